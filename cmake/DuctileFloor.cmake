@@ -1,0 +1,198 @@
+# How the parts of Ductile become targets. Nothing here keeps a list of files: every part is the
+# sources found in its folder, looked up again at each build.
+
+include_guard()
+
+# What holds for every target of ours: the language, the warnings, and that a build computes the
+# same numbers whatever the compiler fuses.
+function(ductile_settings target)
+  set_target_properties(${target} PROPERTIES CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON
+                                             CXX_EXTENSIONS OFF)
+  target_compile_options(${target} PRIVATE -ffp-contract=off -Wall -Wextra -Wpedantic -Wconversion
+                                           -Wshadow)
+  # Designated initializers leave out what they mean to leave out.
+  target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # Part of -Wconversion for clang, not for gcc.
+    target_compile_options(${target} PRIVATE -Wno-sign-conversion)
+  endif()
+  if(DUCTILE_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()
+
+# Sources that run for a moment but take long to translate: not optimized in debug builds, where with
+# the sanitizers optimizing is most of the compile time. Warnings that need the optimizer come from
+# the release build.
+function(ductile_translate_fast target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O0>)
+endfunction()
+
+# ductile_floor(NAME [DEPENDS floor...] [LIBRARIES target...])
+#
+# src/NAME/*.cpp        library ductile_NAME, alias Ductile::NAME; an INTERFACE library while there are
+#                       only headers, or nothing yet; main.cpp is left to ductile_program()
+# src/NAME/*_test.cpp   one executable NAME_test, its cases found by ctest
+function(ductile_floor name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "DEPENDS;LIBRARIES")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "ductile_floor(${name}): what is '${arg_UNPARSED_ARGUMENTS}'?")
+  endif()
+
+  set(folder "${PROJECT_SOURCE_DIR}/src/${name}")
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
+
+  set(library ductile_${name})
+  list(TRANSFORM arg_DEPENDS PREPEND "ductile_" OUTPUT_VARIABLE lower)
+
+  if(sources)
+    set(scope PUBLIC)
+    add_library(${library} STATIC ${sources})
+    ductile_settings(${library})
+  else()
+    set(scope INTERFACE)
+    add_library(${library} INTERFACE)
+  endif()
+  add_library(Ductile::${name} ALIAS ${library})
+  set_target_properties(${library} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${library} ${scope} cxx_std_20)
+  target_include_directories(
+    ${library}
+    ${scope} "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>"
+             "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/ductile>")
+  target_link_libraries(${library} ${scope} ${lower} ${arg_LIBRARIES})
+  if(DUCTILE_CHECK_INVARIANTS)
+    target_compile_definitions(${library} ${scope} DUCTILE_CHECK_INVARIANTS=1)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY DUCTILE_FLOORS ${library})
+
+  if(tests AND DUCTILE_BUILD_TESTS)
+    ductile_gtest(${name}_test SOURCES ${tests} LINK ${library} PREFIX "${name}/" LABEL unit
+                  TIMEOUT 120)
+    ductile_translate_fast(${name}_test)
+  endif()
+endfunction()
+
+# ductile_program(NAME FLOOR floor): the executable NAME in the root of the build folder, from the
+# floor's main.cpp.
+function(ductile_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FLOOR" "")
+  file(GLOB main CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${arg_FLOOR}/main.cpp")
+  if(NOT main)
+    return()
+  endif()
+  add_executable(${name} ${main})
+  ductile_settings(${name})
+  ductile_all_floors(floors)
+  target_link_libraries(${name} PRIVATE ${floors})
+  target_compile_definitions(${name} PRIVATE DUCTILE_VERSION="${PROJECT_VERSION}")
+  ductile_translate_fast(${name})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}")
+  if(DUCTILE_INSTALL)
+    install(TARGETS ${name} COMPONENT program)
+  endif()
+endfunction()
+
+function(ductile_all_floors variable)
+  get_property(floors GLOBAL PROPERTY DUCTILE_FLOORS)
+  list(REVERSE floors) # the highest first, as a linker wants static libraries
+  set(${variable} ${floors} PARENT_SCOPE)
+endfunction()
+
+# ductile_gtest(NAME SOURCES file... LINK target... PREFIX prefix LABEL label TIMEOUT seconds)
+#
+# One GoogleTest executable. Its cases run in the source root and are named PREFIX + Suite.Case. The
+# definition DUCTILE_SOURCE_DIR is the source root, for runs by hand from elsewhere. Each process has
+# its own ::testing::TempDir().
+function(ductile_gtest name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX;LABEL;TIMEOUT" "SOURCES;LINK")
+  find_package(GTest REQUIRED)
+  find_package(rapidcheck REQUIRED)
+  include(GoogleTest)
+  if(NOT TARGET ductile_test_main)
+    add_library(ductile_test_main STATIC "${PROJECT_SOURCE_DIR}/tests/test_main.cpp")
+    ductile_settings(ductile_test_main)
+    target_link_libraries(ductile_test_main PUBLIC GTest::gmock)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  ductile_settings(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(${name} PRIVATE DUCTILE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${arg_LINK} rapidcheck ductile_test_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  gtest_discover_tests(
+    ${name}
+    TEST_PREFIX "${arg_PREFIX}"
+    WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
+    NO_PRETTY_VALUES # of parameters without a printer: bytes, other ones in each run
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
+endfunction()
+
+# ductile_link_everything(TARGET): all floors, and the helpers of tests/support where there are any.
+function(ductile_link_everything target)
+  ductile_all_floors(floors)
+  set(folder "${PROJECT_SOURCE_DIR}/tests/support")
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  if(sources AND NOT TARGET ductile_test_support)
+    find_package(GTest REQUIRED GLOBAL)
+    find_package(rapidcheck REQUIRED GLOBAL)
+    add_library(ductile_test_support STATIC EXCLUDE_FROM_ALL ${sources})
+    ductile_settings(ductile_test_support)
+    target_compile_definitions(ductile_test_support
+                               PRIVATE DUCTILE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    target_link_libraries(ductile_test_support PUBLIC ${floors} rapidcheck GTest::gmock)
+    target_include_directories(ductile_test_support PUBLIC "${PROJECT_SOURCE_DIR}/tests")
+  endif()
+  if(sources)
+    target_link_libraries(${target} PRIVATE ductile_test_support)
+  endif()
+  # "support/...", and "bench/..." for tests of what the benchmarks compare with.
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests"
+                                               "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE ${floors})
+endfunction()
+
+# Every header compiles alone, and twice. One generated source per header; only the front end works,
+# so that it is cheap.
+function(ductile_header_checks)
+  ductile_all_floors(floors)
+  if(NOT floors)
+    return()
+  endif()
+  set(root "${PROJECT_BINARY_DIR}/header_checks")
+  set(checks)
+  foreach(base IN ITEMS src include tests/support)
+    file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/${base}"
+         "${PROJECT_SOURCE_DIR}/${base}/*.hpp")
+    foreach(header IN LISTS headers)
+      string(REPLACE "/" "__" stem "${base}/${header}")
+      set(check "${root}/${stem}.cpp")
+      # Written only when its text changes, so that nothing is compiled again for nothing.
+      if(base STREQUAL "tests/support")
+        set(include "support/${header}")
+      else()
+        set(include "${header}")
+      endif()
+      file(CONFIGURE OUTPUT "${check}" @ONLY
+           CONTENT "#include \"@include@\"\n#include \"@include@\"\n")
+      list(APPEND checks "${check}")
+    endforeach()
+  endforeach()
+  if(NOT checks)
+    return()
+  endif()
+  find_package(GTest REQUIRED)
+  find_package(rapidcheck REQUIRED)
+  add_library(header_checks OBJECT ${checks})
+  ductile_settings(header_checks)
+  target_include_directories(header_checks PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_options(header_checks PRIVATE -O0 -g0 -fno-sanitize=all)
+  target_link_libraries(header_checks PRIVATE ${floors} rapidcheck GTest::gmock)
+endfunction()

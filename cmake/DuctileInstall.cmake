@@ -1,0 +1,27 @@
+# Installs the core as the CMake package Ductile: find_package(Ductile) gives Ductile::ductile.
+
+include_guard()
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Ductile")
+set(core_targets ductile_core)
+foreach(floor IN LISTS DUCTILE_CORE_FLOORS)
+  list(APPEND core_targets ductile_${floor})
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/${floor}/"
+          DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/ductile/${floor}" COMPONENT development
+          FILES_MATCHING PATTERN "*.hpp")
+endforeach()
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        COMPONENT development)
+install(TARGETS ${core_targets} EXPORT DuctileTargets ARCHIVE COMPONENT development)
+install(EXPORT DuctileTargets NAMESPACE Ductile:: DESTINATION "${package_dir}"
+        COMPONENT development)
+
+# The core links nothing, so that the exported targets are the whole package.
+file(WRITE "${PROJECT_BINARY_DIR}/package/DuctileConfig.cmake"
+     "include(\"\${CMAKE_CURRENT_LIST_DIR}/DuctileTargets.cmake\")\n")
+write_basic_package_version_file(
+  "${PROJECT_BINARY_DIR}/package/DuctileConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/package/DuctileConfig.cmake"
+              "${PROJECT_BINARY_DIR}/package/DuctileConfigVersion.cmake"
+        DESTINATION "${package_dir}" COMPONENT development)

@@ -1,0 +1,69 @@
+#include "cli/swf_options.hpp"
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace ductile {
+
+void add_swf_options(CLI::App& command, SwfRules& rules) {
+  command.add_option("--nodes", rules.nodes, "nodes of the machine; larger jobs are skipped")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--cores-per-node", rules.cores_per_node,
+                  "processors of a node: a job has as many nodes as its processors fill")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--jobs", rules.max_jobs, "stop after so many jobs")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option_function<std::string>(
+          "--size",
+          [&rules](const std::string& size) {
+            rules.size =
+                size == "allocated" ? SwfRules::Size::allocated : SwfRules::Size::requested;
+          },
+          "processors a job requested or those it was allocated; the other if not known "
+          "[requested]")
+      ->check(CLI::IsMember({"requested", "allocated"}));
+  constexpr double longest_s = 1e9;
+  command
+      .add_option_function<double>(
+          "--min-runtime", [&rules](double value) { rules.min_runtime = seconds(value); },
+          "raise shorter run times, also 0, to so many seconds")
+      ->check(CLI::Range(0.0, longest_s));
+  command
+      .add_option_function<std::string>(
+          "--never-started",
+          [&rules](const std::string& what) { rules.drop_never_started = what == "drop"; },
+          "jobs with no run time and no allocation [keep]")
+      ->check(CLI::IsMember({"keep", "drop"}));
+  command
+      .add_option_function<std::string>(
+          "--too-large", [&rules](const std::string& what) { rules.clip = what == "clip"; },
+          "jobs larger than the machine: skip them or make them as large as it [skip]")
+      ->check(CLI::IsMember({"skip", "clip"}));
+  command.add_option("--partition", rules.partition, "only jobs of this partition (field 16)");
+}
+
+std::string skipped_text(const Skipped& skipped) {
+  if (skipped.total() == 0) return "";
+  const std::array<std::pair<std::uint64_t, const char*>, 4> causes = {{
+      {skipped.no_size, "without a size"},
+      {skipped.no_runtime, "without a run time"},
+      {skipped.never_started, "never started"},
+      {skipped.too_large, "larger than the machine"},
+  }};
+  std::string text = fmt::format("{} lines skipped: ", skipped.total());
+  const char* separator = "";
+  for (const auto& [count, cause] : causes) {
+    if (count == 0) continue;
+    text += fmt::format("{}{} {}", separator, count, cause);
+    separator = ", ";
+  }
+  return text;
+}
+
+}  // namespace ductile

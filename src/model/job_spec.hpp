@@ -1,0 +1,52 @@
+// What a scheduler may know of a job. The truth (actual run time, true speedup, future requests) is
+// of other types and lives in the world.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.hpp"
+#include "base/size_range.hpp"
+#include "base/time.hpp"
+#include "model/reconfiguration.hpp"
+#include "model/speedup.hpp"
+
+namespace ductile {
+
+/// Feitelson and Rudolph 1996; adaptive = malleable and evolving.
+enum class JobType : std::uint8_t { rigid, moldable, malleable, evolving, adaptive };
+
+/// May the scheduler choose the size of a start?
+constexpr bool sizes_at_start(JobType type) {
+  return type == JobType::moldable || type == JobType::malleable || type == JobType::adaptive;
+}
+/// May the scheduler resize it while it runs?
+constexpr bool sizes_while_running(JobType type) {
+  return type == JobType::malleable || type == JobType::adaptive;
+}
+
+/// A job as its user described it.
+struct JobSpec {
+  std::uint64_t name = 0;  // the number people and files know it by
+  std::uint32_t user = 0, group = 0;
+  std::int32_t priority = 0;  // higher goes first
+  JobType type = JobType::rigid;
+  Time submitted{};
+  Duration walltime{};   // requested limit at the preferred size
+  SizeRange size;        // rigid: exactly(preferred)
+  Nodes preferred = 0;   // the size asked for
+
+  bool operator==(const JobSpec&) const = default;
+};
+
+/// What only adaptive or power-aware jobs have: what is believed of them.
+struct AdaptiveSpec {
+  Speedup speedup;
+  ReconfigurationCost cost;
+  SizeConstraint constraint;
+  Duration resize_delay{};      // from an order to the next scheduling point, as far as known
+  double watts_per_node = 0;    // 0: the platform's busy power
+
+  bool operator==(const AdaptiveSpec&) const = default;
+};
+
+}  // namespace ductile

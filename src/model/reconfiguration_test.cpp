@@ -1,0 +1,34 @@
+#include "model/reconfiguration.hpp"
+
+#include <gtest/gtest.h>
+
+namespace ductile {
+namespace {
+
+TEST(ReconfigurationCost, IsItsFormulaOfDifferenceAndSum) {
+  // alpha D + beta / N + b D + fixed, with D = 5 and N = 15.
+  const ReconfigurationCost cost{.alpha_s = 2, .beta_s = 30, .b_s = 0.5, .fixed_s = 1};
+  EXPECT_EQ(cost.of(5, 10), seconds(10 + 2 + 2.5 + 1));
+  EXPECT_EQ(cost.of(10, 5), cost.of(5, 10));
+}
+
+TEST(ReconfigurationCost, ALargerStepCostsMore) {
+  const ReconfigurationCost cost{.alpha_s = 1, .beta_s = 10, .b_s = 1, .fixed_s = 0.1};
+  EXPECT_LT(cost.of(5, 10), cost.of(5, 20));  // (D, N) = (5, 15) and (15, 25)
+  EXPECT_LT(cost.of(8, 16), cost.of(4, 16));  // (8, 24) and (12, 20)
+}
+
+TEST(ReconfigurationCost, ScaleLeavesTheFixedPart) {
+  const ReconfigurationCost half{
+      .alpha_s = 2, .beta_s = 30, .b_s = 0.5, .fixed_s = 1, .scale = 0.5};
+  EXPECT_EQ(half.of(5, 10), seconds((10 + 2 + 2.5) / 2 + 1));
+}
+
+TEST(ReconfigurationCost, NothingChangedCostsNothing) {
+  const ReconfigurationCost cost{.alpha_s = 1, .fixed_s = 1};
+  EXPECT_EQ(cost.of(5, 5), Duration{});
+  EXPECT_EQ(ReconfigurationCost{}.of(5, 10), Duration{});
+}
+
+}  // namespace
+}  // namespace ductile

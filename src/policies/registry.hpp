@@ -1,0 +1,74 @@
+// The table of policies: the command line, experiment files, documentation and errors come from it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "scheduling/policy.hpp"
+
+namespace ductile {
+
+enum class ParameterType : std::uint8_t { integer, number, duration, choice };
+
+/// One parameter of a policy.
+struct ParameterInfo {
+  std::string name;
+  ParameterType type = ParameterType::number;
+  std::string fallback;                    // the default, as a user would write it
+  double min = 0, max = 0;                 // numbers, integers, durations (s); both included
+  std::vector<std::string> choices = {};   // choice
+  std::string unit = "";
+  std::string summary = "";
+  std::string source = "";                 // the paper it comes from; empty: ours
+};
+
+/// Checked values of the parameters of one policy.
+class Parameters {
+ public:
+  double number(const std::string& name) const { return std::get<double>(values_.at(name)); }
+  const std::string& choice(const std::string& name) const {
+    return std::get<std::string>(values_.at(name));
+  }
+  void set(const std::string& name, std::variant<double, std::string> value) {
+    values_[name] = std::move(value);
+  }
+
+ private:
+  std::map<std::string, std::variant<double, std::string>> values_;
+};
+
+/// A policy in the table.
+struct PolicyInfo {
+  std::string name;
+  std::string summary;
+  std::string source;
+  std::vector<ParameterInfo> parameters;
+  std::function<std::shared_ptr<Policy>(const Parameters&)> make;
+};
+
+template <class P>
+std::shared_ptr<Policy> make_policy(const Parameters& parameters) {
+  return std::make_shared<P>(parameters);
+}
+
+/// All policies, by name.
+const std::vector<PolicyInfo>& policies();
+/// Parameters that every policy has.
+const std::vector<ParameterInfo>& common_parameters();
+
+/// Makes a policy from "NAME" or "NAME:parameter=value,...". Throws `InputError` that names what is
+/// wrong and what there is.
+std::shared_ptr<const Policy> make_policy(std::string_view text);
+
+// One line per policy; `policies()` lists them.
+PolicyInfo backfill();
+PolicyInfo conservative();
+PolicyInfo easy();
+PolicyInfo fcfs();
+
+}  // namespace ductile

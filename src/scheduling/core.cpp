@@ -1,0 +1,476 @@
+#include "scheduling/core.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include "scheduling/invariants.hpp"
+
+namespace ductile {
+namespace {
+
+// What `a` has and `b` has not.
+Holding without(const Holding& a, const Holding& b, bool identities) {
+  if (!identities) return {a.count > b.count ? a.count - b.count : 0, {}};
+  Holding rest{0, difference(a.nodes, b.nodes)};
+  rest.count = rest.nodes.count();
+  return rest;
+}
+
+// A holding a world may report: with identities on it names as many nodes as it counts.
+bool is_sound(const State& state, const Holding& holding) {
+  if (holding.count == 0 || holding.count > state.platform.nodes) return false;
+  if (!state.rules.identities) return true;
+  return holding.nodes.count() == holding.count &&
+         holding.nodes.parts.back().last < state.platform.nodes;
+}
+
+bool answers(const Job& job, DecisionId id, Doing doing) {
+  return job.status == Status::running && job.doing == doing && job.decision == id;
+}
+
+}  // namespace
+
+Core::Core(const Platform& platform, const Capabilities& capabilities, const Rules& rules,
+           std::shared_ptr<const Policy> policy)
+    : state_(platform, capabilities, rules), policy_(std::move(policy)) {
+  state_.queue = Queue(policy_->order);
+  state_.pass_first = state_.next_decision;
+}
+
+// --- Events ------------------------------------------------------------------------------------------
+
+template <class E>
+bool Core::apply_at(Time now, const E& event) {
+  if (state_.handed_out) {
+    state_.decisions.clear();
+    state_.calls.clear();
+    state_.handed_out = false;
+  }
+  state_.now = std::max(state_.now, now);
+  if (!happened(event)) {
+    ++state_.stale;
+    return false;
+  }
+  if constexpr (!std::is_same_v<E, event::Believed>) state_.woken |= kind_of<E>();
+  if (state_.rules.check) check_invariants(state_);
+  return true;
+}
+
+bool Core::apply(Time now, const event::Submitted& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::Eligible& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::Started& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::StartFailed& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::Resized& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::Ended& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::EvolvingRequested& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::EvolvingWithdrawn& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::NodesChanged& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::CorridorChanged& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::Believed& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::SizeOrdered& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::ConfigChanged& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::TimerFired& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const Event& event) {
+  return std::visit([&](const auto& e) { return apply_at(now, e); }, event);
+}
+
+bool Core::happened(const event::Submitted& submitted) {
+  const JobId id = state_.jobs.add();
+  Job& job = state_.jobs[id];
+  job.spec = submitted.job;
+  job.spec.size.max = std::min(job.spec.size.max, state_.platform.nodes);
+  double watts = state_.platform.busy_w;
+  if (submitted.adaptive) {
+    if (state_.free_rows.empty()) {
+      state_.free_rows.push_back(static_cast<std::uint32_t>(state_.adaptive.size()));
+      state_.adaptive.emplace_back();
+    }
+    job.adaptive = state_.free_rows.back();
+    state_.free_rows.pop_back();
+    state_.adaptive[job.adaptive] = {*submitted.adaptive};
+    if (submitted.adaptive->watts_per_node > 0) watts = submitted.adaptive->watts_per_node;
+  }
+  job.power_mw = static_cast<std::uint32_t>(watts * 1000 + 0.5);
+
+  const Nodes least = sizes_at_start(job.spec.type)
+                          ? state_.constraint(job).at_least(job.spec.size.min)
+                          : job.spec.preferred;
+  if (job.spec.preferred == 0 || !job.spec.size.contains(least)) {
+    state_.decide(Decision::Kind::reject, id, {Why::infeasible});
+    state_.retire(id);
+    return true;
+  }
+  state_.queue.add(id, job.spec);
+  return true;
+}
+
+bool Core::happened(const event::Eligible& eligible) {
+  if (!state_.jobs.contains(eligible.job)) return false;
+  Job& job = state_.jobs[eligible.job];
+  if (job.status != (eligible.yes ? Status::held : Status::pending)) return false;
+  if (eligible.yes) {
+    job.status = Status::pending;
+    state_.queue.add(eligible.job, job.spec);
+  } else {
+    if (job.claim != ClaimId::none) state_.dissolve(job.claim);
+    state_.queue.remove(eligible.job, job.spec);
+    job.status = Status::held;
+    job.reserved = kNever;
+  }
+  return true;
+}
+
+bool Core::happened(const event::Started& started) {
+  if (!state_.jobs.contains(started.job)) return false;
+  Job& job = state_.jobs[started.job];
+  if (started.answers == DecisionId::none) {  // somebody else started it
+    if (job.status != Status::pending || !is_sound(state_, started.now)) return false;
+    if (job.claim != ClaimId::none) state_.dissolve(job.claim);
+    state_.seize(started.now);
+    state_.queue.remove(started.job, job.spec);
+    state_.run(started.job, started.now);
+    state_.list(job, started.job);
+  } else {
+    if (!answers(job, started.answers, Doing::starting)) return false;
+    if (started.now.count != 0 && !is_sound(state_, started.now)) return false;
+    state_.unlist(job, started.job);
+    if (started.now.count != 0 && !(started.now == job.holding)) {
+      const Holding gained = without(started.now, job.holding, state_.rules.identities);
+      const Holding lost = without(job.holding, started.now, state_.rules.identities);
+      state_.seize(gained);
+      state_.free_nodes(lost);
+      job.holding = started.now;
+      job.target = job.first_size = started.now.count;
+    }
+    job.limit = later(job.limit, state_.now - job.started);
+    job.started = job.work_at = state_.now;
+    job.doing = Doing::nothing;
+    state_.answer(started.answers);
+    state_.list(job, started.job);
+    for (const Tenancy& tenancy : state_.tenancies) {
+      Job& host = state_.jobs[tenancy.host];
+      if (tenancy.guest == started.job && host.doing == Doing::sharing) host.doing = Doing::nothing;
+    }
+  }
+  job.keep = started.keep.value_or(Job::kNoKeep);
+  job.not_before = state_.now + kTick;
+  return true;
+}
+
+bool Core::happened(const event::StartFailed& failed) {
+  if (!state_.jobs.contains(failed.job)) return false;
+  if (!answers(state_.jobs[failed.job], failed.answers, Doing::starting)) return false;
+  state_.answer(failed.answers);
+  state_.vacate(failed.job);
+  requeue(failed.job, failed.retry_at);
+  return true;
+}
+
+bool Core::happened(const event::Resized& resized) {
+  if (!state_.jobs.contains(resized.job)) return false;
+  Job& job = state_.jobs[resized.job];
+  const bool ours = resized.answers != DecisionId::none;
+  if (!(ours ? answers(job, resized.answers, Doing::resizing)
+             : job.status == Status::running && job.doing == Doing::nothing)) {
+    return false;
+  }
+  if (!is_sound(state_, resized.now)) return false;
+
+  const Nodes before = ours ? state_.find(resized.answers)->before : job.holding.count;
+  const Reason reason =
+      ours ? state_.find(resized.answers)->decision.reason : Reason{Why::ordered};
+  const Holding gained = without(resized.now, job.holding, state_.rules.identities);
+  Holding lost = without(job.holding, resized.now, state_.rules.identities);
+  state_.seize(gained);
+  state_.unlist(job, resized.job);
+  state_.advance_work(job, before);
+  if (job.shares) state_.leave_shared(resized.job, lost);
+  job.holding = resized.now;
+  job.target = resized.now.count;
+  job.doing = Doing::nothing;
+  job.not_before = std::max(resized.retry_at, state_.now + kTick);
+  state_.retry(resized.retry_at);
+  if (ours) state_.answer(resized.answers);
+  if (job.target != before) {
+    ++(job.target > before ? job.expands : job.shrinks);
+    job.gain += static_cast<std::int32_t>(job.target) - static_cast<std::int32_t>(before);
+    state_.scale_limit(job, reason);
+  }
+  state_.list(job, resized.job);
+  state_.release(resized.job, lost);
+  return true;
+}
+
+bool Core::happened(const event::Ended& ended) {
+  if (!state_.jobs.contains(ended.job)) return false;
+  Job& job = state_.jobs[ended.job];
+  if (job.status == Status::over) return false;
+  if (job.status != Status::running) {
+    if (ended.requeue) return false;
+    if (job.claim != ClaimId::none) state_.dissolve(job.claim);
+    if (job.status == Status::pending) state_.queue.remove(ended.job, job.spec);
+    state_.retire(ended.job);
+    return true;
+  }
+  if (job.claim != ClaimId::none) state_.dissolve(job.claim);
+  drop_requests(ended.job);
+  if (job.doing == Doing::starting || job.doing == Doing::resizing) state_.answer(job.decision);
+  state_.vacate(ended.job);
+  if (ended.requeue) {
+    ++job.restarts;
+    requeue(ended.job, state_.now + kTick);
+  } else {
+    state_.retire(ended.job);
+  }
+  return true;
+}
+
+bool Core::happened(const event::EvolvingRequested& requested) {
+  if (!state_.jobs.contains(requested.job) || requested.delta == 0) return false;
+  const Job& job = state_.jobs[requested.job];
+  const bool evolves = job.spec.type == JobType::evolving || job.spec.type == JobType::adaptive;
+  const bool known = std::ranges::find(state_.requests, requested.id, &Request::id) !=
+                     state_.requests.end();
+  if (job.status != Status::running || !evolves || known) return false;
+  state_.requests.push_back({requested.id, requested.job, requested.delta, requested.at_least});
+  return true;
+}
+
+bool Core::happened(const event::EvolvingWithdrawn& withdrawn) {
+  const auto at = std::ranges::find(state_.requests, withdrawn.id, &Request::id);
+  if (at == state_.requests.end()) return false;
+  const Claim* claim = state_.find(state_.jobs[at->job].claim);
+  if (claim && claim->request == withdrawn.id) state_.dissolve(claim->id);
+  state_.requests.erase(at);
+  return true;
+}
+
+bool Core::happened(const event::NodesChanged& changed) {
+  if (!state_.rules.identities || changed.nodes.empty() ||
+      changed.nodes.parts.back().last >= state_.platform.nodes) {
+    return false;
+  }
+  bool any = false;
+  for (const Interval& part : changed.nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      any |= state_.health[node] != changed.health;
+      state_.health[node] = changed.health;
+    }
+  }
+  if (!any) return false;
+  for (Boot& boot : state_.boots) {
+    state_.releases.erase(boot.ready, ReleaseTag::boot(boot.batch));
+    boot.nodes.erase(changed.nodes);
+    state_.releases.insert(boot.ready, ReleaseTag::boot(boot.batch), boot.nodes.count());
+  }
+  state_.change_health(changed.nodes, changed.health);
+  return true;
+}
+
+bool Core::happened(const event::CorridorChanged& changed) {
+  state_.budget(changed.low_w, changed.high_w);
+  return true;
+}
+
+bool Core::happened(const event::Believed& believed) {
+  if (!state_.jobs.contains(believed.job)) return false;
+  Job& job = state_.jobs[believed.job];
+  if (job.status == Status::over) return false;
+  if (believed.watts_per_node > 0) {
+    if (job.status == Status::running) state_.unlist(job, believed.job);
+    job.power_mw = static_cast<std::uint32_t>(believed.watts_per_node * 1000 + 0.5);
+    if (job.status == Status::running) state_.list(job, believed.job);
+  }
+  if (job.adaptive != Job::kNoRow) {
+    if (job.status == Status::running && job.doing != Doing::starting) {
+      const Unanswered* open =
+          job.doing == Doing::resizing ? state_.find(job.decision) : nullptr;
+      state_.advance_work(job, open ? open->before : job.holding.count);
+    }
+    Adaptive& row = state_.adaptive[job.adaptive];
+    if (believed.mtct > 0) row.mtct = believed.mtct;
+    if (believed.rate > 0) row.rate = believed.rate;
+  }
+  return true;
+}
+
+bool Core::happened(const event::SizeOrdered& ordered) {
+  if (!state_.jobs.contains(ordered.job)) return false;
+  Job& job = state_.jobs[ordered.job];
+  if (job.status == Status::over || job.ordered == ordered.size) return false;
+  if (ordered.size != 0 &&
+      !(sizes_while_running(job.spec.type) && state_.allows(job, ordered.size))) {
+    return false;
+  }
+  if (job.claim != ClaimId::none && ordered.size != 0) state_.dissolve(job.claim);
+  if (job.ordered == 0) state_.ordered.push_back(ordered.job);
+  job.ordered = ordered.size;
+  if (job.ordered == 0) std::erase(state_.ordered, ordered.job);
+  return true;
+}
+
+bool Core::happened(const event::ConfigChanged& changed) {
+  if (!changed.policy) return false;
+  policy_ = changed.policy;
+  state_.queue.resort(policy_->order, state_.now, state_.jobs);
+  state_.must_wake = true;
+  return true;
+}
+
+bool Core::happened(const event::TimerFired&) {
+  const auto wake = next_wake();
+  return wake && *wake <= state_.now;  // the close sees to it
+}
+
+void Core::requeue(JobId id, Time not_before) {
+  Job& job = state_.jobs[id];
+  job.status = Status::pending;
+  job.not_before = std::max(not_before, state_.now + kTick);
+  job.started = job.limit = {};
+  job.expands = job.shrinks = 0;
+  job.gain = 0;
+  job.tag = JobId::none;
+  state_.queue.add(id, job.spec);
+  state_.retry(job.not_before);
+}
+
+void Core::drop_requests(JobId id) {
+  std::erase_if(state_.requests, [&](const Request& request) { return request.job == id; });
+}
+
+// --- Closing an instant ------------------------------------------------------------------------------
+
+std::span<const Decision> Core::close_instant(Time now) {
+  if (begin_close(now)) {
+    Pass pass(state_);
+    policy_->schedule(pass);
+    state_.woken = 0;
+  }
+  return end_close();
+}
+
+std::span<const Decision> Core::follow_instant(Time now, std::span<const PenCall> calls) {
+  if (begin_close(now)) {
+    Pass pass(state_);
+    for (const PenCall& call : calls) {
+      if (!pass.call(call)) throw std::logic_error("a recorded pen call is not possible");
+    }
+    state_.woken = 0;
+  } else if (!calls.empty()) {
+    throw std::logic_error("recorded pen calls at an instant that asks no policy");
+  }
+  return end_close();
+}
+
+bool Core::begin_close(Time now) {
+  if (state_.handed_out) {
+    state_.decisions.clear();
+    state_.calls.clear();
+    state_.handed_out = false;
+  }
+  state_.now = std::max(state_.now, now);
+  if (!state_.claims.empty()) settle_claims();
+  if (!state_.ordered.empty()) carry_out_orders();
+  if (state_.timer && *state_.timer <= state_.now) {
+    state_.timer.reset();
+    state_.must_wake = true;
+  }
+  while (!state_.retries.empty() && state_.retries.front() <= state_.now) {
+    state_.retries.erase(state_.retries.begin());
+    state_.must_wake = true;
+  }
+  state_.pass_first = state_.next_decision;
+  if (!state_.must_wake && (state_.woken & policy_->wakes_on()) == 0) return false;
+
+  state_.must_wake = false;
+  ++state_.passes;
+  const Time sorted = state_.queue.sorted_at();
+  if (changes_with_time(policy_->order) && state_.now >= later(sorted, policy_->priority_period)) {
+    state_.queue.resort(policy_->order, state_.now, state_.jobs);
+  }
+  return true;
+}
+
+std::span<const Decision> Core::end_close() {
+  for (const Decision& decision : state_.decisions) {
+    if (!decision.answered()) continue;
+    if (Unanswered* open = state_.find(decision.id)) open->decision = decision;
+  }
+  state_.pass_first = state_.next_decision;
+  state_.handed_out = true;
+  if (state_.rules.check) check_invariants(state_);
+  return state_.decisions;
+}
+
+void Core::settle_claims() {
+  for (std::size_t i = 0; i < state_.claims.size();) {
+    const Claim& claim = state_.claims[i];
+    if (claim.held.count + claim.pledged() < claim.add.min) {
+      state_.dissolve(claim.id);
+    } else if (claim.pledges.empty()) {
+      carry_out(claim.id);
+    } else {
+      ++i;
+    }
+  }
+}
+
+void Core::carry_out(ClaimId id) {
+  Claim& due = *state_.find(id);
+  Job& job = state_.jobs[due.job];
+  const Nodes base = due.start ? 0 : job.holding.count;
+  const Nodes size =
+      state_.constraint(job).at_most(base + std::min(due.held.count, due.add.max));
+  if (size < base + due.add.min || !state_.fits_power(job, size - base)) {
+    state_.dissolve(id);
+    return;
+  }
+  state_.unlist(due);
+  Claim claim = std::move(due);
+  state_.remove_claim(id);
+  state_.claimed -= claim.held.count;
+  job.claim = ClaimId::none;
+  Holding used{size - base, {}};
+  if (state_.rules.identities) used.nodes = claim.held.nodes.take_lowest(used.count);
+  state_.free_nodes({claim.held.count - used.count, std::move(claim.held.nodes)});
+  if (claim.start) {
+    state_.start(claim.job, std::move(used), claim.reason);
+  } else {
+    state_.grow(claim.job, std::move(used), claim.reason, claim.request);
+    std::erase_if(state_.requests, [&](const Request& r) { return r.id == claim.request; });
+  }
+}
+
+void Core::carry_out_orders() {
+  state_.pass_first = state_.next_decision;
+  for (const JobId id : state_.ordered) {
+    Job& job = state_.jobs[id];
+    if (job.status != Status::running || job.doing != Doing::nothing || job.shares) continue;
+    if (job.target == job.ordered || state_.now < job.not_before) continue;
+    if (job.ordered < job.target) {
+      state_.shrink(id, job.ordered, {Why::ordered});
+    } else if (const Nodes more = job.ordered - job.target;
+               more <= state_.idle.count() && state_.fits_power(job, more)) {
+      state_.grow(id, state_.idle.take(more), {Why::ordered});
+    }
+  }
+}
+
+std::optional<Time> Core::next_wake() const {
+  std::optional<Time> wake = state_.timer;
+  if (!state_.retries.empty() && (!wake || state_.retries.front() < *wake)) {
+    wake = state_.retries.front();
+  }
+  return wake;
+}
+
+std::vector<Decision> Core::unanswered() const {
+  std::vector<Decision> open;
+  open.reserve(state_.unanswered.size());
+  for (const Unanswered& u : state_.unanswered) open.push_back(u.decision);
+  return open;
+}
+
+}  // namespace ductile

@@ -1,0 +1,99 @@
+// The core: events in, decisions out. No clock, no I/O, no threads; a regular value.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/time.hpp"
+#include "scheduling/event.hpp"
+#include "scheduling/pass.hpp"
+#include "scheduling/policy.hpp"
+#include "scheduling/state.hpp"
+
+namespace ductile {
+
+/// One deterministic scheduler. A world tells it what happened (`apply`, for all of one instant), then
+/// closes the instant and carries out the decisions it gets, in any order or at once. Answers that
+/// come at the same instant lead to another close of the same instant.
+///
+/// Copy it to ask what if.
+class Core {
+ public:
+  Core(const Platform& platform, const Capabilities& capabilities, const Rules& rules,
+       std::shared_ptr<const Policy> policy);
+
+  /// Something happened at `now` (a time in the past counts as the present one). False: stale,
+  /// repeated or impossible, and nothing changed. Throws std::logic_error where a world contradicts
+  /// itself: two holders of one node.
+  bool apply(Time now, const event::Submitted& submitted);
+  bool apply(Time now, const event::Eligible& eligible);
+  bool apply(Time now, const event::Started& started);
+  bool apply(Time now, const event::StartFailed& failed);
+  bool apply(Time now, const event::Resized& resized);
+  bool apply(Time now, const event::Ended& ended);
+  bool apply(Time now, const event::EvolvingRequested& requested);
+  bool apply(Time now, const event::EvolvingWithdrawn& withdrawn);
+  bool apply(Time now, const event::NodesChanged& changed);
+  bool apply(Time now, const event::CorridorChanged& changed);
+  bool apply(Time now, const event::Believed& believed);
+  bool apply(Time now, const event::SizeOrdered& ordered);
+  bool apply(Time now, const event::ConfigChanged& changed);
+  bool apply(Time now, const event::TimerFired& fired);
+  bool apply(Time now, const Event& event);
+
+  /// Ends the instant: carries out due claims and operator's orders, then asks the policy if one of
+  /// its events came. The decisions, in order; good until the next call.
+  std::span<const Decision> close_instant(Time now);
+  /// The same with recorded pen calls in the policy's place. Recovery: ask nobody. Throws
+  /// std::logic_error if a call is not possible: the record belongs to other events.
+  std::span<const Decision> follow_instant(Time now, std::span<const PenCall> calls);
+
+  /// When the core wants a `TimerFired`: the policy's timer, or the next time a refused or failed
+  /// job may be tried again.
+  std::optional<Time> next_wake() const;
+  /// What a restarted or imagined world has to answer, in order.
+  std::vector<Decision> unanswered() const;
+  /// The pen calls of the last instant, if `Rules::record`. Empty if the policy was not asked.
+  std::span<const PenCall> pen_calls() const { return state_.calls; }
+
+  const State& state() const { return state_; }
+  const Job& job(JobId id) const { return state_.jobs[id]; }
+  const Policy& policy() const { return *policy_; }
+
+ private:
+  template <class E>
+  bool apply_at(Time now, const E& event);
+  bool happened(const event::Submitted& submitted);
+  bool happened(const event::Eligible& eligible);
+  bool happened(const event::Started& started);
+  bool happened(const event::StartFailed& failed);
+  bool happened(const event::Resized& resized);
+  bool happened(const event::Ended& ended);
+  bool happened(const event::EvolvingRequested& requested);
+  bool happened(const event::EvolvingWithdrawn& withdrawn);
+  bool happened(const event::NodesChanged& changed);
+  bool happened(const event::CorridorChanged& changed);
+  bool happened(const event::Believed& believed);
+  bool happened(const event::SizeOrdered& ordered);
+  bool happened(const event::ConfigChanged& changed);
+  bool happened(const event::TimerFired& fired);
+
+  /// The job left its nodes but is not over: it waits again.
+  void requeue(JobId id, Time not_before);
+  void drop_requests(JobId id);
+
+
+
+  bool begin_close(Time now);
+  std::span<const Decision> end_close();
+  void settle_claims();
+  void carry_out(ClaimId id);
+  void carry_out_orders();
+
+  State state_;
+  std::shared_ptr<const Policy> policy_;
+};
+
+}  // namespace ductile

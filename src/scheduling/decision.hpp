@@ -1,0 +1,95 @@
+// What the core wants done, and the pen calls it came from.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/node_set.hpp"
+#include "base/size_range.hpp"
+#include "base/time.hpp"
+#include "scheduling/reason.hpp"
+
+namespace ductile {
+
+/// What somebody holds: always a count, the nodes too while identities are on.
+struct Holding {
+  Nodes count = 0;
+  NodeSet nodes;
+  bool operator==(const Holding&) const = default;
+};
+
+/// What the world shall do. A start, a resize and a share get exactly one answer each, unless the
+/// world starts jobs instantly; power changes are answered by `NodesChanged`; the rest by nothing.
+struct Decision {
+  enum class Kind : std::uint8_t {
+    start, resize, share, deny, set_limit, power_on, power_off, reject
+  };
+
+  DecisionId id = DecisionId::none;
+  Kind kind = Kind::start;
+  JobId job = JobId::none;
+  Holding after;               // what the job holds when it is done; for power: the nodes
+  Time limit{};                // start, share, set_limit: when the world may kill it
+  RequestId request = RequestId::none;  // resize that grants, deny: which request
+  std::uint16_t guest_cores = 0;        // share: cores of each node for the guest
+  std::vector<JobId> mates;             // share: whose nodes
+  Reason reason;
+
+  bool operator==(const Decision&) const = default;
+  /// Does the world owe an answer that quotes `id`?
+  bool answered() const {
+    return kind == Kind::start || kind == Kind::resize || kind == Kind::share;
+  }
+};
+
+constexpr std::array<std::string_view, 8> kDecisionWords{
+    "start", "resize", "share", "deny", "set-limit", "power-on", "power-off", "reject"};
+constexpr std::string_view word(Decision::Kind kind) {
+  return kDecisionWords[static_cast<std::size_t>(kind)];
+}
+
+/// A victim and its size afterwards.
+struct Cut {
+  JobId victim = JobId::none;
+  Nodes to = 0;
+  bool operator==(const Cut&) const = default;
+};
+
+/// How much an evolving grant delays another job.
+struct Delay {
+  JobId job = JobId::none;
+  Duration by{};
+  bool operator==(const Delay&) const = default;
+};
+
+/// One successful call of the pen with its arguments: what a journal keeps, so that recovery can
+/// fold it without asking the policy.
+struct PenCall {
+  enum class Verb : std::uint8_t {
+    start, resize, grant, deny, share, withdraw, reserve, tag, wake_by, power_on, power_off
+  };
+
+  Verb verb = Verb::start;
+  JobId job = JobId::none;              // whom it is about; the guest of a share
+  JobId other = JobId::none;            // tag: the value
+  RequestId request = RequestId::none;  // grant, deny
+  ClaimId claim = ClaimId::none;        // withdraw
+  SizeRange size{};                     // start: range; resize: to; share: guest's cores; power: count
+  Reason reason{};
+  std::vector<Cut> cuts{};
+  bool incoming = false;
+  Time time{};                          // reserve, wake_by
+  std::vector<JobId> mates{};           // share
+  std::vector<Delay> delays{};          // grant
+
+  bool operator==(const PenCall&) const = default;
+};
+
+constexpr std::array<std::string_view, 11> kVerbWords{"start",   "resize", "grant",   "deny",
+                                                      "share",   "withdraw", "reserve", "tag",
+                                                      "wake-by", "power-on", "power-off"};
+
+}  // namespace ductile

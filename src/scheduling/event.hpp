@@ -1,0 +1,123 @@
+// What happened. Events are facts in the past tense; applying one decides nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "base/ids.hpp"
+#include "base/node_set.hpp"
+#include "base/time.hpp"
+#include "model/job_spec.hpp"
+#include "scheduling/decision.hpp"
+
+namespace ductile {
+
+class Policy;
+
+/// Whether a node can be used, apart from who owns it.
+enum class Health : std::uint8_t { up, draining, down, off };
+
+/// How a job ended; Slurm's names.
+enum class EndState : std::uint8_t { completed, failed, timeout, cancelled, node_fail };
+
+namespace event {
+
+/// A job came in; with `adaptive` where it is more than rigid, or says its power.
+struct Submitted {
+  JobSpec job;
+  std::optional<AdaptiveSpec> adaptive;
+};
+/// Held, released, a dependency fulfilled: out of the queue (`yes` false) and back.
+struct Eligible {
+  JobId job;
+  bool yes;
+};
+/// The job runs. `keep`: the node that must stay with it (its batch host).
+struct Started {
+  JobId job;
+  DecisionId answers;
+  Holding now;
+  std::optional<std::uint32_t> keep;
+};
+/// The job does not run; try again from `retry_at`.
+struct StartFailed {
+  JobId job;
+  DecisionId answers;
+  Time retry_at;
+};
+/// The job holds `now`: done, partly or not at all. Nodes not in it can be given away. Without
+/// `answers` somebody else did it.
+struct Resized {
+  JobId job;
+  DecisionId answers;
+  Holding now;
+  Time retry_at;
+};
+/// The job is over, or waits again (`requeue`); all its nodes can be given away.
+struct Ended {
+  JobId job;
+  EndState state;
+  bool requeue;
+};
+/// A running application asks for `delta` nodes more (or fewer), and takes no less than `at_least`
+/// of them (0: all or nothing).
+struct EvolvingRequested {
+  RequestId id;
+  JobId job;
+  std::int32_t delta;
+  Nodes at_least;
+};
+struct EvolvingWithdrawn {
+  RequestId id;
+};
+struct NodesChanged {
+  NodeSet nodes;
+  Health health;
+};
+/// The power the cluster shall draw. No upper bound: infinity.
+struct CorridorChanged {
+  double low_w, high_w;
+};
+/// Measured or learned; negative or 0 fields are not known. Never wakes a policy.
+struct Believed {
+  JobId job;
+  double watts_per_node;
+  double mtct;  // MPI time over compute time
+  double rate;  // progress against the declared model: 1 as declared
+};
+/// An operator wants the job at `size`; 0 lifts the order.
+struct SizeOrdered {
+  JobId job;
+  Nodes size;
+};
+/// Another policy, or other parameters. Jobs, claims and ledger stay.
+struct ConfigChanged {
+  std::shared_ptr<const Policy> policy;
+};
+struct TimerFired {};
+
+}  // namespace event
+
+using Event = std::variant<event::Submitted, event::Eligible, event::Started, event::StartFailed,
+                           event::Resized, event::Ended, event::EvolvingRequested,
+                           event::EvolvingWithdrawn, event::NodesChanged, event::CorridorChanged,
+                           event::Believed, event::SizeOrdered, event::ConfigChanged,
+                           event::TimerFired>;
+
+/// A set of event kinds; bit i is alternative i of `Event`.
+using EventKinds = std::uint32_t;
+
+template <class E>
+constexpr EventKinds kind_of() {
+  return []<class... Kinds>(std::variant<Kinds...>*) {
+    EventKinds bit = 1, result = 0;
+    ((result |= std::is_same_v<E, Kinds> ? bit : 0, bit <<= 1), ...);
+    return result;
+  }(static_cast<Event*>(nullptr));
+}
+
+inline constexpr EventKinds kEveryEvent = ~EventKinds{0};
+
+}  // namespace ductile

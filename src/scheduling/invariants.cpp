@@ -1,0 +1,181 @@
+#include "scheduling/invariants.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace ductile {
+namespace {
+
+void require(bool holds, const char* what) {
+  if (!holds) throw InvariantViolation(what);
+}
+
+std::string name(JobId id) { return "job " + std::to_string(index(id)); }
+
+void require(bool holds, const char* what, JobId id) {
+  if (!holds) throw InvariantViolation(std::string(what) + ": " + name(id));
+}
+
+// (a), (b)
+void check_nodes(const State& state) {
+  Nodes held = 0, claimed = 0;
+  NodeSet owners;
+  const auto own = [&](const NodeSet& nodes, JobId id) {
+    require(!owners.intersects(nodes), "a node has two owners", id);
+    owners.insert(nodes);
+  };
+  std::int64_t power = 0;
+  for (const JobId id : state.running) {
+    const Job& job = state.jobs[id];
+    const Holding mine = owned(state, job, id);
+    held += mine.count;
+    power += state.extra_power_mw(job, mine.count);
+    if (state.rules.identities) {
+      require(job.holding.nodes.count() == job.holding.count, "nodes and count differ", id);
+      own(mine.nodes, id);
+    }
+  }
+  for (const Claim& claim : state.claims) {
+    claimed += claim.held.count;
+    if (state.rules.identities) {
+      require(claim.held.nodes.count() == claim.held.count, "nodes and count differ", claim.job);
+      require(!claim.held.nodes.intersects(state.not_up), "a claim holds nodes that are not up",
+              claim.job);
+      own(claim.held.nodes, claim.job);
+    }
+  }
+  require(held == state.held, "sum of held nodes");
+  require(claimed == state.claimed, "sum of claimed nodes");
+  require(power == state.jobs_mw, "sum of power");
+  require(held + claimed + state.idle.count() + state.out_of_service == state.platform.nodes,
+          "held + claimed + idle + out of service = total");
+  if (state.rules.identities) {
+    const NodeSet idle = state.idle.nodes();
+    require(idle.count() == state.idle.count(), "idle nodes and their count differ");
+    require(!idle.intersects(state.not_up), "an idle node is not up");
+    own(idle, JobId::none);
+    for (const Tenancy& t : state.tenancies) {
+      require(state.jobs[t.guest].holding.nodes.contains(t.nodes), "a guest without nodes", t.guest);
+      require(state.jobs[t.host].holding.nodes.contains(t.nodes), "a host without nodes", t.host);
+    }
+  }
+}
+
+// (c), (d)
+void check_claims(const State& state) {
+  std::map<DecisionId, Nodes> pledged;
+  for (const Claim& claim : state.claims) {
+    const Job& job = state.jobs[claim.job];
+    require(job.claim == claim.id, "a claim whose job does not know it", claim.job);
+    require(job.status == (claim.start ? Status::pending : Status::running) &&
+                job.doing == Doing::nothing,
+            "the beneficiary of a claim is busy", claim.job);
+    for (const Pledge& pledge : claim.pledges) {
+      const Unanswered* shrink = state.find(pledge.shrink);
+      require(shrink && shrink->decision.job == pledge.victim, "a pledge without a shrink",
+              claim.job);
+      require(pledge.victim != claim.job, "a job cut for itself", claim.job);
+      require(state.jobs[pledge.victim].claim == ClaimId::none, "a victim waits itself",
+              pledge.victim);
+      pledged[pledge.shrink] += pledge.count;
+    }
+  }
+  for (const Unanswered& u : state.unanswered) {
+    require(u.pledged == pledged[u.decision.id], "sum of pledges", u.decision.job);
+    require(u.pledged <= u.releases, "more promised than will be released", u.decision.job);
+  }
+}
+
+// (e), (f)
+void check_answers(const State& state) {
+  require(state.asked == state.answered + state.unanswered.size(),
+          "decisions = answers + unanswered");
+  std::size_t waiting = 0;
+  for (const JobId id : state.running) {
+    const Job& job = state.jobs[id];
+    if (job.doing == Doing::nothing || job.doing == Doing::sharing) continue;
+    ++waiting;
+    const Unanswered* u = state.find(job.decision);
+    require(u && u->decision.job == id, "a job waits for no answer", id);
+  }
+  require(waiting == state.unanswered.size(), "an unanswered decision that no job names");
+}
+
+// (h)
+void check_jobs(const State& state) {
+  std::size_t queued = 0;
+  JobId last = JobId::none;
+  state.queue.for_each([&](JobId id) {
+    ++queued;
+    const Job& job = state.jobs[id];
+    require(job.status == Status::pending && job.claim == ClaimId::none,
+            "a job in the queue does not wait", id);
+    require(last == JobId::none || state.queue.before(last, state.jobs[last].spec, id, job.spec),
+            "the queue is out of order", id);
+    last = id;
+  });
+  require(queued == state.queue.size(), "size of the queue");
+  for (std::size_t i = 0; i < state.running.size(); ++i) {
+    const JobId id = state.running[i];
+    const Job& job = state.jobs[id];
+    require(job.status == Status::running && job.running_at == i, "the list of running jobs", id);
+    require(job.work_left >= 0, "work left is negative", id);
+    require(job.holding.count > 0, "a running job without nodes", id);
+    if (job.doing != Doing::nothing && job.doing != Doing::sharing) {
+      // Decisions of ours keep to the limits; what the world reports need not.
+      const Unanswered& u = *state.find(job.decision);
+      const bool evolved = u.decision.request != RequestId::none;
+      require(evolved || job.spec.size.contains(job.target) ||
+                  job.target == job.spec.preferred,
+              "a decision beyond the size limits", id);
+      require(job.target <= job.holding.count, "a job is to hold more than it was given", id);
+    }
+  }
+}
+
+// (h): the releases, row by row.
+void check_releases(const State& state) {
+  std::map<ReleaseTag, std::pair<Time, std::int64_t>> want;
+  for (const JobId id : state.running) {
+    const Job& job = state.jobs[id];
+    std::int64_t nodes = state.healthy(owned(state, job, id));
+    if (job.doing == Doing::resizing && job.target < job.holding.count) {
+      const Unanswered& u = *state.find(job.decision);
+      nodes -= u.releases;
+      if (u.releases > 0) {
+        want[ReleaseTag::incoming(id)] = {u.expected, std::int64_t{u.releases} - u.pledged};
+      }
+    }
+    want[ReleaseTag::of(id)] = {state.release_time(job, id), nodes};
+  }
+  for (const Claim& claim : state.claims) {
+    want[ReleaseTag::of(claim.id)] = {claim.release,
+                                      std::int64_t{claim.held.count} + claim.pledged()};
+  }
+  for (const Boot& boot : state.boots) {
+    want[ReleaseTag::boot(boot.batch)] = {boot.ready, boot.nodes.count()};
+  }
+  Time last = Time::min();
+  state.releases.for_each([&](Time at, ReleaseTag who, std::int64_t nodes) {
+    const auto row = want.find(who);
+    require(row != want.end(), "a release by nobody");
+    require(row->second == std::pair(at, nodes), "a release that is not true");
+    require(last <= at, "releases out of order");
+    last = at;
+    want.erase(row);
+  });
+  require(want.empty(), "a release that is missing");
+}
+
+}  // namespace
+
+void check_invariants(const State& state) {
+  check_nodes(state);
+  check_claims(state);
+  check_answers(state);
+  check_jobs(state);
+  check_releases(state);
+}
+
+}  // namespace ductile

@@ -1,0 +1,460 @@
+#include "scheduling/pass.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "scheduling/invariants.hpp"
+
+namespace ductile {
+
+// --- The view ----------------------------------------------------------------------------------------
+
+bool Pass::any_resizing() const {
+  return std::ranges::any_of(state_.unanswered, [](const Unanswered& u) {
+    return u.decision.kind == Decision::Kind::resize;
+  });
+}
+
+double Pass::utilization() const {
+  const Nodes in_service = state_.held + state_.claimed + state_.idle.count();
+  return in_service == 0 ? 0 : static_cast<double>(state_.held + state_.claimed) / in_service;
+}
+
+std::vector<Request> Pass::requests() const {
+  std::vector<Request> visible;
+  for (const Request& request : state_.requests) {
+    const Job& its = job(request.job);
+    if (its.status == Status::running && its.doing == Doing::nothing && !its.shares &&
+        its.claim == ClaimId::none) {
+      visible.push_back(request);
+    }
+  }
+  return visible;
+}
+
+bool Pass::fits(JobId id, Nodes n) const {
+  const Job& its = job(id);
+  return its.status == Status::pending && its.claim == ClaimId::none && now() >= its.not_before &&
+         n <= idle() && state_.fits_power(its, n);
+}
+
+Time Pass::expected_end(JobId id, Nodes n) const {
+  Job copy = job(id);
+  if (copy.spec.type == JobType::rigid) return state_.expected_end(copy);
+  const Unanswered* open = copy.doing == Doing::resizing ? state_.find(copy.decision) : nullptr;
+  state_.advance_work(copy, open ? open->before : copy.holding.count);
+  const AdaptiveSpec* spec = state_.adaptive_spec(copy);
+  return later(now(), time_for(spec ? spec->speedup : Speedup{}, copy.spec.preferred, n,
+                               copy.work_left));
+}
+
+Time Pass::expected_release(JobId id) const {
+  const AdaptiveSpec* spec = state_.adaptive_spec(job(id));
+  return now() + (spec ? spec->resize_delay : Duration{});
+}
+
+Duration Pass::expected_cost(JobId id, Nodes to) const {
+  const AdaptiveSpec* spec = state_.adaptive_spec(job(id));
+  return spec ? spec->cost.of(job(id).size(), to) : Duration{};
+}
+
+double Pass::work_left(JobId id) const {
+  Job copy = job(id);
+  const Work whole = total_work(copy.spec.preferred, copy.spec.walltime);
+  if (copy.status != Status::running || whole == 0) return 1;
+  if (copy.spec.type == JobType::rigid) {
+    const Duration left = std::max(copy.limit - now(), Duration{});
+    return to_seconds(left) / to_seconds(copy.limit - copy.started);
+  }
+  const Unanswered* open = copy.doing == Doing::resizing ? state_.find(copy.decision) : nullptr;
+  state_.advance_work(copy, open ? open->before : copy.holding.count);
+  return static_cast<double>(copy.work_left) / static_cast<double>(whole);
+}
+
+double Pass::mtct(JobId id) const {
+  const Job& its = job(id);
+  return its.adaptive == Job::kNoRow ? 0 : state_.adaptive[its.adaptive].mtct;
+}
+
+Duration Pass::delay_of_user(std::uint32_t user) const {
+  const auto at = std::ranges::find(state_.delays, user, &Delays::user);
+  return at == state_.delays.end() ? Duration{} : seconds(state_.faded(*at));
+}
+
+Timeline Pass::timeline() const {
+  std::optional<Profile> power;
+  if (state_.budget_mw != State::kNoBudget) {
+    power.emplace(state_.power_releases, state_.free_power_mw(), now());
+  }
+  return Timeline(Profile(state_.releases, idle(), now()), std::move(power), now());
+}
+
+Draws& Pass::draws_() {
+  if (!random_) random_.emplace(state_.rules.seed, Stream::policy, state_.passes);
+  return *random_;
+}
+
+// --- The pen -----------------------------------------------------------------------------------------
+
+// Where the nodes of a start or an expansion come from.
+struct Pass::Plan {
+  struct Promise {
+    JobId victim;
+    Nodes count;
+  };
+  Nodes from_idle = 0;
+  std::vector<Promise> promises;
+  Nodes total = 0;
+};
+
+template <class Make>
+bool Pass::wrote(Make make) {
+  if (state_.rules.record) state_.calls.push_back(make());
+  if (state_.rules.check) check_invariants(state_);
+  return true;
+}
+
+bool Pass::can_cut(const Cut& cut) const {
+  const Job& victim = job(cut.victim);
+  if (victim.status != Status::running) return false;
+  const bool again = state_.in_pass(victim) && victim.doing == Doing::resizing &&
+                     victim.target < victim.holding.count;
+  if (!again && !resizable(cut.victim)) return false;
+  // A cut of this pass may be named again as it is: its surplus, or a barrier.
+  return again ? cut.to <= victim.target && (cut.to == victim.target || state_.allows(victim, cut.to))
+               : cut.to < victim.target && state_.allows(victim, cut.to);
+}
+
+std::optional<Pass::Plan> Pass::plan(JobId id, SizeRange add, const Sources& sources) const {
+  Plan plan;
+  Nodes missing = add.max;
+  plan.from_idle = std::min(missing, idle());
+  missing -= plan.from_idle;
+  const auto promise = [&](JobId victim, Nodes most) {
+    const Nodes count = std::min(most, missing);
+    plan.promises.push_back({victim, count});
+    missing -= count;
+  };
+  for (const Cut& cut : sources.cuts) {
+    const bool twice = std::ranges::any_of(
+        plan.promises, [&](const Plan::Promise& p) { return p.victim == cut.victim; });
+    if (cut.victim == id || twice || !can_cut(cut)) return std::nullopt;
+    const Job& victim = job(cut.victim);
+    const Unanswered* open = state_.in_pass(victim) ? state_.find(victim.decision) : nullptr;
+    const Nodes releases =
+        state_.healthy(victim.holding) - state_.healthy(state_.kept(victim, cut.to));
+    promise(cut.victim, releases - (open ? open->pledged : 0));
+  }
+  if (sources.incoming) {
+    for (const Unanswered& open : state_.unanswered) {
+      const JobId victim = open.decision.job;
+      const bool named = std::ranges::any_of(
+          plan.promises, [&](const Plan::Promise& p) { return p.victim == victim; });
+      if (missing > 0 && open.releases > open.pledged && victim != id && !named) {
+        promise(victim, open.releases - open.pledged);
+      }
+    }
+  }
+  plan.total = add.max - missing;
+  if (plan.total < add.min) return std::nullopt;
+  return plan;
+}
+
+void Pass::cut(const Cut& cut, JobId beneficiary, Reason reason) {
+  if (job(cut.victim).target == cut.to) return;  // cut before in this pass
+  const Why why = reason.why == Why::corridor ? Why::corridor : Why::shrunk_for;
+  state_.shrink(cut.victim, cut.to, {why, beneficiary});
+}
+
+void Pass::make_claim(const Plan& plan, JobId id, RequestId request, bool start, SizeRange add,
+                      Reason reason) {
+  Job& its = state_.jobs[id];
+  Claim claim;
+  claim.id = its.claim = ClaimId{state_.next_claim++};
+  claim.job = id;
+  claim.request = request;
+  claim.start = start;
+  claim.add = add;
+  claim.reason = reason;
+  claim.held = state_.idle.take(plan.from_idle);
+  state_.claimed += plan.from_idle;
+  claim.expected = now();
+  for (const Plan::Promise& promise : plan.promises) {
+    Unanswered& shrink = *state_.find(job(promise.victim).decision);
+    state_.unlist_incoming(shrink);
+    shrink.pledged += promise.count;
+    state_.list_incoming(shrink);
+    claim.pledges.push_back({promise.victim, shrink.decision.id, promise.count});
+    claim.expected = std::max(claim.expected, shrink.expected);
+  }
+  claim.release =
+      start ? later(claim.expected, state_.estimate(its, std::min(plan.total, add.max)))
+            : its.limit;
+  if (start) state_.queue.remove(id, its.spec);
+  state_.claims.push_back(std::move(claim));
+  state_.list(state_.claims.back());
+}
+
+bool Pass::start(JobId id, SizeRange range, Reason reason, Sources sources) {
+  const Job& its = job(id);
+  if (!fits(id, 0) || range.min == 0 || range.min > range.max) return false;
+  const SizeRange allowed =
+      sizes_at_start(its.spec.type) ? its.spec.size : exactly(its.spec.preferred);
+  if (!allowed.contains(range.min) || !allowed.contains(range.max)) return false;
+  const SizeConstraint constraint =
+      sizes_at_start(its.spec.type) ? state_.constraint(its) : SizeConstraint{};
+  if (sources.cuts.empty() && !sources.incoming) {
+    Nodes n = constraint.at_most(std::min(range.max, idle()));
+    while (n >= range.min && !state_.fits_power(its, n)) n = constraint.at_most(n - 1);
+    if (n < range.min) return false;
+    state_.queue.remove(id, its.spec);
+    state_.start(id, state_.idle.take(n), reason);
+  } else {
+    const auto from = plan(id, range, sources);
+    if (!from || constraint.at_most(from->total) < range.min) return false;
+    if (from->promises.empty()) return start(id, range, reason);
+    for (const Cut& c : sources.cuts) cut(c, id, reason);
+    make_claim(*from, id, RequestId::none, true, range, reason);
+  }
+  return wrote([&] {
+    PenCall call{.verb = PenCall::Verb::start, .job = id, .size = range, .reason = reason};
+    call.cuts.assign(sources.cuts.begin(), sources.cuts.end());
+    call.incoming = sources.incoming;
+    return call;
+  });
+}
+
+bool Pass::expand(JobId id, SizeRange add, Reason reason, const Sources& sources,
+                  RequestId request) {
+  const auto from = plan(id, add, sources);
+  if (!from) return false;
+  if (from->promises.empty()) {
+    if (!state_.fits_power(job(id), from->total)) return false;
+    state_.grow(id, state_.idle.take(from->total), reason, request);
+  } else {
+    for (const Cut& c : sources.cuts) cut(c, id, reason);
+    make_claim(*from, id, request, false, add, reason);
+  }
+  return true;
+}
+
+bool Pass::resize(JobId id, Nodes to, Reason reason, Sources sources) {
+  const Job& its = job(id);
+  if (its.status != Status::running || to == its.target || !state_.allows(its, to)) return false;
+  const bool bare = sources.cuts.empty() && !sources.incoming;
+  if (to < its.target) {
+    if (!bare || !can_cut({id, to})) return false;
+    state_.shrink(id, to, reason);
+  } else {
+    const Nodes more = to - its.target;
+    const bool grew = state_.in_pass(its) && its.claim == ClaimId::none &&
+                      its.target == its.holding.count && its.doing != Doing::sharing && !its.shares;
+    if (grew && sizes_at_start(its.spec.type)) {  // started or grown in this pass: a larger one
+      if (!bare || more > idle() || !state_.fits_power(its, more)) return false;
+      state_.grow(id, state_.idle.take(more), reason);
+    } else if (!resizable(id) || !expand(id, exactly(more), reason, sources, RequestId::none)) {
+      return false;
+    }
+  }
+  return wrote([&] {
+    PenCall call{.verb = PenCall::Verb::resize, .job = id, .size = exactly(to), .reason = reason};
+    call.cuts.assign(sources.cuts.begin(), sources.cuts.end());
+    call.incoming = sources.incoming;
+    return call;
+  });
+}
+
+bool Pass::grant(RequestId id, Reason reason, Sources sources, std::span<const Delay> delays) {
+  const auto open = requests();
+  const auto at = std::ranges::find(open, id, &Request::id);
+  if (at == open.end()) return false;
+  const Job& its = job(at->job);
+  if (now() < its.not_before || its.ordered != 0 ||
+      std::uint32_t{its.expands} + its.shrinks >= state_.capabilities.resizes_per_job) {
+    return false;
+  }
+  if (at->delta > 0) {
+    const auto delta = static_cast<Nodes>(at->delta);
+    const SizeRange add{at->at_least == 0 ? delta : std::min(at->at_least, delta), delta};
+    if (its.target + delta > its.spec.size.max) return false;
+    if (!expand(at->job, add, reason, sources, id)) return false;
+  } else {
+    const auto less = static_cast<Nodes>(-std::int64_t{at->delta});
+    if (less >= its.target || !sources.cuts.empty()) return false;
+    state_.shrink(at->job, its.target - less, reason, id);
+  }
+  if (its.claim == ClaimId::none) {
+    std::erase_if(state_.requests, [&](const Request& request) { return request.id == id; });
+  }
+  for (const Delay& delay : delays) state_.delay(delay);
+  return wrote([&] {
+    PenCall call{.verb = PenCall::Verb::grant, .request = id, .reason = reason};
+    call.cuts.assign(sources.cuts.begin(), sources.cuts.end());
+    call.incoming = sources.incoming;
+    call.delays.assign(delays.begin(), delays.end());
+    return call;
+  });
+}
+
+bool Pass::deny(RequestId id, Reason reason) {
+  const auto open = requests();
+  const auto at = std::ranges::find(open, id, &Request::id);
+  if (at == open.end()) return false;
+  state_.decide(Decision::Kind::deny, at->job, reason).request = id;
+  std::erase_if(state_.requests, [&](const Request& request) { return request.id == id; });
+  return wrote([&] {
+    return PenCall{.verb = PenCall::Verb::deny, .request = id, .reason = reason};
+  });
+}
+
+bool Pass::share(JobId guest, std::span<const JobId> mates, std::uint16_t guest_cores,
+                 Reason reason) {
+  const std::uint32_t cores = platform().cores_per_node;
+  if (!state_.capabilities.sharing || !state_.rules.identities || mates.empty()) return false;
+  if (!fits(guest, 0) || guest_cores == 0 || guest_cores >= cores) return false;
+  Holding nodes;
+  for (const JobId mate : mates) {
+    if (!resizable(mate) || nodes.nodes.intersects(job(mate).holding.nodes)) return false;
+    nodes.count += job(mate).holding.count;
+    nodes.nodes.insert(job(mate).holding.nodes);
+  }
+  Job& its = state_.jobs[guest];
+  if (nodes.count != its.spec.preferred &&
+      !(sizes_at_start(its.spec.type) && state_.allows(its, nodes.count))) {
+    return false;
+  }
+
+  state_.queue.remove(guest, its.spec);
+  its.shares = true;
+  for (const JobId mate : mates) {
+    state_.tenancies.push_back({guest, mate, job(mate).holding.nodes, guest_cores, {}});
+  }
+  state_.start(guest, std::move(nodes), reason, Decision::Kind::share);
+  const DecisionId id = its.decision;
+  // Worst case: the guest has a share of every node, the mates have the rest (paper 004, eq. 6).
+  const double share = static_cast<double>(guest_cores) / cores;
+  state_.unlist(its, guest);
+  its.limit = later(now(), seconds(to_seconds(its.limit - now()) / share));
+  state_.list(its, guest);
+  const Duration lengthened = seconds(to_seconds(its.limit - now()) * share);
+  for (const JobId mate : mates) {
+    Job& host = state_.jobs[mate];
+    state_.unlist(host, mate);
+    host.shares = true;
+    if (its.doing == Doing::starting) {
+      host.doing = Doing::sharing;
+      host.decision = id;
+    }
+    state_.set_limit(host, later(host.limit, lengthened), {Why::guest, guest});
+    for (Tenancy& tenancy : state_.tenancies) {
+      if (tenancy.host == mate) tenancy.lengthened = lengthened;
+    }
+    state_.list(host, mate);
+  }
+  Decision& decision = state_.decision_of_pass(id);
+  decision.limit = its.limit;
+  decision.guest_cores = guest_cores;
+  decision.mates.assign(mates.begin(), mates.end());
+  return wrote([&] {
+    PenCall call{.verb = PenCall::Verb::share, .job = guest, .size = exactly(guest_cores),
+                 .reason = reason};
+    call.mates.assign(mates.begin(), mates.end());
+    return call;
+  });
+}
+
+bool Pass::withdraw(ClaimId id, Reason reason) {
+  if (!state_.find(id)) return false;
+  const bool woken = state_.must_wake;
+  state_.dissolve(id);
+  state_.must_wake = woken;  // the policy knows
+  return wrote([&] {
+    return PenCall{.verb = PenCall::Verb::withdraw, .claim = id, .reason = reason};
+  });
+}
+
+bool Pass::reserve(JobId id, Time planned, Reason reason) {
+  Job& its = state_.jobs[id];
+  if (its.status != Status::pending) return false;
+  if (its.reserved == planned) return true;
+  its.reserved = planned;
+  return wrote([&] {
+    return PenCall{.verb = PenCall::Verb::reserve, .job = id, .reason = reason, .time = planned};
+  });
+}
+
+bool Pass::tag(JobId id, JobId value) {
+  state_.jobs[id].tag = value;
+  return wrote([&] { return PenCall{.verb = PenCall::Verb::tag, .job = id, .other = value}; });
+}
+
+bool Pass::wake_by(Time time) {
+  if (time <= now()) return false;
+  if (state_.timer && *state_.timer <= time) return true;
+  state_.timer = time;
+  return wrote([&] { return PenCall{.verb = PenCall::Verb::wake_by, .time = time}; });
+}
+
+bool Pass::power_off(Nodes n, Reason reason) {
+  if (!state_.capabilities.power_control || !state_.rules.identities) return false;
+  if (n == 0 || n > idle()) return false;
+  NodeSet all = state_.idle.nodes();
+  const NodeSet nodes = all.take_highest(n);
+  state_.decide(Decision::Kind::power_off, JobId::none, reason).after = {n, nodes};
+  for (const Interval& part : nodes.parts) {
+    std::fill(state_.health.begin() + part.first, state_.health.begin() + part.last + 1,
+              Health::off);
+  }
+  state_.change_health(nodes, Health::off);
+  return wrote([&] {
+    return PenCall{.verb = PenCall::Verb::power_off, .size = exactly(n), .reason = reason};
+  });
+}
+
+bool Pass::power_on(Nodes n, Reason reason) {
+  if (!state_.capabilities.power_control || n == 0) return false;
+  NodeSet nodes;
+  for (const Interval& part : state_.not_up.parts) {
+    for (std::uint32_t node = part.first; node <= part.last && nodes.count() < n; ++node) {
+      const bool boots = std::ranges::any_of(
+          state_.boots, [&](const Boot& boot) { return boot.nodes.contains(node); });
+      if (state_.health[node] == Health::off && !boots) nodes.insert(node, node);
+    }
+  }
+  if (nodes.count() < n) return false;
+  state_.decide(Decision::Kind::power_on, JobId::none, reason).after = {n, nodes};
+  const Boot boot{state_.next_boot++, nodes, now() + platform().boot_time};
+  state_.releases.insert(boot.ready, ReleaseTag::boot(boot.batch), n);
+  state_.boots.push_back(boot);
+  return wrote([&] {
+    return PenCall{.verb = PenCall::Verb::power_on, .size = exactly(n), .reason = reason};
+  });
+}
+
+bool Pass::call(const PenCall& c) {
+  const Sources sources{c.cuts, c.incoming};
+  const auto known = [&](JobId id) { return state_.jobs.contains(id); };
+  const bool victims = std::ranges::all_of(c.cuts, [&](const Cut& cut) { return known(cut.victim); });
+  if (!victims || !std::ranges::all_of(c.mates, known)) return false;
+  switch (c.verb) {
+    case PenCall::Verb::start:
+      return known(c.job) && start(c.job, c.size, c.reason, sources);
+    case PenCall::Verb::resize:
+      return known(c.job) && resize(c.job, c.size.max, c.reason, sources);
+    case PenCall::Verb::grant: return grant(c.request, c.reason, sources, c.delays);
+    case PenCall::Verb::deny: return deny(c.request, c.reason);
+    case PenCall::Verb::share:
+      return known(c.job) &&
+             share(c.job, c.mates, static_cast<std::uint16_t>(c.size.max), c.reason);
+    case PenCall::Verb::withdraw: return withdraw(c.claim, c.reason);
+    case PenCall::Verb::reserve: return known(c.job) && reserve(c.job, c.time, c.reason);
+    case PenCall::Verb::tag: return known(c.job) && tag(c.job, c.other);
+    case PenCall::Verb::wake_by: return wake_by(c.time);
+    case PenCall::Verb::power_off: return power_off(c.size.max, c.reason);
+    case PenCall::Verb::power_on: return power_on(c.size.max, c.reason);
+  }
+  return false;
+}
+
+}  // namespace ductile

@@ -1,0 +1,147 @@
+// One pass: the view of an instant, and the pen that writes decisions into it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/random.hpp"
+#include "base/time.hpp"
+#include "scheduling/decision.hpp"
+#include "scheduling/state.hpp"
+#include "scheduling/timeline.hpp"
+
+namespace ductile {
+
+/// Where the nodes of a start or an expansion come from. Idle nodes are always the first source.
+struct Sources {
+  std::span<const Cut> cuts{};  // then these, in order; a cut not needed for nodes is still waited for
+  bool incoming = false;        // then nodes that come and are promised to nobody
+};
+
+/// What a policy sees and does. Everything the pen writes is seen at once by the view.
+class Pass {
+ public:
+  explicit Pass(State& state) : state_(state) {}
+
+  // --- The view ------------------------------------------------------------------------------------
+
+  Time now() const { return state_.now; }
+  /// Did an event of this kind come since the last pass? `woken_by<event::Submitted>()`.
+  template <class E>
+  bool woken_by() const {
+    return (state_.woken & kind_of<E>()) != 0;
+  }
+  const Platform& platform() const { return state_.platform; }
+  Nodes idle() const { return state_.idle.count(); }
+  /// Nodes that running shrinks will give back and that are promised to nobody.
+  Nodes incoming() const { return state_.incoming(); }
+  bool any_resizing() const;
+  /// Share of the nodes in service that jobs or claims hold, 0 .. 1.
+  double utilization() const;
+  /// What is drawn, as believed, and the corridor's bounds.
+  double power_w() const { return static_cast<double>(state_.power_mw()) / 1000; }
+
+  /// Waiting jobs without a claim, first in the queue's order.
+  JobId first_pending() const { return state_.queue.front(); }
+  /// The next one; `id` may have left the queue meanwhile. `none` at the end.
+  JobId next_pending(JobId id) const { return state_.queue.after(id, job(id).spec); }
+  /// The first one after `id` (`none`: from the front) whose preferred size fits into `room`.
+  JobId first_fit(JobId id, const Room& room) const {
+    return state_.queue.first_fit(id, id == JobId::none ? nullptr : &job(id).spec, room);
+  }
+  std::size_t pending() const { return state_.queue.size(); }
+  /// Does `a` go before `b` in the queue's order?
+  bool before(JobId a, JobId b) const {
+    return state_.queue.before(a, job(a).spec, b, job(b).spec);
+  }
+  /// All running jobs, in no particular order.
+  std::span<const JobId> running() const { return state_.running; }
+  /// Claims, oldest first.
+  std::span<const Claim> claims() const { return state_.claims; }
+  /// Evolving requests of jobs that are running and doing nothing, in order of arrival.
+  std::vector<Request> requests() const;
+  const Job& job(JobId id) const { return state_.jobs[id]; }
+
+  /// Could it start at `n` nodes now: waiting, not to be left alone, idle nodes and power suffice?
+  bool fits(JobId id, Nodes n) const;
+  /// Running, doing nothing, no claim, no order, not shared, and the world can.
+  bool resizable(JobId id) const { return state_.resizable(id); }
+  SizeConstraint sizes(JobId id) const { return state_.constraint(job(id)); }
+
+  /// Believed end at the present size; past ones read as now + 1 s. Under `limit = fixed` the deadline.
+  Time expected_end(JobId id) const { return state_.expected_end(job(id)); }
+  /// Believed end if it ran at `n` from now on; the cost of the change is not in it.
+  Time expected_end(JobId id, Nodes n) const;
+  /// Whole believed run time at constant size `n`.
+  Duration estimate(JobId id, Nodes n) const { return state_.estimate(job(id), n); }
+  /// When it would release nodes if it were cut now.
+  Time expected_release(JobId id) const;
+  Duration expected_cost(JobId id, Nodes to) const;
+  /// Share of the work that is left, as believed, 1 .. 0.
+  double work_left(JobId id) const;
+  /// Measured MPI time over compute time; 0: not known.
+  double mtct(JobId id) const;
+  /// Delay that grants caused to this user's jobs, faded, and to this job.
+  Duration delay_of_user(std::uint32_t user) const;
+  Duration delay_of(JobId id) const { return job(id).delayed; }
+
+  /// What is believed to be free from now on. Stays true while this pass starts jobs if it is told
+  /// (`Timeline::took`); any other pen call ends its use.
+  Timeline timeline() const;
+  /// What the job needs at `n` nodes, for the timeline.
+  Demand demand(JobId id, Nodes n) const {
+    return {n, state_.budget_mw == State::kNoBudget ? 0 : state_.extra_power_mw(job(id), n)};
+  }
+  /// A random number of this pass: a function of seed, pass and how many were drawn.
+  std::uint64_t random() { return draws_().bits(); }
+
+  // --- The pen -------------------------------------------------------------------------------------
+  // False: not possible now, and nothing changed. Decisions about one job in one pass merge into one
+  // if they have the same direction; in opposite directions the second one is not possible.
+
+  /// Starts a waiting job with as many nodes of the range as there are; if nodes have to be waited
+  /// for, the core makes a claim and starts the job when all of them have come.
+  bool start(JobId id, SizeRange range, Reason reason, Sources sources = {});
+  /// Resizes a resizable job. A growth may have sources; a shrink gives its nodes to nobody.
+  bool resize(JobId id, Nodes to, Reason reason, Sources sources = {});
+  /// Grants an evolving request, as a resize of its job. `delays`: what it does to others.
+  bool grant(RequestId id, Reason reason, Sources sources = {}, std::span<const Delay> delays = {});
+  bool deny(RequestId id, Reason reason);
+  /// Starts `guest` on all the nodes of `mates`, with `guest_cores` of each node's cores.
+  bool share(JobId guest, std::span<const JobId> mates, std::uint16_t guest_cores, Reason reason);
+  /// Gives a claim up: its nodes become idle, those still to come incoming.
+  bool withdraw(ClaimId id, Reason reason);
+  /// Says when a waiting job is planned to start. Explains, has no effect.
+  bool reserve(JobId id, Time planned, Reason reason);
+  /// A policy's memory about a job.
+  bool tag(JobId id, JobId value);
+  /// Wakes the policy at `time` at the latest.
+  bool wake_by(Time time);
+  /// Switches the `n` highest idle nodes off, or the `n` lowest that are off on.
+  bool power_off(Nodes n, Reason reason);
+  bool power_on(Nodes n, Reason reason);
+
+  /// Makes a recorded call.
+  bool call(const PenCall& call);
+
+ private:
+  struct Plan;  // where the nodes of one call come from
+
+  Draws& draws_();
+  std::optional<Plan> plan(JobId id, SizeRange add, const Sources& sources) const;
+  void cut(const Cut& cut, JobId beneficiary, Reason reason);
+  void make_claim(const Plan& plan, JobId id, RequestId request, bool start, SizeRange add,
+                  Reason reason);
+  bool can_cut(const Cut& cut) const;
+  bool expand(JobId id, SizeRange add, Reason reason, const Sources& sources, RequestId request);
+  template <class Make>
+  bool wrote(Make make);
+
+  State& state_;
+  std::optional<Draws> random_;
+};
+
+}  // namespace ductile

@@ -1,0 +1,30 @@
+// A policy: parameters only. What must be remembered lives in the core.
+#pragma once
+
+#include <string>
+
+#include "base/time.hpp"
+#include "scheduling/event.hpp"
+#include "scheduling/queue.hpp"
+
+namespace ductile {
+
+class Pass;
+
+/// Decides in one pass, given its view and its pen. Const: the same core and the same events give the
+/// same decisions, whoever asks.
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  /// The events that call it. A dissolved claim, the timer and a `retry_at` always do.
+  virtual EventKinds wakes_on() const { return kEveryEvent; }
+  virtual void schedule(Pass& pass) const = 0;
+
+  // Common to all policies; set by whoever makes one, before its first use.
+  QueueOrder order = QueueOrder::fcfs;
+  Duration priority_period{};  // how often an order that changes with time is sorted; 0: each pass
+  std::string settings;        // "NAME:parameter=value,...", as a user would write it
+};
+
+}  // namespace ductile

@@ -1,0 +1,161 @@
+// The queue of waiting jobs, in an order of one's choice.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "model/job_spec.hpp"
+#include "scheduling/sorted_blocks.hpp"
+
+namespace ductile {
+
+/// Who goes first among jobs of equal priority; ties: the earlier submission, that is the smaller
+/// id. n is the preferred size, r the requested walltime, s the submit time, w the time waited.
+enum class QueueOrder : std::uint8_t {
+  fcfs,      // first come, first served
+  sjf,       // smallest r
+  ljf,       // largest r
+  smallest,  // smallest n
+  largest,   // largest n
+  wfp3,      // largest (w/r)^3 n                       Tang et al. 2009; changes with time
+  unicef,    // largest w / (log2(n) r)                 Tang et al. 2009; changes with time
+  f1,        // smallest log10(r) n + 870 log10(s)      Carastan-Santos and de Camargo 2017
+};
+
+constexpr std::array<std::string_view, 8> kQueueOrderWords{"fcfs",    "sjf",  "ljf",    "smallest",
+                                                           "largest", "wfp3", "unicef", "f1"};
+
+constexpr bool changes_with_time(QueueOrder order) {
+  return order == QueueOrder::wfp3 || order == QueueOrder::unicef;
+}
+
+/// Nodes that can be taken from now on, for how long: `nodes` are free from `from` (after now) on,
+/// up to the next step's `from`. A job fits if it needs no more than any step before its end has.
+class Room {
+ public:
+  struct Step {
+    Duration from;
+    std::int64_t nodes;
+  };
+
+  void clear() { steps_.clear(); }
+  void add(Duration from, std::int64_t nodes) { steps_.push_back({from, nodes}); }
+  std::span<const Step> steps() const { return steps_; }
+
+  /// Nodes free during the whole of [now, now + length).
+  std::int64_t during(Duration length) const {
+    std::int64_t least = steps_.front().nodes;
+    for (std::size_t i = 1; i < steps_.size() && steps_[i].from < length; ++i) {
+      least = std::min(least, steps_[i].nodes);
+    }
+    return least;
+  }
+  bool fits(Nodes need, Duration length) const { return need <= during(length); }
+  /// A job takes `nodes` during [now, now + length).
+  void take(std::int64_t nodes, Duration length) {
+    for (Step& step : steps_) {
+      if (step.from < length) step.nodes -= nodes;
+    }
+  }
+
+ private:
+  std::vector<Step> steps_;
+};
+
+class JobTable;
+
+/// Waiting jobs in order. Adding and removing cost O(log Q); an order that changes with time is
+/// sorted anew by `resort`, O(Q log Q).
+class Queue {
+ public:
+  explicit Queue(QueueOrder order = QueueOrder::fcfs) : order_(order) {}
+
+  QueueOrder order() const { return order_; }
+  std::size_t size() const { return rows_.size(); }
+  bool empty() const { return rows_.empty(); }
+
+  void add(JobId id, const JobSpec& spec);
+  void remove(JobId id, const JobSpec& spec);
+  /// The first job; `none` when empty.
+  JobId front() const;
+  /// The job after `id`, which may have left the queue meanwhile; `none` at the end.
+  JobId after(JobId id, const JobSpec& spec) const;
+  /// The first job after `id` (`none`: from the front) whose preferred size fits into `room` for
+  /// its whole walltime. Skips blocks of jobs that cannot fit: O(Q / 64) at worst.
+  JobId first_fit(JobId id, const JobSpec* spec, const Room& room) const;
+  /// Does `a` go before `b`?
+  bool before(JobId a, const JobSpec& spec_a, JobId b, const JobSpec& spec_b) const {
+    return key(a, spec_a) < key(b, spec_b);
+  }
+  /// Calls `visit(JobId)` in order. The queue must not change meanwhile.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const auto& slot : rows_.slots()) {
+      const Block& block = rows_.block(slot);
+      for (std::uint32_t i = 0; i < block.size(); ++i) visit(block.key(i).id);
+    }
+  }
+
+  /// When the keys were last computed; matters to orders that change with time.
+  Time sorted_at() const { return sorted_at_; }
+  /// Sorts by `order` as seen at `now`.
+  void resort(QueueOrder order, Time now, const JobTable& jobs);
+
+ private:
+  struct Key {
+    std::int64_t rank;  // minus the priority
+    double value;
+    JobId id;
+    bool operator<(const Key& other) const {
+      if (rank != other.rank) return rank < other.rank;
+      if (value != other.value) return value < other.value;
+      return id < other.id;
+    }
+  };
+  struct Row {
+    Nodes need;
+    Duration walltime;
+  };
+  class Block {
+   public:
+    using Key = Queue::Key;
+    using Row = Queue::Row;
+    struct Summary {
+      Nodes need = std::numeric_limits<Nodes>::max();  // the smallest of each
+      Duration walltime = Duration::max();
+    };
+    static constexpr std::uint32_t kCapacity = 64;
+
+    std::uint32_t size() const { return size_; }
+    const Key& key(std::uint32_t i) const { return keys_[i]; }
+    Nodes need(std::uint32_t i) const { return needs_[i]; }
+    Duration walltime(std::uint32_t i) const { return walltimes_[i]; }
+    void insert(std::uint32_t at, const Key& key, const Row& row);
+    void erase(std::uint32_t at);
+    void move_tail(std::uint32_t from, Block& other);
+    Summary summary() const;
+
+   private:
+    std::uint32_t size_ = 0;
+    std::array<Key, kCapacity> keys_;
+    std::array<Nodes, kCapacity> needs_;
+    std::array<Duration, kCapacity> walltimes_;
+  };
+
+  Key key(JobId id, const JobSpec& spec) const;
+  double value(const JobSpec& spec) const;
+
+  QueueOrder order_;
+  Time sorted_at_{};
+  SortedBlocks<Block> rows_;
+};
+
+}  // namespace ductile

@@ -1,0 +1,49 @@
+// Why a decision was made: counts, Gantt colours and explanations all come from here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+
+namespace ductile {
+
+enum class Why : std::uint8_t {
+  in_order,           // started at its turn
+  backfilled,         // started before jobs that were ahead of it, delaying no reservation
+  shrunk_for,         // nodes taken for `Reason::job`
+  dependency_expand,  // grown so that `Reason::job` can start earlier
+  hand_out,           // grown with nodes that nobody waits for
+  evolving,           // the application asked
+  fairness,           // denied: it would delay others more than allowed
+  corridor,           // to keep the power corridor
+  guest,              // shares the nodes of running jobs
+  ordered,            // an operator's order
+  draining,           // to leave nodes that drain
+  hopeless,           // a claim that could no longer be met
+  stolen,             // a claim withdrawn for another
+  resources,          // waits for nodes
+  priority,           // waits behind others
+  infeasible,         // can never run on this machine
+};
+
+/// The words of a reason, as files and commands write them.
+constexpr std::array<std::string_view, 16> kWhyWords{
+    "in-order", "backfilled", "shrunk-for", "dependency-expand", "hand-out",  "evolving",
+    "fairness", "corridor",   "guest",      "ordered",           "draining",  "hopeless",
+    "stolen",   "resources",  "priority",   "infeasible"};
+
+constexpr std::string_view word(Why why) { return kWhyWords[static_cast<std::size_t>(why)]; }
+
+/// Why, for whom, and until when where that is part of the reason.
+struct Reason {
+  Why why = Why::in_order;
+  JobId job = JobId::none;
+  Time until{};
+  bool operator==(const Reason&) const = default;
+};
+
+}  // namespace ductile

@@ -1,0 +1,109 @@
+// When nodes are expected to come free: the base of every plan.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "scheduling/sorted_blocks.hpp"
+
+namespace ductile {
+
+/// Who releases: a running job at its end, a shrinking job what nobody was promised, a claim's
+/// beneficiary at its end, nodes that boot.
+class ReleaseTag {
+ public:
+  enum class Kind : std::uint32_t { job, incoming, claim, boot };
+  constexpr ReleaseTag(Kind kind, std::uint32_t id)
+      : bits_(static_cast<std::uint32_t>(kind) << 30 | (id & 0x3fffffffu)) {}
+  static constexpr ReleaseTag of(JobId id) { return {Kind::job, index(id)}; }
+  static constexpr ReleaseTag incoming(JobId id) { return {Kind::incoming, index(id)}; }
+  static constexpr ReleaseTag of(ClaimId id) { return {Kind::claim, index(id)}; }
+  static constexpr ReleaseTag boot(std::uint32_t batch) { return {Kind::boot, batch}; }
+
+  constexpr ReleaseTag() = default;
+
+  auto operator<=>(const ReleaseTag&) const = default;
+  Kind kind() const { return static_cast<Kind>(bits_ >> 30); }
+  std::uint32_t id() const { return bits_ & 0x3fffffffu; }
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
+/// Expected releases of healthy nodes (or of milliwatts), sorted by time. Insert and erase O(log R + 64), sums O(R/64).
+///
+/// What should have come by `now` but did not is expected at now + 1 s; this is applied on reading.
+class Releases {
+ public:
+  void insert(Time at, ReleaseTag who, std::int64_t nodes) { rows_.insert({at, who}, nodes); }
+  /// The release must be there.
+  void erase(Time at, ReleaseTag who) { rows_.erase({at, who}); }
+  std::size_t size() const { return rows_.size(); }
+
+  /// Calls `visit(Time, ReleaseTag, std::int64_t)` in order of time.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const auto& slot : rows_.slots()) {
+      const Block& block = rows_.block(slot);
+      for (std::uint32_t i = 0; i < block.size(); ++i) {
+        visit(block.key(i).at, block.key(i).who, block.nodes(i));
+      }
+    }
+  }
+
+  class Cursor;
+
+ private:
+  struct Key {
+    Time at;
+    ReleaseTag who;
+    bool operator<(const Key& other) const {
+      return at != other.at ? at < other.at : who < other.who;
+    }
+  };
+  class Block {
+   public:
+    using Key = Releases::Key;
+    using Row = std::int64_t;
+    using Summary = std::int64_t;  // sum of the nodes
+    static constexpr std::uint32_t kCapacity = 64;
+
+    std::uint32_t size() const { return size_; }
+    const Key& key(std::uint32_t i) const { return keys_[i]; }
+    std::int64_t nodes(std::uint32_t i) const { return nodes_[i]; }
+    void insert(std::uint32_t at, const Key& key, std::int64_t nodes);
+    void erase(std::uint32_t at);
+    void move_tail(std::uint32_t from, Block& other);
+    Summary summary() const;
+
+   private:
+    std::uint32_t size_ = 0;
+    std::array<Key, kCapacity> keys_{};
+    std::array<std::int64_t, kCapacity> nodes_{};
+  };
+
+  SortedBlocks<Block> rows_;
+};
+
+/// Walks through time from `now` on, counting what comes free after `now`. Never goes back.
+class Releases::Cursor {
+ public:
+  Cursor(const Releases& releases, Time now);
+  /// Nodes released up to and including `time`; no earlier than the last time asked for.
+  std::int64_t until(Time time);
+  /// The earliest time, from the last one asked for on and before `end`, at which `nodes` have been
+  /// released; `kNever` if there is none. Walks no further than needed, and never up to `end`.
+  Time reach(std::int64_t nodes, Time end = kNever);
+
+ private:
+  const SortedBlocks<Block>* rows_;
+  Time time_;
+  Time late_at_;           // when those that should have come by now are expected
+  std::int64_t late_ = 0;  // how many they are, until they are counted
+  std::uint32_t slot_ = 0, row_ = 0;
+  std::int64_t sum_ = 0;
+};
+
+}  // namespace ductile

@@ -1,0 +1,525 @@
+#include "scheduling/state.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace ductile {
+
+State::State(const Platform& machine, const Capabilities& can, const Rules& run)
+    : platform(machine),
+      capabilities(can),
+      rules(run),
+      idle(machine.nodes, run.identities),
+      idle_mw_(std::llround(machine.idle_w * 1000)) {
+  if (run.identities) health.assign(machine.nodes, Health::up);
+}
+
+Duration State::estimate(const Job& job, Nodes n) const {
+  if (n == job.spec.preferred) return job.spec.walltime;
+  const AdaptiveSpec* spec = adaptive_spec(job);
+  return time_for(spec ? spec->speedup : Speedup{}, job.spec.preferred, n,
+                  total_work(job.spec.preferred, job.spec.walltime));
+}
+
+std::int64_t State::power_mw() const {
+  const Nodes on = held + claimed + idle.count();
+  return std::int64_t{on} * idle_mw_ + jobs_mw;
+}
+
+Nodes State::incoming() const {
+  Nodes sum = 0;
+  for (const Unanswered& u : unanswered) sum += u.releases - u.pledged;
+  return sum;
+}
+
+bool State::resizable(JobId id) const {
+  const Job& job = jobs[id];
+  return job.status == Status::running && job.doing == Doing::nothing &&
+         job.claim == ClaimId::none && job.ordered == 0 && !job.shares && now >= job.not_before &&
+         sizes_while_running(job.spec.type) &&
+         std::uint32_t{job.expands} + job.shrinks < capabilities.resizes_per_job;
+}
+
+Claim* State::find(ClaimId id) {
+  const auto at = std::ranges::lower_bound(claims, id, {}, &Claim::id);
+  return at != claims.end() && at->id == id ? &*at : nullptr;
+}
+
+Unanswered* State::find(DecisionId id) {
+  const auto at = std::ranges::lower_bound(
+      unanswered, id, {}, [](const Unanswered& u) { return u.decision.id; });
+  return at != unanswered.end() && at->decision.id == id ? &*at : nullptr;
+}
+
+Decision& State::decide(Decision::Kind kind, JobId job, Reason reason) {
+  Decision& decision = decisions.emplace_back();
+  decision.id = DecisionId{next_decision++};
+  decision.kind = kind;
+  decision.job = job;
+  decision.reason = reason;
+  if (decision.answered()) {
+    ++asked;
+    if (kind != Decision::Kind::resize && capabilities.instant_start) {
+      ++answered;
+    } else {
+      unanswered.emplace_back().decision = decision;
+    }
+  }
+  return decision;
+}
+
+Decision& State::decision_of_pass(DecisionId id) {
+  return decisions[decisions.size() - (next_decision - index(id))];
+}
+
+void State::run(JobId id, Holding nodes) {
+  Job& job = jobs[id];
+  job.status = Status::running;
+  job.target = job.first_size = nodes.count;
+  job.holding = std::move(nodes);
+  job.started = job.work_at = now;
+  job.limit = later(now, estimate(job, job.target));
+  job.not_before = now + kTick;
+  job.reserved = kNever;
+  if (job.spec.type != JobType::rigid) {
+    job.work_left = total_work(job.spec.preferred, job.spec.walltime);
+  }
+  job.running_at = static_cast<std::uint32_t>(running.size());
+  running.push_back(id);
+}
+
+void State::start(JobId id, Holding nodes, Reason reason, Decision::Kind kind) {
+  Job& job = jobs[id];
+  run(id, std::move(nodes));
+  Decision& decision = decide(kind, id, reason);
+  decision.after = job.holding;
+  decision.limit = job.limit;
+  job.doing = capabilities.instant_start ? Doing::nothing : Doing::starting;
+  job.decision = decision.id;
+  list(job, id);
+}
+
+void State::grow(JobId id, Holding more, Reason reason, RequestId request) {
+  Job& job = jobs[id];
+  const bool merges = in_pass(job);
+  unlist(job, id);
+  job.holding.count += more.count;
+  job.holding.nodes.insert(more.nodes);
+  const Nodes before = job.target;
+  job.target = job.holding.count;
+  if (merges) {
+    Decision& decision = decision_of_pass(job.decision);
+    decision.after = job.holding;
+    if (decision.kind == Decision::Kind::start) {
+      job.first_size = job.target;
+      job.limit = decision.limit = later(job.started, estimate(job, job.target));
+    }
+  } else {
+    Decision& decision = decide(Decision::Kind::resize, id, reason);
+    decision.after = job.holding;
+    decision.request = request;
+    job.doing = Doing::resizing;
+    job.decision = decision.id;
+    unanswered.back().before = before;
+    unanswered.back().expected = now;
+  }
+  list(job, id);
+}
+
+void State::shrink(JobId id, Nodes to, Reason reason, RequestId request) {
+  Job& job = jobs[id];
+  unlist(job, id);
+  if (!in_pass(job)) {
+    Decision& decision = decide(Decision::Kind::resize, id, reason);
+    decision.request = request;
+    job.doing = Doing::resizing;
+    job.decision = decision.id;
+    const AdaptiveSpec* spec = adaptive_spec(job);
+    unanswered.back().before = job.target;
+    unanswered.back().expected = now + (spec ? spec->resize_delay : Duration{});
+  } else {
+    unlist_incoming(*find(job.decision));
+  }
+  job.target = to;
+  Holding after = kept(job, to);
+  Unanswered& u = *find(job.decision);
+  u.releases = healthy(job.holding) - healthy(after);
+  decision_of_pass(job.decision).after = std::move(after);
+  list(job, id);
+  list_incoming(u);
+}
+
+Holding State::kept(const Job& job, Nodes to) const {
+  if (!rules.identities) return {to, {}};
+  NodeSet rest = job.holding.nodes;
+  if (job.keep != Job::kNoKeep) rest.erase(NodeSet{{{job.keep, job.keep}}});
+  NodeSet sick = intersection(rest, not_up);
+  Nodes give = job.holding.count - to;
+  NodeSet given = sick.take_highest(std::min(give, sick.count()));
+  rest.erase(given);
+  give -= given.count();
+  given.insert(rest.take_highest(give));
+  return {to, difference(job.holding.nodes, given)};
+}
+
+void State::free_nodes(const Holding& nodes) {
+  if (not_up.empty()) {
+    idle.give(nodes);
+    return;
+  }
+  NodeSet sound = difference(nodes.nodes, not_up);
+  const Nodes count = sound.count();
+  out_of_service += nodes.count - count;
+  idle.give({count, std::move(sound)});
+}
+
+void State::release(JobId from, const Holding& nodes) {
+  if (claims.empty()) {
+    free_nodes(nodes);
+    return;
+  }
+  Holding left = nodes;
+  for (Claim& claim : claims) {
+    const auto is_his = [&](const Pledge& pledge) { return pledge.victim == from; };
+    if (std::ranges::none_of(claim.pledges, is_his)) continue;
+    unlist(claim);
+    for (const Pledge& pledge : claim.pledges) {
+      if (!is_his(pledge)) continue;
+      Holding fed{std::min(pledge.count, healthy(left)), {}};
+      if (rules.identities) {
+        NodeSet sound = difference(left.nodes, not_up);
+        fed.nodes = sound.take_lowest(fed.count);
+        left.nodes.erase(fed.nodes);
+        claim.held.nodes.insert(fed.nodes);
+      }
+      left.count -= fed.count;
+      claim.held.count += fed.count;
+      claimed += fed.count;
+    }
+    std::erase_if(claim.pledges, is_his);
+    list(claim);
+  }
+  free_nodes(left);
+}
+
+void State::seize(const Holding& nodes) {
+  if (!rules.identities) {
+    Nodes missing = nodes.count;
+    const Nodes from_idle = std::min(missing, idle.count());
+    idle.take(Holding{from_idle, {}});
+    missing -= from_idle;
+    for (auto claim = claims.rbegin(); missing > 0 && claim != claims.rend(); ++claim) {
+      const Nodes n = std::min(missing, claim->held.count);
+      unlist(*claim);
+      claim->held.count -= n;
+      claimed -= n;
+      list(*claim);
+      missing -= n;
+    }
+    if (missing > 0) throw std::logic_error("the world gave a job nodes that others hold");
+    return;
+  }
+  NodeSet left = nodes.nodes;
+  NodeSet from_idle = idle.among(left);
+  left.erase(from_idle);
+  const Nodes idle_count = from_idle.count();
+  idle.take({idle_count, std::move(from_idle)});
+  for (Claim& claim : claims) {
+    if (left.empty()) break;
+    NodeSet taken = intersection(claim.held.nodes, left);
+    if (taken.empty()) continue;
+    unlist(claim);
+    const Nodes n = taken.count();
+    claim.held.nodes.erase(taken);
+    claim.held.count -= n;
+    claimed -= n;
+    list(claim);
+    left.erase(taken);
+  }
+  // What is not up may be nobody's; anything else has an owner.
+  const Nodes n = left.count();
+  if (!not_up.contains(left) || n > out_of_service) {
+    throw std::logic_error("the world gave a job nodes that others hold");
+  }
+  out_of_service -= n;
+}
+
+void State::vacate(JobId id) {
+  Job& job = jobs[id];
+  unlist(job, id);
+  Holding mine = owned(*this, job, id);
+  if (job.shares) {
+    for (std::size_t i = 0; i < tenancies.size();) {
+      Tenancy& tenancy = tenancies[i];
+      if (tenancy.guest != id && tenancy.host != id) {
+        ++i;
+        continue;
+      }
+      const JobId other = tenancy.guest == id ? tenancy.host : tenancy.guest;
+      Job& partner = jobs[other];
+      unlist(partner, other);
+      const Tenancy gone = tenancy;
+      tenancies.erase(tenancies.begin() + static_cast<std::ptrdiff_t>(i));
+      partner.shares = std::ranges::any_of(
+          tenancies, [&](const Tenancy& t) { return t.guest == other || t.host == other; });
+      if (gone.guest == id) {
+        // The host has its cores back: the part of the lengthening that is still ahead goes.
+        const Duration ahead = std::max(job.limit - now, Duration{});
+        const Duration whole = job.limit - job.started;
+        const double unused = whole.count() > 0 ? to_seconds(ahead) / to_seconds(whole) : 0;
+        set_limit(partner, partner.limit - seconds(to_seconds(gone.lengthened) * unused),
+                  {Why::guest, id});
+        if (partner.doing == Doing::sharing) partner.doing = Doing::nothing;
+      } else {
+        // The guest goes on alone, as the owner.
+        mine.count -= gone.nodes.count();
+        mine.nodes.erase(gone.nodes);
+      }
+      list(partner, other);
+    }
+    job.shares = false;
+  }
+  running[job.running_at] = running.back();
+  jobs[running.back()].running_at = job.running_at;
+  running.pop_back();
+  job.holding = {};
+  job.target = 0;
+  job.keep = Job::kNoKeep;
+  job.doing = Doing::nothing;
+  release(id, mine);
+}
+
+void State::leave_shared(JobId id, Holding& lost) {
+  const auto stays = [&](NodeSet nodes) {
+    lost.count -= nodes.count();
+    lost.nodes.erase(nodes);
+  };
+  for (Tenancy& tenancy : tenancies) {
+    NodeSet nodes = intersection(tenancy.nodes, lost.nodes);
+    if (nodes.empty() || (tenancy.guest != id && tenancy.host != id)) continue;
+    if (tenancy.guest == id) {  // the host owns them
+      tenancy.nodes.erase(nodes);
+    } else {  // the guest goes on alone, as the owner
+      Job& guest = jobs[tenancy.guest];
+      unlist(guest, tenancy.guest);
+      tenancy.nodes.erase(nodes);
+      list(guest, tenancy.guest);
+    }
+    stays(std::move(nodes));
+  }
+}
+
+void State::retire(JobId id) {
+  Job& job = jobs[id];
+  job.status = Status::over;
+  if (job.adaptive != Job::kNoRow) free_rows.push_back(job.adaptive);
+  if (job.ordered != 0) std::erase(ordered, id);
+  jobs.retire(id);
+}
+
+void State::change_health(const NodeSet& nodes, Health to) {
+  // Rows that depend on the health of held nodes leave the releases and come back.
+  std::vector<JobId> touched;
+  for (const JobId id : running) {
+    if (jobs[id].holding.nodes.intersects(nodes)) touched.push_back(id);
+  }
+  for (const JobId id : touched) {
+    unlist(jobs[id], id);
+    if (Unanswered* u = find(jobs[id].decision)) unlist_incoming(*u);
+  }
+  const NodeSet from_idle = idle.among(nodes);
+  if (to == Health::up) {
+    NodeSet back = intersection(not_up, nodes);
+    not_up.erase(back);
+    for (const JobId id : running) back.erase(jobs[id].holding.nodes);
+    const Nodes count = back.count();
+    out_of_service -= count;
+    idle.give({count, std::move(back)});
+  } else {
+    not_up.insert(nodes);
+    out_of_service += from_idle.count();
+    idle.take({from_idle.count(), from_idle});
+    for (Claim& claim : claims) {
+      const NodeSet gone = intersection(claim.held.nodes, nodes);
+      if (gone.empty()) continue;
+      unlist(claim);
+      claim.held.nodes.erase(gone);
+      claim.held.count -= gone.count();
+      claimed -= gone.count();
+      out_of_service += gone.count();
+      list(claim);
+    }
+  }
+  for (const JobId id : touched) {
+    Job& job = jobs[id];
+    if (Unanswered* u = find(job.decision); u && job.target < job.holding.count) {
+      const Holding& after = u->decision.after;
+      u->releases = healthy(job.holding) - healthy(after);
+      trim_pledges(*u);
+      list_incoming(*u);
+    }
+    list(job, id);
+  }
+}
+
+void State::trim_pledges(Unanswered& shrink) {
+  for (auto claim = claims.rbegin(); claim != claims.rend(); ++claim) {
+    for (Pledge& pledge : claim->pledges) {
+      if (pledge.shrink != shrink.decision.id || shrink.pledged <= shrink.releases) continue;
+      const Nodes less = std::min(pledge.count, shrink.pledged - shrink.releases);
+      unlist(*claim);
+      pledge.count -= less;
+      shrink.pledged -= less;
+      list(*claim);
+    }
+  }
+}
+
+void State::dissolve(ClaimId id) {
+  Claim& claim = *find(id);
+  Job& job = jobs[claim.job];
+  for (const Pledge& pledge : claim.pledges) {
+    Unanswered& shrink = *find(pledge.shrink);
+    unlist_incoming(shrink);
+    shrink.pledged -= pledge.count;
+    list_incoming(shrink);
+  }
+  free_nodes(claim.held);
+  claimed -= claim.held.count;
+  claim.held = {};
+  job.claim = ClaimId::none;
+  if (claim.start) queue.add(claim.job, job.spec);
+  unlist(claim);
+  remove_claim(id);
+  must_wake = true;
+}
+
+void State::remove_claim(ClaimId id) {
+  std::erase_if(claims, [&](const Claim& claim) { return claim.id == id; });
+}
+
+void State::answer(DecisionId id) {
+  const auto at = std::ranges::lower_bound(
+      unanswered, id, {}, [](const Unanswered& u) { return u.decision.id; });
+  unlist_incoming(*at);
+  unanswered.erase(at);
+  ++answered;
+}
+
+void State::advance_work(Job& job, Nodes size) const {
+  if (job.spec.type == JobType::rigid) return;
+  const AdaptiveSpec* spec = adaptive_spec(job);
+  const Work done =
+      work_done(spec ? spec->speedup : Speedup{}, job.spec.preferred, size, now - job.work_at);
+  const double rate = spec ? adaptive[job.adaptive].rate : 1;
+  job.work_left -= rate == 1 ? done : std::llround(static_cast<double>(done) * rate);
+  job.work_left = std::max<Work>(job.work_left, 0);
+  job.work_at = now;
+}
+
+void State::scale_limit(Job& job, Reason reason) {
+  if (rules.limit == Rules::Limit::fixed || job.spec.type == JobType::rigid) return;
+  const AdaptiveSpec* spec = adaptive_spec(job);
+  set_limit(job, later(now, time_for(spec ? spec->speedup : Speedup{}, job.spec.preferred,
+                                     job.holding.count, job.work_left)),
+            reason);
+}
+
+void State::set_limit(Job& job, Time limit, Reason reason) {
+  if (job.limit == limit) return;
+  job.limit = limit;
+  decide(Decision::Kind::set_limit, running[job.running_at], reason).limit = limit;
+}
+
+void State::retry(Time at) {
+  if (at <= now) return;
+  const auto place = std::ranges::lower_bound(retries, at);
+  if (place == retries.end() || *place != at) retries.insert(place, at);
+}
+
+void State::delay(const Delay& delay) {
+  Job& job = jobs[delay.job];
+  job.delayed += delay.by;
+  auto at = std::ranges::find(delays, job.spec.user, &Delays::user);
+  if (at == delays.end()) at = delays.insert(at, {job.spec.user, 0, 0});
+  at->sum_s = faded(*at) + to_seconds(delay.by);
+  at->interval = now.time_since_epoch() / rules.fairness_interval;
+}
+
+double State::faded(const Delays& of) const {
+  const std::int64_t passed = now.time_since_epoch() / rules.fairness_interval - of.interval;
+  return of.sum_s * std::pow(rules.fairness_decay, static_cast<double>(passed));
+}
+
+Time State::release_time(const Job& job, JobId id) const {
+  Time time = job.limit;
+  if (job.shares) {
+    for (const Tenancy& tenancy : tenancies) {
+      if (tenancy.host == id) time = std::max(time, jobs[tenancy.guest].limit);
+    }
+  }
+  return time;
+}
+
+void State::list(Job& job, JobId id) {
+  const Holding mine = job.shares ? owned(*this, job, id) : Holding{job.holding.count, {}};
+  Nodes sound = job.shares ? healthy(mine) : healthy(job.holding);
+  if (job.doing == Doing::resizing && job.target < job.holding.count) {
+    sound -= find(job.decision)->releases;
+  }
+  job.release = release_time(job, id);
+  releases.insert(job.release, ReleaseTag::of(id), sound);
+  held += mine.count;
+  const std::int64_t power = extra_power_mw(job, mine.count);
+  jobs_mw += power;
+  if (budget_mw != kNoBudget) power_releases.insert(job.release, ReleaseTag::of(id), power);
+}
+
+void State::unlist(Job& job, JobId id) {
+  releases.erase(job.release, ReleaseTag::of(id));
+  if (budget_mw != kNoBudget) power_releases.erase(job.release, ReleaseTag::of(id));
+  const Nodes count = job.shares ? owned(*this, job, id).count : job.holding.count;
+  held -= count;
+  jobs_mw -= extra_power_mw(job, count);
+}
+
+void State::list(Claim& claim) {
+  releases.insert(claim.release, ReleaseTag::of(claim.id), claim.held.count + claim.pledged());
+}
+
+void State::unlist(const Claim& claim) { releases.erase(claim.release, ReleaseTag::of(claim.id)); }
+
+void State::list_incoming(const Unanswered& shrink) {
+  if (shrink.releases > 0) {
+    releases.insert(shrink.expected, ReleaseTag::incoming(shrink.decision.job),
+                    shrink.releases - shrink.pledged);
+  }
+}
+
+void State::unlist_incoming(const Unanswered& shrink) {
+  if (shrink.releases > 0) {
+    releases.erase(shrink.expected, ReleaseTag::incoming(shrink.decision.job));
+  }
+}
+
+void State::budget(double low_w, double high_w) {
+  for (const JobId id : running) unlist(jobs[id], id);
+  corridor_low_w = low_w;
+  budget_mw = std::isfinite(high_w) ? std::llround(high_w * 1000) : kNoBudget;
+  for (const JobId id : running) list(jobs[id], id);
+}
+
+Holding owned(const State& state, const Job& job, JobId id) {
+  Holding mine = job.holding;
+  if (!job.shares) return mine;
+  for (const Tenancy& tenancy : state.tenancies) {
+    if (tenancy.guest != id) continue;
+    mine.count -= tenancy.nodes.count();
+    mine.nodes.erase(tenancy.nodes);
+  }
+  return mine;
+}
+
+}  // namespace ductile

@@ -1,0 +1,295 @@
+// The state of the core: a regular value of plain rows. Events change it (core.cpp), the pen changes
+// it (pass.cpp); what both need is here. CONTRACT: docs/architecture.md.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/node_set.hpp"
+#include "base/time.hpp"
+#include "model/job_spec.hpp"
+#include "model/platform.hpp"
+#include "scheduling/decision.hpp"
+#include "scheduling/event.hpp"
+#include "scheduling/idle_nodes.hpp"
+#include "scheduling/job.hpp"
+#include "scheduling/policy.hpp"
+#include "scheduling/queue.hpp"
+#include "scheduling/releases.hpp"
+#include "scheduling/timeline.hpp"
+
+namespace ductile {
+
+/// What a world can do.
+struct Capabilities {
+  static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
+
+  bool instant_start = true;                    // a start needs no answer
+  std::uint32_t resizes_per_job = kUnlimited;   // 0: none
+  bool sharing = false;                         // two jobs on one node
+  bool exact_nodes = true;                      // it can give a job the very nodes decided
+  bool power_control = false;                   // nodes can be switched on and off
+};
+
+/// What holds for a whole run, whatever the policy.
+struct Rules {
+  /// The believed end, and when a job may be killed, under resizes: `fixed` at the start, or `scaled`
+  /// to when the believed work is used up at the present size.
+  enum class Limit : std::uint8_t { fixed, scaled };
+
+  Limit limit = Limit::scaled;
+  bool identities = false;   // which nodes, not only how many
+  bool record = false;       // keep the pen calls of each instant
+  bool check =               // check the invariants after every event and pen call
+#ifdef DUCTILE_CHECK_INVARIANTS
+      true;
+#else
+      false;
+#endif
+  std::uint64_t seed = 1;
+  Duration fairness_interval = whole_seconds(21'600);  // delays by grants are forgotten ...
+  double fairness_decay = 0.4;                         // ... down to this share in each interval
+};
+
+/// A victim's shrink owes a claim nodes. 0 nodes: a barrier.
+struct Pledge {
+  JobId victim = JobId::none;
+  DecisionId shrink = DecisionId::none;
+  Nodes count = 0;
+  bool operator==(const Pledge&) const = default;
+};
+
+/// Nodes kept and promised for one start or expansion until all promises are settled.
+struct Claim {
+  ClaimId id = ClaimId::none;
+  JobId job = JobId::none;              // the beneficiary
+  RequestId request = RequestId::none;  // a claim that grants this
+  bool start = false;                   // a start; else an expansion
+  SizeRange add;                        // nodes: at least, at most
+  Holding held;
+  std::vector<Pledge> pledges;
+  Reason reason;
+  Time expected{};                      // when the last pledge is expected
+  Time release{};                       // when the beneficiary is expected to release them
+
+  Nodes pledged() const {
+    Nodes sum = 0;
+    for (const Pledge& pledge : pledges) sum += pledge.count;
+    return sum;
+  }
+};
+
+/// A decision that the world has not answered.
+struct Unanswered {
+  Decision decision;
+  Nodes before = 0;    // the size it changes
+  Nodes releases = 0;  // shrink: healthy nodes it will give back,
+  Nodes pledged = 0;   //         of these promised to claims; the rest is incoming
+  Time expected{};     //         when
+};
+
+/// An evolving request that is open.
+struct Request {
+  RequestId id = RequestId::none;
+  JobId job = JobId::none;
+  std::int32_t delta = 0;
+  Nodes at_least = 0;  // of a growth
+};
+
+/// A guest on the nodes of a host (D'Amico, Jokanovic and Corbalan 2019). The host owns them.
+struct Tenancy {
+  JobId guest = JobId::none, host = JobId::none;
+  NodeSet nodes;
+  std::uint16_t guest_cores = 0;  // of each node
+  Duration lengthened{};          // of the host's limit, because of the guest
+};
+
+/// What is known of a job besides its specification. Rigid jobs have no such row.
+struct Adaptive {
+  AdaptiveSpec spec;
+  double mtct = 0;  // measured MPI time over compute time; 0: not known
+  double rate = 1;  // progress against the declared model
+};
+
+/// Delays that grants caused to one user's jobs, fading by whole intervals (paper 001).
+struct Delays {
+  std::uint32_t user = 0;
+  std::int64_t interval = 0;
+  double sum_s = 0;
+};
+
+/// Nodes that were switched on and are not up yet.
+struct Boot {
+  std::uint32_t batch = 0;
+  NodeSet nodes;
+  Time ready{};
+};
+
+/// All the core knows. Copying it is copying arrays.
+class State {
+ public:
+  static constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
+
+  State(const Platform& platform, const Capabilities& capabilities, const Rules& rules);
+
+  Platform platform;
+  Capabilities capabilities;
+  Rules rules;
+
+  Time now{};
+  JobTable jobs;
+  std::vector<Adaptive> adaptive;        // side table; rows are reused
+  std::vector<std::uint32_t> free_rows;
+  Queue queue;                           // pending jobs without a claim
+  std::vector<JobId> running;            // in no particular order
+  IdleNodes idle;
+  Nodes held = 0;                        // by jobs
+  Nodes claimed = 0;                     // by claims
+  Nodes out_of_service = 0;              // nobody's, and not up
+  std::vector<Health> health;            // with identities
+  NodeSet not_up;
+  Releases releases;                     // of nodes
+  Releases power_releases;               // of milliwatts; kept while there is a budget
+  std::vector<Claim> claims;             // oldest first
+  std::uint32_t next_claim = 0;
+  std::vector<Unanswered> unanswered;    // by decision
+  std::vector<Request> requests;         // in order of arrival
+  std::vector<Tenancy> tenancies;
+  std::vector<JobId> ordered;            // jobs with an operator's order
+  std::vector<Delays> delays;
+  std::vector<Boot> boots;
+  std::uint32_t next_boot = 0;
+  double corridor_low_w = 0;
+  std::int64_t budget_mw = kNoBudget;    // the corridor's upper bound
+  std::int64_t jobs_mw = 0;              // of running jobs, above that of idle nodes
+  std::optional<Time> timer;             // the policy's
+  std::vector<Time> retries;             // future times at which something may be tried again; sorted
+  std::uint64_t passes = 0;
+  std::uint64_t next_decision = 1;
+  std::uint64_t asked = 0, answered = 0; // decisions that want an answer, and those that got it
+  std::uint64_t stale = 0;               // events that came too late or twice
+  EventKinds woken = 0;                  // by events since the last pass
+  bool must_wake = false;                // a claim was dissolved, a time came
+  std::uint64_t pass_first = 0;          // number of the first decision of this pass
+  std::vector<Decision> decisions;       // of this instant
+  bool handed_out = false;               // and the world has them
+  std::vector<PenCall> calls;            // of this instant, while recording
+
+  // --- Questions -----------------------------------------------------------------------------------
+
+  const AdaptiveSpec* adaptive_spec(const Job& job) const {
+    return job.adaptive == Job::kNoRow ? nullptr : &adaptive[job.adaptive].spec;
+  }
+  /// The size constraint of the application.
+  SizeConstraint constraint(const Job& job) const {
+    const AdaptiveSpec* spec = adaptive_spec(job);
+    return spec ? spec->constraint : SizeConstraint{};
+  }
+  /// May the job have this size?
+  bool allows(const Job& job, Nodes n) const {
+    return job.spec.size.contains(n) && constraint(job).allows(n);
+  }
+  /// The whole run time, as believed, at constant size n: the walltime scaled by the model.
+  Duration estimate(const Job& job, Nodes n) const;
+  /// The believed end at the present size; past ones read as now + 1 s.
+  Time expected_end(const Job& job) const {
+    return job.limit > now ? job.limit : now + whole_seconds(1);
+  }
+  Nodes healthy(const Holding& holding) const {
+    return not_up.empty() ? holding.count : holding.count - intersection(holding.nodes, not_up).count();
+  }
+  /// Power of n nodes of the job above that of n idle nodes.
+  std::int64_t extra_power_mw(const Job& job, Nodes n) const {
+    return std::int64_t{n} * (std::int64_t{job.power_mw} - idle_mw());
+  }
+  /// What the cluster draws, as believed.
+  std::int64_t power_mw() const;
+  /// What may still be drawn; `kNoBudget` without a budget.
+  std::int64_t free_power_mw() const {
+    return budget_mw == kNoBudget ? kNoBudget : budget_mw - power_mw();
+  }
+  bool fits_power(const Job& job, Nodes n) const {
+    return budget_mw == kNoBudget || extra_power_mw(job, n) <= free_power_mw();
+  }
+  Nodes incoming() const;
+  /// Running, nothing under way about it, and the world can: a policy may cut or grow it.
+  bool resizable(JobId id) const;
+  /// Did the present pass decide something about it?
+  bool in_pass(const Job& job) const { return index(job.decision) >= pass_first; }
+  Claim* find(ClaimId id);
+  Unanswered* find(DecisionId id);
+  const Unanswered* find(DecisionId id) const { return const_cast<State*>(this)->find(id); }
+
+  // --- Changes -------------------------------------------------------------------------------------
+
+  /// A decision of this instant, with the next number. Good until the next one.
+  Decision& decide(Decision::Kind kind, JobId job, Reason reason);
+  Decision& decision_of_pass(DecisionId id);
+  /// The job runs from now on, on `nodes`, as far as its own row goes.
+  void run(JobId id, Holding nodes);
+  /// Idle nodes to a job that starts now.
+  void start(JobId id, Holding nodes, Reason reason, Decision::Kind kind = Decision::Kind::start);
+  /// A running job gets more nodes, which leave idle or a claim.
+  void grow(JobId id, Holding more, Reason reason, RequestId request = RequestId::none);
+  /// A running job shall shrink; called again in one pass it shrinks further.
+  void shrink(JobId id, Nodes to, Reason reason, RequestId request = RequestId::none);
+  /// Enough of a job's nodes go, by the rules of placement: what it keeps.
+  Holding kept(const Job& job, Nodes to) const;
+  /// Nodes come free: first to the claims they were pledged to, the rest to idle.
+  void release(JobId from, const Holding& nodes);
+  /// To idle, or out of service if they are not up.
+  void free_nodes(const Holding& nodes);
+  /// The world gave these nodes to a job: they leave idle, a claim, or are out of service.
+  void seize(const Holding& nodes);
+  /// A job leaves the nodes it runs on and the list of running jobs; what it owned is released.
+  void vacate(JobId id);
+  /// A sharing job gives up `lost`: what stays with its partners is taken out of it.
+  void leave_shared(JobId id, Holding& lost);
+  /// The job will not come back.
+  void retire(JobId id);
+  /// Nodes become up, draining, down or off, whoever owns them.
+  void change_health(const NodeSet& nodes, Health health);
+  /// A claim ends without a decision; its beneficiary is what it was before.
+  void dissolve(ClaimId id);
+  void remove_claim(ClaimId id);
+  /// A shrink releases fewer healthy nodes than it promised: the newest claims get less.
+  void trim_pledges(Unanswered& shrink);
+  void answer(DecisionId id);
+  /// Believed progress up to now, at the size it had.
+  void advance_work(Job& job, Nodes size) const;
+  /// After a change of size: the limit, where the rule scales it.
+  void scale_limit(Job& job, Reason reason);
+  void set_limit(Job& job, Time limit, Reason reason);
+  void retry(Time at);
+  /// A grant delays a job: it and its user remember.
+  void delay(const Delay& delay);
+  /// A user's sum in seconds, faded to the present interval.
+  double faded(const Delays& delays) const;
+
+  /// Keeps the job's row in the releases true. Call `unlist` before a change that matters to it
+  /// (limit, nodes, size to come, health, power) and `list` afterwards.
+  void list(Job& job, JobId id);
+  void unlist(Job& job, JobId id);
+  void list(Claim& claim);
+  void unlist(const Claim& claim);
+  void list_incoming(const Unanswered& shrink);
+  void unlist_incoming(const Unanswered& shrink);
+  /// When the host of guests, or a guest that owns nodes, gives them back.
+  Time release_time(const Job& job, JobId id) const;
+
+  std::int64_t idle_mw() const { return idle_mw_; }
+  void budget(double low_w, double high_w);
+
+ private:
+  std::int64_t idle_mw_ = 0;
+};
+
+/// The nodes of a job that it owns: all but those it is a guest on.
+Holding owned(const State& state, const Job& job, JobId id);
+
+}  // namespace ductile

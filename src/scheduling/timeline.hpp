@@ -1,0 +1,138 @@
+// What is believed to be free over time: the releases that are expected, and on top of them the
+// reservations and imagined grants of one plan. A value of the pass; nothing is written until it is
+// decided.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <utility>
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "scheduling/queue.hpp"
+#include "scheduling/releases.hpp"
+
+namespace ductile {
+
+/// A step function of time, 0 at first: the overlay of a profile. In blocks with minimum, maximum and
+/// an addition that waits, so that planning many reservations stays far below quadratic.
+class Overlay {
+ public:
+  struct Step {
+    Time from;
+    std::int64_t level;
+  };
+  class Block {
+   public:
+    static constexpr std::uint32_t kCapacity = 56;
+
+    std::uint32_t size() const { return size_; }
+    Time from() const { return steps_[0].from; }
+    Step step(std::uint32_t i) const { return {steps_[i].from, steps_[i].level + waiting_}; }
+    std::int64_t least() const { return least_ + waiting_; }
+    std::int64_t most() const { return most_ + waiting_; }
+
+   private:
+    friend class Overlay;
+    void refresh();
+
+    std::uint32_t size_ = 0;
+    std::int64_t waiting_ = 0;  // to be added to every level
+    std::int64_t least_ = 0, most_ = 0;
+    std::array<Step, kCapacity> steps_;
+  };
+
+  bool empty() const { return blocks_.empty(); }
+  std::size_t blocks() const { return blocks_.size(); }
+  const Block& block(std::size_t i) const { return blocks_[i]; }
+  /// The highest level anywhere.
+  std::int64_t most() const { return most_; }
+  /// The block that holds the step in force at `time`; the first one if all steps come later.
+  std::size_t block_at(Time time) const;
+  /// Adds `amount` during [from, to); `to` may be `kNever`.
+  void add(Time from, Time to, std::int64_t amount);
+
+ private:
+  // Makes a step begin at `time`, and returns its block and place.
+  std::pair<std::size_t, std::uint32_t> cut_at(Time time);
+
+  std::vector<Block> blocks_;
+  std::int64_t most_ = 0;
+};
+
+/// One resource over time: nodes or milliwatts.
+class Profile {
+ public:
+  /// `free` now, and `releases` to come. The releases must outlive the profile; what is started while
+  /// it is in use is seen through them, and must be told with `took`.
+  Profile(const Releases& releases, std::int64_t free, Time now)
+      : releases_(&releases), free_(free), now_(now) {}
+
+  /// The earliest time from `not_before` on at which `need` is free for the whole of `length`;
+  /// `kNever` if there is none.
+  Time earliest(std::int64_t need, Duration length, Time not_before);
+  /// A reservation during [from, to) if `amount` is negative; a grant that is only imagined.
+  void add(Time from, Time to, std::int64_t amount);
+  /// A job was really started: `amount` less is free now.
+  void took(std::int64_t amount) { free_ -= amount; }
+  /// What is free from now on, for `Room::fits`.
+  void room(Room& room) const;
+
+ private:
+  Time search(std::int64_t need, Duration length, Time start) const;
+
+  // The latest earliest start found so far for demands no larger and no longer: later demands of the
+  // same plan cannot start before it, since within a plan what is free only falls. A Fenwick tree of
+  // maxima over the logarithms of both.
+  class Hints {
+   public:
+    Time at_least(std::int64_t need, Duration length) const;
+    void found(std::int64_t need, Duration length, Time start);
+    void clear() { table_.clear(); }
+
+   private:
+    static constexpr unsigned kSize = 64;
+    std::vector<Time> table_;
+  };
+
+  const Releases* releases_;
+  std::int64_t free_;
+  Time now_;
+  Overlay overlay_;
+  Hints hints_;
+  std::uint32_t searches_ = 0;
+};
+
+/// What a job needs.
+struct Demand {
+  Nodes nodes = 0;
+  std::int64_t power_mw = 0;  // above that of as many idle nodes; counts under a power budget only
+};
+
+/// Nodes, and power when there is a budget for it.
+class Timeline {
+ public:
+  explicit Timeline(Profile nodes, std::optional<Profile> power, Time now)
+      : nodes_(std::move(nodes)), power_(std::move(power)), now_(now) {}
+
+  Time now() const { return now_; }
+  bool powered() const { return power_.has_value(); }
+  Time earliest(Demand need, Duration length, Time not_before);
+  /// Reserves `need` during [from, to).
+  void reserve(Time from, Time to, Demand need);
+  /// Changes the free nodes during [from, to): what is only imagined.
+  void add(Time from, Time to, std::int64_t nodes) { nodes_.add(from, to, nodes); }
+  /// A job was really started.
+  void took(Demand need);
+  void nodes_room(Room& room) const { nodes_.room(room); }
+  void power_room(Room& room) const { power_->room(room); }
+
+ private:
+  Profile nodes_;
+  std::optional<Profile> power_;
+  Time now_;
+};
+
+}  // namespace ductile

@@ -1,0 +1,35 @@
+// What can be seen of a simulation while it runs.
+#pragma once
+
+#include "base/time.hpp"
+#include "scheduling/core.hpp"
+#include "workload/workload.hpp"
+
+namespace ductile {
+
+/// Told of everything in order. The calls come in this order within an instant: events (each after
+/// the core took it), then the instant's decisions, then the close; again if the instant goes on.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  /// Before the first event.
+  virtual void on_begin(const Core&) {}
+  /// The core was told `event`; `taken` is what it returned.
+  virtual void on_event(Time, const Event& /*event*/, bool /*taken*/, const Core&) {}
+  /// Does it want `on_event`? Making events up for nobody costs time.
+  virtual bool wants_events() const { return false; }
+  /// A decision left the core. The core already shows its effect.
+  virtual void on_decision(Time, const Decision&, const Core&) {}
+  /// The world changed a job's size, or left it as it was.
+  virtual void on_resized(Time, JobId, Nodes /*before*/, const Core&) {}
+  /// A job is about to end (or to wait again, `requeued`); the core still shows it as running, or as
+  /// waiting if it never ran. Rejected jobs come here as cancelled, at their submission.
+  virtual void on_end(Time, JobId, const WorkloadJob&, EndState, bool /*requeued*/, const Core&) {}
+  /// The instant is closed; `core.pen_calls()` are its pen calls.
+  virtual void on_close(Time, const Core&) {}
+  /// Nothing more will come.
+  virtual void on_finish(Time, const Core&) {}
+};
+
+}  // namespace ductile

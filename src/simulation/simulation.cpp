@@ -1,0 +1,531 @@
+#include "simulation/simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "base/random.hpp"
+
+namespace ductile {
+namespace {
+
+Duration sample(const RandomDuration& random, Draws draws) {
+  switch (random.kind) {
+    case RandomDuration::Kind::fixed: return random.a;
+    case RandomDuration::Kind::uniform:
+      return random.a + seconds(draws.uniform() * to_seconds(random.b - random.a));
+    case RandomDuration::Kind::exponential:
+      return seconds(draws.exponential(to_seconds(random.a)));
+  }
+  return random.a;
+}
+
+// What happens at an instant, in this order (ALGORITHMS 1.6). Node events and submissions are sorted
+// streams of their own; the timer is the core's.
+enum class Kind : std::uint8_t { end = 1, answer = 2, step = 4 };
+
+// Something to come for one job.
+struct Entry {
+  Time at;
+  std::uint64_t order;  // kind, then the job's name: ties do not depend on internal ids
+  JobId job;
+  std::uint32_t data;   // end, step: the job's epoch; answer: place in `answers_`
+
+  Kind kind() const { return static_cast<Kind>(order >> 56); }
+  bool operator>(const Entry& other) const {
+    return at != other.at ? at > other.at : order > other.order;
+  }
+};
+
+// A binary heap, the earliest first.
+class Agenda {
+ public:
+  bool empty() const { return entries_.empty(); }
+  const Entry& top() const { return entries_.front(); }
+  void push(const Entry& entry) {
+    entries_.push_back(entry);
+    std::ranges::push_heap(entries_, std::greater{});
+  }
+  void pop() {
+    std::ranges::pop_heap(entries_, std::greater{});
+    entries_.pop_back();
+  }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+// The truth about a running job that is not rigid.
+struct Run {
+  Work left = 0;           // at `at`
+  Time at{};
+  Nodes size = 0;
+  NodeSet nodes;           // what it really has; with identities
+  Time end = kNever;       // of the work at this size
+  std::uint32_t step = 0;  // next evolving step
+  std::uint32_t resizes = 0;  // orders so far, in all its lives
+};
+
+// An answer under way to the core.
+struct Answer {
+  DecisionId decision;
+  Nodes before = 0;
+  Holding now{};
+  Duration cost{};     // paid before it: no progress
+  bool changed = false;
+  bool fails = false;  // a start
+};
+
+class World {
+ public:
+  World(const Workload& workload, const SimulationSettings& settings,
+        std::span<Observer* const> observers)
+      : workload_(workload),
+        settings_(settings),
+        observers_(observers),
+        core_(settings.platform, capabilities(settings), settings.rules, settings.policy),
+        epochs_(workload.jobs.size(), 0),
+        runs_(workload.adaptive.size()) {
+    for (Observer* observer : observers_) {
+      if (observer->wants_events()) listeners_.push_back(observer);
+    }
+    if (!settings.node_events.empty() && !settings.rules.identities) {
+      throw std::logic_error("node events need identities");
+    }
+  }
+
+  SimulationCounts run();
+
+ private:
+  static Capabilities capabilities(const SimulationSettings& settings) {
+    Capabilities can;
+    can.instant_start = settings.start_delay.is_zero();
+    return can;
+  }
+
+  const WorkloadJob& truth(JobId id) const { return workload_.jobs[index(id)]; }
+  const AdaptiveJob* adaptive(JobId id) const {
+    const std::uint32_t row = truth(id).adaptive;
+    return row == WorkloadJob::kRigid ? nullptr : &workload_.adaptive[row];
+  }
+  Run& run_of(JobId id) { return runs_[truth(id).adaptive]; }
+  Draws draws(Stream stream, JobId id, std::uint64_t draw) const {
+    return Draws(settings_.rules.seed, stream, mixed(index(id)) ^ draw);
+  }
+
+  template <class E>
+  bool tell(const E& event) {
+    ++counts_.events;
+    const bool taken = core_.apply(now_, event);
+    counts_.stale += taken ? 0 : 1;
+    if (!listeners_.empty()) {
+      const Event copy(event);
+      for (Observer* listener : listeners_) listener->on_event(now_, copy, taken, core_);
+    }
+    return taken;
+  }
+
+  void schedule(Time at, Kind kind, JobId id, std::uint32_t data) {
+    agenda_.push({at, std::uint64_t{static_cast<std::uint8_t>(kind)} << 56 |
+                          (truth(id).name & ~(std::uint64_t{0xff} << 56)),
+                  id, data});
+  }
+
+  std::optional<Time> next_instant() const;
+  void events_of_instant();
+  void close();
+  void submit_next();
+  void happen(const Entry& entry);
+
+  void carry_out(const Decision& decision);
+  void begin(JobId id);
+  void plan_end(JobId id);
+  void order_resize(const Decision& decision);
+  void answer_start(JobId id, const Answer& answer);
+  void answer_resize(JobId id, Answer answer);
+  void send(JobId id, Time at, Answer answer);
+  Holding partly(const Holding& before, const Holding& after, Draws draw) const;
+  void advance(JobId id, Duration pause);
+
+  void end(JobId id, EndState state, bool requeue = false);
+  void change_nodes(const NodeEvent& event);
+  void lose_nodes(JobId id, const NodeSet& lost);
+
+  const Workload& workload_;
+  const SimulationSettings& settings_;
+  std::span<Observer* const> observers_;
+  std::vector<Observer*> listeners_;
+  Core core_;
+  Time now_{};
+  Agenda agenda_;
+  std::size_t next_submit_ = 0, next_node_event_ = 0;
+  std::vector<std::uint32_t> epochs_;  // of each job: what was scheduled for an earlier one is void
+  std::vector<Run> runs_;              // of each job that is not rigid
+  std::vector<Answer> answers_;
+  std::vector<std::uint32_t> free_answers_;
+  std::uint32_t next_request_ = 0;
+  bool timer_alone_ = false;           // nothing but the timer came at this instant
+  bool fruitless_ = false;             // and its pass decided nothing
+  SimulationCounts counts_;
+};
+
+SimulationCounts World::run() {
+  if (!workload_.jobs.empty()) {
+    counts_.first_submit = counts_.last_end = workload_.jobs.front().submit;
+  }
+  for (Observer* observer : observers_) observer->on_begin(core_);
+  __extension__ using Wide = __int128;
+  Wide held = 0;  // node-microseconds
+  for (std::uint64_t instants = 0; counts_.jobs_over < workload_.jobs.size(); ++instants) {
+    const auto next = next_instant();
+    if (!next) break;
+    held += Wide{core_.state().held} * (*next - now_).count();
+    now_ = *next;
+    events_of_instant();
+    close();
+    while (!agenda_.empty() && agenda_.top().at == now_) {
+      events_of_instant();
+      close();
+    }
+    if (instants % 4096 == 0) {
+      counts_.stopped = settings_.stop && settings_.stop->load(std::memory_order_relaxed);
+      if (counts_.stopped) break;
+      if (settings_.progress) settings_.progress(counts_.jobs_over, now_);
+    }
+  }
+  counts_.held_node_s = static_cast<double>(held) / 1e6;
+  counts_.passes = core_.state().passes;
+  counts_.jobs_left = workload_.jobs.size() - counts_.jobs_over;
+  for (Observer* observer : observers_) observer->on_finish(now_, core_);
+  return counts_;
+}
+
+// When something happens next. Nothing, if only timers are left and what they wake does nothing: jobs
+// that wait then wait for ever.
+std::optional<Time> World::next_instant() const {
+  Time next = kNever;
+  if (next_submit_ < workload_.jobs.size()) next = workload_.jobs[next_submit_].submit;
+  if (!agenda_.empty()) next = std::min(next, agenda_.top().at);
+  if (next_node_event_ < settings_.node_events.size()) {
+    next = std::min(next, settings_.node_events[next_node_event_].at);
+  }
+  if (next == kNever && fruitless_ && core_.state().retries.empty()) return std::nullopt;
+  if (const auto wake = core_.next_wake()) next = std::min(next, *wake);
+  if (next == kNever) return std::nullopt;
+  return std::max(next, now_);
+}
+
+void World::events_of_instant() {
+  const std::uint64_t first = counts_.events;
+  const auto until = [&](Kind last) {
+    while (!agenda_.empty() && agenda_.top().at == now_ && agenda_.top().kind() <= last) {
+      const Entry entry = agenda_.top();
+      agenda_.pop();
+      happen(entry);
+    }
+  };
+  until(Kind::answer);
+  for (; next_node_event_ < settings_.node_events.size() &&
+         settings_.node_events[next_node_event_].at <= now_;
+       ++next_node_event_) {
+    change_nodes(settings_.node_events[next_node_event_]);
+  }
+  until(Kind::step);
+  while (next_submit_ < workload_.jobs.size() && workload_.jobs[next_submit_].submit == now_) {
+    submit_next();
+  }
+  const std::uint64_t before = counts_.events;
+  if (const auto wake = core_.next_wake(); wake && *wake <= now_) tell(event::TimerFired{});
+  timer_alone_ = counts_.events == first + 1 && counts_.events == before + 1;
+}
+
+void World::close() {
+  const auto decisions = core_.close_instant(now_);
+  fruitless_ = timer_alone_ && decisions.empty();
+  for (const Decision& decision : decisions) {
+    for (Observer* observer : observers_) observer->on_decision(now_, decision, core_);
+    carry_out(decision);
+  }
+  for (Observer* observer : observers_) observer->on_close(now_, core_);
+}
+
+void World::submit_next() {
+  const auto id = JobId{static_cast<std::uint32_t>(next_submit_)};
+  const WorkloadJob& job = workload_.jobs[next_submit_++];
+  event::Submitted submitted{{.name = job.name,
+                              .user = job.user,
+                              .group = job.group,
+                              .submitted = job.submit,
+                              .walltime = job.walltime,
+                              .size = exactly(job.nodes),
+                              .preferred = job.nodes},
+                             std::nullopt};
+  if (const AdaptiveJob* more = adaptive(id)) {
+    submitted.job.type = more->type;
+    submitted.job.size = more->size;
+    submitted.adaptive = more->believed;
+  }
+  tell(submitted);
+}
+
+void World::happen(const Entry& entry) {
+  const JobId id = entry.job;
+  switch (entry.kind()) {
+    case Kind::end: {
+      if (entry.data != epochs_[index(id)]) return;
+      const bool done = adaptive(id) ? now_ >= run_of(id).end
+                                     : now_ - core_.job(id).started >= truth(id).runtime;
+      end(id, done ? EndState::completed : EndState::timeout);
+      return;
+    }
+    case Kind::answer: {
+      Answer answer = std::move(answers_[entry.data]);
+      free_answers_.push_back(entry.data);
+      const bool owed = core_.state().find(answer.decision) != nullptr;  // else the job ended first
+      if (!owed) return;
+      if (core_.job(id).doing == Doing::starting) {
+        answer_start(id, answer);
+      } else {
+        answer_resize(id, std::move(answer));
+      }
+      return;
+    }
+    case Kind::step: {
+      if (entry.data != epochs_[index(id)]) return;
+      const EvolvingStep& step = adaptive(id)->steps[run_of(id).step++];
+      tell(event::EvolvingRequested{RequestId{next_request_++}, id, step.delta, step.at_least});
+      advance(id, {});
+      plan_end(id);
+      return;
+    }
+  }
+}
+
+// --- Decisions ---------------------------------------------------------------------------------------
+
+void World::carry_out(const Decision& decision) {
+  const JobId id = decision.job;
+  switch (decision.kind) {
+    case Decision::Kind::start: {
+      if (settings_.start_delay.is_zero()) {
+        begin(id);
+        return;
+      }
+      const std::uint64_t attempt = index(decision.id);
+      Answer answer{.decision = decision.id};
+      answer.fails =
+          draws(Stream::start_failure, id, attempt).chance(settings_.start_failure);
+      send(id, now_ + sample(settings_.start_delay, draws(Stream::resize_delay, id, attempt)),
+           std::move(answer));
+      return;
+    }
+    case Decision::Kind::resize: order_resize(decision); return;
+    case Decision::Kind::set_limit:
+      if (settings_.kill_overrun && adaptive(id) && core_.job(id).doing == Doing::nothing) {
+        advance(id, {});
+        plan_end(id);
+      }
+      return;
+    case Decision::Kind::reject:
+      ++counts_.jobs_over;
+      for (Observer* observer : observers_) {
+        observer->on_end(now_, id, truth(id), EndState::cancelled, false, core_);
+      }
+      return;
+    case Decision::Kind::deny: return;  // the application goes on, and may ask again
+    case Decision::Kind::share:
+    case Decision::Kind::power_on:
+    case Decision::Kind::power_off: throw std::logic_error("a decision this world cannot do");
+  }
+}
+
+void World::begin(JobId id) {
+  if (adaptive(id)) {
+    const Job& job = core_.job(id);
+    Run& run = run_of(id);
+    run.left = total_work(truth(id).nodes, truth(id).runtime);
+    run.at = now_;
+    run.size = job.holding.count;
+    run.nodes = job.holding.nodes;
+    run.step = 0;
+    plan_end(id);
+    return;
+  }
+  Time at = now_ + truth(id).runtime;
+  if (settings_.kill_overrun) at = std::min(at, core_.job(id).limit);
+  schedule(at, Kind::end, id, epochs_[index(id)]);
+}
+
+// The end at the present size, or the kill, or the next evolving request, whatever comes first.
+void World::plan_end(JobId id) {
+  const AdaptiveJob& more = *adaptive(id);
+  Run& run = run_of(id);
+  const std::uint32_t epoch = ++epochs_[index(id)];
+  const Nodes preferred = truth(id).nodes;
+  run.end = later(run.at, time_for(more.speedup, preferred, run.size, run.left));
+  Time at = run.end;
+  if (settings_.kill_overrun) at = std::min(at, std::max(core_.job(id).limit, now_));
+  if (run.step < more.steps.size()) {
+    const double left = static_cast<double>(total_work(preferred, truth(id).runtime)) *
+                        (1 - more.steps[run.step].progress);
+    const Work before = run.left - std::llround(left);
+    const Time ask = before <= 0 ? run.at
+                                 : later(run.at, time_for(more.speedup, preferred, run.size, before));
+    if (ask < at) {
+      schedule(std::max(ask, now_), Kind::step, id, epoch);
+      return;
+    }
+  }
+  schedule(at, Kind::end, id, epoch);
+}
+
+void World::advance(JobId id, Duration pause) {
+  Run& run = run_of(id);
+  const Duration worked = std::max(now_ - run.at - pause, Duration{});
+  run.left -= work_done(adaptive(id)->speedup, truth(id).nodes, run.size, worked);
+  run.left = std::max<Work>(run.left, 0);
+  run.at = now_;
+}
+
+void World::order_resize(const Decision& decision) {
+  const JobId id = decision.job;
+  const ResizeBehaviour& how = settings_.resize;
+  Run& run = run_of(id);
+  const std::uint64_t order = run.resizes++;
+  Answer answer{.decision = decision.id, .before = run.size, .now = {run.size, run.nodes}};
+  if (draws(Stream::resize_loss, id, order).chance(how.lose)) {
+    send(id, now_ + how.timeout, std::move(answer));
+    return;
+  }
+  const Duration delay = sample(how.delay, draws(Stream::resize_delay, id, order));
+  Draws luck = draws(Stream::resize_refusal, id, order);
+  if (luck.chance(how.refuse)) {
+    send(id, now_ + delay, std::move(answer));
+    return;
+  }
+  answer.changed = true;
+  answer.now = decision.after;
+  if (luck.chance(how.partly)) answer.now = partly({run.size, run.nodes}, decision.after, luck);
+  answer.cost = adaptive(id)->cost.of(run.size, answer.now.count);
+  if (run.end > now_ + delay) {  // else it ends before its scheduling point, which is the answer
+    const std::uint32_t epoch = ++epochs_[index(id)];
+    if (settings_.kill_overrun) {
+      schedule(std::max(core_.job(id).limit, now_), Kind::end, id, epoch);
+    }
+    run.end = kNever;
+  }
+  send(id, now_ + delay + answer.cost, std::move(answer));
+}
+
+// Some size strictly between, if there is one.
+Holding World::partly(const Holding& before, const Holding& after, Draws draw) const {
+  const Nodes low = std::min(before.count, after.count), high = std::max(before.count, after.count);
+  if (high - low < 2) return after;
+  Holding some{low + 1 + static_cast<Nodes>(draw.below(high - low - 1)), {}};
+  if (settings_.rules.identities) {
+    const bool grows = before.count < after.count;
+    const NodeSet& base = grows ? before.nodes : after.nodes;
+    NodeSet more = difference(grows ? after.nodes : before.nodes, base);
+    some.nodes = united(base, more.take_lowest(some.count - low));
+  }
+  return some;
+}
+
+void World::send(JobId id, Time at, Answer answer) {
+  if (free_answers_.empty()) {
+    free_answers_.push_back(static_cast<std::uint32_t>(answers_.size()));
+    answers_.emplace_back();
+  }
+  const std::uint32_t place = free_answers_.back();
+  free_answers_.pop_back();
+  answers_[place] = std::move(answer);
+  schedule(at, Kind::answer, id, place);
+}
+
+void World::answer_start(JobId id, const Answer& answer) {
+  if (answer.fails) {
+    tell(event::StartFailed{id, answer.decision, now_ + settings_.start_retry});
+  } else {
+    tell(event::Started{id, answer.decision, {}, std::nullopt});
+    begin(id);
+  }
+}
+
+void World::answer_resize(JobId id, Answer answer) {
+  Run& run = run_of(id);
+  const Time retry = answer.changed ? Time{} : now_ + settings_.resize.retry;
+  if (answer.changed) {
+    advance(id, answer.cost);
+    counts_.reconfiguration_node_s +=
+        to_seconds(answer.cost) * std::max(answer.before, answer.now.count);
+    run.size = answer.now.count;
+    run.nodes = answer.now.nodes;
+  }
+  const event::Resized resized{id, answer.decision, std::move(answer.now), retry};
+  tell(resized);
+  if (draws(Stream::resize_repeat, id, index(answer.decision)).chance(settings_.resize.repeat)) tell(resized);
+  if (answer.changed) plan_end(id);
+  for (Observer* observer : observers_) observer->on_resized(now_, id, answer.before, core_);
+}
+
+// --- Ends and failures -------------------------------------------------------------------------------
+
+void World::end(JobId id, EndState state, bool requeue) {
+  for (Observer* observer : observers_) {
+    observer->on_end(now_, id, truth(id), state, requeue, core_);
+  }
+  ++epochs_[index(id)];
+  if (!requeue) {
+    ++counts_.jobs_over;
+    counts_.last_end = now_;
+  }
+  tell(event::Ended{id, state, requeue});
+}
+
+void World::change_nodes(const NodeEvent& event) {
+  tell(event::NodesChanged{event.nodes, event.health});
+  if (event.health != Health::down && event.health != Health::off) return;
+  std::vector<JobId> hit;
+  for (const JobId id : core_.state().running) {
+    if (core_.job(id).holding.nodes.intersects(event.nodes)) hit.push_back(id);
+  }
+  std::ranges::sort(hit);
+  for (const JobId id : hit) lose_nodes(id, event.nodes);
+}
+
+void World::lose_nodes(JobId id, const NodeSet& lost) {
+  const Job& job = core_.job(id);
+  const bool kill = settings_.on_failure == SimulationSettings::OnFailure::kill;
+  const bool may_shrink = settings_.on_failure == SimulationSettings::OnFailure::shrink &&
+                          sizes_while_running(job.spec.type) &&
+                          (job.doing == Doing::nothing || job.doing == Doing::resizing);
+  if (may_shrink) {
+    Run& run = run_of(id);
+    Holding rest{0, difference(run.nodes, lost)};
+    rest.count = rest.nodes.count();
+    if (rest.count > 0 && core_.state().allows(job, rest.count)) {
+      // A resize under way is given up; what is left of the old nodes goes on.
+      const Nodes before = run.size;
+      const DecisionId answers = job.doing == Doing::resizing ? job.decision : DecisionId::none;
+      advance(id, {});
+      run.size = rest.count;
+      run.nodes = rest.nodes;
+      tell(event::Resized{id, answers, std::move(rest), {}});
+      plan_end(id);
+      for (Observer* observer : observers_) observer->on_resized(now_, id, before, core_);
+      return;
+    }
+  }
+  end(id, EndState::node_fail, !kill);
+}
+
+}  // namespace
+
+SimulationCounts simulate(const Workload& workload, const SimulationSettings& settings,
+                          std::span<Observer* const> observers) {
+  return World(workload, settings, observers).run();
+}
+
+}  // namespace ductile

@@ -1,0 +1,85 @@
+// The simulated world: it owns the truth (actual run times, true speedups, failures), carries out the
+// core's decisions and tells what happened, at the speed of the machine it runs on.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/time.hpp"
+#include "model/platform.hpp"
+#include "scheduling/core.hpp"
+#include "simulation/observer.hpp"
+#include "workload/workload.hpp"
+
+namespace ductile {
+
+/// A random duration: `fixed` a; `uniform` between a and b; `exponential` with mean a.
+struct RandomDuration {
+  enum class Kind : std::uint8_t { fixed, uniform, exponential };
+  Kind kind = Kind::fixed;
+  Duration a{}, b{};
+  bool is_zero() const { return kind == Kind::fixed && a == Duration{}; }
+};
+
+/// How applications answer orders to resize. All zero: at once, as ordered, for the cost of the job.
+struct ResizeBehaviour {
+  RandomDuration delay;                    // to the next scheduling point
+  double refuse = 0;                       // probability of a refusal at the scheduling point
+  double lose = 0;                         // probability that the order is lost: answered, unchanged,
+  Duration timeout = whole_seconds(60);    // after this
+  double partly = 0;                       // probability that only a part is done
+  double repeat = 0;                       // probability that the answer comes twice
+  Duration retry = whole_seconds(30);      // a refused or lost job is left alone so long
+};
+
+/// Nodes change their health at a time.
+struct NodeEvent {
+  Time at{};
+  NodeSet nodes;
+  Health health = Health::down;
+};
+
+struct SimulationSettings {
+  /// What happens to a job that loses a node. `shrink`: malleable jobs go on with the nodes that are
+  /// left if they may have that size, others are requeued.
+  enum class OnFailure : std::uint8_t { requeue, kill, shrink };
+
+  Platform platform;
+  std::shared_ptr<const Policy> policy;
+  Rules rules;
+  bool kill_overrun = false;               // kill at the walltime
+  ResizeBehaviour resize;
+  RandomDuration start_delay;              // not zero: starts are answered
+  double start_failure = 0;                // probability; needs a start delay
+  Duration start_retry = whole_seconds(30);
+  std::vector<NodeEvent> node_events;      // by time; needs identities
+  OnFailure on_failure = OnFailure::requeue;
+
+  /// Asked now and then: stop here? (Ctrl-C)
+  const std::atomic<bool>* stop = nullptr;
+  /// Told now and then: jobs over, time simulated.
+  std::function<void(std::uint64_t jobs_over, Time now)> progress;
+};
+
+/// What the world itself counts.
+struct SimulationCounts {
+  std::uint64_t events = 0;       // told to the core
+  std::uint64_t passes = 0;       // of the policy
+  std::uint64_t jobs_over = 0;    // ended, killed, cancelled or rejected
+  std::uint64_t jobs_left = 0;    // waiting or running when nothing more could happen, or at a stop
+  std::uint64_t stale = 0;        // events the core refused; 0 unless answers are repeated
+  Time first_submit{}, last_end{};
+  double held_node_s = 0;         // integral of the nodes held by jobs
+  double reconfiguration_node_s = 0;  // of these, while jobs paid for resizes
+  bool stopped = false;           // by `SimulationSettings::stop`
+};
+
+/// Runs the workload to its end. The same workload and settings give the same calls and counts.
+SimulationCounts simulate(const Workload& workload, const SimulationSettings& settings,
+                          std::span<Observer* const> observers);
+
+}  // namespace ductile

@@ -1,0 +1,134 @@
+#include "workload/generate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "workload/info.hpp"
+#include "workload/swf.hpp"
+
+namespace ductile {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+TEST(GenerateRigid, HasTheDistributionsItSays) {
+  const Workload workload = generate_rigid({.jobs = 200'000}, 42);
+  const WorkloadInfo info = describe(workload, 500);
+  EXPECT_EQ(info.jobs, 200'000u);
+  EXPECT_EQ(info.users, 50u);
+  EXPECT_EQ(info.size_nodes.min, 1);
+  EXPECT_EQ(info.size_nodes.max, 64);
+  EXPECT_NEAR(info.size_nodes.mean, 14.85, 0.15);
+  EXPECT_NEAR(info.serial_share, std::log(2) / std::log(65), 0.003);
+  EXPECT_EQ(info.runtime_s.min, 60);
+  EXPECT_EQ(info.runtime_s.max, 86'400);
+  EXPECT_NEAR(info.runtime_s.median, 3600, 40);
+  EXPECT_NEAR(info.runtime_s.mean, 5929, 60);
+  ASSERT_TRUE(info.offered_load);
+  EXPECT_NEAR(*info.offered_load, 0.90, 0.02);
+  EXPECT_EQ(info.requested_share, 1);
+  EXPECT_NEAR(*info.accuracy_median, 2.0 / 3, 0.001);
+}
+
+TEST(GenerateRigid, JobsAreInOrderWithWholeSecondsAndNumberedFromOne) {
+  const Workload workload = generate_rigid({.jobs = 1000}, 1);
+  EXPECT_TRUE(std::ranges::is_sorted(workload.jobs, {}, &WorkloadJob::submit));
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    const WorkloadJob& job = workload.jobs[i];
+    EXPECT_EQ(job.name, i + 1);
+    EXPECT_EQ(job.submit.time_since_epoch() % whole_seconds(1), Duration{});
+    EXPECT_EQ(job.runtime % whole_seconds(1), Duration{});
+    EXPECT_GE(2 * job.walltime, 3 * job.runtime);
+    EXPECT_LT(2 * job.walltime, 3 * job.runtime + whole_seconds(2));
+  }
+}
+
+TEST(GenerateRigid, JobsDoNotMoveEachOther) {
+  const Workload many = generate_rigid({.jobs = 1000}, 7);
+  const Workload few = generate_rigid({.jobs = 100}, 7);
+  EXPECT_TRUE(std::ranges::equal(few.jobs, std::span(many.jobs).first(100)));
+  const Workload busy = generate_rigid({.jobs = 1000, .load = 2}, 7);
+  for (std::size_t i = 0; i < 1000; ++i) {
+    EXPECT_EQ(busy.jobs[i].runtime, many.jobs[i].runtime);
+    EXPECT_EQ(busy.jobs[i].nodes, many.jobs[i].nodes);
+  }
+  EXPECT_NE(generate_rigid({.jobs = 100}, 8).jobs, few.jobs);
+}
+
+TEST(GenerateRigid, IsTheSameOnEveryMachine) {
+  const Workload workload = generate_rigid({.jobs = 3}, 42);
+  ASSERT_EQ(workload.jobs.size(), 3u);
+  std::ostringstream out;
+  write_swf(out, workload, {});
+  EXPECT_EQ(out.str(),
+            "1 42 -1 5811 53 -1 -1 53 8717 -1 1 28 1 -1 -1 -1 -1 -1\n"
+            "2 222 -1 2444 4 -1 -1 4 3666 -1 1 50 1 -1 -1 -1 -1 -1\n"
+            "3 341 -1 2442 12 -1 -1 12 3663 -1 1 1 1 -1 -1 -1 -1 -1\n");
+}
+
+TEST(GenerateRigid, CanBeSavedAndReadBack) {
+  const Workload workload = generate_rigid({.jobs = 2000}, 3);
+  std::ostringstream out;
+  write_swf(out, workload, {});
+  EXPECT_EQ(parse_swf(out.str(), "rigid.swf", {}).jobs, workload.jobs);
+}
+
+TEST(GenerateRigid, RefusesWhatMakesNoWorkload) {
+  const auto message = [](const RigidModel& model, const char* text) {
+    EXPECT_THAT([&] { generate_rigid(model, 1); }, ThrowsMessage<InputError>(HasSubstr(text)));
+  };
+  message({.jobs = 1ull << 32}, "jobs");
+  message({.max_size = 0}, "max_size: is 0");
+  message({.nodes = 10, .max_size = 11}, "max_size: 11 is larger than the machine of 10 nodes");
+  message({.load = 0}, "load");
+  message({.load = NAN}, "load");
+}
+
+TEST(WorkloadModels, CanBeGeneratedByName) {
+  const auto models = workload_models();
+  const auto rigid = std::ranges::find(models, "rigid", &WorkloadModel::name);
+  ASSERT_NE(rigid, models.end());
+  std::vector<double> values;
+  for (const ModelParameter& parameter : rigid->parameters) {
+    EXPECT_LE(parameter.min, parameter.fallback) << parameter.name;
+    EXPECT_GE(parameter.max, parameter.fallback) << parameter.name;
+    values.push_back(parameter.fallback);
+  }
+  EXPECT_EQ(rigid->generate(values, 5).jobs, generate_rigid({}, 5).jobs);
+}
+
+TEST(ParseModel, TakesDefaultsForWhatIsNotGiven) {
+  EXPECT_EQ(parse_model("rigid").text(), "rigid:jobs=10000,nodes=500,max_size=64,load=0.9");
+  EXPECT_EQ(parse_model("rigid:").text(), parse_model("rigid").text());
+  const ModelChoice choice = parse_model("rigid:load=1.25,jobs=1e3");
+  EXPECT_EQ(choice.text(), "rigid:jobs=1000,nodes=500,max_size=64,load=1.25");
+  EXPECT_EQ(parse_model(choice.text()).values, choice.values);
+  EXPECT_EQ(choice.value("jobs"), 1000);
+  EXPECT_EQ(choice.generate(5).jobs, generate_rigid({.jobs = 1000, .load = 1.25}, 5).jobs);
+}
+
+TEST(ParseModel, ErrorsSayWhatThereIs) {
+  const auto message = [](const char* text, const char* expected) {
+    EXPECT_THAT([&] { parse_model(text); }, ThrowsMessage<InputError>(expected));
+  };
+  message("rigit", "there is no workload model 'rigit'; there are: rigid");
+  message("", "there is no workload model ''; there are: rigid");
+  message("rigid:size=3", "rigid: has no parameter 'size'; it has: jobs, nodes, max_size, load");
+  message("rigid:jobs=3,jobs=4", "rigid: 'jobs' is given twice; give it once");
+  message("rigid:jobs",
+          "jobs: '' is not a whole number from 1 to 4000000000; the default is 10000");
+  message("rigid:jobs=2.5",
+          "jobs: '2.5' is not a whole number from 1 to 4000000000; the default is 10000");
+  message("rigid:load=x", "load: 'x' is not a number from 0.001 to 1000; the default is 0.9");
+  message("rigid:load=nan", "load: 'nan' is not a number from 0.001 to 1000; the default is 0.9");
+}
+
+}  // namespace
+}  // namespace ductile

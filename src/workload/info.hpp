@@ -1,0 +1,43 @@
+// What there is to say about a workload.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/ids.hpp"
+#include "workload/workload.hpp"
+
+namespace ductile {
+
+/// Quantiles are interpolated linearly between the values around them. All 0 for no values.
+struct Distribution {
+  double min = 0, median = 0, mean = 0, p95 = 0, max = 0;
+};
+
+/// Shares are of the jobs, 0 .. 1. An empty value has nothing to be computed from.
+struct WorkloadInfo {
+  std::uint64_t jobs = 0;
+  std::uint64_t users = 0;  // that are known
+  double first_submit_s = 0;
+  double span_s = 0;       // from the first submission to the last
+  double work_node_s = 0;  // sum of size times run time
+  Distribution size_nodes;
+  Distribution runtime_s;
+  Distribution interarrival_s;  // between submissions one after the other
+  /// Work over what the machine can do in the span.
+  std::optional<double> offered_load;
+  double serial_share = 0;        // of size 1
+  double power_of_two_share = 0;  // size 1 included
+
+  double requested_share = 0;  // with a requested time that is known; the rest is about these
+  std::optional<double> overrun_share;  // ran longer than requested
+  std::optional<double> accuracy_mean;  // run time over requested time
+  std::optional<double> accuracy_median;
+};
+
+/// The facts of a workload for a machine of `nodes` (0: not known). A walltime of 0 is one that is
+/// not known: read logs with runtime_as_walltime and extend_walltime off for it. One pass over the
+/// jobs; memory for a few numbers of each.
+WorkloadInfo describe(const Workload& workload, Nodes nodes);
+
+}  // namespace ductile

@@ -1,0 +1,545 @@
+#include "workload/swf.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <ostream>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "workload/compressed_file.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::size_t kLongestLine = 64 << 10;
+constexpr std::size_t kBufferSize = 256 << 10;
+constexpr std::size_t kLongestNotes = 64 << 10;
+
+constexpr std::int64_t kLongestTime = 1'000'000'000'000;  // s
+constexpr std::int64_t kMostProcessors = std::int64_t{1} << 31;
+constexpr std::int64_t kLargestNumber = 1'000'000'000'000'000'000;
+constexpr std::int64_t kLargestId = kLargestNumber - 1;
+constexpr std::size_t kMostJobs = index(JobId::none);
+
+// The fields of a line; number 1 is index 0.
+enum Field : std::uint8_t {
+  kJobNumber,
+  kSubmitTime,
+  kWaitTime,
+  kRunTime,
+  kAllocatedProcessors,
+  kAverageCpuTime,
+  kUsedMemory,
+  kRequestedProcessors,
+  kRequestedTime,
+  kRequestedMemory,
+  kStatus,
+  kUser,
+  kGroup,
+  kExecutable,
+  kQueue,
+  kPartition,
+  kPrecedingJob,
+  kThinkTime,
+  kFields
+};
+
+constexpr std::array<const char*, kFields> kFieldNames = {
+    "job number",
+    "submit time",
+    "wait time",
+    "run time",
+    "allocated processors",
+    "CPU time",
+    "used memory",
+    "requested processors",
+    "requested time",
+    "requested memory",
+    "status",
+    "user",
+    "group",
+    "executable",
+    "queue",
+    "partition",
+    "preceding job",
+    "think time",
+};
+
+// The value of a field: whole + micros / 10^6, both of one sign, |whole| <= kLargestNumber.
+struct Number {
+  std::int64_t whole = 0;
+  std::int32_t micros = 0;
+};
+
+constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Reads [at, end), a number that is not a plain whole one of up to 18 digits: decimal, scientific
+// or long. False if it is no number, or not finite; beyond kLargestNumber it becomes that.
+bool parse_slowly(const char* at, const char* end, Number& number) {
+  double value = 0;
+  const auto [next, error] = std::from_chars(at, end, value);
+  if (error != std::errc{} || next != end) return false;
+  if (!std::isfinite(value)) return false;
+  if (std::abs(value) >= static_cast<double>(kLargestNumber)) {
+    number = {value > 0 ? kLargestNumber : -kLargestNumber, 0};
+    return true;
+  }
+
+  // A double does not hold microseconds of a large time: take them from the digits.
+  const char* const point = std::find(at, end, '.');
+  const bool plain =
+      std::all_of(at, end, [](char c) { return is_digit(c) || c == '.' || c == '-'; });
+  if (point != end && plain) {
+    const bool negative = *at == '-';
+    std::int64_t whole = 0;
+    for (const char* digit = at + (negative ? 1 : 0); digit != point; ++digit) {
+      whole = whole * 10 + (*digit - '0');
+    }
+    std::int32_t micros = 0;
+    for (std::ptrdiff_t place = 1; place <= 6; ++place) {
+      micros = micros * 10 + (place < end - point ? point[place] - '0' : 0);
+    }
+    if (end - point > 7 && point[7] >= '5') ++micros;  // half away from zero
+    whole += micros / 1'000'000;
+    micros %= 1'000'000;
+    number = negative ? Number{-whole, -micros} : Number{whole, micros};
+    return true;
+  }
+  double whole = 0;
+  const double rest = std::modf(value, &whole);
+  number.whole = static_cast<std::int64_t>(whole);
+  number.micros = static_cast<std::int32_t>(std::lround(rest * 1e6));
+  if (std::abs(number.micros) == 1'000'000) {
+    number.whole += number.micros / 1'000'000;
+    number.micros = 0;
+  }
+  return true;
+}
+
+// Reads the number at `at` < `end`; returns what follows it, or nullptr if there is no number.
+inline const char* parse_number(const char* at, const char* end, Number& number) {
+  const char* const begin = at;
+  const bool negative = *at == '-';
+  if (negative) ++at;
+  const char* const digits = at;
+  std::uint64_t value = 0;
+  while (at != end && is_digit(*at)) {
+    value = value * 10 + static_cast<std::uint64_t>(*at - '0');
+    ++at;
+  }
+  const bool whole = at != digits && at - digits <= 18 && (at == end || is_blank(*at));
+  if (whole) {
+    number.whole = negative ? -static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value);
+    number.micros = 0;
+    return at;
+  }
+  at = std::find_if(at, end, is_blank);
+  return parse_slowly(begin, at, number) ? at : nullptr;
+}
+
+// `text` as an error may show it: short, and in characters that any terminal bears.
+std::string quoted(std::string_view text) {
+  constexpr std::size_t shown = 40;
+  std::string result = "\"";
+  for (const char c : text.substr(0, shown)) result += c >= ' ' && c <= '~' ? c : '?';
+  return result + (text.size() > shown ? "...\"" : "\"");
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// The whole number that a value of the header begins with. Headers are comments: what is no number
+// is no error.
+std::optional<std::int64_t> header_number(std::string_view value) {
+  std::int64_t number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [next, error] = std::from_chars(value.data(), end, number);
+  if (error != std::errc{} || (next != end && !is_blank(*next))) return std::nullopt;
+  return number;
+}
+
+constexpr std::array<std::pair<std::string_view, std::string SwfHeader::*>, 6> kHeaderTexts = {{
+    {"Version", &SwfHeader::version},
+    {"Computer", &SwfHeader::computer},
+    {"Installation", &SwfHeader::installation},
+    {"TimeZoneString", &SwfHeader::time_zone},
+    {"StartTime", &SwfHeader::start_time},
+    {"EndTime", &SwfHeader::end_time},
+}};
+constexpr std::array<std::pair<std::string_view, std::optional<std::int64_t> SwfHeader::*>, 7>
+    kHeaderNumbers = {{
+        {"MaxJobs", &SwfHeader::max_jobs},
+        {"MaxRecords", &SwfHeader::max_records},
+        {"MaxNodes", &SwfHeader::max_nodes},
+        {"MaxProcs", &SwfHeader::max_procs},
+        {"MaxQueues", &SwfHeader::max_queues},
+        {"MaxPartitions", &SwfHeader::max_partitions},
+        {"UnixStartTime", &SwfHeader::unix_start_time},
+    }};
+
+// Takes up what a comment line says: "; Key: value".
+void read_comment(std::string_view line, SwfHeader& header) {
+  line = trimmed(line.substr(std::min(line.find_first_not_of(';'), line.size())));
+  const std::size_t colon = line.find(':');
+  if (colon == std::string_view::npos) return;
+  const std::string_view key = trimmed(line.substr(0, colon));
+  const std::string_view value = trimmed(line.substr(colon + 1));
+
+  for (const auto& [name, member] : kHeaderTexts) {
+    if (key == name && (header.*member).empty()) header.*member = value;
+  }
+  for (const auto& [name, member] : kHeaderNumbers) {
+    if (key == name && !(header.*member)) header.*member = header_number(value);
+  }
+  if (key == "Note" && header.notes.size() + value.size() < kLongestNotes) {
+    header.notes.append(value).append("\n");
+  }
+}
+
+// The lines of a file, one after the other, in a buffer of fixed size.
+class Lines {
+ public:
+  Lines(CompressedFile& file, const std::string& name, const ReadProgress& progress)
+      : file_(file), name_(name), progress_(progress), buffer_(kBufferSize) {}
+
+  /// The next line, without its end; it lives until the next call. False: there is none.
+  bool next(std::string_view& line) {
+    ++number_;
+    const char* end_of_line = find_end(0);
+    while (end_of_line == nullptr && !at_end_) {
+      const std::size_t searched = size_;
+      if (searched > kLongestLine) fail_too_long();
+      refill();
+      end_of_line = find_end(searched);
+    }
+    if (end_of_line == nullptr && size_ == 0) return false;
+    const std::size_t length =
+        end_of_line == nullptr ? size_ : static_cast<std::size_t>(end_of_line - begin_);
+    if (length > kLongestLine) fail_too_long();
+    line = {begin_, length};
+    const std::size_t used = end_of_line == nullptr ? length : length + 1;
+    begin_ += used;
+    size_ -= used;
+    return true;
+  }
+
+  /// Of the last line, from 1.
+  std::uint64_t number() const { return number_; }
+
+ private:
+  const char* find_end(std::size_t from) const {
+    if (from == size_) return nullptr;
+    return static_cast<const char*>(std::memchr(begin_ + from, '\n', size_ - from));
+  }
+
+  void refill() {
+    std::memmove(buffer_.data(), begin_, size_);
+    begin_ = buffer_.data();
+    const std::size_t more = file_.read(buffer_.data() + size_, kBufferSize - size_);
+    if (more == 0) at_end_ = true;
+    size_ += more;
+    if (progress_) progress_(file_.consumed(), file_.total());
+  }
+
+  [[noreturn]] void fail_too_long() const {
+    throw InputError({.file = name_, .line = number_}, "the line is longer than 64 KiB",
+                     "SWF has 18 numbers on a line: is this a workload log?");
+  }
+
+  CompressedFile& file_;
+  const std::string& name_;
+  const ReadProgress& progress_;
+  std::vector<char> buffer_;
+  const char* begin_ = buffer_.data();  // what is read and not yet given out
+  std::size_t size_ = 0;
+  std::uint64_t number_ = 0;
+  bool at_end_ = false;
+};
+
+// One line with a job on it.
+class Record {
+ public:
+  Record(std::string_view line, const std::string& file, std::uint64_t line_number)
+      : file_(file), line_number_(line_number) {
+    const char* at = line.data();
+    const char* const end = at + line.size();
+    for (std::size_t field = 0; field < kFields; ++field) {
+      at = skip_blanks(at, end);
+      if (at == end) fail_missing(field);
+      const char* const next = parse_number(at, end, numbers_[field]);
+      if (next == nullptr) fail_no_number(field, {at, std::find_if(at, end, is_blank)});
+      at = next;
+    }
+    if (skip_blanks(at, end) != end) fail_too_many();
+  }
+
+  /// A time in seconds.
+  Duration time(Field field) const {
+    const Number& number = numbers_[field];
+    if (number.whole > kLongestTime || number.whole < -kLongestTime) {
+      fail(field, "is beyond 10^12 s", "correct it, or write -1 if it is not known");
+    }
+    return whole_seconds(number.whole) + Duration{number.micros};
+  }
+
+  /// A whole number up to `largest`.
+  std::int64_t count(Field field, std::int64_t largest) const {
+    const Number& number = numbers_[field];
+    if (number.micros != 0) fail(field, "is not a whole number", "correct it");
+    if (number.whole > largest) {
+      fail(field, "is larger than " + std::to_string(largest),
+           "correct it, or write -1 if it is not known");
+    }
+    return number.whole;
+  }
+
+  [[noreturn]] void fail(std::size_t field, const std::string& what,
+                         const std::string& remedy) const {
+    throw InputError(
+        {file_, line_number_,
+         std::string(kFieldNames[field]) + " (field " + std::to_string(field + 1) + ")"},
+        what, remedy);
+  }
+
+ private:
+  static const char* skip_blanks(const char* at, const char* end) {
+    while (at != end && is_blank(*at)) ++at;
+    return at;
+  }
+
+  [[noreturn]] void fail_missing(std::size_t field) const {
+    fail(field, "the line ends before it",
+         "a line has 18 fields, -1 for what is not known; is the file complete?");
+  }
+  [[noreturn]] void fail_no_number(std::size_t field, std::string_view text) const {
+    fail(field, quoted(text) + " is not a number",
+         "correct it, or write -1 if it is not known; comments begin with ';'");
+  }
+  [[noreturn]] void fail_too_many() const {
+    throw InputError({.file = file_, .line = line_number_}, "the line has more than 18 fields",
+                     "keep the 18 of the Standard Workload Format");
+  }
+
+  const std::string& file_;
+  std::uint64_t line_number_;
+  std::array<Number, kFields> numbers_;
+};
+
+// Unknown (negative) users and groups are 0; those of the archive are numbered from 1.
+std::uint32_t identity(const Record& record, Field field) {
+  const std::int64_t value = record.count(field, std::numeric_limits<std::uint32_t>::max());
+  return static_cast<std::uint32_t>(std::max<std::int64_t>(value, 0));
+}
+
+std::int64_t processors(const Record& record, SwfRules::Size size) {
+  const std::int64_t requested = record.count(kRequestedProcessors, kMostProcessors);
+  const std::int64_t allocated = record.count(kAllocatedProcessors, kMostProcessors);
+  const bool use_requested = size == SwfRules::Size::requested ? requested > 0 : allocated <= 0;
+  return use_requested ? requested : allocated;
+}
+
+// Adds the job of a line to the workload, or counts why it does not.
+void take(const Record& record, const SwfRules& rules, Workload& workload) {
+  Skipped& skipped = workload.skipped;
+  if (rules.partition && record.count(kPartition, kLargestId) != *rules.partition) {
+    ++skipped.filtered;
+    return;
+  }
+
+  WorkloadJob job;
+  const std::int64_t name = record.count(kJobNumber, kLargestId);
+  if (name < 0) record.fail(kJobNumber, "is negative", "number the jobs from 1");
+  job.name = static_cast<std::uint64_t>(name);
+  const Duration submit = record.time(kSubmitTime);
+  if (submit < Duration{}) {
+    record.fail(kSubmitTime, "is negative", "count the seconds from the first submission");
+  }
+  job.submit = Time{submit};
+  job.user = identity(record, kUser);
+  job.group = identity(record, kGroup);
+
+  const std::int64_t size = processors(record, rules.size);
+  job.runtime = record.time(kRunTime);
+  const Duration requested = record.time(kRequestedTime);
+
+  if (size <= 0) {
+    ++skipped.no_size;
+    return;
+  }
+  const bool allocated = record.count(kAllocatedProcessors, kMostProcessors) > 0;
+  if (rules.drop_never_started && job.runtime <= Duration{} && !allocated) {
+    ++skipped.never_started;
+    return;
+  }
+  if (job.runtime >= Duration{}) job.runtime = std::max(job.runtime, rules.min_runtime);
+  if (job.runtime <= Duration{}) {
+    ++skipped.no_runtime;
+    return;
+  }
+  job.nodes = static_cast<Nodes>((size - 1) / rules.cores_per_node + 1);
+  if (rules.nodes > 0 && job.nodes > rules.nodes) {
+    if (!rules.clip) {
+      ++skipped.too_large;
+      return;
+    }
+    job.nodes = rules.nodes;
+    ++workload.clipped;
+  }
+  if (requested > Duration{}) {
+    job.walltime = requested;
+    if (rules.extend_walltime && requested < job.runtime) {
+      job.walltime = job.runtime;
+      ++workload.walltime_raised;
+    }
+  } else {
+    if (rules.runtime_as_walltime) job.walltime = job.runtime;
+    ++workload.walltime_unknown;
+  }
+  workload.jobs.push_back(job);
+}
+
+// "KTH-SP2-1996-2" of "logs/KTH-SP2-1996-2.swf.gz".
+std::string workload_name(std::string_view path) {
+  path.remove_prefix(path.find_last_of('/') + 1);
+  for (const std::string_view ending : {".gz", ".xz", ".zst", ".swf"}) {
+    if (path.ends_with(ending)) path.remove_suffix(ending.size());
+  }
+  return std::string(path);
+}
+
+Workload read(CompressedFile file, const std::string& name, const SwfRules& rules,
+              SwfHeader* header, const ReadProgress& progress) {
+  if (rules.cores_per_node == 0) {
+    throw InputError("a node has 0 cores", "give it at least one");
+  }
+  Workload workload;
+  workload.name = workload_name(name);
+  Lines lines(file, name, progress);
+  bool sorted = true;
+  bool before_first = true;
+  std::string_view line;
+  while (lines.next(line)) {
+    const auto first = std::find_if_not(line.begin(), line.end(), is_blank);
+    if (first == line.end()) continue;
+    if (*first == ';') {
+      if (before_first && header != nullptr) read_comment(trimmed(line), *header);
+      continue;
+    }
+    before_first = false;
+    take(Record(line, name, lines.number()), rules, workload);
+    const std::vector<WorkloadJob>& jobs = workload.jobs;
+    if (jobs.size() > 1 && jobs.back().submit < jobs[jobs.size() - 2].submit) sorted = false;
+    if (rules.max_jobs != 0 && jobs.size() == rules.max_jobs) break;
+    if (jobs.size() == kMostJobs) {
+      throw InputError({.file = name, .line = lines.number()}, "more than 2^32 - 2 jobs",
+                       "read a part of them (--jobs)");
+    }
+  }
+  if (!sorted) std::ranges::stable_sort(workload.jobs, {}, &WorkloadJob::submit);
+  return workload;
+}
+
+// A time in seconds, with decimals only where it needs them.
+void append_seconds(std::string& text, Duration time) {
+  const std::int64_t whole = time.count() / 1'000'000;
+  const std::int64_t micros = time.count() % 1'000'000;
+  fmt::format_to(std::back_inserter(text), "{}", whole);
+  if (micros == 0) return;
+  fmt::format_to(std::back_inserter(text), ".{:06}", micros);
+  text.erase(text.find_last_not_of('0') + 1);
+}
+
+void append_header(std::string& text, const SwfHeader& header) {
+  const auto line = [&](std::string_view key, std::string_view value) {
+    if (!value.empty()) text.append("; ").append(key).append(": ").append(value).append("\n");
+  };
+  for (const auto& [key, member] : kHeaderTexts) line(key, header.*member);
+  for (const auto& [key, member] : kHeaderNumbers) {
+    if (header.*member) line(key, std::to_string(*(header.*member)));
+  }
+  std::string_view notes = header.notes;
+  while (!notes.empty()) {
+    const std::string_view note = notes.substr(0, notes.find('\n'));
+    line("Note", note);
+    notes.remove_prefix(std::min(note.size() + 1, notes.size()));
+  }
+}
+
+}  // namespace
+
+std::optional<Nodes> SwfHeader::nodes(std::uint32_t cores_per_node) const {
+  const auto valid = [](const std::optional<std::int64_t>& number) {
+    return number && *number > 0 && *number <= kMostProcessors;
+  };
+  if (valid(max_procs) && *max_procs >= cores_per_node) {
+    return static_cast<Nodes>(*max_procs / cores_per_node);
+  }
+  if (valid(max_nodes)) return static_cast<Nodes>(*max_nodes);
+  return std::nullopt;
+}
+
+Workload read_swf(const std::string& path, const SwfRules& rules, SwfHeader* header,
+                  const ReadProgress& progress) {
+  return read(CompressedFile::open(path), path, rules, header, progress);
+}
+
+Workload parse_swf(std::string_view bytes, const std::string& name, const SwfRules& rules,
+                   SwfHeader* header) {
+  return read(CompressedFile::in_memory(bytes, name), name, rules, header, {});
+}
+
+SwfHeader read_swf_header(const std::string& path) {
+  CompressedFile file = CompressedFile::open(path);
+  const ReadProgress silent;
+  Lines lines(file, path, silent);
+  SwfHeader header;
+  std::string_view line;
+  while (lines.next(line)) {
+    line = trimmed(line);
+    if (!line.empty() && line.front() != ';') break;
+    if (!line.empty()) read_comment(line, header);
+  }
+  return header;
+}
+
+void write_swf(std::ostream& out, const Workload& workload, const SwfHeader& header,
+               std::uint32_t cores_per_node) {
+  std::string text;
+  append_header(text, header);
+  const auto id = [](std::uint32_t value) { return value == 0 ? -1 : std::int64_t{value}; };
+  for (const WorkloadJob& job : workload.jobs) {
+    const std::uint64_t processors = std::uint64_t{job.nodes} * cores_per_node;
+    fmt::format_to(std::back_inserter(text), "{} ", job.name);
+    append_seconds(text, job.submit.time_since_epoch());
+    text += " -1 ";
+    append_seconds(text, job.runtime);
+    fmt::format_to(std::back_inserter(text), " {0} -1 -1 {0} ", processors);
+    if (job.walltime > Duration{}) {
+      append_seconds(text, job.walltime);
+    } else {
+      text += "-1";
+    }
+    fmt::format_to(std::back_inserter(text), " -1 1 {} {} -1 -1 -1 -1 -1\n", id(job.user),
+                   id(job.group));
+    if (text.size() >= kLongestLine) {
+      out.write(text.data(), static_cast<std::streamsize>(text.size()));
+      text.clear();
+    }
+  }
+  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+}
+
+}  // namespace ductile

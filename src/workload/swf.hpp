@@ -1,0 +1,74 @@
+// The Standard Workload Format 2.2 of the Parallel Workloads Archive.
+// docs/formats/swf.md is the reference of what is read and how.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "workload/workload.hpp"
+
+namespace ductile {
+
+/// How the lines of a file become jobs.
+struct SwfRules {
+  enum class Size : std::uint8_t { requested, allocated };
+
+  Nodes nodes = 0;                   // of the machine; 0: no job is too large
+  std::uint32_t cores_per_node = 1;  // > 0; a job has ceil(processors / cores_per_node) nodes
+  /// Which processors count: requested (field 8) and if they are not known allocated (field 5), or
+  /// the other way round.
+  Size size = Size::requested;
+  Duration min_runtime{};           // > 0: shorter run times, also 0, are raised to it
+  bool drop_never_started = false;  // no run time and no allocation
+  bool extend_walltime = true;      // the walltime is at least the run time
+  /// Where no time is requested the walltime is the run time; false: it stays 0.
+  bool runtime_as_walltime = true;
+  bool clip = false;                      // larger than the machine: made as large as it
+  std::optional<std::int64_t> partition;  // only lines with this field 16
+  std::uint64_t max_jobs = 0;             // stop after so many jobs; 0: all
+};
+
+/// What the comment lines before the first job say; as written, empty where they say nothing.
+struct SwfHeader {
+  std::string version, computer, installation, time_zone, start_time, end_time;
+  std::optional<std::int64_t> max_jobs, max_records, max_nodes, max_procs, max_queues,
+      max_partitions;
+  std::optional<std::int64_t> unix_start_time;  // s since 1970 of submit time 0
+  std::string notes;                            // one line each; at most the first 64 KiB
+
+  /// How many nodes of `cores_per_node` > 0 cores the machine has: MaxProcs, else MaxNodes (which
+  /// counts nodes of the machine's own size, whatever it is).
+  std::optional<Nodes> nodes(std::uint32_t cores_per_node) const;
+};
+
+/// Told from time to time while a file is read: bytes of the file as it is stored, done and in all
+/// (0: not known).
+using ReadProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+/// Reads a log, plain or compressed (see CompressedFile), in one pass; memory is that of the jobs
+/// kept. Times are rounded to microseconds. Throws InputError, naming line and field, if anything
+/// in the file is not SWF: a file is read as a whole or not at all. Where `rules.max_jobs` ends the
+/// reading, the rest is not looked at.
+Workload read_swf(const std::string& path, const SwfRules& rules, SwfHeader* header = nullptr,
+                  const ReadProgress& progress = {});
+
+/// The same from the content of a file called `name`.
+Workload parse_swf(std::string_view bytes, const std::string& name, const SwfRules& rules,
+                   SwfHeader* header = nullptr);
+
+/// Reads no further than the first job.
+SwfHeader read_swf_header(const std::string& path);
+
+/// Writes the jobs, each with `cores_per_node` processors a node, so that read_swf gives the same
+/// workload back. What SWF has no place for (how jobs adapt) is not written. The caller looks at
+/// the state of `out`.
+void write_swf(std::ostream& out, const Workload& workload, const SwfHeader& header,
+               std::uint32_t cores_per_node = 1);
+
+}  // namespace ductile

@@ -1,0 +1,68 @@
+// A workload: the jobs of a run in order of submission, with the truth that only the world knows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "model/job_spec.hpp"
+
+namespace ductile {
+
+/// An evolving request to come: once `progress` of the work is done the job asks for `delta` nodes
+/// more (or fewer) and takes no less than `at_least` of them.
+struct EvolvingStep {
+  double progress = 0;  // share of the work done, 0 .. 1
+  std::int32_t delta = 0;
+  Nodes at_least = 0;
+};
+
+/// What a job that is not rigid has besides.
+struct AdaptiveJob {
+  JobType type = JobType::malleable;
+  SizeRange size;
+  AdaptiveSpec believed;            // told to the scheduler
+  Speedup speedup;                  // true
+  ReconfigurationCost cost;         // true
+  std::vector<EvolvingStep> steps;  // in order of progress
+};
+
+/// One job. 48 bytes: ten million of them are half a gigabyte.
+struct WorkloadJob {
+  static constexpr std::uint32_t kRigid = ~0u;
+
+  std::uint64_t name = 0;
+  Time submit{};
+  Duration runtime{};   // true, at `nodes`
+  Duration walltime{};  // requested
+  Nodes nodes = 0;      // the size asked for
+  std::uint32_t user = 0, group = 0;
+  std::uint32_t adaptive = kRigid;  // row of Workload::adaptive
+
+  bool operator==(const WorkloadJob&) const = default;
+};
+
+/// Lines of the input that did not become jobs, by cause.
+struct Skipped {
+  std::uint64_t no_size = 0;        // neither requested nor allocated processors
+  std::uint64_t no_runtime = 0;     // run time unknown, or 0 and no minimum given
+  std::uint64_t never_started = 0;  // --never-started drop
+  std::uint64_t too_large = 0;      // larger than the machine
+  std::uint64_t filtered = 0;       // another partition than asked for; not counted in total()
+
+  std::uint64_t total() const { return no_size + no_runtime + never_started + too_large; }
+};
+
+struct Workload {
+  std::string name;               // of the file or the generator
+  std::vector<WorkloadJob> jobs;  // by (submit, position in the input)
+  std::vector<AdaptiveJob> adaptive;
+  Skipped skipped;
+  std::uint64_t clipped = 0;           // --clip: larger than the machine, made as large as it
+  std::uint64_t walltime_raised = 0;   // requested less than it ran (overrun: extend)
+  std::uint64_t walltime_unknown = 0;  // no time requested: the run time taken for it
+};
+
+}  // namespace ductile

@@ -1,0 +1,130 @@
+// Any bytes, read as a log by any rules, plain or compressed: they are a workload that holds what
+// the reader promises, or an InputError.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "workload/swf.hpp"
+
+namespace {
+
+using ductile::Duration;
+using ductile::SwfHeader;
+using ductile::SwfRules;
+using ductile::Time;
+using ductile::Workload;
+using ductile::WorkloadJob;
+
+// Not assert: it holds in every build.
+void require(bool condition) {
+  if (!condition) std::abort();
+}
+
+SwfRules rules_of(std::uint8_t first, std::uint8_t second) {
+  SwfRules rules;
+  if ((first & 1) != 0) rules.nodes = 8;
+  if ((first & 2) != 0) rules.cores_per_node = 4;
+  if ((first & 4) != 0) rules.size = SwfRules::Size::allocated;
+  if ((first & 8) != 0) rules.min_runtime = ductile::whole_seconds(5);
+  if ((first & 16) != 0) rules.drop_never_started = true;
+  if ((first & 32) != 0) rules.extend_walltime = false;
+  if ((first & 64) != 0) rules.clip = true;
+  if ((first & 128) != 0) rules.partition = 1;
+  if ((second & 1) != 0) rules.max_jobs = 3;
+  if ((second & 2) != 0) rules.runtime_as_walltime = false;
+  if ((second & 4) != 0) rules.cores_per_node = 0;  // refused
+  return rules;
+}
+
+void check(const Workload& workload, const SwfRules& rules) {
+  Time last{};
+  for (const WorkloadJob& job : workload.jobs) {
+    require(job.submit >= last);
+    last = job.submit;
+    require(job.nodes > 0);
+    require(rules.nodes == 0 || job.nodes <= rules.nodes);
+    require(job.runtime > Duration{});
+    require(job.runtime >= rules.min_runtime);
+    require(job.walltime >= Duration{});
+    require(!rules.runtime_as_walltime || job.walltime > Duration{});
+    require(!rules.extend_walltime || !rules.runtime_as_walltime || job.walltime >= job.runtime);
+  }
+  require(rules.max_jobs == 0 || workload.jobs.size() <= rules.max_jobs);
+}
+
+// What was read and is written is read again as the same.
+void check_round_trip(const Workload& workload, const SwfHeader& header) {
+  std::ostringstream out;
+  ductile::write_swf(out, workload, header);
+  SwfHeader header_again;
+  const SwfRules as_it_is{.extend_walltime = false, .runtime_as_walltime = false};
+  const Workload again = ductile::parse_swf(out.str(), "again", as_it_is, &header_again);
+  require(again.jobs == workload.jobs);
+  require(header_again.max_nodes == header.max_nodes);
+}
+
+// The same bytes as a file.
+class File {
+ public:
+  explicit File(std::string_view bytes) : descriptor_(memfd_create("fuzz", 0)) {
+    require(write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() { close(descriptor_); }
+
+  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const SwfRules rules = rules_of(data[0], data[1]);
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
+
+  SwfHeader header;
+  std::optional<Workload> workload;
+  try {
+    workload = ductile::parse_swf(bytes, "fuzz", rules, &header);
+    check(*workload, rules);
+    check_round_trip(*workload, header);
+  } catch (const ductile::InputError&) {
+    require(!workload);  // what was accepted can be written and read
+  }
+
+  if ((data[1] & 8) != 0) {
+    const File file(bytes);
+    const std::string path = (data[1] & 16) != 0 ? "no/such/file" : file.path();
+    std::uint64_t done = 0;
+    try {
+      const Workload from_file = ductile::read_swf(
+          path, rules, nullptr, [&](std::uint64_t now, std::uint64_t) { done = now; });
+      require(workload && from_file.jobs == workload->jobs);
+      require(done <= bytes.size());
+    } catch (const ductile::InputError&) {
+      require(!workload || (data[1] & 16) != 0);
+    }
+    try {
+      const SwfHeader alone = ductile::read_swf_header(path);
+      require(!workload || alone.notes == header.notes);
+      require(alone.nodes(1).value_or(1) > 0);
+    } catch (const ductile::InputError&) {
+      require(!workload || (data[1] & 16) != 0);
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+"""What clang-format and clang-tidy do not look for: leftovers, guards, and sources without a test."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ["bench", "cmake", "docs", "examples", "experiments", "include", "python", "runtime",
+           "scripts", "src", "tests", "web"]
+SUFFIXES = {".c", ".cmake", ".cpp", ".h", ".hpp", ".md", ".py", ".rst", ".sh", ".toml", ".txt", ""}
+CPP = {".cpp", ".hpp"}
+ITSELF = pathlib.Path(__file__).resolve()
+
+# (name of the rule, expression, suffixes it holds for or None for all)
+RULES = [
+    ("a tab", re.compile(r"\t"), None),
+    ("a blank at the end of a line", re.compile(r"[ \r]$"), None),
+    ("a note to oneself; do it or write down why not", re.compile(r"\b(TODO|FIXME|XXX|HACK)\b"), None),
+    ("a path of one machine", re.compile(r"(?<![\w.}$<>*])/(home|root|work|mnt|Users)/\w"), None),
+    ("using namespace std", re.compile(r"\busing\s+namespace\s+std\s*;"), CPP),
+    ("an include guard; write #pragma once", re.compile(r"^#ifndef \w+_(H|HPP|H_|HPP_)$"), CPP),
+]
+
+# Sources of these floors have a test beside them, NAME_test.cpp, but for:
+TESTED_FLOORS = ["base", "model", "scheduling", "policies", "solver", "workload", "simulation",
+                 "metrics", "report", "experiment"]
+UNTESTED = {
+    # "floor/name.cpp": "where it is tested instead",
+}
+
+
+def text_files():
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if (path.suffix in SUFFIXES and path.is_file() and path != ITSELF
+                    and not {"corpus", "golden", "node_modules", "__pycache__"} & set(path.parts)):
+                yield path
+    for path in sorted(ROOT.iterdir()):
+        if path.suffix in SUFFIXES and path.is_file() and path.name != "LICENSE":
+            yield path
+
+
+def main():
+    problems = []
+    count = 0
+    for path in text_files():
+        name = path.relative_to(ROOT)
+        try:
+            lines = path.read_text(encoding="utf-8").split("\n")
+        except UnicodeDecodeError:
+            continue  # data
+        count += 1
+        for number, line in enumerate(lines, 1):
+            for what, expression, suffixes in RULES:
+                if (suffixes is None or path.suffix in suffixes) and expression.search(line):
+                    problems.append(f"{name}:{number}: {what}")
+        if path.suffix == ".hpp" and "#pragma once" not in lines:
+            problems.append(f"{name}: no #pragma once")
+
+    for floor in TESTED_FLOORS:
+        for path in sorted((ROOT / "src" / floor).glob("*.cpp")):
+            name = f"{floor}/{path.name}"
+            if path.stem.endswith("_test") or path.stem == "main":
+                continue
+            has_test = path.with_name(path.stem + "_test.cpp").exists()
+            if not has_test and name not in UNTESTED:
+                problems.append(f"src/{name}: no {path.stem}_test.cpp beside it, and no reason in "
+                                "UNTESTED of tests/lint/style.py")
+            elif has_test and name in UNTESTED:
+                problems.append(f"tests/lint/style.py: {name} has a test now; take it out of UNTESTED")
+    for name in UNTESTED:
+        if not (ROOT / "src" / name).exists():
+            problems.append(f"tests/lint/style.py: UNTESTED names {name}, which is not there")
+
+    print("\n".join(problems + [f"{count} files, {len(problems)} problems"]))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
