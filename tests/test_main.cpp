@@ -1,13 +1,13 @@
 // main() of all GoogleTest executables. ctest runs each case in a process of its own, some at the
 // same time: so each process gets a folder of its own as ::testing::TempDir(), gone at its end.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace {
 

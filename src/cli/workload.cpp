@@ -86,7 +86,7 @@ std::string as_text(const Facts& facts) {
                            info.first_submit_s));
   line("work", fmt::format("{:.6g} node hours", info.work_node_s / 3600));
   if (info.offered_load) line("offered load", fmt::format("{:.3f}", *info.offered_load));
-  line("serial jobs", percent(info.serial_share));
+  line("jobs of one node", percent(info.serial_share));
   line("power-of-two sizes", percent(info.power_of_two_share));
   line("requested time known", percent(info.requested_share));
   if (info.overrun_share) {

@@ -1,58 +1,98 @@
 #include "scheduling/blocks.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace ductile {
+namespace {
+
+bool start_preferred(Pass& pass, JobId id, Why why) {
+  return pass.start(id, exactly(pass.job(id).spec.preferred), {why});
+}
+
+// Nothing changed since the last backfilling but that jobs were submitted: only these can start.
+// False: one of them goes before a job that holds a reservation, so all has to be planned anew.
+bool backfill_submitted(Pass& pass, Tried& tried) {
+  std::vector<JobId> fresh;
+  for (std::uint32_t i = tried.jobs; i < pass.submitted(); ++i) {
+    const JobId id{i};
+    if (pass.job(id).status != Status::pending) continue;
+    if (pass.before(id, tried.reserved)) return false;
+    if (tried.room.could_fit(pass.job(id).spec.preferred)) fresh.push_back(id);
+  }
+  tried.room.move_on(pass.now() - tried.at);
+  if (fresh.size() > 1) {
+    std::ranges::sort(fresh, [&](JobId a, JobId b) { return pass.before(a, b); });
+  }
+  for (const JobId id : fresh) {
+    const JobSpec& spec = pass.job(id).spec;
+    if (tried.room.fits(spec.preferred, spec.walltime) &&
+        start_preferred(pass, id, Why::backfilled)) {
+      tried.room.take(spec.preferred, spec.walltime);
+    }
+  }
+  pass.noted();
+  return true;
+}
+
+}  // namespace
 
 void start_in_order(Pass& pass, InOrder options) {
   for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
-    const auto before = [&](const Claim& claim) { return claim.start && pass.before(claim.job, id); };
+    const auto before = [&](const Claim& claim) {
+      return claim.start && pass.before(claim.job, id);
+    };
     if (options.strict && std::ranges::any_of(pass.claims(), before)) return;
-    if (!pass.start(id, exactly(pass.job(id).spec.preferred), {Why::in_order})) return;
+    if (!start_preferred(pass, id, Why::in_order)) return;
   }
 }
 
 void backfill(Pass& pass, Backfill options) {
-  JobId id = pass.first_pending();
-  if (id == JobId::none) return;
-  Timeline plan = pass.timeline();
-  std::uint32_t reserved = 0;
-  const auto start = [&](JobId job, Demand demand) {
-    const Why why = reserved == 0 ? Why::in_order : Why::backfilled;
-    if (!pass.start(job, exactly(demand.nodes), {why})) return false;
-    plan.took(demand);
-    return true;
-  };
+  if (pass.pending() == 0) return;
+  if (Tried* tried = pass.still_tried();
+      tried && tried->depth == options.reservation_depth && backfill_submitted(pass, *tried)) {
+    return;
+  }
+  pass.forget_tried();
 
   // In order: start, or reserve.
+  Timeline plan = pass.timeline();
+  std::uint32_t reserved = 0;
   JobId last = JobId::none;
-  while (id != JobId::none && reserved < options.reservation_depth) {
+  while (reserved < options.reservation_depth) {
+    const JobId id = last == JobId::none ? pass.first_pending() : pass.next_pending(last);
+    if (id == JobId::none) return;
+    last = id;
     const Job& job = pass.job(id);
     const Demand demand = pass.demand(id, job.spec.preferred);
-    const Time at = plan.earliest(demand, job.spec.walltime, std::max(pass.now(), job.not_before));
-    last = id;
-    id = pass.next_pending(id);
-    if (at == pass.now() && start(last, demand)) continue;
+    const Time at = plan.earliest(demand, job.spec.walltime, job.not_before);
+    if (at == pass.now() && start_preferred(pass, id, reserved == 0 ? Why::in_order
+                                                                    : Why::backfilled)) {
+      plan.took(demand);
+      continue;
+    }
     plan.reserve(at, later(at, job.spec.walltime), demand);
-    pass.reserve(last, at, {Why::resources});
+    pass.reserve(id, at, {Why::resources});
     ++reserved;
   }
-  if (id == JobId::none || pass.idle() == 0) return;
 
   // The rest may only start now.
-  Room nodes, power;
-  plan.nodes_room(nodes);
+  Tried& tried = pass.tried();
+  tried.depth = options.reservation_depth;
+  tried.reserved = last;
+  plan.nodes_room(tried.room);
+  Room power;
   if (plan.powered()) plan.power_room(power);
-  while ((id = pass.first_fit(last, nodes)) != JobId::none) {
-    last = id;
+  for (JobId id = last; pass.idle() > 0 && (id = pass.first_fit(id, tried.room)) != JobId::none;) {
     const Job& job = pass.job(id);
     const Demand demand = pass.demand(id, job.spec.preferred);
     const Duration walltime = job.spec.walltime;
     if (plan.powered() && demand.power_mw > power.during(walltime)) continue;
-    if (!start(id, demand)) continue;
-    nodes.take(demand.nodes, walltime);
+    if (!start_preferred(pass, id, Why::backfilled)) continue;
+    tried.room.take(demand.nodes, walltime);
     if (plan.powered()) power.take(demand.power_mw, walltime);
   }
+  pass.noted();
 }
 
 }  // namespace ductile

@@ -54,6 +54,7 @@ bool Core::apply_at(Time now, const E& event) {
     return false;
   }
   if constexpr (!std::is_same_v<E, event::Believed>) state_.woken |= kind_of<E>();
+  if constexpr (!std::is_same_v<E, event::Submitted>) ++state_.changes;
   if (state_.rules.check) check_invariants(state_);
   return true;
 }
@@ -376,10 +377,12 @@ bool Core::begin_close(Time now) {
   if (state_.timer && *state_.timer <= state_.now) {
     state_.timer.reset();
     state_.must_wake = true;
+    ++state_.changes;
   }
   while (!state_.retries.empty() && state_.retries.front() <= state_.now) {
     state_.retries.erase(state_.retries.begin());
     state_.must_wake = true;
+    ++state_.changes;
   }
   state_.pass_first = state_.next_decision;
   if (!state_.must_wake && (state_.woken & policy_->wakes_on()) == 0) return false;
@@ -388,6 +391,7 @@ bool Core::begin_close(Time now) {
   ++state_.passes;
   const Time sorted = state_.queue.sorted_at();
   if (changes_with_time(policy_->order) && state_.now >= later(sorted, policy_->priority_period)) {
+    ++state_.changes;
     state_.queue.resort(policy_->order, state_.now, state_.jobs);
   }
   return true;

@@ -15,13 +15,19 @@ JobTable& JobTable::operator=(const JobTable& other) {
 }
 
 JobId JobTable::add() {
-  if (size_ % kPage == 0) pages_.push_back(std::make_unique<Page>());
-  return JobId{size_++};
+  const JobId id{size_++};
+  if (index(id) % kPage == 0) {
+    if (!spare_) spare_ = std::make_unique<Page>();
+    spare_->over = 0;
+    pages_.push_back(std::move(spare_));
+  }
+  (*this)[id] = Job{};
+  return id;
 }
 
 void JobTable::retire(JobId id) {
   auto& page = pages_[index(id) / kPage];
-  if (++page->over == kPage) page.reset();
+  if (++page->over == kPage) spare_ = std::move(page);
 }
 
 }  // namespace ductile

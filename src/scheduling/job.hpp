@@ -86,6 +86,7 @@ class JobTable {
 
   std::uint32_t size_ = 0;
   std::vector<std::unique_ptr<Page>> pages_;
+  std::unique_ptr<Page> spare_;  // the last page freed, to be used again
 };
 
 }  // namespace ductile

@@ -90,6 +90,18 @@ Timeline Pass::timeline() const {
   return Timeline(Profile(state_.releases, idle(), now()), std::move(power), now());
 }
 
+Tried* Pass::still_tried() {
+  const bool same = state_.tried.changes == state_.changes &&
+                    state_.budget_mw == State::kNoBudget && !state_.releases.any_late(now());
+  return same ? &state_.tried : nullptr;
+}
+
+void Pass::noted() {
+  state_.tried.changes = state_.changes;
+  state_.tried.jobs = state_.jobs.size();
+  state_.tried.at = now();
+}
+
 Draws& Pass::draws_() {
   if (!random_) random_.emplace(state_.rules.seed, Stream::policy, state_.passes);
   return *random_;
@@ -169,6 +181,7 @@ void Pass::cut(const Cut& cut, JobId beneficiary, Reason reason) {
 
 void Pass::make_claim(const Plan& plan, JobId id, RequestId request, bool start, SizeRange add,
                       Reason reason) {
+  ++state_.changes;
   Job& its = state_.jobs[id];
   Claim claim;
   claim.id = its.claim = ClaimId{state_.next_claim++};

@@ -95,6 +95,14 @@ class Pass {
   Demand demand(JobId id, Nodes n) const {
     return {n, state_.budget_mw == State::kNoBudget ? 0 : state_.extra_power_mw(job(id), n)};
   }
+  /// What the last backfilling found out, if nothing changed since but that jobs were submitted.
+  Tried* still_tried();
+  /// The place to note it; `noted` says that it is complete, `forget_tried` that it is void.
+  Tried& tried() { return state_.tried; }
+  void noted();
+  void forget_tried() { state_.tried.changes = 0; }
+  /// Jobs are numbered from 0 in order of submission.
+  std::uint32_t submitted() const { return state_.jobs.size(); }
   /// A random number of this pass: a function of seed, pass and how many were drawn.
   std::uint64_t random() { return draws_().bits(); }
 

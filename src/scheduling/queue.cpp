@@ -32,7 +32,7 @@ double Queue::value(const JobSpec& spec) const {
 }
 
 Queue::Key Queue::key(JobId id, const JobSpec& spec) const {
-  return {-std::int64_t{spec.priority}, value(spec), id};
+  return {~spec.priority, id, value(spec)};
 }
 
 void Queue::add(JobId id, const JobSpec& spec) {
@@ -90,13 +90,17 @@ void Queue::Block::insert(std::uint32_t at, const Key& key, const Row& row) {
   needs_[at] = row.need;
   walltimes_[at] = row.walltime;
   ++size_;
+  least_.need = std::min(least_.need, row.need);
+  least_.walltime = std::min(least_.walltime, row.walltime);
 }
 
 void Queue::Block::erase(std::uint32_t at) {
+  const bool least = needs_[at] == least_.need || walltimes_[at] == least_.walltime;
   std::move(keys_.begin() + at + 1, keys_.begin() + size_, keys_.begin() + at);
   std::move(needs_.begin() + at + 1, needs_.begin() + size_, needs_.begin() + at);
   std::move(walltimes_.begin() + at + 1, walltimes_.begin() + size_, walltimes_.begin() + at);
   --size_;
+  if (least) summarize();
 }
 
 void Queue::Block::move_tail(std::uint32_t from, Block& other) {
@@ -106,15 +110,16 @@ void Queue::Block::move_tail(std::uint32_t from, Block& other) {
             other.walltimes_.begin() + other.size_);
   other.size_ += size_ - from;
   size_ = from;
+  summarize();
+  other.summarize();
 }
 
-Queue::Block::Summary Queue::Block::summary() const {
-  Summary least;
+void Queue::Block::summarize() {
+  least_ = {};
   for (std::uint32_t i = 0; i < size_; ++i) {
-    least.need = std::min(least.need, needs_[i]);
-    least.walltime = std::min(least.walltime, walltimes_[i]);
+    least_.need = std::min(least_.need, needs_[i]);
+    least_.walltime = std::min(least_.walltime, walltimes_[i]);
   }
-  return least;
 }
 
 }  // namespace ductile

@@ -59,6 +59,12 @@ class Room {
     return least;
   }
   bool fits(Nodes need, Duration length) const { return need <= during(length); }
+  /// Could a job of any length fit?
+  bool could_fit(Nodes need) const { return need <= steps_.front().nodes; }
+  /// The same room, seen `elapsed` later, while no step began.
+  void move_on(Duration elapsed) {
+    for (std::size_t i = 1; i < steps_.size(); ++i) steps_[i].from -= elapsed;
+  }
   /// A job takes `nodes` during [now, now + length).
   void take(std::int64_t nodes, Duration length) {
     for (Step& step : steps_) {
@@ -111,9 +117,9 @@ class Queue {
 
  private:
   struct Key {
-    std::int64_t rank;  // minus the priority
-    double value;
+    std::int32_t rank;  // falls with the priority
     JobId id;
+    double value;
     bool operator<(const Key& other) const {
       if (rank != other.rank) return rank < other.rank;
       if (value != other.value) return value < other.value;
@@ -132,19 +138,23 @@ class Queue {
       Nodes need = std::numeric_limits<Nodes>::max();  // the smallest of each
       Duration walltime = Duration::max();
     };
-    static constexpr std::uint32_t kCapacity = 64;
+    static constexpr std::uint32_t kCapacity = 32;
 
+    Block() {}  // leaves the arrays as they are
     std::uint32_t size() const { return size_; }
     const Key& key(std::uint32_t i) const { return keys_[i]; }
     Nodes need(std::uint32_t i) const { return needs_[i]; }
     Duration walltime(std::uint32_t i) const { return walltimes_[i]; }
+    const Summary& summary() const { return least_; }
     void insert(std::uint32_t at, const Key& key, const Row& row);
     void erase(std::uint32_t at);
     void move_tail(std::uint32_t from, Block& other);
-    Summary summary() const;
 
    private:
+    void summarize();
+
     std::uint32_t size_ = 0;
+    Summary least_;
     std::array<Key, kCapacity> keys_;
     std::array<Nodes, kCapacity> needs_;
     std::array<Duration, kCapacity> walltimes_;

@@ -44,12 +44,17 @@ Time Releases::Cursor::reach(std::int64_t nodes, Time end) {
     if (slot_ < rows_->slots().size()) {
       const auto& slot = rows_->slots()[slot_];
       const Block& block = rows_->block(slot);
-      // Skip a whole block that does not suffice.
-      if (late_ == 0 && row_ == 0 && sum_ + slot.summary < nodes &&
-          block.key(block.size() - 1).at < end) {
-        sum_ += slot.summary;
-        ++slot_;
-        continue;
+      if (late_ == 0) {
+        // Skip a whole block that does not suffice; walk through the one that does.
+        if (row_ == 0 && sum_ + slot.summary < nodes && block.key(block.size() - 1).at < end) {
+          sum_ += slot.summary;
+          ++slot_;
+          continue;
+        }
+        while (row_ + 1 < block.size() && sum_ + block.nodes(row_) < nodes &&
+               block.key(row_).at < end) {
+          sum_ += block.nodes(row_++);
+        }
       }
       next = std::min(next, block.key(row_).at);
     }
@@ -64,10 +69,12 @@ void Releases::Block::insert(std::uint32_t at, const Key& key, std::int64_t node
   std::move_backward(nodes_.begin() + at, nodes_.begin() + size_, nodes_.begin() + size_ + 1);
   keys_[at] = key;
   nodes_[at] = nodes;
+  sum_ += nodes;
   ++size_;
 }
 
 void Releases::Block::erase(std::uint32_t at) {
+  sum_ -= nodes_[at];
   std::move(keys_.begin() + at + 1, keys_.begin() + size_, keys_.begin() + at);
   std::move(nodes_.begin() + at + 1, nodes_.begin() + size_, nodes_.begin() + at);
   --size_;
@@ -76,12 +83,12 @@ void Releases::Block::erase(std::uint32_t at) {
 void Releases::Block::move_tail(std::uint32_t from, Block& other) {
   std::copy(keys_.begin() + from, keys_.begin() + size_, other.keys_.begin() + other.size_);
   std::copy(nodes_.begin() + from, nodes_.begin() + size_, other.nodes_.begin() + other.size_);
+  const auto moved =
+      std::accumulate(nodes_.begin() + from, nodes_.begin() + size_, std::int64_t{0});
+  other.sum_ += moved;
+  sum_ -= moved;
   other.size_ += size_ - from;
   size_ = from;
-}
-
-Releases::Block::Summary Releases::Block::summary() const {
-  return std::accumulate(nodes_.begin(), nodes_.begin() + size_, std::int64_t{0});
 }
 
 }  // namespace ductile

@@ -41,6 +41,8 @@ class Releases {
   /// The release must be there.
   void erase(Time at, ReleaseTag who) { rows_.erase({at, who}); }
   std::size_t size() const { return rows_.size(); }
+  /// Should something have come by `now` that did not?
+  bool any_late(Time now) const { return !rows_.empty() && rows_.slots().front().first.at <= now; }
 
   /// Calls `visit(Time, ReleaseTag, std::int64_t)` in order of time.
   template <class Visit>
@@ -68,20 +70,22 @@ class Releases {
     using Key = Releases::Key;
     using Row = std::int64_t;
     using Summary = std::int64_t;  // sum of the nodes
-    static constexpr std::uint32_t kCapacity = 64;
+    static constexpr std::uint32_t kCapacity = 32;
 
+    Block() {}  // leaves the arrays as they are
     std::uint32_t size() const { return size_; }
     const Key& key(std::uint32_t i) const { return keys_[i]; }
     std::int64_t nodes(std::uint32_t i) const { return nodes_[i]; }
     void insert(std::uint32_t at, const Key& key, std::int64_t nodes);
     void erase(std::uint32_t at);
     void move_tail(std::uint32_t from, Block& other);
-    Summary summary() const;
+    Summary summary() const { return sum_; }
 
    private:
     std::uint32_t size_ = 0;
-    std::array<Key, kCapacity> keys_{};
-    std::array<std::int64_t, kCapacity> nodes_{};
+    std::int64_t sum_ = 0;
+    std::array<Key, kCapacity> keys_;
+    std::array<std::int64_t, kCapacity> nodes_;
   };
 
   SortedBlocks<Block> rows_;

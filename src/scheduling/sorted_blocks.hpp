@@ -1,4 +1,4 @@
-// A sorted sequence in blocks of up to 64, with a summary per block: inserting and erasing touch one
+// A sorted sequence in small blocks, with a summary per block: inserting and erasing touch one
 // block, and a search skips blocks whose summary rules them out.
 #pragma once
 

@@ -54,6 +54,7 @@ Unanswered* State::find(DecisionId id) {
 }
 
 Decision& State::decide(Decision::Kind kind, JobId job, Reason reason) {
+  ++changes;
   Decision& decision = decisions.emplace_back();
   decision.id = DecisionId{next_decision++};
   decision.kind = kind;
@@ -394,6 +395,7 @@ void State::dissolve(ClaimId id) {
   unlist(claim);
   remove_claim(id);
   must_wake = true;
+  ++changes;
 }
 
 void State::remove_claim(ClaimId id) {

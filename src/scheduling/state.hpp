@@ -130,6 +130,17 @@ struct Boot {
   Time ready{};
 };
 
+/// What the last backfilling found out. While nothing changes but that jobs are submitted, what did not
+/// fit does not fit, and only the new jobs need a look. Saves work, never changes a decision.
+struct Tried {
+  std::uint64_t changes = 0;       // `State::changes` then; 0: nothing is known
+  std::uint32_t depth = 0;         // reservations allowed,
+  JobId reserved = JobId::none;    // and the last job that held one
+  std::uint32_t jobs = 0;          // jobs submitted by then
+  Time at{};
+  Room room;                       // for the jobs without a reservation
+};
+
 /// All the core knows. Copying it is copying arrays.
 class State {
  public:
@@ -175,6 +186,8 @@ class State {
   std::uint64_t stale = 0;               // events that came too late or twice
   EventKinds woken = 0;                  // by events since the last pass
   bool must_wake = false;                // a claim was dissolved, a time came
+  std::uint64_t changes = 1;             // of anything but the queue's end
+  Tried tried;
   std::uint64_t pass_first = 0;          // number of the first decision of this pass
   std::vector<Decision> decisions;       // of this instant
   bool handed_out = false;               // and the world has them

@@ -77,6 +77,7 @@ void Overlay::add(Time from, Time to, std::int64_t amount) {
 }
 
 Time Profile::earliest(std::int64_t need, Duration length, Time not_before) {
+  flush();
   // Hints cost more than they save until a plan has some reservations.
   constexpr std::uint32_t kUseHints = 32;
   const bool hint = not_before <= now_ && ++searches_ > kUseHints && overlay_.most() <= 0;
@@ -141,13 +142,28 @@ Time Profile::search(std::int64_t need, Duration length, Time start) const {
 }
 
 void Profile::add(Time from, Time to, std::int64_t amount) {
+  flush();
   if (amount > 0) hints_.clear();
-  overlay_.add(std::max(from, now_), to, amount);
+  newest_ = {std::max(from, now_), to, amount};
 }
 
-void Profile::room(Room& room) const {
+void Profile::flush() {
+  if (!newest_) return;
+  overlay_.add(newest_->from, newest_->to, newest_->amount);
+  newest_.reset();
+}
+
+void Profile::room(Room& room) {
   room.clear();
   Releases::Cursor base(*releases_, now_);
+  if (overlay_.empty() && newest_ && newest_->amount < 0 && newest_->from > now_) {
+    room.add({}, free_);
+    if (newest_->from == kNever) return;
+    const std::int64_t free = free_ + base.until(newest_->from) + newest_->amount;
+    if (free < free_) room.add(newest_->from - now_, free);
+    return;
+  }
+  flush();
   std::int64_t least = free_;
   for (std::size_t at = 0; at < overlay_.blocks(); ++at) {
     const Overlay::Block& block = overlay_.block(at);
@@ -159,14 +175,14 @@ void Profile::room(Room& room) const {
       }
       // Steps higher than one before them never bind.
       const std::int64_t free = free_ + base.until(from) + level;
-      if (room.steps().empty()) room.add(Duration{}, least);
+      if (room.steps().empty()) room.add({}, least);
       if (free < least) {
         least = free;
         room.add(from - now_, free);
       }
     }
   }
-  if (room.steps().empty()) room.add(Duration{}, least);
+  if (room.steps().empty()) room.add({}, least);
 }
 
 namespace {

@@ -28,6 +28,7 @@ class Overlay {
    public:
     static constexpr std::uint32_t kCapacity = 56;
 
+    Block() {}  // leaves the array as it is
     std::uint32_t size() const { return size_; }
     Time from() const { return steps_[0].from; }
     Step step(std::uint32_t i) const { return {steps_[i].from, steps_[i].level + waiting_}; }
@@ -73,15 +74,21 @@ class Profile {
   /// The earliest time from `not_before` on at which `need` is free for the whole of `length`;
   /// `kNever` if there is none.
   Time earliest(std::int64_t need, Duration length, Time not_before);
-  /// A reservation during [from, to) if `amount` is negative; a grant that is only imagined.
+  /// A reservation during [from, to) if `amount` is negative; else nodes that are only imagined.
   void add(Time from, Time to, std::int64_t amount);
   /// A job was really started: `amount` less is free now.
   void took(std::int64_t amount) { free_ -= amount; }
   /// What is free from now on, for `Room::fits`.
-  void room(Room& room) const;
+  void room(Room& room);
 
  private:
+  struct Change {
+    Time from, to;
+    std::int64_t amount;
+  };
+
   Time search(std::int64_t need, Duration length, Time start) const;
+  void flush();
 
   // The latest earliest start found so far for demands no larger and no longer: later demands of the
   // same plan cannot start before it, since within a plan what is free only falls. A Fenwick tree of
@@ -101,6 +108,7 @@ class Profile {
   std::int64_t free_;
   Time now_;
   Overlay overlay_;
+  std::optional<Change> newest_;  // not in the overlay yet: most plans make one reservation and no more
   Hints hints_;
   std::uint32_t searches_ = 0;
 };
@@ -126,8 +134,8 @@ class Timeline {
   void add(Time from, Time to, std::int64_t nodes) { nodes_.add(from, to, nodes); }
   /// A job was really started.
   void took(Demand need);
-  void nodes_room(Room& room) const { nodes_.room(room); }
-  void power_room(Room& room) const { power_->room(room); }
+  void nodes_room(Room& room) { nodes_.room(room); }
+  void power_room(Room& room) { power_->room(room); }
 
  private:
   Profile nodes_;

@@ -83,45 +83,44 @@ struct Number {
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+// [at, end) is digits with a point among them, perhaps after a minus sign: fewer than 10^18. A
+// double would not hold the microseconds of a large time.
+Number from_digits(const char* at, const char* end) {
+  const bool negative = *at == '-';
+  if (negative) ++at;
+  std::int64_t whole = 0;
+  for (; *at != '.'; ++at) whole = whole * 10 + (*at - '0');
+  std::int32_t micros = 0;
+  for (std::ptrdiff_t place = 1; place <= 6; ++place) {
+    micros = micros * 10 + (place < end - at ? at[place] - '0' : 0);
+  }
+  if (end - at > 7 && at[7] >= '5') ++micros;  // half away from zero
+  whole += micros / 1'000'000;
+  micros %= 1'000'000;
+  return negative ? Number{-whole, -micros} : Number{whole, micros};
+}
+
+// |value| < 10^18.
+Number from_double(double value) {
+  double whole = 0;
+  const double rest = std::modf(value, &whole);
+  const auto micros = static_cast<std::int32_t>(std::lround(rest * 1e6));
+  return {static_cast<std::int64_t>(whole) + micros / 1'000'000, micros % 1'000'000};
+}
+
 // Reads [at, end), a number that is not a plain whole one of up to 18 digits: decimal, scientific
 // or long. False if it is no number, or not finite; beyond kLargestNumber it becomes that.
 bool parse_slowly(const char* at, const char* end, Number& number) {
   double value = 0;
   const auto [next, error] = std::from_chars(at, end, value);
-  if (error != std::errc{} || next != end) return false;
-  if (!std::isfinite(value)) return false;
+  if (error != std::errc{} || next != end || !std::isfinite(value)) return false;
+  const bool decimal = std::find(at, end, '.') != end && std::all_of(at, end, [](char c) {
+                         return is_digit(c) || c == '.' || c == '-';
+                       });
   if (std::abs(value) >= static_cast<double>(kLargestNumber)) {
     number = {value > 0 ? kLargestNumber : -kLargestNumber, 0};
-    return true;
-  }
-
-  // A double does not hold microseconds of a large time: take them from the digits.
-  const char* const point = std::find(at, end, '.');
-  const bool plain =
-      std::all_of(at, end, [](char c) { return is_digit(c) || c == '.' || c == '-'; });
-  if (point != end && plain) {
-    const bool negative = *at == '-';
-    std::int64_t whole = 0;
-    for (const char* digit = at + (negative ? 1 : 0); digit != point; ++digit) {
-      whole = whole * 10 + (*digit - '0');
-    }
-    std::int32_t micros = 0;
-    for (std::ptrdiff_t place = 1; place <= 6; ++place) {
-      micros = micros * 10 + (place < end - point ? point[place] - '0' : 0);
-    }
-    if (end - point > 7 && point[7] >= '5') ++micros;  // half away from zero
-    whole += micros / 1'000'000;
-    micros %= 1'000'000;
-    number = negative ? Number{-whole, -micros} : Number{whole, micros};
-    return true;
-  }
-  double whole = 0;
-  const double rest = std::modf(value, &whole);
-  number.whole = static_cast<std::int64_t>(whole);
-  number.micros = static_cast<std::int32_t>(std::lround(rest * 1e6));
-  if (std::abs(number.micros) == 1'000'000) {
-    number.whole += number.micros / 1'000'000;
-    number.micros = 0;
+  } else {
+    number = decimal ? from_digits(at, end) : from_double(value);
   }
   return true;
 }

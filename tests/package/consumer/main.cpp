@@ -1,5 +1,5 @@
 #include <cstdio>
 
-#include "scheduling/core.hpp"
+#include <ductile/ductile.hpp>
 
 int main() { std::printf("a job's id takes %zu bytes\n", sizeof(ductile::JobId)); }

@@ -1,0 +1,67 @@
+// The program: `ductile COMMAND ...`.
+//
+// Exit codes: 0 done; 1 the run failed or was stopped; 2 the call or its input was wrong.
+#include <exception>
+#include <iostream>
+#include <new>
+#include <stdexcept>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.hpp"
+#include "cli/policies.hpp"
+#include "cli/process.hpp"
+#include "cli/report.hpp"
+#include "cli/simulate.hpp"
+#include "cli/workload.hpp"
+
+namespace {
+
+enum Exit { kDone = 0, kFailed = 1, kWrongCall = 2 };
+
+int fail(Exit code, const char* message) {
+  std::cerr << "ductile: " << message << std::endl;
+  return code;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Ductile, an adaptive batch system for HPC clusters", "ductile");
+  app.set_version_flag("--version", "ductile " DUCTILE_VERSION);
+  app.require_subcommand(1);
+  ductile::add_simulate_command(app);
+  ductile::add_workload_command(app);
+  ductile::add_policies_command(app);
+  ductile::add_report_command(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // help and version
+    const CLI::App* command = &app;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    fail(kWrongCall, error.what());
+    std::cerr << "See '" << (command == &app ? "ductile" : "ductile " + command->get_name())
+              << " --help'." << std::endl;
+    return kWrongCall;
+  }
+  std::cout.flush();
+  if (!std::cout) return fail(kFailed, "the standard output cannot be written");
+  return kDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ductile::process_seconds();
+  std::ios::sync_with_stdio(false);
+  try {
+    return run(argc, argv);
+  } catch (const ductile::InputError& error) {
+    return fail(kWrongCall, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(kFailed, "out of memory; run fewer jobs, or fewer --threads");
+  } catch (const std::logic_error& error) {
+    return fail(kFailed, (std::string("a defect of ductile, please report it: ") + error.what()).c_str());
+  } catch (const std::exception& error) {
+    return fail(kFailed, error.what());
+  }
+}

@@ -1,0 +1,2 @@
+#include "cli/report.hpp"
+namespace ductile { void add_report_command(CLI::App&) {} }

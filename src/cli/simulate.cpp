@@ -1,0 +1,339 @@
+#include "cli/simulate.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "cli/process.hpp"
+#include "cli/progress_line.hpp"
+#include "cli/swf_options.hpp"
+#include "experiment/run.hpp"
+#include "policies/registry.hpp"
+#include "report/table.hpp"
+#include "report/text.hpp"
+#include "workload/generate.hpp"
+#include "workload/swf.hpp"
+#include "workload/transform.hpp"
+
+namespace ductile {
+namespace {
+
+struct Options {
+  std::string trace, model;
+  SwfRules rules;
+  std::vector<std::string> policies;
+  double arrival_scale = 1;
+  bool perfect_estimates = false;
+  SimulationSettings settings;
+  std::vector<std::uint64_t> seeds = {1};
+  unsigned threads = 1;
+  std::string out;
+  std::string identities = "auto";
+  bool json = false, quiet = false;
+};
+
+// ---- Reading option values ----------------------------------------------------------------------
+
+template <class Number>
+std::optional<Number> read_number(std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "1..10": 1, 2, ... 10.
+std::vector<std::uint64_t> read_seeds(std::string_view text) {
+  constexpr std::uint64_t most = 1'000'000;
+  const std::size_t dots = text.find("..");
+  const auto first = read_number<std::uint64_t>(text.substr(0, dots));
+  const auto last = dots == std::string_view::npos
+                        ? first
+                        : read_number<std::uint64_t>(text.substr(dots + 2));
+  if (!first || !last || *last < *first || *last - *first >= most) {
+    throw InputError({.field = "--seeds"}, fmt::format("'{}' is no range of seeds", text),
+                     "write A..B with A <= B, as 1..10");
+  }
+  std::vector<std::uint64_t> seeds;
+  for (std::uint64_t seed = *first; seeds.size() <= *last - *first; ++seed) seeds.push_back(seed);
+  return seeds;
+}
+
+// "30", "fixed:30", "uniform:10..50", "exponential:30".
+RandomDuration read_random_duration(const std::string& option, std::string_view text) {
+  const auto duration = [](std::string_view number) -> std::optional<Duration> {
+    constexpr double longest_s = 1e9;
+    const auto value = read_number<double>(number);
+    if (!value || !(*value >= 0 && *value <= longest_s)) return std::nullopt;
+    return seconds(*value);
+  };
+  using Kind = RandomDuration::Kind;
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = colon == std::string_view::npos ? "fixed" : text.substr(0, colon);
+  const std::string_view numbers = colon == std::string_view::npos ? text : text.substr(colon + 1);
+  if (kind == "fixed" || kind == "exponential") {
+    if (const auto a = duration(numbers)) {
+      return {.kind = kind == "fixed" ? Kind::fixed : Kind::exponential, .a = *a, .b = *a};
+    }
+  } else if (const std::size_t dots = numbers.find("..");
+             kind == "uniform" && dots != std::string_view::npos) {
+    const auto a = duration(numbers.substr(0, dots)), b = duration(numbers.substr(dots + 2));
+    if (a && b && *a <= *b) return {.kind = Kind::uniform, .a = *a, .b = *b};
+  }
+  throw InputError({.field = option}, fmt::format("'{}' is no duration in seconds", text),
+                   "write S, fixed:S, uniform:A..B or exponential:MEAN");
+}
+
+// ---- The workload -------------------------------------------------------------------------------
+
+struct Source {
+  std::function<Input(std::uint64_t seed)> input;
+  Nodes nodes = 0;
+  std::uint64_t jobs = 0;  // 0: not known before it is made
+  std::string about;       // one line
+  std::optional<std::int64_t> unix_start_time;
+};
+
+void transform(Workload& workload, const Options& options) {
+  if (options.arrival_scale != 1) scale_arrivals(workload, options.arrival_scale);
+  if (options.perfect_estimates) perfect_estimates(workload);
+}
+
+// What was read and what was not, with the option that would change it.
+std::string about(const Workload& workload, Nodes nodes) {
+  std::string text =
+      fmt::format("{}: {} jobs, {} nodes", workload.name, workload.jobs.size(), nodes);
+  const Skipped& skipped = workload.skipped;
+  if (const std::string causes = skipped_text(skipped); !causes.empty()) {
+    text += "; " + causes;
+    std::string remedies;
+    const auto remedy = [&](std::uint64_t count, const char* option) {
+      if (count > 0) remedies += fmt::format("{}{}", remedies.empty() ? "" : ", ", option);
+    };
+    remedy(skipped.no_runtime, "--min-runtime");
+    remedy(skipped.never_started, "--never-started keep");
+    remedy(skipped.too_large, "--too-large clip");
+    if (!remedies.empty()) text += fmt::format(" (see {})", remedies);
+  }
+  if (skipped.filtered > 0) text += fmt::format("; {} of other partitions", skipped.filtered);
+  if (workload.clipped > 0) text += fmt::format("; {} made as large as the machine", workload.clipped);
+  if (workload.walltime_raised > 0) {
+    text += fmt::format("; {} ran longer than requested, walltime raised (--overrun extend)",
+                        workload.walltime_raised);
+  }
+  return text;
+}
+
+Source from_trace(const Options& options, ProgressLine& progress) {
+  SwfRules rules = options.rules;
+  if (rules.nodes == 0) {
+    const auto nodes = read_swf_header(options.trace).nodes(rules.cores_per_node);
+    if (!nodes) {
+      throw InputError({.file = options.trace}, "its header does not say how large the machine is",
+                       "give --nodes");
+    }
+    rules.nodes = *nodes;
+    if (!options.quiet) {
+      progress.clear();
+      std::cerr << fmt::format("ductile: --nodes {}, as the header of {} says\n", *nodes,
+                               options.trace);
+    }
+  }
+  SwfHeader header;
+  const auto workload = std::make_shared<Workload>(
+      read_swf(options.trace, rules, &header,
+               [&](std::uint64_t done, std::uint64_t total) { progress.reading(done, total); }));
+  if (workload->jobs.empty()) {
+    throw InputError({.file = options.trace}, "has no job to simulate",
+                     workload->skipped.total() == 0
+                         ? "give a log with jobs"
+                         : skipped_text(workload->skipped) + "; look at --nodes and --min-runtime");
+  }
+  transform(*workload, options);
+  Source source;
+  source.nodes = rules.nodes;
+  source.about = about(*workload, rules.nodes);
+  source.unix_start_time = header.unix_start_time;
+  source.jobs = workload->jobs.size();
+  source.input = [workload, load_seconds = process_seconds()](std::uint64_t) {
+    return Input{workload, {}, load_seconds};
+  };
+  return source;
+}
+
+Source from_model(const Options& options) {
+  // --jobs and --nodes stand for the model's parameters of these names.
+  std::string text = options.model;
+  const auto set = [&](const char* name, std::uint64_t value) {
+    if (value == 0) return;
+    text += fmt::format("{}{}={}", text.find(':') == std::string::npos ? ":" : ",", name, value);
+  };
+  set("jobs", options.rules.max_jobs);
+  set("nodes", options.rules.nodes);
+  const ModelChoice choice = parse_model(text);
+  Source source;
+  source.nodes = static_cast<Nodes>(choice.value("nodes"));
+  source.jobs = static_cast<std::uint64_t>(choice.value("jobs"));
+  source.about = fmt::format("{}: {} jobs, {} nodes", choice.text(), source.jobs, source.nodes);
+  source.input = [choice, options, startup = process_seconds()](std::uint64_t seed) {
+    const double begin = process_seconds();
+    const auto workload = std::make_shared<Workload>(choice.generate(seed));
+    transform(*workload, options);
+    return Input{workload, {}, startup + process_seconds() - begin};
+  };
+  return source;
+}
+
+// ---- The command --------------------------------------------------------------------------------
+
+void simulate_command(const Options& options) {
+  if (options.trace.empty() == options.model.empty()) {
+    throw InputError("a workload is needed", "give one of --trace FILE and --generate MODEL");
+  }
+  Matrix matrix;
+  for (const std::string& policy : options.policies) matrix.policies.push_back(make_policy(policy));
+
+  ProgressLine progress(options.quiet);
+  const Source source = options.model.empty() ? from_trace(options, progress) : from_model(options);
+
+  matrix.seeds = options.seeds;
+  matrix.input = source.input;
+  matrix.threads = options.threads;
+  matrix.out = options.out;
+  matrix.settings = options.settings;
+  matrix.settings.platform.nodes = source.nodes;
+  matrix.settings.platform.cores_per_node = options.rules.cores_per_node;
+  matrix.settings.rules.identities =
+      options.identities == "on" ||
+      (options.identities == "auto" && (!options.out.empty() || options.settings.rules.check));
+  matrix.settings.stop = &stop_on_signal();
+  matrix.progress = [&](const Progress& now) { progress.simulating(now, source.unix_start_time); };
+
+  if (!options.json) std::cout << source.about << '\n' << std::flush;
+  std::vector<Summary> summaries;
+  run_matrix(matrix, [&](const Summary& summary) {
+    if (options.json) {
+      progress.clear();
+      std::cout << to_json(summary) << '\n' << std::flush;
+    }
+    summaries.push_back(summary);
+  });
+  progress.clear();
+  if (!options.json && !summaries.empty()) std::cout << '\n' << summary_table(summaries);
+
+  if (matrix.settings.stop->load()) {
+    std::cout.flush();
+    throw Stopped(options.out.empty() ? "stopped; the figures are of what was simulated until then"
+                                      : "stopped; the files and figures are of what was simulated "
+                                        "until then");
+  }
+}
+
+void add_workload_options(CLI::App& command, Options& options) {
+  auto* trace = command.add_option("--trace", options.trace,
+                                   "a log (SWF), plain or as .gz, .xz or .zst");
+  command.add_option("--generate", options.model, "a model: NAME[:key=value,...]; see 'workload'")
+      ->excludes(trace);
+  add_swf_options(command, options.rules);
+  command
+      .add_option("--arrival-scale", options.arrival_scale,
+                  "multiplies the time between submissions; below 1 the load rises")
+      ->check(CLI::Range(1e-9, 1e9))
+      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--estimates",
+          [&options](const std::string& what) { options.perfect_estimates = what == "perfect"; },
+          "walltimes: as requested, or perfect, the run times [requested]")
+      ->check(CLI::IsMember({"requested", "perfect"}));
+}
+
+void add_world_options(CLI::App& command, Options& options) {
+  SimulationSettings& settings = options.settings;
+  command
+      .add_option_function<std::string>(
+          "--overrun",
+          [&options](const std::string& what) {
+            options.rules.extend_walltime = what == "extend";
+            options.settings.kill_overrun = what == "kill";
+          },
+          "jobs that ran longer than requested: extend their walltime, or kill them [extend]")
+      ->check(CLI::IsMember({"extend", "kill"}));
+  command
+      .add_option_function<std::string>(
+          "--limit",
+          [&settings](const std::string& what) {
+            settings.rules.limit = what == "fixed" ? Rules::Limit::fixed : Rules::Limit::scaled;
+          },
+          "the believed end under resizes: fixed at the start, or scaled with the size [scaled]")
+      ->check(CLI::IsMember({"fixed", "scaled"}));
+  command.add_option_function<std::string>(
+      "--resize-delay",
+      [&settings](const std::string& text) {
+        settings.resize.delay = read_random_duration("--resize-delay", text);
+      },
+      "from an order to resize to the next scheduling point (s): fixed:S, uniform:A..B, "
+      "exponential:MEAN or S [0]");
+  command
+      .add_option("--refuse", settings.resize.refuse,
+                  "probability that an application refuses to resize")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--lose", settings.resize.lose, "probability that an order to resize gets lost")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--identities", options.identities,
+                  "follow which nodes, not only how many: auto is on with --out and --check")
+      ->check(CLI::IsMember({"auto", "on", "off"}))
+      ->capture_default_str();
+  command.add_flag("--check", settings.rules.check,
+                   "check the scheduler's invariants after every event (slow)");
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("simulate", "run policies on a workload");
+  const auto options = std::make_shared<Options>();
+  add_workload_options(command, *options);
+  command
+      .add_option("--policy", options->policies,
+                  "NAME[:parameter=value,...]; can be given several times; see 'policies' [easy]")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_world_options(command, *options);
+  auto* seed = command.add_option_function<std::uint64_t>(
+      "--seed", [options = options.get()](std::uint64_t value) { options->seeds = {value}; },
+      "of all random numbers [1]");
+  command
+      .add_option_function<std::string>(
+          "--seeds",
+          [options = options.get()](const std::string& text) { options->seeds = read_seeds(text); },
+          "several: A..B; figures are means with 95 % confidence intervals")
+      ->excludes(seed);
+  command.add_option("--threads", options->threads, "runs at the same time")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command.add_option("--out", options->out,
+                     "write jobs, decisions, time series, trace and report to this folder");
+  command.add_flag("--json", options->json, "print one JSON object per run, one per line");
+  command.add_flag("--quiet", options->quiet, "no progress line and no remarks");
+  command.callback([options] {
+    if (options->policies.empty()) options->policies = {"easy"};
+    simulate_command(*options);
+  });
+}
+
+}  // namespace ductile

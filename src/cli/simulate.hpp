@@ -1,0 +1,12 @@
+// ductile simulate
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace ductile {
+
+/// Adds the command; it runs, and prints to the standard output, when `app` is parsed. It throws
+/// InputError, RunError and Stopped.
+void add_simulate_command(CLI::App& app);
+
+}  // namespace ductile

@@ -1,0 +1,201 @@
+#include "experiment/run.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "report/run_folder.hpp"
+#include "simulation/summary_observer.hpp"
+
+namespace ductile {
+namespace {
+
+using Stopwatch = std::chrono::steady_clock;
+
+double seconds_since(Stopwatch::time_point begin) {
+  return std::chrono::duration<double>(Stopwatch::now() - begin).count();
+}
+
+std::uint64_t peak_rss_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;  // it counts KiB
+}
+
+// The input of one seed: there from the first run that needs it to the last.
+struct SharedInput {
+  std::once_flag once;
+  std::optional<Input> input;
+  std::size_t runs_left = 0;  // under the lock of the matrix
+};
+
+struct Result {
+  Summary summary;
+  RunPage page;
+};
+
+class MatrixRun {
+ public:
+  MatrixRun(const Matrix& matrix, const std::function<void(const Summary&)>& done)
+      : matrix_(matrix),
+        done_(done),
+        runs_(matrix.policies.size() * matrix.seeds.size()),
+        folders_(folder_names(matrix)),
+        inputs_(matrix.seeds.size()),
+        results_(runs_),
+        jobs_over_(runs_, 0) {
+    for (SharedInput& input : inputs_) input.runs_left = matrix.policies.size();
+    progress_.runs = runs_;
+  }
+
+  void run() {
+    {
+      const std::size_t threads = std::min<std::size_t>(matrix_.threads, runs_);
+      std::vector<std::jthread> workers;
+      for (std::size_t i = 1; i < threads; ++i) workers.emplace_back([this] { work(); });
+      work();
+    }
+    if (error_) std::rethrow_exception(error_);
+    if (runs_ > 1 && !matrix_.out.empty() && !pages_.empty()) {
+      write_comparison(matrix_.out, pages_);
+    }
+  }
+
+ private:
+  // What a worker does: the next run, until there is none.
+  void work() {
+    while (const auto number = next()) {
+      try {
+        one(*number);
+      } catch (...) {
+        const std::scoped_lock lock(mutex_);
+        if (!error_ || *number < failed_) {
+          error_ = std::current_exception();
+          failed_ = *number;
+        }
+      }
+    }
+  }
+
+  std::optional<std::size_t> next() {
+    const std::scoped_lock lock(mutex_);
+    const auto* stop = matrix_.settings.stop;
+    if (next_ == runs_ || error_ || (stop && stop->load(std::memory_order_relaxed))) {
+      return std::nullopt;
+    }
+    return next_++;
+  }
+
+  void one(std::size_t number) {
+    const std::size_t row = number / matrix_.policies.size();
+    SharedInput& shared = inputs_[row];
+    std::call_once(shared.once, [&] { shared.input = matrix_.input(matrix_.seeds[row]); });
+    const Workload& workload = *shared.input->workload;
+
+    SimulationSettings settings = matrix_.settings;
+    settings.policy = matrix_.policies[number % matrix_.policies.size()];
+    settings.rules.seed = matrix_.seeds[row];
+    settings.node_events = shared.input->node_events;
+    settings.progress = [&](std::uint64_t jobs_over, Time now) {
+      tell(number, jobs_over, workload.jobs.size(), now);
+    };
+
+    const auto begin = Stopwatch::now();
+    SummaryObserver figures(workload);
+    std::vector<Observer*> observers{&figures};
+    if (matrix_.observer && runs_ == 1) observers.push_back(matrix_.observer);
+    std::optional<RunFolder> folder;
+    if (!matrix_.out.empty()) {
+      folder.emplace(runs_ == 1 ? matrix_.out : matrix_.out / folders_[number], workload, settings);
+      folder->add_observers(observers);
+    }
+    const SimulationCounts counts = simulate(workload, settings, observers);
+    Result result{figures.summary(workload, settings, counts), {}};
+    Summary& summary = result.summary;
+    if (folder) result.page = folder->finish(summary, runs_ == 1 ? "" : folders_[number]);
+    summary.load_seconds = shared.input->load_seconds;
+    summary.simulate_seconds = seconds_since(begin);
+    summary.peak_rss_bytes = peak_rss_bytes();
+    if (folder) folder->write_summary(summary);
+    tell(number, counts.jobs_over, workload.jobs.size(), counts.last_end);
+    deliver(number, std::move(result));
+  }
+
+  void tell(std::size_t number, std::uint64_t jobs_over, std::uint64_t jobs, Time now) {
+    if (!matrix_.progress) return;
+    const std::scoped_lock lock(mutex_);
+    progress_.jobs_over += jobs_over - std::exchange(jobs_over_[number], jobs_over);
+    progress_.jobs = jobs * runs_;
+    progress_.runs_over = runs_over_;
+    progress_.now = now;
+    matrix_.progress(progress_);
+  }
+
+  void deliver(std::size_t number, Result result) {
+    const std::scoped_lock lock(mutex_);
+    ++runs_over_;
+    SharedInput& shared = inputs_[number / matrix_.policies.size()];
+    if (--shared.runs_left == 0) shared.input.reset();
+    results_[number] = std::move(result);
+    for (; delivered_ < runs_ && results_[delivered_]; ++delivered_) {
+      Result& ready = *results_[delivered_];
+      done_(ready.summary);
+      ready.page.summary = ready.summary;
+      pages_.push_back(std::move(ready.page));
+    }
+  }
+
+  const Matrix& matrix_;
+  const std::function<void(const Summary&)>& done_;
+  const std::size_t runs_;
+  const std::vector<std::string> folders_;
+  std::vector<SharedInput> inputs_;  // one for each seed
+
+  std::mutex mutex_;  // of all that follows
+  std::size_t next_ = 0, delivered_ = 0, runs_over_ = 0;
+  std::vector<std::optional<Result>> results_;
+  std::vector<RunPage> pages_;
+  std::vector<std::uint64_t> jobs_over_;
+  Progress progress_;
+  std::exception_ptr error_;
+  std::size_t failed_ = 0;
+};
+
+}  // namespace
+
+void run_matrix(const Matrix& matrix, const std::function<void(const Summary&)>& done) {
+  MatrixRun(matrix, done).run();
+}
+
+std::vector<std::string> folder_names(const Matrix& matrix) {
+  constexpr std::string_view kept = "+-.=_";  // beside letters and digits
+  std::vector<std::string> names;
+  std::set<std::string> taken;
+  for (const std::uint64_t seed : matrix.seeds) {
+    for (const auto& policy : matrix.policies) {
+      std::string name = policy->settings;
+      for (char& c : name) {
+        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!plain && kept.find(c) == std::string_view::npos) c = '_';
+      }
+      name += fmt::format("-s{}", seed);
+      std::string unique = name;
+      for (int i = 2; !taken.insert(unique).second; ++i) unique = fmt::format("{}-{}", name, i);
+      names.push_back(std::move(unique));
+    }
+  }
+  return names;
+}
+
+}  // namespace ductile

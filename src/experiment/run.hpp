@@ -1,0 +1,56 @@
+// Many runs: every policy on the workload of every seed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "metrics/summary.hpp"
+#include "simulation/simulation.hpp"
+#include "workload/workload.hpp"
+
+namespace ductile {
+
+/// What a run starts from.
+struct Input {
+  std::shared_ptr<const Workload> workload;
+  std::vector<NodeEvent> node_events;
+  double load_seconds = 0;  // wall clock it took to get it
+};
+
+/// Of all runs together.
+struct Progress {
+  std::uint64_t jobs_over = 0, jobs = 0;  // `jobs` is a guess while not all workloads are made
+  std::uint64_t runs_over = 0, runs = 0;
+  Time now{};  // simulated; of the run that was heard of last
+};
+
+/// The matrix of runs. Its order is by seed, and for each by policy.
+struct Matrix {
+  std::vector<std::shared_ptr<const Policy>> policies;
+  std::vector<std::uint64_t> seeds;
+  /// Of every run. Policy, seed, node events and progress are set for each.
+  SimulationSettings settings;
+  /// Asked once for each seed, by any thread.
+  std::function<Input(std::uint64_t seed)> input;
+  unsigned threads = 1;
+  /// Where the files go: of one run into the folder itself, of several into one folder for each, and
+  /// a comparison beside them. Empty: no files.
+  std::filesystem::path out;
+  /// Sees the run besides, if there is only one.
+  Observer* observer = nullptr;
+  /// Told now and then; one call at a time.
+  std::function<void(const Progress&)> progress;
+};
+
+/// Runs the matrix; `done` gets the summaries in its order, one call at a time, whatever the number
+/// of threads. A stop (`settings.stop`) ends what runs, and what did not begin is left out. When a
+/// run fails no other one begins, those that run are finished, and the first error is thrown again.
+void run_matrix(const Matrix& matrix, const std::function<void(const Summary&)>& done);
+
+/// Folders for the files of the runs, in the order of the matrix: "easy-s1".
+std::vector<std::string> folder_names(const Matrix& matrix);
+
+}  // namespace ductile

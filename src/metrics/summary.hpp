@@ -1,0 +1,139 @@
+// The figures of one run, and how they are made from its jobs.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+
+namespace ductile {
+
+/// What a run came to. Files and `--json` use the names of the fields (docs/formats/summary.json.md).
+/// A figure that has no value, as the mean over no jobs, is not a number.
+struct Summary {
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+  std::string policy;  // "NAME:parameter=value,...", as it was given
+  std::uint64_t seed = 1;
+  std::uint64_t jobs = 0;     // ran to an end, killed ones too; means are over these
+  std::uint64_t skipped = 0;  // lines of the input that are no jobs
+  Nodes nodes = 0;
+  double makespan_s = 0;            // last end minus first submission; if stopped: until then
+  double utilization = kNone;       // node time held by jobs over that of the machine
+  double utilization_net = kNone;   // without the time paid for resizes
+  double throughput_jobs_h = kNone;
+  double mean_wait_s = kNone;
+  double median_wait_s = kNone;
+  double p95_wait_s = kNone;
+  double p99_wait_s = kNone;
+  double max_wait_s = kNone;
+  double mean_turnaround_s = kNone;
+  double mean_slowdown = kNone;          // turnaround over static run time
+  double mean_slowdown_actual = kNone;   // turnaround over the run time it had
+  double mean_bounded_slowdown = kNone;  // max(1, turnaround / max(static run time, 10 s))
+  double slowdown_of_means = kNone;      // mean turnaround over mean static run time
+  std::uint64_t expands = 0, shrinks = 0;  // carried out
+  std::uint64_t backfilled = 0;            // starts ahead of others
+  std::uint64_t evolving_granted = 0, evolving_denied = 0;
+  double reconfiguration_node_s = 0;
+  std::optional<double> energy_j;  // where power is modelled
+  std::uint64_t killed = 0;        // of `jobs`: not completed
+  std::uint64_t rejected = 0;      // not in `jobs`: ended without ever running
+  std::uint64_t requeued = 0;      // times a job lost its nodes and waited again
+  std::uint64_t jobs_left = 0;     // waiting or running when the run ended
+  bool stopped = false;            // before its end, by the user
+  std::uint64_t events = 0, passes = 0;
+  // Wall clock and memory of this machine: never the same twice.
+  double load_seconds = 0, simulate_seconds = 0;
+  std::uint64_t peak_rss_bytes = 0;
+};
+
+/// Calls `visit(name, field)` for all figures that the seed decides, in the order of files.
+template <class S, class Visit>
+void visit_figures(S& s, Visit&& visit) {
+  visit("policy", s.policy);
+  visit("seed", s.seed);
+  visit("jobs", s.jobs);
+  visit("skipped", s.skipped);
+  visit("nodes", s.nodes);
+  visit("makespan_s", s.makespan_s);
+  visit("utilization", s.utilization);
+  visit("utilization_net", s.utilization_net);
+  visit("throughput_jobs_h", s.throughput_jobs_h);
+  visit("mean_wait_s", s.mean_wait_s);
+  visit("median_wait_s", s.median_wait_s);
+  visit("p95_wait_s", s.p95_wait_s);
+  visit("p99_wait_s", s.p99_wait_s);
+  visit("max_wait_s", s.max_wait_s);
+  visit("mean_turnaround_s", s.mean_turnaround_s);
+  visit("mean_slowdown", s.mean_slowdown);
+  visit("mean_slowdown_actual", s.mean_slowdown_actual);
+  visit("mean_bounded_slowdown", s.mean_bounded_slowdown);
+  visit("slowdown_of_means", s.slowdown_of_means);
+  visit("expands", s.expands);
+  visit("shrinks", s.shrinks);
+  visit("backfilled", s.backfilled);
+  visit("evolving_granted", s.evolving_granted);
+  visit("evolving_denied", s.evolving_denied);
+  visit("reconfiguration_node_s", s.reconfiguration_node_s);
+  visit("energy_j", s.energy_j);
+  visit("killed", s.killed);
+  visit("rejected", s.rejected);
+  visit("requeued", s.requeued);
+  visit("jobs_left", s.jobs_left);
+  visit("stopped", s.stopped);
+  visit("events", s.events);
+  visit("passes", s.passes);
+}
+
+/// The same for the figures that measure this machine.
+template <class S, class Visit>
+void visit_measurements(S& s, Visit&& visit) {
+  visit("load_seconds", s.load_seconds);
+  visit("simulate_seconds", s.simulate_seconds);
+  visit("peak_rss_bytes", s.peak_rss_bytes);
+}
+
+/// Collects the jobs of a run, at a few additions and one wait time of 8 bytes each. Sums of times
+/// are exact.
+class JobFigures {
+ public:
+  void reserve(std::size_t jobs) { waits_.reserve(jobs); }
+
+  /// A job came to an end that ran from `start`, its last one if it was requeued: it waited until
+  /// then. `runtime`: its static one, > 0.
+  void add(Time submit, Time start, Time end, Duration runtime, bool killed) {
+    const std::int64_t wait = (start - submit).count();
+    const std::int64_t turnaround = (end - submit).count();
+    const std::int64_t had = std::max<std::int64_t>((end - start).count(), 1);
+    waits_.push_back(wait);
+    wait_ += wait;
+    turnaround_ += turnaround;
+    runtime_ += runtime.count();
+    killed_ += killed ? 1 : 0;
+    const auto taken = static_cast<double>(turnaround);
+    slowdown_ += taken / static_cast<double>(std::max<std::int64_t>(runtime.count(), 1));
+    slowdown_actual_ += taken / static_cast<double>(had);
+    bounded_slowdown_ += std::max(1.0, taken / static_cast<double>(std::max(runtime, kBound).count()));
+  }
+
+  /// Fills in what follows from the jobs alone: their counts, and the figures of wait, turnaround
+  /// and slowdown. Quantiles are interpolated linearly between the waits around them.
+  void write(Summary& summary);
+
+ private:
+  __extension__ using Wide = __int128;
+  static constexpr Duration kBound = whole_seconds(10);
+
+  std::vector<std::int64_t> waits_;  // us
+  Wide wait_ = 0, turnaround_ = 0, runtime_ = 0;  // us
+  double slowdown_ = 0, slowdown_actual_ = 0, bounded_slowdown_ = 0;
+  std::uint64_t killed_ = 0;
+};
+
+}  // namespace ductile

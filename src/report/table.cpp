@@ -1,0 +1,98 @@
+#include "report/table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace ductile {
+namespace {
+
+constexpr std::array kColumns = std::to_array<Column>({
+    {"jobs", "", [](const Summary& s) { return static_cast<double>(s.jobs); }, 0},
+    {"makespan", "h", [](const Summary& s) { return s.makespan_s / 3600; }, 2},
+    {"utilization", "%", [](const Summary& s) { return 100 * s.utilization; }, 2},
+    {"mean wait", "s", [](const Summary& s) { return s.mean_wait_s; }, 1},
+    {"median wait", "s", [](const Summary& s) { return s.median_wait_s; }, 1},
+    {"95 % wait", "s", [](const Summary& s) { return s.p95_wait_s; }, 1},
+    {"bounded slowdown", "", [](const Summary& s) { return s.mean_bounded_slowdown; }, 3},
+    {"backfilled", "", [](const Summary& s) { return static_cast<double>(s.backfilled); }, 0},
+    {"expands", "", [](const Summary& s) { return static_cast<double>(s.expands); }, 0},
+    {"shrinks", "", [](const Summary& s) { return static_cast<double>(s.shrinks); }, 0},
+});
+
+// Characters of a UTF-8 text on the screen.
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+std::string padded(std::string_view text, std::size_t to, bool right) {
+  const std::string blanks(to - std::min(to, width(text)), ' ');
+  return right ? blanks + std::string(text) : std::string(text) + blanks;
+}
+
+}  // namespace
+
+std::span<const Column> columns() { return kColumns; }
+
+std::vector<PolicyRuns> by_policy(std::span<const Summary> summaries) {
+  std::vector<PolicyRuns> result;
+  for (const Summary& summary : summaries) {
+    const auto same = std::ranges::find(result, summary.policy, &PolicyRuns::policy);
+    PolicyRuns& group = same == result.end() ? result.emplace_back() : *same;
+    group.policy = summary.policy;
+    group.runs.push_back(&summary);
+  }
+  return result;
+}
+
+std::string cell_text(const Column& column, const PolicyRuns& runs) {
+  std::vector<double> values;
+  for (const Summary* summary : runs.runs) values.push_back(column.value(*summary));
+  const MeanInterval interval = mean_interval(values);
+  if (!std::isfinite(interval.mean)) return "-";
+  std::string text = fmt::format("{:.{}f}", interval.mean, column.decimals);
+  if (std::isfinite(interval.half_width) && interval.half_width > 0) {
+    const int decimals = std::max(column.decimals, 1);
+    text += fmt::format(" ± {:.{}f}", interval.half_width, decimals);
+  }
+  return text;
+}
+
+std::string summary_table(std::span<const Summary> summaries) {
+  const std::vector<PolicyRuns> groups = by_policy(summaries);
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> titles = {"policy"}, units = {""};
+  for (const Column& column : columns()) {
+    titles.emplace_back(column.title);
+    units.push_back(column.unit.empty() ? "" : fmt::format("({})", column.unit));
+  }
+  titles.emplace_back("time taken");
+  units.emplace_back("(s)");
+  rows.push_back(titles);
+  rows.push_back(units);
+  const Column taken{"", "", [](const Summary& s) { return s.simulate_seconds; }, 3};
+  for (const PolicyRuns& group : groups) {
+    std::vector<std::string>& row = rows.emplace_back();
+    row.push_back(group.policy);
+    for (const Column& column : columns()) row.push_back(cell_text(column, group));
+    row.push_back(cell_text(taken, group));
+  }
+
+  std::string text;
+  for (const std::vector<std::string>& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::size_t widest = 0;
+      for (const std::vector<std::string>& other : rows) widest = std::max(widest, width(other[i]));
+      line += (i > 0 ? "  " : "") + padded(row[i], widest, i > 0);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
+}  // namespace ductile

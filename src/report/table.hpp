@@ -1,0 +1,39 @@
+// The main figures of runs as a table.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/statistics.hpp"
+#include "metrics/summary.hpp"
+
+namespace ductile {
+
+/// One figure that tables show.
+struct Column {
+  std::string_view title, unit;
+  double (*value)(const Summary&);
+  int decimals = 0;
+};
+
+/// The columns of all tables, in order.
+std::span<const Column> columns();
+
+/// The runs of one policy: one for each seed.
+struct PolicyRuns {
+  std::string policy;
+  std::vector<const Summary*> runs;
+};
+
+/// Runs of the same policy (and size of machine) together, in the order in which they first come.
+std::vector<PolicyRuns> by_policy(std::span<const Summary> summaries);
+
+/// A figure of these runs; over several seeds with half its 95 % confidence interval: "12.3 ± 0.4".
+std::string cell_text(const Column& column, const PolicyRuns& runs);
+
+/// For a terminal: one line for each policy, over its seeds.
+std::string summary_table(std::span<const Summary> summaries);
+
+}  // namespace ductile

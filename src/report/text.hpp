@@ -1,0 +1,27 @@
+// Summaries and numbers as text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "metrics/summary.hpp"
+
+namespace ductile {
+
+/// The shortest decimal that reads back as the same number; "null" for what is not finite.
+std::string number_text(double value);
+
+/// `text` in quotes, with JSON's escapes. Bytes that are not UTF-8 become U+FFFD.
+std::string json_text(const std::string& text);
+
+/// One JSON object on one line without its end; docs/formats/summary.json.md.
+std::string to_json(const Summary& summary);
+
+/// The summaries in a file that `to_json` or a comparison of runs wrote. Throws InputError.
+struct ReadSummary {
+  std::string folder;  // of a comparison: where its files are; else empty
+  Summary summary;
+};
+std::vector<ReadSummary> read_summaries(const std::string& path);
+
+}  // namespace ductile

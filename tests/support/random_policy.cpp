@@ -1,0 +1,318 @@
+#include "support/random_policy.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "scheduling/blocks.hpp"
+#include "support/fingerprint.hpp"
+
+namespace ductile::testing {
+namespace {
+
+thread_local const State* watched = nullptr;
+
+constexpr JobId kUnknownJob{1'000'000};
+
+/// One pass of the policy.
+class Scribble {
+ public:
+  Scribble(Pass& pass, bool blocks) : pass_(pass), blocks_(blocks) {}
+
+  void all(std::uint32_t calls) {
+    if (blocks_ && below(6) == 0) use_blocks();
+    for (std::uint32_t n = below(calls + 1); n > 0; --n) call();
+    if (blocks_ && below(10) == 0) use_blocks();
+  }
+
+ private:
+  std::uint32_t below(std::uint64_t n) { return static_cast<std::uint32_t>(pass_.random() % n); }
+  Nodes between(Nodes low, Nodes high) { return low + below(std::uint64_t{high} - low + 1); }
+  template <class T>
+  T any_of(const std::vector<T>& from) {
+    return from[below(from.size())];
+  }
+
+  /// A call of the pen, which changes something only if it returns true.
+  template <class Call>
+  bool write(const char* what, Call call, bool must = false) {
+    const std::uint64_t before = watched ? fingerprint(*watched) : 0;
+    const bool done = call();
+    if (!done && must) throw std::logic_error(std::string(what) + ": possible, but refused");
+    if (!done && watched && fingerprint(*watched) != before) {
+      throw std::logic_error(std::string(what) + ": refused, but something changed");
+    }
+    return done;
+  }
+  template <class Call>
+  void refuse(const char* what, Call call) {
+    if (write(what, call)) throw std::logic_error(std::string(what) + ": impossible, but done");
+  }
+
+  std::vector<JobId> pending() const {
+    std::vector<JobId> ids;
+    for (JobId id = pass_.first_pending(); id != JobId::none; id = pass_.next_pending(id)) {
+      ids.push_back(id);
+    }
+    return ids;
+  }
+  std::vector<JobId> running() const { return {pass_.running().begin(), pass_.running().end()}; }
+  std::vector<JobId> resizable() const {
+    std::vector<JobId> ids = running();
+    std::erase_if(ids, [&](JobId id) { return !pass_.resizable(id); });
+    return ids;
+  }
+
+  // The nearest size the job may have.
+  Nodes allowed_size(JobId id, Nodes n) {
+    const SizeRange range = pass_.job(id).spec.size;
+    return std::max(pass_.sizes(id).at_most(std::clamp(n, range.min, range.max)), Nodes{1});
+  }
+
+  SizeRange random_range(JobId id) {
+    const JobSpec& spec = pass_.job(id).spec;
+    if (!sizes_at_start(spec.type) || below(4) == 0) return exactly(spec.preferred);
+    const Nodes a = between(spec.size.min, spec.size.max);
+    const Nodes b = between(spec.size.min, spec.size.max);
+    return {std::min(a, b), std::max(a, b)};
+  }
+
+  // Cuts of a few jobs; now and then one that is not possible.
+  std::vector<Cut> random_cuts(std::uint32_t most) {
+    std::vector<Cut> cuts;
+    const std::vector<JobId> from = below(8) == 0 ? running() : resizable();
+    if (from.empty()) return cuts;
+    for (std::uint32_t n = below(most + 1); n > 0; --n) {
+      const JobId victim = any_of(from);
+      const Job& job = pass_.job(victim);
+      const Nodes size = job.size();
+      cuts.push_back({victim, below(8) == 0 ? between(0, size)
+                                            : allowed_size(victim, between(0, size - 1))});
+    }
+    // A job that this pass cut may be named again.
+    if (below(3) == 0) {
+      const JobId victim = any_of(running());
+      cuts.push_back({victim, pass_.job(victim).size()});
+    }
+    return cuts;
+  }
+  Sources random_sources(const std::vector<Cut>& cuts) { return {cuts, below(3) == 0}; }
+
+  void call() {
+    switch (below(16)) {
+      case 0:
+      case 1:
+      case 2: return start();
+      case 3:
+      case 4: return start_with_cuts();
+      case 5:
+      case 6: return shrink();
+      case 7: return expand();
+      case 8: return expand_with_cuts();
+      case 9:
+      case 10: return answer_request();
+      case 11: return share();
+      case 12: return withdraw();
+      case 13: return notes();
+      case 14: return power();
+      default: return impossible();
+    }
+  }
+
+  void start() {
+    const std::vector<JobId> waiting = pending();
+    if (waiting.empty()) return;
+    const JobId id = any_of(waiting);
+    const SizeRange range = random_range(id);
+    const JobSpec& spec = pass_.job(id).spec;
+    const bool sized = !sizes_at_start(spec.type) || (spec.size.contains(range.max) &&
+                                                      pass_.sizes(id).allows(range.max));
+    const bool must = pass_.fits(id, range.max) && sized;
+    const Nodes idle = pass_.idle();
+    write("start", [&] { return pass_.start(id, range, {Why::in_order}); }, must);
+    if (must && pass_.idle() != idle - range.max) throw std::logic_error("start: other nodes");
+  }
+
+  void start_with_cuts() {
+    const std::vector<JobId> waiting = pending();
+    if (waiting.empty()) return;
+    const JobId id = any_of(waiting);
+    const std::vector<Cut> cuts = random_cuts(3);
+    const Sources sources = random_sources(cuts);
+    write("start with cuts",
+          [&] { return pass_.start(id, random_range(id), {Why::shrunk_for, id}, sources); });
+  }
+
+  void shrink() {
+    const std::vector<JobId> from = resizable();
+    if (from.empty()) return;
+    const JobId id = any_of(from);
+    const Job& job = pass_.job(id);
+    if (job.size() < 2) return;
+    const Nodes to = allowed_size(id, between(1, job.size() - 1));
+    const bool must = to < job.size() && job.spec.size.contains(to) && pass_.sizes(id).allows(to);
+    write("shrink", [&] { return pass_.resize(id, to, {Why::corridor}); }, must);
+  }
+
+  void expand() {
+    const std::vector<JobId> from = below(3) == 0 ? running() : resizable();
+    if (from.empty()) return;
+    const JobId id = any_of(from);
+    const Nodes size = pass_.job(id).size();
+    const Nodes to = allowed_size(id, size + between(1, pass_.idle() + 1));
+    write("expand", [&] { return pass_.resize(id, to, {Why::hand_out}); });
+  }
+
+  void expand_with_cuts() {
+    const std::vector<JobId> from = resizable();
+    if (from.empty()) return;
+    const JobId id = any_of(from);
+    const Nodes size = pass_.job(id).size();
+    const Nodes to = allowed_size(id, size + between(1, pass_.idle() + 4));
+    const std::vector<Cut> cuts = random_cuts(3);
+    const Sources sources = random_sources(cuts);
+    write("expand with cuts",
+          [&] { return pass_.resize(id, to, {Why::dependency_expand, id}, sources); });
+  }
+
+  void answer_request() {
+    const std::vector<Request> open = pass_.requests();
+    if (open.empty()) return;
+    const RequestId id = any_of(open).id;
+    if (below(3) == 0) {
+      write("deny", [&] { return pass_.deny(id, {Why::fairness}); }, true);
+      return;
+    }
+    const std::vector<Cut> cuts = random_cuts(2);
+    const Sources sources = random_sources(cuts);
+    std::vector<Delay> delays;
+    if (const auto waiting = pending(); !waiting.empty()) {
+      delays.push_back({any_of(waiting), whole_seconds(below(1000))});
+    }
+    write("grant", [&] { return pass_.grant(id, {Why::evolving}, sources, delays); });
+  }
+
+  void share() {
+    const std::vector<JobId> waiting = pending();
+    const std::vector<JobId> mates_from = resizable();
+    if (waiting.empty() || mates_from.empty()) return;
+    std::vector<JobId> mates{any_of(mates_from)};
+    if (below(3) == 0) mates.push_back(any_of(mates_from));
+    Nodes nodes = 0;
+    for (const JobId mate : mates) nodes += pass_.job(mate).size();
+    // A guest that just fits, if there is one.
+    JobId guest = any_of(waiting);
+    for (const JobId id : waiting) {
+      const JobSpec& spec = pass_.job(id).spec;
+      const bool sized = sizes_at_start(spec.type) && spec.size.contains(nodes);
+      if (spec.preferred == nodes || sized) guest = id;
+    }
+    const auto cores = static_cast<std::uint16_t>(below(pass_.platform().cores_per_node + 1));
+    write("share", [&] { return pass_.share(guest, mates, cores, {Why::guest}); });
+  }
+
+  void withdraw() {
+    if (pass_.claims().empty()) return;
+    const ClaimId id = pass_.claims()[below(pass_.claims().size())].id;
+    write("withdraw", [&] { return pass_.withdraw(id, {Why::stolen}); }, true);
+  }
+
+  void notes() {
+    const Time then = pass_.now() + whole_seconds(1 + below(30));
+    write("wake_by", [&] { return pass_.wake_by(then); }, true);
+    if (const auto waiting = pending(); !waiting.empty()) {
+      const JobId id = any_of(waiting);
+      write("reserve", [&] { return pass_.reserve(id, then, {Why::resources}); }, true);
+      write("tag", [&] { return pass_.tag(id, any_of(waiting)); }, true);
+    }
+  }
+
+  void power() {
+    const Nodes n = between(0, 3);
+    write("power_off", [&] { return pass_.power_off(n, {Why::corridor}); });
+    write("power_on", [&] { return pass_.power_on(n, {Why::corridor}); });
+  }
+
+  // What must never be possible.
+  void impossible() {
+    const Reason reason{Why::in_order};
+    const std::vector<JobId> busy = running();
+    switch (below(10)) {
+      case 0: return refuse("withdraw of nothing", [&] {
+        return pass_.withdraw(ClaimId{999'999'999}, reason);
+      });
+      case 1: return refuse("deny of nothing", [&] {
+        return pass_.deny(RequestId{999'999'999}, reason);
+      });
+      case 2: return refuse("a grant of nothing", [&] {
+        return pass_.grant(RequestId{999'999'999}, reason);
+      });
+      case 3: return refuse("a wake in the past", [&] { return pass_.wake_by(pass_.now()); });
+      case 4: return refuse("too many off", [&] {
+        return pass_.power_off(pass_.idle() + 1, reason);
+      });
+      case 5: return refuse("an unknown job", [&] {
+        PenCall call{.verb = static_cast<PenCall::Verb>(below(2)), .job = kUnknownJob};
+        call.size = exactly(1);
+        return pass_.call(call);
+      });
+      default: break;
+    }
+    if (const auto waiting = pending(); !waiting.empty()) {
+      const JobId id = any_of(waiting);
+      const Nodes total = pass_.platform().nodes;
+      refuse("a start of nothing", [&] { return pass_.start(id, exactly(0), reason); });
+      refuse("a range upside down", [&] { return pass_.start(id, {2, 1}, reason); });
+      refuse("a start beyond the machine",
+             [&] { return pass_.start(id, exactly(total + 1), reason); });
+      refuse("a resize of a waiting job", [&] { return pass_.resize(id, 1, reason); });
+      const std::vector<Cut> cuts{{id, 1}};
+      refuse("a cut of a waiting job", [&] {
+        return pass_.start(id, exactly(pass_.job(id).spec.preferred), reason, {cuts, false});
+      });
+      refuse("a guest without mates", [&] { return pass_.share(id, {}, 1, reason); });
+    }
+    if (busy.empty()) return;
+    const JobId id = any_of(busy);
+    const Job& job = pass_.job(id);
+    refuse("a start of a running job", [&] { return pass_.start(id, job.spec.size, reason); });
+    refuse("a resize to nothing", [&] { return pass_.resize(id, 0, reason); });
+    refuse("a resize to the same", [&] { return pass_.resize(id, job.size(), reason); });
+    refuse("a reservation of a running job",
+           [&] { return pass_.reserve(id, pass_.now(), reason); });
+    refuse("a running guest", [&] { return pass_.share(id, busy, 1, reason); });
+    if (!pass_.resizable(id)) {
+      const std::vector<JobId> waiting = pending();
+      const std::vector<Cut> twice{{id, job.size()}, {id, job.size()}};
+      if (waiting.empty()) return;
+      refuse("a victim named twice", [&] {
+        return pass_.start(waiting[0], random_range(waiting[0]), reason, {twice, false});
+      });
+    }
+  }
+
+  void use_blocks() {
+    if (below(2) == 0) {
+      start_in_order(pass_, {.strict = below(2) == 0});
+    } else {
+      backfill(pass_, {.reservation_depth = below(3) == 0 ? Backfill::kUnlimited : 1 + below(4)});
+    }
+  }
+
+  Pass& pass_;
+  bool blocks_;
+};
+
+}  // namespace
+
+void RandomPolicy::schedule(Pass& pass) const {
+  Scribble(pass, settings_.blocks).all(settings_.calls);
+}
+
+RandomPolicy::Watch::Watch(const State& state) { watched = &state; }
+RandomPolicy::Watch::~Watch() { watched = nullptr; }
+
+}  // namespace ductile::testing

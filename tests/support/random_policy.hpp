@@ -1,0 +1,42 @@
+// A policy that uses the whole pen without sense, to find out what the core lets pass.
+#pragma once
+
+#include <cstdint>
+
+#include "scheduling/pass.hpp"
+#include "scheduling/policy.hpp"
+
+namespace ductile::testing {
+
+/// Calls every verb of the pen with random arguments, possible ones and impossible ones. All chance
+/// comes from `Pass::random`, so that a copied core decides the same.
+///
+/// While a state is watched, it throws std::logic_error if a call that returns false changed
+/// anything, or if a call returns false that the view had declared possible.
+class RandomPolicy final : public Policy {
+ public:
+  struct Settings {
+    std::uint32_t calls = 8;        // at most, in each pass
+    EventKinds wakes = kEveryEvent;
+    bool blocks = true;             // also uses the building blocks now and then
+    QueueOrder order = QueueOrder::fcfs;
+  };
+  explicit RandomPolicy(const Settings& settings) : settings_(settings) { order = settings.order; }
+
+  EventKinds wakes_on() const override { return settings_.wakes; }
+  void schedule(Pass& pass) const override;
+
+  /// Which state the passes of this thread write, while this lives.
+  class Watch {
+   public:
+    explicit Watch(const State& state);
+    ~Watch();
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+  };
+
+ private:
+  Settings settings_;
+};
+
+}  // namespace ductile::testing
