@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "cli/policies.hpp"
 #include "cli/process.hpp"
+#include "cli/replay.hpp"
 #include "cli/report.hpp"
 #include "cli/simulate.hpp"
 #include "cli/workload.hpp"
@@ -32,6 +33,7 @@ int run(int argc, char** argv) {
   ductile::add_workload_command(app);
   ductile::add_policies_command(app);
   ductile::add_report_command(app);
+  ductile::add_replay_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,8 +1,9 @@
 #include "cli/simulate.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -21,6 +22,8 @@
 #include "policies/registry.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
+#include "simulation/failures.hpp"
+#include "simulation/recording.hpp"
 #include "workload/generate.hpp"
 #include "workload/swf.hpp"
 #include "workload/transform.hpp"
@@ -37,7 +40,8 @@ struct Options {
   SimulationSettings settings;
   std::vector<std::uint64_t> seeds = {1};
   unsigned threads = 1;
-  std::string out;
+  std::string out, record;
+  std::string failures;  // a file, or a model
   std::string identities = "auto";
   bool json = false, quiet = false;
 };
@@ -92,6 +96,34 @@ RandomDuration read_random_duration(const std::string& option, std::string_view 
   }
   throw InputError({.field = option}, fmt::format("'{}' is no duration in seconds", text),
                    "write S, fixed:S, uniform:A..B or exponential:MEAN");
+}
+
+// "mtbf=1e6,repair=3600" in any order; nothing if it is the name of a file.
+std::optional<FailureModel> read_failure_model(std::string_view text) {
+  if (!text.starts_with("mtbf=") && !text.starts_with("repair=")) return std::nullopt;
+  constexpr double longest_s = 1e12;
+  FailureModel model;
+  const std::string_view whole = text;
+  while (!text.empty()) {
+    const std::string_view item = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(item.size() + 1, text.size()));
+    const std::size_t equals = item.find('=');
+    const std::string_view name = item.substr(0, equals);
+    const auto value = equals == std::string_view::npos
+                           ? std::nullopt
+                           : read_number<double>(item.substr(equals + 1));
+    Duration* field = name == "mtbf" ? &model.mtbf : name == "repair" ? &model.repair : nullptr;
+    if (!field || !value || !(*value >= 1e-6 && *value <= longest_s)) {
+      throw InputError({.field = "--failures"}, fmt::format("'{}' is not possible", item),
+                       "write mtbf=SECONDS,repair=SECONDS, both above 0, or the name of a file");
+    }
+    *field = seconds(*value);
+  }
+  if (model.mtbf == Duration{} || model.repair == Duration{}) {
+    throw InputError({.field = "--failures"}, fmt::format("'{}' says only one of two times", whole),
+                     "write mtbf=SECONDS,repair=SECONDS");
+  }
+  return model;
 }
 
 // ---- The workload -------------------------------------------------------------------------------
@@ -194,17 +226,68 @@ Source from_model(const Options& options) {
   return source;
 }
 
+// ---- Failures -----------------------------------------------------------------------------------
+
+// Failures are made for twice as long as the workload would take by itself, so that also a run with
+// many requeued jobs meets them, and comes to an end.
+Time failures_until(const Workload& workload, Nodes nodes) {
+  double work_node_s = 0;
+  Duration longest{};
+  for (const WorkloadJob& job : workload.jobs) {
+    work_node_s += to_seconds(job.runtime) * job.nodes;
+    longest = std::max(longest, job.runtime);
+  }
+  const Time first = workload.jobs.front().submit;
+  const double submitting_s = to_seconds(workload.jobs.back().submit - first);
+  constexpr double longest_s = 1e12;
+  const double span_s = std::max(submitting_s, work_node_s / nodes) + to_seconds(longest);
+  return first + seconds(std::min(2 * span_s, longest_s));
+}
+
+// Adds the failures that `options` ask for to the inputs of all seeds.
+void add_failures(Source& source, const Options& options) {
+  if (options.failures.empty()) return;
+  const Nodes nodes = source.nodes;
+  if (const auto model = read_failure_model(options.failures)) {
+    source.input = [input = source.input, model = *model, nodes](std::uint64_t seed) {
+      Input result = input(seed);
+      const double begin = process_seconds();
+      result.node_events =
+          generate_failures(model, nodes, result.workload->jobs.front().submit,
+                            failures_until(*result.workload, nodes), seed);
+      result.load_seconds += process_seconds() - begin;
+      return result;
+    };
+    return;
+  }
+  source.input = [input = source.input,
+                  events = read_failures(options.failures, nodes)](std::uint64_t seed) {
+    Input result = input(seed);
+    result.node_events = events;
+    return result;
+  };
+}
+
 // ---- The command --------------------------------------------------------------------------------
 
 void simulate_command(const Options& options) {
   if (options.trace.empty() == options.model.empty()) {
     throw InputError("a workload is needed", "give one of --trace FILE and --generate MODEL");
   }
+  if (!options.failures.empty() && options.identities == "off") {
+    throw InputError({.field = "--identities"}, "failures need to know which nodes a job has",
+                     "leave --identities away");
+  }
+  if (!options.record.empty() && options.policies.size() * options.seeds.size() > 1) {
+    throw InputError({.field = "--record"}, "a log is of one run",
+                     "give one --policy and one --seed");
+  }
   Matrix matrix;
   for (const std::string& policy : options.policies) matrix.policies.push_back(make_policy(policy));
 
   ProgressLine progress(options.quiet);
-  const Source source = options.model.empty() ? from_trace(options, progress) : from_model(options);
+  Source source = options.model.empty() ? from_trace(options, progress) : from_model(options);
+  add_failures(source, options);
 
   matrix.seeds = options.seeds;
   matrix.input = source.input;
@@ -215,7 +298,13 @@ void simulate_command(const Options& options) {
   matrix.settings.platform.cores_per_node = options.rules.cores_per_node;
   matrix.settings.rules.identities =
       options.identities == "on" ||
-      (options.identities == "auto" && (!options.out.empty() || options.settings.rules.check));
+      (options.identities == "auto" && (!options.out.empty() || !options.failures.empty() ||
+                                        options.settings.rules.check));
+  std::optional<Recorder> recorder;
+  if (!options.record.empty()) {
+    matrix.settings.rules.record = true;
+    matrix.observer = &recorder.emplace(options.record);
+  }
   matrix.settings.stop = &stop_on_signal();
   matrix.progress = [&](const Progress& now) { progress.simulating(now, source.unix_start_time); };
 
@@ -293,9 +382,23 @@ void add_world_options(CLI::App& command, Options& options) {
       .add_option("--lose", settings.resize.lose, "probability that an order to resize gets lost")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  command.add_option("--failures", options.failures,
+                     "nodes that fail: a file, or mtbf=S,repair=S, the mean times of each node");
+  command
+      .add_option_function<std::string>(
+          "--on-failure",
+          [&settings](const std::string& what) {
+            using OnFailure = SimulationSettings::OnFailure;
+            settings.on_failure = what == "kill"     ? OnFailure::kill
+                                  : what == "shrink" ? OnFailure::shrink
+                                                     : OnFailure::requeue;
+          },
+          "a job that loses a node: requeue it, kill it, or let a malleable one shrink [requeue]")
+      ->check(CLI::IsMember({"requeue", "kill", "shrink"}));
   command
       .add_option("--identities", options.identities,
-                  "follow which nodes, not only how many: auto is on with --out and --check")
+                  "follow which nodes, not only how many: auto is on with --out, "
+                  "--failures and --check")
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->capture_default_str();
   command.add_flag("--check", settings.rules.check,
@@ -328,6 +431,8 @@ void add_simulate_command(CLI::App& app) {
       ->capture_default_str();
   command.add_option("--out", options->out,
                      "write jobs, decisions, time series, trace and report to this folder");
+  command.add_option("--record", options->record,
+                     "write a log of one run to this file; see 'replay'");
   command.add_flag("--json", options->json, "print one JSON object per run, one per line");
   command.add_flag("--quiet", options->quiet, "no progress line and no remarks");
   command.callback([options] {

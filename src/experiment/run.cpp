@@ -117,7 +117,7 @@ class MatrixRun {
     if (matrix_.observer && runs_ == 1) observers.push_back(matrix_.observer);
     std::optional<RunFolder> folder;
     if (!matrix_.out.empty()) {
-      folder.emplace(runs_ == 1 ? matrix_.out : matrix_.out / folders_[number], workload, settings);
+      folder.emplace(runs_ == 1 ? matrix_.out : matrix_.out / folders_[number], workload);
       folder->add_observers(observers);
     }
     const SimulationCounts counts = simulate(workload, settings, observers);
@@ -152,7 +152,12 @@ class MatrixRun {
       Result& ready = *results_[delivered_];
       done_(ready.summary);
       ready.page.summary = ready.summary;
+      if (delivered_ >= matrix_.policies.size()) {  // charts are of the first seed
+        ready.page.held = ready.page.pending = {};
+        ready.page.gantt = {};
+      }
       pages_.push_back(std::move(ready.page));
+      results_[delivered_].emplace();
     }
   }
 

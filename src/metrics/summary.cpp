@@ -32,7 +32,7 @@ void JobFigures::write(Summary& summary) {
     const auto low = static_cast<double>(*at);
     const auto next = std::min_element(at + 1, waits_.end());
     const double high = next == waits_.end() ? low : static_cast<double>(*next);
-    *figure = (low + (high - low) * (place - std::floor(place))) / 1e6;
+    *figure = std::round(low + (high - low) * (place - std::floor(place))) / 1e6;
     begin = at;
   }
   summary.max_wait_s = static_cast<double>(*std::max_element(begin, waits_.end())) / 1e6;

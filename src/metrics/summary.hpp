@@ -123,7 +123,8 @@ class JobFigures {
   }
 
   /// Fills in what follows from the jobs alone: their counts, and the figures of wait, turnaround
-  /// and slowdown. Quantiles are interpolated linearly between the waits around them.
+  /// and slowdown. Quantiles are interpolated linearly between the waits around them, and rounded
+  /// to microseconds.
   void write(Summary& summary);
 
  private:

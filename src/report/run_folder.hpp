@@ -1,17 +1,46 @@
+// The files of one run.
 #pragma once
+
 #include <filesystem>
 #include <string>
 #include <vector>
+
 #include "metrics/summary.hpp"
+#include "report/chrome_trace.hpp"
+#include "report/decisions_csv.hpp"
+#include "report/gantt.hpp"
+#include "report/jobs_csv.hpp"
+#include "report/page.hpp"
+#include "report/series.hpp"
 #include "simulation/simulation.hpp"
+
 namespace ductile {
-struct RunPage { std::string folder; Summary summary; };
+
+/// Writes jobs.csv, decisions.csv, series.csv, trace.json, report.html and summary.json. Each appears
+/// when it is complete. Throws RunError where the system refuses to write.
 class RunFolder {
  public:
-  RunFolder(const std::filesystem::path&, const Workload&, const SimulationSettings&) {}
-  void add_observers(std::vector<Observer*>&) {}
-  RunPage finish(const Summary& s, const std::string& f) { return {f, s}; }
-  void write_summary(const Summary&) {}
+  /// Makes the folder; InputError if that is not possible.
+  RunFolder(const std::filesystem::path& folder, const Workload& workload);
+
+  /// What has to see the run.
+  void add_observers(std::vector<Observer*>& observers);
+  /// After the run: completes all but summary.json. What a page shows of it; `name` is how other pages
+  /// find the folder.
+  RunPage finish(const Summary& summary, const std::string& name);
+  void write_summary(const Summary& summary) const;
+
+ private:
+  std::filesystem::path folder_;
+  const Workload& workload_;
+  JobsCsv jobs_;
+  DecisionsCsv decisions_;
+  ChromeTrace trace_;
+  Series series_;
+  GanttRecorder gantt_;
 };
-inline void write_comparison(const std::filesystem::path&, const std::vector<RunPage>&) {}
-}
+
+/// Writes summary.json and report.html of several runs into the folder above theirs.
+void write_comparison(const std::filesystem::path& folder, const std::vector<RunPage>& runs);
+
+}  // namespace ductile

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -18,8 +19,14 @@ constexpr std::array kColumns = std::to_array<Column>({
     {"95 % wait", "s", [](const Summary& s) { return s.p95_wait_s; }, 1},
     {"bounded slowdown", "", [](const Summary& s) { return s.mean_bounded_slowdown; }, 3},
     {"backfilled", "", [](const Summary& s) { return static_cast<double>(s.backfilled); }, 0},
-    {"expands", "", [](const Summary& s) { return static_cast<double>(s.expands); }, 0},
-    {"shrinks", "", [](const Summary& s) { return static_cast<double>(s.shrinks); }, 0},
+    {"expands", "", [](const Summary& s) { return static_cast<double>(s.expands); }, 0, false},
+    {"shrinks", "", [](const Summary& s) { return static_cast<double>(s.shrinks); }, 0, false},
+    {"granted", "", [](const Summary& s) { return static_cast<double>(s.evolving_granted); }, 0, false},
+    {"denied", "", [](const Summary& s) { return static_cast<double>(s.evolving_denied); }, 0, false},
+    {"killed", "", [](const Summary& s) { return static_cast<double>(s.killed); }, 0, false},
+    {"rejected", "", [](const Summary& s) { return static_cast<double>(s.rejected); }, 0, false},
+    {"requeued", "", [](const Summary& s) { return static_cast<double>(s.requeued); }, 0, false},
+    {"left", "", [](const Summary& s) { return static_cast<double>(s.jobs_left); }, 0, false},
 });
 
 // Characters of a UTF-8 text on the screen.
@@ -35,7 +42,15 @@ std::string padded(std::string_view text, std::size_t to, bool right) {
 
 }  // namespace
 
-std::span<const Column> columns() { return kColumns; }
+std::vector<Column> columns_for(std::span<const Summary> summaries) {
+  std::vector<Column> columns;
+  std::ranges::copy_if(kColumns, std::back_inserter(columns), [&](const Column& column) {
+    return column.always || std::ranges::any_of(summaries, [&](const Summary& summary) {
+      return column.value(summary) != 0;
+    });
+  });
+  return columns;
+}
 
 std::vector<PolicyRuns> by_policy(std::span<const Summary> summaries) {
   std::vector<PolicyRuns> result;
@@ -63,9 +78,10 @@ std::string cell_text(const Column& column, const PolicyRuns& runs) {
 
 std::string summary_table(std::span<const Summary> summaries) {
   const std::vector<PolicyRuns> groups = by_policy(summaries);
+  const std::vector<Column> columns = columns_for(summaries);
   std::vector<std::vector<std::string>> rows;
   std::vector<std::string> titles = {"policy"}, units = {""};
-  for (const Column& column : columns()) {
+  for (const Column& column : columns) {
     titles.emplace_back(column.title);
     units.push_back(column.unit.empty() ? "" : fmt::format("({})", column.unit));
   }
@@ -77,7 +93,7 @@ std::string summary_table(std::span<const Summary> summaries) {
   for (const PolicyRuns& group : groups) {
     std::vector<std::string>& row = rows.emplace_back();
     row.push_back(group.policy);
-    for (const Column& column : columns()) row.push_back(cell_text(column, group));
+    for (const Column& column : columns) row.push_back(cell_text(column, group));
     row.push_back(cell_text(taken, group));
   }
 

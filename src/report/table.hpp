@@ -16,10 +16,11 @@ struct Column {
   std::string_view title, unit;
   double (*value)(const Summary&);
   int decimals = 0;
+  bool always = true;  // else only where some run has another value than 0
 };
 
-/// The columns of all tables, in order.
-std::span<const Column> columns();
+/// The columns of a table of these runs, in order.
+std::vector<Column> columns_for(std::span<const Summary> summaries);
 
 /// The runs of one policy: one for each seed.
 struct PolicyRuns {

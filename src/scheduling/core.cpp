@@ -136,20 +136,26 @@ bool Core::happened(const event::Started& started) {
   } else {
     if (!answers(job, started.answers, Doing::starting)) return false;
     if (started.now.count != 0 && !is_sound(state_, started.now)) return false;
+    const Reason reason = state_.find(started.answers)->decision.reason;
     state_.unlist(job, started.job);
+    job.limit = later(job.limit, state_.now - job.started);
+    job.started = job.work_at = state_.now;
     if (started.now.count != 0 && !(started.now == job.holding)) {
+      if (job.shares) throw std::logic_error("a guest was started on other nodes than its mates'");
       const Holding gained = without(started.now, job.holding, state_.rules.identities);
       const Holding lost = without(job.holding, started.now, state_.rules.identities);
       state_.seize(gained);
       state_.free_nodes(lost);
       job.holding = started.now;
-      job.target = job.first_size = started.now.count;
+      if (job.target != started.now.count) {
+        job.target = job.first_size = started.now.count;
+        state_.set_limit(job, later(job.started, state_.estimate(job, job.target)), reason);
+      }
     }
-    job.limit = later(job.limit, state_.now - job.started);
-    job.started = job.work_at = state_.now;
     job.doing = Doing::nothing;
     state_.answer(started.answers);
     state_.list(job, started.job);
+    if (job.shares) state_.relist_hosts(started.job);
     for (const Tenancy& tenancy : state_.tenancies) {
       Job& host = state_.jobs[tenancy.host];
       if (tenancy.guest == started.job && host.doing == Doing::sharing) host.doing = Doing::nothing;
@@ -163,6 +169,7 @@ bool Core::happened(const event::Started& started) {
 bool Core::happened(const event::StartFailed& failed) {
   if (!state_.jobs.contains(failed.job)) return false;
   if (!answers(state_.jobs[failed.job], failed.answers, Doing::starting)) return false;
+  drop_requests(failed.job);
   state_.answer(failed.answers);
   state_.vacate(failed.job);
   requeue(failed.job, failed.retry_at);
@@ -178,6 +185,8 @@ bool Core::happened(const event::Resized& resized) {
     return false;
   }
   if (!is_sound(state_, resized.now)) return false;
+  // What the job was to have more of, it was to have at its former size.
+  if (job.claim != ClaimId::none) state_.dissolve(job.claim);
 
   const Nodes before = ours ? state_.find(resized.answers)->before : job.holding.count;
   const Reason reason =
@@ -200,6 +209,7 @@ bool Core::happened(const event::Resized& resized) {
     state_.scale_limit(job, reason);
   }
   state_.list(job, resized.job);
+  if (job.shares) state_.relist_hosts(resized.job);
   state_.release(resized.job, lost);
   return true;
 }
@@ -264,8 +274,10 @@ bool Core::happened(const event::NodesChanged& changed) {
   for (Boot& boot : state_.boots) {
     state_.releases.erase(boot.ready, ReleaseTag::boot(boot.batch));
     boot.nodes.erase(changed.nodes);
+    if (boot.nodes.empty()) continue;
     state_.releases.insert(boot.ready, ReleaseTag::boot(boot.batch), boot.nodes.count());
   }
+  std::erase_if(state_.boots, [](const Boot& boot) { return boot.nodes.empty(); });
   state_.change_health(changed.nodes, changed.health);
   return true;
 }
@@ -302,7 +314,8 @@ bool Core::happened(const event::SizeOrdered& ordered) {
   Job& job = state_.jobs[ordered.job];
   if (job.status == Status::over || job.ordered == ordered.size) return false;
   if (ordered.size != 0 &&
-      !(sizes_while_running(job.spec.type) && state_.allows(job, ordered.size))) {
+      !(sizes_while_running(job.spec.type) && state_.allows(job, ordered.size) &&
+        state_.capabilities.resizes_per_job > 0)) {
     return false;
   }
   if (job.claim != ClaimId::none && ordered.size != 0) state_.dissolve(job.claim);
@@ -425,8 +438,10 @@ void Core::carry_out(ClaimId id) {
   Claim& due = *state_.find(id);
   Job& job = state_.jobs[due.job];
   const Nodes base = due.start ? 0 : job.holding.count;
-  const Nodes size =
-      state_.constraint(job).at_most(base + std::min(due.held.count, due.add.max));
+  const Nodes most = base + std::min(due.held.count, due.add.max);
+  // An application that asks knows what it can use.
+  const bool asked = due.request != RequestId::none;
+  const Nodes size = asked ? most : state_.constraint(job).at_most(most);
   if (size < base + due.add.min || !state_.fits_power(job, size - base)) {
     state_.dissolve(id);
     return;
@@ -452,8 +467,10 @@ void Core::carry_out_orders() {
   for (const JobId id : state_.ordered) {
     Job& job = state_.jobs[id];
     if (job.status != Status::running || job.doing != Doing::nothing || job.shares) continue;
-    if (job.target == job.ordered || state_.now < job.not_before) continue;
-    if (job.ordered < job.target) {
+    if (job.target == job.ordered || !state_.world_can_resize(job)) continue;
+    if (state_.now < job.not_before) {
+      state_.retry(job.not_before);
+    } else if (job.ordered < job.target) {
       state_.shrink(id, job.ordered, {Why::ordered});
     } else if (const Nodes more = job.ordered - job.target;
                more <= state_.idle.count() && state_.fits_power(job, more)) {

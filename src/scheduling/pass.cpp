@@ -33,10 +33,13 @@ std::vector<Request> Pass::requests() const {
   return visible;
 }
 
-bool Pass::fits(JobId id, Nodes n) const {
+bool Pass::startable(JobId id) const {
   const Job& its = job(id);
-  return its.status == Status::pending && its.claim == ClaimId::none && now() >= its.not_before &&
-         n <= idle() && state_.fits_power(its, n);
+  return its.status == Status::pending && its.claim == ClaimId::none && now() >= its.not_before;
+}
+
+bool Pass::fits(JobId id, Nodes n) const {
+  return startable(id) && n <= idle() && state_.fits_power(job(id), n);
 }
 
 Time Pass::expected_end(JobId id, Nodes n) const {
@@ -211,7 +214,7 @@ void Pass::make_claim(const Plan& plan, JobId id, RequestId request, bool start,
 
 bool Pass::start(JobId id, SizeRange range, Reason reason, Sources sources) {
   const Job& its = job(id);
-  if (!fits(id, 0) || range.min == 0 || range.min > range.max) return false;
+  if (!startable(id) || range.min == 0 || range.min > range.max) return false;
   const SizeRange allowed =
       sizes_at_start(its.spec.type) ? its.spec.size : exactly(its.spec.preferred);
   if (!allowed.contains(range.min) || !allowed.contains(range.max)) return false;
@@ -283,10 +286,7 @@ bool Pass::grant(RequestId id, Reason reason, Sources sources, std::span<const D
   const auto at = std::ranges::find(open, id, &Request::id);
   if (at == open.end()) return false;
   const Job& its = job(at->job);
-  if (now() < its.not_before || its.ordered != 0 ||
-      std::uint32_t{its.expands} + its.shrinks >= state_.capabilities.resizes_per_job) {
-    return false;
-  }
+  if (now() < its.not_before || its.ordered != 0 || !state_.world_can_resize(its)) return false;
   if (at->delta > 0) {
     const auto delta = static_cast<Nodes>(at->delta);
     const SizeRange add{at->at_least == 0 ? delta : std::min(at->at_least, delta), delta};
@@ -314,7 +314,7 @@ bool Pass::deny(RequestId id, Reason reason) {
   const auto open = requests();
   const auto at = std::ranges::find(open, id, &Request::id);
   if (at == open.end()) return false;
-  state_.decide(Decision::Kind::deny, at->job, reason).request = id;
+  state_.decide(Decision::Kind::deny, at->job, reason, id);
   std::erase_if(state_.requests, [&](const Request& request) { return request.id == id; });
   return wrote([&] {
     return PenCall{.verb = PenCall::Verb::deny, .request = id, .reason = reason};
@@ -325,10 +325,12 @@ bool Pass::share(JobId guest, std::span<const JobId> mates, std::uint16_t guest_
                  Reason reason) {
   const std::uint32_t cores = platform().cores_per_node;
   if (!state_.capabilities.sharing || !state_.rules.identities || mates.empty()) return false;
-  if (!fits(guest, 0) || guest_cores == 0 || guest_cores >= cores) return false;
+  if (!startable(guest) || guest_cores == 0 || guest_cores >= cores) return false;
   Holding nodes;
   for (const JobId mate : mates) {
-    if (!resizable(mate) || nodes.nodes.intersects(job(mate).holding.nodes)) return false;
+    const NodeSet& theirs = job(mate).holding.nodes;
+    if (!resizable(mate) || nodes.nodes.intersects(theirs)) return false;
+    if (theirs.intersects(state_.not_up)) return false;
     nodes.count += job(mate).holding.count;
     nodes.nodes.insert(job(mate).holding.nodes);
   }
@@ -427,8 +429,15 @@ bool Pass::power_off(Nodes n, Reason reason) {
 
 bool Pass::power_on(Nodes n, Reason reason) {
   if (!state_.capabilities.power_control || n == 0) return false;
+  // Not those that this pass switched off: its decisions may be carried out in any order.
+  NodeSet off;
+  for (const Decision& decision : state_.decisions) {
+    if (index(decision.id) >= state_.pass_first && decision.kind == Decision::Kind::power_off) {
+      off.insert(decision.after.nodes);
+    }
+  }
   NodeSet nodes;
-  for (const Interval& part : state_.not_up.parts) {
+  for (const Interval& part : difference(state_.not_up, off).parts) {
     for (std::uint32_t node = part.first; node <= part.last && nodes.count() < n; ++node) {
       const bool boots = std::ranges::any_of(
           state_.boots, [&](const Boot& boot) { return boot.nodes.contains(node); });

@@ -136,6 +136,8 @@ class Pass {
   bool call(const PenCall& call);
 
  private:
+  /// Waiting, and not to be left alone.
+  bool startable(JobId id) const;
   struct Plan;  // where the nodes of one call come from
 
   Draws& draws_();

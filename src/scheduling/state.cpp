@@ -38,8 +38,7 @@ bool State::resizable(JobId id) const {
   const Job& job = jobs[id];
   return job.status == Status::running && job.doing == Doing::nothing &&
          job.claim == ClaimId::none && job.ordered == 0 && !job.shares && now >= job.not_before &&
-         sizes_while_running(job.spec.type) &&
-         std::uint32_t{job.expands} + job.shrinks < capabilities.resizes_per_job;
+         sizes_while_running(job.spec.type) && world_can_resize(job);
 }
 
 Claim* State::find(ClaimId id) {
@@ -53,13 +52,14 @@ Unanswered* State::find(DecisionId id) {
   return at != unanswered.end() && at->decision.id == id ? &*at : nullptr;
 }
 
-Decision& State::decide(Decision::Kind kind, JobId job, Reason reason) {
+Decision& State::decide(Decision::Kind kind, JobId job, Reason reason, RequestId request) {
   ++changes;
   Decision& decision = decisions.emplace_back();
   decision.id = DecisionId{next_decision++};
   decision.kind = kind;
   decision.job = job;
   decision.reason = reason;
+  decision.request = request;
   if (decision.answered()) {
     ++asked;
     if (kind != Decision::Kind::resize && capabilities.instant_start) {
@@ -118,9 +118,8 @@ void State::grow(JobId id, Holding more, Reason reason, RequestId request) {
       job.limit = decision.limit = later(job.started, estimate(job, job.target));
     }
   } else {
-    Decision& decision = decide(Decision::Kind::resize, id, reason);
+    Decision& decision = decide(Decision::Kind::resize, id, reason, request);
     decision.after = job.holding;
-    decision.request = request;
     job.doing = Doing::resizing;
     job.decision = decision.id;
     unanswered.back().before = before;
@@ -133,10 +132,8 @@ void State::shrink(JobId id, Nodes to, Reason reason, RequestId request) {
   Job& job = jobs[id];
   unlist(job, id);
   if (!in_pass(job)) {
-    Decision& decision = decide(Decision::Kind::resize, id, reason);
-    decision.request = request;
+    job.decision = decide(Decision::Kind::resize, id, reason, request).id;
     job.doing = Doing::resizing;
-    job.decision = decision.id;
     const AdaptiveSpec* spec = adaptive_spec(job);
     unanswered.back().before = job.target;
     unanswered.back().expected = now + (spec ? spec->resize_delay : Duration{});
@@ -485,6 +482,15 @@ void State::unlist(Job& job, JobId id) {
   const Nodes count = job.shares ? owned(*this, job, id).count : job.holding.count;
   held -= count;
   jobs_mw -= extra_power_mw(job, count);
+}
+
+void State::relist_hosts(JobId guest) {
+  for (const Tenancy& tenancy : tenancies) {
+    if (tenancy.guest != guest) continue;
+    Job& host = jobs[tenancy.host];
+    unlist(host, tenancy.host);
+    list(host, tenancy.host);
+  }
 }
 
 void State::list(Claim& claim) {

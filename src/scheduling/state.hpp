@@ -232,6 +232,10 @@ class State {
   Nodes incoming() const;
   /// Running, nothing under way about it, and the world can: a policy may cut or grow it.
   bool resizable(JobId id) const;
+  /// Has the world a resize left for it?
+  bool world_can_resize(const Job& job) const {
+    return std::uint32_t{job.expands} + job.shrinks < capabilities.resizes_per_job;
+  }
   /// Did the present pass decide something about it?
   bool in_pass(const Job& job) const { return index(job.decision) >= pass_first; }
   Claim* find(ClaimId id);
@@ -241,7 +245,8 @@ class State {
   // --- Changes -------------------------------------------------------------------------------------
 
   /// A decision of this instant, with the next number. Good until the next one.
-  Decision& decide(Decision::Kind kind, JobId job, Reason reason);
+  Decision& decide(Decision::Kind kind, JobId job, Reason reason,
+                   RequestId request = RequestId::none);
   Decision& decision_of_pass(DecisionId id);
   /// The job runs from now on, on `nodes`, as far as its own row goes.
   void run(JobId id, Holding nodes);
@@ -288,6 +293,8 @@ class State {
   /// (limit, nodes, size to come, health, power) and `list` afterwards.
   void list(Job& job, JobId id);
   void unlist(Job& job, JobId id);
+  /// A guest's limit changed: until then its hosts' nodes are taken.
+  void relist_hosts(JobId guest);
   void list(Claim& claim);
   void unlist(const Claim& claim);
   void list_incoming(const Unanswered& shrink);

@@ -416,7 +416,8 @@ void World::order_resize(const Decision& decision) {
     }
     run.end = kNever;
   }
-  send(id, now_ + delay + answer.cost, std::move(answer));
+  const Time at = now_ + delay + answer.cost;
+  send(id, at, std::move(answer));
 }
 
 // Some size strictly between, if there is one.

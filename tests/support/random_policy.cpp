@@ -83,41 +83,50 @@ class Scribble {
   // Cuts of a few jobs; now and then one that is not possible.
   std::vector<Cut> random_cuts(std::uint32_t most) {
     std::vector<Cut> cuts;
-    const std::vector<JobId> from = below(8) == 0 ? running() : resizable();
-    if (from.empty()) return cuts;
-    for (std::uint32_t n = below(most + 1); n > 0; --n) {
+    std::vector<JobId> from = below(16) == 0 ? running() : resizable();
+    for (std::uint32_t n = below(most + 1); n > 0 && !from.empty(); --n) {
       const JobId victim = any_of(from);
+      if (below(16) != 0) std::erase(from, victim);
       const Job& job = pass_.job(victim);
-      const Nodes size = job.size();
-      cuts.push_back({victim, below(8) == 0 ? between(0, size)
-                                            : allowed_size(victim, between(0, size - 1))});
+      const Nodes to = below(16) == 0 ? between(0, job.size())
+                                      : allowed_size(victim, between(0, job.size() - 1));
+      const bool possible = to < job.size() && job.spec.size.contains(to);
+      if (possible || below(16) == 0) cuts.push_back({victim, to});
     }
     // A job that this pass cut may be named again.
-    if (below(3) == 0) {
-      const JobId victim = any_of(running());
-      cuts.push_back({victim, pass_.job(victim).size()});
+    if (below(2) == 0) {
+      for (const JobId id : running()) {
+        const Job& job = pass_.job(id);
+        if (job.doing == Doing::resizing && job.size() < job.holding.count && below(2) == 0) {
+          cuts.push_back({id, job.size()});
+        }
+      }
     }
     return cuts;
   }
   Sources random_sources(const std::vector<Cut>& cuts) { return {cuts, below(3) == 0}; }
 
   void call() {
-    switch (below(16)) {
+    switch (below(20)) {
       case 0:
-      case 1:
-      case 2: return start();
+      case 1: return start();
+      case 2:
       case 3:
-      case 4: return start_with_cuts();
+      case 4:
       case 5:
-      case 6: return shrink();
-      case 7: return expand();
-      case 8: return expand_with_cuts();
+      case 6: return start_with_cuts();
+      case 7: return shrink();
+      case 8: return expand();
       case 9:
-      case 10: return answer_request();
-      case 11: return share();
-      case 12: return withdraw();
-      case 13: return notes();
-      case 14: return power();
+      case 10:
+      case 11: return expand_with_cuts();
+      case 12:
+      case 13:
+      case 14: return answer_request();
+      case 15: return share();
+      case 16: return below(3) == 0 ? withdraw() : notes();
+      case 17: return notes();
+      case 18: return power();
       default: return impossible();
     }
   }
@@ -309,7 +318,7 @@ class Scribble {
 }  // namespace
 
 void RandomPolicy::schedule(Pass& pass) const {
-  Scribble(pass, settings_.blocks).all(settings_.calls);
+  Scribble(pass, chosen_.blocks).all(chosen_.calls);
 }
 
 RandomPolicy::Watch::Watch(const State& state) { watched = &state; }

@@ -21,9 +21,9 @@ class RandomPolicy final : public Policy {
     bool blocks = true;             // also uses the building blocks now and then
     QueueOrder order = QueueOrder::fcfs;
   };
-  explicit RandomPolicy(const Settings& settings) : settings_(settings) { order = settings.order; }
+  explicit RandomPolicy(const Settings& chosen) : chosen_(chosen) { order = chosen.order; }
 
-  EventKinds wakes_on() const override { return settings_.wakes; }
+  EventKinds wakes_on() const override { return chosen_.wakes; }
   void schedule(Pass& pass) const override;
 
   /// Which state the passes of this thread write, while this lives.
@@ -36,7 +36,7 @@ class RandomPolicy final : public Policy {
   };
 
  private:
-  Settings settings_;
+  Settings chosen_;
 };
 
 }  // namespace ductile::testing

@@ -1,0 +1,67 @@
+// Which job had which nodes when, for a chart.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/node_set.hpp"
+#include "simulation/observer.hpp"
+
+namespace ductile {
+
+/// One job on neighbouring nodes for some time.
+struct GanttBar {
+  std::uint64_t job = 0;  // its name
+  Interval nodes{};
+  Time from{}, to{};
+  Why why = Why::in_order;
+  Nodes size = 0;  // of the job, on all its nodes
+};
+
+/// The bars of a window of time; in order of their ends.
+struct Gantt {
+  Time begin{}, end{};
+  Nodes nodes = 0;      // of the machine
+  bool whole = true;    // the window is the whole run
+  std::vector<GanttBar> bars;
+};
+
+/// Collects the first bars of a run, as many as a page can show. Needs identities; without them there
+/// are no bars.
+class GanttRecorder final : public Observer {
+ public:
+  static constexpr std::uint64_t kMostStarts = 3000;
+  static constexpr std::size_t kMostBars = 6000;
+
+  explicit GanttRecorder(const Workload& workload) : workload_(workload) {}
+
+  void on_begin(const Core& core) override;
+  void on_decision(Time now, const Decision& decision, const Core& core) override;
+  void on_resized(Time now, JobId id, Nodes before, const Core& core) override;
+  void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
+              const Core& core) override;
+  void on_finish(Time now, const Core& core) override;
+
+  const Gantt& gantt() const { return gantt_; }
+
+ private:
+  // A running job at its present size.
+  struct Open {
+    Time from{};
+    Holding nodes;
+    Why why = Why::in_order;
+    Why next = Why::in_order;  // of the last order to resize
+  };
+
+  void close(Time now, JobId id, const Open& open);
+  void end_window(Time now);
+
+  const Workload& workload_;
+  Gantt gantt_;
+  std::map<JobId, Open> open_;  // sorted, so that a window ends with the same bars each time
+  std::uint64_t starts_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace ductile

@@ -1,0 +1,98 @@
+#include "report/jobs_csv.hpp"
+
+#include <iterator>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::string_view kHeader =
+    "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,"
+    "success,final_state,starting_time,execution_time,finish_time,waiting_time,turnaround_time,"
+    "stretch,allocated_resources,consumed_energy,metadata,"
+    "user,start_nodes,end_nodes,expands,shrinks,restarts,reason\n";
+
+std::string_view batsim_word(EndState state) {
+  switch (state) {
+    case EndState::completed: return "COMPLETED_SUCCESSFULLY";
+    case EndState::failed: return "COMPLETED_FAILED";
+    case EndState::timeout: return "COMPLETED_WALLTIME_REACHED";
+    case EndState::cancelled:
+    case EndState::node_fail: return "COMPLETED_KILLED";
+  }
+  return "";
+}
+
+std::string_view word(JobType type) {
+  switch (type) {
+    case JobType::rigid: return "rigid";
+    case JobType::moldable: return "moldable";
+    case JobType::malleable: return "malleable";
+    case JobType::evolving: return "evolving";
+    case JobType::adaptive: return "adaptive";
+  }
+  return "";
+}
+
+}  // namespace
+
+JobsCsv::JobsCsv(const std::filesystem::path& path, const Workload& workload)
+    : file_(path), workload_(workload), why_(workload.jobs.size(), Why::in_order) {
+  append_field(workload_field_, workload.name);
+  file_.text() += kHeader;
+}
+
+void JobsCsv::on_decision(Time, const Decision& decision, const Core&) {
+  if (decision.kind == Decision::Kind::start || decision.kind == Decision::Kind::share ||
+      decision.kind == Decision::Kind::reject) {
+    why_[index(decision.job)] = decision.reason.why;
+  }
+}
+
+void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
+                     const Core& core) {
+  if (requeued) return;
+  std::string& text = file_.text();
+  const auto out = std::back_inserter(text);
+  const JobType type = job.adaptive == WorkloadJob::kRigid
+                           ? JobType::rigid
+                           : workload_.adaptive[job.adaptive].type;
+  fmt::format_to(out, "{},{},{},", job.name, workload_field_, word(type));
+  append_seconds(text, job.submit);
+  fmt::format_to(out, ",{},", job.nodes);
+  append_seconds(text, job.walltime);
+  // The record of a job that never ran may be gone.
+  const Job* record = core.state().jobs.contains(id) ? &core.job(id) : nullptr;
+  if (!record || record->status != Status::running) {
+    fmt::format_to(out, ",0,REJECTED,,,,,,,,-1,,{},0,0,0,0,0,{}\n", static_cast<std::int32_t>(job.user),
+                   word(why_[index(id)]));
+    file_.appended();
+    return;
+  }
+  const Duration ran = now - record->started, turnaround = now - job.submit;
+  fmt::format_to(out, ",{},{},", state == EndState::completed ? 1 : 0, batsim_word(state));
+  append_seconds(text, record->started);
+  text += ',';
+  append_seconds(text, ran);
+  text += ',';
+  append_seconds(text, now);
+  text += ',';
+  append_seconds(text, record->started - job.submit);
+  text += ',';
+  append_seconds(text, turnaround);
+  if (ran > Duration{}) {
+    fmt::format_to(out, ",{}", to_seconds(turnaround) / to_seconds(ran));
+  } else {
+    text += ',';
+  }
+  fmt::format_to(out, ",{},-1,,{},{},{},{},{},{},{}\n", to_string(record->holding.nodes),
+                 static_cast<std::int32_t>(job.user), record->first_size, record->size(),
+                 record->expands, record->shrinks, record->restarts, word(why_[index(id)]));
+  file_.appended();
+}
+
+}  // namespace ductile

@@ -1,0 +1,32 @@
+// jobs.csv: what became of each job.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "report/output_file.hpp"
+#include "simulation/observer.hpp"
+
+namespace ductile {
+
+/// Batsim's columns, so that its tools read the file, and ours behind them
+/// (docs/formats/jobs.csv.md). Rows come in the order in which the jobs end.
+class JobsCsv final : public Observer {
+ public:
+  JobsCsv(const std::filesystem::path& path, const Workload& workload);
+
+  void on_decision(Time now, const Decision& decision, const Core& core) override;
+  void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
+              const Core& core) override;
+
+  void commit() { file_.commit(); }
+
+ private:
+  OutputFile file_;
+  const Workload& workload_;
+  std::string workload_field_;
+  std::vector<Why> why_;  // of the last start of each job
+};
+
+}  // namespace ductile

@@ -1,0 +1,391 @@
+#include "report/page.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/table.hpp"
+#include "report/text.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr double kWidth = 960;         // of a chart's plot, in its own units
+constexpr double kLeft = 64;           // room for the labels of the y axis,
+constexpr double kBottom = 36;         // and of the x axis
+constexpr std::size_t kMostCurves = 8;
+constexpr std::size_t kMostGantts = 4;
+constexpr std::size_t kMostColumns = 16;  // of the table of all figures
+
+constexpr std::string_view kStyle = R"(
+:root { color-scheme: light dark; --ink: #1d2733; --soft: #5d6b7a; --line: #d5dce3; --page: #ffffff;
+  --panel: #f5f7f9; --c0: #2f6fd0; --c1: #d9761a; --c2: #2a936b; --c3: #a44ac0; --c4: #c93f4c;
+  --c5: #5c7285; --c6: #8a7a17; --c7: #1a8fa8; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e9ee; --soft: #9aa8b5; --line: #38434e; --page: #14191f; --panel: #1c232b;
+    --c0: #6ea4f5; --c1: #f0a35c; --c2: #5cc79b; --c3: #cf8de6; --c4: #f07f88; --c5: #9db1c3;
+    --c6: #cdbb52; --c7: #5cc3da; }
+}
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page);
+  max-width: 1080px; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+p { margin: .4rem 0; } .soft, figcaption { color: var(--soft); font-size: .9rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .7rem; border-bottom: 1px solid var(--line); text-align: right;
+  white-space: nowrap; }
+th { font-weight: 600; background: var(--panel); }
+th:first-child, td:first-child { text-align: left; }
+th small { display: block; color: var(--soft); font-weight: 400; }
+figure { margin: 1rem 0; } svg { width: 100%; height: auto; display: block; }
+svg text { font: 12px system-ui, sans-serif; fill: var(--soft); }
+.grid { stroke: var(--line); stroke-width: 1; } .frame { fill: var(--panel); }
+.curve { fill: none; stroke-width: 1.5; } .bar { stroke: var(--page); stroke-width: .4; }
+.key { display: inline-block; margin-right: 1.2rem; }
+.key i { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; }
+a { color: var(--c0); }
+)";
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&': result += "&amp;"; break;
+      case '<': result += "&lt;"; break;
+      case '>': result += "&gt;"; break;
+      case '"': result += "&quot;"; break;
+      default: result += c;
+    }
+  }
+  return result;
+}
+
+// Two decimals at most: coordinates.
+std::string fixed(double value) {
+  std::string text = fmt::format("{:.2f}", value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text == "-0" ? "0" : text;
+}
+
+// ---- Axes ---------------------------------------------------------------------------------------
+
+// 1, 2 or 5 times a power of ten, so that about `count` of them fill `span`.
+double nice_step(double span, int count) {
+  const double raw = span / count;
+  const double power = std::pow(10, std::floor(std::log10(raw)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= raw) return factor * power;
+  }
+  return 10 * power;
+}
+
+struct TimeAxis {
+  Time begin{}, end{};
+
+  double x(Time time) const {
+    return kLeft + kWidth * to_seconds(time - begin) / to_seconds(end - begin);
+  }
+};
+
+struct TimeUnit {
+  double length_s;
+  std::string_view name;
+};
+
+TimeUnit unit_for(double span_s) {
+  if (span_s > 3 * 86'400) return {86'400, "days"};
+  if (span_s > 3 * 3600) return {3600, "hours"};
+  return {1, "seconds"};
+}
+
+void open_svg(std::string& html, double height, std::string_view label) {
+  fmt::format_to(std::back_inserter(html),
+                 "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n"
+                 "<rect class=\"frame\" x=\"{}\" y=\"8\" width=\"{}\" height=\"{}\"/>\n",
+                 kLeft + kWidth + 8, fixed(height + kBottom + 8), escaped(label), kLeft, kWidth,
+                 fixed(height));
+}
+
+void x_axis(std::string& html, const TimeAxis& axis, double height) {
+  const double span_s = to_seconds(axis.end - axis.begin);
+  const TimeUnit unit = unit_for(span_s);
+  const double span = span_s / unit.length_s;
+  const double step = nice_step(span, 8);
+  for (int i = 0; i * step <= span * 1.0001; ++i) {
+    const double x = kLeft + kWidth * (i * step) / span;
+    fmt::format_to(std::back_inserter(html),
+                   "<line class=\"grid\" x1=\"{0}\" x2=\"{0}\" y1=\"8\" y2=\"{1}\"/>"
+                   "<text x=\"{0}\" y=\"{2}\" text-anchor=\"middle\">{3:.6g}</text>\n",
+                   fixed(x), fixed(height + 8), fixed(height + 24), i * step);
+  }
+  fmt::format_to(std::back_inserter(html),
+                 "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{} after the first submission</text>\n",
+                 fixed(kLeft + kWidth), fixed(height + 40), unit.name);
+}
+
+void y_label(std::string& html, double y, const std::string& text) {
+  fmt::format_to(std::back_inserter(html),
+                 "<line class=\"grid\" x1=\"{}\" x2=\"{}\" y1=\"{}\" y2=\"{}\"/>"
+                 "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
+                 kLeft, kLeft + kWidth, fixed(y), fixed(y), kLeft - 8, fixed(y + 4), text);
+}
+
+std::string key(std::string_view colour, std::string_view text) {
+  return fmt::format("<span class=\"key\"><i style=\"background: {}\"></i>{}</span>", colour,
+                     escaped(text));
+}
+
+// ---- Curves -------------------------------------------------------------------------------------
+
+struct Curve {
+  const TimeMeans* means;
+  double scale;  // of the values, to those of the y axis
+  std::string name;
+};
+
+// Each interval one horizontal line at its mean.
+std::string curve_path(const Curve& curve, const TimeAxis& axis, double height, double top) {
+  std::string path;
+  const TimeMeans& means = *curve.means;
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    const Time from = means.begin() + means.step() * static_cast<std::int64_t>(i);
+    const Time to = std::min(from + means.step(), means.end());
+    const double y = 8 + height * (1 - means.mean(i) * curve.scale / top);
+    fmt::format_to(std::back_inserter(path), "{}{} {}H{}", i == 0 ? "M" : "L", fixed(axis.x(from)),
+                   fixed(y), fixed(axis.x(to)));
+  }
+  return path;
+}
+
+void append_curves(std::string& html, std::string_view title, std::span<const Curve> curves,
+                   double top, std::string_view y_unit) {
+  TimeAxis axis;
+  bool any = false;
+  double highest = 0;
+  for (const Curve& curve : curves) {
+    if (curve.means->size() == 0) continue;
+    axis.begin = any ? std::min(axis.begin, curve.means->begin()) : curve.means->begin();
+    axis.end = any ? std::max(axis.end, curve.means->end()) : curve.means->end();
+    any = true;
+    for (std::size_t i = 0; i < curve.means->size(); ++i) {
+      highest = std::max(highest, curve.means->mean(i) * curve.scale);
+    }
+  }
+  if (!any) return;
+  constexpr double height = 200;
+  if (top <= 0) top = std::max(highest, 1.0);
+  html += fmt::format("<h2>{}</h2>\n<figure>\n", escaped(title));
+  open_svg(html, height, title);
+  x_axis(html, axis, height);
+  const double step = nice_step(top, 4);
+  for (int i = 0; i * step <= top * 1.0001; ++i) {
+    y_label(html, 8 + height * (1 - i * step / top), fmt::format("{:.6g}{}", i * step, y_unit));
+  }
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    html += fmt::format("<path class=\"curve\" style=\"stroke: var(--c{})\" d=\"{}\"/>\n", i,
+                        curve_path(curves[i], axis, height, top));
+  }
+  html += "</svg>\n";
+  if (curves.size() > 1) {
+    html += "<figcaption>";
+    for (std::size_t i = 0; i < curves.size(); ++i) {
+      html += key(fmt::format("var(--c{})", i), curves[i].name);
+    }
+    html += "</figcaption>\n";
+  }
+  html += "</figure>\n";
+}
+
+// ---- Gantt --------------------------------------------------------------------------------------
+
+constexpr std::string_view colour(Why why) {
+  switch (why) {
+    case Why::in_order: return "var(--c0)";
+    case Why::backfilled: return "var(--c1)";
+    case Why::hand_out: return "var(--c2)";
+    case Why::shrunk_for: return "var(--c3)";
+    case Why::evolving: return "var(--c4)";
+    case Why::dependency_expand: return "var(--c7)";
+    case Why::corridor:
+    case Why::guest: return "var(--c6)";
+    default: return "var(--c5)";
+  }
+}
+
+std::string duration_text(Duration duration) {
+  const double value_s = to_seconds(duration);
+  const TimeUnit unit = unit_for(value_s);
+  return fmt::format("{:.4g} {}", value_s / unit.length_s, unit.name);
+}
+
+void append_gantt(std::string& html, const RunPage& run, const std::string& name) {
+  const Gantt& gantt = run.gantt;
+  if (gantt.bars.empty() || gantt.end <= gantt.begin) return;
+  const TimeAxis axis{gantt.begin, gantt.end};
+  const double row = std::clamp(420.0 / gantt.nodes, 1e-9, 16.0);
+  const double height = row * gantt.nodes;
+  html += fmt::format("<h2>Nodes{}</h2>\n<figure>\n", name.empty() ? "" : " under " + escaped(name));
+  open_svg(html, height, "which job has which nodes when");
+  x_axis(html, axis, height);
+  const double step = std::max(1.0, nice_step(gantt.nodes, 6));
+  for (int i = 0; i * step < gantt.nodes; ++i) {
+    y_label(html, 8 + row * i * step, fmt::format("{:.6g}", i * step));
+  }
+  std::set<Why> reasons;
+  for (const GanttBar& bar : gantt.bars) {
+    reasons.insert(bar.why);
+    // Narrower than what a screen can show would be invisible.
+    const double width = std::max(0.4, axis.x(bar.to) - axis.x(bar.from));
+    fmt::format_to(std::back_inserter(html),
+                   "<rect{} fill=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">"
+                   "<title>job {}: {} {}, {}, {}</title></rect>\n",
+                   row >= 2 ? " class=\"bar\"" : "", colour(bar.why), fixed(axis.x(bar.from)), fixed(8 + row * bar.nodes.first),
+                   fixed(width), fixed(row * (bar.nodes.last - bar.nodes.first + 1)), bar.job,
+                   bar.size, bar.size == 1 ? "node" : "nodes", duration_text(bar.to - bar.from),
+                   word(bar.why));
+  }
+  html += "</svg>\n<figcaption>";
+  for (const Why why : reasons) html += key(colour(why), word(why));
+  if (!gantt.whole) {
+    html += fmt::format("the first {} of the run; a page has room for no more",
+                        duration_text(gantt.end - gantt.begin));
+  }
+  html += "</figcaption>\n</figure>\n";
+}
+
+// ---- Tables -------------------------------------------------------------------------------------
+
+void append_main_table(std::string& html, const std::vector<PolicyRuns>& groups,
+                       const std::vector<Column>& columns) {
+  html += "<div class=\"scroll\"><table>\n<tr><th>policy</th>";
+  for (const Column& column : columns) {
+    html += fmt::format("<th>{}<small>{}</small></th>", column.title, column.unit);
+  }
+  html += "</tr>\n";
+  for (const PolicyRuns& group : groups) {
+    html += fmt::format("<tr><td>{}</td>", escaped(group.policy));
+    for (const Column& column : columns) {
+      html += fmt::format("<td>{}</td>", cell_text(column, group));
+    }
+    html += "</tr>\n";
+  }
+  html += "</table></div>\n";
+}
+
+// Four digits behind the point are enough to read; summary.json has them all.
+template <class Value>
+std::string value_text(const Value& value) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    return escaped(value);
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    return value ? "yes" : "no";
+  } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
+    return value ? value_text(*value) : "-";
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    return std::isfinite(value) ? number_text(std::round(value * 1e4) / 1e4) : "-";
+  } else {
+    return fmt::format("{}", value);
+  }
+}
+
+void append_all_figures(std::string& html, std::span<const RunPage> runs) {
+  const std::span<const RunPage> shown = runs.first(std::min(runs.size(), kMostColumns));
+  std::vector<std::string> rows;
+  for (const RunPage& run : shown) {
+    std::size_t i = 0;
+    visit_figures(run.summary, [&](const char* name, const auto& value) {
+      if (i == rows.size()) rows.push_back(fmt::format("<tr><td>{}</td>", name));
+      rows[i++] += fmt::format("<td>{}</td>", value_text(value));
+    });
+  }
+  html += "<h2>All figures</h2>\n<details><summary>";
+  html += runs.size() == 1 ? "Show" : fmt::format("Show {} of {} runs", shown.size(), runs.size());
+  html += "</summary><div class=\"scroll\"><table>\n";
+  for (const std::string& row : rows) html += row + "</tr>\n";
+  html += "</table></div></details>\n";
+}
+
+void append_links(std::string& html, std::span<const RunPage> runs) {
+  html += "<h2>Files</h2>\n";
+  for (const RunPage& run : runs) {
+    const std::string folder = run.folder.empty() ? "" : run.folder + "/";
+    html += "<p>";
+    if (!folder.empty()) html += fmt::format("{}: ", escaped(run.folder));
+    for (const std::string_view file :
+         {"report.html", "jobs.csv", "decisions.csv", "series.csv", "summary.json", "trace.json"}) {
+      if (folder.empty() && file == "report.html") continue;
+      html += fmt::format("<a href=\"{0}{1}\">{1}</a> ", escaped(folder), file);
+    }
+    html += "</p>\n";
+  }
+}
+
+}  // namespace
+
+std::string html_page(std::span<const RunPage> runs) {
+  std::vector<Summary> summaries;
+  for (const RunPage& run : runs) summaries.push_back(run.summary);
+  const std::vector<PolicyRuns> groups = by_policy(summaries);
+
+  // Charts show one run of each policy, that of its first seed.
+  std::vector<const RunPage*> charted;
+  for (const PolicyRuns& group : groups) {
+    charted.push_back(&runs[static_cast<std::size_t>(group.runs.front() - summaries.data())]);
+  }
+
+  const RunPage& first = runs.front();
+  std::string what = groups.size() == 1 ? groups.front().policy
+                                        : fmt::format("{} policies", groups.size());
+  if (!first.workload.empty()) what += " on " + first.workload;
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>Ductile: {0}</title>\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n",
+      escaped(what), kStyle);
+  html += fmt::format("<p class=\"soft\">{} nodes; {} jobs ended", first.summary.nodes,
+                      first.summary.jobs);
+  if (first.summary.skipped > 0) {
+    html += fmt::format(", {} lines of the input were skipped", first.summary.skipped);
+  }
+  html += "</p>\n";
+  const auto stopped = std::ranges::count_if(runs, [](const RunPage& r) { return r.summary.stopped; });
+  if (stopped > 0) {
+    html += runs.size() == 1
+                ? "<p><strong>The run was stopped before its end.</strong></p>\n"
+                : fmt::format("<p><strong>{} of {} runs were stopped before their end.</strong></p>\n",
+                              stopped, runs.size());
+  }
+
+  html += "<h2>Main figures</h2>\n";
+  append_main_table(html, groups, columns_for(summaries));
+  if (runs.size() > groups.size()) {
+    html += "<p class=\"soft\">Means over seeds, with 95 % confidence intervals (Student's t). The "
+            "charts show the first seed.</p>\n";
+  }
+
+  std::vector<Curve> held, pending;
+  for (const RunPage* run : charted) {
+    if (held.size() == kMostCurves) break;
+    held.push_back({&run->held, 100.0 / std::max<Nodes>(run->summary.nodes, 1), run->summary.policy});
+    pending.push_back({&run->pending, 1, run->summary.policy});
+  }
+  append_curves(html, "Utilization", held, 100, " %");
+  append_curves(html, "Waiting jobs", pending, 0, "");
+  for (std::size_t i = 0; i < std::min(charted.size(), kMostGantts); ++i) {
+    append_gantt(html, *charted[i], charted.size() == 1 ? "" : charted[i]->summary.policy);
+  }
+  append_all_figures(html, runs);
+  append_links(html, runs);
+  return html + "</body>\n</html>\n";
+}
+
+}  // namespace ductile

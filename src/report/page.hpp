@@ -1,0 +1,27 @@
+// The report: one HTML page that needs nothing but itself.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "metrics/summary.hpp"
+#include "report/gantt.hpp"
+#include "report/series.hpp"
+
+namespace ductile {
+
+/// What a page shows of a run.
+struct RunPage {
+  std::string folder;    // where its files are, as seen from the page; empty: beside it
+  std::string workload;  // its name
+  Summary summary;
+  TimeMeans held, pending;
+  Gantt gantt;
+};
+
+/// A table of the main figures over seeds, curves of utilization and waiting jobs, Gantt charts of
+/// the runs that have one (of the first few, for the first seed), and all figures. The same runs
+/// give the same bytes: nothing on it depends on the machine it was made on.
+std::string html_page(std::span<const RunPage> runs);
+
+}  // namespace ductile

@@ -1,0 +1,65 @@
+#include "report/run_folder.hpp"
+
+#include "report/output_file.hpp"
+#include "report/text.hpp"
+
+namespace ductile {
+namespace {
+
+// So that it can stand before members that write into it.
+const std::filesystem::path& made(const std::filesystem::path& folder) {
+  make_folder(folder);
+  return folder;
+}
+
+void write_file(const std::filesystem::path& path, std::string text) {
+  OutputFile file(path);
+  file.text() = std::move(text);
+  file.commit();
+}
+
+}  // namespace
+
+RunFolder::RunFolder(const std::filesystem::path& folder, const Workload& workload)
+    : folder_(made(folder)),
+      workload_(workload),
+      jobs_(folder / "jobs.csv", workload),
+      decisions_(folder / "decisions.csv", workload),
+      trace_(folder / "trace.json", workload),
+      gantt_(workload) {}
+
+void RunFolder::add_observers(std::vector<Observer*>& observers) {
+  observers.insert(observers.end(), {&jobs_, &decisions_, &trace_, &series_, &gantt_});
+}
+
+RunPage RunFolder::finish(const Summary& summary, const std::string& name) {
+  jobs_.commit();
+  decisions_.commit();
+  trace_.commit(series_);
+  write_series(folder_ / "series.csv", series_.samples());
+  RunPage page{.folder = "",
+               .workload = workload_.name,
+               .summary = summary,
+               .held = series_.held(),
+               .pending = series_.pending(),
+               .gantt = gantt_.gantt()};
+  write_file(folder_ / "report.html", html_page({&page, 1}));
+  page.folder = name;
+  return page;
+}
+
+void RunFolder::write_summary(const Summary& summary) const {
+  write_file(folder_ / "summary.json", to_json(summary) + "\n");
+}
+
+void write_comparison(const std::filesystem::path& folder, const std::vector<RunPage>& runs) {
+  std::string json = "{\"runs\": [";
+  for (const RunPage& run : runs) {
+    json += (&run == &runs.front() ? "\n" : ",\n");
+    json += "{\"folder\": " + json_text(run.folder) + ", " + to_json(run.summary).substr(1);
+  }
+  write_file(folder / "report.html", html_page(runs));
+  write_file(folder / "summary.json", json + "\n]}\n");
+}
+
+}  // namespace ductile

@@ -1,0 +1,162 @@
+#include "report/series.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "report/output_file.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::string_view kHeader = "time,held,idle,claimed,out_of_service,pending,running";
+
+bool same_state(const Sample& a, Sample b) {
+  b.at = a.at;
+  return a == b;
+}
+
+}  // namespace
+
+// ---- TimeMeans ----------------------------------------------------------------------------------
+
+void TimeMeans::add(Time from, Time to, double value) {
+  if (to <= from) return;
+  if (sums_.empty()) begin_ = from;
+  while (to - begin_ > step_ * static_cast<std::int64_t>(kMost)) halve();
+  const auto interval = [&](Time time) {
+    return static_cast<std::size_t>((time - begin_) / step_);
+  };
+  for (Time at = from; at < to;) {
+    const std::size_t i = interval(at);
+    const Time until = std::min(to, begin_ + step_ * static_cast<std::int64_t>(i + 1));
+    if (sums_.size() <= i) sums_.resize(i + 1, 0.0);
+    sums_[i] += value * to_seconds(until - at);
+    at = until;
+  }
+  end_ = to;
+}
+
+void TimeMeans::halve() {
+  step_ *= 2;
+  const std::size_t size = (sums_.size() + 1) / 2;
+  for (std::size_t i = 0; i < size; ++i) {
+    sums_[i] = sums_[2 * i] + (2 * i + 1 < sums_.size() ? sums_[2 * i + 1] : 0.0);
+  }
+  sums_.resize(size);
+}
+
+double TimeMeans::mean(std::size_t i) const {
+  const Time from = begin_ + step_ * static_cast<std::int64_t>(i);
+  return sums_[i] / to_seconds(std::min(step_, end_ - from));
+}
+
+// ---- Series -------------------------------------------------------------------------------------
+
+void Series::on_close(Time now, const Core& core) {
+  const State& state = core.state();
+  const Sample sample{.at = now,
+                      .held = state.held,
+                      .idle = state.idle.count(),
+                      .claimed = state.claimed,
+                      .out_of_service = state.out_of_service,
+                      .pending = static_cast<std::uint32_t>(state.queue.size()),
+                      .running = static_cast<std::uint32_t>(state.running.size())};
+  pass(now);
+  if (any_ && same_state(now_, sample)) {
+    now_.at = now;
+    return;
+  }
+  any_ = true;
+  now_ = sample;
+  if (!samples_.empty()) {
+    const Time last = samples_.back().at;
+    const bool together = step_ == Duration{} ? last == now
+                                              : last.time_since_epoch() / step_ ==
+                                                    now.time_since_epoch() / step_;
+    if (together) samples_.pop_back();
+  }
+  samples_.push_back(sample);
+  if (samples_.size() > kMost) thin_out();
+}
+
+void Series::on_finish(Time now, const Core&) {
+  if (any_) pass(now);
+}
+
+void Series::pass(Time until) {
+  if (!any_) return;
+  held_.add(now_.at, until, static_cast<double>(now_.held));
+  pending_.add(now_.at, until, static_cast<double>(now_.pending));
+  now_.at = until;
+}
+
+void Series::thin_out() {
+  while (samples_.size() > kMost / 2) {
+    step_ = step_ == Duration{} ? whole_seconds(1) : step_ * 2;
+    std::size_t kept = 0;
+    for (const Sample& sample : samples_) {
+      const bool together = kept > 0 && samples_[kept - 1].at.time_since_epoch() / step_ ==
+                                            sample.at.time_since_epoch() / step_;
+      samples_[together ? kept - 1 : kept++] = sample;
+    }
+    samples_.resize(kept);
+  }
+}
+
+// ---- Files --------------------------------------------------------------------------------------
+
+void write_series(const std::filesystem::path& path, const std::vector<Sample>& samples) {
+  OutputFile file(path);
+  std::string& text = file.text();
+  text.append(kHeader).append("\n");
+  for (const Sample& s : samples) {
+    append_seconds(text, s.at);
+    fmt::format_to(std::back_inserter(text), ",{},{},{},{},{},{}\n", s.held, s.idle, s.claimed,
+                   s.out_of_service, s.pending, s.running);
+    file.appended();
+  }
+  file.commit();
+}
+
+std::vector<Sample> read_series(const std::filesystem::path& path) {
+  const std::string remedy = "give a folder that `simulate --out` wrote";
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError({.file = path.string()}, std::strerror(errno), remedy);
+  std::vector<Sample> samples;
+  std::string line;
+  for (std::uint64_t number = 1; std::getline(file, line); ++number) {
+    if (number == 1) {
+      if (line == kHeader) continue;
+      throw InputError({path.string(), 1, ""}, "is no time series of ours", remedy);
+    }
+    double time_s = 0;
+    std::array<std::uint32_t, 6> counts{};
+    const char *at = line.data(), *const end = at + line.size();
+    auto read = std::from_chars(at, end, time_s);
+    bool good = read.ec == std::errc{} && std::abs(time_s) < 1e12;
+    for (std::uint32_t& count : counts) {
+      good = good && read.ptr != end && *read.ptr == ',';
+      if (good) read = std::from_chars(read.ptr + 1, end, count);
+      good = good && read.ec == std::errc{};
+    }
+    if (!good || read.ptr != end) {
+      throw InputError({path.string(), number, ""}, "is no row of numbers", remedy);
+    }
+    samples.push_back({Time{seconds(time_s)}, counts[0], counts[1], counts[2], counts[3], counts[4],
+                       counts[5]});
+  }
+  return samples;
+}
+
+}  // namespace ductile

@@ -1,0 +1,79 @@
+// How the cluster fared over time: as samples and as means over equal intervals.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "simulation/observer.hpp"
+
+namespace ductile {
+
+/// The state of the cluster from a time on.
+struct Sample {
+  Time at{};
+  Nodes held = 0, idle = 0, claimed = 0, out_of_service = 0;  // all the nodes
+  std::uint32_t pending = 0, running = 0;                     // jobs
+
+  bool operator==(const Sample&) const = default;
+};
+
+/// Means over time of something, in intervals of equal length from a first time on: as many as
+/// there is room for, each a power of two of seconds long.
+class TimeMeans {
+ public:
+  static constexpr std::size_t kMost = 480;  // about as many as a chart shows
+
+  void add(Time from, Time to, double value);
+
+  Time begin() const { return begin_; }
+  /// The first time of which nothing is known.
+  Time end() const { return end_; }
+  Duration step() const { return step_; }
+  std::size_t size() const { return sums_.size(); }
+  /// The mean over interval `i`, the last of which may end early.
+  double mean(std::size_t i) const;
+
+ private:
+  void halve();
+
+  Time begin_{}, end_{};
+  Duration step_ = whole_seconds(1);
+  std::vector<double> sums_;  // value times seconds
+};
+
+/// Collects both while a run goes on, in memory of a fixed size.
+class Series final : public Observer {
+ public:
+  void on_close(Time now, const Core& core) override;
+  void on_finish(Time now, const Core& core) override;
+
+  /// In order. All changes if these are few, else the last state of each of equal intervals.
+  const std::vector<Sample>& samples() const { return samples_; }
+  /// 0 where all changes are there.
+  Duration sampling_step() const { return step_; }
+  const TimeMeans& held() const { return held_; }
+  const TimeMeans& pending() const { return pending_; }
+
+ private:
+  static constexpr std::size_t kMost = 1 << 16;
+
+  void pass(Time until);
+  void thin_out();
+
+  std::vector<Sample> samples_;
+  Duration step_{};
+  Sample now_;
+  bool any_ = false;
+  TimeMeans held_, pending_;
+};
+
+/// Writes docs/formats/series.csv.md.
+void write_series(const std::filesystem::path& path, const std::vector<Sample>& samples);
+
+/// Reads the same back. Throws InputError.
+std::vector<Sample> read_series(const std::filesystem::path& path);
+
+}  // namespace ductile

@@ -1,0 +1,426 @@
+#include "scheduling/record.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace ductile {
+namespace {
+
+constexpr std::array<std::string_view, 5> kTypeWords{"rigid", "moldable", "malleable", "evolving",
+                                                     "adaptive"};
+constexpr std::array<std::string_view, 4> kHealthWords{"up", "draining", "down", "off"};
+constexpr std::array<std::string_view, 5> kEndWords{"completed", "failed", "timeout", "cancelled",
+                                                    "node-fail"};
+constexpr std::array<std::string_view, 4> kSpeedupWords{"linear", "powerlaw", "amdahl", "overhead"};
+constexpr std::array<std::string_view, 6> kConstraintWords{"any", "pof2",  "even",
+                                                           "odd", "cubic", "multiple"};
+constexpr std::array<std::string_view, 2> kLimitWords{"fixed", "scaled"};
+// In the order of `Event`.
+constexpr std::array<std::string_view, 14> kEventWords{
+    "submitted", "eligible",  "started",   "start-failed", "resized", "ended",   "requested",
+    "withdrawn", "nodes",     "corridor",  "believed",     "ordered", "config",  "timer"};
+static_assert(kEventWords.size() == std::variant_size_v<Event>);
+
+// Limits that keep arithmetic on what was read within its types.
+constexpr std::int64_t kMostMicroseconds = std::int64_t{1} << 60;
+constexpr std::uint64_t kMostNodes = 1u << 24;
+constexpr double kMostNumber = 1e12;
+
+// --- Writing -----------------------------------------------------------------------------------------
+
+class Writer {
+ public:
+  Writer& word(std::string_view text) {
+    if (!text_.empty()) text_ += ' ';
+    text_ += text;
+    return *this;
+  }
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  Writer& number(Number value) {
+    std::array<char, 32> buffer;
+    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+    return word({buffer.data(), end});
+  }
+  Writer& flag(bool value) { return word(value ? "1" : "0"); }
+  template <class Id>
+    requires std::is_enum_v<Id>
+  Writer& id(Id value) {
+    return value == Id::none ? word("-") : number(index(value));
+  }
+  Writer& time(Time value) {
+    return value == kNever ? word("never") : number(value.time_since_epoch().count());
+  }
+  Writer& duration(Duration value) { return number(value.count()); }
+  Writer& nodes(const NodeSet& set) {
+    if (set.empty()) return word("-");
+    std::string text = to_string(set);
+    std::ranges::replace(text, ' ', ',');
+    return word(text);
+  }
+  Writer& holding(const Holding& holding) { return number(holding.count).nodes(holding.nodes); }
+  Writer& reason(const Reason& reason) {
+    return word(ductile::word(reason.why)).id(reason.job).time(reason.until);
+  }
+  template <class Row, class Write>
+  Writer& list(const std::vector<Row>& rows, Write write) {
+    number(rows.size());
+    for (const Row& row : rows) write(*this, row);
+    return *this;
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+template <std::size_t n, class Enum>
+std::string_view name(const std::array<std::string_view, n>& words, Enum value) {
+  return words[static_cast<std::size_t>(value)];
+}
+
+void write_spec(Writer& out, const JobSpec& spec) {
+  out.number(spec.name).number(spec.user).number(spec.group).number(spec.priority);
+  out.word(name(kTypeWords, spec.type)).time(spec.submitted).duration(spec.walltime);
+  out.number(spec.size.min).number(spec.size.max).number(spec.preferred);
+}
+
+void write_adaptive(Writer& out, const AdaptiveSpec& spec) {
+  out.word(name(kSpeedupWords, spec.speedup.kind)).number(spec.speedup.parameter);
+  out.number(spec.cost.alpha_s).number(spec.cost.beta_s).number(spec.cost.b_s);
+  out.number(spec.cost.fixed_s).number(spec.cost.scale);
+  out.word(name(kConstraintWords, spec.constraint.kind)).number(spec.constraint.multiple_of);
+  out.duration(spec.resize_delay).number(spec.watts_per_node);
+}
+
+struct EventWriter {
+  Writer& out;
+
+  void operator()(const event::Submitted& e) const {
+    write_spec(out, e.job);
+    out.flag(e.adaptive.has_value());
+    if (e.adaptive) write_adaptive(out, *e.adaptive);
+  }
+  void operator()(const event::Eligible& e) const { out.id(e.job).flag(e.yes); }
+  void operator()(const event::Started& e) const {
+    out.id(e.job).id(e.answers).holding(e.now);
+    e.keep ? out.number(*e.keep) : out.word("-");
+  }
+  void operator()(const event::StartFailed& e) const {
+    out.id(e.job).id(e.answers).time(e.retry_at);
+  }
+  void operator()(const event::Resized& e) const {
+    out.id(e.job).id(e.answers).holding(e.now).time(e.retry_at);
+  }
+  void operator()(const event::Ended& e) const {
+    out.id(e.job).word(name(kEndWords, e.state)).flag(e.requeue);
+  }
+  void operator()(const event::EvolvingRequested& e) const {
+    out.id(e.id).id(e.job).number(e.delta).number(e.at_least);
+  }
+  void operator()(const event::EvolvingWithdrawn& e) const { out.id(e.id); }
+  void operator()(const event::NodesChanged& e) const {
+    out.nodes(e.nodes).word(name(kHealthWords, e.health));
+  }
+  void operator()(const event::CorridorChanged& e) const { out.number(e.low_w).number(e.high_w); }
+  void operator()(const event::Believed& e) const {
+    out.id(e.job).number(e.watts_per_node).number(e.mtct).number(e.rate);
+  }
+  void operator()(const event::SizeOrdered& e) const { out.id(e.job).number(e.size); }
+  void operator()(const event::ConfigChanged& e) const {
+    out.word(e.policy ? std::string_view(e.policy->settings) : std::string_view("-"));
+  }
+  void operator()(const event::TimerFired&) const {}
+};
+
+// --- Reading -----------------------------------------------------------------------------------------
+
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) {}
+
+  std::string_view word(const char* field) {
+    if (rest_.empty()) throw RecordError(field, "is missing");
+    const std::string_view text = rest_.substr(0, rest_.find(' '));
+    rest_.remove_prefix(std::min(text.size() + 1, rest_.size()));
+    return text;
+  }
+  template <class Number>
+  Number number(const char* field, Number min = std::numeric_limits<Number>::lowest(),
+                Number max = std::numeric_limits<Number>::max()) {
+    const std::string_view text = word(field);
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) {
+      throw RecordError(field, "'" + std::string(text) + "' is no number");
+    }
+    if (!(min <= value && value <= max)) {
+      throw RecordError(field, "'" + std::string(text) + "' is out of range");
+    }
+    return value;
+  }
+  double real(const char* field, double min = -kMostNumber, double max = kMostNumber) {
+    return number<double>(field, min, max);
+  }
+  bool flag(const char* field) { return number<unsigned>(field, 0, 1) != 0; }
+  Nodes count(const char* field) {
+    return static_cast<Nodes>(number<std::uint64_t>(field, 0, kMostNodes));
+  }
+  template <class Id>
+  Id id(const char* field) {
+    if (rest_.starts_with('-')) {
+      word(field);
+      return Id::none;
+    }
+    return Id{number<std::underlying_type_t<Id>>(field)};
+  }
+  Time time(const char* field) {
+    if (rest_.starts_with("never")) {
+      word(field);
+      return kNever;
+    }
+    return Time(
+        Duration(number<std::int64_t>(field, -kMostMicroseconds, kMostMicroseconds)));
+  }
+  Duration duration(const char* field) {
+    return Duration(number<std::int64_t>(field, 0, kMostMicroseconds));
+  }
+  NodeSet nodes(const char* field) {
+    const std::string_view text = word(field);
+    if (text == "-") return {};
+    const auto set = parse_node_set(text);
+    if (!set || set->empty() || set->parts.back().last >= kMostNodes) {
+      throw RecordError(field, "'" + std::string(text) + "' is no node set");
+    }
+    return *set;
+  }
+  Holding holding(const char* field) {
+    Holding holding{count(field), {}};
+    holding.nodes = nodes(field);
+    return holding;
+  }
+  template <class Enum, std::size_t n>
+  Enum choice(const char* field, const std::array<std::string_view, n>& words) {
+    const std::string_view text = word(field);
+    const auto at = std::ranges::find(words, text);
+    if (at == words.end()) throw RecordError(field, "there is no '" + std::string(text) + "'");
+    return static_cast<Enum>(at - words.begin());
+  }
+  Reason reason() {
+    Reason reason{.why = choice<Why>("reason", kWhyWords)};
+    reason.job = id<JobId>("reason's job");
+    reason.until = time("reason's time");
+    return reason;
+  }
+  template <class Row, class Read>
+  std::vector<Row> list(const char* field, Read read) {
+    // Each row takes at least one character, so that a long list needs a long record.
+    const auto size = number<std::size_t>(field, 0, rest_.size());
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < size; ++i) rows.push_back(read(*this));
+    return rows;
+  }
+  void finish() const {
+    if (!rest_.empty()) throw RecordError("end", "'" + std::string(rest_) + "' is too much");
+  }
+
+ private:
+  std::string_view rest_;
+};
+
+AdaptiveSpec read_adaptive(Reader& in) {
+  AdaptiveSpec spec;
+  spec.speedup.kind = in.choice<Speedup::Kind>("speedup", kSpeedupWords);
+  spec.speedup.parameter = in.real("speedup's parameter", 0, 1);
+  spec.cost.alpha_s = in.real("alpha", 0, 1e6);
+  spec.cost.beta_s = in.real("beta", 0, 1e6);
+  spec.cost.b_s = in.real("b", 0, 1e6);
+  spec.cost.fixed_s = in.real("fixed cost", 0, 1e6);
+  spec.cost.scale = in.real("scale", 0, 1e3);
+  spec.constraint.kind = in.choice<SizeConstraint::Kind>("constraint", kConstraintWords);
+  spec.constraint.multiple_of = in.number<Nodes>("multiple", 1, kMostNodes);
+  spec.resize_delay = in.duration("resize delay");
+  spec.watts_per_node = in.real("watts per node", 0, 1e6);
+  return spec;
+}
+
+event::Submitted read_submitted(Reader& in) {
+  event::Submitted e;
+  e.job.name = in.number<std::uint64_t>("name");
+  e.job.user = in.number<std::uint32_t>("user");
+  e.job.group = in.number<std::uint32_t>("group");
+  e.job.priority = in.number<std::int32_t>("priority");
+  e.job.type = in.choice<JobType>("type", kTypeWords);
+  e.job.submitted = in.time("submit time");
+  e.job.walltime = in.duration("walltime");
+  e.job.size.min = in.count("smallest size");
+  e.job.size.max = in.count("largest size");
+  e.job.preferred = in.count("preferred size");
+  if (in.flag("adaptive")) e.adaptive = read_adaptive(in);
+  return e;
+}
+
+}  // namespace
+
+std::string to_record(const Platform& platform) {
+  Writer out;
+  out.number(platform.nodes).number(platform.cores_per_node);
+  out.number(platform.idle_w).number(platform.busy_w).duration(platform.boot_time);
+  return out.take();
+}
+
+std::string to_record(const Capabilities& can) {
+  Writer out;
+  out.flag(can.instant_start).number(can.resizes_per_job).flag(can.sharing);
+  out.flag(can.exact_nodes).flag(can.power_control);
+  return out.take();
+}
+
+std::string to_record(const Rules& rules) {
+  Writer out;
+  out.word(name(kLimitWords, rules.limit)).flag(rules.identities).number(rules.seed);
+  out.duration(rules.fairness_interval).number(rules.fairness_decay);
+  return out.take();
+}
+
+std::string to_record(const Event& event) {
+  Writer out;
+  out.word(kEventWords[event.index()]);
+  std::visit(EventWriter{out}, event);
+  return out.take();
+}
+
+std::string to_record(const PenCall& call) {
+  Writer out;
+  out.word(name(kVerbWords, call.verb)).id(call.job).id(call.other).id(call.request);
+  out.id(call.claim).number(call.size.min).number(call.size.max).reason(call.reason);
+  out.list(call.cuts, [](Writer& w, const Cut& cut) { w.id(cut.victim).number(cut.to); });
+  out.flag(call.incoming).time(call.time);
+  out.list(call.mates, [](Writer& w, JobId mate) { w.id(mate); });
+  out.list(call.delays, [](Writer& w, const Delay& delay) { w.id(delay.job).duration(delay.by); });
+  return out.take();
+}
+
+std::string to_record(const Decision& decision) {
+  Writer out;
+  out.id(decision.id).word(word(decision.kind)).id(decision.job).holding(decision.after);
+  out.time(decision.limit).id(decision.request).number(decision.guest_cores);
+  out.list(decision.mates, [](Writer& w, JobId mate) { w.id(mate); }).reason(decision.reason);
+  return out.take();
+}
+
+Platform platform_from_record(std::string_view text) {
+  Reader in(text);
+  Platform platform;
+  platform.nodes = in.count("nodes");
+  platform.cores_per_node = in.number<std::uint32_t>("cores per node", 1, 1u << 16);
+  platform.idle_w = in.real("idle power", 0, 1e6);
+  platform.busy_w = in.real("busy power", 0, 1e6);
+  platform.boot_time = in.duration("boot time");
+  in.finish();
+  return platform;
+}
+
+Capabilities capabilities_from_record(std::string_view text) {
+  Reader in(text);
+  Capabilities can;
+  can.instant_start = in.flag("instant start");
+  can.resizes_per_job = in.number<std::uint32_t>("resizes per job");
+  can.sharing = in.flag("sharing");
+  can.exact_nodes = in.flag("exact nodes");
+  can.power_control = in.flag("power control");
+  in.finish();
+  return can;
+}
+
+Rules rules_from_record(std::string_view text) {
+  Reader in(text);
+  Rules rules;
+  rules.limit = in.choice<Rules::Limit>("limit", kLimitWords);
+  rules.identities = in.flag("identities");
+  rules.seed = in.number<std::uint64_t>("seed");
+  rules.fairness_interval = std::max(in.duration("fairness interval"), kTick);
+  rules.fairness_decay = in.real("fairness decay", 0, 1);
+  in.finish();
+  return rules;
+}
+
+Event event_from_record(std::string_view text, const PolicyMaker& make) {
+  Reader in(text);
+  const auto kind = in.choice<std::size_t>("event", kEventWords);
+  // A braced list is read from left to right.
+  Event event = [&]() -> Event {
+    const auto job = [&] { return in.id<JobId>("job"); };
+    const auto answers = [&] { return in.id<DecisionId>("decision"); };
+    switch (kind) {
+      case 0: return read_submitted(in);
+      case 1: return event::Eligible{job(), in.flag("eligible")};
+      case 2: {
+        event::Started e{job(), answers(), in.holding("nodes"), std::nullopt};
+        const auto keep = in.id<ClaimId>("keep");  // a number or "-"
+        if (keep != ClaimId::none) e.keep = index(keep);
+        return e;
+      }
+      case 3: return event::StartFailed{job(), answers(), in.time("retry")};
+      case 4: return event::Resized{job(), answers(), in.holding("nodes"), in.time("retry")};
+      case 5:
+        return event::Ended{job(), in.choice<EndState>("state", kEndWords), in.flag("requeue")};
+      case 6:
+        return event::EvolvingRequested{
+            in.id<RequestId>("request"), job(),
+            in.number<std::int32_t>("delta", -std::int32_t{kMostNodes}, std::int32_t{kMostNodes}),
+            in.count("at least")};
+      case 7: return event::EvolvingWithdrawn{in.id<RequestId>("request")};
+      case 8: return event::NodesChanged{in.nodes("nodes"), in.choice<Health>("health", kHealthWords)};
+      case 9: {
+        const double low = in.real("lower bound", 0);
+        return event::CorridorChanged{
+            low, in.real("upper bound", 0, std::numeric_limits<double>::infinity())};
+      }
+      case 10:
+        return event::Believed{job(), in.real("watts per node", -1, 1e6), in.real("mtct", -1),
+                               in.real("rate", -1, 1e3)};
+      case 11: return event::SizeOrdered{job(), in.count("size")};
+      case 12: {
+        const std::string_view settings = in.word("policy");
+        if (settings == "-") return event::ConfigChanged{};
+        return event::ConfigChanged{make(settings)};
+      }
+      default: return event::TimerFired{};
+    }
+  }();
+  in.finish();
+  return event;
+}
+
+PenCall pen_call_from_record(std::string_view text) {
+  Reader in(text);
+  PenCall call;
+  call.verb = in.choice<PenCall::Verb>("verb", kVerbWords);
+  call.job = in.id<JobId>("job");
+  call.other = in.id<JobId>("other job");
+  call.request = in.id<RequestId>("request");
+  call.claim = in.id<ClaimId>("claim");
+  call.size.min = in.count("smallest size");
+  call.size.max = in.count("largest size");
+  call.reason = in.reason();
+  call.cuts = in.list<Cut>("cuts", [](Reader& r) {
+    const auto victim = r.id<JobId>("victim");
+    return Cut{victim, r.count("victim's size")};
+  });
+  call.incoming = in.flag("incoming");
+  call.time = in.time("time");
+  call.mates = in.list<JobId>("mates", [](Reader& r) { return r.id<JobId>("mate"); });
+  call.delays = in.list<Delay>("delays", [](Reader& r) {
+    const auto job = r.id<JobId>("delayed job");
+    return Delay{job, r.duration("delay")};
+  });
+  in.finish();
+  return call;
+}
+
+}  // namespace ductile

@@ -1,0 +1,49 @@
+// Events, pen calls and decisions as lines of text: what a journal or a log keeps.
+//
+// A record is words and numbers separated by single spaces, in a fixed order; times are microseconds,
+// node sets are written "0-3,7" and "-" when empty. The same value gives the same text, and reading
+// it gives the same value. docs/formats/log.md has the table.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "model/platform.hpp"
+#include "scheduling/event.hpp"
+#include "scheduling/state.hpp"
+
+namespace ductile {
+
+/// A record that cannot be read: which field, and what is wrong with it.
+class RecordError : public std::runtime_error {
+ public:
+  RecordError(std::string field, const std::string& what)
+      : std::runtime_error(what), field_(std::move(field)) {}
+  const std::string& field() const { return field_; }
+
+ private:
+  std::string field_;
+};
+
+std::string to_record(const Platform& platform);
+std::string to_record(const Capabilities& capabilities);
+std::string to_record(const Rules& rules);  // without `record` and `check`
+std::string to_record(const Event& event);
+std::string to_record(const PenCall& call);
+std::string to_record(const Decision& decision);
+
+/// Makes a policy from its settings; throws what it likes where there is none.
+using PolicyMaker = std::function<std::shared_ptr<const Policy>(std::string_view settings)>;
+
+// The other way round. They throw `RecordError`.
+Platform platform_from_record(std::string_view text);
+Capabilities capabilities_from_record(std::string_view text);
+Rules rules_from_record(std::string_view text);
+Event event_from_record(std::string_view text, const PolicyMaker& make);
+PenCall pen_call_from_record(std::string_view text);
+
+}  // namespace ductile

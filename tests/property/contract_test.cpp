@@ -1,0 +1,66 @@
+// The core against a hostile world and a policy without sense: the promises of the contract hold
+// whatever happens.
+//
+// DUCTILE_CASES: how many random runs in all. DUCTILE_SEED: only the run of this seed.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "support/hostile_world.hpp"
+
+namespace ductile::testing {
+namespace {
+
+std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
+  const char* text = std::getenv(name);
+  return text ? std::stoull(text) : fallback;
+}
+
+/// Runs `count` seeds from `first` on, and stops at the first failure.
+void run_seeds(std::uint64_t first, std::uint64_t count) {
+  if (std::getenv("DUCTILE_SEED")) {
+    first = from_environment("DUCTILE_SEED", first);
+    count = 1;
+  }
+  HostileWorld::Figures sum;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    HostileWorld world(random_settings(seed));
+    try {
+      while (world.step()) {
+      }
+      world.settle();
+    } catch (const std::exception& error) {
+      FAIL() << error.what() << "\nat " << to_seconds(world.now())
+             << " s; repeat with DUCTILE_SEED=" << seed;
+    }
+    sum += world.figures();
+  }
+  std::printf(
+      "%llu runs: %llu instants, %llu closes, %llu events, %llu stale, %llu decisions, %llu claims, "
+      "%llu shares, %llu grants\n",
+      static_cast<unsigned long long>(count), static_cast<unsigned long long>(sum.instants),
+      static_cast<unsigned long long>(sum.closes), static_cast<unsigned long long>(sum.events),
+      static_cast<unsigned long long>(sum.stale), static_cast<unsigned long long>(sum.decisions),
+      static_cast<unsigned long long>(sum.claims), static_cast<unsigned long long>(sum.shares),
+      static_cast<unsigned long long>(sum.grants));
+}
+
+/// In parts, so that they run at the same time.
+class HostileRuns : public ::testing::TestWithParam<std::uint64_t> {
+ protected:
+  static constexpr std::uint64_t kParts = 4;
+};
+
+TEST_P(HostileRuns, KeepThePromises) {
+  const std::uint64_t cases = from_environment("DUCTILE_CASES", 10'000) / kParts;
+  run_seeds(GetParam() * 1'000'000 + 1, cases);
+}
+
+INSTANTIATE_TEST_SUITE_P(Part, HostileRuns, ::testing::Range<std::uint64_t>(0, 4));
+
+}  // namespace
+}  // namespace ductile::testing

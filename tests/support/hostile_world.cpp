@@ -1,0 +1,1011 @@
+#include "support/hostile_world.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "scheduling/blocks.hpp"
+#include "support/fingerprint.hpp"
+#include "support/random_policy.hpp"
+
+namespace ductile::testing {
+namespace {
+
+/// Decides nothing.
+class Idler final : public Policy {
+ public:
+  void schedule(Pass&) const override {}
+};
+
+/// Starts whatever fits, at any size, and denies every request.
+class Finisher final : public Policy {
+ public:
+  void schedule(Pass& pass) const override {
+    for (const Request& request : pass.requests()) pass.deny(request.id, {Why::fairness});
+    for (JobId id = pass.first_pending(); id != JobId::none;) {
+      const JobId next = pass.next_pending(id);
+      const JobSpec& spec = pass.job(id).spec;
+      pass.start(id, sizes_at_start(spec.type) ? spec.size : exactly(spec.preferred),
+                 {Why::in_order});
+      id = next;
+    }
+  }
+};
+
+std::shared_ptr<const Policy> random_policy(Draws& draws, std::uint32_t calls) {
+  RandomPolicy::Settings settings;
+  settings.calls = calls;
+  settings.order = static_cast<QueueOrder>(draws.below(kQueueOrderWords.size()));
+  if (draws.chance(0.2)) {
+    settings.wakes = kind_of<event::Submitted>() | kind_of<event::Ended>() |
+                     kind_of<event::ConfigChanged>();
+  }
+  return std::make_shared<RandomPolicy>(settings);
+}
+
+Holding minus(const Holding& a, const Holding& b, bool identities) {
+  if (!identities) return {a.count > b.count ? a.count - b.count : 0, {}};
+  NodeSet rest = difference(a.nodes, b.nodes);
+  const Nodes count = rest.count();
+  return {count, std::move(rest)};
+}
+
+Holding plus(const Holding& a, const Holding& b) {
+  return {a.count + b.count, united(a.nodes, b.nodes)};
+}
+
+Holding holding_of(NodeSet nodes) {
+  const Nodes count = nodes.count();
+  return {count, std::move(nodes)};
+}
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw Complaint(what);
+}
+
+std::string name(JobId id) { return "job " + std::to_string(index(id)); }
+
+}  // namespace
+
+HostileSettings random_settings(std::uint64_t seed) {
+  Draws draws(seed, Stream::test, 1);
+  HostileSettings settings;
+  settings.seed = seed;
+  settings.platform.nodes = static_cast<Nodes>(8 + draws.below(57));
+  settings.platform.cores_per_node = static_cast<std::uint32_t>(2 + draws.below(3));
+  settings.platform.idle_w = draws.chance(0.5) ? 100 : 0;
+  settings.platform.busy_w = 200;
+  settings.platform.boot_time = whole_seconds(static_cast<std::int64_t>(draws.below(20)));
+
+  Capabilities& can = settings.capabilities;
+  can.instant_start = draws.chance(0.4);
+  const std::uint32_t resizes[] = {0, 1, Capabilities::kUnlimited, Capabilities::kUnlimited,
+                                   Capabilities::kUnlimited};
+  can.resizes_per_job = resizes[draws.below(5)];
+  can.sharing = draws.chance(0.4);
+  can.power_control = draws.chance(0.3);
+
+  Rules& rules = settings.rules;
+  rules.identities = draws.chance(0.7);
+  rules.limit = draws.chance(0.5) ? Rules::Limit::scaled : Rules::Limit::fixed;
+  rules.record = draws.chance(0.3);
+  rules.check = true;
+  rules.seed = seed;
+  if (!rules.identities) can.sharing = can.power_control = false;
+
+  settings.jobs = static_cast<std::uint32_t>(8 + draws.below(25));
+  settings.acts = static_cast<std::uint32_t>(8 + draws.below(30));
+  return settings;
+}
+
+HostileWorld::HostileWorld(const HostileSettings& settings)
+    : settings_(settings),
+      draws_(settings.seed, Stream::test, 2),
+      identities_(settings.seed, Stream::test, 3),
+      core_(settings.platform, settings.capabilities, settings.rules,
+            random_policy(draws_, settings.policy_calls)) {
+  if (identities()) {
+    holders_.resize(settings.platform.nodes);
+    health_.assign(settings.platform.nodes, Health::up);
+  }
+  // A coarse grid of times, so that much falls on the same instant.
+  for (std::uint32_t i = 0; i < settings.jobs; ++i) {
+    at(whole_seconds(static_cast<std::int64_t>(draws_.below(60))), [this] { submit(); });
+  }
+  for (std::uint32_t i = 0; i < settings.acts; ++i) {
+    at(whole_seconds(static_cast<std::int64_t>(draws_.below(100))), [this] { act(); });
+  }
+}
+
+HostileWorld::Figures& HostileWorld::Figures::operator+=(const Figures& other) {
+  instants += other.instants;
+  closes += other.closes;
+  decisions += other.decisions;
+  events += other.events;
+  stale += other.stale;
+  claims += other.claims;
+  waited += other.waited;
+  shares += other.shares;
+  grants += other.grants;
+  return *this;
+}
+
+HostileWorld::Figures HostileWorld::figures() const {
+  Figures figures = figures_;
+  figures.claims = core_.state().next_claim;
+  figures.stale = core_.state().stale;
+  return figures;
+}
+
+// --- Time --------------------------------------------------------------------------------------------
+
+void HostileWorld::at(Duration delay, std::function<void()> action) {
+  ++important_;
+  agenda_.emplace(now_ + delay, [this, action = std::move(action)] {
+    --important_;
+    action();
+  });
+}
+
+bool HostileWorld::step() {
+  if (important_ == 0) return false;
+  now_ = agenda_.begin()->first;
+  ++figures_.instants;
+  touched_ = 0;
+  // What lies on this instant; answers that come without delay lead to another close.
+  std::uint64_t closes = 0;
+  while (!agenda_.empty() && agenda_.begin()->first == now_) {
+    while (!agenda_.empty() && agenda_.begin()->first == now_) {
+      auto node = agenda_.extract(agenda_.begin());
+      node.mapped()();
+    }
+    close();
+    require(++closes <= 2 + std::uint64_t{touched_}, "more closes of one instant than jobs touched");
+  }
+  return true;
+}
+
+void HostileWorld::schedule_timer() {
+  const auto wake = core_.next_wake();
+  if (!wake) return;
+  require(*wake > now_, "a wake-up that has passed");
+  if (timer_ && *timer_ > now_ && *timer_ <= *wake) return;
+  timer_ = wake;
+  agenda_.emplace(*wake, [this] {
+    const auto due = core_.next_wake();
+    if (due && *due <= now_) {
+      fact("TimerFired", event::TimerFired{});
+    } else if (meddles_) {
+      fib("TimerFired too early", event::TimerFired{});
+    }
+  });
+}
+
+// --- Telling the core --------------------------------------------------------------------------------
+
+bool HostileWorld::tell(const Event& event) {
+  ++figures_.events;
+  const bool accepted = core_.apply(now_, event);
+  if (settings_.journal) {
+    journal_.push_back({now_, event, accepted, {}, {}, fingerprint(core_.state())});
+  }
+  return accepted;
+}
+
+void HostileWorld::fact(const char* what, const Event& event) {
+  require(tell(event), std::string(what) + " was not taken");
+}
+
+void HostileWorld::fib(const char* what, const Event& event) {
+  const std::uint64_t before = fingerprint(core_.state(), Scope::facts);
+  require(!tell(event), std::string(what) + " was taken");
+  require(fingerprint(core_.state(), Scope::facts) == before,
+          std::string(what) + " changed something");
+}
+
+// --- The books ---------------------------------------------------------------------------------------
+
+NodeSet HostileWorld::free_nodes() const {
+  NodeSet free;
+  for (std::uint32_t node = 0; node < holders_.size(); ++node) {
+    if (holders_[node].empty() && health_[node] == Health::up) free.insert(node, node);
+  }
+  return free;
+}
+
+Nodes HostileWorld::free_count() const {
+  return identities() ? free_nodes().count() : settings_.platform.nodes - used_;
+}
+
+Holding HostileWorld::part(const Holding& of, Nodes n) {
+  if (!identities()) return {n, {}};
+  NodeSet left = of.nodes, taken;
+  for (; n > 0; --n) {
+    NodeSet rest = left;
+    const auto skip = static_cast<Nodes>(identities_.below(left.count()));
+    rest.take_lowest(skip);
+    const NodeSet one = rest.take_lowest(1);
+    taken.insert(one);
+    left.erase(one);
+  }
+  return holding_of(std::move(taken));
+}
+
+Holding HostileWorld::grab(Nodes n) { return part(holding_of(free_nodes()), n); }
+
+void HostileWorld::book(JobId id, const Holding& nodes) {
+  if (!identities()) {
+    used_ += nodes.count;
+    require(used_ <= settings_.platform.nodes, "more nodes given than there are, to " + name(id));
+    return;
+  }
+  for (const Interval& part : nodes.nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      holders_[node].push_back(id);
+    }
+  }
+}
+
+void HostileWorld::unbook(JobId id, const Holding& nodes) {
+  if (!identities()) {
+    used_ -= nodes.count;
+    return;
+  }
+  for (const Interval& part : nodes.nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      std::erase(holders_[node], id);
+    }
+  }
+}
+
+SizeConstraint HostileWorld::constraint_of(const Truth& job) {
+  return job.adaptive ? job.adaptive->constraint : SizeConstraint{};
+}
+
+std::vector<JobId> HostileWorld::with_stage(Stage stage) const {
+  std::vector<JobId> ids;
+  for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
+    if (jobs_[i].stage == stage) ids.push_back(JobId{i});
+  }
+  return ids;
+}
+
+bool HostileWorld::shares(JobId id) const {
+  if (!identities()) return false;
+  return std::ranges::any_of(holders_, [&](const std::vector<JobId>& holders) {
+    return holders.size() > 1 && std::ranges::find(holders, id) != holders.end();
+  });
+}
+
+bool HostileWorld::is_busy_mate(JobId id) const {
+  return std::ranges::any_of(jobs_, [&](const Truth& job) {
+    return job.open != DecisionId::none && job.decision.kind == Decision::Kind::share &&
+           std::ranges::find(job.decision.mates, id) != job.decision.mates.end();
+  });
+}
+
+std::size_t HostileWorld::open_count() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      jobs_, [](const Truth& job) { return job.open != DecisionId::none; }));
+}
+
+void HostileWorld::check_books() const {
+  const State& state = core_.state();
+  std::size_t running = 0;
+  for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
+    const Truth& job = jobs_[i];
+    if (job.stage != Stage::running) continue;
+    ++running;
+    const Job& known = core_.job(JobId{i});
+    require(known.status == Status::running, name(JobId{i}) + " runs, and the core does not know");
+    require(known.holding == job.has, name(JobId{i}) + " has other nodes than the core knows");
+  }
+  require(running == state.running.size(), "the core believes that more jobs run");
+  const std::vector<Decision> open = core_.unanswered();
+  require(open.size() == open_count(), "the core waits for other answers");
+  for (const Decision& decision : open) {
+    const Truth& job = jobs_[index(decision.job)];
+    require(job.open == decision.id && job.decision == decision,
+            "an unanswered decision is not the one that was given, for " + name(decision.job));
+  }
+  require(free_count() == state.idle.count() + state.claimed, "other nodes are free");
+  std::size_t requests = 0;
+  for (const auto& [id, asked] : requests_) {
+    ++requests;
+    require(std::ranges::find(state.requests, id, &Request::id) != state.requests.end(),
+            "a request is forgotten");
+  }
+  require(requests == state.requests.size(), "a request is open that is not");
+}
+
+// --- What happens ------------------------------------------------------------------------------------
+
+void HostileWorld::submit() {
+  const Nodes total = settings_.platform.nodes;
+  const JobId id{static_cast<std::uint32_t>(jobs_.size())};
+  Truth& job = jobs_.emplace_back();
+  JobSpec& spec = job.spec;
+  spec.name = index(id) + 100;
+  spec.user = static_cast<std::uint32_t>(draws_.below(4));
+  spec.priority = draws_.chance(0.2) ? static_cast<std::int32_t>(draws_.below(3)) - 1 : 0;
+  const JobType types[] = {JobType::rigid,     JobType::moldable,  JobType::malleable,
+                           JobType::malleable, JobType::malleable, JobType::evolving,
+                           JobType::adaptive,  JobType::adaptive};
+  spec.type = types[draws_.below(8)];
+  spec.submitted = now_;
+  spec.walltime = whole_seconds(static_cast<std::int64_t>(1 + draws_.below(60)));
+  if (draws_.chance(0.3)) spec.walltime += Duration{static_cast<std::int64_t>(draws_.below(1000))};
+  spec.preferred = static_cast<Nodes>(1 + draws_.below(draws_.chance(0.7) ? total / 4 : total));
+  if (draws_.chance(0.02)) spec.preferred = total + 1;
+  spec.size = exactly(spec.preferred);
+  if (spec.type != JobType::rigid) {
+    spec.size.min = static_cast<Nodes>(1 + draws_.below(spec.preferred));
+    spec.size.max = spec.preferred + static_cast<Nodes>(draws_.below(total / 2));
+    AdaptiveSpec adaptive;
+    adaptive.speedup.kind = static_cast<Speedup::Kind>(draws_.below(4));
+    adaptive.speedup.parameter = draws_.chance(0.5) ? 0.1 : 0.5;
+    adaptive.cost.fixed_s = 0.1;
+    adaptive.resize_delay = whole_seconds(static_cast<std::int64_t>(draws_.below(10)));
+    adaptive.watts_per_node = draws_.chance(0.3) ? draws_.uniform(50, 400) : 0;
+    if (draws_.chance(0.3)) {
+      adaptive.constraint.kind = static_cast<SizeConstraint::Kind>(draws_.below(6));
+      adaptive.constraint.multiple_of = 3;
+    }
+    if (draws_.chance(0.9)) job.adaptive = adaptive;
+  }
+  const Nodes least = sizes_at_start(spec.type) ? constraint_of(job).at_least(spec.size.min)
+                                                : spec.preferred;
+  job.rejected = least > std::min(spec.size.max, total);
+  if (job.rejected) job.stage = Stage::over;
+  fact("Submitted", event::Submitted{spec, job.adaptive});
+  require(core_.state().jobs.size() == jobs_.size(), "a submitted job has no record");
+}
+
+void HostileWorld::begin_run(JobId id) {
+  const std::uint32_t life = truth(id).life;
+  const Duration runtime = draws_.chance(0.1)
+                               ? Duration{}
+                               : whole_seconds(static_cast<std::int64_t>(draws_.below(100)));
+  at(runtime, [this, id, life] {
+    if (truth(id).stage != Stage::running || truth(id).life != life) return;
+    const EndState states[] = {EndState::completed, EndState::timeout, EndState::failed};
+    end(id, states[draws_.below(3)], false);
+  });
+}
+
+void HostileWorld::end(JobId id, EndState state, bool requeue) {
+  Truth& job = truth(id);
+  const bool ran = job.stage == Stage::running;
+  unbook(id, job.has);
+  std::erase_if(requests_, [&](const auto& entry) { return entry.second.job == id; });
+  ++touched_;
+  job.has = {};
+  job.last = job.open != DecisionId::none ? job.open : job.last;
+  job.open = DecisionId::none;
+  job.keep.reset();
+  job.resizes = 0;
+  ++job.life;
+  job.stage = requeue ? Stage::waiting : Stage::over;
+  job.not_before = now_ + kTick;
+  fact("Ended", event::Ended{id, state, requeue});
+  if (meddles_ && draws_.chance(0.1)) {
+    fib("a second end", event::Ended{id, state, ran && requeue});
+  }
+}
+
+void HostileWorld::act() {
+  if (!meddles_) return;
+  switch (draws_.below(18)) {
+    case 0: return cancel();
+    case 1: return requeue();
+    case 2:
+    case 3: return hold_or_release();
+    case 4: return start_unasked();
+    case 5: return resize_unasked();
+    case 6:
+    case 7: return change_nodes();
+    case 8: return order();
+    case 9:
+    case 10: return request();
+    case 11: return believe();
+    case 12: return change_corridor();
+    case 13: return change_policy();
+    case 14: return lie();
+    default: return request();
+  }
+}
+
+void HostileWorld::cancel() {
+  std::vector<JobId> ids = with_stage(static_cast<Stage>(draws_.below(3)));
+  if (!ids.empty()) end(ids[draws_.below(ids.size())], EndState::cancelled, false);
+}
+
+void HostileWorld::requeue() {
+  const std::vector<JobId> ids = with_stage(Stage::running);
+  if (!ids.empty()) end(ids[draws_.below(ids.size())], EndState::node_fail, true);
+}
+
+void HostileWorld::hold_or_release() {
+  const bool release = draws_.chance(0.5);
+  const std::vector<JobId> ids = with_stage(release ? Stage::held : Stage::waiting);
+  if (ids.empty()) return;
+  const JobId id = ids[draws_.below(ids.size())];
+  truth(id).stage = release ? Stage::waiting : Stage::held;
+  fact("Eligible", event::Eligible{id, release});
+  fib("Eligible once more", event::Eligible{id, release});
+}
+
+void HostileWorld::start_unasked() {
+  const std::vector<JobId> ids = with_stage(Stage::waiting);
+  if (ids.empty()) return;
+  const JobId id = ids[draws_.below(ids.size())];
+  Truth& job = truth(id);
+  const Nodes free = free_count();
+  if (job.spec.preferred > free) return;
+  job.has = grab(job.spec.preferred);
+  book(id, job.has);
+  job.stage = Stage::running;
+  job.not_before = now_ + kTick;
+  fact("an unsolicited Started", event::Started{id, DecisionId::none, job.has, {}});
+  begin_run(id);
+}
+
+void HostileWorld::resize_unasked() {
+  std::vector<JobId> ids = with_stage(Stage::running);
+  std::erase_if(ids, [&](JobId id) {
+    return truth(id).open != DecisionId::none || is_busy_mate(id);
+  });
+  if (ids.empty()) return;
+  const JobId id = ids[draws_.below(ids.size())];
+  const Truth& job = truth(id);
+  Holding now;
+  if (draws_.chance(0.5) && !shares(id)) {
+    const Nodes more = std::min<Nodes>(free_count(), static_cast<Nodes>(1 + draws_.below(4)));
+    now = plus(job.has, grab(more));
+  } else {
+    now = part(job.has, static_cast<Nodes>(1 + draws_.below(job.has.count)));
+  }
+  report_resized(id, DecisionId::none, now, random_retry());
+}
+
+void HostileWorld::change_nodes() {
+  if (!identities() || !settings_.node_events) return;
+  const Nodes total = settings_.platform.nodes;
+  const auto first = static_cast<std::uint32_t>(draws_.below(total));
+  const auto last = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(total - 1, first + draws_.below(4)));
+  const NodeSet nodes{{{first, last}}};
+  const Health to[] = {Health::up, Health::draining, Health::down, Health::down};
+  const Health health = to[draws_.below(4)];
+  if (health == Health::up) return repair(nodes);
+
+  const bool changes = std::any_of(health_.begin() + first, health_.begin() + last + 1,
+                                   [&](Health h) { return h != health; });
+  std::fill(health_.begin() + first, health_.begin() + last + 1, health);
+  const Event event = event::NodesChanged{nodes, health};
+  changes ? fact("NodesChanged", event) : fib("NodesChanged to the same", event);
+  at(whole_seconds(static_cast<std::int64_t>(5 + draws_.below(60))), [this, nodes] { repair(nodes); });
+  if (health != Health::down) return;
+  // The jobs on them are lost, or survive with fewer nodes; at once or some time later.
+  for (const JobId id : with_stage(Stage::running)) {
+    if (!truth(id).has.nodes.intersects(nodes)) continue;
+    const auto delay = draws_.chance(0.5) ? 0 : draws_.below(5);
+    at(whole_seconds(static_cast<std::int64_t>(delay)), [this, id] { lose_nodes(id); });
+  }
+}
+
+void HostileWorld::repair(const NodeSet& nodes) {
+  bool changes = false;
+  for (const Interval& part : nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      changes |= health_[node] != Health::up;
+      health_[node] = Health::up;
+    }
+  }
+  const Event event = event::NodesChanged{nodes, Health::up};
+  changes ? fact("NodesChanged to up", event) : fib("NodesChanged, up as before", event);
+}
+
+void HostileWorld::lose_nodes(JobId id) {
+  Truth& job = truth(id);
+  if (job.stage != Stage::running) return;
+  NodeSet dead;
+  for (const Interval& part : job.has.nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      if (health_[node] == Health::down) dead.insert(node, node);
+    }
+  }
+  if (dead.empty()) return;
+  // A grow under way is aborted: it holds what it had before.
+  const bool open = job.open != DecisionId::none;
+  const bool grows = open && job.decision.after.count > job.before.count;
+  const Holding left =
+      holding_of(difference(grows ? job.before.nodes : job.has.nodes, dead));
+  const bool starts = open && job.decision.kind != Decision::Kind::resize;
+  if (starts && draws_.chance(0.5)) {
+    answer_start(id, job);  // some answer; if it runs, it is lost in a moment
+    if (job.stage == Stage::running) end(id, EndState::node_fail, draws_.chance(0.5));
+  } else if (starts || left.count == 0 || is_busy_mate(id) || draws_.chance(0.5)) {
+    end(id, EndState::node_fail, draws_.chance(0.5));
+  } else {
+    report_resized(id, job.open, left, random_retry());
+  }
+}
+
+void HostileWorld::order() {
+  std::vector<JobId> ids = with_stage(draws_.chance(0.7) ? Stage::running : Stage::waiting);
+  std::erase_if(ids, [&](JobId id) { return !sizes_while_running(truth(id).spec.type); });
+  if (ids.empty()) return;
+  const JobId id = ids[draws_.below(ids.size())];
+  Truth& job = truth(id);
+  if (job.ordered != 0 && draws_.chance(0.7)) {
+    job.ordered = 0;
+    return fact("an order lifted", event::SizeOrdered{id, 0});
+  }
+  const auto size = static_cast<Nodes>(
+      job.spec.size.min + draws_.below(job.spec.size.max - job.spec.size.min + 1));
+  const SizeConstraint constraint = constraint_of(job);
+  const bool possible = constraint.allows(size) && size <= settings_.platform.nodes &&
+                        settings_.capabilities.resizes_per_job > 0;
+  const Event event = event::SizeOrdered{id, size};
+  if (!possible || job.ordered == size) return fib("an impossible order", event);
+  job.ordered = size;
+  fact("an order", event);
+}
+
+void HostileWorld::request() {
+  if (!requests_.empty() && draws_.chance(0.25)) {
+    const RequestId id = requests_.begin()->first;
+    requests_.erase(id);
+    fact("EvolvingWithdrawn", event::EvolvingWithdrawn{id});
+    return fib("EvolvingWithdrawn once more", event::EvolvingWithdrawn{id});
+  }
+  std::vector<JobId> ids = with_stage(Stage::running);
+  std::erase_if(ids, [&](JobId id) {
+    const JobType type = truth(id).spec.type;
+    return type != JobType::evolving && type != JobType::adaptive;
+  });
+  for (int n = 0; n < 3 && !ids.empty(); ++n) {
+    const JobId job = ids[draws_.below(ids.size())];
+    const RequestId id{next_request_++};
+    auto delta = static_cast<std::int32_t>(1 + draws_.below(6));
+    if (draws_.chance(0.3)) delta = -delta;
+    const auto at_least = static_cast<Nodes>(draws_.chance(0.5) ? 0 : 1 + draws_.below(3));
+    requests_[id] = {job, delta, at_least};
+    const Event event = event::EvolvingRequested{id, job, delta, at_least};
+    fact("EvolvingRequested", event);
+    if (draws_.chance(0.1)) fib("EvolvingRequested once more", event);
+  }
+}
+
+void HostileWorld::believe() {
+  if (jobs_.empty()) return;
+  const JobId id{static_cast<std::uint32_t>(draws_.below(jobs_.size()))};
+  const event::Believed believed{id, draws_.chance(0.7) ? draws_.uniform(20, 500) : 0,
+                                 draws_.uniform(), draws_.chance(0.5) ? draws_.uniform(0.5, 2) : 0};
+  if (truth(id).stage == Stage::over) {
+    fib("a belief about a job that is over", believed);
+  } else {
+    const EventKinds woken = core_.state().woken;
+    const bool must_wake = core_.state().must_wake;
+    fact("Believed", believed);
+    require(core_.state().woken == woken && core_.state().must_wake == must_wake,
+            "a belief woke the policy");
+  }
+}
+
+void HostileWorld::change_corridor() {
+  const double all = settings_.platform.nodes * 200.0;
+  const double high = draws_.chance(0.4) ? std::numeric_limits<double>::infinity()
+                                         : draws_.uniform(0.2, 1.5) * all;
+  fact("CorridorChanged", event::CorridorChanged{0, high});
+}
+
+void HostileWorld::change_policy() {
+  fact("ConfigChanged", event::ConfigChanged{random_policy(draws_, settings_.policy_calls)});
+}
+
+/// What is not true, or not any more.
+void HostileWorld::lie() {
+  const JobId unknown{1'000'000};
+  const DecisionId strange{999'999'999};
+  fib("a stranger's start", event::Started{unknown, strange, {1, {}}, {}});
+  fib("a stranger's end", event::Ended{unknown, EndState::completed, false});
+  fib("no policy", event::ConfigChanged{nullptr});
+  fib("a request withdrawn by nobody", event::EvolvingWithdrawn{RequestId{888'888'888}});
+  if (jobs_.empty()) return;
+  const JobId id{static_cast<std::uint32_t>(draws_.below(jobs_.size()))};
+  const Truth& job = truth(id);
+  const Holding now = job.has.count > 0 ? job.has : Holding{1, NodeSet{{{0, 0}}}};
+  for (const DecisionId stale : {job.last, strange}) {
+    if (stale == DecisionId::none) continue;
+    fib("a stale Started", event::Started{id, stale, now, {}});
+    fib("a stale StartFailed", event::StartFailed{id, stale, now_});
+    fib("a stale Resized", event::Resized{id, stale, now, now_});
+  }
+  if (job.stage == Stage::running) {
+    fib("Started for a running job", event::Started{id, DecisionId::none, now, {}});
+    fib("a job without nodes", event::Resized{id, DecisionId::none, {}, now_});
+    // Another one's number.
+    for (const Truth& other : jobs_) {
+      if (other.open != DecisionId::none && other.open != job.open) {
+        fib("another job's number", event::Resized{id, other.open, now, now_});
+      }
+    }
+  }
+  if (job.stage == Stage::waiting) {
+    fib("a waiting job that is requeued", event::Ended{id, EndState::failed, true});
+    fib("a request of a waiting job", event::EvolvingRequested{RequestId{777}, id, 1, 0});
+  }
+}
+
+// --- Decisions and their answers ---------------------------------------------------------------------
+
+void HostileWorld::close() {
+  ++figures_.closes;
+  std::vector<Decision> decisions;
+  {
+    const RandomPolicy::Watch watch(core_.state());
+    const auto given = core_.close_instant(now_);
+    decisions.assign(given.begin(), given.end());
+  }
+  if (settings_.journal) {
+    Record record{now_, {}, true, {}, decisions, fingerprint(core_.state())};
+    record.calls.assign(core_.pen_calls().begin(), core_.pen_calls().end());
+    journal_.push_back(std::move(record));
+  }
+  for (std::size_t i = 1; i < decisions.size(); ++i) {
+    require(index(decisions[i].id) == index(decisions[i - 1].id) + 1, "decisions out of order");
+  }
+  // They do not depend on each other: any order will do.
+  for (std::size_t i = decisions.size(); i > 1; --i) {
+    std::swap(decisions[i - 1], decisions[draws_.below(i)]);
+  }
+  for (const Decision& decision : decisions) check(decision);
+  for (const Truth& job : jobs_) require(!job.rejected, "a job that cannot run was not rejected");
+  check_books();
+  schedule_timer();
+}
+
+void HostileWorld::check(const Decision& decision) {
+  ++figures_.decisions;
+  switch (decision.kind) {
+    case Decision::Kind::start: return check_start(decision);
+    case Decision::Kind::resize: return check_resize(decision);
+    case Decision::Kind::share: return check_share(decision);
+    case Decision::Kind::deny: {
+      const auto at = requests_.find(decision.request);
+      require(at != requests_.end() && at->second.job == decision.job, "a deny of nothing");
+      requests_.erase(at);
+      return;
+    }
+    case Decision::Kind::set_limit: return;
+    case Decision::Kind::power_on:
+    case Decision::Kind::power_off: return check_power(decision);
+    case Decision::Kind::reject: {
+      require(truth(decision.job).rejected, name(decision.job) + " is rejected, and could run");
+      truth(decision.job).rejected = false;
+      return;
+    }
+  }
+}
+
+void HostileWorld::check_start(const Decision& decision) {
+  Truth& job = truth(decision.job);
+  const std::string who = name(decision.job);
+  require(job.stage == Stage::waiting, who + " is started, and does not wait");
+  require(now_ >= job.not_before, who + " is started too soon after a failure");
+  require(job.last_decision < now_, who + " is decided about twice in one instant");
+  const Nodes n = decision.after.count;
+  const SizeConstraint constraint = constraint_of(job);
+  const bool sized = sizes_at_start(job.spec.type)
+                         ? job.spec.size.contains(n) && constraint.allows(n)
+                         : n == job.spec.preferred;
+  require(sized, who + " is started at a size it cannot have");
+  if (identities()) {
+    require(decision.after.nodes.count() == n, who + ": nodes and count differ");
+    require(free_nodes().contains(decision.after.nodes), who + " is started on nodes not free");
+  }
+  job.has = decision.after;
+  job.before = {};
+  job.last_decision = now_;
+  book(decision.job, job.has);
+  job.stage = Stage::running;
+  if (settings_.capabilities.instant_start) {
+    job.not_before = now_ + kTick;
+    begin_run(decision.job);
+    return;
+  }
+  job.open = decision.id;
+  job.decision = decision;
+  answer_later(decision.job, decision.id);
+}
+
+void HostileWorld::check_resize(const Decision& decision) {
+  Truth& job = truth(decision.job);
+  const std::string who = name(decision.job);
+  require(job.stage == Stage::running && job.open == DecisionId::none,
+          who + " is resized, and is busy or does not run");
+  require(!shares(decision.job), who + " is resized, and shares nodes");
+  require(now_ >= job.not_before, who + " is resized too soon");
+  require(job.last_decision < now_, who + " is decided about twice in one instant");
+  require(job.resizes < settings_.capabilities.resizes_per_job, who + " is resized too often");
+  const bool ordered = decision.reason.why == Why::ordered;
+  require(ordered == (job.ordered != 0 && decision.request == RequestId::none),
+          who + " is pinned by an order, or not");
+  require(!ordered || decision.after.count == job.ordered, who + " is not brought to its order");
+  const Nodes n = decision.after.count;
+  require(n > 0 && n != job.has.count, who + " is resized to nothing, or to what it has");
+  if (decision.request != RequestId::none) {
+    ++figures_.grants;
+    const auto at = requests_.find(decision.request);
+    require(at != requests_.end() && at->second.job == decision.job, "a grant of nothing");
+    const auto change = static_cast<std::int64_t>(n) - job.has.count;
+    const Asked& asked = at->second;
+    // A pass may add to a grant if it may resize the job anyway.
+    const std::int64_t asks = asked.delta;
+    const std::int64_t least =
+        asked.at_least == 0 ? asks : std::min<std::int64_t>(asked.at_least, asks);
+    const bool exact = !sizes_while_running(job.spec.type);
+    const bool enough = asks < 0 ? change <= asks && (!exact || change == asks)
+                                 : change >= least && (!exact || change <= asks);
+    require(enough, who + " is granted what it did not ask for");
+    requests_.erase(at);
+  } else {
+    require(sizes_while_running(job.spec.type) && job.spec.size.contains(n), who + " cannot have that size");
+    require(constraint_of(job).allows(n), who + " breaks its constraint");
+  }
+  job.before = job.has;
+  if (n > job.has.count) {
+    const Holding more = minus(decision.after, job.has, identities());
+    if (identities()) {
+      require(decision.after.nodes.contains(job.has.nodes), who + " is to grow and to lose nodes");
+      require(free_nodes().contains(more.nodes), who + " is to grow on nodes not free");
+    }
+    book(decision.job, more);
+    job.has = decision.after;
+  } else if (identities()) {
+    require(job.has.nodes.contains(decision.after.nodes), who + " is to shrink and to gain nodes");
+    if (job.keep && job.has.nodes.contains(*job.keep)) {
+      require(decision.after.nodes.contains(*job.keep), who + " must not give this node up");
+    }
+    // Sick nodes go first.
+    const NodeSet given = difference(job.has.nodes, decision.after.nodes);
+    bool gives_sound = false, keeps_sick = false;
+    for (std::uint32_t node = 0; node < health_.size(); ++node) {
+      const bool sick = health_[node] != Health::up;
+      gives_sound |= !sick && given.contains(node);
+      keeps_sick |= sick && decision.after.nodes.contains(node) && job.keep != node;
+    }
+    require(!(gives_sound && keeps_sick), who + " keeps a sick node and gives up a sound one");
+  }
+  job.last_decision = now_;
+  job.open = decision.id;
+  job.decision = decision;
+  answer_later(decision.job, decision.id);
+}
+
+void HostileWorld::check_share(const Decision& decision) {
+  ++figures_.shares;
+  Truth& job = truth(decision.job);
+  const std::string who = name(decision.job);
+  require(settings_.capabilities.sharing, "this world cannot share");
+  require(job.stage == Stage::waiting && now_ >= job.not_before, who + " cannot be a guest now");
+  NodeSet nodes;
+  for (const JobId mate : decision.mates) {
+    const Truth& host = truth(mate);
+    require(host.stage == Stage::running && host.open == DecisionId::none && !shares(mate),
+            name(mate) + " cannot be a host now");
+    nodes.insert(host.has.nodes);
+  }
+  require(nodes == decision.after.nodes, who + " gets other nodes than its mates'");
+  require(decision.guest_cores > 0 && decision.guest_cores < settings_.platform.cores_per_node,
+          who + " leaves a mate without cores");
+  job.has = decision.after;
+  job.before = {};
+  job.last_decision = now_;
+  book(decision.job, job.has);
+  job.stage = Stage::running;
+  if (settings_.capabilities.instant_start) {
+    job.not_before = now_ + kTick;
+    begin_run(decision.job);
+    return;
+  }
+  job.open = decision.id;
+  job.decision = decision;
+  answer_later(decision.job, decision.id);
+}
+
+void HostileWorld::check_power(const Decision& decision) {
+  require(settings_.capabilities.power_control, "this world cannot switch nodes");
+  ++touched_;
+  const NodeSet nodes = decision.after.nodes;
+  if (decision.kind == Decision::Kind::power_off) {
+    require(free_nodes().contains(nodes), "nodes are switched off that are not free");
+    for (const Interval& part : nodes.parts) {
+      std::fill(health_.begin() + part.first, health_.begin() + part.last + 1, Health::off);
+    }
+    if (draws_.chance(0.5)) fib("off, as decided", event::NodesChanged{nodes, Health::off});
+    return;
+  }
+  for (const Interval& part : nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      require(health_[node] == Health::off, "a node is switched on that is not off");
+    }
+  }
+  const auto delay = whole_seconds(static_cast<std::int64_t>(draws_.below(30)));
+  at(delay, [this, nodes] { repair(nodes); });
+}
+
+Time HostileWorld::random_retry() {
+  return draws_.chance(0.4) ? now_ + whole_seconds(static_cast<std::int64_t>(draws_.below(20)))
+                            : Time{};
+}
+
+void HostileWorld::answer_later(JobId id, DecisionId decision) {
+  // At once, later, or so late that the world gave up waiting.
+  std::uint64_t delay = draws_.chance(0.35) ? 0 : 1 + draws_.below(10);
+  if (meddles_ && draws_.chance(0.08)) delay = 60;
+  at(whole_seconds(static_cast<std::int64_t>(delay)), [this, id, decision] { answer(id, decision); });
+}
+
+void HostileWorld::answer(JobId id, DecisionId decision) {
+  Truth& job = truth(id);
+  if (job.open != decision) {  // it ended meanwhile, or was answered for another reason
+    ++touched_;
+    fib("an answer that comes too late",
+        event::Resized{id, decision, job.has.count > 0 ? job.has : Holding{1, NodeSet{{{0, 0}}}}, now_});
+    return;
+  }
+  if (meddles_ && draws_.chance(0.04)) return end(id, EndState::failed, draws_.chance(0.5));
+  if (job.decision.kind == Decision::Kind::resize) {
+    answer_resize(id, job);
+  } else {
+    answer_start(id, job);
+  }
+}
+
+void HostileWorld::answer_start(JobId id, Truth& job) {
+  const DecisionId decision = job.open;
+  ++touched_;
+  job.last = decision;
+  if (meddles_ && settings_.refuses && draws_.chance(0.15)) {
+    const Time retry_at = random_retry();
+    unbook(id, job.has);
+    job.has = {};
+    job.open = DecisionId::none;
+    job.stage = Stage::waiting;
+    ++job.life;
+    job.resizes = 0;
+    job.keep.reset();
+    job.not_before = std::max(retry_at, now_ + kTick);
+    std::erase_if(requests_, [&](const auto& entry) { return entry.second.job == id; });
+    const Event event = event::StartFailed{id, decision, retry_at};
+    fact("StartFailed", event);
+    if (draws_.chance(0.2)) fib("StartFailed once more", event);
+    return;
+  }
+  Holding reported = job.has;
+  if (meddles_ && settings_.refuses && job.decision.kind == Decision::Kind::start &&
+      draws_.chance(0.2)) {
+    // On other nodes than decided; a moldable one now and then on more or fewer.
+    Nodes n = job.has.count;
+    const bool changes = draws_.chance(0.3);
+    const auto other = static_cast<Nodes>(1 + draws_.below(2 * n));
+    if (changes && sizes_at_start(job.spec.type)) n = other;
+    unbook(id, job.has);
+    n = std::min(n, free_count());
+    const Holding found = n > 0 ? grab(n) : Holding{};
+    if (n > 0) reported = job.has = found;
+    book(id, job.has);
+  } else if (draws_.chance(0.5)) {
+    reported = {};  // as decided
+  }
+  std::optional<std::uint32_t> keep;
+  if (identities() && identities_.chance(0.5)) keep = job.has.nodes.parts.front().first;
+  job.keep = keep;
+  job.open = DecisionId::none;
+  job.not_before = now_ + kTick;
+  const Event event = event::Started{id, decision, reported, keep};
+  fact("Started", event);
+  if (meddles_ && draws_.chance(0.1)) fib("Started once more", event);
+  begin_run(id);
+}
+
+void HostileWorld::answer_resize(JobId id, Truth& job) {
+  const Holding after = job.decision.after;
+  const bool grows = after.count > job.before.count;
+  const Nodes step = grows ? after.count - job.before.count : job.before.count - after.count;
+  Holding now = after;
+  Time retry_at{};
+  const std::uint64_t fate = meddles_ && settings_.refuses ? draws_.below(20) : 19;
+  const auto some = static_cast<Nodes>(draws_.below(step + 1));
+  const auto more = static_cast<Nodes>(1 + draws_.below(3));
+  if (fate < 4) {  // refused, or lost and given up
+    now = job.before;
+    retry_at = random_retry();
+  } else if (fate < 8) {  // partly
+    now = grows ? plus(job.before, part(minus(after, job.before, identities()), some))
+                : plus(after, part(minus(job.before, after, identities()), some));
+  } else if (fate < 10) {  // more than it had; the nodes must be free in the world
+    const Nodes n = std::min(more, free_count());
+    now = plus(job.has, grab(n));
+    retry_at = random_retry();
+  }
+  report_resized(id, job.open, now, retry_at);
+}
+
+void HostileWorld::report_resized(JobId id, DecisionId answers, const Holding& now, Time retry_at) {
+  Truth& job = truth(id);
+  const bool ours = answers != DecisionId::none;
+  const Nodes before = ours ? job.before.count : job.has.count;
+  unbook(id, minus(job.has, now, identities()));
+  book(id, minus(now, job.has, identities()));
+  job.has = now;
+  if (before != now.count) ++job.resizes;
+  job.not_before = std::max(retry_at, now_ + kTick);
+  if (ours) {
+    ++touched_;
+    job.last = answers;
+    job.open = DecisionId::none;
+  }
+  const Event event = event::Resized{id, answers, now, retry_at};
+  fact("Resized", event);
+  if (ours && meddles_ && draws_.chance(0.2)) fib("Resized once more", event);
+}
+
+// --- The end -----------------------------------------------------------------------------------------
+
+void HostileWorld::run_until(const char* what, const std::function<bool()>& done) {
+  for (int n = 0; !done(); ++n) {
+    require(n < 10'000 && important_ > 0, std::string("never: ") + what);
+    step();
+  }
+}
+
+void HostileWorld::settle() {
+  meddles_ = false;
+  // Nobody decides anything new; the world still answers as it likes.
+  for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
+    if (jobs_[i].ordered == 0 || jobs_[i].stage == Stage::over) continue;
+    jobs_[i].ordered = 0;
+    fact("an order lifted", event::SizeOrdered{JobId{i}, 0});
+  }
+  fact("ConfigChanged", event::ConfigChanged{std::make_shared<Idler>()});
+  close();
+  run_until("all decisions answered", [&] { return open_count() == 0; });
+  require(core_.state().claims.empty(), "everything is answered, and a claim is left");
+  require(core_.state().unanswered.empty(), "everything is answered, and the core waits");
+
+  // A plain policy, and nothing in its way.
+  run_until("all jobs submitted", [&] { return jobs_.size() == settings_.jobs; });
+  if (identities()) repair(NodeSet{{{0, settings_.platform.nodes - 1}}});
+  fact("CorridorChanged", event::CorridorChanged{0, std::numeric_limits<double>::infinity()});
+  for (const JobId id : with_stage(Stage::held)) {
+    truth(id).stage = Stage::waiting;
+    fact("Eligible", event::Eligible{id, true});
+  }
+  fact("ConfigChanged", event::ConfigChanged{std::make_shared<Finisher>()});
+  close();
+  while (with_stage(Stage::over).size() < jobs_.size()) {
+    require(figures_.instants < 100'000, "the jobs never end");
+    if (step()) continue;
+    // Only timers are left: those of jobs that are to be tried again.
+    require(!agenda_.empty(), "jobs wait, and nothing will happen any more");
+    now_ = agenda_.begin()->first;
+    auto node = agenda_.extract(agenda_.begin());
+    node.mapped()();
+    close();
+  }
+  const State& state = core_.state();
+  require(state.claims.empty() && state.unanswered.empty() && state.requests.empty() &&
+              state.tenancies.empty() && state.queue.empty() && state.running.empty() &&
+              state.ordered.empty(),
+          "all jobs are over, and something is left");
+  require(state.idle.count() == settings_.platform.nodes && state.releases.size() == 0,
+          "all jobs are over, and nodes are missing");
+  require(!core_.next_wake() || *core_.next_wake() > now_, "all jobs are over, and a time has come");
+}
+
+}  // namespace ductile::testing

@@ -1,0 +1,183 @@
+// A world that does to the core whatever the contract allows: it delays, refuses, answers partly,
+// twice or for the wrong job, loses, fails nodes, requeues, and meddles. It keeps its own books of who
+// really has which node, and complains when the core asks for what cannot be done.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "scheduling/core.hpp"
+
+namespace ductile::testing {
+
+/// The core broke its contract.
+class Complaint : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+struct HostileSettings {
+  std::uint64_t seed = 1;
+  Platform platform;
+  Capabilities capabilities;
+  Rules rules;
+  std::uint32_t jobs = 30;
+  std::uint32_t acts = 40;   // how often the world does something nobody asked for
+  bool node_events = true;   // failures, drains, repairs; with identities only
+  bool refuses = true;       // false: everything is done as decided, sooner or later
+  bool journal = false;      // keep a record of everything, with the state's fingerprint
+  std::uint32_t policy_calls = 12;   // at most, in each pass
+};
+
+/// Platform, capabilities and rules drawn from the seed.
+HostileSettings random_settings(std::uint64_t seed);
+
+/// One thing the core was told, or one close.
+struct Record {
+  Time time{};
+  std::optional<Event> event;        // none: a close
+  bool accepted = false;             // event
+  std::vector<PenCall> calls;        // close
+  std::vector<Decision> decisions;   // close
+  std::uint64_t fingerprint = 0;     // of the state afterwards
+};
+
+class HostileWorld {
+ public:
+  /// The policy is a RandomPolicy.
+  explicit HostileWorld(const HostileSettings& settings);
+  HostileWorld(const HostileWorld&) = delete;
+  HostileWorld& operator=(const HostileWorld&) = delete;
+
+  /// Lives through the next instant in which something happens. False: nothing will happen any more,
+  /// or only timers.
+  bool step();
+  /// Stops meddling. First nobody decides anything new and everything open is answered: no claim may
+  /// be left. Then nodes are repaired, orders lifted, and a plain policy runs: every job must end.
+  void settle();
+
+  const Core& core() const { return core_; }
+  Time now() const { return now_; }
+  const std::vector<Record>& journal() const { return journal_; }
+
+  /// What happened, to see that the tests see much.
+  struct Figures {
+    std::uint64_t instants = 0, closes = 0, decisions = 0, events = 0, stale = 0;
+    std::uint64_t claims = 0, waited = 0, shares = 0, grants = 0;
+    Figures& operator+=(const Figures& other);
+  };
+  Figures figures() const;
+
+ private:
+  enum class Stage : std::uint8_t { waiting, held, running, over };
+  struct Truth {
+    JobSpec spec;
+    std::optional<AdaptiveSpec> adaptive;
+    Stage stage = Stage::waiting;
+    Holding has;                         // from a decision to its answer: the union
+    DecisionId open = DecisionId::none;  // the unanswered decision
+    Decision decision;
+    Holding before;                      // what it had before that decision
+    DecisionId last = DecisionId::none;  // one that was answered
+    Time not_before{};
+    Time last_decision = Time::min();
+    std::uint32_t resizes = 0;
+    std::uint32_t life = 0;
+    std::optional<std::uint32_t> keep;
+    Nodes ordered = 0;
+    bool rejected = false;               // it cannot run, and the core must say so
+  };
+  struct Asked {
+    JobId job;
+    std::int32_t delta;
+    Nodes at_least;
+  };
+
+  // --- Telling the core
+  bool tell(const Event& event);
+  void fact(const char* what, const Event& event);   // it must be taken
+  void fib(const char* what, const Event& event);    // it must change nothing
+
+  // --- The books
+  Truth& truth(JobId id) { return jobs_[index(id)]; }
+  bool identities() const { return settings_.rules.identities; }
+  Nodes free_count() const;
+  NodeSet free_nodes() const;
+  Holding grab(Nodes n);                       // free nodes, for a job; not yet booked
+  Holding part(const Holding& of, Nodes n);    // some of these
+  void book(JobId id, const Holding& nodes);
+  void unbook(JobId id, const Holding& nodes);
+  static SizeConstraint constraint_of(const Truth& job);
+  std::vector<JobId> with_stage(Stage stage) const;
+  bool shares(JobId id) const;
+  bool is_busy_mate(JobId id) const;
+  std::size_t open_count() const;
+
+  // --- What happens
+  void at(Duration delay, std::function<void()> action);
+  void submit();
+  void begin_run(JobId id);                    // its end is on the agenda from now on
+  void end(JobId id, EndState state, bool requeue);
+  void act();
+  void cancel();
+  void requeue();
+  void hold_or_release();
+  void start_unasked();
+  void resize_unasked();
+  void change_nodes();
+  void repair(const NodeSet& nodes);
+  void lose_nodes(JobId id);
+  void order();
+  void request();
+  void believe();
+  void change_corridor();
+  void change_policy();
+  void lie();
+
+  // --- Decisions and their answers
+  void close();
+  void check(const Decision& decision);
+  void check_start(const Decision& decision);
+  void check_resize(const Decision& decision);
+  void check_share(const Decision& decision);
+  void check_power(const Decision& decision);
+  void check_books() const;
+  void answer_later(JobId id, DecisionId decision);
+  void answer(JobId id, DecisionId decision);
+  void answer_start(JobId id, Truth& job);
+  void answer_resize(JobId id, Truth& job);
+  void report_resized(JobId id, DecisionId answers, const Holding& now, Time retry_at);
+  void schedule_timer();
+  void run_until(const char* what, const std::function<bool()>& done);
+  Time random_retry();
+
+  HostileSettings settings_;
+  Draws draws_;         // of what happens
+  Draws identities_;    // of which nodes: moves nothing else
+  Core core_;
+  Time now_{};
+  bool meddles_ = true;
+  std::multimap<Time, std::function<void()>> agenda_;
+  std::optional<Time> timer_;
+  std::size_t important_ = 0;   // entries of the agenda that are no timers
+
+  std::vector<Truth> jobs_;
+  std::vector<std::vector<JobId>> holders_;   // of each node, with identities
+  std::vector<Health> health_;
+  Nodes used_ = 0;                            // without identities
+  std::map<RequestId, Asked> requests_;
+  std::uint32_t next_request_ = 0;
+  std::uint32_t touched_ = 0;                 // jobs that something happened to at this instant
+  std::vector<Record> journal_;
+  Figures figures_;
+};
+
+}  // namespace ductile::testing
