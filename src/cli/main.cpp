@@ -5,6 +5,7 @@
 #include <iostream>
 #include <new>
 #include <stdexcept>
+#include <string>
 
 #include <CLI/CLI.hpp>
 

@@ -1,2 +1,92 @@
 #include "cli/report.hpp"
-namespace ductile { void add_report_command(CLI::App&) {} }
+
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "report/output_file.hpp"
+#include "report/page.hpp"
+#include "report/table.hpp"
+#include "report/text.hpp"
+
+namespace ductile {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> folders;
+  std::string html;
+  bool json = false;
+};
+
+// A run, and where its files are.
+struct Found {
+  fs::path folder;
+  Summary summary;
+};
+
+std::vector<Found> find_runs(const Options& options) {
+  std::vector<Found> runs;
+  for (const std::string& folder : options.folders) {
+    for (ReadSummary& run : read_summaries((fs::path(folder) / "summary.json").string())) {
+      // Runs of different folders may differ in anything: they stay apart.
+      if (options.folders.size() > 1 && !options.json) {
+        run.summary.policy = (fs::path(folder) / run.summary.policy).string();
+      }
+      runs.push_back({fs::path(folder) / run.folder, std::move(run.summary)});
+    }
+  }
+  if (runs.empty()) throw InputError("there are no runs in these folders", "simulate first");
+  return runs;
+}
+
+// The page shows what the files hold: no nodes, for which it links to the pages of the runs.
+void write_page(const std::string& path, const std::vector<Found>& runs) {
+  const fs::path beside = fs::absolute(path).parent_path();
+  std::vector<RunPage> pages;
+  for (const Found& run : runs) {
+    RunPage& page = pages.emplace_back();
+    page.folder = fs::absolute(run.folder).lexically_normal().lexically_relative(beside).string();
+    page.summary = run.summary;
+    const fs::path series = run.folder / "series.csv";
+    if (!fs::exists(series)) continue;
+    const std::vector<Sample> samples = read_series(series);
+    for (std::size_t i = 1; i < samples.size(); ++i) {
+      const Sample& from = samples[i - 1];
+      page.held.add(from.at, samples[i].at, from.held);
+      page.pending.add(from.at, samples[i].at, from.pending);
+    }
+  }
+  OutputFile file(path);
+  file.text() = html_page(pages);
+  file.commit();
+}
+
+void report(const Options& options) {
+  const std::vector<Found> runs = find_runs(options);
+  std::vector<Summary> summaries;
+  for (const Found& run : runs) summaries.push_back(run.summary);
+  if (!options.html.empty()) write_page(options.html, runs);
+  if (options.json) {
+    for (const Summary& summary : summaries) std::cout << to_json(summary) << '\n';
+  } else {
+    std::cout << summary_table(summaries);
+  }
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("report", "compare runs that were written with --out");
+  const auto options = std::make_shared<Options>();
+  command.add_option("folders", options->folders, "what 'simulate --out' wrote")->required();
+  command.add_option("--html", options->html, "write one page with tables and curves to this file");
+  command.add_flag("--json", options->json, "print one JSON object per run, one per line");
+  command.callback([options] { report(*options); });
+}
+
+}  // namespace ductile

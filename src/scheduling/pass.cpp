@@ -136,9 +136,10 @@ bool Pass::can_cut(const Cut& cut) const {
   const bool again = state_.in_pass(victim) && victim.doing == Doing::resizing &&
                      victim.target < victim.holding.count;
   if (!again && !resizable(cut.victim)) return false;
-  // A cut of this pass may be named again as it is: its surplus, or a barrier.
-  return again ? cut.to <= victim.target && (cut.to == victim.target || state_.allows(victim, cut.to))
-               : cut.to < victim.target && state_.allows(victim, cut.to);
+  // A shrink of this pass may be named again as it is: its surplus, or a barrier.
+  if (again && cut.to == victim.target) return true;
+  return cut.to < victim.target && sizes_while_running(victim.spec.type) &&
+         state_.allows(victim, cut.to);
 }
 
 std::optional<Pass::Plan> Pass::plan(JobId id, SizeRange add, const Sources& sources) const {

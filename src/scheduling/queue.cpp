@@ -31,10 +31,6 @@ double Queue::value(const JobSpec& spec) const {
   return 0;
 }
 
-Queue::Key Queue::key(JobId id, const JobSpec& spec) const {
-  return {~spec.priority, id, value(spec)};
-}
-
 void Queue::add(JobId id, const JobSpec& spec) {
   rows_.insert(key(id, spec), {spec.preferred, spec.walltime});
 }
@@ -60,7 +56,8 @@ JobId Queue::first_fit(JobId id, const JobSpec* spec, const Room& room) const {
     if (!room.fits(slot.summary.need, slot.summary.walltime)) continue;
     const Block& block = rows_.block(slot);
     for (std::uint32_t i = place.row; i < block.size(); ++i) {
-      if (block.need(i) > most || !room.fits(block.need(i), block.walltime(i))) continue;
+      const Row& row = block.row(i);
+      if (row.need > most || !room.fits(row.need, row.walltime)) continue;
       if (block.key(i).id != id) return block.key(i).id;
     }
   }
@@ -82,32 +79,22 @@ void Queue::resort(QueueOrder order, Time now, const JobTable& jobs) {
 }
 
 void Queue::Block::insert(std::uint32_t at, const Key& key, const Row& row) {
-  std::move_backward(keys_.begin() + at, keys_.begin() + size_, keys_.begin() + size_ + 1);
-  std::move_backward(needs_.begin() + at, needs_.begin() + size_, needs_.begin() + size_ + 1);
-  std::move_backward(walltimes_.begin() + at, walltimes_.begin() + size_,
-                     walltimes_.begin() + size_ + 1);
-  keys_[at] = key;
-  needs_[at] = row.need;
-  walltimes_[at] = row.walltime;
+  std::copy_backward(rows_.begin() + at, rows_.begin() + size_, rows_.begin() + size_ + 1);
+  rows_[at] = {key, row};
   ++size_;
   least_.need = std::min(least_.need, row.need);
   least_.walltime = std::min(least_.walltime, row.walltime);
 }
 
 void Queue::Block::erase(std::uint32_t at) {
-  const bool least = needs_[at] == least_.need || walltimes_[at] == least_.walltime;
-  std::move(keys_.begin() + at + 1, keys_.begin() + size_, keys_.begin() + at);
-  std::move(needs_.begin() + at + 1, needs_.begin() + size_, needs_.begin() + at);
-  std::move(walltimes_.begin() + at + 1, walltimes_.begin() + size_, walltimes_.begin() + at);
+  const Row gone = rows_[at].row;
+  std::copy(rows_.begin() + at + 1, rows_.begin() + size_, rows_.begin() + at);
   --size_;
-  if (least) summarize();
+  if (gone.need == least_.need || gone.walltime == least_.walltime) summarize();
 }
 
 void Queue::Block::move_tail(std::uint32_t from, Block& other) {
-  std::copy(keys_.begin() + from, keys_.begin() + size_, other.keys_.begin() + other.size_);
-  std::copy(needs_.begin() + from, needs_.begin() + size_, other.needs_.begin() + other.size_);
-  std::copy(walltimes_.begin() + from, walltimes_.begin() + size_,
-            other.walltimes_.begin() + other.size_);
+  std::copy(rows_.begin() + from, rows_.begin() + size_, other.rows_.begin() + other.size_);
   other.size_ += size_ - from;
   size_ = from;
   summarize();
@@ -117,8 +104,8 @@ void Queue::Block::move_tail(std::uint32_t from, Block& other) {
 void Queue::Block::summarize() {
   least_ = {};
   for (std::uint32_t i = 0; i < size_; ++i) {
-    least_.need = std::min(least_.need, needs_[i]);
-    least_.walltime = std::min(least_.walltime, walltimes_[i]);
+    least_.need = std::min(least_.need, rows_[i].row.need);
+    least_.walltime = std::min(least_.walltime, rows_[i].row.walltime);
   }
 }
 

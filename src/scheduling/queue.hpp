@@ -122,8 +122,7 @@ class Queue {
     double value;
     bool operator<(const Key& other) const {
       if (rank != other.rank) return rank < other.rank;
-      if (value != other.value) return value < other.value;
-      return id < other.id;
+      return (value < other.value) | ((value == other.value) & (id < other.id));
     }
   };
   struct Row {
@@ -140,27 +139,30 @@ class Queue {
     };
     static constexpr std::uint32_t kCapacity = 32;
 
-    Block() {}  // leaves the arrays as they are
+    Block() {}  // leaves the array as it is
     std::uint32_t size() const { return size_; }
-    const Key& key(std::uint32_t i) const { return keys_[i]; }
-    Nodes need(std::uint32_t i) const { return needs_[i]; }
-    Duration walltime(std::uint32_t i) const { return walltimes_[i]; }
+    const Key& key(std::uint32_t i) const { return rows_[i].key; }
+    const Row& row(std::uint32_t i) const { return rows_[i].row; }
     const Summary& summary() const { return least_; }
     void insert(std::uint32_t at, const Key& key, const Row& row);
     void erase(std::uint32_t at);
     void move_tail(std::uint32_t from, Block& other);
 
    private:
+    struct Entry {
+      Key key;
+      Row row;
+    };
     void summarize();
 
     std::uint32_t size_ = 0;
     Summary least_;
-    std::array<Key, kCapacity> keys_;
-    std::array<Nodes, kCapacity> needs_;
-    std::array<Duration, kCapacity> walltimes_;
+    std::array<Entry, kCapacity> rows_;
   };
 
-  Key key(JobId id, const JobSpec& spec) const;
+  Key key(JobId id, const JobSpec& spec) const {
+    return {~spec.priority, id, order_ == QueueOrder::fcfs ? 0 : value(spec)};
+  }
   double value(const JobSpec& spec) const;
 
   QueueOrder order_;

@@ -1,7 +1,6 @@
 #include "scheduling/releases.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace ductile {
 
@@ -65,29 +64,24 @@ Time Releases::Cursor::reach(std::int64_t nodes, Time end) {
 }
 
 void Releases::Block::insert(std::uint32_t at, const Key& key, std::int64_t nodes) {
-  std::move_backward(keys_.begin() + at, keys_.begin() + size_, keys_.begin() + size_ + 1);
-  std::move_backward(nodes_.begin() + at, nodes_.begin() + size_, nodes_.begin() + size_ + 1);
-  keys_[at] = key;
-  nodes_[at] = nodes;
+  std::copy_backward(rows_.begin() + at, rows_.begin() + size_, rows_.begin() + size_ + 1);
+  rows_[at] = {key, nodes};
   sum_ += nodes;
   ++size_;
 }
 
 void Releases::Block::erase(std::uint32_t at) {
-  sum_ -= nodes_[at];
-  std::move(keys_.begin() + at + 1, keys_.begin() + size_, keys_.begin() + at);
-  std::move(nodes_.begin() + at + 1, nodes_.begin() + size_, nodes_.begin() + at);
+  sum_ -= rows_[at].nodes;
+  std::copy(rows_.begin() + at + 1, rows_.begin() + size_, rows_.begin() + at);
   --size_;
 }
 
 void Releases::Block::move_tail(std::uint32_t from, Block& other) {
-  std::copy(keys_.begin() + from, keys_.begin() + size_, other.keys_.begin() + other.size_);
-  std::copy(nodes_.begin() + from, nodes_.begin() + size_, other.nodes_.begin() + other.size_);
-  const auto moved =
-      std::accumulate(nodes_.begin() + from, nodes_.begin() + size_, std::int64_t{0});
-  other.sum_ += moved;
-  sum_ -= moved;
-  other.size_ += size_ - from;
+  for (std::uint32_t i = from; i < size_; ++i) {
+    other.rows_[other.size_++] = rows_[i];
+    other.sum_ += rows_[i].nodes;
+    sum_ -= rows_[i].nodes;
+  }
   size_ = from;
 }
 

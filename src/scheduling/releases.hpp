@@ -62,7 +62,7 @@ class Releases {
     Time at;
     ReleaseTag who;
     bool operator<(const Key& other) const {
-      return at != other.at ? at < other.at : who < other.who;
+      return (at < other.at) | ((at == other.at) & (who < other.who));  // without branches
     }
   };
   class Block {
@@ -72,20 +72,24 @@ class Releases {
     using Summary = std::int64_t;  // sum of the nodes
     static constexpr std::uint32_t kCapacity = 32;
 
-    Block() {}  // leaves the arrays as they are
+    Block() {}  // leaves the array as it is
     std::uint32_t size() const { return size_; }
-    const Key& key(std::uint32_t i) const { return keys_[i]; }
-    std::int64_t nodes(std::uint32_t i) const { return nodes_[i]; }
+    const Key& key(std::uint32_t i) const { return rows_[i].key; }
+    std::int64_t nodes(std::uint32_t i) const { return rows_[i].nodes; }
     void insert(std::uint32_t at, const Key& key, std::int64_t nodes);
     void erase(std::uint32_t at);
     void move_tail(std::uint32_t from, Block& other);
     Summary summary() const { return sum_; }
 
    private:
+    struct Entry {
+      Key key;
+      std::int64_t nodes;
+    };
+
     std::uint32_t size_ = 0;
     std::int64_t sum_ = 0;
-    std::array<Key, kCapacity> keys_;
-    std::array<std::int64_t, kCapacity> nodes_;
+    std::array<Entry, kCapacity> rows_;
   };
 
   SortedBlocks<Block> rows_;

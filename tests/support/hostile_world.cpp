@@ -104,7 +104,8 @@ HostileWorld::HostileWorld(const HostileSettings& settings)
       draws_(settings.seed, Stream::test, 2),
       identities_(settings.seed, Stream::test, 3),
       core_(settings.platform, settings.capabilities, settings.rules,
-            random_policy(draws_, settings.policy_calls)) {
+            random_policy(draws_, settings.policy_calls)),
+      first_(core_) {
   if (identities()) {
     holders_.resize(settings.platform.nodes);
     health_.assign(settings.platform.nodes, Health::up);
@@ -232,7 +233,14 @@ Holding HostileWorld::part(const Holding& of, Nodes n) {
   return holding_of(std::move(taken));
 }
 
-Holding HostileWorld::grab(Nodes n) { return part(holding_of(free_nodes()), n); }
+Holding HostileWorld::takeable() const {
+  if (!settings_.takes_from_claims) {
+    return {core_.state().idle.count(), core_.state().idle.nodes()};
+  }
+  return {free_count(), free_nodes()};
+}
+
+Holding HostileWorld::grab(Nodes n) { return part(takeable(), n); }
 
 void HostileWorld::book(JobId id, const Holding& nodes) {
   if (!identities()) {
@@ -441,8 +449,7 @@ void HostileWorld::start_unasked() {
   if (ids.empty()) return;
   const JobId id = ids[draws_.below(ids.size())];
   Truth& job = truth(id);
-  const Nodes free = free_count();
-  if (job.spec.preferred > free) return;
+  if (job.spec.preferred > takeable().count) return;
   job.has = grab(job.spec.preferred);
   book(id, job.has);
   job.stage = Stage::running;
@@ -461,7 +468,7 @@ void HostileWorld::resize_unasked() {
   const Truth& job = truth(id);
   Holding now;
   if (draws_.chance(0.5) && !shares(id)) {
-    const Nodes more = std::min<Nodes>(free_count(), static_cast<Nodes>(1 + draws_.below(4)));
+    const Nodes more = std::min<Nodes>(takeable().count, static_cast<Nodes>(1 + draws_.below(4)));
     now = plus(job.has, grab(more));
   } else {
     now = part(job.has, static_cast<Nodes>(1 + draws_.below(job.has.count)));
@@ -750,7 +757,8 @@ void HostileWorld::check_resize(const Decision& decision) {
     const bool exact = !sizes_while_running(job.spec.type);
     const bool enough = asks < 0 ? change <= asks && (!exact || change == asks)
                                  : change >= least && (!exact || change <= asks);
-    require(enough, who + " is granted what it did not ask for");
+    require(enough, who + " is granted " + std::to_string(change) + " nodes, and asked for " +
+                        std::to_string(asks) + ", at least " + std::to_string(asked.at_least));
     requests_.erase(at);
   } else {
     require(sizes_while_running(job.spec.type) && job.spec.size.contains(n), who + " cannot have that size");
@@ -894,10 +902,10 @@ void HostileWorld::answer_start(JobId id, Truth& job) {
     const bool changes = draws_.chance(0.3);
     const auto other = static_cast<Nodes>(1 + draws_.below(2 * n));
     if (changes && sizes_at_start(job.spec.type)) n = other;
+    const Holding from = plus(job.has, takeable());
+    reported = part(from, std::min(n, from.count));
     unbook(id, job.has);
-    n = std::min(n, free_count());
-    const Holding found = n > 0 ? grab(n) : Holding{};
-    if (n > 0) reported = job.has = found;
+    job.has = reported;
     book(id, job.has);
   } else if (draws_.chance(0.5)) {
     reported = {};  // as decided
@@ -929,7 +937,7 @@ void HostileWorld::answer_resize(JobId id, Truth& job) {
     now = grows ? plus(job.before, part(minus(after, job.before, identities()), some))
                 : plus(after, part(minus(job.before, after, identities()), some));
   } else if (fate < 10) {  // more than it had; the nodes must be free in the world
-    const Nodes n = std::min(more, free_count());
+    const Nodes n = std::min(more, takeable().count);
     now = plus(job.has, grab(n));
     retry_at = random_retry();
   }

@@ -32,6 +32,7 @@ struct HostileSettings {
   std::uint32_t jobs = 30;
   std::uint32_t acts = 40;   // how often the world does something nobody asked for
   bool node_events = true;   // failures, drains, repairs; with identities only
+  bool takes_from_claims = true;  // for what it does unasked: any free nodes, or idle ones
   bool refuses = true;       // false: everything is done as decided, sooner or later
   bool journal = false;      // keep a record of everything, with the state's fingerprint
   std::uint32_t policy_calls = 12;   // at most, in each pass
@@ -65,6 +66,8 @@ class HostileWorld {
   void settle();
 
   const Core& core() const { return core_; }
+  /// The core as it was before anything happened.
+  const Core& first() const { return first_; }
   Time now() const { return now_; }
   const std::vector<Record>& journal() const { return journal_; }
 
@@ -111,7 +114,8 @@ class HostileWorld {
   bool identities() const { return settings_.rules.identities; }
   Nodes free_count() const;
   NodeSet free_nodes() const;
-  Holding grab(Nodes n);                       // free nodes, for a job; not yet booked
+  Holding takeable() const;                    // what the world may give a job unasked
+  Holding grab(Nodes n);                       // some of these; not yet booked
   Holding part(const Holding& of, Nodes n);    // some of these
   void book(JobId id, const Holding& nodes);
   void unbook(JobId id, const Holding& nodes);
@@ -163,6 +167,7 @@ class HostileWorld {
   Draws draws_;         // of what happens
   Draws identities_;    // of which nodes: moves nothing else
   Core core_;
+  const Core first_;
   Time now_{};
   bool meddles_ = true;
   std::multimap<Time, std::function<void()>> agenda_;

@@ -1,0 +1,70 @@
+#include "report/page.hpp"
+
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/small_run.hpp"
+
+namespace ductile {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+RunPage small_page(const std::string& policy) {
+  const Workload workload = small_workload();
+  SimulationSettings settings = small_settings();
+  settings.policy = make_policy(policy);
+  Series series;
+  GanttRecorder gantt(workload);
+  RunPage page;
+  page.summary = small_run(workload, settings, {&series, &gantt});
+  page.workload = "a <log> & more";
+  page.held = series.held();
+  page.pending = series.pending();
+  page.gantt = gantt.gantt();
+  return page;
+}
+
+TEST(Page, OfOneRunNeedsNothingElse) {
+  const RunPage page = small_page("easy");
+  const std::string html = html_page({&page, 1});
+  EXPECT_THAT(html, testing::StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(html, testing::EndsWith("</html>\n"));
+  EXPECT_THAT(html, HasSubstr("easy on a &lt;log&gt; &amp; more"));
+  EXPECT_THAT(html, HasSubstr("<title>job 3: 1 node, 8 seconds, backfilled</title>"));
+  EXPECT_THAT(html, HasSubstr("Utilization"));
+  for (const char* outside : {"http:", "https:", "<script", "<link", "@import", "src="}) {
+    EXPECT_THAT(html, Not(HasSubstr(outside)));
+  }
+}
+
+TEST(Page, OfSeveralPoliciesComparesThem) {
+  std::vector<RunPage> pages = {small_page("fcfs"), small_page("easy")};
+  pages[0].folder = "fcfs-s1";
+  pages[1].folder = "easy-s1";
+  pages[1].summary.stopped = true;
+  const std::string html = html_page(pages);
+  EXPECT_THAT(html, HasSubstr("2 policies on"));
+  EXPECT_THAT(html, HasSubstr("Nodes under fcfs"));
+  EXPECT_THAT(html, HasSubstr("1 of 2 runs were stopped"));
+  EXPECT_THAT(html, HasSubstr("href=\"easy-s1/jobs.csv\""));
+}
+
+TEST(Page, SaysNothingOfTheMachineItWasMadeOn) {
+  RunPage page = small_page("easy");
+  const std::string html = html_page({&page, 1});
+  page.summary.simulate_seconds = 123;
+  page.summary.peak_rss_bytes = 456;
+  EXPECT_EQ(html_page({&page, 1}), html);
+}
+
+TEST(Page, OfARunWithoutJobsIsStillAPage) {
+  const RunPage page;
+  EXPECT_THAT(html_page({&page, 1}), HasSubstr("Main figures"));
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,103 @@
+#include "report/series.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "support/small_run.hpp"
+
+namespace ductile {
+namespace {
+
+Time at(std::int64_t seconds) { return Time{whole_seconds(seconds)}; }
+
+TEST(TimeMeans, AreExactForShortRuns) {
+  TimeMeans means;
+  means.add(at(10), at(12), 4);
+  means.add(at(12), Time{Duration{12'500'000}}, 8);
+  means.add(Time{Duration{12'500'000}}, at(13), 0);
+  ASSERT_EQ(means.size(), 3u);
+  EXPECT_EQ(means.begin(), at(10));
+  EXPECT_EQ(means.end(), at(13));
+  EXPECT_DOUBLE_EQ(means.mean(0), 4);
+  EXPECT_DOUBLE_EQ(means.mean(2), 4);
+}
+
+TEST(TimeMeans, KeepTheIntegralWhenTheyGetCoarser) {
+  TimeMeans means;
+  double integral = 0;
+  for (int i = 0; i < 5000; ++i) {
+    means.add(at(i * 7), at(i * 7 + 7), i % 13);
+    integral += 7.0 * (i % 13);
+  }
+  means.add(at(35'000), at(35'001), 5);
+  integral += 5;
+  EXPECT_LE(means.size(), TimeMeans::kMost);
+  EXPECT_GT(means.size(), TimeMeans::kMost / 4);
+  double sum = 0;
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    const Time from = means.begin() + means.step() * static_cast<std::int64_t>(i);
+    sum += means.mean(i) * to_seconds(std::min(means.step(), means.end() - from));
+  }
+  EXPECT_NEAR(sum, integral, 1e-6);
+}
+
+TEST(Series, ShowsEachChangeOfASmallRun) {
+  Series series;
+  small_run(small_workload(), small_settings(), {&series});
+  const std::vector<Sample> expected = {
+      {at(0), 3, 1, 0, 0, 0, 1},  {at(1), 3, 1, 0, 0, 1, 1}, {at(2), 4, 0, 0, 0, 1, 2},
+      {at(10), 4, 0, 0, 0, 0, 1}, {at(15), 0, 4, 0, 0, 0, 0}};
+  EXPECT_EQ(series.samples(), expected);
+  EXPECT_EQ(series.sampling_step(), Duration{});
+  EXPECT_DOUBLE_EQ(series.held().mean(0), 3);
+  EXPECT_DOUBLE_EQ(series.held().mean(14), 4);
+  EXPECT_DOUBLE_EQ(series.pending().mean(9), 1);
+}
+
+TEST(Series, IsThinnedOutWhenItGetsLong) {
+  Workload workload = small_workload();
+  const WorkloadJob job = workload.jobs[2];
+  workload.jobs.clear();
+  for (std::uint64_t i = 0; i < 50'000; ++i) {
+    workload.jobs.push_back(job);
+    workload.jobs.back().name = i + 1;
+    workload.jobs.back().submit = at(static_cast<std::int64_t>(i) * 20);
+  }
+  Series series;
+  SimulationSettings settings = small_settings();
+  settings.rules.check = false;  // slow, and not what this is about
+  small_run(workload, settings, {&series});
+  EXPECT_LE(series.samples().size(), 1u << 16);
+  EXPECT_GT(series.samples().size(), 10'000u);
+  EXPECT_GT(series.sampling_step(), Duration{});
+  EXPECT_EQ(series.samples().back().running, 0u);
+  for (std::size_t i = 1; i < series.samples().size(); ++i) {
+    ASSERT_LT(series.samples()[i - 1].at, series.samples()[i].at);
+  }
+}
+
+TEST(Series, ComesBackFromItsFile) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "series.csv";
+  const std::vector<Sample> samples = {{Time{Duration{1'500'000}}, 3, 1, 2, 0, 7, 1},
+                                       {at(9), 0, 6, 0, 0, 0, 0}};
+  write_series(path, samples);
+  EXPECT_EQ(read_series(path), samples);
+}
+
+TEST(Series, AFileThatIsNoneIsAnInputError) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "bad.csv";
+  EXPECT_THROW(read_series(path), InputError);
+  const std::string header = "time,held,idle,claimed,out_of_service,pending,running\n";
+  for (const std::string& text :
+       {std::string("time\n1\n"), header + "1,2,3\n", header + "1,2,3,4,5,6,7,8\n",
+        header + "x,2,3,4,5,6,7\n", header + "1,2,3,4,5,6,-7\n", header + "1e300,2,3,4,5,6,7\n"}) {
+    std::ofstream(path) << text;
+    EXPECT_THROW(read_series(path), InputError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,173 @@
+#include "scheduling/queue.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "scheduling/job.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::size_t kOrders = kQueueOrderWords.size();
+
+JobSpec random_spec(Draws& draws) {
+  JobSpec spec;
+  spec.preferred = static_cast<Nodes>(1 + draws.below(20));
+  spec.walltime = whole_seconds(static_cast<std::int64_t>(1 + draws.below(30)));
+  spec.submitted = Time{whole_seconds(static_cast<std::int64_t>(draws.below(1000)))};
+  spec.priority = static_cast<std::int32_t>(draws.below(3));
+  return spec;
+}
+
+std::vector<JobId> listed(const Queue& queue) {
+  std::vector<JobId> ids;
+  queue.for_each([&](JobId id) { ids.push_back(id); });
+  return ids;
+}
+
+Room random_room(Draws& draws) {
+  Room room;
+  std::int64_t nodes = static_cast<std::int64_t>(draws.below(25));
+  room.add(Duration{}, nodes);
+  Duration from{};
+  for (auto n = draws.below(4); n > 0; --n) {
+    from += whole_seconds(static_cast<std::int64_t>(1 + draws.below(10)));
+    nodes = static_cast<std::int64_t>(draws.below(25)) - 2;
+    room.add(from, nodes);
+  }
+  return room;
+}
+
+TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
+  for (std::size_t order = 0; order < kOrders; ++order) {
+    Draws draws(order, Stream::test, 0);
+    JobTable jobs;
+    Queue queue;
+    queue.resort(static_cast<QueueOrder>(order), Time{whole_seconds(2000)}, jobs);
+    std::vector<JobId> naive;
+    const auto before = [&](JobId a, JobId b) { return queue.before(a, jobs[a].spec, b, jobs[b].spec); };
+    for (int n = 0; n < 1500; ++n) {
+      if (draws.chance(n < 900 ? 0.7 : 0.3)) {
+        const JobId id = jobs.add();
+        jobs[id].spec = random_spec(draws);
+        queue.add(id, jobs[id].spec);
+        naive.insert(std::ranges::upper_bound(naive, id, before), id);
+      } else if (!naive.empty()) {
+        const auto at = static_cast<std::ptrdiff_t>(draws.below(naive.size()));
+        queue.remove(naive[static_cast<std::size_t>(at)], jobs[naive[static_cast<std::size_t>(at)]].spec);
+        naive.erase(naive.begin() + at);
+      }
+      ASSERT_EQ(queue.size(), naive.size());
+      ASSERT_EQ(queue.front(), naive.empty() ? JobId::none : naive.front());
+      if (n % 50 == 0) ASSERT_EQ(listed(queue), naive) << kQueueOrderWords[order];
+
+      // From any job on, be it in the queue or not.
+      const Room room = random_room(draws);
+      JobId from = JobId::none;
+      if (jobs.size() > 0 && draws.chance(0.7)) {
+        from = JobId{static_cast<std::uint32_t>(draws.below(jobs.size()))};
+      }
+      const JobSpec* spec = from == JobId::none ? nullptr : &jobs[from].spec;
+      const auto begin = from == JobId::none ? naive.begin()
+                                             : std::ranges::upper_bound(naive, from, before);
+      const auto fits = std::find_if(begin, naive.end(), [&](JobId id) {
+        return room.fits(jobs[id].spec.preferred, jobs[id].spec.walltime);
+      });
+      ASSERT_EQ(queue.first_fit(from, spec, room), fits == naive.end() ? JobId::none : *fits);
+      if (from != JobId::none) {
+        ASSERT_EQ(queue.after(from, *spec), begin == naive.end() ? JobId::none : *begin);
+      }
+    }
+  }
+}
+
+/// Ids in the order in which the jobs go.
+std::vector<std::uint32_t> order_of(QueueOrder order, Time now, const std::vector<JobSpec>& specs) {
+  JobTable jobs;
+  Queue queue;
+  for (const JobSpec& spec : specs) {
+    const JobId id = jobs.add();
+    jobs[id].spec = spec;
+    queue.add(id, spec);
+  }
+  queue.resort(order, now, jobs);
+  EXPECT_EQ(queue.order(), order);
+  EXPECT_EQ(queue.sorted_at(), now);
+  std::vector<std::uint32_t> ids;
+  for (const JobId id : listed(queue)) ids.push_back(index(id));
+  return ids;
+}
+
+JobSpec job(Nodes n, std::int64_t walltime_s, std::int64_t submit_s) {
+  JobSpec spec;
+  spec.preferred = n;
+  spec.walltime = whole_seconds(walltime_s);
+  spec.submitted = Time{whole_seconds(submit_s)};
+  return spec;
+}
+
+TEST(Queue, Orders) {
+  using Ids = std::vector<std::uint32_t>;
+  const std::vector<JobSpec> specs{job(4, 100, 0), job(1, 10, 50), job(8, 10, 60), job(4, 1000, 0)};
+  const Time now{whole_seconds(100)};
+  EXPECT_EQ(order_of(QueueOrder::fcfs, now, specs), (Ids{0, 1, 2, 3}));
+  EXPECT_EQ(order_of(QueueOrder::sjf, now, specs), (Ids{1, 2, 0, 3}));
+  EXPECT_EQ(order_of(QueueOrder::ljf, now, specs), (Ids{3, 0, 1, 2}));
+  EXPECT_EQ(order_of(QueueOrder::smallest, now, specs), (Ids{1, 0, 3, 2}));
+  EXPECT_EQ(order_of(QueueOrder::largest, now, specs), (Ids{2, 0, 3, 1}));
+  // (w/r)^3 n: 4, 125, 512, 0.004
+  EXPECT_EQ(order_of(QueueOrder::wfp3, now, specs), (Ids{2, 1, 0, 3}));
+  // w / (log2(n) r): 0.5, very large, 4/3, 0.05
+  EXPECT_EQ(order_of(QueueOrder::unicef, now, specs), (Ids{1, 2, 0, 3}));
+  // log10(r) n + 870 log10(s): 8, 1 + 1478, 8 + 1547, 12
+  EXPECT_EQ(order_of(QueueOrder::f1, now, specs), (Ids{0, 3, 1, 2}));
+}
+
+TEST(Queue, PriorityGoesFirstInEveryOrder) {
+  std::vector<JobSpec> specs{job(4, 100, 0), job(1, 10, 50), job(8, 10, 60)};
+  specs[0].priority = -1;
+  specs[2].priority = 1;
+  for (std::size_t order = 0; order < kOrders; ++order) {
+    EXPECT_EQ(order_of(static_cast<QueueOrder>(order), Time{}, specs),
+              (std::vector<std::uint32_t>{2, 1, 0}));
+  }
+}
+
+TEST(Queue, ARequeuedJobHasItsPlace) {
+  Queue queue;
+  const JobSpec spec = job(1, 10, 0);
+  for (std::uint32_t i = 0; i < 5; ++i) queue.add(JobId{i}, spec);
+  queue.remove(JobId{2}, spec);
+  EXPECT_EQ(queue.after(JobId{1}, spec), JobId{3});
+  EXPECT_EQ(queue.after(JobId{2}, spec), JobId{3});  // gone, and still a place to go on from
+  queue.add(JobId{2}, spec);
+  EXPECT_EQ(queue.after(JobId{1}, spec), JobId{2});
+  EXPECT_EQ(queue.after(JobId{4}, spec), JobId::none);
+}
+
+TEST(Queue, OnlySomeOrdersChangeWithTime) {
+  for (std::size_t i = 0; i < kOrders; ++i) {
+    const auto order = static_cast<QueueOrder>(i);
+    EXPECT_EQ(changes_with_time(order), order == QueueOrder::wfp3 || order == QueueOrder::unicef);
+  }
+}
+
+TEST(Room, AJobNeedsWhatIsFreeUntilItsEnd) {
+  Room room;
+  room.add(Duration{}, 8);
+  room.add(whole_seconds(10), 3);
+  EXPECT_TRUE(room.fits(8, whole_seconds(10)));
+  EXPECT_FALSE(room.fits(8, whole_seconds(10) + kTick));
+  EXPECT_TRUE(room.fits(3, whole_seconds(1000)));
+  room.take(5, whole_seconds(10));  // ends just in time
+  EXPECT_EQ(room.during(whole_seconds(10)), 3);
+  EXPECT_EQ(room.during(whole_seconds(11)), 3);
+  room.take(1, whole_seconds(11));
+  EXPECT_EQ(room.during(whole_seconds(11)), 2);
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,125 @@
+// The core is a regular value, and its journal is enough to get it back.
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "support/fingerprint.hpp"
+#include "support/hostile_world.hpp"
+
+namespace ductile::testing {
+namespace {
+
+constexpr std::uint64_t kSeeds = 200;
+
+HostileSettings recorded(std::uint64_t seed) {
+  HostileSettings settings = random_settings(seed);
+  settings.journal = true;
+  settings.rules.record = true;
+  return settings;
+}
+
+/// A run to its end. Its journal says what happened.
+void live(HostileWorld& world) {
+  while (world.step()) {
+  }
+  world.settle();
+}
+
+/// Tells the core one record; `follow` makes the recorded pen calls instead of asking the policy.
+/// Says how it went otherwise than recorded; empty if it went the same way.
+std::string tell(Core& core, const Record& record, bool follow) {
+  if (record.event) {
+    if (core.apply(record.time, *record.event) != record.accepted) return "an event taken or not";
+  } else {
+    const auto decisions = follow ? core.follow_instant(record.time, record.calls)
+                                  : core.close_instant(record.time);
+    if (!std::ranges::equal(decisions, record.decisions)) return "other decisions";
+    if (!std::ranges::equal(core.pen_calls(), record.calls)) return "other pen calls";
+  }
+  return fingerprint(core.state()) == record.fingerprint ? "" : "another state";
+}
+
+TEST(CopyAndFold, FoldingTheJournalGivesTheLiveStateAtEveryRecord) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    HostileWorld world(recorded(seed));
+    live(world);
+    Core folded = world.first();
+    for (std::size_t i = 0; i < world.journal().size(); ++i) {
+      ASSERT_EQ(tell(folded, world.journal()[i], true), "") << "seed " << seed << ", record " << i;
+    }
+    ASSERT_EQ(difference_of(folded.state(), world.core().state()), "") << "seed " << seed;
+    ASSERT_EQ(folded.unanswered(), world.core().unanswered()) << "seed " << seed;
+    ASSERT_EQ(folded.next_wake(), world.core().next_wake()) << "seed " << seed;
+  }
+}
+
+TEST(CopyAndFold, ACopyInMidRunGoesOnAsTheOriginal) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    HostileWorld world(recorded(seed));
+    live(world);
+    const std::vector<Record>& journal = world.journal();
+    const std::size_t middle = Draws(seed, Stream::test, 9).below(journal.size());
+    Core original = world.first();
+    for (std::size_t i = 0; i < middle; ++i) {
+      ASSERT_EQ(tell(original, journal[i], false), "") << "seed " << seed << ", record " << i;
+    }
+    Core copy = original;
+    Core assigned = world.first();
+    assigned = copy;
+    ASSERT_EQ(difference_of(copy.state(), original.state()), "") << "seed " << seed;
+    // What happens to one does not happen to the others.
+    for (Core* core : {&original, &copy, &assigned}) {
+      for (std::size_t i = middle; i < journal.size(); ++i) {
+        ASSERT_EQ(tell(*core, journal[i], false), "") << "seed " << seed << ", record " << i;
+      }
+    }
+    ASSERT_EQ(difference_of(copy.state(), world.core().state()), "") << "seed " << seed;
+  }
+}
+
+TEST(CopyAndFold, ARecordOfOtherEventsIsRefused) {
+  Core core = HostileWorld(recorded(1)).first();
+  const std::vector<PenCall> calls{{.verb = PenCall::Verb::start, .job = JobId{0}}};
+  EXPECT_THROW(core.follow_instant(Time{}, calls), std::logic_error);
+  core.apply(Time{}, event::CorridorChanged{0, 1000});
+  EXPECT_THROW(core.follow_instant(Time{}, calls), std::logic_error);
+}
+
+/// The decisions of a run, without the nodes.
+std::vector<Decision> counts_of(const HostileWorld& world) {
+  std::vector<Decision> all;
+  for (const Record& record : world.journal()) {
+    for (const Decision& decision : record.decisions) {
+      all.push_back(decision);
+      all.back().after.nodes = {};
+    }
+  }
+  return all;
+}
+
+TEST(CopyAndFold, IdentitiesChangeNoDecision) {
+  std::size_t decisions = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    HostileSettings settings = recorded(seed);
+    settings.node_events = settings.takes_from_claims = false;
+    settings.capabilities.sharing = settings.capabilities.power_control = false;
+    settings.rules.identities = true;
+    HostileWorld with(settings);
+    settings.rules.identities = false;
+    HostileWorld without(settings);
+    live(with);
+    live(without);
+    ASSERT_TRUE(counts_of(with) == counts_of(without)) << "seed " << seed;
+    decisions += counts_of(with).size();
+  }
+  EXPECT_GT(decisions, 30 * kSeeds);
+}
+
+}  // namespace
+}  // namespace ductile::testing
