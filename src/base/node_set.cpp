@@ -30,9 +30,7 @@ bool NodeSet::contains(std::uint32_t node) const {
 
 bool NodeSet::contains(const NodeSet& other) const { return difference(other, *this).empty(); }
 
-bool NodeSet::intersects(const NodeSet& other) const {
-  return !intersection(*this, other).empty();
-}
+bool NodeSet::intersects(const NodeSet& other) const { return !intersection(*this, other).empty(); }
 
 void NodeSet::insert(std::uint32_t first, std::uint32_t last) {
   // The intervals that overlap or touch the new one are those from `begin` up to `end`.
@@ -156,7 +154,7 @@ std::string to_string(const NodeSet& set) {
 }
 
 std::optional<NodeSet> parse_node_set(std::string_view text) {
-  NodeSet set;
+  std::vector<Interval> parts;
   const char* at = text.data();
   const char* const end = at + text.size();
   const auto number = [&](std::uint32_t& value) {
@@ -177,8 +175,12 @@ std::optional<NodeSet> parse_node_set(std::string_view text) {
       if (!number(part.last) || part.last < part.first) return std::nullopt;
     }
     if (at != end && *at != ' ' && *at != ',') return std::nullopt;
-    set.insert(part.first, part.last);
+    parts.push_back(part);
   }
+  // Sorted first: inserting them in any order would take quadratic time.
+  std::ranges::sort(parts, {}, &Interval::first);
+  NodeSet set;
+  for (const Interval& part : parts) append(set, part.first, part.last);
   return set;
 }
 

@@ -83,7 +83,8 @@ TEST(RunMatrix, AnyNumberOfThreadsGivesTheSameBytes) {
   auto files_1 = files_of(base / "1"), files_3 = files_of(base / "3");
   EXPECT_EQ(files_1.size(), 6u * 6 + 2);
   for (auto& [name, text] : files_1) {
-    if (fs::path(name).filename() != "summary.json") EXPECT_EQ(files_3[name], text) << name;
+    if (fs::path(name).filename() == "summary.json") continue;
+    EXPECT_EQ(files_3[name], text) << name;
   }
 }
 

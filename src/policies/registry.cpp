@@ -87,10 +87,9 @@ Parameters read_parameters(const std::string& policy, std::string_view text,
 
 const std::vector<PolicyInfo>& policies() {
   static const std::vector<PolicyInfo> table{
-      backfill(),
-      conservative(),
-      easy(),
-      fcfs(),
+#define POLICY(name) name(),
+#include "policies/policies.inc"
+#undef POLICY
   };
   return table;
 }

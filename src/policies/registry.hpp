@@ -65,10 +65,9 @@ const std::vector<ParameterInfo>& common_parameters();
 /// wrong and what there is.
 std::shared_ptr<const Policy> make_policy(std::string_view text);
 
-// One line per policy; `policies()` lists them.
-PolicyInfo backfill();
-PolicyInfo conservative();
-PolicyInfo easy();
-PolicyInfo fcfs();
+// The functions of policies.inc. A policy's file defines its own.
+#define POLICY(name) PolicyInfo name();
+#include "policies/policies.inc"
+#undef POLICY
 
 }  // namespace ductile

@@ -84,7 +84,7 @@ TEST(RunFolder, ARejectedJobHasARowWithoutTimes) {
 TEST(RunFolder, JobsThatFailAndAreKilled) {
   const fs::path folder = fresh_folder("killed");
   Workload workload = small_workload();
-  workload.jobs[0].walltime = whole_seconds(4);
+  workload.jobs[1].walltime = whole_seconds(3);
   SimulationSettings settings = small_settings();
   settings.kill_overrun = true;
   settings.on_failure = SimulationSettings::OnFailure::kill;
@@ -92,7 +92,7 @@ TEST(RunFolder, JobsThatFailAndAreKilled) {
                           {Time{whole_seconds(9)}, NodeSet{{{3, 3}}}, Health::up}};
   write_run(folder, workload, settings);
   const std::string jobs = content(folder / "jobs.csv");
-  EXPECT_THAT(jobs, HasSubstr("1,small,rigid,0,3,4,0,COMPLETED_WALLTIME_REACHED,0,4,4,0,4,1,0-2"));
+  EXPECT_THAT(jobs, HasSubstr("2,small,rigid,1,4,3,0,COMPLETED_WALLTIME_REACHED,10,3,13,9,12,4,0-3,"));
   EXPECT_THAT(jobs, HasSubstr("3,small,rigid,2,1,8,0,COMPLETED_KILLED,2,1,3,0,1,1,3,"));
   EXPECT_THAT(content(folder / "series.csv"), HasSubstr("\n3,3,0,0,1,1,1\n"));
 }

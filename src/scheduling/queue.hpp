@@ -122,7 +122,7 @@ class Queue {
     double value;
     bool operator<(const Key& other) const {
       if (rank != other.rank) return rank < other.rank;
-      return (value < other.value) | ((value == other.value) & (id < other.id));
+      return (int{value < other.value} | (int{value == other.value} & int{id < other.id})) != 0;
     }
   };
   struct Row {

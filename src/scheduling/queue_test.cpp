@@ -62,7 +62,9 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
       }
       ASSERT_EQ(queue.size(), naive.size());
       ASSERT_EQ(queue.front(), naive.empty() ? JobId::none : naive.front());
-      if (n % 50 == 0) ASSERT_EQ(listed(queue), naive) << kQueueOrderWords[order];
+      if (n % 50 == 0) {
+        ASSERT_EQ(listed(queue), naive) << kQueueOrderWords[order];
+      }
 
       // From any job on, be it in the queue or not.
       const Room room = random_room(draws);

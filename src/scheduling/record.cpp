@@ -21,16 +21,19 @@ constexpr std::array<std::string_view, 6> kConstraintWords{"any", "pof2",  "even
 constexpr std::array<std::string_view, 2> kLimitWords{"fixed", "scaled"};
 // In the order of `Event`.
 constexpr std::array<std::string_view, 14> kEventWords{
-    "submitted", "eligible",  "started",   "start-failed", "resized", "ended",   "requested",
-    "withdrawn", "nodes",     "corridor",  "believed",     "ordered", "config",  "timer"};
+    "submitted", "eligible", "started",  "start-failed", "resized", "ended",  "requested",
+    "withdrawn", "nodes",    "corridor", "believed",     "ordered", "config", "timer"};
 static_assert(kEventWords.size() == std::variant_size_v<Event>);
 
-// Limits that keep arithmetic on what was read within its types.
-constexpr std::int64_t kMostMicroseconds = std::int64_t{1} << 60;
+// Limits that keep arithmetic on what was read within its types. The difference of two times, and a
+// time plus a duration, are durations and times.
+constexpr std::int64_t kEarliest = -(std::int64_t{1} << 60);
+constexpr std::int64_t kLatest = std::int64_t{1} << 62;
+constexpr std::int64_t kLongest = std::int64_t{1} << 60;
 constexpr std::uint64_t kMostNodes = 1u << 24;
 constexpr double kMostNumber = 1e12;
 
-// --- Writing -----------------------------------------------------------------------------------------
+// --- Writing -------------------------------------------------------------------------------------
 
 class Writer {
  public:
@@ -40,16 +43,14 @@ class Writer {
     return *this;
   }
   template <class Number>
-    requires std::is_arithmetic_v<Number>
-  Writer& number(Number value) {
+  requires std::is_arithmetic_v<Number> Writer& number(Number value) {
     std::array<char, 32> buffer;
     const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
     return word({buffer.data(), end});
   }
   Writer& flag(bool value) { return word(value ? "1" : "0"); }
   template <class Id>
-    requires std::is_enum_v<Id>
-  Writer& id(Id value) {
+  requires std::is_enum_v<Id> Writer& id(Id value) {
     return value == Id::none ? word("-") : number(index(value));
   }
   Writer& time(Time value) {
@@ -137,22 +138,26 @@ struct EventWriter {
   void operator()(const event::TimerFired&) const {}
 };
 
-// --- Reading -----------------------------------------------------------------------------------------
+// --- Reading -------------------------------------------------------------------------------------
 
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
 
   std::string_view word(const char* field) {
-    if (rest_.empty()) throw RecordError(field, "is missing");
+    if (!more_) throw RecordError(field, "is missing");
     const std::string_view text = rest_.substr(0, rest_.find(' '));
-    rest_.remove_prefix(std::min(text.size() + 1, rest_.size()));
+    more_ = text.size() < rest_.size();
+    rest_.remove_prefix(text.size() + (more_ ? 1 : 0));
     return text;
   }
   template <class Number>
   Number number(const char* field, Number min = std::numeric_limits<Number>::lowest(),
                 Number max = std::numeric_limits<Number>::max()) {
-    const std::string_view text = word(field);
+    return number(field, word(field), min, max);
+  }
+  template <class Number>
+  static Number number(const char* field, std::string_view text, Number min, Number max) {
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size()) {
@@ -166,28 +171,40 @@ class Reader {
   double real(const char* field, double min = -kMostNumber, double max = kMostNumber) {
     return number<double>(field, min, max);
   }
+  // A number, or infinity.
+  double bound(const char* field) {
+    const std::string_view text = word(field);
+    if (text == "inf") return std::numeric_limits<double>::infinity();
+    return number<double>(field, text, 0, kMostNumber);
+  }
   bool flag(const char* field) { return number<unsigned>(field, 0, 1) != 0; }
   Nodes count(const char* field) {
     return static_cast<Nodes>(number<std::uint64_t>(field, 0, kMostNodes));
   }
   template <class Id>
   Id id(const char* field) {
-    if (rest_.starts_with('-')) {
-      word(field);
-      return Id::none;
-    }
-    return Id{number<std::underlying_type_t<Id>>(field)};
+    using Number = std::underlying_type_t<Id>;
+    const std::string_view text = word(field);
+    if (text == "-") return Id::none;
+    return Id{number<Number>(field, text, 0, std::numeric_limits<Number>::max())};
+  }
+  Time moment(const char* field) {
+    return Time(Duration(number<std::int64_t>(field, kEarliest, kLatest)));
   }
   Time time(const char* field) {
-    if (rest_.starts_with("never")) {
-      word(field);
-      return kNever;
-    }
-    return Time(
-        Duration(number<std::int64_t>(field, -kMostMicroseconds, kMostMicroseconds)));
+    const std::string_view text = word(field);
+    if (text == "never") return kNever;
+    return Time(Duration(number<std::int64_t>(field, text, kEarliest, kLatest)));
+  }
+  // A time that is only compared: any there is.
+  Time planned(const char* field) {
+    const std::string_view text = word(field);
+    if (text == "never") return kNever;
+    using Range = std::numeric_limits<std::int64_t>;
+    return Time(Duration(number<std::int64_t>(field, text, Range::min(), Range::max())));
   }
   Duration duration(const char* field) {
-    return Duration(number<std::int64_t>(field, 0, kMostMicroseconds));
+    return Duration(number<std::int64_t>(field, 0, kLongest));
   }
   NodeSet nodes(const char* field) {
     const std::string_view text = word(field);
@@ -213,7 +230,7 @@ class Reader {
   Reason reason() {
     Reason reason{.why = choice<Why>("reason", kWhyWords)};
     reason.job = id<JobId>("reason's job");
-    reason.until = time("reason's time");
+    reason.until = planned("reason's time");
     return reason;
   }
   template <class Row, class Read>
@@ -225,11 +242,12 @@ class Reader {
     return rows;
   }
   void finish() const {
-    if (!rest_.empty()) throw RecordError("end", "'" + std::string(rest_) + "' is too much");
+    if (more_) throw RecordError("end", "'" + std::string(rest_) + "' is too much");
   }
 
  private:
   std::string_view rest_;
+  bool more_ = true;  // a word follows, though it may be empty
 };
 
 AdaptiveSpec read_adaptive(Reader& in) {
@@ -255,7 +273,7 @@ event::Submitted read_submitted(Reader& in) {
   e.job.group = in.number<std::uint32_t>("group");
   e.job.priority = in.number<std::int32_t>("priority");
   e.job.type = in.choice<JobType>("type", kTypeWords);
-  e.job.submitted = in.time("submit time");
+  e.job.submitted = in.moment("submit time");
   e.job.walltime = in.duration("walltime");
   e.job.size.min = in.count("smallest size");
   e.job.size.max = in.count("largest size");
@@ -265,6 +283,12 @@ event::Submitted read_submitted(Reader& in) {
 }
 
 }  // namespace
+
+std::string to_record(Time time) {
+  Writer out;
+  out.time(time);
+  return out.take();
+}
 
 std::string to_record(const Platform& platform) {
   Writer out;
@@ -313,6 +337,13 @@ std::string to_record(const Decision& decision) {
   return out.take();
 }
 
+Time time_from_record(std::string_view text) {
+  Reader in(text);
+  const Time time = in.moment("time");
+  in.finish();
+  return time;
+}
+
 Platform platform_from_record(std::string_view text) {
   Reader in(text);
   Platform platform;
@@ -357,16 +388,20 @@ Event event_from_record(std::string_view text, const PolicyMaker& make) {
     const auto job = [&] { return in.id<JobId>("job"); };
     const auto answers = [&] { return in.id<DecisionId>("decision"); };
     switch (kind) {
-      case 0: return read_submitted(in);
-      case 1: return event::Eligible{job(), in.flag("eligible")};
+      case 0:
+        return read_submitted(in);
+      case 1:
+        return event::Eligible{job(), in.flag("eligible")};
       case 2: {
         event::Started e{job(), answers(), in.holding("nodes"), std::nullopt};
         const auto keep = in.id<ClaimId>("keep");  // a number or "-"
         if (keep != ClaimId::none) e.keep = index(keep);
         return e;
       }
-      case 3: return event::StartFailed{job(), answers(), in.time("retry")};
-      case 4: return event::Resized{job(), answers(), in.holding("nodes"), in.time("retry")};
+      case 3:
+        return event::StartFailed{job(), answers(), in.time("retry")};
+      case 4:
+        return event::Resized{job(), answers(), in.holding("nodes"), in.time("retry")};
       case 5:
         return event::Ended{job(), in.choice<EndState>("state", kEndWords), in.flag("requeue")};
       case 6:
@@ -374,23 +409,26 @@ Event event_from_record(std::string_view text, const PolicyMaker& make) {
             in.id<RequestId>("request"), job(),
             in.number<std::int32_t>("delta", -std::int32_t{kMostNodes}, std::int32_t{kMostNodes}),
             in.count("at least")};
-      case 7: return event::EvolvingWithdrawn{in.id<RequestId>("request")};
-      case 8: return event::NodesChanged{in.nodes("nodes"), in.choice<Health>("health", kHealthWords)};
+      case 7:
+        return event::EvolvingWithdrawn{in.id<RequestId>("request")};
+      case 8:
+        return event::NodesChanged{in.nodes("nodes"), in.choice<Health>("health", kHealthWords)};
       case 9: {
         const double low = in.real("lower bound", 0);
-        return event::CorridorChanged{
-            low, in.real("upper bound", 0, std::numeric_limits<double>::infinity())};
+        return event::CorridorChanged{low, in.bound("upper bound")};
       }
       case 10:
         return event::Believed{job(), in.real("watts per node", -1, 1e6), in.real("mtct", -1),
                                in.real("rate", -1, 1e3)};
-      case 11: return event::SizeOrdered{job(), in.count("size")};
+      case 11:
+        return event::SizeOrdered{job(), in.count("size")};
       case 12: {
         const std::string_view settings = in.word("policy");
         if (settings == "-") return event::ConfigChanged{};
         return event::ConfigChanged{make(settings)};
       }
-      default: return event::TimerFired{};
+      default:
+        return event::TimerFired{};
     }
   }();
   in.finish();
@@ -413,7 +451,7 @@ PenCall pen_call_from_record(std::string_view text) {
     return Cut{victim, r.count("victim's size")};
   });
   call.incoming = in.flag("incoming");
-  call.time = in.time("time");
+  call.time = in.planned("time");
   call.mates = in.list<JobId>("mates", [](Reader& r) { return r.id<JobId>("mate"); });
   call.delays = in.list<Delay>("delays", [](Reader& r) {
     const auto job = r.id<JobId>("delayed job");

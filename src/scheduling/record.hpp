@@ -1,8 +1,8 @@
 // Events, pen calls and decisions as lines of text: what a journal or a log keeps.
 //
-// A record is words and numbers separated by single spaces, in a fixed order; times are microseconds,
-// node sets are written "0-3,7" and "-" when empty. The same value gives the same text, and reading
-// it gives the same value. docs/formats/log.md has the table.
+// A record is words and numbers separated by single spaces, in a fixed order; times are
+// microseconds, node sets are written "0-3,7" and "-" when empty. The same value gives the same
+// text, and reading it gives the same value. docs/formats/log.md has the table.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/time.hpp"
 #include "model/platform.hpp"
 #include "scheduling/event.hpp"
 #include "scheduling/state.hpp"
@@ -29,6 +30,7 @@ class RecordError : public std::runtime_error {
   std::string field_;
 };
 
+std::string to_record(Time time);
 std::string to_record(const Platform& platform);
 std::string to_record(const Capabilities& capabilities);
 std::string to_record(const Rules& rules);  // without `record` and `check`
@@ -40,6 +42,7 @@ std::string to_record(const Decision& decision);
 using PolicyMaker = std::function<std::shared_ptr<const Policy>(std::string_view settings)>;
 
 // The other way round. They throw `RecordError`.
+Time time_from_record(std::string_view text);
 Platform platform_from_record(std::string_view text);
 Capabilities capabilities_from_record(std::string_view text);
 Rules rules_from_record(std::string_view text);

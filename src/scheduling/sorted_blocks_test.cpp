@@ -96,7 +96,9 @@ TEST(SortedBlocks, AreASortedMap) {
       const Blocks::Place next = blocks.next(place);
       const auto after = std::next(expected);
       ASSERT_EQ(blocks.at_end(next), after == map.end());
-      if (after != map.end()) ASSERT_EQ(blocks.block(next).key(next.row), after->first);
+      if (after != map.end()) {
+        ASSERT_EQ(blocks.block(next).key(next.row), after->first);
+      }
     }
     const Blocks copy = blocks;
     blocks.clear();

@@ -2,6 +2,7 @@
 // it (pass.cpp); what both need is here. CONTRACT: docs/architecture.md.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -216,9 +217,10 @@ class State {
   Nodes healthy(const Holding& holding) const {
     return not_up.empty() ? holding.count : holding.count - intersection(holding.nodes, not_up).count();
   }
-  /// Power of n nodes of the job above that of n idle nodes.
+  /// Power of n nodes of the job above that of n idle nodes. Never less: what runs is believed to draw
+  /// no less than what idles, so that free power only grows when jobs end.
   std::int64_t extra_power_mw(const Job& job, Nodes n) const {
-    return std::int64_t{n} * (std::int64_t{job.power_mw} - idle_mw());
+    return std::int64_t{n} * std::max<std::int64_t>(job.power_mw - idle_mw(), 0);
   }
   /// What the cluster draws, as believed.
   std::int64_t power_mw() const;

@@ -80,7 +80,7 @@ Time Profile::earliest(std::int64_t need, Duration length, Time not_before) {
   flush();
   // Hints cost more than they save until a plan has some reservations.
   constexpr std::uint32_t kUseHints = 32;
-  const bool hint = not_before <= now_ && ++searches_ > kUseHints && overlay_.most() <= 0;
+  const bool hint = need > 0 && not_before <= now_ && ++searches_ > kUseHints && overlay_.most() <= 0;
   Time start = std::max(not_before, now_);
   if (hint) start = std::max(start, hints_.at_least(need, length));
   start = search(need, length, start);

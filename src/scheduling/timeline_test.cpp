@@ -177,9 +177,9 @@ TEST(Profile, WhatNeedsNothingOrGivesFitsAtOnce) {
     const Time at = profile.earliest(5, whole_seconds(10), second(0));
     profile.add(at, at + whole_seconds(10), -5);
   }
-  EXPECT_EQ(profile.earliest(0, whole_seconds(10), second(0)), second(0));
-  EXPECT_EQ(profile.earliest(-3, whole_seconds(10), second(0)), second(0));
-  EXPECT_EQ(profile.earliest(2, whole_seconds(10), second(0)), second(0));
+  EXPECT_EQ(profile.earliest(0, whole_seconds(40), second(0)), second(0));
+  EXPECT_EQ(profile.earliest(-3, whole_seconds(40), second(0)), second(0));
+  EXPECT_EQ(profile.earliest(2, whole_seconds(40), second(0)), second(0));
 }
 
 TEST(Profile, AGrantMakesRoomAgain) {

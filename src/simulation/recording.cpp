@@ -1,19 +1,21 @@
 #include "simulation/recording.hpp"
 
-#include <lzma.h>
-
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <istream>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <lzma.h>
+
 #include "base/error.hpp"
 #include "policies/registry.hpp"
+#include "scheduling/invariants.hpp"
 
 namespace ductile {
 namespace {
@@ -33,8 +35,6 @@ std::string last_line(std::uint64_t lines, std::uint64_t checksum) {
   return "end " + std::to_string(lines) + ' ' + hex.data();
 }
 
-std::string time_text(Time time) { return std::to_string(time.time_since_epoch().count()); }
-
 // The lines of a log, one after the other.
 class Lines {
  public:
@@ -49,7 +49,8 @@ class Lines {
     return true;
   }
   std::string_view text() const { return text_; }
-  std::uint64_t number() const { return number_; }
+  // Is the line's end missing?
+  bool torn() const { return in_.eof(); }
 
   [[noreturn]] void fail(const std::string& field, const std::string& what,
                          const std::string& remedy) const {
@@ -88,6 +89,9 @@ void check_whole(std::istream& in, const std::string& name) {
       if (lines.text() != last_line(count, checksum)) {
         lines.fail("end", "the log was altered: its checksum differs", "record the run again");
       }
+      if (lines.torn()) {
+        lines.fail("end", "the log was cut in its last line", "record the run again");
+      }
       if (lines.next()) lines.fail("end", "lines follow the end", "record the run again");
       return;
     }
@@ -99,7 +103,8 @@ void check_whole(std::istream& in, const std::string& name) {
 
 class Replay {
  public:
-  Replay(std::istream& in, const std::string& name) : lines_(in, name) {}
+  Replay(std::istream& in, const std::string& name, const PolicyMaker& make)
+      : make_(make), lines_(in, name) {}
   Replayed run();
 
  private:
@@ -116,7 +121,15 @@ class Replay {
       lines_.fail(error.field(), error.what(), "record the run again");
     }
   }
+  std::shared_ptr<const Policy> policy(std::string_view settings) const {
+    try {
+      return make_(settings);
+    } catch (const InputError& error) {
+      lines_.fail("policy", error.what(), "replay the log with the build that recorded it");
+    }
+  }
 
+  const PolicyMaker& make_;
   Lines lines_;
   std::optional<Core> asks_, folds_;
   Replayed done_;
@@ -134,28 +147,25 @@ Core Replay::make_core() {
   rules.record = true;
   lines_.next();
   done_.policy = std::string(lines_.after("policy"));
-  return Core(platform, capabilities, rules, make_policy(done_.policy));
+  return Core(platform, capabilities, rules, policy(done_.policy));
 }
 
 Time Replay::time(std::string_view& rest) const {
-  std::int64_t value = 0;
-  constexpr std::int64_t kMost = std::int64_t{1} << 60;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
-  if (error != std::errc{} || value < -kMost || value > kMost) {
-    lines_.fail("time", "it is no number of microseconds", "record the run again");
-  }
-  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-  if (rest.starts_with(' ')) rest.remove_prefix(1);
-  return Time(Duration(value));
+  const std::string_view word = rest.substr(0, rest.find(' '));
+  const Time value = read([&] { return time_from_record(word); });
+  rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+  return value;
 }
 
 void Replay::event(std::string_view rest) {
   const Time now = time(rest);
   const bool taken = rest.starts_with("1 ");
-  if (!taken && !rest.starts_with("0 ")) lines_.fail("taken", "it is neither 0 nor 1", "");
+  if (!taken && !rest.starts_with("0 ")) {
+    lines_.fail("taken", "it is neither 0 nor 1", "record the run again");
+  }
   rest.remove_prefix(2);
   const Event event = read([&] {
-    return event_from_record(rest, [](std::string_view text) { return make_policy(text); });
+    return event_from_record(rest, [&](std::string_view settings) { return policy(settings); });
   });
   const bool asks = asks_->apply(now, event);
   const bool folds = folds_->apply(now, event);
@@ -169,6 +179,8 @@ void Replay::event(std::string_view rest) {
 
 void Replay::close(std::string_view rest) {
   const Time now = time(rest);
+  if (!rest.empty())
+    lines_.fail("end", "'" + std::string(rest) + "' is too much", "record the run again");
   const auto decisions = asks_->close_instant(now);
   std::vector<PenCall> calls;
   for (const PenCall& call : asks_->pen_calls()) {
@@ -242,7 +254,7 @@ void Recorder::on_begin(const Core& core) {
 }
 
 void Recorder::on_event(Time now, const Event& event, bool taken, const Core&) {
-  line("E " + time_text(now) + (taken ? " 1 " : " 0 ") + to_record(event));
+  line("E " + to_record(now) + (taken ? " 1 " : " 0 ") + to_record(event));
 }
 
 void Recorder::on_decision(Time, const Decision& decision, const Core&) {
@@ -250,7 +262,7 @@ void Recorder::on_decision(Time, const Decision& decision, const Core&) {
 }
 
 void Recorder::on_close(Time now, const Core& core) {
-  line("C " + time_text(now));
+  line("C " + to_record(now));
   for (const PenCall& call : core.pen_calls()) line("P " + to_record(call));
   for (std::string_view rest = decisions_; !rest.empty();) {
     const std::size_t end = rest.find('\n');
@@ -282,16 +294,22 @@ std::string sealed_log(std::string lines) {
   return lines + last_line(count, checksum) + '\n';
 }
 
-Replayed replay(std::istream& in, const std::string& name) {
+Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make) {
   check_whole(in, name);
   in.clear();
   in.seekg(0);
   try {
-    return Replay(in, name).run();
+    return Replay(in, name, make).run();
+  } catch (const InvariantViolation&) {
+    throw;  // whatever a log says, this must not happen
   } catch (const std::logic_error& error) {
     throw InputError({name}, std::string("the log contradicts itself: ") + error.what(),
                      "record the run again");
   }
+}
+
+Replayed replay(std::istream& in, const std::string& name) {
+  return replay(in, name, [](std::string_view settings) { return make_policy(settings); });
 }
 
 Replayed replay_file(const std::string& path) {

@@ -54,7 +54,9 @@ struct Replayed {
 /// decisions, byte for byte.
 ///
 /// Throws `InputError` if the log was cut or altered, or is none; `RunError` if this build decides
-/// otherwise. `in` must be seekable: it is checked whole before anything is replayed.
+/// otherwise. `in` must be seekable: it is checked whole before anything is replayed. `make` makes
+/// the policies from their settings; without it they are those of the registry.
+Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make);
 Replayed replay(std::istream& in, const std::string& name);
 Replayed replay_file(const std::string& path);
 

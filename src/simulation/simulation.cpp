@@ -233,7 +233,7 @@ void World::events_of_instant() {
     change_nodes(settings_.node_events[next_node_event_]);
   }
   until(Kind::step);
-  while (next_submit_ < workload_.jobs.size() && workload_.jobs[next_submit_].submit == now_) {
+  while (next_submit_ < workload_.jobs.size() && workload_.jobs[next_submit_].submit <= now_) {
     submit_next();
   }
   const std::uint64_t before = counts_.events;

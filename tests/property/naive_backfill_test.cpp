@@ -14,12 +14,14 @@
 
 #include "../../bench/bare_easy.hpp"
 #include "base/random.hpp"
+#include "support/random_jobs.hpp"
 
 namespace ductile {
 namespace {
 
 using naive::JobTimes;
 using naive::kUnlimited;
+using testing::random_jobs;
 
 Time at(std::int64_t s) { return Time{whole_seconds(s)}; }
 
@@ -94,29 +96,6 @@ TEST(NaiveBackfill, AJobLargerThanTheMachineIsRefused) {
   const std::vector<WorkloadJob> jobs = {job(0, 5, 10, 10)};
   EXPECT_THROW(naive::easy(jobs, 4), std::invalid_argument);
   EXPECT_THROW(bench::bare_easy(jobs, 4), std::invalid_argument);
-}
-
-/// Times on a grid of `grain`, so that ends, walltimes and submissions coincide if it is coarse.
-std::vector<WorkloadJob> random_jobs(std::uint64_t seed, std::size_t count, Nodes nodes,
-                                     std::uint64_t grain_us) {
-  Draws draws(seed, Stream::test, 0);
-  const auto span = [&](std::uint64_t longest_us) {
-    return Duration{static_cast<std::int64_t>((draws.below(longest_us / grain_us) + 1) * grain_us)};
-  };
-  const std::uint64_t gap_us = 1'000'000 * (1 + draws.below(20));
-  std::vector<WorkloadJob> jobs;
-  Time submit{};
-  for (std::size_t i = 0; i < count; ++i) {
-    WorkloadJob job;
-    job.name = i + 1;
-    job.submit = submit;
-    job.nodes = static_cast<Nodes>(1 + draws.below(draws.chance(0.7) ? (nodes + 3) / 4 : nodes));
-    job.walltime = span(60'000'000);
-    job.runtime = draws.chance(0.3) ? job.walltime : span(60'000'000);
-    jobs.push_back(job);
-    if (draws.chance(0.7)) submit += span(gap_us);
-  }
-  return jobs;
 }
 
 /// Nobody starts before being submitted, nor are more nodes used than there are.

@@ -1,0 +1,717 @@
+#include "scheduling/record.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr int kRounds = 2000;
+
+class Named final : public Policy {
+ public:
+  explicit Named(std::string_view name) { settings = std::string(name); }
+  void schedule(Pass&) const override {}
+};
+
+std::shared_ptr<const Policy> named(std::string_view name) { return std::make_shared<Named>(name); }
+
+Time us(std::int64_t microseconds) { return Time(Duration(microseconds)); }
+
+// --- Random values -------------------------------------------------------------------------------
+
+struct Any {
+  Draws draws;
+  explicit Any(std::uint64_t seed) : draws(seed, Stream::test, 77) {}
+
+  bool flag() { return draws.chance(0.5); }
+  std::uint64_t below(std::uint64_t n) { return draws.below(n); }
+  // Short numbers and long ones alike.
+  std::uint64_t bits(int most) { return below(std::uint64_t{1} << below(most)); }
+  Nodes count() { return static_cast<Nodes>(bits(25)); }
+  template <class Id>
+  Id id() {
+    return draws.chance(0.2) ? Id::none : Id{static_cast<std::underlying_type_t<Id>>(bits(32))};
+  }
+  Time moment() { return us(static_cast<std::int64_t>(bits(61)) * (flag() ? 1 : -1)); }
+  Time time() { return draws.chance(0.2) ? kNever : moment(); }
+  Duration duration() { return Duration(static_cast<std::int64_t>(bits(61))); }
+  double real(double low, double high) {
+    if (draws.chance(0.2)) return low;
+    return draws.chance(0.3) ? static_cast<double>(below(static_cast<std::uint64_t>(high)))
+                             : draws.uniform(low, high);
+  }
+  template <class Enum>
+  Enum of(Enum last) {
+    return static_cast<Enum>(below(static_cast<std::uint64_t>(last) + 1));
+  }
+  NodeSet nodes() {
+    NodeSet set;
+    for (auto n = below(5); n > 0; --n) {
+      const auto first = static_cast<std::uint32_t>(bits(23));
+      set.insert(first, first + static_cast<std::uint32_t>(below(9)));
+    }
+    return set;
+  }
+  Holding holding() { return {count(), nodes()}; }
+  Reason reason() { return {.why = of(Why::infeasible), .job = id<JobId>(), .until = time()}; }
+  template <class Row>
+  std::vector<Row> list(const std::function<Row()>& one) {
+    std::vector<Row> rows;
+    for (auto n = below(4); n > 0; --n) rows.push_back(one());
+    return rows;
+  }
+
+  JobSpec spec() {
+    JobSpec spec;
+    spec.name = draws.bits();
+    spec.user = static_cast<std::uint32_t>(bits(32));
+    spec.group = static_cast<std::uint32_t>(bits(32));
+    spec.priority = static_cast<std::int32_t>(bits(31)) * (flag() ? 1 : -1);
+    spec.type = of(JobType::adaptive);
+    spec.submitted = moment();
+    spec.walltime = duration();
+    spec.size = {count(), count()};
+    spec.preferred = count();
+    return spec;
+  }
+  AdaptiveSpec adaptive() {
+    AdaptiveSpec spec;
+    spec.speedup = {.kind = of(Speedup::Kind::overhead), .parameter = draws.uniform()};
+    spec.cost = {real(0, 9), real(0, 1e6), real(0, 1), real(0, 100), real(0, 1e3)};
+    spec.constraint = {.kind = of(SizeConstraint::Kind::multiple), .multiple_of = count() + 1};
+    spec.constraint.multiple_of = std::min<Nodes>(spec.constraint.multiple_of, 1u << 24);
+    spec.resize_delay = duration();
+    spec.watts_per_node = real(0, 1e6);
+    return spec;
+  }
+
+  Event event(std::size_t kind) {
+    switch (kind) {
+      case 0:
+        return event::Submitted{spec(), flag() ? std::optional(adaptive()) : std::nullopt};
+      case 1:
+        return event::Eligible{id<JobId>(), flag()};
+      case 2: {
+        const auto keep = static_cast<std::uint32_t>(bits(24));
+        return event::Started{id<JobId>(), id<DecisionId>(), holding(),
+                              flag() ? std::optional(keep) : std::nullopt};
+      }
+      case 3:
+        return event::StartFailed{id<JobId>(), id<DecisionId>(), time()};
+      case 4:
+        return event::Resized{id<JobId>(), id<DecisionId>(), holding(), time()};
+      case 5:
+        return event::Ended{id<JobId>(), of(EndState::node_fail), flag()};
+      case 6:
+        return event::EvolvingRequested{id<RequestId>(), id<JobId>(),
+                                        static_cast<std::int32_t>(count()) * (flag() ? 1 : -1),
+                                        count()};
+      case 7:
+        return event::EvolvingWithdrawn{id<RequestId>()};
+      case 8:
+        return event::NodesChanged{nodes(), of(Health::off)};
+      case 9: {
+        const double low = real(0, 1e9);
+        return event::CorridorChanged{
+            low, flag() ? std::numeric_limits<double>::infinity() : real(0, 1e12)};
+      }
+      case 10:
+        return event::Believed{id<JobId>(), real(-1, 1e6), real(-1, 1e12), real(-1, 1e3)};
+      case 11:
+        return event::SizeOrdered{id<JobId>(), count()};
+      case 12:
+        return event::ConfigChanged{flag() ? named("easy:order=sjf") : nullptr};
+      default:
+        return event::TimerFired{};
+    }
+  }
+
+  PenCall pen_call() {
+    PenCall call;
+    call.verb = of(PenCall::Verb::power_off);
+    call.job = id<JobId>();
+    call.other = id<JobId>();
+    call.request = id<RequestId>();
+    call.claim = id<ClaimId>();
+    call.size = {count(), count()};
+    call.reason = reason();
+    call.cuts = list<Cut>([&] { return Cut{id<JobId>(), count()}; });
+    call.incoming = flag();
+    call.time = time();
+    call.mates = list<JobId>([&] { return id<JobId>(); });
+    call.delays = list<Delay>([&] { return Delay{id<JobId>(), duration()}; });
+    return call;
+  }
+};
+
+// --- Round trips ---------------------------------------------------------------------------------
+
+class EventRecord : public ::testing::TestWithParam<std::size_t> {};
+
+TEST_P(EventRecord, IsReadAsItWasWritten) {
+  std::set<std::string> seen;
+  for (int round = 0; round < kRounds; ++round) {
+    Any any(static_cast<std::uint64_t>(round));
+    const Event event = any.event(GetParam());
+    const std::string text = to_record(event);
+    seen.insert(text);
+    const Event again = event_from_record(text, named);
+    ASSERT_EQ(again.index(), GetParam()) << text;
+    ASSERT_EQ(to_record(again), text);
+    if (const auto* submitted = std::get_if<event::Submitted>(&event)) {
+      ASSERT_EQ(std::get<event::Submitted>(again).job, submitted->job) << text;
+      ASSERT_EQ(std::get<event::Submitted>(again).adaptive, submitted->adaptive) << text;
+    }
+    if (const auto* resized = std::get_if<event::Resized>(&event)) {
+      ASSERT_EQ(std::get<event::Resized>(again).now, resized->now) << text;
+    }
+  }
+  // Another value gives another text, as far as there are other values.
+  const bool is_timer = GetParam() + 1 == std::variant_size_v<Event>;
+  EXPECT_EQ(seen.size() > 1, !is_timer);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kind, EventRecord,
+                         ::testing::Range<std::size_t>(0, std::variant_size_v<Event>));
+
+TEST(Record, PenCallsAreReadAsTheyWereWritten) {
+  for (int round = 0; round < kRounds; ++round) {
+    const PenCall call = Any(static_cast<std::uint64_t>(round)).pen_call();
+    ASSERT_EQ(pen_call_from_record(to_record(call)), call) << to_record(call);
+  }
+}
+
+TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
+  for (int round = 0; round < kRounds; ++round) {
+    Any any(static_cast<std::uint64_t>(round));
+    const Platform platform{any.count(), static_cast<std::uint32_t>(1 + any.bits(16)),
+                            any.real(0, 1e6), any.real(0, 1e6), any.duration()};
+    const std::string machine = to_record(platform);
+    EXPECT_EQ(to_record(platform_from_record(machine)), machine);
+
+    const Capabilities can{any.flag(), static_cast<std::uint32_t>(any.bits(32)), any.flag(),
+                           any.flag(), any.flag()};
+    const std::string world = to_record(can);
+    EXPECT_EQ(to_record(capabilities_from_record(world)), world);
+
+    Rules rules;
+    rules.limit = any.of(Rules::Limit::scaled);
+    rules.identities = any.flag();
+    rules.seed = any.draws.bits();
+    rules.fairness_interval = any.duration() + kTick;
+    rules.fairness_decay = any.draws.uniform();
+    const std::string text = to_record(rules);
+    EXPECT_EQ(to_record(rules_from_record(text)), text);
+  }
+}
+
+TEST(Record, TimesAreReadAsTheyWereWritten) {
+  for (const Time time : {us(0), us(-1), us(1'500'000), us(std::int64_t{1} << 62)}) {
+    EXPECT_EQ(time_from_record(to_record(time)), time);
+  }
+}
+
+// --- What it looks like --------------------------------------------------------------------------
+
+TEST(Record, OfEventsIsReadable) {
+  const JobSpec rigid{.name = 17,
+                      .user = 3,
+                      .group = 4,
+                      .priority = -1,
+                      .submitted = us(1'500'000),
+                      .walltime = whole_seconds(60),
+                      .size = exactly(8),
+                      .preferred = 8};
+  EXPECT_EQ(to_record(event::Submitted{rigid, {}}),
+            "submitted 17 3 4 -1 rigid 1500000 60000000 8 8 8 0");
+
+  JobSpec malleable = rigid;
+  malleable.type = JobType::malleable;
+  malleable.size = {2, 16};
+  const AdaptiveSpec adaptive{
+      .speedup = {.kind = Speedup::Kind::amdahl, .parameter = 0.25},
+      .cost = {.alpha_s = 0.5, .beta_s = 2, .b_s = 0.125, .fixed_s = 1, .scale = 0.5},
+      .constraint = {.kind = SizeConstraint::Kind::multiple, .multiple_of = 4},
+      .resize_delay = whole_seconds(2),
+      .watts_per_node = 310.5};
+  EXPECT_EQ(to_record(event::Submitted{malleable, adaptive}),
+            "submitted 17 3 4 -1 malleable 1500000 60000000 2 16 8 1 "
+            "amdahl 0.25 0.5 2 0.125 1 0.5 multiple 4 2000000 310.5");
+
+  EXPECT_EQ(to_record(event::Eligible{JobId{5}, true}), "eligible 5 1");
+  EXPECT_EQ(to_record(event::Started{JobId{5}, DecisionId{9}, {3, NodeSet{{{0, 1}, {7, 7}}}}, 7u}),
+            "started 5 9 3 0-1,7 7");
+  EXPECT_EQ(to_record(event::Started{JobId{5}, DecisionId{9}, {}, {}}), "started 5 9 0 - -");
+  EXPECT_EQ(to_record(event::StartFailed{JobId{5}, DecisionId{9}, us(30)}), "start-failed 5 9 30");
+  EXPECT_EQ(to_record(event::Resized{JobId{5}, DecisionId::none, {2, {}}, kNever}),
+            "resized 5 - 2 - never");
+  EXPECT_EQ(to_record(event::Ended{JobId{5}, EndState::node_fail, true}), "ended 5 node-fail 1");
+  EXPECT_EQ(to_record(event::EvolvingRequested{RequestId{1}, JobId{5}, -4, 2}),
+            "requested 1 5 -4 2");
+  EXPECT_EQ(to_record(event::EvolvingWithdrawn{RequestId{1}}), "withdrawn 1");
+  EXPECT_EQ(to_record(event::NodesChanged{NodeSet{{{4, 6}}}, Health::draining}),
+            "nodes 4-6 draining");
+  EXPECT_EQ(to_record(event::CorridorChanged{100, std::numeric_limits<double>::infinity()}),
+            "corridor 100 inf");
+  EXPECT_EQ(to_record(event::Believed{JobId{5}, 250, 0.1, 1}), "believed 5 250 0.1 1");
+  EXPECT_EQ(to_record(event::SizeOrdered{JobId{5}, 12}), "ordered 5 12");
+  EXPECT_EQ(to_record(event::ConfigChanged{named("easy:order=sjf")}), "config easy:order=sjf");
+  EXPECT_EQ(to_record(event::ConfigChanged{}), "config -");
+  EXPECT_EQ(to_record(event::TimerFired{}), "timer");
+}
+
+TEST(Record, OfPenCallsAndDecisionsIsReadable) {
+  PenCall call{.verb = PenCall::Verb::start,
+               .job = JobId{2},
+               .size = {4, 8},
+               .reason = {Why::shrunk_for, JobId{2}, us(5)},
+               .cuts = {{JobId{0}, 4}, {JobId{1}, 2}},
+               .incoming = true};
+  EXPECT_EQ(to_record(call), "start 2 - - - 4 8 shrunk-for 2 5 2 0 4 1 2 1 0 0 0");
+  call = {.verb = PenCall::Verb::grant,
+          .request = RequestId{3},
+          .reason = {Why::evolving},
+          .delays = {{JobId{4}, whole_seconds(1)}}};
+  EXPECT_EQ(to_record(call), "grant - - 3 - 0 0 evolving - 0 0 0 0 0 1 4 1000000");
+  call = {.verb = PenCall::Verb::share,
+          .job = JobId{3},
+          .size = exactly(2),
+          .reason = {Why::guest},
+          .mates = {JobId{0}, JobId{1}}};
+  EXPECT_EQ(to_record(call), "share 3 - - - 2 2 guest - 0 0 0 0 2 0 1 0");
+
+  Decision decision;
+  decision.id = DecisionId{12};
+  decision.kind = Decision::Kind::resize;
+  decision.job = JobId{3};
+  decision.after = {4, NodeSet{{{0, 3}}}};
+  decision.request = RequestId{1};
+  decision.reason = {Why::hand_out};
+  EXPECT_EQ(to_record(decision), "12 resize 3 4 0-3 0 1 0 0 hand-out - 0");
+  decision.kind = Decision::Kind::share;
+  decision.limit = kNever;
+  decision.request = RequestId::none;
+  decision.guest_cores = 2;
+  decision.mates = {JobId{0}};
+  EXPECT_EQ(to_record(decision), "12 share 3 4 0-3 never - 2 1 0 hand-out - 0");
+}
+
+TEST(Record, OfTheRunIsReadable) {
+  EXPECT_EQ(to_record(Platform{100, 4, 90, 250.5, whole_seconds(3)}), "100 4 90 250.5 3000000");
+  EXPECT_EQ(to_record(Capabilities{}), "1 4294967295 0 1 0");
+  EXPECT_EQ(to_record(Rules{}), "scaled 0 1 21600000000 0.4");
+}
+
+// --- Every value has its word --------------------------------------------------------------------
+//
+// A switch without a default does not compile when a value is added and has no case here.
+
+std::string_view expected(Why why) {
+  switch (why) {
+    case Why::in_order:
+      return "in-order";
+    case Why::backfilled:
+      return "backfilled";
+    case Why::shrunk_for:
+      return "shrunk-for";
+    case Why::dependency_expand:
+      return "dependency-expand";
+    case Why::hand_out:
+      return "hand-out";
+    case Why::evolving:
+      return "evolving";
+    case Why::fairness:
+      return "fairness";
+    case Why::corridor:
+      return "corridor";
+    case Why::guest:
+      return "guest";
+    case Why::ordered:
+      return "ordered";
+    case Why::draining:
+      return "draining";
+    case Why::hopeless:
+      return "hopeless";
+    case Why::stolen:
+      return "stolen";
+    case Why::resources:
+      return "resources";
+    case Why::priority:
+      return "priority";
+    case Why::infeasible:
+      return "infeasible";
+  }
+  return "";
+}
+
+std::string_view expected(Decision::Kind kind) {
+  using Kind = Decision::Kind;
+  switch (kind) {
+    case Kind::start:
+      return "start";
+    case Kind::resize:
+      return "resize";
+    case Kind::share:
+      return "share";
+    case Kind::deny:
+      return "deny";
+    case Kind::set_limit:
+      return "set-limit";
+    case Kind::power_on:
+      return "power-on";
+    case Kind::power_off:
+      return "power-off";
+    case Kind::reject:
+      return "reject";
+  }
+  return "";
+}
+
+std::string_view expected(PenCall::Verb verb) {
+  using Verb = PenCall::Verb;
+  switch (verb) {
+    case Verb::start:
+      return "start";
+    case Verb::resize:
+      return "resize";
+    case Verb::grant:
+      return "grant";
+    case Verb::deny:
+      return "deny";
+    case Verb::share:
+      return "share";
+    case Verb::withdraw:
+      return "withdraw";
+    case Verb::reserve:
+      return "reserve";
+    case Verb::tag:
+      return "tag";
+    case Verb::wake_by:
+      return "wake-by";
+    case Verb::power_on:
+      return "power-on";
+    case Verb::power_off:
+      return "power-off";
+  }
+  return "";
+}
+
+std::string_view expected(JobType type) {
+  switch (type) {
+    case JobType::rigid:
+      return "rigid";
+    case JobType::moldable:
+      return "moldable";
+    case JobType::malleable:
+      return "malleable";
+    case JobType::evolving:
+      return "evolving";
+    case JobType::adaptive:
+      return "adaptive";
+  }
+  return "";
+}
+
+std::string_view expected(Health health) {
+  switch (health) {
+    case Health::up:
+      return "up";
+    case Health::draining:
+      return "draining";
+    case Health::down:
+      return "down";
+    case Health::off:
+      return "off";
+  }
+  return "";
+}
+
+std::string_view expected(EndState state) {
+  switch (state) {
+    case EndState::completed:
+      return "completed";
+    case EndState::failed:
+      return "failed";
+    case EndState::timeout:
+      return "timeout";
+    case EndState::cancelled:
+      return "cancelled";
+    case EndState::node_fail:
+      return "node-fail";
+  }
+  return "";
+}
+
+std::string_view expected(Speedup::Kind kind) {
+  using Kind = Speedup::Kind;
+  switch (kind) {
+    case Kind::linear:
+      return "linear";
+    case Kind::powerlaw:
+      return "powerlaw";
+    case Kind::amdahl:
+      return "amdahl";
+    case Kind::overhead:
+      return "overhead";
+  }
+  return "";
+}
+
+std::string_view expected(SizeConstraint::Kind kind) {
+  using Kind = SizeConstraint::Kind;
+  switch (kind) {
+    case Kind::any:
+      return "any";
+    case Kind::power_of_two:
+      return "pof2";
+    case Kind::even:
+      return "even";
+    case Kind::odd:
+      return "odd";
+    case Kind::cubic:
+      return "cubic";
+    case Kind::multiple:
+      return "multiple";
+  }
+  return "";
+}
+
+std::string_view expected(Rules::Limit limit) {
+  switch (limit) {
+    case Rules::Limit::fixed:
+      return "fixed";
+    case Rules::Limit::scaled:
+      return "scaled";
+  }
+  return "";
+}
+
+// Calls `check` for each value that has a case above, until there is none; how many there were.
+template <class Enum, class Check>
+std::size_t each(Check check) {
+  std::size_t i = 0;
+  for (; i < 256 && !expected(static_cast<Enum>(i)).empty(); ++i) {
+    check(static_cast<Enum>(i), expected(static_cast<Enum>(i)));
+  }
+  return i;
+}
+
+bool has_word(const std::string& record, std::string_view word) {
+  return (' ' + record + ' ').find(' ' + std::string(word) + ' ') != std::string::npos;
+}
+
+TEST(Words, OfReasonsDecisionsAndVerbsAreComplete) {
+  EXPECT_EQ(each<Why>([](Why why, std::string_view text) { EXPECT_EQ(word(why), text); }),
+            kWhyWords.size());
+  EXPECT_EQ(each<Decision::Kind>(
+                [](Decision::Kind kind, std::string_view text) { EXPECT_EQ(word(kind), text); }),
+            kDecisionWords.size());
+  EXPECT_EQ(each<PenCall::Verb>([](PenCall::Verb verb, std::string_view text) {
+              EXPECT_EQ(kVerbWords[static_cast<std::size_t>(verb)], text);
+            }),
+            kVerbWords.size());
+  EXPECT_EQ(std::set<std::string_view>(kWhyWords.begin(), kWhyWords.end()).size(),
+            kWhyWords.size());
+}
+
+TEST(Words, OfRecordsAreComplete) {
+  const auto there = [](const std::string& record, std::string_view word) {
+    EXPECT_TRUE(has_word(record, word)) << word << " in: " << record;
+  };
+  each<JobType>([&](JobType type, std::string_view text) {
+    there(to_record(event::Submitted{{.type = type}, {}}), text);
+  });
+  each<Health>([&](Health health, std::string_view text) {
+    there(to_record(event::NodesChanged{NodeSet{{{0, 0}}}, health}), text);
+  });
+  each<EndState>([&](EndState state, std::string_view text) {
+    there(to_record(event::Ended{JobId{0}, state, false}), text);
+  });
+  each<Speedup::Kind>([&](Speedup::Kind kind, std::string_view text) {
+    there(to_record(event::Submitted{{}, AdaptiveSpec{.speedup = {.kind = kind}}}), text);
+  });
+  each<SizeConstraint::Kind>([&](SizeConstraint::Kind kind, std::string_view text) {
+    there(to_record(event::Submitted{{}, AdaptiveSpec{.constraint = {.kind = kind}}}), text);
+  });
+  each<Rules::Limit>([&](Rules::Limit limit, std::string_view text) {
+    there(to_record(Rules{.limit = limit}), text);
+  });
+}
+
+// --- Errors --------------------------------------------------------------------------------------
+
+// The field that is complained about; "" if the record is read.
+std::string complaint(const std::function<void(std::string_view)>& read, const std::string& text) {
+  try {
+    read(text);
+  } catch (const RecordError& error) {
+    EXPECT_STRNE(error.what(), "");
+    return error.field();
+  }
+  return "";
+}
+
+const auto kEvent = [](std::string_view text) { event_from_record(text, named); };
+const auto kPenCall = [](std::string_view text) { pen_call_from_record(text); };
+const auto kPlatform = [](std::string_view text) { platform_from_record(text); };
+const auto kWorld = [](std::string_view text) { capabilities_from_record(text); };
+const auto kRules = [](std::string_view text) { rules_from_record(text); };
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words{""};
+  for (const char c : text) {
+    if (c == ' ') {
+      words.emplace_back();
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text = words.front();
+  for (std::size_t i = 1; i < words.size(); ++i) text += ' ' + words[i];
+  return text;
+}
+
+// Every word of a good record in turn is bad, missing, or one too many: the complaint is about the
+// field of that word.
+void check_fields(const std::function<void(std::string_view)>& read, const std::string& good,
+                  const std::vector<std::string>& fields) {
+  ASSERT_EQ(complaint(read, good), "") << good;
+  const std::vector<std::string> words = words_of(good);
+  ASSERT_EQ(words.size(), fields.size()) << good;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::vector<std::string> bad = words;
+    for (const char* instead : {"?", "", "99999999999999999999999", "-x", "neverx", "nan"}) {
+      if (fields[i] == "policy") break;  // any word may be a policy's
+      bad[i] = instead;
+      EXPECT_EQ(complaint(read, joined(bad)), fields[i]) << joined(bad);
+    }
+    if (i > 0) {
+      bad.resize(i);
+      EXPECT_EQ(complaint(read, joined(bad)), fields[i]) << joined(bad);
+    }
+  }
+  EXPECT_EQ(complaint(read, good + " 0"), "end");
+  EXPECT_EQ(complaint(read, good + " "), "end");
+}
+
+TEST(RecordErrors, NameTheFieldOfAnEvent) {
+  check_fields(kEvent,
+               "submitted 17 3 4 -1 malleable 1500000 60000000 2 16 8 1 "
+               "amdahl 0.25 0.5 2 0.125 1 0.5 multiple 4 2000000 310.5",
+               {"event",
+                "name",
+                "user",
+                "group",
+                "priority",
+                "type",
+                "submit time",
+                "walltime",
+                "smallest size",
+                "largest size",
+                "preferred size",
+                "adaptive",
+                "speedup",
+                "speedup's parameter",
+                "alpha",
+                "beta",
+                "b",
+                "fixed cost",
+                "scale",
+                "constraint",
+                "multiple",
+                "resize delay",
+                "watts per node"});
+  check_fields(kEvent, "eligible 5 1", {"event", "job", "eligible"});
+  check_fields(kEvent, "started 5 9 3 0-1,7 7",
+               {"event", "job", "decision", "nodes", "nodes", "keep"});
+  check_fields(kEvent, "start-failed 5 9 30", {"event", "job", "decision", "retry"});
+  check_fields(kEvent, "resized 5 9 2 4-5 30",
+               {"event", "job", "decision", "nodes", "nodes", "retry"});
+  check_fields(kEvent, "ended 5 timeout 0", {"event", "job", "state", "requeue"});
+  check_fields(kEvent, "requested 1 5 -4 2", {"event", "request", "job", "delta", "at least"});
+  check_fields(kEvent, "withdrawn 1", {"event", "request"});
+  check_fields(kEvent, "nodes 4-6 down", {"event", "nodes", "health"});
+  check_fields(kEvent, "corridor 100 500", {"event", "lower bound", "upper bound"});
+  check_fields(kEvent, "believed 5 250 0.1 1", {"event", "job", "watts per node", "mtct", "rate"});
+  check_fields(kEvent, "ordered 5 12", {"event", "job", "size"});
+  check_fields(kEvent, "config easy", {"event", "policy"});
+  check_fields(kEvent, "timer", {"event"});
+}
+
+TEST(RecordErrors, NameTheFieldOfAPenCall) {
+  check_fields(kPenCall, "start 2 1 3 4 4 8 shrunk-for 2 5 1 0 4 1 7 1 6 1 5 1000000",
+               {"verb",          "job",          "other job",     "request",      "claim",
+                "smallest size", "largest size", "reason",        "reason's job", "reason's time",
+                "cuts",          "victim",       "victim's size", "incoming",     "time",
+                "mates",         "mate",         "delays",        "delayed job",  "delay"});
+}
+
+TEST(RecordErrors, NameTheFieldOfTheRun) {
+  check_fields(kPlatform, "100 4 90 250 3000000",
+               {"nodes", "cores per node", "idle power", "busy power", "boot time"});
+  check_fields(kWorld, "1 4 0 1 0",
+               {"instant start", "resizes per job", "sharing", "exact nodes", "power control"});
+  check_fields(kRules, "scaled 0 1 21600000000 0.4",
+               {"limit", "identities", "seed", "fairness interval", "fairness decay"});
+}
+
+TEST(RecordErrors, KeepArithmeticInItsTypes) {
+  const std::string too_late = std::to_string((std::int64_t{1} << 62) + 1);
+  const std::string too_long = std::to_string((std::int64_t{1} << 60) + 1);
+  EXPECT_EQ(complaint(kEvent, "start-failed 5 9 " + too_late), "retry");
+  EXPECT_EQ(complaint(kEvent, "start-failed 5 9 never"), "");
+  EXPECT_EQ(complaint(kEvent, "submitted 1 0 0 0 rigid never 1 1 1 1 0"), "submit time");
+  EXPECT_EQ(complaint(kEvent, "submitted 1 0 0 0 rigid 0 " + too_long + " 1 1 1 0"), "walltime");
+  EXPECT_EQ(complaint(kEvent, "submitted 1 0 0 0 rigid 0 -1 1 1 1 0"), "walltime");
+  EXPECT_EQ(complaint(kEvent, "submitted 1 0 0 0 rigid 0 1 1 1 16777217 0"), "preferred size");
+  EXPECT_EQ(complaint(kEvent, "nodes 16777216 up"), "nodes");
+  EXPECT_EQ(complaint(kEvent, "nodes 16777215 up"), "");
+  EXPECT_EQ(complaint(kEvent, "nodes 3-1 up"), "nodes");
+  EXPECT_EQ(complaint(kEvent, "corridor 0 1e13"), "upper bound");
+  EXPECT_EQ(complaint(kEvent, "corridor inf inf"), "lower bound");
+  EXPECT_EQ(complaint(kEvent, "corridor 0 -inf"), "upper bound");
+  EXPECT_EQ(complaint(kEvent, "requested 1 5 -16777217 0"), "delta");
+  EXPECT_EQ(complaint(kEvent, "eligible 5 2"), "eligible");
+  EXPECT_EQ(complaint(kEvent, "eligible 4294967296 1"), "job");
+  // A list is no longer than the record.
+  EXPECT_EQ(complaint(kPenCall, "tag 1 2 - - 0 0 in-order - 0 4000000000 0 0 0"), "cuts");
+  EXPECT_THROW(time_from_record(too_late), RecordError);
+  EXPECT_THROW(time_from_record("never"), RecordError);
+  EXPECT_THROW(time_from_record("1 "), RecordError);
+  EXPECT_THROW(time_from_record(""), RecordError);
+  // No interval is empty, so that it can be divided by.
+  EXPECT_EQ(rules_from_record("fixed 1 1 0 0.4").fairness_interval, kTick);
+}
+
+TEST(RecordErrors, OfThePolicyAreLeftToItsMaker) {
+  const PolicyMaker none = [](std::string_view) -> std::shared_ptr<const Policy> {
+    throw std::invalid_argument("no such policy");
+  };
+  EXPECT_THROW(event_from_record("config easy", none), std::invalid_argument);
+  EXPECT_EQ(std::get<event::ConfigChanged>(event_from_record("config -", none)).policy, nullptr);
+  const Event config = event_from_record("config easy:order=sjf", named);
+  EXPECT_EQ(std::get<event::ConfigChanged>(config).policy->settings, "easy:order=sjf");
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,117 @@
+#include "scheduling/state.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/scripted.hpp"
+
+namespace ductile {
+namespace {
+
+using testing::at_s;
+using testing::holding;
+using testing::malleable;
+using testing::nodes;
+using testing::rigid;
+using testing::Stage;
+
+TEST(State, EstimatesScaleTheWalltimeByTheModel) {
+  Stage stage;
+  const JobId linear = stage.submit(malleable({1, 8}, 4, 100));
+  const JobId amdahl = stage.submit(malleable({1, 8}, 4, 100),
+                                    AdaptiveSpec{.speedup = {Speedup::Kind::amdahl, 1.0}});
+  EXPECT_EQ(stage.state().estimate(stage.job(linear), 4), whole_seconds(100));
+  EXPECT_EQ(stage.state().estimate(stage.job(linear), 8), whole_seconds(50));
+  EXPECT_EQ(stage.state().estimate(stage.job(amdahl), 8), whole_seconds(100));  // all serial
+}
+
+TEST(State, APastEndReadsAsOneSecondFromNow) {
+  Stage stage;
+  const JobId id = stage.run(rigid(2, 10));
+  stage.at(9);
+  stage.close();
+  EXPECT_EQ(stage.state().expected_end(stage.job(id)), at_s(10));
+  stage.at(50);
+  stage.close();
+  EXPECT_EQ(stage.state().expected_end(stage.job(id)), at_s(51));
+  EXPECT_EQ(stage.job(id).limit, at_s(10));  // never stored
+}
+
+TEST(State, AShrinkKeepsTheKeepNodeAndGivesUpSickNodesFirst) {
+  Stage stage({.can = {.instant_start = false}});
+  const JobId id = stage.submit(malleable({1, 8}, 6));
+  stage.pass([&](Pass& p) { p.start(id, exactly(6), {}); });
+  stage.tell(event::Started{id, stage.job(id).decision, {}, 5});
+  stage.tell(event::NodesChanged{nodes({{1, 1}, {5, 5}}), Health::draining});
+  const Job& job = stage.job(id);
+  EXPECT_EQ(stage.state().kept(job, 5), holding({{0, 0}, {2, 5}}));   // 1 drains; 5 must stay
+  EXPECT_EQ(stage.state().kept(job, 3), holding({{0, 0}, {2, 2}, {5, 5}}));
+  EXPECT_EQ(stage.state().kept(job, 1), holding({{5, 5}}));
+  EXPECT_EQ(stage.state().healthy(job.holding), 4u);
+}
+
+TEST(State, DelaysOfAUserFadeByWholeIntervals) {
+  Stage::Setup setup;
+  setup.rules.fairness_interval = whole_seconds(100);
+  setup.rules.fairness_decay = 0.5;
+  Stage stage(setup);
+  JobSpec spec = testing::sized(JobType::evolving, {1, 8}, 2, 1000);
+  const JobId asks = stage.run(spec);
+  spec.user = 7;
+  const JobId waits = stage.submit(spec);
+  const auto grant = [&](std::uint32_t number) {
+    stage.tell(event::EvolvingRequested{RequestId{number}, asks, 1, 0});
+    stage.close([&](Pass& p) {
+      const Delay delays[] = {{waits, whole_seconds(40)}};
+      EXPECT_TRUE(p.grant(RequestId{number}, {Why::evolving}, {}, delays));
+    });
+    stage.resized(asks);
+  };
+  const auto delay = [&] {
+    Duration found{};
+    stage.pass([&](Pass& p) {
+      found = p.delay_of_user(7);
+      EXPECT_EQ(p.delay_of_user(0), Duration{});
+    });
+    return found;
+  };
+  stage.at(10);
+  grant(1);
+  EXPECT_EQ(delay(), whole_seconds(40));
+  stage.at(99);
+  EXPECT_EQ(delay(), whole_seconds(40));
+  stage.at(100);
+  EXPECT_EQ(delay(), whole_seconds(20));
+  stage.at(310);
+  EXPECT_EQ(delay(), whole_seconds(5));
+  grant(2);
+  EXPECT_EQ(delay(), whole_seconds(45));
+  EXPECT_EQ(stage.job(waits).delayed, whole_seconds(80));  // the job's own sum does not fade
+}
+
+TEST(State, SeizingWhatOthersHoldIsTheWorldsContradiction) {
+  Stage stage;
+  stage.run(rigid(4, 100));
+  const JobId second = stage.submit(rigid(4, 100));
+  EXPECT_THROW(stage.tell(event::Started{second, DecisionId::none, holding({{3, 6}}), {}}),
+               std::logic_error);
+  Stage::Setup counts;
+  counts.rules.identities = false;
+  Stage plain(counts);
+  plain.run(rigid(6, 100));
+  const JobId third = plain.submit(rigid(4, 100));
+  EXPECT_THROW(plain.tell(event::Started{third, DecisionId::none, {4, {}}, {}}), std::logic_error);
+}
+
+TEST(State, AJobIsBelievedToDrawNoLessThanIdleNodes) {
+  Stage::Setup setup;
+  setup.platform.idle_w = 100;
+  setup.platform.busy_w = 250;
+  Stage stage(setup);
+  const JobId id = stage.run(rigid(4, 100));
+  EXPECT_EQ(stage.state().power_mw(), 8 * 100'000 + 4 * 150'000);
+  stage.tell(event::Believed{id, 60, 0, 0});
+  EXPECT_EQ(stage.state().power_mw(), 8 * 100'000);
+}
+
+}  // namespace
+}  // namespace ductile

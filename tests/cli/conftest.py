@@ -1,0 +1,48 @@
+"""What the tests of the command line share: they run the program $DUCTILE in the root of the sources."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RIGID_1000 = "tests/data/rigid_1000.swf.xz"
+RIGID_5000 = "tests/data/rigid_5000.swf.xz"
+
+
+class Ductile:
+    program = os.environ.get("DUCTILE", "ductile")
+
+    def run(self, *arguments, **options):
+        """The finished process; fails if a sanitizer had something to say."""
+        done = subprocess.run([self.program, *map(str, arguments)], cwd=ROOT, text=True,
+                              capture_output=True, **options)
+        assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
+        return done
+
+    def output(self, *arguments, **options):
+        """What it prints when all is well."""
+        done = self.run(*arguments, **options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def objects(self, *arguments, **options):
+        """The objects it prints, one per line."""
+        return [json.loads(line) for line in self.output(*arguments, **options).splitlines()]
+
+    def start(self, *arguments):
+        return subprocess.Popen([self.program, *map(str, arguments)], cwd=ROOT, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+@pytest.fixture
+def ductile():
+    return Ductile()
+
+
+def files_of(folder):
+    """name -> bytes of all files below the folder."""
+    return {str(path.relative_to(folder)): path.read_bytes()
+            for path in sorted(folder.rglob("*")) if path.is_file()}

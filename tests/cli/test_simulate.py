@@ -1,0 +1,248 @@
+"""ductile simulate: its figures, its files, and that they are the same each time."""
+
+import csv
+import json
+import math
+import signal
+import time
+
+import pytest
+
+from conftest import RIGID_1000, RIGID_5000, ROOT, files_of
+
+KEYS = """policy seed jobs skipped nodes makespan_s utilization utilization_net throughput_jobs_h
+mean_wait_s median_wait_s p95_wait_s p99_wait_s max_wait_s mean_turnaround_s mean_slowdown
+mean_slowdown_actual mean_bounded_slowdown slowdown_of_means expands shrinks backfilled
+evolving_granted evolving_denied reconfiguration_node_s energy_j killed rejected requeued jobs_left
+stopped events passes load_seconds simulate_seconds peak_rss_bytes""".split()
+MEASURED = {"load_seconds", "simulate_seconds", "peak_rss_bytes"}
+
+BATSIM = """job_id workload_name profile submission_time requested_number_of_resources requested_time
+success final_state starting_time execution_time finish_time waiting_time turnaround_time stretch
+allocated_resources consumed_energy metadata""".split()
+FILES = {"decisions.csv", "jobs.csv", "report.html", "series.csv", "summary.json", "trace.json"}
+
+
+def without_measures(summary):
+    return {key: value for key, value in summary.items() if key not in MEASURED}
+
+
+def references():
+    names = {"depth5": "backfill:depth=5"}
+    for line in (ROOT / "tests/data/rigid_figures.jsonl").read_text().splitlines():
+        figures = json.loads(line)
+        policy = figures.pop("policy", "easy")
+        yield figures.pop("reference"), names.get(policy, policy), figures
+
+
+@pytest.mark.parametrize("workload, policy, expected", list(references()))
+def test_figures_are_those_of_other_implementations(ductile, workload, policy, expected):
+    [figures] = ductile.objects("simulate", "--trace", f"tests/data/{workload}.swf.xz",
+                                "--policy", policy, "--json")
+    assert list(figures) == KEYS
+    for name, value in expected.items():
+        # The references have six decimals.
+        assert math.isclose(figures[name], value, rel_tol=1e-6, abs_tol=6e-7), name
+
+
+def test_one_object_per_run_by_seed_and_policy(ductile):
+    runs = ductile.objects("simulate", "--generate", "rigid", "--jobs", 200, "--seeds", "3..4",
+                           "--policy", "fcfs", "--policy", "easy:order=sjf", "--json")
+    assert [(run["seed"], run["policy"]) for run in runs] == [
+        (3, "fcfs"), (3, "easy:order=sjf"), (4, "fcfs"), (4, "easy:order=sjf")]
+    assert runs[0]["makespan_s"] != runs[2]["makespan_s"]
+
+
+def test_threads_do_not_change_a_byte(ductile, tmp_path):
+    results = []
+    for threads in (1, 2):
+        out = tmp_path / str(threads)
+        runs = ductile.objects("simulate", "--generate", "rigid", "--jobs", 300, "--seeds", "1..3",
+                               "--policy", "easy", "--policy", "conservative", "--json",
+                               "--threads", threads, "--out", out)
+        files = files_of(out)
+        results.append(([without_measures(run) for run in runs],
+                        {name: text for name, text in files.items() if "summary" not in name}))
+    assert results[0] == results[1]
+    assert len(results[0][1]) == 6 * 5 + 1
+
+
+def test_the_table_names_policies_and_what_was_skipped(ductile):
+    text = ductile.output("simulate", "--trace", "examples/kth-sp2-first-5000.swf.xz",
+                          "--nodes", 100, "--policy", "fcfs", "--policy", "easy")
+    assert "4997 jobs" in text and "3 without a run time (see --min-runtime)" in text
+    lines = [line.split() for line in text.splitlines()]
+    assert [line[0] for line in lines[-2:]] == ["fcfs", "easy"]
+    assert "±" not in text
+
+
+def test_several_seeds_give_intervals(ductile):
+    text = ductile.output("simulate", "--generate", "rigid", "--jobs", 200, "--seeds", "1..4")
+    assert text.count("\neasy ") == 1 and "±" in text
+
+
+def test_nodes_come_from_the_header_and_are_told(ductile):
+    done = ductile.run("simulate", "--trace", RIGID_1000, "--json")
+    assert "--nodes 500, as the header" in done.stderr
+    assert json.loads(done.stdout)["nodes"] == 500
+    assert ductile.run("simulate", "--trace", RIGID_1000, "--json", "--quiet").stderr == ""
+
+
+def test_files_of_a_run(ductile, tmp_path):
+    [figures] = ductile.objects("simulate", "--trace", RIGID_1000, "--json", "--out", tmp_path)
+    files = files_of(tmp_path)
+    assert set(files) == FILES
+    assert json.loads(files["summary.json"]) == figures
+
+    with (tmp_path / "jobs.csv").open() as file:
+        assert file.readline() == ",".join(
+            BATSIM + ["user", "start_nodes", "end_nodes", "expands", "shrinks", "restarts",
+                      "reason"]) + "\n"
+        file.seek(0)
+        jobs = list(csv.DictReader(file))
+    assert len(jobs) == 1000
+    assert math.isclose(sum(float(job["waiting_time"]) for job in jobs) / 1000,
+                        figures["mean_wait_s"])
+    assert sum(job["reason"] == "backfilled" for job in jobs) == figures["backfilled"]
+    finish = [float(job["finish_time"]) for job in jobs]
+    assert finish == sorted(finish)
+
+    with (tmp_path / "decisions.csv").open() as file:
+        decisions = list(csv.DictReader(file))
+    assert [decision["id"] for decision in decisions] == [str(i + 1) for i in range(1000)]
+
+    with (tmp_path / "series.csv").open() as file:
+        series = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+    held = sum(row["held"] * (then["time"] - row["time"]) for row, then in zip(series, series[1:]))
+    assert math.isclose(held / (500 * figures["makespan_s"]), figures["utilization"])
+    assert all(row["held"] + row["idle"] + row["claimed"] + row["out_of_service"] == 500
+               for row in series)
+
+    trace = json.loads(files["trace.json"])
+    assert sum(event["ph"] == "X" for event in trace["traceEvents"]) == 1000
+
+
+def test_nodes_are_never_shared(ductile, tmp_path):
+    ductile.output("simulate", "--trace", RIGID_1000, "--out", tmp_path)
+    busy = {}
+    with (tmp_path / "jobs.csv").open() as file:
+        jobs = sorted(csv.DictReader(file), key=lambda job: float(job["starting_time"]))
+    for job in jobs:
+        nodes = set()
+        for part in job["allocated_resources"].split():
+            first, _, last = part.partition("-")
+            nodes.update(range(int(first), int(last or first) + 1))
+        assert len(nodes) == int(job["requested_number_of_resources"])
+        for node in nodes:
+            assert busy.get(node, 0) <= float(job["starting_time"])
+            busy[node] = float(job["finish_time"])
+
+
+def test_the_folder_changes_no_figure(ductile, tmp_path):
+    arguments = ["simulate", "--trace", RIGID_1000, "--json"]
+    with_files = ductile.objects(*arguments, "--out", tmp_path)
+    assert [*map(without_measures, with_files)] == [*map(without_measures,
+                                                          ductile.objects(*arguments))]
+
+
+def test_several_runs_have_a_folder_each(ductile, tmp_path):
+    ductile.output("simulate", "--trace", RIGID_1000, "--out", tmp_path,
+                   "--policy", "easy", "--policy", "backfill:depth=5,order=sjf")
+    folders = {"easy-s1", "backfill_depth=5_order=sjf-s1"}
+    assert {path.name for path in tmp_path.iterdir()} == folders | {"report.html", "summary.json"}
+    for folder in folders:
+        assert set(files_of(tmp_path / folder)) == FILES
+    runs = json.loads((tmp_path / "summary.json").read_text())["runs"]
+    assert {run["folder"] for run in runs} == folders
+
+
+def test_perfect_estimates_and_arrivals(ductile):
+    # From an independent implementation, with the run times as walltimes.
+    [figures] = ductile.objects("simulate", "--trace", RIGID_1000, "--estimates", "perfect",
+                                "--json")
+    assert math.isclose(figures["mean_wait_s"], 814.232, rel_tol=1e-6)
+    [sparse] = ductile.objects("simulate", "--trace", RIGID_1000, "--arrival-scale", 10, "--json")
+    assert sparse["mean_wait_s"] < 1 and sparse["makespan_s"] > 9 * figures["makespan_s"]
+
+
+def test_overrun_kill(ductile, tmp_path):
+    log = tmp_path / "log.swf"
+    log.write_text("; MaxNodes: 4\n1 0 -1 100 2 -1 -1 2 60 -1 1 1 1 1 1 1 -1 -1\n")
+    arguments = ["simulate", "--trace", log, "--json"]
+    [killed] = ductile.objects(*arguments, "--overrun", "kill")
+    assert (killed["killed"], killed["makespan_s"]) == (1, 60)
+    [extended] = ductile.objects(*arguments)
+    assert (extended["killed"], extended["makespan_s"]) == (0, 100)
+
+
+def test_failures_requeue_jobs(ductile, tmp_path):
+    arguments = ["simulate", "--trace", RIGID_1000, "--failures", "mtbf=2e6,repair=3600", "--json"]
+    [first] = ductile.objects(*arguments, "--check")
+    assert first["requeued"] > 0 and first["jobs"] == 1000 and first["killed"] == 0
+    [again] = ductile.objects(*arguments)
+    assert without_measures(first) == without_measures(again)
+    [kill] = ductile.objects(*arguments, "--on-failure", "kill")
+    assert kill["requeued"] == 0 and kill["killed"] > 0
+    ductile.output(*arguments, "--out", tmp_path)
+    with (tmp_path / "jobs.csv").open() as file:
+        assert sum(int(job["restarts"]) for job in csv.DictReader(file)) == first["requeued"]
+
+
+def test_load_and_simulate_are_the_wall_time(ductile):
+    shares = []
+    for _ in range(4):
+        begin = time.monotonic()
+        [figures] = ductile.objects("simulate", "--generate", "rigid", "--jobs", 100_000, "--json")
+        wall = time.monotonic() - begin
+        shares.append((figures["load_seconds"] + figures["simulate_seconds"]) / wall)
+        if shares[-1] >= 0.95:
+            break
+    # Another process may have come between; not every time.
+    assert 0.95 <= max(shares) <= 1.0, shares
+
+
+@pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGTERM]])
+def test_a_stopped_run_leaves_whole_files(ductile, tmp_path, signals):
+    process = ductile.start("simulate", "--generate", "rigid:jobs=2000000", "--json",
+                            "--out", tmp_path / "out")
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out/jobs.csv.part").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    for number in signals:
+        process.send_signal(number)
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 1 and "ductile: stopped" in errors
+    figures = json.loads(output)
+    assert figures["stopped"] and figures["jobs_left"] > 0
+
+    assert set(files_of(tmp_path / "out")) == FILES
+    assert json.loads((tmp_path / "out/summary.json").read_text())["stopped"] is True
+    with (tmp_path / "out/jobs.csv").open() as file:
+        jobs = list(csv.DictReader(file))
+    assert len(jobs) == figures["jobs"]
+    assert all(job["reason"] for job in jobs)
+    json.loads((tmp_path / "out/trace.json").read_text())
+    assert (tmp_path / "out/report.html").read_text().endswith("</html>\n")
+    assert "was stopped" in (tmp_path / "out/report.html").read_text()
+
+
+def test_a_second_signal_ends_it_at_once(ductile):
+    process = ductile.start("simulate", "--generate", "rigid:jobs=2000000", "--json")
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode in (1, -signal.SIGINT)
+
+
+def test_a_record_can_be_replayed(ductile, tmp_path):
+    log = tmp_path / "run.log"
+    ductile.output("simulate", "--trace", RIGID_1000, "--record", log)
+    assert "are the same" in ductile.output("replay", log)
+
+
+def test_a_large_run_is_checked(ductile):
+    [figures] = ductile.objects("simulate", "--trace", RIGID_5000, "--check", "--json",
+                                "--identities", "off", "--jobs", 1500)
+    assert figures["jobs"] == 1500

@@ -1,0 +1,494 @@
+// The simulator and its backfilling on thousands of random workloads: against the naive
+// implementations, and for what the policies promise. And the simulated world with a policy without
+// sense, for what any run promises.
+//
+// DUCTILE_CASES: how many random runs each test makes. DUCTILE_SEED: only the run of this seed.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "policies/registry.hpp"
+#include "scheduling/blocks.hpp"
+#include "simulation/simulation.hpp"
+#include "support/naive_backfill.hpp"
+#include "support/random_jobs.hpp"
+#include "support/random_policy.hpp"
+
+namespace ductile {
+namespace {
+
+using testing::random_jobs;
+
+std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
+  const char* text = std::getenv(name);
+  return text ? std::stoull(text) : fallback;
+}
+
+/// Calls `test(seed)` for `count` seeds, until one fails.
+template <class Test>
+void for_seeds(std::uint64_t count, Test test) {
+  std::uint64_t first = 0;
+  count = from_environment("DUCTILE_CASES", count);
+  if (std::getenv("DUCTILE_SEED")) {
+    first = from_environment("DUCTILE_SEED", 0);
+    count = 1;
+  }
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    SCOPED_TRACE("repeat with DUCTILE_SEED=" + std::to_string(seed));
+    ASSERT_NO_THROW(test(seed));
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+// ---- Rigid jobs -----------------------------------------------------------------------------------
+
+constexpr std::array<std::uint64_t, 3> kGrains_us = {1, 1'000'000, 10'000'000};
+constexpr std::array<std::uint32_t, 5> kDepths = {1, 2, 3, 5, Backfill::kUnlimited};
+
+struct Order {
+  QueueOrder order;
+  naive::Before before;
+};
+const std::array<Order, 5> kOrders = {{{QueueOrder::fcfs, naive::fcfs_order},
+                                       {QueueOrder::sjf, naive::sjf_order},
+                                       {QueueOrder::ljf, naive::ljf_order},
+                                       {QueueOrder::smallest, naive::smallest_order},
+                                       {QueueOrder::largest, naive::largest_order}}};
+
+/// The registered policies' backfilling; or the same without its note of what was tried.
+class Plain final : public Policy {
+ public:
+  Plain(std::uint32_t depth, QueueOrder chosen, bool remembers)
+      : depth_(depth), remembers_(remembers) {
+    order = chosen;
+    settings = "plain";
+  }
+  void schedule(Pass& pass) const override {
+    if (!remembers_) pass.forget_tried();
+    start_in_order(pass);
+    backfill(pass, {.reservation_depth = depth_});
+  }
+
+ private:
+  std::uint32_t depth_;
+  bool remembers_;
+};
+
+std::shared_ptr<const Policy> registered(std::uint32_t depth, QueueOrder order) {
+  const std::string by = "order=" + std::string(kQueueOrderWords[static_cast<std::size_t>(order)]);
+  if (depth == 1) return make_policy("easy:" + by);
+  if (depth == Backfill::kUnlimited) return make_policy("conservative:" + by);
+  return make_policy("backfill:depth=" + std::to_string(depth) + "," + by);
+}
+
+/// Every decision and every reservation, in order.
+class Record final : public Observer {
+ public:
+  struct Entry {
+    Time at;
+    JobId job;
+    int what;  // a kind of decision; -1: an end, -2: a reservation for `until`
+    Why why;
+    Time until;
+    bool operator==(const Entry&) const = default;
+  };
+
+  void on_decision(Time now, const Decision& decision, const Core&) override {
+    entries.push_back(
+        {now, decision.job, static_cast<int>(decision.kind), decision.reason.why, decision.limit});
+  }
+  void on_end(Time now, JobId id, const WorkloadJob&, EndState, bool, const Core&) override {
+    entries.push_back({now, id, -1, Why::in_order, {}});
+  }
+  void on_close(Time now, const Core& core) override {
+    for (const PenCall& call : core.pen_calls()) {
+      if (call.verb != PenCall::Verb::reserve) continue;
+      entries.push_back({now, call.job, -2, call.reason.why, call.time});
+    }
+  }
+
+  std::vector<Time> starts(std::size_t jobs) const {
+    std::vector<Time> times(jobs, kNever);
+    for (const Entry& entry : entries) {
+      if (entry.what == static_cast<int>(Decision::Kind::start)) times[index(entry.job)] = entry.at;
+    }
+    return times;
+  }
+  /// The reservations of each job, in order.
+  std::map<JobId, std::vector<Time>> reservations() const {
+    std::map<JobId, std::vector<Time>> all;
+    for (const Entry& entry : entries) {
+      if (entry.what == -2) all[entry.job].push_back(entry.until);
+    }
+    return all;
+  }
+
+  std::vector<Entry> entries;
+};
+
+struct Case {
+  Workload workload;
+  SimulationSettings settings;
+  std::uint32_t depth = 1;
+  Order order;
+  std::uint64_t bits = 0;  // for further choices
+};
+
+Case random_case(std::uint64_t seed, bool exact = false) {
+  Case c;
+  c.bits = mixed(seed);
+  const auto choose = [&](std::uint64_t n) {
+    const std::uint64_t chosen = c.bits % n;
+    c.bits = mixed(c.bits);
+    return chosen;
+  };
+  const auto nodes = static_cast<Nodes>(1 + choose(40));
+  c.settings.platform.nodes = nodes;
+  c.settings.rules.identities = choose(2) == 0;
+  c.settings.rules.check = choose(4) == 0;
+  c.settings.rules.record = true;
+  c.settings.kill_overrun = choose(3) == 0;
+  c.depth = kDepths[choose(kDepths.size())];
+  c.order = kOrders[choose(kOrders.size())];
+  const std::uint64_t grain_us = kGrains_us[choose(kGrains_us.size())];
+  c.workload.jobs = random_jobs(seed, 10 + choose(110), nodes, grain_us);
+  const std::uint64_t crowd = 1 + choose(4);  // jobs come so many times faster
+  for (WorkloadJob& job : c.workload.jobs) {
+    job.submit = Time{job.submit.time_since_epoch() / static_cast<std::int64_t>(crowd * grain_us) *
+                      static_cast<std::int64_t>(grain_us)};
+    if (exact) job.walltime = job.runtime;
+    if (!c.settings.kill_overrun) job.walltime = std::max(job.walltime, job.runtime);
+  }
+  return c;
+}
+
+Record run(const Case& c, std::shared_ptr<const Policy> policy) {
+  SimulationSettings settings = c.settings;
+  settings.policy = std::move(policy);
+  Record record;
+  Observer* const observers[] = {&record};
+  const SimulationCounts counts = simulate(c.workload, settings, observers);
+  EXPECT_EQ(counts.jobs_left, 0u);
+  EXPECT_EQ(counts.stale, 0u);
+  return record;
+}
+
+TEST(Backfilling, StartsEveryJobWhenTheNaiveOneDoes) {
+  for_seeds(2'500, [](std::uint64_t seed) {
+    const Case c = random_case(seed);
+    const naive::Options options{c.order.before, c.settings.kill_overrun};
+    const auto expected =
+        naive::backfill(c.workload.jobs, c.settings.platform.nodes,
+                        c.depth == Backfill::kUnlimited ? naive::kUnlimited : c.depth, options);
+    const auto starts = run(c, registered(c.depth, c.order.order)).starts(expected.size());
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      ASSERT_EQ(starts[i], expected[i].start) << "job " << i + 1;
+    }
+  });
+}
+
+TEST(Backfilling, FcfsStartsEveryJobWhenTheNaiveOneDoes) {
+  for_seeds(1'000, [](std::uint64_t seed) {
+    const Case c = random_case(seed);
+    const auto expected = naive::fcfs(c.workload.jobs, c.settings.platform.nodes,
+                                      {c.order.before, c.settings.kill_overrun});
+    const std::string word(kQueueOrderWords[static_cast<std::size_t>(c.order.order)]);
+    const auto starts = run(c, make_policy("fcfs:order=" + word)).starts(expected.size());
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      ASSERT_EQ(starts[i], expected[i].start) << "job " << i + 1;
+    }
+  });
+}
+
+/// Long queues and many running jobs: several blocks of all the structures.
+TEST(Backfilling, DeepQueues) {
+  for (const std::uint32_t depth : {std::uint32_t{1}, std::uint32_t{5}, Backfill::kUnlimited}) {
+    Case c;
+    const std::size_t count = depth == Backfill::kUnlimited ? 500 : 2'000;
+    c.settings.platform.nodes = 300;
+    c.settings.rules.check = false;
+    c.workload.jobs = random_jobs(depth, count, 300, depth == 1 ? 1 : 1'000'000);
+    for (WorkloadJob& job : c.workload.jobs) {
+      job.submit = Time{job.submit.time_since_epoch() / 400};
+      if (job.name % 40 != 0) job.nodes = 1 + job.nodes % 4;
+      job.walltime = std::max(job.walltime, job.runtime);
+    }
+    const auto expected =
+        naive::backfill(c.workload.jobs, 300,
+                        depth == Backfill::kUnlimited ? naive::kUnlimited : depth);
+    const auto starts = run(c, registered(depth, QueueOrder::fcfs)).starts(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(starts[i], expected[i].start) << "depth " << depth << ", job " << i + 1;
+    }
+  }
+}
+
+TEST(Backfilling, ConservativeKeepsTheFirstReservationIfEstimatesAreExact) {
+  std::size_t waited = 0;
+  for_seeds(500, [&](std::uint64_t seed) {
+    const Case c = random_case(seed, true);
+    const Record record = run(c, make_policy("conservative"));
+    const auto starts = record.starts(c.workload.jobs.size());
+    for (const auto& [job, times] : record.reservations()) {
+      ++waited;
+      ASSERT_LE(starts[index(job)], times.front()) << "job " << index(job) + 1;
+    }
+  });
+  EXPECT_GT(waited, 0u);
+}
+
+TEST(Backfilling, TheHeadsReservationNeverMovesLaterIfEstimatesAreExact) {
+  for_seeds(500, [](std::uint64_t seed) {
+    const Case c = random_case(seed, true);
+    const Record record = run(c, make_policy("easy"));
+    const auto starts = record.starts(c.workload.jobs.size());
+    for (const auto& [job, times] : record.reservations()) {
+      ASSERT_TRUE(std::is_sorted(times.rbegin(), times.rend())) << "job " << index(job) + 1;
+      ASSERT_LE(starts[index(job)], times.back()) << "job " << index(job) + 1;
+    }
+  });
+}
+
+TEST(Backfilling, TheNoteOfWhatWasTriedChangesNothing) {
+  for_seeds(1'000, [](std::uint64_t seed) {
+    Case c = random_case(seed);
+    if (seed % 3 == 0) {  // starts that take time, and fail
+      c.settings.start_delay = {RandomDuration::Kind::uniform, {}, whole_seconds(5)};
+      c.settings.start_failure = 0.2;
+      c.settings.start_retry = whole_seconds(7);
+    }
+    if (seed % 4 == 0) {  // nodes that fail
+      c.settings.rules.identities = true;
+      const Nodes last = c.settings.platform.nodes - 1;
+      for (std::int64_t at = 20; at < 400; at += 40) {
+        c.settings.node_events.push_back({Time{whole_seconds(at)}, {{{last, last}}}, Health::down});
+        c.settings.node_events.push_back(
+            {Time{whole_seconds(at + 15)}, {{{last, last}}}, Health::up});
+      }
+    }
+    const QueueOrder order =
+        static_cast<QueueOrder>(c.bits % kQueueOrderWords.size());  // those that change, too
+    const Record with = run(c, std::make_shared<Plain>(c.depth, order, true));
+    const Record without = run(c, std::make_shared<Plain>(c.depth, order, false));
+    ASSERT_EQ(with.entries.size(), without.entries.size());
+    ASSERT_TRUE(with.entries == without.entries);
+  });
+}
+
+TEST(Backfilling, TheSameRunGivesTheSameDecisions) {
+  for_seeds(100, [](std::uint64_t seed) {
+    const Case c = random_case(seed);
+    const auto policy = registered(c.depth, c.order.order);
+    ASSERT_TRUE(run(c, policy).entries == run(c, policy).entries);
+  });
+}
+
+// ---- All kinds of jobs, a world full of trouble, a policy without sense ---------------------------
+
+/// Every job that is not killed or requeued had the nodes for all of its work, and no more.
+class WorkBooks final : public Observer {
+ public:
+  explicit WorkBooks(const Workload& workload) : workload_(workload), rows_(workload.jobs.size()) {}
+
+  std::uint64_t checked = 0, closes = 0, decisions = 0;
+
+  void on_begin(const Core& core) override {
+    if (watched) watch_ = std::make_unique<testing::RandomPolicy::Watch>(core.state());
+  }
+  void on_decision(Time now, const Decision& decision, const Core& core) override {
+    ++decisions;
+    digest = mixed(digest ^ static_cast<std::uint64_t>(now.time_since_epoch().count()));
+    digest = mixed(digest ^ index(decision.job) ^ std::uint64_t{decision.after.count} << 32);
+    if (decision.kind == Decision::Kind::start && core.state().capabilities.instant_start) {
+      begin(now, decision.job, decision.after.count);
+    }
+  }
+  bool wants_events() const override { return true; }
+  void on_event(Time now, const Event& event, bool taken, const Core& core) override {
+    if (const auto* started = std::get_if<event::Started>(&event); started && taken) {
+      begin(now, started->job, core.job(started->job).holding.count);
+    }
+    // Nodes may change to what they are.
+    if (!taken && !std::holds_alternative<event::NodesChanged>(event)) refused.push_back(event);
+  }
+  void on_resized(Time now, JobId id, Nodes, const Core& core) override {
+    advance(now, id);
+    rows_[index(id)].size = core.job(id).holding.count;
+    ++rows_[index(id)].resizes;
+  }
+  void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
+              const Core&) override {
+    advance(now, id);
+    Row& row = rows_[index(id)];
+    ASSERT_FALSE(row.over) << "job " << job.name << " ended twice";
+    row.over = !requeued;
+    if (state != EndState::completed) return;
+    // Each time is rounded to a microsecond.
+    const auto slack = static_cast<Work>((row.resizes + 2) * 1000);
+    const Work work = total_work(job.nodes, job.runtime);
+    ASSERT_GE(row.done + slack, work) << "job " << job.name;
+    ASSERT_LE(row.done - slack, work) << "job " << job.name;
+    ++checked;
+  }
+  void on_close(Time, const Core&) override {
+    if (++closes > 100'000) throw std::runtime_error("this never ends");
+  }
+  void on_finish(Time, const Core&) override { watch_.reset(); }
+
+  bool watched = false;
+  std::uint64_t digest = 0;
+  std::vector<Event> refused;
+
+ private:
+  struct Row {
+    Work done = 0;
+    Time at{};
+    Nodes size = 0;
+    std::uint32_t resizes = 0;
+    bool over = false;
+  };
+
+  void begin(Time now, JobId id, Nodes size) {
+    Row& row = rows_[index(id)];
+    row.done = 0;
+    row.at = now;
+    row.size = size;
+  }
+  void advance(Time now, JobId id) {
+    Row& row = rows_[index(id)];
+    row.done += Work{row.size} * (now - row.at).count();
+    row.at = now;
+  }
+
+  const Workload& workload_;
+  std::vector<Row> rows_;
+  std::unique_ptr<testing::RandomPolicy::Watch> watch_;
+};
+
+struct Trouble {
+  Workload workload;
+  SimulationSettings settings;
+};
+
+/// Linear jobs that pay nothing for resizes, so that their work can be counted.
+Trouble random_trouble(std::uint64_t seed) {
+  Trouble t;
+  Draws draws(seed, Stream::test, 1);
+  const auto nodes = static_cast<Nodes>(2 + draws.below(30));
+  const std::uint64_t grain_us = kGrains_us[draws.below(2)];
+  t.workload.jobs = random_jobs(seed, 5 + draws.below(25), nodes, grain_us);
+  for (WorkloadJob& job : t.workload.jobs) {
+    const auto type = static_cast<JobType>(draws.below(5));
+    if (type == JobType::rigid) continue;
+    job.adaptive = static_cast<std::uint32_t>(t.workload.adaptive.size());
+    AdaptiveJob& more = t.workload.adaptive.emplace_back();
+    more.type = type;
+    more.size = {static_cast<Nodes>(1 + draws.below(job.nodes)),
+                 static_cast<Nodes>(job.nodes + draws.below(nodes))};
+    if (draws.chance(0.3)) more.believed.resize_delay = whole_seconds(3);
+    if (job.nodes % 2 == 0 && draws.chance(0.3)) {
+      more.believed.constraint.kind = SizeConstraint::Kind::even;
+    }
+    if (type == JobType::evolving || type == JobType::adaptive) {
+      for (double at = draws.uniform(); at < 1; at += 0.05 + draws.uniform()) {
+        const auto delta = static_cast<std::int32_t>(draws.below(9)) - 4;
+        if (delta != 0) more.steps.push_back({at, delta, static_cast<Nodes>(draws.below(3))});
+      }
+    }
+  }
+  SimulationSettings& settings = t.settings;
+  settings.platform.nodes = nodes;
+  settings.rules.check = true;
+  settings.rules.seed = seed;
+  settings.rules.identities = draws.chance(0.7);
+  settings.rules.limit = draws.chance(0.5) ? Rules::Limit::fixed : Rules::Limit::scaled;
+  settings.kill_overrun = draws.chance(0.3);
+  ResizeBehaviour& how = settings.resize;
+  if (draws.chance(0.8)) how.delay = {RandomDuration::Kind::uniform, {}, whole_seconds(10)};
+  if (draws.chance(0.2)) how.delay = {RandomDuration::Kind::exponential, whole_seconds(10), {}};
+  if (draws.chance(0.5)) how.refuse = draws.uniform();
+  if (draws.chance(0.3)) how.lose = draws.uniform(0, 0.5);
+  if (draws.chance(0.5)) how.partly = draws.uniform();
+  if (draws.chance(0.3)) how.repeat = draws.uniform();
+  how.retry = draws.chance(0.5) ? Duration{} : whole_seconds(8);
+  how.timeout = whole_seconds(20);
+  if (draws.chance(0.4)) {
+    settings.start_delay = {RandomDuration::Kind::uniform, {}, whole_seconds(4)};
+    settings.start_failure = draws.uniform(0, 0.5);
+    settings.start_retry = whole_seconds(5);
+  }
+  if (settings.rules.identities && draws.chance(0.6)) {
+    Time at{};
+    for (std::uint64_t n = draws.below(12); n > 0; --n) {
+      at += whole_seconds(static_cast<std::int64_t>(draws.below(40)));
+      const auto first = static_cast<std::uint32_t>(draws.below(nodes));
+      const auto last = static_cast<std::uint32_t>(first + draws.below(nodes - first));
+      settings.node_events.push_back(
+          {at, {{{first, last}}}, static_cast<Health>(draws.below(4))});
+    }
+    settings.node_events.push_back({at + whole_seconds(50), {{{0, nodes - 1}}}, Health::up});
+  }
+  using OnFailure = SimulationSettings::OnFailure;
+  settings.on_failure =
+      std::array{OnFailure::requeue, OnFailure::kill, OnFailure::shrink}[draws.below(3)];
+  return t;
+}
+
+TEST(SimulatedWorld, KeepsItsPromisesWhateverThePolicyDoes) {
+  std::uint64_t checked = 0, left = 0, jobs = 0, decisions = 0;
+  for_seeds(2'500, [&](std::uint64_t seed) {
+    Trouble t = random_trouble(seed);
+    testing::RandomPolicy::Settings scribble;
+    scribble.calls = static_cast<std::uint32_t>(1 + seed % 8);
+    t.settings.policy = std::make_shared<testing::RandomPolicy>(scribble);
+    WorkBooks books(t.workload);
+    books.watched = seed % 10 == 0;
+    Observer* const observers[] = {&books};
+    const SimulationCounts counts = simulate(t.workload, t.settings, observers);
+    ASSERT_EQ(counts.jobs_over + counts.jobs_left, t.workload.jobs.size());
+    ASSERT_TRUE(books.refused.empty() || t.settings.resize.repeat > 0)
+        << "kind of event: " << books.refused.front().index();
+    if (seed % 20 == 0) {  // and again
+      WorkBooks again(t.workload);
+      Observer* const second[] = {&again};
+      simulate(t.workload, t.settings, second);
+      ASSERT_EQ(again.digest, books.digest);
+    }
+    checked += books.checked;
+    left += counts.jobs_left;
+    jobs += t.workload.jobs.size();
+    decisions += books.decisions;
+  });
+  std::printf("%llu jobs, %llu completed, %llu left, %llu decisions\n",
+              static_cast<unsigned long long>(jobs), static_cast<unsigned long long>(checked),
+              static_cast<unsigned long long>(left), static_cast<unsigned long long>(decisions));
+}
+
+/// With a policy that does its best, every job gets its turn as soon as the trouble is over.
+TEST(SimulatedWorld, EveryJobEndsWithAPlainPolicy) {
+  for_seeds(1'000, [](std::uint64_t seed) {
+    Trouble t = random_trouble(seed);
+    t.settings.policy = registered(kDepths[seed % kDepths.size()], kOrders[seed % 4].order);
+    WorkBooks books(t.workload);
+    Observer* const observers[] = {&books};
+    const SimulationCounts counts = simulate(t.workload, t.settings, observers);
+    ASSERT_EQ(counts.jobs_left, 0u);
+    ASSERT_TRUE(books.refused.empty());
+  });
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,189 @@
+// The simulator against results computed elsewhere: every start time and every figure, on real logs.
+//
+// The largest log is left out where sanitizers are on, unless DUCTILE_FULL=1. All of them, fast:
+//   cmake --preset release -DDUCTILE_BUILD_TESTS=ON && cmake --build --preset release
+//   build/release/bin/reference_exactness_test
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "policies/registry.hpp"
+#include "simulation/simulation.hpp"
+#include "simulation/summary_observer.hpp"
+#include "support/reference.hpp"
+
+namespace ductile {
+namespace {
+
+/// Of each policy the name in the reference files, and ours.
+const std::map<std::string, std::string> kPolicies = {
+    {"easy", "easy"}, {"depth5", "backfill:depth=5"}, {"conservative", "conservative"}};
+
+class Starts final : public Observer {
+ public:
+  explicit Starts(std::size_t jobs) : times(jobs) {}
+  void on_decision(Time now, const Decision& decision, const Core&) override {
+    if (decision.kind == Decision::Kind::start) times[index(decision.job)] = now;
+  }
+  std::vector<Time> times;  // of the workload's jobs, in its order
+};
+
+struct Run {
+  std::vector<Time> starts;
+  Summary summary;
+};
+
+Run run(const Workload& workload, Nodes nodes, const std::string& policy, bool identities) {
+  SimulationSettings settings;
+  settings.platform.nodes = nodes;
+  settings.policy = make_policy(kPolicies.at(policy));
+  settings.rules.identities = identities;
+  settings.rules.check = false;  // in time for all jobs that live, after each event
+  Starts starts(workload.jobs.size());
+  SummaryObserver summary(workload);
+  Observer* const observers[] = {&starts, &summary};
+  const SimulationCounts counts = simulate(workload, settings, observers);
+  return {std::move(starts.times), summary.summary(workload, settings, counts)};
+}
+
+void expect_figures(const ReferenceFigures& expected, const Summary& figures) {
+  const auto near = [](const char* what, double value, double reference) {
+    EXPECT_LE(std::abs(value - reference), 1e-6 * std::abs(reference))
+        << what << ": " << value << " instead of " << reference;
+  };
+  EXPECT_EQ(figures.jobs, expected.jobs);
+  EXPECT_EQ(figures.skipped, expected.skipped);
+  EXPECT_EQ(figures.jobs_left, 0u);
+  near("mean_wait_s", figures.mean_wait_s, expected.mean_wait_s);
+  near("mean_turnaround_s", figures.mean_turnaround_s, expected.mean_turnaround_s);
+  near("mean_slowdown", figures.mean_slowdown, expected.mean_slowdown);
+  near("makespan_s", figures.makespan_s, expected.makespan_s);
+  if (expected.mean_bounded_slowdown) {
+    near("mean_bounded_slowdown", figures.mean_bounded_slowdown, *expected.mean_bounded_slowdown);
+  }
+  if (expected.utilization) near("utilization", figures.utilization, *expected.utilization);
+}
+
+void expect_starts(const std::filesystem::path& file, const Workload& workload,
+                   const std::vector<Time>& starts) {
+  const std::map<std::uint64_t, Time> expected = reference_starts(file);
+  ASSERT_EQ(expected.size(), workload.jobs.size());
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const auto its = expected.find(workload.jobs[i].name);
+    ASSERT_NE(its, expected.end()) << "job " << workload.jobs[i].name;
+    if (its->second == starts[i]) continue;
+    if (different++ < 5) {
+      ADD_FAILURE() << "job " << its->first << " starts at " << to_seconds(starts[i])
+                    << " s instead of " << to_seconds(its->second) << " s";
+    }
+  }
+  EXPECT_EQ(different, 0u) << "of " << starts.size() << " jobs";
+}
+
+/// Runs one workload under one policy, with and without identities, against all there is of both.
+void check(const ReferenceLog& log, const std::string& policy, const Workload& workload,
+           const std::filesystem::path& folder, const ReferenceFigures& figures) {
+  const Run counted = run(workload, log.nodes, policy, false);
+  expect_figures(figures, counted.summary);
+  const auto starts = folder / (policy + "_" + log.name + ".csv.xz");
+  if (std::filesystem::exists(starts)) expect_starts(starts, workload, counted.starts);
+  const Run named = run(workload, log.nodes, policy, true);
+  EXPECT_EQ(named.starts, counted.starts) << "with identities";
+  expect_figures(figures, named.summary);
+}
+
+using Case = std::pair<std::string, std::string>;  // log, policy
+
+std::string case_name(const ::testing::TestParamInfo<Case>& info) {
+  std::string name = info.param.first + "_" + info.param.second;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+}
+
+// ---- What is in the repository: always ----------------------------------------------------------
+
+class Bundled : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Bundled, EqualsTheReference) {
+  const auto& [name, policy] = GetParam();
+  const auto folder = std::filesystem::path(DUCTILE_SOURCE_DIR) / "tests/data";
+  ReferenceLog log = reference_log(name);
+  log.file = name + ".swf.xz";
+  const auto figures = reference_figures(folder / "rigid_figures.jsonl");
+  check(log, policy, read_reference_log(log, folder), folder, figures.at(GetParam()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Exactness, Bundled,
+                         ::testing::Values(Case("rigid_1000", "easy"),
+                                           Case("rigid_1000", "depth5"),
+                                           Case("rigid_1000", "conservative"),
+                                           Case("rigid_5000", "easy"),
+                                           Case("rigid_5000", "depth5"),
+                                           Case("rigid_5000", "conservative")),
+                         case_name);
+
+// ---- What may be beside the checkout ------------------------------------------------------------
+
+bool with_large_logs() {
+  const char* full = std::getenv("DUCTILE_FULL");
+  if (full != nullptr) return std::string(full) != "0";
+#ifdef __SANITIZE_ADDRESS__
+  return false;
+#else
+  return true;
+#endif
+}
+
+class Shared : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Shared, EqualsTheReference) {
+  const auto shared = shared_dir(DUCTILE_SHARED_DIR);
+  if (shared.empty()) {
+    GTEST_SKIP() << "no reference results at hand; DUCTILE_SHARED_DIR names their folder";
+  }
+  const auto& [name, policy] = GetParam();
+  auto all = reference_figures(shared / "reference/easy.jsonl");
+  all.merge(reference_figures(shared / "reference/backfill.jsonl"));
+  const ReferenceFigures& figures = all.at(GetParam());
+  if (figures.jobs > 250'000 && !with_large_logs()) {
+    GTEST_SKIP() << "a large log; run without sanitizers, or with DUCTILE_FULL=1";
+  }
+  const ReferenceLog& log = reference_log(name);
+  check(log, policy, read_reference_log(log, shared), shared / "reference", figures);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Exactness, Shared,
+    ::testing::Values(Case("rigid_50000", "easy"), Case("KTH-SP2-1996-2", "easy"),
+                      Case("KTH-SP2-1996-2", "depth5"), Case("KTH-SP2-1996-2", "conservative"),
+                      Case("KIT-FH2-2016-1-first25k-derived", "easy"),
+                      Case("KIT-FH2-2016-1-first25k-derived", "depth5"),
+                      Case("KIT-FH2-2016-1-first25k-derived", "conservative"),
+                      Case("LLNL-Atlas-2006-2.1-cln", "easy"), Case("HPC2N-2002-2.2-cln", "easy"),
+                      Case("RICC-2010-2", "easy"),
+                      Case("CEA-Curie-2011-2.1-cln_partition10", "easy")),
+    case_name);
+
+/// No line of the reference figures is left out above.
+TEST(SharedFigures, AreAllCompared) {
+  const auto shared = shared_dir(DUCTILE_SHARED_DIR);
+  if (shared.empty()) {
+    GTEST_SKIP() << "no reference results at hand; DUCTILE_SHARED_DIR names their folder";
+  }
+  auto all = reference_figures(shared / "reference/easy.jsonl");
+  all.merge(reference_figures(shared / "reference/backfill.jsonl"));
+  EXPECT_EQ(all.size(), 6u + 11u);
+}
+
+}  // namespace
+}  // namespace ductile
