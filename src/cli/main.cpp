@@ -63,7 +63,8 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail(kFailed, "out of memory; run fewer jobs, or fewer --threads");
   } catch (const std::logic_error& error) {
-    return fail(kFailed, (std::string("a defect of ductile, please report it: ") + error.what()).c_str());
+    return fail(kFailed,
+                (std::string("a defect of ductile, please report it: ") + error.what()).c_str());
   } catch (const std::exception& error) {
     return fail(kFailed, error.what());
   }

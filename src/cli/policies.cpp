@@ -21,10 +21,14 @@ using Json = nlohmann::ordered_json;
 
 std::string_view word(ParameterType type) {
   switch (type) {
-    case ParameterType::integer: return "integer";
-    case ParameterType::number: return "number";
-    case ParameterType::duration: return "duration";
-    case ParameterType::choice: return "choice";
+    case ParameterType::integer:
+      return "integer";
+    case ParameterType::number:
+      return "number";
+    case ParameterType::duration:
+      return "duration";
+    case ParameterType::choice:
+      return "choice";
   }
   return "";
 }

@@ -1,11 +1,10 @@
 #include "cli/progress_line.hpp"
 
-#include <unistd.h>
-
 #include <iostream>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace ductile {
 namespace {
@@ -35,12 +34,13 @@ void ProgressLine::reading(std::uint64_t done, std::uint64_t total) {
   if (total == 0) {
     write(fmt::format("reading: {:.0f} MiB", mebibytes));
   } else {
-    write(fmt::format("reading: {:.0f} %", 100.0 * static_cast<double>(done) /
-                                              static_cast<double>(total)));
+    write(fmt::format("reading: {:.0f} %",
+                      100.0 * static_cast<double>(done) / static_cast<double>(total)));
   }
 }
 
-void ProgressLine::simulating(const Progress& progress, std::optional<std::int64_t> unix_start_time) {
+void ProgressLine::simulating(const Progress& progress,
+                              std::optional<std::int64_t> unix_start_time) {
   if (!shown_) return;
   if (!begin_) begin_ = Stopwatch::now();
   if (!due()) return;

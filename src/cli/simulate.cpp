@@ -61,9 +61,8 @@ std::vector<std::uint64_t> read_seeds(std::string_view text) {
   constexpr std::uint64_t most = 1'000'000;
   const std::size_t dots = text.find("..");
   const auto first = read_number<std::uint64_t>(text.substr(0, dots));
-  const auto last = dots == std::string_view::npos
-                        ? first
-                        : read_number<std::uint64_t>(text.substr(dots + 2));
+  const auto last =
+      dots == std::string_view::npos ? first : read_number<std::uint64_t>(text.substr(dots + 2));
   if (!first || !last || *last < *first || *last - *first >= most) {
     throw InputError({.field = "--seeds"}, fmt::format("'{}' is no range of seeds", text),
                      "write A..B with A <= B, as 1..10");
@@ -158,7 +157,8 @@ std::string about(const Workload& workload, Nodes nodes) {
     if (!remedies.empty()) text += fmt::format(" (see {})", remedies);
   }
   if (skipped.filtered > 0) text += fmt::format("; {} of other partitions", skipped.filtered);
-  if (workload.clipped > 0) text += fmt::format("; {} made as large as the machine", workload.clipped);
+  if (workload.clipped > 0)
+    text += fmt::format("; {} made as large as the machine", workload.clipped);
   if (workload.walltime_raised > 0) {
     text += fmt::format("; {} ran longer than requested, walltime raised (--overrun extend)",
                         workload.walltime_raised);
@@ -252,9 +252,8 @@ void add_failures(Source& source, const Options& options) {
     source.input = [input = source.input, model = *model, nodes](std::uint64_t seed) {
       Input result = input(seed);
       const double begin = process_seconds();
-      result.node_events =
-          generate_failures(model, nodes, result.workload->jobs.front().submit,
-                            failures_until(*result.workload, nodes), seed);
+      result.node_events = generate_failures(model, nodes, result.workload->jobs.front().submit,
+                                             failures_until(*result.workload, nodes), seed);
       result.load_seconds += process_seconds() - begin;
       return result;
     };
@@ -283,7 +282,12 @@ void simulate_command(const Options& options) {
                      "give one --policy and one --seed");
   }
   Matrix matrix;
-  for (const std::string& policy : options.policies) matrix.policies.push_back(make_policy(policy));
+  for (const std::string& policy : options.policies) {
+    if (std::ranges::count(options.policies, policy) > 1) {
+      throw InputError({.field = "--policy"}, policy + " is given twice", "give it once");
+    }
+    matrix.policies.push_back(make_policy(policy));
+  }
 
   ProgressLine progress(options.quiet);
   Source source = options.model.empty() ? from_trace(options, progress) : from_model(options);
@@ -298,8 +302,8 @@ void simulate_command(const Options& options) {
   matrix.settings.platform.cores_per_node = options.rules.cores_per_node;
   matrix.settings.rules.identities =
       options.identities == "on" ||
-      (options.identities == "auto" && (!options.out.empty() || !options.failures.empty() ||
-                                        options.settings.rules.check));
+      (options.identities == "auto" &&
+       (!options.out.empty() || !options.failures.empty() || options.settings.rules.check));
   std::optional<Recorder> recorder;
   if (!options.record.empty()) {
     matrix.settings.rules.record = true;
@@ -329,9 +333,11 @@ void simulate_command(const Options& options) {
 }
 
 void add_workload_options(CLI::App& command, Options& options) {
-  auto* trace = command.add_option("--trace", options.trace,
-                                   "a log (SWF), plain or as .gz, .xz or .zst");
-  command.add_option("--generate", options.model, "a model: NAME[:key=value,...]; see 'workload'")
+  auto* trace =
+      command.add_option("--trace", options.trace, "a log (SWF), plain or as .gz, .xz or .zst")
+          ->type_name("FILE");
+  command.add_option("--generate", options.model, "a model; see 'workload generate --help'")
+      ->type_name("NAME[:key=value,...]")
       ->excludes(trace);
   add_swf_options(command, options.rules);
   command
@@ -366,13 +372,15 @@ void add_world_options(CLI::App& command, Options& options) {
           },
           "the believed end under resizes: fixed at the start, or scaled with the size [scaled]")
       ->check(CLI::IsMember({"fixed", "scaled"}));
-  command.add_option_function<std::string>(
-      "--resize-delay",
-      [&settings](const std::string& text) {
-        settings.resize.delay = read_random_duration("--resize-delay", text);
-      },
-      "from an order to resize to the next scheduling point (s): fixed:S, uniform:A..B, "
-      "exponential:MEAN or S [0]");
+  command
+      .add_option_function<std::string>(
+          "--resize-delay",
+          [&settings](const std::string& text) {
+            settings.resize.delay = read_random_duration("--resize-delay", text);
+          },
+          "from an order to resize to the next scheduling point (s): fixed:S, uniform:A..B, "
+          "exponential:MEAN or S [0]")
+      ->type_name("DURATION");
   command
       .add_option("--refuse", settings.resize.refuse,
                   "probability that an application refuses to resize")
@@ -382,8 +390,10 @@ void add_world_options(CLI::App& command, Options& options) {
       .add_option("--lose", settings.resize.lose, "probability that an order to resize gets lost")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  command.add_option("--failures", options.failures,
-                     "nodes that fail: a file, or mtbf=S,repair=S, the mean times of each node");
+  command
+      .add_option("--failures", options.failures,
+                  "nodes that fail: at the times of a file, or at random with these means")
+      ->type_name("FILE|mtbf=S,repair=S");
   command
       .add_option_function<std::string>(
           "--on-failure",
@@ -413,7 +423,8 @@ void add_simulate_command(CLI::App& app) {
   add_workload_options(command, *options);
   command
       .add_option("--policy", options->policies,
-                  "NAME[:parameter=value,...]; can be given several times; see 'policies' [easy]")
+                  "can be given several times; see 'ductile policies' [easy]")
+      ->type_name("NAME[:parameter=value,...]")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_world_options(command, *options);
@@ -424,15 +435,19 @@ void add_simulate_command(CLI::App& app) {
       .add_option_function<std::string>(
           "--seeds",
           [options = options.get()](const std::string& text) { options->seeds = read_seeds(text); },
-          "several: A..B; figures are means with 95 % confidence intervals")
+          "several; figures are means with 95 % confidence intervals")
+      ->type_name("A..B")
       ->excludes(seed);
   command.add_option("--threads", options->threads, "runs at the same time")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command.add_option("--out", options->out,
-                     "write jobs, decisions, time series, trace and report to this folder");
-  command.add_option("--record", options->record,
-                     "write a log of one run to this file; see 'replay'");
+  command
+      .add_option("--out", options->out,
+                  "write jobs, decisions, time series, trace and report to this folder")
+      ->type_name("DIR");
+  command
+      .add_option("--record", options->record, "write a log of one run to this file; see 'replay'")
+      ->type_name("FILE");
   command.add_flag("--json", options->json, "print one JSON object per run, one per line");
   command.add_flag("--quiet", options->quiet, "no progress line and no remarks");
   command.callback([options] {

@@ -1,9 +1,8 @@
 #include "experiment/run.hpp"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "report/run_folder.hpp"
 #include "simulation/summary_observer.hpp"
@@ -26,6 +26,9 @@ using Stopwatch = std::chrono::steady_clock;
 double seconds_since(Stopwatch::time_point begin) {
   return std::chrono::duration<double>(Stopwatch::now() - begin).count();
 }
+
+// More digits than a clock has only hide the others.
+double to_microseconds(double seconds) { return std::round(seconds * 1e6) / 1e6; }
 
 std::uint64_t peak_rss_bytes() {
   rusage usage{};
@@ -124,8 +127,8 @@ class MatrixRun {
     Result result{figures.summary(workload, settings, counts), {}};
     Summary& summary = result.summary;
     if (folder) result.page = folder->finish(summary, runs_ == 1 ? "" : folders_[number]);
-    summary.load_seconds = shared.input->load_seconds;
-    summary.simulate_seconds = seconds_since(begin);
+    summary.load_seconds = to_microseconds(shared.input->load_seconds);
+    summary.simulate_seconds = to_microseconds(seconds_since(begin));
     summary.peak_rss_bytes = peak_rss_bytes();
     if (folder) folder->write_summary(summary);
     tell(number, counts.jobs_over, workload.jobs.size(), counts.last_end);
@@ -191,7 +194,8 @@ std::vector<std::string> folder_names(const Matrix& matrix) {
     for (const auto& policy : matrix.policies) {
       std::string name = policy->settings;
       for (char& c : name) {
-        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        const bool plain =
+            (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
         if (!plain && kept.find(c) == std::string_view::npos) c = '_';
       }
       name += fmt::format("-s{}", seed);

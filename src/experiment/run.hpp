@@ -36,8 +36,8 @@ struct Matrix {
   /// Asked once for each seed, by any thread.
   std::function<Input(std::uint64_t seed)> input;
   unsigned threads = 1;
-  /// Where the files go: of one run into the folder itself, of several into one folder for each, and
-  /// a comparison beside them. Empty: no files.
+  /// Where the files go: of one run into the folder itself, of several into one folder for each,
+  /// and a comparison beside them. Empty: no files.
   std::filesystem::path out;
   /// Sees the run besides, if there is only one.
   Observer* observer = nullptr;

@@ -118,8 +118,7 @@ TEST(RunMatrix, AnErrorStopsWhatDidNotBeginAndIsThrown) {
     return input(seed);
   };
   std::vector<std::string> runs;
-  EXPECT_THROW(run_matrix(matrix,
-                          [&](const Summary& summary) { runs.push_back(summary.policy); }),
+  EXPECT_THROW(run_matrix(matrix, [&](const Summary& summary) { runs.push_back(summary.policy); }),
                InputError);
   EXPECT_THAT(runs, ElementsAre("fcfs", "easy"));
 }

@@ -9,8 +9,8 @@
 
 namespace ductile {
 
-/// The 97.5 % quantile of Student's t distribution: half of the width of a two-sided 95 % interval, in
-/// standard errors. To 4 decimals; `degrees` > 0.
+/// The 97.5 % quantile of Student's t distribution: half of the width of a two-sided 95 % interval,
+/// in standard errors. To 4 decimals; `degrees` > 0.
 inline double student_t_975(std::size_t degrees) {
   constexpr std::array<double, 30> table = {
       12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281,
@@ -24,7 +24,8 @@ inline double student_t_975(std::size_t degrees) {
   return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n);
 }
 
-/// A mean, and half the width of its 95 % confidence interval; not a number for fewer than two values.
+/// A mean, and half the width of its 95 % confidence interval; not a number for fewer than two
+/// values.
 struct MeanInterval {
   double mean = std::numeric_limits<double>::quiet_NaN();
   double half_width = std::numeric_limits<double>::quiet_NaN();

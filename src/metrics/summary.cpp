@@ -22,9 +22,8 @@ void JobFigures::write(Summary& summary) {
 
   // Each quantile leaves all greater waits behind it, where the next one is looked for.
   auto begin = waits_.begin();
-  const std::array<std::pair<double, double*>, 3> quantiles = {{{0.5, &summary.median_wait_s},
-                                                                {0.95, &summary.p95_wait_s},
-                                                                {0.99, &summary.p99_wait_s}}};
+  const std::array<std::pair<double, double*>, 3> quantiles = {
+      {{0.5, &summary.median_wait_s}, {0.95, &summary.p95_wait_s}, {0.99, &summary.p99_wait_s}}};
   for (const auto& [share, figure] : quantiles) {
     const double place = share * (jobs - 1);
     const auto at = waits_.begin() + static_cast<std::ptrdiff_t>(place);

@@ -13,8 +13,9 @@
 
 namespace ductile {
 
-/// What a run came to. Files and `--json` use the names of the fields (docs/formats/summary.json.md).
-/// A figure that has no value, as the mean over no jobs, is not a number.
+/// What a run came to. Files and `--json` use the names of the fields
+/// (docs/formats/summary.json.md). A figure that has no value, as the mean over no jobs, is not a
+/// number.
 struct Summary {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -23,9 +24,9 @@ struct Summary {
   std::uint64_t jobs = 0;     // ran to an end, killed ones too; means are over these
   std::uint64_t skipped = 0;  // lines of the input that are no jobs
   Nodes nodes = 0;
-  double makespan_s = 0;            // last end minus first submission; if stopped: until then
-  double utilization = kNone;       // node time held by jobs over that of the machine
-  double utilization_net = kNone;   // without the time paid for resizes
+  double makespan_s = 0;           // last end minus first submission; if stopped: until then
+  double utilization = kNone;      // node time held by jobs over that of the machine
+  double utilization_net = kNone;  // without the time paid for resizes
   double throughput_jobs_h = kNone;
   double mean_wait_s = kNone;
   double median_wait_s = kNone;
@@ -33,10 +34,10 @@ struct Summary {
   double p99_wait_s = kNone;
   double max_wait_s = kNone;
   double mean_turnaround_s = kNone;
-  double mean_slowdown = kNone;          // turnaround over static run time
-  double mean_slowdown_actual = kNone;   // turnaround over the run time it had
-  double mean_bounded_slowdown = kNone;  // max(1, turnaround / max(static run time, 10 s))
-  double slowdown_of_means = kNone;      // mean turnaround over mean static run time
+  double mean_slowdown = kNone;            // turnaround over static run time
+  double mean_slowdown_actual = kNone;     // turnaround over the run time it had
+  double mean_bounded_slowdown = kNone;    // max(1, turnaround / max(static run time, 10 s))
+  double slowdown_of_means = kNone;        // mean turnaround over mean static run time
   std::uint64_t expands = 0, shrinks = 0;  // carried out
   std::uint64_t backfilled = 0;            // starts ahead of others
   std::uint64_t evolving_granted = 0, evolving_denied = 0;
@@ -119,7 +120,8 @@ class JobFigures {
     const auto taken = static_cast<double>(turnaround);
     slowdown_ += taken / static_cast<double>(std::max<std::int64_t>(runtime.count(), 1));
     slowdown_actual_ += taken / static_cast<double>(had);
-    bounded_slowdown_ += std::max(1.0, taken / static_cast<double>(std::max(runtime, kBound).count()));
+    bounded_slowdown_ +=
+        std::max(1.0, taken / static_cast<double>(std::max(runtime, kBound).count()));
   }
 
   /// Fills in what follows from the jobs alone: their counts, and the figures of wait, turnaround
@@ -131,7 +133,7 @@ class JobFigures {
   __extension__ using Wide = __int128;
   static constexpr Duration kBound = whole_seconds(10);
 
-  std::vector<std::int64_t> waits_;  // us
+  std::vector<std::int64_t> waits_;               // us
   Wide wait_ = 0, turnaround_ = 0, runtime_ = 0;  // us
   double slowdown_ = 0, slowdown_actual_ = 0, bounded_slowdown_ = 0;
   std::uint64_t killed_ = 0;

@@ -15,11 +15,16 @@ namespace {
 const char* word(EndState state, bool requeued) {
   if (requeued) return "REQUEUED";
   switch (state) {
-    case EndState::completed: return "COMPLETED";
-    case EndState::failed: return "FAILED";
-    case EndState::timeout: return "TIMEOUT";
-    case EndState::cancelled: return "CANCELLED";
-    case EndState::node_fail: return "NODE_FAIL";
+    case EndState::completed:
+      return "COMPLETED";
+    case EndState::failed:
+      return "FAILED";
+    case EndState::timeout:
+      return "TIMEOUT";
+    case EndState::cancelled:
+      return "CANCELLED";
+    case EndState::node_fail:
+      return "NODE_FAIL";
   }
   return "";
 }
@@ -30,9 +35,10 @@ std::int64_t us(Time time) { return time.time_since_epoch().count(); }
 
 ChromeTrace::ChromeTrace(const std::filesystem::path& path, const Workload& workload)
     : file_(path), workload_(workload) {
-  file_.text() += "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
-                  "{\"ph\": \"M\", \"pid\": 1, \"name\": \"process_name\", \"args\": {\"name\": " +
-                  json_text(workload.name) + "}}";
+  file_.text() +=
+      "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
+      "{\"ph\": \"M\", \"pid\": 1, \"name\": \"process_name\", \"args\": {\"name\": " +
+      json_text(workload.name) + "}}";
 }
 
 void ChromeTrace::on_decision(Time now, const Decision& decision, const Core&) {
@@ -94,7 +100,8 @@ void ChromeTrace::write(Time now, JobId id, const Lane& lane, const char* state)
   for (std::size_t i = 0; i < lane.slices.size(); ++i) {
     const Slice& slice = lane.slices[i];
     const Time to = i + 1 < lane.slices.size() ? lane.slices[i + 1].from : now;
-    write_slice(lane.number, fmt::format("size {}", slice.nodes.count), slice.from, to, slice.reason,
+    write_slice(lane.number, fmt::format("size {}", slice.nodes.count), slice.from, to,
+                slice.reason,
                 fmt::format("\"size\": {}, \"nodes\": \"{}\"", slice.nodes.count,
                             to_string(slice.nodes.nodes)));
   }

@@ -15,9 +15,9 @@
 
 namespace ductile {
 
-/// Jobs that run at the same time lie in different lanes; a resized job has one slice inside for each
-/// of its sizes (docs/formats/trace.json.md). Viewers choke on more than the jobs shown: the first
-/// ones to start.
+/// Jobs that run at the same time lie in different lanes; a resized job has one slice inside for
+/// each of its sizes (docs/formats/trace.json.md). Viewers choke on more than the jobs shown: the
+/// first ones to start.
 class ChromeTrace final : public Observer {
  public:
   static constexpr std::uint64_t kMostJobs = 100'000;

@@ -22,13 +22,13 @@ struct GanttBar {
 /// The bars of a window of time; in order of their ends.
 struct Gantt {
   Time begin{}, end{};
-  Nodes nodes = 0;      // of the machine
-  bool whole = true;    // the window is the whole run
+  Nodes nodes = 0;    // of the machine
+  bool whole = true;  // the window is the whole run
   std::vector<GanttBar> bars;
 };
 
-/// Collects the first bars of a run, as many as a page can show. Needs identities; without them there
-/// are no bars.
+/// Collects the first bars of a run, as many as a page can show. Needs identities; without them
+/// there are no bars.
 class GanttRecorder final : public Observer {
  public:
   static constexpr std::uint64_t kMostStarts = 3000;

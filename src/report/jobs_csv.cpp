@@ -18,22 +18,31 @@ constexpr std::string_view kHeader =
 
 std::string_view batsim_word(EndState state) {
   switch (state) {
-    case EndState::completed: return "COMPLETED_SUCCESSFULLY";
-    case EndState::failed: return "COMPLETED_FAILED";
-    case EndState::timeout: return "COMPLETED_WALLTIME_REACHED";
+    case EndState::completed:
+      return "COMPLETED_SUCCESSFULLY";
+    case EndState::failed:
+      return "COMPLETED_FAILED";
+    case EndState::timeout:
+      return "COMPLETED_WALLTIME_REACHED";
     case EndState::cancelled:
-    case EndState::node_fail: return "COMPLETED_KILLED";
+    case EndState::node_fail:
+      return "COMPLETED_KILLED";
   }
   return "";
 }
 
 std::string_view word(JobType type) {
   switch (type) {
-    case JobType::rigid: return "rigid";
-    case JobType::moldable: return "moldable";
-    case JobType::malleable: return "malleable";
-    case JobType::evolving: return "evolving";
-    case JobType::adaptive: return "adaptive";
+    case JobType::rigid:
+      return "rigid";
+    case JobType::moldable:
+      return "moldable";
+    case JobType::malleable:
+      return "malleable";
+    case JobType::evolving:
+      return "evolving";
+    case JobType::adaptive:
+      return "adaptive";
   }
   return "";
 }
@@ -58,9 +67,8 @@ void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state,
   if (requeued) return;
   std::string& text = file_.text();
   const auto out = std::back_inserter(text);
-  const JobType type = job.adaptive == WorkloadJob::kRigid
-                           ? JobType::rigid
-                           : workload_.adaptive[job.adaptive].type;
+  const JobType type =
+      job.adaptive == WorkloadJob::kRigid ? JobType::rigid : workload_.adaptive[job.adaptive].type;
   fmt::format_to(out, "{},{},{},", job.name, workload_field_, word(type));
   append_seconds(text, job.submit);
   fmt::format_to(out, ",{},", job.nodes);
@@ -68,8 +76,8 @@ void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state,
   // The record of a job that never ran may be gone.
   const Job* record = core.state().jobs.contains(id) ? &core.job(id) : nullptr;
   if (!record || record->status != Status::running) {
-    fmt::format_to(out, ",0,REJECTED,,,,,,,,-1,,{},0,0,0,0,0,{}\n", static_cast<std::int32_t>(job.user),
-                   word(why_[index(id)]));
+    fmt::format_to(out, ",0,REJECTED,,,,,,,,-1,,{},0,0,0,0,0,{}\n",
+                   static_cast<std::int32_t>(job.user), word(why_[index(id)]));
     file_.appended();
     return;
   }

@@ -18,9 +18,9 @@
 namespace ductile {
 namespace {
 
-constexpr double kWidth = 960;         // of a chart's plot, in its own units
-constexpr double kLeft = 64;           // room for the labels of the y axis,
-constexpr double kBottom = 36;         // and of the x axis
+constexpr double kWidth = 960;  // of a chart's plot, in its own units
+constexpr double kLeft = 64;    // room for the labels of the y axis,
+constexpr double kBottom = 36;  // and of the x axis
 constexpr std::size_t kMostCurves = 8;
 constexpr std::size_t kMostGantts = 4;
 constexpr std::size_t kMostColumns = 16;  // of the table of all figures
@@ -58,11 +58,20 @@ std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
     switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      default: result += c;
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += c;
     }
   }
   return result;
@@ -127,9 +136,10 @@ void x_axis(std::string& html, const TimeAxis& axis, double height) {
                    "<text x=\"{0}\" y=\"{2}\" text-anchor=\"middle\">{3:.6g}</text>\n",
                    fixed(x), fixed(height + 8), fixed(height + 24), i * step);
   }
-  fmt::format_to(std::back_inserter(html),
-                 "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{} after the first submission</text>\n",
-                 fixed(kLeft + kWidth), fixed(height + 40), unit.name);
+  fmt::format_to(
+      std::back_inserter(html),
+      "<text x=\"{}\" y=\"{}\" text-anchor=\"end\">{} after the first submission</text>\n",
+      fixed(kLeft + kWidth), fixed(height + 40), unit.name);
 }
 
 void y_label(std::string& html, double y, const std::string& text) {
@@ -209,15 +219,23 @@ void append_curves(std::string& html, std::string_view title, std::span<const Cu
 
 constexpr std::string_view colour(Why why) {
   switch (why) {
-    case Why::in_order: return "var(--c0)";
-    case Why::backfilled: return "var(--c1)";
-    case Why::hand_out: return "var(--c2)";
-    case Why::shrunk_for: return "var(--c3)";
-    case Why::evolving: return "var(--c4)";
-    case Why::dependency_expand: return "var(--c7)";
+    case Why::in_order:
+      return "var(--c0)";
+    case Why::backfilled:
+      return "var(--c1)";
+    case Why::hand_out:
+      return "var(--c2)";
+    case Why::shrunk_for:
+      return "var(--c3)";
+    case Why::evolving:
+      return "var(--c4)";
+    case Why::dependency_expand:
+      return "var(--c7)";
     case Why::corridor:
-    case Why::guest: return "var(--c6)";
-    default: return "var(--c5)";
+    case Why::guest:
+      return "var(--c6)";
+    default:
+      return "var(--c5)";
   }
 }
 
@@ -233,7 +251,8 @@ void append_gantt(std::string& html, const RunPage& run, const std::string& name
   const TimeAxis axis{gantt.begin, gantt.end};
   const double row = std::clamp(420.0 / gantt.nodes, 1e-9, 16.0);
   const double height = row * gantt.nodes;
-  html += fmt::format("<h2>Nodes{}</h2>\n<figure>\n", name.empty() ? "" : " under " + escaped(name));
+  html +=
+      fmt::format("<h2>Nodes{}</h2>\n<figure>\n", name.empty() ? "" : " under " + escaped(name));
   open_svg(html, height, "which job has which nodes when");
   x_axis(html, axis, height);
   const double step = std::max(1.0, nice_step(gantt.nodes, 6));
@@ -248,9 +267,10 @@ void append_gantt(std::string& html, const RunPage& run, const std::string& name
     fmt::format_to(std::back_inserter(html),
                    "<rect{} fill=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">"
                    "<title>job {}: {} {}, {}, {}</title></rect>\n",
-                   row >= 2 ? " class=\"bar\"" : "", colour(bar.why), fixed(axis.x(bar.from)), fixed(8 + row * bar.nodes.first),
-                   fixed(width), fixed(row * (bar.nodes.last - bar.nodes.first + 1)), bar.job,
-                   bar.size, bar.size == 1 ? "node" : "nodes", duration_text(bar.to - bar.from),
+                   row >= 2 ? " class=\"bar\"" : "", colour(bar.why), fixed(axis.x(bar.from)),
+                   fixed(8 + row * bar.nodes.first), fixed(width),
+                   fixed(row * (bar.nodes.last - bar.nodes.first + 1)), bar.job, bar.size,
+                   bar.size == 1 ? "node" : "nodes", duration_text(bar.to - bar.from),
                    word(bar.why));
   }
   html += "</svg>\n<figcaption>";
@@ -343,8 +363,8 @@ std::string html_page(std::span<const RunPage> runs) {
   }
 
   const RunPage& first = runs.front();
-  std::string what = groups.size() == 1 ? groups.front().policy
-                                        : fmt::format("{} policies", groups.size());
+  std::string what =
+      groups.size() == 1 ? groups.front().policy : fmt::format("{} policies", groups.size());
   if (!first.workload.empty()) what += " on " + first.workload;
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -357,25 +377,29 @@ std::string html_page(std::span<const RunPage> runs) {
     html += fmt::format(", {} lines of the input were skipped", first.summary.skipped);
   }
   html += "</p>\n";
-  const auto stopped = std::ranges::count_if(runs, [](const RunPage& r) { return r.summary.stopped; });
+  const auto stopped =
+      std::ranges::count_if(runs, [](const RunPage& r) { return r.summary.stopped; });
   if (stopped > 0) {
-    html += runs.size() == 1
-                ? "<p><strong>The run was stopped before its end.</strong></p>\n"
-                : fmt::format("<p><strong>{} of {} runs were stopped before their end.</strong></p>\n",
-                              stopped, runs.size());
+    html +=
+        runs.size() == 1
+            ? "<p><strong>The run was stopped before its end.</strong></p>\n"
+            : fmt::format("<p><strong>{} of {} runs were stopped before their end.</strong></p>\n",
+                          stopped, runs.size());
   }
 
   html += "<h2>Main figures</h2>\n";
   append_main_table(html, groups, columns_for(summaries));
   if (runs.size() > groups.size()) {
-    html += "<p class=\"soft\">Means over seeds, with 95 % confidence intervals (Student's t). The "
-            "charts show the first seed.</p>\n";
+    html +=
+        "<p class=\"soft\">Means over seeds, with 95 % confidence intervals (Student's t). The "
+        "charts show the first seed.</p>\n";
   }
 
   std::vector<Curve> held, pending;
   for (const RunPage* run : charted) {
     if (held.size() == kMostCurves) break;
-    held.push_back({&run->held, 100.0 / std::max<Nodes>(run->summary.nodes, 1), run->summary.policy});
+    held.push_back(
+        {&run->held, 100.0 / std::max<Nodes>(run->summary.nodes, 1), run->summary.policy});
     pending.push_back({&run->pending, 1, run->summary.policy});
   }
   append_curves(html, "Utilization", held, 100, " %");

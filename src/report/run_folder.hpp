@@ -16,8 +16,8 @@
 
 namespace ductile {
 
-/// Writes jobs.csv, decisions.csv, series.csv, trace.json, report.html and summary.json. Each appears
-/// when it is complete. Throws RunError where the system refuses to write.
+/// Writes jobs.csv, decisions.csv, series.csv, trace.json, report.html and summary.json. Each
+/// appears when it is complete. Throws RunError where the system refuses to write.
 class RunFolder {
  public:
   /// Makes the folder; InputError if that is not possible.
@@ -25,8 +25,8 @@ class RunFolder {
 
   /// What has to see the run.
   void add_observers(std::vector<Observer*>& observers);
-  /// After the run: completes all but summary.json. What a page shows of it; `name` is how other pages
-  /// find the folder.
+  /// After the run: completes all but summary.json. What a page shows of it; `name` is how other
+  /// pages find the folder.
   RunPage finish(const Summary& summary, const std::string& name);
   void write_summary(const Summary& summary) const;
 

@@ -92,7 +92,8 @@ TEST(RunFolder, JobsThatFailAndAreKilled) {
                           {Time{whole_seconds(9)}, NodeSet{{{3, 3}}}, Health::up}};
   write_run(folder, workload, settings);
   const std::string jobs = content(folder / "jobs.csv");
-  EXPECT_THAT(jobs, HasSubstr("2,small,rigid,1,4,3,0,COMPLETED_WALLTIME_REACHED,10,3,13,9,12,4,0-3,"));
+  EXPECT_THAT(jobs,
+              HasSubstr("2,small,rigid,1,4,3,0,COMPLETED_WALLTIME_REACHED,10,3,13,9,12,4,0-3,"));
   EXPECT_THAT(jobs, HasSubstr("3,small,rigid,2,1,8,0,COMPLETED_KILLED,2,1,3,0,1,1,3,"));
   EXPECT_THAT(content(folder / "series.csv"), HasSubstr("\n3,3,0,0,1,1,1\n"));
 }
@@ -120,7 +121,8 @@ TEST(RunFolder, TheSameRunGivesTheSameBytes) {
   const fs::path a = fresh_folder("same_a"), b = fresh_folder("same_b");
   write_run(a, small_workload(), small_settings());
   write_run(b, small_workload(), small_settings());
-  for (const char* file : {"jobs.csv", "decisions.csv", "series.csv", "trace.json", "report.html"}) {
+  for (const char* file :
+       {"jobs.csv", "decisions.csv", "series.csv", "trace.json", "report.html"}) {
     EXPECT_EQ(content(a / file), content(b / file)) << file;
   }
 }

@@ -81,9 +81,9 @@ void Series::on_close(Time now, const Core& core) {
   now_ = sample;
   if (!samples_.empty()) {
     const Time last = samples_.back().at;
-    const bool together = step_ == Duration{} ? last == now
-                                              : last.time_since_epoch() / step_ ==
-                                                    now.time_since_epoch() / step_;
+    const bool together = step_ == Duration{}
+                              ? last == now
+                              : last.time_since_epoch() / step_ == now.time_since_epoch() / step_;
     if (together) samples_.pop_back();
   }
   samples_.push_back(sample);
@@ -153,8 +153,8 @@ std::vector<Sample> read_series(const std::filesystem::path& path) {
     if (!good || read.ptr != end) {
       throw InputError({path.string(), number, ""}, "is no row of numbers", remedy);
     }
-    samples.push_back({Time{seconds(time_s)}, counts[0], counts[1], counts[2], counts[3], counts[4],
-                       counts[5]});
+    samples.push_back(
+        {Time{seconds(time_s)}, counts[0], counts[1], counts[2], counts[3], counts[4], counts[5]});
   }
   return samples;
 }

@@ -47,9 +47,11 @@ TEST(TimeMeans, KeepTheIntegralWhenTheyGetCoarser) {
 TEST(Series, ShowsEachChangeOfASmallRun) {
   Series series;
   small_run(small_workload(), small_settings(), {&series});
-  const std::vector<Sample> expected = {
-      {at(0), 3, 1, 0, 0, 0, 1},  {at(1), 3, 1, 0, 0, 1, 1}, {at(2), 4, 0, 0, 0, 1, 2},
-      {at(10), 4, 0, 0, 0, 0, 1}, {at(15), 0, 4, 0, 0, 0, 0}};
+  const std::vector<Sample> expected = {{at(0), 3, 1, 0, 0, 0, 1},
+                                        {at(1), 3, 1, 0, 0, 1, 1},
+                                        {at(2), 4, 0, 0, 0, 1, 2},
+                                        {at(10), 4, 0, 0, 0, 0, 1},
+                                        {at(15), 0, 4, 0, 0, 0, 0}};
   EXPECT_EQ(series.samples(), expected);
   EXPECT_EQ(series.sampling_step(), Duration{});
   EXPECT_DOUBLE_EQ(series.held().mean(0), 3);

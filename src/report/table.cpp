@@ -21,8 +21,10 @@ constexpr std::array kColumns = std::to_array<Column>({
     {"backfilled", "", [](const Summary& s) { return static_cast<double>(s.backfilled); }, 0},
     {"expands", "", [](const Summary& s) { return static_cast<double>(s.expands); }, 0, false},
     {"shrinks", "", [](const Summary& s) { return static_cast<double>(s.shrinks); }, 0, false},
-    {"granted", "", [](const Summary& s) { return static_cast<double>(s.evolving_granted); }, 0, false},
-    {"denied", "", [](const Summary& s) { return static_cast<double>(s.evolving_denied); }, 0, false},
+    {"granted", "", [](const Summary& s) { return static_cast<double>(s.evolving_granted); }, 0,
+     false},
+    {"denied", "", [](const Summary& s) { return static_cast<double>(s.evolving_denied); }, 0,
+     false},
     {"killed", "", [](const Summary& s) { return static_cast<double>(s.killed); }, 0, false},
     {"rejected", "", [](const Summary& s) { return static_cast<double>(s.rejected); }, 0, false},
     {"requeued", "", [](const Summary& s) { return static_cast<double>(s.requeued); }, 0, false},
@@ -46,8 +48,8 @@ std::vector<Column> columns_for(std::span<const Summary> summaries) {
   std::vector<Column> columns;
   std::ranges::copy_if(kColumns, std::back_inserter(columns), [&](const Column& column) {
     return column.always || std::ranges::any_of(summaries, [&](const Summary& summary) {
-      return column.value(summary) != 0;
-    });
+             return column.value(summary) != 0;
+           });
   });
   return columns;
 }

@@ -24,8 +24,7 @@ std::string value_text(const std::optional<double>& value) {
   return value ? number_text(*value) : "null";
 }
 template <class Integer>
-  requires std::is_integral_v<Integer>
-std::string value_text(Integer value) {
+requires std::is_integral_v<Integer> std::string value_text(Integer value) {
   return std::to_string(value);
 }
 

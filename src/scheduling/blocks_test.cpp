@@ -115,9 +115,9 @@ TEST(Backfill, ReservesNodesAndPower) {
   stage.run(rigid(4, 10));
   const JobId head = stage.submit(rigid(5, 5));
   stage.submit(rigid(1, 20));  // would take the head's watts
-  const JobId fits = stage.submit(rigid(1, 10));
+  const JobId fits = stage.submit(rigid(1, 9));
   const auto decisions = stage.close([](Pass& p) { backfill(p, {.reservation_depth = 1}); });
-  EXPECT_EQ(stage.job(head).reserved, at_s(10) + kTick);
+  EXPECT_EQ(stage.job(head).reserved, at_s(10));
   EXPECT_EQ(starts(decisions), (Starts{{fits, Why::backfilled}}));
 }
 

@@ -22,8 +22,11 @@ class SummaryObserver final : public Observer {
       case Decision::Kind::resize:
         summary_.evolving_granted += decision.request == RequestId::none ? 0 : 1;
         break;
-      case Decision::Kind::deny: ++summary_.evolving_denied; break;
-      default: break;
+      case Decision::Kind::deny:
+        ++summary_.evolving_denied;
+        break;
+      default:
+        break;
     }
   }
 

@@ -19,6 +19,7 @@ SIMULATE = ["simulate", "--trace", RIGID_1000]
     (SIMULATE + ["--policy", "best"], ["there is no policy 'best'", "easy"]),
     (SIMULATE + ["--policy", "backfill:depth=x"], ["depth", "whole number"]),
     (SIMULATE + ["--policy", "easy:depth=2"], ["depth", "order"]),
+    (SIMULATE + ["--policy", "easy", "--policy", "easy"], ["--policy", "easy", "twice"]),
     (SIMULATE + ["--nodes", "0"], ["--nodes"]),
     (SIMULATE + ["--nodes", "-4"], ["--nodes"]),
     (SIMULATE + ["--seeds", "5..1"], ["--seeds", "5..1", "A..B"]),
@@ -58,7 +59,7 @@ def test_a_wrong_call(ductile, tmp_path, arguments, words):
 
 
 @pytest.mark.parametrize("line, words", [
-    ("1 0 -1 x 2 -1 -1 2 60 -1 1 1 1 1 1 1 -1 -1", ["log.swf:2", "'x'"]),
+    ("1 0 -1 x 2 -1 -1 2 60 -1 1 1 1 1 1 1 -1 -1", ["log.swf:2", "field 4", '"x"']),
     ("1 0 -1 10 2", ["log.swf:2"]),
     ("1 0 -1 -1 -1 -1 -1 -1 60 -1 1 1 1 1 1 1 -1 -1", ["no job", "--min-runtime"]),
 ])

@@ -162,7 +162,7 @@ def test_perfect_estimates_and_arrivals(ductile):
                                 "--json")
     assert math.isclose(figures["mean_wait_s"], 814.232, rel_tol=1e-6)
     [sparse] = ductile.objects("simulate", "--trace", RIGID_1000, "--arrival-scale", 10, "--json")
-    assert sparse["mean_wait_s"] < 1 and sparse["makespan_s"] > 9 * figures["makespan_s"]
+    assert sparse["mean_wait_s"] < 1 and sparse["makespan_s"] > 8 * figures["makespan_s"]
 
 
 def test_overrun_kill(ductile, tmp_path):
@@ -201,16 +201,15 @@ def test_load_and_simulate_are_the_wall_time(ductile):
     assert 0.95 <= max(shares) <= 1.0, shares
 
 
-@pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGTERM]])
-def test_a_stopped_run_leaves_whole_files(ductile, tmp_path, signals):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_leaves_whole_files(ductile, tmp_path, number):
     process = ductile.start("simulate", "--generate", "rigid:jobs=2000000", "--json",
                             "--out", tmp_path / "out")
     deadline = time.monotonic() + 60
     while not (tmp_path / "out/jobs.csv.part").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.3)
-    for number in signals:
-        process.send_signal(number)
+    process.send_signal(number)
     output, errors = process.communicate(timeout=120)
     assert process.returncode == 1 and "ductile: stopped" in errors
     figures = json.loads(output)
@@ -228,9 +227,12 @@ def test_a_stopped_run_leaves_whole_files(ductile, tmp_path, signals):
 
 
 def test_a_second_signal_ends_it_at_once(ductile):
-    process = ductile.start("simulate", "--generate", "rigid:jobs=2000000", "--json")
-    time.sleep(2)
+    # Checks make it take minutes.
+    process = ductile.start("simulate", "--generate", "rigid:jobs=300000,load=2", "--check")
+    process.stdout.readline()  # the line about the workload
+    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode in (1, -signal.SIGINT)

@@ -53,7 +53,8 @@ void for_seeds(std::uint64_t count, Test test) {
   }
 }
 
-// ---- Rigid jobs -----------------------------------------------------------------------------------
+// ---- Rigid jobs
+// -----------------------------------------------------------------------------------
 
 constexpr std::array<std::uint64_t, 3> kGrains_us = {1, 1'000'000, 10'000'000};
 constexpr std::array<std::uint32_t, 5> kDepths = {1, 2, 3, 5, Backfill::kUnlimited};
@@ -226,9 +227,8 @@ TEST(Backfilling, DeepQueues) {
       if (job.name % 40 != 0) job.nodes = 1 + job.nodes % 4;
       job.walltime = std::max(job.walltime, job.runtime);
     }
-    const auto expected =
-        naive::backfill(c.workload.jobs, 300,
-                        depth == Backfill::kUnlimited ? naive::kUnlimited : depth);
+    const auto expected = naive::backfill(
+        c.workload.jobs, 300, depth == Backfill::kUnlimited ? naive::kUnlimited : depth);
     const auto starts = run(c, registered(depth, QueueOrder::fcfs)).starts(count);
     for (std::size_t i = 0; i < count; ++i) {
       ASSERT_EQ(starts[i], expected[i].start) << "depth " << depth << ", job " << i + 1;
@@ -296,7 +296,8 @@ TEST(Backfilling, TheSameRunGivesTheSameDecisions) {
   });
 }
 
-// ---- All kinds of jobs, a world full of trouble, a policy without sense ---------------------------
+// ---- All kinds of jobs, a world full of trouble, a policy without sense
+// ---------------------------
 
 /// Every job that is not killed or requeued had the nodes for all of its work, and no more.
 class WorkBooks final : public Observer {
@@ -436,8 +437,7 @@ Trouble random_trouble(std::uint64_t seed) {
       at += whole_seconds(static_cast<std::int64_t>(draws.below(40)));
       const auto first = static_cast<std::uint32_t>(draws.below(nodes));
       const auto last = static_cast<std::uint32_t>(first + draws.below(nodes - first));
-      settings.node_events.push_back(
-          {at, {{{first, last}}}, static_cast<Health>(draws.below(4))});
+      settings.node_events.push_back({at, {{{first, last}}}, static_cast<Health>(draws.below(4))});
     }
     settings.node_events.push_back({at + whole_seconds(50), {{{0, nodes - 1}}}, Health::up});
   }

@@ -1,4 +1,5 @@
-// The simulator against results computed elsewhere: every start time and every figure, on real logs.
+// The simulator against results computed elsewhere: every start time and every figure, on real
+// logs.
 //
 // The largest log is left out where sanitizers are on, unless DUCTILE_FULL=1. All of them, fast:
 //   cmake --preset release -DDUCTILE_BUILD_TESTS=ON && cmake --build --preset release
@@ -124,11 +125,9 @@ TEST_P(Bundled, EqualsTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Exactness, Bundled,
-                         ::testing::Values(Case("rigid_1000", "easy"),
-                                           Case("rigid_1000", "depth5"),
+                         ::testing::Values(Case("rigid_1000", "easy"), Case("rigid_1000", "depth5"),
                                            Case("rigid_1000", "conservative"),
-                                           Case("rigid_5000", "easy"),
-                                           Case("rigid_5000", "depth5"),
+                                           Case("rigid_5000", "easy"), Case("rigid_5000", "depth5"),
                                            Case("rigid_5000", "conservative")),
                          case_name);
 

@@ -1,10 +1,14 @@
 // The whole state of a core as text or as one number, to compare two cores or one core before and
-// after a call.
+// after a call. Header only, for the unit tests too.
 #pragma once
 
+#include <bit>
 #include <cstdint>
+#include <sstream>
 #include <string>
+#include <type_traits>
 
+#include "base/random.hpp"
 #include "scheduling/state.hpp"
 
 namespace ductile::testing {
@@ -14,13 +18,183 @@ enum class Scope : std::uint8_t {
   facts,  // without the clock, the count of stale events, and what the last close handed out
 };
 
+namespace walking {
+
+/// Takes the fields one by one and mixes them.
+class Hash {
+ public:
+  void line(const char*) {}
+  void number(std::uint64_t value) { hash_ = mixed(hash_ ^ value) + value; }
+  std::uint64_t result() const { return hash_; }
+
+ private:
+  std::uint64_t hash_ = 0;
+};
+
+/// Writes them down.
+class Text {
+ public:
+  void line(const char* name) { out_ << '\n' << name; }
+  void number(std::uint64_t value) { out_ << ' ' << static_cast<std::int64_t>(value); }
+  std::string result() const { return out_.str(); }
+
+ private:
+  std::ostringstream out_;
+};
+
+/// Walks through all fields of a state.
+template <class Sink>
+class Walk {
+ public:
+  explicit Walk(Sink& sink) : sink_(sink) {}
+
+  void state(const State& s, Scope scope) {
+    if (scope == Scope::all) {
+      row("clock", s.now, s.stale, s.handed_out);
+      row("instant", s.pass_first, s.decisions.size(), s.calls.size());
+      for (const Decision& decision : s.decisions) fields("decision", decision);
+      for (const PenCall& call : s.calls) fields("call", call);
+    }
+    row("counts", s.held, s.claimed, s.out_of_service, s.idle.count(), s.next_claim, s.next_boot);
+    row("numbers", s.passes, s.next_decision, s.asked, s.answered, s.woken, s.must_wake);
+    row("power", s.corridor_low_w, s.budget_mw, s.jobs_mw, s.power_mw());
+    row("timer", s.timer.has_value(), s.timer.value_or(Time{}));
+    row("idle", s.idle.nodes());
+    row("not up", s.not_up);
+    for (const Health health : s.health) number(health);
+    for (const Time at : s.retries) row("retry", at);
+    for (std::uint32_t i = 0; i < s.jobs.size(); ++i) {
+      if (s.jobs.contains(JobId{i})) fields("job", JobId{i}, s.jobs[JobId{i}]);
+    }
+    for (const Adaptive& adaptive : s.adaptive) fields("adaptive", adaptive);
+    for (const std::uint32_t row_of : s.free_rows) row("free row", row_of);
+    row("queue", s.queue.order(), s.queue.sorted_at(), s.queue.size());
+    s.queue.for_each([&](JobId id) { number(id); });
+    row("running");
+    for (const JobId id : s.running) number(id);
+    row("ordered");
+    for (const JobId id : s.ordered) number(id);
+    const auto release = [&](const char* name) {
+      return [this, name](Time at, ReleaseTag who, std::int64_t amount) {
+        row(name, at, who.kind(), who.id(), amount);
+      };
+    };
+    s.releases.for_each(release("release"));
+    s.power_releases.for_each(release("release of power"));
+    for (const Claim& claim : s.claims) fields("claim", claim);
+    for (const Unanswered& u : s.unanswered) {
+      fields("unanswered", u.decision);
+      row("  sizes", u.before, u.releases, u.pledged, u.expected);
+    }
+    for (const Request& r : s.requests) row("request", r.id, r.job, r.delta, r.at_least);
+    for (const Tenancy& t : s.tenancies) {
+      row("tenancy", t.guest, t.host, t.nodes, t.guest_cores, t.lengthened);
+    }
+    for (const Delays& d : s.delays) row("delays", d.user, d.interval, d.sum_s);
+    for (const Boot& boot : s.boots) row("boot", boot.batch, boot.nodes, boot.ready);
+  }
+
+ private:
+  template <class... Fields>
+  void row(const char* name, const Fields&... fields) {
+    sink_.line(name);
+    (number(fields), ...);
+  }
+
+  void fields(const char* name, JobId id, const Job& j) {
+    row(name, id, j.adaptive, j.status, j.doing, j.shares, j.decision, j.holding, j.target, j.claim,
+        j.keep, j.started, j.limit, j.not_before, j.release, j.reserved, j.work_left, j.work_at,
+        j.power_mw, j.running_at, j.expands, j.shrinks, j.restarts, j.gain, j.first_size, j.ordered,
+        j.tag, j.delayed);
+    const JobSpec& spec = j.spec;
+    row("  spec", spec.name, spec.user, spec.group, spec.priority, spec.type, spec.submitted,
+        spec.walltime, spec.size, spec.preferred);
+  }
+  void fields(const char* name, const Adaptive& a) {
+    const AdaptiveSpec& spec = a.spec;
+    row(name, a.mtct, a.rate, spec.speedup.kind, spec.speedup.parameter, spec.cost.alpha_s,
+        spec.cost.beta_s, spec.cost.b_s, spec.cost.fixed_s, spec.cost.scale, spec.constraint.kind,
+        spec.constraint.multiple_of, spec.resize_delay, spec.watts_per_node);
+  }
+  void fields(const char* name, const Claim& c) {
+    row(name, c.id, c.job, c.request, c.start, c.add, c.held, c.reason, c.expected, c.release);
+    for (const Pledge& pledge : c.pledges) {
+      row("  pledge", pledge.victim, pledge.shrink, pledge.count);
+    }
+  }
+  void fields(const char* name, const Decision& d) {
+    row(name, d.id, d.kind, d.job, d.after, d.limit, d.request, d.guest_cores, d.reason);
+    for (const JobId mate : d.mates) row("  mate", mate);
+  }
+  void fields(const char* name, const PenCall& c) {
+    row(name, c.verb, c.job, c.other, c.request, c.claim, c.size, c.reason, c.incoming, c.time);
+    for (const Cut& cut : c.cuts) row("  cut", cut.victim, cut.to);
+    for (const JobId mate : c.mates) row("  mate", mate);
+    for (const Delay& delay : c.delays) row("  delay", delay.job, delay.by);
+  }
+
+  template <class T>
+  void number(const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      sink_.number(static_cast<std::uint64_t>(value));
+    } else if constexpr (std::is_floating_point_v<T>) {
+      sink_.number(std::bit_cast<std::uint64_t>(value));
+    } else {
+      sink_.number(static_cast<std::uint64_t>(value));
+    }
+  }
+  void number(Time time) { sink_.number(static_cast<std::uint64_t>(time.time_since_epoch().count())); }
+  void number(Duration duration) { sink_.number(static_cast<std::uint64_t>(duration.count())); }
+  void number(const SizeRange& size) {
+    number(size.min);
+    number(size.max);
+  }
+  void number(const NodeSet& nodes) {
+    for (const Interval& part : nodes.parts) {
+      number(part.first);
+      number(part.last);
+    }
+    number(nodes.parts.size());
+  }
+  void number(const Holding& holding) {
+    number(holding.count);
+    number(holding.nodes);
+  }
+  void number(const Reason& reason) {
+    number(reason.why);
+    number(reason.job);
+    number(reason.until);
+  }
+
+  Sink& sink_;
+};
+
+}  // namespace walking
+
 /// Equal states give equal numbers; different ones, different numbers but for one case in 2^64.
-std::uint64_t fingerprint(const State& state, Scope scope = Scope::all);
+inline std::uint64_t fingerprint(const State& state, Scope scope = Scope::all) {
+  walking::Hash hash;
+  walking::Walk(hash).state(state, scope);
+  return hash.result();
+}
 
 /// One line per row of the state, for messages: where two states differ, their texts do.
-std::string describe(const State& state, Scope scope = Scope::all);
+inline std::string describe(const State& state, Scope scope = Scope::all) {
+  walking::Text text;
+  walking::Walk(text).state(state, scope);
+  return text.result();
+}
 
 /// The first line in which the two differ; empty if they are equal.
-std::string difference_of(const State& a, const State& b, Scope scope = Scope::all);
+inline std::string difference_of(const State& a, const State& b, Scope scope = Scope::all) {
+  std::istringstream left(describe(a, scope)), right(describe(b, scope));
+  for (;;) {
+    std::string from_a, from_b;
+    const bool more_a = static_cast<bool>(std::getline(left, from_a));
+    const bool more_b = static_cast<bool>(std::getline(right, from_b));
+    if (!more_a && !more_b) return {};
+    if (from_a != from_b) return "'" + from_a + "' against '" + from_b + "'";
+  }
+}
 
 }  // namespace ductile::testing

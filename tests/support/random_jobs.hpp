@@ -10,9 +10,9 @@
 
 namespace ductile::testing {
 
-/// `count` jobs in order of submission, named from 1. Times are multiples of `grain_us`, so that ends,
-/// walltimes and submissions coincide if it is coarse (at most 60 s). Some run for their walltime,
-/// the others shorter or longer; some are submitted together.
+/// `count` jobs in order of submission, named from 1. Times are multiples of `grain_us`, so that
+/// ends, walltimes and submissions coincide if it is coarse (at most 60 s). Some run for their
+/// walltime, the others shorter or longer; some are submitted together.
 std::vector<WorkloadJob> random_jobs(std::uint64_t seed, std::size_t count, Nodes nodes,
                                      std::uint64_t grain_us);
 

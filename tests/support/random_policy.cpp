@@ -1,13 +1,17 @@
 #include "support/random_policy.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
+#include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
+#include "scheduling/queue.hpp"
 #include "support/fingerprint.hpp"
 
 namespace ductile::testing {
@@ -317,11 +321,49 @@ class Scribble {
 
 }  // namespace
 
+RandomPolicy::RandomPolicy(const Settings& chosen) : chosen_(chosen) {
+  order = chosen.order;
+  settings = "random:" + std::to_string(chosen.calls) + ',' + std::to_string(chosen.wakes) + ',' +
+             (chosen.blocks ? '1' : '0') + ',' +
+             std::string(kQueueOrderWords[static_cast<std::size_t>(chosen.order)]);
+}
+
 void RandomPolicy::schedule(Pass& pass) const {
   Scribble(pass, chosen_.blocks).all(chosen_.calls);
 }
 
 RandomPolicy::Watch::Watch(const State& state) { watched = &state; }
 RandomPolicy::Watch::~Watch() { watched = nullptr; }
+
+std::shared_ptr<const Policy> test_policy(std::string_view text) {
+  constexpr std::string_view kHead = "random:";
+  if (!text.starts_with(kHead)) return make_policy(text);
+  std::string_view rest = text.substr(kHead.size());
+  const auto next = [&] {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    return word;
+  };
+  const auto number = [&](std::uint32_t most) {
+    const std::string_view word = next();
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc{} || end != word.data() + word.size() || value > most) {
+      throw InputError("'" + std::string(text) + "' is no random policy", "");
+    }
+    return value;
+  };
+  constexpr std::uint32_t kMostCalls = 64;
+  RandomPolicy::Settings chosen;
+  chosen.calls = number(kMostCalls);
+  chosen.wakes = number(kEveryEvent);
+  chosen.blocks = number(1) != 0;
+  const auto order = std::ranges::find(kQueueOrderWords, next());
+  if (order == kQueueOrderWords.end() || !rest.empty()) {
+    throw InputError("'" + std::string(text) + "' is no random policy", "");
+  }
+  chosen.order = static_cast<QueueOrder>(order - kQueueOrderWords.begin());
+  return std::make_shared<RandomPolicy>(chosen);
+}
 
 }  // namespace ductile::testing

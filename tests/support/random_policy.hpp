@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string_view>
 
 #include "scheduling/pass.hpp"
 #include "scheduling/policy.hpp"
@@ -21,7 +23,7 @@ class RandomPolicy final : public Policy {
     bool blocks = true;             // also uses the building blocks now and then
     QueueOrder order = QueueOrder::fcfs;
   };
-  explicit RandomPolicy(const Settings& chosen) : chosen_(chosen) { order = chosen.order; }
+  explicit RandomPolicy(const Settings& chosen);
 
   EventKinds wakes_on() const override { return chosen_.wakes; }
   void schedule(Pass& pass) const override;
@@ -38,5 +40,8 @@ class RandomPolicy final : public Policy {
  private:
   Settings chosen_;
 };
+
+/// A policy from its settings: a `RandomPolicy`, or one of the registry. For the replay of logs.
+std::shared_ptr<const Policy> test_policy(std::string_view settings);
 
 }  // namespace ductile::testing

@@ -21,7 +21,8 @@
 namespace ductile::testing {
 namespace {
 
-// --- Reading -----------------------------------------------------------------------------------------
+// --- Reading
+// -----------------------------------------------------------------------------------------
 
 std::vector<std::string> words_of(std::string_view line) {
   std::vector<std::string> words;
@@ -206,16 +207,18 @@ Scenario Parser::read() {
 }
 
 void Parser::directive(Line& line) {
-  static const std::map<std::string, void (Parser::*)(Line&)> kOnce{
-      {"platform", &Parser::platform}, {"policy", &Parser::policy}, {"rules", &Parser::rules},
-      {"resize", &Parser::resize},     {"start", &Parser::start}};
+  static const std::map<std::string, void (Parser::*)(Line&)> kOnce{{"platform", &Parser::platform},
+                                                                    {"policy", &Parser::policy},
+                                                                    {"rules", &Parser::rules},
+                                                                    {"resize", &Parser::resize},
+                                                                    {"start", &Parser::start}};
   static const std::map<std::string, void (Parser::*)(Line&)> kMany{
       {"job", &Parser::job}, {"node", &Parser::node}, {"evolve", &Parser::evolve}};
   SimulationSettings& settings = scenario_.settings;
   const std::string name = line.word("directive");
   const auto once = kOnce.find(name);
-  const bool known_once = once != kOnce.end() || name == "overrun" || name == "on_failure" ||
-                          name == "show";
+  const bool known_once =
+      once != kOnce.end() || name == "overrun" || name == "on_failure" || name == "show";
   if (known_once && !seen_.insert(name).second) line.fail("a second " + name, "give it once");
   if (once != kOnce.end()) {
     (this->*once->second)(line);
@@ -316,8 +319,8 @@ void Parser::resize(Line& line) {
     } else if (key == "timeout" || key == "retry") {
       (key == "timeout" ? how.timeout : how.retry) = span(line, key, value);
     } else {
-      (key == "refuse" ? how.refuse
-       : key == "lose" ? how.lose
+      (key == "refuse"   ? how.refuse
+       : key == "lose"   ? how.lose
        : key == "partly" ? how.partly
                          : how.repeat) = chance(line, key, value);
     }
@@ -471,9 +474,9 @@ void Parser::evolve(Line& line) {
 void Parser::script(Line& line) {
   using Verb = ScriptLine::Verb;
   static const std::map<std::string, Verb> kVerbs{
-      {"start", Verb::start},       {"resize", Verb::resize},     {"grant", Verb::grant},
-      {"deny", Verb::deny},         {"withdraw", Verb::withdraw}, {"reserve", Verb::reserve},
-      {"tag", Verb::tag},           {"wake", Verb::wake},         {"in-order", Verb::in_order},
+      {"start", Verb::start},      {"resize", Verb::resize},     {"grant", Verb::grant},
+      {"deny", Verb::deny},        {"withdraw", Verb::withdraw}, {"reserve", Verb::reserve},
+      {"tag", Verb::tag},          {"wake", Verb::wake},         {"in-order", Verb::in_order},
       {"backfill", Verb::backfill}};
   ScriptLine action;
   action.at = line.time("time", line.word("time"));
@@ -487,8 +490,8 @@ void Parser::script(Line& line) {
               "backfill");
   }
   action.verb = known->second;
-  const bool about_job = action.verb != Verb::wake && action.verb != Verb::in_order &&
-                         action.verb != Verb::backfill;
+  const bool about_job =
+      action.verb != Verb::wake && action.verb != Verb::in_order && action.verb != Verb::backfill;
   if (about_job) action.job = job_called(line, line.word("job"));
   if (action.verb == Verb::start || action.verb == Verb::resize) {
     action.size = size_range(line, line.word("size"));
@@ -510,8 +513,8 @@ void Parser::script(Line& line) {
         rest.erase(0, std::min(cut.size() + 1, rest.size()));
         const std::size_t colon = cut.find(':');
         if (colon == std::string::npos) line.fail("'" + cut + "' is no cut", "write JOB:SIZE");
-        action.cuts.push_back({job_called(line, cut.substr(0, colon)),
-                               line.count("size", cut.substr(colon + 1))});
+        action.cuts.push_back(
+            {job_called(line, cut.substr(0, colon)), line.count("size", cut.substr(colon + 1))});
       }
     } else if (key == "incoming") {
       action.incoming = true;
@@ -532,9 +535,9 @@ void Parser::script(Line& line) {
 
 void Parser::expected(Line& line) {
   static const std::vector<std::string> kKinds{
-      "start",  "started", "start-failed", "end",      "requeue",  "reject",  "resize",
-      "resized", "request", "deny",        "claim",    "dissolve", "withdraw", "reserve",
-      "limit",  "node",    "refused",      "left"};
+      "start",    "started", "start-failed", "end",  "requeue", "reject",
+      "resize",   "resized", "request",      "deny", "claim",   "dissolve",
+      "withdraw", "reserve", "limit",        "node", "refused", "left"};
   const std::string time = line.word("time");
   const Time at = line.time("time", time);
   Line rest = line;
@@ -560,12 +563,12 @@ void Parser::finish() {
     script_lines_.front().fail("only a scripted policy does what lines say", "write policy script");
   }
   for (Line& line : script_lines_) script(line);
-  std::ranges::stable_sort(scenario_.script, {}, [](const ScriptLine& line) {
-    return std::pair(line.at, line.pass);
-  });
+  std::ranges::stable_sort(scenario_.script, {},
+                           [](const ScriptLine& line) { return std::pair(line.at, line.pass); });
 }
 
-// --- Playing -----------------------------------------------------------------------------------------
+// --- Playing
+// -----------------------------------------------------------------------------------------
 
 /// Does what the script says, and writes down what was not possible.
 ///
@@ -603,8 +606,10 @@ class ScriptPolicy final : public Policy {
     using Verb = ScriptLine::Verb;
     const Sources sources{line.cuts, line.incoming};
     switch (line.verb) {
-      case Verb::start: return pass.start(line.job, line.size, line.reason, sources);
-      case Verb::resize: return pass.resize(line.job, line.size.max, line.reason, sources);
+      case Verb::start:
+        return pass.start(line.job, line.size, line.reason, sources);
+      case Verb::resize:
+        return pass.resize(line.job, line.size.max, line.reason, sources);
       case Verb::grant:
       case Verb::deny: {
         const auto requests = pass.requests();
@@ -613,12 +618,20 @@ class ScriptPolicy final : public Policy {
         return line.verb == Verb::grant ? pass.grant(its->id, line.reason, sources)
                                         : pass.deny(its->id, line.reason);
       }
-      case Verb::withdraw: return pass.withdraw(pass.job(line.job).claim, line.reason);
-      case Verb::reserve: return pass.reserve(line.job, line.time, line.reason);
-      case Verb::tag: return pass.tag(line.job, line.job);
-      case Verb::wake: return pass.wake_by(line.time);
-      case Verb::in_order: start_in_order(pass, {.strict = line.strict}); return true;
-      case Verb::backfill: backfill(pass, {.reservation_depth = line.depth}); return true;
+      case Verb::withdraw:
+        return pass.withdraw(pass.job(line.job).claim, line.reason);
+      case Verb::reserve:
+        return pass.reserve(line.job, line.time, line.reason);
+      case Verb::tag:
+        return pass.tag(line.job, line.job);
+      case Verb::wake:
+        return pass.wake_by(line.time);
+      case Verb::in_order:
+        start_in_order(pass, {.strict = line.strict});
+        return true;
+      case Verb::backfill:
+        backfill(pass, {.reservation_depth = line.depth});
+        return true;
     }
     return false;
   }
@@ -672,14 +685,19 @@ class Narrator final : public Observer {
         orders_[decision.job] = {now, decision.after};
         line(now, "resize", decision.job, text(decision.after) + " " + text(decision.reason));
         return;
-      case Decision::Kind::deny: line(now, "deny", decision.job, text(decision.reason)); return;
-      case Decision::Kind::reject: line(now, "reject", decision.job, text(decision.reason)); return;
+      case Decision::Kind::deny:
+        line(now, "deny", decision.job, text(decision.reason));
+        return;
+      case Decision::Kind::reject:
+        line(now, "reject", decision.job, text(decision.reason));
+        return;
       case Decision::Kind::set_limit:
         if (scenario_.show_limits) {
           line(now, "limit", decision.job, seconds_text(decision.limit));
         }
         return;
-      default: return;
+      default:
+        return;
     }
   }
 
@@ -763,9 +781,9 @@ class Narrator final : public Observer {
 
   const Scenario& scenario_;
   std::vector<std::string>& lines_;
-  std::map<ClaimId, JobId> claims_;                     // at the last close
-  std::set<JobId> decided_;                             // since then
-  std::map<JobId, std::pair<Time, Holding>> orders_;    // resizes that were not answered
+  std::map<ClaimId, JobId> claims_;                   // at the last close
+  std::set<JobId> decided_;                           // since then
+  std::map<JobId, std::pair<Time, Holding>> orders_;  // resizes that were not answered
 };
 
 }  // namespace
@@ -825,8 +843,8 @@ std::string difference(const Scenario& scenario, const std::vector<std::string>&
   std::vector<std::vector<std::size_t>> common(rows + 1, std::vector<std::size_t>(columns + 1, 0));
   for (std::size_t i = rows; i-- > 0;) {
     for (std::size_t j = columns; j-- > 0;) {
-      common[i][j] = same(i, j) ? common[i + 1][j + 1] + 1
-                                : std::max(common[i + 1][j], common[i][j + 1]);
+      common[i][j] =
+          same(i, j) ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
     }
   }
   std::string text = scenario.file + ": what happened (+) is not what is expected (-)\n";

@@ -19,21 +19,30 @@ namespace ductile::testing {
 /// Something the scripted policy does: in the `pass`-th pass of the instant `at`.
 struct ScriptLine {
   enum class Verb : std::uint8_t {
-    start, resize, grant, deny, withdraw, reserve, tag, wake, in_order, backfill
+    start,
+    resize,
+    grant,
+    deny,
+    withdraw,
+    reserve,
+    tag,
+    wake,
+    in_order,
+    backfill
   };
 
   Verb verb = Verb::start;
   Time at{};
   std::uint32_t pass = 1;
-  std::string text;             // as written, without the time
-  JobId job = JobId::none;      // whom it is about
-  SizeRange size;               // start: range; resize: to
+  std::string text;         // as written, without the time
+  JobId job = JobId::none;  // whom it is about
+  SizeRange size;           // start: range; resize: to
   std::vector<Cut> cuts;
   bool incoming = false;
-  bool strict = false;          // in_order
-  std::uint32_t depth = 1;      // backfill
+  bool strict = false;      // in_order
+  std::uint32_t depth = 1;  // backfill
   Reason reason;
-  Time time{};                  // reserve, wake
+  Time time{};  // reserve, wake
 };
 
 /// A workload, a world, a policy, and what shall come of them.
@@ -46,7 +55,7 @@ struct Scenario {
   std::string file;
   SimulationSettings settings;  // without the policy
   Workload workload;
-  std::string policy;           // as the registry reads it; of a script only its common parameters
+  std::string policy;  // as the registry reads it; of a script only its common parameters
   bool scripted = false;
   std::vector<ScriptLine> script;  // by time and pass
   Duration tick{};                 // the script wakes itself this often; 0: only for its lines

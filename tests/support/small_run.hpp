@@ -9,8 +9,8 @@
 
 namespace ductile {
 
-/// On 4 nodes under EASY: job 1 runs on 3 nodes from 0 to 10, job 3 is backfilled on the last one from
-/// 2 to 10, job 2 waits from 1 until all nodes are free and runs from 10 to 15.
+/// On 4 nodes under EASY: job 1 runs on 3 nodes from 0 to 10, job 3 is backfilled on the last one
+/// from 2 to 10, job 2 waits from 1 until all nodes are free and runs from 10 to 15.
 inline Workload small_workload() {
   const auto job = [](std::uint64_t name, int submit_s, int run_s, Nodes nodes) {
     WorkloadJob result;

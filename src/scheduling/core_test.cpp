@@ -1,0 +1,1377 @@
+// The core's contract, rule by rule. H numbers are the scenarios of docs/architecture.md that an
+// earlier contract failed.
+#include "scheduling/core.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/scripted.hpp"
+
+namespace ductile {
+namespace {
+
+using testing::at_s;
+using testing::holding;
+using testing::malleable;
+using testing::nodes;
+using testing::rigid;
+using testing::sized;
+using testing::Stage;
+
+constexpr Reason kReason{Why::in_order};
+constexpr double kNoBound = std::numeric_limits<double>::infinity();
+
+Stage::Setup slow_starts() {
+  Stage::Setup setup;
+  setup.can.instant_start = false;
+  return setup;
+}
+
+/// The decisions of one kind.
+std::vector<Decision> of(Decision::Kind kind, const std::vector<Decision>& all) {
+  std::vector<Decision> some;
+  std::ranges::copy_if(all, std::back_inserter(some),
+                       [&](const Decision& decision) { return decision.kind == kind; });
+  return some;
+}
+std::vector<Decision> starts(const std::vector<Decision>& all) {
+  return of(Decision::Kind::start, all);
+}
+std::vector<Decision> resizes(const std::vector<Decision>& all) {
+  return of(Decision::Kind::resize, all);
+}
+
+// --- Answers -----------------------------------------------------------------------------------------
+
+// H1
+TEST(Answers, AJobStartsUntilTheWorldSaysSo) {
+  Stage stage(slow_starts());
+  const JobId id = stage.submit(malleable({1, 8}, 4, 100));
+  const auto decisions = stage.close([&](Pass& p) { p.start(id, exactly(4), kReason); });
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(stage.job(id).status, Status::running);
+  EXPECT_EQ(stage.job(id).doing, Doing::starting);
+  EXPECT_EQ(stage.core.unanswered(), decisions);
+  EXPECT_EQ(stage.idle(), 4u);  // held from the decision on
+  EXPECT_EQ(stage.job(id).limit, at_s(100));
+  stage.at(3);
+  stage.pass([&](Pass& p) { EXPECT_FALSE(p.resizable(id)); });
+  ASSERT_TRUE(stage.started(id));
+  EXPECT_EQ(stage.job(id).started, at_s(3));
+  EXPECT_EQ(stage.job(id).limit, at_s(103));
+  EXPECT_TRUE(stage.core.unanswered().empty());
+  stage.at(4);
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resizable(id)); });
+}
+
+TEST(Answers, AFailedStartWaitsAgainAndNotBeforeItsTime) {
+  Stage stage(slow_starts());
+  const JobId first = stage.submit(rigid(4, 100));
+  const JobId second = stage.submit(rigid(5, 100));
+  stage.close([&](Pass& p) { p.start(first, exactly(4), kReason); });
+  ASSERT_TRUE(stage.tell(event::StartFailed{first, stage.job(first).decision, at_s(5)}));
+  EXPECT_EQ(stage.job(first).status, Status::pending);
+  EXPECT_EQ(stage.idle(), 8u);
+  EXPECT_EQ(stage.state().queue.front(), first);  // it keeps its place
+  EXPECT_EQ(stage.state().queue.after(first, stage.job(first).spec), second);
+  stage.close([&](Pass& p) {
+    EXPECT_FALSE(p.fits(first, 4));
+    EXPECT_FALSE(p.start(first, exactly(4), kReason));
+  });
+  EXPECT_EQ(stage.core.next_wake(), at_s(5));
+  stage.at(5);
+  const int asked = stage.script->asked;
+  EXPECT_EQ(starts(stage.close([&](Pass& p) { p.start(first, exactly(4), kReason); })).size(), 1u);
+  EXPECT_EQ(stage.script->asked, asked + 1);  // the time itself wakes the policy
+}
+
+TEST(Answers, AFailedStartForgetsItsRequests) {
+  Stage stage(slow_starts());
+  const JobId id = stage.submit(sized(JobType::evolving, {1, 8}, 2, 100));
+  stage.close([&](Pass& p) { p.start(id, exactly(2), kReason); });
+  ASSERT_TRUE(stage.tell(event::EvolvingRequested{RequestId{1}, id, 1, 0}));
+  ASSERT_TRUE(stage.tell(event::StartFailed{id, stage.job(id).decision, {}}));
+  EXPECT_TRUE(stage.state().requests.empty());
+}
+
+TEST(Answers, TheWorldMayStartAJobOnOtherNodes) {
+  Stage stage(slow_starts());
+  const JobId id = stage.submit(sized(JobType::moldable, {1, 8}, 4, 100));
+  stage.close([&](Pass& p) { p.start(id, exactly(4), kReason); });
+  ASSERT_TRUE(stage.tell(
+      event::Started{id, stage.job(id).decision, holding({{2, 3}, {6, 7}}), 6}));
+  EXPECT_EQ(stage.job(id).holding, holding({{2, 3}, {6, 7}}));
+  EXPECT_EQ(stage.job(id).keep, 6u);
+  EXPECT_EQ(stage.state().idle.nodes(), nodes({{0, 1}, {4, 5}}));
+}
+
+TEST(Answers, AStartOnFewerNodesTakesLonger) {
+  Stage stage(slow_starts());
+  const JobId id = stage.submit(sized(JobType::moldable, {1, 8}, 4, 100));
+  stage.close([&](Pass& p) { p.start(id, exactly(4), kReason); });
+  ASSERT_TRUE(stage.tell(event::Started{id, stage.job(id).decision, holding({{0, 1}}), {}}));
+  EXPECT_EQ(stage.job(id).limit, at_s(200));
+  EXPECT_EQ(of(Decision::Kind::set_limit, stage.close()).size(), 1u);
+}
+
+// H2
+TEST(Answers, ThatAreStaleChangeNothing) {
+  Stage stage;
+  const JobId id = stage.run(malleable({1, 8}, 4));
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 2, kReason)); });
+  const DecisionId shrink = stage.job(id).decision;
+  ASSERT_TRUE(stage.ended(id, true));
+  stage.at(1);
+  stage.close([&](Pass& p) { EXPECT_TRUE(p.start(id, exactly(4), kReason)); });
+  // The answer of its first life arrives in its second one.
+  EXPECT_FALSE(stage.tell(event::Resized{id, shrink, holding({{0, 1}}), {}}));
+  EXPECT_EQ(stage.job(id).holding, holding({{0, 3}}));
+  EXPECT_EQ(stage.state().stale, 1u);
+  // Doubled, foreign and unknown ones.
+  EXPECT_FALSE(stage.tell(event::Started{id, stage.job(id).decision, {}, {}}));
+  EXPECT_FALSE(stage.tell(event::Resized{id, DecisionId{77}, holding({{0, 1}}), {}}));
+  EXPECT_FALSE(stage.tell(event::Resized{JobId{77}, shrink, holding({{0, 1}}), {}}));
+  EXPECT_EQ(stage.state().stale, 4u);
+}
+
+TEST(Answers, ThatMakeNoSenseChangeNothing) {
+  Stage stage;
+  const JobId id = stage.run(malleable({1, 8}, 4));
+  EXPECT_FALSE(stage.tell(event::Resized{id, DecisionId::none, {}, {}}));
+  EXPECT_FALSE(stage.tell(event::Resized{id, DecisionId::none, {3, nodes({{0, 1}})}, {}}));
+  EXPECT_FALSE(stage.tell(event::Resized{id, DecisionId::none, holding({{7, 8}}), {}}));
+  EXPECT_FALSE(stage.tell(event::NodesChanged{nodes({{7, 8}}), Health::down}));
+  EXPECT_EQ(stage.job(id).holding, holding({{0, 3}}));
+}
+
+// H3 a
+TEST(Answers, AJobMayStopHalfway) {
+  Stage stage({.platform = {.nodes = 16}});
+  const JobId id = stage.run(malleable({1, 16}, 16));
+  stage.pass([&](Pass& p) { p.resize(id, 8, kReason); });
+  ASSERT_TRUE(stage.resized(id, holding({{0, 11}})));
+  EXPECT_EQ(stage.job(id).size(), 12u);
+  EXPECT_EQ(stage.job(id).shrinks, 1);
+  EXPECT_EQ(stage.job(id).gain, -4);
+  EXPECT_EQ(stage.idle(), 4u);
+}
+
+// H3 b
+TEST(Answers, AnAbortedGrowthMayHoldMoreThanBefore) {
+  Stage stage;
+  const JobId id = stage.run(malleable({1, 8}, 2));
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 4, kReason)); });
+  EXPECT_EQ(stage.idle(), 4u);
+  ASSERT_TRUE(stage.resized(id, holding({{0, 2}}), at_s(60)));  // one node of the helper stays
+  EXPECT_EQ(stage.job(id).size(), 3u);
+  EXPECT_EQ(stage.job(id).expands, 1);
+  EXPECT_EQ(stage.idle(), 5u);
+  // Even more than it was given: free nodes of the world.
+  stage.at(60);
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 1, kReason)); });
+  ASSERT_TRUE(stage.resized(id, holding({{0, 5}})));
+  EXPECT_EQ(stage.job(id).holding, holding({{0, 5}}));
+  EXPECT_EQ(stage.idle(), 2u);
+}
+
+// A refusal is no reconfiguration.
+TEST(Answers, ARefusalIsNotCounted) {
+  Stage stage;
+  const JobId id = stage.run(malleable({1, 8}, 4));
+  stage.pass([&](Pass& p) { p.resize(id, 2, kReason); });
+  ASSERT_TRUE(stage.refused(id));
+  EXPECT_EQ(stage.job(id).shrinks, 0);
+  EXPECT_EQ(stage.job(id).gain, 0);
+  EXPECT_EQ(stage.job(id).size(), 4u);
+}
+
+// H4: what the world says is free is free.
+TEST(Answers, FreedNodesServeAtOnce) {
+  Stage stage;
+  const JobId first = stage.run(rigid(8, 100));
+  const JobId second = stage.submit(rigid(8, 100));
+  stage.at(10);
+  ASSERT_TRUE(stage.ended(first));
+  EXPECT_EQ(starts(stage.close([&](Pass& p) { p.start(second, exactly(8), kReason); })).size(), 1u);
+}
+
+// H21
+TEST(Answers, FactsThatNobodyOrderedAreTaken) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 6));
+  const JobId claims = stage.submit(rigid(4, 100));
+  const JobId other = stage.submit(rigid(1, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victim, 4}};
+    EXPECT_TRUE(p.start(claims, exactly(4), kReason, {cuts}));
+  });
+  EXPECT_EQ(stage.state().claimed, 2u);
+  // Somebody else starts a job on a node of the claim.
+  ASSERT_TRUE(stage.tell(event::Started{other, DecisionId::none, holding({{7, 7}}), {}}));
+  EXPECT_EQ(stage.job(other).status, Status::running);
+  EXPECT_EQ(stage.state().claims[0].held, holding({{6, 6}}));
+  // The claim is hopeless now: dissolved at the close, its job waits at its place.
+  stage.close();
+  EXPECT_TRUE(stage.state().claims.empty());
+  EXPECT_EQ(stage.state().queue.front(), claims);
+  // Somebody resizes a job.
+  ASSERT_TRUE(stage.tell(event::Resized{other, DecisionId::none, holding({{6, 7}}), {}}));
+  EXPECT_EQ(stage.job(other).size(), 2u);
+}
+
+TEST(Answers, AnUnsolicitedStartDissolvesTheJobsOwnClaim) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 6));
+  const JobId claims = stage.submit(rigid(3, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victim, 4}};
+    EXPECT_TRUE(p.start(claims, exactly(3), kReason, {cuts}));
+  });
+  ASSERT_TRUE(stage.tell(event::Started{claims, DecisionId::none, holding({{6, 7}}), {}}));
+  EXPECT_TRUE(stage.state().claims.empty());
+  EXPECT_EQ(stage.state().incoming(), 2u);
+  EXPECT_EQ(stage.job(claims).status, Status::running);
+}
+
+TEST(Answers, AnUnsolicitedResizeDissolvesTheJobsOwnClaim) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 4));
+  const JobId grows = stage.run(malleable({1, 4}, 2));
+  stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{victim, 2}};
+    EXPECT_TRUE(p.resize(grows, 4, kReason, {cuts}));
+  });
+  // At its new size the expansion would go beyond its limits.
+  ASSERT_TRUE(stage.tell(event::Resized{grows, DecisionId::none, holding({{4, 5}, {6, 6}}), {}}));
+  EXPECT_TRUE(stage.state().claims.empty());
+  stage.resized(victim);
+  EXPECT_TRUE(resizes(stage.close()).empty());
+  EXPECT_EQ(stage.job(grows).size(), 3u);
+}
+
+// --- Claims ------------------------------------------------------------------------------------------
+
+TEST(Claims, NothingToWaitForIsNoClaim) {
+  Stage stage;
+  const JobId id = stage.submit(rigid(4, 100));
+  const auto decisions = stage.close(
+      [&](Pass& p) { EXPECT_TRUE(p.start(id, exactly(4), kReason, {.incoming = true})); });
+  EXPECT_EQ(starts(decisions).size(), 1u);
+  EXPECT_EQ(stage.state().next_claim, 0u);
+}
+
+TEST(Claims, AllOrNothing) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({4, 8}, 6));
+  const JobId id = stage.submit(rigid(5, 100));
+  const auto decisions = stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victim, 4}};
+    EXPECT_FALSE(p.start(id, exactly(5), kReason, {cuts}));  // 2 idle and 2 to come
+  });
+  EXPECT_TRUE(decisions.empty());
+  EXPECT_EQ(stage.job(victim).size(), 6u);
+  EXPECT_EQ(stage.idle(), 2u);
+}
+
+TEST(Claims, IdleNodesFirstThenTheCutsInTheirOrder) {
+  Stage stage;
+  const JobId a = stage.run(malleable({1, 8}, 3));
+  const JobId b = stage.run(malleable({1, 8}, 3));
+  const JobId id = stage.submit(rigid(5, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{b, 1}, {a, 1}};
+    EXPECT_TRUE(p.start(id, exactly(5), kReason, {cuts}));
+  });
+  const Claim& claim = stage.state().claims[0];
+  EXPECT_EQ(claim.held, holding({{6, 7}}));
+  ASSERT_EQ(claim.pledges.size(), 2u);
+  EXPECT_EQ(claim.pledges[0].victim, b);
+  EXPECT_EQ(claim.pledges[0].count, 2u);
+  EXPECT_EQ(claim.pledges[1].count, 1u);
+  EXPECT_EQ(stage.state().incoming(), 1u);  // the surplus is nobody's
+  EXPECT_EQ(stage.job(id).claim, claim.id);
+  EXPECT_EQ(stage.state().queue.size(), 0u);
+}
+
+// H6
+TEST(Claims, OneVictimServesTwoBeneficiaries) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 6));
+  const JobId grows = stage.run(malleable({1, 8}, 2));
+  const JobId starts_later = stage.submit(rigid(3, 100));
+  const auto decisions = stage.close([&](Pass& p) {
+    const Cut some[] = {{victim, 4}};
+    EXPECT_TRUE(p.resize(grows, 4, kReason, {some}));
+    const Cut more[] = {{victim, 1}};
+    EXPECT_TRUE(p.start(starts_later, exactly(3), kReason, {more}));
+  });
+  ASSERT_EQ(decisions.size(), 1u);  // the cuts merge into one shrink
+  EXPECT_EQ(decisions[0].after.count, 1u);
+  ASSERT_TRUE(stage.resized(victim));
+  const auto due = stage.close();
+  ASSERT_EQ(resizes(due).size(), 1u);
+  EXPECT_EQ(resizes(due)[0].job, grows);
+  EXPECT_EQ(resizes(due)[0].after.count, 4u);
+  ASSERT_EQ(starts(due).size(), 1u);
+  EXPECT_EQ(starts(due)[0].after.count, 3u);
+}
+
+// H6
+TEST(Claims, OneBeneficiaryWaitsForAllItsVictims) {
+  Stage stage;
+  const JobId a = stage.run(malleable({1, 8}, 4));
+  const JobId b = stage.run(malleable({1, 8}, 4));
+  const JobId id = stage.submit(rigid(4, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{a, 2}, {b, 2}};
+    EXPECT_TRUE(p.start(id, exactly(4), kReason, {cuts}));
+  });
+  ASSERT_TRUE(stage.resized(a));
+  EXPECT_TRUE(starts(stage.close()).empty());
+  EXPECT_EQ(stage.idle(), 0u);  // the claim holds them
+  EXPECT_EQ(stage.state().claimed, 2u);
+  ASSERT_TRUE(stage.resized(b));
+  EXPECT_EQ(starts(stage.close())[0].after, holding({{2, 3}, {6, 7}}));
+}
+
+TEST(Claims, TheOldestIsFedFirst) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 8));
+  const JobId first = stage.submit(rigid(3, 100));
+  const JobId second = stage.submit(rigid(3, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victim, 2}};
+    EXPECT_TRUE(p.start(first, exactly(3), kReason, {cuts}));
+    EXPECT_TRUE(p.start(second, exactly(3), kReason, {cuts}));
+  });
+  ASSERT_TRUE(stage.resized(victim, holding({{0, 4}})));  // 3 of the 6
+  const auto due = starts(stage.close());
+  ASSERT_EQ(due.size(), 1u);
+  EXPECT_EQ(due[0].job, first);
+  EXPECT_EQ(stage.state().queue.front(), second);  // dissolved
+}
+
+// H7
+TEST(Claims, AnEmptyPledgeIsABarrier) {
+  Stage stage;
+  const JobId heat = stage.run(malleable({1, 8}, 4));
+  const JobId grows = stage.run(malleable({1, 8}, 2));
+  stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{heat, 2}};
+    EXPECT_TRUE(p.resize(grows, 4, {Why::corridor}, {cuts}));  // 2 idle nodes would do
+  });
+  ASSERT_EQ(stage.state().claims.size(), 1u);
+  EXPECT_EQ(stage.state().claims[0].pledges[0].count, 0u);
+  EXPECT_TRUE(stage.close().empty());
+  EXPECT_EQ(stage.job(grows).doing, Doing::nothing);
+  ASSERT_TRUE(stage.resized(heat));
+  EXPECT_EQ(resizes(stage.close())[0].job, grows);
+}
+
+// H7: the barrier is passed, but the watts are not there.
+TEST(Claims, ADueClaimMustStillFitThePowerBudget) {
+  for (const bool refuses : {false, true}) {
+    Stage stage({.platform = {.nodes = 8, .busy_w = 100}});
+    const JobId heat = stage.run(malleable({1, 8}, 4));
+    const JobId id = stage.submit(rigid(2, 100));
+    stage.tell(event::CorridorChanged{0, 450});
+    stage.close([&](Pass& p) {
+      EXPECT_FALSE(p.fits(id, 2));
+      const Cut cuts[] = {{heat, 2}};
+      EXPECT_TRUE(p.start(id, exactly(2), {Why::corridor}, {cuts}));
+    });
+    ASSERT_TRUE(refuses ? stage.refused(heat) : stage.resized(heat));
+    EXPECT_EQ(starts(stage.close()).size(), refuses ? 0u : 1u);
+    EXPECT_TRUE(stage.state().claims.empty());
+  }
+}
+
+// What draws too much already may still make room for others.
+TEST(Claims, AreMadeWhileTheCorridorIsViolated) {
+  Stage stage({.platform = {.nodes = 8, .busy_w = 100}});
+  const JobId heat = stage.run(malleable({1, 8}, 6));
+  const JobId id = stage.submit(rigid(1, 100));
+  stage.tell(event::CorridorChanged{0, 300});
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{heat, 2}};
+    EXPECT_TRUE(p.start(id, exactly(1), {Why::corridor}, {cuts}));
+  });
+  stage.resized(heat);
+  EXPECT_EQ(starts(stage.close()).size(), 1u);
+}
+
+// H8
+TEST(Claims, ThatCannotBeMetAreDissolvedAndThePolicyIsAsked) {
+  Stage stage;
+  stage.script->wakes = kind_of<event::Submitted>();
+  const JobId victim = stage.run(malleable({1, 8}, 6));
+  const JobId other = stage.run(malleable({1, 8}, 2));
+  const JobId id = stage.submit(rigid(4, 100));
+  const JobId last = stage.submit(rigid(1, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victim, 3}, {other, 1}};
+    EXPECT_TRUE(p.start(id, exactly(4), kReason, {cuts}));
+  });
+  ASSERT_TRUE(stage.refused(victim, at_s(30)));
+  bool asked = false;
+  stage.close([&](Pass& p) {
+    asked = true;
+    EXPECT_TRUE(p.claims().empty());
+    EXPECT_EQ(p.first_pending(), id);  // in its old place
+    EXPECT_EQ(p.next_pending(id), last);
+    EXPECT_EQ(p.incoming(), 1u);  // the other victim's, promised to nobody
+    EXPECT_FALSE(p.resizable(victim));
+  });
+  EXPECT_TRUE(asked);
+}
+
+// H9
+TEST(Claims, WithdrawnNodesCanBeAdopted) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 6));
+  const JobId first = stage.submit(rigid(5, 100));
+  const JobId second = stage.submit(rigid(4, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victim, 3}};
+    EXPECT_TRUE(p.start(first, exactly(5), kReason, {cuts}));
+  });
+  stage.at(1);
+  const auto decisions = stage.pass([&](Pass& p) {
+    EXPECT_FALSE(p.start(second, exactly(4), kReason, {.incoming = true}));  // all promised
+    EXPECT_TRUE(p.withdraw(p.claims()[0].id, {Why::stolen}));
+    EXPECT_EQ(p.idle(), 2u);
+    EXPECT_EQ(p.incoming(), 3u);
+    EXPECT_EQ(p.first_pending(), first);
+    EXPECT_FALSE(p.start(second, exactly(4), kReason));
+    EXPECT_TRUE(p.start(second, exactly(4), kReason, {.incoming = true}));
+    EXPECT_EQ(p.incoming(), 1u);
+  });
+  EXPECT_TRUE(decisions.empty());
+  ASSERT_TRUE(stage.resized(victim));
+  EXPECT_EQ(starts(stage.close())[0].job, second);
+  EXPECT_EQ(stage.idle(), 1u);
+}
+
+// H11
+TEST(Claims, ARangeStartsWithWhatCame) {
+  Stage stage;
+  std::vector<JobId> victims;
+  for (int n = 0; n < 3; ++n) victims.push_back(stage.run(malleable({1, 8}, 2)));
+  const JobId id = stage.submit(malleable({3, 6}, 5));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victims[0], 1}, {victims[1], 1}, {victims[2], 1}};
+    EXPECT_TRUE(p.start(id, {3, 5}, kReason, {cuts}));
+  });
+  ASSERT_TRUE(stage.resized(victims[0]));
+  ASSERT_TRUE(stage.refused(victims[1]));
+  ASSERT_TRUE(stage.resized(victims[2]));
+  EXPECT_EQ(starts(stage.close())[0].after.count, 4u);
+}
+
+TEST(Claims, TheSurplusOfADueClaimIsIdle) {
+  Stage stage;
+  AdaptiveSpec even;
+  even.constraint.kind = SizeConstraint::Kind::even;
+  const JobId victim = stage.run(malleable({1, 8}, 6));
+  const JobId id = stage.submit(malleable({2, 8}, 4), even);
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victim, 3}};
+    EXPECT_TRUE(p.start(id, {2, 5}, kReason, {cuts}));
+  });
+  EXPECT_EQ(stage.state().claims[0].pledged(), 3u);
+  ASSERT_TRUE(stage.resized(victim));
+  EXPECT_EQ(starts(stage.close())[0].after.count, 4u);
+  EXPECT_EQ(stage.idle(), 1u);
+}
+
+// H12
+TEST(Claims, HaveNoChains) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 5));
+  const JobId grows = stage.run(malleable({1, 8}, 3));
+  const JobId waits = stage.submit(rigid(2, 100));
+  stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{victim, 4}};
+    EXPECT_TRUE(p.resize(grows, 4, kReason, {cuts}));
+    const Cut back[] = {{grows, 1}};
+    EXPECT_FALSE(p.resizable(grows));
+    EXPECT_FALSE(p.resizable(victim));
+    EXPECT_FALSE(p.start(waits, exactly(2), kReason, {back}));   // a beneficiary is no victim
+    EXPECT_FALSE(p.resize(victim, 6, kReason, {back}));          // a victim no beneficiary
+    EXPECT_FALSE(p.resize(grows, 4, kReason, {back}));           // nobody is cut for itself
+  });
+}
+
+TEST(Claims, AnExpectedTimeIsThatOfTheLatestPledge) {
+  Stage stage;
+  AdaptiveSpec slow;
+  slow.resize_delay = whole_seconds(7);
+  const JobId a = stage.run(malleable({1, 8}, 4), 4, slow);
+  const JobId b = stage.run(malleable({1, 8}, 4));
+  const JobId id = stage.submit(rigid(2, 10));
+  stage.at(10);
+  stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{a, 3}, {b, 3}};
+    EXPECT_TRUE(p.start(id, exactly(2), kReason, {cuts}));
+    EXPECT_EQ(p.claims()[0].expected, at_s(17));
+    EXPECT_EQ(p.claims()[0].release, at_s(27));
+  });
+}
+
+// --- Passes ------------------------------------------------------------------------------------------
+
+// H14
+TEST(Passes, APolicyIsAskedForItsEventsOnly) {
+  Stage stage;
+  stage.script->wakes = kind_of<event::Submitted>();
+  const JobId victim = stage.run(malleable({1, 8}, 8));
+  const JobId id = stage.submit(rigid(4, 100));
+  stage.close([&](Pass& p) {
+    EXPECT_TRUE(p.woken_by<event::Submitted>());
+    const Cut cuts[] = {{victim, 4}};
+    EXPECT_TRUE(p.start(id, exactly(4), kReason, {cuts}));
+  });
+  const int asked = stage.script->asked;
+  stage.close();
+  EXPECT_EQ(stage.script->asked, asked);
+  // A due claim is carried out without it.
+  ASSERT_TRUE(stage.resized(victim));
+  EXPECT_EQ(starts(stage.close()).size(), 1u);
+  EXPECT_EQ(stage.script->asked, asked);
+  // When it is asked, it learns of all that happened since the last pass.
+  stage.ended(id);
+  stage.close();
+  stage.submit(rigid(1, 1));
+  stage.close([&](Pass& p) {
+    EXPECT_TRUE(p.woken_by<event::Ended>());
+    EXPECT_TRUE(p.woken_by<event::Resized>());
+    EXPECT_FALSE(p.woken_by<event::Started>());
+  });
+  EXPECT_EQ(stage.script->asked, asked + 1);
+}
+
+// H15
+TEST(Passes, AJobIsTouchedOnceInAnInstant) {
+  Stage stage;
+  const JobId id = stage.run(malleable({1, 8}, 4));
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 6, kReason)); });
+  ASSERT_TRUE(stage.resized(id));
+  stage.close([&](Pass& p) {
+    EXPECT_FALSE(p.resizable(id));
+    EXPECT_FALSE(p.resize(id, 4, kReason));
+  });
+  stage.now += kTick;
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 4, kReason)); });
+  // Nor is a refused one asked again at once, or before it said.
+  ASSERT_TRUE(stage.refused(id, at_s(20)));
+  EXPECT_EQ(stage.core.next_wake(), at_s(20));
+  stage.at(19);
+  stage.pass([&](Pass& p) { EXPECT_FALSE(p.resize(id, 4, kReason)); });
+  stage.at(20);
+  stage.close([&](Pass& p) { EXPECT_TRUE(p.resize(id, 4, kReason)); });
+}
+
+TEST(Passes, ThePolicysTimerIsTheEarliest) {
+  Stage stage;
+  stage.pass([&](Pass& p) {
+    EXPECT_FALSE(p.wake_by(stage.now));
+    EXPECT_TRUE(p.wake_by(at_s(30)));
+    EXPECT_TRUE(p.wake_by(at_s(20)));
+    EXPECT_TRUE(p.wake_by(at_s(25)));
+  });
+  EXPECT_EQ(stage.core.next_wake(), at_s(20));
+  stage.at(10);
+  EXPECT_FALSE(stage.tell(event::TimerFired{}));
+  stage.at(20);
+  EXPECT_TRUE(stage.tell(event::TimerFired{}));
+  const int asked = stage.script->asked;
+  stage.close();
+  EXPECT_EQ(stage.script->asked, asked + 1);
+  // H16: nothing is wanted any more.
+  EXPECT_FALSE(stage.core.next_wake());
+}
+
+TEST(Passes, TimeNeverGoesBack) {
+  Stage stage;
+  stage.at(10);
+  stage.close();
+  stage.at(5);
+  stage.submit(rigid(1, 100));
+  stage.close([&](Pass& p) { EXPECT_EQ(p.now(), at_s(10)); });
+}
+
+// H18: an order that changes with time is sorted when its period has passed.
+TEST(Passes, TimeDependentOrdersAreSortedByPeriod) {
+  Stage stage;
+  stage.script->order = QueueOrder::wfp3;
+  stage.script->priority_period = whole_seconds(100);
+  const JobId large = stage.submit(rigid(8, 1000));
+  stage.pass([](Pass&) {});
+  const JobId small = stage.submit(rigid(1, 10));
+  const auto first = [&] {
+    JobId found{};
+    stage.pass([&](Pass& p) { found = p.first_pending(); });
+    return found;
+  };
+  stage.script->priority_period = whole_seconds(1'000'000);
+  EXPECT_EQ(first(), large);
+  stage.at(50);
+  stage.submit(rigid(1, 1'000'000));
+  stage.close([&](Pass& p) { EXPECT_EQ(p.first_pending(), large); });
+  stage.script->priority_period = whole_seconds(10);
+  stage.submit(rigid(1, 1'000'000));
+  stage.close([&](Pass& p) { EXPECT_EQ(p.first_pending(), small); });
+}
+
+TEST(Passes, AnotherPolicyTakesOver) {
+  Stage stage;
+  const JobId large = stage.submit(rigid(8, 1000));
+  const JobId small = stage.submit(rigid(1, 10));
+  stage.close([&](Pass& p) { EXPECT_EQ(p.first_pending(), large); });
+  const auto other = std::make_shared<testing::Scripted>();
+  other->order = QueueOrder::sjf;
+  JobId first{};
+  other->write = [&](Pass& p) { first = p.first_pending(); };
+  ASSERT_TRUE(stage.tell(event::ConfigChanged{other}));
+  stage.close();
+  EXPECT_EQ(first, small);
+  EXPECT_FALSE(stage.tell(event::ConfigChanged{nullptr}));
+  EXPECT_EQ(&stage.core.policy(), other.get());
+}
+
+// --- Limits ------------------------------------------------------------------------------------------
+
+// H22
+TEST(Limits, ScaleWithTheSizeOrAreFixed) {
+  for (const auto rule : {Rules::Limit::scaled, Rules::Limit::fixed}) {
+    Stage::Setup setup;
+    setup.rules.limit = rule;
+    Stage stage(setup);
+    const JobId id = stage.submit(malleable({1, 8}, 4, 100));
+    stage.close([&](Pass& p) { p.start(id, exactly(4), kReason); });
+    stage.at(50);
+    stage.pass([&](Pass& p) { p.resize(id, 2, kReason); });
+    EXPECT_EQ(stage.job(id).limit, at_s(100));  // nothing changed yet
+    stage.at(60);
+    ASSERT_TRUE(stage.resized(id));
+    // 40 % of the work is left: 80 s at half the size.
+    const bool scaled = rule == Rules::Limit::scaled;
+    EXPECT_EQ(stage.job(id).limit, scaled ? at_s(140) : at_s(100));
+    const auto decisions = of(Decision::Kind::set_limit, stage.close());
+    ASSERT_EQ(decisions.size(), scaled ? 1u : 0u);
+    if (scaled) {
+      EXPECT_EQ(decisions[0].limit, at_s(140));
+    }
+  }
+}
+
+TEST(Limits, FollowTheMeasuredRate) {
+  Stage stage;
+  const JobId id = stage.submit(malleable({1, 8}, 4, 100), AdaptiveSpec{});
+  stage.close([&](Pass& p) { p.start(id, exactly(4), kReason); });
+  stage.tell(event::Believed{id, 0, 0, 0.5});  // half as fast as declared
+  stage.at(40);
+  stage.pass([&](Pass& p) {
+    EXPECT_DOUBLE_EQ(p.work_left(id), 0.8);
+    p.resize(id, 8, kReason);
+  });
+  ASSERT_TRUE(stage.resized(id));
+  EXPECT_EQ(stage.job(id).limit, at_s(80));
+}
+
+// --- Nodes -------------------------------------------------------------------------------------------
+
+// H25
+TEST(Nodes, HealthIsApartFromOwnership) {
+  Stage stage;
+  const JobId id = stage.run(rigid(4, 100));
+  ASSERT_TRUE(stage.tell(event::NodesChanged{nodes({{3, 5}}), Health::draining}));
+  EXPECT_EQ(stage.idle(), 2u);
+  EXPECT_EQ(stage.state().out_of_service, 2u);  // 3 is still the job's
+  EXPECT_EQ(stage.job(id).holding.count, 4u);
+  EXPECT_FALSE(stage.tell(event::NodesChanged{nodes({{3, 5}}), Health::draining}));
+  ASSERT_TRUE(stage.tell(event::NodesChanged{nodes({{3, 5}}), Health::down}));
+  EXPECT_EQ(stage.state().out_of_service, 2u);
+  stage.ended(id);
+  EXPECT_EQ(stage.idle(), 5u);
+  EXPECT_EQ(stage.state().out_of_service, 3u);
+  ASSERT_TRUE(stage.tell(event::NodesChanged{nodes({{3, 4}}), Health::up}));
+  EXPECT_EQ(stage.state().idle.nodes(), nodes({{0, 4}, {6, 7}}));
+  // A plan counts on healthy nodes only.
+  const JobId other = stage.run(rigid(7, 100));
+  stage.tell(event::NodesChanged{nodes({{0, 0}}), Health::down});
+  std::int64_t released = 0;
+  stage.state().releases.for_each([&](Time, ReleaseTag, std::int64_t n) { released += n; });
+  EXPECT_EQ(released, 6);
+  EXPECT_EQ(stage.job(other).holding.count, 7u);
+}
+
+// H26
+TEST(Nodes, AShrinkKeepsTheRightOnes) {
+  Stage stage(slow_starts());
+  const JobId id = stage.submit(malleable({1, 8}, 6));
+  stage.close([&](Pass& p) { p.start(id, exactly(6), kReason); });
+  ASSERT_TRUE(stage.tell(event::Started{id, stage.job(id).decision, {}, 5}));
+  stage.at(1);
+  stage.tell(event::NodesChanged{nodes({{0, 0}}), Health::draining});
+  const auto decisions = stage.close([&](Pass& p) { EXPECT_TRUE(p.resize(id, 4, kReason)); });
+  EXPECT_EQ(resizes(decisions)[0].after, holding({{1, 3}, {5, 5}}));
+  ASSERT_TRUE(stage.resized(id));
+  EXPECT_EQ(stage.state().out_of_service, 1u);
+  EXPECT_EQ(stage.idle(), 3u);
+}
+
+TEST(Nodes, WithoutIdentitiesAreOnlyCounted) {
+  Stage::Setup setup;
+  setup.rules.identities = false;
+  Stage stage(setup);
+  const JobId victim = stage.run(malleable({1, 8}, 6));
+  const JobId id = stage.submit(rigid(4, 100));
+  EXPECT_FALSE(stage.tell(event::NodesChanged{nodes({{0, 0}}), Health::down}));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victim, 4}};
+    EXPECT_TRUE(p.start(id, exactly(4), kReason, {cuts}));
+  });
+  ASSERT_TRUE(stage.tell(event::Resized{victim, stage.job(victim).decision, {4, {}}, {}}));
+  const auto due = starts(stage.close());
+  EXPECT_EQ(due[0].after.count, 4u);
+  EXPECT_TRUE(due[0].after.nodes.empty());
+}
+
+// --- Evolving requests -------------------------------------------------------------------------------
+
+class Requests : public ::testing::Test {
+ protected:
+  Stage stage_;
+  const JobId asks_ = stage_.run(sized(JobType::evolving, {1, 8}, 2, 100));
+  const JobId victim_ = stage_.run(malleable({1, 8}, 4));
+  bool ask(std::uint32_t id, std::int32_t delta, Nodes at_least = 0) {
+    return stage_.tell(event::EvolvingRequested{RequestId{id}, asks_, delta, at_least});
+  }
+};
+
+// H29
+TEST_F(Requests, AreSeenWhileTheirJobDoesNothing) {
+  ASSERT_TRUE(ask(1, 1));
+  ASSERT_TRUE(ask(2, -1));
+  EXPECT_FALSE(ask(2, -1));
+  EXPECT_FALSE(ask(3, 0));
+  stage_.pass([&](Pass& p) {
+    ASSERT_EQ(p.requests().size(), 2u);
+    EXPECT_TRUE(p.grant(RequestId{1}, {Why::evolving}));
+    EXPECT_TRUE(p.requests().empty());  // its job is busy now
+    EXPECT_FALSE(p.grant(RequestId{2}, {Why::evolving}));
+    EXPECT_FALSE(p.deny(RequestId{2}, {Why::evolving}));
+  });
+  ASSERT_TRUE(stage_.resized(asks_));
+  EXPECT_EQ(stage_.job(asks_).size(), 3u);
+  stage_.now += kTick;
+  const auto decisions = stage_.pass([&](Pass& p) {
+    ASSERT_EQ(p.requests().size(), 1u);
+    EXPECT_TRUE(p.grant(RequestId{2}, {Why::evolving}));  // a shrink for nobody
+  });
+  EXPECT_EQ(resizes(decisions)[0].request, RequestId{2});
+  EXPECT_EQ(resizes(decisions)[0].after.count, 2u);
+}
+
+TEST_F(Requests, AreOpenAgainWhenTheirClaimDissolves) {
+  ASSERT_TRUE(ask(1, 4));
+  stage_.pass([&](Pass& p) {
+    EXPECT_FALSE(p.grant(RequestId{1}, {Why::evolving}));  // 2 idle nodes
+    const Cut cuts[] = {{victim_, 2}};
+    EXPECT_TRUE(p.grant(RequestId{1}, {Why::evolving}, {cuts}));
+    EXPECT_TRUE(p.requests().empty());
+  });
+  ASSERT_TRUE(stage_.refused(victim_));
+  stage_.close([&](Pass& p) { EXPECT_EQ(p.requests().size(), 1u); });
+}
+
+TEST_F(Requests, AreGrantedWhenTheirNodesCame) {
+  ASSERT_TRUE(ask(1, 4, 2));
+  stage_.pass([&](Pass& p) {
+    const Cut cuts[] = {{victim_, 2}};
+    EXPECT_TRUE(p.grant(RequestId{1}, {Why::evolving}, {cuts}));
+  });
+  EXPECT_EQ(stage_.state().requests.size(), 1u);
+  ASSERT_TRUE(stage_.resized(victim_, holding({{2, 4}})));  // one of the two
+  const auto decisions = resizes(stage_.close());
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].request, RequestId{1});
+  EXPECT_EQ(decisions[0].after.count, 5u);  // 3 of 4; 2 would do
+  EXPECT_TRUE(stage_.state().requests.empty());
+}
+
+TEST_F(Requests, AnApplicationKnowsWhatItCanUse) {
+  AdaptiveSpec powers;
+  powers.constraint.kind = SizeConstraint::Kind::power_of_two;
+  stage_.ended(asks_);
+  const JobId id = stage_.run(sized(JobType::evolving, {1, 8}, 2, 100), 2, powers);
+  stage_.tell(event::EvolvingRequested{RequestId{1}, id, 3, 0});
+  stage_.close([&](Pass& p) {
+    const Cut cuts[] = {{victim_, 3}};
+    EXPECT_TRUE(p.grant(RequestId{1}, {Why::evolving}, {cuts}));
+  });
+  stage_.resized(victim_);
+  EXPECT_EQ(resizes(stage_.close())[0].after.count, 5u);
+}
+
+TEST_F(Requests, EndWithDenialWithdrawalOrTheirJob) {
+  ASSERT_TRUE(ask(1, 1));
+  const auto decisions =
+      stage_.close([&](Pass& p) { EXPECT_TRUE(p.deny(RequestId{1}, {Why::fairness})); });
+  EXPECT_EQ(of(Decision::Kind::deny, decisions)[0].request, RequestId{1});
+  EXPECT_TRUE(stage_.state().requests.empty());
+
+  ASSERT_TRUE(ask(2, 4));
+  stage_.close([&](Pass& p) {
+    const Cut cuts[] = {{victim_, 2}};
+    EXPECT_TRUE(p.grant(RequestId{2}, {Why::evolving}, {cuts}));
+  });
+  ASSERT_TRUE(stage_.tell(event::EvolvingWithdrawn{RequestId{2}}));
+  EXPECT_FALSE(stage_.tell(event::EvolvingWithdrawn{RequestId{2}}));
+  EXPECT_TRUE(stage_.state().claims.empty());
+  EXPECT_EQ(stage_.state().incoming(), 2u);
+
+  ASSERT_TRUE(ask(3, 1));
+  stage_.ended(asks_);
+  EXPECT_TRUE(stage_.state().requests.empty());
+  EXPECT_FALSE(ask(4, 1));
+}
+
+// An evolving job gives what it offered, and no policy takes more.
+TEST_F(Requests, AGrantedShrinkIsNotCutFurther) {
+  stage_.ended(asks_);
+  const JobId id = stage_.run(sized(JobType::evolving, {1, 8}, 4, 100));
+  const JobId waits = stage_.submit(rigid(2, 100));
+  stage_.tell(event::EvolvingRequested{RequestId{1}, id, -2, 0});
+  stage_.close([&](Pass& p) {
+    EXPECT_TRUE(p.grant(RequestId{1}, {Why::evolving}));
+    EXPECT_FALSE(p.resize(id, 1, kReason));
+    const Cut more[] = {{id, 1}};
+    EXPECT_FALSE(p.start(waits, exactly(2), kReason, {more}));
+    const Cut as_it_is[] = {{id, 2}};
+    EXPECT_TRUE(p.start(waits, exactly(2), kReason, {as_it_is}));
+  });
+  EXPECT_EQ(stage_.job(id).size(), 2u);
+}
+
+// --- Orders ------------------------------------------------------------------------------------------
+
+// H30
+TEST(Orders, PinAJobUntilTheyAreLifted) {
+  Stage stage;
+  const JobId id = stage.run(malleable({1, 8}, 4));
+  ASSERT_TRUE(stage.tell(event::SizeOrdered{id, 6}));
+  EXPECT_FALSE(stage.tell(event::SizeOrdered{id, 6}));
+  const auto decisions = stage.close([&](Pass& p) { EXPECT_FALSE(p.resizable(id)); });
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].reason.why, Why::ordered);
+  EXPECT_EQ(decisions[0].after.count, 6u);
+  ASSERT_TRUE(stage.resized(id));
+  stage.at(1);
+  EXPECT_TRUE(
+      resizes(stage.pass([&](Pass& p) { EXPECT_FALSE(p.resize(id, 2, kReason)); })).empty());
+  ASSERT_TRUE(stage.tell(event::SizeOrdered{id, 0}));
+  stage.close([&](Pass& p) { EXPECT_TRUE(p.resize(id, 2, kReason)); });
+}
+
+TEST(Orders, WaitForNodesAndForAnswers) {
+  Stage stage;
+  const JobId id = stage.run(malleable({1, 8}, 4));
+  const JobId other = stage.run(rigid(3, 100));
+  stage.pass([&](Pass& p) { p.resize(id, 2, kReason); });
+  ASSERT_TRUE(stage.tell(event::SizeOrdered{id, 6}));
+  EXPECT_TRUE(stage.close().empty());  // busy
+  ASSERT_TRUE(stage.resized(id));
+  stage.at(1);
+  EXPECT_TRUE(resizes(stage.close()).empty());  // 3 idle nodes are too few
+  stage.ended(other);
+  EXPECT_EQ(resizes(stage.close())[0].after.count, 6u);
+}
+
+TEST(Orders, ForAWaitingJobAreCarriedOutSoonAfterItsStart) {
+  Stage stage;
+  const JobId id = stage.submit(malleable({1, 8}, 4));
+  ASSERT_TRUE(stage.tell(event::SizeOrdered{id, 2}));
+  stage.close([&](Pass& p) { EXPECT_TRUE(p.start(id, exactly(4), kReason)); });
+  stage.submit(rigid(1, 1));
+  stage.close();
+  ASSERT_EQ(stage.core.next_wake(), stage.now + kTick);  // nothing else may ever happen
+  stage.now += kTick;
+  EXPECT_EQ(resizes(stage.close())[0].after.count, 2u);
+}
+
+TEST(Orders, ThatCannotBeCarriedOutAreRefused) {
+  Stage stage;
+  const JobId fixed = stage.run(rigid(2, 100));
+  const JobId id = stage.run(malleable({2, 4}, 2));
+  EXPECT_FALSE(stage.tell(event::SizeOrdered{fixed, 1}));
+  EXPECT_FALSE(stage.tell(event::SizeOrdered{id, 5}));
+  EXPECT_FALSE(stage.tell(event::SizeOrdered{id, 0}));  // there is none
+  EXPECT_FALSE(stage.tell(event::SizeOrdered{JobId{77}, 2}));
+}
+
+// --- Power -------------------------------------------------------------------------------------------
+
+// H31
+TEST(Power, ABudgetBindsThePen) {
+  Stage stage({.platform = {.nodes = 8, .idle_w = 10, .busy_w = 110}});
+  stage.tell(event::CorridorChanged{0, 80 + 450});  // 4 busy nodes
+  const JobId id = stage.submit(malleable({1, 8}, 6));
+  stage.close([&](Pass& p) {
+    EXPECT_TRUE(p.fits(id, 4));
+    EXPECT_FALSE(p.fits(id, 5));
+    EXPECT_FALSE(p.start(id, exactly(5), kReason));
+    EXPECT_TRUE(p.start(id, {2, 6}, kReason));  // as many as the watts allow
+    EXPECT_DOUBLE_EQ(p.power_w(), 480);
+  });
+  EXPECT_EQ(stage.job(id).size(), 4u);
+  stage.at(1);
+  stage.pass([&](Pass& p) { EXPECT_FALSE(p.resize(id, 5, kReason)); });
+  stage.tell(event::CorridorChanged{0, kNoBound});
+  stage.close([&](Pass& p) { EXPECT_TRUE(p.resize(id, 8, kReason)); });
+}
+
+TEST(Power, BeliefsWakeNobody) {
+  Stage stage({.platform = {.nodes = 8, .busy_w = 100}});
+  const JobId id = stage.run(rigid(4, 100));
+  const int asked = stage.script->asked;
+  ASSERT_TRUE(stage.tell(event::Believed{id, 150, 0, 0}));
+  stage.close();
+  EXPECT_EQ(stage.script->asked, asked);
+  EXPECT_EQ(stage.state().power_mw(), 600'000);
+}
+
+TEST(Power, NodesThatBootAreExpectedWhenTheyAreReady) {
+  Stage stage({.platform = {.nodes = 8, .boot_time = whole_seconds(30)},
+               .can = {.power_control = true}});
+  auto decisions = stage.pass([&](Pass& p) {
+    EXPECT_FALSE(p.power_off(9, kReason));
+    EXPECT_TRUE(p.power_off(6, kReason));
+    EXPECT_EQ(p.idle(), 2u);
+    EXPECT_FALSE(p.power_on(1, kReason));  // decisions of one pass do not depend on each other
+  });
+  EXPECT_EQ(decisions[0].after, holding({{2, 7}}));
+  const JobId id = stage.submit(rigid(4, 10));
+  stage.at(10);
+  decisions = stage.pass([&](Pass& p) {
+    EXPECT_EQ(p.timeline().earliest(p.demand(id, 4), whole_seconds(10), p.now()), kNever);
+    EXPECT_TRUE(p.power_on(3, kReason));
+    EXPECT_EQ(p.timeline().earliest(p.demand(id, 4), whole_seconds(10), p.now()), at_s(40));
+    EXPECT_FALSE(p.power_on(4, kReason));  // 3 are off; the others boot
+  });
+  EXPECT_EQ(decisions[0].after, holding({{2, 4}}));
+  ASSERT_TRUE(stage.tell(event::NodesChanged{nodes({{2, 3}}), Health::up}));
+  EXPECT_EQ(stage.state().boots.size(), 1u);
+  ASSERT_TRUE(stage.tell(event::NodesChanged{nodes({{4, 4}}), Health::down}));  // it did not come up
+  EXPECT_TRUE(stage.state().boots.empty());
+  EXPECT_EQ(stage.idle(), 4u);
+}
+
+// --- Sharing -----------------------------------------------------------------------------------------
+
+class Sharing : public ::testing::TestWithParam<bool> {
+ protected:
+  static Stage::Setup setup() {
+    Stage::Setup setup;
+    setup.can.sharing = true;
+    setup.can.instant_start = GetParam();
+    return setup;
+  }
+  void share() {
+    stage_.pass([&](Pass& p) {
+      const JobId mates[] = {a_, b_};
+      EXPECT_TRUE(p.share(guest_, mates, 1, {Why::guest}));
+    });
+  }
+  Stage stage_{setup()};
+  const JobId a_ = stage_.run(malleable({1, 8}, 3, 100));
+  const JobId b_ = stage_.run(malleable({1, 8}, 2, 100));
+  const JobId guest_ = stage_.submit(rigid(5, 10));
+};
+
+// H32
+TEST_P(Sharing, IsOneDecisionAndLengthensAllLimits) {
+  const auto decisions = stage_.close([&](Pass& p) {
+    const JobId mates[] = {a_, b_};
+    const JobId too_few[] = {a_};
+    const JobId twice[] = {a_, a_};
+    EXPECT_FALSE(p.share(guest_, too_few, 1, {}));
+    EXPECT_FALSE(p.share(guest_, twice, 1, {}));
+    EXPECT_FALSE(p.share(guest_, mates, 0, {}));
+    EXPECT_FALSE(p.share(guest_, mates, 4, {}));  // all the cores
+    EXPECT_TRUE(p.share(guest_, mates, 1, {Why::guest}));
+    EXPECT_FALSE(p.resizable(a_));
+    EXPECT_FALSE(p.resizable(guest_));
+    EXPECT_EQ(p.idle(), 3u);
+  });
+  const auto shares = of(Decision::Kind::share, decisions);
+  ASSERT_EQ(shares.size(), 1u);
+  EXPECT_EQ(shares[0].after, holding({{0, 4}}));
+  EXPECT_EQ(shares[0].guest_cores, 1);
+  EXPECT_EQ(shares[0].mates, (std::vector<JobId>{a_, b_}));
+  EXPECT_EQ(of(Decision::Kind::set_limit, decisions).size(), 2u);
+  // A quarter of the cores: four times as long; the mates lose a quarter of that time.
+  EXPECT_EQ(stage_.job(guest_).limit, stage_.now + whole_seconds(40));
+  EXPECT_EQ(stage_.job(a_).limit, stage_.job(a_).started + whole_seconds(110));
+  EXPECT_EQ(stage_.state().held, 5u);
+  if (!GetParam()) {
+    EXPECT_EQ(stage_.job(a_).doing, Doing::sharing);
+    EXPECT_EQ(stage_.job(guest_).doing, Doing::starting);
+    stage_.at(5);
+    ASSERT_TRUE(stage_.started(guest_));
+    // A host's nodes come free when both are gone.
+    EXPECT_EQ(stage_.job(guest_).limit, at_s(45));
+  }
+  EXPECT_EQ(stage_.job(a_).doing, Doing::nothing);
+}
+
+TEST_P(Sharing, AGuestMayEndFirst) {
+  share();
+  ASSERT_TRUE(stage_.ended(guest_));
+  EXPECT_EQ(stage_.idle(), 3u);
+  EXPECT_TRUE(stage_.state().tenancies.empty());
+  EXPECT_EQ(stage_.job(a_).doing, Doing::nothing);
+  EXPECT_EQ(stage_.job(b_).limit, stage_.job(b_).started + whole_seconds(100));
+  stage_.now += kTick;
+  stage_.pass([&](Pass& p) { EXPECT_TRUE(p.resizable(a_)); });
+}
+
+TEST_P(Sharing, AHostMayEndFirst) {
+  share();
+  ASSERT_TRUE(stage_.ended(a_));
+  EXPECT_EQ(stage_.idle(), 3u);  // the guest goes on, as the owner of what it shared
+  EXPECT_EQ(stage_.job(guest_).holding, holding({{0, 4}}));
+  ASSERT_TRUE(stage_.ended(b_));
+  EXPECT_FALSE(stage_.job(guest_).shares);
+  ASSERT_TRUE(stage_.ended(guest_));
+  EXPECT_EQ(stage_.idle(), 8u);
+}
+
+TEST_P(Sharing, AMateMayRefuse) {
+  share();
+  if (GetParam()) return;  // a world that starts instantly refuses nothing
+  ASSERT_TRUE(stage_.tell(event::StartFailed{guest_, stage_.job(guest_).decision, at_s(9)}));
+  EXPECT_EQ(stage_.job(guest_).status, Status::pending);
+  EXPECT_TRUE(stage_.state().tenancies.empty());
+  EXPECT_EQ(stage_.idle(), 3u);
+  EXPECT_EQ(stage_.job(a_).doing, Doing::nothing);
+}
+
+TEST_P(Sharing, NobodyIsInvitedToSickNodes) {
+  stage_.tell(event::NodesChanged{nodes({{0, 0}}), Health::draining});
+  stage_.close([&](Pass& p) {
+    const JobId mates[] = {a_, b_};
+    EXPECT_FALSE(p.share(guest_, mates, 1, {Why::guest}));
+  });
+}
+
+// Fails on a shared node: the world shrinks or ends both.
+TEST_P(Sharing, BothLoseANodeThatFails) {
+  share();
+  if (!GetParam()) stage_.started(guest_);
+  ASSERT_TRUE(stage_.tell(event::NodesChanged{nodes({{0, 0}}), Health::down}));
+  ASSERT_TRUE(stage_.tell(event::Resized{a_, DecisionId::none, holding({{1, 2}}), {}}));
+  EXPECT_EQ(stage_.state().out_of_service, 0u);  // the guest has it still
+  ASSERT_TRUE(stage_.tell(event::Resized{guest_, DecisionId::none, holding({{1, 4}}), {}}));
+  EXPECT_EQ(stage_.state().out_of_service, 1u);
+  ASSERT_TRUE(stage_.ended(guest_));
+  ASSERT_TRUE(stage_.ended(a_));
+  EXPECT_EQ(stage_.idle(), 5u);
+}
+
+INSTANTIATE_TEST_SUITE_P(InstantStart, Sharing, ::testing::Bool());
+
+// --- Capabilities ------------------------------------------------------------------------------------
+
+// H33
+TEST(Capabilities, OneResizePerJob) {
+  Stage stage({.can = {.resizes_per_job = 1}});
+  const JobId id = stage.run(malleable({1, 8}, 4));
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 2, kReason)); });
+  ASSERT_TRUE(stage.refused(id));  // a refusal uses nothing up
+  stage.now += kTick;
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 2, kReason)); });
+  ASSERT_TRUE(stage.resized(id));
+  stage.now += kTick;
+  ASSERT_TRUE(stage.tell(event::SizeOrdered{id, 4}));
+  EXPECT_TRUE(resizes(stage.close([&](Pass& p) { EXPECT_FALSE(p.resizable(id)); })).empty());
+  ASSERT_TRUE(stage.ended(id, true));  // another life, another resize
+  stage.tell(event::SizeOrdered{id, 0});
+  stage.at(1);
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.start(id, exactly(4), kReason)); });
+  stage.at(2);
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resizable(id)); });
+}
+
+TEST(Capabilities, NoneAtAll) {
+  Stage stage({.can = {.resizes_per_job = 0}});
+  const JobId id = stage.run(sized(JobType::adaptive, {1, 8}, 4, 100));
+  const JobId guest = stage.submit(rigid(4, 10));
+  stage.tell(event::EvolvingRequested{RequestId{1}, id, 1, 0});
+  EXPECT_FALSE(stage.tell(event::SizeOrdered{id, 2}));
+  stage.close([&](Pass& p) {
+    EXPECT_FALSE(p.resizable(id));
+    EXPECT_FALSE(p.resize(id, 2, kReason));
+    EXPECT_FALSE(p.grant(RequestId{1}, kReason));
+    EXPECT_TRUE(p.deny(RequestId{1}, kReason));
+    const JobId mates[] = {id};
+    EXPECT_FALSE(p.share(guest, mates, 1, kReason));
+    EXPECT_FALSE(p.power_off(1, kReason));
+    EXPECT_FALSE(p.power_on(1, kReason));
+  });
+}
+
+// --- Jobs that come and go ---------------------------------------------------------------------------
+
+TEST(Jobs, ThatCanNeverFitAreRejected) {
+  Stage stage;
+  const JobId large = stage.submit(rigid(9, 10));
+  const JobId shrinks = stage.submit(sized(JobType::moldable, {4, 20}, 16, 10));
+  AdaptiveSpec powers;
+  powers.constraint.kind = SizeConstraint::Kind::power_of_two;
+  const JobId between = stage.submit(sized(JobType::moldable, {5, 7}, 6, 10), powers);
+  const auto rejected = of(Decision::Kind::reject, stage.close());
+  ASSERT_EQ(rejected.size(), 2u);
+  EXPECT_EQ(rejected[0].job, large);
+  EXPECT_EQ(rejected[0].reason.why, Why::infeasible);
+  EXPECT_EQ(rejected[1].job, between);
+  EXPECT_EQ(stage.job(shrinks).status, Status::pending);
+  EXPECT_EQ(stage.job(shrinks).spec.size.max, 8u);
+}
+
+TEST(Jobs, AreHeldAndReleased) {
+  Stage stage;
+  const JobId id = stage.submit(rigid(2, 10));
+  const JobId other = stage.submit(rigid(2, 10));
+  ASSERT_TRUE(stage.tell(event::Eligible{id, false}));
+  EXPECT_FALSE(stage.tell(event::Eligible{id, false}));
+  stage.close([&](Pass& p) {
+    EXPECT_EQ(p.first_pending(), other);
+    EXPECT_FALSE(p.start(id, exactly(2), kReason));
+  });
+  ASSERT_TRUE(stage.tell(event::Eligible{id, true}));
+  stage.close([&](Pass& p) { EXPECT_EQ(p.first_pending(), id); });
+}
+
+// H35: cancelling is the world's doing.
+TEST(Jobs, AreCancelledInAnyState) {
+  Stage stage(slow_starts());
+  const JobId pending = stage.submit(rigid(2, 10));
+  const JobId held = stage.submit(rigid(2, 10));
+  const JobId starting = stage.submit(rigid(2, 10));
+  stage.tell(event::Eligible{held, false});
+  stage.close([&](Pass& p) { p.start(starting, exactly(2), kReason); });
+  for (const JobId id : {pending, held, starting}) {
+    ASSERT_TRUE(stage.tell(event::Ended{id, EndState::cancelled, false}));
+    EXPECT_EQ(stage.job(id).status, Status::over);
+    EXPECT_FALSE(stage.tell(event::Ended{id, EndState::cancelled, false}));
+  }
+  EXPECT_TRUE(stage.core.unanswered().empty());
+  EXPECT_EQ(stage.idle(), 8u);
+  EXPECT_FALSE(stage.tell(event::Ended{JobId{77}, EndState::cancelled, false}));
+}
+
+TEST(Jobs, ARequeuedJobKeepsItsPlace) {
+  Stage stage;
+  const JobId first = stage.submit(malleable({1, 8}, 4));
+  const JobId second = stage.submit(rigid(8, 10));
+  stage.close([&](Pass& p) { p.start(first, exactly(4), kReason); });
+  stage.at(5);
+  ASSERT_TRUE(stage.ended(first, true));
+  EXPECT_EQ(stage.job(first).restarts, 1);
+  EXPECT_EQ(stage.job(first).expands, 0);
+  stage.close([&](Pass& p) {
+    EXPECT_EQ(p.first_pending(), first);
+    EXPECT_EQ(p.next_pending(first), second);
+    EXPECT_FALSE(p.fits(first, 4));  // not in this instant
+  });
+  EXPECT_EQ(stage.core.next_wake(), at_s(5) + kTick);
+}
+
+// --- The table of cross-cutting events ---------------------------------------------------------------
+
+/// A claim that holds one idle node and waits for three of a victim's five.
+class CrossCutting : public ::testing::Test {
+ protected:
+  CrossCutting() {
+    stage_.close([&](Pass& p) {
+      const Cut cuts[] = {{victim_, 2}};
+      EXPECT_TRUE(p.start(waits_, {3, 4}, {Why::shrunk_for, waits_}, {cuts}));
+    });
+  }
+  const Claim& claim() { return stage_.state().claims[0]; }
+
+  Stage stage_;
+  const JobId victim_ = stage_.run(malleable({1, 8}, 5));   // 0-4, keeps 0-1
+  const JobId other_ = stage_.run(malleable({1, 8}, 2));    // 5-6
+  const JobId waits_ = stage_.submit(malleable({1, 8}, 4));  // 7
+};
+
+TEST_F(CrossCutting, ANodeOfAClaimFails) {
+  stage_.tell(event::NodesChanged{nodes({{7, 7}}), Health::down});
+  EXPECT_EQ(claim().held.count, 0u);
+  EXPECT_EQ(stage_.state().out_of_service, 1u);
+  stage_.close();
+  ASSERT_EQ(stage_.state().claims.size(), 1u);  // 3 are still to come
+  stage_.resized(victim_);
+  EXPECT_EQ(starts(stage_.close())[0].after.count, 3u);
+}
+
+TEST_F(CrossCutting, AClaimBelowItsMinimumDissolves) {
+  stage_.tell(event::NodesChanged{nodes({{7, 7}}), Health::down});
+  stage_.tell(event::NodesChanged{nodes({{3, 3}}), Health::draining});
+  EXPECT_EQ(claim().pledged(), 2u);
+  stage_.close();
+  EXPECT_TRUE(stage_.state().claims.empty());
+  EXPECT_EQ(stage_.state().incoming(), 2u);
+}
+
+TEST_F(CrossCutting, AnIdleNodeFails) {
+  stage_.ended(other_);
+  stage_.tell(event::NodesChanged{nodes({{5, 5}}), Health::down});
+  EXPECT_EQ(stage_.idle(), 1u);
+  EXPECT_EQ(stage_.state().out_of_service, 1u);
+}
+
+TEST_F(CrossCutting, ANodeThatIsBeingReleasedFails) {
+  stage_.tell(event::NodesChanged{nodes({{4, 4}}), Health::down});
+  EXPECT_EQ(claim().pledged(), 2u);  // it feeds no claim
+  stage_.resized(victim_);
+  EXPECT_EQ(stage_.state().out_of_service, 1u);
+  EXPECT_EQ(claim().held, holding({{2, 3}, {7, 7}}));
+  EXPECT_EQ(starts(stage_.close())[0].after.count, 3u);
+}
+
+TEST_F(CrossCutting, ANodeThatFailsWhileItIsReleasedReturnsHealthy) {
+  stage_.tell(event::NodesChanged{nodes({{4, 4}}), Health::draining});
+  stage_.tell(event::NodesChanged{nodes({{4, 4}}), Health::up});
+  EXPECT_EQ(claim().pledged(), 2u);  // what was given up is not promised again
+  EXPECT_EQ(stage_.state().incoming(), 1u);
+  stage_.resized(victim_);
+  EXPECT_EQ(stage_.idle(), 1u);
+}
+
+TEST_F(CrossCutting, ANodeOfAJobFails) {
+  stage_.tell(event::NodesChanged{nodes({{5, 5}}), Health::down});
+  EXPECT_EQ(stage_.job(other_).holding.count, 2u);  // only marked
+  // It survives with fewer nodes, below what our decisions would leave it.
+  ASSERT_TRUE(stage_.tell(event::Resized{other_, DecisionId::none, holding({{6, 6}}), {}}));
+  EXPECT_EQ(stage_.state().out_of_service, 1u);
+  EXPECT_EQ(stage_.job(other_).size(), 1u);
+}
+
+TEST_F(CrossCutting, ANodeThatIsBeingAddedFails) {
+  stage_.ended(victim_);
+  stage_.close();
+  stage_.now += kTick;
+  const Holding before = stage_.job(other_).holding;
+  stage_.pass([&](Pass& p) { EXPECT_TRUE(p.resize(other_, 4, {})); });
+  const NodeSet added = difference(stage_.job(other_).holding.nodes, before.nodes);
+  stage_.tell(event::NodesChanged{added, Health::down});
+  ASSERT_TRUE(stage_.resized(other_, before));  // the world aborts the growth
+  EXPECT_EQ(stage_.job(other_).holding, before);
+  EXPECT_EQ(stage_.state().out_of_service, 2u);
+}
+
+TEST_F(CrossCutting, ANodeDrains) {
+  stage_.tell(event::NodesChanged{nodes({{5, 5}, {7, 7}}), Health::draining});
+  EXPECT_EQ(claim().held.count, 0u);                // claims lose it
+  EXPECT_EQ(stage_.job(other_).holding.count, 2u);  // jobs keep it
+  const auto decisions = stage_.close([&](Pass& p) { EXPECT_TRUE(p.resize(other_, 1, {})); });
+  EXPECT_EQ(resizes(decisions)[0].after, holding({{6, 6}}));  // and give it up first
+}
+
+TEST_F(CrossCutting, AVictimIsKilledDuringItsShrink) {
+  const DecisionId shrink = stage_.job(victim_).decision;
+  ASSERT_TRUE(stage_.tell(event::Ended{victim_, EndState::timeout, false}));
+  const auto due = starts(stage_.close());
+  ASSERT_EQ(due.size(), 1u);  // fed from all its nodes
+  EXPECT_EQ(due[0].after.count, 4u);
+  EXPECT_EQ(stage_.idle(), 2u);
+  EXPECT_FALSE(stage_.tell(event::Resized{victim_, shrink, holding({{0, 1}}), {}}));
+}
+
+TEST_F(CrossCutting, AJobIsKilledDuringItsGrowth) {
+  stage_.ended(victim_);
+  stage_.close();
+  stage_.now += kTick;
+  stage_.pass([&](Pass& p) { EXPECT_TRUE(p.resize(other_, 4, {})); });
+  EXPECT_EQ(stage_.idle(), 0u);
+  ASSERT_TRUE(stage_.tell(event::Ended{other_, EndState::timeout, false}));
+  EXPECT_EQ(stage_.idle(), 4u);
+  EXPECT_TRUE(stage_.core.unanswered().empty());
+}
+
+TEST_F(CrossCutting, TheBeneficiaryIsCancelled) {
+  ASSERT_TRUE(stage_.tell(event::Ended{waits_, EndState::cancelled, false}));
+  EXPECT_TRUE(stage_.state().claims.empty());
+  EXPECT_EQ(stage_.idle(), 1u);
+  EXPECT_EQ(stage_.state().incoming(), 3u);
+  ASSERT_TRUE(stage_.resized(victim_));  // the shrink goes on
+  EXPECT_EQ(stage_.idle(), 4u);
+}
+
+TEST_F(CrossCutting, TheBeneficiaryIsHeld) {
+  ASSERT_TRUE(stage_.tell(event::Eligible{waits_, false}));
+  EXPECT_TRUE(stage_.state().claims.empty());
+  EXPECT_EQ(stage_.state().queue.size(), 0u);
+}
+
+TEST_F(CrossCutting, AGrowingBeneficiaryEnds) {
+  stage_.pass([&](Pass& p) {
+    const ClaimId id = p.claims()[0].id;
+    EXPECT_TRUE(p.withdraw(id, {}));
+    EXPECT_TRUE(p.resize(other_, 5, {}, {.incoming = true}));
+  });
+  EXPECT_EQ(claim().job, other_);
+  ASSERT_TRUE(stage_.ended(other_));
+  EXPECT_TRUE(stage_.state().claims.empty());
+  EXPECT_EQ(stage_.state().incoming(), 3u);
+  EXPECT_EQ(stage_.idle(), 3u);
+}
+
+TEST_F(CrossCutting, AnOrderForAPlainJob) {
+  ASSERT_TRUE(stage_.tell(event::SizeOrdered{other_, 1}));
+  EXPECT_EQ(resizes(stage_.close())[0].job, other_);
+}
+
+TEST_F(CrossCutting, AnOrderForAJobWithAClaim) {
+  stage_.pass([&](Pass& p) {
+    EXPECT_TRUE(p.withdraw(p.claims()[0].id, {}));
+    EXPECT_TRUE(p.resize(other_, 5, {}, {.incoming = true}));
+  });
+  ASSERT_TRUE(stage_.tell(event::SizeOrdered{other_, 1}));
+  EXPECT_TRUE(stage_.state().claims.empty());
+  EXPECT_EQ(resizes(stage_.close())[0].after.count, 1u);
+}
+
+TEST_F(CrossCutting, AnOrderForAVictimComesAfterItsAnswer) {
+  ASSERT_TRUE(stage_.tell(event::SizeOrdered{victim_, 1}));
+  EXPECT_TRUE(resizes(stage_.close()).empty());
+  ASSERT_TRUE(stage_.resized(victim_));
+  EXPECT_EQ(starts(stage_.close())[0].job, waits_);
+  stage_.now += kTick;
+  EXPECT_EQ(resizes(stage_.close())[0].after.count, 1u);
+}
+
+TEST_F(CrossCutting, ARestartAsksForWhatIsUnanswered) {
+  const auto open = stage_.core.unanswered();
+  ASSERT_EQ(open.size(), 1u);
+  EXPECT_EQ(open[0].job, victim_);
+  EXPECT_EQ(open[0].after.count, 2u);
+}
+
+TEST_F(CrossCutting, ACopyGoesItsOwnWay) {
+  Core copy = stage_.core;
+  ASSERT_TRUE(copy.apply(stage_.now, event::Ended{victim_, EndState::completed, false}));
+  EXPECT_EQ(copy.close_instant(stage_.now).size(), 1u);
+  EXPECT_EQ(stage_.state().claims.size(), 1u);
+  EXPECT_EQ(stage_.job(victim_).status, Status::running);
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,326 @@
+#include "scheduling/pass.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/fingerprint.hpp"
+#include "support/scripted.hpp"
+
+namespace ductile {
+namespace {
+
+using testing::at_s;
+using testing::fingerprint;
+using testing::holding;
+using testing::malleable;
+using testing::nodes;
+using testing::rigid;
+using testing::sized;
+using testing::Stage;
+
+constexpr Reason kReason{Why::in_order};
+
+// --- The view ----------------------------------------------------------------------------------------
+
+TEST(View, ShowsTheWaitingWithoutThoseThatHaveAClaim) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 6));
+  const JobId a = stage.submit(rigid(3, 10));
+  const JobId b = stage.submit(rigid(3, 10));
+  stage.close([&](Pass& p) {
+    EXPECT_EQ(p.pending(), 2u);
+    EXPECT_TRUE(p.before(a, b));
+    const Cut cuts[] = {{victim, 5}};
+    EXPECT_TRUE(p.start(a, exactly(3), kReason, {cuts}));
+    EXPECT_EQ(p.pending(), 1u);
+    EXPECT_EQ(p.first_pending(), b);
+    EXPECT_EQ(p.next_pending(b), JobId::none);
+    EXPECT_EQ(p.next_pending(a), b);  // gone, and still a place
+    ASSERT_EQ(p.claims().size(), 1u);
+    EXPECT_EQ(p.claims()[0].job, a);
+    EXPECT_TRUE(p.any_resizing());
+    EXPECT_DOUBLE_EQ(p.utilization(), 1);  // held and claimed
+  });
+}
+
+TEST(View, Utilization) {
+  Stage stage;
+  stage.run(rigid(3, 10));
+  stage.tell(event::NodesChanged{nodes({{6, 7}}), Health::down});
+  stage.close([&](Pass& p) {
+    EXPECT_DOUBLE_EQ(p.utilization(), 0.5);  // 3 of the 6 in service
+    EXPECT_FALSE(p.any_resizing());
+  });
+}
+
+// H23
+TEST(View, Estimates) {
+  Stage stage;
+  AdaptiveSpec spec;
+  spec.resize_delay = whole_seconds(5);
+  spec.cost = {.b_s = 2, .fixed_s = 1};
+  const JobId id = stage.submit(malleable({1, 8}, 4, 100), spec);
+  stage.close([&](Pass& p) { p.start(id, exactly(4), kReason); });
+  stage.at(50);
+  stage.pass([&](Pass& p) {
+    EXPECT_EQ(p.estimate(id, 8), whole_seconds(50));
+    EXPECT_EQ(p.expected_end(id), at_s(100));
+    EXPECT_EQ(p.expected_end(id, 8), at_s(75));
+    EXPECT_EQ(p.expected_end(id, 2), at_s(150));
+    EXPECT_EQ(p.expected_release(id), at_s(55));
+    EXPECT_EQ(p.expected_cost(id, 6), whole_seconds(5));
+    EXPECT_EQ(p.expected_cost(id, 4), Duration{});
+    EXPECT_DOUBLE_EQ(p.work_left(id), 0.5);
+    EXPECT_EQ(p.sizes(id), SizeConstraint{});
+    p.resize(id, 2, kReason);
+    EXPECT_EQ(p.expected_end(id, 4), at_s(100));  // it still runs at 4
+    EXPECT_EQ(p.job(id).size(), 2u);
+    EXPECT_EQ(p.job(id).holding.count, 4u);
+  });
+  stage.tell(event::Believed{id, 0, 0.25, 0});
+  stage.pass([&](Pass& p) { EXPECT_DOUBLE_EQ(p.mtct(id), 0.25); });
+}
+
+TEST(View, WorkLeftOfARigidJobIsItsTime) {
+  Stage stage;
+  const JobId id = stage.submit(rigid(2, 100));
+  stage.close([&](Pass& p) {
+    EXPECT_DOUBLE_EQ(p.work_left(id), 1);
+    p.start(id, exactly(2), kReason);
+  });
+  stage.at(75);
+  stage.pass([&](Pass& p) { EXPECT_DOUBLE_EQ(p.work_left(id), 0.25); });
+}
+
+// 3.8: a function of seed, pass and draw; nothing is stored.
+TEST(View, RandomNumbersAreThoseOfThePass) {
+  const auto draw = [](Stage& stage) {
+    std::vector<std::uint64_t> drawn;
+    stage.pass([&](Pass& p) { drawn = {p.random(), p.random()}; });
+    return drawn;
+  };
+  Stage a, b;
+  const auto first = draw(a);
+  EXPECT_EQ(first, draw(b));
+  EXPECT_NE(first[0], first[1]);
+  EXPECT_NE(first, draw(a));
+  Stage::Setup other;
+  other.rules.seed = 2;
+  Stage c(other);
+  EXPECT_NE(first, draw(c));
+}
+
+// --- The pen -----------------------------------------------------------------------------------------
+
+TEST(Pen, StartsTakeTheLowestNodesAndAsManyAsThereAre) {
+  Stage stage;
+  stage.run(rigid(2, 100));
+  const JobId id = stage.submit(malleable({1, 8}, 4));
+  const auto decisions = stage.close([&](Pass& p) { EXPECT_TRUE(p.start(id, {3, 8}, kReason)); });
+  EXPECT_EQ(decisions[0].after, holding({{2, 7}}));
+  EXPECT_EQ(decisions[0].limit, stage.now + seconds(100.0 * 4 / 6));
+  EXPECT_EQ(stage.job(id).first_size, 6u);
+}
+
+TEST(Pen, SizesAreThoseOfTheType) {
+  Stage stage;
+  AdaptiveSpec even;
+  even.constraint.kind = SizeConstraint::Kind::even;
+  const JobId fixed = stage.submit(rigid(4, 10));
+  const JobId evolves = stage.submit(sized(JobType::evolving, {1, 8}, 4, 10));
+  const JobId pairs = stage.submit(malleable({3, 7}, 4), even);
+  stage.close([&](Pass& p) {
+    EXPECT_FALSE(p.start(fixed, exactly(3), kReason));
+    EXPECT_FALSE(p.start(evolves, {3, 5}, kReason));
+    EXPECT_FALSE(p.start(pairs, exactly(5), kReason));
+    EXPECT_FALSE(p.start(pairs, {2, 4}, kReason));  // below its range
+    EXPECT_TRUE(p.start(pairs, {3, 7}, kReason));
+    EXPECT_EQ(p.job(pairs).size(), 6u);
+  });
+}
+
+// 3.4: the same direction merges, the opposite one is not possible.
+TEST(Pen, AStartAndAnExpansionAreOneDecision) {
+  for (const bool instant : {true, false}) {
+    Stage stage({.can = {.instant_start = instant}});
+    const JobId id = stage.submit(malleable({1, 8}, 4, 100));
+    const auto decisions = stage.close([&](Pass& p) {
+      EXPECT_TRUE(p.start(id, exactly(4), kReason));
+      EXPECT_FALSE(p.resize(id, 2, kReason));
+      EXPECT_TRUE(p.resize(id, 8, kReason));
+    });
+    ASSERT_EQ(decisions.size(), 1u);
+    EXPECT_EQ(decisions[0].kind, Decision::Kind::start);
+    EXPECT_EQ(decisions[0].after.count, 8u);
+    EXPECT_EQ(decisions[0].limit, at_s(50));
+    EXPECT_EQ(stage.job(id).first_size, 8u);
+    EXPECT_EQ(stage.core.unanswered().size(), instant ? 0u : 1u);
+  }
+}
+
+TEST(Pen, ExpansionsMergeAndSoDoCuts) {
+  Stage stage;
+  const JobId grows = stage.run(malleable({1, 8}, 2));
+  const JobId shrinks = stage.run(malleable({1, 8}, 4));
+  const auto decisions = stage.pass([&](Pass& p) {
+    EXPECT_TRUE(p.resize(grows, 3, kReason));
+    EXPECT_TRUE(p.resize(grows, 4, kReason));
+    EXPECT_FALSE(p.resize(grows, 3, kReason));
+    EXPECT_TRUE(p.resize(shrinks, 3, kReason));
+    EXPECT_TRUE(p.resize(shrinks, 1, kReason));
+    EXPECT_FALSE(p.resize(shrinks, 2, kReason));
+    EXPECT_EQ(p.incoming(), 3u);
+  });
+  ASSERT_EQ(decisions.size(), 2u);
+  EXPECT_EQ(decisions[0].after.count, 4u);
+  EXPECT_EQ(decisions[1].after.count, 1u);
+}
+
+TEST(Pen, AJobOfAnEarlierPassIsLeftAlone) {
+  Stage stage;
+  const JobId id = stage.run(malleable({1, 8}, 4));
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 3, kReason)); });
+  stage.pass([&](Pass& p) {
+    EXPECT_FALSE(p.resize(id, 2, kReason));
+    EXPECT_FALSE(p.resize(id, 5, kReason));
+  });
+}
+
+TEST(Pen, ACutMayBeNamedAgainForItsSurplus) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 8));
+  const JobId a = stage.submit(rigid(2, 10));
+  const JobId b = stage.submit(rigid(2, 10));
+  const JobId c = stage.submit(rigid(2, 10));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victim, 3}};
+    EXPECT_TRUE(p.start(a, exactly(2), kReason, {cuts}));
+    EXPECT_EQ(p.incoming(), 3u);
+    EXPECT_TRUE(p.start(b, exactly(2), kReason, {cuts}));
+    EXPECT_EQ(p.incoming(), 1u);
+    EXPECT_FALSE(p.start(c, exactly(2), kReason, {cuts}));  // 1 is left
+    EXPECT_FALSE(p.start(c, exactly(2), kReason, {.incoming = true}));
+  });
+}
+
+TEST(Pen, ATagIsRemembered) {
+  Stage stage;
+  const JobId id = stage.submit(rigid(2, 10));
+  stage.close([&](Pass& p) { EXPECT_TRUE(p.tag(id, JobId{5})); });
+  stage.pass([&](Pass& p) { EXPECT_EQ(p.job(id).tag, JobId{5}); });
+}
+
+// H34
+TEST(Pen, AReservationIsRecordedWhenItChanges) {
+  Stage stage;
+  const JobId id = stage.submit(rigid(8, 10));
+  stage.close([&](Pass& p) {
+    EXPECT_TRUE(p.reserve(id, at_s(5), {Why::resources}));
+    EXPECT_TRUE(p.reserve(id, at_s(5), {Why::resources}));
+  });
+  EXPECT_EQ(stage.core.pen_calls().size(), 1u);
+  EXPECT_EQ(stage.job(id).reserved, at_s(5));
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.reserve(id, at_s(5), {Why::resources})); });
+  EXPECT_TRUE(stage.core.pen_calls().empty());
+  stage.pass([&](Pass& p) {
+    EXPECT_TRUE(p.reserve(id, at_s(6), {Why::resources}));
+    EXPECT_TRUE(p.start(id, exactly(8), kReason));
+    EXPECT_FALSE(p.reserve(id, at_s(7), {Why::resources}));
+  });
+  EXPECT_EQ(stage.job(id).reserved, kNever);
+}
+
+// H36
+TEST(Pen, WhatIsNotPossibleChangesNothing) {
+  Stage stage({.can = {.sharing = true, .power_control = true}});
+  const JobId runs = stage.run(malleable({2, 6}, 4));
+  const JobId busy = stage.run(malleable({1, 8}, 2));
+  const JobId waits = stage.submit(rigid(5, 10));
+  const JobId held = stage.submit(rigid(1, 10));
+  const JobId over = stage.submit(rigid(1, 10));
+  stage.ended(over);
+  stage.tell(event::Eligible{held, false});
+  stage.pass([&](Pass& p) { p.resize(busy, 1, kReason); });
+  const JobId unknown{999};
+  stage.pass([&](Pass& p) {
+    const std::uint64_t before = fingerprint(stage.state());
+    const Cut too_deep[] = {{runs, 1}};
+    const Cut up[] = {{runs, 5}};
+    const Cut is_busy[] = {{busy, 1}};
+    const Cut twice[] = {{runs, 3}, {runs, 2}};
+    const Cut waiting[] = {{held, 1}};
+    const JobId mates[] = {busy};
+    EXPECT_FALSE(p.start(runs, exactly(4), kReason));
+    EXPECT_FALSE(p.start(held, exactly(1), kReason));
+    EXPECT_FALSE(p.start(over, exactly(1), kReason));
+    EXPECT_FALSE(p.start(waits, exactly(5), kReason));
+    EXPECT_FALSE(p.start(waits, exactly(0), kReason));
+    EXPECT_FALSE(p.start(waits, {5, 4}, kReason));
+    for (const std::span<const Cut> cuts : std::initializer_list<std::span<const Cut>>{
+             too_deep, up, is_busy, twice, waiting}) {
+      EXPECT_FALSE(p.start(waits, exactly(5), kReason, {cuts}));
+    }
+    EXPECT_FALSE(p.resize(runs, 4, kReason));
+    EXPECT_FALSE(p.resize(runs, 0, kReason));
+    EXPECT_FALSE(p.resize(runs, 1, kReason));
+    EXPECT_FALSE(p.resize(runs, 7, kReason));
+    EXPECT_FALSE(p.resize(runs, 3, kReason, {.incoming = true}));  // a shrink has no sources
+    EXPECT_FALSE(p.resize(waits, 2, kReason));
+    EXPECT_FALSE(p.resize(busy, 2, kReason));
+    EXPECT_FALSE(p.grant(RequestId{1}, kReason));
+    EXPECT_FALSE(p.deny(RequestId{1}, kReason));
+    EXPECT_FALSE(p.share(waits, mates, 1, kReason));
+    EXPECT_FALSE(p.share(waits, {}, 1, kReason));
+    EXPECT_FALSE(p.withdraw(ClaimId{1}, kReason));
+    EXPECT_FALSE(p.reserve(runs, at_s(5), kReason));
+    EXPECT_FALSE(p.wake_by(stage.now));
+    EXPECT_FALSE(p.power_off(3, kReason));
+    EXPECT_FALSE(p.power_off(0, kReason));
+    EXPECT_FALSE(p.power_on(1, kReason));
+    for (const auto verb : {PenCall::Verb::start, PenCall::Verb::resize, PenCall::Verb::share,
+                            PenCall::Verb::reserve, PenCall::Verb::tag}) {
+      EXPECT_FALSE(p.call({.verb = verb, .job = unknown, .size = exactly(1), .time = at_s(9)}));
+    }
+    PenCall strange_victim{.verb = PenCall::Verb::start, .job = waits, .size = exactly(5)};
+    strange_victim.cuts = {{unknown, 1}};
+    EXPECT_FALSE(p.call(strange_victim));
+    EXPECT_EQ(fingerprint(stage.state()), before);
+  });
+  EXPECT_TRUE(stage.core.pen_calls().empty());
+}
+
+TEST(Pen, EveryCallIsRecordedAndCanBeMadeAgain) {
+  Stage::Setup setup{.can = {.sharing = true, .power_control = true}};
+  Stage live(setup), again(setup);
+  for (Stage* stage : {&live, &again}) {
+    stage->run(malleable({1, 8}, 3));
+    stage->run(sized(JobType::adaptive, {1, 8}, 2, 100));
+    stage->submit(rigid(2, 10));
+    stage->submit(rigid(3, 10));
+    stage->tell(event::EvolvingRequested{RequestId{1}, JobId{1}, 4, 2});
+    stage->tell(event::EvolvingRequested{RequestId{2}, JobId{0}, 1, 0});
+    stage->tell(event::NodesChanged{nodes({{7, 7}}), Health::off});
+  }
+  const auto decisions = live.close([&](Pass& p) {
+    const Cut cuts[] = {{JobId{0}, 1}};
+    const Delay delays[] = {{JobId{2}, whole_seconds(5)}};
+    EXPECT_TRUE(p.power_on(1, kReason));
+    EXPECT_TRUE(p.power_off(1, kReason));
+    EXPECT_TRUE(p.grant(RequestId{1}, {Why::evolving}, {cuts, false}, delays));
+    EXPECT_TRUE(p.withdraw(p.claims()[0].id, {Why::stolen}));
+    EXPECT_TRUE(p.start(JobId{2}, exactly(2), kReason, {.incoming = true}));
+    EXPECT_TRUE(p.reserve(JobId{3}, at_s(50), {Why::resources}));
+    EXPECT_TRUE(p.tag(JobId{3}, JobId{0}));
+    EXPECT_TRUE(p.wake_by(at_s(60)));
+  });
+  const std::vector<PenCall> calls(live.core.pen_calls().begin(), live.core.pen_calls().end());
+  EXPECT_EQ(calls.size(), 8u);
+  const auto followed = again.core.follow_instant(again.now, calls);
+  EXPECT_TRUE(std::ranges::equal(followed, decisions));
+  EXPECT_EQ(testing::difference_of(live.state(), again.state()), "");
+}
+
+}  // namespace
+}  // namespace ductile

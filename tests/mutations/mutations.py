@@ -1,0 +1,139 @@
+#!/usr/bin/python3
+"""Breaks the rules of the core one by one, and expects that the tests notice.
+
+Each mutation of table.py is applied to a copy of its source, which is compiled and linked with the
+other objects and the tests: the unit tests of the core and some random runs against the hostile
+world. At least one test has to fail; without a mutation all have to pass.
+
+    mutations.py [--build FOLDER] [--compiler CXX] [--jobs N] [PART OF A RULE]
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from table import MUTATIONS  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CORE = ROOT / "src" / "scheduling"
+TESTS = [CORE / name for name in ("core_test.cpp", "pass_test.cpp", "timeline_test.cpp")]
+TESTS += [ROOT / "tests" / name for name in ("property/contract_test.cpp", "test_main.cpp")]
+FLAGS = ["-std=c++20", "-ffp-contract=off", "-w", f"-I{ROOT / 'src'}", f"-I{ROOT / 'tests'}"]
+CASES = "1200"  # random runs
+TIMEOUT_S = 120
+
+
+def sources():
+    for floor in ("base", "model", "scheduling", "policies"):
+        for path in sorted((ROOT / "src" / floor).glob("*.cpp")):
+            if not path.stem.endswith("_test"):
+                yield path
+    yield ROOT / "tests" / "support" / "hostile_world.cpp"
+    yield ROOT / "tests" / "support" / "random_policy.cpp"
+
+
+class Build:
+    def __init__(self, folder, compiler):
+        self.folder = folder
+        self.compiler = ([shutil.which("ccache")] if shutil.which("ccache") else []) + [compiler]
+        self.link = [compiler] + (["-fuse-ld=lld"] if shutil.which("ld.lld") else [])
+
+    def object_of(self, path):
+        return self.folder / (str(path.relative_to(ROOT)).replace("/", "__") + ".o")
+
+    def compile(self, path, result, optimize):
+        done = subprocess.run([*self.compiler, *FLAGS, optimize, "-c", path, "-o", result],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{path}: does not compile\n{done.stdout}")
+
+    def program(self, objects, result):
+        subprocess.run([*self.link, *objects, "-lgmock", "-lgtest", "-lpthread", "-o", result],
+                       check=True)
+
+    def notices(self, program):
+        """What fails first; empty if all tests pass."""
+        environment = {**os.environ, "DUCTILE_CASES": CASES}
+        environment.pop("DUCTILE_SEED", None)
+        for tests in ("-*HostileRuns*", "*HostileRuns*"):
+            try:
+                done = subprocess.run(
+                    [program, f"--gtest_filter={tests}", "--gtest_fail_fast", "--gtest_brief=1"],
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                    errors="replace", timeout=TIMEOUT_S, env=environment)
+            except subprocess.TimeoutExpired:
+                return f"{tests} does not end"
+            if done.returncode != 0:
+                failed = [line for line in done.stdout.splitlines() if "[  FAILED  ]" in line]
+                return failed[0][13:].split(" (")[0] if failed else f"exit code {done.returncode}"
+        return ""
+
+
+def check(build, number, objects):
+    name, text, broken, rule = MUTATIONS[number]
+    path = CORE / name
+    source = path.read_text()
+    if source.count(text) != 1:
+        return False, (f"src/scheduling/{name} has this text {source.count(text)} times, not once; "
+                       f"bring tests/mutations/table.py up to date:\n{text}")
+    mutant = build.folder / f"mutant{number}.cpp"
+    result, program = mutant.with_suffix(".o"), mutant.with_suffix("")
+    mutant.write_text(source.replace(text, broken))
+    try:
+        build.compile(mutant, result, "-O1")
+        build.program([result if o == build.object_of(path) else o for o in objects], program)
+        caught = build.notices(program)
+    except RuntimeError as error:
+        return False, str(error)
+    finally:
+        for leftover in (mutant, result, program):
+            leftover.unlink(missing_ok=True)
+    return bool(caught), caught or "NO TEST FAILED"
+
+
+def run(build, wanted, jobs):
+    begin = time.monotonic()
+    build.folder.mkdir(parents=True, exist_ok=True)
+    todo = [(path, "-O1") for path in sources()] + [(path, "-O0") for path in TESTS]
+    objects = [build.object_of(path) for path, _ in todo]
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(lambda item: build.compile(item[0], build.object_of(item[0]), item[1]), todo))
+        sound = build.folder / "sound"
+        build.program(objects, sound)
+        wrong = build.notices(sound)
+        if wrong:
+            print(f"without a mutation: {wrong}")
+            return 1
+        print(f"without a mutation all tests pass ({time.monotonic() - begin:.0f} s)")
+        numbers = [n for n, mutation in enumerate(MUTATIONS) if wanted in mutation[3]]
+        missed = 0
+        for number, (caught, how) in zip(
+                numbers, pool.map(lambda n: check(build, n, objects), numbers)):
+            missed += not caught
+            print(f"{'caught' if caught else 'MISSED'}: {MUTATIONS[number][3]} [{how}]", flush=True)
+    print(f"{len(numbers) - missed} of {len(numbers)} mutations caught "
+          f"({time.monotonic() - begin:.0f} s)")
+    return 1 if missed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=pathlib.Path, help="keep the objects here")
+    parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("rule", nargs="?", default="", help="only rules with these words")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        build = Build(arguments.build or pathlib.Path(temporary), arguments.compiler)
+        return run(build, arguments.rule, arguments.jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
