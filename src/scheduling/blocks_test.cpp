@@ -18,7 +18,8 @@ using testing::Stage;
 std::vector<std::pair<JobId, Why>> starts(const std::vector<Decision>& decisions) {
   std::vector<std::pair<JobId, Why>> result;
   for (const Decision& decision : decisions) {
-    if (decision.kind == Decision::Kind::start) result.push_back({decision.job, decision.reason.why});
+    if (decision.kind == Decision::Kind::start)
+      result.push_back({decision.job, decision.reason.why});
   }
   return result;
 }
@@ -85,8 +86,7 @@ TEST(Backfill, DepthOneIsEasy) {
   const JobId head = stage.submit(rigid(4, 5));   // at 10
   stage.submit(rigid(1, 11));                     // would delay it
   const JobId fits = stage.submit(rigid(1, 10));  // just ends in time
-  const auto decisions =
-      stage.close([](Pass& p) { backfill(p, {.reservation_depth = 1}); });
+  const auto decisions = stage.close([](Pass& p) { backfill(p, {.reservation_depth = 1}); });
   EXPECT_EQ(starts(decisions), (Starts{{a, Why::in_order}, {fits, Why::backfilled}}));
   EXPECT_EQ(stage.job(head).reserved, at_s(10));
 }
@@ -99,8 +99,7 @@ TEST(Backfill, UnlimitedDepthDelaysNoReservation) {
     const JobId second = stage.submit(rigid(2, 10));  // at 15
     const JobId third = stage.submit(rigid(1, 9));    // now, unless a reservation is in its way
     const JobId fourth = stage.submit(rigid(3, 10));  // at 25 if `second` is there
-    const auto decisions =
-        stage.close([&](Pass& p) { backfill(p, {.reservation_depth = depth}); });
+    const auto decisions = stage.close([&](Pass& p) { backfill(p, {.reservation_depth = depth}); });
     EXPECT_EQ(starts(decisions), (Starts{{third, Why::backfilled}}));
     EXPECT_EQ(stage.job(head).reserved, at_s(10));
     EXPECT_EQ(stage.job(second).reserved, depth > 1 ? at_s(15) : kNever);

@@ -44,7 +44,8 @@ std::vector<Decision> resizes(const std::vector<Decision>& all) {
   return of(Decision::Kind::resize, all);
 }
 
-// --- Answers -----------------------------------------------------------------------------------------
+// --- Answers
+// -----------------------------------------------------------------------------------------
 
 // H1
 TEST(Answers, AJobStartsUntilTheWorldSaysSo) {
@@ -101,8 +102,7 @@ TEST(Answers, TheWorldMayStartAJobOnOtherNodes) {
   Stage stage(slow_starts());
   const JobId id = stage.submit(sized(JobType::moldable, {1, 8}, 4, 100));
   stage.close([&](Pass& p) { p.start(id, exactly(4), kReason); });
-  ASSERT_TRUE(stage.tell(
-      event::Started{id, stage.job(id).decision, holding({{2, 3}, {6, 7}}), 6}));
+  ASSERT_TRUE(stage.tell(event::Started{id, stage.job(id).decision, holding({{2, 3}, {6, 7}}), 6}));
   EXPECT_EQ(stage.job(id).holding, holding({{2, 3}, {6, 7}}));
   EXPECT_EQ(stage.job(id).keep, 6u);
   EXPECT_EQ(stage.state().idle.nodes(), nodes({{0, 1}, {4, 5}}));
@@ -252,7 +252,8 @@ TEST(Answers, AnUnsolicitedResizeDissolvesTheJobsOwnClaim) {
   EXPECT_EQ(stage.job(grows).size(), 3u);
 }
 
-// --- Claims ------------------------------------------------------------------------------------------
+// --- Claims
+// ------------------------------------------------------------------------------------------
 
 TEST(Claims, NothingToWaitForIsNoClaim) {
   Stage stage;
@@ -499,9 +500,9 @@ TEST(Claims, HaveNoChains) {
     const Cut back[] = {{grows, 1}};
     EXPECT_FALSE(p.resizable(grows));
     EXPECT_FALSE(p.resizable(victim));
-    EXPECT_FALSE(p.start(waits, exactly(2), kReason, {back}));   // a beneficiary is no victim
-    EXPECT_FALSE(p.resize(victim, 6, kReason, {back}));          // a victim no beneficiary
-    EXPECT_FALSE(p.resize(grows, 4, kReason, {back}));           // nobody is cut for itself
+    EXPECT_FALSE(p.start(waits, exactly(2), kReason, {back}));  // a beneficiary is no victim
+    EXPECT_FALSE(p.resize(victim, 6, kReason, {back}));         // a victim no beneficiary
+    EXPECT_FALSE(p.resize(grows, 4, kReason, {back}));          // nobody is cut for itself
   });
 }
 
@@ -521,7 +522,8 @@ TEST(Claims, AnExpectedTimeIsThatOfTheLatestPledge) {
   });
 }
 
-// --- Passes ------------------------------------------------------------------------------------------
+// --- Passes
+// ------------------------------------------------------------------------------------------
 
 // H14
 TEST(Passes, APolicyIsAskedForItsEventsOnly) {
@@ -642,7 +644,8 @@ TEST(Passes, AnotherPolicyTakesOver) {
   EXPECT_EQ(&stage.core.policy(), other.get());
 }
 
-// --- Limits ------------------------------------------------------------------------------------------
+// --- Limits
+// ------------------------------------------------------------------------------------------
 
 // H22
 TEST(Limits, ScaleWithTheSizeOrAreFixed) {
@@ -682,7 +685,8 @@ TEST(Limits, FollowTheMeasuredRate) {
   EXPECT_EQ(stage.job(id).limit, at_s(80));
 }
 
-// --- Nodes -------------------------------------------------------------------------------------------
+// --- Nodes
+// -------------------------------------------------------------------------------------------
 
 // H25
 TEST(Nodes, HealthIsApartFromOwnership) {
@@ -741,7 +745,8 @@ TEST(Nodes, WithoutIdentitiesAreOnlyCounted) {
   EXPECT_TRUE(due[0].after.nodes.empty());
 }
 
-// --- Evolving requests -------------------------------------------------------------------------------
+// --- Evolving requests
+// -------------------------------------------------------------------------------
 
 class Requests : public ::testing::Test {
  protected:
@@ -858,7 +863,8 @@ TEST_F(Requests, AGrantedShrinkIsNotCutFurther) {
   EXPECT_EQ(stage_.job(id).size(), 2u);
 }
 
-// --- Orders ------------------------------------------------------------------------------------------
+// --- Orders
+// ------------------------------------------------------------------------------------------
 
 // H30
 TEST(Orders, PinAJobUntilTheyAreLifted) {
@@ -914,7 +920,8 @@ TEST(Orders, ThatCannotBeCarriedOutAreRefused) {
   EXPECT_FALSE(stage.tell(event::SizeOrdered{JobId{77}, 2}));
 }
 
-// --- Power -------------------------------------------------------------------------------------------
+// --- Power
+// -------------------------------------------------------------------------------------------
 
 // H31
 TEST(Power, ABudgetBindsThePen) {
@@ -946,8 +953,8 @@ TEST(Power, BeliefsWakeNobody) {
 }
 
 TEST(Power, NodesThatBootAreExpectedWhenTheyAreReady) {
-  Stage stage({.platform = {.nodes = 8, .boot_time = whole_seconds(30)},
-               .can = {.power_control = true}});
+  Stage stage(
+      {.platform = {.nodes = 8, .boot_time = whole_seconds(30)}, .can = {.power_control = true}});
   auto decisions = stage.pass([&](Pass& p) {
     EXPECT_FALSE(p.power_off(9, kReason));
     EXPECT_TRUE(p.power_off(6, kReason));
@@ -966,12 +973,14 @@ TEST(Power, NodesThatBootAreExpectedWhenTheyAreReady) {
   EXPECT_EQ(decisions[0].after, holding({{2, 4}}));
   ASSERT_TRUE(stage.tell(event::NodesChanged{nodes({{2, 3}}), Health::up}));
   EXPECT_EQ(stage.state().boots.size(), 1u);
-  ASSERT_TRUE(stage.tell(event::NodesChanged{nodes({{4, 4}}), Health::down}));  // it did not come up
+  ASSERT_TRUE(
+      stage.tell(event::NodesChanged{nodes({{4, 4}}), Health::down}));  // it did not come up
   EXPECT_TRUE(stage.state().boots.empty());
   EXPECT_EQ(stage.idle(), 4u);
 }
 
-// --- Sharing -----------------------------------------------------------------------------------------
+// --- Sharing
+// -----------------------------------------------------------------------------------------
 
 class Sharing : public ::testing::TestWithParam<bool> {
  protected:
@@ -1085,7 +1094,8 @@ TEST_P(Sharing, BothLoseANodeThatFails) {
 
 INSTANTIATE_TEST_SUITE_P(InstantStart, Sharing, ::testing::Bool());
 
-// --- Capabilities ------------------------------------------------------------------------------------
+// --- Capabilities
+// ------------------------------------------------------------------------------------
 
 // H33
 TEST(Capabilities, OneResizePerJob) {
@@ -1125,7 +1135,8 @@ TEST(Capabilities, NoneAtAll) {
   });
 }
 
-// --- Jobs that come and go ---------------------------------------------------------------------------
+// --- Jobs that come and go
+// ---------------------------------------------------------------------------
 
 TEST(Jobs, ThatCanNeverFitAreRejected) {
   Stage stage;
@@ -1192,7 +1203,8 @@ TEST(Jobs, ARequeuedJobKeepsItsPlace) {
   EXPECT_EQ(stage.core.next_wake(), at_s(5) + kTick);
 }
 
-// --- The table of cross-cutting events ---------------------------------------------------------------
+// --- The table of cross-cutting events
+// ---------------------------------------------------------------
 
 /// A claim that holds one idle node and waits for three of a victim's five.
 class CrossCutting : public ::testing::Test {
@@ -1206,8 +1218,8 @@ class CrossCutting : public ::testing::Test {
   const Claim& claim() { return stage_.state().claims[0]; }
 
   Stage stage_;
-  const JobId victim_ = stage_.run(malleable({1, 8}, 5));   // 0-4, keeps 0-1
-  const JobId other_ = stage_.run(malleable({1, 8}, 2));    // 5-6
+  const JobId victim_ = stage_.run(malleable({1, 8}, 5));    // 0-4, keeps 0-1
+  const JobId other_ = stage_.run(malleable({1, 8}, 2));     // 5-6
   const JobId waits_ = stage_.submit(malleable({1, 8}, 4));  // 7
 };
 

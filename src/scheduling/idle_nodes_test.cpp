@@ -23,7 +23,8 @@ void check_against_a_set(Nodes total, std::uint64_t seed) {
   for (int n = 0; n < 60; ++n) {
     ASSERT_EQ(idle.count(), naive.size());
     if (draws.chance(0.4)) {
-      const auto count = static_cast<Nodes>(draws.below(std::min<std::size_t>(naive.size(), 500) + 1));
+      const auto count =
+          static_cast<Nodes>(draws.below(std::min<std::size_t>(naive.size(), 500) + 1));
       std::set<std::uint32_t> lowest;
       for (Nodes i = 0; i < count; ++i) lowest.insert(naive.extract(naive.begin()));
       const Holding taken = idle.take(count);
@@ -32,8 +33,8 @@ void check_against_a_set(Nodes total, std::uint64_t seed) {
     } else {
       // Some interval: what is idle of it is taken, or all of it given.
       const auto first = static_cast<std::uint32_t>(draws.below(total));
-      const auto last = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(total - 1, first + draws.below(300)));
+      const auto last =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(total - 1, first + draws.below(300)));
       const NodeSet interval{{{first, last}}};
       NodeSet expected;
       for (std::uint32_t node = first; node <= last; ++node) {

@@ -59,9 +59,12 @@ TEST_F(Invariants, FindWhatIsBroken) {
   EXPECT_THAT(broken([](State& s) { --s.claimed; }), HasSubstr("sum of claimed"));
   EXPECT_THAT(broken([](State& s) { ++s.out_of_service; }), HasSubstr("= total"));
   EXPECT_THAT(broken([](State& s) { ++s.jobs_mw; }), HasSubstr("sum of power"));
-  EXPECT_THAT(broken([&](State& s) { s.jobs[runs_].holding.nodes = s.jobs[victim_].holding.nodes; }),
-              HasSubstr("nodes and count differ"));
-  EXPECT_THAT(broken([&](State& s) { s.jobs[runs_].holding.nodes = nodes({{0, 1}}); }),
+  EXPECT_THAT(
+      broken([&](State& s) { s.jobs[runs_].holding.nodes = s.jobs[victim_].holding.nodes; }),
+      HasSubstr("nodes and count differ"));
+  EXPECT_THAT(broken([&](State& s) {
+                s.jobs[runs_].holding.nodes = nodes({{0, 1}});
+              }),
               HasSubstr("two owners"));
   EXPECT_THAT(broken([](State& s) { s.not_up.insert(7, 7); }), HasSubstr("not up"));
   EXPECT_THAT(broken([](State& s) { ++s.unanswered[0].pledged; }), HasSubstr("sum of pledges"));
@@ -80,11 +83,11 @@ TEST_F(Invariants, FindWhatIsBroken) {
   EXPECT_THAT(broken([&](State& s) { s.jobs[runs_].running_at = 7; }),
               HasSubstr("list of running"));
   EXPECT_THAT(broken([&](State& s) { s.jobs[victim_].work_left = -1; }), HasSubstr("work left"));
-  EXPECT_THAT(broken([&](State& s) { s.releases.erase(s.jobs[runs_].release, ReleaseTag::of(runs_)); }),
-              HasSubstr("missing"));
+  EXPECT_THAT(
+      broken([&](State& s) { s.releases.erase(s.jobs[runs_].release, ReleaseTag::of(runs_)); }),
+      HasSubstr("missing"));
   EXPECT_THAT(broken([&](State& s) { s.jobs[runs_].limit += kTick; }), HasSubstr("not true"));
 }
-
 
 }  // namespace
 }  // namespace ductile

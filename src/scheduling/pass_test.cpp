@@ -22,7 +22,8 @@ using testing::Stage;
 
 constexpr Reason kReason{Why::in_order};
 
-// --- The view ----------------------------------------------------------------------------------------
+// --- The view
+// ----------------------------------------------------------------------------------------
 
 TEST(View, ShowsTheWaitingWithoutThoseThatHaveAClaim) {
   Stage stage;
@@ -112,7 +113,8 @@ TEST(View, RandomNumbersAreThoseOfThePass) {
   EXPECT_NE(first, draw(c));
 }
 
-// --- The pen -----------------------------------------------------------------------------------------
+// --- The pen
+// -----------------------------------------------------------------------------------------
 
 TEST(Pen, StartsTakeTheLowestNodesAndAsManyAsThereAre) {
   Stage stage;
@@ -258,8 +260,8 @@ TEST(Pen, WhatIsNotPossibleChangesNothing) {
     EXPECT_FALSE(p.start(waits, exactly(5), kReason));
     EXPECT_FALSE(p.start(waits, exactly(0), kReason));
     EXPECT_FALSE(p.start(waits, {5, 4}, kReason));
-    for (const std::span<const Cut> cuts : std::initializer_list<std::span<const Cut>>{
-             too_deep, up, is_busy, twice, waiting}) {
+    for (const std::span<const Cut> cuts :
+         std::initializer_list<std::span<const Cut>>{too_deep, up, is_busy, twice, waiting}) {
       EXPECT_FALSE(p.start(waits, exactly(5), kReason, {cuts}));
     }
     EXPECT_FALSE(p.resize(runs, 4, kReason));

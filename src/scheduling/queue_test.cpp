@@ -48,7 +48,9 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
     Queue queue;
     queue.resort(static_cast<QueueOrder>(order), Time{whole_seconds(2000)}, jobs);
     std::vector<JobId> naive;
-    const auto before = [&](JobId a, JobId b) { return queue.before(a, jobs[a].spec, b, jobs[b].spec); };
+    const auto before = [&](JobId a, JobId b) {
+      return queue.before(a, jobs[a].spec, b, jobs[b].spec);
+    };
     for (int n = 0; n < 1500; ++n) {
       if (draws.chance(n < 900 ? 0.7 : 0.3)) {
         const JobId id = jobs.add();
@@ -57,7 +59,8 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
         naive.insert(std::ranges::upper_bound(naive, id, before), id);
       } else if (!naive.empty()) {
         const auto at = static_cast<std::ptrdiff_t>(draws.below(naive.size()));
-        queue.remove(naive[static_cast<std::size_t>(at)], jobs[naive[static_cast<std::size_t>(at)]].spec);
+        queue.remove(naive[static_cast<std::size_t>(at)],
+                     jobs[naive[static_cast<std::size_t>(at)]].spec);
         naive.erase(naive.begin() + at);
       }
       ASSERT_EQ(queue.size(), naive.size());
@@ -73,8 +76,8 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
         from = JobId{static_cast<std::uint32_t>(draws.below(jobs.size()))};
       }
       const JobSpec* spec = from == JobId::none ? nullptr : &jobs[from].spec;
-      const auto begin = from == JobId::none ? naive.begin()
-                                             : std::ranges::upper_bound(naive, from, before);
+      const auto begin =
+          from == JobId::none ? naive.begin() : std::ranges::upper_bound(naive, from, before);
       const auto fits = std::find_if(begin, naive.end(), [&](JobId id) {
         return room.fits(jobs[id].spec.preferred, jobs[id].spec.walltime);
       });

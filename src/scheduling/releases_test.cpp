@@ -69,7 +69,9 @@ TEST(Releases, CursorAgreesWithTheSum) {
         } else {
           const auto nodes = static_cast<std::int64_t>(draws.below(count * 5 + 1));
           const Time end =
-              draws.chance(0.5) ? kNever : time + Duration{static_cast<std::int64_t>(draws.below(40)) * 500'000};
+              draws.chance(0.5)
+                  ? kNever
+                  : time + Duration{static_cast<std::int64_t>(draws.below(40)) * 500'000};
           const Time expected = naive_reach(rows, now, time, nodes, end);
           const Time found = cursor.reach(nodes, end);
           ASSERT_EQ(found, expected) << "seed " << seed;

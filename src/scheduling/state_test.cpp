@@ -43,7 +43,7 @@ TEST(State, AShrinkKeepsTheKeepNodeAndGivesUpSickNodesFirst) {
   stage.tell(event::Started{id, stage.job(id).decision, {}, 5});
   stage.tell(event::NodesChanged{nodes({{1, 1}, {5, 5}}), Health::draining});
   const Job& job = stage.job(id);
-  EXPECT_EQ(stage.state().kept(job, 5), holding({{0, 0}, {2, 5}}));   // 1 drains; 5 must stay
+  EXPECT_EQ(stage.state().kept(job, 5), holding({{0, 0}, {2, 5}}));  // 1 drains; 5 must stay
   EXPECT_EQ(stage.state().kept(job, 3), holding({{0, 0}, {2, 2}, {5, 5}}));
   EXPECT_EQ(stage.state().kept(job, 1), holding({{5, 5}}));
   EXPECT_EQ(stage.state().healthy(job.holding), 4u);

@@ -118,7 +118,8 @@ void plan_at_random(std::uint64_t seed, std::uint64_t jobs, bool grants) {
   Profile profile(releases, free, now);
   const std::uint64_t largest = static_cast<std::uint64_t>(total) + 2;
   for (std::uint64_t n = 0; n < jobs; ++n) {
-    const auto need = static_cast<std::int64_t>(draws.below(draws.chance(0.8) ? largest / 3 + 1 : largest));
+    const auto need =
+        static_cast<std::int64_t>(draws.below(draws.chance(0.8) ? largest / 3 + 1 : largest));
     const Duration length =
         draws.chance(0.03) ? Duration::max()
                            : Duration{static_cast<std::int64_t>(1 + draws.below(80)) * 500'000};
@@ -186,11 +187,23 @@ TEST(Profile, AGrantMakesRoomAgain) {
   Releases releases;
   releases.insert(second(1000), ReleaseTag::of(JobId{0}), 10);
   Profile profile(releases, 0, second(0));
-  for (int n = 0; n < 40; ++n) EXPECT_EQ(profile.earliest(5, whole_seconds(10), second(0)), second(1000));
+  for (int n = 0; n < 40; ++n)
+    EXPECT_EQ(profile.earliest(5, whole_seconds(10), second(0)), second(1000));
   profile.add(second(20), second(40), 5);
   EXPECT_EQ(profile.earliest(5, whole_seconds(10), second(0)), second(20));
   EXPECT_EQ(profile.earliest(5, whole_seconds(21), second(0)), second(1000));
   EXPECT_EQ(profile.earliest(5, whole_seconds(10), kNever), kNever);
+}
+
+// Not more than without any reservation, and still more than when the hint was found.
+TEST(Profile, AGrantThatUndoesAReservationMakesRoomAgain) {
+  const Releases releases;
+  Profile profile(releases, 4, second(0));
+  profile.add(second(0), second(1000), -4);
+  const Duration length{1 << 24};
+  for (int n = 0; n < 40; ++n) EXPECT_EQ(profile.earliest(4, length, second(0)), second(1000));
+  profile.add(second(20), second(60), 4);
+  EXPECT_EQ(profile.earliest(4, length, second(0)), second(20));
 }
 
 TEST(Timeline, SuitsNodesAndPower) {

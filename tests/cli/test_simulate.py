@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import os
 import signal
 import time
 
@@ -32,6 +33,8 @@ def references():
     for line in (ROOT / "tests/data/rigid_figures.jsonl").read_text().splitlines():
         figures = json.loads(line)
         policy = figures.pop("policy", "easy")
+        if policy != "easy" and figures["jobs"] > 1000:
+            continue  # tests/reference has them
         yield figures.pop("reference"), names.get(policy, policy), figures
 
 
@@ -189,11 +192,17 @@ def test_failures_requeue_jobs(ductile, tmp_path):
 
 
 def test_load_and_simulate_are_the_wall_time(ductile):
-    shares = []
-    for _ in range(4):
+    # What a sanitizer does at the end is not the program's.
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+    jobs, shares = 5000, []
+    while len(shares) < 4:
         begin = time.monotonic()
-        [figures] = ductile.objects("simulate", "--generate", "rigid", "--jobs", 100_000, "--json")
+        [figures] = ductile.objects("simulate", "--generate", "rigid", "--jobs", jobs, "--json",
+                                    env=environment)
         wall = time.monotonic() - begin
+        if wall < 1:  # too short to tell
+            jobs *= 4
+            continue
         shares.append((figures["load_seconds"] + figures["simulate_seconds"]) / wall)
         if shares[-1] >= 0.95:
             break

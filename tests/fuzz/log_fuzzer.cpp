@@ -1,101 +1,158 @@
-// Logs from anywhere: they must be replayed, or refused with words; whatever they say, the core's
-// invariants hold. And each record that can be read is written and read again as the same.
+// Logs from anywhere: they must be replayed, or refused with words. Whatever the world tells a
+// core, its invariants hold, and folding its pen calls gives its decisions. And each record that
+// can be read is written and read again as the same.
 //
 // Inputs that begin with 'd' get a valid end of file, so that the fuzzer comes past the checksum to
-// the records and into the core; those that begin with 'f' are read from a file, without the 'f'.
+// the records and into the core; then their events alone are told to a core that may decide what it
+// likes. Those that begin with 'f' are read from a file, without the 'f'.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "scheduling/core.hpp"
+#include "scheduling/invariants.hpp"
 #include "scheduling/record.hpp"
 #include "simulation/recording.hpp"
 #include "support/random_policy.hpp"
 
+namespace ductile {
 namespace {
 
-using ductile::InputError;
-using ductile::RecordError;
-using ductile::RunError;
-using ductile::testing::test_policy;
+using testing::test_policy;
 
 // Not assert: it holds in every build.
-void require(bool condition) {
+void require(bool condition, int line = __builtin_LINE()) {
+  if (!condition) std::fprintf(stderr, "line %d does not hold\n", line);
   if (!condition) std::abort();
 }
 
 template <class Read>
-void check_round_trip(std::string_view text, Read read) {
-  std::string written;
-  try {
-    written = to_record(read(text));
-  } catch (const RecordError&) {
-    return;  // no record
-  } catch (const InputError&) {
-    return;  // no such policy
-  }
+auto round_trip(std::string_view text, Read read) {
+  auto value = read(text);
+  const std::string written = to_record(value);
   require(to_record(read(written)) == written);
+  return value;
 }
 
-// The text of an event or a pen call, as in a line of a log.
-void check_line(std::string_view line) {
-  if (line.starts_with("P ")) {
-    check_round_trip(line.substr(2), ductile::pen_call_from_record);
-  } else if (line.starts_with("E ")) {
-    for (int skipped = 0; skipped < 3; ++skipped) {
-      const std::size_t blank = line.find(' ');
-      if (blank == std::string_view::npos) return;
-      line.remove_prefix(blank + 1);
+// The lines of a log, without a look at what was decided: a core is told the events.
+class Told {
+ public:
+  // False: nothing more can be told.
+  bool line(std::string_view line) {
+    try {
+      return read(line);
+    } catch (const RecordError&) {
+      return true;  // skipped
+    } catch (const InputError&) {
+      return true;  // no such policy
+    } catch (const InvariantViolation&) {
+      throw;
+    } catch (const std::logic_error&) {
+      return false;  // the world contradicts itself
     }
-    check_round_trip(
-        line, [](std::string_view text) { return ductile::event_from_record(text, test_policy); });
   }
-}
+
+ private:
+  static std::string_view word(std::string_view& rest) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    return word;
+  }
+
+  bool read(std::string_view rest) {
+    const std::string_view head = word(rest);
+    if (head == "E") {
+      const Time now = time_from_record(word(rest));
+      word(rest);
+      const Event event = round_trip(
+          rest, [](std::string_view text) { return event_from_record(text, test_policy); });
+      if (core_) require(core_->apply(now, event) == folds_->apply(now, event));
+    } else if (head == "C") {
+      const Time now = time_from_record(rest);
+      if (core_) close(now);
+    } else if (head == "P") {
+      round_trip(rest, pen_call_from_record);
+    } else if (head == "platform") {
+      platform_ = round_trip(rest, platform_from_record);
+      platform_.nodes = std::min<Nodes>(platform_.nodes, 512);
+    } else if (head == "world") {
+      can_ = round_trip(rest, capabilities_from_record);
+    } else if (head == "rules") {
+      rules_ = round_trip(rest, rules_from_record);
+    } else if (head == "policy" && !core_) {
+      rules_.record = rules_.check = true;
+      core_.emplace(platform_, can_, rules_, test_policy(rest));
+      folds_ = core_;
+    }
+    return true;
+  }
+
+  // Nothing may be thrown here.
+  void close(Time now) noexcept {
+    const auto decisions = core_->close_instant(now);
+    const std::vector<PenCall> calls(core_->pen_calls().begin(), core_->pen_calls().end());
+    const auto folded = folds_->follow_instant(now, calls);
+    require(std::ranges::equal(decisions, folded));
+    if (const auto wake = core_->next_wake()) require(*wake > core_->state().now);
+  }
+
+  Platform platform_{.nodes = 8};
+  Capabilities can_;
+  Rules rules_;
+  std::optional<Core> core_, folds_;
+};
 
 void replay_as_file(std::string_view bytes) {
   const int descriptor = memfd_create("fuzz", 0);
   require(write(descriptor, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   try {
-    ductile::replay_file("/proc/self/fd/" + std::to_string(descriptor));
+    replay_file("/proc/self/fd/" + std::to_string(descriptor));
   } catch (const InputError&) {
   } catch (const RunError&) {
   }
   close(descriptor);
   try {
-    ductile::replay_file("no/such/file");
+    replay_file("no/such/file");
     std::abort();
   } catch (const InputError&) {
   }
 }
 
 }  // namespace
+}  // namespace ductile
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string text(reinterpret_cast<const char*>(data), size);
   if (size > 0 && text[0] == 'f') {
-    replay_as_file(text.substr(1));
+    ductile::replay_as_file(text.substr(1));
     return 0;
-  }
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    check_line(line);
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
   }
   if (size > 0 && text[0] == 'd') text = ductile::sealed_log(text);
   std::istringstream in(text);
   try {
-    ductile::replay(in, "log", test_policy);
-  } catch (const InputError&) {
+    ductile::replay(in, "log", ductile::testing::test_policy);
+  } catch (const ductile::InputError&) {
     // refused
-  } catch (const RunError&) {
+  } catch (const ductile::RunError&) {
     // other decisions than recorded
+  }
+  ductile::Told told;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    if (!told.line(line)) break;
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
   }
   return 0;
 }

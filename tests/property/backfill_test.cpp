@@ -236,6 +236,26 @@ TEST(Backfilling, DeepQueues) {
   }
 }
 
+/// Small machines and long queues: plans of many steps, at times that coincide.
+TEST(Backfilling, LongPlans) {
+  for_seeds(30, [](std::uint64_t seed) {
+    Case c;
+    const auto nodes = static_cast<Nodes>(3 + seed % 12);
+    c.settings.platform.nodes = nodes;
+    c.settings.rules.check = false;
+    c.workload.jobs = random_jobs(seed, 400, nodes, seed % 2 == 0 ? 10'000'000 : 1'000'000);
+    for (WorkloadJob& job : c.workload.jobs) {
+      job.submit = {};
+      job.walltime = std::max(job.walltime, job.runtime);
+    }
+    const auto expected = naive::backfill(c.workload.jobs, nodes, naive::kUnlimited);
+    const auto starts = run(c, make_policy("conservative")).starts(expected.size());
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      ASSERT_EQ(starts[i], expected[i].start) << "job " << i + 1;
+    }
+  });
+}
+
 TEST(Backfilling, ConservativeKeepsTheFirstReservationIfEstimatesAreExact) {
   std::size_t waited = 0;
   for_seeds(500, [&](std::uint64_t seed) {

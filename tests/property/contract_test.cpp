@@ -40,7 +40,8 @@ void run_seeds(std::uint64_t first, std::uint64_t count) {
     sum += world.figures();
   }
   std::printf(
-      "%llu runs: %llu instants, %llu closes, %llu events, %llu stale, %llu decisions, %llu claims, "
+      "%llu runs: %llu instants, %llu closes, %llu events, %llu stale, %llu decisions, %llu "
+      "claims, "
       "%llu shares, %llu grants\n",
       static_cast<unsigned long long>(count), static_cast<unsigned long long>(sum.instants),
       static_cast<unsigned long long>(sum.closes), static_cast<unsigned long long>(sum.events),

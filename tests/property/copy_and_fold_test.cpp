@@ -37,8 +37,8 @@ std::string tell(Core& core, const Record& record, bool follow) {
   if (record.event) {
     if (core.apply(record.time, *record.event) != record.accepted) return "an event taken or not";
   } else {
-    const auto decisions = follow ? core.follow_instant(record.time, record.calls)
-                                  : core.close_instant(record.time);
+    const auto decisions =
+        follow ? core.follow_instant(record.time, record.calls) : core.close_instant(record.time);
     if (!std::ranges::equal(decisions, record.decisions)) return "other decisions";
     if (!std::ranges::equal(core.pen_calls(), record.calls)) return "other pen calls";
   }

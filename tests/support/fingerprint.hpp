@@ -143,7 +143,9 @@ class Walk {
       sink_.number(static_cast<std::uint64_t>(value));
     }
   }
-  void number(Time time) { sink_.number(static_cast<std::uint64_t>(time.time_since_epoch().count())); }
+  void number(Time time) {
+    sink_.number(static_cast<std::uint64_t>(time.time_since_epoch().count()));
+  }
   void number(Duration duration) { sink_.number(static_cast<std::uint64_t>(duration.count())); }
   void number(const SizeRange& size) {
     number(size.min);

@@ -38,8 +38,8 @@ std::shared_ptr<const Policy> random_policy(Draws& draws, std::uint32_t calls) {
   settings.calls = calls;
   settings.order = static_cast<QueueOrder>(draws.below(kQueueOrderWords.size()));
   if (draws.chance(0.2)) {
-    settings.wakes = kind_of<event::Submitted>() | kind_of<event::Ended>() |
-                     kind_of<event::ConfigChanged>();
+    settings.wakes =
+        kind_of<event::Submitted>() | kind_of<event::Ended>() | kind_of<event::ConfigChanged>();
   }
   return std::make_shared<RandomPolicy>(settings);
 }
@@ -139,7 +139,8 @@ HostileWorld::Figures HostileWorld::figures() const {
   return figures;
 }
 
-// --- Time --------------------------------------------------------------------------------------------
+// --- Time
+// --------------------------------------------------------------------------------------------
 
 void HostileWorld::at(Duration delay, std::function<void()> action) {
   ++important_;
@@ -162,7 +163,8 @@ bool HostileWorld::step() {
       node.mapped()();
     }
     close();
-    require(++closes <= 2 + std::uint64_t{touched_}, "more closes of one instant than jobs touched");
+    require(++closes <= 2 + std::uint64_t{touched_},
+            "more closes of one instant than jobs touched");
   }
   return true;
 }
@@ -183,7 +185,8 @@ void HostileWorld::schedule_timer() {
   });
 }
 
-// --- Telling the core --------------------------------------------------------------------------------
+// --- Telling the core
+// --------------------------------------------------------------------------------
 
 bool HostileWorld::tell(const Event& event) {
   ++figures_.events;
@@ -205,7 +208,8 @@ void HostileWorld::fib(const char* what, const Event& event) {
           std::string(what) + " changed something");
 }
 
-// --- The books ---------------------------------------------------------------------------------------
+// --- The books
+// ---------------------------------------------------------------------------------------
 
 NodeSet HostileWorld::free_nodes() const {
   NodeSet free;
@@ -294,8 +298,8 @@ bool HostileWorld::is_busy_mate(JobId id) const {
 }
 
 std::size_t HostileWorld::open_count() const {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      jobs_, [](const Truth& job) { return job.open != DecisionId::none; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(jobs_, [](const Truth& job) { return job.open != DecisionId::none; }));
 }
 
 void HostileWorld::check_books() const {
@@ -327,7 +331,8 @@ void HostileWorld::check_books() const {
   require(requests == state.requests.size(), "a request is open that is not");
 }
 
-// --- What happens ------------------------------------------------------------------------------------
+// --- What happens
+// ------------------------------------------------------------------------------------
 
 void HostileWorld::submit() {
   const Nodes total = settings_.platform.nodes;
@@ -362,8 +367,8 @@ void HostileWorld::submit() {
     }
     if (draws_.chance(0.9)) job.adaptive = adaptive;
   }
-  const Nodes least = sizes_at_start(spec.type) ? constraint_of(job).at_least(spec.size.min)
-                                                : spec.preferred;
+  const Nodes least =
+      sizes_at_start(spec.type) ? constraint_of(job).at_least(spec.size.min) : spec.preferred;
   job.rejected = least > std::min(spec.size.max, total);
   if (job.rejected) job.stage = Stage::over;
   fact("Submitted", event::Submitted{spec, job.adaptive});
@@ -372,9 +377,8 @@ void HostileWorld::submit() {
 
 void HostileWorld::begin_run(JobId id) {
   const std::uint32_t life = truth(id).life;
-  const Duration runtime = draws_.chance(0.1)
-                               ? Duration{}
-                               : whole_seconds(static_cast<std::int64_t>(draws_.below(100)));
+  const Duration runtime =
+      draws_.chance(0.1) ? Duration{} : whole_seconds(static_cast<std::int64_t>(draws_.below(100)));
   at(runtime, [this, id, life] {
     if (truth(id).stage != Stage::running || truth(id).life != life) return;
     const EndState states[] = {EndState::completed, EndState::timeout, EndState::failed};
@@ -405,22 +409,35 @@ void HostileWorld::end(JobId id, EndState state, bool requeue) {
 void HostileWorld::act() {
   if (!meddles_) return;
   switch (draws_.below(18)) {
-    case 0: return cancel();
-    case 1: return requeue();
+    case 0:
+      return cancel();
+    case 1:
+      return requeue();
     case 2:
-    case 3: return hold_or_release();
-    case 4: return start_unasked();
-    case 5: return resize_unasked();
+    case 3:
+      return hold_or_release();
+    case 4:
+      return start_unasked();
+    case 5:
+      return resize_unasked();
     case 6:
-    case 7: return change_nodes();
-    case 8: return order();
+    case 7:
+      return change_nodes();
+    case 8:
+      return order();
     case 9:
-    case 10: return request();
-    case 11: return believe();
-    case 12: return change_corridor();
-    case 13: return change_policy();
-    case 14: return lie();
-    default: return request();
+    case 10:
+      return request();
+    case 11:
+      return believe();
+    case 12:
+      return change_corridor();
+    case 13:
+      return change_policy();
+    case 14:
+      return lie();
+    default:
+      return request();
   }
 }
 
@@ -460,9 +477,8 @@ void HostileWorld::start_unasked() {
 
 void HostileWorld::resize_unasked() {
   std::vector<JobId> ids = with_stage(Stage::running);
-  std::erase_if(ids, [&](JobId id) {
-    return truth(id).open != DecisionId::none || is_busy_mate(id);
-  });
+  std::erase_if(ids,
+                [&](JobId id) { return truth(id).open != DecisionId::none || is_busy_mate(id); });
   if (ids.empty()) return;
   const JobId id = ids[draws_.below(ids.size())];
   const Truth& job = truth(id);
@@ -480,8 +496,8 @@ void HostileWorld::change_nodes() {
   if (!identities() || !settings_.node_events) return;
   const Nodes total = settings_.platform.nodes;
   const auto first = static_cast<std::uint32_t>(draws_.below(total));
-  const auto last = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(total - 1, first + draws_.below(4)));
+  const auto last =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(total - 1, first + draws_.below(4)));
   const NodeSet nodes{{{first, last}}};
   const Health to[] = {Health::up, Health::draining, Health::down, Health::down};
   const Health health = to[draws_.below(4)];
@@ -492,7 +508,8 @@ void HostileWorld::change_nodes() {
   std::fill(health_.begin() + first, health_.begin() + last + 1, health);
   const Event event = event::NodesChanged{nodes, health};
   changes ? fact("NodesChanged", event) : fib("NodesChanged to the same", event);
-  at(whole_seconds(static_cast<std::int64_t>(5 + draws_.below(60))), [this, nodes] { repair(nodes); });
+  at(whole_seconds(static_cast<std::int64_t>(5 + draws_.below(60))),
+     [this, nodes] { repair(nodes); });
   if (health != Health::down) return;
   // The jobs on them are lost, or survive with fewer nodes; at once or some time later.
   for (const JobId id : with_stage(Stage::running)) {
@@ -527,8 +544,7 @@ void HostileWorld::lose_nodes(JobId id) {
   // A grow under way is aborted: it holds what it had before.
   const bool open = job.open != DecisionId::none;
   const bool grows = open && job.decision.after.count > job.before.count;
-  const Holding left =
-      holding_of(difference(grows ? job.before.nodes : job.has.nodes, dead));
+  const Holding left = holding_of(difference(grows ? job.before.nodes : job.has.nodes, dead));
   const bool starts = open && job.decision.kind != Decision::Kind::resize;
   if (starts && draws_.chance(0.5)) {
     answer_start(id, job);  // some answer; if it runs, it is lost in a moment
@@ -550,8 +566,8 @@ void HostileWorld::order() {
     job.ordered = 0;
     return fact("an order lifted", event::SizeOrdered{id, 0});
   }
-  const auto size = static_cast<Nodes>(
-      job.spec.size.min + draws_.below(job.spec.size.max - job.spec.size.min + 1));
+  const auto size = static_cast<Nodes>(job.spec.size.min +
+                                       draws_.below(job.spec.size.max - job.spec.size.min + 1));
   const SizeConstraint constraint = constraint_of(job);
   const bool possible = constraint.allows(size) && size <= settings_.platform.nodes &&
                         settings_.capabilities.resizes_per_job > 0;
@@ -604,8 +620,8 @@ void HostileWorld::believe() {
 
 void HostileWorld::change_corridor() {
   const double all = settings_.platform.nodes * 200.0;
-  const double high = draws_.chance(0.4) ? std::numeric_limits<double>::infinity()
-                                         : draws_.uniform(0.2, 1.5) * all;
+  const double high =
+      draws_.chance(0.4) ? std::numeric_limits<double>::infinity() : draws_.uniform(0.2, 1.5) * all;
   fact("CorridorChanged", event::CorridorChanged{0, high});
 }
 
@@ -647,7 +663,8 @@ void HostileWorld::lie() {
   }
 }
 
-// --- Decisions and their answers ---------------------------------------------------------------------
+// --- Decisions and their answers
+// ---------------------------------------------------------------------
 
 void HostileWorld::close() {
   ++figures_.closes;
@@ -678,18 +695,23 @@ void HostileWorld::close() {
 void HostileWorld::check(const Decision& decision) {
   ++figures_.decisions;
   switch (decision.kind) {
-    case Decision::Kind::start: return check_start(decision);
-    case Decision::Kind::resize: return check_resize(decision);
-    case Decision::Kind::share: return check_share(decision);
+    case Decision::Kind::start:
+      return check_start(decision);
+    case Decision::Kind::resize:
+      return check_resize(decision);
+    case Decision::Kind::share:
+      return check_share(decision);
     case Decision::Kind::deny: {
       const auto at = requests_.find(decision.request);
       require(at != requests_.end() && at->second.job == decision.job, "a deny of nothing");
       requests_.erase(at);
       return;
     }
-    case Decision::Kind::set_limit: return;
+    case Decision::Kind::set_limit:
+      return;
     case Decision::Kind::power_on:
-    case Decision::Kind::power_off: return check_power(decision);
+    case Decision::Kind::power_off:
+      return check_power(decision);
     case Decision::Kind::reject: {
       require(truth(decision.job).rejected, name(decision.job) + " is rejected, and could run");
       truth(decision.job).rejected = false;
@@ -761,7 +783,8 @@ void HostileWorld::check_resize(const Decision& decision) {
                         std::to_string(asks) + ", at least " + std::to_string(asked.at_least));
     requests_.erase(at);
   } else {
-    require(sizes_while_running(job.spec.type) && job.spec.size.contains(n), who + " cannot have that size");
+    require(sizes_while_running(job.spec.type) && job.spec.size.contains(n),
+            who + " cannot have that size");
     require(constraint_of(job).allows(n), who + " breaks its constraint");
   }
   job.before = job.has;
@@ -855,7 +878,8 @@ void HostileWorld::answer_later(JobId id, DecisionId decision) {
   // At once, later, or so late that the world gave up waiting.
   std::uint64_t delay = draws_.chance(0.35) ? 0 : 1 + draws_.below(10);
   if (meddles_ && draws_.chance(0.08)) delay = 60;
-  at(whole_seconds(static_cast<std::int64_t>(delay)), [this, id, decision] { answer(id, decision); });
+  at(whole_seconds(static_cast<std::int64_t>(delay)),
+     [this, id, decision] { answer(id, decision); });
 }
 
 void HostileWorld::answer(JobId id, DecisionId decision) {
@@ -863,7 +887,8 @@ void HostileWorld::answer(JobId id, DecisionId decision) {
   if (job.open != decision) {  // it ended meanwhile, or was answered for another reason
     ++touched_;
     fib("an answer that comes too late",
-        event::Resized{id, decision, job.has.count > 0 ? job.has : Holding{1, NodeSet{{{0, 0}}}}, now_});
+        event::Resized{id, decision, job.has.count > 0 ? job.has : Holding{1, NodeSet{{{0, 0}}}},
+                       now_});
     return;
   }
   if (meddles_ && draws_.chance(0.04)) return end(id, EndState::failed, draws_.chance(0.5));
@@ -963,7 +988,8 @@ void HostileWorld::report_resized(JobId id, DecisionId answers, const Holding& n
   if (ours && meddles_ && draws_.chance(0.2)) fib("Resized once more", event);
 }
 
-// --- The end -----------------------------------------------------------------------------------------
+// --- The end
+// -----------------------------------------------------------------------------------------
 
 void HostileWorld::run_until(const char* what, const std::function<bool()>& done) {
   for (int n = 0; !done(); ++n) {
@@ -1013,7 +1039,8 @@ void HostileWorld::settle() {
           "all jobs are over, and something is left");
   require(state.idle.count() == settings_.platform.nodes && state.releases.size() == 0,
           "all jobs are over, and nodes are missing");
-  require(!core_.next_wake() || *core_.next_wake() > now_, "all jobs are over, and a time has come");
+  require(!core_.next_wake() || *core_.next_wake() > now_,
+          "all jobs are over, and a time has come");
 }
 
 }  // namespace ductile::testing

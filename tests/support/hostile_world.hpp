@@ -1,6 +1,6 @@
 // A world that does to the core whatever the contract allows: it delays, refuses, answers partly,
-// twice or for the wrong job, loses, fails nodes, requeues, and meddles. It keeps its own books of who
-// really has which node, and complains when the core asks for what cannot be done.
+// twice or for the wrong job, loses, fails nodes, requeues, and meddles. It keeps its own books of
+// who really has which node, and complains when the core asks for what cannot be done.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ struct HostileSettings {
   Capabilities capabilities;
   Rules rules;
   std::uint32_t jobs = 30;
-  std::uint32_t acts = 40;   // how often the world does something nobody asked for
-  bool node_events = true;   // failures, drains, repairs; with identities only
-  bool takes_from_claims = true;  // for what it does unasked: any free nodes, or idle ones
-  bool refuses = true;       // false: everything is done as decided, sooner or later
-  bool journal = false;      // keep a record of everything, with the state's fingerprint
-  std::uint32_t policy_calls = 12;   // at most, in each pass
+  std::uint32_t acts = 40;          // how often the world does something nobody asked for
+  bool node_events = true;          // failures, drains, repairs; with identities only
+  bool takes_from_claims = true;    // for what it does unasked: any free nodes, or idle ones
+  bool refuses = true;              // false: everything is done as decided, sooner or later
+  bool journal = false;             // keep a record of everything, with the state's fingerprint
+  std::uint32_t policy_calls = 12;  // at most, in each pass
 };
 
 /// Platform, capabilities and rules drawn from the seed.
@@ -44,11 +44,11 @@ HostileSettings random_settings(std::uint64_t seed);
 /// One thing the core was told, or one close.
 struct Record {
   Time time{};
-  std::optional<Event> event;        // none: a close
-  bool accepted = false;             // event
-  std::vector<PenCall> calls;        // close
-  std::vector<Decision> decisions;   // close
-  std::uint64_t fingerprint = 0;     // of the state afterwards
+  std::optional<Event> event;       // none: a close
+  bool accepted = false;            // event
+  std::vector<PenCall> calls;       // close
+  std::vector<Decision> decisions;  // close
+  std::uint64_t fingerprint = 0;    // of the state afterwards
 };
 
 class HostileWorld {
@@ -58,11 +58,12 @@ class HostileWorld {
   HostileWorld(const HostileWorld&) = delete;
   HostileWorld& operator=(const HostileWorld&) = delete;
 
-  /// Lives through the next instant in which something happens. False: nothing will happen any more,
-  /// or only timers.
+  /// Lives through the next instant in which something happens. False: nothing will happen any
+  /// more, or only timers.
   bool step();
-  /// Stops meddling. First nobody decides anything new and everything open is answered: no claim may
-  /// be left. Then nodes are repaired, orders lifted, and a plain policy runs: every job must end.
+  /// Stops meddling. First nobody decides anything new and everything open is answered: no claim
+  /// may be left. Then nodes are repaired, orders lifted, and a plain policy runs: every job must
+  /// end.
   void settle();
 
   const Core& core() const { return core_; }
@@ -96,7 +97,7 @@ class HostileWorld {
     std::uint32_t life = 0;
     std::optional<std::uint32_t> keep;
     Nodes ordered = 0;
-    bool rejected = false;               // it cannot run, and the core must say so
+    bool rejected = false;  // it cannot run, and the core must say so
   };
   struct Asked {
     JobId job;
@@ -106,17 +107,17 @@ class HostileWorld {
 
   // --- Telling the core
   bool tell(const Event& event);
-  void fact(const char* what, const Event& event);   // it must be taken
-  void fib(const char* what, const Event& event);    // it must change nothing
+  void fact(const char* what, const Event& event);  // it must be taken
+  void fib(const char* what, const Event& event);   // it must change nothing
 
   // --- The books
   Truth& truth(JobId id) { return jobs_[index(id)]; }
   bool identities() const { return settings_.rules.identities; }
   Nodes free_count() const;
   NodeSet free_nodes() const;
-  Holding takeable() const;                    // what the world may give a job unasked
-  Holding grab(Nodes n);                       // some of these; not yet booked
-  Holding part(const Holding& of, Nodes n);    // some of these
+  Holding takeable() const;                  // what the world may give a job unasked
+  Holding grab(Nodes n);                     // some of these; not yet booked
+  Holding part(const Holding& of, Nodes n);  // some of these
   void book(JobId id, const Holding& nodes);
   void unbook(JobId id, const Holding& nodes);
   static SizeConstraint constraint_of(const Truth& job);
@@ -128,7 +129,7 @@ class HostileWorld {
   // --- What happens
   void at(Duration delay, std::function<void()> action);
   void submit();
-  void begin_run(JobId id);                    // its end is on the agenda from now on
+  void begin_run(JobId id);  // its end is on the agenda from now on
   void end(JobId id, EndState state, bool requeue);
   void act();
   void cancel();
@@ -164,23 +165,23 @@ class HostileWorld {
   Time random_retry();
 
   HostileSettings settings_;
-  Draws draws_;         // of what happens
-  Draws identities_;    // of which nodes: moves nothing else
+  Draws draws_;       // of what happens
+  Draws identities_;  // of which nodes: moves nothing else
   Core core_;
   const Core first_;
   Time now_{};
   bool meddles_ = true;
   std::multimap<Time, std::function<void()>> agenda_;
   std::optional<Time> timer_;
-  std::size_t important_ = 0;   // entries of the agenda that are no timers
+  std::size_t important_ = 0;  // entries of the agenda that are no timers
 
   std::vector<Truth> jobs_;
-  std::vector<std::vector<JobId>> holders_;   // of each node, with identities
+  std::vector<std::vector<JobId>> holders_;  // of each node, with identities
   std::vector<Health> health_;
-  Nodes used_ = 0;                            // without identities
+  Nodes used_ = 0;  // without identities
   std::map<RequestId, Asked> requests_;
   std::uint32_t next_request_ = 0;
-  std::uint32_t touched_ = 0;                 // jobs that something happened to at this instant
+  std::uint32_t touched_ = 0;  // jobs that something happened to at this instant
   std::vector<Record> journal_;
   Figures figures_;
 };

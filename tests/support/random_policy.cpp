@@ -113,25 +113,36 @@ class Scribble {
   void call() {
     switch (below(20)) {
       case 0:
-      case 1: return start();
+      case 1:
+        return start();
       case 2:
       case 3:
       case 4:
       case 5:
-      case 6: return start_with_cuts();
-      case 7: return shrink();
-      case 8: return expand();
+      case 6:
+        return start_with_cuts();
+      case 7:
+        return shrink();
+      case 8:
+        return expand();
       case 9:
       case 10:
-      case 11: return expand_with_cuts();
+      case 11:
+        return expand_with_cuts();
       case 12:
       case 13:
-      case 14: return answer_request();
-      case 15: return share();
-      case 16: return below(3) == 0 ? withdraw() : notes();
-      case 17: return notes();
-      case 18: return power();
-      default: return impossible();
+      case 14:
+        return answer_request();
+      case 15:
+        return share();
+      case 16:
+        return below(3) == 0 ? withdraw() : notes();
+      case 17:
+        return notes();
+      case 18:
+        return power();
+      default:
+        return impossible();
     }
   }
 
@@ -141,11 +152,12 @@ class Scribble {
     const JobId id = any_of(waiting);
     const SizeRange range = random_range(id);
     const JobSpec& spec = pass_.job(id).spec;
-    const bool sized = !sizes_at_start(spec.type) || (spec.size.contains(range.max) &&
-                                                      pass_.sizes(id).allows(range.max));
+    const bool sized = !sizes_at_start(spec.type) ||
+                       (spec.size.contains(range.max) && pass_.sizes(id).allows(range.max));
     const bool must = pass_.fits(id, range.max) && sized;
     const Nodes idle = pass_.idle();
-    write("start", [&] { return pass_.start(id, range, {Why::in_order}); }, must);
+    write(
+        "start", [&] { return pass_.start(id, range, {Why::in_order}); }, must);
     if (must && pass_.idle() != idle - range.max) throw std::logic_error("start: other nodes");
   }
 
@@ -155,8 +167,9 @@ class Scribble {
     const JobId id = any_of(waiting);
     const std::vector<Cut> cuts = random_cuts(3);
     const Sources sources = random_sources(cuts);
-    write("start with cuts",
-          [&] { return pass_.start(id, random_range(id), {Why::shrunk_for, id}, sources); });
+    write("start with cuts", [&] {
+      return pass_.start(id, random_range(id), {Why::shrunk_for, id}, sources);
+    });
   }
 
   void shrink() {
@@ -167,7 +180,8 @@ class Scribble {
     if (job.size() < 2) return;
     const Nodes to = allowed_size(id, between(1, job.size() - 1));
     const bool must = to < job.size() && job.spec.size.contains(to) && pass_.sizes(id).allows(to);
-    write("shrink", [&] { return pass_.resize(id, to, {Why::corridor}); }, must);
+    write(
+        "shrink", [&] { return pass_.resize(id, to, {Why::corridor}); }, must);
   }
 
   void expand() {
@@ -187,8 +201,9 @@ class Scribble {
     const Nodes to = allowed_size(id, size + between(1, pass_.idle() + 4));
     const std::vector<Cut> cuts = random_cuts(3);
     const Sources sources = random_sources(cuts);
-    write("expand with cuts",
-          [&] { return pass_.resize(id, to, {Why::dependency_expand, id}, sources); });
+    write("expand with cuts", [&] {
+      return pass_.resize(id, to, {Why::dependency_expand, id}, sources);
+    });
   }
 
   void answer_request() {
@@ -196,7 +211,8 @@ class Scribble {
     if (open.empty()) return;
     const RequestId id = any_of(open).id;
     if (below(3) == 0) {
-      write("deny", [&] { return pass_.deny(id, {Why::fairness}); }, true);
+      write(
+          "deny", [&] { return pass_.deny(id, {Why::fairness}); }, true);
       return;
     }
     const std::vector<Cut> cuts = random_cuts(2);
@@ -230,16 +246,20 @@ class Scribble {
   void withdraw() {
     if (pass_.claims().empty()) return;
     const ClaimId id = pass_.claims()[below(pass_.claims().size())].id;
-    write("withdraw", [&] { return pass_.withdraw(id, {Why::stolen}); }, true);
+    write(
+        "withdraw", [&] { return pass_.withdraw(id, {Why::stolen}); }, true);
   }
 
   void notes() {
     const Time then = pass_.now() + whole_seconds(1 + below(30));
-    write("wake_by", [&] { return pass_.wake_by(then); }, true);
+    write(
+        "wake_by", [&] { return pass_.wake_by(then); }, true);
     if (const auto waiting = pending(); !waiting.empty()) {
       const JobId id = any_of(waiting);
-      write("reserve", [&] { return pass_.reserve(id, then, {Why::resources}); }, true);
-      write("tag", [&] { return pass_.tag(id, any_of(waiting)); }, true);
+      write(
+          "reserve", [&] { return pass_.reserve(id, then, {Why::resources}); }, true);
+      write(
+          "tag", [&] { return pass_.tag(id, any_of(waiting)); }, true);
     }
   }
 
@@ -254,25 +274,27 @@ class Scribble {
     const Reason reason{Why::in_order};
     const std::vector<JobId> busy = running();
     switch (below(10)) {
-      case 0: return refuse("withdraw of nothing", [&] {
-        return pass_.withdraw(ClaimId{999'999'999}, reason);
-      });
-      case 1: return refuse("deny of nothing", [&] {
-        return pass_.deny(RequestId{999'999'999}, reason);
-      });
-      case 2: return refuse("a grant of nothing", [&] {
-        return pass_.grant(RequestId{999'999'999}, reason);
-      });
-      case 3: return refuse("a wake in the past", [&] { return pass_.wake_by(pass_.now()); });
-      case 4: return refuse("too many off", [&] {
-        return pass_.power_off(pass_.idle() + 1, reason);
-      });
-      case 5: return refuse("an unknown job", [&] {
-        PenCall call{.verb = static_cast<PenCall::Verb>(below(2)), .job = kUnknownJob};
-        call.size = exactly(1);
-        return pass_.call(call);
-      });
-      default: break;
+      case 0:
+        return refuse("withdraw of nothing",
+                      [&] { return pass_.withdraw(ClaimId{999'999'999}, reason); });
+      case 1:
+        return refuse("deny of nothing",
+                      [&] { return pass_.deny(RequestId{999'999'999}, reason); });
+      case 2:
+        return refuse("a grant of nothing",
+                      [&] { return pass_.grant(RequestId{999'999'999}, reason); });
+      case 3:
+        return refuse("a wake in the past", [&] { return pass_.wake_by(pass_.now()); });
+      case 4:
+        return refuse("too many off", [&] { return pass_.power_off(pass_.idle() + 1, reason); });
+      case 5:
+        return refuse("an unknown job", [&] {
+          PenCall call{.verb = static_cast<PenCall::Verb>(below(2)), .job = kUnknownJob};
+          call.size = exactly(1);
+          return pass_.call(call);
+        });
+      default:
+        break;
     }
     if (const auto waiting = pending(); !waiting.empty()) {
       const JobId id = any_of(waiting);
@@ -328,9 +350,7 @@ RandomPolicy::RandomPolicy(const Settings& chosen) : chosen_(chosen) {
              std::string(kQueueOrderWords[static_cast<std::size_t>(chosen.order)]);
 }
 
-void RandomPolicy::schedule(Pass& pass) const {
-  Scribble(pass, chosen_.blocks).all(chosen_.calls);
-}
+void RandomPolicy::schedule(Pass& pass) const { Scribble(pass, chosen_.blocks).all(chosen_.calls); }
 
 RandomPolicy::Watch::Watch(const State& state) { watched = &state; }
 RandomPolicy::Watch::~Watch() { watched = nullptr; }

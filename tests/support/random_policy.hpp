@@ -18,9 +18,9 @@ namespace ductile::testing {
 class RandomPolicy final : public Policy {
  public:
   struct Settings {
-    std::uint32_t calls = 8;        // at most, in each pass
+    std::uint32_t calls = 8;  // at most, in each pass
     EventKinds wakes = kEveryEvent;
-    bool blocks = true;             // also uses the building blocks now and then
+    bool blocks = true;  // also uses the building blocks now and then
     QueueOrder order = QueueOrder::fcfs;
   };
   explicit RandomPolicy(const Settings& chosen);

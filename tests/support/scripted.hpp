@@ -86,7 +86,9 @@ class Stage {
   }
 
   /// Closes the instant; the policy, if it is asked, does nothing.
-  std::vector<Decision> close() { return close([](Pass&) {}); }
+  std::vector<Decision> close() {
+    return close([](Pass&) {});
+  }
   /// Closes the instant; the policy, if it is asked, does this.
   std::vector<Decision> close(const std::function<void(Pass&)>& write) {
     script->write = write;
@@ -111,9 +113,7 @@ class Stage {
   }
 
   /// The world's answers to the job's open decision.
-  bool started(JobId id) {
-    return tell(event::Started{id, job(id).decision, {}, {}});
-  }
+  bool started(JobId id) { return tell(event::Started{id, job(id).decision, {}, {}}); }
   /// Done as decided.
   bool resized(JobId id) {
     for (const Decision& decision : core.unanswered()) {
@@ -125,9 +125,7 @@ class Stage {
     return tell(event::Resized{id, job(id).decision, holds, retry_at});
   }
   /// Holds what it held before.
-  bool refused(JobId id, Time retry_at = {}) {
-    return resized(id, job(id).holding, retry_at);
-  }
+  bool refused(JobId id, Time retry_at = {}) { return resized(id, job(id).holding, retry_at); }
   bool ended(JobId id, bool requeue = false) {
     return tell(event::Ended{id, EndState::completed, requeue});
   }

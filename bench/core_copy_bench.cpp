@@ -1,0 +1,65 @@
+// What a copy of the core costs: it is how one asks what if (docs/architecture.md). Shall stay
+// below 5 ms with 1,000 running and 10,000 waiting jobs.
+#include <cstdint>
+#include <memory>
+
+#include <benchmark/benchmark.h>
+
+#include "scheduling/core.hpp"
+
+namespace ductile {
+namespace {
+
+/// Starts whatever fits, in order.
+class InOrder final : public Policy {
+ public:
+  void schedule(Pass& pass) const override {
+    for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
+      if (!pass.start(id, exactly(pass.job(id).spec.preferred), {Why::in_order})) return;
+    }
+  }
+};
+
+/// `running` jobs of two nodes each, every fourth of them malleable, and `waiting` ones.
+Core full_core(std::int64_t running, std::int64_t waiting, bool identities) {
+  Rules rules;
+  rules.identities = identities;
+  rules.check = false;
+  Core core(Platform{.nodes = static_cast<Nodes>(2 * running)}, Capabilities{}, rules,
+            std::make_shared<InOrder>());
+  for (std::int64_t i = 0; i < running + waiting; ++i) {
+    JobSpec spec;
+    spec.name = static_cast<std::uint64_t>(i);
+    spec.preferred = 2;
+    spec.size = exactly(2);
+    spec.walltime = whole_seconds(1000 + i);
+    std::optional<AdaptiveSpec> adaptive;
+    if (i % 4 == 0) {
+      spec.type = JobType::malleable;
+      spec.size = {1, 8};
+      adaptive.emplace();
+    }
+    core.apply(Time{}, event::Submitted{spec, adaptive});
+  }
+  core.close_instant(Time{});
+  return core;
+}
+
+void copy(benchmark::State& state) {
+  const Core core = full_core(state.range(0), state.range(1), state.range(2) != 0);
+  for (auto _ : state) {
+    Core imagined = core;
+    benchmark::DoNotOptimize(imagined);
+  }
+}
+BENCHMARK(copy)
+    ->ArgNames({"running", "waiting", "identities"})
+    ->Args({1'000, 10'000, 0})
+    ->Args({1'000, 10'000, 1})
+    ->Args({10'000, 100'000, 1})
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace ductile
+
+BENCHMARK_MAIN();
