@@ -14,6 +14,12 @@ double effective_nodes(const Speedup& speedup, Nodes preferred, Nodes n) {
   return preferred / speedup.relative_time(n, preferred);
 }
 
+// To the nearest whole number, or the largest one there is.
+Work rounded(double value) {
+  constexpr auto kMost = std::numeric_limits<Work>::max();
+  return value < static_cast<double>(kMost) ? std::llround(value) : kMost;
+}
+
 }  // namespace
 
 double Speedup::relative_time(Nodes n, Nodes reference) const {
@@ -36,7 +42,7 @@ Work total_work(Nodes preferred, Duration runtime) {
 
 Work work_done(const Speedup& speedup, Nodes preferred, Nodes n, Duration time) {
   if (speedup.kind == Speedup::Kind::linear || n == preferred) return total_work(n, time);
-  return std::llround(effective_nodes(speedup, preferred, n) * static_cast<double>(time.count()));
+  return rounded(effective_nodes(speedup, preferred, n) * static_cast<double>(time.count()));
 }
 
 Duration time_for(const Speedup& speedup, Nodes preferred, Nodes n, Work left) {
@@ -46,8 +52,8 @@ Duration time_for(const Speedup& speedup, Nodes preferred, Nodes n, Work left) {
   };
   const bool linear = speedup.kind == Speedup::Kind::linear || n == preferred;
   const Work ticks = linear ? exact()
-                            : std::llround(static_cast<double>(left) /
-                                           effective_nodes(speedup, preferred, n));
+                            : rounded(static_cast<double>(left) /
+                                      effective_nodes(speedup, preferred, n));
   return std::max(Duration{ticks}, kTick);
 }
 

@@ -1,5 +1,8 @@
 #include "model/speedup.hpp"
 
+#include <cstdint>
+#include <limits>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -74,6 +77,16 @@ TEST(Speedup, TimeIsRoundedHalfUp) {
   EXPECT_EQ(time_for({}, 4, 4, 42), Duration{11});
   EXPECT_EQ(time_for({}, 4, 3, 31), Duration{10});
   EXPECT_EQ(time_for({}, 4, 3, 32), Duration{11});
+}
+
+TEST(Speedup, WhatIsTooLargeIsTheLargestThereIs) {
+  constexpr Nodes kMany = 1u << 24;
+  const Duration long_time{std::int64_t{1} << 61};
+  const Speedup overhead{Kind::overhead, 1};
+  EXPECT_EQ(work_done({Kind::powerlaw, 0.1}, 1, kMany, long_time),
+            std::numeric_limits<Work>::max());
+  EXPECT_EQ(work_done({}, 1, kMany, long_time), std::numeric_limits<Work>::max());
+  EXPECT_EQ(time_for(overhead, 1, kMany, std::numeric_limits<Work>::max() / 2), Duration::max());
 }
 
 }  // namespace

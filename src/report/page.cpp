@@ -371,12 +371,17 @@ std::string html_page(std::span<const RunPage> runs) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<title>Ductile: {0}</title>\n<style>{1}</style>\n</head>\n<body>\n<h1>{0}</h1>\n",
       escaped(what), kStyle);
-  html += fmt::format("<p class=\"soft\">{} nodes; {} jobs ended", first.summary.nodes,
-                      first.summary.jobs);
-  if (first.summary.skipped > 0) {
-    html += fmt::format(", {} lines of the input were skipped", first.summary.skipped);
+  const bool one_workload = std::ranges::all_of(summaries, [&](const Summary& s) {
+    return s.nodes == first.summary.nodes && s.jobs == first.summary.jobs;
+  });
+  if (one_workload) {
+    html += fmt::format("<p class=\"soft\">{} nodes; {} jobs ended", first.summary.nodes,
+                        first.summary.jobs);
+    if (first.summary.skipped > 0) {
+      html += fmt::format(", {} lines of the input were skipped", first.summary.skipped);
+    }
+    html += "</p>\n";
   }
-  html += "</p>\n";
   const auto stopped =
       std::ranges::count_if(runs, [](const RunPage& r) { return r.summary.stopped; });
   if (stopped > 0) {

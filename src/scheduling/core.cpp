@@ -18,10 +18,11 @@ Holding without(const Holding& a, const Holding& b, bool identities) {
   return rest;
 }
 
-// A holding a world may report: with identities on it names as many nodes as it counts.
+// A holding a world may report: with identities on it names as many nodes as it counts, without them
+// none.
 bool is_sound(const State& state, const Holding& holding) {
   if (holding.count == 0 || holding.count > state.platform.nodes) return false;
-  if (!state.rules.identities) return true;
+  if (!state.rules.identities) return holding.nodes.empty();
   return holding.nodes.count() == holding.count &&
          holding.nodes.parts.back().last < state.platform.nodes;
 }

@@ -413,7 +413,9 @@ void State::advance_work(Job& job, Nodes size) const {
   const Work done =
       work_done(spec ? spec->speedup : Speedup{}, job.spec.preferred, size, now - job.work_at);
   const double rate = spec ? adaptive[job.adaptive].rate : 1;
-  job.work_left -= rate == 1 ? done : std::llround(static_cast<double>(done) * rate);
+  constexpr double kMost = 9.2e18;  // that still is a `Work`
+  job.work_left -=
+      rate == 1 ? done : std::llround(std::min(static_cast<double>(done) * rate, kMost));
   job.work_left = std::max<Work>(job.work_left, 0);
   job.work_at = now;
 }

@@ -1,4 +1,7 @@
-"""Rules of the core, each broken in one way: (file in src/scheduling, text, broken text, rule)."""
+"""Rules of the core, each broken in one way: (file in src/scheduling, text, broken text, rule).
+
+The text is found wherever its lines break; it must be there once.
+"""
 
 MUTATIONS = [
     ("core.cpp",
@@ -42,8 +45,8 @@ MUTATIONS = [
      "for (std::size_t i = claims.size(); i-- > 0;) {\n    Claim& claim = claims[i];\n    const auto is_his",
      "the oldest claim is fed first"),
     ("core.cpp",
-     "  state_.queue.add(id, job.spec);\n  state_.retry(job.not_before);",
-     "  --job.spec.priority;\n  state_.queue.add(id, job.spec);\n  state_.retry(job.not_before);",
+     "state_.queue.add(id, job.spec);\n  state_.retry(job.not_before);",
+     "--job.spec.priority;\n  state_.queue.add(id, job.spec);\n  state_.retry(job.not_before);",
      "a requeued job keeps its place"),
     ("state.cpp",
      "!job.shares && now >= job.not_before &&",
@@ -62,8 +65,8 @@ MUTATIONS = [
      "if (false) {",
      "a claim that can no longer be met is dissolved"),
     ("state.cpp",
-     "  remove_claim(id);\n  must_wake = true;",
-     "  remove_claim(id);",
+     "remove_claim(id);\n  must_wake = true;",
+     "remove_claim(id);",
      "a dissolved claim wakes the policy"),
     ("state.cpp",
      "if (job.keep != Job::kNoKeep) rest.erase(NodeSet{{{job.keep, job.keep}}});",
@@ -74,8 +77,8 @@ MUTATIONS = [
      "",
      "an operator's order dissolves the job's claim"),
     ("pass.cpp",
-     "  if (its.claim == ClaimId::none) {\n    std::erase_if(state_.requests",
-     "  {\n    std::erase_if(state_.requests",
+     "if (its.claim == ClaimId::none) {\n    std::erase_if(state_.requests",
+     "{\n    std::erase_if(state_.requests",
      "a request whose claim dissolves is open again"),
     ("timeline.cpp",
      "if (amount > 0) hints_.clear();",

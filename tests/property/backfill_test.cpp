@@ -240,18 +240,48 @@ TEST(Backfilling, DeepQueues) {
 TEST(Backfilling, LongPlans) {
   for_seeds(30, [](std::uint64_t seed) {
     Case c;
-    const auto nodes = static_cast<Nodes>(3 + seed % 12);
+    const auto nodes = static_cast<Nodes>(5 + seed % 20);
     c.settings.platform.nodes = nodes;
     c.settings.rules.check = false;
-    c.workload.jobs = random_jobs(seed, 400, nodes, seed % 2 == 0 ? 10'000'000 : 1'000'000);
+    c.workload.jobs = random_jobs(seed, 120, nodes, seed % 2 == 0 ? 10'000'000 : 1'000'000);
     for (WorkloadJob& job : c.workload.jobs) {
       job.submit = {};
+      if (job.name % 3 == 0) {  // as long as many others together
+        job.nodes = 1;
+        job.walltime *= 8;
+      }
       job.walltime = std::max(job.walltime, job.runtime);
     }
     const auto expected = naive::backfill(c.workload.jobs, nodes, naive::kUnlimited);
     const auto starts = run(c, make_policy("conservative")).starts(expected.size());
     for (std::size_t i = 0; i < starts.size(); ++i) {
       ASSERT_EQ(starts[i], expected[i].start) << "job " << i + 1;
+    }
+  });
+}
+
+/// A plan of many steps has room for exactly what each stretch of it has room for: no border
+/// between its blocks is off by one.
+TEST(Backfilling, EveryStretchOfAPlanIsFound) {
+  constexpr std::int64_t kSteps = 200, kFree = 50;
+  const auto at = [](std::int64_t step) { return Time{whole_seconds(10 + step)}; };
+  for_seeds(4, [&](std::uint64_t seed) {
+    Draws draws(seed, Stream::test, 3);
+    const Releases none;
+    Profile profile(none, kFree, Time{});
+    std::vector<std::int64_t> free;
+    for (std::int64_t i = 0; i < kSteps; ++i) {
+      const auto taken = static_cast<std::int64_t>(draws.below(seed % 2 == 0 ? 4 : 40));
+      profile.add(at(i), at(i + 1), -taken);
+      free.push_back(kFree - taken);
+    }
+    for (std::int64_t i = 0; i < kSteps; ++i) {
+      std::int64_t least = kFree;
+      for (std::int64_t j = i; j < kSteps; ++j) {
+        least = std::min(least, free[static_cast<std::size_t>(j)]);
+        ASSERT_EQ(profile.earliest(least, at(j + 1) - at(i), at(i)), at(i))
+            << "steps " << i << " to " << j;
+      }
     }
   });
 }
