@@ -153,7 +153,7 @@ std::string about(const Workload& workload, Nodes nodes) {
     };
     remedy(skipped.no_runtime, "--min-runtime");
     remedy(skipped.never_started, "--never-started keep");
-    remedy(skipped.too_large, "--too-large clip");
+    remedy(skipped.too_large, "--clip");
     if (!remedies.empty()) text += fmt::format(" (see {})", remedies);
   }
   if (skipped.filtered > 0) text += fmt::format("; {} of other partitions", skipped.filtered);

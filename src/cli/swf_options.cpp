@@ -40,11 +40,8 @@ void add_swf_options(CLI::App& command, SwfRules& rules) {
           [&rules](const std::string& what) { rules.drop_never_started = what == "drop"; },
           "jobs with no run time and no allocation [keep]")
       ->check(CLI::IsMember({"keep", "drop"}));
-  command
-      .add_option_function<std::string>(
-          "--too-large", [&rules](const std::string& what) { rules.clip = what == "clip"; },
-          "jobs larger than the machine: skip them or make them as large as it [skip]")
-      ->check(CLI::IsMember({"skip", "clip"}));
+  command.add_flag("--clip", rules.clip,
+                   "make jobs larger than the machine as large as it, instead of skipping them");
   command.add_option("--partition", rules.partition, "only jobs of this partition (field 16)");
 }
 

@@ -10,7 +10,7 @@
 namespace ductile {
 
 /// Adds the rules by which lines become jobs: --nodes, --cores-per-node, --jobs, --size,
-/// --min-runtime, --never-started, --too-large and --partition. They are written to `rules`, which
+/// --min-runtime, --never-started, --clip and --partition. They are written to `rules`, which
 /// must live until the command line is parsed.
 void add_swf_options(CLI::App& command, SwfRules& rules);
 

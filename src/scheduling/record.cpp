@@ -79,8 +79,8 @@ class Writer {
   std::string text_;
 };
 
-template <std::size_t n, class Enum>
-std::string_view name(const std::array<std::string_view, n>& words, Enum value) {
+template <std::size_t Size, class Enum>
+std::string_view name(const std::array<std::string_view, Size>& words, Enum value) {
   return words[static_cast<std::size_t>(value)];
 }
 
@@ -220,8 +220,8 @@ class Reader {
     holding.nodes = nodes(field);
     return holding;
   }
-  template <class Enum, std::size_t n>
-  Enum choice(const char* field, const std::array<std::string_view, n>& words) {
+  template <class Enum, std::size_t Size>
+  Enum choice(const char* field, const std::array<std::string_view, Size>& words) {
     const std::string_view text = word(field);
     const auto at = std::ranges::find(words, text);
     if (at == words.end()) throw RecordError(field, "there is no '" + std::string(text) + "'");

@@ -42,7 +42,7 @@ struct Any {
   bool flag() { return draws.chance(0.5); }
   std::uint64_t below(std::uint64_t n) { return draws.below(n); }
   // Short numbers and long ones alike.
-  std::uint64_t bits(int most) { return below(std::uint64_t{1} << below(most)); }
+  std::uint64_t bits(std::uint64_t most) { return below(std::uint64_t{1} << below(most)); }
   Nodes count() { return static_cast<Nodes>(bits(25)); }
   template <class Id>
   Id id() {

@@ -71,7 +71,7 @@ struct SimulationCounts {
   std::uint64_t passes = 0;       // of the policy
   std::uint64_t jobs_over = 0;    // ended, killed, cancelled or rejected
   std::uint64_t jobs_left = 0;    // waiting or running when nothing more could happen, or at a stop
-  std::uint64_t stale = 0;        // events the core refused; 0 unless answers are repeated
+  std::uint64_t stale = 0;        // events the core refused: repeated answers, nodes as they were
   Time first_submit{}, last_end{};
   double held_node_s = 0;         // integral of the nodes held by jobs
   double reconfiguration_node_s = 0;  // of these, while jobs paid for resizes

@@ -352,7 +352,7 @@ TEST(Backfilling, TheSameRunGivesTheSameDecisions) {
 /// Every job that is not killed or requeued had the nodes for all of its work, and no more.
 class WorkBooks final : public Observer {
  public:
-  explicit WorkBooks(const Workload& workload) : workload_(workload), rows_(workload.jobs.size()) {}
+  explicit WorkBooks(const Workload& workload) : rows_(workload.jobs.size()) {}
 
   std::uint64_t checked = 0, closes = 0, decisions = 0;
 
@@ -424,7 +424,6 @@ class WorkBooks final : public Observer {
     row.at = now;
   }
 
-  const Workload& workload_;
   std::vector<Row> rows_;
   std::unique_ptr<testing::RandomPolicy::Watch> watch_;
 };

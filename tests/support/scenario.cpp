@@ -275,18 +275,18 @@ void Parser::policy(Line& line) {
 }
 
 void Parser::rules(Line& line) {
+  // The first of two words, or the second?
+  const auto choose = [&](const std::string& text, const std::string& yes, const std::string& no) {
+    if (text != yes && text != no)
+      line.fail("there is no '" + text + "'", "use " + yes + " or " + no);
+    return text == yes;
+  };
+  Rules& rules = scenario_.settings.rules;
   for (const auto& [key, value] : line.options({"limit", "identities", "seed"})) {
-    const auto choose = [&](const std::string& yes, const std::string& no) {
-      if (value != yes && value != no) {
-        line.fail(key + ": there is no '" + value + "'", "use " + yes + " or " + no);
-      }
-      return value == yes;
-    };
-    Rules& rules = scenario_.settings.rules;
     if (key == "limit") {
-      rules.limit = choose("fixed", "scaled") ? Rules::Limit::fixed : Rules::Limit::scaled;
+      rules.limit = choose(value, "fixed", "scaled") ? Rules::Limit::fixed : Rules::Limit::scaled;
     } else if (key == "identities") {
-      rules.identities = choose("on", "off");
+      rules.identities = choose(value, "on", "off");
     } else {
       rules.seed = line.count(key, value);
     }

@@ -1,0 +1,114 @@
+"""ductile simulate --record and ductile replay: a run gives the same decisions again, and a log that
+was touched is refused."""
+
+import json
+
+import pytest
+
+from conftest import RIGID_1000
+
+WORLDS = {
+    "plain": [],
+    "failures": ["--failures", "mtbf=300000,repair=3600"],
+    "kill": ["--failures", "mtbf=300000,repair=3600", "--on-failure", "kill", "--overrun", "kill"],
+    "resizes": ["--resize-delay", "uniform:5..50", "--refuse", "0.2", "--lose", "0.1"],
+    "fixed": ["--limit", "fixed", "--identities", "on"],
+}
+
+
+@pytest.fixture
+def recorded(ductile, tmp_path):
+    """The path of a log, of a run with these arguments."""
+    def record(*arguments, jobs=300, policy="easy"):
+        path = tmp_path / "run.log"
+        ductile.output("simulate", "--trace", RIGID_1000, "--jobs", jobs, "--policy", policy,
+                       "--record", path, "--quiet", "--json", *arguments)
+        return path
+    return record
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("policy", ["fcfs", "easy:order=wfp3", "conservative"])
+def test_a_recorded_run_is_replayed(ductile, recorded, world, policy):
+    log = recorded(*WORLDS[world], policy=policy)
+    printed = ductile.output("replay", log)
+    assert printed.startswith(f"{log}: ")
+    assert f"decisions of {policy} are the same" in printed
+
+
+def test_json_tells_what_the_log_has(ductile, recorded):
+    log = recorded(*WORLDS["failures"])
+    lines = log.read_text().splitlines()
+    [done] = ductile.objects("replay", log, "--json")
+    assert done == {
+        "log": str(log),
+        "policy": "easy",
+        "events": sum(line.startswith("E ") for line in lines),
+        "instants": sum(line.startswith("C ") for line in lines),
+        "pen_calls": sum(line.startswith("P ") for line in lines),
+        "decisions": sum(line.startswith("D ") for line in lines),
+        "last_s": int([line for line in lines if line.startswith("C ")][-1].split()[1]) / 1e6,
+    }
+    assert any(" node-fail 1" in line for line in lines), "no job was requeued"
+
+
+def test_the_same_run_gives_the_same_log(ductile, recorded):
+    first = recorded(*WORLDS["failures"], "--seed", 7).read_bytes()
+    assert recorded(*WORLDS["failures"], "--seed", 7).read_bytes() == first
+    assert recorded(*WORLDS["failures"], "--seed", 8).read_bytes() != first
+
+
+def test_recording_changes_no_figure(ductile, recorded, tmp_path):
+    measured = ("load_seconds", "simulate_seconds", "peak_rss_bytes")
+    call = ["simulate", "--trace", RIGID_1000, "--jobs", 300, "--json"]
+    figures = [json.loads(ductile.output(*call, *more)) for more in
+               ([], ["--record", tmp_path / "run.log"])]
+    plain, with_log = ({k: v for k, v in f.items() if k not in measured} for f in figures)
+    assert plain == with_log
+
+
+def refused(ductile, log):
+    done = ductile.run("replay", log)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    return done.stderr
+
+
+def test_a_log_that_was_cut_is_refused(ductile, recorded):
+    log = recorded(jobs=20)
+    whole = log.read_bytes()
+    lines = whole.count(b"\n")
+    log.write_bytes(whole[:whole.rindex(b"end ")])
+    assert f"{log}:{lines}: end: the log was cut" in refused(ductile, log)
+    log.write_bytes(whole[:len(whole) // 2])
+    assert "the log was cut" in refused(ductile, log)
+    log.write_bytes(whole[:-1])
+    assert f"{log}:{lines}: end: the log was cut" in refused(ductile, log)
+
+
+def test_a_log_that_was_altered_is_refused(ductile, recorded):
+    log = recorded(jobs=20)
+    whole = log.read_text()
+    lines = whole.count("\n")
+    for old, new in [("policy easy", "policy fcfs"), ("in-order", "backfilled"),
+                     (" 1 submitted", " 0 submitted")]:
+        assert old in whole
+        log.write_text(whole.replace(old, new, 1))
+        assert f"{log}:{lines}: end: the log was altered" in refused(ductile, log)
+
+
+def test_what_is_no_log_is_refused(ductile, tmp_path):
+    assert f"{RIGID_1000}:1: this is no log of this version" in refused(ductile, RIGID_1000)
+    missing = tmp_path / "none.log"
+    assert f"{missing}: the log cannot be read" in refused(ductile, missing)
+    assert ductile.run("replay").returncode == 2
+
+
+def test_a_log_is_of_one_run_that_was_finished(ductile, tmp_path):
+    log = tmp_path / "run.log"
+    call = ["simulate", "--trace", RIGID_1000, "--jobs", 20, "--record"]
+    done = ductile.run(*call, log, "--seeds", "1..2")
+    assert done.returncode == 2 and "--record" in done.stderr
+    done = ductile.run(*call, tmp_path / "no" / "folder.log")
+    assert done.returncode == 2 and "folder.log: the log cannot be written" in done.stderr
+    assert list(tmp_path.iterdir()) == []
