@@ -9,7 +9,7 @@ foreach(floor IN LISTS DUCTILE_CORE_FLOORS)
   list(APPEND core_targets ductile_${floor})
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/${floor}/"
           DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/ductile/${floor}" COMPONENT development
-          FILES_MATCHING PATTERN "*.hpp")
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "*.inc")
 endforeach()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
         COMPONENT development)

@@ -9,8 +9,8 @@ namespace ductile {
 /// A count of nodes.
 using Nodes = std::uint32_t;
 
-/// A job inside one core: dense, in order of submission, never reused. People and files know jobs by
-/// their name (`JobSpec::name`).
+/// A job inside one core: dense, in order of submission, never reused. People and files know jobs
+/// by their name (`JobSpec::name`).
 enum class JobId : std::uint32_t { none = ~0u };
 /// The number of a decision, from 1; its answer quotes it. `none` in an answer: nobody asked.
 enum class DecisionId : std::uint64_t { none = 0 };
@@ -21,9 +21,7 @@ enum class RequestId : std::uint32_t { none = ~0u };
 
 /// The number behind a strong id.
 template <class Id>
-  requires std::is_enum_v<Id>
-constexpr auto index(Id id) {
-  return static_cast<std::underlying_type_t<Id>>(id);
-}
+requires std::is_enum_v<Id>
+constexpr auto index(Id id) { return static_cast<std::underlying_type_t<Id>>(id); }
 
 }  // namespace ductile

@@ -23,6 +23,7 @@ enum class Stream : std::uint64_t {
   resize_repeat,
   failure,
   start_failure,
+  start_delay,
   estimates,
   test,
 };

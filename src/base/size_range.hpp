@@ -30,12 +30,18 @@ struct SizeConstraint {
   /// The largest allowed size <= n; 0 when there is none.
   Nodes at_most(Nodes n) const {
     switch (kind) {
-      case Kind::any: return n;
-      case Kind::power_of_two: return n == 0 ? 0 : Nodes{1} << (31 - __builtin_clz(n));
-      case Kind::even: return n & ~Nodes{1};
-      case Kind::odd: return n == 0 ? 0 : n - (n % 2 == 0 ? 1 : 0);
-      case Kind::cubic: return cube(cube_root(n));
-      case Kind::multiple: return n - n % multiple_of;
+      case Kind::any:
+        return n;
+      case Kind::power_of_two:
+        return n == 0 ? 0 : Nodes{1} << (31 - __builtin_clz(n));
+      case Kind::even:
+        return n & ~Nodes{1};
+      case Kind::odd:
+        return n == 0 ? 0 : n - (n % 2 == 0 ? 1 : 0);
+      case Kind::cubic:
+        return cube(cube_root(n));
+      case Kind::multiple:
+        return n - n % multiple_of;
     }
     return n;
   }
@@ -44,12 +50,17 @@ struct SizeConstraint {
     n = std::max<Nodes>(n, 1);
     if (allows(n)) return n;
     switch (kind) {
-      case Kind::any: return n;
-      case Kind::power_of_two: return at_most(n) * 2;
+      case Kind::any:
+        return n;
+      case Kind::power_of_two:
+        return at_most(n) * 2;
       case Kind::even:
-      case Kind::odd: return n + 1;
-      case Kind::cubic: return cube(cube_root(n) + 1);
-      case Kind::multiple: return n - n % multiple_of + multiple_of;
+      case Kind::odd:
+        return n + 1;
+      case Kind::cubic:
+        return cube(cube_root(n) + 1);
+      case Kind::multiple:
+        return n - n % multiple_of + multiple_of;
     }
     return n;
   }

@@ -30,9 +30,7 @@ inline constexpr Duration kTick{1};
 
 /// `value` seconds, rounded half away from zero to whole microseconds. The value must be finite and
 /// below 2^63 microseconds; readers of files check this before they call.
-inline Duration seconds(double value) {
-  return Duration{std::llround(value * 1e6)};
-}
+inline Duration seconds(double value) { return Duration{std::llround(value * 1e6)}; }
 
 constexpr Duration whole_seconds(std::int64_t value) { return Duration{value * 1'000'000}; }
 

@@ -19,11 +19,13 @@ struct Options {
 
 void print(const Options& options, const Replayed& done) {
   if (options.json) {
-    const nlohmann::ordered_json object{
-        {"log", options.log},           {"policy", done.policy},
-        {"events", done.events},        {"instants", done.instants},
-        {"pen_calls", done.pen_calls},  {"decisions", done.decisions},
-        {"last_s", to_seconds(done.last)}};
+    const nlohmann::ordered_json object{{"log", options.log},
+                                        {"policy", done.policy},
+                                        {"events", done.events},
+                                        {"instants", done.instants},
+                                        {"pen_calls", done.pen_calls},
+                                        {"decisions", done.decisions},
+                                        {"last_s", to_seconds(done.last)}};
     std::cout << object.dump() << '\n';
     return;
   }

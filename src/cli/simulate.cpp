@@ -251,6 +251,7 @@ void add_failures(Source& source, const Options& options) {
   if (const auto model = read_failure_model(options.failures)) {
     source.input = [input = source.input, model = *model, nodes](std::uint64_t seed) {
       Input result = input(seed);
+      if (result.workload->jobs.empty()) return result;
       const double begin = process_seconds();
       result.node_events = generate_failures(model, nodes, result.workload->jobs.front().submit,
                                              failures_until(*result.workload, nodes), seed);

@@ -69,8 +69,8 @@ TEST_F(WorkloadCommand, RulesChangeWhatIsRead) {
   EXPECT_EQ(jobs({"--partition", "5"})["filtered"], 200);
   EXPECT_EQ(jobs({"--cores-per-node", "8"})["nodes"], 10);
   EXPECT_EQ(jobs({"--min-runtime", "100000"})["runtime_s"]["min"], 100000);
-  const auto clipped = jobs(
-      {"--nodes", "8", "--clip", "--size", "allocated", "--never-started", "drop"});
+  const auto clipped =
+      jobs({"--nodes", "8", "--clip", "--size", "allocated", "--never-started", "drop"});
   EXPECT_EQ(clipped["jobs"], 200);
   EXPECT_GT(clipped["clipped"], 0);
   EXPECT_EQ(clipped["size_nodes"]["max"], 8);

@@ -31,9 +31,9 @@ struct JobSpec {
   std::int32_t priority = 0;  // higher goes first
   JobType type = JobType::rigid;
   Time submitted{};
-  Duration walltime{};   // requested limit at the preferred size
-  SizeRange size;        // rigid: exactly(preferred)
-  Nodes preferred = 0;   // the size asked for
+  Duration walltime{};  // requested limit at the preferred size
+  SizeRange size;       // rigid: exactly(preferred)
+  Nodes preferred = 0;  // the size asked for
 
   bool operator==(const JobSpec&) const = default;
 };
@@ -43,8 +43,8 @@ struct AdaptiveSpec {
   Speedup speedup;
   ReconfigurationCost cost;
   SizeConstraint constraint;
-  Duration resize_delay{};      // from an order to the next scheduling point, as far as known
-  double watts_per_node = 0;    // 0: the platform's busy power
+  Duration resize_delay{};    // from an order to the next scheduling point, as far as known
+  double watts_per_node = 0;  // 0: the platform's busy power
 
   bool operator==(const AdaptiveSpec&) const = default;
 };

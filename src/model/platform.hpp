@@ -10,9 +10,9 @@ namespace ductile {
 struct Platform {
   Nodes nodes = 0;
   std::uint32_t cores_per_node = 1;
-  double idle_w = 0;          // power of a node that is on and idle
-  double busy_w = 0;          // power of a node that computes, where a job does not say its own
-  Duration boot_time{};       // from `power_on` to usable
+  double idle_w = 0;     // power of a node that is on and idle
+  double busy_w = 0;     // power of a node that computes, where a job does not say its own
+  Duration boot_time{};  // from `power_on` to usable
 };
 
 }  // namespace ductile

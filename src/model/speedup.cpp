@@ -25,11 +25,14 @@ Work rounded(double value) {
 double Speedup::relative_time(Nodes n, Nodes reference) const {
   const double ratio = static_cast<double>(reference) / n;
   switch (kind) {
-    case Kind::linear: return ratio;
-    case Kind::powerlaw: return std::pow(ratio, 1 - parameter);
+    case Kind::linear:
+      return ratio;
+    case Kind::powerlaw:
+      return std::pow(ratio, 1 - parameter);
     case Kind::amdahl:
       return (parameter + (1 - parameter) / n) / (parameter + (1 - parameter) / reference);
-    case Kind::overhead: return (1 - parameter) * ratio + parameter / ratio;
+    case Kind::overhead:
+      return (1 - parameter) * ratio + parameter / ratio;
   }
   return ratio;
 }
@@ -47,13 +50,11 @@ Work work_done(const Speedup& speedup, Nodes preferred, Nodes n, Duration time) 
 
 Duration time_for(const Speedup& speedup, Nodes preferred, Nodes n, Work left) {
   left = std::max<Work>(left, 0);
-  const auto exact = [&] {
-    return static_cast<Work>((Wide{2} * left + n) / (Wide{2} * n));
-  };
+  const auto exact = [&] { return static_cast<Work>((Wide{2} * left + n) / (Wide{2} * n)); };
   const bool linear = speedup.kind == Speedup::Kind::linear || n == preferred;
-  const Work ticks = linear ? exact()
-                            : rounded(static_cast<double>(left) /
-                                      effective_nodes(speedup, preferred, n));
+  const Work ticks =
+      linear ? exact()
+             : rounded(static_cast<double>(left) / effective_nodes(speedup, preferred, n));
   return std::max(Duration{ticks}, kTick);
 }
 

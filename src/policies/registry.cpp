@@ -105,8 +105,9 @@ const std::vector<ParameterInfo>& common_parameters() {
                                .min = 0,
                                .max = 1e9,
                                .unit = "s",
-                               .summary = "how often an order that changes with time (wfp3, unicef) "
-                                          "is sorted anew; 0: at each pass"};
+                               .summary =
+                                   "how often an order that changes with time (wfp3, unicef) "
+                                   "is sorted anew; 0: at each pass"};
     return std::vector{order, period};
   }();
   return table;

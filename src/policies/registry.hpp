@@ -19,12 +19,12 @@ enum class ParameterType : std::uint8_t { integer, number, duration, choice };
 struct ParameterInfo {
   std::string name;
   ParameterType type = ParameterType::number;
-  std::string fallback;                    // the default, as a user would write it
-  double min = 0, max = 0;                 // numbers, integers, durations (s); both included
-  std::vector<std::string> choices = {};   // choice
+  std::string fallback;                   // the default, as a user would write it
+  double min = 0, max = 0;                // numbers, integers, durations (s); both included
+  std::vector<std::string> choices = {};  // choice
   std::string unit = "";
   std::string summary = "";
-  std::string source = "";                 // the paper it comes from; empty: ours
+  std::string source = "";  // the paper it comes from; empty: ours
 };
 
 /// Checked values of the parameters of one policy.

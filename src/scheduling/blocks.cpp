@@ -66,8 +66,8 @@ void backfill(Pass& pass, Backfill options) {
     const Job& job = pass.job(id);
     const Demand demand = pass.demand(id, job.spec.preferred);
     const Time at = plan.earliest(demand, job.spec.walltime, job.not_before);
-    if (at == pass.now() && start_preferred(pass, id, reserved == 0 ? Why::in_order
-                                                                    : Why::backfilled)) {
+    if (at == pass.now() &&
+        start_preferred(pass, id, reserved == 0 ? Why::in_order : Why::backfilled)) {
       plan.took(demand);
       continue;
     }

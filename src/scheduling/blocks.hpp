@@ -9,7 +9,8 @@
 namespace ductile {
 
 struct InOrder {
-  bool strict = false;  // stop at a claim of higher priority: nothing passes a job that is due first
+  bool strict =
+      false;  // stop at a claim of higher priority: nothing passes a job that is due first
 };
 
 /// Starts jobs in queue order at their preferred size while the first one fits.

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/error.hpp"
 #include "scheduling/invariants.hpp"
 
 namespace ductile {
@@ -18,8 +19,8 @@ Holding without(const Holding& a, const Holding& b, bool identities) {
   return rest;
 }
 
-// A holding a world may report: with identities on it names as many nodes as it counts, without them
-// none.
+// A holding a world may report: with identities on it names as many nodes as it counts, without
+// them none.
 bool is_sound(const State& state, const Holding& holding) {
   if (holding.count == 0 || holding.count > state.platform.nodes) return false;
   if (!state.rules.identities) return holding.nodes.empty();
@@ -36,11 +37,16 @@ bool answers(const Job& job, DecisionId id, Doing doing) {
 Core::Core(const Platform& platform, const Capabilities& capabilities, const Rules& rules,
            std::shared_ptr<const Policy> policy)
     : state_(platform, capabilities, rules), policy_(std::move(policy)) {
+  if (const std::string what = policy_->lacks(capabilities); !what.empty()) {
+    throw InputError({"", 0, "policy " + policy_->settings}, "this world lacks " + what,
+                     "use another policy or another world");
+  }
   state_.queue = Queue(policy_->order);
   state_.pass_first = state_.next_decision;
 }
 
-// --- Events ------------------------------------------------------------------------------------------
+// --- Events
+// ------------------------------------------------------------------------------------------
 
 template <class E>
 bool Core::apply_at(Time now, const E& event) {
@@ -99,7 +105,8 @@ bool Core::happened(const event::Submitted& submitted) {
   const Nodes least = sizes_at_start(job.spec.type)
                           ? state_.constraint(job).at_least(job.spec.size.min)
                           : job.spec.preferred;
-  if (job.spec.preferred == 0 || !job.spec.size.contains(least)) {
+  if (job.spec.preferred == 0 || job.spec.preferred > state_.platform.nodes ||
+      !job.spec.size.contains(least)) {
     state_.decide(Decision::Kind::reject, id, {Why::infeasible});
     state_.retire(id);
     return true;
@@ -190,8 +197,7 @@ bool Core::happened(const event::Resized& resized) {
   if (job.claim != ClaimId::none) state_.dissolve(job.claim);
 
   const Nodes before = ours ? state_.find(resized.answers)->before : job.holding.count;
-  const Reason reason =
-      ours ? state_.find(resized.answers)->decision.reason : Reason{Why::ordered};
+  const Reason reason = ours ? state_.find(resized.answers)->decision.reason : Reason{Why::ordered};
   const Holding gained = without(resized.now, job.holding, state_.rules.identities);
   Holding lost = without(job.holding, resized.now, state_.rules.identities);
   state_.seize(gained);
@@ -243,8 +249,8 @@ bool Core::happened(const event::EvolvingRequested& requested) {
   if (!state_.jobs.contains(requested.job) || requested.delta == 0) return false;
   const Job& job = state_.jobs[requested.job];
   const bool evolves = job.spec.type == JobType::evolving || job.spec.type == JobType::adaptive;
-  const bool known = std::ranges::find(state_.requests, requested.id, &Request::id) !=
-                     state_.requests.end();
+  const bool known =
+      std::ranges::find(state_.requests, requested.id, &Request::id) != state_.requests.end();
   if (job.status != Status::running || !evolves || known) return false;
   state_.requests.push_back({requested.id, requested.job, requested.delta, requested.at_least});
   return true;
@@ -299,13 +305,13 @@ bool Core::happened(const event::Believed& believed) {
   }
   if (job.adaptive != Job::kNoRow) {
     if (job.status == Status::running && job.doing != Doing::starting) {
-      const Unanswered* open =
-          job.doing == Doing::resizing ? state_.find(job.decision) : nullptr;
+      const Unanswered* open = job.doing == Doing::resizing ? state_.find(job.decision) : nullptr;
       state_.advance_work(job, open ? open->before : job.holding.count);
     }
     Adaptive& row = state_.adaptive[job.adaptive];
     if (believed.mtct > 0) row.mtct = believed.mtct;
     if (believed.rate > 0) row.rate = believed.rate;
+    if (believed.model) row.spec.speedup = *believed.model;
   }
   return true;
 }
@@ -327,7 +333,7 @@ bool Core::happened(const event::SizeOrdered& ordered) {
 }
 
 bool Core::happened(const event::ConfigChanged& changed) {
-  if (!changed.policy) return false;
+  if (!changed.policy || !changed.policy->lacks(state_.capabilities).empty()) return false;
   policy_ = changed.policy;
   state_.queue.resort(policy_->order, state_.now, state_.jobs);
   state_.must_wake = true;
@@ -355,7 +361,8 @@ void Core::drop_requests(JobId id) {
   std::erase_if(state_.requests, [&](const Request& request) { return request.job == id; });
 }
 
-// --- Closing an instant ------------------------------------------------------------------------------
+// --- Closing an instant
+// ------------------------------------------------------------------------------
 
 std::span<const Decision> Core::close_instant(Time now) {
   if (begin_close(now)) {
@@ -440,10 +447,8 @@ void Core::carry_out(ClaimId id) {
   Job& job = state_.jobs[due.job];
   const Nodes base = due.start ? 0 : job.holding.count;
   const Nodes most = base + std::min(due.held.count, due.add.max);
-  // An application that asks knows what it can use.
-  const bool asked = due.request != RequestId::none;
-  const Nodes size = asked ? most : state_.constraint(job).at_most(most);
-  if (size < base + due.add.min || !state_.fits_power(job, size - base)) {
+  const Nodes size = state_.largest(job, most, base, due.request);
+  if (size < base + due.add.min) {
     state_.dissolve(id);
     return;
   }

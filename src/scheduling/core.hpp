@@ -14,13 +14,14 @@
 
 namespace ductile {
 
-/// One deterministic scheduler. A world tells it what happened (`apply`, for all of one instant), then
-/// closes the instant and carries out the decisions it gets, in any order or at once. Answers that
-/// come at the same instant lead to another close of the same instant.
+/// One deterministic scheduler. A world tells it what happened (`apply`, for all of one instant),
+/// then closes the instant and carries out the decisions it gets, in any order or at once. Answers
+/// that come at the same instant lead to another close of the same instant.
 ///
 /// Copy it to ask what if.
 class Core {
  public:
+  /// Throws `InputError` if the policy needs what the world cannot do.
   Core(const Platform& platform, const Capabilities& capabilities, const Rules& rules,
        std::shared_ptr<const Policy> policy);
 
@@ -83,8 +84,6 @@ class Core {
   /// The job left its nodes but is not over: it waits again.
   void requeue(JobId id, Time not_before);
   void drop_requests(JobId id);
-
-
 
   bool begin_close(Time now);
   std::span<const Decision> end_close();

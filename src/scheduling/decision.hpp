@@ -25,14 +25,21 @@ struct Holding {
 /// world starts jobs instantly; power changes are answered by `NodesChanged`; the rest by nothing.
 struct Decision {
   enum class Kind : std::uint8_t {
-    start, resize, share, deny, set_limit, power_on, power_off, reject
+    start,
+    resize,
+    share,
+    deny,
+    set_limit,
+    power_on,
+    power_off,
+    reject
   };
 
   DecisionId id = DecisionId::none;
   Kind kind = Kind::start;
   JobId job = JobId::none;
-  Holding after;               // what the job holds when it is done; for power: the nodes
-  Time limit{};                // start, share, set_limit: when the world may kill it
+  Holding after;                        // what the job holds when it is done; for power: the nodes
+  Time limit{};                         // start, share, set_limit: when the world may kill it
   RequestId request = RequestId::none;  // resize that grants, deny: which request
   std::uint16_t guest_cores = 0;        // share: cores of each node for the guest
   std::vector<JobId> mates;             // share: whose nodes
@@ -69,7 +76,17 @@ struct Delay {
 /// fold it without asking the policy.
 struct PenCall {
   enum class Verb : std::uint8_t {
-    start, resize, grant, deny, share, withdraw, reserve, tag, wake_by, power_on, power_off
+    start,
+    resize,
+    grant,
+    deny,
+    share,
+    withdraw,
+    reserve,
+    tag,
+    wake_by,
+    power_on,
+    power_off
   };
 
   Verb verb = Verb::start;
@@ -77,19 +94,19 @@ struct PenCall {
   JobId other = JobId::none;            // tag: the value
   RequestId request = RequestId::none;  // grant, deny
   ClaimId claim = ClaimId::none;        // withdraw
-  SizeRange size{};                     // start: range; resize: to; share: guest's cores; power: count
+  SizeRange size{};  // start: range; resize: to; share: guest's cores; power: count
   Reason reason{};
   std::vector<Cut> cuts{};
   bool incoming = false;
-  Time time{};                          // reserve, wake_by
-  std::vector<JobId> mates{};           // share
-  std::vector<Delay> delays{};          // grant
+  Time time{};                  // reserve, wake_by
+  std::vector<JobId> mates{};   // share
+  std::vector<Delay> delays{};  // grant
 
   bool operator==(const PenCall&) const = default;
 };
 
-constexpr std::array<std::string_view, 11> kVerbWords{"start",   "resize", "grant",   "deny",
-                                                      "share",   "withdraw", "reserve", "tag",
+constexpr std::array<std::string_view, 11> kVerbWords{"start",   "resize",   "grant",    "deny",
+                                                      "share",   "withdraw", "reserve",  "tag",
                                                       "wake-by", "power-on", "power-off"};
 
 }  // namespace ductile

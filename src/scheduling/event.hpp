@@ -86,6 +86,7 @@ struct Believed {
   double watts_per_node;
   double mtct;  // MPI time over compute time
   double rate;  // progress against the declared model: 1 as declared
+  std::optional<Speedup> model = std::nullopt;  // learned, instead of the declared one
 };
 /// An operator wants the job at `size`; 0 lifts the order.
 struct SizeOrdered {
@@ -100,11 +101,11 @@ struct TimerFired {};
 
 }  // namespace event
 
-using Event = std::variant<event::Submitted, event::Eligible, event::Started, event::StartFailed,
-                           event::Resized, event::Ended, event::EvolvingRequested,
-                           event::EvolvingWithdrawn, event::NodesChanged, event::CorridorChanged,
-                           event::Believed, event::SizeOrdered, event::ConfigChanged,
-                           event::TimerFired>;
+using Event =
+    std::variant<event::Submitted, event::Eligible, event::Started, event::StartFailed,
+                 event::Resized, event::Ended, event::EvolvingRequested, event::EvolvingWithdrawn,
+                 event::NodesChanged, event::CorridorChanged, event::Believed, event::SizeOrdered,
+                 event::ConfigChanged, event::TimerFired>;
 
 /// A set of event kinds; bit i is alternative i of `Event`.
 using EventKinds = std::uint32_t;

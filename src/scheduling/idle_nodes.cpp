@@ -39,7 +39,8 @@ Holding IdleNodes::take(Nodes n) {
     // The lowest idle node, from the top level down.
     std::size_t top = 0;
     while (words_[2][top] == 0) ++top;
-    const std::size_t middle = top * 64 + static_cast<std::size_t>(std::countr_zero(words_[2][top]));
+    const std::size_t middle =
+        top * 64 + static_cast<std::size_t>(std::countr_zero(words_[2][top]));
     const std::size_t low =
         middle * 64 + static_cast<std::size_t>(std::countr_zero(words_[1][middle]));
     const std::uint64_t word = words_[0][low];

@@ -10,8 +10,8 @@
 
 namespace ductile {
 
-/// With identities a bitmap of three levels of 64-bit words: taking the lowest touches only the words
-/// it changes, on a million nodes as on a hundred.
+/// With identities a bitmap of three levels of 64-bit words: taking the lowest touches only the
+/// words it changes, on a million nodes as on a hundred.
 class IdleNodes {
  public:
   IdleNodes() = default;

@@ -56,7 +56,8 @@ void check_nodes(const State& state) {
     require(!idle.intersects(state.not_up), "an idle node is not up");
     own(idle, JobId::none);
     for (const Tenancy& t : state.tenancies) {
-      require(state.jobs[t.guest].holding.nodes.contains(t.nodes), "a guest without nodes", t.guest);
+      require(state.jobs[t.guest].holding.nodes.contains(t.nodes), "a guest without nodes",
+              t.guest);
       require(state.jobs[t.host].holding.nodes.contains(t.nodes), "a host without nodes", t.host);
     }
   }
@@ -126,8 +127,7 @@ void check_jobs(const State& state) {
       // Decisions of ours keep to the limits; what the world reports need not.
       const Unanswered& u = *state.find(job.decision);
       const bool evolved = u.decision.request != RequestId::none;
-      require(evolved || job.spec.size.contains(job.target) ||
-                  job.target == job.spec.preferred,
+      require(evolved || job.spec.size.contains(job.target) || job.target == job.spec.preferred,
               "a decision beyond the size limits", id);
       require(job.target <= job.holding.count, "a job is to hold more than it was given", id);
     }

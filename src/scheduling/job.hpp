@@ -27,27 +27,27 @@ struct Job {
   std::uint32_t adaptive = kNoRow;  // row of the table of adaptive jobs
   Status status = Status::pending;
   Doing doing = Doing::nothing;
-  bool shares = false;              // guest or host of a tenancy
+  bool shares = false;                     // guest or host of a tenancy
   DecisionId decision = DecisionId::none;  // the last one about it; unanswered unless doing nothing
-  Holding holding;        // from a decision to its answer: the union of before and after
-  Nodes target = 0;       // its size once the unanswered decision is done
+  Holding holding;                // from a decision to its answer: the union of before and after
+  Nodes target = 0;               // its size once the unanswered decision is done
   ClaimId claim = ClaimId::none;  // this job waits for these nodes
   std::uint32_t keep = kNoKeep;   // the node that must stay
   Time started{};
-  Time limit{};           // believed end; the world may kill it then
-  Time not_before{};      // no start or resize before
-  Time release{};         // the time under which its nodes stand in the releases
-  Time reserved = kNever; // planned start, while it holds a reservation
-  Work work_left = 0;     // believed, at `work_at`
+  Time limit{};            // believed end; the world may kill it then
+  Time not_before{};       // no start or resize before
+  Time release{};          // the time under which its nodes stand in the releases
+  Time reserved = kNever;  // planned start, while it holds a reservation
+  Work work_left = 0;      // believed, at `work_at`
   Time work_at{};
-  std::uint32_t power_mw = 0;     // believed, per node
-  std::uint32_t running_at = 0;   // place in the list of running jobs
+  std::uint32_t power_mw = 0;    // believed, per node
+  std::uint32_t running_at = 0;  // place in the list of running jobs
   std::uint16_t expands = 0, shrinks = 0, restarts = 0;
-  std::int32_t gain = 0;          // nodes it was given minus nodes taken from it, by resizes
+  std::int32_t gain = 0;  // nodes it was given minus nodes taken from it, by resizes
   Nodes first_size = 0;
-  Nodes ordered = 0;              // an operator's order; 0: none
-  JobId tag = JobId::none;        // a policy's memory
-  Duration delayed{};             // by evolving grants
+  Nodes ordered = 0;        // an operator's order; 0: none
+  JobId tag = JobId::none;  // a policy's memory
+  Duration delayed{};       // by evolving grants
 
   /// Its size in a policy's eyes: once the unanswered decision is done.
   Nodes size() const { return target; }

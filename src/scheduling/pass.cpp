@@ -8,7 +8,8 @@
 
 namespace ductile {
 
-// --- The view ----------------------------------------------------------------------------------------
+// --- The view
+// ----------------------------------------------------------------------------------------
 
 bool Pass::any_resizing() const {
   return std::ranges::any_of(state_.unanswered, [](const Unanswered& u) {
@@ -48,8 +49,8 @@ Time Pass::expected_end(JobId id, Nodes n) const {
   const Unanswered* open = copy.doing == Doing::resizing ? state_.find(copy.decision) : nullptr;
   state_.advance_work(copy, open ? open->before : copy.holding.count);
   const AdaptiveSpec* spec = state_.adaptive_spec(copy);
-  return later(now(), time_for(spec ? spec->speedup : Speedup{}, copy.spec.preferred, n,
-                               copy.work_left));
+  return later(now(),
+               time_for(spec ? spec->speedup : Speedup{}, copy.spec.preferred, n, copy.work_left));
 }
 
 Time Pass::expected_release(JobId id) const {
@@ -105,12 +106,13 @@ void Pass::noted() {
   state_.tried.at = now();
 }
 
-Draws& Pass::draws_() {
+Draws& Pass::draws() {
   if (!random_) random_.emplace(state_.rules.seed, Stream::policy, state_.passes);
   return *random_;
 }
 
-// --- The pen -----------------------------------------------------------------------------------------
+// --- The pen
+// -----------------------------------------------------------------------------------------
 
 // Where the nodes of a start or an expansion come from.
 struct Pass::Plan {
@@ -131,6 +133,7 @@ bool Pass::wrote(Make make) {
 }
 
 bool Pass::can_cut(const Cut& cut) const {
+  if (!knows(cut.victim)) return false;
   const Job& victim = job(cut.victim);
   if (victim.status != Status::running) return false;
   const bool again = state_.in_pass(victim) && victim.doing == Doing::resizing &&
@@ -205,31 +208,29 @@ void Pass::make_claim(const Plan& plan, JobId id, RequestId request, bool start,
     claim.pledges.push_back({promise.victim, shrink.decision.id, promise.count});
     claim.expected = std::max(claim.expected, shrink.expected);
   }
-  claim.release =
-      start ? later(claim.expected, state_.estimate(its, std::min(plan.total, add.max)))
-            : its.limit;
+  claim.release = start ? later(claim.expected, state_.estimate(its, std::min(plan.total, add.max)))
+                        : its.limit;
   if (start) state_.queue.remove(id, its.spec);
   state_.claims.push_back(std::move(claim));
   state_.list(state_.claims.back());
 }
 
 bool Pass::start(JobId id, SizeRange range, Reason reason, Sources sources) {
+  if (!knows(id)) return false;
   const Job& its = job(id);
   if (!startable(id) || range.min == 0 || range.min > range.max) return false;
   const SizeRange allowed =
       sizes_at_start(its.spec.type) ? its.spec.size : exactly(its.spec.preferred);
   if (!allowed.contains(range.min) || !allowed.contains(range.max)) return false;
-  const SizeConstraint constraint =
-      sizes_at_start(its.spec.type) ? state_.constraint(its) : SizeConstraint{};
   if (sources.cuts.empty() && !sources.incoming) {
-    Nodes n = constraint.at_most(std::min(range.max, idle()));
-    while (n >= range.min && !state_.fits_power(its, n)) n = constraint.at_most(n - 1);
+    const Nodes n = state_.largest(its, std::min(range.max, idle()), 0);
     if (n < range.min) return false;
     state_.queue.remove(id, its.spec);
     state_.start(id, state_.idle.take(n), reason);
   } else {
     const auto from = plan(id, range, sources);
-    if (!from || constraint.at_most(from->total) < range.min) return false;
+    const bool bound = sizes_at_start(its.spec.type);
+    if (!from || (bound && state_.constraint(its).at_most(from->total) < range.min)) return false;
     if (from->promises.empty()) return start(id, range, reason);
     for (const Cut& c : sources.cuts) cut(c, id, reason);
     make_claim(*from, id, RequestId::none, true, range, reason);
@@ -247,8 +248,10 @@ bool Pass::expand(JobId id, SizeRange add, Reason reason, const Sources& sources
   const auto from = plan(id, add, sources);
   if (!from) return false;
   if (from->promises.empty()) {
-    if (!state_.fits_power(job(id), from->total)) return false;
-    state_.grow(id, state_.idle.take(from->total), reason, request);
+    const Nodes base = job(id).target;
+    const Nodes size = state_.largest(job(id), base + from->total, base, request);
+    if (size < base + add.min) return false;
+    state_.grow(id, state_.idle.take(size - base), reason, request);
   } else {
     for (const Cut& c : sources.cuts) cut(c, id, reason);
     make_claim(*from, id, request, false, add, reason);
@@ -257,6 +260,7 @@ bool Pass::expand(JobId id, SizeRange add, Reason reason, const Sources& sources
 }
 
 bool Pass::resize(JobId id, Nodes to, Reason reason, Sources sources) {
+  if (!knows(id)) return false;
   const Job& its = job(id);
   if (its.status != Status::running || to == its.target || !state_.allows(its, to)) return false;
   const bool bare = sources.cuts.empty() && !sources.incoming;
@@ -288,6 +292,8 @@ bool Pass::grant(RequestId id, Reason reason, Sources sources, std::span<const D
   if (at == open.end()) return false;
   const Job& its = job(at->job);
   if (now() < its.not_before || its.ordered != 0 || !state_.world_can_resize(its)) return false;
+  const auto unknown = [&](const Delay& delay) { return !knows(delay.job); };
+  if (std::ranges::any_of(delays, unknown)) return false;
   if (at->delta > 0) {
     const auto delta = static_cast<Nodes>(at->delta);
     const SizeRange add{at->at_least == 0 ? delta : std::min(at->at_least, delta), delta};
@@ -317,18 +323,19 @@ bool Pass::deny(RequestId id, Reason reason) {
   if (at == open.end()) return false;
   state_.decide(Decision::Kind::deny, at->job, reason, id);
   std::erase_if(state_.requests, [&](const Request& request) { return request.id == id; });
-  return wrote([&] {
-    return PenCall{.verb = PenCall::Verb::deny, .request = id, .reason = reason};
-  });
+  return wrote(
+      [&] { return PenCall{.verb = PenCall::Verb::deny, .request = id, .reason = reason}; });
 }
 
 bool Pass::share(JobId guest, std::span<const JobId> mates, std::uint16_t guest_cores,
                  Reason reason) {
   const std::uint32_t cores = platform().cores_per_node;
   if (!state_.capabilities.sharing || !state_.rules.identities || mates.empty()) return false;
+  if (!knows(guest)) return false;
   if (!startable(guest) || guest_cores == 0 || guest_cores >= cores) return false;
   Holding nodes;
   for (const JobId mate : mates) {
+    if (!knows(mate)) return false;
     const NodeSet& theirs = job(mate).holding.nodes;
     if (!resizable(mate) || nodes.nodes.intersects(theirs)) return false;
     if (theirs.intersects(state_.not_up)) return false;
@@ -373,8 +380,8 @@ bool Pass::share(JobId guest, std::span<const JobId> mates, std::uint16_t guest_
   decision.guest_cores = guest_cores;
   decision.mates.assign(mates.begin(), mates.end());
   return wrote([&] {
-    PenCall call{.verb = PenCall::Verb::share, .job = guest, .size = exactly(guest_cores),
-                 .reason = reason};
+    PenCall call{
+        .verb = PenCall::Verb::share, .job = guest, .size = exactly(guest_cores), .reason = reason};
     call.mates.assign(mates.begin(), mates.end());
     return call;
   });
@@ -385,12 +392,12 @@ bool Pass::withdraw(ClaimId id, Reason reason) {
   const bool woken = state_.must_wake;
   state_.dissolve(id);
   state_.must_wake = woken;  // the policy knows
-  return wrote([&] {
-    return PenCall{.verb = PenCall::Verb::withdraw, .claim = id, .reason = reason};
-  });
+  return wrote(
+      [&] { return PenCall{.verb = PenCall::Verb::withdraw, .claim = id, .reason = reason}; });
 }
 
 bool Pass::reserve(JobId id, Time planned, Reason reason) {
+  if (!knows(id)) return false;
   Job& its = state_.jobs[id];
   if (its.status != Status::pending) return false;
   if (its.reserved == planned) return true;
@@ -401,6 +408,7 @@ bool Pass::reserve(JobId id, Time planned, Reason reason) {
 }
 
 bool Pass::tag(JobId id, JobId value) {
+  if (!knows(id) || job(id).status == Status::over) return false;
   state_.jobs[id].tag = value;
   return wrote([&] { return PenCall{.verb = PenCall::Verb::tag, .job = id, .other = value}; });
 }
@@ -457,25 +465,29 @@ bool Pass::power_on(Nodes n, Reason reason) {
 
 bool Pass::call(const PenCall& c) {
   const Sources sources{c.cuts, c.incoming};
-  const auto known = [&](JobId id) { return state_.jobs.contains(id); };
-  const bool victims = std::ranges::all_of(c.cuts, [&](const Cut& cut) { return known(cut.victim); });
-  if (!victims || !std::ranges::all_of(c.mates, known)) return false;
   switch (c.verb) {
     case PenCall::Verb::start:
-      return known(c.job) && start(c.job, c.size, c.reason, sources);
+      return start(c.job, c.size, c.reason, sources);
     case PenCall::Verb::resize:
-      return known(c.job) && resize(c.job, c.size.max, c.reason, sources);
-    case PenCall::Verb::grant: return grant(c.request, c.reason, sources, c.delays);
-    case PenCall::Verb::deny: return deny(c.request, c.reason);
+      return resize(c.job, c.size.max, c.reason, sources);
+    case PenCall::Verb::grant:
+      return grant(c.request, c.reason, sources, c.delays);
+    case PenCall::Verb::deny:
+      return deny(c.request, c.reason);
     case PenCall::Verb::share:
-      return known(c.job) &&
-             share(c.job, c.mates, static_cast<std::uint16_t>(c.size.max), c.reason);
-    case PenCall::Verb::withdraw: return withdraw(c.claim, c.reason);
-    case PenCall::Verb::reserve: return known(c.job) && reserve(c.job, c.time, c.reason);
-    case PenCall::Verb::tag: return known(c.job) && tag(c.job, c.other);
-    case PenCall::Verb::wake_by: return wake_by(c.time);
-    case PenCall::Verb::power_off: return power_off(c.size.max, c.reason);
-    case PenCall::Verb::power_on: return power_on(c.size.max, c.reason);
+      return share(c.job, c.mates, static_cast<std::uint16_t>(c.size.max), c.reason);
+    case PenCall::Verb::withdraw:
+      return withdraw(c.claim, c.reason);
+    case PenCall::Verb::reserve:
+      return reserve(c.job, c.time, c.reason);
+    case PenCall::Verb::tag:
+      return tag(c.job, c.other);
+    case PenCall::Verb::wake_by:
+      return wake_by(c.time);
+    case PenCall::Verb::power_off:
+      return power_off(c.size.max, c.reason);
+    case PenCall::Verb::power_on:
+      return power_on(c.size.max, c.reason);
   }
   return false;
 }

@@ -17,8 +17,9 @@ namespace ductile {
 
 /// Where the nodes of a start or an expansion come from. Idle nodes are always the first source.
 struct Sources {
-  std::span<const Cut> cuts{};  // then these, in order; a cut not needed for nodes is still waited for
-  bool incoming = false;        // then nodes that come and are promised to nobody
+  std::span<const Cut>
+      cuts{};             // then these, in order; a cut not needed for nodes is still waited for
+  bool incoming = false;  // then nodes that come and are promised to nobody
 };
 
 /// What a policy sees and does. Everything the pen writes is seen at once by the view.
@@ -26,7 +27,8 @@ class Pass {
  public:
   explicit Pass(State& state) : state_(state) {}
 
-  // --- The view ------------------------------------------------------------------------------------
+  // --- The view
+  // ------------------------------------------------------------------------------------
 
   Time now() const { return state_.now; }
   /// Did an event of this kind come since the last pass? `woken_by<event::Submitted>()`.
@@ -64,6 +66,9 @@ class Pass {
   /// Evolving requests of jobs that are running and doing nothing, in order of arrival.
   std::vector<Request> requests() const;
   const Job& job(JobId id) const { return state_.jobs[id]; }
+  /// Is there a record of the job? Of jobs that are over it may be gone: ask before following a
+  /// tag.
+  bool knows(JobId id) const { return state_.jobs.contains(id); }
 
   /// Could it start at `n` nodes now: waiting, not to be left alone, idle nodes and power suffice?
   bool fits(JobId id, Nodes n) const;
@@ -71,7 +76,8 @@ class Pass {
   bool resizable(JobId id) const { return state_.resizable(id); }
   SizeConstraint sizes(JobId id) const { return state_.constraint(job(id)); }
 
-  /// Believed end at the present size; past ones read as now + 1 s. Under `limit = fixed` the deadline.
+  /// Believed end at the present size; past ones read as now + 1 s. Under `limit = fixed` the
+  /// deadline.
   Time expected_end(JobId id) const { return state_.expected_end(job(id)); }
   /// Believed end if it ran at `n` from now on; the cost of the change is not in it.
   Time expected_end(JobId id, Nodes n) const;
@@ -104,18 +110,20 @@ class Pass {
   /// Jobs are numbered from 0 in order of submission.
   std::uint32_t submitted() const { return state_.jobs.size(); }
   /// A random number of this pass: a function of seed, pass and how many were drawn.
-  std::uint64_t random() { return draws_().bits(); }
+  std::uint64_t random() { return draws().bits(); }
 
-  // --- The pen -------------------------------------------------------------------------------------
-  // False: not possible now, and nothing changed. Decisions about one job in one pass merge into one
-  // if they have the same direction; in opposite directions the second one is not possible.
+  // --- The pen
+  // ------------------------------------------------------------------------------------- False:
+  // not possible now, and nothing changed. Decisions about one job in one pass merge into one if
+  // they have the same direction; in opposite directions the second one is not possible.
 
   /// Starts a waiting job with as many nodes of the range as there are; if nodes have to be waited
   /// for, the core makes a claim and starts the job when all of them have come.
   bool start(JobId id, SizeRange range, Reason reason, Sources sources = {});
   /// Resizes a resizable job. A growth may have sources; a shrink gives its nodes to nobody.
   bool resize(JobId id, Nodes to, Reason reason, Sources sources = {});
-  /// Grants an evolving request, as a resize of its job. `delays`: what it does to others.
+  /// Grants an evolving request, as a resize of its job. `delays`: what it does to others. A growth
+  /// keeps to the job's largest size; a shrink may go below its smallest: the application asked.
   bool grant(RequestId id, Reason reason, Sources sources = {}, std::span<const Delay> delays = {});
   bool deny(RequestId id, Reason reason);
   /// Starts `guest` on all the nodes of `mates`, with `guest_cores` of each node's cores.
@@ -140,7 +148,7 @@ class Pass {
   bool startable(JobId id) const;
   struct Plan;  // where the nodes of one call come from
 
-  Draws& draws_();
+  Draws& draws();
   std::optional<Plan> plan(JobId id, SizeRange add, const Sources& sources) const;
   void cut(const Cut& cut, JobId beneficiary, Reason reason);
   void make_claim(const Plan& plan, JobId id, RequestId request, bool start, SizeRange add,

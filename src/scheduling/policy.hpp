@@ -10,15 +10,18 @@
 namespace ductile {
 
 class Pass;
+struct Capabilities;
 
-/// Decides in one pass, given its view and its pen. Const: the same core and the same events give the
-/// same decisions, whoever asks.
+/// Decides in one pass, given its view and its pen. Const: the same core and the same events give
+/// the same decisions, whoever asks.
 class Policy {
  public:
   virtual ~Policy() = default;
 
   /// The events that call it. A dissolved claim, the timer and a `retry_at` always do.
   virtual EventKinds wakes_on() const { return kEveryEvent; }
+  /// What this world cannot do and the policy needs, in words; empty if it can do all.
+  virtual std::string lacks(const Capabilities&) const { return {}; }
   virtual void schedule(Pass& pass) const = 0;
 
   // Common to all policies; set by whoever makes one, before its first use.

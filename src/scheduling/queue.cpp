@@ -11,17 +11,23 @@ double Queue::value(const JobSpec& spec) const {
   const double n = spec.preferred;
   const double r = std::max(to_seconds(spec.walltime), 1e-6);
   switch (order_) {
-    case QueueOrder::fcfs: return 0;
-    case QueueOrder::sjf: return r;
-    case QueueOrder::ljf: return -r;
-    case QueueOrder::smallest: return n;
-    case QueueOrder::largest: return -n;
+    case QueueOrder::fcfs:
+      return 0;
+    case QueueOrder::sjf:
+      return r;
+    case QueueOrder::ljf:
+      return -r;
+    case QueueOrder::smallest:
+      return n;
+    case QueueOrder::largest:
+      return -n;
     case QueueOrder::wfp3: {
       const double ratio = to_seconds(std::max(sorted_at_ - spec.submitted, Duration{})) / r;
       return -(ratio * ratio * ratio * n);
     }
     case QueueOrder::unicef: {
-      // log2(1) = 0 would put every serial job infinitely far ahead; a tiny value keeps their order.
+      // log2(1) = 0 would put every serial job infinitely far ahead; a tiny value keeps their
+      // order.
       const double w = to_seconds(std::max(sorted_at_ - spec.submitted, Duration{}));
       return -(w / (std::max(std::log2(n), 1e-9) * r));
     }

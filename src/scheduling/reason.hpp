@@ -32,8 +32,8 @@ enum class Why : std::uint8_t {
 
 /// The words of a reason, as files and commands write them.
 constexpr std::array<std::string_view, 16> kWhyWords{
-    "in-order", "backfilled", "shrunk-for", "dependency-expand", "hand-out",  "evolving",
-    "fairness", "corridor",   "guest",      "ordered",           "draining",  "hopeless",
+    "in-order", "backfilled", "shrunk-for", "dependency-expand", "hand-out", "evolving",
+    "fairness", "corridor",   "guest",      "ordered",           "draining", "hopeless",
     "stolen",   "resources",  "priority",   "infeasible"};
 
 constexpr std::string_view word(Why why) { return kWhyWords[static_cast<std::size_t>(why)]; }

@@ -90,8 +90,12 @@ void write_spec(Writer& out, const JobSpec& spec) {
   out.number(spec.size.min).number(spec.size.max).number(spec.preferred);
 }
 
+void write_speedup(Writer& out, const Speedup& speedup) {
+  out.word(name(kSpeedupWords, speedup.kind)).number(speedup.parameter);
+}
+
 void write_adaptive(Writer& out, const AdaptiveSpec& spec) {
-  out.word(name(kSpeedupWords, spec.speedup.kind)).number(spec.speedup.parameter);
+  write_speedup(out, spec.speedup);
   out.number(spec.cost.alpha_s).number(spec.cost.beta_s).number(spec.cost.b_s);
   out.number(spec.cost.fixed_s).number(spec.cost.scale);
   out.word(name(kConstraintWords, spec.constraint.kind)).number(spec.constraint.multiple_of);
@@ -130,6 +134,8 @@ struct EventWriter {
   void operator()(const event::CorridorChanged& e) const { out.number(e.low_w).number(e.high_w); }
   void operator()(const event::Believed& e) const {
     out.id(e.job).number(e.watts_per_node).number(e.mtct).number(e.rate);
+    out.flag(e.model.has_value());
+    if (e.model) write_speedup(out, *e.model);
   }
   void operator()(const event::SizeOrdered& e) const { out.id(e.job).number(e.size); }
   void operator()(const event::ConfigChanged& e) const {
@@ -250,10 +256,16 @@ class Reader {
   bool more_ = true;  // a word follows, though it may be empty
 };
 
+Speedup read_speedup(Reader& in) {
+  Speedup speedup;
+  speedup.kind = in.choice<Speedup::Kind>("speedup", kSpeedupWords);
+  speedup.parameter = in.real("speedup's parameter", 0, 1);
+  return speedup;
+}
+
 AdaptiveSpec read_adaptive(Reader& in) {
   AdaptiveSpec spec;
-  spec.speedup.kind = in.choice<Speedup::Kind>("speedup", kSpeedupWords);
-  spec.speedup.parameter = in.real("speedup's parameter", 0, 1);
+  spec.speedup = read_speedup(in);
   spec.cost.alpha_s = in.real("alpha", 0, 1e6);
   spec.cost.beta_s = in.real("beta", 0, 1e6);
   spec.cost.b_s = in.real("b", 0, 1e6);
@@ -417,9 +429,12 @@ Event event_from_record(std::string_view text, const PolicyMaker& make) {
         const double low = in.real("lower bound", 0);
         return event::CorridorChanged{low, in.bound("upper bound")};
       }
-      case 10:
-        return event::Believed{job(), in.real("watts per node", -1, 1e6), in.real("mtct", -1),
-                               in.real("rate", -1, 1e3)};
+      case 10: {
+        event::Believed e{job(), in.real("watts per node", -1, 1e6), in.real("mtct", -1),
+                          in.real("rate", -1, 1e3)};
+        if (in.flag("model")) e.model = read_speedup(in);
+        return e;
+      }
       case 11:
         return event::SizeOrdered{job(), in.count("size")};
       case 12: {

@@ -132,7 +132,8 @@ struct Any {
             low, flag() ? std::numeric_limits<double>::infinity() : real(0, 1e12)};
       }
       case 10:
-        return event::Believed{id<JobId>(), real(-1, 1e6), real(-1, 1e12), real(-1, 1e3)};
+        return event::Believed{id<JobId>(), real(-1, 1e6), real(-1, 1e12), real(-1, 1e3),
+                               Speedup{Speedup::Kind::amdahl, real(0, 1)}};
       case 11:
         return event::SizeOrdered{id<JobId>(), count()};
       case 12:

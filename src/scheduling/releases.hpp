@@ -32,7 +32,8 @@ class ReleaseTag {
   std::uint32_t bits_ = 0;
 };
 
-/// Expected releases of healthy nodes (or of milliwatts), sorted by time. Insert and erase O(log R + 64), sums O(R/64).
+/// Expected releases of healthy nodes (or of milliwatts), sorted by time. Insert and erase O(log R
+/// + 64), sums O(R/64).
 ///
 /// What should have come by `now` but did not is expected at now + 1 s; this is applied on reading.
 class Releases {

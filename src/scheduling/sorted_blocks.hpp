@@ -96,8 +96,8 @@ class SortedBlocks {
     return low;
   }
 
-  // How many rows of the block are below `key`. Without branches that depend on the rows: these would
-  // be mispredicted half of the time.
+  // How many rows of the block are below `key`. Without branches that depend on the rows: these
+  // would be mispredicted half of the time.
   static std::uint32_t place_in(const Block& rows, const Key& key) {
     if (rows.size() == 0) return 0;
     std::uint32_t low = 0;
@@ -155,9 +155,9 @@ class SortedBlocks {
     refresh(slot);
   }
 
-  std::vector<Slot> slots_;           // in key order
-  std::vector<Block> blocks_;         // in any order
-  std::vector<std::uint32_t> free_;   // unused blocks
+  std::vector<Slot> slots_;          // in key order
+  std::vector<Block> blocks_;        // in any order
+  std::vector<std::uint32_t> free_;  // unused blocks
   std::size_t size_ = 0;
 };
 

@@ -28,6 +28,17 @@ std::int64_t State::power_mw() const {
   return std::int64_t{on} * idle_mw_ + jobs_mw;
 }
 
+Nodes State::largest(const Job& job, Nodes most, Nodes base, RequestId request) const {
+  const std::int64_t each = budget_mw == kNoBudget ? 0 : extra_power_mw(job, 1);
+  if (each > 0) {
+    const std::int64_t more = std::max<std::int64_t>(free_power_mw(), 0) / each;
+    most = static_cast<Nodes>(std::min<std::int64_t>(most, base + more));
+  }
+  const bool bound = sizes_at_start(job.spec.type) && request == RequestId::none;
+  const Nodes size = bound ? constraint(job).at_most(most) : most;
+  return size > base ? size : 0;
+}
+
 Nodes State::incoming() const {
   Nodes sum = 0;
   for (const Unanswered& u : unanswered) sum += u.releases - u.pledged;
@@ -47,8 +58,8 @@ Claim* State::find(ClaimId id) {
 }
 
 Unanswered* State::find(DecisionId id) {
-  const auto at = std::ranges::lower_bound(
-      unanswered, id, {}, [](const Unanswered& u) { return u.decision.id; });
+  const auto at = std::ranges::lower_bound(unanswered, id, {},
+                                           [](const Unanswered& u) { return u.decision.id; });
   return at != unanswered.end() && at->decision.id == id ? &*at : nullptr;
 }
 
@@ -400,8 +411,8 @@ void State::remove_claim(ClaimId id) {
 }
 
 void State::answer(DecisionId id) {
-  const auto at = std::ranges::lower_bound(
-      unanswered, id, {}, [](const Unanswered& u) { return u.decision.id; });
+  const auto at = std::ranges::lower_bound(unanswered, id, {},
+                                           [](const Unanswered& u) { return u.decision.id; });
   unlist_incoming(*at);
   unanswered.erase(at);
   ++answered;
@@ -423,8 +434,9 @@ void State::advance_work(Job& job, Nodes size) const {
 void State::scale_limit(Job& job, Reason reason) {
   if (rules.limit == Rules::Limit::fixed || job.spec.type == JobType::rigid) return;
   const AdaptiveSpec* spec = adaptive_spec(job);
-  set_limit(job, later(now, time_for(spec ? spec->speedup : Speedup{}, job.spec.preferred,
-                                     job.holding.count, job.work_left)),
+  set_limit(job,
+            later(now, time_for(spec ? spec->speedup : Speedup{}, job.spec.preferred,
+                                job.holding.count, job.work_left)),
             reason);
 }
 

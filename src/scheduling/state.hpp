@@ -1,5 +1,5 @@
-// The state of the core: a regular value of plain rows. Events change it (core.cpp), the pen changes
-// it (pass.cpp); what both need is here. CONTRACT: docs/architecture.md.
+// The state of the core: a regular value of plain rows. Events change it (core.cpp), the pen
+// changes it (pass.cpp); what both need is here. The rules: docs/architecture.md.
 #pragma once
 
 #include <algorithm>
@@ -30,23 +30,23 @@ namespace ductile {
 struct Capabilities {
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 
-  bool instant_start = true;                    // a start needs no answer
-  std::uint32_t resizes_per_job = kUnlimited;   // 0: none
-  bool sharing = false;                         // two jobs on one node
-  bool exact_nodes = true;                      // it can give a job the very nodes decided
-  bool power_control = false;                   // nodes can be switched on and off
+  bool instant_start = true;                   // a start needs no answer
+  std::uint32_t resizes_per_job = kUnlimited;  // 0: none
+  bool sharing = false;                        // two jobs on one node
+  bool exact_nodes = true;                     // it can give a job the very nodes decided
+  bool power_control = false;                  // nodes can be switched on and off
 };
 
 /// What holds for a whole run, whatever the policy.
 struct Rules {
-  /// The believed end, and when a job may be killed, under resizes: `fixed` at the start, or `scaled`
-  /// to when the believed work is used up at the present size.
+  /// The believed end, and when a job may be killed, under resizes: `fixed` at the start, or
+  /// `scaled` to when the believed work is used up at the present size.
   enum class Limit : std::uint8_t { fixed, scaled };
 
   Limit limit = Limit::scaled;
-  bool identities = false;   // which nodes, not only how many
-  bool record = false;       // keep the pen calls of each instant
-  bool check =               // check the invariants after every event and pen call
+  bool identities = false;  // which nodes, not only how many
+  bool record = false;      // keep the pen calls of each instant
+  bool check =              // check the invariants after every event and pen call
 #ifdef DUCTILE_CHECK_INVARIANTS
       true;
 #else
@@ -75,8 +75,8 @@ struct Claim {
   Holding held;
   std::vector<Pledge> pledges;
   Reason reason;
-  Time expected{};                      // when the last pledge is expected
-  Time release{};                       // when the beneficiary is expected to release them
+  Time expected{};  // when the last pledge is expected
+  Time release{};   // when the beneficiary is expected to release them
 
   Nodes pledged() const {
     Nodes sum = 0;
@@ -131,15 +131,15 @@ struct Boot {
   Time ready{};
 };
 
-/// What the last backfilling found out. While nothing changes but that jobs are submitted, what did not
-/// fit does not fit, and only the new jobs need a look. Saves work, never changes a decision.
+/// What the last backfilling found out. While nothing changes but that jobs are submitted, what did
+/// not fit does not fit, and only the new jobs need a look. Saves work, never changes a decision.
 struct Tried {
-  std::uint64_t changes = 0;       // `State::changes` then; 0: nothing is known
-  std::uint32_t depth = 0;         // reservations allowed,
-  JobId reserved = JobId::none;    // and the last job that held one
-  std::uint32_t jobs = 0;          // jobs submitted by then
+  std::uint64_t changes = 0;     // `State::changes` then; 0: nothing is known
+  std::uint32_t depth = 0;       // reservations allowed,
+  JobId reserved = JobId::none;  // and the last job that held one
+  std::uint32_t jobs = 0;        // jobs submitted by then
   Time at{};
-  Room room;                       // for the jobs without a reservation
+  Room room;  // for the jobs without a reservation
 };
 
 /// All the core knows. Copying it is copying arrays.
@@ -155,46 +155,47 @@ class State {
 
   Time now{};
   JobTable jobs;
-  std::vector<Adaptive> adaptive;        // side table; rows are reused
+  std::vector<Adaptive> adaptive;  // side table; rows are reused
   std::vector<std::uint32_t> free_rows;
-  Queue queue;                           // pending jobs without a claim
-  std::vector<JobId> running;            // in no particular order
+  Queue queue;                 // pending jobs without a claim
+  std::vector<JobId> running;  // in no particular order
   IdleNodes idle;
-  Nodes held = 0;                        // by jobs
-  Nodes claimed = 0;                     // by claims
-  Nodes out_of_service = 0;              // nobody's, and not up
-  std::vector<Health> health;            // with identities
+  Nodes held = 0;              // by jobs
+  Nodes claimed = 0;           // by claims
+  Nodes out_of_service = 0;    // nobody's, and not up
+  std::vector<Health> health;  // with identities
   NodeSet not_up;
-  Releases releases;                     // of nodes
-  Releases power_releases;               // of milliwatts; kept while there is a budget
-  std::vector<Claim> claims;             // oldest first
+  Releases releases;          // of nodes
+  Releases power_releases;    // of milliwatts; kept while there is a budget
+  std::vector<Claim> claims;  // oldest first
   std::uint32_t next_claim = 0;
-  std::vector<Unanswered> unanswered;    // by decision
-  std::vector<Request> requests;         // in order of arrival
+  std::vector<Unanswered> unanswered;  // by decision
+  std::vector<Request> requests;       // in order of arrival
   std::vector<Tenancy> tenancies;
-  std::vector<JobId> ordered;            // jobs with an operator's order
+  std::vector<JobId> ordered;  // jobs with an operator's order
   std::vector<Delays> delays;
   std::vector<Boot> boots;
   std::uint32_t next_boot = 0;
   double corridor_low_w = 0;
-  std::int64_t budget_mw = kNoBudget;    // the corridor's upper bound
-  std::int64_t jobs_mw = 0;              // of running jobs, above that of idle nodes
-  std::optional<Time> timer;             // the policy's
-  std::vector<Time> retries;             // future times at which something may be tried again; sorted
+  std::int64_t budget_mw = kNoBudget;  // the corridor's upper bound
+  std::int64_t jobs_mw = 0;            // of running jobs, above that of idle nodes
+  std::optional<Time> timer;           // the policy's
+  std::vector<Time> retries;           // future times at which something may be tried again; sorted
   std::uint64_t passes = 0;
   std::uint64_t next_decision = 1;
-  std::uint64_t asked = 0, answered = 0; // decisions that want an answer, and those that got it
-  std::uint64_t stale = 0;               // events that came too late or twice
-  EventKinds woken = 0;                  // by events since the last pass
-  bool must_wake = false;                // a claim was dissolved, a time came
-  std::uint64_t changes = 1;             // of anything but the queue's end
+  std::uint64_t asked = 0, answered = 0;  // decisions that want an answer, and those that got it
+  std::uint64_t stale = 0;                // events that came too late or twice
+  EventKinds woken = 0;                   // by events since the last pass
+  bool must_wake = false;                 // a claim was dissolved, a time came
+  std::uint64_t changes = 1;              // of anything but the queue's end
   Tried tried;
-  std::uint64_t pass_first = 0;          // number of the first decision of this pass
-  std::vector<Decision> decisions;       // of this instant
-  bool handed_out = false;               // and the world has them
-  std::vector<PenCall> calls;            // of this instant, while recording
+  std::uint64_t pass_first = 0;     // number of the first decision of this pass
+  std::vector<Decision> decisions;  // of this instant
+  bool handed_out = false;          // and the world has them
+  std::vector<PenCall> calls;       // of this instant, while recording
 
-  // --- Questions -----------------------------------------------------------------------------------
+  // --- Questions
+  // -----------------------------------------------------------------------------------
 
   const AdaptiveSpec* adaptive_spec(const Job& job) const {
     return job.adaptive == Job::kNoRow ? nullptr : &adaptive[job.adaptive].spec;
@@ -215,10 +216,11 @@ class State {
     return job.limit > now ? job.limit : now + whole_seconds(1);
   }
   Nodes healthy(const Holding& holding) const {
-    return not_up.empty() ? holding.count : holding.count - intersection(holding.nodes, not_up).count();
+    return not_up.empty() ? holding.count
+                          : holding.count - intersection(holding.nodes, not_up).count();
   }
-  /// Power of n nodes of the job above that of n idle nodes. Never less: what runs is believed to draw
-  /// no less than what idles, so that free power only grows when jobs end.
+  /// Power of n nodes of the job above that of n idle nodes. Never less: what runs is believed to
+  /// draw no less than what idles, so that free power only grows when jobs end.
   std::int64_t extra_power_mw(const Job& job, Nodes n) const {
     return std::int64_t{n} * std::max<std::int64_t>(job.power_mw - idle_mw(), 0);
   }
@@ -231,6 +233,10 @@ class State {
   bool fits_power(const Job& job, Nodes n) const {
     return budget_mw == kNoBudget || extra_power_mw(job, n) <= free_power_mw();
   }
+  /// The largest size up to `most` that the application can have and that has power for what it
+  /// adds to its `base` nodes; 0 if there is none. An application that asked (`request`), and one
+  /// whose size the scheduler does not choose, is bound by no constraint: it knows what it can use.
+  Nodes largest(const Job& job, Nodes most, Nodes base, RequestId request = RequestId::none) const;
   Nodes incoming() const;
   /// Running, nothing under way about it, and the world can: a policy may cut or grow it.
   bool resizable(JobId id) const;
@@ -244,7 +250,8 @@ class State {
   Unanswered* find(DecisionId id);
   const Unanswered* find(DecisionId id) const { return const_cast<State*>(this)->find(id); }
 
-  // --- Changes -------------------------------------------------------------------------------------
+  // --- Changes
+  // -------------------------------------------------------------------------------------
 
   /// A decision of this instant, with the next number. Good until the next one.
   Decision& decide(Decision::Kind kind, JobId job, Reason reason,

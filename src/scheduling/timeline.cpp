@@ -80,7 +80,8 @@ Time Profile::earliest(std::int64_t need, Duration length, Time not_before) {
   flush();
   // Hints cost more than they save until a plan has some reservations.
   constexpr std::uint32_t kUseHints = 32;
-  const bool hint = need > 0 && not_before <= now_ && ++searches_ > kUseHints && overlay_.most() <= 0;
+  const bool hint =
+      need > 0 && not_before <= now_ && ++searches_ > kUseHints && overlay_.most() <= 0;
   Time start = std::max(not_before, now_);
   if (hint) start = std::max(start, hints_.at_least(need, length));
   start = search(need, length, start);
@@ -197,7 +198,8 @@ Time Profile::Hints::at_least(std::int64_t need, Duration length) const {
   Time latest = Time::min();
   if (table_.empty()) return latest;
   const unsigned n = std::min(class_below(static_cast<std::uint64_t>(need)) + 1, kSize - 1);
-  const unsigned l = std::min(class_below(static_cast<std::uint64_t>(length.count())) + 1, kSize - 1);
+  const unsigned l =
+      std::min(class_below(static_cast<std::uint64_t>(length.count())) + 1, kSize - 1);
   for (unsigned i = n; i > 0; i &= i - 1) {
     for (unsigned j = l; j > 0; j &= j - 1) latest = std::max(latest, table_[i * kSize + j]);
   }

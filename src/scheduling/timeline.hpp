@@ -4,9 +4,9 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <utility>
-#include <cstdint>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -16,8 +16,8 @@
 
 namespace ductile {
 
-/// A step function of time, 0 at first: the overlay of a profile. In blocks with minimum, maximum and
-/// an addition that waits, so that planning many reservations stays far below quadratic.
+/// A step function of time, 0 at first: the overlay of a profile. In blocks with minimum, maximum
+/// and an addition that waits, so that planning many reservations stays far below quadratic.
 class Overlay {
  public:
   struct Step {
@@ -66,8 +66,8 @@ class Overlay {
 /// One resource over time: nodes or milliwatts.
 class Profile {
  public:
-  /// `free` now, and `releases` to come. The releases must outlive the profile; what is started while
-  /// it is in use is seen through them, and must be told with `took`.
+  /// `free` now, and `releases` to come. The releases must outlive the profile; what is started
+  /// while it is in use is seen through them, and must be told with `took`.
   Profile(const Releases& releases, std::int64_t free, Time now)
       : releases_(&releases), free_(free), now_(now) {}
 
@@ -90,9 +90,9 @@ class Profile {
   Time search(std::int64_t need, Duration length, Time start) const;
   void flush();
 
-  // The latest earliest start found so far for demands no larger and no longer: later demands of the
-  // same plan cannot start before it, since within a plan what is free only falls. A Fenwick tree of
-  // maxima over the logarithms of both.
+  // The latest earliest start found so far for demands no larger and no longer: later demands of
+  // the same plan cannot start before it, since within a plan what is free only falls. A Fenwick
+  // tree of maxima over the logarithms of both.
   class Hints {
    public:
     Time at_least(std::int64_t need, Duration length) const;
@@ -108,7 +108,8 @@ class Profile {
   std::int64_t free_;
   Time now_;
   Overlay overlay_;
-  std::optional<Change> newest_;  // not in the overlay yet: most plans make one reservation and no more
+  std::optional<Change>
+      newest_;  // not in the overlay yet: most plans make one reservation and no more
   Hints hints_;
   std::uint32_t searches_ = 0;
 };

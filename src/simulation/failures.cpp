@@ -26,8 +26,8 @@ std::optional<Time> read_time(std::string_view word) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   constexpr double kMost = 1e12;
-  const bool sound = error == std::errc{} && end == word.data() + word.size() && value >= 0 &&
-                     value <= kMost;
+  const bool sound =
+      error == std::errc{} && end == word.data() + word.size() && value >= 0 && value <= kMost;
   return sound ? std::optional(Time(seconds(value))) : std::nullopt;
 }
 
@@ -58,7 +58,8 @@ std::vector<NodeEvent> read_failures(const std::string& path, Nodes nodes) {
     const std::string_view time_word = next_word(rest);
     if (time_word.empty()) continue;
     const auto fail = [&](const char* field, std::string_view word, const char* remedy) {
-      throw InputError({path, number, field}, "'" + std::string(word) + "' is not possible", remedy);
+      throw InputError({path, number, field}, "'" + std::string(word) + "' is not possible",
+                       remedy);
     };
     NodeEvent event;
     const auto time = read_time(time_word);
@@ -82,8 +83,14 @@ std::vector<NodeEvent> read_failures(const std::string& path, Nodes nodes) {
   return events;
 }
 
-std::vector<NodeEvent> generate_failures(const FailureModel& model, Nodes nodes, Time begin, Time end,
-                                         std::uint64_t seed) {
+std::vector<NodeEvent> generate_failures(const FailureModel& model, Nodes nodes, Time begin,
+                                         Time end, std::uint64_t seed) {
+  constexpr double kMostFailures = 1e7;
+  const double cycle_s = to_seconds(model.mtbf) + to_seconds(model.repair);
+  if (end > begin && nodes * (to_seconds(end - begin) / cycle_s) > kMostFailures) {
+    throw InputError("more than 10 million failures are to be expected",
+                     "give a longer mean time between failures, or fewer jobs");
+  }
   std::vector<NodeEvent> events;
   for (std::uint32_t node = 0; node < nodes; ++node) {
     Draws draws(seed, Stream::failure, node);

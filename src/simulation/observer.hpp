@@ -23,8 +23,8 @@ class Observer {
   virtual void on_decision(Time, const Decision&, const Core&) {}
   /// The world changed a job's size, or left it as it was.
   virtual void on_resized(Time, JobId, Nodes /*before*/, const Core&) {}
-  /// A job is about to end (or to wait again, `requeued`); the core still shows it as running, or as
-  /// waiting if it never ran. Rejected jobs come here as cancelled, at their submission.
+  /// A job is about to end (or to wait again, `requeued`); the core still shows it as running, or
+  /// as waiting if it never ran. Rejected jobs come here as cancelled, at their submission.
   virtual void on_end(Time, JobId, const WorkloadJob&, EndState, bool /*requeued*/, const Core&) {}
   /// The instant is closed; `core.pen_calls()` are its pen calls.
   virtual void on_close(Time, const Core&) {}

@@ -13,7 +13,8 @@ namespace {
 
 Duration sample(const RandomDuration& random, Draws draws) {
   switch (random.kind) {
-    case RandomDuration::Kind::fixed: return random.a;
+    case RandomDuration::Kind::fixed:
+      return random.a;
     case RandomDuration::Kind::uniform:
       return random.a + seconds(draws.uniform() * to_seconds(random.b - random.a));
     case RandomDuration::Kind::exponential:
@@ -22,8 +23,8 @@ Duration sample(const RandomDuration& random, Draws draws) {
   return random.a;
 }
 
-// What happens at an instant, in this order (ALGORITHMS 1.6). Node events and submissions are sorted
-// streams of their own; the timer is the core's.
+// What happens at an instant, in this order (docs/policies.md). Node events and submissions are
+// sorted streams of their own; the timer is the core's.
 enum class Kind : std::uint8_t { end = 1, answer = 2, step = 4 };
 
 // Something to come for one job.
@@ -31,7 +32,7 @@ struct Entry {
   Time at;
   std::uint64_t order;  // kind, then the job's name: ties do not depend on internal ids
   JobId job;
-  std::uint32_t data;   // end, step: the job's epoch; answer: place in `answers_`
+  std::uint32_t data;  // end, step: the job's epoch; answer: place in `answers_`
 
   Kind kind() const { return static_cast<Kind>(order >> 56); }
   bool operator>(const Entry& other) const {
@@ -59,12 +60,13 @@ class Agenda {
 
 // The truth about a running job that is not rigid.
 struct Run {
-  Work left = 0;           // at `at`
+  Work left = 0;  // at `at`
   Time at{};
   Nodes size = 0;
-  NodeSet nodes;           // what it really has; with identities
-  Time end = kNever;       // of the work at this size
-  std::uint32_t step = 0;  // next evolving step
+  NodeSet nodes;        // what it really has; with identities
+  Time end = kNever;    // of the work at this size
+  Time pause = kNever;  // when the resize under way begins to cost time; no progress from then on
+  std::uint32_t step = 0;     // next evolving step
   std::uint32_t resizes = 0;  // orders so far, in all its lives
 };
 
@@ -73,7 +75,7 @@ struct Answer {
   DecisionId decision;
   Nodes before = 0;
   Holding now{};
-  Duration cost{};     // paid before it: no progress
+  Duration cost{};  // paid before it: no progress
   bool changed = false;
   bool fails = false;  // a start
 };
@@ -128,8 +130,9 @@ class World {
   }
 
   void schedule(Time at, Kind kind, JobId id, std::uint32_t data) {
-    agenda_.push({at, std::uint64_t{static_cast<std::uint8_t>(kind)} << 56 |
-                          (truth(id).name & ~(std::uint64_t{0xff} << 56)),
+    agenda_.push({at,
+                  std::uint64_t{static_cast<std::uint8_t>(kind)} << 56 |
+                      (truth(id).name & ~(std::uint64_t{0xff} << 56)),
                   id, data});
   }
 
@@ -166,8 +169,8 @@ class World {
   std::vector<Answer> answers_;
   std::vector<std::uint32_t> free_answers_;
   std::uint32_t next_request_ = 0;
-  bool timer_alone_ = false;           // nothing but the timer came at this instant
-  bool fruitless_ = false;             // and its pass decided nothing
+  bool timer_alone_ = false;  // nothing but the timer came at this instant
+  bool fruitless_ = false;    // and its pass decided nothing
   SimulationCounts counts_;
 };
 
@@ -202,8 +205,8 @@ SimulationCounts World::run() {
   return counts_;
 }
 
-// When something happens next. Nothing, if only timers are left and what they wake does nothing: jobs
-// that wait then wait for ever.
+// When something happens next. Nothing, if only timers are left and what they wake does nothing:
+// jobs that wait then wait for ever.
 std::optional<Time> World::next_instant() const {
   Time next = kNever;
   if (next_submit_ < workload_.jobs.size()) next = workload_.jobs[next_submit_].submit;
@@ -275,8 +278,8 @@ void World::happen(const Entry& entry) {
   switch (entry.kind()) {
     case Kind::end: {
       if (entry.data != epochs_[index(id)]) return;
-      const bool done = adaptive(id) ? now_ >= run_of(id).end
-                                     : now_ - core_.job(id).started >= truth(id).runtime;
+      const bool done =
+          adaptive(id) ? now_ >= run_of(id).end : now_ - core_.job(id).started >= truth(id).runtime;
       end(id, done ? EndState::completed : EndState::timeout);
       return;
     }
@@ -303,7 +306,8 @@ void World::happen(const Entry& entry) {
   }
 }
 
-// --- Decisions ---------------------------------------------------------------------------------------
+// --- Decisions
+// ---------------------------------------------------------------------------------------
 
 void World::carry_out(const Decision& decision) {
   const JobId id = decision.job;
@@ -313,17 +317,20 @@ void World::carry_out(const Decision& decision) {
         begin(id);
         return;
       }
-      const std::uint64_t attempt = index(decision.id);
+      const std::uint64_t attempt = epochs_[index(id)];
       Answer answer{.decision = decision.id};
-      answer.fails =
-          draws(Stream::start_failure, id, attempt).chance(settings_.start_failure);
-      send(id, now_ + sample(settings_.start_delay, draws(Stream::resize_delay, id, attempt)),
-           std::move(answer));
+      answer.fails = draws(Stream::start_failure, id, attempt).chance(settings_.start_failure);
+      const Duration delay = sample(settings_.start_delay, draws(Stream::start_delay, id, attempt));
+      send(id, later(now_, delay), std::move(answer));
       return;
     }
-    case Decision::Kind::resize: order_resize(decision); return;
+    case Decision::Kind::resize:
+      order_resize(decision);
+      return;
     case Decision::Kind::set_limit:
-      if (settings_.kill_overrun && adaptive(id) && core_.job(id).doing == Doing::nothing) {
+      // A job that lost its nodes at this very instant waits again, or is over.
+      if (settings_.kill_overrun && adaptive(id) && core_.state().jobs.contains(id) &&
+          core_.job(id).status == Status::running && core_.job(id).doing == Doing::nothing) {
         advance(id, {});
         plan_end(id);
       }
@@ -334,10 +341,12 @@ void World::carry_out(const Decision& decision) {
         observer->on_end(now_, id, truth(id), EndState::cancelled, false, core_);
       }
       return;
-    case Decision::Kind::deny: return;  // the application goes on, and may ask again
+    case Decision::Kind::deny:
+      return;  // the application goes on, and may ask again
     case Decision::Kind::share:
     case Decision::Kind::power_on:
-    case Decision::Kind::power_off: throw std::logic_error("a decision this world cannot do");
+    case Decision::Kind::power_off:
+      throw std::logic_error("a decision this world cannot do");
   }
 }
 
@@ -353,7 +362,7 @@ void World::begin(JobId id) {
     plan_end(id);
     return;
   }
-  Time at = now_ + truth(id).runtime;
+  Time at = later(now_, truth(id).runtime);
   if (settings_.kill_overrun) at = std::min(at, core_.job(id).limit);
   schedule(at, Kind::end, id, epochs_[index(id)]);
 }
@@ -371,8 +380,8 @@ void World::plan_end(JobId id) {
     const double left = static_cast<double>(total_work(preferred, truth(id).runtime)) *
                         (1 - more.steps[run.step].progress);
     const Work before = run.left - std::llround(left);
-    const Time ask = before <= 0 ? run.at
-                                 : later(run.at, time_for(more.speedup, preferred, run.size, before));
+    const Time ask =
+        before <= 0 ? run.at : later(run.at, time_for(more.speedup, preferred, run.size, before));
     if (ask < at) {
       schedule(std::max(ask, now_), Kind::step, id, epoch);
       return;
@@ -387,6 +396,7 @@ void World::advance(JobId id, Duration pause) {
   run.left -= work_done(adaptive(id)->speedup, truth(id).nodes, run.size, worked);
   run.left = std::max<Work>(run.left, 0);
   run.at = now_;
+  run.pause = kNever;
 }
 
 void World::order_resize(const Decision& decision) {
@@ -415,6 +425,7 @@ void World::order_resize(const Decision& decision) {
       schedule(std::max(core_.job(id).limit, now_), Kind::end, id, epoch);
     }
     run.end = kNever;
+    run.pause = now_ + delay;
   }
   const Time at = now_ + delay + answer.cost;
   send(id, at, std::move(answer));
@@ -447,6 +458,7 @@ void World::send(JobId id, Time at, Answer answer) {
 
 void World::answer_start(JobId id, const Answer& answer) {
   if (answer.fails) {
+    ++epochs_[index(id)];
     tell(event::StartFailed{id, answer.decision, now_ + settings_.start_retry});
   } else {
     tell(event::Started{id, answer.decision, {}, std::nullopt});
@@ -466,12 +478,14 @@ void World::answer_resize(JobId id, Answer answer) {
   }
   const event::Resized resized{id, answer.decision, std::move(answer.now), retry};
   tell(resized);
-  if (draws(Stream::resize_repeat, id, index(answer.decision)).chance(settings_.resize.repeat)) tell(resized);
+  if (draws(Stream::resize_repeat, id, index(answer.decision)).chance(settings_.resize.repeat))
+    tell(resized);
   if (answer.changed) plan_end(id);
   for (Observer* observer : observers_) observer->on_resized(now_, id, answer.before, core_);
 }
 
-// --- Ends and failures -------------------------------------------------------------------------------
+// --- Ends and failures
+// -------------------------------------------------------------------------------
 
 void World::end(JobId id, EndState state, bool requeue) {
   for (Observer* observer : observers_) {
@@ -510,7 +524,9 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
       // A resize under way is given up; what is left of the old nodes goes on.
       const Nodes before = run.size;
       const DecisionId answers = job.doing == Doing::resizing ? job.decision : DecisionId::none;
-      advance(id, {});
+      const Duration paused = run.pause < now_ ? now_ - run.pause : Duration{};
+      counts_.reconfiguration_node_s += to_seconds(paused) * job.holding.count;
+      advance(id, paused);
       run.size = rest.count;
       run.nodes = rest.nodes;
       tell(event::Resized{id, answers, std::move(rest), {}});

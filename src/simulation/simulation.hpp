@@ -1,5 +1,5 @@
-// The simulated world: it owns the truth (actual run times, true speedups, failures), carries out the
-// core's decisions and tells what happened, at the speed of the machine it runs on.
+// The simulated world: it owns the truth (actual run times, true speedups, failures), carries out
+// the core's decisions and tells what happened, at the speed of the machine it runs on.
 #pragma once
 
 #include <atomic>
@@ -25,15 +25,16 @@ struct RandomDuration {
   bool is_zero() const { return kind == Kind::fixed && a == Duration{}; }
 };
 
-/// How applications answer orders to resize. All zero: at once, as ordered, for the cost of the job.
+/// How applications answer orders to resize. All zero: at once, as ordered, for the cost of the
+/// job.
 struct ResizeBehaviour {
-  RandomDuration delay;                    // to the next scheduling point
-  double refuse = 0;                       // probability of a refusal at the scheduling point
-  double lose = 0;                         // probability that the order is lost: answered, unchanged,
-  Duration timeout = whole_seconds(60);    // after this
-  double partly = 0;                       // probability that only a part is done
-  double repeat = 0;                       // probability that the answer comes twice
-  Duration retry = whole_seconds(30);      // a refused or lost job is left alone so long
+  RandomDuration delay;                  // to the next scheduling point
+  double refuse = 0;                     // probability of a refusal at the scheduling point
+  double lose = 0;                       // probability that the order is lost: answered, unchanged,
+  Duration timeout = whole_seconds(60);  // after this
+  double partly = 0;                     // probability that only a part is done
+  double repeat = 0;                     // probability that the answer comes twice
+  Duration retry = whole_seconds(30);    // a refused or lost job is left alone so long
 };
 
 /// Nodes change their health at a time.
@@ -44,19 +45,19 @@ struct NodeEvent {
 };
 
 struct SimulationSettings {
-  /// What happens to a job that loses a node. `shrink`: malleable jobs go on with the nodes that are
-  /// left if they may have that size, others are requeued.
+  /// What happens to a job that loses a node. `shrink`: malleable jobs go on with the nodes that
+  /// are left if they may have that size, others are requeued.
   enum class OnFailure : std::uint8_t { requeue, kill, shrink };
 
   Platform platform;
   std::shared_ptr<const Policy> policy;
   Rules rules;
-  bool kill_overrun = false;               // kill at the walltime
+  bool kill_overrun = false;  // kill at the walltime
   ResizeBehaviour resize;
-  RandomDuration start_delay;              // not zero: starts are answered
-  double start_failure = 0;                // probability; needs a start delay
+  RandomDuration start_delay;  // not zero: starts are answered
+  double start_failure = 0;    // probability; needs a start delay
   Duration start_retry = whole_seconds(30);
-  std::vector<NodeEvent> node_events;      // by time; needs identities
+  std::vector<NodeEvent> node_events;  // by time; needs identities
   OnFailure on_failure = OnFailure::requeue;
 
   /// Asked now and then: stop here? (Ctrl-C)
@@ -67,15 +68,15 @@ struct SimulationSettings {
 
 /// What the world itself counts.
 struct SimulationCounts {
-  std::uint64_t events = 0;       // told to the core
-  std::uint64_t passes = 0;       // of the policy
-  std::uint64_t jobs_over = 0;    // ended, killed, cancelled or rejected
-  std::uint64_t jobs_left = 0;    // waiting or running when nothing more could happen, or at a stop
-  std::uint64_t stale = 0;        // events the core refused: repeated answers, nodes as they were
+  std::uint64_t events = 0;     // told to the core
+  std::uint64_t passes = 0;     // of the policy
+  std::uint64_t jobs_over = 0;  // ended, killed, cancelled or rejected
+  std::uint64_t jobs_left = 0;  // waiting or running when nothing more could happen, or at a stop
+  std::uint64_t stale = 0;      // events the core refused: repeated answers, nodes as they were
   Time first_submit{}, last_end{};
-  double held_node_s = 0;         // integral of the nodes held by jobs
+  double held_node_s = 0;             // integral of the nodes held by jobs
   double reconfiguration_node_s = 0;  // of these, while jobs paid for resizes
-  bool stopped = false;           // by `SimulationSettings::stop`
+  bool stopped = false;               // by `SimulationSettings::stop`
 };
 
 /// Runs the workload to its end. The same workload and settings give the same calls and counts.

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "support/scenario.hpp"
+
+#include <gtest/gtest.h>
 
 namespace ductile::testing {
 namespace {

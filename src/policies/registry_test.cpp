@@ -1,0 +1,59 @@
+#include "policies/registry.hpp"
+
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace ductile {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string error_of(const std::string& text) {
+  try {
+    make_policy(text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(Registry, EveryPolicyCanBeMadeWithItsDefaults) {
+  std::set<std::string> names;
+  for (const PolicyInfo& info : policies()) {
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    EXPECT_FALSE(info.summary.empty());
+    std::string text = info.name;
+    char separator = ':';
+    for (const ParameterInfo& parameter : info.parameters) {
+      text += separator + parameter.name + "=" + parameter.fallback;
+      separator = ',';
+    }
+    EXPECT_EQ(make_policy(text)->settings, text);
+  }
+}
+
+TEST(Registry, ReadsParameters) {
+  EXPECT_EQ(make_policy("easy")->order, QueueOrder::fcfs);
+  EXPECT_EQ(make_policy("easy:order=wfp3,priority_period=60")->order, QueueOrder::wfp3);
+  EXPECT_EQ(make_policy("easy:priority_period=0.5")->priority_period, seconds(0.5));
+}
+
+TEST(Registry, ErrorsSayWhatThereIs) {
+  EXPECT_THAT(error_of("esay"), HasSubstr("there are backfill, conservative, easy, fcfs"));
+  EXPECT_THAT(error_of("easy:depth=2"), HasSubstr("there is no parameter 'depth'"));
+  EXPECT_THAT(error_of("backfill:depth=0"), HasSubstr("whole number from 1"));
+  EXPECT_THAT(error_of("backfill:depth=1.5"), HasSubstr("'1.5' is not possible"));
+  EXPECT_THAT(error_of("backfill:depth=nan"), HasSubstr("'nan' is not possible"));
+  EXPECT_THAT(error_of("backfill:depth="), HasSubstr("a value is missing"));
+  EXPECT_THAT(error_of("backfill:depth"), HasSubstr("a value is missing"));
+  EXPECT_THAT(error_of("backfill:depth=1,depth=2"), HasSubstr("given twice"));
+  EXPECT_THAT(error_of("easy:order=lifo"), HasSubstr("use one of fcfs, sjf"));
+}
+
+}  // namespace
+}  // namespace ductile
