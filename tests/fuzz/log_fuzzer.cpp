@@ -5,6 +5,8 @@
 // Inputs that begin with 'd' get a valid end of file, so that the fuzzer comes past the checksum to
 // the records and into the core; then their events alone are told to a core that may decide what it
 // likes. Those that begin with 'f' are read from a file, without the 'f'.
+//
+// Readers: src/scheduling/record.cpp src/simulation/recording.cpp
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
