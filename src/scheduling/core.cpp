@@ -340,7 +340,7 @@ bool Core::happened(const event::ConfigChanged& changed) {
   return true;
 }
 
-bool Core::happened(const event::TimerFired&) {
+bool Core::happened(const event::TimerFired&) const {
   const auto wake = next_wake();
   return wake && *wake <= state_.now;  // the close sees to it
 }
@@ -463,7 +463,7 @@ void Core::carry_out(ClaimId id) {
   if (claim.start) {
     state_.start(claim.job, std::move(used), claim.reason);
   } else {
-    state_.grow(claim.job, std::move(used), claim.reason, claim.request);
+    state_.grow(claim.job, used, claim.reason, claim.request);
     std::erase_if(state_.requests, [&](const Request& r) { return r.id == claim.request; });
   }
 }

@@ -79,7 +79,7 @@ class Core {
   bool happened(const event::Believed& believed);
   bool happened(const event::SizeOrdered& ordered);
   bool happened(const event::ConfigChanged& changed);
-  bool happened(const event::TimerFired& fired);
+  bool happened(const event::TimerFired& fired) const;
 
   /// The job left its nodes but is not over: it waits again.
   void requeue(JobId id, Time not_before);

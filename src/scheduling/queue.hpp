@@ -139,7 +139,7 @@ class Queue {
     };
     static constexpr std::uint32_t kCapacity = 32;
 
-    Block() {}  // leaves the array as it is
+    Block() {}  // NOLINT(modernize-use-equals-default): leaves the array as it is
     std::uint32_t size() const { return size_; }
     const Key& key(std::uint32_t i) const { return rows_[i].key; }
     const Row& row(std::uint32_t i) const { return rows_[i].row; }

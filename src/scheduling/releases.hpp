@@ -74,7 +74,7 @@ class Releases {
     using Summary = std::int64_t;  // sum of the nodes
     static constexpr std::uint32_t kCapacity = 32;
 
-    Block() {}  // leaves the array as it is
+    Block() {}  // NOLINT(modernize-use-equals-default): leaves the array as it is
     std::uint32_t size() const { return size_; }
     const Key& key(std::uint32_t i) const { return rows_[i].key; }
     std::int64_t nodes(std::uint32_t i) const { return rows_[i].nodes; }

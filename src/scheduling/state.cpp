@@ -113,7 +113,7 @@ void State::start(JobId id, Holding nodes, Reason reason, Decision::Kind kind) {
   list(job, id);
 }
 
-void State::grow(JobId id, Holding more, Reason reason, RequestId request) {
+void State::grow(JobId id, const Holding& more, Reason reason, RequestId request) {
   Job& job = jobs[id];
   const bool merges = in_pass(job);
   unlist(job, id);
@@ -301,7 +301,7 @@ void State::vacate(JobId id) {
 }
 
 void State::leave_shared(JobId id, Holding& lost) {
-  const auto stays = [&](NodeSet nodes) {
+  const auto stays = [&](const NodeSet& nodes) {
     lost.count -= nodes.count();
     lost.nodes.erase(nodes);
   };
@@ -316,7 +316,7 @@ void State::leave_shared(JobId id, Holding& lost) {
       tenancy.nodes.erase(nodes);
       list(guest, tenancy.guest);
     }
-    stays(std::move(nodes));
+    stays(nodes);
   }
 }
 

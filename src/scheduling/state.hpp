@@ -262,7 +262,7 @@ class State {
   /// Idle nodes to a job that starts now.
   void start(JobId id, Holding nodes, Reason reason, Decision::Kind kind = Decision::Kind::start);
   /// A running job gets more nodes, which leave idle or a claim.
-  void grow(JobId id, Holding more, Reason reason, RequestId request = RequestId::none);
+  void grow(JobId id, const Holding& more, Reason reason, RequestId request = RequestId::none);
   /// A running job shall shrink; called again in one pass it shrinks further.
   void shrink(JobId id, Nodes to, Reason reason, RequestId request = RequestId::none);
   /// Enough of a job's nodes go, by the rules of placement: what it keeps.

@@ -28,7 +28,7 @@ class Overlay {
    public:
     static constexpr std::uint32_t kCapacity = 56;
 
-    Block() {}  // leaves the array as it is
+    Block() {}  // NOLINT(modernize-use-equals-default): leaves the array as it is
     std::uint32_t size() const { return size_; }
     Time from() const { return steps_[0].from; }
     Step step(std::uint32_t i) const { return {steps_[i].from, steps_[i].level + waiting_}; }
