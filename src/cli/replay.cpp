@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "simulation/recording.hpp"
+#include "simulation/replay.hpp"
 
 namespace ductile {
 namespace {

@@ -1141,15 +1141,17 @@ TEST(Capabilities, NoneAtAll) {
 TEST(Jobs, ThatCanNeverFitAreRejected) {
   Stage stage;
   const JobId large = stage.submit(rigid(9, 10));
-  const JobId shrinks = stage.submit(sized(JobType::moldable, {4, 20}, 16, 10));
+  const JobId prefers = stage.submit(sized(JobType::moldable, {4, 20}, 16, 10));
+  const JobId shrinks = stage.submit(sized(JobType::moldable, {4, 20}, 8, 10));
   AdaptiveSpec powers;
   powers.constraint.kind = SizeConstraint::Kind::power_of_two;
   const JobId between = stage.submit(sized(JobType::moldable, {5, 7}, 6, 10), powers);
   const auto rejected = of(Decision::Kind::reject, stage.close());
-  ASSERT_EQ(rejected.size(), 2u);
+  ASSERT_EQ(rejected.size(), 3u);
   EXPECT_EQ(rejected[0].job, large);
   EXPECT_EQ(rejected[0].reason.why, Why::infeasible);
-  EXPECT_EQ(rejected[1].job, between);
+  EXPECT_EQ(rejected[1].job, prefers);
+  EXPECT_EQ(rejected[2].job, between);
   EXPECT_EQ(stage.job(shrinks).status, Status::pending);
   EXPECT_EQ(stage.job(shrinks).spec.size.max, 8u);
 }

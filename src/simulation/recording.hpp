@@ -1,16 +1,29 @@
 // A run as a log: everything the core was told and everything it decided, so that the run can be
-// replayed and compared. Format: docs/formats/log.md.
+// replayed (replay.hpp) and compared. Format: docs/formats/log.md.
 #pragma once
 
 #include <cstdint>
 #include <fstream>
-#include <iosfwd>
 #include <string>
+#include <string_view>
 
-#include "scheduling/record.hpp"
 #include "simulation/observer.hpp"
 
 namespace ductile {
+
+/// The first line of a log.
+inline constexpr std::string_view kFirstLogLine = "ductile-log 1";
+
+/// Counts the lines of a log and sums them up.
+class LogSeal {
+ public:
+  void add(std::string_view line);
+  /// The last line of the log that has the lines so far.
+  std::string line() const;
+
+ private:
+  std::uint64_t lines_ = 0, checksum_ = 0;
+};
 
 /// Writes the log of one run. `Rules::record` must be on. The file appears under its name when the
 /// run is finished, with a checksum at its end; before, and after a failure, there is none.
@@ -36,28 +49,10 @@ class Recorder final : public Observer {
   std::string path_, temporary_;
   std::ofstream file_;
   std::string decisions_;  // of the instant that is being closed
-  std::uint64_t lines_ = 0, checksum_ = 0;
+  LogSeal seal_;
 };
 
 /// `lines`, each ended, with the last line of a log after them. For logs that are made by hand.
 std::string sealed_log(std::string lines);
-
-/// What a replay went through.
-struct Replayed {
-  std::string policy;
-  std::uint64_t events = 0, instants = 0, pen_calls = 0, decisions = 0;
-  Time last{};
-};
-
-/// Replays a log twice at once: one core asks the policy, as the run did; another one folds the
-/// recorded pen calls and asks nobody, as a restarted controller would. Both must give the recorded
-/// decisions, byte for byte.
-///
-/// Throws `InputError` if the log was cut or altered, or is none; `RunError` if this build decides
-/// otherwise. `in` must be seekable: it is checked whole before anything is replayed. `make` makes
-/// the policies from their settings; without it they are those of the registry.
-Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make);
-Replayed replay(std::istream& in, const std::string& name);
-Replayed replay_file(const std::string& path);
 
 }  // namespace ductile

@@ -5,15 +5,12 @@
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "policies/registry.hpp"
 #include "simulation/simulation.hpp"
+#include "support/small_log.hpp"
 #include "support/small_run.hpp"
 
 namespace ductile {
@@ -44,63 +41,10 @@ std::string record(const Workload& workload, const SimulationSettings& settings)
   return text_of(path);
 }
 
-Replayed replay_text(const std::string& text) {
-  std::istringstream in(text);
-  return replay(in, "run.log");
-}
-
-// What an error of this kind says; "" if there is none.
-template <class Error>
-std::string complaint(const std::string& text) {
-  try {
-    replay_text(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-// docs/formats/log.md shows this run.
-constexpr const char* kLog =
-    "ductile-log 1\n"
-    "platform 4 1 0 0 0\n"
-    "world 1 4294967295 0 1 0\n"
-    "rules scaled 1 1 21600000000 0.4\n"
-    "policy easy\n"
-    "E 0 1 submitted 1 7 0 0 rigid 0 10000000 3 3 3 0\n"
-    "C 0\n"
-    "P start 0 - - - 3 3 in-order - 0 0 0 0 0 0\n"
-    "D 1 start 0 3 0-2 10000000 - 0 0 in-order - 0\n"
-    "E 1000000 1 submitted 2 7 0 0 rigid 1000000 5000000 4 4 4 0\n"
-    "C 1000000\n"
-    "P reserve 1 - - - 0 0 resources - 0 0 0 10000000 0 0\n"
-    "E 2000000 1 submitted 3 7 0 0 rigid 2000000 8000000 1 1 1 0\n"
-    "C 2000000\n"
-    "P start 2 - - - 1 1 backfilled - 0 0 0 0 0 0\n"
-    "D 2 start 2 1 3 10000000 - 0 0 backfilled - 0\n"
-    "E 10000000 1 ended 0 completed 0\n"
-    "E 10000000 1 ended 2 completed 0\n"
-    "C 10000000\n"
-    "P start 1 - - - 4 4 in-order - 0 0 0 0 0 0\n"
-    "D 3 start 1 4 0-3 15000000 - 0 0 in-order - 0\n"
-    "E 15000000 1 ended 1 completed 0\n"
-    "C 15000000\n";
-
 TEST(Recorder, WritesWhatHappenedAndWhatWasDecided) {
   const std::string log = record(small_workload(), recorded());
-  EXPECT_EQ(log, sealed_log(kLog));
+  EXPECT_EQ(log, sealed_log(kSmallLog));
   EXPECT_NE(log.find("\nend 23 "), std::string::npos);
-}
-
-TEST(Recorder, IsReplayed) {
-  record(small_workload(), recorded());
-  const Replayed done = replay_file(path_of("run.log"));
-  EXPECT_EQ(done.policy, "easy");
-  EXPECT_EQ(done.events, 6u);
-  EXPECT_EQ(done.instants, 5u);
-  EXPECT_EQ(done.pen_calls, 4u);
-  EXPECT_EQ(done.decisions, 3u);
-  EXPECT_EQ(done.last, Time{whole_seconds(15)});
 }
 
 TEST(Recorder, TheFileAppearsWhenTheRunIsFinished) {
@@ -138,163 +82,19 @@ TEST(Recorder, ThatCannotWriteIsAnError) {
   EXPECT_FALSE(std::filesystem::exists(path + ".part"));
 }
 
-TEST(SealedLog, EndsEveryLine) {
-  const std::string log = kLog;
-  EXPECT_EQ(sealed_log(log.substr(0, log.size() - 1)), sealed_log(log));
-  EXPECT_EQ(sealed_log(""), "end 0 0000000000000000\n");
-}
-
-// --- Refused -------------------------------------------------------------------------------------
-
-TEST(ReplayErrors, SayThatALogIsNoneOrNotWhole) {
-  const std::string log = sealed_log(kLog);
-  const std::string none =
-      "run.log:1: this is no log of this version; its first line must be 'ductile-log 1'";
-  EXPECT_EQ(complaint<InputError>(""), none);
-  EXPECT_EQ(complaint<InputError>("; SWF\n"), none);
-  EXPECT_EQ(complaint<InputError>("ductile-log 2\n"), none);
-  EXPECT_EQ(complaint<InputError>(kLog),
-            "run.log:24: end: the log was cut: its last line is missing; record the run again");
-  EXPECT_EQ(complaint<InputError>(log.substr(0, log.size() - 1)),
-            "run.log:24: end: the log was cut in its last line; record the run again");
-  EXPECT_EQ(complaint<InputError>(log + "\n"),
-            "run.log:25: end: lines follow the end; record the run again");
-  std::string altered = log;
-  altered[altered.find("10000000")] = '2';
-  EXPECT_EQ(complaint<InputError>(altered),
-            "run.log:24: end: the log was altered: its checksum differs; record the run again");
-}
-
-TEST(ReplayErrors, OfALineThatIsTooLong) {
-  EXPECT_EQ(complaint<InputError>("ductile-log 1\n" + std::string((1 << 24) + 1, 'x') + "\n"),
-            "run.log:2: line: it is too long; this is no log of ductile");
-}
-
-TEST(ReplayErrors, OfAFileThatIsNotThere) {
-  EXPECT_THROW(replay_file(path_of("none.log")), InputError);
-}
-
-// The log with another line in the place of one, and a checksum to it.
-std::string with_line(int number, const std::string& line) {
-  std::istringstream in(kLog);
-  std::string text, old;
-  for (int i = 1; std::getline(in, old); ++i) {
-    if (i != number) {
-      text += old + '\n';
-    } else if (!line.empty()) {
-      text += line + '\n';
-    }
-  }
-  return sealed_log(text);
-}
-
-TEST(ReplayErrors, NameLineAndField) {
-  const std::vector<std::pair<std::pair<int, std::string>, std::string>> cases{
-      {{2, "platform 4 1 0 0"}, "2: boot time: is missing"},
-      {{2, ""}, "2: platform: the line is missing here"},
-      {{2, "platform"}, "2: platform: the line is missing here"},
-      {{3, "world 1 2 3 4 5"}, "3: sharing: '3' is out of range"},
-      {{4, "rules loose 1 1 1 1"}, "4: limit: there is no 'loose'"},
-      {{5, "politics easy"}, "5: policy: the line is missing here"},
-      {{5, "policy easier"}, "5: policy: there is no policy 'easier'; there are "},
-      {{6, "X 0"}, "6: record: there is no record of this kind"},
-      {{6, ""}, "6: P"},
-      {{6, "E soon 1 timer"}, "6: time: 'soon' is no number"},
-      {{6, "E 1x 1 timer"}, "6: time: '1x' is no number"},
-      {{6, "E 0 2 timer"}, "6: taken: it is neither 0 nor 1"},
-      {{6, "E 0"}, "6: taken: it is neither 0 nor 1"},
-      {{6, "E 0 1 asleep"}, "6: event: there is no 'asleep'"},
-      {{6, "E 0 1 config easier"}, "6: policy: there is no policy 'easier'"},
-      {{7, "C 0 0"}, "7: end: '0' is too much"},
-      {{7, "C 9223372036854775807"}, "7: time: '9223372036854775807' is out of range"},
-  };
-  for (const auto& [altered, message] : cases) {
-    const std::string text = with_line(altered.first, altered.second);
-    if (message == "6: P") {  // nobody came, so that the policy does nothing
-      EXPECT_NE(complaint<RunError>(text), "");
-      continue;
-    }
-    EXPECT_EQ(complaint<InputError>(text).rfind("run.log:" + message, 0), 0u)
-        << complaint<InputError>(text);
-  }
-}
-
-TEST(ReplayErrors, OfAWorldThatContradictsItself) {
-  std::string twice = kLog;
-  twice.insert(twice.find("C 1000000"), "E 1000000 1 started 1 - 4 0-3 -\n");
-  EXPECT_EQ(complaint<InputError>(sealed_log(twice)),
-            "run.log: the log contradicts itself: the world gave a job nodes that others hold; "
-            "record the run again");
-}
-
-TEST(ReplayErrors, NodesThatNobodyCanNameAreNotTaken) {
-  std::string log = kLog;
-  log.replace(log.find("rules scaled 1"), 14, "rules scaled 0");
-  for (std::size_t at = 0; (at = log.find("\nD ", at)) != std::string::npos; ++at) {
-    const std::size_t end = log.find('\n', at + 1);
-    std::string line = log.substr(at, end - at);
-    for (const char* nodes : {" 0-2 ", " 1 3 ", " 0-3 "}) {
-      const std::size_t there = line.find(nodes);
-      const std::string text = nodes;
-      if (there == std::string::npos) continue;
-      line.replace(there, text.size(), text == " 1 3 " ? " 1 - " : " - ");
-    }
-    log.replace(at, end - at, line);
-  }
-  EXPECT_EQ(replay_text(sealed_log(log)).decisions, 3u);
-  log.insert(log.find("C 2000000"), "E 2000000 0 started 2 - 1 3 -\n");
-  EXPECT_EQ(replay_text(sealed_log(log)).events, 7u);
-}
-
-// --- Other decisions -----------------------------------------------------------------------------
-
-TEST(ReplayErrors, NoticeOtherDecisions) {
-  EXPECT_EQ(complaint<RunError>(with_line(9, "D 1 start 0 3 0-2 10000000 - 0 0 backfilled - 0")),
-            "run.log:9: the log has\n"
-            "  D 1 start 0 3 0-2 10000000 - 0 0 backfilled - 0\n"
-            "but this build has\n"
-            "  D 1 start 0 3 0-2 10000000 - 0 0 in-order - 0");
-  EXPECT_NE(complaint<RunError>(with_line(8, "P start 0 - - - 3 3 backfilled - 0 0 0 0 0 0")), "");
-  EXPECT_NE(complaint<RunError>(with_line(8, "")), "");
-  EXPECT_NE(complaint<RunError>(with_line(9, "")), "");
-  // More than this build does.
-  EXPECT_EQ(complaint<RunError>(with_line(10, "D 2 reject 0 0 - 0 - 0 0 infeasible - 0")),
-            "run.log:10: the log has\n"
-            "  D 2 reject 0 0 - 0 - 0 0 infeasible - 0\n"
-            "but this build has\n"
-            "  nothing more at this instant");
-  // An event that was taken, and one that was not.
-  EXPECT_EQ(complaint<RunError>(with_line(17, "E 10000000 0 ended 0 completed 0")),
-            "run.log:17: the log has\n"
-            "  E 10000000 0 ended 0 completed 0\n"
-            "but this build has\n"
-            "  another answer to the event");
-}
-
-TEST(ReplayErrors, NoticeAnotherPolicy) {
-  // Without backfilling, job 3 waits.
-  EXPECT_NE(complaint<RunError>(with_line(5, "policy fcfs")), "");
-  // Another name for the same thing is noticed by nobody.
-  EXPECT_EQ(replay_text(with_line(5, "policy backfill:depth=1")).decisions, 3u);
-}
-
-TEST(Replay, TakesItsPoliciesFromTheMaker) {
-  std::istringstream in(with_line(5, "policy mine"));
-  std::vector<std::string> asked;
-  const Replayed done = replay(in, "run.log", [&](std::string_view settings) {
-    asked.emplace_back(settings);
-    return make_policy("easy");
-  });
-  EXPECT_EQ(asked, std::vector<std::string>{"mine"});
-  EXPECT_EQ(done.policy, "mine");
-}
-
-TEST(Replay, OfARunThatWasStoppedEndsThere) {
+TEST(Recorder, OfARunThatWasStoppedEndsThere) {
   SimulationSettings settings = recorded();
   const std::atomic<bool> stop = true;
   settings.stop = &stop;
-  const Replayed done = replay_text(record(small_workload(), settings));
-  EXPECT_EQ(done.instants, 1u);
+  std::string begun = kSmallLog;
+  begun.resize(begun.find("E 1000000"));
+  EXPECT_EQ(record(small_workload(), settings), sealed_log(begun));
+}
+
+TEST(SealedLog, EndsEveryLine) {
+  const std::string log = kSmallLog;
+  EXPECT_EQ(sealed_log(log.substr(0, log.size() - 1)), sealed_log(log));
+  EXPECT_EQ(sealed_log(""), "end 0 0000000000000000\n");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 // the records and into the core; then their events alone are told to a core that may decide what it
 // likes. Those that begin with 'f' are read from a file, without the 'f'.
 //
-// Readers: src/scheduling/record.cpp src/simulation/recording.cpp
+// Readers: src/scheduling/record.cpp src/simulation/replay.cpp
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +27,7 @@
 #include "scheduling/invariants.hpp"
 #include "scheduling/record.hpp"
 #include "simulation/recording.hpp"
+#include "simulation/replay.hpp"
 #include "support/random_policy.hpp"
 
 namespace ductile {

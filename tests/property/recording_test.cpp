@@ -17,6 +17,7 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "simulation/failures.hpp"
+#include "simulation/replay.hpp"
 #include "simulation/simulation.hpp"
 #include "support/hostile_world.hpp"
 #include "support/log.hpp"

@@ -1,0 +1,240 @@
+#include "simulation/replay.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <istream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "policies/registry.hpp"
+#include "scheduling/core.hpp"
+#include "scheduling/invariants.hpp"
+#include "simulation/recording.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::size_t kLongestLine = std::size_t{1} << 24;
+
+// The lines of a log, one after the other.
+class Lines {
+ public:
+  Lines(std::istream& in, const std::string& name) : in_(in), name_(name) {}
+
+  // False at the end.
+  bool next() {
+    text_.clear();
+    ++number_;
+    if (!std::getline(in_, text_)) return false;
+    if (text_.size() > kLongestLine) fail("line", "it is too long", "this is no log of ductile");
+    return true;
+  }
+  std::string_view text() const { return text_; }
+  // Is the line's end missing?
+  bool torn() const { return in_.eof(); }
+
+  [[noreturn]] void fail(const std::string& field, const std::string& what,
+                         const std::string& remedy) const {
+    throw InputError({name_, number_, field}, what, remedy);
+  }
+  [[noreturn]] void differs(const std::string& recorded, const std::string& now) const {
+    throw RunError(name_ + ":" + std::to_string(number_) + ": the log has\n  " + recorded +
+                   "\nbut this build has\n  " + now);
+  }
+  // What follows `head` and a space; an error if the line does not begin so.
+  std::string_view after(std::string_view head) const {
+    std::string_view rest = text_;
+    if (!rest.starts_with(head) || rest.size() <= head.size() || rest[head.size()] != ' ') {
+      fail(std::string(head), "the line is missing here", "record the run again");
+    }
+    return rest.substr(head.size() + 1);
+  }
+
+ private:
+  std::istream& in_;
+  const std::string& name_;
+  std::string text_;
+  std::uint64_t number_ = 0;
+};
+
+// Nothing of a log is used before all of it was seen to be whole.
+void check_whole(std::istream& in, const std::string& name) {
+  Lines lines(in, name);
+  if (!lines.next() || lines.text() != kFirstLogLine) {
+    lines.fail("", "this is no log of this version",
+               "its first line must be '" + std::string(kFirstLogLine) + "'");
+  }
+  LogSeal seal;
+  do {
+    if (lines.text().starts_with("end ")) {
+      if (lines.text() != seal.line()) {
+        lines.fail("end", "the log was altered: its checksum differs", "record the run again");
+      }
+      if (lines.torn()) {
+        lines.fail("end", "the log was cut in its last line", "record the run again");
+      }
+      if (lines.next()) lines.fail("end", "lines follow the end", "record the run again");
+      return;
+    }
+    seal.add(lines.text());
+  } while (lines.next());
+  lines.fail("end", "the log was cut: its last line is missing", "record the run again");
+}
+
+class Replay {
+ public:
+  Replay(std::istream& in, const std::string& name, const PolicyMaker& make)
+      : make_(make), lines_(in, name) {}
+  Replayed run();
+
+ private:
+  Core make_core();
+  Time time(std::string_view& rest) const;
+  void event(std::string_view rest);
+  void close(std::string_view rest);
+
+  template <class Read>
+  auto read(Read function) const {
+    try {
+      return function();
+    } catch (const RecordError& error) {
+      lines_.fail(error.field(), error.what(), "record the run again");
+    }
+  }
+  std::shared_ptr<const Policy> policy(std::string_view settings) const {
+    try {
+      return make_(settings);
+    } catch (const InputError& error) {
+      lines_.fail("policy", error.what(), "replay the log with the build that recorded it");
+    }
+  }
+
+  const PolicyMaker& make_;
+  Lines lines_;
+  std::optional<Core> asks_, folds_;
+  Replayed done_;
+};
+
+Core Replay::make_core() {
+  lines_.next();  // the first line was checked
+  const auto header = [&](std::string_view head, auto from) {
+    lines_.next();  // at the end of the log its text is empty
+    return read([&] { return from(lines_.after(head)); });
+  };
+  const auto platform = header("platform", platform_from_record);
+  const auto capabilities = header("world", capabilities_from_record);
+  Rules rules = header("rules", rules_from_record);
+  rules.record = true;
+  lines_.next();
+  done_.policy = std::string(lines_.after("policy"));
+  return Core(platform, capabilities, rules, policy(done_.policy));
+}
+
+Time Replay::time(std::string_view& rest) const {
+  const std::string_view word = rest.substr(0, rest.find(' '));
+  const Time value = read([&] { return time_from_record(word); });
+  rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+  return value;
+}
+
+void Replay::event(std::string_view rest) {
+  const Time now = time(rest);
+  const bool taken = rest.starts_with("1 ");
+  if (!taken && !rest.starts_with("0 ")) {
+    lines_.fail("taken", "it is neither 0 nor 1", "record the run again");
+  }
+  rest.remove_prefix(2);
+  const Event event = read([&] {
+    return event_from_record(rest, [&](std::string_view settings) { return policy(settings); });
+  });
+  const bool asks = asks_->apply(now, event);
+  const bool folds = folds_->apply(now, event);
+  if (asks != taken || folds != taken) {
+    lines_.differs(std::string(lines_.text()),
+                   asks == taken ? "another answer when folding" : "another answer to the event");
+  }
+  ++done_.events;
+  done_.last = now;
+}
+
+void Replay::close(std::string_view rest) {
+  const Time now = time(rest);
+  if (!rest.empty())
+    lines_.fail("end", "'" + std::string(rest) + "' is too much", "record the run again");
+  const auto decisions = asks_->close_instant(now);
+  std::vector<PenCall> calls;
+  for (const PenCall& call : asks_->pen_calls()) {
+    lines_.next();
+    const std::string text = "P " + to_record(call);
+    if (lines_.text() != text) lines_.differs(std::string(lines_.text()), text);
+    calls.push_back(read([&] { return pen_call_from_record(lines_.after("P")); }));
+  }
+  const auto folded = folds_->follow_instant(now, calls);
+  if (folded.size() != decisions.size()) {
+    lines_.differs(std::to_string(decisions.size()) + " decisions",
+                   std::to_string(folded.size()) + " decisions when folding");
+  }
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    lines_.next();
+    const std::string text = "D " + to_record(decisions[i]);
+    if (lines_.text() != text) lines_.differs(std::string(lines_.text()), text);
+    if (folded[i] != decisions[i]) lines_.differs(text, "D " + to_record(folded[i]) + " (folded)");
+  }
+  done_.pen_calls += calls.size();
+  done_.decisions += decisions.size();
+  ++done_.instants;
+  done_.last = now;
+}
+
+Replayed Replay::run() {
+  asks_.emplace(make_core());
+  folds_.emplace(*asks_);
+  while (lines_.next() && !lines_.text().starts_with("end ")) {
+    if (lines_.text().starts_with("E ")) {
+      event(lines_.after("E"));
+    } else if (lines_.text().starts_with("C ")) {
+      close(lines_.after("C"));
+    } else if (lines_.text().starts_with("P ") || lines_.text().starts_with("D ")) {
+      lines_.differs(std::string(lines_.text()), "nothing more at this instant");
+    } else {
+      lines_.fail("record", "there is no record of this kind", "record the run again");
+    }
+  }
+  return done_;
+}
+
+}  // namespace
+
+Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make) {
+  check_whole(in, name);
+  in.clear();
+  in.seekg(0);
+  try {
+    return Replay(in, name, make).run();
+  } catch (const InvariantViolation&) {
+    throw;  // whatever a log says, this must not happen
+  } catch (const std::logic_error& error) {
+    throw InputError({name}, std::string("the log contradicts itself: ") + error.what(),
+                     "record the run again");
+  }
+}
+
+Replayed replay(std::istream& in, const std::string& name) {
+  return replay(in, name, [](std::string_view settings) { return make_policy(settings); });
+}
+
+Replayed replay_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    throw InputError({path}, "the log cannot be read",
+                     "check the name and that you may read the file");
+  }
+  return replay(in, path);
+}
+
+}  // namespace ductile

@@ -1,0 +1,31 @@
+// A log read again: does this build decide what was decided? Format: docs/formats/log.md.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+
+#include "base/time.hpp"
+#include "scheduling/record.hpp"
+
+namespace ductile {
+
+/// What a replay went through.
+struct Replayed {
+  std::string policy;
+  std::uint64_t events = 0, instants = 0, pen_calls = 0, decisions = 0;
+  Time last{};
+};
+
+/// Replays a log twice at once: one core asks the policy, as the run did; another one folds the
+/// recorded pen calls and asks nobody, as a restarted controller would. Both must give the recorded
+/// decisions, byte for byte.
+///
+/// Throws `InputError` if the log was cut or altered, or is none; `RunError` if this build decides
+/// otherwise. `in` must be seekable: it is checked whole before anything is replayed. `make` makes
+/// the policies from their settings; without it they are those of the registry.
+Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make);
+Replayed replay(std::istream& in, const std::string& name);
+Replayed replay_file(const std::string& path);
+
+}  // namespace ductile
