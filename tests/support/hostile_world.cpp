@@ -369,7 +369,7 @@ void HostileWorld::submit() {
   }
   const Nodes least =
       sizes_at_start(spec.type) ? constraint_of(job).at_least(spec.size.min) : spec.preferred;
-  job.rejected = least > std::min(spec.size.max, total);
+  job.rejected = least > std::min(spec.size.max, total) || spec.preferred > total;
   if (job.rejected) job.stage = Stage::over;
   fact("Submitted", event::Submitted{spec, job.adaptive});
   require(core_.state().jobs.size() == jobs_.size(), "a submitted job has no record");
