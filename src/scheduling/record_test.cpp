@@ -90,9 +90,10 @@ struct Any {
     spec.preferred = count();
     return spec;
   }
+  Speedup speedup() { return {.kind = of(Speedup::Kind::overhead), .parameter = draws.uniform()}; }
   AdaptiveSpec adaptive() {
     AdaptiveSpec spec;
-    spec.speedup = {.kind = of(Speedup::Kind::overhead), .parameter = draws.uniform()};
+    spec.speedup = speedup();
     spec.cost = {real(0, 9), real(0, 1e6), real(0, 1), real(0, 100), real(0, 1e3)};
     spec.constraint = {.kind = of(SizeConstraint::Kind::multiple), .multiple_of = count() + 1};
     spec.constraint.multiple_of = std::min<Nodes>(spec.constraint.multiple_of, 1u << 24);
@@ -133,7 +134,7 @@ struct Any {
       }
       case 10:
         return event::Believed{id<JobId>(), real(-1, 1e6), real(-1, 1e12), real(-1, 1e3),
-                               Speedup{Speedup::Kind::amdahl, real(0, 1)}};
+                               flag() ? std::optional(speedup()) : std::nullopt};
       case 11:
         return event::SizeOrdered{id<JobId>(), count()};
       case 12:
@@ -270,7 +271,9 @@ TEST(Record, OfEventsIsReadable) {
             "nodes 4-6 draining");
   EXPECT_EQ(to_record(event::CorridorChanged{100, std::numeric_limits<double>::infinity()}),
             "corridor 100 inf");
-  EXPECT_EQ(to_record(event::Believed{JobId{5}, 250, 0.1, 1}), "believed 5 250 0.1 1");
+  EXPECT_EQ(to_record(event::Believed{JobId{5}, 250, 0.1, 1, {}}), "believed 5 250 0.1 1 0");
+  EXPECT_EQ(to_record(event::Believed{JobId{5}, -1, 0, 1, Speedup{Speedup::Kind::amdahl, 0.25}}),
+            "believed 5 -1 0 1 1 amdahl 0.25");
   EXPECT_EQ(to_record(event::SizeOrdered{JobId{5}, 12}), "ordered 5 12");
   EXPECT_EQ(to_record(event::ConfigChanged{named("easy:order=sjf")}), "config easy:order=sjf");
   EXPECT_EQ(to_record(event::ConfigChanged{}), "config -");
@@ -653,7 +656,9 @@ TEST(RecordErrors, NameTheFieldOfAnEvent) {
   check_fields(kEvent, "withdrawn 1", {"event", "request"});
   check_fields(kEvent, "nodes 4-6 down", {"event", "nodes", "health"});
   check_fields(kEvent, "corridor 100 500", {"event", "lower bound", "upper bound"});
-  check_fields(kEvent, "believed 5 250 0.1 1", {"event", "job", "watts per node", "mtct", "rate"});
+  check_fields(kEvent, "believed 5 250 0.1 1 1 amdahl 0.25",
+               {"event", "job", "watts per node", "mtct", "rate", "model", "speedup",
+                "speedup's parameter"});
   check_fields(kEvent, "ordered 5 12", {"event", "job", "size"});
   check_fields(kEvent, "config easy", {"event", "policy"});
   check_fields(kEvent, "timer", {"event"});
