@@ -39,7 +39,8 @@ TEST(Random, StreamsKeepTheirNumbers) {
   EXPECT_EQ(static_cast<int>(Stream::resize_repeat), 8);
   EXPECT_EQ(static_cast<int>(Stream::failure), 9);
   EXPECT_EQ(static_cast<int>(Stream::start_failure), 10);
-  EXPECT_EQ(static_cast<int>(Stream::estimates), 11);
+  EXPECT_EQ(static_cast<int>(Stream::start_delay), 11);
+  EXPECT_EQ(static_cast<int>(Stream::estimates), 12);
 }
 
 TEST(Random, DrawsAreTheNumbersOfTheirKey) {

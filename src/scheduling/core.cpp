@@ -88,6 +88,7 @@ bool Core::happened(const event::Submitted& submitted) {
   const JobId id = state_.jobs.add();
   Job& job = state_.jobs[id];
   job.spec = submitted.job;
+  job.spec.size.min = std::max(job.spec.size.min, Nodes{1});
   job.spec.size.max = std::min(job.spec.size.max, state_.platform.nodes);
   double watts = state_.platform.busy_w;
   if (submitted.adaptive) {

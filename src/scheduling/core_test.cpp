@@ -1138,6 +1138,15 @@ TEST(Capabilities, NoneAtAll) {
 // --- Jobs that come and go
 // ---------------------------------------------------------------------------
 
+TEST(Jobs, HaveAtLeastOneNode) {
+  Stage stage;
+  const JobId job = stage.submit(malleable({0, 6}, 5));
+  EXPECT_EQ(stage.job(job).spec.size, (SizeRange{1, 6}));
+  const auto decisions = stage.close(
+      [&](Pass& pass) { EXPECT_TRUE(pass.start(job, pass.job(job).spec.size, kReason)); });
+  EXPECT_EQ(starts(decisions).size(), 1u);
+}
+
 TEST(Jobs, ThatCanNeverFitAreRejected) {
   Stage stage;
   const JobId large = stage.submit(rigid(9, 10));
