@@ -5,7 +5,7 @@
 namespace ductile {
 namespace {
 
-TEST(InputError, SaysWhereWhatAndWhatToDo) {
+TEST(InputError, SaysWhereWhatAndTheRemedy) {
   EXPECT_STREQ(
       InputError({"a.swf", 7, "run time (field 4)"}, "is not a number", "correct it").what(),
       "a.swf:7: run time (field 4): is not a number; correct it");
