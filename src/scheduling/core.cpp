@@ -103,11 +103,7 @@ bool Core::happened(const event::Submitted& submitted) {
   }
   job.power_mw = static_cast<std::uint32_t>(watts * 1000 + 0.5);
 
-  const Nodes least = sizes_at_start(job.spec.type)
-                          ? state_.constraint(job).at_least(job.spec.size.min)
-                          : job.spec.preferred;
-  if (job.spec.preferred == 0 || job.spec.preferred > state_.platform.nodes ||
-      !job.spec.size.contains(least)) {
+  if (!job.spec.size.contains(job.spec.preferred)) {
     state_.decide(Decision::Kind::reject, id, {Why::infeasible});
     state_.retire(id);
     return true;
@@ -342,8 +338,7 @@ bool Core::happened(const event::ConfigChanged& changed) {
 }
 
 bool Core::happened(const event::TimerFired&) const {
-  const auto wake = next_wake();
-  return wake && *wake <= state_.now;  // the close sees to it
+  return next_wake() <= state_.now;  // the close sees to it
 }
 
 void Core::requeue(JobId id, Time not_before) {
@@ -396,8 +391,8 @@ bool Core::begin_close(Time now) {
   state_.now = std::max(state_.now, now);
   if (!state_.claims.empty()) settle_claims();
   if (!state_.ordered.empty()) carry_out_orders();
-  if (state_.timer && *state_.timer <= state_.now) {
-    state_.timer.reset();
+  if (state_.timer <= state_.now) {
+    state_.timer = kNever;
     state_.must_wake = true;
     ++state_.changes;
   }
@@ -486,12 +481,8 @@ void Core::carry_out_orders() {
   }
 }
 
-std::optional<Time> Core::next_wake() const {
-  std::optional<Time> wake = state_.timer;
-  if (!state_.retries.empty() && (!wake || state_.retries.front() < *wake)) {
-    wake = state_.retries.front();
-  }
-  return wake;
+Time Core::next_wake() const {
+  return state_.retries.empty() ? state_.timer : std::min(state_.timer, state_.retries.front());
 }
 
 std::vector<Decision> Core::unanswered() const {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -52,8 +51,8 @@ class Core {
   std::span<const Decision> follow_instant(Time now, std::span<const PenCall> calls);
 
   /// When the core wants a `TimerFired`: the policy's timer, or the next time a refused or failed
-  /// job may be tried again.
-  std::optional<Time> next_wake() const;
+  /// job may be tried again. `kNever`: not at all.
+  Time next_wake() const;
   /// What a restarted or imagined world has to answer, in order.
   std::vector<Decision> unanswered() const;
   /// The pen calls of the last instant, if `Rules::record`. Empty if the policy was not asked.

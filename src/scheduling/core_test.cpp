@@ -593,7 +593,7 @@ TEST(Passes, ThePolicysTimerIsTheEarliest) {
   stage.close();
   EXPECT_EQ(stage.script->asked, asked + 1);
   // H16: nothing is wanted any more.
-  EXPECT_FALSE(stage.core.next_wake());
+  EXPECT_EQ(stage.core.next_wake(), kNever);
 }
 
 TEST(Passes, TimeNeverGoesBack) {
@@ -1152,17 +1152,34 @@ TEST(Jobs, ThatCanNeverFitAreRejected) {
   const JobId large = stage.submit(rigid(9, 10));
   const JobId prefers = stage.submit(sized(JobType::moldable, {4, 20}, 16, 10));
   const JobId shrinks = stage.submit(sized(JobType::moldable, {4, 20}, 8, 10));
-  AdaptiveSpec powers;
-  powers.constraint.kind = SizeConstraint::Kind::power_of_two;
-  const JobId between = stage.submit(sized(JobType::moldable, {5, 7}, 6, 10), powers);
+  const JobId outside = stage.submit(sized(JobType::moldable, {5, 7}, 4, 10));
   const auto rejected = of(Decision::Kind::reject, stage.close());
   ASSERT_EQ(rejected.size(), 3u);
   EXPECT_EQ(rejected[0].job, large);
   EXPECT_EQ(rejected[0].reason.why, Why::infeasible);
   EXPECT_EQ(rejected[1].job, prefers);
-  EXPECT_EQ(rejected[2].job, between);
+  EXPECT_EQ(rejected[2].job, outside);
   EXPECT_EQ(stage.job(shrinks).status, Status::pending);
   EXPECT_EQ(stage.job(shrinks).spec.size.max, 8u);
+}
+
+// Chadha, John and Gerndt 2020: a start size outside the constraint is legal, the next change moves
+// into it.
+TEST(Jobs, StartAtTheirPreferredSizeWhateverTheirConstraint) {
+  Stage stage;
+  AdaptiveSpec powers;
+  powers.constraint.kind = SizeConstraint::Kind::power_of_two;
+  const JobId job = stage.submit(malleable({1, 8}, 6), powers);
+  const auto started = stage.close([&](Pass& pass) {
+    EXPECT_TRUE(pass.start(job, {5, 7}, kReason));
+  });
+  ASSERT_EQ(starts(started).size(), 1u);
+  EXPECT_EQ(starts(started)[0].after.count, 6u);
+  stage.now += kTick;
+  stage.close([&](Pass& pass) {
+    EXPECT_FALSE(pass.resize(job, 7, kReason));
+    EXPECT_TRUE(pass.resize(job, 4, kReason));
+  });
 }
 
 TEST(Jobs, AreHeldAndReleased) {

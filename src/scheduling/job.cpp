@@ -21,7 +21,9 @@ JobId JobTable::add() {
     spare_->over = 0;
     pages_.push_back(std::move(spare_));
   }
-  (*this)[id] = Job{};
+  Job& job = (*this)[id];  // may have been another one's before
+  std::destroy_at(&job);
+  std::construct_at(&job);
   return id;
 }
 

@@ -229,8 +229,7 @@ bool Pass::start(JobId id, SizeRange range, Reason reason, Sources sources) {
     state_.start(id, state_.idle.take(n), reason);
   } else {
     const auto from = plan(id, range, sources);
-    const bool bound = sizes_at_start(its.spec.type);
-    if (!from || (bound && state_.constraint(its).at_most(from->total) < range.min)) return false;
+    if (!from || state_.largest_start(its, from->total) < range.min) return false;
     if (from->promises.empty()) return start(id, range, reason);
     for (const Cut& c : sources.cuts) cut(c, id, reason);
     make_claim(*from, id, RequestId::none, true, range, reason);
@@ -415,7 +414,7 @@ bool Pass::tag(JobId id, JobId value) {
 
 bool Pass::wake_by(Time time) {
   if (time <= now()) return false;
-  if (state_.timer && *state_.timer <= time) return true;
+  if (state_.timer <= time) return true;
   state_.timer = time;
   return wrote([&] { return PenCall{.verb = PenCall::Verb::wake_by, .time = time}; });
 }

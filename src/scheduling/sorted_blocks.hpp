@@ -52,12 +52,20 @@ class SortedBlocks {
 
   void insert(const Key& key, const Row& row) {
     if (slots_.empty()) slots_.push_back({key, {}, take_block()});
+    ++size_;
+    const auto last = static_cast<std::uint32_t>(slots_.size() - 1);
+    Block& tail = blocks_[slots_[last].block];
+    if (const std::uint32_t n = tail.size();  // a queue grows at its end
+        n > 0 && n < Block::kCapacity && tail.key(n - 1) < key) {
+      tail.insert(n, key, row);
+      slots_[last].summary = tail.summary();
+      return;
+    }
     std::uint32_t slot = slot_of(key);
     if (blocks_[slots_[slot].block].size() == Block::kCapacity) slot = split(slot, key);
     Block& rows = blocks_[slots_[slot].block];
     rows.insert(place_in(rows, key), key, row);
     refresh(slot);
-    ++size_;
   }
 
   /// Erases the row with this key; it must be there.

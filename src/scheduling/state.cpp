@@ -34,9 +34,16 @@ Nodes State::largest(const Job& job, Nodes most, Nodes base, RequestId request) 
     const std::int64_t more = std::max<std::int64_t>(free_power_mw(), 0) / each;
     most = static_cast<Nodes>(std::min<std::int64_t>(most, base + more));
   }
+  if (base == 0) return largest_start(job, most);
   const bool bound = sizes_at_start(job.spec.type) && request == RequestId::none;
   const Nodes size = bound ? constraint(job).at_most(most) : most;
   return size > base ? size : 0;
+}
+
+Nodes State::largest_start(const Job& job, Nodes most) const {
+  if (!sizes_at_start(job.spec.type)) return most;
+  const Nodes size = constraint(job).at_most(most);
+  return job.spec.preferred <= most ? std::max(size, job.spec.preferred) : size;
 }
 
 Nodes State::incoming() const {

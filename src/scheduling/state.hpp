@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -179,7 +178,7 @@ class State {
   double corridor_low_w = 0;
   std::int64_t budget_mw = kNoBudget;  // the corridor's upper bound
   std::int64_t jobs_mw = 0;            // of running jobs, above that of idle nodes
-  std::optional<Time> timer;           // the policy's
+  Time timer = kNever;                 // the policy's
   std::vector<Time> retries;           // future times at which something may be tried again; sorted
   std::uint64_t passes = 0;
   std::uint64_t next_decision = 1;
@@ -237,6 +236,9 @@ class State {
   /// adds to its `base` nodes; 0 if there is none. An application that asked (`request`), and one
   /// whose size the scheduler does not choose, is bound by no constraint: it knows what it can use.
   Nodes largest(const Job& job, Nodes most, Nodes base, RequestId request = RequestId::none) const;
+  /// The largest size up to `most` at which the job can start: one that its constraint allows, or
+  /// the preferred one, which is always legal. The next resize moves into the constraint.
+  Nodes largest_start(const Job& job, Nodes most) const;
   Nodes incoming() const;
   /// Running, nothing under way about it, and the world can: a policy may cut or grow it.
   bool resizable(JobId id) const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -136,7 +135,7 @@ class World {
                   id, data});
   }
 
-  std::optional<Time> next_instant() const;
+  Time next_instant() const;
   void events_of_instant();
   void close();
   void submit_next();
@@ -182,10 +181,10 @@ SimulationCounts World::run() {
   __extension__ using Wide = __int128;
   Wide held = 0;  // node-microseconds
   for (std::uint64_t instants = 0; counts_.jobs_over < workload_.jobs.size(); ++instants) {
-    const auto next = next_instant();
-    if (!next) break;
-    held += Wide{core_.state().held} * (*next - now_).count();
-    now_ = *next;
+    const Time next = next_instant();
+    if (next == kNever) break;
+    held += Wide{core_.state().held} * (next - now_).count();
+    now_ = next;
     events_of_instant();
     close();
     while (!agenda_.empty() && agenda_.top().at == now_) {
@@ -205,19 +204,17 @@ SimulationCounts World::run() {
   return counts_;
 }
 
-// When something happens next. Nothing, if only timers are left and what they wake does nothing:
+// When something happens next. Never, if only timers are left and what they wake does nothing:
 // jobs that wait then wait for ever.
-std::optional<Time> World::next_instant() const {
+Time World::next_instant() const {
   Time next = kNever;
   if (next_submit_ < workload_.jobs.size()) next = workload_.jobs[next_submit_].submit;
   if (!agenda_.empty()) next = std::min(next, agenda_.top().at);
   if (next_node_event_ < settings_.node_events.size()) {
     next = std::min(next, settings_.node_events[next_node_event_].at);
   }
-  if (next == kNever && fruitless_ && core_.state().retries.empty()) return std::nullopt;
-  if (const auto wake = core_.next_wake()) next = std::min(next, *wake);
-  if (next == kNever) return std::nullopt;
-  return std::max(next, now_);
+  if (next == kNever && fruitless_ && core_.state().retries.empty()) return kNever;
+  return std::max(std::min(next, core_.next_wake()), now_);
 }
 
 void World::events_of_instant() {
@@ -240,7 +237,7 @@ void World::events_of_instant() {
     submit_next();
   }
   const std::uint64_t before = counts_.events;
-  if (const auto wake = core_.next_wake(); wake && *wake <= now_) tell(event::TimerFired{});
+  if (core_.next_wake() <= now_) tell(event::TimerFired{});
   timer_alone_ = counts_.events == first + 1 && counts_.events == before + 1;
 }
 

@@ -108,7 +108,7 @@ class Told {
     const std::vector<PenCall> calls(core_->pen_calls().begin(), core_->pen_calls().end());
     const auto folded = folds_->follow_instant(now, calls);
     require(std::ranges::equal(decisions, folded));
-    if (const auto wake = core_->next_wake()) require(*wake > core_->state().now);
+    require(core_->next_wake() > core_->state().now);
   }
 
   Platform platform_{.nodes = 8};

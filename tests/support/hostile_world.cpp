@@ -170,14 +170,13 @@ bool HostileWorld::step() {
 }
 
 void HostileWorld::schedule_timer() {
-  const auto wake = core_.next_wake();
-  if (!wake) return;
-  require(*wake > now_, "a wake-up that has passed");
-  if (timer_ && *timer_ > now_ && *timer_ <= *wake) return;
+  const Time wake = core_.next_wake();
+  if (wake == kNever) return;
+  require(wake > now_, "a wake-up that has passed");
+  if (timer_ > now_ && timer_ <= wake) return;
   timer_ = wake;
-  agenda_.emplace(*wake, [this] {
-    const auto due = core_.next_wake();
-    if (due && *due <= now_) {
+  agenda_.emplace(wake, [this] {
+    if (core_.next_wake() <= now_) {
       fact("TimerFired", event::TimerFired{});
     } else if (meddles_) {
       fib("TimerFired too early", event::TimerFired{});
@@ -367,9 +366,7 @@ void HostileWorld::submit() {
     }
     if (draws_.chance(0.9)) job.adaptive = adaptive;
   }
-  const Nodes least =
-      sizes_at_start(spec.type) ? constraint_of(job).at_least(spec.size.min) : spec.preferred;
-  job.rejected = least > std::min(spec.size.max, total) || spec.preferred > total;
+  job.rejected = spec.preferred > total;
   if (job.rejected) job.stage = Stage::over;
   fact("Submitted", event::Submitted{spec, job.adaptive});
   require(core_.state().jobs.size() == jobs_.size(), "a submitted job has no record");
@@ -728,9 +725,10 @@ void HostileWorld::check_start(const Decision& decision) {
   require(job.last_decision < now_, who + " is decided about twice in one instant");
   const Nodes n = decision.after.count;
   const SizeConstraint constraint = constraint_of(job);
-  const bool sized = sizes_at_start(job.spec.type)
-                         ? job.spec.size.contains(n) && constraint.allows(n)
-                         : n == job.spec.preferred;
+  const bool sized =
+      sizes_at_start(job.spec.type)
+          ? job.spec.size.contains(n) && (constraint.allows(n) || n == job.spec.preferred)
+          : n == job.spec.preferred;
   require(sized, who + " is started at a size it cannot have");
   if (identities()) {
     require(decision.after.nodes.count() == n, who + ": nodes and count differ");
@@ -1039,8 +1037,7 @@ void HostileWorld::settle() {
           "all jobs are over, and something is left");
   require(state.idle.count() == settings_.platform.nodes && state.releases.size() == 0,
           "all jobs are over, and nodes are missing");
-  require(!core_.next_wake() || *core_.next_wake() > now_,
-          "all jobs are over, and a time has come");
+  require(core_.next_wake() > now_, "all jobs are over, and a time has come");
 }
 
 }  // namespace ductile::testing

@@ -172,7 +172,7 @@ class HostileWorld {
   Time now_{};
   bool meddles_ = true;
   std::multimap<Time, std::function<void()>> agenda_;
-  std::optional<Time> timer_;
+  Time timer_ = kNever;
   std::size_t important_ = 0;  // entries of the agenda that are no timers
 
   std::vector<Truth> jobs_;
