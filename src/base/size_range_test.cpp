@@ -1,5 +1,6 @@
 #include "base/size_range.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include <gtest/gtest.h>
@@ -27,6 +28,8 @@ bool is_allowed(const SizeConstraint& constraint, Nodes n) {
       return false;
     case Kind::multiple:
       return n > 0 && n % constraint.multiple_of == 0;
+    case Kind::list:
+      return std::ranges::count(constraint.sizes.rows(), n) == 1;
   }
   return false;
 }
@@ -69,7 +72,53 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(SizeConstraint{Kind::any}, SizeConstraint{Kind::power_of_two},
                       SizeConstraint{Kind::even}, SizeConstraint{Kind::odd},
                       SizeConstraint{Kind::cubic}, SizeConstraint{Kind::multiple, 1},
-                      SizeConstraint{Kind::multiple, 8}, SizeConstraint{Kind::multiple, 7}));
+                      SizeConstraint{Kind::multiple, 8}, SizeConstraint{Kind::multiple, 7},
+                      parse_constraint("list:1:2:6:7:100:2999:3500:4000000000")));
+
+TEST(SizeConstraint, OfNoSizeIsNone) {
+  constexpr Nodes kNone = SizeConstraint::kNone;
+  const SizeConstraint list = parse_constraint("list:4:8");
+  EXPECT_EQ(list.at_most(3), 0u);
+  EXPECT_FALSE(list.allows(3));
+  EXPECT_EQ(list.at_least(9), kNone);
+  EXPECT_EQ((SizeConstraint{Kind::power_of_two}.at_least(3'000'000'000)), kNone);
+  EXPECT_EQ((SizeConstraint{Kind::cubic}.at_least(4'291'015'626)), kNone);
+  EXPECT_EQ((SizeConstraint{Kind::cubic}.at_least(4'291'015'625)), 4'291'015'625);
+  EXPECT_EQ((SizeConstraint{Kind::multiple, 3'000'000'000}.at_least(3'000'000'001)), kNone);
+  EXPECT_EQ((SizeConstraint{Kind::even}.at_least(kNone)), kNone);
+}
+
+TEST(SizeConstraint, ListsAreEqualByContent) {
+  EXPECT_EQ(parse_constraint("list:4:8"), parse_constraint("list:4:8"));
+  EXPECT_NE(parse_constraint("list:4:8"), parse_constraint("list:4"));
+  EXPECT_NE(parse_constraint("list:4:8"), SizeConstraint{Kind::list});
+  EXPECT_TRUE(SizeConstraint{}.sizes.rows().empty());
+}
+
+TEST(SizeConstraint, HasATextForm) {
+  for (const char* text :
+       {"any", "pof2", "even", "odd", "cubic", "multiple:4", "list:3", "list:1:2:4294967294"}) {
+    EXPECT_EQ(to_text(parse_constraint(text)), text);
+  }
+  EXPECT_EQ(parse_constraint("multiple:4"), (SizeConstraint{Kind::multiple, 4}));
+}
+
+TEST(SizeConstraint, BadTextIsAnError) {
+  for (const char* text :
+       {"", "Any", "any:", "even:2", "multiple", "multiple:", "multiple:0", "multiple:x",
+        "multiple:2:3", "list", "list:", "list:0", "list:1:", "list:1::2", "list:2:1", "list:2:2",
+        "list:1:4294967295", "list:1:99999999999", "list:1,2"}) {
+    EXPECT_THROW(parse_constraint(text), InputError) << text;
+  }
+  try {
+    parse_constraint("fast", {"jobs.adaptive", 3, "constraint"});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "jobs.adaptive:3: constraint: there is no constraint 'fast'; use any, pof2, even, "
+                 "odd, cubic, multiple:N or list:N:N:...");
+  }
+}
 
 TEST(SizeRange, ContainsBothEnds) {
   constexpr SizeRange range{2, 4};

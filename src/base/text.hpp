@@ -1,7 +1,15 @@
-// Numbers as files show them.
+// Numbers and words as files and commands show them.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 #include "base/time.hpp"
 
@@ -15,5 +23,51 @@ inline void append_seconds(std::string& text, Time time) {
 
 std::string seconds_text(Duration duration);
 inline std::string seconds_text(Time time) { return seconds_text(time.time_since_epoch()); }
+
+/// Appends the shortest text that is read as the same number.
+template <class Number>
+requires std::is_arithmetic_v<Number>
+void append_number(std::string& text, Number number) {
+  std::array<char, 32> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  text.append(digits.data(), end);
+}
+
+/// The finite number that all of `text` is; nothing if it is none or does not fit its type.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [next, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || next != end) return std::nullopt;
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (!std::isfinite(number)) return std::nullopt;
+  }
+  return number;
+}
+
+/// Takes what is before the next `separator`, or all, from the front of `rest`.
+inline std::string_view next_part(std::string_view& rest, char separator) {
+  const std::string_view part = rest.substr(0, rest.find(separator));
+  rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+  return part;
+}
+
+/// The value of an enumeration that `word` stands for; `words` has one for each, in their order.
+template <class Enum, std::size_t Size>
+std::optional<Enum> from_word(const std::array<std::string_view, Size>& words,
+                              std::string_view word) {
+  const auto at = std::ranges::find(words, word);
+  if (at == words.end()) return std::nullopt;
+  return static_cast<Enum>(at - words.begin());
+}
+
+/// "a, b, c"
+template <class Words>
+std::string listed(const Words& words) {
+  std::string text;
+  for (const auto& word : words) text.append(text.empty() ? "" : ", ").append(word);
+  return text;
+}
 
 }  // namespace ductile

@@ -1,6 +1,11 @@
 #include "base/text.hpp"
 
+#include <array>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -28,6 +33,41 @@ TEST(Text, SecondsAreAppended) {
   std::string text = "t=";
   append_seconds(text, Duration{250'000});
   EXPECT_EQ(text, "t=0.25");
+}
+
+TEST(Text, NumbersAreTheWholeText) {
+  EXPECT_EQ(parse_number<double>("1e3"), 1000);
+  EXPECT_EQ(parse_number<int>("-3"), -3);
+  for (const char* text : {"", " 1", "1 ", "1x", "x", "inf", "nan", "1e999"}) {
+    EXPECT_EQ(parse_number<double>(text), std::nullopt) << text;
+  }
+  EXPECT_EQ(parse_number<std::uint8_t>("256"), std::nullopt);
+  EXPECT_EQ(parse_number<unsigned>("-1"), std::nullopt);
+}
+
+TEST(Text, NumbersAreWrittenAsShortAsTheyAre) {
+  std::string text;
+  append_number(text, 0.1);
+  append_number(text, 42);
+  EXPECT_EQ(text, "0.142");
+}
+
+TEST(Text, PartsAreTakenFromTheFront) {
+  std::string_view rest = "a:bc::d";
+  EXPECT_EQ(next_part(rest, ':'), "a");
+  EXPECT_EQ(next_part(rest, ':'), "bc");
+  EXPECT_EQ(next_part(rest, ':'), "");
+  EXPECT_EQ(next_part(rest, ':'), "d");
+  EXPECT_EQ(rest, "");
+  EXPECT_EQ(next_part(rest, ':'), "");
+}
+
+TEST(Text, WordsStandForValues) {
+  enum class Colour : std::uint8_t { red, green };
+  constexpr std::array<std::string_view, 2> words{"red", "green"};
+  EXPECT_EQ(from_word<Colour>(words, "green"), Colour::green);
+  EXPECT_EQ(from_word<Colour>(words, "blue"), std::nullopt);
+  EXPECT_EQ(listed(words), "red, green");
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 // of other types and lives in the world.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "base/ids.hpp"
 #include "base/size_range.hpp"
@@ -14,6 +17,13 @@ namespace ductile {
 
 /// Feitelson and Rudolph 1996; adaptive = malleable and evolving.
 enum class JobType : std::uint8_t { rigid, moldable, malleable, evolving, adaptive };
+
+/// The words of the types, as files and commands write them.
+constexpr std::array<std::string_view, 5> kJobTypeWords{"rigid", "moldable", "malleable",
+                                                        "evolving", "adaptive"};
+constexpr std::string_view word(JobType type) {
+  return kJobTypeWords[static_cast<std::size_t>(type)];
+}
 
 /// May the scheduler choose the size of a start?
 constexpr bool sizes_at_start(JobType type) {

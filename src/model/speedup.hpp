@@ -1,29 +1,62 @@
 // How the run time of an application depends on its size, and how much work it has left.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
+#include "base/error.hpp"
 #include "base/ids.hpp"
+#include "base/shared_list.hpp"
 #include "base/time.hpp"
 
 namespace ductile {
 
+/// A point of a measured model: the run time at a size, in any unit.
+struct TimeAt {
+  Nodes nodes = 0;
+  double time = 0;
+  bool operator==(const TimeAt&) const = default;
+};
+
 /// A performance model: the run time at a size relative to the run time at the preferred size.
 ///
 ///   linear     T(n) = T_ref n_ref / n
-///   powerlaw   T(n) = T_ref (n_ref / n)^(1 - rho)                    parameter rho in [0, 1)
+///   powerlaw   T(n) = T_ref (n_ref / n)^(1 - rho)                    rho in [0, 1)
 ///   amdahl     T(n) = T_ref (s + (1-s)/n) / (s + (1-s)/n_ref)        serial fraction s in [0, 1]
 ///   overhead   T(n) = T_ref ((1-x) n_ref / n + x n / n_ref)          overhead share x in [0, 1]
+///   downey     T(n) = T_ref S(n_ref) / S(n)                          see `downey_speedup`
+///   table      T(n) = T_ref t(n) / t(n_ref)                          t(n) as measured
+///
+/// A table holds at its points. Between two of them time is a power of size (a straight line where
+/// both axes are logarithmic); below the first one it is as if work stayed the same (linear), and
+/// above the last one more nodes change nothing: what was not measured is not promised.
 struct Speedup {
-  enum class Kind : std::uint8_t { linear, powerlaw, amdahl, overhead };
+  enum class Kind : std::uint8_t { linear, powerlaw, amdahl, overhead, downey, table };
   Kind kind = Kind::linear;
-  double parameter = 0;
+  double parameter = 0;           // rho, s, x, or downey's average parallelism A >= 1
+  double sigma = 0;               // downey's variation of parallelism, >= 0
+  SharedList<TimeAt> times = {};  // of a table: sizes ascend, times are above 0
 
   bool operator==(const Speedup&) const = default;
 
   /// T(n) / T(reference).
   double relative_time(Nodes n, Nodes reference) const;
 };
+
+/// The words of the kinds, as files and commands write them.
+constexpr std::array<std::string_view, 6> kSpeedupWords{"linear",   "powerlaw", "amdahl",
+                                                        "overhead", "downey",   "table"};
+
+/// "linear", "powerlaw:0.2", "amdahl:0.1", "overhead:0.01", "downey:64:0.5", "table:1=100:4=30".
+std::string to_text(const Speedup& speedup);
+/// The other way round. Throws InputError, which names `place`.
+Speedup parse_speedup(std::string_view text, const Place& place = {});
+
+/// How much faster `n` nodes are than one, for an application of average parallelism `a` >= 1 whose
+/// parallelism varies by `sigma` >= 0 (Downey 1997): 0 is the ideal bound min(n, a).
+double downey_speedup(double n, double a, double sigma);
 
 /// Work is counted in node-microseconds at the preferred size: a job of `preferred` nodes and
 /// `runtime` has preferred * runtime of it, and at any other size does what its model gives. Whole

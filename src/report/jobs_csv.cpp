@@ -31,22 +31,6 @@ std::string_view batsim_word(EndState state) {
   return "";
 }
 
-std::string_view word(JobType type) {
-  switch (type) {
-    case JobType::rigid:
-      return "rigid";
-    case JobType::moldable:
-      return "moldable";
-    case JobType::malleable:
-      return "malleable";
-    case JobType::evolving:
-      return "evolving";
-    case JobType::adaptive:
-      return "adaptive";
-  }
-  return "";
-}
-
 }  // namespace
 
 JobsCsv::JobsCsv(const std::filesystem::path& path, const Workload& workload)

@@ -1,9 +1,11 @@
 // What happened. Events are facts in the past tense; applying one decides nothing.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <variant>
 
 #include "base/ids.hpp"
@@ -18,9 +20,12 @@ class Policy;
 
 /// Whether a node can be used, apart from who owns it.
 enum class Health : std::uint8_t { up, draining, down, off };
+constexpr std::array<std::string_view, 4> kHealthWords{"up", "draining", "down", "off"};
 
 /// How a job ended; Slurm's names.
 enum class EndState : std::uint8_t { completed, failed, timeout, cancelled, node_fail };
+constexpr std::array<std::string_view, 5> kEndWords{"completed", "failed", "timeout", "cancelled",
+                                                    "node-fail"};
 
 namespace event {
 

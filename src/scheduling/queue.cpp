@@ -54,8 +54,8 @@ JobId Queue::after(JobId id, const JobSpec& spec) const {
 }
 
 JobId Queue::first_fit(JobId id, const JobSpec* spec, const Room& room) const {
-  using Place = SortedBlocks<Block>::Place;
-  Place place = id == JobId::none ? Place{} : rows_.lower_bound(key(id, *spec));
+  SortedBlocks<Block>::Place place;
+  if (id != JobId::none) place = rows_.lower_bound(key(id, *spec));
   const auto most = room.steps().front().nodes;
   for (; !rows_.at_end(place); place = {place.slot + 1, 0}) {
     const auto& slot = rows_.slots()[place.slot];

@@ -7,17 +7,12 @@
 #include <limits>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/text.hpp"
+
 namespace ductile {
 namespace {
 
-constexpr std::array<std::string_view, 5> kTypeWords{"rigid", "moldable", "malleable", "evolving",
-                                                     "adaptive"};
-constexpr std::array<std::string_view, 4> kHealthWords{"up", "draining", "down", "off"};
-constexpr std::array<std::string_view, 5> kEndWords{"completed", "failed", "timeout", "cancelled",
-                                                    "node-fail"};
-constexpr std::array<std::string_view, 4> kSpeedupWords{"linear", "powerlaw", "amdahl", "overhead"};
-constexpr std::array<std::string_view, 6> kConstraintWords{"any", "pof2",  "even",
-                                                           "odd", "cubic", "multiple"};
 constexpr std::array<std::string_view, 2> kLimitWords{"fixed", "scaled"};
 // In the order of `Event`.
 constexpr std::array<std::string_view, 14> kEventWords{
@@ -44,9 +39,9 @@ class Writer {
   }
   template <class Number>
   requires std::is_arithmetic_v<Number> Writer& number(Number value) {
-    std::array<char, 32> buffer;
-    const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-    return word({buffer.data(), end});
+    if (!text_.empty()) text_ += ' ';
+    append_number(text_, value);
+    return *this;
   }
   Writer& flag(bool value) { return word(value ? "1" : "0"); }
   template <class Id>
@@ -86,19 +81,15 @@ std::string_view name(const std::array<std::string_view, Size>& words, Enum valu
 
 void write_spec(Writer& out, const JobSpec& spec) {
   out.number(spec.name).number(spec.user).number(spec.group).number(spec.priority);
-  out.word(name(kTypeWords, spec.type)).time(spec.submitted).duration(spec.walltime);
+  out.word(name(kJobTypeWords, spec.type)).time(spec.submitted).duration(spec.walltime);
   out.number(spec.size.min).number(spec.size.max).number(spec.preferred);
 }
 
-void write_speedup(Writer& out, const Speedup& speedup) {
-  out.word(name(kSpeedupWords, speedup.kind)).number(speedup.parameter);
-}
-
 void write_adaptive(Writer& out, const AdaptiveSpec& spec) {
-  write_speedup(out, spec.speedup);
+  out.word(to_text(spec.speedup));
   out.number(spec.cost.alpha_s).number(spec.cost.beta_s).number(spec.cost.b_s);
   out.number(spec.cost.fixed_s).number(spec.cost.scale);
-  out.word(name(kConstraintWords, spec.constraint.kind)).number(spec.constraint.multiple_of);
+  out.word(to_text(spec.constraint));
   out.duration(spec.resize_delay).number(spec.watts_per_node);
 }
 
@@ -135,7 +126,7 @@ struct EventWriter {
   void operator()(const event::Believed& e) const {
     out.id(e.job).number(e.watts_per_node).number(e.mtct).number(e.rate);
     out.flag(e.model.has_value());
-    if (e.model) write_speedup(out, *e.model);
+    if (e.model) out.word(to_text(*e.model));
   }
   void operator()(const event::SizeOrdered& e) const { out.id(e.job).number(e.size); }
   void operator()(const event::ConfigChanged& e) const {
@@ -229,9 +220,19 @@ class Reader {
   template <class Enum, std::size_t Size>
   Enum choice(const char* field, const std::array<std::string_view, Size>& words) {
     const std::string_view text = word(field);
-    const auto at = std::ranges::find(words, text);
-    if (at == words.end()) throw RecordError(field, "there is no '" + std::string(text) + "'");
-    return static_cast<Enum>(at - words.begin());
+    const auto value = from_word<Enum>(words, text);
+    if (!value) throw RecordError(field, "there is no '" + std::string(text) + "'");
+    return *value;
+  }
+  // What has a text form of its own.
+  template <class Value>
+  Value parsed(const char* field, Value (*parse)(std::string_view, const Place&)) {
+    const std::string_view text = word(field);
+    try {
+      return parse(text, {});
+    } catch (const InputError& error) {
+      throw RecordError(field, error.what());
+    }
   }
   Reason reason() {
     Reason reason{.why = choice<Why>("reason", kWhyWords)};
@@ -256,23 +257,15 @@ class Reader {
   bool more_ = true;  // a word follows, though it may be empty
 };
 
-Speedup read_speedup(Reader& in) {
-  Speedup speedup;
-  speedup.kind = in.choice<Speedup::Kind>("speedup", kSpeedupWords);
-  speedup.parameter = in.real("speedup's parameter", 0, 1);
-  return speedup;
-}
-
 AdaptiveSpec read_adaptive(Reader& in) {
   AdaptiveSpec spec;
-  spec.speedup = read_speedup(in);
+  spec.speedup = in.parsed("model", parse_speedup);
   spec.cost.alpha_s = in.real("alpha", 0, 1e6);
   spec.cost.beta_s = in.real("beta", 0, 1e6);
   spec.cost.b_s = in.real("b", 0, 1e6);
   spec.cost.fixed_s = in.real("fixed cost", 0, 1e6);
   spec.cost.scale = in.real("scale", 0, 1e3);
-  spec.constraint.kind = in.choice<SizeConstraint::Kind>("constraint", kConstraintWords);
-  spec.constraint.multiple_of = in.number<Nodes>("multiple", 1, kMostNodes);
+  spec.constraint = in.parsed("constraint", parse_constraint);
   spec.resize_delay = in.duration("resize delay");
   spec.watts_per_node = in.real("watts per node", 0, 1e6);
   return spec;
@@ -284,7 +277,7 @@ event::Submitted read_submitted(Reader& in) {
   e.job.user = in.number<std::uint32_t>("user");
   e.job.group = in.number<std::uint32_t>("group");
   e.job.priority = in.number<std::int32_t>("priority");
-  e.job.type = in.choice<JobType>("type", kTypeWords);
+  e.job.type = in.choice<JobType>("type", kJobTypeWords);
   e.job.submitted = in.moment("submit time");
   e.job.walltime = in.duration("walltime");
   e.job.size.min = in.count("smallest size");
@@ -432,7 +425,7 @@ Event event_from_record(std::string_view text, const PolicyMaker& make) {
       case 10: {
         event::Believed e{job(), in.real("watts per node", -1, 1e6), in.real("mtct", -1),
                           in.real("rate", -1, 1e3)};
-        if (in.flag("model")) e.model = read_speedup(in);
+        if (in.flag("learned")) e.model = in.parsed("model", parse_speedup);
         return e;
       }
       case 11:

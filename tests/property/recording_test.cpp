@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -49,13 +50,16 @@ AdaptiveJob random_adaptive(Draws& draws, Nodes preferred, Nodes total) {
   job.type = static_cast<JobType>(1 + draws.below(4));
   job.size.min = static_cast<Nodes>(1 + draws.below(preferred));
   job.size.max = static_cast<Nodes>(preferred + draws.below(total));
-  job.speedup.kind = static_cast<Speedup::Kind>(draws.below(4));
-  job.speedup.parameter = draws.uniform(0, 0.6);
+  const char* const models[] = {"linear",       "powerlaw:0.3",  "amdahl:0.2",
+                                "overhead:0.4", "downey:12:0.7", "table:1=20:4=6:16=2"};
+  job.speedup = parse_speedup(models[draws.below(std::size(models))]);
   if (draws.chance(0.7)) job.cost = {0.1, 1, 0.05, 0.5, draws.chance(0.5) ? 1 : 0.5};
   job.believed.speedup = draws.chance(0.7) ? job.speedup : Speedup{};
   job.believed.cost = job.cost;
   job.believed.resize_delay = some_seconds(draws, 5);
-  if (draws.chance(0.2)) job.believed.constraint.kind = SizeConstraint::Kind::even;
+  if (draws.chance(0.2)) {
+    job.believed.constraint = parse_constraint(draws.chance(0.5) ? "even" : "list:1:2:3:6:7:20");
+  }
   if (job.type == JobType::evolving || job.type == JobType::adaptive) {
     double progress = 0;
     for (auto n = draws.below(4); n > 0; --n) {

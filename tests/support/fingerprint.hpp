@@ -112,9 +112,13 @@ class Walk {
   }
   void fields(const char* name, const Adaptive& a) {
     const AdaptiveSpec& spec = a.spec;
-    row(name, a.mtct, a.rate, spec.speedup.kind, spec.speedup.parameter, spec.cost.alpha_s,
-        spec.cost.beta_s, spec.cost.b_s, spec.cost.fixed_s, spec.cost.scale, spec.constraint.kind,
-        spec.constraint.multiple_of, spec.resize_delay, spec.watts_per_node);
+    row(name, a.mtct, a.rate, spec.cost.alpha_s, spec.cost.beta_s, spec.cost.b_s, spec.cost.fixed_s,
+        spec.cost.scale, spec.resize_delay, spec.watts_per_node);
+    const Speedup& speedup = spec.speedup;
+    row("  speedup", speedup.kind, speedup.parameter, speedup.sigma);
+    for (const TimeAt& point : speedup.times.rows()) row("  time", point.nodes, point.time);
+    row("  constraint", spec.constraint.kind, spec.constraint.multiple_of);
+    for (const Nodes size : spec.constraint.sizes.rows()) row("  size", size);
   }
   void fields(const char* name, const Claim& c) {
     row(name, c.id, c.job, c.request, c.start, c.add, c.held, c.reason, c.expected, c.release);

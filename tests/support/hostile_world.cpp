@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -355,14 +356,17 @@ void HostileWorld::submit() {
     spec.size.min = static_cast<Nodes>(1 + draws_.below(spec.preferred));
     spec.size.max = spec.preferred + static_cast<Nodes>(draws_.below(total / 2));
     AdaptiveSpec adaptive;
-    adaptive.speedup.kind = static_cast<Speedup::Kind>(draws_.below(4));
-    adaptive.speedup.parameter = draws_.chance(0.5) ? 0.1 : 0.5;
+    const char* const models[] = {"linear",       "powerlaw:0.1",  "powerlaw:0.5",
+                                  "amdahl:0.1",   "overhead:0.1",  "overhead:0.5",
+                                  "downey:5:0.5", "downey:20:1.5", "table:1=9:2=5:8=2.5"};
+    adaptive.speedup = parse_speedup(models[draws_.below(std::size(models))]);
     adaptive.cost.fixed_s = 0.1;
     adaptive.resize_delay = whole_seconds(static_cast<std::int64_t>(draws_.below(10)));
     adaptive.watts_per_node = draws_.chance(0.3) ? draws_.uniform(50, 400) : 0;
     if (draws_.chance(0.3)) {
-      adaptive.constraint.kind = static_cast<SizeConstraint::Kind>(draws_.below(6));
-      adaptive.constraint.multiple_of = 3;
+      const char* const constraints[] = {"pof2",  "even",       "odd",
+                                         "cubic", "multiple:3", "list:1:3:4:10:12:40"};
+      adaptive.constraint = parse_constraint(constraints[draws_.below(std::size(constraints))]);
     }
     if (draws_.chance(0.9)) job.adaptive = adaptive;
   }

@@ -55,8 +55,9 @@ class Line {
   std::uint64_t number() const { return number_; }
   std::string text() const { return joined({words_.begin() + next_, words_.end()}, " "); }
 
+  Place place(const std::string& field = {}) const { return {file_, number_, field}; }
   [[noreturn]] void fail(const std::string& what, const std::string& remedy) const {
-    throw InputError({file_, number_, ""}, what, remedy);
+    throw InputError(place(), what, remedy);
   }
 
   std::string word(const std::string& what) {
@@ -356,38 +357,6 @@ void Parser::node(Line& line) {
   scenario_.settings.node_events.push_back(std::move(event));
 }
 
-Speedup speedup(const Line& line, const std::string& text) {
-  static const std::map<std::string, Speedup::Kind> kKinds{{"linear", Speedup::Kind::linear},
-                                                           {"powerlaw", Speedup::Kind::powerlaw},
-                                                           {"amdahl", Speedup::Kind::amdahl},
-                                                           {"overhead", Speedup::Kind::overhead}};
-  const std::string name = text.substr(0, text.find(':'));
-  const auto kind = kKinds.find(name);
-  if (kind == kKinds.end()) {
-    line.fail("model: there is no '" + name + "'", "use linear, powerlaw, amdahl, overhead");
-  }
-  return {kind->second,
-          name.size() < text.size() ? line.number("model", text.substr(name.size() + 1)) : 0};
-}
-
-SizeConstraint constraint(const Line& line, const std::string& text) {
-  using Kind = SizeConstraint::Kind;
-  static const std::map<std::string, Kind> kKinds{{"any", Kind::any},
-                                                  {"power-of-two", Kind::power_of_two},
-                                                  {"even", Kind::even},
-                                                  {"odd", Kind::odd},
-                                                  {"cubic", Kind::cubic}};
-  if (text.starts_with("multiple:")) {
-    return {Kind::multiple, std::max(1u, line.count("constraint", text.substr(9)))};
-  }
-  const auto kind = kKinds.find(text);
-  if (kind == kKinds.end()) {
-    line.fail("constraint: there is no '" + text + "'",
-              "use any, power-of-two, even, odd, cubic, multiple:N");
-  }
-  return {kind->second, 1};
-}
-
 void Parser::job(Line& line) {
   WorkloadJob job;
   job.name = line.count("job", line.word("job number"));
@@ -407,23 +376,14 @@ void Parser::job(Line& line) {
     } else {
       adapts = true;
       if (key == "type") {
-        static const std::map<std::string, JobType> kTypes{{"rigid", JobType::rigid},
-                                                           {"moldable", JobType::moldable},
-                                                           {"malleable", JobType::malleable},
-                                                           {"evolving", JobType::evolving},
-                                                           {"adaptive", JobType::adaptive}};
-        const auto found = kTypes.find(value);
-        if (found == kTypes.end()) {
-          line.fail("type: there is no '" + value + "'",
-                    "use rigid, moldable, malleable, evolving, adaptive");
-        }
-        type = found->second;
+        type = from_word<JobType>(kJobTypeWords, value);
+        if (!type) line.fail("type: there is no '" + value + "'", "use " + listed(kJobTypeWords));
       } else if (key == "min" || key == "max") {
         (key == "min" ? min : max) = line.count(key, value);
       } else if (key == "model") {
-        more.speedup = more.believed.speedup = speedup(line, value);
+        more.speedup = more.believed.speedup = parse_speedup(value, line.place(key));
       } else if (key == "constraint") {
-        more.believed.constraint = constraint(line, value);
+        more.believed.constraint = parse_constraint(value, line.place(key));
       } else if (key == "cost") {
         more.cost.fixed_s = more.believed.cost.fixed_s = to_seconds(span(line, key, value));
       } else {
@@ -703,12 +663,12 @@ class Narrator final : public Observer {
 
   void on_end(Time now, JobId id, const WorkloadJob&, EndState state, bool requeued,
               const Core& core) override {
-    static constexpr std::array<const char*, 5> kWords{"", "failed", "timeout", "cancelled",
-                                                       "node-fail"};
     const bool rejected = !core.state().jobs.contains(id) || core.job(id).status == Status::over;
     if (rejected) return;
     orders_.erase(id);
-    line(now, requeued ? "requeue" : "end", id, kWords[static_cast<std::size_t>(state)]);
+    const std::string_view how =
+        state == EndState::completed ? "" : kEndWords[static_cast<std::size_t>(state)];
+    line(now, requeued ? "requeue" : "end", id, std::string(how));
   }
 
   void on_close(Time now, const Core& core) override {
