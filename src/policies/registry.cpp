@@ -96,9 +96,8 @@ const std::vector<PolicyInfo>& policies() {
 
 const std::vector<ParameterInfo>& common_parameters() {
   static const std::vector<ParameterInfo> table = [] {
-    ParameterInfo order{.name = "order", .type = ParameterType::choice, .fallback = "fcfs"};
-    for (const std::string_view word : kQueueOrderWords) order.choices.emplace_back(word);
-    order.summary = "queue order among jobs of equal priority";
+    const ParameterInfo order = choice_parameter("order", kQueueOrderWords, "fcfs",
+                                                 "queue order among jobs of equal priority");
     const ParameterInfo period{.name = "priority_period",
                                .type = ParameterType::duration,
                                .fallback = "0",
@@ -111,6 +110,16 @@ const std::vector<ParameterInfo>& common_parameters() {
     return std::vector{order, period};
   }();
   return table;
+}
+
+ParameterInfo tick_parameter(const std::string& fallback) {
+  return {.name = "tick",
+          .type = ParameterType::duration,
+          .fallback = fallback,
+          .min = 0,
+          .max = 1e9,
+          .unit = "s",
+          .summary = "also wakes at multiples of it while jobs wait or run; 0: never"};
 }
 
 std::shared_ptr<const Policy> make_policy(std::string_view text) {
@@ -128,8 +137,7 @@ std::shared_ptr<const Policy> make_policy(std::string_view text) {
   const Parameters parameters = read_parameters(name, settings, table);
 
   const std::shared_ptr<Policy> policy = info->make(parameters);
-  const auto word = std::ranges::find(kQueueOrderWords, parameters.choice("order"));
-  policy->order = static_cast<QueueOrder>(word - kQueueOrderWords.begin());
+  policy->order = chosen<QueueOrder>(parameters, "order", kQueueOrderWords);
   policy->priority_period = seconds(parameters.number("priority_period"));
   policy->settings = std::string(text);
   return policy;

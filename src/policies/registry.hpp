@@ -1,6 +1,9 @@
 // The table of policies: the command line, experiment files, documentation and errors come from it.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -41,6 +44,30 @@ class Parameters {
  private:
   std::map<std::string, std::variant<double, std::string>> values_;
 };
+
+/// A choice as a value of the enumeration whose words these are, in its order.
+template <class E, std::size_t N>
+E chosen(const Parameters& parameters, const std::string& name,
+         const std::array<std::string_view, N>& words) {
+  return static_cast<E>(std::ranges::find(words, parameters.choice(name)) - words.begin());
+}
+
+/// A parameter that is one of some words.
+template <std::size_t N>
+ParameterInfo choice_parameter(const std::string& name,
+                               const std::array<std::string_view, N>& words,
+                               std::string_view fallback, const std::string& summary,
+                               const std::string& source = "") {
+  return {.name = name,
+          .type = ParameterType::choice,
+          .fallback = std::string(fallback),
+          .choices = {words.begin(), words.end()},
+          .summary = summary,
+          .source = source};
+}
+
+/// `tick`, the period of `tick()` (scheduling/blocks.hpp), as several policies have it.
+ParameterInfo tick_parameter(const std::string& fallback);
 
 /// A policy in the table.
 struct PolicyInfo {

@@ -95,4 +95,48 @@ void backfill(Pass& pass, Backfill options) {
   pass.noted();
 }
 
+SizeRange start_sizes(const Pass& pass, JobId id) {
+  const JobSpec& spec = pass.job(id).spec;
+  if (!sizes_at_start(spec.type)) return exactly(spec.preferred);
+  const SizeConstraint sizes = pass.sizes(id);
+  const Nodes least = sizes.at_least(spec.size.min);
+  return {least, std::max(least, sizes.at_most(spec.preferred))};
+}
+
+void grant_from_idle(Pass& pass) {
+  for (const Request& request : pass.requests()) {
+    if (!pass.grant(request.id, {Why::evolving})) pass.deny(request.id, {Why::resources});
+  }
+}
+
+void tick(Pass& pass, Duration period) {
+  if (period <= Duration{}) return;
+  if (pass.running().empty() && pass.pending() == 0 && pass.claims().empty()) return;
+  const Duration past = pass.now().time_since_epoch() % period;  // negative before time 0
+  pass.wake_by(pass.now() - past + (past < Duration{} ? Duration{} : period));
+}
+
+Shadow::Shadow(Pass& pass, JobId head, Nodes need) {
+  Timeline plan = pass.timeline();
+  const Demand demand = pass.demand(head, need);
+  const Duration length = pass.estimate(head, need);
+  const Time at = plan.earliest(demand, length, pass.job(head).not_before);
+  plan.reserve(at, later(at, length), demand);
+  plan.nodes_room(nodes_);
+  if (plan.powered()) plan.power_room(power_);
+  pass.reserve(head, at, {Why::resources});
+}
+
+bool Shadow::allows(const Pass& pass, JobId id, Nodes n) const {
+  const Duration length = pass.estimate(id, n);
+  return nodes_.fits(n, length) &&
+         (power_.steps().empty() || pass.demand(id, n).power_mw <= power_.during(length));
+}
+
+void Shadow::took(const Pass& pass, JobId id, Nodes n) {
+  const Duration length = pass.estimate(id, n);
+  nodes_.take(n, length);
+  if (!power_.steps().empty()) power_.take(pass.demand(id, n).power_mw, length);
+}
+
 }  // namespace ductile

@@ -4,7 +4,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/size_range.hpp"
+#include "scheduling/event.hpp"
 #include "scheduling/pass.hpp"
+#include "scheduling/queue.hpp"
 
 namespace ductile {
 
@@ -28,5 +31,39 @@ struct Backfill {
 /// Depth 1 is EASY (Lifka 1995; Mu'alem and Feitelson 2001), unlimited depth conservative
 /// backfilling. Cost: O(depth log R + Q / 64 per started job); unlimited: see docs/performance.md.
 void backfill(Pass& pass, Backfill options);
+
+// --- For policies that resize
+// --------------------------------------------------------------------------
+
+/// Every event but the answers to starts and resizes. What wakes the policies of papers 000 to 002:
+/// what an answer frees is found by the next pass.
+inline constexpr EventKinds kAllButAnswers =
+    kEveryEvent & ~(kind_of<event::Started>() | kind_of<event::Resized>());
+
+/// The sizes at which a waiting job may start: from its smallest one up to the preferred one, or
+/// only that if the scheduler does not choose.
+SizeRange start_sizes(const Pass& pass, JobId id);
+
+/// Grants evolving requests, in order of arrival, as far as idle nodes go; denies the others.
+void grant_from_idle(Pass& pass);
+
+/// Wakes the policy at the next multiple of `period` while a job waits or runs; 0: never.
+void tick(Pass& pass, Duration period);
+
+/// EASY's reservation for the first waiting job, as of its making, and what it leaves to others:
+/// what ends by the shadow time, or uses no more than the extra nodes.
+class Shadow {
+ public:
+  /// Reserves `need` nodes for `head`.
+  Shadow(Pass& pass, JobId head, Nodes need);
+  /// Would a job that starts now at `n` nodes delay the head? Does not ask for idle nodes.
+  bool allows(const Pass& pass, JobId id, Nodes n) const;
+  /// It was started.
+  void took(const Pass& pass, JobId id, Nodes n);
+
+ private:
+  Room nodes_;
+  Room power_;  // empty without a budget
+};
 
 }  // namespace ductile

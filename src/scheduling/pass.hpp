@@ -75,6 +75,11 @@ class Pass {
   /// Running, doing nothing, no claim, no order, not shared, and the world can.
   bool resizable(JobId id) const { return state_.resizable(id); }
   SizeConstraint sizes(JobId id) const { return state_.constraint(job(id)); }
+  /// The performance model, as believed; linear where none is known.
+  Speedup speedup(JobId id) const {
+    const AdaptiveSpec* spec = state_.adaptive_spec(job(id));
+    return spec ? spec->speedup : Speedup{};
+  }
 
   /// Believed end at the present size; past ones read as now + 1 s. Under `limit = fixed` the
   /// deadline.

@@ -5,6 +5,8 @@
 //   cmake --preset release -DDUCTILE_BUILD_TESTS=ON && cmake --build --preset release
 //   build/release/bin/reference_exactness_test
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +23,7 @@
 #include "simulation/simulation.hpp"
 #include "simulation/summary_observer.hpp"
 #include "support/reference.hpp"
+#include "workload/transform.hpp"
 
 namespace ductile {
 namespace {
@@ -29,31 +32,36 @@ namespace {
 const std::map<std::string, std::string> kPolicies = {
     {"easy", "easy"}, {"depth5", "backfill:depth=5"}, {"conservative", "conservative"}};
 
-class Starts final : public Observer {
+class Times final : public Observer {
  public:
-  explicit Starts(std::size_t jobs) : times(jobs) {}
+  explicit Times(std::size_t jobs) : starts(jobs), ends(jobs) {}
   void on_decision(Time now, const Decision& decision, const Core&) override {
-    if (decision.kind == Decision::Kind::start) times[index(decision.job)] = now;
+    if (decision.kind == Decision::Kind::start) starts[index(decision.job)] = now;
   }
-  std::vector<Time> times;  // of the workload's jobs, in its order
+  void on_end(Time now, JobId id, const WorkloadJob&, EndState, bool, const Core&) override {
+    ends[index(id)] = now;
+  }
+  std::vector<Time> starts, ends;  // of the workload's jobs, in its order
 };
 
-struct Run {
-  std::vector<Time> starts;
+struct Outcome {
+  std::vector<Time> starts, ends;
   Summary summary;
 };
 
-Run run(const Workload& workload, Nodes nodes, const std::string& policy, bool identities) {
+Outcome run(const Workload& workload, Nodes nodes, const std::string& policy, bool identities) {
   SimulationSettings settings;
   settings.platform.nodes = nodes;
-  settings.policy = make_policy(kPolicies.at(policy));
+  const auto reference = kPolicies.find(policy);
+  settings.policy = make_policy(reference == kPolicies.end() ? policy : reference->second);
   settings.rules.identities = identities;
   settings.rules.check = false;  // in time for all jobs that live, after each event
-  Starts starts(workload.jobs.size());
+  Times times(workload.jobs.size());
   SummaryObserver summary(workload);
-  Observer* const observers[] = {&starts, &summary};
+  Observer* const observers[] = {&times, &summary};
   const SimulationCounts counts = simulate(workload, settings, observers);
-  return {std::move(starts.times), summary.summary(workload, settings, counts)};
+  return {std::move(times.starts), std::move(times.ends),
+          summary.summary(workload, settings, counts)};
 }
 
 void expect_figures(const ReferenceFigures& expected, const Summary& figures) {
@@ -94,11 +102,11 @@ void expect_starts(const std::filesystem::path& file, const Workload& workload,
 /// Runs one workload under one policy, with and without identities, against all there is of both.
 void check(const ReferenceLog& log, const std::string& policy, const Workload& workload,
            const std::filesystem::path& folder, const ReferenceFigures& figures) {
-  const Run counted = run(workload, log.nodes, policy, false);
+  const Outcome counted = run(workload, log.nodes, policy, false);
   expect_figures(figures, counted.summary);
   const auto starts = folder / (policy + "_" + log.name + ".csv.xz");
   if (std::filesystem::exists(starts)) expect_starts(starts, workload, counted.starts);
-  const Run named = run(workload, log.nodes, policy, true);
+  const Outcome named = run(workload, log.nodes, policy, true);
   EXPECT_EQ(named.starts, counted.starts) << "with identities";
   expect_figures(figures, named.summary);
 }
@@ -172,6 +180,92 @@ INSTANTIATE_TEST_SUITE_P(
                       Case("RICC-2010-2", "easy"),
                       Case("CEA-Curie-2011-2.1-cln_partition10", "easy")),
     case_name);
+
+// ---- Adaptive policies --------------------------------------------------------------------------
+
+/// Every job malleable, from half to four times its size, linear; who asks for time knows it.
+Workload all_malleable(Workload workload, Nodes nodes) {
+  perfect_estimates(workload);
+  for (WorkloadJob& job : workload.jobs) {
+    job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());
+    workload.adaptive.emplace_back().size = {(job.nodes + 1) / 2, std::min(4 * job.nodes, nodes)};
+  }
+  return workload;
+}
+
+struct AdaptiveCase {
+  std::string file, policy;
+  double mean_wait_s = 0, mean_turnaround_s = 0, makespan_s = 0;
+  std::uint64_t expands = 0, shrinks = 0, backfilled = 0;
+};
+
+class Adaptive : public ::testing::TestWithParam<AdaptiveCase> {};
+
+TEST_P(Adaptive, EqualsTheReference) {
+  const auto shared = shared_dir(DUCTILE_SHARED_DIR);
+  if (shared.empty()) {
+    GTEST_SKIP() << "no reference results at hand; DUCTILE_SHARED_DIR names their folder";
+  }
+  const AdaptiveCase& expected = GetParam();
+  const ReferenceLog& log = reference_log("rigid_1000");
+  const Workload workload = all_malleable(read_reference_log(log, shared), log.nodes);
+  const auto runs = reference_runs(shared / "reference" / expected.file);
+  ASSERT_EQ(runs.size(), workload.jobs.size());
+  for (const bool identities : {false, true}) {
+    SCOPED_TRACE(identities ? "with identities" : "without identities");
+    const Outcome got = run(workload, log.nodes, expected.policy, identities);
+    std::size_t different = 0;
+    for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+      const ReferenceRun& want = runs.at(workload.jobs[i].name);
+      constexpr Duration kNear = std::chrono::milliseconds(1);
+      const Duration start = got.starts[i] - want.start, end = got.ends[i] - want.end.value();
+      if (std::chrono::abs(start) <= kNear && std::chrono::abs(end) <= kNear) continue;
+      if (different++ < 5) {
+        ADD_FAILURE() << "job " << workload.jobs[i].name << " runs " << to_seconds(got.starts[i])
+                      << " to " << to_seconds(got.ends[i]) << " s instead of "
+                      << to_seconds(want.start) << " to " << to_seconds(*want.end) << " s";
+      }
+    }
+    EXPECT_EQ(different, 0u) << "of " << runs.size() << " jobs";
+    EXPECT_NEAR(got.summary.mean_wait_s, expected.mean_wait_s, 1e-6);
+    EXPECT_NEAR(got.summary.mean_turnaround_s, expected.mean_turnaround_s, 1e-6);
+    EXPECT_NEAR(got.summary.makespan_s, expected.makespan_s, 1e-6);
+    EXPECT_EQ(got.summary.expands, expected.expands);
+    EXPECT_EQ(got.summary.shrinks, expected.shrinks);
+    EXPECT_EQ(got.summary.backfilled, expected.backfilled);
+    EXPECT_EQ(got.summary.jobs_left, 0u);
+  }
+}
+
+/// The figures are those of the references' README.md.
+INSTANTIATE_TEST_SUITE_P(
+    Exactness, Adaptive,
+    ::testing::Values(AdaptiveCase{"mebf_basic_handoff_rigid_1000.csv.xz", "mebf:tick=0",
+                                   163.115359, 2726.707344, 206540.245454, 865, 292, 160},
+                      AdaptiveCase{"elastic_default_gain_rigid_1000.csv.xz", "elastic", 0,
+                                   3296.490324, 202680.084943, 1260, 761, 0}),
+    [](const auto& its) { return its.param.policy.substr(0, its.param.policy.find(':')); });
+
+/// With no malleable job they are EASY.
+class RigidBaseline : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(RigidBaseline, IsEasy) {
+  const ReferenceLog& log = reference_log("rigid_1000");
+  ReferenceLog bundled = log;
+  bundled.file = "rigid_1000.swf.xz";
+  Workload workload =
+      read_reference_log(bundled, std::filesystem::path(DUCTILE_SOURCE_DIR) / "tests/data");
+  for (const double mean_wait_s : {685.627, 814.232}) {  // walltimes as requested, and perfect ones
+    const Outcome easy = run(workload, log.nodes, "easy", false);
+    const Outcome adaptive = run(workload, log.nodes, GetParam(), false);
+    EXPECT_EQ(adaptive.starts, easy.starts);
+    EXPECT_NEAR(adaptive.summary.mean_wait_s, mean_wait_s, 5e-4);
+    perfect_estimates(workload);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Exactness, RigidBaseline, ::testing::Values("mebf", "elastic"),
+                         [](const auto& its) { return its.param; });
 
 /// No line of the reference figures is left out above.
 TEST(SharedFigures, AreAllCompared) {

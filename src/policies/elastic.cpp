@@ -1,0 +1,322 @@
+// Elastic scheduling: evolving requests come first; then EASY at preferred sizes; then waiting jobs
+// start at their smallest sizes on nodes that running jobs give; what is still idle goes to the
+// jobs that have longest to run. Three algorithms say when jobs may be shrunk, six victim policies
+// say which of them go first. Lina, Ghafoor and Hines, JSSPP 2022 (paper 002).
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "policies/registry.hpp"
+#include "scheduling/blocks.hpp"
+
+namespace ductile {
+namespace {
+
+enum class Algorithm : std::uint8_t { plain, application, system };
+constexpr std::array<std::string_view, 3> kAlgorithmWords{"default", "application", "system"};
+enum class Victim : std::uint8_t { random, gain, shrinkable, expansions, adaptation, time };
+constexpr std::array<std::string_view, 6> kVictimWords{"random",     "gain",       "shrinkable",
+                                                       "expansions", "adaptation", "time"};
+enum class SystemRule : std::uint8_t { prose, listing };
+constexpr std::array<std::string_view, 2> kRuleWords{"prose", "listing"};
+
+struct Settings {
+  Algorithm algorithm;
+  Victim victim;
+  SystemRule system_rule;
+  Duration t;   // a job that ends so soon is worth waiting for
+  double u, x;  // shares: of the machine in use, of a job's work that is done
+};
+
+// The running jobs that one pass may shrink: none that it started or resized itself. Gathered when
+// first asked for.
+class Victims {
+ public:
+  Victims(Pass& pass, const Settings& settings) : pass_(pass), settings_(settings) {}
+
+  // Nobody can be shrunk in the rest of this pass.
+  bool none() {
+    gather();
+    return give_ == 0 || (settings_.algorithm == Algorithm::application && ends_soon_);
+  }
+
+  // SelectShrinkable: who gives `need` nodes; nobody if they cannot be had. Not `except`.
+  std::vector<Cut> select(Nodes need, JobId except = JobId::none) {
+    std::vector<Cut> cuts;
+    gather();
+    if (need > give_ || !may_shrink()) return cuts;
+    // The first in order is shrunk first: a heap, since few are needed.
+    std::vector<std::pair<Key, const Row*>> order;
+    for (const Row& row : rows_) order.emplace_back(key(row, need), &row);
+    const auto later = [](const auto& a, const auto& b) { return a.first > b.first; };
+    std::ranges::make_heap(order, later);
+    for (; need > 0 && !order.empty(); order.pop_back()) {
+      std::ranges::pop_heap(order, later);
+      const Row& row = *order.back().second;
+      if (row.id == except || row.size == row.least) continue;
+      const Nodes to = shrunk(row, need);
+      cuts.push_back({row.id, to});
+      need -= std::min(need, row.size - to);
+    }
+    if (need > 0) cuts.clear();
+    return cuts;
+  }
+
+  // These cuts were made.
+  void made(const std::vector<Cut>& cuts) {
+    for (const Cut& cut : cuts) {
+      Row& row = *std::ranges::find(rows_, cut.victim, &Row::id);
+      give_ -= row.size - cut.to;
+      row.size = cut.to;
+      row.cut = true;
+    }
+  }
+  // A job will run for so long when its nodes have come.
+  void promised(Duration length) { ends_soon_ = ends_soon_ || length <= settings_.t; }
+  // The job was resized otherwise.
+  void remove(JobId id) {
+    const auto row = std::ranges::find(rows_, id, &Row::id);
+    if (row == rows_.end()) return;
+    give_ -= row->size - row->least;
+    rows_.erase(row);
+  }
+
+ private:
+  struct Row {
+    JobId id;
+    Nodes size, least;
+    bool cut = false;  // in this pass
+  };
+  using Key = std::tuple<std::int64_t, std::int64_t, JobId>;
+
+  void gather() {
+    if (gathered_) return;
+    gathered_ = true;
+    for (const JobId id : pass_.running()) {
+      if (!pass_.resizable(id)) continue;
+      const Nodes size = pass_.job(id).size(), least = start_sizes(pass_, id).min;
+      if (size <= least) continue;
+      if (settings_.algorithm == Algorithm::application && 1 - pass_.work_left(id) >= settings_.x) {
+        continue;
+      }
+      rows_.push_back({id, size, least});
+      give_ += size - least;
+    }
+  }
+
+  bool may_shrink() {
+    switch (settings_.algorithm) {
+      case Algorithm::plain:
+        return true;
+      case Algorithm::application:
+        return !ends_soon();
+      case Algorithm::system:
+        return pass_.utilization() <= settings_.u ||
+               (settings_.system_rule == SystemRule::listing && !ends_soon());
+    }
+    return true;
+  }
+  // Is some job expected to end within t, those started in this pass included? If so, it stays so.
+  bool ends_soon() {
+    const auto soon = [&](JobId id) { return pass_.expected_end(id) - pass_.now() <= settings_.t; };
+    ends_soon_ = ends_soon_ || std::ranges::any_of(pass_.running(), soon);
+    return ends_soon_;
+  }
+
+  // The size after giving `need` nodes or what it can.
+  Nodes shrunk(const Row& row, Nodes need) const {
+    const Nodes wish = row.size - std::min(need, row.size - row.least);
+    return std::max(row.least, pass_.sizes(row.id).at_most(wish));
+  }
+
+  // Smaller keys are shrunk first. They show the cuts of this pass as if they were carried out.
+  Key key(const Row& row, Nodes need) {
+    const Job& job = pass_.job(row.id);
+    const std::int64_t smaller = -std::int64_t{row.size};
+    switch (settings_.victim) {
+      case Victim::random:
+        return {static_cast<std::int64_t>(pass_.random() >> 1), 0, row.id};
+      case Victim::gain: {
+        const std::int64_t lost = row.cut ? std::int64_t{job.holding.count} - row.size : 0;
+        return {lost - job.gain, smaller, row.id};
+      }
+      case Victim::shrinkable:
+        return {-std::int64_t{row.size - row.least}, smaller, row.id};
+      case Victim::expansions:
+        return {-std::int64_t{job.expands}, smaller, row.id};
+      case Victim::adaptation:
+        return {pass_.expected_cost(row.id, shrunk(row, need)).count(), 0, row.id};
+      case Victim::time: {
+        const Time end =
+            row.cut ? pass_.expected_end(row.id, row.size) : pass_.expected_end(row.id);
+        return {(end - pass_.now()).count(), 0, row.id};
+      }
+    }
+    return {};
+  }
+
+  Pass& pass_;
+  const Settings& settings_;
+  bool gathered_ = false;
+  bool ends_soon_ = false;
+  std::vector<Row> rows_;
+  Nodes give_ = 0;  // what they can give together
+};
+
+class Elastic final : public Policy {
+ public:
+  explicit Elastic(const Parameters& p)
+      : settings_{.algorithm = chosen<Algorithm>(p, "algorithm", kAlgorithmWords),
+                  .victim = chosen<Victim>(p, "victim", kVictimWords),
+                  .system_rule = chosen<SystemRule>(p, "system_rule", kRuleWords),
+                  .t = seconds(p.number("t")),
+                  .u = p.number("u") / 100,
+                  .x = p.number("x") / 100},
+        tick_(seconds(p.number("tick"))),
+        try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {}
+
+  EventKinds wakes_on() const override { return kAllButAnswers; }
+
+  // Algorithm 1.
+  void schedule(Pass& pass) const override {
+    Victims victims(pass, settings_);
+    answer_requests(pass, victims);
+    start_in_order(pass);
+    backfill(pass, {.reservation_depth = 1});
+    start_by_shrinking(pass, victims);
+    expand(pass);
+    tick(pass, tick_);
+  }
+
+ private:
+  // Algorithm 2: shrinks always, expansions from idle nodes and then from victims.
+  static void answer_requests(Pass& pass, Victims& victims) {
+    for (const Request& request : pass.requests()) {
+      std::vector<Cut> cuts;
+      if (request.delta > 0 && static_cast<Nodes>(request.delta) > pass.idle()) {
+        cuts = victims.select(static_cast<Nodes>(request.delta) - pass.idle(), request.job);
+      }
+      if (!pass.grant(request.id, {Why::evolving, request.job}, {cuts})) {
+        pass.deny(request.id, {Why::resources});
+        continue;
+      }
+      victims.made(cuts);
+      victims.remove(request.job);
+    }
+  }
+
+  // Algorithm 4. While the head of the queue waits, nobody may delay it on idle nodes alone.
+  void start_by_shrinking(Pass& pass, Victims& victims) const {
+    const JobId head = pass.first_pending();
+    if (head == JobId::none) return;
+    std::optional<Shadow> shadow;
+    if (pass.idle() > 0) shadow.emplace(pass, head, pass.job(head).spec.preferred);
+    std::uint32_t tried = 0;
+    for (JobId id = head; id != JobId::none; id = pass.next_pending(id)) {
+      if (try_depth_ != 0 && ++tried > try_depth_) return;
+      if (pass.idle() == 0 && victims.none()) return;
+      if (pass.now() < pass.job(id).not_before) continue;
+      const Nodes size = start_sizes(pass, id).min;
+      if (size > pass.idle()) {
+        const std::vector<Cut> cuts = victims.select(size - pass.idle());
+        if (cuts.empty() || !pass.start(id, exactly(size), {Why::shrunk_for, id}, {cuts})) continue;
+        victims.made(cuts);
+        victims.promised(pass.estimate(id, size));
+      } else {
+        if (shadow && id != head && !shadow->allows(pass, id, size)) continue;
+        if (!pass.start(id, exactly(size), {id == head ? Why::in_order : Why::backfilled}))
+          continue;
+        if (shadow) shadow->took(pass, id, size);
+      }
+      if (id == head) shadow.reset();
+    }
+  }
+
+  // What is idle, to those that have longest to run.
+  static void expand(Pass& pass) {
+    if (pass.idle() == 0) return;
+    std::vector<std::pair<Time, JobId>> order;
+    for (const JobId id : pass.running()) {
+      const Job& job = pass.job(id);
+      if (job.size() < job.spec.size.max && pass.resizable(id)) {
+        order.emplace_back(pass.expected_end(id), id);
+      }
+    }
+    const auto later = [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : a.second > b.second;
+    };
+    std::ranges::make_heap(order, later);
+    for (; pass.idle() > 0 && !order.empty(); order.pop_back()) {
+      std::ranges::pop_heap(order, later);
+      const JobId id = order.back().second;
+      const Job& job = pass.job(id);
+      const Nodes most = std::min(job.spec.size.max, job.size() + pass.idle());
+      const Nodes to = pass.sizes(id).at_most(most);
+      if (to > job.size()) pass.resize(id, to, {Why::hand_out});
+    }
+  }
+
+  Settings settings_;
+  Duration tick_;
+  std::uint32_t try_depth_;
+};
+
+}  // namespace
+
+PolicyInfo elastic() {
+  const std::string paper = "Lina, Ghafoor and Hines 2022";
+  return {
+      .name = "elastic",
+      .summary =
+          "EASY; then waiting jobs start at their smallest sizes on nodes that running jobs "
+          "give, and what is idle goes to those that run longest",
+      .source = paper,
+      .parameters =
+          {choice_parameter("algorithm", kAlgorithmWords, "default",
+                            "jobs may be shrunk: always; unless a job ends within t; unless more "
+                            "than u of the nodes are in use",
+                            paper),
+           choice_parameter("victim", kVictimWords, "gain",
+                            "who is shrunk first: anybody, most nodes gained, most nodes to give, "
+                            "most expansions, cheapest resize, least time left",
+                            paper),
+           {.name = "t",
+            .type = ParameterType::duration,
+            .fallback = "5",
+            .min = 0,
+            .max = 1e9,
+            .unit = "s",
+            .summary = "algorithm=application: nobody is shrunk if a job ends within it",
+            .source = paper},
+           {.name = "x",
+            .fallback = "90",
+            .min = 0,
+            .max = 100,
+            .unit = "%",
+            .summary = "algorithm=application: jobs that have done so much are not shrunk"},
+           {.name = "u",
+            .fallback = "80",
+            .min = 0,
+            .max = 100,
+            .unit = "%",
+            .summary = "algorithm=system: nobody is shrunk if more of the nodes are in use",
+            .source = paper},
+           choice_parameter("system_rule", kRuleWords, "prose",
+                            "algorithm=system: as the paper's text says it, or as its listing "
+                            "does, which asks for a job that ends within t as well",
+                            paper),
+           tick_parameter("0"),
+           {.name = "try_depth",
+            .type = ParameterType::integer,
+            .fallback = "0",
+            .min = 0,
+            .max = 1e9,
+            .unit = "jobs",
+            .summary = "how many waiting jobs shrinking is tried for; 0: all"}},
+      .make = make_policy<Elastic>};
+}
+
+}  // namespace ductile

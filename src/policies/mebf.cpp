@@ -1,0 +1,332 @@
+// MEBF, malleable EASY backfilling: waiting jobs may start below their preferred size; with jobs
+// waiting and nothing free, the least scalable jobs give nodes up; with nobody waiting, the most
+// scalable ones take what is free; each only where the job gains from it or can bear it.
+// Cascajo, Arima, Singh, Carretero and Schulz, J. Supercomputing 2024 (paper 000). Its listings are
+// not public: what is made up here is a parameter (docs/policies.md).
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+#include "policies/registry.hpp"
+#include "scheduling/blocks.hpp"
+
+namespace ductile {
+namespace {
+
+enum class Expand : std::uint8_t { handoff, spare, intensive };
+constexpr std::array<std::string_view, 3> kExpandWords{"handoff", "spare", "intensive"};
+enum class Gap : std::uint8_t { basic, shrink, expand };
+constexpr std::array<std::string_view, 3> kGapWords{"basic", "shrink+", "expand+"};
+enum class Scope : std::uint8_t { until_head_fits, one, all };
+constexpr std::array<std::string_view, 3> kScopeWords{"until_head_fits", "one", "all"};
+enum class Commit : std::uint8_t { each, only_if_head_fits };
+constexpr std::array<std::string_view, 2> kCommitWords{"each", "only_if_head_fits"};
+enum class Counts : std::uint8_t { all, shrinks };
+constexpr std::array<std::string_view, 2> kCountsWords{"all", "shrinks"};
+enum class FeasibleTime : std::uint8_t { total, full };
+constexpr std::array<std::string_view, 2> kTimeWords{"total", "full"};
+enum class Reserve : std::uint8_t { ratio, none };
+constexpr std::array<std::string_view, 2> kReserveWords{"ratio", "none"};
+constexpr std::array<std::string_view, 2> kSwitchWords{"on", "off"};
+
+// How badly the job scales at its size: rho of the power law T(n) ~ n^(rho-1) through its times at
+// n and 2 n. 0: linear.
+double rho(const Speedup& speedup, Nodes n, Nodes preferred) {
+  if (speedup.kind == Speedup::Kind::linear) return 0;
+  if (speedup.kind == Speedup::Kind::powerlaw) return speedup.parameter;
+  return 1 +
+         std::log2(speedup.relative_time(2 * n, preferred) / speedup.relative_time(n, preferred));
+}
+
+// As a number that loses nothing below 285 years.
+double ticks(Duration duration) { return static_cast<double>(duration.count()); }
+
+// A running job that may be resized.
+struct Candidate {
+  JobId id = JobId::none;
+  double rho = 0;
+  Nodes size = 0;
+};
+
+class Mebf final : public Policy {
+ public:
+  explicit Mebf(const Parameters& p)
+      : share_factor_(p.number("share_factor")),
+        theta_(p.number("theta")),
+        gamma_(p.number("gamma")),
+        spare_ratio_(p.number("spare_ratio")),
+        expand_(chosen<Expand>(p, "expand", kExpandWords)),
+        gap_(chosen<Gap>(p, "gap", kGapWords)),
+        scope_(chosen<Scope>(p, "shrink_scope", kScopeWords)),
+        commit_(chosen<Commit>(p, "shrink_commit", kCommitWords)),
+        counts_(chosen<Counts>(p, "reconf_counts", kCountsWords)),
+        max_for_shrink_(static_cast<std::uint32_t>(p.number("max_reconf_for_shrink"))),
+        max_for_expand_(static_cast<std::uint32_t>(p.number("max_reconf_for_expand"))),
+        theta_for_expands_(chosen<Counts>(p, "theta_for", kCountsWords) == Counts::all),
+        time_(chosen<FeasibleTime>(p, "feasible_time", kTimeWords)),
+        benefit_(p.choice("expand_benefit") == "on"),
+        reserve_(chosen<Reserve>(p, "spare_reserve", kReserveWords)),
+        tick_(seconds(p.number("tick"))),
+        try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {}
+
+  EventKinds wakes_on() const override { return kAllButAnswers; }
+
+  // Algorithm 1.
+  void schedule(Pass& pass) const override {
+    grant_from_idle(pass);
+    serve(pass, {});
+    const JobId head = pass.first_pending();
+    if (head == JobId::none) {
+      expand(pass);
+    } else if (pass.idle() == 0) {
+      shrink(pass, head);
+    } else if (!backfill(pass, head)) {
+      if (gap_ == Gap::shrink) shrink(pass, head);
+      if (gap_ == Gap::expand) expand(pass);
+    }
+    tick(pass, tick_);
+  }
+
+ private:
+  // In queue order, at the preferred size or at what there is.
+  static void serve(Pass& pass, Sources sources) {
+    for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
+      const SizeRange sizes = start_sizes(pass, id);
+      const Nodes free = pass.idle() + (sources.incoming ? pass.incoming() : 0);
+      const SizeRange size{sizes.min, std::min(sizes.max, free)};
+      if (free < sizes.min || !pass.start(id, size, {Why::in_order}, sources)) return;
+    }
+  }
+
+  // The others, where they do not delay the head. Did any start?
+  bool backfill(Pass& pass, JobId head) const {
+    bool found = false;
+    Shadow shadow(pass, head, start_sizes(pass, head).min);
+    std::uint32_t tried = 0;
+    for (JobId id = pass.next_pending(head); id != JobId::none && pass.idle() > 0;
+         id = pass.next_pending(id)) {
+      if (try_depth_ != 0 && ++tried > try_depth_) break;
+      const SizeRange sizes = start_sizes(pass, id);
+      if (sizes.min > pass.idle()) continue;
+      const Nodes n = pass.sizes(id).at_most(std::min(sizes.max, pass.idle()));
+      if (!shadow.allows(pass, id, n) || !pass.start(id, exactly(n), {Why::backfilled})) continue;
+      shadow.took(pass, id, n);
+      found = true;
+    }
+    return found;
+  }
+
+  // Algorithm 2, and the queue once more with the nodes it gives.
+  void shrink(Pass& pass, JobId head) const {
+    if (pass.now() < pass.job(head).not_before) return;
+    const Nodes need = start_sizes(pass, head).min;
+    Nodes free = pass.idle() + pass.incoming();
+    std::vector<Cut> cuts;
+    if (free < need || scope_ == Scope::all) {
+      std::vector<Candidate> victims =
+          candidates(pass, [&](JobId id) { return may_give(pass, id); });
+      std::ranges::sort(victims, [](const Candidate& a, const Candidate& b) {
+        return std::tuple(b.rho, b.size, a.id) < std::tuple(a.rho, a.size, b.id);
+      });
+      for (const Candidate& victim : victims) {
+        const Nodes to = shrunk(pass, victim.id);
+        if (!feasible(pass, victim.id, to)) continue;
+        cuts.push_back({victim.id, to});
+        free += victim.size - to;
+        if (scope_ == Scope::one || (scope_ == Scope::until_head_fits && free >= need)) break;
+      }
+    }
+    if (commit_ == Commit::each || free >= need) {
+      for (const Cut& cut : cuts) pass.resize(cut.victim, cut.to, {Why::shrunk_for, head});
+    }
+    if (pass.incoming() > 0) serve(pass, {.incoming = true});
+  }
+
+  // Algorithms 4 to 6.
+  void expand(Pass& pass) const {
+    if (pass.idle() == 0) return;
+    std::vector<Candidate> takers = candidates(pass, [&](JobId id) { return may_take(pass, id); });
+    std::ranges::sort(takers, [](const Candidate& a, const Candidate& b) {
+      return std::tuple(a.rho, a.size, a.id) < std::tuple(b.rho, b.size, b.id);
+    });
+    for (const Candidate& taker : takers) {
+      if (pass.idle() == 0) return;
+      const Nodes to = expanded(pass, taker.id);
+      if (to > taker.size && feasible(pass, taker.id, to)) {
+        pass.resize(taker.id, to, {Why::hand_out});
+      }
+    }
+  }
+
+  template <class May>
+  static std::vector<Candidate> candidates(const Pass& pass, May may) {
+    std::vector<Candidate> list;
+    for (const JobId id : pass.running()) {
+      if (!pass.resizable(id) || !may(id)) continue;
+      const Job& job = pass.job(id);
+      list.push_back({id, rho(pass.speedup(id), job.size(), job.spec.preferred), job.size()});
+    }
+    return list;
+  }
+
+  // The cheap tests come first: most jobs fail one of them.
+  bool may_give(const Pass& pass, JobId id) const {
+    const Job& job = pass.job(id);
+    return (max_for_shrink_ == 0 || resizes(job) < max_for_shrink_) &&
+           shrunk(pass, id) < job.size() && enough_left(pass, id);
+  }
+  bool may_take(const Pass& pass, JobId id) const {
+    const Job& job = pass.job(id);
+    return (max_for_expand_ == 0 || resizes(job) < max_for_expand_) &&
+           expanded(pass, id) > job.size() && (!theta_for_expands_ || enough_left(pass, id));
+  }
+  std::uint32_t resizes(const Job& job) const {
+    return job.shrinks + (counts_ == Counts::all ? job.expands : 0u);
+  }
+
+  // The size after giving its share; its own if there is none to give.
+  Nodes shrunk(const Pass& pass, JobId id) const {
+    constexpr double kRounding = 1e-9;  // 0.7 of 10 is 7
+    const Nodes size = pass.job(id).size(), least = start_sizes(pass, id).min;
+    const auto share = static_cast<Nodes>(share_factor_ * size + kRounding);
+    if (size <= least) return size;
+    return std::min(size, pass.sizes(id).at_least(size - std::min(share, size - least)));
+  }
+
+  // The size after taking what its expand policy lets it take of the idle nodes; its own if
+  // nothing.
+  Nodes expanded(const Pass& pass, JobId id) const {
+    const Job& job = pass.job(id);
+    const Nodes size = job.size(), idle = pass.idle();
+    if (size >= job.spec.size.max) return size;
+    Nodes more = std::min(job.spec.size.max - size, idle);
+    const double spare = spare_ratio_ * size;
+    if (expand_ == Expand::handoff && more <= size) return size;
+    if (expand_ == Expand::spare) {
+      if (more <= spare) return size;
+      const double kept = reserve_ == Reserve::ratio ? std::ceil(spare) : 0;
+      more = static_cast<Nodes>(std::clamp(idle - kept, 0.0, static_cast<double>(more)));
+    }
+    return std::max(size, pass.sizes(id).at_most(size + more));
+  }
+
+  // Algorithm 3. Durations in whole microseconds; equality passes.
+  bool feasible(const Pass& pass, JobId id, Nodes to) const {
+    const Job& job = pass.job(id);
+    const bool grows = to > job.size();
+    const Duration cost = pass.expected_cost(id, to);
+    const Duration with = time_ == FeasibleTime::total
+                              ? pass.expected_end(id, to) - job.started + cost
+                              : pass.estimate(id, to) + cost;
+    const Duration fixed = pass.estimate(id, job.first_size);
+    if (ticks(with) > gamma_ * ticks(fixed)) return false;
+    return !grows || !benefit_ || with < pass.expected_end(id, job.size()) - job.started;
+  }
+  bool enough_left(const Pass& pass, JobId id) const {
+    const Duration whole = pass.estimate(id, pass.job(id).first_size);
+    return ticks(pass.expected_end(id) - pass.now()) >= theta_ * ticks(whole);
+  }
+
+  double share_factor_, theta_, gamma_, spare_ratio_;
+  Expand expand_;
+  Gap gap_;
+  Scope scope_;
+  Commit commit_;
+  Counts counts_;
+  std::uint32_t max_for_shrink_, max_for_expand_;
+  bool theta_for_expands_;
+  FeasibleTime time_;
+  bool benefit_;
+  Reserve reserve_;
+  Duration tick_;
+  std::uint32_t try_depth_;
+};
+
+}  // namespace
+
+PolicyInfo mebf() {
+  const std::string paper = "Cascajo et al. 2024";
+  return {
+      .name = "mebf",
+      .summary =
+          "malleable EASY backfilling: shrinks the least scalable jobs when nothing is free, "
+          "expands the most scalable ones when nobody waits",
+      .source = paper,
+      .parameters =
+          {choice_parameter("expand", kExpandWords, "handoff",
+                            "a job is expanded if it can take more than it has (handoff), more "
+                            "than spare_ratio of that, leaving some idle (spare), or anything "
+                            "(intensive)",
+                            paper),
+           choice_parameter("gap", kGapWords, "basic",
+                            "when jobs wait, nodes are idle and nothing can be backfilled: "
+                            "nothing, shrink, or expand",
+                            paper),
+           {.name = "share_factor",
+            .fallback = "0.4",
+            .min = 0,
+            .max = 1,
+            .summary = "share of its nodes that a shrunk job gives",
+            .source = paper},
+           {.name = "theta",
+            .fallback = "0.5",
+            .min = 0,
+            .max = 1,
+            .summary = "a job is resized only while at least this share of its whole time is left",
+            .source = paper},
+           {.name = "gamma",
+            .fallback = "2",
+            .min = 0,
+            .max = 1e6,
+            .summary = "a resized job takes at most so many times as long as unresized",
+            .source = paper},
+           {.name = "spare_ratio",
+            .fallback = "0.5",
+            .min = 0,
+            .max = 1e6,
+            .summary = "expand=spare: the share of a job's nodes",
+            .source = paper},
+           choice_parameter("spare_reserve", kReserveWords, "ratio",
+                            "expand=spare: idle nodes left for arrivals: spare_ratio of the job's, "
+                            "or none"),
+           choice_parameter("shrink_scope", kScopeWords, "until_head_fits",
+                            "how many jobs a pass shrinks: until the first waiting job fits, one, "
+                            "or all that can bear it"),
+           choice_parameter("shrink_commit", kCommitWords, "each",
+                            "shrinks are made one by one, or only if the first waiting job then "
+                            "fits"),
+           choice_parameter("reconf_counts", kCountsWords, "all",
+                            "what the two limits below count: all resizes of a job, or shrinks"),
+           {.name = "max_reconf_for_shrink",
+            .type = ParameterType::integer,
+            .fallback = "1",
+            .min = 0,
+            .max = 65535,
+            .unit = "resizes",
+            .summary = "a job with so many resizes is not shrunk; 0: no limit",
+            .source = paper},
+           {.name = "max_reconf_for_expand",
+            .type = ParameterType::integer,
+            .fallback = "0",
+            .min = 0,
+            .max = 65535,
+            .unit = "resizes",
+            .summary = "a job with so many resizes is not expanded; 0: no limit"},
+           choice_parameter("theta_for", kCountsWords, "all", "which resizes theta binds"),
+           choice_parameter("feasible_time", kTimeWords, "total",
+                            "what gamma limits: the time so far and to come, or the whole time at "
+                            "the new size"),
+           choice_parameter("expand_benefit", kSwitchWords, "on",
+                            "an expansion must bring the end forward"),
+           tick_parameter("30"),
+           {.name = "try_depth",
+            .type = ParameterType::integer,
+            .fallback = "0",
+            .min = 0,
+            .max = 1e9,
+            .unit = "jobs",
+            .summary = "how many waiting jobs behind the first one backfilling tries; 0: all"}},
+      .make = make_policy<Mebf>};
+}
+
+}  // namespace ductile
