@@ -59,6 +59,7 @@ void write_page(const std::string& path, const std::vector<Found>& runs) {
       const Sample& from = samples[i - 1];
       page.held.add(from.at, samples[i].at, from.held);
       page.pending.add(from.at, samples[i].at, from.pending);
+      page.adaptive.add(from.at, samples[i].at, from.adaptive);
     }
   }
   OutputFile file(path);

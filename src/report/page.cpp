@@ -334,6 +334,35 @@ void append_all_figures(std::string& html, std::span<const RunPage> runs) {
   html += "</table></div></details>\n";
 }
 
+// Of the runs that resized: how often for each reason, and what it cost.
+void append_resizes(std::string& html, std::span<const RunPage* const> runs) {
+  const auto resized = [](const RunPage* run) { return !run->resizes.empty(); };
+  if (std::ranges::none_of(runs, resized)) return;
+  html +=
+      "<h2>Resizes</h2>\n<div class=\"scroll\"><table>\n<tr><th>policy</th><th>reason</th>"
+      "<th>expands</th><th>shrinks</th><th>nodes gained</th><th>nodes given up</th>"
+      "<th>not done</th></tr>\n";
+  std::string costs;
+  for (const RunPage* run : runs) {
+    if (!resized(run)) continue;
+    const Summary& summary = run->summary;
+    for (const auto& [why, counts] : run->resizes) {
+      html += fmt::format(
+          "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></"
+          "tr>\n",
+          escaped(summary.policy), why ? word(*why) : "node failure", counts.expands,
+          counts.shrinks, counts.gained, counts.given, counts.not_done);
+    }
+    const double held_node_s =
+        summary.utilization * summary.makespan_s * static_cast<double>(summary.nodes);
+    costs += fmt::format(
+        "<p class=\"soft\">{}: resizes cost {:.4g} node hours, {:.3g} % of what jobs held.</p>\n",
+        escaped(summary.policy), summary.reconfiguration_node_s / 3600,
+        held_node_s > 0 ? 100 * summary.reconfiguration_node_s / held_node_s : 0.0);
+  }
+  html += "</table></div>\n" + costs;
+}
+
 void append_links(std::string& html, std::span<const RunPage> runs) {
   html += "<h2>Files</h2>\n";
   for (const RunPage& run : runs) {
@@ -400,15 +429,26 @@ std::string html_page(std::span<const RunPage> runs) {
         "charts show the first seed.</p>\n";
   }
 
-  std::vector<Curve> held, pending;
+  std::vector<Curve> held, pending, adaptive;
+  const auto holds_some = [](const TimeMeans& means) {
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      if (means.mean(i) > 0) return true;
+    }
+    return false;
+  };
   for (const RunPage* run : charted) {
     if (held.size() == kMostCurves) break;
-    held.push_back(
-        {&run->held, 100.0 / std::max<Nodes>(run->summary.nodes, 1), run->summary.policy});
+    const double percent = 100.0 / std::max<Nodes>(run->summary.nodes, 1);
+    held.push_back({&run->held, percent, run->summary.policy});
+    if (holds_some(run->adaptive)) {
+      adaptive.push_back({&run->adaptive, percent, run->summary.policy});
+    }
     pending.push_back({&run->pending, 1, run->summary.policy});
   }
   append_curves(html, "Utilization", held, 100, " %");
+  append_curves(html, "Share held by adaptive jobs", adaptive, 100, " %");
   append_curves(html, "Waiting jobs", pending, 0, "");
+  append_resizes(html, charted);
   for (std::size_t i = 0; i < std::min(charted.size(), kMostGantts); ++i) {
     append_gantt(html, *charted[i], charted.size() == 1 ? "" : charted[i]->summary.policy);
   }

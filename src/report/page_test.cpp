@@ -13,17 +13,19 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-RunPage small_page(const std::string& policy) {
-  const Workload workload = small_workload();
+RunPage small_page(const std::string& policy, const Workload& workload = small_workload()) {
   SimulationSettings settings = small_settings();
   settings.policy = make_policy(policy);
-  Series series;
+  Series series(workload);
   GanttRecorder gantt(workload);
+  ResizeCounter resizes;
   RunPage page;
-  page.summary = small_run(workload, settings, {&series, &gantt});
+  page.summary = small_run(workload, settings, {&series, &gantt, &resizes});
   page.workload = "a <log> & more";
   page.held = series.held();
   page.pending = series.pending();
+  page.adaptive = series.adaptive();
+  page.resizes = resizes.by_reason();
   page.gantt = gantt.gantt();
   return page;
 }
@@ -51,6 +53,18 @@ TEST(Page, OfSeveralPoliciesComparesThem) {
   EXPECT_THAT(html, HasSubstr("Nodes under fcfs"));
   EXPECT_THAT(html, HasSubstr("1 of 2 runs were stopped"));
   EXPECT_THAT(html, HasSubstr("href=\"easy-s1/jobs.csv\""));
+}
+
+TEST(Page, OfARunThatResizesShowsWhyAndWhoHoldsWhat) {
+  const RunPage page = small_page(kSmallResizingPolicy, small_resizing_workload());
+  const std::string html = html_page({&page, 1});
+  EXPECT_THAT(html, HasSubstr("Share held by adaptive jobs"));
+  EXPECT_THAT(html,
+              HasSubstr("<td>hand-out</td><td>1</td><td>0</td><td>2</td><td>0</td><td>0</td>"));
+  EXPECT_THAT(html, HasSubstr("<title>job 1: 2 nodes, 8 seconds, in-order</title>"));
+  EXPECT_THAT(html, HasSubstr("<title>job 1: 4 nodes, 6 seconds, hand-out</title>"));
+  const RunPage rigid = small_page("easy");
+  EXPECT_THAT(html_page({&rigid, 1}), Not(HasSubstr("Resizes")));
 }
 
 TEST(Page, SaysNothingOfTheMachineItWasMadeOn) {

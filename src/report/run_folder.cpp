@@ -26,10 +26,11 @@ RunFolder::RunFolder(const std::filesystem::path& folder, const Workload& worklo
       jobs_(folder / "jobs.csv", workload),
       decisions_(folder / "decisions.csv", workload),
       trace_(folder / "trace.json", workload),
+      series_(workload),
       gantt_(workload) {}
 
 void RunFolder::add_observers(std::vector<Observer*>& observers) {
-  observers.insert(observers.end(), {&jobs_, &decisions_, &trace_, &series_, &gantt_});
+  observers.insert(observers.end(), {&jobs_, &decisions_, &trace_, &series_, &gantt_, &resizes_});
 }
 
 RunPage RunFolder::finish(const Summary& summary, const std::string& name) {
@@ -42,6 +43,8 @@ RunPage RunFolder::finish(const Summary& summary, const std::string& name) {
                .summary = summary,
                .held = series_.held(),
                .pending = series_.pending(),
+               .adaptive = series_.adaptive(),
+               .resizes = resizes_.by_reason(),
                .gantt = gantt_.gantt()};
   write_file(folder_ / "report.html", html_page({&page, 1}));
   page.folder = name;

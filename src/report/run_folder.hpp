@@ -11,6 +11,7 @@
 #include "report/gantt.hpp"
 #include "report/jobs_csv.hpp"
 #include "report/page.hpp"
+#include "report/resizes.hpp"
 #include "report/series.hpp"
 #include "simulation/simulation.hpp"
 
@@ -38,6 +39,7 @@ class RunFolder {
   ChromeTrace trace_;
   Series series_;
   GanttRecorder gantt_;
+  ResizeCounter resizes_;
 };
 
 /// Writes summary.json and report.html of several runs into the folder above theirs.

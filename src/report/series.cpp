@@ -19,7 +19,8 @@
 namespace ductile {
 namespace {
 
-constexpr std::string_view kHeader = "time,held,idle,claimed,out_of_service,pending,running";
+constexpr std::string_view kHeader =
+    "time,held,idle,claimed,out_of_service,pending,running,adaptive";
 
 bool same_state(const Sample& a, Sample b) {
   b.at = a.at;
@@ -63,6 +64,26 @@ double TimeMeans::mean(std::size_t i) const {
 
 // ---- Series -------------------------------------------------------------------------------------
 
+void Series::on_decision(Time, const Decision& decision, const Core& core) {
+  if (decision.kind == Decision::Kind::reject || decision.job == JobId::none) return;
+  count(decision.job, core.job(decision.job).holding.count);
+}
+
+void Series::on_resized(Time, JobId id, Nodes, const Core& core) {
+  count(id, core.job(id).holding.count);
+}
+
+void Series::on_end(Time, JobId id, const WorkloadJob&, EndState, bool, const Core&) {
+  count(id, 0);
+}
+
+void Series::count(JobId id, Nodes holds) {
+  const std::uint32_t row = workload_.jobs[index(id)].adaptive;
+  if (row == WorkloadJob::kRigid) return;
+  adaptive_held_ += holds - counted_[row];
+  counted_[row] = holds;
+}
+
 void Series::on_close(Time now, const Core& core) {
   const State& state = core.state();
   const Sample sample{.at = now,
@@ -71,7 +92,8 @@ void Series::on_close(Time now, const Core& core) {
                       .claimed = state.claimed,
                       .out_of_service = state.out_of_service,
                       .pending = static_cast<std::uint32_t>(state.queue.size()),
-                      .running = static_cast<std::uint32_t>(state.running.size())};
+                      .running = static_cast<std::uint32_t>(state.running.size()),
+                      .adaptive = adaptive_held_};
   pass(now);
   if (any_ && same_state(now_, sample)) {
     now_.at = now;
@@ -98,6 +120,7 @@ void Series::pass(Time until) {
   if (!any_) return;
   held_.add(now_.at, until, static_cast<double>(now_.held));
   pending_.add(now_.at, until, static_cast<double>(now_.pending));
+  adaptive_.add(now_.at, until, static_cast<double>(now_.adaptive));
   now_.at = until;
 }
 
@@ -122,8 +145,8 @@ void write_series(const std::filesystem::path& path, const std::vector<Sample>& 
   text.append(kHeader).append("\n");
   for (const Sample& s : samples) {
     append_seconds(text, s.at);
-    fmt::format_to(std::back_inserter(text), ",{},{},{},{},{},{}\n", s.held, s.idle, s.claimed,
-                   s.out_of_service, s.pending, s.running);
+    fmt::format_to(std::back_inserter(text), ",{},{},{},{},{},{},{}\n", s.held, s.idle, s.claimed,
+                   s.out_of_service, s.pending, s.running, s.adaptive);
     file.appended();
   }
   file.commit();
@@ -141,7 +164,7 @@ std::vector<Sample> read_series(const std::filesystem::path& path) {
       throw InputError({path.string(), 1, ""}, "is no time series of ours", remedy);
     }
     double time_s = 0;
-    std::array<std::uint32_t, 6> counts{};
+    std::array<std::uint32_t, 7> counts{};
     const char *at = line.data(), *const end = at + line.size();
     auto read = std::from_chars(at, end, time_s);
     bool good = read.ec == std::errc{} && std::abs(time_s) < 1e12;
@@ -153,8 +176,8 @@ std::vector<Sample> read_series(const std::filesystem::path& path) {
     if (!good || read.ptr != end) {
       throw InputError({path.string(), number, ""}, "is no row of numbers", remedy);
     }
-    samples.push_back(
-        {Time{seconds(time_s)}, counts[0], counts[1], counts[2], counts[3], counts[4], counts[5]});
+    samples.push_back({Time{seconds(time_s)}, counts[0], counts[1], counts[2], counts[3], counts[4],
+                       counts[5], counts[6]});
   }
   return samples;
 }

@@ -16,6 +16,7 @@ struct Sample {
   Time at{};
   Nodes held = 0, idle = 0, claimed = 0, out_of_service = 0;  // all the nodes
   std::uint32_t pending = 0, running = 0;                     // jobs
+  Nodes adaptive = 0;                                         // of `held`, by jobs not rigid
 
   bool operator==(const Sample&) const = default;
 };
@@ -47,6 +48,13 @@ class TimeMeans {
 /// Collects both while a run goes on, in memory of a fixed size.
 class Series final : public Observer {
  public:
+  explicit Series(const Workload& workload)
+      : workload_(workload), counted_(workload.adaptive.size()) {}
+
+  void on_decision(Time now, const Decision& decision, const Core& core) override;
+  void on_resized(Time now, JobId id, Nodes before, const Core& core) override;
+  void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
+              const Core& core) override;
   void on_close(Time now, const Core& core) override;
   void on_finish(Time now, const Core& core) override;
 
@@ -56,18 +64,23 @@ class Series final : public Observer {
   Duration sampling_step() const { return step_; }
   const TimeMeans& held() const { return held_; }
   const TimeMeans& pending() const { return pending_; }
+  const TimeMeans& adaptive() const { return adaptive_; }
 
  private:
   static constexpr std::size_t kMost = 1 << 16;
 
+  void count(JobId id, Nodes holds);
   void pass(Time until);
   void thin_out();
 
+  const Workload& workload_;
+  std::vector<Nodes> counted_;  // what each job that is not rigid holds,
+  Nodes adaptive_held_ = 0;     // and their sum
   std::vector<Sample> samples_;
   Duration step_{};
   Sample now_;
   bool any_ = false;
-  TimeMeans held_, pending_;
+  TimeMeans held_, pending_, adaptive_;
 };
 
 /// Writes docs/formats/series.csv.md.

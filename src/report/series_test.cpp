@@ -45,8 +45,9 @@ TEST(TimeMeans, KeepTheIntegralWhenTheyGetCoarser) {
 }
 
 TEST(Series, ShowsEachChangeOfASmallRun) {
-  Series series;
-  small_run(small_workload(), small_settings(), {&series});
+  const Workload workload = small_workload();
+  Series series(workload);
+  small_run(workload, small_settings(), {&series});
   const std::vector<Sample> expected = {{at(0), 3, 1, 0, 0, 0, 1},
                                         {at(1), 3, 1, 0, 0, 1, 1},
                                         {at(2), 4, 0, 0, 0, 1, 2},
@@ -59,6 +60,21 @@ TEST(Series, ShowsEachChangeOfASmallRun) {
   EXPECT_DOUBLE_EQ(series.pending().mean(9), 1);
 }
 
+TEST(Series, ShowsWhatAdaptiveJobsHold) {
+  const Workload workload = small_resizing_workload();
+  SimulationSettings settings = small_settings();
+  settings.policy = make_policy(kSmallResizingPolicy);
+  Series series(workload);
+  small_run(workload, settings, {&series});
+  const std::vector<Sample> expected = {{at(0), 2, 2, 0, 0, 0, 1, 2},
+                                        {at(4), 4, 0, 0, 0, 0, 2, 2},
+                                        {at(8), 4, 0, 0, 0, 0, 1, 4},
+                                        {at(14), 0, 4, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(series.samples(), expected);
+  EXPECT_DOUBLE_EQ(series.adaptive().mean(5), 2);
+  EXPECT_DOUBLE_EQ(series.adaptive().mean(9), 4);
+}
+
 TEST(Series, IsThinnedOutWhenItGetsLong) {
   Workload workload = small_workload();
   const WorkloadJob job = workload.jobs[2];
@@ -68,7 +84,7 @@ TEST(Series, IsThinnedOutWhenItGetsLong) {
     workload.jobs.back().name = i + 1;
     workload.jobs.back().submit = at(static_cast<std::int64_t>(i) * 20);
   }
-  Series series;
+  Series series(workload);
   SimulationSettings settings = small_settings();
   settings.rules.check = false;  // slow, and not what this is about
   small_run(workload, settings, {&series});
@@ -83,8 +99,8 @@ TEST(Series, IsThinnedOutWhenItGetsLong) {
 
 TEST(Series, ComesBackFromItsFile) {
   const auto path = std::filesystem::path(testing::TempDir()) / "series.csv";
-  const std::vector<Sample> samples = {{Time{Duration{1'500'000}}, 3, 1, 2, 0, 7, 1},
-                                       {at(9), 0, 6, 0, 0, 0, 0}};
+  const std::vector<Sample> samples = {{Time{Duration{1'500'000}}, 3, 1, 2, 0, 7, 1, 2},
+                                       {at(9), 0, 6, 0, 0, 0, 0, 0}};
   write_series(path, samples);
   EXPECT_EQ(read_series(path), samples);
 }

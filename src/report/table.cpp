@@ -17,10 +17,13 @@ constexpr std::array kColumns = std::to_array<Column>({
     {"mean wait", "s", [](const Summary& s) { return s.mean_wait_s; }, 1},
     {"median wait", "s", [](const Summary& s) { return s.median_wait_s; }, 1},
     {"95 % wait", "s", [](const Summary& s) { return s.p95_wait_s; }, 1},
+    {"mean turnaround", "s", [](const Summary& s) { return s.mean_turnaround_s; }, 1},
     {"bounded slowdown", "", [](const Summary& s) { return s.mean_bounded_slowdown; }, 3},
     {"backfilled", "", [](const Summary& s) { return static_cast<double>(s.backfilled); }, 0},
     {"expands", "", [](const Summary& s) { return static_cast<double>(s.expands); }, 0, false},
     {"shrinks", "", [](const Summary& s) { return static_cast<double>(s.shrinks); }, 0, false},
+    {"resize cost", "node h", [](const Summary& s) { return s.reconfiguration_node_s / 3600; }, 2,
+     false},
     {"granted", "", [](const Summary& s) { return static_cast<double>(s.evolving_granted); }, 0,
      false},
     {"denied", "", [](const Summary& s) { return static_cast<double>(s.evolving_denied); }, 0,
@@ -78,6 +81,21 @@ std::string cell_text(const Column& column, const PolicyRuns& runs) {
   return text;
 }
 
+std::string aligned_text(const std::vector<std::vector<std::string>>& rows, std::size_t left) {
+  std::string text;
+  for (const std::vector<std::string>& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      std::size_t widest = 0;
+      for (const std::vector<std::string>& other : rows) widest = std::max(widest, width(other[i]));
+      line += (i > 0 ? "  " : "") + padded(row[i], widest, i >= left);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
 std::string summary_table(std::span<const Summary> summaries) {
   const std::vector<PolicyRuns> groups = by_policy(summaries);
   const std::vector<Column> columns = columns_for(summaries);
@@ -99,18 +117,7 @@ std::string summary_table(std::span<const Summary> summaries) {
     row.push_back(cell_text(taken, group));
   }
 
-  std::string text;
-  for (const std::vector<std::string>& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      std::size_t widest = 0;
-      for (const std::vector<std::string>& other : rows) widest = std::max(widest, width(other[i]));
-      line += (i > 0 ? "  " : "") + padded(row[i], widest, i > 0);
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
-  }
-  return text;
+  return aligned_text(rows);
 }
 
 }  // namespace ductile

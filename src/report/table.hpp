@@ -34,6 +34,10 @@ std::vector<PolicyRuns> by_policy(std::span<const Summary> summaries);
 /// A figure of these runs; over several seeds with half its 95 % confidence interval: "12.3 ± 0.4".
 std::string cell_text(const Column& column, const PolicyRuns& runs);
 
+/// Rows of cells as lines: each column as wide as its widest cell, the first `left` ones aligned to
+/// the left, the others to the right.
+std::string aligned_text(const std::vector<std::vector<std::string>>& rows, std::size_t left = 1);
+
 /// For a terminal: one line for each policy, over its seeds.
 std::string summary_table(std::span<const Summary> summaries);
 

@@ -27,6 +27,27 @@ inline Workload small_workload() {
   return workload;
 }
 
+/// On 4 nodes under `mebf` with its eagerest settings: malleable job 1 runs on 2 nodes from 0;
+/// rigid job 2 on the other two from 4 to 8; then job 1 grows to all of them and ends at 14.
+inline Workload small_resizing_workload() {
+  Workload workload = small_workload();
+  workload.jobs.resize(2);
+  WorkloadJob& grows = workload.jobs[0];
+  grows.nodes = 2;
+  grows.runtime = grows.walltime = whole_seconds(20);
+  grows.adaptive = 0;
+  AdaptiveJob more;
+  more.size = {1, 4};
+  workload.adaptive.push_back(more);
+  WorkloadJob& passes = workload.jobs[1];
+  passes.submit = Time{whole_seconds(4)};
+  passes.nodes = 2;
+  passes.runtime = passes.walltime = whole_seconds(4);
+  return workload;
+}
+
+constexpr const char* kSmallResizingPolicy = "mebf:expand=intensive,tick=0";
+
 inline SimulationSettings small_settings() {
   SimulationSettings settings;
   settings.platform.nodes = 4;

@@ -1,0 +1,266 @@
+#include "experiment/experiment_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include "base/error.hpp"
+#include "experiment/statement.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::array<std::string_view, 3> kDirectionWords{"better", "worse", "equal"};
+
+class Reader {
+ public:
+  explicit Reader(std::string path) { experiment_.file = std::move(path); }
+
+  Experiment read() {
+    const toml::table root = parse();
+    for (const auto& [key, node] : root) {
+      const std::string name(key.str());
+      if (name == "title" || name == "source" || name == "note") {
+        (name == "title"    ? experiment_.title
+         : name == "source" ? experiment_.source
+                            : experiment_.note) = text(name, node);
+      } else if (name == "variant" || name == "statement") {
+        continue;
+      } else {
+        experiment_.options.push_back(option(name, node));
+      }
+    }
+    for (const toml::table* table : tables(root, "variant")) variant(*table);
+    if (experiment_.variants.empty()) experiment_.variants.emplace_back();
+    for (const toml::table* table : tables(root, "statement")) statement(*table);
+    return std::move(experiment_);
+  }
+
+ private:
+  [[noreturn]] void fail(const toml::node& at, const std::string& field, const std::string& what,
+                         const std::string& remedy) const {
+    throw InputError({experiment_.file, at.source().begin.line, field}, what, remedy);
+  }
+
+  toml::table parse() const {
+    std::ifstream file(experiment_.file, std::ios::binary);
+    if (!file) {
+      throw InputError({.file = experiment_.file}, std::strerror(errno),
+                       "give the name of an experiment file");
+    }
+    const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    try {
+      return toml::parse(bytes, std::string_view{experiment_.file});
+    } catch (const toml::parse_error& error) {
+      throw InputError({experiment_.file, error.source().begin.line, ""},
+                       std::string(error.description()), "write TOML");
+    }
+  }
+
+  std::string text(const std::string& field, const toml::node& node) const {
+    if (const auto* value = node.as_string()) return value->get();
+    fail(node, field, "is no text", "put it in quotes");
+  }
+
+  // Options take text, numbers and booleans alike.
+  std::string value(const std::string& field, const toml::node& node) const {
+    if (const auto* word = node.as_string()) return word->get();
+    if (const auto* whole = node.as_integer()) return fmt::format("{}", whole->get());
+    if (const auto* real = node.as_floating_point()) return fmt::format("{}", real->get());
+    fail(node, field, "is no value of an option", "write text, a number, true, or a list of them");
+  }
+
+  OptionSetting option(const std::string& name, const toml::node& node) const {
+    OptionSetting setting{name, {}, node.source().begin.line};
+    if (const auto* flag = node.as_boolean()) {
+      if (!flag->get()) fail(node, name, "false does nothing", "leave it away");
+    } else if (const auto* list = node.as_array()) {
+      for (const toml::node& item : *list) setting.values.push_back(value(name, item));
+      if (setting.values.empty()) fail(node, name, "has no value", "leave it away");
+    } else {
+      setting.values.push_back(value(name, node));
+    }
+    return setting;
+  }
+
+  std::vector<const toml::table*> tables(const toml::table& root, const std::string& name) const {
+    std::vector<const toml::table*> result;
+    const toml::node* node = root.get(name);
+    if (!node) return result;
+    const toml::array* list = node->as_array();
+    if (!list) fail(*node, name, "is no list of tables", "write [[" + name + "]]");
+    for (const toml::node& item : *list) {
+      if (!item.is_table()) fail(item, name, "is no table", "write [[" + name + "]]");
+      result.push_back(item.as_table());
+    }
+    return result;
+  }
+
+  void variant(const toml::table& table) {
+    Variant variant;
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      if (name == "name") {
+        variant.name = text(name, node);
+      } else {
+        variant.options.push_back(option(name, node));
+      }
+    }
+    if (variant.name.empty()) fail(table, "variant", "has no name", "write name = \"...\"");
+    if (known(variant.name)) {
+      fail(table, "variant", "'" + variant.name + "' is there twice",
+           "give each a name of its own");
+    }
+    experiment_.variants.push_back(std::move(variant));
+  }
+
+  bool known(const std::string& name) const {
+    return std::ranges::find(experiment_.variants, name, &Variant::name) !=
+           experiment_.variants.end();
+  }
+
+  // One item, or a list of them.
+  template <class Read>
+  auto each(const std::string& field, const toml::node& node, Read read) const {
+    std::vector<decltype(read(field, node))> items;
+    if (const toml::array* list = node.as_array()) {
+      for (const toml::node& item : *list) items.push_back(read(field, item));
+    } else {
+      items.push_back(read(field, node));
+    }
+    if (items.empty()) fail(node, field, "is empty", "say what it is");
+    return items;
+  }
+
+  // "policy", or a table with policy and variant.
+  RunsOf runs_of(const std::string& field, const toml::node& node) const {
+    RunsOf runs;
+    if (const toml::table* table = node.as_table()) {
+      for (const auto& [key, item] : *table) {
+        const std::string name(key.str());
+        if (name != "policy" && name != "variant") {
+          fail(item, field, "there is no '" + name + "'", "it has policy and variant");
+        }
+        (name == "policy" ? runs.policy : runs.variant) =
+            name == "policy" ? text(field, item) : variant_name(field, item);
+      }
+    } else {
+      runs.policy = text(field, node);
+    }
+    if (runs.policy.empty()) fail(node, field, "names no policy", "write policy = \"...\"");
+    return runs;
+  }
+
+  std::string variant_name(const std::string& field, const toml::node& node) const {
+    std::string name = text(field, node);
+    if (!known(name)) {
+      fail(node, field, "there is no variant '" + name + "'", "name one of the file's");
+    }
+    return name;
+  }
+
+  std::string figure(const std::string& field, const toml::node& node) const {
+    std::string name = text(field, node);
+    if (!has_figure(name)) {
+      fail(node, field, "there is no figure '" + name + "'",
+           "use a number of summary.json, as mean_turnaround_s");
+    }
+    return name;
+  }
+
+  // A table of statements: one for each combination of what it lists.
+  void statement(const toml::table& table) {
+    Statement common;
+    common.line = table.source().begin.line;
+    std::vector<std::string> figures, variants{experiment_.variants.front().name}, stars{""};
+    std::vector<RunsOf> runs, against;
+    const auto read_text = [&](const auto& field, const auto& node) { return text(field, node); };
+    for (const auto& [key, node] : table) {
+      const std::string name(key.str());
+      if (name == "id" || name == "note") {
+        (name == "id" ? common.id : common.note) = text(name, node);
+      } else if (name == "for") {
+        stars = each(name, node, read_text);
+        for (const std::string& star : stars) {
+          if (star.empty() || star.find('*') != std::string::npos) {
+            fail(node, name, "'" + star + "' cannot stand for '*'", "write a word");
+          }
+        }
+      } else if (name == "figure") {
+        figures = each(name, node, [&](const auto& f, const auto& n) { return figure(f, n); });
+      } else if (name == "variant") {
+        variants =
+            each(name, node, [&](const auto& f, const auto& n) { return variant_name(f, n); });
+      } else if (name == "runs" || name == "against") {
+        (name == "runs" ? runs : against) =
+            each(name, node, [&](const auto& f, const auto& n) { return runs_of(f, n); });
+      } else if (name == "direction") {
+        const auto word = std::ranges::find(kDirectionWords, text(name, node));
+        if (word == kDirectionWords.end()) {
+          fail(node, name, "'" + text(name, node) + "' is no direction",
+               "use better, worse or equal");
+        }
+        common.direction = static_cast<Statement::Direction>(word - kDirectionWords.begin());
+      } else if (name == "percent") {
+        common.percent = node.value<double>();
+        if (!common.percent) fail(node, name, "is no number", "write the percents as a number");
+      } else {
+        fail(node, name, "a statement has no such field",
+             "it has id, figure, runs, against, variant, for, direction, percent and note");
+      }
+    }
+    const char* missing = figures.empty()   ? "figure"
+                          : runs.empty()    ? "runs"
+                          : against.empty() ? "against"
+                                            : nullptr;
+    if (missing) fail(table, "statement", std::string("has no ") + missing, "say it");
+    for (const std::string& star : stars) {
+      for (const std::string& variant : variants) {
+        const auto completed = [&](RunsOf of) {
+          if (of.variant.empty()) of.variant = variant;
+          for (auto at = of.policy.find('*'); at != std::string::npos; at = of.policy.find('*')) {
+            if (star.empty()) fail(table, "statement", "'*' stands for nothing", "say for = [...]");
+            of.policy.replace(at, 1, star);
+          }
+          return of;
+        };
+        for (const std::string& name : figures) {
+          for (const RunsOf& one : runs) {
+            for (const RunsOf& other : against) {
+              common.figure = name;
+              common.runs = completed(one);
+              common.against = completed(other);
+              experiment_.statements.push_back(common);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  Experiment experiment_;
+};
+
+}  // namespace
+
+Experiment read_experiment(const std::string& path) { return Reader(path).read(); }
+
+std::vector<OptionSetting> options_of(const Experiment& experiment, const Variant& variant) {
+  std::vector<OptionSetting> options = variant.options;
+  for (const OptionSetting& option : experiment.options) {
+    const auto same = std::ranges::find(variant.options, option.name, &OptionSetting::name);
+    if (same == variant.options.end()) options.push_back(option);
+  }
+  return options;
+}
+
+}  // namespace ductile

@@ -1,0 +1,61 @@
+// Experiment files: what to simulate, and what a paper says comes out (docs/formats/experiment.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ductile {
+
+/// An option of `simulate` by its long name without the dashes, with its values; none: a flag.
+struct OptionSetting {
+  std::string name;
+  std::vector<std::string> values;
+  std::uint64_t line = 0;
+
+  bool operator==(const OptionSetting&) const = default;
+};
+
+/// One matrix of runs; its options stand before those of the whole file.
+struct Variant {
+  std::string name;
+  std::vector<OptionSetting> options;
+};
+
+/// Runs of one policy in one variant.
+struct RunsOf {
+  std::string variant, policy;
+
+  bool operator==(const RunsOf&) const = default;
+};
+
+/// One statement about two policies (or the same one in two variants): `runs` are better than
+/// `against` in `figure`, by so many percent where the paper says how many.
+struct Statement {
+  enum class Direction : std::uint8_t { better, worse, equal };
+
+  std::string id;      // as the paper's table or our specification numbers it
+  std::string figure;  // a field of Summary
+  RunsOf runs, against;
+  Direction direction = Direction::better;
+  std::optional<double> percent;
+  std::string note;
+  std::uint64_t line = 0;
+};
+
+struct Experiment {
+  std::string file;
+  std::string title, source, note;
+  std::vector<OptionSetting> options;  // of all variants
+  std::vector<Variant> variants;       // at least one; unnamed if the file has none
+  std::vector<Statement> statements;
+};
+
+/// Throws InputError with file, line and field. Whether an option exists, only `simulate` knows.
+Experiment read_experiment(const std::string& path);
+
+/// The options of one variant: its own, and those of the whole file that it does not set itself.
+std::vector<OptionSetting> options_of(const Experiment& experiment, const Variant& variant);
+
+}  // namespace ductile

@@ -1,0 +1,121 @@
+#include "experiment/statement.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "report/table.hpp"
+
+namespace ductile {
+namespace {
+
+// Of all others less is better.
+constexpr std::array<std::string_view, 3> kMoreIsBetter{"utilization", "utilization_net",
+                                                        "throughput_jobs_h"};
+
+std::optional<double> figure(const Summary& summary, std::string_view wanted) {
+  std::optional<double> result;
+  visit_figures(summary, [&](std::string_view name, const auto& value) {
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
+      if (name == wanted) result = static_cast<double>(value);
+    }
+  });
+  return result;
+}
+
+Finding::Verdict verdict(const Statement& statement, const Finding& finding) {
+  using Verdict = Finding::Verdict;
+  using Direction = Statement::Direction;
+  constexpr double kPoints = 10, kAlike = 5, kShare = 0.8;
+  constexpr std::size_t kSeeds = 10;
+  const double mean = finding.improvement.mean, half = finding.improvement.half_width;
+  if (!std::isfinite(mean)) return Verdict::open;
+  const bool enough = finding.by_seed.size() >= kSeeds;
+  if (statement.percent) {
+    if (std::abs(mean - *statement.percent) > kPoints) return Verdict::not_met;
+    return enough ? Verdict::met : Verdict::looks_right;
+  }
+  if (statement.direction == Direction::equal) {
+    if (std::abs(mean) > kAlike) return Verdict::not_met;
+    return enough ? Verdict::met : Verdict::looks_right;
+  }
+  const double sign = statement.direction == Direction::better ? 1 : -1;
+  const auto agree = static_cast<double>(
+      std::ranges::count_if(finding.by_seed, [&](double value) { return value * sign > 0; }));
+  const double share = agree / static_cast<double>(finding.by_seed.size());
+  if (share < kShare) return Verdict::not_met;
+  return std::isfinite(half) && half < std::abs(mean) ? Verdict::met : Verdict::looks_right;
+}
+
+std::string_view word(Finding::Verdict verdict) {
+  switch (verdict) {
+    case Finding::Verdict::met:
+      return "met";
+    case Finding::Verdict::looks_right:
+      return "looks right";
+    case Finding::Verdict::not_met:
+      return "not met";
+    case Finding::Verdict::open:
+      return "open";
+  }
+  return "";
+}
+
+std::string_view word(Statement::Direction direction) {
+  return direction == Statement::Direction::better  ? "better"
+         : direction == Statement::Direction::worse ? "worse"
+                                                    : "equal";
+}
+
+std::string name(const RunsOf& runs) {
+  return runs.variant.empty() ? runs.policy : runs.variant + ", " + runs.policy;
+}
+
+}  // namespace
+
+bool has_figure(std::string_view name) { return figure(Summary{}, name).has_value(); }
+
+Finding examine(const Statement& statement, std::span<const Summary> runs,
+                std::span<const Summary> against) {
+  if (runs.size() != against.size()) throw std::logic_error("statement: other seeds");
+  const bool more = std::ranges::find(kMoreIsBetter, statement.figure) != kMoreIsBetter.end();
+  Finding finding;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const double mine = figure(runs[i], statement.figure).value();
+    const double theirs = figure(against[i], statement.figure).value();
+    finding.runs += mine / static_cast<double>(runs.size());
+    finding.against += theirs / static_cast<double>(runs.size());
+    finding.by_seed.push_back(100 * (more ? mine - theirs : theirs - mine) / theirs);
+  }
+  finding.improvement = mean_interval(finding.by_seed);
+  finding.verdict = verdict(statement, finding);
+  return finding;
+}
+
+std::string findings_table(std::span<const Statement> statements,
+                           std::span<const Finding> findings) {
+  std::vector<std::vector<std::string>> rows{
+      {"statement", "figure", "of", "against", "paper", "measured improvement", "verdict"}};
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    const Statement& s = statements[i];
+    const Finding& f = findings[i];
+    std::string measured = "-";
+    if (std::isfinite(f.improvement.mean)) {
+      measured = fmt::format("{:.1f}", f.improvement.mean);
+      if (std::isfinite(f.improvement.half_width)) {
+        measured += fmt::format(" ± {:.1f}", f.improvement.half_width);
+      }
+      measured += fmt::format(" % ({:.5g} : {:.5g})", f.runs, f.against);
+    }
+    rows.push_back({s.id, s.figure, name(s.runs), name(s.against),
+                    s.percent ? fmt::format("{:g} %", *s.percent) : std::string(word(s.direction)),
+                    measured, std::string(word(f.verdict))});
+  }
+  return aligned_text(rows, rows.front().size());
+}
+
+}  // namespace ductile

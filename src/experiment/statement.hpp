@@ -1,0 +1,43 @@
+// Statements of a paper beside what was measured.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "experiment/experiment_file.hpp"
+#include "metrics/statistics.hpp"
+#include "metrics/summary.hpp"
+
+namespace ductile {
+
+/// Is there a number of this name among the figures of a summary?
+bool has_figure(std::string_view name);
+
+/// What came out for one statement.
+struct Finding {
+  /// By how many percent `runs` are better than `against`, each seed for itself: positive means
+  /// better, whether high or low values of the figure are.
+  MeanInterval improvement;
+  std::vector<double> by_seed;
+  double runs = 0, against = 0;  // means of the figure
+
+  /// A number of the paper: met within 10 points on the mean of at least ten seeds. A direction:
+  /// met if at least 80 % of the seeds agree and the confidence interval excludes 0. "Equal": the
+  /// mean differs by less than 5 points. With fewer than ten seeds a number can only look right.
+  enum class Verdict { met, looks_right, not_met, open };
+  Verdict verdict = Verdict::open;
+};
+
+/// `runs` and `against` are summaries of the same seeds in the same order.
+Finding examine(const Statement& statement, std::span<const Summary> runs,
+                std::span<const Summary> against);
+
+/// One line of a table for each statement, for a terminal: what the paper says, what was measured,
+/// and whether they agree.
+std::string findings_table(std::span<const Statement> statements,
+                           std::span<const Finding> findings);
+
+}  // namespace ductile
