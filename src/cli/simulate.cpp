@@ -1,7 +1,6 @@
 #include "cli/simulate.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <iostream>
@@ -15,9 +14,11 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/process.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/swf_options.hpp"
+#include "cli/transform_options.hpp"
 #include "experiment/run.hpp"
 #include "policies/registry.hpp"
 #include "report/table.hpp"
@@ -35,8 +36,7 @@ struct Options {
   std::string trace, model;
   SwfRules rules;
   std::vector<std::string> policies;
-  double arrival_scale = 1;
-  bool perfect_estimates = false;
+  Transform transform;
   SimulationSettings settings;
   std::vector<std::uint64_t> seeds = {1};
   unsigned threads = 1;
@@ -48,21 +48,13 @@ struct Options {
 
 // ---- Reading option values ----------------------------------------------------------------------
 
-template <class Number>
-std::optional<Number> read_number(std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // "1..10": 1, 2, ... 10.
 std::vector<std::uint64_t> read_seeds(std::string_view text) {
   constexpr std::uint64_t most = 1'000'000;
   const std::size_t dots = text.find("..");
-  const auto first = read_number<std::uint64_t>(text.substr(0, dots));
+  const auto first = parse_number<std::uint64_t>(text.substr(0, dots));
   const auto last =
-      dots == std::string_view::npos ? first : read_number<std::uint64_t>(text.substr(dots + 2));
+      dots == std::string_view::npos ? first : parse_number<std::uint64_t>(text.substr(dots + 2));
   if (!first || !last || *last < *first || *last - *first >= most) {
     throw InputError({.field = "--seeds"}, fmt::format("'{}' is no range of seeds", text),
                      "write A..B with A <= B, as 1..10");
@@ -76,7 +68,7 @@ std::vector<std::uint64_t> read_seeds(std::string_view text) {
 RandomDuration read_random_duration(const std::string& option, std::string_view text) {
   const auto duration = [](std::string_view number) -> std::optional<Duration> {
     constexpr double longest_s = 1e9;
-    const auto value = read_number<double>(number);
+    const auto value = parse_number<double>(number);
     if (!value || !(*value >= 0 && *value <= longest_s)) return std::nullopt;
     return seconds(*value);
   };
@@ -110,7 +102,7 @@ std::optional<FailureModel> read_failure_model(std::string_view text) {
     const std::string_view name = item.substr(0, equals);
     const auto value = equals == std::string_view::npos
                            ? std::nullopt
-                           : read_number<double>(item.substr(equals + 1));
+                           : parse_number<double>(item.substr(equals + 1));
     Duration* field = name == "mtbf" ? &model.mtbf : name == "repair" ? &model.repair : nullptr;
     if (!field || !value || !(*value >= 1e-6 && *value <= longest_s)) {
       throw InputError({.field = "--failures"}, fmt::format("'{}' is not possible", item),
@@ -134,11 +126,6 @@ struct Source {
   std::string about;       // one line
   std::optional<std::int64_t> unix_start_time;
 };
-
-void transform(Workload& workload, const Options& options) {
-  if (options.arrival_scale != 1) scale_arrivals(workload, options.arrival_scale);
-  if (options.perfect_estimates) perfect_estimates(workload);
-}
 
 // What was read and what was not, with the option that would change it.
 std::string about(const Workload& workload, Nodes nodes) {
@@ -191,14 +178,23 @@ Source from_trace(const Options& options, ProgressLine& progress) {
                          ? "give a log with jobs"
                          : skipped_text(workload->skipped) + "; look at --nodes and --min-runtime");
   }
-  transform(*workload, options);
   Source source;
   source.nodes = rules.nodes;
   source.about = about(*workload, rules.nodes);
   source.unix_start_time = header.unix_start_time;
   source.jobs = workload->jobs.size();
-  source.input = [workload, load_seconds = process_seconds()](std::uint64_t) {
-    return Input{workload, {}, load_seconds};
+  const double loaded = process_seconds();
+  if (!options.transform.changes()) {
+    source.input = [workload, loaded](std::uint64_t) { return Input{workload, {}, loaded}; };
+    return source;
+  }
+  const bool again = options.seeds.size() > 1;
+  source.input = [workload, changes = options.transform, again, nodes = source.nodes,
+                  loaded](std::uint64_t seed) {
+    const double begin = process_seconds();
+    const auto changed = again ? std::make_shared<Workload>(*workload) : workload;
+    transform(*changed, changes, nodes, seed);
+    return Input{changed, {}, loaded + process_seconds() - begin};
   };
   return source;
 }
@@ -217,10 +213,11 @@ Source from_model(const Options& options) {
   source.nodes = static_cast<Nodes>(choice.value("nodes"));
   source.jobs = static_cast<std::uint64_t>(choice.value("jobs"));
   source.about = fmt::format("{}: {} jobs, {} nodes", choice.text(), source.jobs, source.nodes);
-  source.input = [choice, options, startup = process_seconds()](std::uint64_t seed) {
+  source.input = [choice, changes = options.transform, nodes = source.nodes,
+                  startup = process_seconds()](std::uint64_t seed) {
     const double begin = process_seconds();
     const auto workload = std::make_shared<Workload>(choice.generate(seed));
-    transform(*workload, options);
+    transform(*workload, changes, nodes, seed);
     return Input{workload, {}, startup + process_seconds() - begin};
   };
   return source;
@@ -341,17 +338,7 @@ void add_workload_options(CLI::App& command, Options& options) {
       ->type_name("NAME[:key=value,...]")
       ->excludes(trace);
   add_swf_options(command, options.rules);
-  command
-      .add_option("--arrival-scale", options.arrival_scale,
-                  "multiplies the time between submissions; below 1 the load rises")
-      ->check(CLI::Range(1e-9, 1e9))
-      ->capture_default_str();
-  command
-      .add_option_function<std::string>(
-          "--estimates",
-          [&options](const std::string& what) { options.perfect_estimates = what == "perfect"; },
-          "walltimes: as requested, or perfect, the run times [requested]")
-      ->check(CLI::IsMember({"requested", "perfect"}));
+  add_transform_options(command, options.transform);
 }
 
 void add_world_options(CLI::App& command, Options& options) {

@@ -7,8 +7,9 @@
 namespace ductile {
 
 /// cost = scale (alpha D + beta / N + b D) + fixed, for D nodes more or less and N the sum of both
-/// sizes (Medeiros et al. 2022 and Cascajo et al. 2024: data redistribution, process creation or
-/// deletion, synchronisation and negotiation). All zero: free.
+/// sizes: data redistribution, creation or deletion of processes, synchronisation and negotiation
+/// (Lina, Ghafoor and Hines, JSSPP 2022; "Performance-driven scheduling for malleable workloads",
+/// J. Supercomputing 2024). All zero: free.
 struct ReconfigurationCost {
   double alpha_s = 0;  // per node of difference
   double beta_s = 0;   // divided by the sum of the sizes

@@ -12,7 +12,7 @@ TEST(ReconfigurationCost, IsItsFormulaOfDifferenceAndSum) {
   EXPECT_EQ(cost.of(10, 5), cost.of(5, 10));
 }
 
-// ALGORITHMS.md 9.1, G2 and G3.
+// The examples of both papers.
 TEST(ReconfigurationCost, ALargerStepCostsMore) {
   const ReconfigurationCost cost{.alpha_s = 1, .beta_s = 10, .b_s = 1, .fixed_s = 0.1};
   EXPECT_LT(cost.of(5, 10), cost.of(5, 20));  // (D, N) = (5, 15) and (15, 25)

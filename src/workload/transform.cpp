@@ -1,30 +1,261 @@
 #include "workload/transform.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/error.hpp"
 
 namespace ductile {
+namespace {
+
+// Far from the end of time, so that whatever is added still fits.
+constexpr double kLatest = 0x1p61;  // us
+
+// What a draw of Stream::adaptive is about.
+enum class About : std::uint64_t { malleable = 1, moldable, overlap, model, error, walltime, cost };
+
+Draws draws_of(const WorkloadJob& job, std::uint64_t seed, About about) {
+  return {seed, Stream::adaptive, mixed(job.name) + static_cast<std::uint64_t>(about)};
+}
+
+Duration scaled(Duration time, double factor, const char* what) {
+  if (factor == 1) return time;
+  const double us = static_cast<double>(time.count()) * factor;
+  if (!(us <= kLatest)) {
+    throw InputError({.field = what},
+                     fmt::format("{} s times {} is too long", to_seconds(time), factor),
+                     "use smaller factors, or correct the job");
+  }
+  // No run time is 0; a requested time is where it is not known.
+  return time == Duration{} ? time : std::max(Duration{std::llround(us)}, kTick);
+}
+
+SizeRange sizes(const AdaptiveShare& share, Nodes asked, Nodes machine) {
+  // A factor like 0.7 of 10 is 7, whatever its last bit says.
+  constexpr double kBit = 1e-9;
+  const double most = machine == 0 ? ~Nodes{0} - 1 : std::max(machine, asked);
+  return {std::max(Nodes{1}, static_cast<Nodes>(std::ceil(share.min * asked - kBit))),
+          static_cast<Nodes>(std::min(std::floor(share.max * asked + kBit), most))};
+}
+
+Speedup model_of(const ModelSettings& settings, Nodes nodes, Draws draws) {
+  Speedup speedup = settings.base;
+  if (!settings.parameter) return speedup;
+  speedup.parameter = settings.parameter->draw(draws);
+  if (speedup.kind == Speedup::Kind::downey) {
+    speedup.parameter = std::max(speedup.parameter * nodes, 1.0);
+    speedup.sigma = settings.sigma.draw(draws);
+  }
+  return speedup;
+}
+
+// How much longer the job runs at the size asked for than the input says.
+double stretch(const ModelSettings& settings, const Speedup& speedup, Nodes nodes) {
+  const bool at_one = speedup.kind == Speedup::Kind::powerlaw &&
+                      settings.reference == ModelSettings::Reference::one;
+  return at_one ? std::pow(nodes, speedup.parameter) : 1;
+}
+
+// The share that makes a job what it is, and what it is. A rigid job has the first one that there
+// is.
+struct Chosen {
+  JobType type = JobType::rigid;
+  const AdaptiveShare* share = nullptr;
+};
+
+double share_of(const std::optional<AdaptiveShare>& share) { return share ? share->share : 0; }
+
+Chosen choose(const Transform& transform, const WorkloadJob& job, std::uint64_t seed) {
+  using Overlap = EvolvingSettings::Overlap;
+  const double m = share_of(transform.malleable), e = share_of(transform.evolving);
+  const std::uint64_t bits = draws_of(job, seed, About::malleable).bits();
+  const bool malleable = unit(bits) < m;
+  // Malleable jobs are taken from one end of the line, evolving ones from the other.
+  double place = unit(bits), taken = std::max(m, e);
+  if (transform.requests.overlap == Overlap::least) {
+    place = unit(~bits);
+    taken = std::min(m + e, 1.0);
+  } else if (transform.requests.overlap == Overlap::random) {
+    place = draws_of(job, seed, About::overlap).uniform();
+    taken = m + e - m * e;
+  }
+  const bool evolving = place < e;
+  if (malleable) {
+    return {evolving ? JobType::adaptive : JobType::malleable, &*transform.malleable};
+  }
+  if (evolving) return {JobType::evolving, &*transform.evolving};
+  // Moldable jobs are taken from the rest.
+  if (transform.moldable &&
+      draws_of(job, seed, About::moldable).uniform() * (1 - taken) < transform.moldable->share) {
+    return {JobType::moldable, &*transform.moldable};
+  }
+  for (const auto* share : {&transform.malleable, &transform.moldable, &transform.evolving}) {
+    if (*share && (*share)->scale_rigid) return {JobType::rigid, &**share};
+  }
+  return {};
+}
+
+// As if every request were granted.
+std::vector<EvolvingStep> steps_of(const EvolvingSettings& settings, const WorkloadJob& job,
+                                   const SizeRange& sizes, std::uint64_t seed) {
+  Draws draws(seed, Stream::evolving, job.name);
+  const auto count = static_cast<std::size_t>(settings.count.draw(draws));
+  const double most = std::max(1.0, std::floor(settings.delta_max * job.nodes));
+  std::vector<EvolvingStep> steps;
+  std::vector<double> left;
+  double remaining = 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double share = settings.left.draw(draws);
+    remaining = settings.window == EvolvingSettings::Window::remaining ? remaining * share : share;
+    left.push_back(remaining);
+  }
+  std::ranges::sort(left, std::greater<>());
+  auto size = std::int64_t{job.nodes};
+  for (const double share_left : left) {
+    const bool more = draws.chance(settings.expand);
+    const auto change =
+        static_cast<std::int64_t>(1 + draws.below(static_cast<std::uint64_t>(std::min(most, 1e9))));
+    const std::int64_t to = std::clamp(more ? size + change : size - change,
+                                       std::int64_t{sizes.min}, std::int64_t{sizes.max});
+    if (to == size) continue;  // it is as large or as small as it may be
+    steps.push_back({.progress = 1 - share_left, .delta = static_cast<std::int32_t>(to - size)});
+    size = to;
+  }
+  return steps;
+}
+
+void set_cost(AdaptiveJob& more, const ReconfigurationSettings& settings, Draws draws) {
+  ReconfigurationCost& cost = more.believed.cost;
+  cost.alpha_s = settings.alpha_s.draw(draws);
+  cost.beta_s = settings.beta_s.draw(draws);
+  cost.b_s = settings.b_s.draw(draws);
+  cost.fixed_s = settings.sync_s.draw(draws);
+  cost.fixed_s += settings.negotiation_s.draw(draws);
+  cost.scale = settings.scale;
+  more.cost = cost;
+  more.cost.scale *= settings.error;
+  more.cost.fixed_s *= settings.error;
+}
+
+Duration menu_entry(Duration time) {
+  constexpr std::array kMinutes{5, 10, 15, 30, 60, 120, 240, 480, 720};
+  for (const int minutes : kMinutes) {
+    if (time <= whole_seconds(60 * minutes)) return whole_seconds(60 * minutes);
+  }
+  constexpr std::int64_t kDay = 86'400'000'000;  // us; from here on, whole days
+  return Duration{(time.count() + kDay - 1) / kDay * kDay};
+}
+
+Duration estimate(const EstimateSettings& settings, Duration requested, Duration runtime,
+                  const WorkloadJob& job, std::uint64_t seed) {
+  using Kind = EstimateSettings::Kind;
+  Draws draws(seed, Stream::estimates, job.name);
+  switch (settings.kind) {
+    case Kind::requested:
+      return requested;
+    case Kind::perfect:
+      return runtime;
+    case Kind::factor:
+      return scaled(runtime, draws.uniform(1, settings.f + 1), "estimates");
+    case Kind::menu:
+      return menu_entry(scaled(runtime, draws.uniform(1, 3), "estimates"));
+  }
+  return requested;
+}
+
+// One job, all changes but that of its arrival.
+void change(Workload& workload, WorkloadJob& job, const Transform& transform, Nodes machine,
+            std::uint64_t seed) {
+  constexpr const char* kWhat = "run time";
+  const bool adaptive_already = job.adaptive != WorkloadJob::kRigid;
+  job.runtime = scaled(job.runtime, transform.speed_factor, kWhat);
+  job.walltime = scaled(job.walltime, transform.speed_factor, kWhat);
+
+  const Chosen chosen = adaptive_already ? Chosen{} : choose(transform, job, seed);
+  double error = 1;  // of the run time
+  if (chosen.share) {
+    const AdaptiveShare& share = *chosen.share;
+    const ModelSettings& settings = share.model;
+    const Speedup believed = model_of(settings, job.nodes, draws_of(job, seed, About::model));
+    Speedup truth = believed;
+    Draws draws = draws_of(job, seed, About::error);
+    truth.parameter += settings.error.draw(draws);
+
+    const double longer = stretch(settings, believed, job.nodes);
+    error = stretch(settings, truth, job.nodes) / longer;
+    job.runtime = scaled(job.runtime, longer, kWhat);
+    job.walltime = scaled(job.walltime, longer, kWhat);
+
+    const SizeRange range = sizes(share, job.nodes, machine);
+    const bool some = range.contains(share.constraint.at_least(range.min));
+    if (chosen.type != JobType::rigid && some) {
+      AdaptiveJob more{.type = chosen.type, .size = range, .speedup = truth};
+      more.believed.speedup = believed;
+      more.believed.constraint = share.constraint;
+      if (chosen.type == JobType::evolving || chosen.type == JobType::adaptive) {
+        more.steps = steps_of(transform.requests, job, range, seed);
+      }
+      job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());
+      workload.adaptive.push_back(std::move(more));
+      Draws walltime = draws_of(job, seed, About::walltime);
+      job.walltime = scaled(job.walltime, share.walltime_factor.draw(walltime), "walltime");
+    }
+  }
+  if (job.adaptive != WorkloadJob::kRigid && (transform.reconfigure || !adaptive_already)) {
+    set_cost(workload.adaptive[job.adaptive], transform.cost, draws_of(job, seed, About::cost));
+  }
+  job.walltime = estimate(transform.estimates, job.walltime, job.runtime, job, seed);
+  job.runtime = scaled(job.runtime, error, kWhat);
+}
+
+}  // namespace
+
+double Spread::draw(Draws& draws) const {
+  switch (kind) {
+    case Kind::fixed:
+      return low;
+    case Kind::uniform:
+      return draws.uniform(low, high);
+    case Kind::normal:
+      for (;;) {
+        const double deviation = draws.normal() / 6;
+        if (std::abs(deviation) <= 0.5) return low + (high - low) * (0.5 + deviation);
+      }
+    case Kind::mixed: {
+      const double width = (high - low) / 3;
+      const double from = low + width * static_cast<double>(draws.below(3));
+      return Spread{Kind::normal, from, from + width}.draw(draws);
+    }
+  }
+  return low;
+}
+
+bool Transform::changes() const {
+  return arrival_scale != 1 || speed_factor != 1 || malleable || moldable || evolving ||
+         reconfigure || estimates.kind != EstimateSettings::Kind::requested;
+}
+
+void transform(Workload& workload, const Transform& transform, Nodes nodes, std::uint64_t seed) {
+  scale_arrivals(workload, transform.arrival_scale);
+  for (WorkloadJob& job : workload.jobs) change(workload, job, transform, nodes, seed);
+}
 
 void scale_arrivals(Workload& workload, double factor) {
-  if (workload.jobs.empty()) return;
+  if (workload.jobs.empty() || factor == 1) return;
   const Time first = workload.jobs.front().submit;
-  // Far from the end of time, so that whatever is added to a submission still fits.
-  constexpr double latest_us = 0x1p61;
   for (WorkloadJob& job : workload.jobs) {
     const double gap_us = static_cast<double>((job.submit - first).count()) * factor;
-    if (gap_us > latest_us) {
+    if (gap_us > kLatest) {
       throw InputError({.field = "arrival scale"}, fmt::format("{} is too large", factor),
                        "use a smaller one");
     }
     job.submit = first + Duration{std::llround(gap_us)};
   }
-}
-
-void perfect_estimates(Workload& workload) {
-  for (WorkloadJob& job : workload.jobs) job.walltime = job.runtime;
 }
 
 }  // namespace ductile

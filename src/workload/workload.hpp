@@ -17,6 +17,8 @@ struct EvolvingStep {
   double progress = 0;  // share of the work done, 0 .. 1
   std::int32_t delta = 0;
   Nodes at_least = 0;
+
+  bool operator==(const EvolvingStep&) const = default;
 };
 
 /// What a job that is not rigid has besides.
@@ -27,6 +29,8 @@ struct AdaptiveJob {
   Speedup speedup;                  // true
   ReconfigurationCost cost;         // true
   std::vector<EvolvingStep> steps;  // in order of progress
+
+  bool operator==(const AdaptiveJob&) const = default;
 };
 
 /// One job. 48 bytes: ten million of them are half a gigabyte.

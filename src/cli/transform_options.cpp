@@ -1,0 +1,58 @@
+#include "cli/transform_options.hpp"
+
+#include <optional>
+#include <string>
+
+#include "workload/transform_text.hpp"
+
+namespace ductile {
+
+void add_transform_options(CLI::App& command, Transform& transform) {
+  command
+      .add_option("--arrival-scale", transform.arrival_scale,
+                  "multiplies the time between submissions; below 1 the load rises")
+      ->check(CLI::Range(1e-9, 1e9))
+      ->capture_default_str();
+  command
+      .add_option("--speed-factor", transform.speed_factor,
+                  "multiplies run times and requested times: another machine's speed")
+      ->check(CLI::Range(1e-9, 1e9))
+      ->capture_default_str();
+
+  const auto share = [&](const char* name, std::optional<AdaptiveShare>& to, const char* about) {
+    command
+        .add_option_function<std::string>(
+            name, [name, &to](const std::string& text) { to = parse_share(name, text); }, about)
+        ->type_name("SHARE[:key=value,...]");
+  };
+  share("--malleable", transform.malleable, "so many of the jobs can be resized while they run");
+  share("--moldable", transform.moldable, "so many of the jobs can have any size at their start");
+  command
+      .add_option_function<std::string>(
+          "--evolving",
+          [&transform](const std::string& text) {
+            transform.evolving = parse_evolving("--evolving", text, transform.requests);
+          },
+          "so many of the jobs ask for other sizes while they run")
+      ->type_name("SHARE[:key=value,...]");
+  command
+      .add_option_function<std::string>(
+          "--reconfiguration",
+          [&transform](const std::string& text) {
+            transform.cost = parse_reconfiguration("--reconfiguration", text);
+            transform.reconfigure = true;
+          },
+          "what resizes cost: full, half or free [full]")
+      ->type_name("LEVEL[:key=value,...]");
+  command
+      .add_option_function<std::string>(
+          "--estimates",
+          [&transform](const std::string& text) {
+            transform.estimates = parse_estimates("--estimates", text);
+          },
+          "requested times: as requested; perfect, the run times; f:F, up to F + 1 times as long; "
+          "menu, rounded up to usual times [requested]")
+      ->type_name("requested|perfect|f:F|menu");
+}
+
+}  // namespace ductile
