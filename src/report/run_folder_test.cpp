@@ -65,8 +65,9 @@ TEST(RunFolder, FilesOfARunByHand) {
             "2,2,start,3,0,1,3,backfilled,,10\n"
             "10,3,start,2,0,4,0-3,in-order,,15\n");
   EXPECT_EQ(content(folder / "series.csv"),
-            "time,held,idle,claimed,out_of_service,pending,running\n"
-            "0,3,1,0,0,0,1\n1,3,1,0,0,1,1\n2,4,0,0,0,1,2\n10,4,0,0,0,0,1\n15,0,4,0,0,0,0\n");
+            "time,held,idle,claimed,out_of_service,pending,running,adaptive\n"
+            "0,3,1,0,0,0,1,0\n1,3,1,0,0,1,1,0\n2,4,0,0,0,1,2,0\n10,4,0,0,0,0,1,0\n"
+            "15,0,4,0,0,0,0,0\n");
   const auto summary = nlohmann::json::parse(content(folder / "summary.json"));
   EXPECT_EQ(summary["mean_wait_s"], 3);
 }
@@ -95,7 +96,7 @@ TEST(RunFolder, JobsThatFailAndAreKilled) {
   EXPECT_THAT(jobs,
               HasSubstr("2,small,rigid,1,4,3,0,COMPLETED_WALLTIME_REACHED,10,3,13,9,12,4,0-3,"));
   EXPECT_THAT(jobs, HasSubstr("3,small,rigid,2,1,8,0,COMPLETED_KILLED,2,1,3,0,1,1,3,"));
-  EXPECT_THAT(content(folder / "series.csv"), HasSubstr("\n3,3,0,0,1,1,1\n"));
+  EXPECT_THAT(content(folder / "series.csv"), HasSubstr("\n3,3,0,0,1,1,1,0\n"));
 }
 
 TEST(RunFolder, TheTraceIsJsonWithASliceForEachJob) {

@@ -108,10 +108,11 @@ TEST(Series, ComesBackFromItsFile) {
 TEST(Series, AFileThatIsNoneIsAnInputError) {
   const auto path = std::filesystem::path(testing::TempDir()) / "bad.csv";
   EXPECT_THROW(read_series(path), InputError);
-  const std::string header = "time,held,idle,claimed,out_of_service,pending,running\n";
+  const std::string header = "time,held,idle,claimed,out_of_service,pending,running,adaptive\n";
   for (const std::string& text :
-       {std::string("time\n1\n"), header + "1,2,3\n", header + "1,2,3,4,5,6,7,8\n",
-        header + "x,2,3,4,5,6,7\n", header + "1,2,3,4,5,6,-7\n", header + "1e300,2,3,4,5,6,7\n"}) {
+       {std::string("time\n1\n"), header + "1,2,3\n", header + "1,2,3,4,5,6,7,8,9\n",
+        header + "x,2,3,4,5,6,7,8\n", header + "1,2,3,4,5,6,7,-8\n",
+        header + "1e300,2,3,4,5,6,7,8\n"}) {
     std::ofstream(path) << text;
     EXPECT_THROW(read_series(path), InputError) << text;
   }

@@ -1,0 +1,114 @@
+#include "experiment/experiment_file.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace ductile {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string written(const std::string& text) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "experiment.toml";
+  std::ofstream(path) << text;
+  return path.string();
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    read_experiment(written(text));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(ExperimentFile, OptionsKeepTheirNamesAndValues) {
+  const Experiment experiment = read_experiment(
+      written("title = \"T\"\nsource = \"S\"\ntrace = \"a.swf\"\njobs = 10\narrival-scale = 0.75\n"
+              "clip = true\npolicy = [\"easy\", \"fcfs\"]\n"));
+  EXPECT_EQ(experiment.title, "T");
+  EXPECT_EQ(experiment.source, "S");
+  ASSERT_EQ(experiment.variants.size(), 1u);
+  const auto options = options_of(experiment, experiment.variants[0]);
+  EXPECT_THAT(options, testing::UnorderedElementsAre(OptionSetting{"trace", {"a.swf"}, 3},
+                                                     OptionSetting{"jobs", {"10"}, 4},
+                                                     OptionSetting{"arrival-scale", {"0.75"}, 5},
+                                                     OptionSetting{"clip", {}, 6},
+                                                     OptionSetting{"policy", {"easy", "fcfs"}, 7}));
+}
+
+TEST(ExperimentFile, AVariantReplacesWhatTheFileSays) {
+  const Experiment experiment =
+      read_experiment(written("policy = \"easy\"\njobs = 10\n[[variant]]\nname = \"few\"\n"
+                              "jobs = 5\n[[variant]]\nname = \"many\"\n"));
+  ASSERT_EQ(experiment.variants.size(), 2u);
+  EXPECT_THAT(options_of(experiment, experiment.variants[0]),
+              testing::UnorderedElementsAre(OptionSetting{"policy", {"easy"}, 1},
+                                            OptionSetting{"jobs", {"5"}, 5}));
+  EXPECT_THAT(options_of(experiment, experiment.variants[1]),
+              testing::UnorderedElementsAre(OptionSetting{"policy", {"easy"}, 1},
+                                            OptionSetting{"jobs", {"10"}, 2}));
+}
+
+TEST(ExperimentFile, AStatementStandsForAllCombinations) {
+  const Experiment experiment = read_experiment(
+      written("[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n"
+              "[[statement]]\nid = \"X1\"\nfor = [\"gain\", \"time\"]\n"
+              "figure = [\"mean_wait_s\", \"utilization\"]\nvariant = [\"a\", \"b\"]\n"
+              "runs = \"elastic:victim=*\"\nagainst = { variant = \"b\", policy = \"easy\" }\n"
+              "direction = \"worse\"\n"
+              "[[statement]]\nfigure = \"mean_wait_s\"\nruns = \"mebf\"\nagainst = \"easy\"\n"
+              "percent = 40\n"));
+  ASSERT_EQ(experiment.statements.size(), 9u);
+  const Statement& first = experiment.statements[0];
+  EXPECT_EQ(first.id, "X1");
+  EXPECT_EQ(first.figure, "mean_wait_s");
+  EXPECT_EQ(first.runs, (RunsOf{"a", "elastic:victim=gain"}));
+  EXPECT_EQ(first.against, (RunsOf{"b", "easy"}));
+  EXPECT_EQ(first.direction, Statement::Direction::worse);
+  EXPECT_EQ(experiment.statements[7].runs, (RunsOf{"b", "elastic:victim=time"}));
+  EXPECT_EQ(experiment.statements[8].runs, (RunsOf{"a", "mebf"}));
+  EXPECT_EQ(experiment.statements[8].percent, 40);
+}
+
+TEST(ExperimentFile, ErrorsSayWhereAndWhatToDo) {
+  EXPECT_THAT(error_of("jobs = \n"), HasSubstr("experiment.toml:1: "));
+  EXPECT_THAT(error_of("a = 1\njobs = { x = 1 }\n"),
+              HasSubstr("experiment.toml:2: jobs: is no value of an option"));
+  EXPECT_THAT(error_of("clip = false\n"), HasSubstr(":1: clip: false does nothing"));
+  EXPECT_THAT(error_of("policy = []\n"), HasSubstr("policy: has no value"));
+  EXPECT_THAT(error_of("variant = 3\n"), HasSubstr("write [[variant]]"));
+  EXPECT_THAT(error_of("[[variant]]\njobs = 3\n"), HasSubstr("variant: has no name"));
+  EXPECT_THAT(error_of("[[variant]]\nname = \"a\"\n[[variant]]\nname = \"a\"\n"),
+              HasSubstr(":3: variant: 'a' is there twice"));
+  const std::string statement = "[[statement]]\nfigure = \"mean_wait_s\"\nruns = \"easy\"\n";
+  EXPECT_THAT(error_of(statement), HasSubstr(":1: statement: has no against"));
+  EXPECT_THAT(error_of(statement + "against = \"a:b=*\"\n"), HasSubstr("'*' stands for nothing"));
+  EXPECT_THAT(error_of(statement + "against = { variant = \"v\", policy = \"fcfs\" }\n"),
+              HasSubstr(":4: against: there is no variant 'v'"));
+  EXPECT_THAT(error_of(statement + "direction = \"up\"\n"),
+              HasSubstr("use better, worse or equal"));
+  EXPECT_THAT(error_of(statement + "percent = \"x\"\n"), HasSubstr("percent: is no number"));
+  EXPECT_THAT(error_of(statement + "speed = 1\n"),
+              HasSubstr("speed: a statement has no such field"));
+  EXPECT_THAT(error_of(statement + "for = \"*\"\n"), HasSubstr("cannot stand for '*'"));
+  EXPECT_THAT(error_of("[[statement]]\nfigure = \"mood\"\n"),
+              HasSubstr("there is no figure 'mood'"));
+  EXPECT_THAT(error_of("title = 3\n"), HasSubstr("title: is no text"));
+  try {
+    read_experiment("/nowhere/at all.toml");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/nowhere/at all.toml: No such file"));
+  }
+}
+
+}  // namespace
+}  // namespace ductile

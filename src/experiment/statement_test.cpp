@@ -1,0 +1,91 @@
+#include "experiment/statement.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace ductile {
+namespace {
+
+using ::testing::HasSubstr;
+using Verdict = Finding::Verdict;
+
+std::vector<Summary> turnarounds(const std::vector<double>& values) {
+  std::vector<Summary> summaries;
+  for (const double value : values) {
+    summaries.emplace_back();
+    summaries.back().mean_turnaround_s = value;
+    summaries.back().utilization = value / 1000;
+  }
+  return summaries;
+}
+
+Finding found(const Statement& statement, const std::vector<double>& runs,
+              const std::vector<double>& against) {
+  return examine(statement, turnarounds(runs), turnarounds(against));
+}
+
+TEST(Statement, ImprovementIsPositiveWhereRunsAreBetter) {
+  const Statement shorter{.figure = "mean_turnaround_s"};
+  const Finding finding = found(shorter, {60, 90}, {100, 100});
+  EXPECT_DOUBLE_EQ(finding.improvement.mean, 25);
+  EXPECT_DOUBLE_EQ(finding.runs, 75);
+  EXPECT_DOUBLE_EQ(finding.against, 100);
+  const Statement fuller{.figure = "utilization"};
+  EXPECT_DOUBLE_EQ(found(fuller, {120}, {100}).improvement.mean, 20);
+}
+
+TEST(Statement, ANumberNeedsTenSeedsAndTenPoints) {
+  const Statement statement{.figure = "mean_turnaround_s", .percent = 40};
+  EXPECT_EQ(found(statement, {55, 65, 60}, {100, 100, 100}).verdict, Verdict::looks_right);
+  const std::vector<double> ten(10, 61), base(10, 100);
+  EXPECT_EQ(found(statement, ten, base).verdict, Verdict::met);
+  EXPECT_EQ(found(statement, std::vector<double>(10, 75), base).verdict, Verdict::not_met);
+}
+
+TEST(Statement, ADirectionNeedsMostSeedsAndAnIntervalWithoutZero) {
+  Statement statement{.figure = "mean_turnaround_s"};
+  const std::vector<double> base(5, 100);
+  EXPECT_EQ(found(statement, {90, 91, 89, 90, 92}, base).verdict, Verdict::met);
+  EXPECT_EQ(found(statement, {99, 20, 99, 99, 101}, base).verdict, Verdict::looks_right);
+  EXPECT_EQ(found(statement, {90, 110, 90, 110, 90}, base).verdict, Verdict::not_met);
+  EXPECT_EQ(found(statement, {90}, {100}).verdict, Verdict::looks_right);
+  statement.direction = Statement::Direction::worse;
+  EXPECT_EQ(found(statement, {90, 91, 89, 90, 92}, base).verdict, Verdict::not_met);
+  statement.direction = Statement::Direction::equal;
+  EXPECT_EQ(found(statement, {99, 101, 100, 98, 103}, base).verdict, Verdict::looks_right);
+  EXPECT_EQ(found(statement, {90, 91, 89, 90, 92}, base).verdict, Verdict::not_met);
+}
+
+TEST(Statement, WithoutAFigureItStaysOpen) {
+  EXPECT_EQ(found({.figure = "p99_wait_s"}, {1}, {1}).verdict, Verdict::open);
+  EXPECT_TRUE(has_figure("utilization"));
+  EXPECT_FALSE(has_figure("policy"));
+  EXPECT_FALSE(has_figure("mood"));
+}
+
+TEST(Statement, ATableSaysWhatThePaperAndTheRunsSay) {
+  const std::vector<Statement> statements{{.id = "M1",
+                                           .figure = "mean_turnaround_s",
+                                           .runs = {"", "mebf"},
+                                           .against = {"", "easy"},
+                                           .percent = 40},
+                                          {.id = "E1",
+                                           .figure = "utilization",
+                                           .runs = {"some", "elastic"},
+                                           .against = {"none", "easy"}}};
+  const std::vector<Finding> findings{found(statements[0], {60, 62}, {100, 100}),
+                                      found(statements[1], {50}, {100})};
+  const std::string table = findings_table(statements, findings);
+  EXPECT_THAT(table, HasSubstr("40 %"));
+  EXPECT_THAT(table, HasSubstr("39.0 ± 12.7 % (61 : 100)"));
+  EXPECT_THAT(table, HasSubstr("looks right"));
+  EXPECT_THAT(table, HasSubstr("some, elastic"));
+  EXPECT_THAT(table, HasSubstr("-50.0 % (0.05 : 0.1)"));
+  EXPECT_THAT(table, HasSubstr("not met"));
+}
+
+}  // namespace
+}  // namespace ductile
