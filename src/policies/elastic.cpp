@@ -192,14 +192,16 @@ class Elastic final : public Policy {
   }
 
  private:
-  // Algorithm 2: shrinks always, expansions from idle nodes and then from victims.
+  // Algorithm 2: shrinks always, expansions from free nodes and then from victims.
   static void answer_requests(Pass& pass, Victims& victims) {
     for (const Request& request : pass.requests()) {
       std::vector<Cut> cuts;
-      if (request.delta > 0 && static_cast<Nodes>(request.delta) > pass.idle()) {
-        cuts = victims.select(static_cast<Nodes>(request.delta) - pass.idle(), request.job);
+      const Nodes free = free_nodes(pass);
+      if (request.delta > 0 && static_cast<Nodes>(request.delta) > free) {
+        cuts = victims.select(static_cast<Nodes>(request.delta) - free, request.job);
       }
-      if (!pass.grant(request.id, {Why::evolving, request.job}, {cuts})) {
+      const Sources sources{.cuts = cuts, .incoming = request.delta > 0};
+      if (!pass.grant(request.id, {Why::evolving, request.job}, sources)) {
         pass.deny(request.id, {Why::resources});
         continue;
       }
@@ -208,36 +210,40 @@ class Elastic final : public Policy {
     }
   }
 
-  // Algorithm 4. While the head of the queue waits, nobody may delay it on idle nodes alone.
+  // Algorithm 4. While the head of the queue waits, nobody may delay it on free nodes alone.
   void start_by_shrinking(Pass& pass, Victims& victims) const {
     const JobId head = pass.first_pending();
     if (head == JobId::none) return;
     std::optional<Shadow> shadow;
-    if (pass.idle() > 0) shadow.emplace(pass, head, pass.job(head).spec.preferred);
+    if (free_nodes(pass) > 0) shadow.emplace(pass, head, pass.job(head).spec.preferred);
     std::uint32_t tried = 0;
     for (JobId id = head; id != JobId::none; id = pass.next_pending(id)) {
       if (try_depth_ != 0 && ++tried > try_depth_) return;
-      if (pass.idle() == 0 && victims.none()) return;
+      const Nodes free = free_nodes(pass);
+      if (free == 0 && victims.none()) return;
       if (pass.now() < pass.job(id).not_before) continue;
       const Nodes size = start_sizes(pass, id).min;
-      if (size > pass.idle()) {
-        const std::vector<Cut> cuts = victims.select(size - pass.idle());
-        if (cuts.empty() || !pass.start(id, exactly(size), {Why::shrunk_for, id}, {cuts})) continue;
+      if (size > free) {
+        const std::vector<Cut> cuts = victims.select(size - free);
+        const Sources sources{.cuts = cuts, .incoming = true};
+        if (cuts.empty() || !pass.start(id, exactly(size), {Why::shrunk_for, id}, sources)) {
+          continue;
+        }
         victims.made(cuts);
         victims.promised(pass.estimate(id, size));
       } else {
         if (shadow && id != head && !shadow->allows(pass, id, size)) continue;
-        if (!pass.start(id, exactly(size), {id == head ? Why::in_order : Why::backfilled}))
-          continue;
+        const Why why = id == head ? Why::in_order : Why::backfilled;
+        if (!pass.start(id, exactly(size), {why}, {.incoming = true})) continue;
         if (shadow) shadow->took(pass, id, size);
       }
       if (id == head) shadow.reset();
     }
   }
 
-  // What is idle, to those that have longest to run.
+  // What is free, to those that have longest to run.
   static void expand(Pass& pass) {
-    if (pass.idle() == 0) return;
+    if (free_nodes(pass) == 0) return;
     std::vector<std::pair<Time, JobId>> order;
     for (const JobId id : pass.running()) {
       const Job& job = pass.job(id);
@@ -249,13 +255,13 @@ class Elastic final : public Policy {
       return a.first != b.first ? a.first < b.first : a.second > b.second;
     };
     std::ranges::make_heap(order, later);
-    for (; pass.idle() > 0 && !order.empty(); order.pop_back()) {
+    for (; free_nodes(pass) > 0 && !order.empty(); order.pop_back()) {
       std::ranges::pop_heap(order, later);
       const JobId id = order.back().second;
       const Job& job = pass.job(id);
-      const Nodes most = std::min(job.spec.size.max, job.size() + pass.idle());
+      const Nodes most = std::min(job.spec.size.max, job.size() + free_nodes(pass));
       const Nodes to = pass.sizes(id).at_most(most);
-      if (to > job.size()) pass.resize(id, to, {Why::hand_out});
+      if (to > job.size()) pass.resize(id, to, {Why::hand_out}, {.incoming = true});
     }
   }
 

@@ -71,14 +71,14 @@ class Mebf final : public Policy {
 
   EventKinds wakes_on() const override { return kAllButAnswers; }
 
-  // Algorithm 1.
+  // Algorithm 1. Free nodes are idle, or on their way back and promised to nobody.
   void schedule(Pass& pass) const override {
     grant_from_idle(pass);
-    serve(pass, {});
+    serve(pass);
     const JobId head = pass.first_pending();
     if (head == JobId::none) {
       expand(pass);
-    } else if (pass.idle() == 0) {
+    } else if (free_nodes(pass) == 0) {
       shrink(pass, head);
     } else if (!backfill(pass, head)) {
       if (gap_ == Gap::shrink) shrink(pass, head);
@@ -89,12 +89,12 @@ class Mebf final : public Policy {
 
  private:
   // In queue order, at the preferred size or at what there is.
-  static void serve(Pass& pass, Sources sources) {
+  static void serve(Pass& pass) {
     for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
       const SizeRange sizes = start_sizes(pass, id);
-      const Nodes free = pass.idle() + (sources.incoming ? pass.incoming() : 0);
+      const Nodes free = free_nodes(pass);
       const SizeRange size{sizes.min, std::min(sizes.max, free)};
-      if (free < sizes.min || !pass.start(id, size, {Why::in_order}, sources)) return;
+      if (free < sizes.min || !pass.start(id, size, {Why::in_order}, {.incoming = true})) return;
     }
   }
 
@@ -120,7 +120,7 @@ class Mebf final : public Policy {
   void shrink(Pass& pass, JobId head) const {
     if (pass.now() < pass.job(head).not_before) return;
     const Nodes need = start_sizes(pass, head).min;
-    Nodes free = pass.idle() + pass.incoming();
+    Nodes free = free_nodes(pass);
     std::vector<Cut> cuts;
     if (free < need || scope_ == Scope::all) {
       std::vector<Candidate> victims =
@@ -139,21 +139,21 @@ class Mebf final : public Policy {
     if (commit_ == Commit::each || free >= need) {
       for (const Cut& cut : cuts) pass.resize(cut.victim, cut.to, {Why::shrunk_for, head});
     }
-    if (pass.incoming() > 0) serve(pass, {.incoming = true});
+    if (!cuts.empty()) serve(pass);
   }
 
   // Algorithms 4 to 6.
   void expand(Pass& pass) const {
-    if (pass.idle() == 0) return;
+    if (free_nodes(pass) == 0) return;
     std::vector<Candidate> takers = candidates(pass, [&](JobId id) { return may_take(pass, id); });
     std::ranges::sort(takers, [](const Candidate& a, const Candidate& b) {
       return std::tuple(a.rho, a.size, a.id) < std::tuple(b.rho, b.size, b.id);
     });
     for (const Candidate& taker : takers) {
-      if (pass.idle() == 0) return;
+      if (free_nodes(pass) == 0) return;
       const Nodes to = expanded(pass, taker.id);
       if (to > taker.size && feasible(pass, taker.id, to)) {
-        pass.resize(taker.id, to, {Why::hand_out});
+        pass.resize(taker.id, to, {Why::hand_out}, {.incoming = true});
       }
     }
   }
@@ -193,19 +193,19 @@ class Mebf final : public Policy {
     return std::min(size, pass.sizes(id).at_least(size - std::min(share, size - least)));
   }
 
-  // The size after taking what its expand policy lets it take of the idle nodes; its own if
+  // The size after taking what its expand policy lets it take of the free nodes; its own if
   // nothing.
   Nodes expanded(const Pass& pass, JobId id) const {
     const Job& job = pass.job(id);
-    const Nodes size = job.size(), idle = pass.idle();
+    const Nodes size = job.size(), free = free_nodes(pass);
     if (size >= job.spec.size.max) return size;
-    Nodes more = std::min(job.spec.size.max - size, idle);
+    Nodes more = std::min(job.spec.size.max - size, free);
     const double spare = spare_ratio_ * size;
     if (expand_ == Expand::handoff && more <= size) return size;
     if (expand_ == Expand::spare) {
       if (more <= spare) return size;
       const double kept = reserve_ == Reserve::ratio ? std::ceil(spare) : 0;
-      more = static_cast<Nodes>(std::clamp(idle - kept, 0.0, static_cast<double>(more)));
+      more = static_cast<Nodes>(std::clamp(free - kept, 0.0, static_cast<double>(more)));
     }
     return std::max(size, pass.sizes(id).at_most(size + more));
   }

@@ -44,6 +44,10 @@ inline constexpr EventKinds kAllButAnswers =
 /// only that if the scheduler does not choose.
 SizeRange start_sizes(const Pass& pass, JobId id);
 
+/// Nodes that are idle, or on their way back and promised to nobody: what `Sources::incoming`
+/// gives.
+inline Nodes free_nodes(const Pass& pass) { return pass.idle() + pass.incoming(); }
+
 /// Grants evolving requests, in order of arrival, as far as idle nodes go; denies the others.
 void grant_from_idle(Pass& pass);
 

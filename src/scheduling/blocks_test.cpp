@@ -139,5 +139,81 @@ TEST(Backfill, SeesClaimsAndIncomingNodes) {
   EXPECT_EQ(stage.job(large).reserved, at_s(70) + kTick);  // those of the claim's job, too
 }
 
+// --- For policies that resize
+
+TEST(StartSizes, AreTheSchedulersChoiceOrTheUsers) {
+  Stage stage;
+  const auto of = [&](JobType type, SizeConstraint::Kind kind) {
+    const JobId id =
+        stage.submit(testing::sized(type, {3, 8}, 5, 10), AdaptiveSpec{.constraint = {kind}});
+    SizeRange sizes;
+    stage.pass([&](Pass& p) { sizes = start_sizes(p, id); });
+    return sizes;
+  };
+  using Kind = SizeConstraint::Kind;
+  EXPECT_EQ(of(JobType::malleable, Kind::any), (SizeRange{3, 5}));
+  EXPECT_EQ(of(JobType::moldable, Kind::any), (SizeRange{3, 5}));
+  EXPECT_EQ(of(JobType::evolving, Kind::any), exactly(5));
+  EXPECT_EQ(of(JobType::adaptive, Kind::even), exactly(4));
+  EXPECT_EQ(of(JobType::adaptive, Kind::cubic), exactly(8));  // its smallest is above the preferred
+}
+
+TEST(GrantFromIdle, GrantsInOrderAndDeniesTheRest) {
+  Stage stage;
+  const JobSpec evolving = testing::sized(JobType::evolving, {1, 8}, 2, 100);
+  const JobId a = stage.run(evolving);
+  const JobId b = stage.run(evolving);
+  const JobId c = stage.run(evolving);
+  stage.at(10);
+  stage.tell(event::EvolvingRequested{RequestId{0}, a, 3, 0});  // two are idle
+  stage.tell(event::EvolvingRequested{RequestId{1}, b, 2, 0});
+  stage.tell(event::EvolvingRequested{RequestId{2}, c, -1, 0});  // always
+  const auto decisions = stage.close([](Pass& p) { grant_from_idle(p); });
+  ASSERT_EQ(decisions.size(), 3u);
+  EXPECT_EQ(decisions[0].kind, Decision::Kind::deny);
+  EXPECT_EQ(decisions[0].job, a);
+  EXPECT_EQ(stage.job(b).size(), 4u);
+  EXPECT_EQ(stage.job(c).size(), 1u);
+}
+
+TEST(Tick, IsTheNextMultipleWhileJobsWaitOrRun) {
+  Stage stage;
+  const auto wake = [&](std::int64_t second, Duration period) {
+    stage.now = at_s(second);
+    stage.core.apply(stage.now, event::TimerFired{});
+    stage.pass([&](Pass& p) { tick(p, period); });
+    return stage.core.next_wake();
+  };
+  EXPECT_EQ(wake(0, whole_seconds(30)), std::nullopt);  // no jobs
+  stage.submit(rigid(8, 100));
+  EXPECT_EQ(wake(1, {}), std::nullopt);
+  EXPECT_EQ(wake(1, whole_seconds(30)), at_s(30));
+  EXPECT_EQ(wake(29, whole_seconds(30)), at_s(30));
+  EXPECT_EQ(wake(30, whole_seconds(30)), at_s(60));
+  EXPECT_EQ(wake(61, seconds(2.5)), Time{seconds(62.5)});
+}
+
+// On 8 nodes, 3 of them busy until 10 s and 2 until 20 s, the head needs 6 of them: the shadow time
+// is 10 s, and no node is extra. With 5 it is 10 s and one is.
+TEST(Shadow, ProtectsTheHead) {
+  Stage stage;
+  stage.run(rigid(3, 10));
+  stage.run(rigid(2, 20));
+  const JobId head = stage.submit(malleable({5, 8}, 8, 50));
+  const JobId others = stage.submit(malleable({1, 3}, 3, 9));
+  stage.pass([&](Pass& p) {
+    const Shadow tight(p, head, 6);
+    EXPECT_EQ(p.job(head).reserved, p.job(JobId{0}).limit);
+    EXPECT_FALSE(tight.allows(p, others, 1));  // 27 s
+    Shadow wide(p, head, 5);
+    EXPECT_TRUE(wide.allows(p, others, 1));
+    EXPECT_FALSE(wide.allows(p, others, 2));  // 13.5 s
+    EXPECT_TRUE(wide.allows(p, others, 3));   // 9 s
+    wide.took(p, others, 1);
+    EXPECT_FALSE(wide.allows(p, others, 1));
+    EXPECT_FALSE(wide.allows(p, others, 3));
+  });
+}
+
 }  // namespace
 }  // namespace ductile

@@ -22,6 +22,7 @@
 #include "policies/registry.hpp"
 #include "simulation/simulation.hpp"
 #include "simulation/summary_observer.hpp"
+#include "support/malleable.hpp"
 #include "support/reference.hpp"
 #include "workload/transform.hpp"
 
@@ -183,16 +184,6 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- Adaptive policies --------------------------------------------------------------------------
 
-/// Every job malleable, from half to four times its size, linear; who asks for time knows it.
-Workload all_malleable(Workload workload, Nodes nodes) {
-  perfect_estimates(workload);
-  for (WorkloadJob& job : workload.jobs) {
-    job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());
-    workload.adaptive.emplace_back().size = {(job.nodes + 1) / 2, std::min(4 * job.nodes, nodes)};
-  }
-  return workload;
-}
-
 struct AdaptiveCase {
   std::string file, policy;
   double mean_wait_s = 0, mean_turnaround_s = 0, makespan_s = 0;
@@ -208,7 +199,9 @@ TEST_P(Adaptive, EqualsTheReference) {
   }
   const AdaptiveCase& expected = GetParam();
   const ReferenceLog& log = reference_log("rigid_1000");
-  const Workload workload = all_malleable(read_reference_log(log, shared), log.nodes);
+  Workload workload = read_reference_log(log, shared);
+  perfect_estimates(workload);
+  testing::make_malleable(workload, log.nodes, 0.5, 4);
   const auto runs = reference_runs(shared / "reference" / expected.file);
   ASSERT_EQ(runs.size(), workload.jobs.size());
   for (const bool identities : {false, true}) {

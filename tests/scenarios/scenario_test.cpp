@@ -52,6 +52,13 @@ TEST_P(Scenarios, DoNotDependOnIdentities) {
   EXPECT_TRUE(wrong.empty()) << wrong;
 }
 
+TEST_P(Scenarios, DifferUnderThePoliciesTheyNameAsUnlike) {
+  const Scenario scenario = read_scenario(GetParam());
+  for (const std::string& policy : scenario.unlike) {
+    EXPECT_FALSE(difference(scenario, play_under(scenario, policy)).empty()) << policy;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(File, Scenarios, ::testing::ValuesIn(scenario_files()), case_name);
 
 TEST(ScenarioFiles, ThereIsOneForEveryPolicy) {
@@ -125,6 +132,8 @@ TEST(ScenarioFiles, ErrorsNameTheLine) {
             "bad.txt:2: run: 'x' is not a number; write it as in 12 or 0.5");
   EXPECT_EQ(error_of("# a comment\n\nplatform nodes=4\npolicy esay\n").substr(0, 42),
             "bad.txt:4: there is no policy 'esay'; ther");
+  EXPECT_EQ(error_of("platform nodes=4\nunlike easy esay\n").substr(0, 42),
+            "bad.txt:2: there is no policy 'esay'; ther");
   EXPECT_EQ(error_of("platform nodes=4\npolicy easy\nexpect\n1 begin 3\n").substr(0, 43),
             "bad.txt:4: there is no kind of line 'begin'");
   EXPECT_EQ(error_of("platform nodes=4\npolicy easy\n"),

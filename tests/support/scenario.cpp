@@ -150,6 +150,7 @@ class Parser {
   void directive(Line& line);
   void platform(Line& line);
   void policy(Line& line);
+  void unlike(Line& line);
   void rules(Line& line);
   void resize(Line& line);
   void start(Line& line);
@@ -161,6 +162,13 @@ class Parser {
   void finish();
 
   RandomDuration duration(const Line& line, const std::string& what, const std::string& text);
+  static void check_policy(const Line& line, const std::string& policy) {
+    try {
+      make_policy(policy);
+    } catch (const InputError& error) {
+      line.fail(error.what(), "");
+    }
+  }
   static Duration span(const Line& line, const std::string& what, const std::string& text) {
     const double value = line.number(what, text);
     if (value < 0) line.fail(what + " is negative", "use 0 or more seconds");
@@ -213,8 +221,10 @@ void Parser::directive(Line& line) {
                                                                     {"rules", &Parser::rules},
                                                                     {"resize", &Parser::resize},
                                                                     {"start", &Parser::start}};
-  static const std::map<std::string, void (Parser::*)(Line&)> kMany{
-      {"job", &Parser::job}, {"node", &Parser::node}, {"evolve", &Parser::evolve}};
+  static const std::map<std::string, void (Parser::*)(Line&)> kMany{{"job", &Parser::job},
+                                                                    {"node", &Parser::node},
+                                                                    {"evolve", &Parser::evolve},
+                                                                    {"unlike", &Parser::unlike}};
   SimulationSettings& settings = scenario_.settings;
   const std::string name = line.word("directive");
   const auto once = kOnce.find(name);
@@ -246,9 +256,10 @@ void Parser::directive(Line& line) {
     line.options({});
     expecting_ = true;
   } else {
-    line.fail("there is no directive '" + name + "'",
-              "there are platform, policy, rules, overrun, resize, start, on_failure, node, job, "
-              "evolve, at, show, expect");
+    line.fail(
+        "there is no directive '" + name + "'",
+        "there are platform, policy, unlike, rules, overrun, resize, start, on_failure, node, job, "
+        "evolve, at, show, expect");
   }
 }
 
@@ -268,10 +279,13 @@ void Parser::policy(Line& line) {
     for (const auto& [key, value] : line.options({"tick"})) scenario_.tick = span(line, key, value);
   }
   line.options({});
-  try {
-    make_policy(scenario_.policy);
-  } catch (const InputError& error) {
-    line.fail(error.what(), "");
+  check_policy(line, scenario_.policy);
+}
+
+void Parser::unlike(Line& line) {
+  while (!line.empty()) {
+    scenario_.unlike.push_back(line.word("policy"));
+    check_policy(line, scenario_.unlike.back());
   }
 }
 
@@ -769,6 +783,12 @@ std::vector<std::string> play(const Scenario& scenario) {
   Observer* const observers[] = {&narrator};
   simulate(scenario.workload, settings, observers);
   return lines;
+}
+
+std::vector<std::string> play_under(Scenario scenario, const std::string& policy) {
+  scenario.scripted = false;
+  scenario.policy = policy;
+  return play(scenario);
 }
 
 std::vector<std::string> play_without_identities(Scenario scenario) {

@@ -56,6 +56,7 @@ struct Scenario {
   SimulationSettings settings;  // without the policy
   Workload workload;
   std::string policy;  // as the registry reads it; of a script only its common parameters
+  std::vector<std::string> unlike;  // policies under which the same jobs come out differently
   bool scripted = false;
   std::vector<ScriptLine> script;  // by time and pass
   Duration tick{};                 // the script wakes itself this often; 0: only for its lines
@@ -69,6 +70,8 @@ Scenario read_scenario(const std::filesystem::path& file);
 
 /// What happens, a line each, in the words of `expect`.
 std::vector<std::string> play(const Scenario& scenario);
+/// What happens under another policy, which is not a script.
+std::vector<std::string> play_under(Scenario scenario, const std::string& policy);
 /// The same without node identities: sizes where nodes were. Node events need identities.
 std::vector<std::string> play_without_identities(Scenario scenario);
 /// As a line would be written without identities: "nodes=0-2,5" becomes "size=4".

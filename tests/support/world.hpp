@@ -1,0 +1,56 @@
+// A core under a registered policy, told by a test what happens. Resizes are done at once, as
+// decided. Header only, for the unit tests.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "policies/registry.hpp"
+#include "scheduling/core.hpp"
+#include "support/scripted.hpp"
+
+namespace ductile::testing {
+
+/// Jobs are numbered from 0 in order of submission; times in seconds.
+class SmallWorld {
+ public:
+  SmallWorld(Nodes nodes, const std::string& policy)
+      : core({.nodes = nodes}, {}, Rules{.identities = true, .check = true}, make_policy(policy)) {}
+
+  JobId submit(const JobSpec& spec, const AdaptiveSpec& adaptive = {}) {
+    core.apply(now, event::Submitted{spec, adaptive});
+    return JobId{core.state().jobs.size() - 1};
+  }
+  /// Everything of this instant up to its last close.
+  void close() {
+    decisions.clear();
+    for (bool again = true; again;) {
+      const auto some = core.close_instant(now);
+      decisions.insert(decisions.end(), some.begin(), some.end());
+      again = false;
+      for (const Decision& decision : core.unanswered()) {
+        core.apply(now, event::Resized{decision.job, decision.id, decision.after, {}});
+        again = true;
+      }
+    }
+  }
+  void at(std::int64_t second) { now = at_s(second); }
+  void end(JobId id) { core.apply(now, event::Ended{id, EndState::completed, false}); }
+
+  Nodes size(JobId id) const { return core.job(id).holding.count; }
+  bool runs(JobId id) const { return core.job(id).status == Status::running; }
+  Why why(JobId id) const {
+    for (const Decision& decision : decisions) {
+      if (decision.job == id) return decision.reason.why;
+    }
+    return Why::infeasible;
+  }
+
+  Core core;
+  Time now{};
+  std::vector<Decision> decisions;  // of the last instant that was closed
+};
+
+}  // namespace ductile::testing
