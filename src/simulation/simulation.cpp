@@ -300,7 +300,6 @@ void World::happen(const Entry& entry) {
       if (entry.data != epochs_[index(id)]) return;
       const EvolvingStep& step = adaptive(id)->steps[run_of(id).step++];
       tell(event::EvolvingRequested{RequestId{next_request_++}, id, step.delta, step.at_least});
-      advance(id);
       plan(id);
       return;
     }
@@ -369,8 +368,8 @@ void World::begin(JobId id) {
   schedule(at, Kind::end, id, epochs_[index(id)]);
 }
 
-// The end at the present size, or the kill, or the next evolving request, whatever comes first and
-// before the job pauses.
+// The end at the present size, or the kill, or the next evolving request, whatever comes first;
+// while the job pauses only the kill comes.
 void World::plan(JobId id) {
   const std::vector<EvolvingStep>& steps = adaptive(id)->steps;
   const Course course = course_of(id);
@@ -381,9 +380,9 @@ void World::plan(JobId id) {
   if (run.end > run.pause) run.end = kNever;
   Time at = run.end;
   if (settings_.kill_overrun) at = std::min(at, std::max(core_.job(id).limit, now_));
-  if (run.step < steps.size() && run.pause > now_) {
+  if (run.step < steps.size()) {
     const Time ask = when(course.left_at(steps[run.step].progress));
-    if (ask < std::min(at, run.pause)) {
+    if (ask < at && ask <= run.pause) {
       schedule(std::max(ask, now_), Kind::step, id, epoch);
       return;
     }
@@ -406,7 +405,9 @@ std::optional<Time> World::next_resize(JobId id, Time ready) const {
   const Work left = course.left_after(run.left, run.size, ready - run.at);
   const auto point = course.next_point(left, run.size);
   if (!point) return std::nullopt;
-  return course.when(ready, left, *point, run.size);
+  if (*point == left) return ready;
+  // From where the plan counts, so that what it has at this point comes at this time.
+  return std::max(ready, course.when(run.at, run.left, *point, run.size));
 }
 
 void World::order_resize(const Decision& decision) {

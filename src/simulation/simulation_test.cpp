@@ -518,8 +518,8 @@ TEST(Resize, FateDependsOnTheJobAndHowOftenItWasAsked) {
 
 // --- Phases and scheduling points ----------------------------------------------------------------
 
-constexpr Speedup kLinear{};
-constexpr Speedup kSerial{Speedup::Kind::amdahl, 1};  // the same time at every size
+const Speedup kLinear{};
+const Speedup kSerial{Speedup::Kind::amdahl, 1};  // the same time at every size
 constexpr auto kPhaseEnd = ResizeBehaviour::ApplyAt::phase_end;
 
 TEST(Phases, GoAtTheirOwnSpeed) {

@@ -444,7 +444,7 @@ void Parser::phase(Line& line) {
     if (key == "until") {
       phase.until = chance(line, key, value);
     } else if (key == "model") {
-      phase.speedup = speedup(line, value);
+      phase.speedup = parse_speedup(value, line.place(key));
     } else if (key == "iterations") {
       phase.iterations = std::max(1u, line.count(key, value));
     } else if (value == "no" || value == "yes") {
