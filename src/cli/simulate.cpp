@@ -89,6 +89,21 @@ RandomDuration read_random_duration(const std::string& option, std::string_view 
                    "write S, fixed:S, uniform:A..B or exponential:MEAN");
 }
 
+// "immediate", "phase_end", "phase_end:N".
+void read_apply_at(std::string_view text, ResizeBehaviour& how) {
+  using ApplyAt = ResizeBehaviour::ApplyAt;
+  const std::string_view word = text.substr(0, text.find(':'));
+  const bool phases_given = word.size() < text.size();
+  const auto phases = phases_given ? read_number<std::uint32_t>(text.substr(word.size() + 1))
+                                   : std::optional(how.phases);
+  how.apply_at = word == "phase_end" ? ApplyAt::phase_end : ApplyAt::immediate;
+  if ((word != "immediate" || phases_given) && (word != "phase_end" || phases.value_or(0) == 0)) {
+    throw InputError({.field = "--apply-at"}, fmt::format("'{}' is no way to resize", text),
+                     "write immediate, phase_end or phase_end:N, N at least 1");
+  }
+  how.phases = phases.value_or(how.phases);
+}
+
 // "mtbf=1e6,repair=3600" in any order; nothing if it is the name of a file.
 std::optional<FailureModel> read_failure_model(std::string_view text) {
   if (!text.starts_with("mtbf=") && !text.starts_with("repair=")) return std::nullopt;
@@ -369,6 +384,13 @@ void add_world_options(CLI::App& command, Options& options) {
           "from an order to resize to the next scheduling point (s): fixed:S, uniform:A..B, "
           "exponential:MEAN or S [0]")
       ->type_name("DURATION");
+  command
+      .add_option_function<std::string>(
+          "--apply-at",
+          [&settings](const std::string& text) { read_apply_at(text, settings.resize); },
+          "resizes take effect at once, or at the end of the job's phase; N phases for jobs "
+          "without any (100) [immediate]")
+      ->type_name("immediate|phase_end[:N]");
   command
       .add_option("--refuse", settings.resize.refuse,
                   "probability that an application refuses to resize")

@@ -1,11 +1,12 @@
 #include "simulation/simulation.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "base/random.hpp"
+#include "simulation/course.hpp"
 
 namespace ductile {
 namespace {
@@ -63,7 +64,7 @@ struct Run {
   Time at{};
   Nodes size = 0;
   NodeSet nodes;        // what it really has; with identities
-  Time end = kNever;    // of the work at this size
+  Time end = kNever;    // of the work at this size, unless it pauses before
   Time pause = kNever;  // when the resize under way begins to cost time; no progress from then on
   std::uint32_t step = 0;     // next evolving step
   std::uint32_t resizes = 0;  // orders so far, in all its lives
@@ -112,6 +113,8 @@ class World {
     return row == WorkloadJob::kRigid ? nullptr : &workload_.adaptive[row];
   }
   Run& run_of(JobId id) { return runs_[truth(id).adaptive]; }
+  const Run& run_of(JobId id) const { return runs_[truth(id).adaptive]; }
+  Course course_of(JobId id) const { return {truth(id), *adaptive(id), settings_.resize.phases}; }
   Draws draws(Stream stream, JobId id, std::uint64_t draw) const {
     return Draws(settings_.rules.seed, stream, mixed(index(id)) ^ draw);
   }
@@ -143,13 +146,14 @@ class World {
 
   void carry_out(const Decision& decision);
   void begin(JobId id);
-  void plan_end(JobId id);
+  void plan(JobId id);
   void order_resize(const Decision& decision);
   void answer_start(JobId id, const Answer& answer);
   void answer_resize(JobId id, Answer answer);
   void send(JobId id, Time at, Answer answer);
   Holding partly(const Holding& before, const Holding& after, Draws draw) const;
-  void advance(JobId id, Duration pause);
+  std::optional<Time> next_resize(JobId id, Time ready) const;
+  void advance(JobId id);
 
   void end(JobId id, EndState state, bool requeue = false);
   void change_nodes(const NodeEvent& event);
@@ -296,8 +300,7 @@ void World::happen(const Entry& entry) {
       if (entry.data != epochs_[index(id)]) return;
       const EvolvingStep& step = adaptive(id)->steps[run_of(id).step++];
       tell(event::EvolvingRequested{RequestId{next_request_++}, id, step.delta, step.at_least});
-      advance(id, {});
-      plan_end(id);
+      plan(id);
       return;
     }
   }
@@ -328,8 +331,8 @@ void World::carry_out(const Decision& decision) {
       // A job that lost its nodes at this very instant waits again, or is over.
       if (settings_.kill_overrun && adaptive(id) && core_.state().jobs.contains(id) &&
           core_.job(id).status == Status::running && core_.job(id).doing == Doing::nothing) {
-        advance(id, {});
-        plan_end(id);
+        advance(id);
+        plan(id);
       }
       return;
     case Decision::Kind::reject:
@@ -351,12 +354,13 @@ void World::begin(JobId id) {
   if (adaptive(id)) {
     const Job& job = core_.job(id);
     Run& run = run_of(id);
-    run.left = total_work(truth(id).nodes, truth(id).runtime);
+    run.left = course_of(id).total();
     run.at = now_;
     run.size = job.holding.count;
     run.nodes = job.holding.nodes;
     run.step = 0;
-    plan_end(id);
+    run.pause = kNever;
+    plan(id);
     return;
   }
   Time at = later(now_, truth(id).runtime);
@@ -364,36 +368,46 @@ void World::begin(JobId id) {
   schedule(at, Kind::end, id, epochs_[index(id)]);
 }
 
-// The end at the present size, or the kill, or the next evolving request, whatever comes first.
-void World::plan_end(JobId id) {
-  const AdaptiveJob& more = *adaptive(id);
+// The end at the present size, or the kill, or the next evolving request, whatever comes first;
+// while the job pauses only the kill comes.
+void World::plan(JobId id) {
+  const std::vector<EvolvingStep>& steps = adaptive(id)->steps;
+  const Course course = course_of(id);
   Run& run = run_of(id);
   const std::uint32_t epoch = ++epochs_[index(id)];
-  const Nodes preferred = truth(id).nodes;
-  run.end = later(run.at, time_for(more.speedup, preferred, run.size, run.left));
+  const auto when = [&](Work left) { return course.when(run.at, run.left, left, run.size); };
+  run.end = run.pause > now_ ? std::max(when(0), later(run.at, kTick)) : kNever;
+  if (run.end > run.pause) run.end = kNever;
   Time at = run.end;
   if (settings_.kill_overrun) at = std::min(at, std::max(core_.job(id).limit, now_));
-  if (run.step < more.steps.size()) {
-    const double left = static_cast<double>(total_work(preferred, truth(id).runtime)) *
-                        (1 - more.steps[run.step].progress);
-    const Work before = run.left - std::llround(left);
-    const Time ask =
-        before <= 0 ? run.at : later(run.at, time_for(more.speedup, preferred, run.size, before));
-    if (ask < at) {
+  if (run.step < steps.size()) {
+    const Time ask = when(course.left_at(steps[run.step].progress));
+    if (ask < at && ask <= run.pause) {
       schedule(std::max(ask, now_), Kind::step, id, epoch);
       return;
     }
   }
-  schedule(at, Kind::end, id, epoch);
+  if (at != kNever) schedule(at, Kind::end, id, epoch);
 }
 
-void World::advance(JobId id, Duration pause) {
+void World::advance(JobId id) {
   Run& run = run_of(id);
-  const Duration worked = std::max(now_ - run.at - pause, Duration{});
-  run.left -= work_done(adaptive(id)->speedup, truth(id).nodes, run.size, worked);
-  run.left = std::max<Work>(run.left, 0);
+  const Duration worked = std::max(std::min(now_, run.pause) - run.at, Duration{});
+  run.left = course_of(id).left_after(run.left, run.size, worked);
   run.at = now_;
-  run.pause = kNever;
+}
+
+// When the job can be resized, from `ready` on; nothing if its end comes first.
+std::optional<Time> World::next_resize(JobId id, Time ready) const {
+  if (settings_.resize.apply_at == ResizeBehaviour::ApplyAt::immediate) return ready;
+  const Course course = course_of(id);
+  const Run& run = run_of(id);
+  const Work left = course.left_after(run.left, run.size, ready - run.at);
+  const auto point = course.next_point(left, run.size);
+  if (!point) return std::nullopt;
+  if (*point == left) return ready;
+  // From where the plan counts, so that what it has at this point comes at this time.
+  return std::max(ready, course.when(run.at, run.left, *point, run.size));
 }
 
 void World::order_resize(const Decision& decision) {
@@ -407,25 +421,21 @@ void World::order_resize(const Decision& decision) {
     return;
   }
   const Duration delay = sample(how.delay, draws(Stream::resize_delay, id, order));
+  const std::optional<Time> at = next_resize(id, later(now_, delay));
+  if (!at) return;  // the end of the job is the answer
   Draws luck = draws(Stream::resize_refusal, id, order);
   if (luck.chance(how.refuse)) {
-    send(id, now_ + delay, std::move(answer));
+    send(id, *at, std::move(answer));
     return;
   }
   answer.changed = true;
   answer.now = decision.after;
   if (luck.chance(how.partly)) answer.now = partly({run.size, run.nodes}, decision.after, luck);
   answer.cost = adaptive(id)->cost.of(run.size, answer.now.count);
-  if (run.end > now_ + delay) {  // else it ends before its scheduling point, which is the answer
-    const std::uint32_t epoch = ++epochs_[index(id)];
-    if (settings_.kill_overrun) {
-      schedule(std::max(core_.job(id).limit, now_), Kind::end, id, epoch);
-    }
-    run.end = kNever;
-    run.pause = now_ + delay;
-  }
-  const Time at = now_ + delay + answer.cost;
-  send(id, at, std::move(answer));
+  run.pause = *at;
+  plan(id);
+  const Time paid = later(*at, answer.cost);
+  send(id, paid, std::move(answer));
 }
 
 // Some size strictly between, if there is one.
@@ -467,7 +477,8 @@ void World::answer_resize(JobId id, Answer answer) {
   Run& run = run_of(id);
   const Time retry = answer.changed ? Time{} : now_ + settings_.resize.retry;
   if (answer.changed) {
-    advance(id, answer.cost);
+    advance(id);
+    run.pause = kNever;
     counts_.reconfiguration_node_s +=
         to_seconds(answer.cost) * std::max(answer.before, answer.now.count);
     run.size = answer.now.count;
@@ -477,7 +488,7 @@ void World::answer_resize(JobId id, Answer answer) {
   tell(resized);
   if (draws(Stream::resize_repeat, id, index(answer.decision)).chance(settings_.resize.repeat))
     tell(resized);
-  if (answer.changed) plan_end(id);
+  if (answer.changed) plan(id);
   for (Observer* observer : observers_) observer->on_resized(now_, id, answer.before, core_);
 }
 
@@ -523,11 +534,12 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
       const DecisionId answers = job.doing == Doing::resizing ? job.decision : DecisionId::none;
       const Duration paused = run.pause < now_ ? now_ - run.pause : Duration{};
       counts_.reconfiguration_node_s += to_seconds(paused) * job.holding.count;
-      advance(id, paused);
+      advance(id);
+      run.pause = kNever;
       run.size = rest.count;
       run.nodes = rest.nodes;
       tell(event::Resized{id, answers, std::move(rest), {}});
-      plan_end(id);
+      plan(id);
       for (Observer* observer : observers_) observer->on_resized(now_, id, before, core_);
       return;
     }

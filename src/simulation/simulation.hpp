@@ -25,10 +25,17 @@ struct RandomDuration {
   bool is_zero() const { return kind == Kind::fixed && a == Duration{}; }
 };
 
-/// How applications answer orders to resize. All zero: at once, as ordered, for the cost of the
+/// How applications answer orders to resize. As it is: at once, as ordered, for the cost of the
 /// job.
 struct ResizeBehaviour {
-  RandomDuration delay;                  // to the next scheduling point
+  /// Where an application can be resized: anywhere, or only at the end of an iteration of a phase
+  /// with scheduling points. There an order that comes after the last one is lost: the end of the
+  /// job is its answer, as in ElastiSim.
+  enum class ApplyAt : std::uint8_t { immediate, phase_end };
+
+  ApplyAt apply_at = ApplyAt::immediate;
+  std::uint32_t phases = 100;            // phase_end: of a job that has none of its own
+  RandomDuration delay;                  // until the application looks for a scheduling point
   double refuse = 0;                     // probability of a refusal at the scheduling point
   double lose = 0;                       // probability that the order is lost: answered, unchanged,
   Duration timeout = whole_seconds(60);  // after this

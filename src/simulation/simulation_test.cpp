@@ -516,6 +516,142 @@ TEST(Resize, FateDependsOnTheJobAndHowOftenItWasAsked) {
   EXPECT_EQ(run(false), run(true));
 }
 
+// --- Phases and scheduling points ----------------------------------------------------------------
+
+const Speedup kLinear{};
+const Speedup kSerial{Speedup::Kind::amdahl, 1};  // the same time at every size
+constexpr auto kPhaseEnd = ResizeBehaviour::ApplyAt::phase_end;
+
+TEST(Phases, GoAtTheirOwnSpeed) {
+  Small small;
+  small.malleable(0, 100, 4).phases = {{0.5, kLinear}, {0.6, kSerial}, {1, kLinear}};
+  small.orders({{20, k0, 8}, {37, k0, 2}});
+  small.run();
+  // 120 node-seconds of the first phase take 8 nodes until 35; of 10 s whatever the size 2 pass
+  // before the second order; the third phase is 160 node-seconds.
+  EXPECT_EQ(small.tape.end(k0).at, at_s(45 + 160 / 2.0));
+}
+
+TEST(Phases, AreNoScheduleOfResizesWhereTheseAreImmediate) {
+  Small small;
+  small.malleable(0, 100, 4).phases = {{0.5, kLinear, 5}, {1, kLinear, 5}};
+  small.orders({{33, k0, 8}});
+  small.run();
+  ASSERT_EQ(small.tape.sizes.size(), 1u);
+  EXPECT_EQ(small.tape.sizes[0].at, at_s(33));
+}
+
+TEST(PhaseEnd, WaitsForTheNextSchedulingPointAndThenForTheCost) {
+  Small small;
+  small.settings.resize.apply_at = kPhaseEnd;
+  small.settings.resize.phases = 10;
+  small.malleable(0, 100, 4).cost.fixed_s = 3;
+  small.orders({{11, k0, 8}});
+  const SimulationCounts counts = small.run();
+  ASSERT_EQ(small.tape.sizes.size(), 1u);
+  EXPECT_EQ(small.tape.sizes[0].at, at_s(20 + 3));
+  EXPECT_EQ(small.tape.end(k0).at, at_s(23 + 320 / 8.0));
+  EXPECT_DOUBLE_EQ(counts.reconfiguration_node_s, 3 * 8);
+}
+
+TEST(PhaseEnd, IsNowForAJobThatIsAtOne) {
+  Small small;
+  small.settings.resize.apply_at = kPhaseEnd;
+  small.settings.resize.phases = 3;  // after 33.333333 s
+  small.malleable(0, 100, 7);
+  small.orders({{33.333333, k0, 8}});
+  small.run();
+  ASSERT_EQ(small.tape.sizes.size(), 1u);
+  EXPECT_EQ(small.tape.sizes[0].at, at_s(33.333333));
+}
+
+TEST(PhaseEnd, ComesAfterTheDelay) {
+  Small small;
+  small.settings.resize.apply_at = kPhaseEnd;
+  small.settings.resize.phases = 10;
+  small.settings.resize.delay = {RandomDuration::Kind::fixed, whole_seconds(12), {}};
+  small.malleable(0, 100, 4);
+  small.orders({{11, k0, 8}, {68, k0, 2}});  // 68 + 12: 5 s after the end at 75
+  small.run();
+  ASSERT_EQ(small.tape.sizes.size(), 1u);
+  EXPECT_EQ(small.tape.sizes[0].at, at_s(30));
+  EXPECT_EQ(small.tape.end(k0).at, at_s(30 + 280 / 8.0));
+}
+
+TEST(PhaseEnd, LosesOrdersAfterTheLastOne) {
+  Small small;
+  small.settings.resize.apply_at = kPhaseEnd;
+  small.settings.resize.phases = 10;
+  small.settings.resize.refuse = 1;  // not even that
+  small.malleable(0, 100, 4);
+  small.orders({{91, k0, 8}, {95, k0, 2}});  // the first is never answered
+  const SimulationCounts counts = small.run();
+  EXPECT_TRUE(small.tape.sizes.empty());
+  EXPECT_EQ(small.tape.all<event::Resized>().size(), 0u);
+  EXPECT_EQ(small.tape.end(k0).at, at_s(100));
+  EXPECT_EQ(small.tape.end(k0).state, EndState::completed);
+  EXPECT_EQ(counts.stale, 0u);
+}
+
+TEST(PhaseEnd, IsWhereOrdersAreRefused) {
+  Small small;
+  small.settings.resize.apply_at = kPhaseEnd;
+  small.settings.resize.phases = 4;
+  small.settings.resize.refuse = 1;
+  small.malleable(0, 100, 4);
+  small.orders({{30, k0, 8}});
+  small.run();
+  ASSERT_EQ(small.tape.sizes.size(), 1u);
+  EXPECT_EQ(small.tape.sizes[0].at, at_s(50));
+  EXPECT_EQ(small.tape.sizes[0].after, 4u);
+  EXPECT_EQ(small.tape.end(k0).at, at_s(100));
+}
+
+TEST(PhaseEnd, IsThatOfPhasesWithSchedulingPoints) {
+  Small small;
+  small.settings.resize.apply_at = kPhaseEnd;
+  small.malleable(0, 100, 4).phases = {
+      {0.2, kSerial, 1, true}, {0.5, kLinear, 9, false}, {1, kLinear, 5, true}};
+  small.orders({{5, k0, 8}, {21, k0, 2}});
+  small.run();
+  ASSERT_EQ(small.tape.sizes.size(), 2u);
+  EXPECT_EQ(small.tape.sizes[0].at, at_s(20));
+  // The second phase takes 8 nodes until 35; the first fifth of the third one 5 s more.
+  EXPECT_EQ(small.tape.sizes[1].at, at_s(40));
+  EXPECT_EQ(small.tape.end(k0).at, at_s(40 + 160 / 2.0));
+}
+
+TEST(PhaseEnd, DoesNotComeInTimeForTheKill) {
+  Small small;
+  small.settings.resize.apply_at = kPhaseEnd;
+  small.settings.resize.phases = 2;
+  small.settings.kill_overrun = true;
+  small.malleable(0, 100, 4);
+  small.workload.jobs[0].walltime = whole_seconds(40);
+  small.orders({{10, k0, 8}});
+  const SimulationCounts counts = small.run();
+  EXPECT_EQ(small.tape.end(k0).at, at_s(40));
+  EXPECT_EQ(small.tape.end(k0).state, EndState::timeout);
+  EXPECT_TRUE(small.tape.sizes.empty());
+  EXPECT_EQ(counts.stale, 0u);
+}
+
+TEST(PhaseEnd, IsNotReachedByAJobThatLosesANode) {
+  Small small;
+  small.settings.resize.apply_at = kPhaseEnd;
+  small.settings.resize.phases = 2;
+  small.settings.on_failure = SimulationSettings::OnFailure::shrink;
+  small.malleable(0, 100, 4).phases = {{0.5, kLinear}, {1, kSerial}};
+  small.orders({{10, k0, 8}});
+  small.fail(20, 0, 1);
+  const SimulationCounts counts = small.run();
+  ASSERT_EQ(small.tape.sizes.size(), 1u);
+  EXPECT_EQ(small.tape.sizes[0].at, at_s(20));
+  EXPECT_EQ(small.tape.sizes[0].after, 2u);
+  EXPECT_EQ(small.tape.end(k0).at, at_s(20 + 120 / 2.0 + 50));
+  EXPECT_EQ(counts.stale, 0u);
+}
+
 // --- Evolving jobs -------------------------------------------------------------------------------
 
 /// Grants or denies every request at once.
@@ -555,6 +691,37 @@ TEST(Evolving, GoesOnAsItIsWhenDenied) {
   EXPECT_EQ(asked[1].first, at_s(25));
   EXPECT_EQ(asked[2].first, at_s(50));
   EXPECT_EQ(small.tape.end(k0).at, at_s(100));
+}
+
+TEST(Evolving, AsksAtItsProgressPointsAlsoBeforeAResizeBegins) {
+  Small small;
+  small.settings.resize.delay = {RandomDuration::Kind::fixed, whole_seconds(30), {}};
+  AdaptiveJob& job = small.adaptive(JobType::adaptive, 0, 100, 4);
+  job.steps = {{0.25, 4, 0}, {0.405, 4, 0}};
+  job.cost.fixed_s = 5;
+  small.orders({{10, k0, 8}});
+  small.run();
+  const auto asked = small.tape.all<event::EvolvingRequested>();
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked[0].first, at_s(25));
+  EXPECT_EQ(asked[1].first, at_s(45.25));  // half a second of 4 nodes is a quarter of 8
+  EXPECT_EQ(small.tape.end(k0).at, at_s(45 + 240 / 8.0));
+}
+
+TEST(Evolving, GrantedAtTheStartOfAPhaseIsAppliedThere) {
+  Small small;
+  small.settings.resize.apply_at = kPhaseEnd;
+  AdaptiveJob& job = small.adaptive(JobType::evolving, 0, 100, 3);
+  job.phases = {{1.0 / 3, kLinear, 1, true}, {2.0 / 3, kLinear, 1, true}, {1, kSerial, 1, true}};
+  job.steps = {{1.0 / 3, 4, 0}, {2.0 / 3, -2, 0}};
+  small.script(answering(true));
+  small.run();
+  ASSERT_EQ(small.tape.sizes.size(), 2u);
+  EXPECT_EQ(small.tape.sizes[0].at, at_s(33.333333));
+  EXPECT_EQ(small.tape.sizes[0].after, 7u);
+  EXPECT_EQ(small.tape.sizes[1].at, at_s(33.333333 + 14.285714));
+  EXPECT_EQ(small.tape.sizes[1].after, 5u);
+  EXPECT_NEAR(to_seconds(small.tape.end(k0).at), 33.333333 + 14.285714 + 33.333333, 2e-6);
 }
 
 TEST(Evolving, AsksAgainInItsNextLife) {
@@ -737,6 +904,22 @@ TEST(NodeFailure, AnswersAResizeThatIsUnderWay) {
     EXPECT_EQ(small.tape.end(k0).at, at_s(10) + Duration{13'333'333});
     EXPECT_EQ(counts.stale, 0u);
   }
+}
+
+TEST(NodeFailure, EndsAResizeThatIsBeingPaidFor) {
+  Small small(8);
+  small.settings.on_failure = OnFailure::shrink;
+  AdaptiveJob& job = small.malleable(0, 20, 4);
+  job.cost.fixed_s = 6;
+  job.believed.constraint = {SizeConstraint::Kind::even};
+  small.orders({{5, k0, 8}});
+  small.fail(8, 1, 1);  // 3 nodes are not even: from the beginning
+  small.fail(8, 1, 1, Health::up);
+  const SimulationCounts counts = small.run();
+  EXPECT_EQ(small.tape.starts(k0), (std::vector{at_s(0), at_s(8) + kTick}));
+  EXPECT_EQ(small.tape.end(k0).at, at_s(28) + kTick);
+  EXPECT_EQ(small.tape.end(k0).state, EndState::completed);
+  EXPECT_EQ(counts.stale, 0u);
 }
 
 TEST(NodeFailure, MeetsAJobThatIsStarting) {

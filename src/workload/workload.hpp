@@ -21,14 +21,25 @@ struct EvolvingStep {
   bool operator==(const EvolvingStep&) const = default;
 };
 
+/// A part of what a job does, from the end of the one before it: equal iterations of the same kind.
+struct Phase {
+  double until = 1;               // share of the job's work done at its end, 0 .. 1
+  Speedup speedup;                // true
+  std::uint32_t iterations = 1;   // at least 1
+  bool scheduling_points = true;  // at the end of each iteration
+
+  bool operator==(const Phase&) const = default;
+};
+
 /// What a job that is not rigid has besides.
 struct AdaptiveJob {
   JobType type = JobType::malleable;
   SizeRange size;
   AdaptiveSpec believed;            // told to the scheduler
-  Speedup speedup;                  // true
+  Speedup speedup;                  // true, unless there are phases
   ReconfigurationCost cost;         // true
   std::vector<EvolvingStep> steps;  // in order of progress
+  std::vector<Phase> phases;        // in order; the last one goes to the end
 
   bool operator==(const AdaptiveJob&) const = default;
 };

@@ -473,6 +473,7 @@ Trouble random_trouble(std::uint64_t seed) {
   if (draws.chance(0.3)) how.lose = draws.uniform(0, 0.5);
   if (draws.chance(0.5)) how.partly = draws.uniform();
   if (draws.chance(0.3)) how.repeat = draws.uniform();
+  if (draws.chance(0.3)) how.apply_at = ResizeBehaviour::ApplyAt::phase_end;
   how.retry = draws.chance(0.5) ? Duration{} : whole_seconds(8);
   how.timeout = whole_seconds(20);
   if (draws.chance(0.4)) {

@@ -157,6 +157,7 @@ class Parser {
   void node(Line& line);
   void job(Line& line);
   void evolve(Line& line);
+  void phase(Line& line);
   void script(Line& line);
   void expected(Line& line);
   void finish();
@@ -184,13 +185,14 @@ class Parser {
     if (found == ids_.end()) line.fail("there is no job " + text, "name a job of this file");
     return found->second;
   }
-  AdaptiveJob& adaptive(WorkloadJob& job) {
-    auto& rows = scenario_.workload.adaptive;
-    if (job.adaptive == WorkloadJob::kRigid) {
-      job.adaptive = static_cast<std::uint32_t>(rows.size());
-      rows.emplace_back().size = exactly(job.nodes);
+  AdaptiveJob& adaptive(const Line& line, std::uint32_t name, const std::string& what,
+                        const std::string& with) {
+    const auto& jobs = scenario_.workload.jobs;
+    const auto job = std::ranges::find(jobs, name, &WorkloadJob::name);
+    if (job == jobs.end() || job->adaptive == WorkloadJob::kRigid) {
+      line.fail("there is no such job that " + what, "say it above, with " + with);
     }
-    return rows[job.adaptive];
+    return scenario_.workload.adaptive[job->adaptive];
   }
 
   std::string_view text_;
@@ -224,7 +226,8 @@ void Parser::directive(Line& line) {
   static const std::map<std::string, void (Parser::*)(Line&)> kMany{{"job", &Parser::job},
                                                                     {"node", &Parser::node},
                                                                     {"evolve", &Parser::evolve},
-                                                                    {"unlike", &Parser::unlike}};
+                                                                    {"unlike", &Parser::unlike},
+                                                                    {"phase", &Parser::phase}};
   SimulationSettings& settings = scenario_.settings;
   const std::string name = line.word("directive");
   const auto once = kOnce.find(name);
@@ -259,7 +262,7 @@ void Parser::directive(Line& line) {
     line.fail(
         "there is no directive '" + name + "'",
         "there are platform, policy, unlike, rules, overrun, resize, start, on_failure, node, job, "
-        "evolve, at, show, expect");
+        "evolve, phase, at, show, expect");
   }
 }
 
@@ -328,8 +331,15 @@ RandomDuration Parser::duration(const Line& line, const std::string& what,
 void Parser::resize(Line& line) {
   ResizeBehaviour& how = scenario_.settings.resize;
   for (const auto& [key, value] :
-       line.options({"delay", "refuse", "lose", "timeout", "partly", "repeat", "retry"})) {
-    if (key == "delay") {
+       line.options({"apply", "delay", "refuse", "lose", "timeout", "partly", "repeat", "retry"})) {
+    if (key == "apply") {
+      const std::string word = value.substr(0, value.find(':'));
+      if (word != "immediate" && word != "phase-end") {
+        line.fail("apply: there is no '" + value + "'", "use immediate, phase-end, phase-end:N");
+      }
+      if (word == "phase-end") how.apply_at = ResizeBehaviour::ApplyAt::phase_end;
+      if (word != value) how.phases = std::max(1u, line.count(key, value.substr(word.size() + 1)));
+    } else if (key == "delay") {
       how.delay = duration(line, key, value);
     } else if (key == "timeout" || key == "retry") {
       (key == "timeout" ? how.timeout : how.retry) = span(line, key, value);
@@ -437,12 +447,26 @@ void Parser::evolve(Line& line) {
     }
   }
   if (step.delta == 0) line.fail("no delta", "write delta=2 or delta=-1");
-  auto& jobs = scenario_.workload.jobs;
-  const auto job = std::ranges::find(jobs, name, &WorkloadJob::name);
-  if (job == jobs.end() || job->adaptive == WorkloadJob::kRigid) {
-    line.fail("there is no such job that evolves", "say it above, with type=evolving or adaptive");
+  adaptive(line, name, "evolves", "type=evolving or adaptive").steps.push_back(step);
+}
+
+void Parser::phase(Line& line) {
+  const std::uint32_t name = line.count("job", line.word("job number"));
+  Phase phase;
+  for (const auto& [key, value] : line.options({"until", "model", "iterations", "points"})) {
+    if (key == "until") {
+      phase.until = chance(line, key, value);
+    } else if (key == "model") {
+      phase.speedup = parse_speedup(value, line.place(key));
+    } else if (key == "iterations") {
+      phase.iterations = std::max(1u, line.count(key, value));
+    } else if (value == "no" || value == "yes") {
+      phase.scheduling_points = value == "yes";
+    } else {
+      line.fail("points: there is no '" + value + "'", "use yes or no");
+    }
   }
-  adaptive(*job).steps.push_back(step);
+  adaptive(line, name, "has phases", "a type").phases.push_back(phase);
 }
 
 void Parser::script(Line& line) {

@@ -1,0 +1,167 @@
+#include "simulation/course.hpp"
+
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr Work kSecond = 1'000'000;
+const Speedup kLinear{};
+const Speedup kSerial{Speedup::Kind::amdahl, 1};  // the same time at every size
+
+Time at_s(double time) { return Time{seconds(time)}; }
+
+/// 100 s on 4 nodes: 400 node-seconds.
+struct Job {
+  WorkloadJob job;
+  AdaptiveJob more;
+
+  explicit Job(std::vector<Phase> phases = {}) {
+    job.nodes = 4;
+    job.runtime = whole_seconds(100);
+    more.phases = std::move(phases);
+  }
+  Course course(std::uint32_t iterations = 1) const { return {job, more, iterations}; }
+};
+
+TEST(Course, OfAJobWithoutPhasesIsItsModel) {
+  Job job;
+  job.more.speedup = {Speedup::Kind::powerlaw, 0.3};
+  const Course course = job.course();
+  EXPECT_EQ(course.total(), 400 * kSecond);
+  for (const Nodes size : {1u, 3u, 4u, 9u}) {
+    const Duration whole = time_for(job.more.speedup, 4, size, 400 * kSecond);
+    EXPECT_EQ(course.when(at_s(5), course.total(), 0, size), at_s(5) + whole);
+    const Work done = work_done(job.more.speedup, 4, size, whole_seconds(7));
+    EXPECT_EQ(course.left_after(course.total(), size, whole_seconds(7)), course.total() - done);
+  }
+}
+
+TEST(Course, GoesThroughPhasesEachAtItsOwnSpeed) {
+  const Job job({{0.25, kLinear}, {0.5, kSerial}, {1, {Speedup::Kind::amdahl, 0.5}}});
+  const Course course = job.course();
+  // At the preferred size all phases take their share of the time.
+  EXPECT_EQ(course.when(Time{}, course.total(), 0, 4), at_s(100));
+  // On 8: half of 25 s, all of 25 s, and 0.5 + 0.5/8 over 0.5 + 0.5/4 of 50 s.
+  EXPECT_EQ(course.when(Time{}, course.total(), course.left_at(0.25), 8), at_s(12.5));
+  EXPECT_EQ(course.when(Time{}, course.total(), course.left_at(0.5), 8), at_s(37.5));
+  EXPECT_EQ(course.when(Time{}, course.total(), 0, 8), at_s(37.5 + 45));
+  EXPECT_EQ(course.when(at_s(1), 350 * kSecond, course.left_at(0.25), 8), at_s(1 + 50 / 8.0));
+
+  EXPECT_EQ(course.left_after(course.total(), 8, seconds(10)), 320 * kSecond);
+  EXPECT_EQ(course.left_after(course.total(), 8, seconds(12.5)), 300 * kSecond);
+  EXPECT_EQ(course.left_after(course.total(), 8, seconds(22.5)), 260 * kSecond);
+  EXPECT_EQ(course.left_after(course.total(), 8, seconds(82.5)), 0);
+  EXPECT_EQ(course.left_after(course.total(), 8, seconds(1000)), 0);
+  EXPECT_EQ(course.left_after(0, 8, seconds(1)), 0);
+}
+
+TEST(Course, IsWhereItWasWhenNoTimePasses) {
+  const Job job({{0.5, kLinear}, {0.5, kSerial}, {1, kSerial}});  // the second has no work
+  const Course course = job.course();
+  for (const Work left : {400 * kSecond, 200 * kSecond, 200 * kSecond - 1, Work{1}, Work{0}}) {
+    EXPECT_EQ(course.left_after(left, 3, Duration{}), left);
+    EXPECT_EQ(course.when(at_s(9), left, left, 3), at_s(9));
+    EXPECT_EQ(course.when(at_s(9), left, left + 1, 3), at_s(9));
+  }
+  EXPECT_EQ(course.when(at_s(9), 1, 0, 3), at_s(9) + kTick);
+}
+
+TEST(Course, InPartsIsTheCourseInOne) {
+  Draws draws(1, Stream::test, 0);
+  for (int i = 0; i < 500; ++i) {
+    Job job;
+    job.job.nodes = static_cast<Nodes>(1 + draws.below(16));
+    job.job.runtime = Duration{static_cast<std::int64_t>(1 + draws.below(200'000'000))};
+    double until = 0;
+    for (std::uint64_t n = draws.below(5); n > 0; --n) {
+      until += (1 - until) * draws.uniform();
+      job.more.phases.push_back({until, {Speedup::Kind::powerlaw, draws.uniform()}});
+    }
+    const Course course = job.course();
+    const auto size = static_cast<Nodes>(1 + draws.below(32));
+    const Time end = course.when(Time{}, course.total(), 0, size);
+    Work left = course.total();
+    Time now{};
+    const Duration step = std::max((end - Time{}) / 37, kTick);
+    while (now + step < end) {
+      const Work before = left;
+      left = course.left_after(left, size, step);
+      now += step;
+      ASSERT_LE(left, before);
+    }
+    // Each part rounds once, and each phase.
+    EXPECT_NEAR(to_seconds(course.when(now, left, 0, size)), to_seconds(end), 50e-6);
+  }
+}
+
+TEST(Course, NeverOverflows) {
+  Job job;
+  job.job.nodes = 1u << 31;
+  job.job.runtime = Duration::max();
+  const Course course = job.course();
+  EXPECT_EQ(course.total(), std::numeric_limits<Work>::max());
+  EXPECT_EQ(course.left_at(0), course.total());
+  EXPECT_EQ(course.left_at(1e-30), course.total());
+  EXPECT_EQ(course.left_at(1), 0);
+  EXPECT_EQ(course.when(at_s(1), course.total(), 0, 1), kNever);
+  EXPECT_EQ(course.left_after(course.total(), 1u << 31, Duration::max()), 0);
+}
+
+// --- Scheduling points ---------------------------------------------------------------------------
+
+TEST(SchedulingPoints, AreTheEndsOfIterations) {
+  const Job job;
+  const Course course = job.course(10);
+  EXPECT_EQ(course.next_point(400 * kSecond, 4), 360 * kSecond);
+  EXPECT_EQ(course.next_point(361 * kSecond, 4), 360 * kSecond);
+  EXPECT_EQ(course.next_point(360 * kSecond, 4), 360 * kSecond);
+  EXPECT_EQ(course.next_point(355 * kSecond, 4), 320 * kSecond);
+  EXPECT_EQ(course.next_point(41 * kSecond, 4), 40 * kSecond);
+  // The end of the job is none.
+  EXPECT_EQ(course.next_point(39 * kSecond, 4), std::nullopt);
+  EXPECT_EQ(course.next_point(0, 4), std::nullopt);
+  EXPECT_EQ(job.course(1).next_point(400 * kSecond, 4), std::nullopt);
+}
+
+TEST(SchedulingPoints, AreReachedWithinAMicrosecond) {
+  const Job job;
+  const Course course = job.course(10);
+  for (const Work off : {-3, 0, 3}) {
+    EXPECT_EQ(course.next_point(360 * kSecond + off, 4), 360 * kSecond + off);
+  }
+  EXPECT_EQ(course.next_point(360 * kSecond + 4, 4), 360 * kSecond);
+  EXPECT_EQ(course.next_point(360 * kSecond - 4, 4), 320 * kSecond);
+}
+
+TEST(SchedulingPoints, OfPhasesThatHaveThem) {
+  const Job job({{0.25, kLinear, 2, true}, {0.5, kLinear, 5, false}, {1, kSerial, 2, true}});
+  const Course course = job.course(7);  // it has phases of its own
+  EXPECT_EQ(course.next_point(400 * kSecond, 4), 350 * kSecond);
+  EXPECT_EQ(course.next_point(349 * kSecond, 4), 300 * kSecond);
+  EXPECT_EQ(course.next_point(299 * kSecond, 4), 100 * kSecond);
+  EXPECT_EQ(course.next_point(100 * kSecond, 4), 100 * kSecond);
+  EXPECT_EQ(course.next_point(99 * kSecond, 4), std::nullopt);
+}
+
+TEST(SchedulingPoints, OfIterationsThatDoNotDivideTheWork) {
+  Job job;
+  job.job.nodes = 1;
+  job.job.runtime = Duration{10};
+  const Course course = job.course(3);  // after 3, 6 and 10 of 10
+  EXPECT_EQ(course.next_point(10, 1), 7);
+  EXPECT_EQ(course.next_point(5, 1), 4);
+  EXPECT_EQ(course.next_point(2, 1), std::nullopt);
+  // More iterations than work: each microsecond of it.
+  EXPECT_EQ(job.course(1000).next_point(6, 1), 6);
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,305 @@
+// The world's jobs against a second, naive implementation of their progress: small fixed steps of
+// time, phase after phase. Random workloads of all types and models, with phases, scheduling
+// points, costs, delays, refusals, partial resizes and nodes that fail, under a policy without
+// sense.
+//
+// DUCTILE_CASES: how many random runs. DUCTILE_SEED: only the run of this seed.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "simulation/simulation.hpp"
+#include "support/naive_progress.hpp"
+#include "support/random_jobs.hpp"
+#include "support/random_policy.hpp"
+
+namespace ductile {
+namespace {
+
+using testing::Life;
+using testing::NaiveRun;
+
+constexpr double kStep_s = 0.05;
+// The naive job notices within a step that a phase ends or a cost is paid, so that its end is much
+// nearer than a step.
+constexpr double kTolerance_s = 1e-3;
+
+/// A life of a job in the world: what was done to it, and what came of it.
+struct Seen {
+  Life life;
+  JobId job = JobId::none;
+  EndState state = EndState::completed;
+  bool over = false;
+  Time end{}, limit{};
+  std::vector<double> asked_s, resized_s;
+  std::map<DecisionId, std::size_t> orders;  // acts without an answer
+  Nodes size = 0;
+};
+
+class Watcher final : public Observer {
+ public:
+  explicit Watcher(std::size_t jobs) : now_of_(jobs, kNone) {}
+
+  std::vector<Seen> lives;
+
+  bool wants_events() const override { return true; }
+  void on_decision(Time now, const Decision& decision, const Core&) override {
+    const double now_s = to_seconds(now);
+    if (decision.kind == Decision::Kind::start) {
+      now_of_[index(decision.job)] = lives.size();
+      Seen& seen = lives.emplace_back();
+      seen.job = decision.job;
+      seen.life.start_s = now_s;
+      seen.life.size = seen.size = decision.after.count;
+    } else if (decision.kind == Decision::Kind::resize) {
+      Seen& seen = of(decision.job);
+      seen.orders[decision.id] = seen.life.acts.size();
+      seen.life.acts.push_back({now_s, decision.after.count, false, false});
+    }
+  }
+  void on_event(Time now, const Event& event, bool taken, const Core&) override {
+    if (const auto* nodes = std::get_if<event::NodesChanged>(&event)) {
+      failing_ = nodes->health == Health::down || nodes->health == Health::off;
+    } else if (const auto* asked = std::get_if<event::EvolvingRequested>(&event)) {
+      of(asked->job).asked_s.push_back(to_seconds(now));
+    } else if (const auto* resized = std::get_if<event::Resized>(&event); resized && taken) {
+      Seen& seen = of(resized->job);
+      if (failing_) {
+        seen.life.acts.push_back({to_seconds(now), resized->now.count, true, false});
+      } else {
+        Life::Act& act = seen.life.acts[seen.orders.at(resized->answers)];
+        act.size = resized->now.count;
+        act.refused = resized->now.count == seen.size;
+        if (!act.refused) seen.resized_s.push_back(to_seconds(now));
+      }
+      seen.orders.erase(resized->answers);
+      seen.size = resized->now.count;
+    }
+  }
+  void on_close(Time, const Core&) override { failing_ = false; }
+  void on_end(Time now, JobId id, const WorkloadJob&, EndState state, bool,
+              const Core& core) override {
+    if (now_of_[index(id)] == kNone) return;  // rejected
+    Seen& seen = of(id);
+    seen.over = true;
+    seen.end = now;
+    seen.life.end_s = to_seconds(now);
+    seen.state = state;
+    seen.limit = core.job(id).limit;
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  Seen& of(JobId id) { return lives[now_of_[index(id)]]; }
+
+  std::vector<std::size_t> now_of_;  // each job's present life
+  bool failing_ = false;             // what comes now comes of nodes that fail
+};
+
+// --- Random cases --------------------------------------------------------------------------------
+
+Speedup random_speedup(Draws& draws, Nodes most) {
+  using Kind = Speedup::Kind;
+  switch (draws.below(6)) {
+    case 0:
+      return {Kind::powerlaw, draws.uniform(0, 0.9)};
+    case 1:
+      return {Kind::amdahl, draws.uniform()};
+    case 2:
+      return {Kind::overhead, draws.uniform(0, 0.2)};
+    case 3:
+      return {Kind::downey, draws.uniform(1, 20), draws.uniform(0, 3)};
+    case 4: {
+      std::vector<TimeAt> times;
+      for (Nodes n = 1; n <= most; n += static_cast<Nodes>(1 + draws.below(4))) {
+        times.push_back({n, draws.uniform(5, 50)});
+      }
+      return {.kind = Kind::table, .times = SharedList(std::move(times))};
+    }
+    default:
+      return {};
+  }
+}
+
+struct Case {
+  Workload workload;
+  SimulationSettings settings;
+};
+
+Case random_case(std::uint64_t seed) {
+  Case c;
+  Draws draws(seed, Stream::test, 7);
+  const auto nodes = static_cast<Nodes>(4 + draws.below(28));
+  c.workload.jobs = testing::random_jobs(seed, 3 + draws.below(12), nodes, 1);
+  for (WorkloadJob& job : c.workload.jobs) {
+    job.runtime = std::max(job.runtime, Duration{1000});
+    constexpr std::array kTypes = {JobType::moldable, JobType::malleable, JobType::malleable,
+                                   JobType::evolving, JobType::adaptive};
+    job.adaptive = static_cast<std::uint32_t>(c.workload.adaptive.size());
+    AdaptiveJob& more = c.workload.adaptive.emplace_back();
+    more.type = kTypes[draws.below(kTypes.size())];
+    more.size = {static_cast<Nodes>(1 + draws.below(job.nodes)),
+                 static_cast<Nodes>(job.nodes + draws.below(nodes))};
+    more.speedup = random_speedup(draws, nodes);
+    if (draws.chance(0.5)) more.believed.speedup = more.speedup;
+    double until = 0;
+    for (std::uint64_t n = draws.chance(0.7) ? 1 + draws.below(5) : 0; n > 0; --n) {
+      const bool empty = until > 0 && draws.chance(0.1);
+      until = empty ? until : until + (1 - until) * draws.uniform();
+      more.phases.push_back({n == 1 ? 1 : until, random_speedup(draws, nodes),
+                             static_cast<std::uint32_t>(1 + draws.below(8)), draws.chance(0.8)});
+    }
+    if (draws.chance(0.6)) {
+      more.cost = {draws.uniform(0, 0.2), draws.uniform(0, 5), draws.uniform(0, 0.2),
+                   draws.uniform(0, 1), draws.chance(0.5) ? 1 : 0.5};
+    }
+    if (more.type == JobType::evolving || more.type == JobType::adaptive) {
+      for (double at = draws.uniform(0, 0.5); at < 1; at += 0.02 + draws.uniform()) {
+        // At the start of a phase, or anywhere.
+        const bool phase = more.phases.size() > 1 && draws.chance(0.6);
+        const double there = phase ? more.phases[draws.below(more.phases.size() - 1)].until : at;
+        const auto delta = static_cast<std::int32_t>(draws.below(9)) - 4;
+        if (delta != 0) more.steps.push_back({there, delta, 0});
+      }
+      std::ranges::stable_sort(more.steps, {}, &EvolvingStep::progress);
+    }
+  }
+  SimulationSettings& settings = c.settings;
+  settings.platform.nodes = nodes;
+  settings.rules.seed = seed;
+  settings.rules.limit = draws.chance(0.5) ? Rules::Limit::fixed : Rules::Limit::scaled;
+  settings.kill_overrun = draws.chance(0.3);
+  ResizeBehaviour& how = settings.resize;
+  if (draws.chance(0.5)) how.apply_at = ResizeBehaviour::ApplyAt::phase_end;
+  how.phases = static_cast<std::uint32_t>(1 + draws.below(20));
+  if (draws.chance(0.4)) how.delay.a = seconds(draws.uniform(0, 5));
+  if (draws.chance(0.3)) how.refuse = draws.uniform();
+  if (draws.chance(0.4)) how.partly = draws.uniform();
+  how.retry = draws.chance(0.5) ? Duration{} : seconds(draws.uniform(0, 5));
+  if (draws.chance(0.4)) {
+    settings.rules.identities = true;
+    Time at{};
+    for (std::uint64_t n = draws.below(10); n > 0; --n) {
+      at += seconds(draws.uniform(0, 30));
+      const auto node = static_cast<std::uint32_t>(draws.below(nodes));
+      settings.node_events.push_back({at, {{{node, node}}}, static_cast<Health>(draws.below(4))});
+    }
+    settings.node_events.push_back({at + whole_seconds(9), {{{0, nodes - 1}}}, Health::up});
+  }
+  using OnFailure = SimulationSettings::OnFailure;
+  settings.on_failure =
+      std::array{OnFailure::requeue, OnFailure::kill, OnFailure::shrink}[draws.below(3)];
+  settings.policy = std::make_shared<testing::RandomPolicy>(
+      testing::RandomPolicy::Settings{.calls = static_cast<std::uint32_t>(4 + draws.below(20))});
+  return c;
+}
+
+// -------------------------------------------------------------------------------------------------
+
+struct Tally {
+  std::uint64_t lives = 0, completed = 0, killed = 0, failed = 0, resized = 0, asked = 0, lost = 0,
+                without_answer = 0;
+};
+
+/// Times of the world and of the naive job; the latter may have more, after the end.
+void expect_near(const std::vector<double>& world_s, std::vector<double> naive_s, double end_s,
+                 const char* what) {
+  std::erase_if(naive_s, [&](double at) { return at > end_s - kStep_s; });
+  ASSERT_LE(naive_s.size(), world_s.size()) << what;
+  for (std::size_t i = 0; i < world_s.size(); ++i) {
+    if (i < naive_s.size()) {
+      ASSERT_NEAR(world_s[i], naive_s[i], kStep_s) << what << ' ' << i;
+    } else {
+      ASSERT_GT(world_s[i], end_s - 2 * kStep_s) << what << ' ' << i;
+    }
+  }
+}
+
+void check(const Case& c, const Seen& seen, Tally& tally) {
+  const WorkloadJob& job = c.workload.jobs[index(seen.job)];
+  const AdaptiveJob& more = c.workload.adaptive[job.adaptive];
+  tally.without_answer += seen.orders.size();
+  // What part of an order would have been done is not known of a job that was stopped before.
+  const bool known = seen.orders.empty() || c.settings.resize.partly == 0;
+  if (seen.state != EndState::completed && !known) return;
+  const NaiveRun naive = naive_run(job, more, c.settings.resize, seen.life, kStep_s);
+  SCOPED_TRACE("job " + std::to_string(job.name) + ", started at " +
+               std::to_string(seen.life.start_s));
+  if (seen.state == EndState::completed) {
+    ASSERT_NEAR(naive.end_s, seen.life.end_s, kTolerance_s);
+    ++tally.completed;
+  } else {
+    ASSERT_GT(naive.end_s, seen.life.end_s - kTolerance_s) << "it had completed";
+    (seen.state == EndState::timeout ? tally.killed : tally.failed) += 1;
+  }
+  if (seen.state == EndState::timeout) {
+    ASSERT_LE(seen.limit, seen.end);
+    if (c.settings.rules.limit == Rules::Limit::fixed) {
+      const double scale = more.believed.speedup.relative_time(seen.life.size, job.nodes);
+      ASSERT_NEAR(seen.life.end_s, seen.life.start_s + scale * to_seconds(job.walltime), 2e-6);
+    }
+  }
+  expect_near(seen.resized_s, naive.resized_s, seen.life.end_s, "resize");
+  expect_near(seen.asked_s, naive.asked_s, seen.life.end_s, "evolving request");
+  tally.resized += seen.resized_s.size();
+  tally.asked += seen.asked_s.size();
+  for (const Life::Act& act : seen.life.acts) tally.lost += act.lost ? 1 : 0;
+}
+
+std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
+  const char* text = std::getenv(name);
+  return text ? std::stoull(text) : fallback;
+}
+
+TEST(Progress, IsThatOfTheNaiveImplementation) {
+  Tally tally;
+  const std::uint64_t first = from_environment("DUCTILE_SEED", 0);
+  const std::uint64_t count =
+      std::getenv("DUCTILE_SEED") ? 1 : from_environment("DUCTILE_CASES", 4'000);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    SCOPED_TRACE("repeat with DUCTILE_SEED=" + std::to_string(seed));
+    const Case c = random_case(seed);
+    Watcher watcher(c.workload.jobs.size());
+    Observer* const observers[] = {&watcher};
+    ASSERT_NO_THROW(simulate(c.workload, c.settings, observers));
+    for (const Seen& seen : watcher.lives) {
+      if (!seen.over) continue;
+      check(c, seen, tally);
+      if (HasFatalFailure()) return;
+      ++tally.lives;
+    }
+  }
+  std::printf(
+      "%llu lives: %llu completed, %llu killed, %llu failed; %llu resizes, %llu requests, %llu "
+      "losses of nodes, %llu orders answered by the end\n",
+      static_cast<unsigned long long>(tally.lives),
+      static_cast<unsigned long long>(tally.completed),
+      static_cast<unsigned long long>(tally.killed), static_cast<unsigned long long>(tally.failed),
+      static_cast<unsigned long long>(tally.resized), static_cast<unsigned long long>(tally.asked),
+      static_cast<unsigned long long>(tally.lost),
+      static_cast<unsigned long long>(tally.without_answer));
+  if (count < 1'000) return;
+  EXPECT_GT(tally.completed, count);
+  EXPECT_GT(tally.killed, count / 20);
+  EXPECT_GT(tally.failed, count / 20);
+  EXPECT_GT(tally.resized, count);
+  EXPECT_GT(tally.asked, count / 2);
+  EXPECT_GT(tally.lost, count / 40);
+  EXPECT_GT(tally.without_answer, count / 10);
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,134 @@
+#include "support/naive_progress.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace ductile::testing {
+namespace {
+
+constexpr double kForEver = std::numeric_limits<double>::infinity();
+// The world rounds times to microseconds, of many nodes at times, and what happens to a job often
+// happens when it is somewhere: what is as near as this is at the same place. In one of about
+// 10,000 workloads something that has nothing to do with a scheduling point comes so soon after it.
+constexpr double kSame_s = 2e-5;
+
+/// An iteration of a phase.
+struct Piece {
+  double left_s = 0;  // at the preferred size
+  const Speedup* speedup = nullptr;
+  bool point_follows = false;
+};
+
+std::vector<Piece> pieces_of(const WorkloadJob& job, const AdaptiveJob& more,
+                             const ResizeBehaviour& how) {
+  std::vector<Phase> phases = more.phases;
+  if (phases.empty()) phases = {{1, more.speedup, how.phases, true}};
+  std::vector<Piece> pieces;
+  double from = 0;
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const double until = i + 1 < phases.size() ? phases[i].until : 1;
+    const double share = (until - from) / phases[i].iterations;
+    from = until;
+    for (std::uint32_t n = 0; n < phases[i].iterations; ++n) {
+      pieces.push_back({share * to_seconds(job.runtime),
+                        more.phases.empty() ? &more.speedup : &more.phases[i].speedup,
+                        phases[i].scheduling_points});
+    }
+  }
+  pieces.back().point_follows = false;  // it is over then
+  return pieces;
+}
+
+double cost_s(const ReconfigurationCost& cost, Nodes from, Nodes to) {
+  const double difference = std::abs(static_cast<double>(from) - static_cast<double>(to));
+  if (difference == 0) return 0;
+  return cost.scale * (cost.alpha_s * difference + cost.beta_s / (double{} + from + to) +
+                       cost.b_s * difference) +
+         cost.fixed_s;
+}
+
+}  // namespace
+
+NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const ResizeBehaviour& how,
+                   const Life& life, double step_s) {
+  NaiveRun run;
+  std::vector<Piece> pieces = pieces_of(job, more, how);
+  const bool anywhere = how.apply_at == ResizeBehaviour::ApplyAt::immediate;
+  std::size_t piece = 0, act = 0, asked = 0;
+  double now = life.start_s, done_s = 0;
+  Nodes size = life.size;
+  double since_point_s = kForEver;  // of work
+  double heard_s = kForEver;        // when it will have heard of the order to resize
+  Nodes to = 0;
+  double unpaid_s = 0;
+
+  for (double step = step_s; piece < pieces.size();) {
+    // What was done to it by now.
+    while (act < life.acts.size() && life.acts[act].at_s <= now) {
+      const Life::Act& it = life.acts[act];
+      // One order at a time: the next one may seem to come a microsecond too early.
+      if (!it.lost && (unpaid_s > 0 || heard_s < kForEver)) break;
+      ++act;
+      if (it.lost) {
+        size = it.size;
+        heard_s = kForEver;
+        unpaid_s = 0;
+      } else if (!it.refused) {
+        to = it.size;
+        heard_s = it.at_s + to_seconds(how.delay.a);
+      }
+    }
+    // A step ends early where something happens.
+    double span = step;
+    if (act < life.acts.size() && life.acts[act].at_s > now) {
+      span = std::min(span, life.acts[act].at_s - now);
+    }
+    if (heard_s > now) span = std::min(span, heard_s - now);
+
+    if (unpaid_s > 0) {
+      span = std::min(span, unpaid_s);
+      unpaid_s -= span;
+      if (unpaid_s <= 0) {
+        size = to;
+        run.resized_s.push_back(now + span);
+      }
+    } else if (heard_s <= now && (anywhere || since_point_s < kSame_s)) {
+      heard_s = since_point_s = kForEver;  // the next order is later
+      unpaid_s = cost_s(more.cost, size, to);
+      span = 0;
+      if (unpaid_s == 0) {
+        size = to;
+        run.resized_s.push_back(now);
+      }
+    } else {
+      Piece& at = pieces[piece];
+      const double slow = at.speedup->relative_time(size, job.nodes);
+      span = std::min(span, at.left_s * slow);
+      const bool over = span >= at.left_s * slow;
+      const double worked_s = over ? at.left_s : span / slow;
+      at.left_s -= worked_s;
+      done_s += worked_s;
+      since_point_s += span;
+      if (over) {
+        if (at.point_follows) since_point_s = 0;
+        ++piece;
+      }
+    }
+    now += span;
+    step -= span;
+    if (step <= 0) step = step_s;
+    while (asked < more.steps.size() && unpaid_s == 0 && piece < pieces.size()) {
+      const double until_s = more.steps[asked].progress * to_seconds(job.runtime) - done_s;
+      if (until_s * pieces[piece].speedup->relative_time(size, job.nodes) > kSame_s) break;
+      run.asked_s.push_back(now);
+      ++asked;
+    }
+    if (now > life.end_s + 1e7) throw std::logic_error("a job that never ends");
+  }
+  run.end_s = now;
+  return run;
+}
+
+}  // namespace ductile::testing
