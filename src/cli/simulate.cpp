@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/experiment.hpp"
 #include "cli/process.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/swf_options.hpp"
@@ -94,7 +95,7 @@ void read_apply_at(std::string_view text, ResizeBehaviour& how) {
   using ApplyAt = ResizeBehaviour::ApplyAt;
   const std::string_view word = text.substr(0, text.find(':'));
   const bool phases_given = word.size() < text.size();
-  const auto phases = phases_given ? read_number<std::uint32_t>(text.substr(word.size() + 1))
+  const auto phases = phases_given ? parse_number<std::uint32_t>(text.substr(word.size() + 1))
                                    : std::optional(how.phases);
   how.apply_at = word == "phase_end" ? ApplyAt::phase_end : ApplyAt::immediate;
   if ((word != "immediate" || phases_given) && (word != "phase_end" || phases.value_or(0) == 0)) {
@@ -282,7 +283,7 @@ void add_failures(Source& source, const Options& options) {
 
 // ---- The command --------------------------------------------------------------------------------
 
-void simulate_command(const Options& options) {
+std::vector<Summary> simulate_command(const Options& options) {
   if (options.trace.empty() == options.model.empty()) {
     throw InputError("a workload is needed", "give one of --trace FILE and --generate MODEL");
   }
@@ -343,6 +344,7 @@ void simulate_command(const Options& options) {
                                       : "stopped; the files and figures are of what was simulated "
                                         "until then");
   }
+  return summaries;
 }
 
 void add_workload_options(CLI::App& command, Options& options) {
@@ -425,42 +427,65 @@ void add_world_options(CLI::App& command, Options& options) {
                    "check the scheduler's invariants after every event (slow)");
 }
 
+void add_options(CLI::App& command, Options& options) {
+  add_workload_options(command, options);
+  command
+      .add_option("--policy", options.policies,
+                  "can be given several times; see 'ductile policies' [easy]")
+      ->type_name("NAME[:parameter=value,...]")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_world_options(command, options);
+  auto* seed = command.add_option_function<std::uint64_t>(
+      "--seed", [&options](std::uint64_t value) { options.seeds = {value}; },
+      "of all random numbers [1]");
+  command
+      .add_option_function<std::string>(
+          "--seeds", [&options](const std::string& text) { options.seeds = read_seeds(text); },
+          "several; figures are means with 95 % confidence intervals")
+      ->type_name("A..B")
+      ->excludes(seed);
+  command.add_option("--threads", options.threads, "runs at the same time")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command
+      .add_option("--out", options.out,
+                  "write jobs, decisions, time series, trace and report to this folder")
+      ->type_name("DIR");
+  command
+      .add_option("--record", options.record, "write a log of one run to this file; see 'replay'")
+      ->type_name("FILE");
+  command.add_flag("--json", options.json, "print one JSON object per run, one per line");
+  command.add_flag("--quiet", options.quiet, "no progress line and no remarks");
+}
+
+// One matrix of an experiment, from options as "--name=value".
+std::vector<Summary> simulate_options(std::vector<std::string> texts) {
+  CLI::App command;
+  Options options;
+  add_options(command, options);
+  std::ranges::reverse(texts);  // as CLI11 takes them
+  command.parse(std::move(texts));
+  if (options.policies.empty()) options.policies = {"easy"};
+  return simulate_command(options);
+}
+
 }  // namespace
 
 void add_simulate_command(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("simulate", "run policies on a workload");
   const auto options = std::make_shared<Options>();
-  add_workload_options(command, *options);
+  const auto experiment = std::make_shared<std::string>();
   command
-      .add_option("--policy", options->policies,
-                  "can be given several times; see 'ductile policies' [easy]")
-      ->type_name("NAME[:parameter=value,...]")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_world_options(command, *options);
-  auto* seed = command.add_option_function<std::uint64_t>(
-      "--seed", [options = options.get()](std::uint64_t value) { options->seeds = {value}; },
-      "of all random numbers [1]");
-  command
-      .add_option_function<std::string>(
-          "--seeds",
-          [options = options.get()](const std::string& text) { options->seeds = read_seeds(text); },
-          "several; figures are means with 95 % confidence intervals")
-      ->type_name("A..B")
-      ->excludes(seed);
-  command.add_option("--threads", options->threads, "runs at the same time")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command
-      .add_option("--out", options->out,
-                  "write jobs, decisions, time series, trace and report to this folder")
-      ->type_name("DIR");
-  command
-      .add_option("--record", options->record, "write a log of one run to this file; see 'replay'")
+      .add_option("experiment", *experiment,
+                  "an experiment file (TOML) with options, and what a paper says comes out")
       ->type_name("FILE");
-  command.add_flag("--json", options->json, "print one JSON object per run, one per line");
-  command.add_flag("--quiet", options->quiet, "no progress line and no remarks");
-  command.callback([options] {
+  add_options(command, *options);
+  command.callback([&command, options, experiment] {
+    if (!experiment->empty()) {
+      run_experiment(*experiment, command, options->json, simulate_options);
+      return;
+    }
     if (options->policies.empty()) options->policies = {"easy"};
     simulate_command(*options);
   });

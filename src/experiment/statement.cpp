@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "report/table.hpp"
 
@@ -116,6 +117,28 @@ std::string findings_table(std::span<const Statement> statements,
                     measured, std::string(word(f.verdict))});
   }
   return aligned_text(rows, rows.front().size());
+}
+
+std::string findings_json(std::span<const Statement> statements,
+                          std::span<const Finding> findings) {
+  std::string text;
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    const Statement& s = statements[i];
+    const Finding& f = findings[i];
+    nlohmann::ordered_json line;
+    line["statement"] = s.id;
+    line["figure"] = s.figure;
+    line["runs"] = name(s.runs);
+    line["against"] = name(s.against);
+    line["direction"] = word(s.direction);
+    if (s.percent) line["percent"] = *s.percent;
+    line["improvement_percent"] = f.improvement.mean;
+    line["half_width_percent"] = f.improvement.half_width;  // null with one seed
+    line["seeds"] = f.by_seed.size();
+    line["verdict"] = word(f.verdict);
+    text += line.dump() + '\n';
+  }
+  return text;
 }
 
 }  // namespace ductile

@@ -40,4 +40,8 @@ Finding examine(const Statement& statement, std::span<const Summary> runs,
 std::string findings_table(std::span<const Statement> statements,
                            std::span<const Finding> findings);
 
+/// One JSON object for each, one per line.
+std::string findings_json(std::span<const Statement> statements,
+                          std::span<const Finding> findings);
+
 }  // namespace ductile

@@ -184,7 +184,7 @@ TEST(Tick, IsTheNextMultipleWhileJobsWaitOrRun) {
     stage.pass([&](Pass& p) { tick(p, period); });
     return stage.core.next_wake();
   };
-  EXPECT_EQ(wake(0, whole_seconds(30)), std::nullopt);  // no jobs
+  EXPECT_EQ(wake(0, whole_seconds(30)), kNever);  // no jobs
   stage.submit(rigid(8, 100));
   EXPECT_EQ(wake(1, {}), std::nullopt);
   EXPECT_EQ(wake(1, whole_seconds(30)), at_s(30));
