@@ -186,7 +186,7 @@ TEST(Tick, IsTheNextMultipleWhileJobsWaitOrRun) {
   };
   EXPECT_EQ(wake(0, whole_seconds(30)), kNever);  // no jobs
   stage.submit(rigid(8, 100));
-  EXPECT_EQ(wake(1, {}), std::nullopt);
+  EXPECT_EQ(wake(1, {}), kNever);
   EXPECT_EQ(wake(1, whole_seconds(30)), at_s(30));
   EXPECT_EQ(wake(29, whole_seconds(30)), at_s(30));
   EXPECT_EQ(wake(30, whole_seconds(30)), at_s(60));
