@@ -114,9 +114,8 @@ void backfill(Pass& pass, Backfill options) {
 SizeRange start_sizes(const Pass& pass, JobId id) {
   const JobSpec& spec = pass.job(id).spec;
   if (!sizes_at_start(spec.type)) return exactly(spec.preferred);
-  const SizeConstraint sizes = pass.sizes(id);
-  const Nodes least = sizes.at_least(spec.size.min);
-  return {least, std::max(least, sizes.at_most(spec.preferred))};
+  const Nodes least = pass.smallest(id);
+  return {least, std::max(least, pass.sizes(id).at_most(spec.preferred))};
 }
 
 void grant_from_idle(Pass& pass) {

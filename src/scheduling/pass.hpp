@@ -82,6 +82,8 @@ class Pass {
     const AdaptiveSpec* spec = state_.adaptive_spec(job(id));
     return spec ? spec->speedup : Speedup{};
   }
+  /// The smallest size that the scheduler may choose for it; if it chooses none, the preferred one.
+  Nodes smallest(JobId id) const { return state_.smallest(job(id)); }
   /// Can it be cut: resizable, or being cut by this very pass?
   bool cuttable(JobId id) const;
   /// Can it be given nodes: resizable, or malleable and started or grown by this very pass?

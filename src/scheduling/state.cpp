@@ -23,9 +23,10 @@ Duration State::estimate(const Job& job, Nodes n) const {
                   total_work(job.spec.preferred, job.spec.walltime));
 }
 
-Queue::Need State::smallest_need(const Job& job) const {
+Nodes State::smallest(const Job& job) const {
+  if (!sizes_at_start(job.spec.type)) return job.spec.preferred;
   const Nodes n = constraint(job).at_least(job.spec.size.min);
-  return {n, estimate(job, n)};
+  return n <= job.spec.size.max ? n : job.spec.preferred;
 }
 
 std::int64_t State::power_mw() const {

@@ -217,8 +217,12 @@ class State {
                ? smallest_need(job)
                : Queue::Need{job.spec.preferred, job.spec.walltime};
   }
-  /// What it takes at its smallest size.
-  Queue::Need smallest_need(const Job& job) const;
+  Queue::Need smallest_need(const Job& job) const {
+    const Nodes n = smallest(job);
+    return {n, estimate(job, n)};
+  }
+  /// The smallest size the scheduler may choose for it; if it chooses none, the preferred one.
+  Nodes smallest(const Job& job) const;
   /// The believed end at the present size; past ones read as now + 1 s.
   Time expected_end(const Job& job) const {
     return job.limit > now ? job.limit : now + whole_seconds(1);
