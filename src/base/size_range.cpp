@@ -56,8 +56,7 @@ Nodes SizeConstraint::constrained_at_most(Nodes n) const {
   return n;
 }
 
-Nodes SizeConstraint::at_least(Nodes n) const {
-  n = std::max<Nodes>(n, 1);
+Nodes SizeConstraint::constrained_at_least(Nodes n) const {
   if (n == kNone || allows(n)) return n;
   switch (kind) {
     case Kind::any:

@@ -1,6 +1,7 @@
 // The sizes a job may have.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -37,10 +38,26 @@ struct SizeConstraint {
   /// The largest allowed size <= n; 0 when there is none.
   Nodes at_most(Nodes n) const { return kind == Kind::any ? n : constrained_at_most(n); }
   /// The smallest allowed size >= n, at least 1; `kNone` when there is none.
-  Nodes at_least(Nodes n) const;
+  Nodes at_least(Nodes n) const {
+    n = std::max<Nodes>(n, 1);
+    return kind == Kind::any ? n : constrained_at_least(n);
+  }
+  /// The size in `range` that a job of `n` nodes goes to so that it gives back `nodes` of them, or
+  /// more: the largest that does; if none does, the smallest there is; n if none is below it.
+  Nodes after_giving(Nodes n, Nodes nodes, SizeRange range) const {
+    const Nodes most = n > nodes ? at_most(std::min(n - nodes, range.max)) : 0;
+    return std::min(n, std::max(at_least(range.min), most));
+  }
+  /// The size in `range` that a job of `n` nodes goes to with up to `nodes` more: the largest; n if
+  /// none is above it.
+  Nodes after_getting(Nodes n, Nodes nodes, SizeRange range) const {
+    const Nodes room = range.max > n ? range.max - n : 0;
+    return std::max(n, at_most(n + std::min(nodes, room)));
+  }
 
  private:
   Nodes constrained_at_most(Nodes n) const;
+  Nodes constrained_at_least(Nodes n) const;
 };
 
 /// The words of the kinds, as files and commands write them.

@@ -94,6 +94,16 @@ const std::vector<PolicyInfo>& policies() {
   return table;
 }
 
+ParameterInfo tick_parameter(const std::string& fallback) {
+  return {.name = "tick",
+          .type = ParameterType::duration,
+          .fallback = fallback,
+          .min = 0,
+          .max = 1e9,
+          .unit = "s",
+          .summary = "also plan at multiples of this time; 0: only when something happens"};
+}
+
 const std::vector<ParameterInfo>& common_parameters() {
   static const std::vector<ParameterInfo> table = [] {
     const ParameterInfo order = choice_parameter("order", kQueueOrderWords, "fcfs",
@@ -110,16 +120,6 @@ const std::vector<ParameterInfo>& common_parameters() {
     return std::vector{order, period};
   }();
   return table;
-}
-
-ParameterInfo tick_parameter(const std::string& fallback) {
-  return {.name = "tick",
-          .type = ParameterType::duration,
-          .fallback = fallback,
-          .min = 0,
-          .max = 1e9,
-          .unit = "s",
-          .summary = "also wakes at multiples of it while jobs wait or run; 0: never"};
 }
 
 std::shared_ptr<const Policy> make_policy(std::string_view text) {

@@ -6,8 +6,8 @@
 namespace ductile {
 namespace {
 
-bool start_preferred(Pass& pass, JobId id, Why why) {
-  return pass.start(id, exactly(pass.job(id).spec.preferred), {why});
+bool start(Pass& pass, JobId id, Nodes nodes, Why why) {
+  return pass.start(id, exactly(nodes), {why});
 }
 
 // Nothing changed since the last backfilling but that jobs were submitted: only these can start.
@@ -18,17 +18,16 @@ bool backfill_submitted(Pass& pass, Tried& tried) {
     const JobId id{i};
     if (pass.job(id).status != Status::pending) continue;
     if (pass.before(id, tried.reserved)) return false;
-    if (tried.room.could_fit(pass.job(id).spec.preferred)) fresh.push_back(id);
+    if (tried.room.could_fit(pass.start_need(id).nodes)) fresh.push_back(id);
   }
   tried.room.move_on(pass.now() - tried.at);
   if (fresh.size() > 1) {
     std::ranges::sort(fresh, [&](JobId a, JobId b) { return pass.before(a, b); });
   }
   for (const JobId id : fresh) {
-    const JobSpec& spec = pass.job(id).spec;
-    if (tried.room.fits(spec.preferred, spec.walltime) &&
-        start_preferred(pass, id, Why::backfilled)) {
-      tried.room.take(spec.preferred, spec.walltime);
+    const auto [nodes, walltime] = pass.start_need(id);
+    if (tried.room.fits(nodes, walltime) && start(pass, id, nodes, Why::backfilled)) {
+      tried.room.take(nodes, walltime);
     }
   }
   pass.noted();
@@ -43,8 +42,41 @@ void start_in_order(Pass& pass, InOrder options) {
       return claim.start && pass.before(claim.job, id);
     };
     if (options.strict && std::ranges::any_of(pass.claims(), before)) return;
-    if (!start_preferred(pass, id, Why::in_order)) return;
+    if (!start(pass, id, pass.start_need(id).nodes, Why::in_order)) return;
   }
+}
+
+Timeline timeline_for(const Pass& pass, Backfill options) {
+  Timeline plan = pass.timeline();
+  if (!options.extra_is_free) return plan;
+  for (const JobId id : pass.running()) {
+    if (const Nodes extra = pass.extra(id); extra > 0) {
+      plan.add(pass.now(), pass.expected_end(id), extra);
+    }
+  }
+  return plan;
+}
+
+JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options) {
+  std::uint32_t reserved = 0;
+  JobId last = JobId::none;
+  while (reserved < options.reservation_depth) {
+    const JobId id = last == JobId::none ? pass.first_pending() : pass.next_pending(last);
+    if (id == JobId::none) return JobId::none;
+    last = id;
+    const auto [nodes, walltime] = pass.start_need(id);
+    const Demand demand = pass.demand(id, nodes);
+    const Time at = plan.earliest(demand, walltime, pass.job(id).not_before);
+    if (at == pass.now() &&
+        start(pass, id, nodes, reserved == 0 ? Why::in_order : Why::backfilled)) {
+      plan.took(demand);
+      continue;
+    }
+    plan.reserve(at, later(at, walltime), demand);
+    pass.reserve(id, at, {Why::resources});
+    ++reserved;
+  }
+  return last;
 }
 
 void backfill(Pass& pass, Backfill options) {
@@ -55,52 +87,35 @@ void backfill(Pass& pass, Backfill options) {
   }
   pass.forget_tried();
 
-  // In order: start, or reserve.
-  Timeline plan = pass.timeline();
-  std::uint32_t reserved = 0;
-  JobId last = JobId::none;
-  while (reserved < options.reservation_depth) {
-    const JobId id = last == JobId::none ? pass.first_pending() : pass.next_pending(last);
-    if (id == JobId::none) return;
-    last = id;
-    const Job& job = pass.job(id);
-    const Demand demand = pass.demand(id, job.spec.preferred);
-    const Time at = plan.earliest(demand, job.spec.walltime, job.not_before);
-    if (at == pass.now() &&
-        start_preferred(pass, id, reserved == 0 ? Why::in_order : Why::backfilled)) {
-      plan.took(demand);
-      continue;
-    }
-    plan.reserve(at, later(at, job.spec.walltime), demand);
-    pass.reserve(id, at, {Why::resources});
-    ++reserved;
-  }
+  Timeline plan = timeline_for(pass, options);
+  const JobId last = start_or_reserve(pass, plan, options);
+  if (last == JobId::none) return;
 
   // The rest may only start now.
   Tried& tried = pass.tried();
   tried.depth = options.reservation_depth;
   tried.reserved = last;
   plan.nodes_room(tried.room);
+  tried.room.limit(pass.idle());
   Room power;
   if (plan.powered()) plan.power_room(power);
   for (JobId id = last; pass.idle() > 0 && (id = pass.first_fit(id, tried.room)) != JobId::none;) {
-    const Job& job = pass.job(id);
-    const Demand demand = pass.demand(id, job.spec.preferred);
-    const Duration walltime = job.spec.walltime;
+    const auto [nodes, walltime] = pass.start_need(id);
+    const Demand demand = pass.demand(id, nodes);
     if (plan.powered() && demand.power_mw > power.during(walltime)) continue;
-    if (!start_preferred(pass, id, Why::backfilled)) continue;
-    tried.room.take(demand.nodes, walltime);
+    if (!start(pass, id, nodes, Why::backfilled)) continue;
+    tried.room.take(nodes, walltime);
     if (plan.powered()) power.take(demand.power_mw, walltime);
   }
-  pass.noted();
+  // A reservation that begins now moves with time; others stay while nothing changes.
+  if (!plan.begins_now()) pass.noted();
 }
 
 SizeRange start_sizes(const Pass& pass, JobId id) {
   const JobSpec& spec = pass.job(id).spec;
   if (!sizes_at_start(spec.type)) return exactly(spec.preferred);
-  const SizeConstraint sizes = pass.sizes(id);
-  const Nodes least = sizes.at_least(spec.size.min);
-  return {least, std::max(least, sizes.at_most(spec.preferred))};
+  const Nodes least = pass.smallest(id);
+  return {least, std::max(least, pass.sizes(id).at_most(spec.preferred))};
 }
 
 void grant_from_idle(Pass& pass) {

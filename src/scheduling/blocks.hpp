@@ -16,17 +16,30 @@ struct InOrder {
       false;  // stop at a claim of higher priority: nothing passes a job that is due first
 };
 
-/// Starts jobs in queue order at their preferred size while the first one fits.
+/// Starts jobs in queue order, at the size at which the policy starts jobs
+/// (`Policy::start_size`), while the first one fits.
 void start_in_order(Pass& pass, InOrder options = {});
 
 struct Backfill {
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t reservation_depth = 1;
+  /// In the plan, what running malleable jobs hold beyond their smallest size (`Pass::extra`) is
+  /// free from now on (Prabhakaran et al. 2015). A job that would need such nodes now is reserved
+  /// from now on. Starts take idle nodes only.
+  bool extra_is_free = false;
 };
 
-/// Backfilling at preferred sizes. In queue order, a job starts if it fits now, for its whole
-/// walltime, without disturbing a reservation made so far; else it is reserved at its earliest time
-/// while there are fewer than `reservation_depth` reservations; after that jobs may only start now.
+/// What is believed to be free from now on, to plan on.
+Timeline timeline_for(const Pass& pass, Backfill options);
+
+/// Goes through the queue. A job that fits now for its whole walltime, without disturbing a
+/// reservation made so far, starts; else it is reserved in `plan` at its earliest time. Stops right
+/// after the last of `options.reservation_depth` reservations and returns who holds it; `none` if
+/// the queue ended before.
+JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options);
+
+/// Backfilling at the size at which the policy starts jobs. `start_or_reserve`; after that jobs may
+/// only start now, without disturbing a reservation.
 ///
 /// Depth 1 is EASY (Lifka 1995; Mu'alem and Feitelson 2001), unlimited depth conservative
 /// backfilling. Cost: O(depth log R + Q / 64 per started job); unlimited: see docs/performance.md.

@@ -42,6 +42,7 @@ Core::Core(const Platform& platform, const Capabilities& capabilities, const Rul
                      "use another policy or another world");
   }
   state_.queue = Queue(policy_->order);
+  state_.start_size = policy_->start_size;
   state_.pass_first = state_.next_decision;
 }
 
@@ -108,7 +109,7 @@ bool Core::happened(const event::Submitted& submitted) {
     state_.retire(id);
     return true;
   }
-  state_.queue.add(id, job.spec);
+  state_.enqueue(id, job);
   return true;
 }
 
@@ -118,7 +119,7 @@ bool Core::happened(const event::Eligible& eligible) {
   if (job.status != (eligible.yes ? Status::held : Status::pending)) return false;
   if (eligible.yes) {
     job.status = Status::pending;
-    state_.queue.add(eligible.job, job.spec);
+    state_.enqueue(eligible.job, job);
   } else {
     if (job.claim != ClaimId::none) state_.dissolve(job.claim);
     state_.queue.remove(eligible.job, job.spec);
@@ -308,7 +309,13 @@ bool Core::happened(const event::Believed& believed) {
     Adaptive& row = state_.adaptive[job.adaptive];
     if (believed.mtct > 0) row.mtct = believed.mtct;
     if (believed.rate > 0) row.rate = believed.rate;
-    if (believed.model) row.spec.speedup = *believed.model;
+    if (believed.model) {
+      row.spec.speedup = *believed.model;
+      if (job.status == Status::pending && job.claim == ClaimId::none) {  // what it needs changes
+        state_.queue.remove(believed.job, job.spec);
+        state_.enqueue(believed.job, job);
+      }
+    }
   }
   return true;
 }
@@ -332,7 +339,7 @@ bool Core::happened(const event::SizeOrdered& ordered) {
 bool Core::happened(const event::ConfigChanged& changed) {
   if (!changed.policy || !changed.policy->lacks(state_.capabilities).empty()) return false;
   policy_ = changed.policy;
-  state_.queue.resort(policy_->order, state_.now, state_.jobs);
+  state_.resort(*policy_);
   state_.must_wake = true;
   return true;
 }
@@ -349,7 +356,7 @@ void Core::requeue(JobId id, Time not_before) {
   job.expands = job.shrinks = 0;
   job.gain = 0;
   job.tag = JobId::none;
-  state_.queue.add(id, job.spec);
+  state_.enqueue(id, job);
   state_.retry(job.not_before);
 }
 
@@ -409,7 +416,7 @@ bool Core::begin_close(Time now) {
   const Time sorted = state_.queue.sorted_at();
   if (changes_with_time(policy_->order) && state_.now >= later(sorted, policy_->priority_period)) {
     ++state_.changes;
-    state_.queue.resort(policy_->order, state_.now, state_.jobs);
+    state_.resort(*policy_);
   }
   return true;
 }

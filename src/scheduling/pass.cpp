@@ -43,6 +43,39 @@ bool Pass::fits(JobId id, Nodes n) const {
   return startable(id) && n <= idle() && state_.fits_power(job(id), n);
 }
 
+bool Pass::cut_in_pass(const Job& its) const {
+  return state_.in_pass(its) && its.doing == Doing::resizing && its.target < its.holding.count;
+}
+
+bool Pass::grown_in_pass(const Job& its) const {
+  return state_.in_pass(its) && its.claim == ClaimId::none && its.target == its.holding.count &&
+         its.doing != Doing::sharing && !its.shares;
+}
+
+bool Pass::cuttable(JobId id) const {
+  const Job& its = job(id);
+  return resizable(id) ||
+         (its.status == Status::running && cut_in_pass(its) && sizes_while_running(its.spec.type));
+}
+
+bool Pass::growable(JobId id) const {
+  const Job& its = job(id);
+  return resizable(id) || (its.status == Status::running && grown_in_pass(its) &&
+                           sizes_while_running(its.spec.type));
+}
+
+Nodes Pass::extra(JobId id) const {
+  const Job& its = job(id);
+  if (its.status != Status::running || !sizes_while_running(its.spec.type)) return 0;
+  if (its.ordered != 0 || its.shares || !state_.world_can_resize(its)) return 0;
+  const Nodes least = smallest(id);
+  // A shrink gives up nodes that are not up first.
+  const Nodes sick = its.holding.count - state_.healthy(its.holding);
+  const Nodes given = its.holding.count - its.target;
+  const Nodes kept = least + (sick > given ? sick - given : 0);
+  return its.target > kept ? its.target - kept : 0;
+}
+
 Time Pass::expected_end(JobId id, Nodes n) const {
   Job copy = job(id);
   if (copy.spec.type == JobType::rigid) return state_.expected_end(copy);
@@ -136,8 +169,7 @@ bool Pass::can_cut(const Cut& cut) const {
   if (!knows(cut.victim)) return false;
   const Job& victim = job(cut.victim);
   if (victim.status != Status::running) return false;
-  const bool again = state_.in_pass(victim) && victim.doing == Doing::resizing &&
-                     victim.target < victim.holding.count;
+  const bool again = cut_in_pass(victim);
   if (!again && !resizable(cut.victim)) return false;
   // A shrink of this pass may be named again as it is: its surplus, or a barrier.
   if (again && cut.to == victim.target) return true;
@@ -268,9 +300,8 @@ bool Pass::resize(JobId id, Nodes to, Reason reason, Sources sources) {
     state_.shrink(id, to, reason);
   } else {
     const Nodes more = to - its.target;
-    const bool grew = state_.in_pass(its) && its.claim == ClaimId::none &&
-                      its.target == its.holding.count && its.doing != Doing::sharing && !its.shares;
-    if (grew && sizes_at_start(its.spec.type)) {  // started or grown in this pass: a larger one
+    if (grown_in_pass(its) &&
+        sizes_at_start(its.spec.type)) {  // started or grown in this pass: a larger one
       if (!bare || more > idle() || !state_.fits_power(its, more)) return false;
       state_.grow(id, state_.idle.take(more), reason);
     } else if (!resizable(id) || !expand(id, exactly(more), reason, sources, RequestId::none)) {

@@ -50,7 +50,9 @@ class Pass {
   JobId first_pending() const { return state_.queue.front(); }
   /// The next one; `id` may have left the queue meanwhile. `none` at the end.
   JobId next_pending(JobId id) const { return state_.queue.after(id, job(id).spec); }
-  /// The first one after `id` (`none`: from the front) whose preferred size fits into `room`.
+  /// What a waiting job takes when it is started at the size at which this policy starts jobs.
+  Queue::Need start_need(JobId id) const { return state_.start_need(job(id)); }
+  /// The first one after `id` (`none`: from the front) whose need then fits into `room`.
   JobId first_fit(JobId id, const Room& room) const {
     return state_.queue.first_fit(id, id == JobId::none ? nullptr : &job(id).spec, room);
   }
@@ -80,6 +82,15 @@ class Pass {
     const AdaptiveSpec* spec = state_.adaptive_spec(job(id));
     return spec ? spec->speedup : Speedup{};
   }
+  /// The smallest size that the scheduler may choose for it; if it chooses none, the preferred one.
+  Nodes smallest(JobId id) const { return state_.smallest(job(id)); }
+  /// Can it be cut: resizable, or being cut by this very pass?
+  bool cuttable(JobId id) const;
+  /// Can it be given nodes: resizable, or malleable and started or grown by this very pass?
+  bool growable(JobId id) const;
+  /// Healthy nodes that a running malleable job holds beyond its smallest size, once what is under
+  /// way is done: what could be taken from it, now or later.
+  Nodes extra(JobId id) const;
 
   /// Believed end at the present size; past ones read as now + 1 s. Under `limit = fixed` the
   /// deadline.
@@ -159,6 +170,9 @@ class Pass {
   void make_claim(const Plan& plan, JobId id, RequestId request, bool start, SizeRange add,
                   Reason reason);
   bool can_cut(const Cut& cut) const;
+  /// Cut, started or grown by this very pass: a further step in the same direction merges into it.
+  bool cut_in_pass(const Job& its) const;
+  bool grown_in_pass(const Job& its) const;
   bool expand(JobId id, SizeRange add, Reason reason, const Sources& sources, RequestId request);
   template <class Make>
   bool wrote(Make make);

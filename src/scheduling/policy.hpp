@@ -26,6 +26,7 @@ class Policy {
 
   // Common to all policies; set by whoever makes one, before its first use.
   QueueOrder order = QueueOrder::fcfs;
+  StartSize start_size = StartSize::preferred;
   Duration priority_period{};  // how often an order that changes with time is sorted; 0: each pass
   std::string settings;        // "NAME:parameter=value,...", as a user would write it
 };

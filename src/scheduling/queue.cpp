@@ -37,9 +37,7 @@ double Queue::value(const JobSpec& spec) const {
   return 0;
 }
 
-void Queue::add(JobId id, const JobSpec& spec) {
-  rows_.insert(key(id, spec), {spec.preferred, spec.walltime});
-}
+void Queue::add(JobId id, const JobSpec& spec, Need need) { rows_.insert(key(id, spec), need); }
 
 void Queue::remove(JobId id, const JobSpec& spec) { rows_.erase(key(id, spec)); }
 
@@ -59,18 +57,19 @@ JobId Queue::first_fit(JobId id, const JobSpec* spec, const Room& room) const {
   const auto most = room.steps().front().nodes;
   for (; !rows_.at_end(place); place = {place.slot + 1, 0}) {
     const auto& slot = rows_.slots()[place.slot];
-    if (!room.fits(slot.summary.need, slot.summary.walltime)) continue;
+    if (!room.fits(slot.summary.nodes, slot.summary.walltime)) continue;
     const Block& block = rows_.block(slot);
     for (std::uint32_t i = place.row; i < block.size(); ++i) {
       const Row& row = block.row(i);
-      if (row.need > most || !room.fits(row.need, row.walltime)) continue;
+      if (row.nodes > most || !room.fits(row.nodes, row.walltime)) continue;
       if (block.key(i).id != id) return block.key(i).id;
     }
   }
   return JobId::none;
 }
 
-void Queue::resort(QueueOrder order, Time now, const JobTable& jobs) {
+void Queue::resort(QueueOrder order, Time now, const JobTable& jobs,
+                   const std::function<Need(JobId)>& need) {
   std::vector<JobId> ids;
   ids.reserve(size());
   for_each([&](JobId id) { ids.push_back(id); });
@@ -81,14 +80,14 @@ void Queue::resort(QueueOrder order, Time now, const JobTable& jobs) {
   for (const JobId id : ids) keys.push_back(key(id, jobs[id].spec));
   std::ranges::sort(keys, [](const Key& a, const Key& b) { return a < b; });
   rows_.clear();
-  for (const Key& k : keys) rows_.insert(k, {jobs[k.id].spec.preferred, jobs[k.id].spec.walltime});
+  for (const Key& k : keys) rows_.insert(k, need(k.id));
 }
 
 void Queue::Block::insert(std::uint32_t at, const Key& key, const Row& row) {
   std::copy_backward(rows_.begin() + at, rows_.begin() + size_, rows_.begin() + size_ + 1);
   rows_[at] = {key, row};
   ++size_;
-  least_.need = std::min(least_.need, row.need);
+  least_.nodes = std::min(least_.nodes, row.nodes);
   least_.walltime = std::min(least_.walltime, row.walltime);
 }
 
@@ -96,7 +95,7 @@ void Queue::Block::erase(std::uint32_t at) {
   const Row gone = rows_[at].row;
   std::copy(rows_.begin() + at + 1, rows_.begin() + size_, rows_.begin() + at);
   --size_;
-  if (gone.need == least_.need || gone.walltime == least_.walltime) summarize();
+  if (gone.nodes == least_.nodes || gone.walltime == least_.walltime) summarize();
 }
 
 void Queue::Block::move_tail(std::uint32_t from, Block& other) {
@@ -110,7 +109,7 @@ void Queue::Block::move_tail(std::uint32_t from, Block& other) {
 void Queue::Block::summarize() {
   least_ = {};
   for (std::uint32_t i = 0; i < size_; ++i) {
-    least_.need = std::min(least_.need, rows_[i].row.need);
+    least_.nodes = std::min(least_.nodes, rows_[i].row.nodes);
     least_.walltime = std::min(least_.walltime, rows_[i].row.walltime);
   }
 }

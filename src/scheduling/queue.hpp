@@ -1,9 +1,11 @@
 // The queue of waiting jobs, in an order of one's choice.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -33,6 +35,9 @@ enum class QueueOrder : std::uint8_t {
 constexpr std::array<std::string_view, 8> kQueueOrderWords{"fcfs",    "sjf",  "ljf",    "smallest",
                                                            "largest", "wfp3", "unicef", "f1"};
 
+/// At which size a policy starts jobs whose size it may choose; all others start as they asked.
+enum class StartSize : std::uint8_t { preferred, smallest };
+
 constexpr bool changes_with_time(QueueOrder order) {
   return order == QueueOrder::wfp3 || order == QueueOrder::unicef;
 }
@@ -48,6 +53,8 @@ class Room {
 
   void clear() { steps_.clear(); }
   void add(Duration from, std::int64_t nodes) { steps_.push_back({from, nodes}); }
+  /// No more than `nodes` can be taken now, whatever is free later.
+  void limit(std::int64_t nodes) { steps_.front().nodes = std::min(steps_.front().nodes, nodes); }
   std::span<const Step> steps() const { return steps_; }
 
   /// Nodes free during the whole of [now, now + length).
@@ -82,20 +89,26 @@ class JobTable;
 /// sorted anew by `resort`, O(Q log Q).
 class Queue {
  public:
+  /// What a job takes when it starts: nodes, and for how long, as believed.
+  struct Need {
+    Nodes nodes;
+    Duration walltime;
+  };
+
   explicit Queue(QueueOrder order = QueueOrder::fcfs) : order_(order) {}
 
   QueueOrder order() const { return order_; }
   std::size_t size() const { return rows_.size(); }
   bool empty() const { return rows_.empty(); }
 
-  void add(JobId id, const JobSpec& spec);
+  void add(JobId id, const JobSpec& spec, Need need);
   void remove(JobId id, const JobSpec& spec);
   /// The first job; `none` when empty.
   JobId front() const;
   /// The job after `id`, which may have left the queue meanwhile; `none` at the end.
   JobId after(JobId id, const JobSpec& spec) const;
-  /// The first job after `id` (`none`: from the front) whose preferred size fits into `room` for
-  /// its whole walltime. Skips blocks of jobs that cannot fit: O(Q / 64) at worst.
+  /// The first job after `id` (`none`: from the front) whose need fits into `room`. Skips blocks of
+  /// jobs that cannot fit: O(Q / 64) at worst.
   JobId first_fit(JobId id, const JobSpec* spec, const Room& room) const;
   /// Does `a` go before `b`?
   bool before(JobId a, const JobSpec& spec_a, JobId b, const JobSpec& spec_b) const {
@@ -112,8 +125,9 @@ class Queue {
 
   /// When the keys were last computed; matters to orders that change with time.
   Time sorted_at() const { return sorted_at_; }
-  /// Sorts by `order` as seen at `now`.
-  void resort(QueueOrder order, Time now, const JobTable& jobs);
+  /// Sorts by `order` as seen at `now`; `need` is what a job takes from now on.
+  void resort(QueueOrder order, Time now, const JobTable& jobs,
+              const std::function<Need(JobId)>& need);
 
  private:
   struct Key {
@@ -125,16 +139,13 @@ class Queue {
       return (int{value < other.value} | (int{value == other.value} & int{id < other.id})) != 0;
     }
   };
-  struct Row {
-    Nodes need;
-    Duration walltime;
-  };
+  using Row = Need;
   class Block {
    public:
     using Key = Queue::Key;
     using Row = Queue::Row;
     struct Summary {
-      Nodes need = std::numeric_limits<Nodes>::max();  // the smallest of each
+      Nodes nodes = std::numeric_limits<Nodes>::max();  // the smallest of each
       Duration walltime = Duration::max();
     };
     static constexpr std::uint32_t kCapacity = 32;

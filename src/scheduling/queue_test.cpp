@@ -1,6 +1,7 @@
 #include "scheduling/queue.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -28,6 +29,12 @@ std::vector<JobId> listed(const Queue& queue) {
   return ids;
 }
 
+Queue::Need need(const JobSpec& spec) { return {spec.preferred, spec.walltime}; }
+
+std::function<Queue::Need(JobId)> needs(const JobTable& jobs) {
+  return [&jobs](JobId id) { return need(jobs[id].spec); };
+}
+
 Room random_room(Draws& draws) {
   Room room;
   std::int64_t nodes = static_cast<std::int64_t>(draws.below(25));
@@ -46,7 +53,7 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
     Draws draws(order, Stream::test, 0);
     JobTable jobs;
     Queue queue;
-    queue.resort(static_cast<QueueOrder>(order), Time{whole_seconds(2000)}, jobs);
+    queue.resort(static_cast<QueueOrder>(order), Time{whole_seconds(2000)}, jobs, needs(jobs));
     std::vector<JobId> naive;
     const auto before = [&](JobId a, JobId b) {
       return queue.before(a, jobs[a].spec, b, jobs[b].spec);
@@ -55,7 +62,7 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
       if (draws.chance(n < 900 ? 0.7 : 0.3)) {
         const JobId id = jobs.add();
         jobs[id].spec = random_spec(draws);
-        queue.add(id, jobs[id].spec);
+        queue.add(id, jobs[id].spec, need(jobs[id].spec));
         naive.insert(std::ranges::upper_bound(naive, id, before), id);
       } else if (!naive.empty()) {
         const auto at = static_cast<std::ptrdiff_t>(draws.below(naive.size()));
@@ -96,9 +103,9 @@ std::vector<std::uint32_t> order_of(QueueOrder order, Time now, const std::vecto
   for (const JobSpec& spec : specs) {
     const JobId id = jobs.add();
     jobs[id].spec = spec;
-    queue.add(id, spec);
+    queue.add(id, spec, need(spec));
   }
-  queue.resort(order, now, jobs);
+  queue.resort(order, now, jobs, needs(jobs));
   EXPECT_EQ(queue.order(), order);
   EXPECT_EQ(queue.sorted_at(), now);
   std::vector<std::uint32_t> ids;
@@ -141,14 +148,32 @@ TEST(Queue, PriorityGoesFirstInEveryOrder) {
   }
 }
 
+TEST(Queue, WhatAJobNeedsIsSaidApartFromItsPlace) {
+  JobTable jobs;
+  Queue queue(QueueOrder::largest);
+  for (const Nodes n : {8u, 4u}) {
+    const JobId id = jobs.add();
+    jobs[id].spec = job(n, 10, 0);
+    queue.add(id, jobs[id].spec, {n == 8 ? 3u : 4u, whole_seconds(10)});
+  }
+  Room room;
+  room.add(Duration{}, 3);
+  EXPECT_EQ(queue.first_fit(JobId::none, nullptr, room), JobId{0});
+  queue.resort(QueueOrder::smallest, Time{}, jobs, [](JobId id) {
+    return Queue::Need{index(id) == 0 ? 4u : 2u, whole_seconds(10)};
+  });
+  EXPECT_EQ(queue.front(), JobId{1});
+  EXPECT_EQ(queue.first_fit(JobId::none, nullptr, room), JobId{1});
+}
+
 TEST(Queue, ARequeuedJobHasItsPlace) {
   Queue queue;
   const JobSpec spec = job(1, 10, 0);
-  for (std::uint32_t i = 0; i < 5; ++i) queue.add(JobId{i}, spec);
+  for (std::uint32_t i = 0; i < 5; ++i) queue.add(JobId{i}, spec, need(spec));
   queue.remove(JobId{2}, spec);
   EXPECT_EQ(queue.after(JobId{1}, spec), JobId{3});
   EXPECT_EQ(queue.after(JobId{2}, spec), JobId{3});  // gone, and still a place to go on from
-  queue.add(JobId{2}, spec);
+  queue.add(JobId{2}, spec, need(spec));
   EXPECT_EQ(queue.after(JobId{1}, spec), JobId{2});
   EXPECT_EQ(queue.after(JobId{4}, spec), JobId::none);
 }

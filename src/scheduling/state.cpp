@@ -23,6 +23,12 @@ Duration State::estimate(const Job& job, Nodes n) const {
                   total_work(job.spec.preferred, job.spec.walltime));
 }
 
+Nodes State::smallest(const Job& job) const {
+  if (!sizes_at_start(job.spec.type)) return job.spec.preferred;
+  const Nodes n = constraint(job).at_least(job.spec.size.min);
+  return n <= job.spec.size.max ? n : job.spec.preferred;
+}
+
 std::int64_t State::power_mw() const {
   const Nodes on = held + claimed + idle.count();
   return std::int64_t{on} * idle_mw_ + jobs_mw;
@@ -68,6 +74,11 @@ Unanswered* State::find(DecisionId id) {
   const auto at = std::ranges::lower_bound(unanswered, id, {},
                                            [](const Unanswered& u) { return u.decision.id; });
   return at != unanswered.end() && at->decision.id == id ? &*at : nullptr;
+}
+
+void State::resort(const Policy& policy) {
+  start_size = policy.start_size;
+  queue.resort(policy.order, now, jobs, [this](JobId id) { return start_need(jobs[id]); });
 }
 
 Decision& State::decide(Decision::Kind kind, JobId job, Reason reason, RequestId request) {
@@ -133,7 +144,9 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
     decision.after = job.holding;
     if (decision.kind == Decision::Kind::start) {
       job.first_size = job.target;
-      job.limit = decision.limit = later(job.started, estimate(job, job.target));
+      if (rules.limit == Rules::Limit::scaled) {
+        job.limit = decision.limit = later(job.started, estimate(job, job.target));
+      }
     }
   } else {
     Decision& decision = decide(Decision::Kind::resize, id, reason, request);
@@ -406,7 +419,7 @@ void State::dissolve(ClaimId id) {
   claimed -= claim.held.count;
   claim.held = {};
   job.claim = ClaimId::none;
-  if (claim.start) queue.add(claim.job, job.spec);
+  if (claim.start) enqueue(claim.job, job);
   unlist(claim);
   remove_claim(id);
   must_wake = true;

@@ -156,8 +156,9 @@ class State {
   JobTable jobs;
   std::vector<Adaptive> adaptive;  // side table; rows are reused
   std::vector<std::uint32_t> free_rows;
-  Queue queue;                 // pending jobs without a claim
-  std::vector<JobId> running;  // in no particular order
+  Queue queue;                                  // pending jobs without a claim
+  StartSize start_size = StartSize::preferred;  // the policy's
+  std::vector<JobId> running;                   // in no particular order
   IdleNodes idle;
   Nodes held = 0;              // by jobs
   Nodes claimed = 0;           // by claims
@@ -210,6 +211,18 @@ class State {
   }
   /// The whole run time, as believed, at constant size n: the walltime scaled by the model.
   Duration estimate(const Job& job, Nodes n) const;
+  /// What it takes at the size at which the policy starts it.
+  Queue::Need start_need(const Job& job) const {
+    return start_size == StartSize::smallest && sizes_at_start(job.spec.type)
+               ? smallest_need(job)
+               : Queue::Need{job.spec.preferred, job.spec.walltime};
+  }
+  Queue::Need smallest_need(const Job& job) const {
+    const Nodes n = smallest(job);
+    return {n, estimate(job, n)};
+  }
+  /// The smallest size the scheduler may choose for it; if it chooses none, the preferred one.
+  Nodes smallest(const Job& job) const;
   /// The believed end at the present size; past ones read as now + 1 s.
   Time expected_end(const Job& job) const {
     return job.limit > now ? job.limit : now + whole_seconds(1);
@@ -255,6 +268,10 @@ class State {
   // --- Changes
   // -------------------------------------------------------------------------------------
 
+  /// A job waits from now on.
+  void enqueue(JobId id, const Job& job) { queue.add(id, job.spec, start_need(job)); }
+  /// Sorts the queue as a policy wants it.
+  void resort(const Policy& policy);
   /// A decision of this instant, with the next number. Good until the next one.
   Decision& decide(Decision::Kind kind, JobId job, Reason reason,
                    RequestId request = RequestId::none);

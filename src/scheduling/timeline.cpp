@@ -230,6 +230,7 @@ Time Timeline::earliest(Demand need, Duration length, Time not_before) {
 }
 
 void Timeline::reserve(Time from, Time to, Demand need) {
+  begins_now_ |= from <= now_;
   nodes_.add(from, to, -std::int64_t{need.nodes});
   if (power_) power_->add(from, to, -need.power_mw);
 }

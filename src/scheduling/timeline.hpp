@@ -131,6 +131,8 @@ class Timeline {
   Time earliest(Demand need, Duration length, Time not_before);
   /// Reserves `need` during [from, to).
   void reserve(Time from, Time to, Demand need);
+  /// Does a reservation begin now? It would begin later if it were made later.
+  bool begins_now() const { return begins_now_; }
   /// Changes the free nodes during [from, to): what is only imagined.
   void add(Time from, Time to, std::int64_t nodes) { nodes_.add(from, to, nodes); }
   /// A job was really started.
@@ -142,6 +144,7 @@ class Timeline {
   Profile nodes_;
   std::optional<Profile> power_;
   Time now_;
+  bool begins_now_ = false;
 };
 
 }  // namespace ductile

@@ -1,0 +1,106 @@
+#include "scheduling/resizing.hpp"
+
+#include <algorithm>
+
+namespace ductile {
+namespace {
+
+Nodes room_of(const Pass& pass, JobId id) {
+  const Job& job = pass.job(id);
+  return pass.sizes(id).after_getting(job.size(), pass.idle(), job.spec.size) - job.size();
+}
+
+}  // namespace
+
+std::vector<Nodes> water_fill(std::span<const Vessel> vessels, Nodes amount) {
+  std::vector<Nodes> gets(vessels.size(), 0);
+  if (vessels.empty()) return gets;
+  const auto in = [](const Vessel& vessel, std::int64_t level) {
+    return std::clamp<std::int64_t>(level - vessel.level, 0, vessel.room);
+  };
+  const auto needs = [&](std::int64_t level) {
+    std::int64_t sum = 0;
+    for (const Vessel& vessel : vessels) sum += in(vessel, level);
+    return sum;
+  };
+  // The highest level that there is enough for.
+  std::int64_t low = vessels.front().level, high = low;
+  for (const Vessel& vessel : vessels) {
+    low = std::min(low, vessel.level);
+    high = std::max(high, vessel.level + vessel.room);
+  }
+  if (needs(high) <= amount) {
+    low = high;
+  } else {
+    while (high - low > 1) {
+      const std::int64_t middle = low + (high - low) / 2;
+      (needs(middle) <= amount ? low : high) = middle;
+    }
+  }
+  std::int64_t left = std::int64_t{amount} - needs(low);
+  for (std::size_t i = 0; i < vessels.size(); ++i) {
+    const Vessel& vessel = vessels[i];
+    std::int64_t drops = in(vessel, low);
+    if (left > 0 && vessel.level <= low && drops < vessel.room) {
+      ++drops;
+      --left;
+    }
+    gets[i] = static_cast<Nodes>(drops);
+  }
+  return gets;
+}
+
+std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Nodes nodes,
+                          Share share) {
+  std::vector<Nodes> gives;
+  if (share != Share::in_turn) {
+    std::vector<Vessel> vessels;
+    vessels.reserve(victims.size());
+    for (const JobId id : victims) {
+      const Nodes extra = pass.extra(id);
+      vessels.push_back({share == Share::level ? -std::int64_t{extra} : 0, extra});
+    }
+    gives = water_fill(vessels, nodes);
+  }
+  std::vector<Cut> cuts;
+  for (std::size_t i = 0; i < victims.size() && nodes > 0; ++i) {
+    const JobId id = victims[i];
+    const Nodes give = share == Share::in_turn ? nodes : std::min(gives[i], nodes);
+    if (give == 0) continue;
+    const Job& job = pass.job(id);
+    const SizeConstraint sizes = pass.sizes(id);
+    // Nodes that are not up go first, and help nobody.
+    const Nodes sick = job.size() - pass.smallest(id) - pass.extra(id);
+    const Nodes to = sizes.after_giving(job.size(), give + sick, job.spec.size);
+    cuts.push_back({id, to});
+    nodes -= std::min(nodes, job.size() - to - sick);
+  }
+  return cuts;
+}
+
+void hand_out_idle(Pass& pass, std::span<const JobId> jobs, Share share, Reason reason) {
+  const auto grow = [&](JobId id, Nodes nodes) {
+    const Job& job = pass.job(id);
+    const Nodes to = pass.sizes(id).after_getting(job.size(), nodes, job.spec.size);
+    return to > job.size() && pass.resize(id, to, reason);
+  };
+  std::vector<JobId> able(jobs.begin(), jobs.end());
+  for (bool again = share != Share::in_turn; again && pass.idle() > 0;) {
+    std::erase_if(able, [&](JobId id) { return room_of(pass, id) == 0; });
+    std::vector<Vessel> vessels;
+    vessels.reserve(able.size());
+    for (const JobId id : able) {
+      const Nodes level = share == Share::level ? pass.extra(id) : 0;
+      vessels.push_back({level, room_of(pass, id)});
+    }
+    const std::vector<Nodes> gets = water_fill(vessels, pass.idle());
+    again = false;
+    for (std::size_t i = 0; i < able.size(); ++i) {
+      if (gets[i] > 0) again |= grow(able[i], gets[i]);
+    }
+  }
+  // In turn, or shares that were too small for anybody.
+  for (std::size_t i = 0; i < able.size() && pass.idle() > 0; ++i) grow(able[i], pass.idle());
+}
+
+}  // namespace ductile
