@@ -26,6 +26,7 @@ constexpr std::size_t kLongestLine = 1 << 20;
 constexpr std::size_t kEnough = 64 << 10;  // bytes to write at once
 constexpr const char* kAdvice = "a job is one line, see docs/formats/adaptive.md";
 constexpr std::int32_t kMostDelta = 0x7fffffff;
+constexpr std::array<std::string_view, 2> kNoYes{"no", "yes"};
 
 // ---- Reading ------------------------------------------------------------------------------------
 
@@ -107,7 +108,20 @@ EvolvingStep step_of(const Line& line, std::string_view text) {
   return step;
 }
 
-// What comes after "job NAME": "key=value" in any order, each once but for requests.
+// "0.5:10:yes:amdahl:0.1"; the model may be left away.
+Phase phase_of(const Line& line, std::string_view text) {
+  Phase phase;
+  phase.until = line.number<double>("phase", next_part(text, ':'), 0, 1);
+  phase.iterations = line.number<std::uint32_t>("phase", next_part(text, ':'), 1, 0x7fffffff);
+  const auto points = from_word<std::size_t>(kNoYes, next_part(text, ':'));
+  if (!points) line.fail("phase", "does not say if it has scheduling points", "write yes or no");
+  phase.scheduling_points = *points != 0;
+  if (!text.empty()) phase.speedup = parse_speedup(text, line.place("phase"));
+  return phase;
+}
+
+// What comes after "job NAME": "key=value" in any order, each once but for requests and
+// phases.
 AdaptiveJob adaptive_of(Line& line) {
   constexpr double kMostWatts = 1e6, kLongest_s = 1e9;
   AdaptiveJob more;
@@ -117,7 +131,7 @@ AdaptiveJob adaptive_of(Line& line) {
   std::vector<std::string_view> seen;
   for (std::string_view word = line.word(); !word.empty(); word = line.word()) {
     const std::string_view key = next_part(word, '=');
-    if (key != "request") {
+    if (key != "request" && key != "phase") {
       if (std::ranges::count(seen, key) > 0) line.fail(key, "is given twice", "give it once");
       seen.push_back(key);
     }
@@ -147,10 +161,16 @@ AdaptiveJob adaptive_of(Line& line) {
         line.fail(key, "comes before the last one", "write requests in order of progress");
       }
       more.steps.push_back(step);
+    } else if (key == "phase") {
+      const Phase phase = phase_of(line, word);
+      if (!more.phases.empty() && more.phases.back().until > phase.until) {
+        line.fail(key, "ends before the last one", "write phases in their order");
+      }
+      more.phases.push_back(phase);
     } else {
       line.fail({}, fmt::format("there is no '{}'", key),
                 "there are type, size, model, believed_model, constraint, cost, believed_cost, "
-                "delay, watts, request");
+                "delay, watts, request, phase");
     }
   }
   if (!type) line.fail("type", "is missing", "write type=malleable, or another one");
@@ -269,6 +289,13 @@ void append_step(std::string& text, const EvolvingStep& step) {
   append_number(text, step.at_least);
 }
 
+void append_phase(std::string& text, const Phase& phase) {
+  append_number(text, phase.until);
+  fmt::format_to(std::back_inserter(text), ":{}:{}", phase.iterations,
+                 kNoYes[phase.scheduling_points ? 1 : 0]);
+  if (phase.speedup != Speedup{}) text += ":" + to_text(phase.speedup);
+}
+
 void append_job(std::string& text, const AdaptiveJob& more) {
   const AdaptiveSpec& believed = more.believed;
   fmt::format_to(std::back_inserter(text), " type={} size={}..{}", word(more.type), more.size.min,
@@ -283,6 +310,7 @@ void append_job(std::string& text, const AdaptiveJob& more) {
   if (believed.resize_delay != Duration{}) append_seconds(text += " delay=", believed.resize_delay);
   if (believed.watts_per_node != 0) append_number(text += " watts=", believed.watts_per_node);
   for (const EvolvingStep& step : more.steps) append_step(text += " request=", step);
+  for (const Phase& phase : more.phases) append_phase(text += " phase=", phase);
 }
 
 }  // namespace
@@ -316,7 +344,7 @@ void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t c
     append_job(text, workload.adaptive[job.adaptive]);
     if (text.size() - begin > kLongestLine) {
       throw InputError(fmt::format("job {} has more to say than a line can hold", job.name),
-                       "give it fewer requests, or a shorter table");
+                       "give it fewer requests or phases, or a shorter table");
     }
     text += '\n';
     if (text.size() >= kEnough) flush();

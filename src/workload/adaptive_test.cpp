@@ -45,21 +45,23 @@ TEST(Adaptive, EveryFieldIsReadAndWritten) {
   const std::string line =
       "job 2 type=adaptive size=2..16 model=powerlaw:0.2 believed_model=powerlaw:0.1 "
       "constraint=list:2:4:16 cost=0.01:0.02:0.03:0.5:1 believed_cost=0:0:0:2:0.5 delay=2.000001 "
-      "watts=310.5 request=0.25:+4 request=0.5:-2:1";
+      "watts=310.5 request=0.25:+4 request=0.5:-2:1 phase=0.5:10:yes phase=1:1:no:amdahl:0.25";
   const Workload workload = parsed(line);
   EXPECT_EQ(workload.jobs[0].adaptive, WorkloadJob::kRigid);
   ASSERT_EQ(workload.jobs[1].adaptive, 0u);
   EXPECT_EQ(workload.jobs[2].adaptive, WorkloadJob::kRigid);
-  const AdaptiveJob expected{.type = JobType::adaptive,
-                             .size = {2, 16},
-                             .believed = {.speedup = {Speedup::Kind::powerlaw, 0.1},
-                                          .cost = {0, 0, 0, 2, 0.5},
-                                          .constraint = parse_constraint("list:2:4:16"),
-                                          .resize_delay = Duration{2'000'001},
-                                          .watts_per_node = 310.5},
-                             .speedup = {Speedup::Kind::powerlaw, 0.2},
-                             .cost = {0.01, 0.02, 0.03, 0.5, 1},
-                             .steps = {{0.25, 4, 0}, {0.5, -2, 1}}};
+  const AdaptiveJob expected{
+      .type = JobType::adaptive,
+      .size = {2, 16},
+      .believed = {.speedup = {Speedup::Kind::powerlaw, 0.1},
+                   .cost = {0, 0, 0, 2, 0.5},
+                   .constraint = parse_constraint("list:2:4:16"),
+                   .resize_delay = Duration{2'000'001},
+                   .watts_per_node = 310.5},
+      .speedup = {Speedup::Kind::powerlaw, 0.2},
+      .cost = {0.01, 0.02, 0.03, 0.5, 1},
+      .steps = {{0.25, 4, 0}, {0.5, -2, 1}},
+      .phases = {{0.5, {}, 10, true}, {1, {Speedup::Kind::amdahl, 0.25}, 1, false}}};
   EXPECT_EQ(workload.adaptive.at(0), expected);
   EXPECT_EQ(written(workload), "ductile-adaptive 1\ncores_per_node 1\n" + line + "\n");
 }
@@ -173,7 +175,7 @@ TEST(AdaptiveErrors, NameLineAndField) {
             "x.adaptive:2: type: is given twice; give it once");
   EXPECT_EQ(line_error("job 1 speed=1"),
             "x.adaptive:2: there is no 'speed'; there are type, size, model, believed_model, "
-            "constraint, cost, believed_cost, delay, watts, request");
+            "constraint, cost, believed_cost, delay, watts, request, phase");
   EXPECT_EQ(line_error("job 1 type=malleable size=5..8"),
             "x.adaptive:2: size: the job asks for 4 nodes, which is outside; is this the file of "
             "this log, read with the same --cores-per-node and without --clip?");
@@ -192,18 +194,38 @@ TEST(AdaptiveErrors, NameLineAndField) {
   EXPECT_EQ(
       line_error("job 1 request=0.5:1 request=0.4:1"),
       "x.adaptive:2: request: comes before the last one; write requests in order of progress");
+  EXPECT_EQ(line_error("job 1 phase=0.5:1:no phase=0.4:1:no"),
+            "x.adaptive:2: phase: ends before the last one; write phases in their order");
+  EXPECT_EQ(line_error("job 1 phase=0.5:1"),
+            "x.adaptive:2: phase: does not say if it has scheduling points; write yes or no");
   EXPECT_EQ(line_error("job 1 model=fast").substr(0, 50),
             "x.adaptive:2: model: there is no model 'fast'; use");
   EXPECT_EQ(
       error_of("ductile-adaptive 1\ncores_per_node 4\njob 1 type=rigid size=4..4", 8),
       "x.adaptive:3: cores_per_node: sizes are in nodes of 4, those of the log in nodes of 8; "
       "give --cores-per-node 4");
-  for (const char* line :
-       {"cores_per_node", "cores_per_node 0", "cores_per_node 1 2", "job -1", "job 1 size=0..8",
-        "job 1 size=8..4", "job 1 type=", "job 1 cost=1:2:x:4:5", "job 1 cost=-1:2:3:4:5",
-        "job 1 delay=-1", "job 1 watts=x", "job 1 request=2:1", "job 1 request=0.5",
-        "job 1 request=0.5:x", "job 1 request=0.5:1:-1", "job 1 believed_model=x",
-        "job 1 constraint=x", "job 1 believed_cost=1", "job 1 ="}) {
+  for (const char* line : {"cores_per_node",
+                           "cores_per_node 0",
+                           "cores_per_node 1 2",
+                           "job -1",
+                           "job 1 size=0..8",
+                           "job 1 size=8..4",
+                           "job 1 type=",
+                           "job 1 cost=1:2:x:4:5",
+                           "job 1 cost=-1:2:3:4:5",
+                           "job 1 delay=-1",
+                           "job 1 watts=x",
+                           "job 1 request=2:1",
+                           "job 1 request=0.5",
+                           "job 1 request=0.5:x",
+                           "job 1 request=0.5:1:-1",
+                           "job 1 believed_model=x",
+                           "job 1 constraint=x",
+                           "job 1 believed_cost=1",
+                           "job 1 =",
+                           "job 1 phase=2:1:no",
+                           "job 1 phase=1:0:no",
+                           "job 1 phase=1:1:no:x"}) {
     EXPECT_NE(line_error(line), "") << line;
   }
 }

@@ -64,6 +64,12 @@ void check(const AdaptiveJob& more) {
     require(step.delta != 0 && step.progress >= progress && step.progress <= 1);
     progress = step.progress;
   }
+  double until = 0;
+  for (const Phase& phase : more.phases) {
+    require(phase.iterations > 0 && phase.until >= until && phase.until <= 1);
+    check(phase.speedup);
+    until = phase.until;
+  }
 }
 
 std::string written(const Workload& workload, std::uint32_t cores_per_node) {
