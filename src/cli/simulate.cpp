@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/experiment.hpp"
+#include "cli/log_options.hpp"
 #include "cli/process.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/swf_options.hpp"
@@ -27,7 +28,6 @@
 #include "simulation/failures.hpp"
 #include "simulation/recording.hpp"
 #include "workload/generate.hpp"
-#include "workload/swf.hpp"
 #include "workload/transform.hpp"
 
 namespace ductile {
@@ -35,7 +35,7 @@ namespace {
 
 struct Options {
   std::string trace, model;
-  SwfRules rules;
+  LogOptions log;
   std::vector<std::string> policies;
   Transform transform;
   SimulationSettings settings;
@@ -170,24 +170,17 @@ std::string about(const Workload& workload, Nodes nodes) {
 }
 
 Source from_trace(const Options& options, ProgressLine& progress) {
-  SwfRules rules = options.rules;
-  if (rules.nodes == 0) {
-    const auto nodes = read_swf_header(options.trace).nodes(rules.cores_per_node);
-    if (!nodes) {
-      throw InputError({.file = options.trace}, "its header does not say how large the machine is",
-                       "give --nodes");
-    }
-    rules.nodes = *nodes;
-    if (!options.quiet) {
-      progress.clear();
-      std::cerr << fmt::format("ductile: --nodes {}, as the header of {} says\n", *nodes,
-                               options.trace);
-    }
+  LogOptions how = options.log;
+  how.rules.nodes = machine_nodes(options.trace, how.rules);
+  if (options.log.rules.nodes == 0 && !options.quiet) {
+    progress.clear();
+    std::cerr << fmt::format("ductile: --nodes {}, as the header of {} says\n", how.rules.nodes,
+                             options.trace);
   }
-  SwfHeader header;
-  const auto workload = std::make_shared<Workload>(
-      read_swf(options.trace, rules, &header,
-               [&](std::uint64_t done, std::uint64_t total) { progress.reading(done, total); }));
+  Log log = read_log(options.trace, how, [&](std::uint64_t done, std::uint64_t total) {
+    progress.reading(done, total);
+  });
+  const auto workload = std::make_shared<Workload>(std::move(log.workload));
   if (workload->jobs.empty()) {
     throw InputError({.file = options.trace}, "has no job to simulate",
                      workload->skipped.total() == 0
@@ -195,9 +188,13 @@ Source from_trace(const Options& options, ProgressLine& progress) {
                          : skipped_text(workload->skipped) + "; look at --nodes and --min-runtime");
   }
   Source source;
-  source.nodes = rules.nodes;
-  source.about = about(*workload, rules.nodes);
-  source.unix_start_time = header.unix_start_time;
+  source.nodes = how.rules.nodes;
+  source.about = about(*workload, source.nodes);
+  if (!log.adaptive.empty()) {
+    source.about += fmt::format("; {} adapt, as {} says", workload->adaptive.size(), log.adaptive);
+    if (log.unknown > 0) source.about += fmt::format(", and {} that were left out", log.unknown);
+  }
+  source.unix_start_time = log.header.unix_start_time;
   source.jobs = workload->jobs.size();
   const double loaded = process_seconds();
   if (!options.transform.changes()) {
@@ -222,8 +219,8 @@ Source from_model(const Options& options) {
     if (value == 0) return;
     text += fmt::format("{}{}={}", text.find(':') == std::string::npos ? ":" : ",", name, value);
   };
-  set("jobs", options.rules.max_jobs);
-  set("nodes", options.rules.nodes);
+  set("jobs", options.log.rules.max_jobs);
+  set("nodes", options.log.rules.nodes);
   const ModelChoice choice = parse_model(text);
   Source source;
   source.nodes = static_cast<Nodes>(choice.value("nodes"));
@@ -287,6 +284,10 @@ std::vector<Summary> simulate_command(const Options& options) {
   if (options.trace.empty() == options.model.empty()) {
     throw InputError("a workload is needed", "give one of --trace FILE and --generate MODEL");
   }
+  if (!options.model.empty() && options.log.adaptive != "auto") {
+    throw InputError({.field = "--adaptive"}, "says how jobs of a log adapt",
+                     "give --trace, or --malleable and the like");
+  }
   if (!options.failures.empty() && options.identities == "off") {
     throw InputError({.field = "--identities"}, "failures need to know which nodes a job has",
                      "leave --identities away");
@@ -313,7 +314,7 @@ std::vector<Summary> simulate_command(const Options& options) {
   matrix.out = options.out;
   matrix.settings = options.settings;
   matrix.settings.platform.nodes = source.nodes;
-  matrix.settings.platform.cores_per_node = options.rules.cores_per_node;
+  matrix.settings.platform.cores_per_node = options.log.rules.cores_per_node;
   matrix.settings.rules.identities =
       options.identities == "on" ||
       (options.identities == "auto" &&
@@ -354,7 +355,7 @@ void add_workload_options(CLI::App& command, Options& options) {
   command.add_option("--generate", options.model, "a model; see 'workload generate --help'")
       ->type_name("NAME[:key=value,...]")
       ->excludes(trace);
-  add_swf_options(command, options.rules);
+  add_log_options(command, options.log);
   add_transform_options(command, options.transform);
 }
 
@@ -364,7 +365,7 @@ void add_world_options(CLI::App& command, Options& options) {
       .add_option_function<std::string>(
           "--overrun",
           [&options](const std::string& what) {
-            options.rules.extend_walltime = what == "extend";
+            options.log.rules.extend_walltime = what == "extend";
             options.settings.kill_overrun = what == "kill";
           },
           "jobs that ran longer than requested: extend their walltime, or kill them [extend]")

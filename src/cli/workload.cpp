@@ -10,14 +10,19 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "cli/log_options.hpp"
 #include "cli/swf_options.hpp"
+#include "cli/transform_options.hpp"
+#include "workload/adaptive.hpp"
 #include "workload/generate.hpp"
 #include "workload/info.hpp"
 #include "workload/swf.hpp"
@@ -29,27 +34,27 @@ namespace {
 
 struct InfoOptions {
   std::string file;
-  SwfRules rules;
+  LogOptions log;
   bool json = false;
 };
 
 struct Facts {
-  SwfHeader header;
-  Workload workload;
+  Log log;
   std::uint32_t cores_per_node = 1;
   std::optional<Nodes> nodes;  // as given, else as in the header
   WorkloadInfo info;
 };
 
 Facts facts_of(const InfoOptions& options) {
-  SwfRules rules = options.rules;
-  rules.extend_walltime = false;
-  rules.runtime_as_walltime = false;
+  LogOptions log = options.log;
+  log.rules.extend_walltime = false;
+  log.rules.runtime_as_walltime = false;
   Facts facts;
-  facts.workload = read_swf(options.file, rules, &facts.header);
-  facts.cores_per_node = rules.cores_per_node;
-  facts.nodes = rules.nodes > 0 ? rules.nodes : facts.header.nodes(rules.cores_per_node);
-  facts.info = describe(facts.workload, facts.nodes.value_or(0));
+  facts.log = read_log(options.file, log);
+  facts.cores_per_node = log.rules.cores_per_node;
+  facts.nodes =
+      log.rules.nodes > 0 ? log.rules.nodes : facts.log.header.nodes(log.rules.cores_per_node);
+  facts.info = describe(facts.log.workload, facts.nodes.value_or(0));
   return facts;
 }
 
@@ -57,7 +62,7 @@ std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share);
 
 std::string as_text(const Facts& facts) {
   const WorkloadInfo& info = facts.info;
-  std::string text = facts.workload.name + "\n";
+  std::string text = facts.log.workload.name + "\n";
   const auto line = [&](std::string_view name, const std::string& value) {
     fmt::format_to(std::back_inserter(text), "  {:<22}{}\n", name, value);
   };
@@ -67,20 +72,30 @@ std::string as_text(const Facts& facts) {
                    values.median, values.mean, values.p95, values.max);
   };
 
-  if (!facts.header.computer.empty()) line("computer", facts.header.computer);
+  if (!facts.log.header.computer.empty()) line("computer", facts.log.header.computer);
   line("machine", facts.nodes ? fmt::format("{} nodes of {} {}", *facts.nodes, facts.cores_per_node,
                                             facts.cores_per_node == 1 ? "core" : "cores")
                               : "not known; give --nodes");
   line("jobs", fmt::format("{}", info.jobs));
-  const std::string skipped = skipped_text(facts.workload.skipped);
+  const std::string skipped = skipped_text(facts.log.workload.skipped);
   if (!skipped.empty()) line("", skipped);
-  if (facts.workload.skipped.filtered > 0) {
-    line("", fmt::format("{} lines of other partitions", facts.workload.skipped.filtered));
+  if (facts.log.workload.skipped.filtered > 0) {
+    line("", fmt::format("{} lines of other partitions", facts.log.workload.skipped.filtered));
   }
-  if (facts.workload.clipped > 0) {
-    line("", fmt::format("{} made as large as the machine", facts.workload.clipped));
+  if (facts.log.workload.clipped > 0) {
+    line("", fmt::format("{} made as large as the machine", facts.log.workload.clipped));
+  }
+  if (!facts.log.adaptive.empty()) {
+    line("", fmt::format("those that adapt: {}", facts.log.adaptive));
+    if (facts.log.unknown > 0) {
+      line("", fmt::format("{} of them were left out", facts.log.unknown));
+    }
   }
   if (info.jobs == 0) return text;
+  for (std::size_t i = 0; i < kJobTypeWords.size(); ++i) {
+    const double share = static_cast<double>(info.jobs_by_type[i]) / static_cast<double>(info.jobs);
+    if (share > 0) line(kJobTypeWords[i], percent(share));
+  }
   line("users", fmt::format("{}", info.users));
   line("span", fmt::format("{:.1f} days, first submission at {:.0f} s", info.span_s / 86'400,
                            info.first_submit_s));
@@ -113,14 +128,19 @@ std::string as_json(const Facts& facts) {
   };
   const auto optional = [](const auto& value) { return value ? Json(*value) : Json(); };
   const WorkloadInfo& info = facts.info;
-  const Skipped& skipped = facts.workload.skipped;
+  const Skipped& skipped = facts.log.workload.skipped;
+  Json by_type = Json::object();
+  for (std::size_t i = 0; i < kJobTypeWords.size(); ++i) {
+    by_type[std::string(kJobTypeWords[i])] = info.jobs_by_type[i];
+  }
   const Json json = {
-      {"name", facts.workload.name},
-      {"computer", facts.header.computer},
+      {"name", facts.log.workload.name},
+      {"computer", facts.log.header.computer},
       {"nodes", optional(facts.nodes)},
       {"cores_per_node", facts.cores_per_node},
-      {"unix_start_time_s", optional(facts.header.unix_start_time)},
+      {"unix_start_time_s", optional(facts.log.header.unix_start_time)},
       {"jobs", info.jobs},
+      {"jobs_by_type", by_type},
       {"skipped", skipped.total()},
       {"skipped_by_cause",
        {{"no_size", skipped.no_size},
@@ -128,7 +148,7 @@ std::string as_json(const Facts& facts) {
         {"never_started", skipped.never_started},
         {"too_large", skipped.too_large}}},
       {"filtered", skipped.filtered},
-      {"clipped", facts.workload.clipped},
+      {"clipped", facts.log.workload.clipped},
       {"users", info.users},
       {"first_submit_s", info.first_submit_s},
       {"span_s", info.span_s},
@@ -153,7 +173,7 @@ void add_info(CLI::App& workload) {
   const auto options = std::make_shared<InfoOptions>();
   command.add_option("file", options->file, "the log: .swf, plain or as .gz, .xz or .zst")
       ->required();
-  add_swf_options(command, options->rules);
+  add_log_options(command, options->log);
   command.add_flag("--json", options->json, "print one JSON object");
   command.callback([options] {
     const Facts facts = facts_of(*options);
@@ -169,9 +189,19 @@ struct GenerateOptions {
   std::string out = "-";
 };
 
-void write(std::ostream& out, const std::string& name, const Workload& workload,
-           const SwfHeader& header) {
-  write_swf(out, workload, header);
+// Lets `write` fill the file `name`; "-" is the standard output.
+template <class Write>
+void write_file(const std::string& name, Write write) {
+  std::ofstream file;
+  if (name != "-") {
+    file.open(name, std::ios::binary);
+    if (!file) {
+      throw InputError({.file = name}, std::string("cannot be written: ") + std::strerror(errno),
+                       "give another file to --out");
+    }
+  }
+  std::ostream& out = name == "-" ? std::cout : file;
+  write(out);
   out.flush();
   if (!out) throw RunError(name + ": cannot be written: " + std::strerror(errno));
 }
@@ -188,17 +218,7 @@ void generate(const GenerateOptions& options) {
   header.max_procs = nodes;
   header.unix_start_time = 0;
   header.notes = fmt::format("{}, seed {}\n", choice.text(), options.seed);
-  if (options.out == "-") {
-    write(std::cout, "standard output", workload, header);
-    return;
-  }
-  std::ofstream file(options.out, std::ios::binary);
-  if (!file) {
-    throw InputError({.file = options.out},
-                     std::string("cannot be written: ") + std::strerror(errno),
-                     "give another file to --out");
-  }
-  write(file, options.out, workload, header);
+  write_file(options.out, [&](std::ostream& out) { write_swf(out, workload, header); });
 }
 
 std::string models_text() {
@@ -225,13 +245,69 @@ void add_generate(CLI::App& workload) {
   command.callback([options] { generate(*options); });
 }
 
+// ---- transform ----------------------------------------------------------------------------------
+
+struct TransformOptions {
+  std::string file, out;
+  LogOptions log;
+  Transform changes;
+  std::uint64_t seed = 1;
+};
+
+void transform_log(const TransformOptions& options) {
+  if (!options.out.ends_with(".swf")) {
+    throw InputError({.field = "--out"}, "what is written is plain SWF", "give a name like x.swf");
+  }
+  const Nodes nodes = machine_nodes(options.file, options.log.rules);
+  const std::uint32_t cores = options.log.rules.cores_per_node;
+  LogOptions how = options.log;
+  how.rules.nodes = nodes;
+  Log log = read_log(options.file, how);
+  transform(log.workload, options.changes, nodes, options.seed);
+
+  SwfHeader header = std::move(log.header);
+  header.version = "2.2";
+  header.max_jobs = header.max_records = static_cast<std::int64_t>(log.workload.jobs.size());
+  header.max_nodes = nodes;
+  header.max_procs = std::int64_t{nodes} * cores;
+  header.notes += fmt::format("changed by ductile workload transform, seed {}\n", options.seed);
+  // Both are made before one is written: nothing is half-done if there is something to refuse.
+  std::ostringstream adaptive;
+  write_adaptive(adaptive, log.workload, cores);
+  write_file(options.out, [&](std::ostream& out) { write_swf(out, log.workload, header, cores); });
+  write_file(adaptive_path(options.out), [&](std::ostream& out) { out << adaptive.view(); });
+  std::cout << fmt::format("{}: {} jobs, {} nodes; {}: {} of them adapt\n", options.out,
+                           log.workload.jobs.size(), nodes, adaptive_path(options.out),
+                           log.workload.adaptive.size());
+  if (const std::string skipped = skipped_text(log.workload.skipped); !skipped.empty()) {
+    std::cout << skipped << '\n';
+  }
+}
+
+void add_transform(CLI::App& workload) {
+  CLI::App& command = *workload.add_subcommand(
+      "transform", "change the jobs of a log, and write it with what is adaptive beside it");
+  const auto options = std::make_shared<TransformOptions>();
+  command.add_option("file", options->file, "the log: .swf, plain or as .gz, .xz or .zst")
+      ->required();
+  add_log_options(command, options->log);
+  add_transform_options(command, options->changes);
+  command.add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
+  command
+      .add_option("--out", options->out,
+                  "the log to write, NAME.swf; NAME.adaptive is written beside it")
+      ->required();
+  command.callback([options] { transform_log(*options); });
+}
+
 }  // namespace
 
 void add_workload_command(CLI::App& app) {
-  CLI::App& workload = *app.add_subcommand("workload", "look at workloads and make them");
+  CLI::App& workload = *app.add_subcommand("workload", "look at workloads, make and change them");
   workload.require_subcommand(1);
   add_info(workload);
   add_generate(workload);
+  add_transform(workload);
 }
 
 }  // namespace ductile

@@ -1,9 +1,12 @@
 #include "simulation/summary_observer.hpp"
 
 #include <atomic>
+#include <memory>
 
 #include <gtest/gtest.h>
 
+#include "scheduling/pass.hpp"
+#include "support/scripted.hpp"
 #include "support/small_run.hpp"
 
 namespace ductile {
@@ -30,6 +33,40 @@ TEST(SummaryObserver, FiguresOfARunByHand) {
   EXPECT_FALSE(s.stopped);
   EXPECT_FALSE(s.energy_j);
   EXPECT_EQ(s.events, 6u);
+}
+
+// A job of 2 nodes and 100 s is told at 10 s to take 4. It works on 2 until its scheduling point at
+// 14 s, pays until 19 s, and does the 172 node-seconds that are left on 4 nodes until 62 s. It
+// holds the new nodes from the order on: nobody else can have them.
+TEST(SummaryObserver, AResizedJobIsCountedWithWhatItHolds) {
+  Workload workload;
+  workload.jobs = {{.name = 1,
+                    .submit = Time{whole_seconds(5)},
+                    .runtime = whole_seconds(100),
+                    .walltime = whole_seconds(100),
+                    .nodes = 2,
+                    .adaptive = 0}};
+  workload.adaptive = {{.type = JobType::malleable, .size = {2, 4}, .cost = {.fixed_s = 5}}};
+  const auto script = std::make_shared<testing::Scripted>();
+  script->write = [](Pass& pass) {
+    if (pass.now() == Time{whole_seconds(5)}) pass.wake_by(Time{whole_seconds(6)});
+    if (pass.now() == Time{whole_seconds(6)}) pass.start(JobId{0}, exactly(2), {Why::in_order});
+    if (pass.now() == Time{whole_seconds(6)}) pass.wake_by(Time{whole_seconds(16)});
+    if (pass.now() == Time{whole_seconds(16)}) pass.resize(JobId{0}, 4, {Why::hand_out});
+  };
+  SimulationSettings settings = small_settings();
+  settings.policy = script;
+  settings.resize.delay.a = settings.resize.delay.b = whole_seconds(4);
+  const Summary s = small_run(workload, settings, {});
+  EXPECT_EQ(s.expands, 1u);
+  const double held = 2 * 10 + 4 * (62 - 10), lasted = 1 + 62;
+  EXPECT_DOUBLE_EQ(s.makespan_s, lasted);
+  EXPECT_DOUBLE_EQ(s.utilization, held / (4 * lasted));
+  EXPECT_DOUBLE_EQ(s.reconfiguration_node_s, 5 * 4);
+  EXPECT_DOUBLE_EQ(s.utilization_net, (held - 5 * 4) / (4 * lasted));
+  EXPECT_DOUBLE_EQ(s.mean_slowdown, lasted / 100);        // by its run time at 2 nodes
+  EXPECT_DOUBLE_EQ(s.mean_slowdown_actual, lasted / 62);  // by the run time it had
+  EXPECT_DOUBLE_EQ(s.slowdown_of_means, lasted / 100);
 }
 
 TEST(SummaryObserver, AJobThatNeverRanIsRejectedAndNotAmongTheJobs) {

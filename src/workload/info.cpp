@@ -63,6 +63,9 @@ WorkloadInfo describe(const Workload& workload, Nodes nodes) {
     if (&job != &jobs.front()) interarrivals.push_back(to_seconds(job.submit - last));
     last = job.submit;
     info.work_node_s += job.nodes * runtime;
+    const bool rigid = job.adaptive == WorkloadJob::kRigid;
+    const JobType type = rigid ? JobType::rigid : workload.adaptive[job.adaptive].type;
+    ++info.jobs_by_type[static_cast<std::size_t>(type)];
     if (job.nodes == 1) ++serial;
     if (std::has_single_bit(job.nodes)) ++powers_of_two;
     if (job.user != 0) users.insert(job.user);

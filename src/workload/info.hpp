@@ -1,10 +1,12 @@
 // What there is to say about a workload.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
 #include "base/ids.hpp"
+#include "model/job_spec.hpp"
 #include "workload/workload.hpp"
 
 namespace ductile {
@@ -17,7 +19,8 @@ struct Distribution {
 /// Shares are of the jobs, 0 .. 1. An empty value has nothing to be computed from.
 struct WorkloadInfo {
   std::uint64_t jobs = 0;
-  std::uint64_t users = 0;  // that are known
+  std::array<std::uint64_t, kJobTypeWords.size()> jobs_by_type{};  // in the order of JobType
+  std::uint64_t users = 0;                                         // that are known
   double first_submit_s = 0;
   double span_s = 0;       // from the first submission to the last
   double work_node_s = 0;  // sum of size times run time

@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <limits>
 #include <ostream>
@@ -16,12 +15,13 @@
 
 #include "base/error.hpp"
 #include "workload/compressed_file.hpp"
+#include "workload/line_reader.hpp"
 
 namespace ductile {
 namespace {
 
-constexpr std::size_t kLongestLine = 64 << 10;
-constexpr std::size_t kBufferSize = 256 << 10;
+constexpr const char* kAdvice = "SWF has 18 numbers on a line: is this a workload log?";
+constexpr std::size_t kEnough = 64 << 10;  // bytes to write at once
 constexpr std::size_t kLongestNotes = 64 << 10;
 
 constexpr std::int64_t kLongestTime = 1'000'000'000'000;  // s
@@ -208,66 +208,6 @@ void read_comment(std::string_view line, SwfHeader& header) {
   }
 }
 
-// The lines of a file, one after the other, in a buffer of fixed size.
-class Lines {
- public:
-  Lines(CompressedFile& file, const std::string& name, const ReadProgress& progress)
-      : file_(file), name_(name), progress_(progress), buffer_(kBufferSize) {}
-
-  /// The next line, without its end; it lives until the next call. False: there is none.
-  bool next(std::string_view& line) {
-    ++number_;
-    const char* end_of_line = find_end(0);
-    while (end_of_line == nullptr && !at_end_) {
-      const std::size_t searched = size_;
-      if (searched > kLongestLine) fail_too_long();
-      refill();
-      end_of_line = find_end(searched);
-    }
-    if (end_of_line == nullptr && size_ == 0) return false;
-    const std::size_t length =
-        end_of_line == nullptr ? size_ : static_cast<std::size_t>(end_of_line - begin_);
-    if (length > kLongestLine) fail_too_long();
-    line = {begin_, length};
-    const std::size_t used = end_of_line == nullptr ? length : length + 1;
-    begin_ += used;
-    size_ -= used;
-    return true;
-  }
-
-  /// Of the last line, from 1.
-  std::uint64_t number() const { return number_; }
-
- private:
-  const char* find_end(std::size_t from) const {
-    if (from == size_) return nullptr;
-    return static_cast<const char*>(std::memchr(begin_ + from, '\n', size_ - from));
-  }
-
-  void refill() {
-    std::memmove(buffer_.data(), begin_, size_);
-    begin_ = buffer_.data();
-    const std::size_t more = file_.read(buffer_.data() + size_, kBufferSize - size_);
-    if (more == 0) at_end_ = true;
-    size_ += more;
-    if (progress_) progress_(file_.consumed(), file_.total());
-  }
-
-  [[noreturn]] void fail_too_long() const {
-    throw InputError({.file = name_, .line = number_}, "the line is longer than 64 KiB",
-                     "SWF has 18 numbers on a line: is this a workload log?");
-  }
-
-  CompressedFile& file_;
-  const std::string& name_;
-  const ReadProgress& progress_;
-  std::vector<char> buffer_;
-  const char* begin_ = buffer_.data();  // what is read and not yet given out
-  std::size_t size_ = 0;
-  std::uint64_t number_ = 0;
-  bool at_end_ = false;
-};
-
 // One line with a job on it.
 class Record {
  public:
@@ -426,7 +366,7 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
   }
   Workload workload;
   workload.name = workload_name(name);
-  Lines lines(file, name, progress);
+  LineReader lines(file, name, kAdvice, &progress);
   bool sorted = true;
   bool before_first = true;
   std::string_view line;
@@ -502,8 +442,7 @@ Workload parse_swf(std::string_view bytes, const std::string& name, const SwfRul
 
 SwfHeader read_swf_header(const std::string& path) {
   CompressedFile file = CompressedFile::open(path);
-  const ReadProgress silent;
-  Lines lines(file, path, silent);
+  LineReader lines(file, path, kAdvice);
   SwfHeader header;
   std::string_view line;
   while (lines.next(line)) {
@@ -533,7 +472,7 @@ void write_swf(std::ostream& out, const Workload& workload, const SwfHeader& hea
     }
     fmt::format_to(std::back_inserter(text), " -1 1 {} {} -1 -1 -1 -1 -1\n", id(job.user),
                    id(job.group));
-    if (text.size() >= kLongestLine) {
+    if (text.size() >= kEnough) {
       out.write(text.data(), static_cast<std::streamsize>(text.size()));
       text.clear();
     }

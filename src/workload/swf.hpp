@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "base/ids.hpp"
 #include "base/time.hpp"
+#include "workload/line_reader.hpp"
 #include "workload/workload.hpp"
 
 namespace ductile {
@@ -46,10 +46,6 @@ struct SwfHeader {
   /// counts nodes of the machine's own size, whatever it is).
   std::optional<Nodes> nodes(std::uint32_t cores_per_node) const;
 };
-
-/// Told from time to time while a file is read: bytes of the file as it is stored, done and in all
-/// (0: not known).
-using ReadProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 /// Reads a log, plain or compressed (see CompressedFile), in one pass; memory is that of the jobs
 /// kept. Times are rounded to microseconds. Throws InputError, naming line and field, if anything

@@ -1,7 +1,7 @@
 // Any bytes, read as a log by any rules, plain or compressed: they are a workload that holds what
 // the reader promises, or an InputError.
 //
-// Readers: src/workload/swf.cpp src/workload/compressed_file.cpp
+// Readers: src/workload/swf.cpp src/workload/line_reader.cpp src/workload/compressed_file.cpp
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,0 +1,39 @@
+// Logs as commands read them: SWF, and what is said beside it of the jobs that adapt.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "workload/swf.hpp"
+#include "workload/workload.hpp"
+
+namespace ductile {
+
+struct LogOptions {
+  SwfRules rules;
+  std::string adaptive = "auto";  // a file; "auto": the one beside the log if there is one; "none"
+};
+
+/// Adds the options of `add_swf_options` and --adaptive. They are written to `options`, which must
+/// live until the command line is parsed.
+void add_log_options(CLI::App& command, LogOptions& options);
+
+struct Log {
+  Workload workload;
+  SwfHeader header;
+  std::string adaptive;       // the file of adaptive jobs; empty if there was none
+  std::uint64_t unknown = 0;  // jobs of this file that were left out of the log
+};
+
+/// Reads both. Where there is a file of adaptive jobs the requested times are those of the log, and
+/// not raised to the run times: what is believed may differ from what is true. Throws InputError,
+/// also if jobs of that file are not in a log that was read as a whole.
+Log read_log(const std::string& path, const LogOptions& options, const ReadProgress& progress = {});
+
+/// How many nodes the machine has: as the options say, else as the header does. Throws InputError
+/// if neither does.
+Nodes machine_nodes(const std::string& path, const SwfRules& rules);
+
+}  // namespace ductile

@@ -1,0 +1,374 @@
+#include "workload/adaptive.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iterator>
+#include <ostream>
+#include <system_error>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "workload/compressed_file.hpp"
+#include "workload/line_reader.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::string_view kFirstLine = "ductile-adaptive 1";
+constexpr std::size_t kLongestLine = 1 << 20;
+constexpr std::size_t kEnough = 64 << 10;  // bytes to write at once
+constexpr const char* kAdvice = "a job is one line, see docs/formats/adaptive.md";
+constexpr std::int32_t kMostDelta = 0x7fffffff;
+constexpr std::array<std::string_view, 2> kNoYes{"no", "yes"};
+
+// ---- Reading ------------------------------------------------------------------------------------
+
+// One line: what is wrong with it is said with its place.
+class Line {
+ public:
+  Line(const std::string& file, std::uint64_t number, std::string_view text)
+      : file_(file), number_(number), rest_(text) {}
+
+  Place place(std::string_view field = {}) const { return {file_, number_, std::string(field)}; }
+  [[noreturn]] void fail(std::string_view field, const std::string& what,
+                         const std::string& remedy) const {
+    throw InputError(place(field), what, remedy);
+  }
+
+  // The next word; empty at the end.
+  std::string_view word() {
+    while (!rest_.empty() && is_blank(rest_.front())) rest_.remove_prefix(1);
+    std::size_t length = 0;
+    while (length < rest_.size() && !is_blank(rest_[length])) ++length;
+    const std::string_view word = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    return word;
+  }
+
+  template <class Number>
+  Number number(std::string_view field, std::string_view text, Number min, Number max) const {
+    const auto value = parse_number<Number>(text);
+    if (!value || !(min <= *value && *value <= max)) {
+      fail(field,
+           fmt::format("'{}' is no {}number from {} to {}", text,
+                       std::is_integral_v<Number> ? "whole " : "", min, max),
+           "correct it");
+    }
+    return *value;
+  }
+
+ private:
+  static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+  const std::string& file_;
+  std::uint64_t number_;
+  std::string_view rest_;
+};
+
+// "2..16"
+SizeRange size_range(const Line& line, std::string_view text) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string_view::npos) {
+    line.fail("size", fmt::format("'{}' is no range", text), "write SMALLEST..LARGEST");
+  }
+  constexpr Nodes kMost = Nodes{1} << 31;
+  return {line.number<Nodes>("size", text.substr(0, dots), 1, kMost),
+          line.number<Nodes>("size", text.substr(dots + 2), 1, kMost)};
+}
+
+// "0.01:0.02:0.03:0:1"
+ReconfigurationCost cost_of(const Line& line, std::string_view field, std::string_view text) {
+  constexpr double kMost = 1e6;
+  std::array<double, 5> values;
+  for (double& value : values) {
+    if (text.empty())
+      line.fail(field, "has fewer than 5 numbers", "write ALPHA:BETA:B:FIXED:SCALE");
+    value = line.number<double>(field, next_part(text, ':'), 0, kMost);
+  }
+  if (!text.empty()) line.fail(field, "has more than 5 numbers", "write ALPHA:BETA:B:FIXED:SCALE");
+  return {values[0], values[1], values[2], values[3], values[4]};
+}
+
+// "0.25:+4" or "0.25:-2:1"
+EvolvingStep step_of(const Line& line, std::string_view text) {
+  EvolvingStep step;
+  step.progress = line.number<double>("request", next_part(text, ':'), 0, 1);
+  std::string_view delta = next_part(text, ':');
+  if (delta.starts_with('+')) delta.remove_prefix(1);
+  step.delta = line.number<std::int32_t>("request", delta, -kMostDelta, kMostDelta);
+  if (step.delta == 0) line.fail("request", "is for no change", "write +N or -N nodes");
+  if (!text.empty()) step.at_least = line.number<Nodes>("request", text, 0, kMostDelta);
+  return step;
+}
+
+// "0.5:10:yes:amdahl:0.1"; the model may be left away.
+Phase phase_of(const Line& line, std::string_view text) {
+  Phase phase;
+  phase.until = line.number<double>("phase", next_part(text, ':'), 0, 1);
+  phase.iterations = line.number<std::uint32_t>("phase", next_part(text, ':'), 1, 0x7fffffff);
+  const auto points = from_word<std::size_t>(kNoYes, next_part(text, ':'));
+  if (!points) line.fail("phase", "does not say if it has scheduling points", "write yes or no");
+  phase.scheduling_points = *points != 0;
+  if (!text.empty()) phase.speedup = parse_speedup(text, line.place("phase"));
+  return phase;
+}
+
+// What comes after "job NAME": "key=value" in any order, each once but for requests and
+// phases.
+AdaptiveJob adaptive_of(Line& line) {
+  constexpr double kMostWatts = 1e6, kLongest_s = 1e9;
+  AdaptiveJob more;
+  std::optional<JobType> type;
+  std::optional<Speedup> believed_model;
+  std::optional<ReconfigurationCost> believed_cost;
+  std::vector<std::string_view> seen;
+  for (std::string_view word = line.word(); !word.empty(); word = line.word()) {
+    const std::string_view key = next_part(word, '=');
+    if (key != "request" && key != "phase") {
+      if (std::ranges::count(seen, key) > 0) line.fail(key, "is given twice", "give it once");
+      seen.push_back(key);
+    }
+    if (key == "type") {
+      type = from_word<JobType>(kJobTypeWords, word);
+      if (!type)
+        line.fail(key, fmt::format("there is no '{}'", word), "use " + listed(kJobTypeWords));
+    } else if (key == "size") {
+      more.size = size_range(line, word);
+    } else if (key == "model") {
+      more.speedup = parse_speedup(word, line.place(key));
+    } else if (key == "believed_model") {
+      believed_model = parse_speedup(word, line.place(key));
+    } else if (key == "constraint") {
+      more.believed.constraint = parse_constraint(word, line.place(key));
+    } else if (key == "cost") {
+      more.cost = cost_of(line, key, word);
+    } else if (key == "believed_cost") {
+      believed_cost = cost_of(line, key, word);
+    } else if (key == "delay") {
+      more.believed.resize_delay = seconds(line.number<double>(key, word, 0, kLongest_s));
+    } else if (key == "watts") {
+      more.believed.watts_per_node = line.number<double>(key, word, 0, kMostWatts);
+    } else if (key == "request") {
+      const EvolvingStep step = step_of(line, word);
+      if (!more.steps.empty() && more.steps.back().progress > step.progress) {
+        line.fail(key, "comes before the last one", "write requests in order of progress");
+      }
+      more.steps.push_back(step);
+    } else if (key == "phase") {
+      const Phase phase = phase_of(line, word);
+      if (!more.phases.empty() && more.phases.back().until > phase.until) {
+        line.fail(key, "ends before the last one", "write phases in their order");
+      }
+      more.phases.push_back(phase);
+    } else {
+      line.fail({}, fmt::format("there is no '{}'", key),
+                "there are type, size, model, believed_model, constraint, cost, believed_cost, "
+                "delay, watts, request, phase");
+    }
+  }
+  if (!type) line.fail("type", "is missing", "write type=malleable, or another one");
+  if (more.size.min == 0) line.fail("size", "is missing", "write size=SMALLEST..LARGEST");
+  more.type = *type;
+  more.believed.speedup = believed_model.value_or(more.speedup);
+  more.believed.cost = believed_cost.value_or(more.cost);
+  return more;
+}
+
+// The jobs of a workload by their names.
+class Names {
+ public:
+  static constexpr std::uint32_t kTwice = ~0u;
+
+  explicit Names(const Workload& workload) {
+    places_.reserve(workload.jobs.size());
+    for (std::uint32_t i = 0; i < workload.jobs.size(); ++i) {
+      const auto [at, added] = places_.try_emplace(workload.jobs[i].name, i);
+      if (!added) at->second = kTwice;
+    }
+  }
+  std::optional<std::uint32_t> find(std::uint64_t name) const {
+    const auto at = places_.find(name);
+    return at == places_.end() ? std::nullopt : std::optional(at->second);
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, std::uint32_t> places_;
+};
+
+std::uint64_t read(CompressedFile file, const std::string& name, Workload& workload,
+                   std::uint32_t cores_per_node) {
+  LineReader lines(file, name, kAdvice, nullptr, kLongestLine);
+  const Names names(workload);
+  std::vector<AdaptiveJob> adaptive;
+  std::vector<std::uint32_t> rows(workload.jobs.size(), WorkloadJob::kRigid);
+  std::uint64_t unknown = 0;
+  std::uint32_t cores_of_file = 1;
+  bool begun = false;
+  std::string_view text;
+  while (lines.next(text)) {
+    Line line(name, lines.number(), text);
+    const std::string_view head = line.word();
+    if (!begun) {
+      begun = text == kFirstLine || text == std::string(kFirstLine) + "\r";
+      if (!begun) {
+        line.fail({}, "this is no file of adaptive jobs, or of another version",
+                  fmt::format("the first line is '{}'", kFirstLine));
+      }
+      continue;
+    }
+    if (head.empty() || head.front() == '#') continue;
+    if (head == "cores_per_node") {
+      cores_of_file = line.number<std::uint32_t>(head, line.word(), 1, 1u << 16);
+      if (!line.word().empty()) line.fail(head, "is followed by something", "write one number");
+    } else if (head == "job") {
+      if (cores_of_file != cores_per_node) {
+        line.fail("cores_per_node",
+                  fmt::format("sizes are in nodes of {}, those of the log in nodes of {}",
+                              cores_of_file, cores_per_node),
+                  fmt::format("give --cores-per-node {}", cores_of_file));
+      }
+      const auto job_name =
+          line.number<std::uint64_t>("job", line.word(), 0, 999'999'999'999'999'999);
+      AdaptiveJob more = adaptive_of(line);
+      const auto place = names.find(job_name);
+      if (!place) {
+        ++unknown;
+        continue;
+      }
+      if (*place == Names::kTwice) {
+        line.fail("job", fmt::format("the log has {} more than once", job_name),
+                  "number the jobs of the log");
+      }
+      const WorkloadJob& job = workload.jobs[*place];
+      if (rows[*place] != WorkloadJob::kRigid) {
+        line.fail("job", fmt::format("a second line of {}", job_name), "say it in one line");
+      }
+      if (!more.size.contains(job.nodes)) {
+        line.fail("size", fmt::format("the job asks for {} nodes, which is outside", job.nodes),
+                  "is this the file of this log, read with the same --cores-per-node and without "
+                  "--clip?");
+      }
+      rows[*place] = static_cast<std::uint32_t>(adaptive.size());
+      adaptive.push_back(std::move(more));
+    } else {
+      line.fail({}, fmt::format("'{}' is not understood", head), "lines begin with job or #");
+    }
+  }
+  if (!begun) {
+    throw InputError({.file = name}, "is empty", fmt::format("the first line is '{}'", kFirstLine));
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) workload.jobs[i].adaptive = rows[i];
+  workload.adaptive = std::move(adaptive);
+  return unknown;
+}
+
+// ---- Writing ------------------------------------------------------------------------------------
+
+void append_cost(std::string& text, const ReconfigurationCost& cost) {
+  const char* separator = "";
+  for (const double value : {cost.alpha_s, cost.beta_s, cost.b_s, cost.fixed_s, cost.scale}) {
+    text += separator;
+    append_number(text, value);
+    separator = ":";
+  }
+}
+
+void append_step(std::string& text, const EvolvingStep& step) {
+  append_number(text, step.progress);
+  text += step.delta > 0 ? ":+" : ":";
+  append_number(text, step.delta);
+  if (step.at_least == 0) return;
+  text += ':';
+  append_number(text, step.at_least);
+}
+
+void append_phase(std::string& text, const Phase& phase) {
+  append_number(text, phase.until);
+  fmt::format_to(std::back_inserter(text), ":{}:{}", phase.iterations,
+                 kNoYes[phase.scheduling_points ? 1 : 0]);
+  if (phase.speedup != Speedup{}) text += ":" + to_text(phase.speedup);
+}
+
+void append_job(std::string& text, const AdaptiveJob& more) {
+  const AdaptiveSpec& believed = more.believed;
+  fmt::format_to(std::back_inserter(text), " type={} size={}..{}", word(more.type), more.size.min,
+                 more.size.max);
+  if (more.speedup != Speedup{}) text += " model=" + to_text(more.speedup);
+  if (believed.speedup != more.speedup) text += " believed_model=" + to_text(believed.speedup);
+  if (believed.constraint != SizeConstraint{}) {
+    text += " constraint=" + to_text(believed.constraint);
+  }
+  if (more.cost != ReconfigurationCost{}) append_cost(text += " cost=", more.cost);
+  if (believed.cost != more.cost) append_cost(text += " believed_cost=", believed.cost);
+  if (believed.resize_delay != Duration{}) append_seconds(text += " delay=", believed.resize_delay);
+  if (believed.watts_per_node != 0) append_number(text += " watts=", believed.watts_per_node);
+  for (const EvolvingStep& step : more.steps) append_step(text += " request=", step);
+  for (const Phase& phase : more.phases) append_phase(text += " phase=", phase);
+}
+
+}  // namespace
+
+std::uint64_t read_adaptive(const std::string& path, Workload& workload,
+                            std::uint32_t cores_per_node) {
+  return read(CompressedFile::open(path), path, workload, cores_per_node);
+}
+
+std::uint64_t parse_adaptive(std::string_view bytes, const std::string& name, Workload& workload,
+                             std::uint32_t cores_per_node) {
+  return read(CompressedFile::in_memory(bytes, name), name, workload, cores_per_node);
+}
+
+void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t cores_per_node) {
+  std::string text(kFirstLine);
+  fmt::format_to(std::back_inserter(text), "\ncores_per_node {}\n", cores_per_node);
+  const Names names(workload);
+  const auto flush = [&] {
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    text.clear();
+  };
+  for (const WorkloadJob& job : workload.jobs) {
+    if (job.adaptive == WorkloadJob::kRigid) continue;
+    if (names.find(job.name) == Names::kTwice) {
+      throw InputError(fmt::format("job {} is there more than once", job.name),
+                       "number the jobs of the log: what adapts is told by its number");
+    }
+    const std::size_t begin = text.size();
+    fmt::format_to(std::back_inserter(text), "job {}", job.name);
+    append_job(text, workload.adaptive[job.adaptive]);
+    if (text.size() - begin > kLongestLine) {
+      throw InputError(fmt::format("job {} has more to say than a line can hold", job.name),
+                       "give it fewer requests or phases, or a shorter table");
+    }
+    text += '\n';
+    if (text.size() >= kEnough) flush();
+  }
+  flush();
+}
+
+std::string adaptive_path(const std::string& log) {
+  std::string_view stem = log;
+  for (const std::string_view ending : {".gz", ".xz", ".zst", ".swf"}) {
+    if (stem.ends_with(ending)) stem.remove_suffix(ending.size());
+  }
+  return std::string(stem) + ".adaptive";
+}
+
+std::optional<std::string> adaptive_beside(const std::string& log) {
+  const std::string plain = adaptive_path(log);
+  for (const char* ending : {"", ".gz", ".xz", ".zst"}) {
+    std::error_code error;
+    if (std::string path = plain + ending; std::filesystem::is_regular_file(path, error)) {
+      return path;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace ductile

@@ -1,0 +1,36 @@
+// What SWF has no field for: which jobs adapt, and how. A text file beside the log.
+// docs/formats/adaptive.md is the reference.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "workload/workload.hpp"
+
+namespace ductile {
+
+/// Gives the jobs of a log what the file says of them; they must all be rigid. Sizes are in nodes
+/// of `cores_per_node`, which must be that of the file. Returns how many jobs of the file the
+/// workload does not have. Throws InputError, which names line and field: nothing is half-read.
+std::uint64_t read_adaptive(const std::string& path, Workload& workload,
+                            std::uint32_t cores_per_node = 1);
+
+/// The same from the content of a file called `name`.
+std::uint64_t parse_adaptive(std::string_view bytes, const std::string& name, Workload& workload,
+                             std::uint32_t cores_per_node = 1);
+
+/// Writes what `read_adaptive` gives back. The caller looks at the state of `out`. Throws
+/// InputError if a job cannot be told from another by its name, or asks more often than a line
+/// can say.
+void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t cores_per_node = 1);
+
+/// "logs/kth.adaptive" for "logs/kth.swf.xz".
+std::string adaptive_path(const std::string& log);
+
+/// The file of this name beside a log, if there is one.
+std::optional<std::string> adaptive_beside(const std::string& log);
+
+}  // namespace ductile

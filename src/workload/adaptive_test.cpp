@@ -1,0 +1,234 @@
+#include "workload/adaptive.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "base/error.hpp"
+#include "workload/swf.hpp"
+#include "workload/transform.hpp"
+#include "workload/transform_text.hpp"
+
+namespace ductile {
+namespace {
+
+Workload jobs(std::uint64_t count, Nodes nodes = 4) {
+  Workload workload;
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    WorkloadJob& job = workload.jobs.emplace_back();
+    job.name = i;
+    job.submit = Time{whole_seconds(static_cast<std::int64_t>(i))};
+    job.runtime = whole_seconds(100);
+    job.walltime = whole_seconds(150);
+    job.nodes = nodes;
+  }
+  return workload;
+}
+
+Workload parsed(const std::string& lines, std::uint64_t count = 3) {
+  Workload workload = jobs(count);
+  parse_adaptive("ductile-adaptive 1\n" + lines, "x.adaptive", workload);
+  return workload;
+}
+
+std::string written(const Workload& workload, std::uint32_t cores_per_node = 1) {
+  std::ostringstream out;
+  write_adaptive(out, workload, cores_per_node);
+  return out.str();
+}
+
+TEST(Adaptive, EveryFieldIsReadAndWritten) {
+  const std::string line =
+      "job 2 type=adaptive size=2..16 model=powerlaw:0.2 believed_model=powerlaw:0.1 "
+      "constraint=list:2:4:16 cost=0.01:0.02:0.03:0.5:1 believed_cost=0:0:0:2:0.5 delay=2.000001 "
+      "watts=310.5 request=0.25:+4 request=0.5:-2:1 phase=0.5:10:yes phase=1:1:no:amdahl:0.25";
+  const Workload workload = parsed(line);
+  EXPECT_EQ(workload.jobs[0].adaptive, WorkloadJob::kRigid);
+  ASSERT_EQ(workload.jobs[1].adaptive, 0u);
+  EXPECT_EQ(workload.jobs[2].adaptive, WorkloadJob::kRigid);
+  const AdaptiveJob expected{
+      .type = JobType::adaptive,
+      .size = {2, 16},
+      .believed = {.speedup = {Speedup::Kind::powerlaw, 0.1},
+                   .cost = {0, 0, 0, 2, 0.5},
+                   .constraint = parse_constraint("list:2:4:16"),
+                   .resize_delay = Duration{2'000'001},
+                   .watts_per_node = 310.5},
+      .speedup = {Speedup::Kind::powerlaw, 0.2},
+      .cost = {0.01, 0.02, 0.03, 0.5, 1},
+      .steps = {{0.25, 4, 0}, {0.5, -2, 1}},
+      .phases = {{0.5, {}, 10, true}, {1, {Speedup::Kind::amdahl, 0.25}, 1, false}}};
+  EXPECT_EQ(workload.adaptive.at(0), expected);
+  EXPECT_EQ(written(workload), "ductile-adaptive 1\ncores_per_node 1\n" + line + "\n");
+}
+
+TEST(Adaptive, WhatIsNotSaidIsPlain) {
+  const Workload workload = parsed("# a remark\n\n  job 3\ttype=moldable size=1..8\r\n");
+  EXPECT_EQ(workload.adaptive.at(0), (AdaptiveJob{.type = JobType::moldable, .size = {1, 8}}));
+  EXPECT_EQ(written(workload),
+            "ductile-adaptive 1\ncores_per_node 1\njob 3 type=moldable size=1..8\n");
+  EXPECT_EQ(parsed("job 1 size=1..4 type=malleable cost=0:0:0:1:1").adaptive[0].believed.cost,
+            (ReconfigurationCost{.fixed_s = 1}));
+  EXPECT_TRUE(parsed("").adaptive.empty());
+}
+
+TEST(Adaptive, JobsThatTheLogDoesNotHaveAreCounted) {
+  Workload workload = jobs(2);
+  EXPECT_EQ(parse_adaptive("ductile-adaptive 1\njob 1 type=malleable size=1..8\n"
+                           "job 7 type=malleable size=1..8\njob 8 type=malleable size=1..8\n",
+                           "x", workload),
+            2u);
+  EXPECT_EQ(workload.adaptive.size(), 1u);
+}
+
+// A workload that was made adaptive, written to both files and read again, is the same.
+TEST(Adaptive, RoundTripWithTheLogIsExact) {
+  Workload workload = jobs(2000, 6);
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    workload.jobs[i].submit += Duration{static_cast<std::int64_t>(i * i)};
+    workload.jobs[i].user = 7;
+  }
+  Transform changes{.arrival_scale = 0.7, .speed_factor = 0.624};
+  changes.malleable = parse_share("-", "0.4:rho=SM,rho_error=0.1,constraint=list:1:2:5:6:20");
+  changes.moldable = parse_share("-", "0.2:A=2");
+  changes.evolving = parse_evolving("-", "0.5:x=0.01,overlap=random", changes.requests);
+  changes.cost = parse_reconfiguration("-", "half:sync=0.1..0.2,error=1.5");
+  changes.estimates = {EstimateSettings::Kind::factor, 2};
+  transform(workload, changes, 40, 3);
+
+  for (const std::uint32_t cores : {1u, 48u}) {
+    std::ostringstream log;
+    write_swf(log, workload, {}, cores);
+    Workload again =
+        parse_swf(log.str(), "log", {.cores_per_node = cores, .extend_walltime = false});
+    EXPECT_EQ(parse_adaptive(written(workload, cores), "x", again, cores), 0u);
+    EXPECT_EQ(again.jobs, workload.jobs);
+    EXPECT_EQ(again.adaptive, workload.adaptive);
+    EXPECT_EQ(written(again, cores), written(workload, cores));
+  }
+}
+
+TEST(Adaptive, WhatCannotBeSaidIsRefused) {
+  Workload workload = parsed("job 1 type=malleable size=1..8");
+  workload.jobs[1].name = 1;
+  EXPECT_THROW(written(workload), InputError);
+  workload = parsed("job 1 type=evolving size=1..8");
+  workload.adaptive[0].steps.assign(100'000, {0.123456789, 1, 1});
+  EXPECT_THROW(written(workload), InputError);
+}
+
+TEST(Adaptive, BelongsToTheLogBesideIt) {
+  EXPECT_EQ(adaptive_path("a/b.swf.xz"), "a/b.adaptive");
+  EXPECT_EQ(adaptive_path("b.swf"), "b.adaptive");
+  EXPECT_EQ(adaptive_path("b.log"), "b.log.adaptive");
+  const std::string folder = ::testing::TempDir() + "/adaptive_beside";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  EXPECT_EQ(adaptive_beside(folder + "/x.swf.gz"), std::nullopt);
+  std::ofstream(folder + "/x.adaptive.xz") << "";
+  EXPECT_EQ(adaptive_beside(folder + "/x.swf.gz"), folder + "/x.adaptive.xz");
+  std::ofstream(folder + "/x.adaptive") << "ductile-adaptive 1\njob 1 type=rigid size=4..4\n";
+  EXPECT_EQ(adaptive_beside(folder + "/x.swf.gz"), folder + "/x.adaptive");
+  Workload workload = jobs(1);
+  EXPECT_EQ(read_adaptive(folder + "/x.adaptive", workload), 0u);
+  EXPECT_EQ(workload.adaptive.size(), 1u);
+  EXPECT_THROW(read_adaptive(folder + "/y.adaptive", workload), InputError);
+}
+
+std::string error_of(const std::string& bytes, std::uint32_t cores_per_node = 1) {
+  Workload workload = jobs(3);
+  workload.jobs[2].name = 2;  // twice
+  const Workload before = workload;
+  try {
+    parse_adaptive(bytes, "x.adaptive", workload, cores_per_node);
+  } catch (const InputError& error) {
+    EXPECT_EQ(workload.jobs, before.jobs);
+    EXPECT_TRUE(workload.adaptive.empty());
+    return error.what();
+  }
+  return "";
+}
+
+std::string line_error(const std::string& line) { return error_of("ductile-adaptive 1\n" + line); }
+
+TEST(AdaptiveErrors, NameLineAndField) {
+  EXPECT_EQ(error_of(""), "x.adaptive: is empty; the first line is 'ductile-adaptive 1'");
+  EXPECT_EQ(error_of("job 1\n"),
+            "x.adaptive:1: this is no file of adaptive jobs, or of another version; the first line "
+            "is 'ductile-adaptive 1'");
+  EXPECT_EQ(line_error("\nwork 1"),
+            "x.adaptive:3: 'work' is not understood; lines begin with job or #");
+  EXPECT_EQ(line_error("job"),
+            "x.adaptive:2: job: '' is no whole number from 0 to 999999999999999999; correct it");
+  EXPECT_EQ(line_error("job 1 size=1..8"),
+            "x.adaptive:2: type: is missing; write type=malleable, or another one");
+  EXPECT_EQ(line_error("job 1 type=malleable"),
+            "x.adaptive:2: size: is missing; write size=SMALLEST..LARGEST");
+  EXPECT_EQ(line_error("job 1 type=elastic"),
+            "x.adaptive:2: type: there is no 'elastic'; use rigid, moldable, malleable, evolving, "
+            "adaptive");
+  EXPECT_EQ(line_error("job 1 type=rigid type=rigid"),
+            "x.adaptive:2: type: is given twice; give it once");
+  EXPECT_EQ(line_error("job 1 speed=1"),
+            "x.adaptive:2: there is no 'speed'; there are type, size, model, believed_model, "
+            "constraint, cost, believed_cost, delay, watts, request, phase");
+  EXPECT_EQ(line_error("job 1 type=malleable size=5..8"),
+            "x.adaptive:2: size: the job asks for 4 nodes, which is outside; is this the file of "
+            "this log, read with the same --cores-per-node and without --clip?");
+  EXPECT_EQ(line_error("job 2 type=malleable size=1..8"),
+            "x.adaptive:2: job: the log has 2 more than once; number the jobs of the log");
+  EXPECT_EQ(line_error("job 1 type=malleable size=1..8\njob 1 type=malleable size=1..8"),
+            "x.adaptive:3: job: a second line of 1; say it in one line");
+  EXPECT_EQ(line_error("job 1 size=8"),
+            "x.adaptive:2: size: '8' is no range; write SMALLEST..LARGEST");
+  EXPECT_EQ(line_error("job 1 cost=1:2:3:4"),
+            "x.adaptive:2: cost: has fewer than 5 numbers; write ALPHA:BETA:B:FIXED:SCALE");
+  EXPECT_EQ(line_error("job 1 cost=1:2:3:4:5:6"),
+            "x.adaptive:2: cost: has more than 5 numbers; write ALPHA:BETA:B:FIXED:SCALE");
+  EXPECT_EQ(line_error("job 1 request=0.5:0"),
+            "x.adaptive:2: request: is for no change; write +N or -N nodes");
+  EXPECT_EQ(
+      line_error("job 1 request=0.5:1 request=0.4:1"),
+      "x.adaptive:2: request: comes before the last one; write requests in order of progress");
+  EXPECT_EQ(line_error("job 1 phase=0.5:1:no phase=0.4:1:no"),
+            "x.adaptive:2: phase: ends before the last one; write phases in their order");
+  EXPECT_EQ(line_error("job 1 phase=0.5:1"),
+            "x.adaptive:2: phase: does not say if it has scheduling points; write yes or no");
+  EXPECT_EQ(line_error("job 1 model=fast").substr(0, 50),
+            "x.adaptive:2: model: there is no model 'fast'; use");
+  EXPECT_EQ(
+      error_of("ductile-adaptive 1\ncores_per_node 4\njob 1 type=rigid size=4..4", 8),
+      "x.adaptive:3: cores_per_node: sizes are in nodes of 4, those of the log in nodes of 8; "
+      "give --cores-per-node 4");
+  for (const char* line : {"cores_per_node",
+                           "cores_per_node 0",
+                           "cores_per_node 1 2",
+                           "job -1",
+                           "job 1 size=0..8",
+                           "job 1 size=8..4",
+                           "job 1 type=",
+                           "job 1 cost=1:2:x:4:5",
+                           "job 1 cost=-1:2:3:4:5",
+                           "job 1 delay=-1",
+                           "job 1 watts=x",
+                           "job 1 request=2:1",
+                           "job 1 request=0.5",
+                           "job 1 request=0.5:x",
+                           "job 1 request=0.5:1:-1",
+                           "job 1 believed_model=x",
+                           "job 1 constraint=x",
+                           "job 1 believed_cost=1",
+                           "job 1 =",
+                           "job 1 phase=2:1:no",
+                           "job 1 phase=1:0:no",
+                           "job 1 phase=1:1:no:x"}) {
+    EXPECT_NE(line_error(line), "") << line;
+  }
+}
+
+}  // namespace
+}  // namespace ductile

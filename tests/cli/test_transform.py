@@ -1,0 +1,189 @@
+"""Changes of a workload: ductile workload transform, and the same options of ductile simulate."""
+
+import json
+import math
+import random
+
+import pytest
+
+from conftest import RIGID_1000, ROOT
+from test_simulate import without_measures
+
+CHANGES = ["--arrival-scale", "0.8", "--malleable", "0.4:rho=LS,rho_error=0.1,max=4",
+           "--evolving", "0.3:x=0.005..0.01,overlap=random", "--moldable", "0.1:A=2,sigma=1",
+           "--reconfiguration", "half:sync=0.015..0.1", "--estimates", "f:2"]
+
+
+def figures(ductile, *arguments):
+    return [without_measures(run)
+            for run in ductile.objects("simulate", "--json", "--quiet", *arguments)]
+
+
+def transformed(ductile, folder, *arguments, name="x"):
+    ductile.output("workload", "transform", RIGID_1000, *arguments, "--out", folder / f"{name}.swf")
+    return folder / f"{name}.swf"
+
+
+def adaptive_jobs(log):
+    """job -> its words, of the file beside the log"""
+    head, cores, *lines = log.with_suffix(".adaptive").read_text().splitlines()
+    assert (head, cores) == ("ductile-adaptive 1", "cores_per_node 1")
+    return {line.split()[1]: line.split()[2:] for line in lines}
+
+
+def test_what_was_written_runs_as_what_was_asked_for(ductile, tmp_path):
+    runs = ["--policy", "easy", "--policy", "fcfs", "--seed", 5]
+    log = transformed(ductile, tmp_path, *CHANGES, "--seed", 5)
+    assert figures(ductile, "--trace", log, *runs) == figures(
+        ductile, "--trace", RIGID_1000, *CHANGES, *runs)
+
+
+def test_the_same_seed_gives_the_same_bytes(ductile, tmp_path):
+    for name, seed in ("a", 1), ("b", 1), ("c", 2):
+        transformed(ductile, tmp_path, *CHANGES, "--seed", seed, name=name)
+    for ending in ".swf", ".adaptive":
+        a, b, c = ((tmp_path / name).with_suffix(ending).read_bytes() for name in "abc")
+        assert a == b
+        assert a != c
+
+
+def test_a_file_that_is_written_again_is_the_same(ductile, tmp_path):
+    log = transformed(ductile, tmp_path, *CHANGES)
+    ductile.output("workload", "transform", log, "--out", tmp_path / "again.swf")
+    assert (tmp_path / "again.adaptive").read_bytes() == log.with_suffix(".adaptive").read_bytes()
+
+    def jobs(path):
+        return [line for line in path.read_text().splitlines() if line[0] != ";"]
+    assert jobs(tmp_path / "again.swf") == jobs(log)
+
+
+def test_a_larger_share_contains_a_smaller_one(ductile, tmp_path):
+    few, many = (adaptive_jobs(transformed(ductile, tmp_path, "--malleable", f"{share}:rho=SM",
+                                           name=f"s{share}"))
+                 for share in (0.4, 0.6))
+    assert 350 < len(few) < 450 and 550 < len(many) < 650
+    assert all(many[job] == words for job, words in few.items())
+
+
+def test_a_golden_transform(ductile, tmp_path):
+    """Pinned: whoever changes a draw changes the workloads of everybody."""
+    log = transformed(ductile, tmp_path, "--malleable", "0.5:rho=0.1..0.2,max=4,constraint=even",
+                      "--evolving", "0.5:max=4", "--jobs", "3", "--nodes", "500")
+    assert log.with_suffix(".adaptive").read_text() == (
+        ROOT / "tests/cli/golden/transform.adaptive").read_text()
+    lines = [line.split() for line in log.read_text().splitlines() if line[0] != ";"]
+    expected = (ROOT / "tests/cli/golden/transform.swf").read_text().splitlines()
+    assert [" ".join(line) for line in lines] == expected
+
+
+def test_the_power_law_is_anchored_where_asked(ductile):
+    [at_size] = figures(ductile, "--trace", RIGID_1000, "--malleable", "1:rho=0.2,rho_reference=pref")
+    [plain] = figures(ductile, "--trace", RIGID_1000)
+    [at_one] = figures(ductile, "--trace", RIGID_1000, "--malleable", "1:rho=0.2")
+    [rigid] = figures(ductile, "--trace", RIGID_1000, "--malleable", "0:rho=0.2")
+    assert at_size["mean_wait_s"] == plain["mean_wait_s"]  # easy does not resize
+    assert at_one["mean_turnaround_s"] > 1.2 * plain["mean_turnaround_s"]
+    # Rigid jobs are the same applications; a job that adapts ends up to a microsecond elsewhere.
+    assert math.isclose(rigid["mean_turnaround_s"], at_one["mean_turnaround_s"], rel_tol=1e-9)
+
+
+def test_seeds_change_what_adapts_and_not_the_log(ductile):
+    runs = figures(ductile, "--trace", RIGID_1000, "--malleable", "0.5:rho=SM", "--seeds", "1..3",
+                   "--threads", 2)
+    assert len({run["mean_wait_s"] for run in runs}) == 3
+    assert {run["jobs"] for run in runs} == {1000}
+    [second] = figures(ductile, "--trace", RIGID_1000, "--malleable", "0.5:rho=SM", "--seed", 2)
+    assert second == runs[1]
+
+
+@pytest.mark.parametrize("how, check", [
+    ("perfect", lambda run, asked: asked == run),
+    ("f:1", lambda run, asked: run <= asked <= 2 * run),
+    ("menu", lambda run, asked: asked in [60 * m for m in (5, 10, 15, 30, 60, 120, 240, 480, 720)]
+     or asked % 86400 == 0),
+])
+def test_estimates(ductile, tmp_path, how, check):
+    log = transformed(ductile, tmp_path, "--estimates", how)
+    for line in log.read_text().splitlines():
+        if line[0] != ";":
+            fields = line.split()
+            assert check(float(fields[3]), float(fields[8])), line
+
+
+def test_info_shows_the_types(ductile, tmp_path):
+    log = transformed(ductile, tmp_path, "--malleable", "0.4", "--evolving", "0.5")
+    facts = json.loads(ductile.output("workload", "info", log, "--json"))
+    types = facts["jobs_by_type"]
+    assert sum(types.values()) == facts["jobs"] == 1000
+    assert types["moldable"] == types["adaptive"] == 0
+    assert 350 < types["malleable"] < 450 and 450 < types["evolving"] < 550
+    text = ductile.output("workload", "info", log)
+    assert f"malleable             {types['malleable'] / 10:.1f} %" in text
+    assert "x.adaptive" in text
+    alone = json.loads(ductile.output("workload", "info", log, "--adaptive", "none", "--json"))
+    assert alone["jobs_by_type"]["rigid"] == 1000
+
+
+def test_which_file_of_adaptive_jobs(ductile, tmp_path):
+    log = transformed(ductile, tmp_path, "--malleable", "0.4")
+    first = ductile.output("simulate", "--trace", log, "--quiet").splitlines()[0]
+    assert first.endswith(f" adapt, as {tmp_path}/x.adaptive says")
+    first = ductile.output("simulate", "--trace", log, "--quiet", "--jobs", 10).splitlines()[0]
+    assert "that were left out" in first
+    assert "adapt" not in ductile.output("simulate", "--trace", log, "--quiet", "--adaptive",
+                                         "none").splitlines()[0]
+    other = tmp_path / "other"
+    log.with_suffix(".adaptive").rename(other)
+    assert "adapt" not in ductile.output("simulate", "--trace", log, "--quiet").splitlines()[0]
+    first = ductile.output("simulate", "--trace", log, "--quiet", "--adaptive", other).splitlines()[0]
+    assert first.endswith(f"{other} says")
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--malleable", "2"], "--malleable: '2' is no share from 0 to 1"),
+    (["--malleable", "1:min=2"], "--malleable: min: '2' is no number from 0 to 1"),
+    (["--evolving", "1:max=2,size=3"], "--evolving: there is no 'size'; there are min, max,"),
+    (["--moldable", "1:model=amdahl"], "--moldable: model: 'amdahl' needs its s"),
+    (["--malleable", "1:count=2"], "--malleable: there is no 'count'"),
+    (["--reconfiguration", "cheap"], "--reconfiguration: there is no 'cheap'; use full, half, free"),
+    (["--reconfiguration", "full:alpha=2..1"], "--reconfiguration: alpha: '2..1' is empty"),
+    (["--estimates", "f"], "--estimates: there is no 'f'; use requested, perfect, f:F"),
+    (["--speed-factor", "0"], "--speed-factor"),
+    (["--adaptive", "no/such/file"], "no/such/file: "),
+])
+def test_wrong_options(ductile, arguments, message):
+    done = ductile.run("simulate", "--trace", RIGID_1000, *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_what_does_not_go_together(ductile, tmp_path):
+    log = transformed(ductile, tmp_path, "--malleable", "0.4")
+    done = ductile.run("simulate", "--trace", log, "--cores-per-node", 4)
+    assert done.returncode == 2 and "give --cores-per-node 1" in done.stderr
+    done = ductile.run("simulate", "--trace", RIGID_1000, "--adaptive", log)
+    assert done.returncode == 2 and "the first line is 'ductile-adaptive 1'" in done.stderr
+    done = ductile.run("simulate", "--generate", "rigid:jobs=10", "--adaptive", log)
+    assert done.returncode == 2 and "give --trace" in done.stderr
+    adaptive = log.with_suffix(".adaptive")
+    adaptive.write_text(adaptive.read_text() + "job 77777 type=malleable size=1..2\n")
+    done = ductile.run("simulate", "--trace", log)
+    assert done.returncode == 2 and "1 of its jobs are not in" in done.stderr
+    done = ductile.run("workload", "transform", log, "--out", tmp_path / "x.swf.gz")
+    assert done.returncode == 2 and "give a name like x.swf" in done.stderr
+    done = ductile.run("workload", "transform", RIGID_1000, "--out", tmp_path / "no/x.swf")
+    assert done.returncode == 2 and "give another file to --out" in done.stderr
+
+
+def test_files_cut_at_random_are_refused_or_are_less(ductile, tmp_path):
+    log = transformed(ductile, tmp_path, "--malleable", "0.4:rho=SM")
+    text = log.with_suffix(".adaptive").read_text()
+    draws = random.Random(1)
+    for _ in range(10):
+        part = text[:draws.randrange(len(text))]
+        log.with_suffix(".adaptive").write_text(part)
+        done = ductile.run("simulate", "--trace", log, "--quiet")
+        assert done.returncode in (0, 2)
+        if done.returncode == 2:
+            assert f"x.adaptive:{part.count(chr(10)) + 1}: " in done.stderr or "x.adaptive: is empty" in done.stderr
