@@ -268,11 +268,12 @@ void State::seize(const Holding& nodes) {
     left.erase(taken);
   }
   // What is not up may be nobody's; anything else has an owner.
-  const Nodes n = left.count();
-  if (!not_up.contains(left) || n > out_of_service) {
+  if (left.empty()) return;
+  const auto holds = [&](JobId id) { return jobs[id].holding.nodes.intersects(left); };
+  if (!not_up.contains(left) || std::ranges::any_of(running, holds)) {
     throw std::logic_error("the world gave a job nodes that others hold");
   }
-  out_of_service -= n;
+  out_of_service -= left.count();
 }
 
 void State::vacate(JobId id) {

@@ -102,6 +102,18 @@ TEST(State, SeizingWhatOthersHoldIsTheWorldsContradiction) {
   EXPECT_THROW(plain.tell(event::Started{third, DecisionId::none, {4, {}}, {}}), std::logic_error);
 }
 
+TEST(State, NodesThatDrainMayBeHeld) {
+  Stage stage;
+  stage.run(rigid(4, 100));  // on 0-3
+  const JobId second = stage.submit(rigid(4, 100));
+  stage.tell(event::NodesChanged{NodeSet{{{0, 3}}}, Health::draining});
+  stage.tell(event::NodesChanged{NodeSet{{{4, 7}}}, Health::down});
+  EXPECT_EQ(stage.state().out_of_service, 4u);
+  EXPECT_THROW(stage.tell(event::Started{second, DecisionId::none, holding({{0, 3}}), {}}),
+               std::logic_error);
+  EXPECT_TRUE(stage.tell(event::Started{second, DecisionId::none, holding({{4, 7}}), {}}));
+}
+
 TEST(State, AJobIsBelievedToDrawNoLessThanIdleNodes) {
   Stage::Setup setup;
   setup.platform.idle_w = 100;
