@@ -75,6 +75,11 @@ INSTANTIATE_TEST_SUITE_P(
                       SizeConstraint{Kind::multiple, 8}, SizeConstraint{Kind::multiple, 7},
                       parse_constraint("list:1:2:6:7:100:2999:3500:4000000000")));
 
+// Chadha, John and Gerndt, HiPC 2020: 8 nodes, even sizes, 6 are needed: 2 stay.
+TEST(SizeConstraint, ShrinksToTheLargestAllowedSize) {
+  EXPECT_EQ((SizeConstraint{Kind::even}.at_most(8 - 6)), 2u);
+}
+
 TEST(SizeConstraint, OfNoSizeIsNone) {
   constexpr Nodes kNone = SizeConstraint::kNone;
   const SizeConstraint list = parse_constraint("list:4:8");

@@ -22,7 +22,7 @@ namespace ductile {
 namespace {
 
 constexpr std::string_view kFirstLine = "ductile-adaptive 1";
-constexpr std::size_t kLongestLine = 1 << 20;
+constexpr std::size_t kLongestLine = 256 << 10;
 constexpr std::size_t kEnough = 64 << 10;  // bytes to write at once
 constexpr const char* kAdvice = "a job is one line, see docs/formats/adaptive.md";
 constexpr std::int32_t kMostDelta = 0x7fffffff;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -38,7 +39,8 @@ Duration scaled(Duration time, double factor, const char* what) {
 SizeRange sizes(const AdaptiveShare& share, Nodes asked, Nodes machine) {
   // A factor like 0.7 of 10 is 7, whatever its last bit says.
   constexpr double kBit = 1e-9;
-  const double most = machine == 0 ? ~Nodes{0} - 1 : std::max(machine, asked);
+  constexpr Nodes kMost = Nodes{1} << 31;
+  const double most = std::max(machine == 0 ? kMost : machine, asked);
   return {std::max(Nodes{1}, static_cast<Nodes>(std::ceil(share.min * asked - kBit))),
           static_cast<Nodes>(std::min(std::floor(share.max * asked + kBit), most))};
 }
