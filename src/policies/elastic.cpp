@@ -97,7 +97,7 @@ class Victims {
     gathered_ = true;
     for (const JobId id : pass_.running()) {
       if (!pass_.resizable(id)) continue;
-      const Nodes size = pass_.job(id).size(), least = start_sizes(pass_, id).min;
+      const Nodes size = pass_.job(id).size(), least = pass_.smallest(id);
       if (size <= least) continue;
       if (settings_.algorithm == Algorithm::application && 1 - pass_.work_left(id) >= settings_.x) {
         continue;

@@ -1,8 +1,8 @@
 // MEBF, malleable EASY backfilling: waiting jobs may start below their preferred size; with jobs
 // waiting and nothing free, the least scalable jobs give nodes up; with nobody waiting, the most
 // scalable ones take what is free; each only where the job gains from it or can bear it.
-// Cascajo, Arima, Singh, Carretero and Schulz, J. Supercomputing 2024 (paper 000). Its listings are
-// not public: what is made up here is a parameter (docs/policies.md).
+// "Performance-driven scheduling for malleable workloads", J. Supercomputing 2024 (paper 000). Its
+// listings are not public: what is made up here is a parameter (docs/policies.md).
 #include <cmath>
 #include <tuple>
 #include <vector>
@@ -91,10 +91,8 @@ class Mebf final : public Policy {
   // In queue order, at the preferred size or at what there is.
   static void serve(Pass& pass) {
     for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
-      const SizeRange sizes = start_sizes(pass, id);
-      const Nodes free = free_nodes(pass);
-      const SizeRange size{sizes.min, std::min(sizes.max, free)};
-      if (free < sizes.min || !pass.start(id, size, {Why::in_order}, {.incoming = true})) return;
+      const Nodes least = start_sizes(pass, id).min, most = start_size(pass, id, free_nodes(pass));
+      if (most == 0 || !pass.start(id, {least, most}, {Why::in_order}, {.incoming = true})) return;
     }
   }
 
@@ -106,9 +104,8 @@ class Mebf final : public Policy {
     for (JobId id = pass.next_pending(head); id != JobId::none && pass.idle() > 0;
          id = pass.next_pending(id)) {
       if (try_depth_ != 0 && ++tried > try_depth_) break;
-      const SizeRange sizes = start_sizes(pass, id);
-      if (sizes.min > pass.idle()) continue;
-      const Nodes n = pass.sizes(id).at_most(std::min(sizes.max, pass.idle()));
+      const Nodes n = start_size(pass, id, pass.idle());
+      if (n == 0) continue;
       if (!shadow.allows(pass, id, n) || !pass.start(id, exactly(n), {Why::backfilled})) continue;
       shadow.took(pass, id, n);
       found = true;
@@ -187,7 +184,7 @@ class Mebf final : public Policy {
   // The size after giving its share; its own if there is none to give.
   Nodes shrunk(const Pass& pass, JobId id) const {
     constexpr double kRounding = 1e-9;  // 0.7 of 10 is 7
-    const Nodes size = pass.job(id).size(), least = start_sizes(pass, id).min;
+    const Nodes size = pass.job(id).size(), least = pass.smallest(id);
     const auto share = static_cast<Nodes>(share_factor_ * size + kRounding);
     if (size <= least) return size;
     return std::min(size, pass.sizes(id).at_least(size - std::min(share, size - least)));
@@ -245,7 +242,7 @@ class Mebf final : public Policy {
 }  // namespace
 
 PolicyInfo mebf() {
-  const std::string paper = "Cascajo et al. 2024";
+  const std::string paper = "J. Supercomputing 2024, doi 10.1007/s11227-023-05882-0";
   return {
       .name = "mebf",
       .summary =
