@@ -91,7 +91,8 @@ class Mebf final : public Policy {
   // In queue order, at the preferred size or at what there is.
   static void serve(Pass& pass) {
     for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
-      const Nodes least = start_sizes(pass, id).min, most = start_size(pass, id, free_nodes(pass));
+      const Nodes least = start_sizes(pass, id).min,
+                  most = fitting_size(pass, id, free_nodes(pass));
       if (most == 0 || !pass.start(id, {least, most}, {Why::in_order}, {.incoming = true})) return;
     }
   }
@@ -104,7 +105,7 @@ class Mebf final : public Policy {
     for (JobId id = pass.next_pending(head); id != JobId::none && pass.idle() > 0;
          id = pass.next_pending(id)) {
       if (try_depth_ != 0 && ++tried > try_depth_) break;
-      const Nodes n = start_size(pass, id, pass.idle());
+      const Nodes n = fitting_size(pass, id, pass.idle());
       if (n == 0) continue;
       if (!shadow.allows(pass, id, n) || !pass.start(id, exactly(n), {Why::backfilled})) continue;
       shadow.took(pass, id, n);

@@ -117,7 +117,7 @@ SizeRange start_sizes(const Pass& pass, JobId id) {
   return {std::min(pass.smallest(id), spec.preferred), spec.preferred};
 }
 
-Nodes start_size(const Pass& pass, JobId id, Nodes free) {
+Nodes fitting_size(const Pass& pass, JobId id, Nodes free) {
   const SizeRange sizes = start_sizes(pass, id);
   if (free >= sizes.max) return sizes.max;
   if (free < sizes.min) return 0;

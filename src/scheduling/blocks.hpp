@@ -57,7 +57,7 @@ inline constexpr EventKinds kAllButAnswers =
 /// the scheduler does not choose.
 SizeRange start_sizes(const Pass& pass, JobId id);
 /// The largest of these sizes that `free` nodes suffice for; 0 if there is none.
-Nodes start_size(const Pass& pass, JobId id, Nodes free);
+Nodes fitting_size(const Pass& pass, JobId id, Nodes free);
 
 /// Nodes that are idle, or on their way back and promised to nobody: what `Sources::incoming`
 /// gives.
