@@ -67,7 +67,9 @@ class Mebf final : public Policy {
         benefit_(p.choice("expand_benefit") == "on"),
         reserve_(chosen<Reserve>(p, "spare_reserve", kReserveWords)),
         tick_(seconds(p.number("tick"))),
-        try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {}
+        try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {
+    start_size = StartSize::smallest;
+  }
 
   EventKinds wakes_on() const override { return kAllButAnswers; }
 
@@ -101,14 +103,15 @@ class Mebf final : public Policy {
   bool backfill(Pass& pass, JobId head) const {
     bool found = false;
     Shadow shadow(pass, head, start_sizes(pass, head).min);
+    Room idle;  // that the smallest size fits into it does not mean that the job does
+    idle.add({}, pass.idle());
     std::uint32_t tried = 0;
-    for (JobId id = pass.next_pending(head); id != JobId::none && pass.idle() > 0;
-         id = pass.next_pending(id)) {
+    for (JobId id = pass.first_fit(head, idle); id != JobId::none; id = pass.first_fit(id, idle)) {
       if (try_depth_ != 0 && ++tried > try_depth_) break;
       const Nodes n = fitting_size(pass, id, pass.idle());
-      if (n == 0) continue;
       if (!shadow.allows(pass, id, n) || !pass.start(id, exactly(n), {Why::backfilled})) continue;
       shadow.took(pass, id, n);
+      idle.take(n, kTick);
       found = true;
     }
     return found;
@@ -323,7 +326,9 @@ PolicyInfo mebf() {
             .min = 0,
             .max = 1e9,
             .unit = "jobs",
-            .summary = "how many waiting jobs behind the first one backfilling tries; 0: all"}},
+            .summary =
+                "how many waiting jobs, of those that the idle nodes suffice for, backfilling "
+                "tries; 0: all"}},
       .make = make_policy<Mebf>};
 }
 

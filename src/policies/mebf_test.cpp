@@ -259,7 +259,8 @@ TEST(Mebf, TriesOnlySoManyWaitingJobs) {
     SmallWorld world(4, std::string("mebf:tick=0,try_depth=") + depth);
     world.submit(rigid(3, 100));
     world.submit(rigid(4, 100));
-    world.submit(rigid(4, 100));
+    world.submit(rigid(2, 10));  // there are no nodes for it
+    world.submit(rigid(1, 101));
     const JobId fits = world.submit(rigid(1, 100));
     world.close();
     EXPECT_EQ(world.runs(fits), runs) << depth;
