@@ -137,10 +137,9 @@ class Mebf final : public Policy {
         if (scope_ == Scope::one || (scope_ == Scope::until_head_fits && free >= need)) break;
       }
     }
-    if (commit_ == Commit::each || free >= need) {
-      for (const Cut& cut : cuts) pass.resize(cut.victim, cut.to, {Why::shrunk_for, head});
-    }
-    if (!cuts.empty()) serve(pass);
+    if (cuts.empty() || (commit_ == Commit::only_if_head_fits && free < need)) return;
+    for (const Cut& cut : cuts) pass.resize(cut.victim, cut.to, {Why::shrunk_for, head});
+    serve(pass);
   }
 
   // Algorithms 4 to 6.
@@ -198,17 +197,24 @@ class Mebf final : public Policy {
   // nothing.
   Nodes expanded(const Pass& pass, JobId id) const {
     const Job& job = pass.job(id);
+    const SizeConstraint sizes = pass.sizes(id);
     const Nodes size = job.size(), free = free_nodes(pass);
     if (size >= job.spec.size.max) return size;
-    Nodes more = std::min(job.spec.size.max - size, free);
+    const Nodes most = sizes.at_most(std::min(job.spec.size.max, size + free));
+    if (most <= size) return size;
     const double spare = spare_ratio_ * size;
-    if (expand_ == Expand::handoff && more <= size) return size;
-    if (expand_ == Expand::spare) {
-      if (more <= spare) return size;
-      const double kept = reserve_ == Reserve::ratio ? std::ceil(spare) : 0;
-      more = static_cast<Nodes>(std::clamp(free - kept, 0.0, static_cast<double>(more)));
+    switch (expand_) {
+      case Expand::handoff:
+        return most - size > size ? most : size;
+      case Expand::spare: {
+        const double kept = reserve_ == Reserve::ratio ? std::ceil(spare) : 0;
+        if (most - size <= spare || free <= kept) return size;
+        return std::clamp(sizes.at_most(size + free - static_cast<Nodes>(kept)), size, most);
+      }
+      case Expand::intensive:
+        return most;
     }
-    return std::max(size, pass.sizes(id).at_most(size + more));
+    return size;
   }
 
   // Algorithm 3. Durations in whole microseconds; equality passes.
