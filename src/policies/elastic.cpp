@@ -40,14 +40,15 @@ class Victims {
   // Nobody can be shrunk in the rest of this pass.
   bool none() {
     gather();
-    return give_ == 0 || (settings_.algorithm == Algorithm::application && ends_soon_);
+    return give_ == 0 || blocked_;
   }
 
   // SelectShrinkable: who gives `need` nodes; nobody if they cannot be had. Not `except`.
   std::vector<Cut> select(Nodes need, JobId except = JobId::none) {
     std::vector<Cut> cuts;
     gather();
-    if (need > give_ || !may_shrink()) return cuts;
+    blocked_ = blocked_ || (need <= give_ && !may_shrink());
+    if (need > give_ || blocked_) return cuts;
     // The first in order is shrunk first: a heap, since few are needed.
     std::vector<std::pair<Key, const Row*>> order;
     for (const Row& row : rows_) order.emplace_back(key(row, need), &row);
@@ -97,7 +98,7 @@ class Victims {
     gathered_ = true;
     for (const JobId id : pass_.running()) {
       if (!pass_.resizable(id)) continue;
-      const Nodes size = pass_.job(id).size(), least = start_sizes(pass_, id).min;
+      const Nodes size = pass_.job(id).size(), least = pass_.smallest(id);
       if (size <= least) continue;
       if (settings_.algorithm == Algorithm::application && 1 - pass_.work_left(id) >= settings_.x) {
         continue;
@@ -162,6 +163,7 @@ class Victims {
   const Settings& settings_;
   bool gathered_ = false;
   bool ends_soon_ = false;
+  bool blocked_ = false;  // what forbids shrinking does not go away within a pass
   std::vector<Row> rows_;
   Nodes give_ = 0;  // what they can give together
 };

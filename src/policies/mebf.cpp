@@ -1,8 +1,8 @@
 // MEBF, malleable EASY backfilling: waiting jobs may start below their preferred size; with jobs
 // waiting and nothing free, the least scalable jobs give nodes up; with nobody waiting, the most
 // scalable ones take what is free; each only where the job gains from it or can bear it.
-// Cascajo, Arima, Singh, Carretero and Schulz, J. Supercomputing 2024 (paper 000). Its listings are
-// not public: what is made up here is a parameter (docs/policies.md).
+// "Performance-driven scheduling for malleable workloads", J. Supercomputing 2024 (paper 000). Its
+// listings are not public: what is made up here is a parameter (docs/policies.md).
 #include <cmath>
 #include <tuple>
 #include <vector>
@@ -67,7 +67,9 @@ class Mebf final : public Policy {
         benefit_(p.choice("expand_benefit") == "on"),
         reserve_(chosen<Reserve>(p, "spare_reserve", kReserveWords)),
         tick_(seconds(p.number("tick"))),
-        try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {}
+        try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {
+    start_size = StartSize::smallest;
+  }
 
   EventKinds wakes_on() const override { return kAllButAnswers; }
 
@@ -91,10 +93,9 @@ class Mebf final : public Policy {
   // In queue order, at the preferred size or at what there is.
   static void serve(Pass& pass) {
     for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
-      const SizeRange sizes = start_sizes(pass, id);
-      const Nodes free = free_nodes(pass);
-      const SizeRange size{sizes.min, std::min(sizes.max, free)};
-      if (free < sizes.min || !pass.start(id, size, {Why::in_order}, {.incoming = true})) return;
+      const Nodes least = start_sizes(pass, id).min,
+                  most = fitting_size(pass, id, free_nodes(pass));
+      if (most == 0 || !pass.start(id, {least, most}, {Why::in_order}, {.incoming = true})) return;
     }
   }
 
@@ -102,15 +103,15 @@ class Mebf final : public Policy {
   bool backfill(Pass& pass, JobId head) const {
     bool found = false;
     Shadow shadow(pass, head, start_sizes(pass, head).min);
+    Room idle;  // that the smallest size fits into it does not mean that the job does
+    idle.add({}, pass.idle());
     std::uint32_t tried = 0;
-    for (JobId id = pass.next_pending(head); id != JobId::none && pass.idle() > 0;
-         id = pass.next_pending(id)) {
+    for (JobId id = pass.first_fit(head, idle); id != JobId::none; id = pass.first_fit(id, idle)) {
       if (try_depth_ != 0 && ++tried > try_depth_) break;
-      const SizeRange sizes = start_sizes(pass, id);
-      if (sizes.min > pass.idle()) continue;
-      const Nodes n = pass.sizes(id).at_most(std::min(sizes.max, pass.idle()));
+      const Nodes n = fitting_size(pass, id, pass.idle());
       if (!shadow.allows(pass, id, n) || !pass.start(id, exactly(n), {Why::backfilled})) continue;
       shadow.took(pass, id, n);
+      idle.take(n, kTick);
       found = true;
     }
     return found;
@@ -136,10 +137,9 @@ class Mebf final : public Policy {
         if (scope_ == Scope::one || (scope_ == Scope::until_head_fits && free >= need)) break;
       }
     }
-    if (commit_ == Commit::each || free >= need) {
-      for (const Cut& cut : cuts) pass.resize(cut.victim, cut.to, {Why::shrunk_for, head});
-    }
-    if (!cuts.empty()) serve(pass);
+    if (cuts.empty() || (commit_ == Commit::only_if_head_fits && free < need)) return;
+    for (const Cut& cut : cuts) pass.resize(cut.victim, cut.to, {Why::shrunk_for, head});
+    serve(pass);
   }
 
   // Algorithms 4 to 6.
@@ -187,7 +187,7 @@ class Mebf final : public Policy {
   // The size after giving its share; its own if there is none to give.
   Nodes shrunk(const Pass& pass, JobId id) const {
     constexpr double kRounding = 1e-9;  // 0.7 of 10 is 7
-    const Nodes size = pass.job(id).size(), least = start_sizes(pass, id).min;
+    const Nodes size = pass.job(id).size(), least = pass.smallest(id);
     const auto share = static_cast<Nodes>(share_factor_ * size + kRounding);
     if (size <= least) return size;
     return std::min(size, pass.sizes(id).at_least(size - std::min(share, size - least)));
@@ -197,17 +197,24 @@ class Mebf final : public Policy {
   // nothing.
   Nodes expanded(const Pass& pass, JobId id) const {
     const Job& job = pass.job(id);
+    const SizeConstraint sizes = pass.sizes(id);
     const Nodes size = job.size(), free = free_nodes(pass);
     if (size >= job.spec.size.max) return size;
-    Nodes more = std::min(job.spec.size.max - size, free);
+    const Nodes most = sizes.at_most(std::min(job.spec.size.max, size + free));
+    if (most <= size) return size;
     const double spare = spare_ratio_ * size;
-    if (expand_ == Expand::handoff && more <= size) return size;
-    if (expand_ == Expand::spare) {
-      if (more <= spare) return size;
-      const double kept = reserve_ == Reserve::ratio ? std::ceil(spare) : 0;
-      more = static_cast<Nodes>(std::clamp(free - kept, 0.0, static_cast<double>(more)));
+    switch (expand_) {
+      case Expand::handoff:
+        return most - size > size ? most : size;
+      case Expand::spare: {
+        const double kept = reserve_ == Reserve::ratio ? std::ceil(spare) : 0;
+        if (most - size <= spare || free <= kept) return size;
+        return std::clamp(sizes.at_most(size + free - static_cast<Nodes>(kept)), size, most);
+      }
+      case Expand::intensive:
+        return most;
     }
-    return std::max(size, pass.sizes(id).at_most(size + more));
+    return size;
   }
 
   // Algorithm 3. Durations in whole microseconds; equality passes.
@@ -245,7 +252,7 @@ class Mebf final : public Policy {
 }  // namespace
 
 PolicyInfo mebf() {
-  const std::string paper = "Cascajo et al. 2024";
+  const std::string paper = "J. Supercomputing 2024, doi 10.1007/s11227-023-05882-0";
   return {
       .name = "mebf",
       .summary =
@@ -325,7 +332,9 @@ PolicyInfo mebf() {
             .min = 0,
             .max = 1e9,
             .unit = "jobs",
-            .summary = "how many waiting jobs behind the first one backfilling tries; 0: all"}},
+            .summary =
+                "how many waiting jobs, of those that the idle nodes suffice for, backfilling "
+                "tries; 0: all"}},
       .make = make_policy<Mebf>};
 }
 

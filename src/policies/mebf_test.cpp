@@ -156,6 +156,35 @@ TEST(Mebf, SpareLeavesSomeIdle) {
   EXPECT_EQ(spacious("expand=spare,spare_ratio=0.25", 2).size(JobId{0}), 5u);
 }
 
+// The policy asks about what the job would really get.
+TEST(Mebf, SizeConstraintsBindShrinksAndExpansions) {
+  const AdaptiveSpec cubic{.constraint = {SizeConstraint::Kind::cubic}};
+  const auto size = [&](const char* expand, Nodes free) {
+    SmallWorld world(40, std::string("mebf:expand=") + expand);
+    world.submit(malleable({1, 40}, 8, 1000), cubic);
+    world.submit(rigid(32 - free, 10'000));
+    world.close();
+    world.at(30);
+    world.core.apply(world.now, event::TimerFired{});
+    world.close();
+    return world.size(JobId{0});
+  };
+  EXPECT_EQ(size("intensive", 18), 8u);
+  EXPECT_EQ(size("intensive", 19), 27u);
+  EXPECT_EQ(size("handoff", 19), 27u);
+  EXPECT_EQ(size("spare", 20), 8u);  // four stay idle
+  EXPECT_EQ(size("spare", 23), 27u);
+  for (const auto& [factor, left] : {std::pair("0.8", 8u), std::pair("0.9", 1u)}) {
+    SmallWorld world(8, std::string("mebf:tick=0,gamma=9,share_factor=") + factor);
+    world.submit(malleable({1, 40}, 8, 1000), cubic);
+    world.close();
+    world.at(10);
+    world.submit(rigid(1, 10));
+    world.close();
+    EXPECT_EQ(world.size(JobId{0}), left) << factor;
+  }
+}
+
 TEST(Mebf, IntensiveTakesAnything) {
   EXPECT_EQ(spacious("expand=intensive", 1).size(JobId{0}), 5u);
   EXPECT_EQ(spacious("expand=intensive", 30).size(JobId{0}), 20u);
@@ -259,7 +288,8 @@ TEST(Mebf, TriesOnlySoManyWaitingJobs) {
     SmallWorld world(4, std::string("mebf:tick=0,try_depth=") + depth);
     world.submit(rigid(3, 100));
     world.submit(rigid(4, 100));
-    world.submit(rigid(4, 100));
+    world.submit(rigid(2, 10));  // there are no nodes for it
+    world.submit(rigid(1, 101));
     const JobId fits = world.submit(rigid(1, 100));
     world.close();
     EXPECT_EQ(world.runs(fits), runs) << depth;

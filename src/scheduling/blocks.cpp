@@ -114,8 +114,14 @@ void backfill(Pass& pass, Backfill options) {
 SizeRange start_sizes(const Pass& pass, JobId id) {
   const JobSpec& spec = pass.job(id).spec;
   if (!sizes_at_start(spec.type)) return exactly(spec.preferred);
-  const Nodes least = pass.smallest(id);
-  return {least, std::max(least, pass.sizes(id).at_most(spec.preferred))};
+  return {std::min(pass.smallest(id), spec.preferred), spec.preferred};
+}
+
+Nodes fitting_size(const Pass& pass, JobId id, Nodes free) {
+  const SizeRange sizes = start_sizes(pass, id);
+  if (free >= sizes.max) return sizes.max;
+  if (free < sizes.min) return 0;
+  return pass.sizes(id).at_most(free);
 }
 
 void grant_from_idle(Pass& pass) {

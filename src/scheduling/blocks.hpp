@@ -53,9 +53,11 @@ void backfill(Pass& pass, Backfill options);
 inline constexpr EventKinds kAllButAnswers =
     kEveryEvent & ~(kind_of<event::Started>() | kind_of<event::Resized>());
 
-/// The sizes at which a waiting job may start: from its smallest one up to the preferred one, or
-/// only that if the scheduler does not choose.
+/// Where a waiting job may start: from its smallest size up to the preferred one; or only there if
+/// the scheduler does not choose.
 SizeRange start_sizes(const Pass& pass, JobId id);
+/// The largest of these sizes that `free` nodes suffice for; 0 if there is none.
+Nodes fitting_size(const Pass& pass, JobId id, Nodes free);
 
 /// Nodes that are idle, or on their way back and promised to nobody: what `Sources::incoming`
 /// gives.

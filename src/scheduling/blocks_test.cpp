@@ -154,8 +154,24 @@ TEST(StartSizes, AreTheSchedulersChoiceOrTheUsers) {
   EXPECT_EQ(of(JobType::malleable, Kind::any), (SizeRange{3, 5}));
   EXPECT_EQ(of(JobType::moldable, Kind::any), (SizeRange{3, 5}));
   EXPECT_EQ(of(JobType::evolving, Kind::any), exactly(5));
-  EXPECT_EQ(of(JobType::adaptive, Kind::even), exactly(4));
-  EXPECT_EQ(of(JobType::adaptive, Kind::cubic), exactly(8));  // its smallest is above the preferred
+  EXPECT_EQ(of(JobType::adaptive, Kind::even), (SizeRange{4, 5}));
+  EXPECT_EQ(of(JobType::adaptive, Kind::cubic), exactly(5));  // its smallest is above the preferred
+}
+
+TEST(StartSizes, TheLargestThatFits) {
+  Stage stage;
+  const JobId even =
+      stage.submit(malleable({3, 8}, 7), AdaptiveSpec{.constraint = {SizeConstraint::Kind::even}});
+  const JobId user = stage.submit(rigid(3, 10));
+  stage.pass([&](Pass& p) {
+    EXPECT_EQ(fitting_size(p, even, 8), 7u);
+    EXPECT_EQ(fitting_size(p, even, 7), 7u);
+    EXPECT_EQ(fitting_size(p, even, 6), 6u);
+    EXPECT_EQ(fitting_size(p, even, 5), 4u);
+    EXPECT_EQ(fitting_size(p, even, 3), 0u);
+    EXPECT_EQ(fitting_size(p, user, 4), 3u);
+    EXPECT_EQ(fitting_size(p, user, 2), 0u);
+  });
 }
 
 TEST(GrantFromIdle, GrantsInOrderAndDeniesTheRest) {

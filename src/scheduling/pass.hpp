@@ -78,9 +78,10 @@ class Pass {
   bool resizable(JobId id) const { return state_.resizable(id); }
   SizeConstraint sizes(JobId id) const { return state_.constraint(job(id)); }
   /// The performance model, as believed; linear where none is known.
-  Speedup speedup(JobId id) const {
+  const Speedup& speedup(JobId id) const {
+    static const Speedup linear;
     const AdaptiveSpec* spec = state_.adaptive_spec(job(id));
-    return spec ? spec->speedup : Speedup{};
+    return spec ? spec->speedup : linear;
   }
   /// The smallest size that the scheduler may choose for it; if it chooses none, the preferred one.
   Nodes smallest(JobId id) const { return state_.smallest(job(id)); }

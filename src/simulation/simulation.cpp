@@ -358,6 +358,7 @@ void World::begin(JobId id) {
     run.at = now_;
     run.size = job.holding.count;
     run.nodes = job.holding.nodes;
+    run.pause = kNever;  // it may have been about to be resized in another life
     run.step = 0;
     run.pause = kNever;
     plan(id);

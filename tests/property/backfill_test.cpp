@@ -26,35 +26,21 @@
 #include "support/naive_backfill.hpp"
 #include "support/random_jobs.hpp"
 #include "support/random_policy.hpp"
+#include "support/seeds.hpp"
+#include "support/trouble.hpp"
+#include "support/work_books.hpp"
 
 namespace ductile {
 namespace {
 
+using testing::for_seeds;
 using testing::random_jobs;
-
-std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::stoull(text) : fallback;
-}
-
-/// Calls `test(seed)` for `count` seeds, until one fails.
-template <class Test>
-void for_seeds(std::uint64_t count, Test test) {
-  std::uint64_t first = 0;
-  count = from_environment("DUCTILE_CASES", count);
-  if (std::getenv("DUCTILE_SEED")) {
-    first = from_environment("DUCTILE_SEED", 0);
-    count = 1;
-  }
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    SCOPED_TRACE("repeat with DUCTILE_SEED=" + std::to_string(seed));
-    ASSERT_NO_THROW(test(seed));
-    if (::testing::Test::HasFailure()) return;
-  }
-}
-
 // ---- Rigid jobs
 // -----------------------------------------------------------------------------------
+
+using testing::random_trouble;
+using testing::Trouble;
+using testing::WorkBooks;
 
 constexpr std::array<std::uint64_t, 3> kGrains_us = {1, 1'000'000, 10'000'000};
 constexpr std::array<std::uint32_t, 5> kDepths = {1, 2, 3, 5, Backfill::kUnlimited};
@@ -348,154 +334,6 @@ TEST(Backfilling, TheSameRunGivesTheSameDecisions) {
 
 // ---- All kinds of jobs, a world full of trouble, a policy without sense
 // ---------------------------
-
-/// Every job that is not killed or requeued had the nodes for all of its work, and no more.
-class WorkBooks final : public Observer {
- public:
-  explicit WorkBooks(const Workload& workload) : rows_(workload.jobs.size()) {}
-
-  std::uint64_t checked = 0, closes = 0, decisions = 0;
-
-  void on_begin(const Core& core) override {
-    if (watched) watch_ = std::make_unique<testing::RandomPolicy::Watch>(core.state());
-  }
-  void on_decision(Time now, const Decision& decision, const Core& core) override {
-    ++decisions;
-    digest = mixed(digest ^ static_cast<std::uint64_t>(now.time_since_epoch().count()));
-    digest = mixed(digest ^ index(decision.job) ^ std::uint64_t{decision.after.count} << 32);
-    if (decision.kind == Decision::Kind::start && core.state().capabilities.instant_start) {
-      begin(now, decision.job, decision.after.count);
-    }
-  }
-  bool wants_events() const override { return true; }
-  void on_event(Time now, const Event& event, bool taken, const Core& core) override {
-    if (const auto* started = std::get_if<event::Started>(&event); started && taken) {
-      begin(now, started->job, core.job(started->job).holding.count);
-    }
-    // Nodes may change to what they are.
-    if (!taken && !std::holds_alternative<event::NodesChanged>(event)) refused.push_back(event);
-  }
-  void on_resized(Time now, JobId id, Nodes, const Core& core) override {
-    advance(now, id);
-    rows_[index(id)].size = core.job(id).holding.count;
-    ++rows_[index(id)].resizes;
-  }
-  void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
-              const Core&) override {
-    advance(now, id);
-    Row& row = rows_[index(id)];
-    ASSERT_FALSE(row.over) << "job " << job.name << " ended twice";
-    row.over = !requeued;
-    if (state != EndState::completed) return;
-    // Each time is rounded to a microsecond.
-    const auto slack = static_cast<Work>((row.resizes + 2) * 1000);
-    const Work work = total_work(job.nodes, job.runtime);
-    ASSERT_GE(row.done + slack, work) << "job " << job.name;
-    ASSERT_LE(row.done - slack, work) << "job " << job.name;
-    ++checked;
-  }
-  void on_close(Time, const Core&) override {
-    if (++closes > 100'000) throw std::runtime_error("this never ends");
-  }
-  void on_finish(Time, const Core&) override { watch_.reset(); }
-
-  bool watched = false;
-  std::uint64_t digest = 0;
-  std::vector<Event> refused;
-
- private:
-  struct Row {
-    Work done = 0;
-    Time at{};
-    Nodes size = 0;
-    std::uint32_t resizes = 0;
-    bool over = false;
-  };
-
-  void begin(Time now, JobId id, Nodes size) {
-    Row& row = rows_[index(id)];
-    row.done = 0;
-    row.at = now;
-    row.size = size;
-  }
-  void advance(Time now, JobId id) {
-    Row& row = rows_[index(id)];
-    row.done += Work{row.size} * (now - row.at).count();
-    row.at = now;
-  }
-
-  std::vector<Row> rows_;
-  std::unique_ptr<testing::RandomPolicy::Watch> watch_;
-};
-
-struct Trouble {
-  Workload workload;
-  SimulationSettings settings;
-};
-
-/// Linear jobs that pay nothing for resizes, so that their work can be counted.
-Trouble random_trouble(std::uint64_t seed) {
-  Trouble t;
-  Draws draws(seed, Stream::test, 1);
-  const auto nodes = static_cast<Nodes>(2 + draws.below(30));
-  const std::uint64_t grain_us = kGrains_us[draws.below(2)];
-  t.workload.jobs = random_jobs(seed, 5 + draws.below(25), nodes, grain_us);
-  for (WorkloadJob& job : t.workload.jobs) {
-    const auto type = static_cast<JobType>(draws.below(5));
-    if (type == JobType::rigid) continue;
-    job.adaptive = static_cast<std::uint32_t>(t.workload.adaptive.size());
-    AdaptiveJob& more = t.workload.adaptive.emplace_back();
-    more.type = type;
-    more.size = {static_cast<Nodes>(1 + draws.below(job.nodes)),
-                 static_cast<Nodes>(job.nodes + draws.below(nodes))};
-    if (draws.chance(0.3)) more.believed.resize_delay = whole_seconds(3);
-    if (job.nodes % 2 == 0 && draws.chance(0.3)) {
-      more.believed.constraint.kind = SizeConstraint::Kind::even;
-    }
-    if (type == JobType::evolving || type == JobType::adaptive) {
-      for (double at = draws.uniform(); at < 1; at += 0.05 + draws.uniform()) {
-        const auto delta = static_cast<std::int32_t>(draws.below(9)) - 4;
-        if (delta != 0) more.steps.push_back({at, delta, static_cast<Nodes>(draws.below(3))});
-      }
-    }
-  }
-  SimulationSettings& settings = t.settings;
-  settings.platform.nodes = nodes;
-  settings.rules.check = true;
-  settings.rules.seed = seed;
-  settings.rules.identities = draws.chance(0.7);
-  settings.rules.limit = draws.chance(0.5) ? Rules::Limit::fixed : Rules::Limit::scaled;
-  settings.kill_overrun = draws.chance(0.3);
-  ResizeBehaviour& how = settings.resize;
-  if (draws.chance(0.8)) how.delay = {RandomDuration::Kind::uniform, {}, whole_seconds(10)};
-  if (draws.chance(0.2)) how.delay = {RandomDuration::Kind::exponential, whole_seconds(10), {}};
-  if (draws.chance(0.5)) how.refuse = draws.uniform();
-  if (draws.chance(0.3)) how.lose = draws.uniform(0, 0.5);
-  if (draws.chance(0.5)) how.partly = draws.uniform();
-  if (draws.chance(0.3)) how.repeat = draws.uniform();
-  if (draws.chance(0.3)) how.apply_at = ResizeBehaviour::ApplyAt::phase_end;
-  how.retry = draws.chance(0.5) ? Duration{} : whole_seconds(8);
-  how.timeout = whole_seconds(20);
-  if (draws.chance(0.4)) {
-    settings.start_delay = {RandomDuration::Kind::uniform, {}, whole_seconds(4)};
-    settings.start_failure = draws.uniform(0, 0.5);
-    settings.start_retry = whole_seconds(5);
-  }
-  if (settings.rules.identities && draws.chance(0.6)) {
-    Time at{};
-    for (std::uint64_t n = draws.below(12); n > 0; --n) {
-      at += whole_seconds(static_cast<std::int64_t>(draws.below(40)));
-      const auto first = static_cast<std::uint32_t>(draws.below(nodes));
-      const auto last = static_cast<std::uint32_t>(first + draws.below(nodes - first));
-      settings.node_events.push_back({at, {{{first, last}}}, static_cast<Health>(draws.below(4))});
-    }
-    settings.node_events.push_back({at + whole_seconds(50), {{{0, nodes - 1}}}, Health::up});
-  }
-  using OnFailure = SimulationSettings::OnFailure;
-  settings.on_failure =
-      std::array{OnFailure::requeue, OnFailure::kill, OnFailure::shrink}[draws.below(3)];
-  return t;
-}
 
 TEST(SimulatedWorld, KeepsItsPromisesWhateverThePolicyDoes) {
   std::uint64_t checked = 0, left = 0, jobs = 0, decisions = 0;

@@ -104,8 +104,7 @@ HostileWorld::HostileWorld(const HostileSettings& settings)
     : settings_(settings),
       draws_(settings.seed, Stream::test, 2),
       identities_(settings.seed, Stream::test, 3),
-      core_(settings.platform, settings.capabilities, settings.rules,
-            random_policy(draws_, settings.policy_calls)),
+      core_(settings.platform, settings.capabilities, settings.rules, some_policy()),
       first_(core_) {
   if (identities()) {
     holders_.resize(settings.platform.nodes);
@@ -626,9 +625,12 @@ void HostileWorld::change_corridor() {
   fact("CorridorChanged", event::CorridorChanged{0, high});
 }
 
-void HostileWorld::change_policy() {
-  fact("ConfigChanged", event::ConfigChanged{random_policy(draws_, settings_.policy_calls)});
+std::shared_ptr<const Policy> HostileWorld::some_policy() {
+  return settings_.make_policy ? settings_.make_policy(draws_)
+                               : random_policy(draws_, settings_.policy_calls);
 }
+
+void HostileWorld::change_policy() { fact("ConfigChanged", event::ConfigChanged{some_policy()}); }
 
 /// What is not true, or not any more.
 void HostileWorld::lie() {
@@ -1022,7 +1024,11 @@ void HostileWorld::settle() {
     truth(id).stage = Stage::waiting;
     fact("Eligible", event::Eligible{id, true});
   }
-  fact("ConfigChanged", event::ConfigChanged{std::make_shared<Finisher>()});
+  if (settings_.make_policy) {
+    change_policy();
+  } else {
+    fact("ConfigChanged", event::ConfigChanged{std::make_shared<Finisher>()});
+  }
   close();
   while (with_stage(Stage::over).size() < jobs_.size()) {
     require(figures_.instants < 100'000, "the jobs never end");

@@ -35,7 +35,9 @@ struct HostileSettings {
   bool takes_from_claims = true;    // for what it does unasked: any free nodes, or idle ones
   bool refuses = true;              // false: everything is done as decided, sooner or later
   bool journal = false;             // keep a record of everything, with the state's fingerprint
-  std::uint32_t policy_calls = 12;  // at most, in each pass
+  std::uint32_t policy_calls = 12;  // at most, in each pass of a random policy
+  /// Makes a policy, at the beginning and when the world changes it; none: a random policy.
+  std::function<std::shared_ptr<const Policy>(Draws&)> make_policy;
 };
 
 /// Platform, capabilities and rules drawn from the seed.
@@ -53,7 +55,6 @@ struct Record {
 
 class HostileWorld {
  public:
-  /// The policy is a RandomPolicy.
   explicit HostileWorld(const HostileSettings& settings);
   HostileWorld(const HostileWorld&) = delete;
   HostileWorld& operator=(const HostileWorld&) = delete;
@@ -62,8 +63,8 @@ class HostileWorld {
   /// more, or only timers.
   bool step();
   /// Stops meddling. First nobody decides anything new and everything open is answered: no claim
-  /// may be left. Then nodes are repaired, orders lifted, and a plain policy runs: every job must
-  /// end.
+  /// may be left. Then nodes are repaired, orders lifted, and a plain policy runs, or one of
+  /// `make_policy`: every job must end.
   void settle();
 
   const Core& core() const { return core_; }
@@ -144,6 +145,7 @@ class HostileWorld {
   void request();
   void believe();
   void change_corridor();
+  std::shared_ptr<const Policy> some_policy();
   void change_policy();
   void lie();
 

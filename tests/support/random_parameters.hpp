@@ -1,0 +1,16 @@
+// Policies of the registry with parameters that nobody would choose.
+#pragma once
+
+#include <string>
+
+#include "base/random.hpp"
+#include "policies/registry.hpp"
+
+namespace ductile::testing {
+
+/// "NAME:parameter=value,..." with values drawn from the policy's table: any choice; of numbers
+/// the default, the ends of the range, or one between 0 and twice the default. Times are those of
+/// small runs.
+std::string random_parameters(const PolicyInfo& policy, Draws& draws);
+
+}  // namespace ductile::testing
