@@ -93,6 +93,32 @@ TEST(SizeConstraint, OfNoSizeIsNone) {
   EXPECT_EQ((SizeConstraint{Kind::even}.at_least(kNone)), kNone);
 }
 
+// Chadha, John and Gerndt 2020: eight nodes, even sizes, six are needed.
+TEST(SizeConstraint, WhereAJobGoesThatGives) {
+  const SizeConstraint even{Kind::even};
+  EXPECT_EQ(even.after_giving(8, 6, {1, 8}), 2u);
+  EXPECT_EQ(even.after_giving(8, 5, {1, 8}), 2u);
+  EXPECT_EQ(even.after_giving(8, 7, {1, 8}), 2u);  // what is possible
+  EXPECT_EQ(even.after_giving(8, 100, {3, 8}), 4u);
+  EXPECT_EQ(even.after_giving(7, 1, {1, 8}), 6u);  // back to what is allowed
+  EXPECT_EQ(even.after_giving(2, 1, {2, 8}), 2u);
+  EXPECT_EQ(even.after_giving(3, 1, {4, 8}), 3u);  // below its range
+  EXPECT_EQ(SizeConstraint{}.after_giving(8, 3, {2, 8}), 5u);
+  EXPECT_EQ(SizeConstraint{}.after_giving(8, 9, {2, 8}), 2u);
+  EXPECT_EQ(SizeConstraint{Kind::cubic}.after_giving(30, 1, {1, 64}), 27u);
+  EXPECT_EQ(parse_constraint("list:100").after_giving(8, 3, {2, 8}), 8u);
+}
+
+TEST(SizeConstraint, WhereAJobGoesThatGets) {
+  const SizeConstraint powers{Kind::power_of_two};
+  EXPECT_EQ(powers.after_getting(3, 1, {1, 16}), 4u);
+  EXPECT_EQ(powers.after_getting(4, 3, {1, 16}), 4u);
+  EXPECT_EQ(powers.after_getting(4, 100, {1, 16}), 16u);
+  EXPECT_EQ(powers.after_getting(4, 100, {1, 15}), 8u);
+  EXPECT_EQ(SizeConstraint{}.after_getting(9, 3, {1, 8}), 9u);
+  EXPECT_EQ(SizeConstraint{}.after_getting(4, ~Nodes{0}, {1, 8}), 8u);
+}
+
 TEST(SizeConstraint, ListsAreEqualByContent) {
   EXPECT_EQ(parse_constraint("list:4:8"), parse_constraint("list:4:8"));
   EXPECT_NE(parse_constraint("list:4:8"), parse_constraint("list:4"));

@@ -52,35 +52,24 @@ class ExpandShrink final : public Policy {
   }
 
  private:
-  std::vector<JobId> in_order(const Pass& pass, std::vector<JobId> jobs, bool latest_first) const {
-    const auto time = [&](JobId id) {
-      return strategy_.key == Key::id      ? Time{}
-             : strategy_.key == Key::start ? pass.job(id).started
-                                           : pass.expected_end(id);
-    };
-    std::ranges::sort(jobs, [&](JobId a, JobId b) {
-      const Time at = time(a), bt = time(b);
-      return at != bt ? (at < bt) != latest_first : a < b;
-    });
-    return jobs;
+  /// The smaller, the earlier it is expanded.
+  std::int64_t key(const Pass& pass, JobId id) const {
+    const Time time = strategy_.key == Key::start      ? pass.job(id).started
+                      : strategy_.key == Key::deadline ? pass.expected_end(id)
+                                                       : Time{};
+    const std::int64_t value = time.time_since_epoch().count();
+    return strategy_.latest_first ? -value : value;
   }
 
-  /// Cuts that make up for what idle and coming nodes lack of `need`; nothing if that is not
-  /// possible. `spared` is no victim.
-  std::optional<std::vector<Cut>> cuts(const Pass& pass, Nodes need, JobId spared) const {
-    const Nodes there = pass.idle() + pass.incoming();
-    if (need <= there) return std::vector<Cut>{};
-    const Nodes missing = need - there;
-    std::vector<JobId> victims;
-    Nodes extra = 0;
-    for (const JobId id : pass.running()) {
-      if (id == spared || pass.extra(id) == 0 || !pass.cuttable(id)) continue;
-      victims.push_back(id);
-      extra += pass.extra(id);
-    }
-    if (extra < missing) return std::nullopt;
-    victims = in_order(pass, std::move(victims), !strategy_.latest_first);
-    return cuts_for(pass, victims, missing, strategy_.share);
+  /// Starts or grants with `need` nodes, by `take(Sources)`: idle nodes, and cuts for what is
+  /// missing.
+  template <class Take>
+  bool with_cuts(const Pass& pass, Nodes need, JobId spared, Take take) const {
+    Victims victims = victims_for(pass, need, spared);
+    if (!victims.enough) return false;
+    rank(victims.jobs, [&](JobId id) { return -key(pass, id); });
+    const auto cuts = cuts_for(pass, victims.jobs, victims.missing, strategy_.share);
+    return take({cuts, true});
   }
 
   void answer_requests(Pass& pass) const {
@@ -90,40 +79,38 @@ class ExpandShrink final : public Policy {
     });
     for (const Request& request : requests) {
       if (pass.now() < pass.job(request.job).not_before) continue;  // it may be asked later
-      if (!grant(pass, request)) pass.deny(request.id, {Why::resources});
+      const auto all = static_cast<Nodes>(std::max(request.delta, 0));
+      const bool granted =
+          grant(pass, request, all) || (request.at_least > 0 && request.at_least < all &&
+                                        grant(pass, request, request.at_least));
+      if (!granted) pass.deny(request.id, {Why::resources});
     }
   }
 
-  bool grant(Pass& pass, const Request& request) const {
+  bool grant(Pass& pass, const Request& request, Nodes need) const {
     const Reason reason{Why::evolving, request.job};
-    if (request.delta <= 0) return pass.grant(request.id, reason);
-    const auto want = static_cast<Nodes>(request.delta);
-    if (want <= pass.idle()) return pass.grant(request.id, reason);
-    const auto victims = cuts(pass, want, request.job);
-    return victims && pass.grant(request.id, reason, {*victims, true});
+    if (need <= pass.idle()) return pass.grant(request.id, reason);
+    return with_cuts(pass, need, request.job, [&](const Sources& sources) {
+      return pass.grant(request.id, reason, sources);
+    });
   }
 
   void start_or_cut(Pass& pass) const {
+    start_in_order(pass);
+    const auto start = [&](JobId id, Nodes need) {
+      return with_cuts(pass, need, JobId::none, [&](const Sources& sources) {
+        return pass.start(id, exactly(need), {Why::in_order}, sources);
+      });
+    };
     for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
-      const Nodes need = pass.start_need(id).nodes;
-      const Reason reason{Why::in_order};
-      if (need <= pass.idle()) {
-        if (!pass.start(id, exactly(need), reason)) return;
-        continue;
-      }
-      const auto victims = cuts(pass, need, JobId::none);
-      if (!victims || !pass.start(id, exactly(need), reason, {*victims, true})) return;
+      if (!start(id, pass.start_need(id).nodes)) return;
     }
   }
 
   void hand_out(Pass& pass) const {
-    std::vector<JobId> jobs;
-    for (const JobId id : pass.running()) {
-      if (pass.job(id).size() < pass.job(id).spec.size.max && pass.growable(id)) jobs.push_back(id);
-    }
-    if (jobs.empty()) return;
-    hand_out_idle(pass, in_order(pass, std::move(jobs), strategy_.latest_first), strategy_.share,
-                  {Why::hand_out});
+    std::vector<JobId> jobs = growable_jobs(pass);
+    rank(jobs, [&](JobId id) { return key(pass, id); });
+    hand_out_idle(pass, jobs, strategy_.share, {Why::hand_out});
   }
 
   Strategy strategy_;

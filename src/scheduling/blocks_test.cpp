@@ -231,5 +231,41 @@ TEST(Shadow, ProtectsTheHead) {
   });
 }
 
+// Prabhakaran et al. 2015: jobs A and B end after 1 h and half an hour.
+TEST(Plan, AJobStartsWhenTheLastItDependsOnEnds) {
+  for (const auto& [need, start_s] : {std::pair(3u, 1800), std::pair(4u, 3600)}) {
+    Stage::Setup setup;
+    setup.platform.nodes = 4;
+    Stage stage(setup);
+    stage.submit(rigid(1, 3600));
+    stage.submit(rigid(1, 1800));
+    const JobId c = stage.submit(rigid(need, 600));
+    stage.close([&](Pass& pass) {
+      const Backfill options{.reservation_depth = 5, .extra_is_free = true};
+      Timeline plan = timeline_for(pass, options);
+      start_or_reserve(pass, plan, options);
+    });
+    EXPECT_EQ(stage.job(c).reserved, at_s(start_s));
+  }
+}
+
+// A job that needs extra nodes of others now is planned for now, and not started.
+TEST(Plan, ExtraNodesAreFreeFromNowOn) {
+  for (const bool extra_is_free : {true, false}) {
+    Stage stage;
+    const JobId running = stage.submit(malleable({2, 7}, 7));
+    stage.close([&](Pass& pass) { pass.start(running, exactly(7), {}); });
+    stage.at(1);
+    const JobId first = stage.submit(rigid(8, 10));
+    const JobId second = stage.submit(rigid(3, 10));
+    stage.close([&](Pass& pass) {
+      backfill(pass, {.reservation_depth = 2, .extra_is_free = extra_is_free});
+    });
+    EXPECT_EQ(stage.job(second).status, Status::pending);
+    EXPECT_EQ(stage.job(first).reserved, at_s(100));
+    EXPECT_EQ(stage.job(second).reserved, at_s(extra_is_free ? 1 : 110));
+  }
+}
+
 }  // namespace
 }  // namespace ductile

@@ -50,6 +50,31 @@ std::vector<Nodes> water_fill(std::span<const Vessel> vessels, Nodes amount) {
   return gets;
 }
 
+std::vector<JobId> growable_jobs(const Pass& pass) {
+  std::vector<JobId> jobs;
+  for (const JobId id : pass.running()) {
+    if (pass.job(id).size() < pass.job(id).spec.size.max && pass.growable(id)) jobs.push_back(id);
+  }
+  return jobs;
+}
+
+Victims victims_for(const Pass& pass, Nodes need, JobId spared) {
+  Victims victims;
+  const Nodes there = pass.idle() + pass.incoming();
+  victims.enough = need <= there;
+  if (victims.enough) return victims;
+  victims.missing = need - there;
+  Nodes extra = 0;
+  for (const JobId id : pass.running()) {
+    const Nodes its = id == spared ? 0 : pass.extra(id);
+    if (its == 0 || !pass.cuttable(id)) continue;
+    victims.jobs.push_back(id);
+    extra += its;
+  }
+  victims.enough = extra >= victims.missing;
+  return victims;
+}
+
 std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Nodes nodes,
                           Share share) {
   std::vector<Nodes> gives;

@@ -1,8 +1,11 @@
 // Building blocks of policies that cut and grow running malleable jobs.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "scheduling/pass.hpp"
@@ -25,6 +28,30 @@ enum class Share : std::uint8_t {
   level,    // one node at a time: take from the largest extra, give to the smallest
   even,     // the same number of nodes, whatever they hold
 };
+
+/// Running jobs that can be given nodes.
+std::vector<JobId> growable_jobs(const Pass& pass);
+
+/// Who can be cut so that `need` nodes are there, besides the idle ones and those that come and are
+/// promised to nobody.
+struct Victims {
+  std::vector<JobId> jobs;  // in no particular order; empty if nobody needs to be cut
+  Nodes missing = 0;        // what they have to give together
+  bool enough = false;      // can they?
+};
+/// All running jobs but `spared` can be victims.
+Victims victims_for(const Pass& pass, Nodes need, JobId spared = JobId::none);
+
+/// Sorts by `key(id)`, the smallest first; ties: the smaller id.
+template <class Key>
+void rank(std::vector<JobId>& jobs, Key key) {
+  if (jobs.size() < 2) return;
+  std::vector<std::pair<decltype(key(jobs[0])), JobId>> ranked;
+  ranked.reserve(jobs.size());
+  for (const JobId id : jobs) ranked.emplace_back(key(id), id);
+  std::ranges::sort(ranked);
+  for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i] = ranked[i].second;
+}
 
 /// Cuts of `victims` that together give back `nodes` healthy ones, or more if constraints on their
 /// sizes leave no choice. Every victim is `cuttable`; their extra nodes suffice. Ties of `level`

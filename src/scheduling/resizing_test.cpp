@@ -1,0 +1,154 @@
+#include "scheduling/resizing.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/scripted.hpp"
+
+namespace ductile {
+namespace {
+
+using testing::malleable;
+using testing::rigid;
+using testing::Stage;
+using Gets = std::vector<Nodes>;
+
+TEST(WaterFill, FillsTheLowestFirst) {
+  const std::vector<Vessel> vessels{{0, 9}, {2, 9}, {5, 9}};
+  EXPECT_EQ(water_fill(vessels, 5), (Gets{4, 1, 0}));  // to 4, 3, 5
+  EXPECT_EQ(water_fill(vessels, 0), (Gets{0, 0, 0}));
+  EXPECT_EQ(water_fill(vessels, 8), (Gets{5, 3, 0}));
+  EXPECT_EQ(water_fill(vessels, 100), (Gets{9, 9, 9}));
+  EXPECT_EQ(water_fill(std::vector<Vessel>{{0, 2}, {0, 9}, {-3, 1}}, 7), (Gets{2, 4, 1}));
+  EXPECT_TRUE(water_fill({}, 3).empty());
+}
+
+// Three malleable jobs of 2 to 8 nodes, that hold `sizes`, on so many nodes and `idle` more.
+Stage three(const std::vector<Nodes>& sizes, Nodes idle, SizeConstraint::Kind kind = {}) {
+  Stage::Setup setup;
+  setup.platform.nodes = idle;
+  for (const Nodes n : sizes) setup.platform.nodes += n;
+  Stage stage(setup);
+  AdaptiveSpec spec;
+  spec.constraint.kind = kind;
+  for (const Nodes n : sizes) stage.submit(malleable({2, 8}, n), spec);
+  stage.close([&](Pass& pass) {
+    for (std::uint32_t i = 0; i < sizes.size(); ++i) {
+      EXPECT_TRUE(pass.start(JobId{i}, exactly(sizes[i]), {}));
+    }
+  });
+  stage.at(1);
+  stage.tell(event::TimerFired{});
+  return stage;
+}
+
+const std::vector<JobId> kAll{JobId{0}, JobId{1}, JobId{2}};
+
+std::vector<Nodes> sizes_after_cuts(Stage& stage, Nodes nodes, Share share) {
+  std::vector<Nodes> sizes;
+  stage.submit(rigid(1, 10));
+  stage.close([&](Pass& pass) {
+    for (const JobId id : kAll) sizes.push_back(pass.job(id).size());
+    for (const Cut& cut : cuts_for(pass, kAll, nodes, share)) sizes[index(cut.victim)] = cut.to;
+  });
+  return sizes;
+}
+
+TEST(CutsFor, InTurnLevelOrEven) {
+  Stage stage = three({4, 6, 7}, 1);  // extras 2, 4, 5
+  EXPECT_EQ(sizes_after_cuts(stage, 5, Share::in_turn), (Gets{2, 3, 7}));
+  EXPECT_EQ(sizes_after_cuts(stage, 5, Share::level), (Gets{4, 4, 4}));
+  EXPECT_EQ(sizes_after_cuts(stage, 2, Share::level), (Gets{4, 5, 6}));  // a tie: the first
+  EXPECT_EQ(sizes_after_cuts(stage, 5, Share::even), (Gets{2, 4, 6}));
+  EXPECT_EQ(sizes_after_cuts(stage, 11, Share::even), (Gets{2, 2, 2}));
+}
+
+// Chadha, John and Gerndt 2020: a job gives what its constraint allows, at least what is needed if
+// it can.
+TEST(CutsFor, GoToSizesThatAreAllowed) {
+  Stage even = three({4, 6, 8}, 1, SizeConstraint::Kind::even);
+  EXPECT_EQ(sizes_after_cuts(even, 3, Share::in_turn), (Gets{2, 4, 8}));
+  EXPECT_EQ(sizes_after_cuts(even, 3, Share::level), (Gets{4, 4, 6}));  // 1 and 2 would do
+  EXPECT_EQ(sizes_after_cuts(even, 4, Share::even), (Gets{2, 4, 8}));
+}
+
+std::vector<Nodes> sizes_after_handing_out(Stage& stage, Share share) {
+  std::vector<Nodes> sizes;
+  stage.submit(rigid(1, 10));
+  stage.close([&](Pass& pass) {
+    EXPECT_EQ(growable_jobs(pass).size(), 3u);
+    hand_out_idle(pass, kAll, share, {Why::hand_out});
+    for (const JobId id : kAll) sizes.push_back(pass.job(id).size());
+  });
+  return sizes;
+}
+
+TEST(HandOutIdle, InTurnLevelOrEven) {
+  const auto after = [](Share share) {
+    Stage stage = three({2, 4, 5}, 7);
+    return sizes_after_handing_out(stage, share);
+  };
+  EXPECT_EQ(after(Share::in_turn), (Gets{8, 5, 5}));
+  EXPECT_EQ(after(Share::level), (Gets{6, 6, 6}));
+  EXPECT_EQ(after(Share::even), (Gets{5, 6, 7}));
+}
+
+TEST(HandOutIdle, WhatConstraintsLeaveOverGoesRoundAgain) {
+  const auto after = [](Nodes idle, Share share) {
+    Stage stage = three({2, 4, 4}, idle, SizeConstraint::Kind::even);
+    return sizes_after_handing_out(stage, share);
+  };
+  EXPECT_EQ(after(5, Share::even), (Gets{4, 6, 4}));   // 2, 2 and 1, which is not enough
+  EXPECT_EQ(after(2, Share::even), (Gets{4, 4, 4}));   // one each, and then both to the first
+  EXPECT_EQ(after(9, Share::level), (Gets{6, 6, 6}));  // 1 is left
+}
+
+// A job that this pass started may be grown, one that it cut may be cut further, but not the
+// other way round.
+TEST(Pass, WhatItDidItMayDoFurther) {
+  Stage stage = three({4, 6, 7}, 3);
+  const JobId fresh = stage.submit(malleable({1, 4}, 1));
+  stage.close([&](Pass& pass) {
+    EXPECT_EQ(pass.extra(JobId{1}), 4u);
+    EXPECT_TRUE(pass.start(fresh, exactly(1), {}));
+    EXPECT_TRUE(pass.growable(fresh));
+    EXPECT_FALSE(pass.cuttable(fresh));
+    EXPECT_TRUE(pass.resize(JobId{1}, 5, {}));
+    EXPECT_TRUE(pass.cuttable(JobId{1}));
+    EXPECT_FALSE(pass.growable(JobId{1}));
+    EXPECT_EQ(pass.extra(JobId{1}), 3u);
+    EXPECT_TRUE(pass.resize(JobId{2}, 8, {}));
+    EXPECT_TRUE(pass.growable(JobId{2}));
+    EXPECT_FALSE(pass.cuttable(JobId{2}));
+  });
+}
+
+// Nodes that are not up are given up first and are worth nothing to others.
+TEST(Pass, ExtraNodesAreHealthy) {
+  Stage stage = three({4, 6, 7}, 1);
+  stage.tell(event::NodesChanged{{{{4, 5}}}, Health::draining});  // of the second job
+  stage.submit(rigid(4, 10));
+  stage.close([&](Pass& pass) {
+    EXPECT_EQ(pass.extra(JobId{0}), 2u);
+    EXPECT_EQ(pass.extra(JobId{1}), 2u);
+    const std::vector<JobId> victims{JobId{1}};
+    EXPECT_EQ(cuts_for(pass, victims, 1, Share::in_turn), (std::vector<Cut>{{JobId{1}, 3}}));
+  });
+}
+
+TEST(VictimsFor, AreAskedOnlyIfTheySuffice) {
+  Stage stage = three({4, 6, 7}, 3);
+  stage.submit(rigid(14, 10));
+  stage.close([&](Pass& pass) {
+    EXPECT_TRUE(victims_for(pass, 3).enough);
+    EXPECT_TRUE(victims_for(pass, 3).jobs.empty());
+    EXPECT_TRUE(victims_for(pass, 14).enough);
+    EXPECT_EQ(victims_for(pass, 14).missing, 11u);
+    EXPECT_FALSE(victims_for(pass, 15).enough);
+    EXPECT_FALSE(victims_for(pass, 14, JobId{0}).enough);
+  });
+}
+
+}  // namespace
+}  // namespace ductile
