@@ -27,6 +27,7 @@
 #include "report/text.hpp"
 #include "simulation/failures.hpp"
 #include "simulation/recording.hpp"
+#include "workload/elastisim.hpp"
 #include "workload/generate.hpp"
 #include "workload/transform.hpp"
 
@@ -34,7 +35,7 @@ namespace ductile {
 namespace {
 
 struct Options {
-  std::string trace, model;
+  std::string trace, model, elastisim;
   LogOptions log;
   std::vector<std::string> policies;
   Transform transform;
@@ -45,6 +46,7 @@ struct Options {
   std::string failures;  // a file, or a model
   std::string identities = "auto";
   bool json = false, quiet = false;
+  bool apply_at_given = false;
 };
 
 // ---- Reading option values ----------------------------------------------------------------------
@@ -169,6 +171,27 @@ std::string about(const Workload& workload, Nodes nodes) {
   return text;
 }
 
+// Jobs that were read, changed for each seed.
+Source from_jobs(const std::shared_ptr<Workload>& workload, Nodes nodes, const Options& options) {
+  Source source;
+  source.nodes = nodes;
+  source.about = about(*workload, nodes);
+  source.jobs = workload->jobs.size();
+  const double loaded = process_seconds();
+  if (!options.transform.changes()) {
+    source.input = [workload, loaded](std::uint64_t) { return Input{workload, {}, loaded}; };
+    return source;
+  }
+  const bool again = options.seeds.size() > 1;
+  source.input = [workload, changes = options.transform, again, nodes, loaded](std::uint64_t seed) {
+    const double begin = process_seconds();
+    const auto changed = again ? std::make_shared<Workload>(*workload) : workload;
+    transform(*changed, changes, nodes, seed);
+    return Input{changed, {}, loaded + process_seconds() - begin};
+  };
+  return source;
+}
+
 Source from_trace(const Options& options, ProgressLine& progress) {
   LogOptions how = options.log;
   how.rules.nodes = machine_nodes(options.trace, how.rules);
@@ -187,29 +210,32 @@ Source from_trace(const Options& options, ProgressLine& progress) {
                          ? "give a log with jobs"
                          : skipped_text(workload->skipped) + "; look at --nodes and --min-runtime");
   }
-  Source source;
-  source.nodes = how.rules.nodes;
-  source.about = about(*workload, source.nodes);
+  Source source = from_jobs(workload, how.rules.nodes, options);
   if (!log.adaptive.empty()) {
     source.about += fmt::format("; {} adapt, as {} says", workload->adaptive.size(), log.adaptive);
     if (log.unknown > 0) source.about += fmt::format(", and {} that were left out", log.unknown);
   }
   source.unix_start_time = log.header.unix_start_time;
-  source.jobs = workload->jobs.size();
-  const double loaded = process_seconds();
-  if (!options.transform.changes()) {
-    source.input = [workload, loaded](std::uint64_t) { return Input{workload, {}, loaded}; };
-    return source;
-  }
-  const bool again = options.seeds.size() > 1;
-  source.input = [workload, changes = options.transform, again, nodes = source.nodes,
-                  loaded](std::uint64_t seed) {
-    const double begin = process_seconds();
-    const auto changed = again ? std::make_shared<Workload>(*workload) : workload;
-    transform(*changed, changes, nodes, seed);
-    return Input{changed, {}, loaded + process_seconds() - begin};
-  };
   return source;
+}
+
+Source from_elastisim(const Options& options, ProgressLine& progress) {
+  if (options.log.rules.nodes != 0) {
+    throw InputError({.field = "--nodes"}, "the platform of --elastisim says how large it is",
+                     "leave --nodes away");
+  }
+  const ElastisimRules rules{options.log.rules.extend_walltime, options.log.rules.max_jobs, {}};
+  ElastisimInput input = read_elastisim(options.elastisim, rules);
+  if (!options.quiet) {
+    progress.clear();
+    for (const std::string& remark : input.remarks) std::cerr << "ductile: " << remark << '\n';
+  }
+  if (input.workload.jobs.empty()) {
+    throw InputError({.file = input.workload.name}, "has no job to simulate",
+                     "give it jobs that fit the platform");
+  }
+  const auto workload = std::make_shared<Workload>(std::move(input.workload));
+  return from_jobs(workload, input.machine.nodes, options);
 }
 
 Source from_model(const Options& options) {
@@ -281,10 +307,11 @@ void add_failures(Source& source, const Options& options) {
 // ---- The command --------------------------------------------------------------------------------
 
 std::vector<Summary> simulate_command(const Options& options) {
-  if (options.trace.empty() == options.model.empty()) {
-    throw InputError("a workload is needed", "give one of --trace FILE and --generate MODEL");
+  if (options.trace.empty() && options.model.empty() && options.elastisim.empty()) {
+    throw InputError("a workload is needed",
+                     "give one of --trace FILE, --generate MODEL and --elastisim FILE");
   }
-  if (!options.model.empty() && options.log.adaptive != "auto") {
+  if (options.trace.empty() && options.log.adaptive != "auto") {
     throw InputError({.field = "--adaptive"}, "says how jobs of a log adapt",
                      "give --trace, or --malleable and the like");
   }
@@ -305,7 +332,9 @@ std::vector<Summary> simulate_command(const Options& options) {
   }
 
   ProgressLine progress(options.quiet);
-  Source source = options.model.empty() ? from_trace(options, progress) : from_model(options);
+  Source source = !options.trace.empty()       ? from_trace(options, progress)
+                  : !options.elastisim.empty() ? from_elastisim(options, progress)
+                                               : from_model(options);
   add_failures(source, options);
 
   matrix.seeds = options.seeds;
@@ -313,6 +342,9 @@ std::vector<Summary> simulate_command(const Options& options) {
   matrix.threads = options.threads;
   matrix.out = options.out;
   matrix.settings = options.settings;
+  if (!options.elastisim.empty() && !options.apply_at_given) {
+    matrix.settings.resize.apply_at = ResizeBehaviour::ApplyAt::phase_end;  // as it does
+  }
   matrix.settings.platform.nodes = source.nodes;
   matrix.settings.platform.cores_per_node = options.log.rules.cores_per_node;
   matrix.settings.rules.identities =
@@ -352,9 +384,16 @@ void add_workload_options(CLI::App& command, Options& options) {
   auto* trace =
       command.add_option("--trace", options.trace, "a log (SWF), plain or as .gz, .xz or .zst")
           ->type_name("FILE");
-  command.add_option("--generate", options.model, "a model; see 'workload generate --help'")
-      ->type_name("NAME[:key=value,...]")
-      ->excludes(trace);
+  auto* model =
+      command.add_option("--generate", options.model, "a model; see 'workload generate --help'")
+          ->type_name("NAME[:key=value,...]")
+          ->excludes(trace);
+  command
+      .add_option("--elastisim", options.elastisim,
+                  "a configuration of ElastiSim: its jobs, application models and platform")
+      ->type_name("FILE")
+      ->excludes(trace)
+      ->excludes(model);
   add_log_options(command, options.log);
   add_transform_options(command, options.transform);
 }
@@ -390,9 +429,12 @@ void add_world_options(CLI::App& command, Options& options) {
   command
       .add_option_function<std::string>(
           "--apply-at",
-          [&settings](const std::string& text) { read_apply_at(text, settings.resize); },
+          [&options](const std::string& text) {
+            read_apply_at(text, options.settings.resize);
+            options.apply_at_given = true;
+          },
           "resizes take effect at once, or at the end of the job's phase; N phases for jobs "
-          "without any (100) [immediate]")
+          "without any (100) [immediate; phase_end with --elastisim]")
       ->type_name("immediate|phase_end[:N]");
   command
       .add_option("--refuse", settings.resize.refuse,

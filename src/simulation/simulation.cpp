@@ -298,8 +298,12 @@ void World::happen(const Entry& entry) {
     }
     case Kind::step: {
       if (entry.data != epochs_[index(id)]) return;
-      const EvolvingStep& step = adaptive(id)->steps[run_of(id).step++];
-      tell(event::EvolvingRequested{RequestId{next_request_++}, id, step.delta, step.at_least});
+      const AdaptiveJob& more = *adaptive(id);
+      Run& run = run_of(id);
+      const EvolvingStep& step = more.steps[run.step++];
+      if (const std::int32_t delta = more.delta_of(step, run.size); delta != 0) {
+        tell(event::EvolvingRequested{RequestId{next_request_++}, id, delta, step.at_least});
+      }
       plan(id);
       return;
     }
@@ -432,7 +436,7 @@ void World::order_resize(const Decision& decision) {
   answer.changed = true;
   answer.now = decision.after;
   if (luck.chance(how.partly)) answer.now = partly({run.size, run.nodes}, decision.after, luck);
-  answer.cost = adaptive(id)->cost.of(run.size, answer.now.count);
+  answer.cost = adaptive(id)->resize_cost(run.size, answer.now.count);
   run.pause = *at;
   plan(id);
   const Time paid = later(*at, answer.cost);

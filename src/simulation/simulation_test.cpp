@@ -395,6 +395,19 @@ TEST(Progress, CostDependsOnTheSizes) {
   EXPECT_DOUBLE_EQ(counts.reconfiguration_node_s, cost * 8);
 }
 
+TEST(Progress, CostMayBeMeasured) {
+  Small small;
+  AdaptiveJob& job = small.malleable(0, 20, 8);
+  job.size.min = 4;
+  job.costs.after_s = SharedList(std::vector<double>{3, 1, 1, 1, 1, 2});
+  job.costs.growth_s = SharedList(std::vector<double>{0.5, 0.25});
+  small.orders({{5, k0, 4}, {10, k0, 6}});
+  const SimulationCounts counts = small.run();
+  // 120 node-seconds are left at 5, 112 at 10.
+  EXPECT_EQ(small.tape.end(k0).at, at_s(10 + 1.25 + 112.0 / 6));
+  EXPECT_DOUBLE_EQ(counts.reconfiguration_node_s, 3 * 8 + 1.25 * 6);
+}
+
 TEST(Resize, IsAnsweredByAnEndThatComesFirst) {
   for (const double delay : {2.0, 10.0}) {  // at the very end, and beyond it
     Small small;
@@ -722,6 +735,21 @@ TEST(Evolving, GrantedAtTheStartOfAPhaseIsAppliedThere) {
   EXPECT_EQ(small.tape.sizes[1].at, at_s(33.333333 + 14.285714));
   EXPECT_EQ(small.tape.sizes[1].after, 5u);
   EXPECT_NEAR(to_seconds(small.tape.end(k0).at), 33.333333 + 14.285714 + 33.333333, 2e-6);
+}
+
+TEST(Evolving, MayWantASizeThatDependsOnTheOneItHas) {
+  Small small;
+  AdaptiveJob& job = small.adaptive(JobType::evolving, 0, 100, 4);
+  job.size = {4, 8};
+  const SharedList<Nodes> wanted(std::vector<Nodes>{6, 5, 8, 7, 8});
+  job.steps = {{0.25, 0, 0, wanted}, {0.5, 0, 0, wanted}, {0.75, 0, 0, wanted}};
+  small.script(answering(true));
+  small.run();
+  const auto asked = small.tape.all<event::EvolvingRequested>();
+  ASSERT_EQ(asked.size(), 2u);  // with 8 nodes it is content
+  EXPECT_EQ(asked[0].second.delta, 2);
+  EXPECT_EQ(asked[1].second.delta, 2);
+  EXPECT_NEAR(to_seconds(small.tape.end(k0).at), 25 + 100 / 6.0 + 200 / 8.0, 1e-5);
 }
 
 TEST(Evolving, AsksAgainInItsNextLife) {

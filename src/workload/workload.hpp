@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/shared_list.hpp"
 #include "base/time.hpp"
 #include "model/job_spec.hpp"
 
@@ -17,8 +18,19 @@ struct EvolvingStep {
   double progress = 0;  // share of the work done, 0 .. 1
   std::int32_t delta = 0;
   Nodes at_least = 0;
+  /// Instead of `delta`: the size it wants, by the size it has from the job's smallest on. It asks
+  /// for nothing if it has that.
+  SharedList<Nodes> wanted = {};
 
   bool operator==(const EvolvingStep&) const = default;
+};
+
+/// What a change of size costs by measurement, in seconds, besides a `ReconfigurationCost`.
+struct ResizeCosts {
+  SharedList<double> after_s;   // by the new size, from the job's smallest on
+  SharedList<double> growth_s;  // by how many nodes are new, from 1 on
+
+  bool operator==(const ResizeCosts&) const = default;
 };
 
 /// A part of what a job does, from the end of the one before it: equal iterations of the same kind.
@@ -37,9 +49,15 @@ struct AdaptiveJob {
   SizeRange size;
   AdaptiveSpec believed;            // told to the scheduler
   Speedup speedup;                  // true, unless there are phases
-  ReconfigurationCost cost;         // true
+  ReconfigurationCost cost;         // true,
+  ResizeCosts costs;                //   and what it takes besides
   std::vector<EvolvingStep> steps;  // in order of progress
   std::vector<Phase> phases;        // in order; the last one goes to the end
+
+  /// What a change of size truly costs.
+  Duration resize_cost(Nodes from, Nodes to) const;
+  /// How many nodes more (or fewer) a step asks for at a size.
+  std::int32_t delta_of(const EvolvingStep& step, Nodes has) const;
 
   bool operator==(const AdaptiveJob&) const = default;
 };

@@ -1,0 +1,451 @@
+#include "workload/elastisim.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "workload/compressed_file.hpp"
+#include "workload/elastisim_model.hpp"
+#include "workload/elastisim_time.hpp"
+#include "workload/json.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr double kMostTime_s = 1e12;
+constexpr double kMostNodes = 1e9;
+constexpr double kMostNumber = 1e30;
+constexpr Nodes kMostSizes = 65'536;                // of one job
+constexpr std::uint64_t kMostRequests = 1'000'000;  // evolving requests of one job
+constexpr double kShortest_s = 1e-6;                // a model's times are above zero
+
+std::string load_file(const std::string& path) {
+  CompressedFile file = CompressedFile::open(path);
+  std::string text;
+  constexpr std::size_t kPiece = 1 << 20;
+  for (std::size_t size = kPiece; size > 0;) {
+    const std::size_t before = text.size();
+    text.resize(before + kPiece);
+    size = file.read(text.data() + before, kPiece);
+    text.resize(before + size);
+  }
+  return text;
+}
+
+// One phase of a job: its iterations, and how long one takes at each size.
+struct Timed {
+  std::uint64_t iterations = 1;
+  bool point_at_start = false;  // of each iteration
+  const ElastisimPhase* phase = nullptr;
+  std::vector<double> time_s;  // by size
+};
+
+class JobsReader {
+ public:
+  JobsReader(const std::string& configuration, const ElastisimRules& rules)
+      : configuration_(configuration), rules_(rules) {}
+
+  ElastisimInput read();
+
+ private:
+  std::string load(const std::string& path) const {
+    return rules_.load ? rules_.load(path) : load_file(path);
+  }
+  std::string find(const std::string& path, const std::string& named_by) const;
+  std::string configured(const JsonAt& json, const char* key) const;
+  const ElastisimModel& model(const JsonAt& path, const std::string& jobs_file);
+
+  void job(const JsonAt& json, const std::string& jobs_file);
+  Variables arguments(const JsonAt& json);
+  void walltime(const JsonAt& json, WorkloadJob& job);
+  std::vector<Timed> timed(const ElastisimModel& model, ElastisimShape& shape, SizeRange sizes,
+                           JobType type);
+  static Speedup table(const std::vector<double>& time_s, Nodes first);
+  void phases(const std::vector<Timed>& timed, double total_s, std::size_t preferred,
+              AdaptiveJob& more);
+  void requests(const std::vector<Timed>& timed, double total_s, std::size_t preferred,
+                ElastisimShape& shape, AdaptiveJob& more);
+  static void costs(const ElastisimModel& model, ElastisimShape& shape,
+                    const SimgridMachine& machine, AdaptiveJob& more, Nodes preferred);
+
+  std::string configuration_;
+  const ElastisimRules& rules_;
+  ElastisimInput input_;
+  Remarks remarks_;
+  bool clip_requests_ = true;
+  std::map<std::string, ElastisimModel> models_;  // by path
+};
+
+// As ElastiSim finds it, from the working directory; else beside the file that names it, or the
+// configuration.
+std::string JobsReader::find(const std::string& path, const std::string& named_by) const {
+  namespace fs = std::filesystem;
+  if (rules_.load) return path;
+  std::error_code ignored;
+  for (const std::string& from : {std::string(), named_by, configuration_}) {
+    const fs::path there = from.empty() ? fs::path(path) : fs::path(from).parent_path() / path;
+    if (fs::exists(there, ignored)) return there.string();
+  }
+  return path;
+}
+
+std::string JobsReader::configured(const JsonAt& json, const char* key) const {
+  return find(json.at(key).text(), configuration_);
+}
+
+const ElastisimModel& JobsReader::model(const JsonAt& path, const std::string& jobs_file) {
+  const std::string found = find(path.text(), jobs_file);
+  const auto at = models_.find(found);
+  if (at != models_.end()) return at->second;
+  const nlohmann::json json = parse_json(load(found), found);
+  return models_.emplace(found, read_elastisim_model({json, found}, remarks_)).first->second;
+}
+
+ElastisimInput JobsReader::read() {
+  const nlohmann::json json = parse_json(load(configuration_), configuration_);
+  const JsonAt configuration(json, configuration_);
+  if (configuration.object().contains("jobs") && !configuration.has("jobs_file")) {
+    configuration.fail("is a file of jobs, not a configuration",
+                       "give the configuration that names it as jobs_file");
+  }
+  const std::string platform = configured(configuration, "platform_file");
+  input_.machine = parse_simgrid(load(platform), platform, input_.remarks);
+  clip_requests_ = configuration.boolean("clip_evolving_requests", true);
+  if (configuration.boolean("allow_oversubscription", false)) {
+    ++remarks_["allow_oversubscription: nodes are not shared"];
+  }
+  if (configuration.has("job_kill_grace_period") &&
+      configuration.at("job_kill_grace_period").number(0, kMostTime_s) > 0) {
+    ++remarks_["job_kill_grace_period: jobs are killed at their walltime, if at all"];
+  }
+
+  const std::string jobs_file = configured(configuration, "jobs_file");
+  const nlohmann::json jobs_json = parse_json(load(jobs_file), jobs_file);
+  const JsonAt top(jobs_json, jobs_file);
+  top.know({"jobs"}, remarks_);
+  const JsonAt jobs = top.at("jobs");
+  Workload& workload = input_.workload;
+  workload.name = jobs_file;
+  for (std::size_t i = 0; i < jobs.size(); ++i) job(jobs.item(i), jobs_file);
+
+  std::ranges::stable_sort(workload.jobs, {}, &WorkloadJob::submit);
+  if (rules_.max_jobs > 0 && workload.jobs.size() > rules_.max_jobs) {
+    workload.jobs.resize(rules_.max_jobs);
+  }
+  // ElastiSim numbers jobs in order of submission, from 0.
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) workload.jobs[i].name = i;
+  for (const auto& [what, count] : remarks_) {
+    input_.remarks.push_back(count > 1 ? fmt::format("{} ({} times)", what, count) : what);
+  }
+  return std::move(input_);
+}
+
+void JobsReader::job(const JsonAt& json, const std::string& jobs_file) {
+  json.know({"type", "submit_time", "walltime", "num_nodes", "num_gpus_per_node", "num_nodes_min",
+             "num_nodes_max", "num_gpus_per_node_min", "num_gpus_per_node_max", "application_model",
+             "arguments", "attributes", "name", "id"},
+            remarks_);
+  const JsonAt type_at = json.at("type");
+  std::string word = type_at.text();
+  std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::tolower(c); });
+  const auto type = from_word<JobType>(kJobTypeWords, word);
+  if (!type) {
+    type_at.fail(fmt::format("there is no '{}'", word),
+                 fmt::format("use {}", fmt::join(kJobTypeWords, ", ")));
+  }
+  WorkloadJob job;
+  job.submit = Time{seconds(json.at("submit_time").number(0, kMostTime_s))};
+  walltime(json, job);
+  if (json.has("attributes")) {
+    ++remarks_["attributes, which ElastiSim hands to its scheduler, are not read"];
+  }
+
+  const Nodes machine = input_.machine.nodes;
+  const auto nodes = [&](const char* key) {
+    return static_cast<Nodes>(json.at(key).whole(1, kMostNodes));
+  };
+  SizeRange sizes;
+  const char* gpus = "num_gpus_per_node";
+  if (*type == JobType::rigid) {
+    sizes = exactly(nodes("num_nodes"));
+  } else {
+    sizes = {nodes("num_nodes_min"), nodes("num_nodes_max")};
+    if (sizes.max < sizes.min) {
+      json.at("num_nodes_max").fail("is less than num_nodes_min", "make it as large");
+    }
+    gpus = "num_gpus_per_node_max";
+  }
+  if (sizes.min > machine) {
+    ++input_.workload.skipped.too_large;
+    return;
+  }
+  if (sizes.max > machine) {
+    sizes.max = machine;
+    ++remarks_["num_nodes_max is made as large as the machine"];
+  }
+  if (sizes.max - sizes.min >= kMostSizes) {
+    json.fail(fmt::format("may have {} sizes", sizes.max - sizes.min + 1),
+              fmt::format("give it at most {}", kMostSizes));
+  }
+
+  ElastisimShape shape;
+  if (json.has(gpus)) shape.gpus = static_cast<std::uint32_t>(json.at(gpus).whole(0, kMostNodes));
+  if (*type != JobType::rigid && shape.gpus > 0) {
+    const double least = json.has("num_gpus_per_node_min")
+                             ? json.at("num_gpus_per_node_min").whole(0, kMostNodes)
+                             : 0;
+    if (least != shape.gpus) ++remarks_["jobs have num_gpus_per_node_max GPUs on each node"];
+  }
+  if (json.has("arguments")) shape.variables = arguments(json.at("arguments"));
+  const ElastisimModel& app = model(json.at("application_model"), jobs_file);
+
+  std::vector<Timed> all;
+  std::vector<double> whole_s(sizes.max - sizes.min + 1, 0);
+  AdaptiveJob more;
+  more.type = *type;
+  more.size = sizes;
+  // ElastiSim's jobs prefer no size. Most schedulers give them what there is; those that ask for
+  // more by themselves begin small.
+  job.nodes = *type == JobType::evolving ? sizes.min : sizes.max;
+  const std::size_t preferred = job.nodes - sizes.min;
+  double total_s = 0;
+  try {
+    all = timed(app, shape, sizes, *type);
+    for (const Timed& one : all) {
+      for (std::size_t i = 0; i < whole_s.size(); ++i) {
+        whole_s[i] += static_cast<double>(one.iterations) * one.time_s[i];
+      }
+    }
+    total_s = whole_s[preferred];
+    if (!(*std::ranges::max_element(whole_s) <= kMostTime_s)) {
+      json.fail(fmt::format("takes more than {} s", kMostTime_s), "look at its iterations");
+    }
+    if (total_s > 0 && (sizes_while_running(*type) || *type == JobType::evolving)) {
+      phases(all, total_s, preferred, more);
+      requests(all, total_s, preferred, shape, more);
+      costs(app, shape, input_.machine, more, job.nodes);
+    }
+  } catch (const InputError& error) {
+    // It names the model; who uses it is half of the story.
+    throw InputError(
+        std::string(error.what()) + fmt::format(" (job at {}:{})", jobs_file, json.place().field),
+        "");
+  }
+  job.runtime = seconds(total_s);
+  if (job.runtime <= Duration{}) {
+    ++input_.workload.skipped.no_runtime;
+    return;
+  }
+  if (job.walltime == Duration{}) {
+    job.walltime = job.runtime;
+    ++input_.workload.walltime_unknown;
+  } else if (job.walltime < job.runtime && rules_.extend_walltime) {
+    job.walltime = job.runtime;
+    ++input_.workload.walltime_raised;
+  }
+  if (*type != JobType::rigid) {
+    more.speedup = more.believed.speedup = table(whole_s, sizes.min);
+    job.adaptive = static_cast<std::uint32_t>(input_.workload.adaptive.size());
+    input_.workload.adaptive.push_back(std::move(more));
+  }
+  input_.workload.jobs.push_back(job);
+}
+
+// ElastiSim takes whole numbers only and reads others as no limit.
+void JobsReader::walltime(const JsonAt& json, WorkloadJob& job) {
+  if (!json.has("walltime")) return;
+  const JsonAt at = json.at("walltime");
+  job.walltime = seconds(at.number(0, kMostTime_s));
+  if (!at.value().is_number_unsigned()) {
+    ++remarks_["a walltime that is no whole number is kept; ElastiSim 26c03fb has no limit then"];
+  }
+}
+
+Variables JobsReader::arguments(const JsonAt& json) {
+  Variables variables;
+  for (const auto& [name, value] : json.object().items()) {
+    const JsonAt at = json.at(name.c_str());
+    double number = 0;
+    if (value.is_string()) {
+      const auto parsed = parse_number<double>(at.text());
+      if (!parsed || !(std::abs(*parsed) <= kMostNumber)) {
+        at.fail(fmt::format("'{}' is not a number", at.text()), "write a number");
+      }
+      number = *parsed;
+    } else {
+      number = at.number(-kMostNumber, kMostNumber);
+    }
+    variables[name] = number;
+    const double written = std::round(number * 1e6) / 1e6;
+    if (value.is_number_float() && std::abs(written - number) > 1e-6 * std::abs(number)) {
+      ++remarks_["arguments are taken in full; ElastiSim 26c03fb keeps six decimals"];
+    }
+  }
+  // It replaces names as text, also inside of others.
+  for (const auto& [name, nothing] : variables) {
+    const auto inside = [&, &part = name](std::string_view other) {
+      return other != part && other.find(part) != std::string_view::npos;
+    };
+    const bool hidden =
+        inside("num_nodes") || inside("num_gpus_per_node") || inside("phase_iteration") ||
+        std::ranges::any_of(variables, [&](const auto& other) { return inside(other.first); });
+    if (hidden && !name.empty()) {
+      ++remarks_
+          ["arguments are whole names; ElastiSim 26c03fb replaces them inside of longer ones "
+           "too"];
+    }
+  }
+  return variables;
+}
+
+// The phases of a job in order, with what it does first.
+std::vector<Timed> JobsReader::timed(const ElastisimModel& model, ElastisimShape& shape,
+                                     SizeRange sizes, JobType type) {
+  std::vector<Timed> all;
+  const auto add = [&](const ElastisimPhase& phase, bool first) {
+    Timed one;
+    one.iterations = iterations_of(phase, shape.variables);
+    if (one.iterations == 0) {
+      ++remarks_["phases without iterations are left out; ElastiSim 26c03fb never ends after one"];
+      return;
+    }
+    one.phase = first ? nullptr : &phase;
+    const bool asks =
+        phase.evolving_request && (type == JobType::evolving || type == JobType::adaptive);
+    one.point_at_start = !first && (asks || (phase.scheduling_point && sizes_while_running(type)));
+    for (shape.nodes = sizes.min; shape.nodes <= sizes.max; ++shape.nodes) {
+      one.time_s.push_back(time_of(phase, shape, input_.machine));
+    }
+    all.push_back(std::move(one));
+  };
+  if (model.on_init) add(*model.on_init, true);
+  for (const ElastisimPhase& phase : model.phases) add(phase, false);
+  return all;
+}
+
+// Times by size, from the first one on.
+Speedup JobsReader::table(const std::vector<double>& time_s, Nodes first) {
+  std::vector<TimeAt> times;
+  for (std::size_t i = 0; i < time_s.size(); ++i) {
+    times.push_back({first + static_cast<Nodes>(i), std::max(time_s[i], kShortest_s)});
+  }
+  return {.kind = Speedup::Kind::table, .times = SharedList(std::move(times))};
+}
+
+// ElastiSim's scheduling points are at the start of iterations but the first, ours at the end.
+void JobsReader::phases(const std::vector<Timed>& timed, double total_s, std::size_t preferred,
+                        AdaptiveJob& more) {
+  double done_s = 0;
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    const Timed& one = timed[i];
+    const bool after = one.phase && i + 1 < timed.size() && timed[i + 1].point_at_start;
+    const double time_s = one.time_s[preferred];
+    if (time_s <= 0 && *std::ranges::max_element(one.time_s) > 0) {
+      ++remarks_["phases that take no time at the size the job prefers take none at any"];
+    }
+    const Speedup speedup = table(one.time_s, more.size.min);
+    const auto add = [&](std::uint64_t iterations, bool points) {
+      if (iterations == 0) return;
+      done_s += static_cast<double>(iterations) * time_s;
+      more.phases.push_back({total_s > 0 ? std::min(done_s / total_s, 1.0) : 1, speedup,
+                             static_cast<std::uint32_t>(iterations), points});
+    };
+    if (one.point_at_start == after) {
+      add(one.iterations, after);
+    } else {
+      add(one.iterations - 1, one.point_at_start);
+      add(1, after);
+    }
+  }
+}
+
+// What evolving jobs ask for before each iteration but the first of all.
+void JobsReader::requests(const std::vector<Timed>& timed, double total_s, std::size_t preferred,
+                          ElastisimShape& shape, AdaptiveJob& more) {
+  if (more.type != JobType::evolving && more.type != JobType::adaptive) return;
+  std::map<std::vector<Nodes>, SharedList<Nodes>> lists;
+  shape.variables["num_nodes_min"] = more.size.min;
+  shape.variables["num_nodes_max"] = more.size.max;
+  const auto wanted = [&](const ElastisimPhase& phase, std::uint64_t iteration) {
+    shape.variables["phase_iteration"] = static_cast<double>(iteration);
+    std::vector<Nodes> sizes;
+    for (Nodes has = more.size.min; has <= more.size.max; ++has) {
+      shape.variables["num_nodes"] = has;
+      shape.variables["num_gpus"] = static_cast<double>(has) * shape.gpus;
+      const double value = std::trunc(phase.evolving_request->value(shape.variables));
+      const double in = std::clamp<double>(value, more.size.min, more.size.max);
+      if (in != value && !clip_requests_) {
+        ++remarks_
+            ["evolving requests beyond the limits of the job are not made, as "
+             "clip_evolving_requests is false"];
+      }
+      sizes.push_back(in == value || clip_requests_ ? static_cast<Nodes>(in) : has);
+    }
+    return sizes;
+  };
+  double done_s = 0;
+  bool first = true;
+  for (const Timed& one : timed) {
+    const double time_s = one.time_s[preferred];
+    if (one.phase && one.phase->evolving_request) {
+      const bool varies = one.phase->evolving_request->uses("phase_iteration");
+      const std::size_t lists_each = varies ? one.time_s.size() : 1;
+      const double asked = static_cast<double>(one.iterations) * static_cast<double>(lists_each);
+      if (asked + static_cast<double>(more.steps.size()) > kMostRequests) {
+        throw InputError(one.phase->place, "makes too many evolving requests",
+                         "use fewer iterations, or fewer sizes");
+      }
+      SharedList<Nodes> list;
+      for (std::uint64_t i = 0; i < one.iterations; ++i) {
+        if (i == 0 || varies) {
+          std::vector<Nodes> sizes = wanted(*one.phase, i);
+          const auto [at, is_new] = lists.try_emplace(sizes);
+          if (is_new) at->second = SharedList(std::move(sizes));
+          list = at->second;
+        }
+        if (first && i == 0) continue;
+        const double progress = (done_s + static_cast<double>(i) * time_s) / total_s;
+        if (progress < 1) more.steps.push_back({progress, 0, 0, list});
+      }
+    }
+    done_s += static_cast<double>(one.iterations) * time_s;
+    if (one.phase) first = false;
+  }
+}
+
+void JobsReader::costs(const ElastisimModel& model, ElastisimShape& shape,
+                       const SimgridMachine& machine, AdaptiveJob& more, Nodes preferred) {
+  const auto times = [&](const std::optional<ElastisimPhase>& phase, Nodes first, Nodes last) {
+    std::vector<double> time_s;
+    if (!phase) return time_s;
+    const auto iterations = static_cast<double>(iterations_of(*phase, shape.variables));
+    for (shape.nodes = first; shape.nodes <= last; ++shape.nodes) {
+      time_s.push_back(iterations * time_of(*phase, shape, machine));
+      if (!(time_s.back() <= kMostTime_s)) {
+        throw InputError(phase->place, "takes too long", "look at its iterations");
+      }
+    }
+    return time_s;
+  };
+  more.costs.after_s = SharedList(times(model.on_reconfiguration, more.size.min, more.size.max));
+  more.costs.growth_s = SharedList(times(model.on_expansion, 1, more.size.max - more.size.min));
+  const std::span<const double> after = more.costs.after_s.rows();
+  if (!after.empty()) more.believed.cost.fixed_s = after[preferred - more.size.min];
+}
+
+}  // namespace
+
+ElastisimInput read_elastisim(const std::string& configuration, const ElastisimRules& rules) {
+  return JobsReader(configuration, rules).read();
+}
+
+}  // namespace ductile

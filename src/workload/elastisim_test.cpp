@@ -1,0 +1,327 @@
+#include "workload/elastisim.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace ductile {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Files = std::map<std::string, std::string>;
+
+/// 8 nodes of 1 GFLOP/s.
+Files files(const std::string& jobs, const std::string& model) {
+  return {{"c.json", R"({"jobs_file": "j.json", "platform_file": "p.xml"})"},
+          {"p.xml", "<platform><cluster id='c' radical='0-7' speed='1Gf' bw='1GBps'/></platform>"},
+          {"j.json", R"({"jobs": [)" + jobs + "]}"},
+          {"m.json", model}};
+}
+
+ElastisimInput read(Files files, ElastisimRules rules = {}) {
+  rules.load = [files = std::move(files)](const std::string& path) {
+    const auto found = files.find(path);
+    if (found == files.end()) throw InputError({.file = path}, "cannot be read", "");
+    return found->second;
+  };
+  return read_elastisim("c.json", rules);
+}
+
+std::string error_of(const Files& files) {
+  try {
+    read(files);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string job(const std::string& type, const std::string& sizes, const std::string& more = "") {
+  return R"({"type": ")" + type + R"(", "submit_time": 0, )" + sizes +
+         R"(, "application_model": "m.json")" + more + "}";
+}
+const std::string kTwoToFour = R"("num_nodes_min": 2, "num_nodes_max": 4)";
+
+/// A phase that takes so long, a formula.
+std::string phase(const std::string& delay, const std::string& more = "") {
+  return R"({"tasks": [{"type": "idle", "delay": ")" + delay + R"(", "pattern": "uniform"}])" +
+         more + "}";
+}
+std::string model(const std::string& phases, const std::string& more = "") {
+  return R"({"phases": [)" + phases + "]" + more + "}";
+}
+
+TEST(Elastisim, RigidJobsTakeTheTimeOfAllTheirPhases) {
+  const ElastisimInput input =
+      read(files(job("rigid", R"("num_nodes": 4)", R"(, "walltime": 500, "arguments": {"steps": 3})"),
+                 model(phase("60 / num_nodes") + "," + phase("10", R"(, "iterations": "steps")"),
+                       R"(, "on_init": )" + phase("7"))));
+  EXPECT_EQ(input.machine.nodes, 8u);
+  EXPECT_THAT(input.remarks, IsEmpty());
+  EXPECT_EQ(input.workload.name, "j.json");
+  ASSERT_EQ(input.workload.jobs.size(), 1u);
+  const WorkloadJob& it = input.workload.jobs[0];
+  EXPECT_EQ(it.nodes, 4u);
+  EXPECT_EQ(it.runtime, whole_seconds(7 + 15 + 30));
+  EXPECT_EQ(it.walltime, whole_seconds(500));
+  EXPECT_EQ(it.adaptive, WorkloadJob::kRigid);
+  EXPECT_TRUE(input.workload.adaptive.empty());
+}
+
+TEST(Elastisim, MoldableJobsHaveATimeForEachSize) {
+  const ElastisimInput input =
+      read(files(job("Moldable", kTwoToFour), model(phase("60 / num_nodes") + "," + phase("10"))));
+  const WorkloadJob& it = input.workload.jobs.at(0);
+  EXPECT_EQ(it.nodes, 4u);
+  EXPECT_EQ(it.runtime, whole_seconds(25));
+  EXPECT_EQ(it.walltime, it.runtime);
+  EXPECT_EQ(input.workload.walltime_unknown, 1u);
+  const AdaptiveJob& more = input.workload.adaptive.at(it.adaptive);
+  EXPECT_EQ(more.type, JobType::moldable);
+  EXPECT_EQ(more.size, (SizeRange{2, 4}));
+  EXPECT_DOUBLE_EQ(more.speedup.relative_time(2, 4), 40.0 / 25);
+  EXPECT_DOUBLE_EQ(more.speedup.relative_time(3, 4), 30.0 / 25);
+  EXPECT_EQ(more.believed.speedup, more.speedup);
+  EXPECT_TRUE(more.phases.empty());
+}
+
+TEST(Elastisim, MalleableJobsHavePhases) {
+  const ElastisimInput input = read(
+      files(job("malleable", kTwoToFour),
+            model(phase("40 / num_nodes", R"(, "iterations": 3)") + "," + phase("15") + "," +
+                      phase("20", R"(, "scheduling_point": false, "iterations": 2)"),
+                  R"(, "on_init": )" + phase("15") + R"(, "on_reconfiguration": )" +
+                      phase("12 / num_nodes") + R"(, "on_expansion": )" + phase("num_nodes"))));
+  const WorkloadJob& it = input.workload.jobs.at(0);
+  EXPECT_EQ(it.runtime, whole_seconds(15 + 30 + 15 + 40));
+  const AdaptiveJob& more = input.workload.adaptive.at(0);
+  // Before each iteration of the first two phases but the very first there is a scheduling point.
+  ASSERT_EQ(more.phases.size(), 4u);
+  const auto expect = [&](std::size_t i, double until, std::uint32_t iterations, bool points) {
+    EXPECT_DOUBLE_EQ(more.phases[i].until, until) << i;
+    EXPECT_EQ(more.phases[i].iterations, iterations) << i;
+    EXPECT_EQ(more.phases[i].scheduling_points, points) << i;
+  };
+  expect(0, 0.15, 1, false);
+  expect(1, 0.45, 3, true);
+  expect(2, 0.60, 1, false);
+  expect(3, 1, 2, false);
+  EXPECT_DOUBLE_EQ(more.phases[1].speedup.relative_time(2, 4), 2);
+  EXPECT_DOUBLE_EQ(more.phases[3].speedup.relative_time(2, 4), 1);
+  EXPECT_THAT(more.costs.after_s.rows(), ElementsAre(6, 4, 3));
+  EXPECT_THAT(more.costs.growth_s.rows(), ElementsAre(1, 2));
+  EXPECT_DOUBLE_EQ(more.believed.cost.fixed_s, 3);
+  EXPECT_TRUE(more.steps.empty());
+}
+
+TEST(Elastisim, APhaseIsSplitWhereSchedulingPointsBegin) {
+  const ElastisimInput input = read(files(
+      job("malleable", kTwoToFour),
+      model(phase("10", R"(, "iterations": 5, "scheduling_point": false)") + "," + phase("10") +
+            "," + phase("10", R"(, "iterations": 4, "scheduling_point": false)"))));
+  const AdaptiveJob& more = input.workload.adaptive.at(0);
+  ASSERT_EQ(more.phases.size(), 4u);
+  EXPECT_EQ(more.phases[0].iterations, 4u);
+  EXPECT_FALSE(more.phases[0].scheduling_points);
+  EXPECT_EQ(more.phases[1].iterations, 1u);
+  EXPECT_TRUE(more.phases[1].scheduling_points);  // before the second phase
+  EXPECT_FALSE(more.phases[2].scheduling_points);
+  EXPECT_DOUBLE_EQ(more.phases[3].until, 1);
+}
+
+TEST(Elastisim, EvolvingJobsAskBeforeIterations) {
+  const std::string asks =
+      R"(, "iterations": 3, "evolving_request": "phase_iteration % 2 == 0 ? num_nodes - 1 : 9")";
+  const ElastisimInput input = read(
+      files(job("evolving", kTwoToFour, R"(, "arguments": {"m": 3})"),
+            model(phase("10", asks) + "," + phase("5") + "," +
+                  phase("5", R"(, "evolving_request": "m * num_nodes_max / num_nodes_min")"))));
+  const WorkloadJob& it = input.workload.jobs.at(0);
+  EXPECT_EQ(it.nodes, 2u);  // begins small
+  const AdaptiveJob& more = input.workload.adaptive.at(0);
+  ASSERT_EQ(more.steps.size(), 3u);  // not before the very first iteration
+  EXPECT_DOUBLE_EQ(more.steps[0].progress, 0.25);
+  EXPECT_THAT(more.steps[0].wanted.rows(), ElementsAre(4, 4, 4));
+  EXPECT_DOUBLE_EQ(more.steps[1].progress, 0.5);
+  EXPECT_THAT(more.steps[1].wanted.rows(), ElementsAre(2, 2, 3));
+  EXPECT_DOUBLE_EQ(more.steps[2].progress, 0.875);
+  EXPECT_THAT(more.steps[2].wanted.rows(), ElementsAre(4, 4, 4));
+  // Where it asks it can be resized.
+  ASSERT_EQ(more.phases.size(), 4u);
+  EXPECT_TRUE(more.phases[0].scheduling_points);
+  EXPECT_EQ(more.phases[0].iterations, 2u);
+  EXPECT_FALSE(more.phases[1].scheduling_points);
+  EXPECT_TRUE(more.phases[2].scheduling_points);
+}
+
+TEST(Elastisim, RequestsBeyondTheLimitsAreClippedOrNotMade) {
+  Files all =
+      files(job("adaptive", kTwoToFour),
+            model(phase("10", R"(, "iterations": 3, "evolving_request": "num_nodes * 2")")));
+  EXPECT_THAT(read(all).workload.adaptive.at(0).steps.at(0).wanted.rows(), ElementsAre(4, 4, 4));
+  all["c.json"] =
+      R"({"jobs_file": "j.json", "platform_file": "p.xml", "clip_evolving_requests": false})";
+  const ElastisimInput input = read(all);
+  EXPECT_THAT(input.workload.adaptive.at(0).steps.at(0).wanted.rows(), ElementsAre(4, 3, 4));
+  EXPECT_THAT(input.remarks, Contains(HasSubstr("clip_evolving_requests is false")));
+}
+
+TEST(Elastisim, OnlyJobsThatEvolveAsk) {
+  for (const char* type : {"moldable", "malleable"}) {
+    const ElastisimInput input =
+        read(files(job(type, kTwoToFour),
+                   model(phase("10", R"(, "iterations": 3, "evolving_request": "4")"))));
+    EXPECT_TRUE(input.workload.adaptive.at(0).steps.empty()) << type;
+  }
+}
+
+TEST(Elastisim, JobsAreNumberedInOrderOfSubmission) {
+  const auto at = [](const std::string& time, const std::string& nodes) {
+    return R"({"type": "rigid", "submit_time": )" + time + R"(, "num_nodes": )" + nodes +
+           R"(, "application_model": "m.json"})";
+  };
+  const Files all =
+      files(at("30", "1") + "," + at("10.5", "2") + "," + at("30", "3") + "," + at("5", "9"),
+            model(phase("10")));
+  const ElastisimInput input = read(all);
+  ASSERT_EQ(input.workload.jobs.size(), 3u);
+  EXPECT_EQ(input.workload.skipped.too_large, 1u);
+  EXPECT_EQ(input.workload.jobs[0].name, 0u);
+  EXPECT_EQ(input.workload.jobs[0].submit, Time{seconds(10.5)});
+  EXPECT_EQ(input.workload.jobs[0].nodes, 2u);
+  EXPECT_EQ(input.workload.jobs[1].nodes, 1u);
+  EXPECT_EQ(input.workload.jobs[2].name, 2u);
+  EXPECT_EQ(read(all, {.max_jobs = 2}).workload.jobs.size(), 2u);
+}
+
+TEST(Elastisim, WalltimesAreRaisedUnlessTheyKill) {
+  const Files all =
+      files(job("rigid", R"("num_nodes": 1)", R"(, "walltime": 6)"), model(phase("10")));
+  const ElastisimInput raised = read(all);
+  EXPECT_EQ(raised.workload.jobs[0].walltime, whole_seconds(10));
+  EXPECT_EQ(raised.workload.walltime_raised, 1u);
+  EXPECT_EQ(read(all, {.extend_walltime = false}).workload.jobs[0].walltime, whole_seconds(6));
+}
+
+TEST(Elastisim, JobsWithoutAnythingToDoAreSkipped) {
+  const ElastisimInput input =
+      read(files(job("malleable", kTwoToFour), model(phase("0", R"(, "evolving_request": "3")"))));
+  EXPECT_TRUE(input.workload.jobs.empty());
+  EXPECT_EQ(input.workload.skipped.no_runtime, 1u);
+}
+
+TEST(Elastisim, TellsWhatElastisimWouldDoOtherwise) {
+  const auto remarks = [](const std::string& jobs, const std::string& app) {
+    return read(files(jobs, app)).remarks;
+  };
+  const std::string simple = model(phase("10"));
+  const std::string one = R"("num_nodes": 1)";
+  EXPECT_THAT(remarks(job("rigid", one, R"(, "walltime": 60.5)"), simple),
+              ElementsAre(HasSubstr("walltime that is no whole number")));
+  EXPECT_THAT(remarks(job("rigid", one, R"(, "arguments": {"alpha": 0.12345678})"), simple),
+              ElementsAre(HasSubstr("keeps six decimals")));
+  EXPECT_THAT(remarks(job("rigid", one, R"(, "arguments": {"n": 2})"), simple),
+              ElementsAre(HasSubstr("inside of longer ones")));
+  EXPECT_THAT(remarks(job("rigid", one, R"(, "arguments": {"work": 1, "work_b": 1})"), simple),
+              ElementsAre(HasSubstr("inside of longer ones")));
+  EXPECT_THAT(remarks(job("rigid", one, R"(, "attributes": {"priority": 2}, "color": 1)"), simple),
+              ElementsAre(HasSubstr("'color' is not read"), HasSubstr("attributes")));
+  EXPECT_THAT(remarks(job("rigid", one) + "," + job("rigid", one),
+                      model(phase("10", R"(, "iterations": 0)") + "," + phase("5"))),
+              ElementsAre(HasSubstr("without iterations are left out; ElastiSim")));
+  EXPECT_THAT(remarks(job("malleable", R"("num_nodes_min": 2, "num_nodes_max": 20)"), simple),
+              ElementsAre(HasSubstr("as large as the machine")));
+  EXPECT_THAT(remarks(job("malleable", kTwoToFour + R"(, "num_gpus_per_node_max": 2)"), simple),
+              ElementsAre(HasSubstr("num_gpus_per_node_max GPUs")));
+  EXPECT_THAT(
+      remarks(job("malleable", kTwoToFour), model(phase("4 - num_nodes") + "," + phase("1"))),
+      ElementsAre(HasSubstr("take none at any")));
+  Files all = files(job("rigid", one), simple);
+  all["c.json"] = R"({"jobs_file": "j.json", "platform_file": "p.xml",
+                      "allow_oversubscription": true, "job_kill_grace_period": 5})";
+  EXPECT_THAT(read(all).remarks,
+              ElementsAre(HasSubstr("nodes are not shared"), HasSubstr("job_kill_grace_period")));
+}
+
+TEST(Elastisim, ArgumentsMayBeText) {
+  const ElastisimInput input = read(files(
+      job("rigid", R"("num_nodes": 1)", R"(, "arguments": {"d": "12.5"})"), model(phase("d * 2"))));
+  EXPECT_EQ(input.workload.jobs.at(0).runtime, whole_seconds(25));
+}
+
+TEST(Elastisim, SaysWhatIsWrongAndWhere) {
+  const std::string simple = model(phase("10"));
+  const std::string one = R"("num_nodes": 1)";
+  const auto of = [](const std::string& jobs, const std::string& app) {
+    return error_of(files(jobs, app));
+  };
+  Files all = files(job("rigid", one), simple);
+  all["c.json"] = R"({"jobs": []})";
+  EXPECT_THAT(error_of(all), HasSubstr("c.json: /: is a file of jobs, not a configuration"));
+  all["c.json"] = R"({"jobs_file": "j.json"})";
+  EXPECT_THAT(error_of(all), HasSubstr("c.json: /: 'platform_file' is missing"));
+  all["c.json"] = R"({"jobs_file": "x.json", "platform_file": "p.xml"})";
+  EXPECT_THAT(error_of(all), HasSubstr("x.json: cannot be read"));
+
+  EXPECT_THAT(of("{}", simple), HasSubstr("j.json: /jobs/0: 'type' is missing"));
+  EXPECT_THAT(of(job("elastic", one), simple),
+              HasSubstr("/jobs/0/type: there is no 'elastic'; use rigid"));
+  EXPECT_THAT(of(job("rigid", R"("num_nodes": 0)"), simple), HasSubstr("/jobs/0/num_nodes"));
+  EXPECT_THAT(of(job("rigid", R"("num_nodes": 1.5)"), simple), HasSubstr("no whole number"));
+  EXPECT_THAT(of(job("malleable", one), simple), HasSubstr("'num_nodes_min' is missing"));
+  EXPECT_THAT(of(job("malleable", R"("num_nodes_min": 3, "num_nodes_max": 2)"), simple),
+              HasSubstr("/jobs/0/num_nodes_max: is less than"));
+  EXPECT_THAT(of(job("rigid", one, R"(, "walltime": -1)"), simple), HasSubstr("/walltime"));
+  EXPECT_THAT(of(job("rigid", one, R"(, "arguments": {"a": "much"})"), simple),
+              HasSubstr("/jobs/0/arguments/a: 'much' is not a number"));
+  EXPECT_THAT(of(job("rigid", one, R"(, "arguments": {"a": []})"), simple),
+              HasSubstr("/arguments/a"));
+  EXPECT_THAT(of(job("rigid", one), model(phase("a"))),
+              HasSubstr("m.json: /phases/0/tasks/0/delay: 'a' uses a, which the job does not have; "
+                        "give the job such an argument (job at j.json:/jobs/0)"));
+  EXPECT_THAT(of(job("rigid", one), model(phase("1e9", R"(, "iterations": 1000000)"))),
+              HasSubstr("takes more than"));
+  EXPECT_THAT(of(job("evolving", kTwoToFour),
+                 model(phase("1", R"(, "iterations": 9000000, "evolving_request": "3")"))),
+              HasSubstr("too many evolving requests"));
+  EXPECT_THAT(of(job("malleable", kTwoToFour),
+                 model(phase("1"), R"(, "on_expansion": {"iterations": 1000000, "tasks": [
+                       {"type": "idle", "delay": 1e9, "pattern": "uniform"}]})")),
+              HasSubstr("/on_expansion: takes too long"));
+  all = files(job("malleable", R"("num_nodes_min": 1, "num_nodes_max": 100000)"), simple);
+  all["p.xml"] = "<platform><cluster id='c' radical='0-999999' speed='1f' bw='1Bps'/></platform>";
+  EXPECT_THAT(error_of(all), HasSubstr("may have 100000 sizes; give it at most 65536"));
+}
+
+TEST(Elastisim, FindsFilesBesideTheOneThatNamesThem) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(::testing::TempDir()) / "elastisim";
+  fs::create_directories(folder / "jobs");
+  const auto write = [&](const fs::path& name, const std::string& text) {
+    std::ofstream(folder / name) << text;
+  };
+  Files all = files(job("rigid", R"("num_nodes": 2)"), model(phase("10")));
+  write("c.json", R"({"jobs_file": "jobs/j.json", "platform_file": "p.xml"})");
+  write("p.xml", all["p.xml"]);
+  write("jobs/j.json", all["j.json"]);
+  write("jobs/m.json", all["m.json"]);
+  const ElastisimInput input = read_elastisim((folder / "c.json").string(), {});
+  EXPECT_EQ(input.workload.jobs.size(), 1u);
+  fs::remove(folder / "jobs/m.json");
+  EXPECT_THROW(read_elastisim((folder / "c.json").string(), {}), InputError);
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,370 @@
+#include "workload/elastisim_time.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace ductile {
+namespace {
+
+using Type = ElastisimTask::Type;
+
+// In SimGrid's model of parallel tasks a flow has at most this many bytes under way there and back.
+constexpr double kWindow_bytes = 4194304;
+constexpr double kMostTime_s = 1e12;
+
+// The most of anything that one way has to carry.
+struct Traffic {
+  double sent = 0, received = 0, both = 0;  // by one node
+  double all = 0;                           // by all together
+  double flow = 0;                          // from one to one
+};
+
+Traffic traffic_of(const MatrixPattern& pattern, double bytes, double n) {
+  using Kind = MatrixPattern::Kind;
+  Traffic traffic;
+  if (n < 2) return traffic;
+  const auto set = [&](double sent, double received, double both, double all, double flow) {
+    traffic = {sent, received, both, all, flow};
+  };
+  switch (pattern.kind) {
+    case Kind::all_to_all:
+      set(bytes / n, bytes / n, 2 * bytes / n, bytes, bytes / (n * (n - 1)));
+      break;
+    case Kind::gather:
+    case Kind::scatter: {
+      const double one = bytes / n, root = one * (n - 1);
+      const bool gather = pattern.kind == Kind::gather;
+      set(gather ? one : root, gather ? root : one, root, root, one);
+      break;
+    }
+    case Kind::master_worker: {
+      const double one = 2 * bytes / (n - 1);
+      set(2 * bytes, 2 * bytes, 4 * bytes, 4 * bytes, one);
+      break;
+    }
+    case Kind::ring:  // two nodes are each other's neighbours on both sides
+      set(bytes / n, bytes / n, 2 * bytes / n, bytes, bytes / (n == 2 ? n : 2 * n));
+      break;
+    case Kind::ring_clockwise:
+    case Kind::ring_counter_clockwise:
+      set(bytes / n, bytes / n, 2 * bytes / n, bytes, bytes / n);
+      break;
+    case Kind::matrix: {
+      const auto nodes = static_cast<std::size_t>(n);
+      std::vector<double> sent(nodes), received(nodes);
+      for (std::size_t i = 0; i < nodes; ++i) {
+        for (std::size_t j = 0; j < nodes; ++j) {
+          if (i == j) continue;  // stays on the node
+          const double one = pattern.values[i * nodes + j];
+          sent[i] += one;
+          received[j] += one;
+          traffic.all += one;
+          traffic.flow = std::max(traffic.flow, one);
+        }
+      }
+      for (std::size_t i = 0; i < nodes; ++i) {
+        traffic.sent = std::max(traffic.sent, sent[i]);
+        traffic.received = std::max(traffic.received, received[i]);
+        traffic.both = std::max(traffic.both, sent[i] + received[i]);
+      }
+      break;
+    }
+  }
+  return traffic;
+}
+
+double over(const NetworkPath& path, double all, double flow) {
+  return (path.shared ? all : flow) / path.bytes_per_s;
+}
+
+// Ranks that stand for all: any two of the others do the same as one of these.
+struct Ranks {
+  std::vector<double> now;         // how far each is
+  std::vector<double> background;  // when what it left running is done
+
+  void meet() { std::ranges::fill(now, *std::ranges::max_element(now)); }
+  void wait_for_background() {
+    for (std::size_t r = 0; r < now.size(); ++r) now[r] = std::max(now[r], background[r]);
+  }
+};
+
+class TaskTimer {
+ public:
+  TaskTimer(const ElastisimShape& shape, const SimgridMachine& machine)
+      : shape_(shape), machine_(machine), n_(shape.nodes) {}
+
+  void run(const std::vector<ElastisimTask>& tasks, Ranks& ranks) {
+    for (const ElastisimTask& task : tasks) {
+      const double times =
+          std::trunc(value(task, task.iterations, -kMostElastisimIterations, "iterations"));
+      repeat(times, ranks, [&] { once(task, ranks); });
+    }
+  }
+
+ private:
+  // From the second time on all ranks gain the same each time, for if they wait for each other they
+  // are as far apart as the time before.
+  template <class Body>
+  static void repeat(double times, Ranks& ranks, const Body& body) {
+    if (times < 1) return;
+    body();
+    if (times < 2) return;
+    const Ranks before = ranks;
+    body();
+    for (std::size_t r = 0; r < ranks.now.size(); ++r) {
+      ranks.now[r] += (times - 2) * (ranks.now[r] - before.now[r]);
+      ranks.background[r] += (times - 2) * (ranks.background[r] - before.background[r]);
+    }
+  }
+
+  double value(const ElastisimTask& task, const Formula& formula, double least,
+               const char* what) const {
+    const double value = formula.value(shape_.variables);
+    if (value < least || value > kMostElastisimAmount) {
+      throw InputError(task.place, fmt::format("has {} {} on {} nodes", value, what, shape_.nodes),
+                       fmt::format("use {} to {}", least, kMostElastisimAmount));
+    }
+    return value;
+  }
+
+  void need(const ElastisimTask& task, bool there, const char* what) const {
+    if (!there) {
+      throw InputError(task.place, fmt::format("needs {}, which the platform does not have", what),
+                       "add it to the platform");
+    }
+  }
+
+  // What a rank does of an amount.
+  double share(const ElastisimTask& task, double amount, std::size_t rank) const {
+    using Kind = VectorPattern::Kind;
+    const double even = std::ceil(n_ / 2), odd = std::floor(n_ / 2);
+    switch (task.spread.kind) {
+      case Kind::all_ranks:
+        return amount / n_;
+      case Kind::root_only:
+        return rank == 0 ? amount : 0;
+      case Kind::even_ranks:
+        return rank % 2 == 0 ? amount / even : 0;
+      case Kind::odd_ranks:
+        return rank % 2 == 1 ? amount / odd : 0;
+      case Kind::uniform:
+        return amount;
+      case Kind::vector:
+        return task.spread.values[rank];
+    }
+    return 0;
+  }
+  // What all ranks do together.
+  double total(const ElastisimTask& task, double amount) const {
+    using Kind = VectorPattern::Kind;
+    if (task.spread.kind == Kind::uniform) return amount * n_;
+    if (task.spread.kind == Kind::odd_ranks && n_ < 2) return 0;
+    if (task.spread.kind != Kind::vector) return amount;
+    return std::accumulate(task.spread.values.begin(), task.spread.values.end(), 0.0);
+  }
+
+  // Of the way between two nodes.
+  double latency() const { return 2 * machine_.link.latency_s + machine_.backbone.latency_s; }
+
+  double network(const Traffic& traffic) const {
+    if (traffic.flow <= 0) return 0;
+    const double mine =
+        machine_.both_ways ? std::max(traffic.sent, traffic.received) : traffic.both;
+    return latency() + std::max({over(machine_.link, mine, traffic.flow),
+                                 over(machine_.backbone, traffic.all, traffic.flow),
+                                 2 * latency() * traffic.flow / kWindow_bytes});
+  }
+
+  void check_sizes(const ElastisimTask& task) const {
+    const auto is = [&](const std::vector<double>& values, double size, const char* what) {
+      if (double(values.size()) != size) {
+        throw InputError(task.place,
+                         fmt::format("its {} has {} numbers for {} nodes", what, values.size(), n_),
+                         "such a pattern is for rigid jobs: one number for each rank, or pair");
+      }
+    };
+    if (task.amount && task.spread.kind == VectorPattern::Kind::vector) {
+      is(task.spread.values, n_, "vector");
+    }
+    if (task.bytes && task.sent.kind == MatrixPattern::Kind::matrix) {
+      is(task.sent.values, n_ * n_, "matrix");
+    }
+  }
+
+  void once(const ElastisimTask& task, Ranks& ranks) {
+    if (task.synchronized) ranks.meet();
+    check_sizes(task);
+    if (task.type == Type::sequence) {
+      Ranks inner{ranks.now, std::vector<double>(ranks.now.size(), 0)};
+      run(task.tasks, inner);
+      inner.wait_for_background();
+      ranks.now = inner.now;
+      return;
+    }
+    const double amount = task.amount ? value(task, *task.amount, 0, unit(task)) : 0;
+    if (task.type == Type::cpu || task.type == Type::gpu) {
+      compute(task, amount, ranks);
+      return;
+    }
+    for (std::size_t r = 0; r < ranks.now.size(); ++r) {
+      const double done = ranks.now[r] + wait(task, amount, r);
+      if (task.async) {
+        ranks.background[r] = std::max(ranks.background[r], done);
+      } else {
+        ranks.now[r] = done;
+      }
+    }
+  }
+
+  static const char* unit(const ElastisimTask& task) {
+    if (task.type == Type::cpu || task.type == Type::gpu) return "flops";
+    return task.type == Type::busy_wait || task.type == Type::idle ? "seconds" : "bytes";
+  }
+
+  // Computation goes on beside communication, for which the ranks meet.
+  void compute(const ElastisimTask& task, double flops, Ranks& ranks) const {
+    const bool gpu = task.type == Type::gpu;
+    if (gpu) need(task, shape_.gpus > 0 && shape_.gpus <= machine_.gpus, "so many GPUs");
+    const double speed = gpu ? shape_.gpus * machine_.flops_per_gpu_s : machine_.flops_per_s;
+    std::vector<double> busy(ranks.now.size(), 0);
+    for (std::size_t r = 0; r < busy.size() && task.amount; ++r) {
+      const double mine = share(task, flops, r);
+      if (mine > 0) need(task, speed > 0, "speed");
+      if (mine > 0) busy[r] = mine / speed;
+    }
+    double between = 0;  // the nodes' communication
+    if (task.bytes) {
+      const double bytes = value(task, *task.bytes, 0, "bytes");
+      const auto [inside, outside] =
+          gpu ? of_gpus(task, bytes) : std::pair(0.0, traffic_of(task.sent, bytes, n_));
+      for (double& time : busy) time = std::max(time, inside);
+      between = network(outside);
+    }
+    if (task.bytes && task.amount && task.coupled) {
+      // One parallel task: all begin together, wait for the network, and end with the slowest.
+      const double longest = *std::ranges::max_element(busy);
+      ranks.meet();
+      const double together = std::max(between, (between > 0 ? latency() : 0) + longest);
+      for (double& now : ranks.now) now += together;
+      return;
+    }
+    std::vector<double> done = ranks.now;
+    for (std::size_t r = 0; r < done.size(); ++r) done[r] += busy[r];
+    if (task.bytes) ranks.meet();
+    for (std::size_t r = 0; r < done.size(); ++r) {
+      ranks.now[r] = std::max(done[r], ranks.now[r] + between);
+    }
+  }
+
+  // Bytes among GPUs: how long the GPUs of a node need, and what the nodes send each other.
+  std::pair<double, Traffic> of_gpus(const ElastisimTask& task, double bytes) const {
+    using Kind = MatrixPattern::Kind;
+    const double g = shape_.gpus, all = g * n_;
+    const bool ring = task.sent.kind == Kind::ring || task.sent.kind == Kind::ring_clockwise ||
+                      task.sent.kind == Kind::ring_counter_clockwise;
+    if (!ring && task.sent.kind != Kind::all_to_all) {
+      throw InputError(task.place, "GPUs do not communicate in this pattern",
+                       "use all_to_all, ring, ring_clockwise, ring_counter_clockwise");
+    }
+    if (g == 1) return {0, traffic_of(task.sent, bytes, n_)};
+    const double ways = task.sent.kind == Kind::ring ? 2 : 1;  // neighbours each sends to
+    double inside = 0, outside = 0;                            // bytes
+    if (ring) {
+      const double one = bytes / (all * ways);
+      inside = one * ways * (n_ == 1 ? g : g - 1);
+      outside = n_ == 1 ? 0 : one * ways * n_;
+    } else {
+      const double one = bytes / (all * (all - 1));
+      inside = all * (g - 1) * one / n_;
+      outside = all * (all - g) * one;
+    }
+    // The busiest pair of GPUs of a node, both ways.
+    const Traffic pairs = traffic_of(task.sent, inside, g);
+    const double pair = ring && ways == 1 && g > 2 ? pairs.flow : 2 * pairs.flow;
+    if (pair > 0) need(task, machine_.gpu_bytes_per_s > 0, "gpu_to_gpu_bw");
+    return {pair > 0 ? pair / machine_.gpu_bytes_per_s : 0, traffic_of(task.sent, outside, n_)};
+  }
+
+  // How long a rank is busy with files, or waits.
+  double wait(const ElastisimTask& task, double amount, std::size_t rank) const {
+    const double mine = share(task, amount, rank);
+    const double all = total(task, amount);
+    const bool reads = task.type == Type::pfs_read || task.type == Type::bb_read;
+    if (task.type == Type::busy_wait || task.type == Type::idle) return mine;
+    if (task.type == Type::bb_read || task.type == Type::bb_write) {
+      const double speed =
+          reads ? machine_.buffer_read_bytes_per_s : machine_.buffer_write_bytes_per_s;
+      need(task, speed > 0, "burst buffers");
+      if (!machine_.buffers_striped) return mine / speed;
+      if (mine <= 0) return 0;
+      const MatrixPattern everybody{MatrixPattern::Kind::all_to_all, {}};
+      const double moved = all * (n_ - 1) / n_;
+      const double work = machine_.flops_per_striped_byte * all / n_;
+      if (work > 0) need(task, machine_.flops_per_s > 0, "speed");
+      return std::max({all / n_ / speed, network(traffic_of(everybody, moved, n_)),
+                       work > 0 ? work / machine_.flops_per_s : 0});
+    }
+    need(task, !machine_.file_system.empty(), "a host with pfs_host");
+    if (mine <= 0) return 0;
+    const auto hosts = static_cast<double>(machine_.file_system.size());
+    const NetworkPath& link = machine_.link;
+    double latency = 0, longest = mine / link.bytes_per_s;
+    longest = std::max(longest, over(machine_.backbone, all, mine / hosts));
+    for (const FileSystemHost& host : machine_.file_system) {
+      const NetworkPath& path = reads ? host.read : host.write;
+      const double there = link.latency_s + machine_.backbone.latency_s + path.latency_s;
+      latency = std::max(latency, there);
+      longest = std::max({longest, over(path, all / hosts, mine / hosts),
+                          2 * there * (mine / hosts) / kWindow_bytes});
+    }
+    return latency + longest;
+  }
+
+  const ElastisimShape& shape_;
+  const SimgridMachine& machine_;
+  double n_;
+};
+
+bool has_vectors(const std::vector<ElastisimTask>& tasks) {
+  return std::ranges::any_of(tasks, [](const ElastisimTask& task) {
+    return task.spread.kind == VectorPattern::Kind::vector || has_vectors(task.tasks);
+  });
+}
+
+}  // namespace
+
+std::uint64_t iterations_of(const ElastisimPhase& phase, const Variables& variables) {
+  const double value = std::trunc(phase.iterations.value(variables));
+  if (value < 0 || value > kMostElastisimIterations) {
+    throw InputError(phase.place, fmt::format("has {} iterations", value),
+                     fmt::format("use 0 to {}", kMostElastisimIterations));
+  }
+  return static_cast<std::uint64_t>(value);
+}
+
+double time_of(const ElastisimPhase& phase, ElastisimShape& shape, const SimgridMachine& machine) {
+  shape.variables["num_nodes"] = shape.nodes;
+  shape.variables["num_gpus_per_node"] = shape.gpus;
+  shape.variables["num_gpus"] = static_cast<double>(shape.nodes) * shape.gpus;
+  // The root, another odd rank, another even rank; all of them where each has its own number.
+  const std::size_t count =
+      has_vectors(phase.tasks) ? shape.nodes : std::min<std::size_t>(shape.nodes, 3);
+  Ranks ranks{std::vector<double>(count, 0), std::vector<double>(count, 0)};
+  TaskTimer(shape, machine).run(phase.tasks, ranks);
+  ranks.wait_for_background();
+  const double time_s = *std::ranges::max_element(ranks.now);
+  if (!(time_s <= kMostTime_s)) {
+    throw InputError(phase.place, fmt::format("takes {} seconds on {} nodes", time_s, shape.nodes),
+                     "look at its amounts, and at the platform's speeds and bandwidths");
+  }
+  return time_s;
+}
+
+}  // namespace ductile

@@ -1,0 +1,28 @@
+// How long the phases of ElastiSim's applications take, on a machine that they have for themselves.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.hpp"
+#include "workload/elastisim_model.hpp"
+#include "workload/formula.hpp"
+#include "workload/simgrid.hpp"
+
+namespace ductile {
+
+/// A job as its tasks see it.
+struct ElastisimShape {
+  Nodes nodes = 1;
+  std::uint32_t gpus = 0;  // of each node
+  Variables variables;     // the job's arguments; num_nodes and the like are added
+};
+
+/// How often a phase is repeated.
+std::uint64_t iterations_of(const ElastisimPhase& phase, const Variables& variables);
+
+/// How long an iteration of the phase takes, in seconds, if nobody else uses the machine. It sets
+/// the variables that say how large the job is: num_nodes, num_gpus_per_node, num_gpus. Throws
+/// InputError: a formula has no possible value, the machine lacks what the task needs.
+double time_of(const ElastisimPhase& phase, ElastisimShape& shape, const SimgridMachine& machine);
+
+}  // namespace ductile

@@ -1,0 +1,29 @@
+#include "workload/workload.hpp"
+
+#include <span>
+
+namespace ductile {
+namespace {
+
+// Of a list by size; nothing beyond its ends.
+double at(std::span<const double> rows, Nodes first, Nodes place) {
+  return place >= first && place - first < rows.size() ? rows[place - first] : 0;
+}
+
+}  // namespace
+
+Duration AdaptiveJob::resize_cost(Nodes from, Nodes to) const {
+  if (from == to) return {};
+  const double measured = at(costs.after_s.rows(), size.min, to) +
+                          (to > from ? at(costs.growth_s.rows(), 1, to - from) : 0);
+  return cost.of(from, to) + seconds(measured);
+}
+
+std::int32_t AdaptiveJob::delta_of(const EvolvingStep& step, Nodes has) const {
+  const std::span<const Nodes> wanted = step.wanted.rows();
+  if (wanted.empty()) return step.delta;
+  if (has < size.min || has - size.min >= wanted.size()) return 0;
+  return static_cast<std::int32_t>(wanted[has - size.min]) - static_cast<std::int32_t>(has);
+}
+
+}  // namespace ductile
