@@ -22,6 +22,8 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/DuctileConfig.cmake.in"
                "${PROJECT_BINARY_DIR}/package/DuctileConfig.cmake" COPYONLY)
 write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/package/DuctileConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_BINARY_DIR}/package/DuctileConfig.cmake"
-              "${PROJECT_BINARY_DIR}/package/DuctileConfigVersion.cmake"
-        DESTINATION "${package_dir}" COMPONENT development)
+foreach(component IN ITEMS development runtime)
+  install(FILES "${PROJECT_BINARY_DIR}/package/DuctileConfig.cmake"
+                "${PROJECT_BINARY_DIR}/package/DuctileConfigVersion.cmake"
+          DESTINATION "${package_dir}" COMPONENT ${component})
+endforeach()
