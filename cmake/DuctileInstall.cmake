@@ -1,4 +1,5 @@
 # Installs the core as the CMake package Ductile: find_package(Ductile) gives Ductile::ductile.
+# runtime/CMakeLists.txt adds the components app-mpich and app-openmpi.
 
 include_guard()
 include(CMakePackageConfigHelpers)
@@ -17,11 +18,12 @@ install(TARGETS ${core_targets} EXPORT DuctileTargets ARCHIVE COMPONENT developm
 install(EXPORT DuctileTargets NAMESPACE Ductile:: DESTINATION "${package_dir}"
         COMPONENT development)
 
-# The core links nothing, so that the exported targets are the whole package.
-file(WRITE "${PROJECT_BINARY_DIR}/package/DuctileConfig.cmake"
-     "include(\"\${CMAKE_CURRENT_LIST_DIR}/DuctileTargets.cmake\")\n")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/DuctileConfig.cmake.in"
+               "${PROJECT_BINARY_DIR}/package/DuctileConfig.cmake" COPYONLY)
 write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/package/DuctileConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_BINARY_DIR}/package/DuctileConfig.cmake"
-              "${PROJECT_BINARY_DIR}/package/DuctileConfigVersion.cmake"
-        DESTINATION "${package_dir}" COMPONENT development)
+foreach(component IN ITEMS development runtime)
+  install(FILES "${PROJECT_BINARY_DIR}/package/DuctileConfig.cmake"
+                "${PROJECT_BINARY_DIR}/package/DuctileConfigVersion.cmake"
+          DESTINATION "${package_dir}" COMPONENT ${component})
+endforeach()

@@ -14,6 +14,8 @@
 #include "cli/process.hpp"
 #include "cli/replay.hpp"
 #include "cli/report.hpp"
+#include "cli/resize.hpp"
+#include "cli/run.hpp"
 #include "cli/simulate.hpp"
 #include "cli/workload.hpp"
 
@@ -35,8 +37,13 @@ int run(int argc, char** argv) {
   ductile::add_policies_command(app);
   ductile::add_report_command(app);
   ductile::add_replay_command(app);
+  ductile::add_run_command(app);
+  ductile::add_resize_command(app);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RuntimeError& error) {  // a command with an exit code of its own
+    std::cout.flush();
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help and version
     const CLI::App* command = &app;

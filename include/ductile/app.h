@@ -1,0 +1,112 @@
+/* Malleable MPI programs: the C interface of libductile-app.
+ *
+ * `ductile run` starts such a program and changes the number of its processes while it runs. To do
+ * so it starts a new generation of processes beside the running one; at the next probe the old ones
+ * hand their registered data over to the new ones and leave. docs/guide/malleable-mpi.md shows how
+ * a program is made malleable. Started by a plain mpiexec, the same program is rigid.
+ *
+ * All functions are for the thread that called ductile_init(). Those that return int return a
+ * negative number, DUCTILE_ERROR, after a wrong call, having said on stderr what is wrong with it.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Version of this interface; a library with another one is refused by ductile_init(). */
+#define DUCTILE_APP_VERSION 1
+
+#if defined(OPEN_MPI)
+#define DUCTILE_APP_MPI "openmpi"
+#elif defined(MPICH_VERSION)
+#define DUCTILE_APP_MPI "mpich"
+#else
+#define DUCTILE_APP_MPI "unknown"
+#endif
+
+enum {
+  DUCTILE_ERROR = -1,
+
+  /* ductile_init() */
+  DUCTILE_FRESH = 0,   /* the program begins */
+  DUCTILE_JOINING = 1, /* it goes on: register the data, then ductile_join() */
+
+  /* ductile_probe() */
+  DUCTILE_NONE = 0,  /* go on */
+  DUCTILE_ADAPT = 1, /* a resize: call ductile_adapt() or ductile_refuse(), all processes the same */
+
+  /* ductile_adapt() */
+  DUCTILE_STAY = 0, /* the resize was given up, nothing has changed: go on */
+  DUCTILE_LEAVE = 1 /* the new generation has taken over: ductile_finalize() and exit */
+};
+
+/* Initialises MPI, unless the program has, and finds the manager of the job. Returns DUCTILE_FRESH
+ * or DUCTILE_JOINING. Arguments as those of MPI_Init. A program of one MPI with the library, or the
+ * launcher, of the other ends here with a message that says so. */
+#define ductile_init(argc, argv) \
+  ductile_init_checked((argc), (argv), DUCTILE_APP_VERSION, DUCTILE_APP_MPI)
+int ductile_init_checked(int *argc, char ***argv, int version, const char *mpi);
+
+/* The communicator of all processes of this generation, MPI_COMM_WORLD; never kept in data. */
+MPI_Comm ductile_comm(void);
+
+/* 0 for the first generation. */
+int ductile_generation(void);
+
+/* ---- Data that goes over to the next generation ----
+ *
+ * Every generation registers the same data in the same order, after ductile_init() and before
+ * ductile_join() and the first probe. Names appear in messages. */
+
+/* The same `bytes` bytes on every process. */
+int ductile_add_replicated(const char *name, void *data, size_t bytes);
+
+/* An array of `elements` elements of `element_bytes` bytes each, process r of n holding
+ * [elements*r/n, elements*(r+1)/n), which is what ductile_block() gives. `*data`, read when a resize
+ * comes, points to `halo` elements before the first own one, so that arrays with ghost cells can be
+ * registered as they are and buffers may be swapped. The program allocates, before ductile_join()
+ * at the latest. */
+int ductile_add_block(const char *name, void **data, size_t element_bytes, int64_t elements,
+                      int64_t halo);
+
+/* The same, dealt out in blocks of `block` elements: process r of n holds blocks r, r+n, r+2n, ...,
+ * one after the other; `block` = 1 is cyclic. ductile_cyclic_count() says how many elements. */
+int ductile_add_cyclic(const char *name, void **data, size_t element_bytes, int64_t elements,
+                       int64_t block);
+
+/* First own element and the one after the last of a block-distributed array. */
+void ductile_block(int64_t elements, int rank, int size, int64_t *begin, int64_t *end);
+int64_t ductile_cyclic_count(int64_t elements, int64_t block, int rank, int size);
+
+/* ---- Resizing ---- */
+
+/* After DUCTILE_JOINING, when the data is registered: takes it from the old generation. Returns 0
+ * when this generation is the job; if the resize is given up, the process ends in here. After
+ * DUCTILE_FRESH it does nothing and returns 0. */
+int ductile_join(void);
+
+/* The scheduling point: no message of the program is on its way here, and all registered data is
+ * whole. Every process calls it equally often; they need not do so at the same time. Costs a few
+ * nanoseconds while nothing is asked. When a resize comes, all processes return DUCTILE_ADAPT from
+ * the same probe. */
+int ductile_probe(void);
+
+/* Hands the data over. Returns DUCTILE_STAY or DUCTILE_LEAVE, on all processes the same. */
+int ductile_adapt(void);
+
+/* Not now: this resize is given up, and whoever ordered it hears the reason. */
+int ductile_refuse(const char *reason);
+
+/* Instead of MPI_Finalize(). A leaving process should exit soon after: what is left of an old
+ * generation is killed. */
+int ductile_finalize(void);
+
+#ifdef __cplusplus
+}
+#endif

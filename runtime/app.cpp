@@ -1,0 +1,364 @@
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <ductile/app.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "handover.hpp"
+#include "job/layout.hpp"
+#include "job/protocol.hpp"
+#include "link.hpp"
+
+#define DUCTILE_EXPORT __attribute__((visibility("default")))
+
+namespace ductile {
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};
+
+/// What this process knows; one per process, as MPI is.
+struct App {
+  bool is_initialised = false;
+  int rank = 0;
+  int size = 1;
+  int generation = 0;
+  bool must_join = false;
+  bool is_leaving = false;
+  bool is_spread = false;  // over several hosts
+  bool is_adapting = false;
+  std::vector<Registered> data{};
+  /// None without a manager: then the program is rigid.
+  std::unique_ptr<Link> link{};
+  std::unique_ptr<Listener> listener{};
+};
+
+App& app() {
+  static App* const one = new App;  // never destroyed: the listener may outlive exit()
+  return *one;
+}
+
+std::string full_name(std::string_view mpi) {
+  if (mpi == "mpich") return "MPICH";
+  if (mpi == "openmpi") return "Open MPI";
+  return "another MPI";
+}
+
+/// What the program cannot mend while it runs.
+[[noreturn]] void give_up(const std::string& what) {
+  complain(what);
+  int is_initialised = 0;
+  int is_finalized = 0;
+  MPI_Initialized(&is_initialised);
+  MPI_Finalized(&is_finalized);
+  if (is_initialised != 0 && is_finalized == 0) MPI_Abort(MPI_COMM_WORLD, 2);
+  std::_Exit(2);
+}
+
+int wrong_call(const std::string& what) {
+  complain(what);
+  return DUCTILE_ERROR;
+}
+
+std::string variable(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+void initialise_mpi(int* argc, char*** argv) {
+  int is_initialised = 0;
+  MPI_Initialized(&is_initialised);
+  if (is_initialised != 0) return;
+  // The listener's thread makes no call of MPI.
+  int provided = 0;
+  MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+}
+
+bool spans_hosts(int size) {
+  MPI_Comm host = MPI_COMM_NULL;
+  int neighbours = 0;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+  MPI_Comm_size(host, &neighbours);
+  MPI_Comm_free(&host);
+  return neighbours < size;
+}
+
+void find_manager(App& self) {
+  const std::string manager = variable("DUCTILE_MANAGER");
+  if (manager.empty()) return;
+  const auto token = wire::parse_token(variable("DUCTILE_TOKEN"));
+  const std::string text = variable("DUCTILE_GENERATION");
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), self.generation);
+  if (!token || text.empty() || error != std::errc{} || *end != '\0') {
+    give_up(
+        "the variables DUCTILE_... are not as `ductile run` sets them; unset them all to run "
+        "without it");
+  }
+  try {
+    self.link = std::make_unique<Link>(manager, *token, static_cast<std::uint32_t>(self.generation),
+                                       static_cast<std::uint32_t>(self.rank),
+                                       static_cast<std::uint32_t>(self.size));
+  } catch (const std::exception& problem) {
+    give_up(std::string("no connection to `ductile run`: ") + problem.what());
+  }
+}
+
+int add(const char* name, const Registered& one) {
+  App& self = app();
+  const std::string call =
+      std::string("ductile_add_...(\"") + (name != nullptr ? name : "") + "\")";
+  if (!self.is_initialised) return wrong_call(call + " before ductile_init()");
+  if (name == nullptr || (one.data == nullptr && one.place == nullptr)) {
+    return wrong_call(call + " without a name or without data");
+  }
+  if (one.element_bytes == 0 || one.layout.elements < 0 || one.halo < 0 || one.layout.block < 1 ||
+      static_cast<std::uint64_t>(one.layout.elements) >
+          static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) /
+              one.element_bytes) {
+    return wrong_call(call + " with a size that makes no sense");
+  }
+  self.data.push_back(one);
+  self.data.back().name = name;
+  return 0;
+}
+
+/// While waiting, this process still has to move what MPI has not sent yet: a slower one may need
+/// it to come to its probe.
+void keep_mpi_moving() {
+  int found = 0;
+  MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+}
+
+int probe_slowly(Listener& listener) {
+  std::chrono::microseconds pause{20};
+  for (;;) {
+    switch (listener.at_probe()) {
+      case Listener::Call::none:
+        return DUCTILE_NONE;
+      case Listener::Call::adapt:
+        app().is_adapting = true;
+        return DUCTILE_ADAPT;
+      case Listener::Call::wait:
+        keep_mpi_moving();
+        listener.wait(pause);
+        pause = std::min(2 * pause, std::chrono::microseconds(1000));
+    }
+  }
+}
+
+/// Until all processes of this generation have come here: from then on none needs another. MPI has
+/// no barrier that could be trusted with this, as the last message of one may still be in a process
+/// that exits.
+void meet_at_the_end(Link& link) {
+  link.send(link.generation(), wire::Finishing{});
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  std::chrono::milliseconds pause{0};
+  while (std::chrono::steady_clock::now() < end) {
+    keep_mpi_moving();
+    const auto message = link.receive(pause);
+    if (message && std::holds_alternative<wire::Finish>(message->content)) return;
+    pause = std::chrono::milliseconds(1);
+  }
+}
+
+/// Whether this process may end without MPI_Finalize. Of MPICH 4.0 that call is known to hang when
+/// the processes are on several hosts, so that it is left out there, and by every leaving process;
+/// Open MPI's launcher insists on it.
+bool may_skip_finalize(const App& self) {
+  return std::string_view(DUCTILE_BUILT_FOR) == "mpich" && (self.is_leaving || self.is_spread);
+}
+
+/// What MPI_Finalize of MPICH says to its launcher, in version 1 of its process management
+/// interface: who exits without that is taken for crashed, and the others are killed.
+void tell_launcher() {
+  const std::string text = variable("PMI_FD");
+  int fd = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fd);
+  if (error != std::errc{} || fd < 0) return;
+  constexpr std::string_view kWords = "cmd=finalize\n";
+  if (write(fd, kWords.data(), kWords.size()) != static_cast<ssize_t>(kWords.size())) return;
+  char byte = 0;
+  pollfd waiting{.fd = fd, .events = POLLIN, .revents = 0};
+  while (byte != '\n' && poll(&waiting, 1, 2000) > 0 && read(fd, &byte, 1) == 1) {
+  }
+}
+
+/// MPI_Finalize, but it cannot keep the process for ever.
+void finalize_mpi() {
+  std::thread([] {
+    std::this_thread::sleep_for(kPatience);
+    std::fflush(nullptr);
+    _exit(0);
+  }).detach();
+  MPI_Finalize();
+}
+
+}  // namespace
+}  // namespace ductile
+
+using ductile::App;
+using ductile::app;
+using ductile::complain;
+using ductile::Layout;
+using ductile::Spread;
+using ductile::Verdict;
+using ductile::wrong_call;
+namespace wire = ductile::wire;
+
+extern "C" {
+
+DUCTILE_EXPORT int ductile_init_checked(int* argc, char*** argv, int version, const char* mpi) {
+  App& self = app();
+  if (self.is_initialised) return wrong_call("ductile_init() was called before");
+  if (version != DUCTILE_APP_VERSION) {
+    ductile::give_up("this program was compiled for version " + std::to_string(version) +
+                     " of libductile-app, and this is version " +
+                     std::to_string(DUCTILE_APP_VERSION) + "; compile it again");
+  }
+  const std::string own = DUCTILE_BUILT_FOR;
+  if (mpi != own) {
+    ductile::give_up("this program was compiled with " + ductile::full_name(mpi) +
+                     " but linked with libductile-app-" + own + "; link it with libductile-app-" +
+                     mpi);
+  }
+  const std::string launcher = ductile::variable("DUCTILE_MPI");
+  if (!launcher.empty() && launcher != own) {
+    ductile::give_up("this program uses " + ductile::full_name(own) +
+                     " but was started by the launcher of " + ductile::full_name(launcher) +
+                     "; use ductile run --mpi " + own);
+  }
+  ductile::initialise_mpi(argc, argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &self.size);
+  self.is_spread = ductile::spans_hosts(self.size);
+  ductile::find_manager(self);
+  self.is_initialised = true;
+  self.must_join = self.generation > 0;
+  // A joining process talks to the manager itself until it has its data.
+  if (self.link && !self.must_join) {
+    self.listener = std::make_unique<ductile::Listener>(*self.link);
+  }
+  return self.must_join ? DUCTILE_JOINING : DUCTILE_FRESH;
+}
+
+DUCTILE_EXPORT MPI_Comm ductile_comm(void) { return MPI_COMM_WORLD; }
+
+DUCTILE_EXPORT int ductile_generation(void) { return app().generation; }
+
+DUCTILE_EXPORT int ductile_add_replicated(const char* name, void* data, size_t bytes) {
+  return ductile::add(
+      name, {.layout = {.spread = Spread::replicated, .elements = static_cast<std::int64_t>(bytes)},
+             .element_bytes = 1,
+             .data = data});
+}
+
+DUCTILE_EXPORT int ductile_add_block(const char* name, void** data, size_t element_bytes,
+                                     int64_t elements, int64_t halo) {
+  return ductile::add(name, {.layout = {.spread = Spread::block, .elements = elements},
+                             .element_bytes = element_bytes,
+                             .halo = halo,
+                             .place = data});
+}
+
+DUCTILE_EXPORT int ductile_add_cyclic(const char* name, void** data, size_t element_bytes,
+                                      int64_t elements, int64_t block) {
+  return ductile::add(name,
+                      {.layout = {.spread = Spread::cyclic, .elements = elements, .block = block},
+                       .element_bytes = element_bytes,
+                       .place = data});
+}
+
+DUCTILE_EXPORT void ductile_block(int64_t elements, int rank, int size, int64_t* begin,
+                                  int64_t* end) {
+  *begin = ductile::block_begin(elements, {rank, size});
+  *end = ductile::block_begin(elements, {rank + 1, size});
+}
+
+DUCTILE_EXPORT int64_t ductile_cyclic_count(int64_t elements, int64_t block, int rank, int size) {
+  return ductile::held({.spread = Spread::cyclic, .elements = elements, .block = block},
+                       {rank, size});
+}
+
+DUCTILE_EXPORT int ductile_join(void) {
+  App& self = app();
+  if (!self.is_initialised) return wrong_call("ductile_join() before ductile_init()");
+  if (!self.must_join) return 0;
+  if (take_over(*self.link, self.data) == Verdict::aborted) {
+    // The job goes on elsewhere; what this process has done so far must not be seen.
+    std::_Exit(0);
+  }
+  self.must_join = false;
+  self.listener = std::make_unique<ductile::Listener>(*self.link);
+  self.link->send(self.link->generation(), wire::Running{});
+  return 0;
+}
+
+DUCTILE_EXPORT int ductile_probe(void) {
+  App& self = app();
+  if (!self.listener) {
+    if (!self.must_join) return DUCTILE_NONE;
+    return wrong_call("ductile_probe() of a joining process before ductile_join()");
+  }
+  if (self.is_adapting) return DUCTILE_ADAPT;  // asked again before it adapted
+  if (!self.listener->count_probe()) [[likely]]
+    return DUCTILE_NONE;
+  return ductile::probe_slowly(*self.listener);
+}
+
+DUCTILE_EXPORT int ductile_adapt(void) {
+  App& self = app();
+  if (!self.is_adapting) {
+    return wrong_call("ductile_adapt() is for when ductile_probe() returned DUCTILE_ADAPT");
+  }
+  const Verdict verdict =
+      hand_over(*self.link, self.listener->resize(), self.listener->addresses(), self.data);
+  self.is_adapting = false;
+  self.is_leaving = verdict == Verdict::committed;
+  if (self.is_leaving) return DUCTILE_LEAVE;
+  self.listener->resume();
+  return DUCTILE_STAY;
+}
+
+DUCTILE_EXPORT int ductile_refuse(const char* reason) {
+  App& self = app();
+  if (!self.is_adapting) {
+    return wrong_call("ductile_refuse() is for when ductile_probe() returned DUCTILE_ADAPT");
+  }
+  self.link->send(self.listener->resize(),
+                  wire::Failed{std::string("refused: ") + (reason != nullptr ? reason : "")});
+  self.is_adapting = false;
+  self.listener->resume();
+  return 0;
+}
+
+DUCTILE_EXPORT int ductile_finalize(void) {
+  App& self = app();
+  if (!self.is_initialised) return wrong_call("ductile_finalize() before ductile_init()");
+  std::fflush(nullptr);
+  if (self.listener) {
+    self.listener->stop();
+    ductile::meet_at_the_end(*self.link);
+  }
+  // The connection stays open until the process ends, which is how the manager learns of it.
+  if (ductile::may_skip_finalize(self)) {
+    ductile::tell_launcher();
+  } else {
+    ductile::finalize_mpi();
+  }
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,414 @@
+#include "handover.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+namespace ductile {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::milliseconds kForever{-1};
+/// Connections that have not said who they are; more are closed at once.
+constexpr std::size_t kMaxStrangers = 64;
+
+/// The program's memory behind an overlap, piece by piece.
+class Pieces {
+ public:
+  Pieces(const Registered& data, Seat me, const Overlap& shared)
+      : data_(&data),
+        me_(me),
+        shared_(shared),
+        left_(static_cast<std::size_t>(shared.total) * data.element_bytes) {}
+
+  std::size_t left() const { return left_; }
+
+  /// The next pieces; how many.
+  std::size_t fill(std::array<iovec, 64>& parts) const {
+    std::size_t count = 0;
+    std::size_t skip = done_;
+    std::size_t rest = left_;
+    for (std::int64_t i = next_; rest > 0 && count < parts.size(); ++i, ++count) {
+      const std::size_t size = std::min(piece_bytes() - skip, rest);
+      const std::int64_t element = shared_.begin + i * shared_.step;
+      char* const begin =
+          data_->own() +
+          static_cast<std::size_t>(local_index(data_->layout, me_, element)) * data_->element_bytes;
+      parts[count] = {begin + skip, size};
+      rest -= size;
+      skip = 0;
+    }
+    return count;
+  }
+
+  void advance(std::size_t bytes) {
+    left_ -= bytes;
+    done_ += bytes;
+    next_ += static_cast<std::int64_t>(done_ / piece_bytes());
+    done_ %= piece_bytes();
+  }
+
+ private:
+  std::size_t piece_bytes() const {
+    return static_cast<std::size_t>(shared_.length) * data_->element_bytes;
+  }
+
+  const Registered* data_;
+  Seat me_;
+  Overlap shared_;
+  std::size_t left_;
+  std::int64_t next_ = 0;  // piece
+  std::size_t done_ = 0;   // bytes of it
+};
+
+bool share(const std::vector<Registered>& data, Seat from, Seat to) {
+  return std::ranges::any_of(
+      data, [&](const Registered& one) { return overlap(one.layout, from, to).total > 0; });
+}
+
+wire::Data header_of(const Registered& one, std::size_t index, const Overlap& shared) {
+  return {.index = static_cast<std::uint32_t>(index),
+          .kind = static_cast<std::uint32_t>(one.layout.spread),
+          .element_bytes = one.element_bytes,
+          .elements = static_cast<std::uint64_t>(one.layout.elements),
+          .bytes = static_cast<std::uint64_t>(shared.total) * one.element_bytes};
+}
+
+/// What the manager decided, if it has.
+std::optional<Verdict> verdict_within(Link& link, std::uint32_t resize,
+                                      std::chrono::milliseconds timeout) {
+  while (const auto message = link.receive(timeout)) {
+    if (message->generation != resize) continue;  // of a resize that is over
+    if (std::holds_alternative<wire::Commit>(message->content)) return Verdict::committed;
+    if (std::holds_alternative<wire::Abort>(message->content)) return Verdict::aborted;
+  }
+  return std::nullopt;
+}
+
+Verdict wait_for_verdict(Link& link, std::uint32_t resize) {
+  for (;;) {
+    if (const auto verdict = verdict_within(link, resize, kForever)) return *verdict;
+  }
+}
+
+// ---- The old side -------------------------------------------------------------------------------
+
+/// The resize was given up meanwhile.
+struct Aborted {};
+
+class Sender {
+ public:
+  Sender(Link& link, std::uint32_t resize, const std::string& address)
+      : link_(link), resize_(resize), socket_(connect_tcp(address, kPatience)) {
+    set_blocking(socket_, false);
+  }
+
+  void send(const wire::Content& content) {
+    std::string bytes = wire::encode({resize_, content});
+    for (std::size_t sent = 0; sent < bytes.size();) {
+      std::array<iovec, 64> parts;
+      parts[0] = {bytes.data() + sent, bytes.size() - sent};
+      sent += send_some(parts, 1);
+    }
+  }
+
+  void send(Pieces pieces) {
+    while (pieces.left() > 0) {
+      std::array<iovec, 64> parts;
+      const std::size_t count = pieces.fill(parts);
+      pieces.advance(send_some(parts, count));
+    }
+  }
+
+ private:
+  // Waits until something can be sent, listening to the manager.
+  std::size_t send_some(std::array<iovec, 64>& parts, std::size_t count) {
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = count;
+    for (;;) {
+      const ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+      if (sent > 0) return static_cast<std::size_t>(sent);
+      if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+        throw std::system_error(errno, std::generic_category(), "sending data");
+      }
+      std::array<pollfd, 2> waiting{{{.fd = socket_.get(), .events = POLLOUT, .revents = 0},
+                                     {.fd = link_.socket().get(), .events = POLLIN, .revents = 0}}};
+      poll(waiting.data(), waiting.size(), -1);
+      if (waiting[1].revents != 0 &&
+          verdict_within(link_, resize_, std::chrono::milliseconds(0)) == Verdict::aborted) {
+        throw Aborted{};
+      }
+    }
+  }
+
+  Link& link_;
+  std::uint32_t resize_;
+  Descriptor socket_;
+};
+
+std::uint64_t send_to(Sender& sender, const Link& link, const std::vector<Registered>& data,
+                      Seat from, Seat to) {
+  std::uint64_t bytes = 0;
+  sender.send(wire::Open{.token = link.token(), .rank = link.rank(), .size = link.size()});
+  for (std::size_t index = 0; index < data.size(); ++index) {
+    const Overlap shared = overlap(data[index].layout, from, to);
+    if (shared.total == 0) continue;
+    const wire::Data header = header_of(data[index], index, shared);
+    sender.send(header);
+    sender.send(Pieces(data[index], from, shared));
+    bytes += header.bytes;
+  }
+  sender.send(wire::Close{});
+  return bytes;
+}
+
+// ---- The new side -------------------------------------------------------------------------------
+
+/// One connection of an old process.
+struct Source {
+  Descriptor socket{};
+  Clock::time_point since{};
+  std::string buffer{};  // of the message that is coming
+  std::optional<wire::Header> header{};
+  std::optional<Pieces> payload{};
+  std::optional<std::uint32_t> rank{};  // once it has said who it is
+  std::size_t next = 0;                 // the first data that has not come
+  bool closed = false;
+};
+
+class Taker {
+ public:
+  Taker(Link& link, const std::vector<Registered>& data, std::uint32_t old_size)
+      : link_(link),
+        data_(data),
+        me_{link.rank(), link.size()},
+        old_size_(old_size),
+        arrived_(old_size) {
+    for (std::uint32_t rank = 0; rank < old_size; ++rank) {
+      if (share(data, {rank, old_size}, me_)) ++missing_;
+    }
+  }
+
+  /// All data, or what the manager decided meanwhile.
+  std::optional<Verdict> take(const Descriptor& listener) {
+    while (missing_ > 0) {
+      std::vector<pollfd> waiting{{.fd = link_.socket().get(), .events = POLLIN, .revents = 0},
+                                  {.fd = listener.get(), .events = POLLIN, .revents = 0}};
+      for (const auto& source : sources_) {
+        waiting.push_back({.fd = source->socket.get(), .events = POLLIN, .revents = 0});
+      }
+      poll(waiting.data(), waiting.size(), 1000);
+      if (waiting[0].revents != 0) {
+        const auto verdict =
+            verdict_within(link_, link_.generation(), std::chrono::milliseconds(0));
+        if (verdict) return verdict;
+      }
+      for (std::size_t i = 2; i < waiting.size(); ++i) {
+        if (waiting[i].revents != 0) serve(*sources_[i - 2]);
+      }
+      if (waiting[1].revents != 0) accept_one(listener);
+      const auto too_old = Clock::now() - kPatience;
+      std::erase_if(sources_, [&](const auto& source) {
+        return source->closed || !source->socket || (!source->rank && source->since < too_old);
+      });
+    }
+    return std::nullopt;
+  }
+
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  void accept_one(const Descriptor& listener) {
+    auto socket = accept_from(listener);
+    const auto strangers =
+        std::ranges::count_if(sources_, [](const auto& source) { return !source->rank; });
+    if (!socket || static_cast<std::size_t>(strangers) >= kMaxStrangers + old_size_) return;
+    auto source = std::make_unique<Source>();
+    source->socket = std::move(*socket);
+    source->since = Clock::now();
+    sources_.push_back(std::move(source));
+  }
+
+  void serve(Source& source) {
+    try {
+      receive(source);
+    } catch (const std::runtime_error& error) {
+      // A stranger cannot do harm; an old process that goes wrong ends the resize.
+      if (source.rank) {
+        throw std::runtime_error("from old process " + std::to_string(*source.rank) + ": " +
+                                 error.what());
+      }
+      complain(std::string("a connection for data was refused: ") + error.what());
+      source.socket.reset();
+    }
+  }
+
+  void receive(Source& source) {
+    while (!source.closed) {
+      ssize_t got = 0;
+      std::array<char, 4096> bytes;
+      if (source.payload) {
+        std::array<iovec, 64> parts;
+        const std::size_t count = source.payload->fill(parts);
+        got = readv(source.socket.get(), parts.data(), static_cast<int>(count));
+      } else {
+        // No more than this message: what comes behind it may have its place elsewhere.
+        got = recv(source.socket.get(), bytes.data(), std::min(bytes.size(), wanted(source)), 0);
+      }
+      if (got < 0 && errno == EAGAIN) return;
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) throw std::system_error(errno, std::generic_category(), "receiving data");
+      if (got == 0) throw std::runtime_error("the connection ended before its data");
+      if (source.payload) {
+        bytes_ += static_cast<std::uint64_t>(got);
+        source.payload->advance(static_cast<std::size_t>(got));
+        if (source.payload->left() == 0) source.payload.reset();
+        continue;
+      }
+      source.buffer.append(bytes.data(), static_cast<std::size_t>(got));
+      if (wanted(source) > 0) continue;
+      if (!source.header) {
+        source.header = wire::decode_header(source.buffer);
+        source.buffer.clear();
+        // Strangers get room for an Open, not for more.
+        if (!source.rank && source.header->body_bytes > 256) {
+          throw wire::ProtocolError("a first message that is too large");
+        }
+        if (source.header->body_bytes > 0) continue;
+      }
+      const wire::Message message = wire::decode_body(*source.header, source.buffer);
+      source.header.reset();
+      source.buffer.clear();
+      handle(source, message);
+    }
+  }
+
+  static std::size_t wanted(const Source& source) {
+    return (source.header ? source.header->body_bytes : wire::kHeaderBytes) - source.buffer.size();
+  }
+
+  void handle(Source& source, const wire::Message& message) {
+    if (message.generation != link_.generation()) {
+      throw wire::ProtocolError("data for generation " + std::to_string(message.generation));
+    }
+    if (!source.rank) {
+      const auto* open = std::get_if<wire::Open>(&message.content);
+      if (open == nullptr) throw wire::ProtocolError("a first message that is not 'open'");
+      if (!wire::same(open->token, link_.token())) throw wire::ProtocolError("a wrong token");
+      if (open->size != old_size_ || open->rank >= old_size_ || arrived_[open->rank]) {
+        throw wire::ProtocolError("an 'open' that does not belong here");
+      }
+      arrived_[open->rank] = true;
+      source.rank = open->rank;
+      skip_empty(source);
+    } else if (const auto* header = std::get_if<wire::Data>(&message.content)) {
+      begin(source, *header);
+    } else if (std::holds_alternative<wire::Close>(message.content)) {
+      if (source.next < data_.size()) {
+        throw wire::ProtocolError("'" + data_[source.next].name + "' is missing");
+      }
+      source.closed = true;
+      --missing_;
+    } else {
+      throw wire::ProtocolError("an unexpected '" + std::string(name_of(message.content)) + "'");
+    }
+  }
+
+  Overlap shared_with(const Source& source) const {
+    return overlap(data_[source.next].layout, {*source.rank, old_size_}, me_);
+  }
+
+  void skip_empty(Source& source) const {
+    while (source.next < data_.size() && shared_with(source).total == 0) ++source.next;
+  }
+
+  void begin(Source& source, const wire::Data& header) {
+    if (source.next >= data_.size()) throw wire::ProtocolError("more data than is registered here");
+    const Registered& one = data_[source.next];
+    const Overlap shared = shared_with(source);
+    const wire::Data expected = header_of(one, source.next, shared);
+    if (header.index != expected.index || header.kind != expected.kind ||
+        header.element_bytes != expected.element_bytes || header.elements != expected.elements ||
+        header.bytes != expected.bytes) {
+      throw wire::ProtocolError(
+          "'" + one.name + "' is registered differently: " + std::to_string(header.elements) +
+          " elements of " + std::to_string(header.element_bytes) + " bytes there, " +
+          std::to_string(expected.elements) + " of " + std::to_string(expected.element_bytes) +
+          " here; every generation must register the same data in the same order");
+    }
+    source.payload.emplace(one, me_, shared);
+    ++source.next;
+    skip_empty(source);
+  }
+
+  Link& link_;
+  const std::vector<Registered>& data_;
+  Seat me_;
+  std::uint32_t old_size_;
+  std::vector<bool> arrived_;
+  std::uint32_t missing_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::vector<std::unique_ptr<Source>> sources_{};
+};
+
+}  // namespace
+
+Verdict hand_over(Link& link, std::uint32_t resize, const std::vector<std::string>& addresses,
+                  const std::vector<Registered>& data) {
+  const Seat me{link.rank(), link.size()};
+  const auto size = static_cast<std::int64_t>(addresses.size());
+  std::uint64_t bytes = 0;
+  try {
+    for (std::int64_t i = 0; i < size; ++i) {
+      // Each begins with another one, so that not all send to the same.
+      const Seat to{(me.rank + i) % size, size};
+      if (!share(data, me, to)) continue;
+      Sender sender(link, resize, addresses[static_cast<std::size_t>(to.rank)]);
+      bytes += send_to(sender, link, data, me, to);
+    }
+    link.send(resize, wire::Sent{.bytes = bytes});
+  } catch (const Aborted&) {
+    return Verdict::aborted;
+  } catch (const std::exception& error) {
+    link.send(resize, wire::Failed{.reason = error.what()});
+  }
+  return wait_for_verdict(link, resize);
+}
+
+Verdict take_over(Link& link, const std::vector<Registered>& data) {
+  const std::uint32_t resize = link.generation();
+  try {
+    // Heard only by those who reach this process by the way that leads to the manager.
+    const Descriptor listener = listen_tcp(local_host(link.socket()));
+    link.send(resize, wire::Ready{.address = local_address(listener)});
+    for (;;) {
+      const auto message = link.receive(kForever);
+      if (message->generation != resize) continue;
+      if (std::holds_alternative<wire::Abort>(message->content)) return Verdict::aborted;
+      if (const auto* from = std::get_if<wire::Take>(&message->content)) {
+        Taker taker(link, data, from->from);
+        if (const auto verdict = taker.take(listener)) return *verdict;
+        link.send(resize, wire::Taken{.bytes = taker.bytes()});
+        break;
+      }
+    }
+  } catch (const std::exception& error) {
+    link.send(resize, wire::Failed{.reason = error.what()});
+  }
+  return wait_for_verdict(link, resize);
+}
+
+}  // namespace ductile

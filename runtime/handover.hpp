@@ -1,0 +1,44 @@
+// The registered data, and its way from the old processes to the new ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "job/layout.hpp"
+#include "job/socket.hpp"
+#include "link.hpp"
+
+namespace ductile {
+
+/// One call of ductile_add_...().
+struct Registered {
+  std::string name{};
+  Layout layout{};
+  std::size_t element_bytes = 0;
+  /// Elements before the first own one.
+  std::int64_t halo = 0;
+  /// Where the program keeps the pointer to the data; or
+  void** place = nullptr;
+  /// the data itself.
+  void* data = nullptr;
+
+  char* own() const {
+    return static_cast<char*>(place != nullptr ? *place : data) +
+           static_cast<std::size_t>(halo) * element_bytes;
+  }
+};
+
+/// How a hand-over ended.
+enum class Verdict { committed, aborted };
+
+/// Sends this process's data to the new generation `resize` at `addresses`, and waits for what the
+/// manager decides.
+Verdict hand_over(Link& link, std::uint32_t resize, const std::vector<std::string>& addresses,
+                  const std::vector<Registered>& data);
+
+/// Takes this new process's data, and waits for what the manager decides.
+Verdict take_over(Link& link, const std::vector<Registered>& data);
+
+}  // namespace ductile

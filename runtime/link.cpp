@@ -1,0 +1,189 @@
+#include "link.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace ductile {
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};
+
+[[noreturn]] void end_with_manager() {
+  complain("the manager of this job has gone, and so does this process");
+  _exit(EXIT_FAILURE);  // without flushing: the program's thread may be in the middle of a write
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace
+
+void complain(const std::string& what) {
+  const std::string line = "ductile: " + what + "\n";
+  std::fputs(line.c_str(), stderr);
+}
+
+// ---- Link ---------------------------------------------------------------------------------------
+
+Link::Link(const std::string& manager, const wire::Token& token, std::uint32_t generation,
+           std::uint32_t rank, std::uint32_t size)
+    : socket_(connect_tcp(manager, kPatience)),
+      token_(token),
+      generation_(generation),
+      rank_(rank),
+      size_(size) {
+  send(generation, wire::Hello{.token = token,
+                               .rank = rank,
+                               .size = size,
+                               .pid = static_cast<std::uint32_t>(getpid()),
+                               .host = host_name()});
+  const std::optional<wire::Message> answer = receive(kPatience);
+  if (!answer || !std::holds_alternative<wire::Welcome>(answer->content)) {
+    throw std::runtime_error("the manager at " + manager + " does not answer");
+  }
+}
+
+void Link::send(std::uint32_t generation, const wire::Content& content) {
+  const std::string bytes = wire::encode({generation, content});
+  const std::scoped_lock lock(sending_);
+  if (!send_all(socket_, bytes)) end_with_manager();
+}
+
+std::optional<wire::Message> Link::receive(std::chrono::milliseconds timeout) {
+  for (;;) {
+    try {
+      if (auto message = reader_.next()) return message;
+    } catch (const wire::ProtocolError& error) {
+      complain(std::string("the manager sends ") + error.what());
+      end_with_manager();
+    }
+    pollfd waiting{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    const int ready = poll(&waiting, 1, static_cast<int>(timeout.count()));
+    if (ready == 0) return std::nullopt;
+    if (ready < 0) continue;
+    std::array<char, 16384> bytes;
+    const ssize_t got = recv(socket_.get(), bytes.data(), bytes.size(), 0);
+    if (got > 0) {
+      reader_.feed({bytes.data(), static_cast<std::size_t>(got)});
+    } else if (got == 0 || errno != EINTR) {
+      end_with_manager();
+    }
+  }
+}
+
+// ---- Listener -----------------------------------------------------------------------------------
+
+Listener::Listener(Link& link) : link_(link), wake_(eventfd(0, EFD_CLOEXEC)) {
+  // Signals are for the program's own threads.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { run(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Listener::~Listener() { stop(); }
+
+void Listener::stop() {
+  if (!thread_.joinable()) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  eventfd_write(wake_.get(), 1);
+  thread_.join();
+}
+
+void Listener::run() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !going_ || stopping_; });
+      if (stopping_) return;
+    }
+    if (const auto message = link_.receive(std::chrono::milliseconds(0))) {
+      handle(*message);
+      continue;
+    }
+    std::array<pollfd, 2> waiting{{{.fd = link_.socket().get(), .events = POLLIN, .revents = 0},
+                                   {.fd = wake_.get(), .events = POLLIN, .revents = 0}}};
+    poll(waiting.data(), waiting.size(), -1);
+  }
+}
+
+void Listener::handle(const wire::Message& message) {
+  std::unique_lock lock(mutex_);
+  if (std::holds_alternative<wire::Prepare>(message.content)) {
+    if (message.generation <= resize_) return;  // of a resize that is over
+    resize_ = message.generation;
+    meeting_ = 0;
+    reached_ = false;
+    announced_ = true;
+    const std::uint64_t probe = probes_;
+    lock.unlock();
+    link_.send(message.generation, wire::At{.probe = probe});
+    return;
+  }
+  if (message.generation != resize_ || !announced_) return;  // of a resize that is over
+  if (const auto* meet = std::get_if<wire::Meet>(&message.content)) {
+    meeting_ = meet->probe;
+  } else if (const auto* go = std::get_if<wire::Go>(&message.content)) {
+    if (!reached_) return;
+    addresses_ = go->addresses;
+    going_ = true;
+  } else if (std::holds_alternative<wire::Abort>(message.content)) {
+    announced_ = false;
+  }
+  lock.unlock();
+  changed_.notify_all();
+}
+
+Listener::Call Listener::at_probe() {
+  std::unique_lock lock(mutex_);
+  if (going_) return Call::adapt;
+  if (!announced_) return Call::none;
+  if (meeting_ == 0) return Call::wait;
+  if (probe_ < meeting_) return Call::none;
+  if (reached_) return Call::wait;
+  reached_ = true;
+  const std::uint32_t resize = resize_;
+  const std::uint64_t meeting = meeting_;
+  lock.unlock();
+  if (probe_ == meeting) {
+    link_.send(resize, wire::Reached{});
+  } else {
+    link_.send(resize, wire::Failed{"is past the probe where all were to meet"});
+  }
+  return Call::wait;
+}
+
+void Listener::wait(std::chrono::microseconds longest) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, longest);
+}
+
+void Listener::resume() {
+  {
+    const std::scoped_lock lock(mutex_);
+    announced_ = false;
+    going_ = false;
+  }
+  changed_.notify_all();
+}
+
+}  // namespace ductile

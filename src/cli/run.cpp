@@ -1,0 +1,251 @@
+#include "cli/run.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+
+namespace ductile {
+namespace {
+
+struct Options {
+  RunSettings settings{};
+  std::string kind = "mpi";
+  std::string mpi = "auto";
+  std::uint32_t max = 0;
+  std::string script{};
+  std::uint32_t torture = 0;
+  std::uint64_t seed = 1;
+  bool compares = true;
+  double start_limit = 120;
+  double probe_limit = 600;
+  double hand_over_limit = 300;
+  double patience = 10;
+  int verbosity = 0;
+};
+
+std::chrono::milliseconds milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(seconds * 1000)));
+}
+
+void set_up_log(int verbosity) {
+  auto log =
+      std::make_shared<spdlog::logger>("run", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  log->set_pattern("ductile: %v");
+  constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::warn, spdlog::level::info,
+                                                   spdlog::level::debug, spdlog::level::trace};
+  log->set_level(kLevels[std::min(verbosity, 3)]);
+  log->flush_on(spdlog::level::trace);
+  spdlog::set_default_logger(std::move(log));
+}
+
+Mpi choose_mpi(const Options& options, const std::string& program) {
+  if (options.mpi != "auto") return *from_word<Mpi>(kMpiWords, options.mpi);
+  const std::optional<Mpi> found = mpi_of_program(program);
+  if (!found) {
+    throw InputError("it cannot be seen which MPI '" + program + "' uses",
+                     "say --mpi mpich, openmpi or none");
+  }
+  if (*found == Mpi::none && options.kind == "mpi") {
+    throw InputError("'" + program + "' is not linked with an MPI",
+                     "say --mpi mpich or openmpi if it uses one, or --kind rigid");
+  }
+  return *found;
+}
+
+/// Resizes to random sizes, each soon after the one before.
+std::vector<PlannedResize> torture(const Options& options, const RunSettings& settings) {
+  if (settings.min == settings.max) {
+    throw InputError("--torture has no size to choose", "give --min and --max");
+  }
+  Draws draws(options.seed, Stream::test, 0);
+  std::vector<PlannedResize> plan;
+  std::uint32_t size = settings.size;
+  for (std::uint32_t i = 0; i < options.torture; ++i) {
+    // Every size but the present one.
+    const auto step = static_cast<std::uint32_t>(draws.below(settings.max - settings.min));
+    const std::uint32_t next = settings.min + step;
+    size = next < size ? next : next + 1;
+    plan.push_back(
+        {.time = milliseconds(draws.uniform(0, 0.3)), .size = size, .after_previous = true});
+  }
+  return plan;
+}
+
+std::string_view line_of(const std::string& text, std::size_t at) {
+  const std::size_t before = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  return std::string_view(text).substr(begin, text.find('\n', begin) - begin);
+}
+
+/// Tells where the outputs differ; true if they do not.
+bool is_same(const std::string& rigid, const std::string& resized) {
+  const auto [left, right] = std::ranges::mismatch(rigid, resized);
+  if (left == rigid.end() && right == resized.end()) return true;
+  const auto at = static_cast<std::size_t>(left - rigid.begin());
+  std::cerr << fmt::format(
+      "ductile: line {} of the output differs from the rigid run's:\n  rigid    {}\n  resized  "
+      "{}\n",
+      std::count(rigid.begin(), left, '\n') + 1, line_of(rigid, at), line_of(resized, at));
+  return false;
+}
+
+int run(Options& options) {
+  set_up_log(options.verbosity);
+  RunSettings settings = options.settings;
+  settings.is_rigid = options.kind == "rigid";
+  settings.launcher.program.front() = find_program(settings.launcher.program.front());
+  settings.launcher.mpi = choose_mpi(options, settings.launcher.program.front());
+  if (settings.launcher.mpi == Mpi::none) {
+    if (!settings.is_rigid) {
+      throw InputError("--mpi none starts one process that is never resized", "add --kind rigid");
+    }
+    if (settings.size != 1) throw InputError("without an MPI there is one process", "drop -n");
+  } else if (settings.launcher.mpiexec.empty()) {
+    settings.launcher.mpiexec = find_mpiexec(settings.launcher.mpi);
+  } else {
+    settings.launcher.mpiexec = find_program(settings.launcher.mpiexec);
+  }
+  settings.max = options.max != 0 ? options.max : std::max(2 * settings.size, 4U);
+  if (settings.size < settings.min || settings.size > settings.max) {
+    throw InputError(fmt::format("{} processes are not between --min {} and --max {}",
+                                 settings.size, settings.min, settings.max),
+                     "change one of them");
+  }
+  settings.limits.starting = milliseconds(options.start_limit);
+  settings.limits.gathering = milliseconds(options.probe_limit);
+  settings.limits.handing_over = milliseconds(options.hand_over_limit);
+  settings.patience = milliseconds(options.patience);
+  settings.plan = parse_script(options.script);
+  if (options.torture > 0) settings.plan = torture(options, settings);
+  if (settings.plan.empty()) return run_job(settings).exit_code;
+  if (settings.is_rigid) throw InputError("a rigid job is never resized", "drop --kind rigid");
+
+  std::string expected;
+  if (options.compares) {
+    RunSettings rigid = settings;
+    rigid.is_rigid = true;
+    rigid.plan.clear();
+    rigid.control.clear();
+    rigid.report.clear();
+    rigid.keep_output = true;
+    rigid.pass_output = false;
+    RunResult done = run_job(rigid);
+    if (done.exit_code != 0) {
+      std::cerr << "ductile: the rigid run, to compare with, ended with exit code "
+                << done.exit_code << std::endl;
+      return done.exit_code;
+    }
+    expected = std::move(done.output);
+  }
+  settings.keep_output = options.compares;
+  const RunResult done = run_job(settings);
+  const bool is_good = !options.compares || is_same(expected, done.output);
+  std::cerr << fmt::format("ductile: {} resizes, {} given up, {} not come to{}\n", done.resizes,
+                           done.aborted, done.unplanned,
+                           !options.compares ? ""
+                           : is_good         ? "; the output is that of the rigid run"
+                                             : "; the output is NOT that of the rigid run");
+  if (done.exit_code != 0) return done.exit_code;
+  return is_good ? 0 : 1;
+}
+
+}  // namespace
+
+std::vector<PlannedResize> parse_script(const std::string& text) {
+  const auto fail = [&](std::string_view part) -> InputError {
+    return {{.field = "--script"},
+            "'" + std::string(part) + "' is not t=SECONDS:PROCESSES",
+            "write it like t=10:4,t=20:2"};
+  };
+  std::vector<PlannedResize> plan;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view part = next_part(rest, ',');
+    if (part.substr(0, 2) != "t=") throw fail(part);
+    std::string_view size_text = part.substr(2);
+    const auto time = parse_number<double>(next_part(size_text, ':'));
+    const auto size = parse_number<std::uint32_t>(size_text);
+    if (!time || *time < 0 || *time > 1e9 || !size || *size == 0 || *size > wire::kMaxProcesses) {
+      throw fail(part);
+    }
+    if (!plan.empty() && milliseconds(*time) < plan.back().time) {
+      throw InputError({.field = "--script"},
+                       "'" + std::string(part) + "' is before the one before",
+                       "write the resizes in the order of their times");
+    }
+    plan.push_back({.time = milliseconds(*time), .size = *size});
+  }
+  return plan;
+}
+
+void add_run_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  RunSettings& settings = options->settings;
+  CLI::App* command = app.add_subcommand(
+      "run", "Run a program as a job: start it, resize it when told to, leave nothing behind");
+  command
+      ->add_option("PROGRAM", settings.launcher.program, "the program and its arguments, after --")
+      ->required();
+  command->add_option("-n,--processes", settings.size, "processes at first")
+      ->check(CLI::Range(1U, wire::kMaxProcesses))
+      ->capture_default_str();
+  command->add_option("--min", settings.min, "fewest processes")
+      ->check(CLI::Range(1U, wire::kMaxProcesses))
+      ->capture_default_str();
+  command->add_option("--max", options->max, "most processes; twice those at first if not given")
+      ->check(CLI::Range(1U, wire::kMaxProcesses));
+  command->add_option("--kind", options->kind, "mpi: can be resized; rigid: never")
+      ->check(CLI::IsMember({"mpi", "rigid"}))
+      ->capture_default_str();
+  command->add_option("--mpi", options->mpi, "the MPI that the program is linked with")
+      ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}))
+      ->capture_default_str();
+  command->add_option("--mpiexec", settings.launcher.mpiexec, "mpiexec of that MPI");
+  command
+      ->add_option("--mpiexec-arg", settings.launcher.arguments,
+                   "one more argument of mpiexec; may be repeated")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--control", settings.control,
+                      "take orders at this socket (`ductile resize`)");
+  command
+      ->add_option("--listen", settings.listen,
+                   "numeric address of this host at which processes find the manager")
+      ->capture_default_str();
+  command->add_option("--script", options->script, "resize at these times: t=10:4,t=20:2");
+  command->add_option("--torture", options->torture, "so many resizes to random sizes")
+      ->excludes("--script");
+  command->add_option("--seed", options->seed, "of --torture")->capture_default_str();
+  command->add_flag("!--no-compare", options->compares,
+                    "--script and --torture: do not run the program rigidly first, to compare");
+  command->add_option("--report", settings.report, "write what happens to this file, JSON lines");
+  const auto limit = [&](const char* name, double& seconds, const char* what) {
+    command->add_option(name, seconds, what)->check(CLI::Range(0.1, 1e6))->capture_default_str();
+  };
+  limit("--start-limit", options->start_limit, "seconds until a new generation must be ready");
+  limit("--probe-limit", options->probe_limit, "seconds until all processes must come to a probe");
+  limit("--hand-over-limit", options->hand_over_limit, "seconds that moving the data may take");
+  limit("--patience", options->patience,
+        "seconds to leave, or to end after SIGTERM, before SIGKILL");
+  command->add_flag("-v,--verbose", options->verbosity, "say what happens; -vv and -vvv say more");
+  command->callback([options] {
+    if (const int code = run(*options); code != 0) throw CLI::RuntimeError(code);
+  });
+}
+
+}  // namespace ductile

@@ -1,0 +1,144 @@
+#include "job/launcher.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include <elf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace ductile {
+namespace {
+
+bool is_executable(const std::string& path) {
+  struct stat found {};
+  return stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+         access(path.c_str(), X_OK) == 0;
+}
+
+std::optional<std::string> find_in_path(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/usr/bin:/bin" : path;
+  while (!rest.empty()) {
+    const std::string_view folder = next_part(rest, ':');
+    std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + name;
+    if (is_executable(candidate)) return candidate;
+  }
+  return std::nullopt;
+}
+
+/// A structure at this place of a file; nothing if the file ends before.
+template <class Struct>
+std::optional<Struct> at(const std::string& bytes, std::uint64_t offset) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(Struct)) return std::nullopt;
+  Struct result;
+  std::memcpy(&result, bytes.data() + offset, sizeof result);
+  return result;
+}
+
+/// The libraries that an executable asks for; nothing if it is none.
+std::optional<std::vector<std::string>> needed_libraries(const std::string& bytes) {
+  const auto header = at<Elf64_Ehdr>(bytes, 0);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_ident[EI_CLASS] != ELFCLASS64) {
+    return std::nullopt;
+  }
+  std::vector<Elf64_Phdr> segments;
+  for (std::uint64_t i = 0; i < header->e_phnum; ++i) {
+    const auto segment = at<Elf64_Phdr>(bytes, header->e_phoff + i * sizeof(Elf64_Phdr));
+    if (!segment) return std::nullopt;
+    segments.push_back(*segment);
+  }
+  std::vector<std::uint64_t> names;
+  std::uint64_t table = 0;  // address of the names
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_DYNAMIC) continue;
+    for (std::uint64_t offset = segment.p_offset;; offset += sizeof(Elf64_Dyn)) {
+      const auto entry = at<Elf64_Dyn>(bytes, offset);
+      if (!entry || entry->d_tag == DT_NULL) break;
+      if (entry->d_tag == DT_NEEDED) names.push_back(entry->d_un.d_val);
+      if (entry->d_tag == DT_STRTAB) table = entry->d_un.d_ptr;
+    }
+  }
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type == PT_LOAD && segment.p_vaddr <= table &&
+        table - segment.p_vaddr < segment.p_filesz) {
+      table = table - segment.p_vaddr + segment.p_offset;
+      break;
+    }
+  }
+  std::vector<std::string> libraries;
+  for (const std::uint64_t name : names) {
+    if (table + name < bytes.size()) libraries.emplace_back(bytes.c_str() + table + name);
+  }
+  return libraries;
+}
+
+bool begins_with(const std::string& text, std::string_view begin) {
+  return text.compare(0, begin.size(), begin) == 0;
+}
+
+}  // namespace
+
+std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t size,
+                                      const Variables& variables) {
+  if (launcher.mpi == Mpi::none) return launcher.program;
+  std::vector<std::string> words = {launcher.mpiexec, "-n", std::to_string(size)};
+  if (launcher.mpi == Mpi::openmpi) {
+    // Two generations share the cores while one takes over from the other: bound to cores, both
+    // would sit on the same ones.
+    for (const char* word :
+         {"--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"}) {
+      words.emplace_back(word);
+    }
+    if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
+    for (const auto& [name, value] : variables) {
+      words.emplace_back("-x");
+      words.push_back(name);
+    }
+  }
+  words.insert(words.end(), launcher.arguments.begin(), launcher.arguments.end());
+  words.insert(words.end(), launcher.program.begin(), launcher.program.end());
+  return words;
+}
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    if (is_executable(name)) return name;
+  } else if (auto found = find_in_path(name)) {
+    return *found;
+  }
+  throw InputError("'" + name + "' is no program", "give the path of an executable file");
+}
+
+std::string find_mpiexec(Mpi mpi) {
+  const std::string word(kMpiWords[static_cast<std::size_t>(mpi)]);
+  for (const std::string& name : {"mpiexec." + word, std::string("mpiexec")}) {
+    if (auto found = find_in_path(name)) return *found;
+  }
+  throw InputError("there is no mpiexec of " + word, "install it, or give its path with --mpiexec");
+}
+
+std::optional<Mpi> mpi_of_program(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const auto libraries = needed_libraries(bytes);
+  if (!libraries) return std::nullopt;
+  for (const std::string& library : *libraries) {
+    if (begins_with(library, "libductile-app-mpich") || begins_with(library, "libmpich.so")) {
+      return Mpi::mpich;
+    }
+    if (begins_with(library, "libductile-app-openmpi") || begins_with(library, "libmpi.so")) {
+      return Mpi::openmpi;
+    }
+  }
+  return Mpi::none;
+}
+
+}  // namespace ductile

@@ -1,0 +1,47 @@
+// How the processes of a generation are started: the command line of an MPI's mpiexec.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ductile {
+
+/// `none`: the program is started as it is, one process.
+enum class Mpi { none, mpich, openmpi };
+
+inline constexpr std::array<std::string_view, 3> kMpiWords = {"none", "mpich", "openmpi"};
+
+struct Launcher {
+  Mpi mpi = Mpi::none;
+  /// Path or name of mpiexec; found by `find_mpiexec` if empty.
+  std::string mpiexec{};
+  /// More arguments of mpiexec, before the program.
+  std::vector<std::string> arguments{};
+  std::vector<std::string> program{};
+};
+
+/// A variable and its value.
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// What starts `size` processes. The names of `variables` are told to mpiexec where it does not
+/// pass on all it has.
+std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t size,
+                                      const Variables& variables);
+
+/// The program's file, looked up in PATH as a shell does. InputError if there is none.
+std::string find_program(const std::string& name);
+
+/// The mpiexec of this MPI in PATH: under the name by which Debian tells the two apart, or else the
+/// plain one. InputError if there is none.
+std::string find_mpiexec(Mpi mpi);
+
+/// The MPI whose library this executable, or libductile-app in it, asks for; none if it asks for no
+/// MPI; nothing if it cannot be known: a script, or no executable of this kind of machine.
+std::optional<Mpi> mpi_of_program(const std::string& path);
+
+}  // namespace ductile

@@ -1,0 +1,831 @@
+#include "job/manager.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "job/process.hpp"
+#include "job/protocol.hpp"
+#include "job/socket.hpp"
+
+namespace ductile {
+namespace {
+
+using Clock = Resize::Clock;
+using Json = nlohmann::ordered_json;
+
+constexpr std::chrono::seconds kHelloPatience{10};
+constexpr std::size_t kMaxStrangers = 256;
+constexpr std::size_t kMaxLine = 4096;
+constexpr std::size_t kMaxUnsent = std::size_t{64} << 20;
+/// Output waiting to be passed on; more is left in the pipes.
+constexpr std::size_t kMaxWaitingOutput = std::size_t{1} << 20;
+/// Writing so much to a pipe that has room never blocks.
+constexpr std::size_t kPipeChunk = 4096;
+
+double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+/// A connection of a process, or of somebody who has yet to say who they are.
+struct Peer {
+  Descriptor socket{};
+  Clock::time_point since{};
+  wire::MessageReader reader{};
+  std::string unsent{};
+  std::optional<std::uint32_t> generation{};  // once it has said so
+  std::uint32_t rank = 0;
+  bool is_closed = false;
+};
+
+/// A connection to the control socket.
+struct Client {
+  Descriptor socket{};
+  std::string line{};
+  bool awaits_resize = false;
+  bool is_closed = false;
+};
+
+struct Generation {
+  std::uint32_t number = 0;
+  std::uint32_t size = 1;
+  Process process{};
+  Variables marks{};  // what its processes have in their environment
+  std::vector<Peer*> peers{};
+  std::uint32_t connected = 0;
+  std::uint32_t finishing = 0;  // processes at their end
+  std::optional<int> status{};  // of waitpid, once it has ended
+  /// When it has to have ended: SIGTERM then, SIGKILL at the next.
+  Clock::time_point deadline = Clock::time_point::max();
+  bool is_terminated = false;
+  bool is_discarded = false;  // its output is nobody's
+  std::string held{};         // output that waits for the generation before to end
+
+  bool is_over() const { return status && !process.out && !process.err; }
+};
+
+class Manager {
+ public:
+  explicit Manager(const RunSettings& settings) : settings_(settings) {}
+  RunResult run();
+
+ private:
+  // ---- What happens --------------------------------------------------------------------------
+  void wait();
+  void on_signal();
+  void reap();
+  void on_ended(Generation& generation, int status);
+  void accept_peers();
+  void read_peer(Peer& peer);
+  void on_message(Peer& peer, const wire::Message& message);
+  void on_hello(Peer& peer, const wire::Message& message);
+  void on_finishing(Generation& generation);
+  void on_closed(Peer& peer);
+  void accept_clients();
+  void read_client(Client& client);
+  void on_order(Client& client, const std::string& line);
+  void read_output(Generation& generation, Descriptor& pipe);
+  void on_time();
+
+  // ---- What is done --------------------------------------------------------------------------
+  void start_generation(std::uint32_t size);
+  /// Why not, if this size cannot be ordered now.
+  std::optional<std::string> objection(std::uint32_t size) const;
+  void order(std::uint32_t size);
+  void begin_resize();
+  void give_up_resize(const std::string& reason);
+  void carry_out();
+  void settle();
+  void conclude_resize();
+  void answer(bool ok, const Json& details);
+  void send(Peer& peer, const wire::Message& message);
+  void flush(Peer& peer);
+  void pass_output();
+  void write_output(int fd, std::string& text);
+  void report(std::string_view what, const Json& details);
+  void stop(int signal);
+  void clean_up();
+
+  Generation& current() { return *generations_.at(current_); }
+  Generation* find(std::uint32_t number) {
+    const auto found = generations_.find(number);
+    return found == generations_.end() ? nullptr : found->second.get();
+  }
+  bool is_started() { return current().connected == current().size; }
+  /// The job has ended, and all that it had begun.
+  bool is_over() {
+    return exit_code_ && !resize_ && generations_.size() == 1 && current().is_over() &&
+           current().held.empty();
+  }
+  bool is_resizing() const { return resize_ && !resize_->is_settled(); }
+
+  const RunSettings& settings_;
+  wire::Token token_ = wire::new_token();
+  Clock::time_point begin_ = Clock::now();
+  Descriptor signals_{};
+  Descriptor listener_{};
+  Descriptor control_{};
+  std::vector<std::unique_ptr<Peer>> peers_{};
+  std::vector<std::unique_ptr<Client>> clients_{};
+  std::map<std::uint32_t, std::unique_ptr<Generation>> generations_{};
+  std::uint32_t current_ = 0;
+  std::uint32_t next_number_ = 0;
+  std::optional<int> exit_code_{};
+  int stop_signal_ = 0;
+
+  std::optional<std::uint32_t> ordered_{};  // a size, waiting for the program to begin
+  Clock::time_point ordered_at_{};
+  std::optional<Resize> resize_{};
+  std::uint32_t old_ = 0;  // the generation that is resized
+  std::optional<Clock::time_point> leaves_freed_{};
+  std::size_t planned_ = 0;  // of settings_.plan: how many were ordered
+  bool is_planned_ = false;  // the order is one of the plan
+  Clock::time_point last_resize_ = begin_;
+
+  std::string out_{};
+  std::string err_{};
+  std::ofstream report_{};
+  RunResult result_{};
+};
+
+// ---- Generations --------------------------------------------------------------------------------
+
+void Manager::start_generation(std::uint32_t size) {
+  const std::uint32_t number = next_number_++;
+  auto generation = std::make_unique<Generation>();
+  generation->number = number;
+  generation->size = size;
+  generation->peers.resize(size);
+  generation->marks = {{"DUCTILE_TOKEN", wire::text_of(token_)},
+                       {"DUCTILE_GENERATION", std::to_string(number)}};
+  Variables variables = generation->marks;
+  variables.emplace_back("DUCTILE_MPI",
+                         kMpiWords[static_cast<std::size_t>(settings_.launcher.mpi)]);
+  variables.emplace_back("DUCTILE_MANAGER", settings_.is_rigid ? "" : local_address(listener_));
+  const std::vector<std::string> words = command_line(settings_.launcher, size, variables);
+  spdlog::debug("generation {}: {}", number, fmt::join(words, " "));
+  // Only the first generation reads: what it has read is gone for the others. A terminal would stop
+  // a process that is not in its foreground.
+  const bool reads = settings_.is_rigid && isatty(STDIN_FILENO) == 0;
+  generation->process = start_process(words, variables, reads);
+  generations_.emplace(number, std::move(generation));
+}
+
+void Manager::reap() {
+  int status = 0;
+  pid_t pid = 0;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    for (const auto& [number, generation] : generations_) {
+      if (generation->process.pid == pid && !generation->status) on_ended(*generation, status);
+    }
+  }
+}
+
+void Manager::on_ended(Generation& generation, int status) {
+  generation.status = status;
+  generation.deadline = Clock::time_point::max();
+  const std::size_t left = kill_descendants(generation.marks);
+  if (left > 0) spdlog::debug("generation {}: {} left over, killed", generation.number, left);
+  const int code = exit_code(status);
+  spdlog::debug("generation {} ended with {}", generation.number, code);
+  if (is_resizing() && generation.number == resize_->generation()) {
+    give_up_resize(fmt::format("the new generation ended with exit code {}", code));
+  } else if (generation.number == current_ && !exit_code_) {
+    exit_code_ = stop_signal_ != 0 && code == 0 ? 128 + stop_signal_ : code;
+    ordered_.reset();
+    give_up_resize("the job has ended");
+    answer(false, {{"error", "the job has ended"}});
+  } else if (generation.number != current_ && !generation.is_discarded && code != 0) {
+    spdlog::warn("the old generation of {} processes left with exit code {}", generation.size,
+                 code);
+  }
+}
+
+// ---- Processes that talk ------------------------------------------------------------------------
+
+void Manager::accept_peers() {
+  while (auto socket = accept_from(listener_)) {
+    const auto strangers =
+        std::ranges::count_if(peers_, [](const auto& peer) { return !peer->generation; });
+    std::size_t expected = 0;
+    for (const auto& [number, generation] : generations_) {
+      expected += generation->size - generation->connected;
+    }
+    if (static_cast<std::size_t>(strangers) >= kMaxStrangers + expected) continue;  // closes it
+    auto peer = std::make_unique<Peer>();
+    peer->socket = std::move(*socket);
+    peer->since = Clock::now();
+    peers_.push_back(std::move(peer));
+  }
+}
+
+void Manager::read_peer(Peer& peer) {
+  std::array<char, 65536> bytes;
+  const ssize_t got = recv(peer.socket.get(), bytes.data(), bytes.size(), 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) return on_closed(peer);
+  try {
+    peer.reader.feed({bytes.data(), static_cast<std::size_t>(got)});
+    while (!peer.is_closed) {
+      const auto message = peer.reader.next();
+      if (!message) return;
+      on_message(peer, *message);
+    }
+  } catch (const wire::ProtocolError& error) {
+    if (peer.generation) {
+      spdlog::warn("process {} of generation {} sends {}", peer.rank, *peer.generation,
+                   error.what());
+    } else {
+      spdlog::warn("a connection was refused: {}", error.what());
+    }
+    on_closed(peer);
+  }
+}
+
+void Manager::on_hello(Peer& peer, const wire::Message& message) {
+  const auto* hello = std::get_if<wire::Hello>(&message.content);
+  if (hello == nullptr) throw wire::ProtocolError("a first message that is not 'hello'");
+  if (!wire::same(hello->token, token_)) throw wire::ProtocolError("a wrong token");
+  Generation* const generation = find(message.generation);
+  if (generation == nullptr || generation->status) {
+    throw wire::ProtocolError("a generation that is not there");
+  }
+  if (hello->size != generation->size) {
+    spdlog::error(
+        "the program was started with {} processes, but says it has {}; is this the "
+        "mpiexec of its MPI?",
+        generation->size, hello->size);
+    generation->deadline = Clock::now();
+    throw wire::ProtocolError("another number of processes");
+  }
+  if (hello->rank >= generation->size || generation->peers[hello->rank] != nullptr) {
+    throw wire::ProtocolError("a rank that is taken");
+  }
+  peer.generation = message.generation;
+  peer.rank = hello->rank;
+  generation->peers[hello->rank] = &peer;
+  ++generation->connected;
+  send(peer, {message.generation, wire::Welcome{}});
+}
+
+void Manager::on_message(Peer& peer, const wire::Message& message) {
+  if (!peer.generation) return on_hello(peer, message);
+  spdlog::trace("process {} of generation {}: {} {}", peer.rank, *peer.generation,
+                wire::name_of(message.content), message.generation);
+  if (std::holds_alternative<wire::Finishing>(message.content)) {
+    if (Generation* const generation = find(*peer.generation)) on_finishing(*generation);
+    return;
+  }
+  if (!resize_ || message.generation != resize_->generation()) {
+    spdlog::debug("a late '{}' of process {} of generation {}", wire::name_of(message.content),
+                  peer.rank, *peer.generation);
+    return;
+  }
+  const Side side = *peer.generation == resize_->generation() ? Side::fresh : Side::old;
+  resize_->receive(side, peer.rank, message.content, Clock::now());
+  carry_out();
+}
+
+void Manager::on_finishing(Generation& generation) {
+  if (generation.number == current_) give_up_resize("the program has come to its end");
+  if (++generation.finishing != generation.size) return;
+  for (Peer* const peer : generation.peers) {
+    if (peer != nullptr) send(*peer, {generation.number, wire::Finish{}});
+  }
+}
+
+void Manager::on_closed(Peer& peer) {
+  if (peer.is_closed) return;
+  peer.is_closed = true;
+  if (!peer.generation) return;
+  Generation* const generation = find(*peer.generation);
+  if (generation == nullptr) return;
+  generation->peers[peer.rank] = nullptr;
+  --generation->connected;
+  if (is_resizing() && (*peer.generation == old_ || *peer.generation == resize_->generation())) {
+    give_up_resize(
+        fmt::format("{}process {} has gone", *peer.generation == old_ ? "" : "new ", peer.rank));
+  }
+}
+
+void Manager::send(Peer& peer, const wire::Message& message) {
+  peer.unsent += wire::encode(message);
+  flush(peer);
+}
+
+void Manager::flush(Peer& peer) {
+  while (!peer.unsent.empty() && !peer.is_closed) {
+    const ssize_t sent =
+        ::send(peer.socket.get(), peer.unsent.data(), peer.unsent.size(), MSG_NOSIGNAL);
+    if (sent > 0) {
+      peer.unsent.erase(0, static_cast<std::size_t>(sent));
+    } else if (sent < 0 && errno == EAGAIN && peer.unsent.size() < kMaxUnsent) {
+      return;
+    } else if (!(sent < 0 && errno == EINTR)) {
+      // Its end of the connection tells the rest.
+      peer.unsent.clear();
+      shutdown(peer.socket.get(), SHUT_RDWR);
+    }
+  }
+}
+
+// ---- Resizing -----------------------------------------------------------------------------------
+
+std::optional<std::string> Manager::objection(std::uint32_t size) const {
+  if (settings_.is_rigid) return "the job is rigid";
+  if (size < settings_.min || size > settings_.max) {
+    return fmt::format("{} processes are not between {} and {}", size, settings_.min,
+                       settings_.max);
+  }
+  if (exit_code_ || stop_signal_ != 0) return "the job has ended";
+  const Generation& now = *generations_.at(current_);
+  if (size == now.size) return fmt::format("the job has {} processes already", size);
+  if (now.finishing > 0) return "the program has come to its end";
+  if (resize_ || ordered_) return "a resize is under way";
+  return std::nullopt;
+}
+
+void Manager::order(std::uint32_t size) {
+  ordered_ = size;
+  ordered_at_ = Clock::now();
+  begin_resize();
+}
+
+void Manager::begin_resize() {
+  if (!ordered_ || resize_ || !is_started()) return;
+  const std::uint32_t size = *std::exchange(ordered_, std::nullopt);
+  old_ = current_;
+  leaves_freed_.reset();
+  resize_.emplace(next_number_, current().size, size, settings_.limits, Clock::now());
+  spdlog::info("resizing from {} to {} processes", current().size, size);
+  try {
+    start_generation(size);
+  } catch (const RunError& error) {
+    give_up_resize(error.what());
+  }
+}
+
+void Manager::give_up_resize(const std::string& reason) {
+  if (!is_resizing()) return;
+  resize_->abort(reason, Clock::now());
+  carry_out();
+}
+
+void Manager::carry_out() {
+  for (const Resize::Order& order : resize_->take_orders()) {
+    const Generation* const generation =
+        find(order.side == Side::old ? old_ : resize_->generation());
+    if (generation == nullptr) continue;
+    for (Peer* const peer : generation->peers) {
+      if (peer != nullptr) send(*peer, {resize_->generation(), order.content});
+    }
+  }
+  if (resize_->is_settled()) settle();
+}
+
+void Manager::settle() {
+  const std::uint32_t fresh = resize_->generation();
+  const auto now = Clock::now();
+  if (resize_->phase() == Resize::Phase::committed) {
+    if (current_ == fresh) return conclude_resize();
+    current_ = fresh;
+    current().deadline = Clock::time_point::max();
+    if (Generation* const old = find(old_)) old->deadline = now + settings_.patience;
+    return conclude_resize();
+  }
+  if (Generation* const generation = find(fresh); generation && !generation->is_discarded) {
+    generation->is_discarded = true;
+    // Those that have come so far hear of it and leave in order; others would wait for ever.
+    const bool is_whole = generation->connected == generation->size;
+    generation->deadline = is_whole ? now + settings_.patience / 5 : now;
+  }
+  conclude_resize();
+}
+
+void Manager::conclude_resize() {
+  if (!resize_) return;
+  const Resize::Times& times = resize_->times();
+  const bool is_committed = resize_->phase() == Resize::Phase::committed;
+  // A resize is over when the nodes of the generation that lost are free, and the winner works.
+  const Generation* const loser = find(is_committed ? old_ : resize_->generation());
+  const bool is_free = loser == nullptr || loser->status;
+  if (is_free && !leaves_freed_) leaves_freed_ = Clock::now();
+  if (!is_free || (is_committed && !resize_->is_running() && !exit_code_)) return;
+  Json details = {{"generation", is_committed ? resize_->generation() : old_},
+                  {"from", resize_->old_size()},
+                  {"to", resize_->new_size()}};
+  if (is_committed) {
+    ++result_.resizes;
+    details["size"] = resize_->new_size();
+    details["probe"] = resize_->meeting();
+    details["bytes"] = resize_->bytes();
+    details["ready_s"] = seconds(times.agreeing - times.starting);
+    details["agree_s"] = seconds(times.gathering - times.agreeing);
+    details["gather_s"] = seconds(times.handing_over - times.gathering);
+    details["hand_over_s"] = seconds(times.settled - times.handing_over);
+    if (resize_->is_running()) details["pause_s"] = seconds(times.running - times.stopped);
+    details["freed_s"] = seconds(*leaves_freed_ - times.settled);
+    spdlog::info("resized from {} to {} processes in {:.3f} s", resize_->old_size(),
+                 resize_->new_size(), seconds(Clock::now() - times.starting));
+  } else {
+    if (is_planned_) ++result_.aborted;
+    details["size"] = resize_->old_size();
+    details["error"] = resize_->reason();
+    spdlog::warn("the resize from {} to {} processes was given up: {}", resize_->old_size(),
+                 resize_->new_size(), resize_->reason());
+  }
+  if (resize_->strays() > 0) details["strays"] = resize_->strays();
+  report(is_committed ? "resized" : "aborted", details);
+  resize_.reset();
+  is_planned_ = false;
+  last_resize_ = Clock::now();
+  answer(is_committed, details);
+}
+
+// ---- Orders -------------------------------------------------------------------------------------
+
+void Manager::accept_clients() {
+  while (auto socket = accept_from(control_)) {
+    if (!is_own_user(*socket)) {
+      spdlog::warn("an order of another user was refused");
+      continue;
+    }
+    if (clients_.size() >= kMaxStrangers) continue;
+    auto client = std::make_unique<Client>();
+    client->socket = std::move(*socket);
+    clients_.push_back(std::move(client));
+  }
+}
+
+void Manager::read_client(Client& client) {
+  std::array<char, kMaxLine> bytes;
+  const ssize_t got = recv(client.socket.get(), bytes.data(), bytes.size(), 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) {
+    client.is_closed = true;
+    return;
+  }
+  client.line.append(bytes.data(), static_cast<std::size_t>(got));
+  std::size_t end = 0;
+  while (!client.is_closed && (end = client.line.find('\n')) != std::string::npos) {
+    const std::string line = client.line.substr(0, end);
+    client.line.erase(0, end + 1);
+    on_order(client, line);
+  }
+  if (client.line.size() > kMaxLine) client.is_closed = true;
+}
+
+void tell(Client& client, const Json& json) {
+  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  // A client that does not read its few lines has only itself to blame.
+  if (::send(client.socket.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+      static_cast<ssize_t>(line.size())) {
+    client.is_closed = true;
+  }
+}
+
+void Manager::on_order(Client& client, const std::string& line) {
+  const auto refuse = [&](const std::string& why) {
+    tell(client, {{"ok", false}, {"error", why}});
+  };
+  const Json order = Json::parse(line, nullptr, false);
+  if (!order.is_object() || !order.contains("do") || !order["do"].is_string()) {
+    return refuse("an order is a JSON object with \"do\"");
+  }
+  const std::string verb = order["do"];
+  if (verb == "status") {
+    const Generation& now = current();
+    tell(client, {{"ok", true},
+                  {"generation", now.number},
+                  {"size", now.size},
+                  {"min", settings_.min},
+                  {"max", settings_.max},
+                  {"rigid", settings_.is_rigid},
+                  {"connected", now.connected},
+                  {"phase", resize_ ? word(resize_->phase()) : "running"}});
+  } else if (verb == "resize") {
+    const Json size = order.value("size", Json());
+    if (!size.is_number_unsigned() || size.get<std::uint64_t>() > wire::kMaxProcesses) {
+      return refuse("\"size\" is a number of processes");
+    }
+    if (const auto why = objection(size)) return refuse(*why);
+    client.awaits_resize = true;
+    this->order(size);
+  } else {
+    refuse("there are the orders \"status\" and \"resize\"");
+  }
+}
+
+void Manager::answer(bool ok, const Json& details) {
+  Json json = {{"ok", ok}};
+  json.update(details);
+  for (const auto& client : clients_) {
+    if (!client->awaits_resize) continue;
+    client->awaits_resize = false;
+    tell(*client, json);
+  }
+}
+
+void Manager::report(std::string_view what, const Json& details) {
+  if (!report_.is_open()) return;
+  Json json = {{"time_s", seconds(Clock::now() - begin_)}, {"event", what}};
+  json.update(details);
+  report_ << json.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+}
+
+// ---- Output -------------------------------------------------------------------------------------
+
+void Manager::read_output(Generation& generation, Descriptor& pipe) {
+  std::array<char, 65536> bytes;
+  const ssize_t got = read(pipe.get(), bytes.data(), bytes.size());
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) return pipe.reset();
+  const std::string_view text(bytes.data(), static_cast<std::size_t>(got));
+  if (&pipe == &generation.process.err) {
+    if (!generation.is_discarded) err_ += text;  // launchers complain when told to end
+  } else if (!generation.is_discarded) {
+    generation.held += text;
+  }
+}
+
+/// Generation after generation, so that nothing of a new one comes before the last of the old one,
+/// and nothing at all of one that never became the job.
+void Manager::pass_output() {
+  for (const auto& [number, generation] : generations_) {
+    if (generation->is_discarded) continue;
+    if (number > current_) break;
+    out_ += std::exchange(generation->held, {});
+    if (generation->process.out) break;
+  }
+  if (settings_.keep_output) result_.output += out_;
+  if (!settings_.pass_output) {
+    out_.clear();
+    err_.clear();
+  }
+  write_output(STDOUT_FILENO, out_);
+  write_output(STDERR_FILENO, err_);
+}
+
+void Manager::write_output(int fd, std::string& text) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    pollfd waiting{.fd = fd, .events = POLLOUT, .revents = 0};
+    if (poll(&waiting, 1, 0) <= 0) break;
+    const ssize_t written = write(fd, text.data() + done, std::min(text.size() - done, kPipeChunk));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      // Nobody reads any more: the job ends as a program in a pipe does.
+      done = text.size();
+      if (stop_signal_ == 0 && fd == STDOUT_FILENO) stop(SIGPIPE);
+      break;
+    }
+    done += static_cast<std::size_t>(written);
+  }
+  text.erase(0, done);
+}
+
+// ---- Signals and time ---------------------------------------------------------------------------
+
+void Manager::on_signal() {
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGCHLD) continue;  // reap() sees to it
+    if (signal == SIGUSR1 || signal == SIGUSR2) {
+      if (!current().status) kill(current().process.pid, signal);
+    } else {
+      stop(signal);
+    }
+  }
+}
+
+void Manager::stop(int signal) {
+  const auto now = Clock::now();
+  if (stop_signal_ != 0) {
+    // Asked twice: no more patience.
+    for (const auto& [number, generation] : generations_) {
+      generation->is_terminated = true;
+      generation->deadline = now;
+    }
+    return;
+  }
+  stop_signal_ = signal;
+  spdlog::info("ending the job: {}", strsignal(signal));
+  give_up_resize(fmt::format("the job was ended: {}", strsignal(signal)));
+  // Launchers know these three; the rest is ours.
+  const bool is_known = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+  for (const auto& [number, generation] : generations_) {
+    if (generation->status) continue;
+    kill(generation->process.pid, is_known ? signal : SIGTERM);
+    generation->is_terminated = true;
+    generation->deadline = now + settings_.patience;
+  }
+}
+
+void Manager::on_time() {
+  const auto now = Clock::now();
+  if (resize_) {
+    resize_->tick(now);
+    carry_out();
+  }
+  for (const auto& [number, generation] : generations_) {
+    if (generation->status || now < generation->deadline) continue;
+    if (!generation->is_terminated) {
+      generation->is_terminated = true;
+      generation->deadline = now + settings_.patience / 5;
+      spdlog::debug("generation {} is told to end", number);
+      kill(generation->process.pid, SIGTERM);
+    } else {
+      generation->deadline = Clock::time_point::max();
+      spdlog::debug("generation {} is killed", number);
+      kill_descendants(generation->marks);
+      kill(generation->process.pid, SIGKILL);
+    }
+  }
+  for (const auto& peer : peers_) {
+    if (!peer->generation && !peer->is_closed && now > peer->since + kHelloPatience) {
+      spdlog::warn("a connection was refused: it did not say who it is");
+      on_closed(*peer);
+    }
+  }
+  if (ordered_ && !is_started() && now > ordered_at_ + settings_.limits.starting) {
+    ordered_.reset();
+    if (std::exchange(is_planned_, false)) ++result_.aborted;
+    answer(false, {{"error",
+                    "the program does not use libductile-app, or has not called "
+                    "ductile_init() yet"}});
+  }
+  begin_resize();
+  if (planned_ < settings_.plan.size() && !resize_ && !ordered_ && !exit_code_) {
+    const PlannedResize& next = settings_.plan[planned_];
+    if (now >= (next.after_previous ? last_resize_ : begin_) + next.time && is_started()) {
+      ++planned_;
+      if (const auto why = objection(next.size)) {
+        ++result_.aborted;
+        spdlog::warn("not resized to {}: {}", next.size, *why);
+      } else {
+        is_planned_ = true;
+        order(next.size);
+      }
+    }
+  }
+}
+
+// ---- The loop -----------------------------------------------------------------------------------
+
+void Manager::wait() {
+  std::vector<pollfd> waiting;
+  std::vector<std::function<void()>> actions;
+  const auto add = [&](const Descriptor& descriptor, short events, std::function<void()> action) {
+    waiting.push_back({.fd = descriptor.get(), .events = events, .revents = 0});
+    actions.push_back(std::move(action));
+  };
+  add(signals_, POLLIN, [this] { on_signal(); });
+  if (listener_) add(listener_, POLLIN, [this] { accept_peers(); });
+  if (control_) add(control_, POLLIN, [this] { accept_clients(); });
+  for (const auto& owned : peers_) {
+    Peer* const peer = owned.get();
+    const short events = peer->unsent.empty() ? POLLIN : POLLIN | POLLOUT;
+    add(peer->socket, events, [this, peer] {
+      flush(*peer);
+      read_peer(*peer);
+    });
+  }
+  for (const auto& owned : clients_) {
+    Client* const client = owned.get();
+    add(client->socket, POLLIN, [this, client] { read_client(*client); });
+  }
+  for (const auto& [number, owned] : generations_) {
+    Generation* const generation = owned.get();
+    if (generation->process.out && generation->held.size() + out_.size() < kMaxWaitingOutput) {
+      add(generation->process.out, POLLIN,
+          [this, generation] { read_output(*generation, generation->process.out); });
+    }
+    if (generation->process.err && err_.size() < kMaxWaitingOutput) {
+      add(generation->process.err, POLLIN,
+          [this, generation] { read_output(*generation, generation->process.err); });
+    }
+  }
+  if (!out_.empty()) waiting.push_back({.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0});
+  if (!err_.empty()) waiting.push_back({.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0});
+
+  const auto now = Clock::now();
+  auto next = now + std::chrono::seconds(1);
+  if (resize_) next = std::min(next, resize_->deadline());
+  for (const auto& [number, generation] : generations_) next = std::min(next, generation->deadline);
+  if (planned_ < settings_.plan.size() && !resize_ && !ordered_) {
+    const PlannedResize& planned = settings_.plan[planned_];
+    const auto time = (planned.after_previous ? last_resize_ : begin_) + planned.time;
+    if (time > now) next = std::min(next, time);
+  }
+  const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
+  if (poll(waiting.data(), waiting.size(), static_cast<int>(std::max<long>(timeout, 0))) < 0)
+    return;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    if (waiting[i].revents != 0) actions[i]();
+  }
+}
+
+RunResult Manager::run() {
+  if (!settings_.report.empty()) {
+    report_.open(settings_.report);
+    if (!report_) throw InputError("'" + settings_.report + "' cannot be written", "");
+  }
+  if (!settings_.is_rigid) listener_ = listen_tcp(settings_.listen);
+  if (!settings_.control.empty()) control_ = listen_unix(settings_.control);
+
+  sigset_t handled;
+  sigemptyset(&handled);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+    sigaddset(&handled, signal);
+  }
+  sigset_t before;
+  sigprocmask(SIG_BLOCK, &handled, &before);
+  const auto old_pipe = std::signal(SIGPIPE, SIG_IGN);
+  signals_ = Descriptor(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  adopt_orphans();
+
+  try {
+    start_generation(settings_.size);
+    report("started", {{"size", settings_.size}});
+    while (!is_over()) {
+      wait();
+      reap();
+      std::erase_if(peers_, [](const auto& peer) { return peer->is_closed; });
+      std::erase_if(clients_, [](const auto& client) { return client->is_closed; });
+      on_time();
+      pass_output();
+      if (resize_ && resize_->is_settled()) conclude_resize();
+      std::erase_if(generations_, [&](const auto& entry) {
+        return entry.first != current_ && entry.second->is_over() && entry.second->held.empty();
+      });
+    }
+  } catch (...) {
+    clean_up();
+    throw;
+  }
+  clean_up();
+  while (!out_.empty() || !err_.empty()) {
+    std::array<pollfd, 2> waiting{
+        {{.fd = out_.empty() ? -1 : STDOUT_FILENO, .events = POLLOUT, .revents = 0},
+         {.fd = err_.empty() ? -1 : STDERR_FILENO, .events = POLLOUT, .revents = 0}}};
+    poll(waiting.data(), waiting.size(), -1);
+    write_output(STDOUT_FILENO, out_);
+    write_output(STDERR_FILENO, err_);
+  }
+  report("ended", {{"exit_code", exit_code_.value_or(1)}, {"resizes", result_.resizes}});
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  std::signal(SIGPIPE, old_pipe);
+  result_.exit_code = exit_code_.value_or(1);
+  result_.unplanned = static_cast<std::uint32_t>(settings_.plan.size() - planned_);
+  return std::move(result_);
+}
+
+void Manager::clean_up() {
+  const std::size_t left = kill_descendants({});
+  if (left > 0) spdlog::debug("{} left over, killed", left);
+  while (waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+  if (control_) unlink(settings_.control.c_str());
+}
+
+}  // namespace
+
+RunResult run_job(const RunSettings& settings) { return Manager(settings).run(); }
+
+std::string ask_manager(const std::string& socket, const std::string& order) {
+  const Descriptor connection = connect_unix(socket);
+  std::string answer;
+  if (send_all(connection, order + "\n")) {
+    std::array<char, kMaxLine> bytes;
+    for (;;) {
+      const ssize_t got = recv(connection.get(), bytes.data(), bytes.size(), 0);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) break;
+      answer.append(bytes.data(), static_cast<std::size_t>(got));
+      if (answer.back() == '\n') return answer.substr(0, answer.size() - 1);
+    }
+  }
+  throw RunError("the job ended without an answer");
+}
+
+}  // namespace ductile

@@ -1,0 +1,67 @@
+// The manager of one job: starts the program, resizes it when told to, passes on its output, its
+// exit code and signals, and leaves nothing behind.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job/launcher.hpp"
+#include "job/resize.hpp"
+
+namespace ductile {
+
+/// A resize that is to come by itself.
+struct PlannedResize {
+  /// Since the job began or, with `after_previous`, since the resize before this one was over.
+  std::chrono::milliseconds time{};
+  std::uint32_t size = 1;
+  bool after_previous = false;
+};
+
+struct RunSettings {
+  Launcher launcher{};
+  /// Processes: at first, and the range of resizes.
+  std::uint32_t size = 1;
+  std::uint32_t min = 1;
+  std::uint32_t max = wire::kMaxProcesses;
+  /// A rigid job is never resized.
+  bool is_rigid = false;
+  /// Where its processes find the manager: a numeric address of this host.
+  std::string listen = "127.0.0.1";
+  /// Path of a Unix socket that takes orders; none if empty.
+  std::string control{};
+  std::vector<PlannedResize> plan{};
+  Resize::Limits limits{};
+  /// How long an old generation may take to leave, and a job to end after SIGTERM.
+  std::chrono::milliseconds patience = std::chrono::seconds(10);
+  /// File that gets one JSON object per line for everything that happens; none if empty.
+  std::string report{};
+  /// Keep what the job writes to stdout, besides passing it on.
+  bool keep_output = false;
+  bool pass_output = true;
+};
+
+struct RunResult {
+  /// Of the program; 128 + signal if it ended by one.
+  int exit_code = 0;
+  std::uint32_t resizes = 0;
+  /// Planned resizes that were given up.
+  std::uint32_t aborted = 0;
+  /// Planned resizes that the job did not live to see.
+  std::uint32_t unplanned = 0;
+  std::string output{};
+};
+
+/// Runs the job to its end. InputError if the settings do not fit together; RunError if the program
+/// cannot be started.
+RunResult run_job(const RunSettings& settings);
+
+/// Sends one order, a JSON object on one line, to the socket of `ductile run --control`, and
+/// returns the line that comes back. InputError if nobody listens there; RunError if the job ends
+/// without an answer.
+std::string ask_manager(const std::string& socket, const std::string& order);
+
+}  // namespace ductile

@@ -1,0 +1,175 @@
+#include "job/process.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <system_error>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace ductile {
+namespace {
+
+struct Pipe {
+  Descriptor read{};
+  Descriptor write{};
+};
+
+Pipe new_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+    throw RunError(std::string("no pipe: ") + std::strerror(errno));
+  }
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// Parent and state of a process; the name in between may contain anything.
+struct Stat {
+  pid_t parent = -1;
+  char state = 'X';
+};
+
+Stat stat_of(pid_t pid) {
+  const std::string text = content_of("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos || name_end + 4 >= text.size()) return {};
+  std::string_view rest = std::string_view(text).substr(name_end + 4);
+  return {.parent = parse_number<pid_t>(next_part(rest, ' ')).value_or(-1),
+          .state = text[name_end + 2]};
+}
+
+bool has_all(pid_t pid, const Variables& variables) {
+  if (variables.empty()) return true;
+  const std::string environment = '\0' + content_of("/proc/" + std::to_string(pid) + "/environ");
+  return std::ranges::all_of(variables, [&](const auto& variable) {
+    std::string entry = '\0' + variable.first + '=' + variable.second + '\0';
+    return environment.find(entry) != std::string::npos;
+  });
+}
+
+}  // namespace
+
+void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+Process start_process(const std::vector<std::string>& words, const Variables& variables,
+                      bool reads_stdin) {
+  Pipe out = new_pipe();
+  Pipe err = new_pipe();
+  Pipe failure = new_pipe();
+
+  // All that needs memory before the fork.
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  std::vector<std::string> texts;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::string name = text.substr(0, text.find('='));
+    const bool is_replaced = std::ranges::any_of(
+        variables, [&](const auto& variable) { return variable.first == name; });
+    if (!is_replaced) texts.push_back(text);
+  }
+  for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
+  std::vector<char*> environment;
+  for (std::string& text : texts) environment.push_back(text.data());
+  environment.push_back(nullptr);
+
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) throw RunError(std::string("no process: ") + std::strerror(errno));
+  if (pid == 0) {
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(127);  // it has gone meanwhile
+    for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+      std::signal(signal, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (!reads_stdin) {
+      const int null = open("/dev/null", O_RDONLY);
+      dup2(null, STDIN_FILENO);
+    }
+    dup2(out.write.get(), STDOUT_FILENO);
+    dup2(err.write.get(), STDERR_FILENO);
+    execve(arguments[0], arguments.data(), environment.data());
+    const int error = errno;
+    [[maybe_unused]] const ssize_t written = write(failure.write.get(), &error, sizeof error);
+    _exit(127);
+  }
+  failure.write.reset();
+  int error = 0;
+  if (read(failure.read.get(), &error, sizeof error) == static_cast<ssize_t>(sizeof error)) {
+    waitpid(pid, nullptr, 0);
+    throw RunError("'" + words[0] + "' cannot be started: " + std::strerror(error));
+  }
+  set_blocking(out.read, false);
+  set_blocking(err.read, false);
+  return {.pid = pid, .out = std::move(out.read), .err = std::move(err.read)};
+}
+
+std::vector<pid_t> descendants(const Variables& variables) {
+  std::map<pid_t, std::vector<pid_t>> children;
+  std::set<pid_t> zombies;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const auto pid = parse_number<pid_t>(entry.path().filename().native());
+    if (!pid) continue;
+    const Stat stat = stat_of(*pid);
+    children[stat.parent].push_back(*pid);
+    if (stat.state == 'Z' || stat.state == 'X') zombies.insert(*pid);
+  }
+  std::vector<pid_t> found;
+  std::vector<pid_t> open = {getpid()};
+  while (!open.empty()) {
+    const pid_t parent = open.back();
+    open.pop_back();
+    for (const pid_t child : children[parent]) {
+      open.push_back(child);
+      if (zombies.count(child) == 0 && has_all(child, variables)) found.push_back(child);
+    }
+  }
+  return found;
+}
+
+std::size_t kill_descendants(const Variables& variables) {
+  std::set<pid_t> killed;
+  for (;;) {
+    const std::vector<pid_t> found = descendants(variables);
+    if (found.empty()) return killed.size();
+    for (const pid_t pid : found) {
+      killed.insert(pid);
+      kill(pid, SIGKILL);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+int exit_code(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace ductile

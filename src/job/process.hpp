@@ -1,0 +1,42 @@
+// Processes of a generation: started in a session of their own, found again wherever they went, and
+// removed to the last.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "job/launcher.hpp"
+#include "job/socket.hpp"
+
+namespace ductile {
+
+/// A program that was started, and the ends of the pipes it writes to.
+struct Process {
+  pid_t pid = -1;
+  Descriptor out{};
+  Descriptor err{};
+};
+
+/// From now on, processes whose parents have died become children of this one.
+void adopt_orphans();
+
+/// Starts `words` with more environment variables. It leads a session of its own, ends when this
+/// process does (SIGTERM), and reads nothing: stdin is empty unless `reads_stdin`. Throws RunError
+/// if it cannot be started.
+Process start_process(const std::vector<std::string>& words, const Variables& variables,
+                      bool reads_stdin);
+
+/// All living descendants of this process whose environment has all of `variables`; every
+/// descendant if there are none.
+std::vector<pid_t> descendants(const Variables& variables);
+
+/// Kills them, and those they start meanwhile, until there are none; returns how many there were.
+std::size_t kill_descendants(const Variables& variables);
+
+/// The exit code a shell shows for what waitpid() told.
+int exit_code(int status);
+
+}  // namespace ductile

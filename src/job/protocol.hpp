@@ -1,0 +1,242 @@
+// The runtime protocol: what the manager of a job and the processes of its generations say to each
+// other, and how bytes become messages. docs/formats/runtime-protocol.md describes it message by
+// message.
+//
+// No I/O here. The manager (src/job), the application library (runtime/) and the fuzzer share it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+namespace ductile::wire {
+
+/// The other side must speak exactly this version.
+inline constexpr std::uint16_t kVersion = 1;
+
+inline constexpr std::size_t kHeaderBytes = 12;
+/// No body is larger: room for the addresses of some 30 000 processes.
+inline constexpr std::size_t kMaxBody = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxText = 4096;
+inline constexpr std::uint32_t kMaxProcesses = 1U << 15;
+
+/// The other side does not keep to the protocol; its connection is to be closed.
+class ProtocolError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The secret that the processes of one job share: 32 hexadecimal digits.
+using Token = std::array<char, 32>;
+
+/// A token nobody can guess, from the system's random numbers.
+Token new_token();
+/// Nothing if it is not of that form.
+std::optional<Token> parse_token(std::string_view text);
+std::string text_of(const Token& token);
+/// Takes the same time wherever the two differ.
+bool same(const Token& left, const Token& right);
+
+// ---- A process to its manager -------------------------------------------------------------------
+
+/// First on every connection of a process. The generation is its own.
+struct Hello {
+  static constexpr std::string_view kName = "hello";
+  Token token{};
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;
+  std::uint32_t pid = 0;
+  std::string host{};
+  auto fields() { return std::tie(token, rank, size, pid, host); }
+};
+
+/// A new process has registered its data and takes hand-overs at this address, "127.0.0.1:4711".
+struct Ready {
+  static constexpr std::string_view kName = "ready";
+  std::string address{};
+  auto fields() { return std::tie(address); }
+};
+
+/// Answer to Prepare: the last probe that this process came to. It will not leave the next one
+/// before it has been told where to meet.
+struct At {
+  static constexpr std::string_view kName = "at";
+  std::uint64_t probe = 0;
+  auto fields() { return std::tie(probe); }
+};
+
+/// This process stands at the probe where all meet.
+struct Reached {
+  static constexpr std::string_view kName = "reached";
+  auto fields() { return std::tie(); }
+};
+
+/// An old process has sent all its data.
+struct Sent {
+  static constexpr std::string_view kName = "sent";
+  std::uint64_t bytes = 0;
+  auto fields() { return std::tie(bytes); }
+};
+
+/// A new process has all its data.
+struct Taken {
+  static constexpr std::string_view kName = "taken";
+  std::uint64_t bytes = 0;
+  auto fields() { return std::tie(bytes); }
+};
+
+/// This resize cannot go on, says a process of either side.
+struct Failed {
+  static constexpr std::string_view kName = "failed";
+  std::string reason{};
+  auto fields() { return std::tie(reason); }
+};
+
+/// A new process has heard of the commit and goes on with the job's work.
+struct Running {
+  static constexpr std::string_view kName = "running";
+  auto fields() { return std::tie(); }
+};
+
+/// This process has come to its end: there is no probe any more, and it waits for Finish.
+struct Finishing {
+  static constexpr std::string_view kName = "finishing";
+  auto fields() { return std::tie(); }
+};
+
+// ---- A manager to a process ---------------------------------------------------------------------
+
+/// Answer to Hello.
+struct Welcome {
+  static constexpr std::string_view kName = "welcome";
+  auto fields() { return std::tie(); }
+};
+
+/// To the old processes: a resize is coming; say where you are.
+struct Prepare {
+  static constexpr std::string_view kName = "prepare";
+  auto fields() { return std::tie(); }
+};
+
+/// To the old processes: go on to this probe and wait there.
+struct Meet {
+  static constexpr std::string_view kName = "meet";
+  std::uint64_t probe = 0;
+  auto fields() { return std::tie(probe); }
+};
+
+/// To the new processes: this many old ones are going to send.
+struct Take {
+  static constexpr std::string_view kName = "take";
+  std::uint32_t from = 0;
+  auto fields() { return std::tie(from); }
+};
+
+/// To the old processes: all stand at the same probe; hand over to these, by rank.
+struct Go {
+  static constexpr std::string_view kName = "go";
+  std::vector<std::string> addresses{};
+  auto fields() { return std::tie(addresses); }
+};
+
+/// To both sides: the new generation is the job.
+struct Commit {
+  static constexpr std::string_view kName = "commit";
+  auto fields() { return std::tie(); }
+};
+
+/// To the old processes: nothing has happened; go on. To the new ones: end.
+struct Abort {
+  static constexpr std::string_view kName = "abort";
+  std::string reason{};
+  auto fields() { return std::tie(reason); }
+};
+
+/// To the processes of a generation: all have come to their end, and none needs another any more.
+struct Finish {
+  static constexpr std::string_view kName = "finish";
+  auto fields() { return std::tie(); }
+};
+
+// ---- An old process to a new one ----------------------------------------------------------------
+
+/// First on a connection for data.
+struct Open {
+  static constexpr std::string_view kName = "open";
+  Token token{};
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;
+  auto fields() { return std::tie(token, rank, size); }
+};
+
+/// What follows this message: `bytes` bytes of the data registered as number `index`.
+struct Data {
+  static constexpr std::string_view kName = "data";
+  std::uint32_t index = 0;
+  std::uint32_t kind = 0;
+  std::uint64_t element_bytes = 0;
+  std::uint64_t elements = 0;
+  std::uint64_t bytes = 0;
+  auto fields() { return std::tie(index, kind, element_bytes, elements, bytes); }
+};
+
+/// The last message on a connection for data.
+struct Close {
+  static constexpr std::string_view kName = "close";
+  auto fields() { return std::tie(); }
+};
+
+// ---- Messages -----------------------------------------------------------------------------------
+
+/// The place in this list, from 1, is the type in the header: append only.
+using Content =
+    std::variant<Hello, Ready, At, Reached, Sent, Taken, Failed, Running, Finishing, Welcome,
+                 Prepare, Meet, Take, Go, Commit, Abort, Finish, Open, Data, Close>;
+
+struct Message {
+  /// The generation it is about: of a resize, the new one; otherwise the sender's own. Numbers are
+  /// never used twice in a job, so that what comes late from an aborted resize is known as such.
+  std::uint32_t generation = 0;
+  Content content{};
+};
+
+std::string_view name_of(const Content& content);
+
+/// All names, in the order of `Content`.
+const std::vector<std::string_view>& message_names();
+
+/// Longer texts are cut; more addresses than `kMaxProcesses` throw ProtocolError.
+std::string encode(const Message& message);
+
+struct Header {
+  std::uint32_t body_bytes = 0;
+  std::uint16_t type = 0;
+  std::uint32_t generation = 0;
+};
+
+/// From exactly `kHeaderBytes` bytes. ProtocolError if this is another protocol or version, or too
+/// large.
+Header decode_header(std::string_view bytes);
+/// ProtocolError unless `body` is exactly one content of the type in the header.
+Message decode_body(const Header& header, std::string_view body);
+
+/// Makes messages out of bytes as they come.
+class MessageReader {
+ public:
+  void feed(std::string_view bytes) { buffer_.append(bytes); }
+  /// The next whole message, if there is one. Throws ProtocolError.
+  std::optional<Message> next();
+  bool has_part() const { return !buffer_.empty(); }
+
+ private:
+  std::string buffer_;
+};
+
+}  // namespace ductile::wire

@@ -1,0 +1,153 @@
+#include "job/resize.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace ductile {
+
+Resize::Resize(std::uint32_t generation, std::uint32_t old_size, std::uint32_t new_size,
+               const Limits& limits, Clock::time_point now)
+    : generation_(generation),
+      old_size_(old_size),
+      fresh_size_(new_size),
+      limits_(limits),
+      ready_(new_size),
+      at_(old_size),
+      reached_(old_size),
+      sent_(old_size),
+      taken_(new_size),
+      running_(new_size),
+      addresses_(new_size) {
+  enter(Phase::starting, now);
+}
+
+bool Resize::Roll::add(std::uint32_t rank) {
+  if (rank >= said.size() || said[rank]) return false;
+  said[rank] = true;
+  ++count;
+  return true;
+}
+
+void Resize::enter(Phase phase, Clock::time_point now) {
+  phase_ = phase;
+  switch (phase) {
+    case Phase::starting:
+      times_.starting = now;
+      deadline_ = now + limits_.starting;
+      break;
+    case Phase::agreeing:
+      times_.agreeing = now;
+      deadline_ = now + limits_.agreeing;
+      orders_.push_back({Side::fresh, wire::Take{.from = old_size_}});
+      orders_.push_back({Side::old, wire::Prepare{}});
+      break;
+    case Phase::gathering:
+      times_.gathering = now;
+      deadline_ = now + limits_.gathering;
+      orders_.push_back({Side::old, wire::Meet{.probe = meeting_}});
+      break;
+    case Phase::handing_over:
+      times_.handing_over = now;
+      deadline_ = now + limits_.handing_over;
+      orders_.push_back({Side::old, wire::Go{.addresses = addresses_}});
+      break;
+    case Phase::committed:
+      times_.settled = now;
+      deadline_ = Clock::time_point::max();
+      // The new generation first: it is the job from here on, whatever becomes of the old one.
+      orders_.push_back({Side::fresh, wire::Commit{}});
+      orders_.push_back({Side::old, wire::Commit{}});
+      break;
+    case Phase::aborted:
+      times_.settled = now;
+      deadline_ = Clock::time_point::max();
+      orders_.push_back({Side::old, wire::Abort{.reason = reason_}});
+      orders_.push_back({Side::fresh, wire::Abort{.reason = reason_}});
+      break;
+  }
+}
+
+void Resize::receive(Side side, std::uint32_t rank, const wire::Content& content,
+                     Clock::time_point now) {
+  if (!accept(side, rank, content, now)) ++strays_;
+}
+
+bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
+                    Clock::time_point now) {
+  const bool from_old = side == Side::old;
+  if (const auto* failed = std::get_if<wire::Failed>(&content)) {
+    if (is_settled()) return false;
+    abort((from_old ? "process " : "new process ") + std::to_string(rank) + ": " + failed->reason,
+          now);
+    return true;
+  }
+  if (const auto* ready = std::get_if<wire::Ready>(&content)) {
+    if (from_old || phase_ != Phase::starting || !ready_.add(rank)) return false;
+    addresses_[rank] = ready->address;
+    if (ready_.is_full()) enter(Phase::agreeing, now);
+    return true;
+  }
+  if (const auto* at = std::get_if<wire::At>(&content)) {
+    if (!from_old || phase_ != Phase::agreeing || !at_.add(rank)) return false;
+    // No process has left the probe after the one it told, so that nobody is past this one.
+    meeting_ = std::max(meeting_, at->probe + 1);
+    if (at_.is_full()) enter(Phase::gathering, now);
+    return true;
+  }
+  if (std::holds_alternative<wire::Reached>(content)) {
+    if (!from_old || phase_ != Phase::gathering || !reached_.add(rank)) return false;
+    if (reached_.count == 1) times_.stopped = now;
+    if (reached_.is_full()) enter(Phase::handing_over, now);
+    return true;
+  }
+  if (std::holds_alternative<wire::Running>(content)) {
+    if (from_old || phase_ != Phase::committed || !running_.add(rank)) return false;
+    times_.running = now;
+    return true;
+  }
+  if (phase_ != Phase::handing_over) return false;
+  if (std::holds_alternative<wire::Sent>(content)) {
+    if (!from_old || !sent_.add(rank)) return false;
+  } else if (const auto* taken = std::get_if<wire::Taken>(&content)) {
+    if (from_old || !taken_.add(rank)) return false;
+    bytes_ += taken->bytes;
+  } else {
+    return false;
+  }
+  if (sent_.is_full() && taken_.is_full()) enter(Phase::committed, now);
+  return true;
+}
+
+void Resize::abort(const std::string& reason, Clock::time_point now) {
+  if (is_settled()) return;
+  reason_ = reason;
+  enter(Phase::aborted, now);
+}
+
+void Resize::tick(Clock::time_point now) {
+  if (is_settled() || now < deadline_) return;
+  switch (phase_) {
+    case Phase::starting:
+      return abort("the new generation was not ready in time", now);
+    case Phase::agreeing:
+      return abort("not all processes said in time where they are", now);
+    case Phase::gathering:
+      return abort("not all processes came to a probe in time", now);
+    case Phase::handing_over:
+      return abort("the data was not handed over in time", now);
+    case Phase::committed:
+    case Phase::aborted:
+      break;
+  }
+}
+
+std::vector<Resize::Order> Resize::take_orders() { return std::exchange(orders_, {}); }
+
+std::string_view word(Resize::Phase phase) {
+  static constexpr std::array<std::string_view, 6> kWords = {
+      "starting", "agreeing", "gathering", "handing_over", "committed", "aborted"};
+  return kWords[static_cast<std::size_t>(phase)];
+}
+
+}  // namespace ductile

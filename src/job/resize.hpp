@@ -1,0 +1,125 @@
+// One resize of a job by spawn-replace, as a state machine: what came from the processes of the old
+// and the new generation goes in, what they have to be told comes out. No clock and no I/O, so that
+// every order of messages can be tried.
+//
+//   starting      the new generation starts beside the old one, which computes on
+//   agreeing      the new one is ready; the old processes are asked where they are
+//   gathering     they know the probe at which they meet, and go on until they stand there
+//   handing_over  data moves from old to new
+//   committed     the new generation is the job; or
+//   aborted       the old one is, with all its data, and the new one is to be removed
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "job/protocol.hpp"
+
+namespace ductile {
+
+enum class Side { old, fresh };
+
+class Resize {
+ public:
+  using Clock = std::chrono::steady_clock;
+  enum class Phase { starting, agreeing, gathering, handing_over, committed, aborted };
+
+  /// How long a phase may take; what takes longer is aborted.
+  struct Limits {
+    std::chrono::milliseconds starting = std::chrono::minutes(2);
+    std::chrono::milliseconds agreeing = std::chrono::seconds(30);
+    /// Until all processes have come to a probe: as long as an iteration of the program may take.
+    std::chrono::milliseconds gathering = std::chrono::minutes(10);
+    std::chrono::milliseconds handing_over = std::chrono::minutes(5);
+  };
+
+  /// Tell all processes of this side.
+  struct Order {
+    Side side;
+    wire::Content content;
+  };
+
+  /// When each phase began; when the first old process stopped computing and when the last new one
+  /// had begun.
+  struct Times {
+    Clock::time_point starting{};
+    Clock::time_point agreeing{};
+    Clock::time_point gathering{};
+    Clock::time_point stopped{};
+    Clock::time_point handing_over{};
+    Clock::time_point settled{};
+    Clock::time_point running{};
+  };
+
+  /// `generation` is the new one's number. Sizes are at least 1.
+  Resize(std::uint32_t generation, std::uint32_t old_size, std::uint32_t new_size,
+         const Limits& limits, Clock::time_point now);
+
+  /// A message about this resize from a process. One that does not belong here, or that came
+  /// before, changes nothing and is counted.
+  void receive(Side side, std::uint32_t rank, const wire::Content& content, Clock::time_point now);
+
+  /// Something happened outside, after which this resize cannot go on: a process has gone, a
+  /// generation did not start, somebody gave up. Nothing happens once it is settled.
+  void abort(const std::string& reason, Clock::time_point now);
+
+  /// Aborts if the phase took too long.
+  void tick(Clock::time_point now);
+  /// When `tick` has something to do.
+  Clock::time_point deadline() const { return deadline_; }
+
+  /// What has to be told since the last call, in this order.
+  std::vector<Order> take_orders();
+
+  Phase phase() const { return phase_; }
+  bool is_settled() const { return phase_ == Phase::committed || phase_ == Phase::aborted; }
+  /// All new processes have said that they go on.
+  bool is_running() const { return running_.count == fresh_size_; }
+
+  std::uint32_t generation() const { return generation_; }
+  std::uint32_t old_size() const { return old_size_; }
+  std::uint32_t new_size() const { return fresh_size_; }
+  /// Why it was aborted.
+  const std::string& reason() const { return reason_; }
+  const Times& times() const { return times_; }
+  std::uint64_t bytes() const { return bytes_; }
+  /// The probe at which the old processes met; 0 before it is known.
+  std::uint64_t meeting() const { return meeting_; }
+  /// Messages that came too late, too early or twice.
+  std::uint64_t strays() const { return strays_; }
+
+ private:
+  // Which processes have said something.
+  struct Roll {
+    std::vector<bool> said;
+    std::uint32_t count = 0;
+    explicit Roll(std::uint32_t size) : said(size) {}
+    bool add(std::uint32_t rank);
+    bool is_full() const { return count == said.size(); }
+  };
+
+  bool accept(Side side, std::uint32_t rank, const wire::Content& content, Clock::time_point now);
+  void enter(Phase phase, Clock::time_point now);
+
+  std::uint32_t generation_;
+  std::uint32_t old_size_;
+  std::uint32_t fresh_size_;
+  Limits limits_;
+  Phase phase_ = Phase::starting;
+  Clock::time_point deadline_{};
+  Times times_{};
+  Roll ready_, at_, reached_, sent_, taken_, running_;
+  std::vector<std::string> addresses_;
+  std::uint64_t meeting_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t strays_ = 0;
+  std::string reason_{};
+  std::vector<Order> orders_{};
+};
+
+std::string_view word(Resize::Phase phase);
+
+}  // namespace ductile

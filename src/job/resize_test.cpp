@@ -1,0 +1,150 @@
+#include "job/resize.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace ductile {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace)
+using Phase = Resize::Phase;
+
+const Resize::Clock::time_point kStart{};
+
+// What was ordered, "old:prepare".
+std::vector<std::string> orders(Resize& resize) {
+  std::vector<std::string> texts;
+  for (const Resize::Order& order : resize.take_orders()) {
+    texts.push_back((order.side == Side::old ? "old:" : "new:") +
+                    std::string(wire::name_of(order.content)));
+  }
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+struct Step {
+  Side side;
+  std::uint32_t rank;
+  wire::Content content;
+};
+
+// From 2 to 3 processes, of which process 1 is 50 probes ahead.
+std::vector<Step> whole_resize() {
+  using namespace wire;  // NOLINT(google-build-using-namespace)
+  return {{Side::fresh, 0, Ready{"a:0"}}, {Side::fresh, 1, Ready{"a:1"}},
+          {Side::fresh, 2, Ready{"a:2"}}, {Side::old, 0, At{100}},
+          {Side::old, 1, At{150}},        {Side::old, 1, Reached{}},
+          {Side::old, 0, Reached{}},      {Side::old, 0, Sent{}},
+          {Side::fresh, 0, Taken{10}},    {Side::fresh, 1, Taken{20}},
+          {Side::fresh, 2, Taken{30}},    {Side::old, 1, Sent{}},
+          {Side::fresh, 0, Running{}},    {Side::fresh, 1, Running{}},
+          {Side::fresh, 2, Running{}}};
+}
+constexpr std::size_t kStepsToCommit = 12;
+
+TEST(Resize, GoesThroughItsPhases) {
+  Resize resize(1, 2, 3, {}, kStart);
+  const std::vector<Step> steps = whole_resize();
+  std::size_t at = 0;
+  const auto run_to = [&](std::size_t end) {
+    for (; at < end; ++at) {
+      EXPECT_EQ(orders(resize), Texts{});
+      resize.receive(steps[at].side, steps[at].rank, steps[at].content, kStart);
+    }
+    return orders(resize);
+  };
+  EXPECT_EQ(run_to(3), (Texts{"new:take", "old:prepare"}));
+  EXPECT_EQ(run_to(5), (Texts{"old:meet"}));
+  EXPECT_EQ(resize.meeting(), 151u);
+  EXPECT_EQ(run_to(7), (Texts{"old:go"}));
+  EXPECT_EQ(run_to(12), (Texts{"new:commit", "old:commit"}));
+  EXPECT_FALSE(resize.is_running());
+  EXPECT_EQ(run_to(15), Texts{});
+  EXPECT_TRUE(resize.is_running());
+  EXPECT_EQ(resize.bytes(), 60u);
+  EXPECT_EQ(resize.strays(), 0u);
+}
+
+// A message that comes twice, or that belongs to another phase, side or process, changes nothing.
+TEST(Resize, StrayMessagesChangeNothing) {
+  const std::vector<Step> steps = whole_resize();
+  for (std::size_t at = 0; at <= steps.size(); ++at) {
+    for (std::size_t stray = 0; stray < steps.size(); ++stray) {
+      if (stray == at) continue;  // in order
+      Resize resize(1, 2, 3, {}, kStart);
+      for (std::size_t i = 0; i < at; ++i) {
+        resize.receive(steps[i].side, steps[i].rank, steps[i].content, kStart);
+      }
+      const Phase before = resize.phase();
+      resize.take_orders();
+      const Side other = steps[stray].side == Side::old ? Side::fresh : Side::old;
+      resize.receive(other, steps[stray].rank, steps[stray].content, kStart);
+      resize.receive(steps[stray].side, 7, steps[stray].content, kStart);
+      EXPECT_EQ(resize.strays(), 2u);
+      if (stray < at) {
+        resize.receive(steps[stray].side, steps[stray].rank, steps[stray].content, kStart);
+        EXPECT_EQ(resize.strays(), 3u);
+      }
+      EXPECT_EQ(resize.phase(), before);
+      EXPECT_TRUE(resize.take_orders().empty());
+    }
+  }
+}
+
+// Until the commit a failure of any process, at any time, leaves the old generation the job.
+TEST(Resize, AbortsBeforeTheCommitAndNeverAfter) {
+  const std::vector<Step> steps = whole_resize();
+  for (std::size_t at = 0; at <= steps.size(); ++at) {
+    for (const Side side : {Side::old, Side::fresh}) {
+      Resize resize(1, 2, 3, {}, kStart);
+      for (std::size_t i = 0; i < at; ++i) {
+        resize.receive(steps[i].side, steps[i].rank, steps[i].content, kStart);
+      }
+      resize.take_orders();
+      resize.receive(side, 1, wire::Failed{"no memory"}, kStart);
+      if (at < kStepsToCommit) {
+        EXPECT_EQ(resize.phase(), Phase::aborted);
+        EXPECT_EQ(resize.reason(),
+                  side == Side::old ? "process 1: no memory" : "new process 1: no memory");
+        EXPECT_EQ(orders(resize), (Texts{"old:abort", "new:abort"}));
+        for (std::size_t i = at; i < steps.size(); ++i) {
+          resize.receive(steps[i].side, steps[i].rank, steps[i].content, kStart);
+        }
+        EXPECT_EQ(resize.phase(), Phase::aborted);
+      } else {
+        EXPECT_EQ(resize.phase(), Phase::committed);
+      }
+      EXPECT_TRUE(resize.take_orders().empty());
+    }
+  }
+}
+
+TEST(Resize, EveryPhaseHasItsLimit) {
+  const Resize::Limits limits{.starting = 1s, .agreeing = 2s, .gathering = 3s, .handing_over = 4s};
+  const struct {
+    std::size_t steps;
+    std::chrono::seconds limit;
+    std::string reason;
+  } cases[] = {{2, 1s, "the new generation was not ready in time"},
+               {4, 2s, "not all processes said in time where they are"},
+               {6, 3s, "not all processes came to a probe in time"},
+               {11, 4s, "the data was not handed over in time"}};
+  for (const auto& [count, limit, reason] : cases) {
+    Resize resize(1, 2, 3, limits, kStart);
+    const std::vector<Step> steps = whole_resize();
+    for (std::size_t i = 0; i < count; ++i) {
+      resize.receive(steps[i].side, steps[i].rank, steps[i].content, kStart);
+    }
+    EXPECT_EQ(resize.deadline(), kStart + limit);
+    resize.tick(kStart + limit - 1ms);
+    EXPECT_FALSE(resize.is_settled());
+    resize.tick(kStart + limit);
+    EXPECT_EQ(resize.reason(), reason);
+  }
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,60 @@
+// Sockets and other descriptors, as far as the runtime needs them. The manager (src/job) and the
+// application library (runtime/) share it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ductile {
+
+/// Owns a file descriptor, or none (-1).
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor() { reset(); }
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release();
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+/// Listens at this numeric address, "127.0.0.1" or "::1", on a free port if `port` is 0. Throws
+/// std::system_error, as all of these do.
+Descriptor listen_tcp(const std::string& host, std::uint16_t port = 0);
+
+/// "127.0.0.1:4711" or "[::1]:4711": this end of a socket.
+std::string local_address(const Descriptor& socket);
+/// The same without the port.
+std::string local_host(const Descriptor& socket);
+
+/// Connects to an address as `local_address` writes it.
+Descriptor connect_tcp(const std::string& address, std::chrono::milliseconds timeout);
+
+/// Listens at a path that only this user may use. A socket nobody listens at any more is replaced;
+/// anything else at that path is an InputError.
+Descriptor listen_unix(const std::string& path);
+/// InputError if nobody listens there.
+Descriptor connect_unix(const std::string& path);
+
+/// The next connection, if one is waiting; it does not block and does not outlive an exec.
+std::optional<Descriptor> accept_from(const Descriptor& listener);
+
+/// Whether the other end of a Unix socket belongs to this user.
+bool is_own_user(const Descriptor& socket);
+
+void set_blocking(const Descriptor& descriptor, bool blocking);
+
+/// Sends all, waiting as long as it takes. False if the other side has gone.
+bool send_all(const Descriptor& socket, std::string_view bytes);
+
+}  // namespace ductile

@@ -1,0 +1,137 @@
+"""What the tests of `ductile run` share. $DUCTILE is the program, $DUCTILE_EXAMPLES the folder of the
+built examples, NAME-MPI."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = pathlib.Path(os.environ.get("DUCTILE_EXAMPLES", ROOT / "build/quick/examples"))
+PROGRAM = os.environ.get("DUCTILE", str(ROOT / "build/quick/ductile"))
+PATIENCE = 60
+
+
+def example(name, mpi):
+    path = EXAMPLES / f"{name}-{mpi}"
+    if not path.exists():
+        pytest.skip(f"{path} is not built: is there no {mpi}?")
+    return str(path)
+
+
+def mpiexec(mpi, size, *words):
+    """What a user writes without Ductile."""
+    options = (["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
+               if mpi == "openmpi" else [])
+    done = subprocess.run([shutil.which(f"mpiexec.{mpi}") or "mpiexec", *options, "-n", str(size),
+                           *map(str, words)], stdout=subprocess.PIPE, text=True, timeout=PATIENCE,
+                          check=True)
+    return done.stdout
+
+
+def check(stderr):
+    assert "Sanitizer" not in stderr and "runtime error" not in stderr, stderr
+
+
+def run(*arguments, timeout=PATIENCE, **options):
+    done = subprocess.run([PROGRAM, *map(str, arguments)], text=True, capture_output=True,
+                          timeout=timeout, **options)
+    check(done.stderr)
+    return done
+
+
+def processes_with(mark):
+    """Processes that have this in their environment, without zombies."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            pass
+    return found
+
+
+class Job:
+    """`ductile run` in the background, its orders and its files."""
+
+    def __init__(self, folder, mpi, size, program, *arguments, options=()):
+        self.socket = str(folder / "control")
+        self.mark = f"DUCTILE_TEST={folder}"
+        self.report = folder / "report"
+        self.process = subprocess.Popen(
+            [PROGRAM, "run", "-n", str(size), "--control", self.socket, "--report", str(self.report),
+             *map(str, options), "--", example(program, mpi), *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=dict(os.environ, DUCTILE_TEST=str(folder)))
+
+    def resize(self, size):
+        return run("resize", "--socket", self.socket, "--json", size)
+
+    def status(self):
+        import socket
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(self.socket)
+            connection.sendall(b'{"do":"status"}\n')
+            return json.loads(connection.makefile().readline())
+
+    def wait_until_connected(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if os.path.exists(self.socket):
+                status = self.status()
+                if status["connected"] == status["size"]:
+                    return status
+            assert self.process.poll() is None, self.process.stderr.read()
+            time.sleep(0.02)
+        raise AssertionError("the job does not begin")
+
+    def environment(self):
+        """The variables DUCTILE_... of its processes."""
+        for pid in processes_with(self.mark):
+            text = pathlib.Path(f"/proc/{pid}/environ").read_text(errors="replace")
+            variables = dict(entry.split("=", 1) for entry in text.split("\0") if "=" in entry)
+            if variables.get("DUCTILE_MANAGER"):
+                return variables
+        raise AssertionError("no process of the job was found")
+
+    def finish(self):
+        """Exit code, stdout, stderr; nothing may be left."""
+        out, err = self.process.communicate(timeout=PATIENCE)
+        check(err)
+        assert processes_with(self.mark) == []
+        assert not os.path.exists(self.socket)
+        return self.process.returncode, out, err
+
+    def events(self, kind):
+        events = [json.loads(line) for line in self.report.read_text().splitlines()]
+        return [event for event in events if event["event"] == kind]
+
+
+@pytest.fixture(params=["mpich", "openmpi"])
+def mpi(request):
+    return request.param
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts jobs, and ends those that a failed test leaves."""
+    jobs = []
+
+    def starter(*arguments, **options):
+        jobs.append(Job(tmp_path, *arguments, **options))
+        return jobs[-1]
+
+    yield starter
+    for job in jobs:
+        if job.process.poll() is None:
+            job.process.send_signal(signal.SIGTERM)
+            try:
+                job.process.communicate(timeout=30)
+            except subprocess.TimeoutExpired:
+                job.process.kill()

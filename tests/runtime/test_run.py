@@ -1,0 +1,307 @@
+"""`ductile run` and `ductile resize` with real MPI programs, both MPIs."""
+
+import functools
+import os
+import pathlib
+import random
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+import pytest
+
+from conftest import EXAMPLES, PROGRAM, ROOT, example, mpiexec, processes_with, run
+
+# Rows, columns, iterations, milliseconds per iteration.
+PLATE = (120, 80, 200, 10)
+
+
+@functools.cache
+def rigid_output(mpi, *arguments):
+    return mpiexec(mpi, 2, example("jacobi_rigid", mpi), *arguments[:3])
+
+
+# ---- Resizing -----------------------------------------------------------------------------------
+
+
+def test_grows_and_shrinks_by_hand(mpi, start):
+    job = start(mpi, 2, "jacobi", *PLATE, options=["--max", 6])
+    job.wait_until_connected()
+    for size in (4, 1, 3):
+        done = job.resize(size)
+        assert done.returncode == 0, done.stderr
+        status = job.status()
+        assert (status["size"], status["connected"], status["phase"]) == (size, size, "running")
+    code, out, err = job.finish()
+    assert (code, err) == (0, "")
+    assert out == rigid_output(mpi, *PLATE)
+    events = job.events("resized")
+    assert [(event["from"], event["to"]) for event in events] == [(2, 4), (4, 1), (1, 3)]
+    # Of the plate every value goes over once, and to each new process the iteration.
+    assert [event["bytes"] for event in events] == [120 * 80 * 8 + 8 * n for n in (4, 1, 3)]
+
+
+def test_script_compares_with_the_rigid_run(mpi):
+    done = run("run", "-n", 2, "--max", 4, "--script", "t=0.2:4,t=0.9:1", "--",
+               example("jacobi", mpi), 60, 60, 250, 8)
+    assert done.returncode == 0, done.stderr
+    assert "2 resizes, 0 given up, 0 not come to; the output is that of the rigid run" in done.stderr
+    assert done.stdout == rigid_output(mpi, 60, 60, 250)
+
+
+def test_script_finds_a_program_that_gives_other_results(mpi):
+    # The size belongs to the output of this one.
+    done = run("run", "-n", 1, "--script", "t=0.2:2", "--", example("rank_printer", mpi), 300)
+    assert done.returncode == 1
+    assert "line 2 of the output differs from the rigid run's" in done.stderr
+    assert "the output is NOT that of the rigid run" in done.stderr
+
+
+def test_torture(mpi):
+    done = run("run", "-n", 2, "--max", 4, "--torture", 3, "--seed", 7, "--",
+               example("jacobi", mpi), 60, 60, 300, 10)
+    assert done.returncode == 0, done.stderr
+    assert "3 resizes, 0 given up, 0 not come to; the output is that of the rigid run" in done.stderr
+
+
+def test_needs_no_manager(mpi):
+    assert mpiexec(mpi, 3, example("jacobi", mpi), 60, 60, 100) == rigid_output(mpi, 60, 60, 100)
+
+
+def test_fewer_than_20_changed_lines():
+    folder = ROOT / "examples" / "jacobi"
+    diff = subprocess.run(["diff", folder / "jacobi_rigid.c", folder / "jacobi.c"],
+                          stdout=subprocess.PIPE, text=True)
+    changed = [line for line in diff.stdout.splitlines() if line.startswith(">")]
+    assert 0 < len(changed) < 20
+
+
+def test_resizes_that_cannot_be(start, mpi="openmpi"):
+    job = start(mpi, 2, "jacobi", *PLATE, options=["--max", 3])
+    job.wait_until_connected()
+    for size, why in ((2, "has 2 processes already"), (4, "are not between 1 and 3")):
+        done = job.resize(size)
+        assert done.returncode == 1 and why in done.stderr
+    code, out, _ = job.finish()
+    assert code == 0 and out == rigid_output(mpi, *PLATE)
+
+
+def test_rigid_jobs_are_not_resized(start, mpi="openmpi"):
+    job = start(mpi, 2, "jacobi", 60, 60, 300, 3, options=["--kind", "rigid"])
+    while not os.path.exists(job.socket):
+        time.sleep(0.01)
+    assert "the job is rigid" in job.resize(3).stderr
+    code, out, _ = job.finish()
+    assert code == 0 and out == rigid_output(mpi, 60, 60, 300)
+
+
+def test_a_program_without_the_library_cannot_be_resized(mpi, start):
+    job = start(mpi, 2, "jacobi_rigid", 60, 60, 200, 10, options=["--start-limit", 0.5])
+    while not os.path.exists(job.socket):
+        time.sleep(0.01)
+    assert "does not use libductile-app" in job.resize(3).stderr
+    code, out, _ = job.finish()
+    assert code == 0 and out == rigid_output(mpi, 60, 60, 200)
+
+
+def test_a_resize_as_the_program_ends_is_given_up(mpi, start):
+    job = start(mpi, 1, "jacobi", 30, 30, 100, 3)
+    job.wait_until_connected()
+    done = job.resize(2)
+    code, out, _ = job.finish()
+    assert code == 0 and out == rigid_output(mpi, 30, 30, 100)
+    if done.returncode != 0:  # whoever was faster
+        assert "end" in done.stderr
+
+
+# ---- The wrong MPI ------------------------------------------------------------------------------
+
+
+def test_the_launcher_of_the_other_mpi(mpi):
+    other = {"mpich": "openmpi", "openmpi": "mpich"}[mpi]
+    done = run("run", "-n", 2, "--mpi", other, "--", example("jacobi", mpi), 30, 30, 10)
+    assert done.returncode != 0
+    assert f"use ductile run --mpi {mpi}" in done.stderr
+
+
+def test_the_library_of_the_other_mpi(mpi, tmp_path):
+    other = {"mpich": "openmpi", "openmpi": "mpich"}[mpi]
+    example("jacobi", other)
+    libraries = EXAMPLES.parent / "lib"
+    program = tmp_path / "wrong"
+    subprocess.run([f"mpicc.{mpi}", ROOT / "examples/jacobi/jacobi.c", "-o", program, "-lm",
+                    f"-I{ROOT}/include", f"-L{libraries}", f"-Wl,-rpath,{libraries}",
+                    f"-lductile-app-{other}"], check=True, stderr=subprocess.DEVNULL)
+    done = subprocess.run([program, "30", "30", "10"], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    assert f"link it with libductile-app-{mpi}" in done.stderr
+
+
+def test_the_mpi_of_a_script_must_be_said(tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\nexit 0\n")
+    script.chmod(0o755)
+    done = run("run", "--", script)
+    assert done.returncode == 2 and "say --mpi" in done.stderr
+
+
+# ---- Exit codes, signals, output ----------------------------------------------------------------
+
+
+def test_exit_codes_are_passed_on():
+    assert run("run", "--kind", "rigid", "--", "true").returncode == 0
+    assert run("run", "--kind", "rigid", "--mpi", "none", "--", "sh", "-c", "exit 7").returncode == 7
+    done = run("run", "--kind", "rigid", "--mpi", "none", "--", "sh", "-c", "kill -9 $$")
+    assert done.returncode == 128 + 9
+
+
+def test_exit_codes_of_mpi_programs(mpi):
+    done = run("run", "-n", 2, "--mpi", mpi, "--kind", "rigid", "--", "sh", "-c", "exit 3")
+    assert done.returncode == 3
+
+
+def test_wrong_calls():
+    assert run("run", "--", "no such program").returncode == 2
+    assert run("run", "--script", "10:4", "--", "true").returncode == 2
+    assert run("run", "-n", 5, "--max", 4, "--kind", "rigid", "--", "true").returncode == 2
+    done = run("resize", "--socket", "/nonexistent/socket", 3)
+    assert done.returncode == 2 and "nobody listens" in done.stderr
+
+
+def test_stdin_and_both_outputs_of_a_rigid_program():
+    done = run("run", "--kind", "rigid", "--mpi", "none", "--", "sh", "-c", "cat; echo err >&2",
+               input="one\ntwo\n")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "one\ntwo\n", "err\n")
+
+
+def test_much_output_comes_whole():
+    done = run("run", "--kind", "rigid", "--", "seq", 1000000)
+    assert done.stdout == "".join(f"{i}\n" for i in range(1, 1000001))
+
+
+def test_ends_when_nobody_reads(mpi):
+    command = f"'{PROGRAM}' run -n 2 -- '{example('jacobi', mpi)}' 30 30 1000000 | head -1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("iteration 0 ")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_the_job(mpi, start, number):
+    job = start(mpi, 2, "jacobi", 60, 60, 1000000, 1)
+    job.wait_until_connected()
+    job.process.send_signal(number)
+    code, _, _ = job.finish()
+    assert code != 0  # launchers have codes of their own
+
+
+# ---- Nothing stays ------------------------------------------------------------------------------
+
+
+def test_leftovers_are_killed(tmp_path):
+    mark = f"DUCTILE_TEST={tmp_path}"
+    script = "setsid sleep 1000 & (sleep 1000 &) & nohup sleep 1000 >/dev/null 2>&1 & exit 5"
+    done = run("run", "--kind", "rigid", "--mpi", "none", "--", "sh", "-c", script,
+               env=dict(os.environ, DUCTILE_TEST=str(tmp_path)))
+    assert done.returncode == 5
+    assert processes_with(mark) == []
+
+
+def test_a_manager_that_is_killed_takes_its_job_along(mpi, start):
+    job = start(mpi, 2, "jacobi", 60, 60, 1000000, 1)
+    job.wait_until_connected()
+    job.process.kill()
+    end = time.monotonic() + 20
+    while processes_with(job.mark) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert processes_with(job.mark) == []
+
+
+def test_a_process_that_dies_ends_the_job(mpi, start):
+    job = start(mpi, 2, "jacobi", 60, 60, 1000000, 1)
+    job.wait_until_connected()
+    victim = next(pid for pid in processes_with(job.mark)
+                  if b"jacobi" in pathlib.Path(f"/proc/{pid}/comm").read_bytes())
+    os.kill(victim, signal.SIGKILL)
+    code, _, _ = job.finish()
+    assert code != 0
+
+
+# ---- Strangers ----------------------------------------------------------------------------------
+
+
+def hello(token, generation=0, rank=0, size=2, version=1):
+    body = token.encode() + struct.pack("<III", rank, size, 1) + struct.pack("<H", 4) + b"host"
+    return struct.pack("<IHHI", len(body), version, 1, generation) + body
+
+
+def is_closed(connection):
+    """By the other side, before long."""
+    connection.settimeout(20)
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_strangers_are_refused_and_do_no_harm(start, mpi="openmpi"):
+    job = start(mpi, 2, "jacobi", *PLATE)
+    job.wait_until_connected()
+    variables = job.environment()
+    host, port = variables["DUCTILE_MANAGER"].split(":")
+    good = variables["DUCTILE_TOKEN"]
+    numbers = random.Random(1)
+    wrong = [
+        b"GET / HTTP/1.1\r\n\r\n",
+        hello("0" * 32),
+        hello("zz" * 16),
+        hello(good, generation=9),
+        hello(good, rank=5),
+        hello(good, rank=0),  # taken
+        hello(good, version=2),
+        struct.pack("<IHHI", 0xffffffff, 1, 1, 0),
+        numbers.randbytes(10000),
+    ]
+    for bytes_ in wrong:
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(bytes_)
+            assert is_closed(connection), bytes_[:50]
+    # One who says half and then nothing: he waits, the job does not.
+    silent = socket.create_connection((host, int(port)))
+    silent.sendall(hello(good)[:20])
+    assert job.resize(3).returncode == 0
+    code, out, err = job.finish()
+    assert code == 0 and out == rigid_output(mpi, *PLATE)
+    assert err.count("a connection was refused") >= len(wrong)
+    silent.close()
+
+
+def test_the_control_socket_is_for_its_user_alone(start):
+    job = start("mpich", 1, "jacobi", *PLATE)
+    job.wait_until_connected()
+    assert os.stat(job.socket).st_mode & 0o077 == 0
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(job.socket)
+        answers = connection.makefile()
+        for line, error in (("nonsense", "JSON object"), ('{"do":"dance"}', "there are the orders"),
+                            ('{"do":"resize","size":-1}', "number of processes"),
+                            ('{"do":"resize","size":"x"}', "number of processes"),
+                            ('[' * 2000, "JSON object")):
+            connection.sendall(line.encode() + b"\n")
+            assert error in answers.readline()
+        connection.sendall(b"x" * 10000)  # no line at all
+        assert is_closed(connection)
+    code, _, _ = job.finish()
+    assert code == 0
+
+
+def test_two_jobs_do_not_take_one_socket(start, tmp_path):
+    job = start("mpich", 1, "jacobi", 60, 60, 300, 3)
+    job.wait_until_connected()
+    done = run("run", "--kind", "rigid", "--control", job.socket, "--", "true")
+    assert done.returncode == 2 and "somebody listens" in done.stderr
+    (tmp_path / "file").write_text("precious")
+    done = run("run", "--kind", "rigid", "--control", tmp_path / "file", "--", "true")
+    assert done.returncode == 2 and (tmp_path / "file").read_text() == "precious"
+    assert job.finish()[0] == 0
