@@ -7,9 +7,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <numeric>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,31 +20,11 @@
 #include "scheduling/resizing.hpp"
 #include "simulation/simulation.hpp"
 #include "support/random_jobs.hpp"
+#include "support/seeds.hpp"
 #include "support/trouble.hpp"
 
-namespace ductile {
+namespace ductile::testing {
 namespace {
-
-std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::stoull(text) : fallback;
-}
-
-/// Calls `test(seed)` for `count` seeds, until one fails.
-template <class Test>
-void for_seeds(std::uint64_t count, Test test) {
-  std::uint64_t first = 0;
-  count = from_environment("DUCTILE_CASES", count);
-  if (std::getenv("DUCTILE_SEED")) {
-    first = from_environment("DUCTILE_SEED", 0);
-    count = 1;
-  }
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    SCOPED_TRACE("repeat with DUCTILE_SEED=" + std::to_string(seed));
-    ASSERT_NO_THROW(test(seed));
-    if (::testing::Test::HasFailure()) return;
-  }
-}
 
 /// What was decided when, apart from which nodes.
 class Record final : public Observer {
@@ -95,28 +74,14 @@ TEST_P(Policies, WithoutMalleableJobsAreTheirRigidBaselines) {
     settings.platform.nodes = static_cast<Nodes>(1 + draws.below(40));
     settings.rules.check = seed % 4 == 0;
     Workload workload;
-    workload.jobs = testing::random_jobs(seed, 80, settings.platform.nodes,
-                                         draws.chance(0.5) ? 1'000'000 : 10'000'000);
+    workload.jobs =
+        random_jobs(seed, 80, settings.platform.nodes, draws.chance(0.5) ? 1'000'000 : 10'000'000);
     for (WorkloadJob& job : workload.jobs) job.walltime = std::max(job.walltime, job.runtime);
     const Result ours = run(workload, settings, make_policy(policy));
     const Result rigid =
         run(workload, settings, make_policy(fpsma ? "fcfs" : "backfill:depth=" + depth));
     ASSERT_EQ(ours.counts.jobs_left, 0u);
     ASSERT_TRUE(ours.entries == rigid.entries);
-  });
-}
-
-/// The invariants are checked after every event, and every job gets its turn.
-TEST_P(Policies, StartEveryJobWhateverTheWorldDoes) {
-  for_seeds(700, [](std::uint64_t seed) {
-    testing::Trouble t = testing::random_trouble(seed);
-    const std::string name = GetParam();
-    std::string policy = name + ":tick=" + (seed % 3 == 0 ? "7" : "0");
-    if (name != "fpsma") policy += seed % 2 == 0 ? ",backfill=first" : ",profile=n";
-    const Result result = run(t.workload, t.settings, make_policy(policy));
-    ASSERT_EQ(result.counts.jobs_left, 0u);
-    const Result again = run(t.workload, t.settings, make_policy(policy));
-    ASSERT_TRUE(result.entries == again.entries);
   });
 }
 
@@ -137,7 +102,7 @@ TEST_P(Policies, DecideTheSameWithoutNotesAndWithIdentities) {
     std::shared_ptr<const Policy> its;
   };
   for_seeds(300, [](std::uint64_t seed) {
-    testing::Trouble t = testing::random_trouble(seed);
+    Trouble t = random_trouble(seed);
     t.settings.node_events.clear();
     const auto policy =
         make_policy(GetParam() + std::string(seed % 2 == 0 ? ":tick=0" : ":tick=0,order=sjf"));
@@ -181,4 +146,4 @@ TEST(WaterFill, PoursDropByDrop) {
 }
 
 }  // namespace
-}  // namespace ductile
+}  // namespace ductile::testing

@@ -173,11 +173,13 @@ class Purposes final : public Observer {
   std::vector<JobId> wanted_, served_;
 };
 
-TEST(Elastic, ShrinksNobodyInVain) {
+class Purposeful : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Purposeful, ShrinksNobodyInVain) {
   std::uint64_t shrinks = 0;
-  for_seeds(1'000, [&](std::uint64_t seed) {
+  for_seeds(300, [&](std::uint64_t seed) {
     Draws draws(seed, Stream::test, 9);
-    const PolicyInfo& info = *std::ranges::find(policies(), "elastic", &PolicyInfo::name);
+    const PolicyInfo& info = *std::ranges::find(policies(), GetParam(), &PolicyInfo::name);
     const std::string policy = random_parameters(info, draws);
     SCOPED_TRACE(policy);
     Trouble t = random_trouble(seed);
@@ -192,6 +194,11 @@ TEST(Elastic, ShrinksNobodyInVain) {
   });
   EXPECT_GT(shrinks, 0u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Policies, Purposeful,
+                         ::testing::Values("elastic", "equipartition", "equigrow", "esf", "edf",
+                                           "ldf", "fpsma"),
+                         [](const auto& its) { return its.param; });
 
 }  // namespace
 }  // namespace ductile::testing
