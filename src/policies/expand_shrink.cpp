@@ -3,9 +3,9 @@
 // suffice; what stays idle expands running jobs; others are backfilled. They differ in who is
 // expanded and who is cut.
 //
-// With R running and Q waiting jobs a pass costs O(R) to see what could be cut for the first waiting
-// job and whom idle nodes could go to, O(R log R) where something is cut or handed out, and the plan
-// O(R log R + depth R) unless nothing but submissions happened.
+// With R running and Q waiting jobs a pass costs O(R) to see what could be cut for the first
+// waiting job and whom idle nodes could go to, O(R log R) where something is cut or handed out, and
+// the plan O(R log R + depth R) unless nothing but submissions happened.
 #include <algorithm>
 #include <array>
 #include <string>

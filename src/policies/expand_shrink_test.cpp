@@ -113,37 +113,5 @@ TEST(ExpandShrink, EvolvingRequests) {
   EXPECT_EQ(world.size(JobId{3}), 0u);
 }
 
-// ---- FPSMA
-// ----------------------------------------------------------------------------------------
-
-TEST(Fpsma, NothingPassesTheFirstJob) {
-  SmallWorld world(8, "fpsma");
-  world.submit(rigid(6, 100));
-  world.submit(rigid(4, 10));
-  world.submit(rigid(1, 10));
-  world.close();
-  EXPECT_EQ(world.size(JobId{2}), 0u);
-}
-
-// One waiting job per pass, and its nodes are not handed out.
-TEST(Fpsma, ShrinksForTheFirstOnly) {
-  SmallWorld world(8, "fpsma");
-  world.submit(malleable({1, 8}, 4, 100));
-  world.close();
-  EXPECT_EQ(world.size(JobId{0}), 8u);
-  world.at(10);
-  world.submit(rigid(2, 100));
-  world.submit(rigid(2, 100));
-  world.close();
-  EXPECT_EQ(world.size(JobId{0}), 6u);
-  EXPECT_EQ(world.size(JobId{1}), 2u);
-  EXPECT_EQ(world.size(JobId{2}), 0u);
-  world.at(30);
-  world.core.apply(world.now, event::TimerFired{});
-  world.close();
-  EXPECT_EQ(world.size(JobId{0}), 4u);
-  EXPECT_EQ(world.size(JobId{2}), 2u);
-}
-
 }  // namespace
 }  // namespace ductile
