@@ -33,6 +33,14 @@ struct Formula::Compiled {
   [[noreturn]] void fail(const std::string& what, const char* remedy) const {
     throw InputError(place, fmt::format("'{}' {}", text, what), remedy);
   }
+  void compile();
+  double value() const {
+    try {
+      return parser.Eval();
+    } catch (const mu::Parser::exception_type& error) {
+      fail(fmt::format("is no formula: {}", error.GetMsg()), kHelp);
+    }
+  }
 };
 
 Formula::Formula(const std::string& text, Place place) : compiled_(std::make_shared<Compiled>()) {
@@ -44,25 +52,28 @@ Formula::Formula(const std::string& text, Place place) : compiled_(std::make_sha
       compiled_->fail("has a single =", "write == to compare");
     }
   }
-  mu::Parser& parser = compiled_->parser;
+  compiled_->compile();
+}
+
+void Formula::Compiled::compile() {
+  parser.DefineOprt("%", modulo, mu::prMUL_DIV);
+  parser.DefineOprt("and", both, mu::prLAND);
+  parser.DefineOprt("or", either, mu::prLOR);
+  parser.DefineFun("pow", power);
+  parser.DefineFun("floor", floor_of);
+  parser.DefineFun("ceil", ceil_of);
+  parser.DefineFun("round", round_of);
+  parser.DefineFun("trunc", trunc_of);
+  parser.DefineFun("log", log_of);
   try {
-    parser.DefineOprt("%", modulo, mu::prMUL_DIV);
-    parser.DefineOprt("and", both, mu::prLAND);
-    parser.DefineOprt("or", either, mu::prLOR);
-    parser.DefineFun("pow", power);
-    parser.DefineFun("floor", floor_of);
-    parser.DefineFun("ceil", ceil_of);
-    parser.DefineFun("round", round_of);
-    parser.DefineFun("trunc", trunc_of);
-    parser.DefineFun("log", log_of);
     parser.SetExpr(text);
-    for (const auto& [name, nothing] : parser.GetUsedVar()) compiled_->names[name];
-    for (auto& [name, value] : compiled_->names) parser.DefineVar(name, &value);
-    parser.Eval();
-    if (parser.GetNumResults() != 1) compiled_->fail("are several formulas", "write one");
+    for (const auto& [name, nothing] : parser.GetUsedVar()) names[name];
+    for (auto& [name, value] : names) parser.DefineVar(name, &value);
   } catch (const mu::Parser::exception_type& error) {
-    compiled_->fail(fmt::format("is no formula: {}", error.GetMsg()), kHelp);
+    fail(fmt::format("is no formula: {}", error.GetMsg()), kHelp);
   }
+  value();
+  if (parser.GetNumResults() != 1) fail("are several formulas", "write one");
 }
 
 Formula::Formula(double number) : number_(number) {}
@@ -81,12 +92,7 @@ double Formula::value(const Variables& variables) const {
     }
     value = found->second;
   }
-  double result = 0;
-  try {
-    result = compiled_->parser.Eval();
-  } catch (const mu::Parser::exception_type& error) {
-    compiled_->fail(fmt::format("has no value: {}", error.GetMsg()), kHelp);
-  }
+  const double result = compiled_->value();
   if (!std::isfinite(result)) compiled_->fail("has no finite value here", "look at its divisions");
   return result;
 }

@@ -43,7 +43,7 @@ struct Seen {
   JobId job = JobId::none;
   EndState state = EndState::completed;
   bool over = false;
-  Time end{}, limit{};
+  Time end{}, first_limit{}, limit{};  // limits: when it starts, and when it ends
   std::vector<double> asked_s, resized_s;
   std::map<DecisionId, std::size_t> orders;  // acts without an answer
   Nodes size = 0;
@@ -64,6 +64,7 @@ class Watcher final : public Observer {
       seen.job = decision.job;
       seen.life.start_s = now_s;
       seen.life.size = seen.size = decision.after.count;
+      seen.first_limit = decision.limit;
     } else if (decision.kind == Decision::Kind::resize) {
       Seen& seen = of(decision.job);
       seen.orders[decision.id] = seen.life.acts.size();
@@ -248,8 +249,7 @@ void check(const Case& c, const Seen& seen, Tally& tally) {
   if (seen.state == EndState::timeout) {
     ASSERT_LE(seen.limit, seen.end);
     if (c.settings.rules.limit == Rules::Limit::fixed) {
-      const double scale = more.believed.speedup.relative_time(seen.life.size, job.nodes);
-      ASSERT_NEAR(seen.life.end_s, seen.life.start_s + scale * to_seconds(job.walltime), 2e-6);
+      ASSERT_EQ(seen.end, seen.first_limit);
     }
   }
   expect_near(seen.resized_s, naive.resized_s, seen.life.end_s, "resize");
