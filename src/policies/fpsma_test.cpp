@@ -41,7 +41,7 @@ TEST(Fpsma, ShrinksForTheFirstOnly) {
 
 // Nothing is resized while a resize is under way, and nothing passes the job that waits for it.
 TEST(Fpsma, WaitsForResizesUnderWay) {
-  Core core({.nodes = 8}, {}, {}, make_policy("fpsma"));
+  Core core({.nodes = 8}, {}, {.limit = Rules::Limit::fixed}, make_policy("fpsma"));
   core.apply(Time{}, event::Submitted{malleable({1, 8}, 4, 100), {}});
   core.close_instant(Time{});
   Time now{whole_seconds(10)};
