@@ -1,12 +1,14 @@
 #include "workload/elastisim.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cctype>
 #include <cmath>
+#include <cstddef>
 #include <filesystem>
 #include <map>
-#include <memory>
-#include <set>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,12 +23,12 @@
 namespace ductile {
 namespace {
 
-constexpr double kMostTime_s = 1e12;
+constexpr double kMostSeconds = 1e12;
 constexpr double kMostNodes = 1e9;
 constexpr double kMostNumber = 1e30;
 constexpr Nodes kMostSizes = 65'536;                // of one job
 constexpr std::uint64_t kMostRequests = 1'000'000;  // evolving requests of one job
-constexpr double kShortest_s = 1e-6;                // a model's times are above zero
+constexpr double kShortestSeconds = 1e-6;           // a model's times are above zero
 
 std::string load_file(const std::string& path) {
   CompressedFile file = CompressedFile::open(path);
@@ -65,6 +67,8 @@ class JobsReader {
   const ElastisimModel& model(const JsonAt& path, const std::string& jobs_file);
 
   void job(const JsonAt& json, const std::string& jobs_file);
+  std::optional<SizeRange> sizes_of(const JsonAt& json, JobType type);
+  std::uint32_t gpus_of(const JsonAt& json, JobType type);
   Variables arguments(const JsonAt& json);
   void walltime(const JsonAt& json, WorkloadJob& job);
   std::vector<Timed> timed(const ElastisimModel& model, ElastisimShape& shape, SizeRange sizes,
@@ -124,7 +128,7 @@ ElastisimInput JobsReader::read() {
     ++remarks_["allow_oversubscription: nodes are not shared"];
   }
   if (configuration.has("job_kill_grace_period") &&
-      configuration.at("job_kill_grace_period").number(0, kMostTime_s) > 0) {
+      configuration.at("job_kill_grace_period").number(0, kMostSeconds) > 0) {
     ++remarks_["job_kill_grace_period: jobs are killed at their walltime, if at all"];
   }
 
@@ -163,48 +167,20 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file) {
                  fmt::format("use {}", fmt::join(kJobTypeWords, ", ")));
   }
   WorkloadJob job;
-  job.submit = Time{seconds(json.at("submit_time").number(0, kMostTime_s))};
+  job.submit = Time{seconds(json.at("submit_time").number(0, kMostSeconds))};
   walltime(json, job);
   if (json.has("attributes")) {
     ++remarks_["attributes, which ElastiSim hands to its scheduler, are not read"];
   }
 
-  const Nodes machine = input_.machine.nodes;
-  const auto nodes = [&](const char* key) {
-    return static_cast<Nodes>(json.at(key).whole(1, kMostNodes));
-  };
-  SizeRange sizes;
-  const char* gpus = "num_gpus_per_node";
-  if (*type == JobType::rigid) {
-    sizes = exactly(nodes("num_nodes"));
-  } else {
-    sizes = {nodes("num_nodes_min"), nodes("num_nodes_max")};
-    if (sizes.max < sizes.min) {
-      json.at("num_nodes_max").fail("is less than num_nodes_min", "make it as large");
-    }
-    gpus = "num_gpus_per_node_max";
-  }
-  if (sizes.min > machine) {
+  const std::optional<SizeRange> fits = sizes_of(json, *type);
+  if (!fits) {
     ++input_.workload.skipped.too_large;
     return;
   }
-  if (sizes.max > machine) {
-    sizes.max = machine;
-    ++remarks_["num_nodes_max is made as large as the machine"];
-  }
-  if (sizes.max - sizes.min >= kMostSizes) {
-    json.fail(fmt::format("may have {} sizes", sizes.max - sizes.min + 1),
-              fmt::format("give it at most {}", kMostSizes));
-  }
-
+  const SizeRange sizes = *fits;
   ElastisimShape shape;
-  if (json.has(gpus)) shape.gpus = static_cast<std::uint32_t>(json.at(gpus).whole(0, kMostNodes));
-  if (*type != JobType::rigid && shape.gpus > 0) {
-    const double least = json.has("num_gpus_per_node_min")
-                             ? json.at("num_gpus_per_node_min").whole(0, kMostNodes)
-                             : 0;
-    if (least != shape.gpus) ++remarks_["jobs have num_gpus_per_node_max GPUs on each node"];
-  }
+  shape.gpus = gpus_of(json, *type);
   if (json.has("arguments")) shape.variables = arguments(json.at("arguments"));
   const ElastisimModel& app = model(json.at("application_model"), jobs_file);
 
@@ -226,8 +202,8 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file) {
       }
     }
     total_s = whole_s[preferred];
-    if (!(*std::ranges::max_element(whole_s) <= kMostTime_s)) {
-      json.fail(fmt::format("takes more than {} s", kMostTime_s), "look at its iterations");
+    if (!(*std::ranges::max_element(whole_s) <= kMostSeconds)) {
+      json.fail(fmt::format("takes more than {} s", kMostSeconds), "look at its iterations");
     }
     if (total_s > 0 && (sizes_while_running(*type) || *type == JobType::evolving)) {
       phases(all, total_s, preferred, more);
@@ -260,11 +236,51 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file) {
   input_.workload.jobs.push_back(job);
 }
 
+// The sizes a job may have on this machine, if any.
+std::optional<SizeRange> JobsReader::sizes_of(const JsonAt& json, JobType type) {
+  const auto nodes = [&](const char* key) {
+    return static_cast<Nodes>(json.at(key).whole(1, kMostNodes));
+  };
+  SizeRange sizes;
+  if (type == JobType::rigid) {
+    sizes = exactly(nodes("num_nodes"));
+  } else {
+    sizes = {nodes("num_nodes_min"), nodes("num_nodes_max")};
+    if (sizes.max < sizes.min) {
+      json.at("num_nodes_max").fail("is less than num_nodes_min", "make it as large");
+    }
+  }
+  const Nodes machine = input_.machine.nodes;
+  if (sizes.min > machine) return std::nullopt;
+  if (sizes.max > machine) {
+    sizes.max = machine;
+    ++remarks_["num_nodes_max is made as large as the machine"];
+  }
+  if (sizes.max - sizes.min >= kMostSizes) {
+    json.fail(fmt::format("may have {} sizes", sizes.max - sizes.min + 1),
+              fmt::format("give it at most {}", kMostSizes));
+  }
+  return sizes;
+}
+
+// Of each node: the most there may be, for schedulers here choose nodes only.
+std::uint32_t JobsReader::gpus_of(const JsonAt& json, JobType type) {
+  const auto number = [&](const char* key) {
+    return json.has(key) ? static_cast<std::uint32_t>(json.at(key).whole(0, kMostNodes)) : 0;
+  };
+  if (type == JobType::rigid) return number("num_gpus_per_node");
+  const std::uint32_t most = number("num_gpus_per_node_max");
+  if (number("num_gpus_per_node_min") != most) {
+    ++remarks_["jobs have num_gpus_per_node_max GPUs on each node"];
+  }
+  return most;
+}
+
 // ElastiSim takes whole numbers only and reads others as no limit.
 void JobsReader::walltime(const JsonAt& json, WorkloadJob& job) {
   if (!json.has("walltime")) return;
   const JsonAt at = json.at("walltime");
-  job.walltime = seconds(at.number(0, kMostTime_s));
+  job.walltime = seconds(at.number(0, kMostSeconds));
   if (!at.value().is_number_unsigned()) {
     ++remarks_["a walltime that is no whole number is kept; ElastiSim 26c03fb has no limit then"];
   }
@@ -336,7 +352,7 @@ std::vector<Timed> JobsReader::timed(const ElastisimModel& model, ElastisimShape
 Speedup JobsReader::table(const std::vector<double>& time_s, Nodes first) {
   std::vector<TimeAt> times;
   for (std::size_t i = 0; i < time_s.size(); ++i) {
-    times.push_back({first + static_cast<Nodes>(i), std::max(time_s[i], kShortest_s)});
+    times.push_back({first + static_cast<Nodes>(i), std::max(time_s[i], kShortestSeconds)});
   }
   return {.kind = Speedup::Kind::table, .times = SharedList(std::move(times))};
 }
@@ -430,7 +446,7 @@ void JobsReader::costs(const ElastisimModel& model, ElastisimShape& shape,
     const auto iterations = static_cast<double>(iterations_of(*phase, shape.variables));
     for (shape.nodes = first; shape.nodes <= last; ++shape.nodes) {
       time_s.push_back(iterations * time_of(*phase, shape, machine));
-      if (!(time_s.back() <= kMostTime_s)) {
+      if (!(time_s.back() <= kMostSeconds)) {
         throw InputError(phase->place, "takes too long", "look at its iterations");
       }
     }

@@ -64,10 +64,10 @@ std::string model(const std::string& phases, const std::string& more = "") {
 }
 
 TEST(Elastisim, RigidJobsTakeTheTimeOfAllTheirPhases) {
-  const ElastisimInput input =
-      read(files(job("rigid", R"("num_nodes": 4)", R"(, "walltime": 500, "arguments": {"steps": 3})"),
-                 model(phase("60 / num_nodes") + "," + phase("10", R"(, "iterations": "steps")"),
-                       R"(, "on_init": )" + phase("7"))));
+  const ElastisimInput input = read(
+      files(job("rigid", R"("num_nodes": 4)", R"(, "walltime": 500, "arguments": {"steps": 3})"),
+            model(phase("60 / num_nodes") + "," + phase("10", R"(, "iterations": "steps")"),
+                  R"(, "on_init": )" + phase("7"))));
   EXPECT_EQ(input.machine.nodes, 8u);
   EXPECT_THAT(input.remarks, IsEmpty());
   EXPECT_EQ(input.workload.name, "j.json");

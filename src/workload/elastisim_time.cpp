@@ -16,8 +16,8 @@ namespace {
 using Type = ElastisimTask::Type;
 
 // In SimGrid's model of parallel tasks a flow has at most this many bytes under way there and back.
-constexpr double kWindow_bytes = 4194304;
-constexpr double kMostTime_s = 1e12;
+constexpr double kWindowBytes = 4194304;
+constexpr double kMostSeconds = 1e12;
 
 // The most of anything that one way has to carry.
 struct Traffic {
@@ -179,7 +179,7 @@ class TaskTimer {
         machine_.both_ways ? std::max(traffic.sent, traffic.received) : traffic.both;
     return latency() + std::max({over(machine_.link, mine, traffic.flow),
                                  over(machine_.backbone, traffic.all, traffic.flow),
-                                 2 * latency() * traffic.flow / kWindow_bytes});
+                                 2 * latency() * traffic.flow / kWindowBytes});
   }
 
   void check_sizes(const ElastisimTask& task) const {
@@ -322,7 +322,7 @@ class TaskTimer {
       const double there = link.latency_s + machine_.backbone.latency_s + path.latency_s;
       latency = std::max(latency, there);
       longest = std::max({longest, over(path, all / hosts, mine / hosts),
-                          2 * there * (mine / hosts) / kWindow_bytes});
+                          2 * there * (mine / hosts) / kWindowBytes});
     }
     return latency + longest;
   }
@@ -360,7 +360,7 @@ double time_of(const ElastisimPhase& phase, ElastisimShape& shape, const Simgrid
   TaskTimer(shape, machine).run(phase.tasks, ranks);
   ranks.wait_for_background();
   const double time_s = *std::ranges::max_element(ranks.now);
-  if (!(time_s <= kMostTime_s)) {
+  if (!(time_s <= kMostSeconds)) {
     throw InputError(phase.place, fmt::format("takes {} seconds on {} nodes", time_s, shape.nodes),
                      "look at its amounts, and at the platform's speeds and bandwidths");
   }

@@ -37,8 +37,8 @@ def test_resizes_come_at_scheduling_points_and_cost_what_the_application_says(du
     # Job 1 shall give a node for job 2. Job 2 asks for two more when its first step is done.
     assert resizes == [("shrink", "1", 20, 3), ("expand", "2", 234, 4)]
     ends = {job: end for job, (start, end) in times(tmp_path / "out").items()}
-    # Job 1 shrinks after its first step, at 10 + 4 + 15; each of 3 nodes then sends a third of 4 GB,
-    # and 19 steps take 40/3 s and 5 s for the checkpoint.
+    # Job 1 shrinks after its first step, at 10 + 4 + 15; each of 3 nodes then sends a third of
+    # 4 GB, and 19 steps take 40/3 s and 5 s for the checkpoint.
     assert abs(ends["1"] - (29 + 4 / 3 + 19 * (40 / 3 + 5))) < 1e-5
     # Job 2 has 4 nodes for its second step and is denied 6 for the third.
     assert ends["2"] == 204 + 30 + 15 + 15
