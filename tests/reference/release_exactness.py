@@ -33,6 +33,14 @@ LOGS = {  # file, nodes, cores per node, further options
         "traces/CEA-Curie-2011-2.1-cln.swf.xz", 5040, 16,
         ["--partition", "10", "--min-runtime", "1"]),
 }
+# Figures of the references' README.md: mean wait, mean turnaround, makespan, expands, shrinks,
+# backfilled.
+ADAPTIVE = {
+    "mebf_basic_handoff_rigid_1000": (
+        "mebf:tick=0", (163.115359, 2726.707344, 206540.245454, 865, 292, 160)),
+    "elastic_default_gain_rigid_1000": (
+        "elastic", (0, 3296.490324, 202680.084943, 1260, 761, 0)),
+}
 POLICIES = {"easy": "easy", "depth5": "backfill:depth=5", "conservative": "conservative"}
 
 
@@ -54,7 +62,7 @@ def simulate(log, policy, *options):
     file, nodes, cores, more = LOGS[log]
     done = subprocess.run(
         [PROGRAM, "simulate", "--trace", SHARED / file, "--nodes", str(nodes), "--cores-per-node",
-         str(cores), "--policy", POLICIES[policy], "--json", *more, *options],
+         str(cores), "--policy", POLICIES.get(policy, policy), "--json", *more, *options],
         capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
@@ -79,3 +87,22 @@ def test_starts(name, tmp_path):
     with jobs.open() as file:
         got = {row["job_id"]: float(row["starting_time"]) for row in csv.DictReader(file)}
     assert got == want
+
+
+@pytest.mark.skipif(not RESULTS.is_dir(), reason=f"no reference results in {SHARED}")
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_adaptive_policies(name, tmp_path):
+    policy, figures = ADAPTIVE[name]
+    got = simulate("rigid_1000", policy, "--malleable", "1:min=0.5,max=4", "--estimates", "perfect",
+                   "--reconfiguration", "free", "--out", tmp_path / "out")
+    names = ("mean_wait_s", "mean_turnaround_s", "makespan_s", "expands", "shrinks", "backfilled")
+    assert [got[name] for name in names] == pytest.approx(figures, abs=1e-6)
+    with lzma.open(RESULTS / f"{name}.csv.xz", "rt") as file:
+        want = {row["job"]: (float(row["start_s"]), float(row["end_s"]))
+                for row in csv.DictReader(file)}
+    with next((tmp_path / "out").rglob("jobs.csv")).open() as file:
+        times = {row["job_id"]: (float(row["starting_time"]), float(row["finish_time"]))
+                 for row in csv.DictReader(file)}
+    assert times.keys() == want.keys()
+    for job, pair in want.items():
+        assert times[job] == pytest.approx(pair, abs=1e-3), job
