@@ -34,6 +34,7 @@ struct Options {
   std::vector<std::string> policies{"mebf", "mebf:tick=0", "elastic"};
   double min = 0.5, max = 4;
   int repeat = 5;
+  Nodes waiting_from = 1;  // the smallest of the waiting jobs: often there are nodes, but too few
 };
 
 struct Cost {
@@ -86,8 +87,8 @@ void whole_workload(Workload workload, Nodes nodes, const Options& options) {
   }
 }
 
-// A full machine and a long queue, all malleable. Jobs end early one after the other, and each end
-// is one pass; resizes are answered at once.
+// A full machine of small jobs and a long queue, all malleable. Jobs end early one after the other,
+// and each end is one pass; resizes are answered at once.
 class FullMachine {
  public:
   FullMachine(const std::string& policy, std::uint32_t waiting, const Options& options)
@@ -101,7 +102,7 @@ class FullMachine {
     }
     pass();
     for (std::uint32_t i = 0; i < waiting; ++i) {
-      submit(static_cast<Nodes>(1 + draws.below(64)),
+      submit(static_cast<Nodes>(options.waiting_from + draws.below(65 - options.waiting_from)),
              600 + static_cast<std::int64_t>(draws.below(86'400)));
     }
   }
@@ -181,6 +182,9 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--max", options.max, "largest size")->capture_default_str();
   app.add_option("--waiting", waiting, "single passes over so many waiting jobs");
+  app.add_option("--waiting-from", options.waiting_from, "their sizes, from this to 64")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
   app.add_option("--repeat", options.repeat, "rounds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
