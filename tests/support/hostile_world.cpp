@@ -605,8 +605,9 @@ void HostileWorld::request() {
 void HostileWorld::believe() {
   if (jobs_.empty()) return;
   const JobId id{static_cast<std::uint32_t>(draws_.below(jobs_.size()))};
-  const event::Believed believed{id, draws_.chance(0.7) ? draws_.uniform(20, 500) : 0,
-                                 draws_.uniform(), draws_.chance(0.5) ? draws_.uniform(0.5, 2) : 0};
+  const double watts = draws_.chance(0.7) ? draws_.uniform(20, 500) : 0, mtct = draws_.uniform();
+  const double rate = draws_.chance(0.5) ? draws_.uniform(0.5, 2) : 0;
+  const Event believed = event::Believed{id, watts, mtct, rate};
   if (truth(id).stage == Stage::over) {
     fib("a belief about a job that is over", believed);
   } else {
