@@ -41,7 +41,6 @@ std::string findings_table(std::span<const Statement> statements,
                            std::span<const Finding> findings);
 
 /// One JSON object for each, one per line.
-std::string findings_json(std::span<const Statement> statements,
-                          std::span<const Finding> findings);
+std::string findings_json(std::span<const Statement> statements, std::span<const Finding> findings);
 
 }  // namespace ductile
