@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "job/fault.hpp"
+
 namespace ductile {
 namespace {
 
@@ -116,12 +118,9 @@ class Sender {
   }
 
   void send(const wire::Content& content) {
-    std::string bytes = wire::encode({resize_, content});
-    for (std::size_t sent = 0; sent < bytes.size();) {
-      std::array<iovec, 64> parts;
-      parts[0] = {bytes.data() + sent, bytes.size() - sent};
-      sent += send_some(parts, 1);
-    }
+    send_with_faults(
+        link_.role(resize_), {resize_, content}, [this](const std::string& bytes) { send(bytes); },
+        [this] { shutdown(socket_.get(), SHUT_RDWR); });
   }
 
   void send(Pieces pieces) {
@@ -133,6 +132,14 @@ class Sender {
   }
 
  private:
+  void send(std::string bytes) {
+    for (std::size_t sent = 0; sent < bytes.size();) {
+      std::array<iovec, 64> parts;
+      parts[0] = {bytes.data() + sent, bytes.size() - sent};
+      sent += send_some(parts, 1);
+    }
+  }
+
   // Waits until something can be sent, listening to the manager.
   std::size_t send_some(std::array<iovec, 64>& parts, std::size_t count) {
     msghdr message{};

@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "job/fault.hpp"
+
 namespace ductile {
 namespace {
 
@@ -57,15 +59,27 @@ Link::Link(const std::string& manager, const wire::Token& token, std::uint32_t g
 }
 
 void Link::send(std::uint32_t generation, const wire::Content& content) {
-  const std::string bytes = wire::encode({generation, content});
   const std::scoped_lock lock(sending_);
-  if (!send_all(socket_, bytes)) end_with_manager();
+  send_with_faults(
+      role(generation), {generation, content},
+      [&](const std::string& bytes) {
+        if (!send_all(socket_, bytes)) end_with_manager();
+      },
+      [&] { shutdown(socket_.get(), SHUT_RDWR); });
+}
+
+std::string Link::role(std::uint32_t resize) const {
+  return (resize == generation_ ? "new/" : "old/") + std::to_string(rank_);
 }
 
 std::optional<wire::Message> Link::receive(std::chrono::milliseconds timeout) {
   for (;;) {
     try {
-      if (auto message = reader_.next()) return message;
+      if (auto message = reader_.next()) {
+        receive_with_faults(role(message->generation), *message,
+                            [&] { shutdown(socket_.get(), SHUT_RDWR); });
+        return message;
+      }
     } catch (const wire::ProtocolError& error) {
       complain(std::string("the manager sends ") + error.what());
       end_with_manager();
@@ -86,7 +100,8 @@ std::optional<wire::Message> Link::receive(std::chrono::milliseconds timeout) {
 
 // ---- Listener -----------------------------------------------------------------------------------
 
-Listener::Listener(Link& link) : link_(link), wake_(eventfd(0, EFD_CLOEXEC)) {
+Listener::Listener(Link& link)
+    : link_(link), resize_(link.generation()), wake_(eventfd(0, EFD_CLOEXEC)) {
   // Signals are for the program's own threads.
   sigset_t all;
   sigset_t before;

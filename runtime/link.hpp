@@ -34,6 +34,9 @@ class Link {
   /// ever). If the manager has gone, so does this process.
   std::optional<wire::Message> receive(std::chrono::milliseconds timeout);
 
+  /// "old/1" or "new/1" in a resize, for faults on purpose.
+  std::string role(std::uint32_t resize) const;
+
   const Descriptor& socket() const { return socket_; }
   std::uint32_t generation() const { return generation_; }
   std::uint32_t rank() const { return rank_; }
@@ -94,7 +97,7 @@ class Listener {
 
   std::mutex mutex_{};
   std::condition_variable changed_{};
-  std::uint32_t resize_ = 0;   // the generation to come
+  std::uint32_t resize_;       // the last generation that was announced; at first its own
   std::uint64_t meeting_ = 0;  // 0: not known yet
   bool reached_ = false;
   bool going_ = false;  // handing over: the link is not the listener's

@@ -27,6 +27,7 @@ struct Options {
   std::string kind = "mpi";
   std::string mpi = "auto";
   std::uint32_t max = 0;
+  std::string hosts{};
   std::string script{};
   std::uint32_t torture = 0;
   std::uint64_t seed = 1;
@@ -120,7 +121,25 @@ int run(Options& options) {
   } else {
     settings.launcher.mpiexec = find_program(settings.launcher.mpiexec);
   }
-  settings.max = options.max != 0 ? options.max : std::max(2 * settings.size, 4U);
+  settings.launcher.hosts = parse_hosts(options.hosts);
+  std::uint32_t slots = 0;
+  for (const Host& host : settings.launcher.hosts) slots += host.slots;
+  if (!settings.launcher.hosts.empty()) {
+    if (settings.launcher.mpi == Mpi::none) {
+      throw InputError("without an MPI there is one process, on this host", "drop --hosts");
+    }
+    if (slots < settings.size) {
+      throw InputError(fmt::format("the hosts take {} processes, not {}", slots, settings.size),
+                       "change --hosts or -n");
+    }
+    if (!settings.is_rigid && settings.listen == "127.0.0.1") {
+      throw InputError("processes on other hosts cannot reach 127.0.0.1",
+                       "say with --listen at which address of this host they can");
+    }
+    settings.launcher.agent = find_program(settings.launcher.agent);
+  }
+  const std::uint32_t usual_max = slots > 0 ? slots : std::max(2 * settings.size, 4U);
+  settings.max = options.max != 0 ? options.max : usual_max;
   if (settings.size < settings.min || settings.size > settings.max) {
     throw InputError(fmt::format("{} processes are not between --min {} and --max {}",
                                  settings.size, settings.min, settings.max),
@@ -128,6 +147,7 @@ int run(Options& options) {
   }
   settings.limits.starting = milliseconds(options.start_limit);
   settings.limits.gathering = milliseconds(options.probe_limit);
+  settings.limits.agreeing = std::min(settings.limits.agreeing, settings.limits.gathering);
   settings.limits.handing_over = milliseconds(options.hand_over_limit);
   settings.patience = milliseconds(options.patience);
   settings.plan = parse_script(options.script);
@@ -207,7 +227,9 @@ void add_run_command(CLI::App& app) {
   command->add_option("--min", settings.min, "fewest processes")
       ->check(CLI::Range(1U, wire::kMaxProcesses))
       ->capture_default_str();
-  command->add_option("--max", options->max, "most processes; twice those at first if not given")
+  command
+      ->add_option("--max", options->max,
+                   "most processes; if not given, what --hosts take, or twice those at first")
       ->check(CLI::Range(1U, wire::kMaxProcesses));
   command->add_option("--kind", options->kind, "mpi: can be resized; rigid: never")
       ->check(CLI::IsMember({"mpi", "rigid"}))
@@ -221,6 +243,13 @@ void add_run_command(CLI::App& app) {
                    "one more argument of mpiexec; may be repeated")
       ->expected(1)
       ->take_all();
+  command->add_option(
+      "--hosts", options->hosts,
+      "where the processes run: h1:4,h2:4, filled in this order; this host if not given");
+  command
+      ->add_option("--agent", settings.launcher.agent,
+                   "what starts something on a host, called as ssh is: HOST COMMAND...")
+      ->capture_default_str();
   command->add_option("--control", settings.control,
                       "take orders at this socket (`ductile resize`)");
   command

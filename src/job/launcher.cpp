@@ -1,9 +1,11 @@
 #include "job/launcher.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 
 #include <elf.h>
@@ -86,22 +88,60 @@ bool begins_with(const std::string& text, std::string_view begin) {
 
 }  // namespace
 
+std::vector<Host> parse_hosts(const std::string& text) {
+  std::vector<Host> hosts;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view part = next_part(rest, ',');
+    std::string_view slots = part;
+    Host host{.name = std::string(next_part(slots, ':'))};
+    host.slots = slots.empty() ? 1 : parse_number<std::uint32_t>(slots).value_or(0);
+    if (host.name.empty() || host.name.front() == '-' || host.slots == 0 || host.slots > 65536) {
+      throw InputError({.field = "--hosts"},
+                       "'" + std::string(part) + "' is not HOST or HOST:SLOTS",
+                       "write it like h1:4,h2:4");
+    }
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
+std::vector<Host> place(const std::vector<Host>& hosts, std::uint32_t size) {
+  std::vector<Host> placed;
+  for (const Host& host : hosts) {
+    if (size == 0) break;
+    const std::uint32_t here = std::min(host.slots, size);
+    placed.push_back({host.name, here});
+    size -= here;
+  }
+  return placed;
+}
+
 std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t size,
                                       const Variables& variables) {
   if (launcher.mpi == Mpi::none) return launcher.program;
   std::vector<std::string> words = {launcher.mpiexec, "-n", std::to_string(size)};
+  const auto add = [&](std::initializer_list<std::string> more) {
+    words.insert(words.end(), more);
+  };
+  std::string hosts;
+  for (const Host& host : place(launcher.hosts, size)) {
+    hosts += (hosts.empty() ? "" : ",") + host.name + ":" + std::to_string(host.slots);
+  }
+  if (launcher.mpi == Mpi::mpich && !hosts.empty()) {
+    add({"-hosts", hosts, "-launcher", "ssh", "-launcher-exec", launcher.agent});
+  }
   if (launcher.mpi == Mpi::openmpi) {
     // Two generations share the cores while one takes over from the other: bound to cores, both
     // would sit on the same ones.
-    for (const char* word :
-         {"--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"}) {
-      words.emplace_back(word);
+    add({"--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"});
+    if (hosts.empty()) {
+      add({"--oversubscribe"});
+    } else {
+      add({"--host", hosts, "--mca", "plm_rsh_agent", launcher.agent});
     }
-    if (geteuid() == 0) words.emplace_back("--allow-run-as-root");
-    for (const auto& [name, value] : variables) {
-      words.emplace_back("-x");
-      words.push_back(name);
-    }
+    if (geteuid() == 0) add({"--allow-run-as-root"});
+    for (const auto& variable : variables) add({"-x", variable.first});
   }
   words.insert(words.end(), launcher.arguments.begin(), launcher.arguments.end());
   words.insert(words.end(), launcher.program.begin(), launcher.program.end());

@@ -16,10 +16,20 @@ enum class Mpi { none, mpich, openmpi };
 
 inline constexpr std::array<std::string_view, 3> kMpiWords = {"none", "mpich", "openmpi"};
 
+/// A host and how many processes it takes.
+struct Host {
+  std::string name{};
+  std::uint32_t slots = 1;
+};
+
 struct Launcher {
   Mpi mpi = Mpi::none;
   /// Path or name of mpiexec; found by `find_mpiexec` if empty.
   std::string mpiexec{};
+  /// Where the processes run; this host if empty.
+  std::vector<Host> hosts{};
+  /// What starts something on a host, called as ssh is: [OPTIONS] HOST COMMAND...
+  std::string agent = "ssh";
   /// More arguments of mpiexec, before the program.
   std::vector<std::string> arguments{};
   std::vector<std::string> program{};
@@ -27,6 +37,12 @@ struct Launcher {
 
 /// A variable and its value.
 using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// "h1:4,h2" as hosts; InputError.
+std::vector<Host> parse_hosts(const std::string& text);
+
+/// The hosts that `size` processes take, the first ones first, and how many each; as many as fit.
+std::vector<Host> place(const std::vector<Host>& hosts, std::uint32_t size);
 
 /// What starts `size` processes. The names of `variables` are told to mpiexec where it does not
 /// pass on all it has.

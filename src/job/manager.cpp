@@ -12,6 +12,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -25,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "job/fault.hpp"
 #include "job/process.hpp"
 #include "job/protocol.hpp"
 #include "job/socket.hpp"
@@ -36,6 +38,7 @@ using Clock = Resize::Clock;
 using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::seconds kHelloPatience{10};
+constexpr std::chrono::milliseconds kSweep{100};
 constexpr std::size_t kMaxStrangers = 256;
 constexpr std::size_t kMaxLine = 4096;
 constexpr std::size_t kMaxUnsent = std::size_t{64} << 20;
@@ -72,9 +75,12 @@ struct Generation {
   Variables marks{};  // what its processes have in their environment
   std::vector<Peer*> peers{};
   std::uint32_t connected = 0;
+  bool has_begun = false;       // a process has said hello
   std::uint32_t finishing = 0;  // processes at their end
   std::optional<int> status{};  // of waitpid, once it has ended
-  /// When it has to have ended: SIGTERM then, SIGKILL at the next.
+  Clock::time_point ended{};
+  /// When it has to have ended: SIGTERM then, SIGKILL at the next. Once it has: when to sweep
+  /// again.
   Clock::time_point deadline = Clock::time_point::max();
   bool is_terminated = false;
   bool is_discarded = false;  // its output is nobody's
@@ -105,6 +111,7 @@ class Manager {
   void on_order(Client& client, const std::string& line);
   void read_output(Generation& generation, Descriptor& pipe);
   void on_time();
+  void sweep(Generation& generation);
 
   // ---- What is done --------------------------------------------------------------------------
   void start_generation(std::uint32_t size);
@@ -141,6 +148,8 @@ class Manager {
   const RunSettings& settings_;
   wire::Token token_ = wire::new_token();
   Clock::time_point begin_ = Clock::now();
+  std::chrono::system_clock::time_point wall_begin_ = std::chrono::system_clock::now();
+  bool has_killed_ = false;  // or found dead: processes that have not left in order
   Descriptor signals_{};
   Descriptor listener_{};
   Descriptor control_{};
@@ -202,11 +211,14 @@ void Manager::reap() {
 
 void Manager::on_ended(Generation& generation, int status) {
   generation.status = status;
-  generation.deadline = Clock::time_point::max();
+  generation.ended = Clock::now();
+  generation.deadline = generation.ended + kSweep;
   const std::size_t left = kill_descendants(generation.marks);
   if (left > 0) spdlog::debug("generation {}: {} left over, killed", generation.number, left);
   const int code = exit_code(status);
   spdlog::debug("generation {} ended with {}", generation.number, code);
+  if (settings_.launcher.mpi == Mpi::openmpi) remove_session_folder(generation.process.pid);
+  if (code != 0 || left > 0) has_killed_ = settings_.launcher.mpi != Mpi::none;
   if (is_resizing() && generation.number == resize_->generation()) {
     give_up_resize(fmt::format("the new generation ended with exit code {}", code));
   } else if (generation.number == current_ && !exit_code_) {
@@ -248,6 +260,7 @@ void Manager::read_peer(Peer& peer) {
     while (!peer.is_closed) {
       const auto message = peer.reader.next();
       if (!message) return;
+      receive_with_faults("manager", *message, [&] { shutdown(peer.socket.get(), SHUT_RDWR); });
       on_message(peer, *message);
     }
   } catch (const wire::ProtocolError& error) {
@@ -269,17 +282,19 @@ void Manager::on_hello(Peer& peer, const wire::Message& message) {
   if (generation == nullptr || generation->status) {
     throw wire::ProtocolError("a generation that is not there");
   }
-  if (hello->size != generation->size) {
+  if (hello->rank >= generation->size || generation->peers[hello->rank] != nullptr) {
+    throw wire::ProtocolError("a rank that is taken");
+  }
+  // Of the first one it is the truth about its generation; later it is a message gone astray.
+  if (hello->size != generation->size && !generation->has_begun) {
     spdlog::error(
         "the program was started with {} processes, but says it has {}; is this the "
         "mpiexec of its MPI?",
         generation->size, hello->size);
     generation->deadline = Clock::now();
-    throw wire::ProtocolError("another number of processes");
   }
-  if (hello->rank >= generation->size || generation->peers[hello->rank] != nullptr) {
-    throw wire::ProtocolError("a rank that is taken");
-  }
+  if (hello->size != generation->size) throw wire::ProtocolError("another number of processes");
+  generation->has_begun = true;
   peer.generation = message.generation;
   peer.rank = hello->rank;
   generation->peers[hello->rank] = &peer;
@@ -328,8 +343,13 @@ void Manager::on_closed(Peer& peer) {
 }
 
 void Manager::send(Peer& peer, const wire::Message& message) {
-  peer.unsent += wire::encode(message);
-  flush(peer);
+  send_with_faults(
+      "manager", message,
+      [&](const std::string& bytes) {
+        peer.unsent += bytes;
+        flush(peer);
+      },
+      [&] { shutdown(peer.socket.get(), SHUT_RDWR); });
 }
 
 void Manager::flush(Peer& peer) {
@@ -352,6 +372,9 @@ void Manager::flush(Peer& peer) {
 
 std::optional<std::string> Manager::objection(std::uint32_t size) const {
   if (settings_.is_rigid) return "the job is rigid";
+  std::uint32_t slots = 0;
+  for (const Host& host : settings_.launcher.hosts) slots += host.slots;
+  if (slots > 0 && size > slots) return fmt::format("the hosts take {} processes", slots);
   if (size < settings_.min || size > settings_.max) {
     return fmt::format("{} processes are not between {} and {}", size, settings_.min,
                        settings_.max);
@@ -436,7 +459,15 @@ void Manager::conclude_resize() {
   if (is_committed) {
     ++result_.resizes;
     details["size"] = resize_->new_size();
+    if (!settings_.launcher.hosts.empty()) {
+      Json hosts = Json::object();
+      for (const Host& host : place(settings_.launcher.hosts, resize_->new_size())) {
+        hosts[host.name] = host.slots;
+      }
+      details["hosts"] = std::move(hosts);
+    }
     details["probe"] = resize_->meeting();
+    details["skew"] = resize_->skew();
     details["bytes"] = resize_->bytes();
     details["ready_s"] = seconds(times.agreeing - times.starting);
     details["agree_s"] = seconds(times.gathering - times.agreeing);
@@ -448,6 +479,7 @@ void Manager::conclude_resize() {
                  resize_->new_size(), seconds(Clock::now() - times.starting));
   } else {
     if (is_planned_) ++result_.aborted;
+    if (has_killed_) remove_shared_memory(wall_begin_);
     details["size"] = resize_->old_size();
     details["error"] = resize_->reason();
     spdlog::warn("the resize from {} to {} processes was given up: {}", resize_->old_size(),
@@ -641,6 +673,23 @@ void Manager::stop(int signal) {
   }
 }
 
+/// Somebody still holds the pipes of a generation that has ended: one who was just being started
+/// when its like were killed, and had no environment yet to know it by, or who has made itself
+/// another one.
+void Manager::sweep(Generation& generation) {
+  const auto now = Clock::now();
+  generation.deadline = Clock::time_point::max();
+  if (generation.is_over()) return;
+  generation.deadline = now + kSweep;
+  const bool all_have_ended = std::ranges::all_of(
+      generations_, [](const auto& entry) { return entry.second->status.has_value(); });
+  kill_descendants(exit_code_ && all_have_ended ? Variables{} : generation.marks);
+  if (now > generation.ended + settings_.patience) {
+    generation.process.out.reset();
+    generation.process.err.reset();
+  }
+}
+
 void Manager::on_time() {
   const auto now = Clock::now();
   if (resize_) {
@@ -648,8 +697,10 @@ void Manager::on_time() {
     carry_out();
   }
   for (const auto& [number, generation] : generations_) {
-    if (generation->status || now < generation->deadline) continue;
-    if (!generation->is_terminated) {
+    if (now < generation->deadline) continue;
+    if (generation->status) {
+      sweep(*generation);
+    } else if (!generation->is_terminated) {
       generation->is_terminated = true;
       generation->deadline = now + settings_.patience / 5;
       spdlog::debug("generation {} is told to end", number);
@@ -804,6 +855,11 @@ void Manager::clean_up() {
   const std::size_t left = kill_descendants({});
   if (left > 0) spdlog::debug("{} left over, killed", left);
   while (waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+  if (has_killed_) {
+    // What was mapped a moment ago counts as in use.
+    std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+    remove_shared_memory(wall_begin_);
   }
   if (control_) unlink(settings_.control.c_str());
 }

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -18,6 +19,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -166,6 +168,49 @@ std::size_t kill_descendants(const Variables& variables) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+}
+
+std::size_t remove_shared_memory(std::chrono::system_clock::time_point since) {
+  namespace fs = std::filesystem;
+  constexpr std::string_view kNames[] = {"mpich_shar_tmp", "vader_segment.", "ucx_shm_posix_"};
+  const std::time_t first = std::chrono::system_clock::to_time_t(since);
+  const std::time_t last =
+      std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()) - 1;
+  std::vector<std::string> candidates;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/dev/shm", ignored)) {
+    const std::string name = entry.path().filename();
+    struct stat found {};
+    if (std::ranges::any_of(kNames, [&](auto begin) { return name.rfind(begin, 0) == 0; }) &&
+        lstat(entry.path().c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+        found.st_uid == geteuid() && found.st_ctime >= first && found.st_ctime <= last) {
+      candidates.push_back(entry.path());
+    }
+  }
+  if (candidates.empty()) return 0;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    if (!parse_number<pid_t>(entry.path().filename().native())) continue;
+    const std::string maps = content_of(entry.path() / "maps");
+    std::erase_if(candidates, [&](const std::string& path) {
+      return maps.find(path + "\n") != std::string::npos;
+    });
+  }
+  for (const std::string& path : candidates) unlink(path.c_str());
+  return candidates.size();
+}
+
+void remove_session_folder(pid_t mpiexec) {
+  const char* const temporary = std::getenv("TMPDIR");
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  // Open MPI takes the name up to the first dot.
+  std::string_view rest = host.data();
+  const std::string name(next_part(rest, '.'));
+  std::error_code ignored;
+  std::filesystem::remove_all(std::filesystem::path(temporary != nullptr ? temporary : "/tmp") /
+                                  ("ompi." + name + "." + std::to_string(geteuid())) /
+                                  ("pid." + std::to_string(mpiexec)),
+                              ignored);
 }
 
 int exit_code(int status) {

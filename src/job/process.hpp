@@ -2,7 +2,8 @@
 // removed to the last.
 #pragma once
 
-#include <cstdint>
+#include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,14 @@ std::vector<pid_t> descendants(const Variables& variables);
 
 /// Kills them, and those they start meanwhile, until there are none; returns how many there were.
 std::size_t kill_descendants(const Variables& variables);
+
+/// Removes the files in /dev/shm that an MPI's killed processes have left: of this user, under the
+/// names that MPIs use, changed after `since` but not in the last second, and mapped by no process.
+/// Returns how many.
+std::size_t remove_shared_memory(std::chrono::system_clock::time_point since);
+
+/// Removes the session folder of an mpiexec of Open MPI that was killed.
+void remove_session_folder(pid_t mpiexec);
 
 /// The exit code a shell shows for what waitpid() told.
 int exit_code(int status);

@@ -92,6 +92,7 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
     if (!from_old || phase_ != Phase::agreeing || !at_.add(rank)) return false;
     // No process has left the probe after the one it told, so that nobody is past this one.
     meeting_ = std::max(meeting_, at->probe + 1);
+    slowest_ = std::min(slowest_, at->probe);
     if (at_.is_full()) enter(Phase::gathering, now);
     return true;
   }

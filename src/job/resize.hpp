@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,6 +89,8 @@ class Resize {
   std::uint64_t bytes() const { return bytes_; }
   /// The probe at which the old processes met; 0 before it is known.
   std::uint64_t meeting() const { return meeting_; }
+  /// How many probes the fastest old process was ahead of the slowest.
+  std::uint64_t skew() const { return meeting_ == 0 ? 0 : meeting_ - 1 - slowest_; }
   /// Messages that came too late, too early or twice.
   std::uint64_t strays() const { return strays_; }
 
@@ -114,6 +117,7 @@ class Resize {
   Roll ready_, at_, reached_, sent_, taken_, running_;
   std::vector<std::string> addresses_;
   std::uint64_t meeting_ = 0;
+  std::uint64_t slowest_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t bytes_ = 0;
   std::uint64_t strays_ = 0;
   std::string reason_{};

@@ -59,6 +59,7 @@ TEST(Resize, GoesThroughItsPhases) {
   EXPECT_EQ(run_to(3), (Texts{"new:take", "old:prepare"}));
   EXPECT_EQ(run_to(5), (Texts{"old:meet"}));
   EXPECT_EQ(resize.meeting(), 151u);
+  EXPECT_EQ(resize.skew(), 50u);
   EXPECT_EQ(run_to(7), (Texts{"old:go"}));
   EXPECT_EQ(run_to(12), (Texts{"new:commit", "old:commit"}));
   EXPECT_FALSE(resize.is_running());

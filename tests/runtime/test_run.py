@@ -208,6 +208,14 @@ def test_leftovers_are_killed(tmp_path):
     assert processes_with(mark) == []
 
 
+def test_leftovers_that_hide_are_killed(tmp_path):
+    # Without the environment by which they are known, and with the job's stdout.
+    script = f"env -i DUCTILE_TEST={tmp_path} setsid sleep 1000 & exit 5"
+    done = run("run", "--kind", "rigid", "--mpi", "none", "--", "sh", "-c", script)
+    assert done.returncode == 5
+    assert processes_with(f"DUCTILE_TEST={tmp_path}") == []
+
+
 def test_a_manager_that_is_killed_takes_its_job_along(mpi, start):
     job = start(mpi, 2, "jacobi", 60, 60, 1000000, 1)
     job.wait_until_connected()

@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+"""A job on several hosts, which are network namespaces; prints JSON. Called by test_hosts.py inside
+unshare, as root of namespaces of its own: hosts.py MPI FOLDER."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+from conftest import PROGRAM, Job, example
+
+MPI, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
+HOSTS = ["h1", "h2", "h3", "h4"]
+MINE = "10.77.0.1"
+
+
+def sh(command):
+    subprocess.run(["sh", "-ec", command], check=True)
+
+
+def make_hosts():
+    """Each a network and a name of its own, on one bridge with this one."""
+    names = FOLDER / "etc_hosts"
+    names.write_text("127.0.0.1 localhost\n" + f"{MINE} h0\n" + "".join(
+        f"10.77.0.{10 + i} {host}\n" for i, host in enumerate(HOSTS)))
+    sh(f"mount --bind {names} /etc/hosts; hostname h0; ip link set lo up; "
+       f"ip link add br0 type bridge; ip addr add {MINE}/24 dev br0; ip link set br0 up")
+    for i, host in enumerate(HOSTS):
+        holder = subprocess.Popen(["unshare", "--net", "--uts", "sleep", "1000"])
+        own = os.readlink("/proc/self/ns/net")
+        while os.readlink(f"/proc/{holder.pid}/ns/net") == own or \
+                pathlib.Path(f"/proc/{holder.pid}/comm").read_text() != "sleep\n":
+            time.sleep(0.01)
+        (FOLDER / host).write_text(str(holder.pid))
+        sh(f"ip link add v{i} type veth peer name eth0 netns {holder.pid}; "
+           f"ip link set v{i} master br0 up; nsenter -t {holder.pid} --net --uts sh -ec "
+           f"'hostname {host}; ip addr add 10.77.0.{10 + i}/24 dev eth0; "
+           "ip link set eth0 up; ip link set lo up'")
+
+
+def make_agent():
+    """Called as ssh is."""
+    agent = FOLDER / "agent"
+    agent.write_text("#!/bin/sh\n"
+                     "while :; do case $1 in -[olp]) shift 2 ;; -*) shift ;; *) break ;; esac; done\n"
+                     f"host=$(cat {FOLDER}/$1); shift\n"
+                     "exec nsenter -t $host --net --uts sh -c \"$*\"\n")
+    agent.chmod(0o755)
+    return agent
+
+
+def busy_hosts(mark):
+    """host -> its processes of the job."""
+    spaces = {os.readlink(f"/proc/{(FOLDER / host).read_text()}/ns/net"): host for host in HOSTS}
+    found = dict.fromkeys(HOSTS, 0)
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            host = spaces.get(os.readlink(folder / "ns/net"))
+            if host and b"until" in (folder / "comm").read_bytes():
+                found[host] += 1
+        except OSError:
+            pass
+    return found
+
+
+def main():
+    make_hosts()
+    options = ["--hosts", ",".join(f"{host}:2" for host in HOSTS), "--agent", make_agent(),
+               "--listen", MINE]
+    if MPI == "mpich":
+        os.environ.update(UCX_TLS="tcp,self", UCX_NET_DEVICES="eth0")
+    else:
+        for word in ("--mca btl_tcp_if_include eth0 --mca oob_tcp_if_include 10.77.0.0/24 "
+                     "--mca btl self,tcp --mca pml ob1").split():
+            options.append(f"--mpiexec-arg={word}")
+    stop = FOLDER / "stop"
+    job = Job(FOLDER, MPI, 2, "until", stop, 5000, 10000, options=options)
+    job.wait_until_connected()
+    steps = []
+    for size in (6, 3, 8, 1, 9):
+        done = job.resize(size)
+        steps.append({"size": size, "code": done.returncode, "error": done.stderr,
+                      "busy": busy_hosts(job.mark)})
+    stop.touch()
+    code, out, err = job.finish()
+    print(json.dumps({"steps": steps, "code": code, "out": out, "err": err,
+                      "events": job.events("resized")}))
+
+
+main()

@@ -1,0 +1,119 @@
+"""Faults at every message of a resize. Before the commit the old generation goes on with exact data,
+after it the new one does; what fails when no generation can go on, ends at once and leaves nothing."""
+
+import os
+import pathlib
+import time
+
+import pytest
+
+from conftest import example
+
+COMMIT, ABORT = "resized", "aborted"
+
+# Who, when, message, kind (src/job/fault.hpp), and what becomes of the resize.
+WALK = [
+    # A new process dies, loses its connection, or says what nobody understands.
+    *[("new/1", when, message, kind, ABORT)
+      for when, message in [("before", "hello"), ("after", "hello"), ("got", "welcome"),
+                            ("before", "ready"), ("after", "ready"), ("got", "take"),
+                            ("before", "taken")]
+      for kind in ("exit", "cut")],
+    *[("new/0", "before", message, kind, ABORT)
+      for message in ("hello", "ready", "taken") for kind in ("half", "garbage")],
+    ("new/0", "before", "ready", "hang", ABORT),
+    ("new/0", "got", "take", "hang", ABORT),
+    # It says it twice, or something of yesterday.
+    *[("new/1", "before", message, kind, COMMIT)
+      for message in ("ready", "taken") for kind in ("twice", "stale")],
+    ("new/1", "before", "hello", "twice", COMMIT),
+    ("new/1", "before", "hello", "stale", ABORT),
+    # An old process is slow to answer.
+    ("old/1", "got", "prepare", "stall", ABORT),
+    ("old/0", "before", "reached", "stall", ABORT),
+    ("old/1", "got", "go", "stall", ABORT),
+    ("old/0", "before", "sent", "stall", ABORT),
+    *[("old/1", "before", message, kind, COMMIT)
+      for message in ("at", "reached", "sent") for kind in ("twice", "stale")],
+    # The way of the data is cut, or the data is not what was promised.
+    *[("old/0", "before", message, kind, ABORT)
+      for message in ("open", "data", "close") for kind in ("cut", "half", "garbage", "stale")],
+    ("old/1", "after", "open", "cut", ABORT),
+    ("old/1", "after", "data", "cut", ABORT),
+    ("old/1", "before", "open", "twice", ABORT),
+    ("old/1", "before", "data", "twice", ABORT),
+    ("old/1", "before", "close", "twice", COMMIT),
+    # The manager repeats itself.
+    *[("manager", "before", message, kind, COMMIT)
+      for message in ("welcome", "take", "prepare", "meet", "go", "commit")
+      for kind in ("twice", "stale")],
+    # After the commit the old generation does not matter any more.
+    ("old/0", "got", "commit", "exit", COMMIT),
+    ("old/1", "got", "commit", "cut", COMMIT),
+    ("old/0", "got", "commit", "hang", COMMIT),
+    # And all is well at last.
+    ("nobody", "before", "hello", "exit", COMMIT),
+]
+
+
+def test_walk(mpi, start, tmp_path, monkeypatch):
+    faults = ";".join(":".join((str(generation), *fault[:4]))
+                      for generation, fault in enumerate(WALK, 1))
+    monkeypatch.setenv("DUCTILE_FAULT", faults)
+    stop = tmp_path / "stop"
+    shared_memory = set(os.listdir("/dev/shm"))
+    job = start(mpi, 2, "until", stop, 2000, options=[
+        "--start-limit", 5, "--probe-limit", 2, "--hand-over-limit", 2, "--patience", 2])
+    job.wait_until_connected()
+    size = 2
+    wrong = []
+    for generation, fault in enumerate(WALK, 1):
+        job.resize(5 - size)
+        status = job.status()
+        events = job.events(COMMIT) + job.events(ABORT)
+        assert len(events) == generation, fault
+        last = max(events, key=lambda event: event["time_s"])
+        if last["event"] != fault[4]:
+            wrong.append((generation, fault, last))
+        if last["event"] == COMMIT:
+            size = 5 - size
+        assert (status["size"], status["connected"]) == (size, size), fault
+    stop.touch()
+    code, out, err = job.finish()
+    # A launcher may have complained about what an old generation did after the commit.
+    assert code == 0 and out.endswith("right\n"), err
+    assert wrong == []
+    assert set(os.listdir("/dev/shm")) <= shared_memory
+
+
+@pytest.mark.parametrize("fault", [
+    "1:old/1:before:at:exit",
+    "1:old/0:got:go:exit",
+    "1:old/1:before:sent:cut",
+    "1:old/0:before:reached:garbage",
+    "1:manager:before:prepare:exit",
+    "1:manager:before:go:exit",
+    "1:manager:before:commit:exit",
+    "1:manager:after:commit:exit",
+    "1:manager:before:go:garbage",
+    "1:new/1:got:commit:exit",
+    "1:new/0:before:running:cut",
+])
+def test_when_nobody_can_go_on(mpi, start, tmp_path, monkeypatch, fault):
+    """A process of the generation that is the job dies, or the manager does: the job fails, as any
+    MPI program does. It does not hang and leaves nothing."""
+    monkeypatch.setenv("DUCTILE_FAULT", fault)
+    shared_memory = set(os.listdir("/dev/shm"))
+    job = start(mpi, 2, "until", tmp_path / "stop", 2000)
+    job.wait_until_connected()
+    assert job.resize(3).returncode != 0 or "new" in fault
+    if "manager" in fault:
+        pathlib.Path(job.socket).unlink(missing_ok=True)  # who dies does not clean up
+        end = time.monotonic() + 20
+        from conftest import processes_with
+        while processes_with(job.mark) and time.monotonic() < end:
+            time.sleep(0.05)
+    code, out, _ = job.finish()
+    assert code != 0 and "right" not in out
+    if "manager" not in fault or "garbage" in fault:  # one that dies cannot
+        assert set(os.listdir("/dev/shm")) <= shared_memory
