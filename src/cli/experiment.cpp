@@ -63,6 +63,7 @@ class ExperimentRun {
                          "see 'ductile simulate --help'");
       }
     }
+    for (const Statement& statement : experiment_.statements) check(statement);
   }
 
   const Experiment& experiment() const { return experiment_; }
@@ -76,10 +77,8 @@ class ExperimentRun {
       }
     };
     for (OptionSetting option : options_of(experiment_, variant)) {
-      // A log and a model exclude each other, also where one of them is given.
-      const bool replaced =
-          given_.contains(option.name) || (option.name == "trace" && given_.contains("generate"));
-      if (replaced) continue;
+      const auto replaced = [&](const auto& given) { return replaces(given.first, option.name); };
+      if (std::ranges::any_of(given_, replaced)) continue;
       if (option.name == "trace") option.values = {found_log(experiment_, option)};
       add(option.name, option.values);
     }
@@ -100,8 +99,7 @@ class ExperimentRun {
   std::vector<Finding> findings() const {
     std::vector<Finding> findings;
     for (const Statement& statement : experiment_.statements) {
-      findings.push_back(
-          examine(statement, of(statement, statement.runs), of(statement, statement.against)));
+      findings.push_back(examine(statement, of(statement.runs), of(statement.against)));
     }
     return findings;
   }
@@ -113,12 +111,39 @@ class ExperimentRun {
     }
   };
 
-  const std::vector<Summary>& of(const Statement& statement, const RunsOf& runs) const {
-    const auto at = runs_.find(runs);
-    if (at != runs_.end()) return at->second;
-    throw InputError({experiment_.file, statement.line, "statement"},
-                     "there are no runs of " + runs.policy, "add it to policy");
+  // Before hours are spent: will there be runs to compare?
+  void check(const Statement& statement) const {
+    const Place place{experiment_.file, statement.line, "statement"};
+    for (const RunsOf* runs : {&statement.runs, &statement.against}) {
+      const std::vector<std::string> policies = values(runs->variant, {"policy"}, "easy");
+      if (std::ranges::count(policies, runs->policy) > 0) continue;
+      throw InputError(place, "there will be no runs of " + runs->policy, "add it to policy");
+    }
+    const auto seeds = [&](const RunsOf& runs) {
+      return values(runs.variant, {"seed", "seeds"}, "1");
+    };
+    if (seeds(statement.runs) != seeds(statement.against)) {
+      throw InputError(place, "compares runs of different seeds", "give both variants the same");
+    }
   }
+
+  // What an option, or one that replaces it, will be in a variant.
+  std::vector<std::string> values(const std::string& variant, const std::vector<std::string>& names,
+                                  const std::string& fallback) const {
+    const auto wanted = [&](const std::string& name) {
+      return std::ranges::count(names, name) > 0;
+    };
+    for (const auto& [name, texts] : given_) {
+      if (wanted(name)) return texts;
+    }
+    const auto at = std::ranges::find(experiment_.variants, variant, &Variant::name);
+    for (const OptionSetting& option : options_of(experiment_, *at)) {
+      if (wanted(option.name)) return option.values;
+    }
+    return {fallback};
+  }
+
+  const std::vector<Summary>& of(const RunsOf& runs) const { return runs_.at(runs); }
 
   const Experiment experiment_;
   const std::map<std::string, std::vector<std::string>> given_;

@@ -203,6 +203,10 @@ Source from_trace(const Options& options, ProgressLine& progress) {
   Log log = read_log(options.trace, how, [&](std::uint64_t done, std::uint64_t total) {
     progress.reading(done, total);
   });
+  if (options.json && !options.quiet && !log.adaptive.empty()) {
+    progress.clear();
+    std::cerr << fmt::format("ductile: what adapts is read from {}\n", log.adaptive);
+  }
   const auto workload = std::make_shared<Workload>(std::move(log.workload));
   if (workload->jobs.empty()) {
     throw InputError({.file = options.trace}, "has no job to simulate",

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <set>
 #include <string_view>
@@ -254,11 +255,18 @@ class Reader {
 
 Experiment read_experiment(const std::string& path) { return Reader(path).read(); }
 
+bool replaces(std::string_view option, std::string_view other) {
+  const auto one_of = [&](std::initializer_list<std::string_view> group) {
+    return std::ranges::count(group, option) > 0 && std::ranges::count(group, other) > 0;
+  };
+  return option == other || one_of({"trace", "generate", "elastisim"}) || one_of({"seed", "seeds"});
+}
+
 std::vector<OptionSetting> options_of(const Experiment& experiment, const Variant& variant) {
   std::vector<OptionSetting> options = variant.options;
   for (const OptionSetting& option : experiment.options) {
-    const auto same = std::ranges::find(variant.options, option.name, &OptionSetting::name);
-    if (same == variant.options.end()) options.push_back(option);
+    const auto replaced = [&](const OptionSetting& own) { return replaces(own.name, option.name); };
+    if (std::ranges::none_of(variant.options, replaced)) options.push_back(option);
   }
   return options;
 }

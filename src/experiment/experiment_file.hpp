@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ductile {
@@ -35,7 +36,7 @@ struct RunsOf {
 struct Statement {
   enum class Direction : std::uint8_t { better, worse, equal };
 
-  std::string id;      // as the paper's table or our specification numbers it
+  std::string id;      // as the source numbers it
   std::string figure;  // a field of Summary
   RunsOf runs, against;
   Direction direction = Direction::better;
@@ -55,7 +56,10 @@ struct Experiment {
 /// Throws InputError with file, line and field. Whether an option exists, only `simulate` knows.
 Experiment read_experiment(const std::string& path);
 
-/// The options of one variant: its own, and those of the whole file that it does not set itself.
+/// Does an option take the place of another one: the same, or one that excludes it?
+bool replaces(std::string_view option, std::string_view other);
+
+/// The options of one variant: its own, and those of the whole file that these do not replace.
 std::vector<OptionSetting> options_of(const Experiment& experiment, const Variant& variant);
 
 }  // namespace ductile

@@ -57,6 +57,16 @@ TEST(ExperimentFile, AVariantReplacesWhatTheFileSays) {
                                             OptionSetting{"jobs", {"10"}, 2}));
 }
 
+TEST(ExperimentFile, WhatExcludesEachOtherIsReplacedTogether) {
+  const Experiment experiment =
+      read_experiment(written("trace = \"a.swf\"\nseeds = \"1..3\"\n"
+                              "[[variant]]\nname = \"made\"\ngenerate = \"rigid\"\nseed = 7\n"));
+  EXPECT_THAT(options_of(experiment, experiment.variants[0]),
+              testing::UnorderedElementsAre(OptionSetting{"generate", {"rigid"}, 5},
+                                            OptionSetting{"seed", {"7"}, 6}));
+  EXPECT_FALSE(replaces("seed", "trace"));
+}
+
 TEST(ExperimentFile, AStatementStandsForAllCombinations) {
   const Experiment experiment = read_experiment(
       written("[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n"

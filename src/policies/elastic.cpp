@@ -57,10 +57,10 @@ class Victims {
     for (; need > 0 && !order.empty(); order.pop_back()) {
       std::ranges::pop_heap(order, later);
       const Row& row = *order.back().second;
-      if (row.id == except || row.size == row.least) continue;
+      if (row.id == except || row.gives() == 0) continue;
       const Nodes to = shrunk(row, need);
       cuts.push_back({row.id, to});
-      need -= std::min(need, row.size - to);
+      need -= std::min(need, row.size - to - row.sick);
     }
     if (need > 0) cuts.clear();
     return cuts;
@@ -70,8 +70,9 @@ class Victims {
   void made(const std::vector<Cut>& cuts) {
     for (const Cut& cut : cuts) {
       Row& row = *std::ranges::find(rows_, cut.victim, &Row::id);
-      give_ -= row.size - cut.to;
+      give_ -= row.size - cut.to - row.sick;
       row.size = cut.to;
+      row.sick = 0;
       row.cut = true;
     }
   }
@@ -81,7 +82,7 @@ class Victims {
   void remove(JobId id) {
     const auto row = std::ranges::find(rows_, id, &Row::id);
     if (row == rows_.end()) return;
-    give_ -= row->size - row->least;
+    give_ -= row->gives();
     rows_.erase(row);
   }
 
@@ -89,7 +90,10 @@ class Victims {
   struct Row {
     JobId id;
     Nodes size, least;
+    Nodes sick;        // nodes that are not up: a shrink gives them first, and they help nobody
     bool cut = false;  // in this pass
+
+    Nodes gives() const { return size - least - sick; }
   };
   using Key = std::tuple<std::int64_t, std::int64_t, JobId>;
 
@@ -99,12 +103,13 @@ class Victims {
     for (const JobId id : pass_.running()) {
       if (!pass_.resizable(id)) continue;
       const Nodes size = pass_.job(id).size(), least = pass_.smallest(id);
-      if (size <= least) continue;
+      const Nodes extra = pass_.extra(id);
+      if (extra == 0) continue;
       if (settings_.algorithm == Algorithm::application && 1 - pass_.work_left(id) >= settings_.x) {
         continue;
       }
-      rows_.push_back({id, size, least});
-      give_ += size - least;
+      rows_.push_back({id, size, least, size - least - extra});
+      give_ += extra;
     }
   }
 
@@ -129,8 +134,7 @@ class Victims {
 
   // The size after giving `need` nodes or what it can.
   Nodes shrunk(const Row& row, Nodes need) const {
-    const Nodes wish = row.size - std::min(need, row.size - row.least);
-    return std::max(row.least, pass_.sizes(row.id).at_most(wish));
+    return pass_.sizes(row.id).after_giving(row.size, need + row.sick, pass_.job(row.id).spec.size);
   }
 
   // Smaller keys are shrunk first. They show the cuts of this pass as if they were carried out.
@@ -216,8 +220,8 @@ class Elastic final : public Policy {
   void start_by_shrinking(Pass& pass, Victims& victims) const {
     const JobId head = pass.first_pending();
     if (head == JobId::none) return;
-    std::optional<Shadow> shadow;
-    if (free_nodes(pass) > 0) shadow.emplace(pass, head, pass.job(head).spec.preferred);
+    bool head_waits = true;
+    std::optional<Shadow> shadow;  // made when it is asked for
     std::uint32_t tried = 0;
     for (JobId id = head; id != JobId::none; id = pass.next_pending(id)) {
       if (try_depth_ != 0 && ++tried > try_depth_) return;
@@ -234,12 +238,18 @@ class Elastic final : public Policy {
         victims.made(cuts);
         victims.promised(pass.estimate(id, size));
       } else {
-        if (shadow && id != head && !shadow->allows(pass, id, size)) continue;
+        if (head_waits && id != head) {
+          if (!shadow) shadow.emplace(pass, head, pass.job(head).spec.preferred);
+          if (!shadow->allows(pass, id, size)) continue;
+        }
         const Why why = id == head ? Why::in_order : Why::backfilled;
         if (!pass.start(id, exactly(size), {why}, {.incoming = true})) continue;
         if (shadow) shadow->took(pass, id, size);
       }
-      if (id == head) shadow.reset();
+      if (id == head) {
+        head_waits = false;
+        shadow.reset();
+      }
     }
   }
 

@@ -135,7 +135,7 @@ PolicyInfo info(const std::string& name, const std::string& summary, const std::
                           .max = Backfill::kUnlimited,
                           .unit = "reservations",
                           .summary = "how many waiting jobs hold a reservation",
-                          .source = "001"},
+                          .source = "Prabhakaran et al. 2015"},
                          choice_parameter("backfill", kWhenWords, "last",
                                           "backfill after idle nodes were handed out, or before"),
                          choice_parameter("profile", kHoldsWords, "nmin",

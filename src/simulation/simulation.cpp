@@ -364,7 +364,6 @@ void World::begin(JobId id) {
     run.nodes = job.holding.nodes;
     run.pause = kNever;  // it may have been about to be resized in another life
     run.step = 0;
-    run.pause = kNever;
     plan(id);
     return;
   }

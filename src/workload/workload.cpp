@@ -1,5 +1,6 @@
 #include "workload/workload.hpp"
 
+#include <algorithm>
 #include <span>
 
 namespace ductile {
@@ -21,7 +22,10 @@ Duration AdaptiveJob::resize_cost(Nodes from, Nodes to) const {
 
 std::int32_t AdaptiveJob::delta_of(const EvolvingStep& step, Nodes has) const {
   const std::span<const Nodes> wanted = step.wanted.rows();
-  if (wanted.empty()) return step.delta;
+  if (wanted.empty()) {  // nodes may have failed: then it is smaller than it may be
+    const std::int64_t low = std::min(size.min, has), high = std::max(size.max, has);
+    return static_cast<std::int32_t>(std::clamp(std::int64_t{has} + step.delta, low, high) - has);
+  }
   if (has < size.min || has - size.min >= wanted.size()) return 0;
   return static_cast<std::int32_t>(wanted[has - size.min]) - static_cast<std::int32_t>(has);
 }

@@ -56,7 +56,8 @@ struct AdaptiveJob {
 
   /// What a change of size truly costs.
   Duration resize_cost(Nodes from, Nodes to) const;
-  /// How many nodes more (or fewer) a step asks for at a size.
+  /// How many nodes more (or fewer) a step asks for at a size: never out of the job's range. 0: it
+  /// does not ask.
   std::int32_t delta_of(const EvolvingStep& step, Nodes has) const;
 
   bool operator==(const AdaptiveJob&) const = default;

@@ -26,7 +26,13 @@ TEST(AdaptiveJob, AsksForADifferenceOrForASize) {
   AdaptiveJob job;
   job.size = {2, 5};
   EvolvingStep step{.delta = -3};
-  EXPECT_EQ(job.delta_of(step, 4), -3);
+  EXPECT_EQ(job.delta_of(step, 5), -3);
+  EXPECT_EQ(job.delta_of(step, 4), -2);  // no further than its range
+  EXPECT_EQ(job.delta_of(step, 2), 0);
+  EXPECT_EQ(job.delta_of(step, 1), 0);  // a node failed
+  step.delta = 4;
+  EXPECT_EQ(job.delta_of(step, 3), 2);
+  EXPECT_EQ(job.delta_of(step, 5), 0);
   step.wanted = SharedList(std::vector<Nodes>{4, 4, 4, 2});
   EXPECT_EQ(job.delta_of(step, 2), 2);
   EXPECT_EQ(job.delta_of(step, 4), 0);
