@@ -122,7 +122,7 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
     while (asked < more.steps.size() && unpaid_s == 0 && piece < pieces.size()) {
       const double until_s = more.steps[asked].progress * to_seconds(job.runtime) - done_s;
       if (until_s * pieces[piece].speedup->relative_time(size, job.nodes) > kSame_s) break;
-      if (more.delta_of(more.steps[asked], size) != 0) run.asked_s.push_back(now);
+      run.asked_s.push_back(now);
       ++asked;
     }
     if (now > life.end_s + 1e7) throw std::logic_error("a job that never ends");
