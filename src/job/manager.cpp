@@ -122,7 +122,7 @@ class Manager {
   std::optional<std::string> objection(std::uint32_t size) const;
   void order(std::uint32_t size);
   void begin_resize();
-  std::uint32_t largest() const;
+  std::uint32_t slots() const;
   void on_request(const Peer& peer, const wire::Request& request);
   void consider_request();
   void offer(std::uint32_t size);
@@ -410,9 +410,7 @@ void Manager::flush(Peer& peer) {
 
 std::optional<std::string> Manager::objection(std::uint32_t size) const {
   if (settings_.is_rigid) return "the job is rigid";
-  if (size > largest() && largest() < settings_.max) {
-    return fmt::format("the hosts take {} processes", largest());
-  }
+  if (size > slots()) return fmt::format("the hosts take {} processes", slots());
   if (size < settings_.min || size > settings_.max) {
     return fmt::format("{} processes are not between {} and {}", size, settings_.min,
                        settings_.max);
@@ -445,11 +443,12 @@ void Manager::begin_resize() {
   }
 }
 
-/// The most processes that this job may have.
-std::uint32_t Manager::largest() const {
+/// How many processes the hosts take; any number if none are named.
+std::uint32_t Manager::slots() const {
+  if (settings_.launcher.hosts.empty()) return wire::kMaxProcesses;
   std::uint32_t slots = 0;
   for (const Host& host : settings_.launcher.hosts) slots += host.slots;
-  return slots > 0 ? std::min(slots, settings_.max) : settings_.max;
+  return slots;
 }
 
 void Manager::on_request(const Peer& peer, const wire::Request& request) {
@@ -469,7 +468,7 @@ void Manager::on_request(const Peer& peer, const wire::Request& request) {
 void Manager::consider_request() {
   if (!request_ || resize_ || ordered_ || exit_code_ || settings_.evolving == Evolving::ask) return;
   const wire::Request request = *std::exchange(request_, std::nullopt);
-  const std::uint32_t best = std::min(request.preferred, largest());
+  const std::uint32_t best = std::min({request.preferred, settings_.max, slots()});
   if (settings_.evolving == Evolving::deny || objection(best)) return offer(0);
   if (best < request.at_least) return offer(best > current().size ? best : 0);
   is_requested_ = true;
