@@ -281,6 +281,18 @@ DUCTILE_EXPORT int ductile_add_cyclic(const char* name, void** data, size_t elem
                        .place = data});
 }
 
+DUCTILE_EXPORT int ductile_add_packed(const char* name, ductile_pack pack, ductile_unpack unpack,
+                                      void* user) {
+  if (pack == nullptr || unpack == nullptr) return wrong_call("ductile_add_packed() needs both");
+  static char none = 0;
+  return ductile::add(name, {.layout = {.spread = Spread::packed},
+                             .element_bytes = 1,
+                             .data = &none,
+                             .pack = pack,
+                             .unpack = unpack,
+                             .user = user});
+}
+
 DUCTILE_EXPORT void ductile_block(int64_t elements, int rank, int size, int64_t* begin,
                                   int64_t* end) {
   *begin = ductile::block_begin(elements, {rank, size});

@@ -80,6 +80,15 @@ int ductile_add_block(const char *name, void **data, size_t element_bytes, int64
 int ductile_add_cyclic(const char *name, void **data, size_t element_bytes, int64_t elements,
                        int64_t block);
 
+/* Data that only the program knows how to distribute: particles, trees, what a refined mesh has become.
+ * On an old process `pack` is called once for each new process `to` of `size` and says what to give
+ * to it: `*data`, which stays valid until the next call, and `*bytes`. On a new process `unpack` is
+ * called once for each old process `from` of `size`, in any order, with what that one gave, also if
+ * that is nothing. Both return 0; anything else gives the resize up. */
+typedef int (*ductile_pack)(void *user, int to, int size, const void **data, size_t *bytes);
+typedef int (*ductile_unpack)(void *user, int from, int size, const void *data, size_t bytes);
+int ductile_add_packed(const char *name, ductile_pack pack, ductile_unpack unpack, void *user);
+
 /* First own element and the one after the last of a block-distributed array. */
 void ductile_block(int64_t elements, int rank, int size, int64_t *begin, int64_t *end);
 int64_t ductile_cyclic_count(int64_t elements, int64_t block, int rank, int size);
