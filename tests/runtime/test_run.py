@@ -1,6 +1,7 @@
 """`ductile run` and `ductile resize` with real MPI programs, both MPIs."""
 
 import functools
+import json
 import os
 import pathlib
 import random
@@ -26,8 +27,9 @@ def rigid_output(mpi, *arguments):
 # ---- Resizing -----------------------------------------------------------------------------------
 
 
-def test_grows_and_shrinks_by_hand(mpi, start):
-    job = start(mpi, 2, "jacobi", *PLATE, options=["--max", 6])
+def test_grows_and_shrinks_by_hand(mpi, start, tmp_path):
+    trace = tmp_path / "trace.json"
+    job = start(mpi, 2, "jacobi", *PLATE, options=["--max", 6, "--trace", trace])
     job.wait_until_connected()
     for size in (4, 1, 3):
         done = job.resize(size)
@@ -39,6 +41,13 @@ def test_grows_and_shrinks_by_hand(mpi, start):
     assert out == rigid_output(mpi, *PLATE)
     events = job.events("resized")
     assert [(event["from"], event["to"]) for event in events] == [(2, 4), (4, 1), (1, 3)]
+    spans = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+    assert len({span["pid"] for span in spans}) == 3
+    assert all(span["dur"] >= 0 for span in spans)
+    for event in events:
+        rows = [span for span in spans if span["pid"] == event["generation"]]
+        assert {span["name"] for span in rows if span["tid"] == 0} == {
+            "starting", "agreeing", "gathering", "handing over"}
     # Of the plate every value goes over once, and to each new process the iteration.
     assert [event["bytes"] for event in events] == [120 * 80 * 8 + 8 * n for n in (4, 1, 3)]
 
