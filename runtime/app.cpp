@@ -356,6 +356,24 @@ DUCTILE_EXPORT int ductile_refuse(const char* reason) {
   return 0;
 }
 
+DUCTILE_EXPORT int ductile_request(int at_least, int preferred) {
+  App& self = app();
+  if (!self.is_initialised) return wrong_call("ductile_request() before ductile_init()");
+  if (at_least < 1 || preferred < at_least || preferred > static_cast<int>(wire::kMaxProcesses)) {
+    return wrong_call("ductile_request() wants 1 <= at_least <= preferred");
+  }
+  if (self.rank != 0 || !self.listener) return 0;
+  self.link->send(self.link->generation(),
+                  wire::Request{.at_least = static_cast<std::uint32_t>(at_least),
+                                .preferred = static_cast<std::uint32_t>(preferred)});
+  return 0;
+}
+
+DUCTILE_EXPORT int ductile_offer(void) {
+  App& self = app();
+  return self.listener ? self.listener->take_offer() : -1;
+}
+
 DUCTILE_EXPORT int ductile_finalize(void) {
   App& self = app();
   if (!self.is_initialised) return wrong_call("ductile_finalize() before ductile_init()");

@@ -112,6 +112,19 @@ int ductile_adapt(void);
 /* Not now: this resize is given up, and whoever ordered it hears the reason. */
 int ductile_refuse(const char *reason);
 
+/* ---- Evolving programs ----
+ *
+ * A program that finds that it needs more processes, or fewer, asks for them. The answer comes later,
+ * while it computes on: a resize to a size within the range, as any other; or an offer outside of it,
+ * which the program takes by asking for exactly that size, or leaves by doing nothing. */
+
+/* All processes may call it; that of rank 0 asks. A new request replaces one without an answer. */
+int ductile_request(int at_least, int preferred);
+
+/* What came instead of a resize, once: -1 nothing so far, 0 the request was denied, or else the size that
+ * is offered. On rank 0 only, -1 on the others: broadcast it. */
+int ductile_offer(void);
+
 /* Instead of MPI_Finalize(). A leaving process should exit soon after: what is left of an old
  * generation is killed. */
 int ductile_finalize(void);

@@ -1,6 +1,7 @@
 #include "cli/run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -23,6 +24,8 @@
 namespace ductile {
 namespace {
 
+constexpr std::array<std::string_view, 3> kEvolvingWords = {"grant", "deny", "ask"};
+
 struct Options {
   RunSettings settings{};
   std::string kind = "mpi";
@@ -36,6 +39,7 @@ struct Options {
   double start_limit = 120;
   double probe_limit = 600;
   double hand_over_limit = 300;
+  std::string evolving = "grant";
   double patience = 10;
   double measure = 0;
   int verbosity = 0;
@@ -165,6 +169,7 @@ int run(Options& options) {
   settings.limits.agreeing = std::min(settings.limits.agreeing, settings.limits.gathering);
   settings.limits.handing_over = milliseconds(options.hand_over_limit);
   settings.patience = milliseconds(options.patience);
+  settings.evolving = *from_word<Evolving>(kEvolvingWords, options.evolving);
   settings.measure = milliseconds(options.measure);
   if (options.measure > 0) settings.launcher.preload = measuring_library(settings.launcher.mpi);
   settings.plan = parse_script(options.script);
@@ -281,6 +286,13 @@ void add_run_command(CLI::App& app) {
   command->add_flag("!--no-compare", options->compares,
                     "--script and --torture: do not run the program rigidly first, to compare");
   command->add_option("--report", settings.report, "write what happens to this file, JSON lines");
+  command
+      ->add_option(
+          "--evolving", options->evolving,
+          "when the program asks for another size: grant it up to --max, deny it, or ask at "
+          "--control")
+      ->check(CLI::IsMember({"grant", "deny", "ask"}))
+      ->capture_default_str();
   command->add_option("--trace", settings.trace,
                       "write the timeline of all resizes to this file; opens in Perfetto");
   command

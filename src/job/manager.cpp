@@ -122,6 +122,10 @@ class Manager {
   std::optional<std::string> objection(std::uint32_t size) const;
   void order(std::uint32_t size);
   void begin_resize();
+  std::uint32_t largest() const;
+  void on_request(const Peer& peer, const wire::Request& request);
+  void consider_request();
+  void offer(std::uint32_t size);
   void give_up_resize(const std::string& reason);
   void carry_out();
   void settle();
@@ -171,6 +175,8 @@ class Manager {
 
   std::optional<std::uint32_t> ordered_{};  // a size, waiting for the program to begin
   Clock::time_point ordered_at_{};
+  std::optional<wire::Request> request_{};  // of the program, without an answer
+  bool is_requested_ = false;               // the order is the answer to one
   std::optional<Resize> resize_{};
   std::uint32_t old_ = 0;  // the generation that is resized
   std::optional<Clock::time_point> leaves_freed_{};
@@ -339,6 +345,9 @@ void Manager::on_message(Peer& peer, const wire::Message& message) {
     if (Generation* const generation = find(*peer.generation)) on_finishing(*generation);
     return;
   }
+  if (const auto* request = std::get_if<wire::Request>(&message.content)) {
+    return on_request(peer, *request);
+  }
   if (!resize_ || message.generation != resize_->generation()) {
     spdlog::debug("a late '{}' of process {} of generation {}", wire::name_of(message.content),
                   peer.rank, *peer.generation);
@@ -401,9 +410,9 @@ void Manager::flush(Peer& peer) {
 
 std::optional<std::string> Manager::objection(std::uint32_t size) const {
   if (settings_.is_rigid) return "the job is rigid";
-  std::uint32_t slots = 0;
-  for (const Host& host : settings_.launcher.hosts) slots += host.slots;
-  if (slots > 0 && size > slots) return fmt::format("the hosts take {} processes", slots);
+  if (size > largest() && largest() < settings_.max) {
+    return fmt::format("the hosts take {} processes", largest());
+  }
   if (size < settings_.min || size > settings_.max) {
     return fmt::format("{} processes are not between {} and {}", size, settings_.min,
                        settings_.max);
@@ -434,6 +443,42 @@ void Manager::begin_resize() {
   } catch (const RunError& error) {
     give_up_resize(error.what());
   }
+}
+
+/// The most processes that this job may have.
+std::uint32_t Manager::largest() const {
+  std::uint32_t slots = 0;
+  for (const Host& host : settings_.launcher.hosts) slots += host.slots;
+  return slots > 0 ? std::min(slots, settings_.max) : settings_.max;
+}
+
+void Manager::on_request(const Peer& peer, const wire::Request& request) {
+  if (peer.rank != 0 || request.at_least == 0 || request.at_least > request.preferred ||
+      request.preferred > wire::kMaxProcesses) {
+    throw wire::ProtocolError("a request that makes no sense");
+  }
+  if (*peer.generation != current_) return;  // it has been resized meanwhile
+  request_ = request;
+  report("requested", {{"generation", current_},
+                       {"size", current().size},
+                       {"at_least", request.at_least},
+                       {"preferred", request.preferred}});
+}
+
+/// Answers the program's request, if nobody else is to do it.
+void Manager::consider_request() {
+  if (!request_ || resize_ || ordered_ || exit_code_ || settings_.evolving == Evolving::ask) return;
+  const wire::Request request = *std::exchange(request_, std::nullopt);
+  const std::uint32_t best = std::min(request.preferred, largest());
+  if (settings_.evolving == Evolving::deny || objection(best)) return offer(0);
+  if (best < request.at_least) return offer(best > current().size ? best : 0);
+  is_requested_ = true;
+  order(best);
+}
+
+void Manager::offer(std::uint32_t size) {
+  report("offered", {{"generation", current_}, {"size", current().size}, {"offer", size}});
+  if (Peer* const peer = current().peers[0]) send(*peer, {current_, wire::Offer{.size = size}});
 }
 
 void Manager::give_up_resize(const std::string& reason) {
@@ -521,6 +566,8 @@ void Manager::conclude_resize() {
   trace_resize();
   resize_.reset();
   is_planned_ = false;
+  if (is_committed) request_.reset();  // of the generation that has gone
+  if (std::exchange(is_requested_, false) && !is_committed && !exit_code_) offer(0);
   last_resize_ = Clock::now();
   answer(is_committed, details);
 }
@@ -585,6 +632,9 @@ void Manager::on_order(Client& client, const std::string& line) {
                   {"max", settings_.max},
                   {"rigid", settings_.is_rigid},
                   {"connected", now.connected},
+                  {"request", request_ ? Json({{"at_least", request_->at_least},
+                                               {"preferred", request_->preferred}})
+                                       : Json()},
                   {"mtct", mtct_ ? Json(*mtct_) : Json()},
                   {"phase", resize_ ? word(resize_->phase()) : "running"}});
   } else if (verb == "resize") {
@@ -595,8 +645,25 @@ void Manager::on_order(Client& client, const std::string& line) {
     if (const auto why = objection(size)) return refuse(*why);
     client.awaits_resize = true;
     this->order(size);
+  } else if (verb == "answer") {
+    const Json size = order.value("size", Json());
+    if (!size.is_number_unsigned() || size.get<std::uint64_t>() > wire::kMaxProcesses) {
+      return refuse("\"size\" is a number of processes, 0 to deny");
+    }
+    if (!request_) return refuse("the program has asked for nothing");
+    const std::uint32_t given = size;
+    if (given < request_->at_least || given > request_->preferred) {
+      request_.reset();
+      offer(given);
+      return tell(client, {{"ok", true}, {"offer", given}});
+    }
+    if (const auto why = objection(given)) return refuse(*why);
+    request_.reset();
+    is_requested_ = true;
+    client.awaits_resize = true;
+    this->order(given);
   } else {
-    refuse("there are the orders \"status\" and \"resize\"");
+    refuse("there are the orders \"status\", \"resize\" and \"answer\"");
   }
 }
 
@@ -829,6 +896,7 @@ void Manager::on_time() {
   }
   if (settings_.measure.count() > 0 && now >= measured_ + settings_.measure) report_measurement();
   begin_resize();
+  consider_request();
   if (planned_ < settings_.plan.size() && !resize_ && !ordered_ && !exit_code_) {
     const PlannedResize& next = settings_.plan[planned_];
     if (now >= (next.after_previous ? last_resize_ : begin_) + next.time && is_started()) {

@@ -21,6 +21,9 @@ struct PlannedResize {
   bool after_previous = false;
 };
 
+/// Who answers when a program asks for another size: somebody at the control socket, or nobody.
+enum class Evolving { grant, deny, ask };
+
 struct RunSettings {
   Launcher launcher{};
   /// Processes: at first, and the range of resizes.
@@ -34,6 +37,7 @@ struct RunSettings {
   /// Path of a Unix socket that takes orders; none if empty.
   std::string control{};
   std::vector<PlannedResize> plan{};
+  Evolving evolving = Evolving::grant;
   Resize::Limits limits{};
   /// How long an old generation may take to leave, and a job to end after SIGTERM.
   std::chrono::milliseconds patience = std::chrono::seconds(10);

@@ -212,12 +212,30 @@ struct Measured {
   auto fields() { return std::tie(looks, in_mpi); }
 };
 
+// ---- Evolving programs --------------------------------------------------------------------------
+
+/// From rank 0: the program wants another number of processes, from `at_least` to `preferred`.
+struct Request {
+  static constexpr std::string_view kName = "request";
+  std::uint32_t at_least = 0;
+  std::uint32_t preferred = 0;
+  auto fields() { return std::tie(at_least, preferred); }
+};
+
+/// To rank 0, if the answer to a request is no resize: so many can be had, outside of what was
+/// asked for; 0: none. Who wants them asks for exactly these.
+struct Offer {
+  static constexpr std::string_view kName = "offer";
+  std::uint32_t size = 0;
+  auto fields() { return std::tie(size); }
+};
+
 // ---- Messages -----------------------------------------------------------------------------------
 
 /// The place in this list, from 1, is the type in the header: append only.
 using Content = std::variant<Hello, Ready, At, Reached, Sent, Taken, Failed, Running, Finishing,
                              Welcome, Prepare, Meet, Take, Go, Commit, Abort, Finish, Open, Data,
-                             Close, Watch, Measured>;
+                             Close, Watch, Measured, Request, Offer>;
 
 struct Message {
   /// The generation it is about: of a resize, the new one; otherwise the sender's own. Numbers are

@@ -125,6 +125,17 @@ def test_a_resize_as_the_program_ends_is_given_up(mpi, start):
         assert "end" in done.stderr
 
 
+def test_a_program_may_refuse(mpi, start):
+    job = start(mpi, 2, "rank_printer", 300, "in the middle of something")
+    job.wait_until_connected()
+    for _ in range(2):
+        done = job.resize(3)
+        assert done.returncode == 1
+        assert "refused: in the middle of something" in done.stderr
+    code, out, _ = job.finish()
+    assert (code, out) == (0, "begins with 2\nends with 2\n")
+
+
 # ---- The wrong MPI ------------------------------------------------------------------------------
 
 
