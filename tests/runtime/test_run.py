@@ -126,7 +126,7 @@ def test_a_resize_as_the_program_ends_is_given_up(mpi, start):
 
 
 def test_a_program_may_refuse(mpi, start):
-    job = start(mpi, 2, "rank_printer", 300, "in the middle of something")
+    job = start(mpi, 2, "rank_printer", 800, "in the middle of something")
     job.wait_until_connected()
     for _ in range(2):
         done = job.resize(3)
