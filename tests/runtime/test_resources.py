@@ -6,7 +6,7 @@ import re
 import threading
 import time
 
-from conftest import processes_with
+from conftest import left_in_shared_memory, processes_with
 
 
 def peak_memory(mark):
@@ -57,7 +57,7 @@ def test_no_process_holds_more_than_its_block(mpi, start, tmp_path):
 def test_many_resizes_leave_nothing(mpi, start, tmp_path):
     job = start(mpi, 2, "until", tmp_path / "stop", 1000)
     job.wait_until_connected()
-    shared_memory = set(os.listdir("/dev/shm"))
+    begin = time.time()
 
     def held():
         return (len(os.listdir(f"/proc/{job.process.pid}/fd")), len(processes_with(job.mark)))
@@ -72,4 +72,4 @@ def test_many_resizes_leave_nothing(mpi, start, tmp_path):
     assert held()[0] <= before[0] + 2 and held()[1] == before[1]
     (tmp_path / "stop").touch()
     assert job.finish()[:2] == (0, "right\n")
-    assert {name for name in os.listdir("/dev/shm") if name not in shared_memory} == set()
+    assert left_in_shared_memory(begin) == set()
