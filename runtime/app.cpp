@@ -281,6 +281,18 @@ DUCTILE_EXPORT int ductile_add_cyclic(const char* name, void** data, size_t elem
                        .place = data});
 }
 
+DUCTILE_EXPORT int ductile_add_packed(const char* name, ductile_pack pack, ductile_unpack unpack,
+                                      void* user) {
+  if (pack == nullptr || unpack == nullptr) return wrong_call("ductile_add_packed() needs both");
+  static char none = 0;
+  return ductile::add(name, {.layout = {.spread = Spread::packed},
+                             .element_bytes = 1,
+                             .data = &none,
+                             .pack = pack,
+                             .unpack = unpack,
+                             .user = user});
+}
+
 DUCTILE_EXPORT void ductile_block(int64_t elements, int rank, int size, int64_t* begin,
                                   int64_t* end) {
   *begin = ductile::block_begin(elements, {rank, size});
@@ -342,6 +354,24 @@ DUCTILE_EXPORT int ductile_refuse(const char* reason) {
   self.is_adapting = false;
   self.listener->resume();
   return 0;
+}
+
+DUCTILE_EXPORT int ductile_request(int at_least, int preferred) {
+  App& self = app();
+  if (!self.is_initialised) return wrong_call("ductile_request() before ductile_init()");
+  if (at_least < 1 || preferred < at_least || preferred > static_cast<int>(wire::kMaxProcesses)) {
+    return wrong_call("ductile_request() wants 1 <= at_least <= preferred");
+  }
+  if (self.rank != 0 || !self.listener) return 0;
+  self.link->send(self.link->generation(),
+                  wire::Request{.at_least = static_cast<std::uint32_t>(at_least),
+                                .preferred = static_cast<std::uint32_t>(preferred)});
+  return 0;
+}
+
+DUCTILE_EXPORT int ductile_offer(void) {
+  App& self = app();
+  return self.listener ? self.listener->take_offer() : -1;
 }
 
 DUCTILE_EXPORT int ductile_finalize(void) {

@@ -75,9 +75,20 @@ class Pieces {
   std::size_t done_ = 0;   // bytes of it
 };
 
+/// Of what the program packs, it alone knows: all processes talk to all.
+bool share(const Registered& one, Seat from, Seat to) {
+  return one.pack != nullptr || overlap(one.layout, from, to).total > 0;
+}
+
 bool share(const std::vector<Registered>& data, Seat from, Seat to) {
-  return std::ranges::any_of(
-      data, [&](const Registered& one) { return overlap(one.layout, from, to).total > 0; });
+  return std::ranges::any_of(data, [&](const Registered& one) { return share(one, from, to); });
+}
+
+/// Bytes in a row, as if they were registered.
+Registered plain_bytes(const void* data, std::size_t bytes) {
+  return {.layout = {.spread = Spread::replicated, .elements = static_cast<std::int64_t>(bytes)},
+          .element_bytes = 1,
+          .data = const_cast<void*>(data)};
 }
 
 wire::Data header_of(const Registered& one, std::size_t index, const Overlap& shared) {
@@ -166,12 +177,31 @@ class Sender {
   Descriptor socket_;
 };
 
+std::uint64_t send_packed(Sender& sender, const Registered& one, std::size_t index, Seat to) {
+  const void* packed = nullptr;
+  std::size_t bytes = 0;
+  if (one.pack(one.user, static_cast<int>(to.rank), static_cast<int>(to.size), &packed, &bytes) !=
+      0) {
+    throw std::runtime_error("the program cannot pack '" + one.name + "'");
+  }
+  wire::Data header = header_of(one, index, {});
+  header.bytes = bytes;
+  sender.send(header);
+  const Registered view = plain_bytes(packed, bytes);
+  sender.send(Pieces(view, {}, overlap(view.layout, {}, {})));
+  return bytes;
+}
+
 std::uint64_t send_to(Sender& sender, const Link& link, const std::vector<Registered>& data,
                       Seat from, Seat to) {
   std::uint64_t bytes = 0;
   sender.send(wire::Open{.token = link.token(), .rank = link.rank(), .size = link.size()});
   for (std::size_t index = 0; index < data.size(); ++index) {
     const Overlap shared = overlap(data[index].layout, from, to);
+    if (data[index].pack != nullptr) {
+      bytes += send_packed(sender, data[index], index, to);
+      continue;
+    }
     if (shared.total == 0) continue;
     const wire::Data header = header_of(data[index], index, shared);
     sender.send(header);
@@ -193,6 +223,8 @@ struct Source {
   std::optional<Pieces> payload{};
   std::optional<std::uint32_t> rank{};  // once it has said who it is
   std::size_t next = 0;                 // the first data that has not come
+  std::vector<char> packed{};           // what the program is to unpack
+  Registered packed_view{};
   bool closed = false;
 };
 
@@ -282,7 +314,7 @@ class Taker {
       if (source.payload) {
         bytes_ += static_cast<std::uint64_t>(got);
         source.payload->advance(static_cast<std::size_t>(got));
-        if (source.payload->left() == 0) source.payload.reset();
+        if (source.payload->left() == 0) end_payload(source);
         continue;
       }
       source.buffer.append(bytes.data(), static_cast<std::size_t>(got));
@@ -339,14 +371,29 @@ class Taker {
   }
 
   void skip_empty(Source& source) const {
-    while (source.next < data_.size() && shared_with(source).total == 0) ++source.next;
+    const Seat from{*source.rank, old_size_};
+    while (source.next < data_.size() && !share(data_[source.next], from, me_)) ++source.next;
+  }
+
+  void end_payload(Source& source) const {
+    source.payload.reset();
+    const Registered& one = data_[source.next];
+    if (one.unpack != nullptr &&
+        one.unpack(one.user, static_cast<int>(*source.rank), static_cast<int>(old_size_),
+                   source.packed.data(), source.packed.size()) != 0) {
+      throw std::runtime_error("the program cannot unpack '" + one.name + "'");
+    }
+    source.packed = {};
+    ++source.next;
+    skip_empty(source);
   }
 
   void begin(Source& source, const wire::Data& header) {
     if (source.next >= data_.size()) throw wire::ProtocolError("more data than is registered here");
     const Registered& one = data_[source.next];
     const Overlap shared = shared_with(source);
-    const wire::Data expected = header_of(one, source.next, shared);
+    wire::Data expected = header_of(one, source.next, shared);
+    if (one.unpack != nullptr) expected.bytes = header.bytes;
     if (header.index != expected.index || header.kind != expected.kind ||
         header.element_bytes != expected.element_bytes || header.elements != expected.elements ||
         header.bytes != expected.bytes) {
@@ -356,9 +403,14 @@ class Taker {
           std::to_string(expected.elements) + " of " + std::to_string(expected.element_bytes) +
           " here; every generation must register the same data in the same order");
     }
-    source.payload.emplace(one, me_, shared);
-    ++source.next;
-    skip_empty(source);
+    if (one.unpack == nullptr) {
+      source.payload.emplace(one, me_, shared);
+      return;
+    }
+    source.packed.resize(header.bytes);
+    source.packed_view = plain_bytes(source.packed.data(), source.packed.size());
+    source.payload.emplace(source.packed_view, Seat{}, overlap(source.packed_view.layout, {}, {}));
+    if (source.packed.empty()) end_payload(source);
   }
 
   Link& link_;

@@ -23,6 +23,10 @@ struct Registered {
   void** place = nullptr;
   /// the data itself.
   void* data = nullptr;
+  /// Of data that the program packs itself: the two functions of ductile_add_packed().
+  int (*pack)(void* user, int to, int size, const void** data, std::size_t* bytes) = nullptr;
+  int (*unpack)(void* user, int from, int size, const void* data, std::size_t bytes) = nullptr;
+  void* user = nullptr;
 
   char* own() const {
     return static_cast<char*>(place != nullptr ? *place : data) +

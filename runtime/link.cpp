@@ -142,6 +142,10 @@ void Listener::run() {
 }
 
 void Listener::handle(const wire::Message& message) {
+  if (const auto* offer = std::get_if<wire::Offer>(&message.content)) {
+    if (message.generation == link_.generation()) offer_ = static_cast<int>(offer->size);
+    return;
+  }
   std::unique_lock lock(mutex_);
   if (std::holds_alternative<wire::Prepare>(message.content)) {
     if (message.generation <= resize_) return;  // of a resize that is over

@@ -83,6 +83,8 @@ class Listener {
   const std::vector<std::string>& addresses() const { return addresses_; }
   /// The adapt call is over, and this process goes on.
   void resume();
+  /// What was offered since the last call; -1 if nothing.
+  int take_offer() { return offer_.exchange(-1); }
   /// Ends the thread.
   void stop();
 
@@ -93,6 +95,7 @@ class Listener {
   Link& link_;
   std::atomic<std::uint64_t> probes_{0};
   std::atomic<bool> announced_{false};
+  std::atomic<int> offer_{-1};
   std::uint64_t probe_ = 0;  // of the program's thread
 
   std::mutex mutex_{};

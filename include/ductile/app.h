@@ -80,6 +80,15 @@ int ductile_add_block(const char *name, void **data, size_t element_bytes, int64
 int ductile_add_cyclic(const char *name, void **data, size_t element_bytes, int64_t elements,
                        int64_t block);
 
+/* Data that only the program knows how to distribute: particles, trees, what a refined mesh has become.
+ * On an old process `pack` is called once for each new process `to` of `size` and says what to give
+ * to it: `*data`, which stays valid until the next call, and `*bytes`. On a new process `unpack` is
+ * called once for each old process `from` of `size`, in any order, with what that one gave, also if
+ * that is nothing. Both return 0; anything else gives the resize up. */
+typedef int (*ductile_pack)(void *user, int to, int size, const void **data, size_t *bytes);
+typedef int (*ductile_unpack)(void *user, int from, int size, const void *data, size_t bytes);
+int ductile_add_packed(const char *name, ductile_pack pack, ductile_unpack unpack, void *user);
+
 /* First own element and the one after the last of a block-distributed array. */
 void ductile_block(int64_t elements, int rank, int size, int64_t *begin, int64_t *end);
 int64_t ductile_cyclic_count(int64_t elements, int64_t block, int rank, int size);
@@ -102,6 +111,19 @@ int ductile_adapt(void);
 
 /* Not now: this resize is given up, and whoever ordered it hears the reason. */
 int ductile_refuse(const char *reason);
+
+/* ---- Evolving programs ----
+ *
+ * A program that finds that it needs more processes, or fewer, asks for them. The answer comes later,
+ * while it computes on: a resize to a size within the range, as any other; or an offer outside of it,
+ * which the program takes by asking for exactly that size, or leaves by doing nothing. */
+
+/* All processes may call it; that of rank 0 asks. A new request replaces one without an answer. */
+int ductile_request(int at_least, int preferred);
+
+/* What came instead of a resize, once: -1 nothing so far, 0 the request was denied, or else the size that
+ * is offered. On rank 0 only, -1 on the others: broadcast it. */
+int ductile_offer(void);
 
 /* Instead of MPI_Finalize(). A leaving process should exit soon after: what is left of an old
  * generation is killed. */

@@ -1,9 +1,11 @@
 #include "cli/run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -22,6 +24,8 @@
 namespace ductile {
 namespace {
 
+constexpr std::array<std::string_view, 3> kEvolvingWords = {"grant", "deny", "ask"};
+
 struct Options {
   RunSettings settings{};
   std::string kind = "mpi";
@@ -35,7 +39,9 @@ struct Options {
   double start_limit = 120;
   double probe_limit = 600;
   double hand_over_limit = 300;
+  std::string evolving = "grant";
   double patience = 10;
+  double measure = 0;
   int verbosity = 0;
 };
 
@@ -66,6 +72,19 @@ Mpi choose_mpi(const Options& options, const std::string& program) {
                      "say --mpi mpich or openmpi if it uses one, or --kind rigid");
   }
   return *found;
+}
+
+/// libductile-measure, beside this program as built or as installed.
+std::string measuring_library(Mpi mpi) {
+  if (mpi == Mpi::none) throw InputError("--measure is for programs of an MPI", "drop it");
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  const std::string name =
+      fmt::format("libductile-measure-{}.so", kMpiWords[static_cast<std::size_t>(mpi)]);
+  for (const fs::path& path : {folder / "lib" / name, folder / ".." / DUCTILE_LIBDIR / name}) {
+    if (fs::exists(path)) return path.lexically_normal();
+  }
+  throw InputError("there is no " + name, "install what was built for this MPI");
 }
 
 /// Resizes to random sizes, each soon after the one before.
@@ -150,6 +169,9 @@ int run(Options& options) {
   settings.limits.agreeing = std::min(settings.limits.agreeing, settings.limits.gathering);
   settings.limits.handing_over = milliseconds(options.hand_over_limit);
   settings.patience = milliseconds(options.patience);
+  settings.evolving = *from_word<Evolving>(kEvolvingWords, options.evolving);
+  settings.measure = milliseconds(options.measure);
+  if (options.measure > 0) settings.launcher.preload = measuring_library(settings.launcher.mpi);
   settings.plan = parse_script(options.script);
   if (options.torture > 0) settings.plan = torture(options, settings);
   if (settings.plan.empty()) return run_job(settings).exit_code;
@@ -162,6 +184,7 @@ int run(Options& options) {
     rigid.plan.clear();
     rigid.control.clear();
     rigid.report.clear();
+    rigid.trace.clear();
     rigid.keep_output = true;
     rigid.pass_output = false;
     RunResult done = run_job(rigid);
@@ -263,6 +286,19 @@ void add_run_command(CLI::App& app) {
   command->add_flag("!--no-compare", options->compares,
                     "--script and --torture: do not run the program rigidly first, to compare");
   command->add_option("--report", settings.report, "write what happens to this file, JSON lines");
+  command
+      ->add_option(
+          "--evolving", options->evolving,
+          "when the program asks for another size: grant it up to --max, deny it, or ask at "
+          "--control")
+      ->check(CLI::IsMember({"grant", "deny", "ask"}))
+      ->capture_default_str();
+  command->add_option("--trace", settings.trace,
+                      "write the timeline of all resizes to this file; opens in Perfetto");
+  command
+      ->add_option("--measure", options->measure,
+                   "report MPI time over compute time every so many seconds")
+      ->check(CLI::Range(0.5, 1e6));
   const auto limit = [&](const char* name, double& seconds, const char* what) {
     command->add_option(name, seconds, what)->check(CLI::Range(0.1, 1e6))->capture_default_str();
   };

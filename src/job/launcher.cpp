@@ -143,6 +143,11 @@ std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t si
     if (geteuid() == 0) add({"--allow-run-as-root"});
     for (const auto& variable : variables) add({"-x", variable.first});
   }
+  if (!launcher.preload.empty() && launcher.mpi == Mpi::mpich) {
+    add({"-genv", "LD_PRELOAD", launcher.preload});
+  } else if (!launcher.preload.empty()) {
+    add({"-x", "LD_PRELOAD=" + launcher.preload});
+  }
   words.insert(words.end(), launcher.arguments.begin(), launcher.arguments.end());
   words.insert(words.end(), launcher.program.begin(), launcher.program.end());
   return words;

@@ -30,6 +30,8 @@ struct Launcher {
   std::vector<Host> hosts{};
   /// What starts something on a host, called as ssh is: [OPTIONS] HOST COMMAND...
   std::string agent = "ssh";
+  /// Loaded before the program's libraries; none if empty.
+  std::string preload{};
   /// More arguments of mpiexec, before the program.
   std::vector<std::string> arguments{};
   std::vector<std::string> program{};

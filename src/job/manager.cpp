@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -57,6 +58,7 @@ struct Peer {
   std::string unsent{};
   std::optional<std::uint32_t> generation{};  // once it has said so
   std::uint32_t rank = 0;
+  bool is_watch = false;  // of libductile-measure
   bool is_closed = false;
 };
 
@@ -111,6 +113,7 @@ class Manager {
   void on_order(Client& client, const std::string& line);
   void read_output(Generation& generation, Descriptor& pipe);
   void on_time();
+  void report_measurement();
   void sweep(Generation& generation);
 
   // ---- What is done --------------------------------------------------------------------------
@@ -119,6 +122,10 @@ class Manager {
   std::optional<std::string> objection(std::uint32_t size) const;
   void order(std::uint32_t size);
   void begin_resize();
+  std::uint32_t slots() const;
+  void on_request(const Peer& peer, const wire::Request& request);
+  void consider_request();
+  void offer(std::uint32_t size);
   void give_up_resize(const std::string& reason);
   void carry_out();
   void settle();
@@ -129,6 +136,7 @@ class Manager {
   void pass_output();
   void write_output(int fd, std::string& text);
   void report(std::string_view what, const Json& details);
+  void trace_resize();
   void stop(int signal);
   void clean_up();
 
@@ -149,6 +157,10 @@ class Manager {
   wire::Token token_ = wire::new_token();
   Clock::time_point begin_ = Clock::now();
   std::chrono::system_clock::time_point wall_begin_ = std::chrono::system_clock::now();
+  std::uint64_t looks_ = 0;  // of libductile-measure, since the last report
+  std::uint64_t looks_in_mpi_ = 0;
+  Clock::time_point measured_ = begin_;
+  std::optional<double> mtct_{};
   bool has_killed_ = false;  // or found dead: processes that have not left in order
   Descriptor signals_{};
   Descriptor listener_{};
@@ -163,6 +175,8 @@ class Manager {
 
   std::optional<std::uint32_t> ordered_{};  // a size, waiting for the program to begin
   Clock::time_point ordered_at_{};
+  std::optional<wire::Request> request_{};  // of the program, without an answer
+  bool is_requested_ = false;               // the order is the answer to one
   std::optional<Resize> resize_{};
   std::uint32_t old_ = 0;  // the generation that is resized
   std::optional<Clock::time_point> leaves_freed_{};
@@ -173,6 +187,7 @@ class Manager {
   std::string out_{};
   std::string err_{};
   std::ofstream report_{};
+  Json trace_ = Json::array();
   RunResult result_{};
 };
 
@@ -190,6 +205,9 @@ void Manager::start_generation(std::uint32_t size) {
   variables.emplace_back("DUCTILE_MPI",
                          kMpiWords[static_cast<std::size_t>(settings_.launcher.mpi)]);
   variables.emplace_back("DUCTILE_MANAGER", settings_.is_rigid ? "" : local_address(listener_));
+  if (settings_.measure.count() > 0) {
+    variables.emplace_back("DUCTILE_WATCH", local_address(listener_));
+  }
   const std::vector<std::string> words = command_line(settings_.launcher, size, variables);
   spdlog::debug("generation {}: {}", number, fmt::join(words, " "));
   // Only the first generation reads: what it has read is gone for the others. A terminal would stop
@@ -275,6 +293,12 @@ void Manager::read_peer(Peer& peer) {
 }
 
 void Manager::on_hello(Peer& peer, const wire::Message& message) {
+  if (const auto* watch = std::get_if<wire::Watch>(&message.content)) {
+    if (!wire::same(watch->token, token_)) throw wire::ProtocolError("a wrong token");
+    peer.generation = message.generation;
+    peer.is_watch = true;
+    return;
+  }
   const auto* hello = std::get_if<wire::Hello>(&message.content);
   if (hello == nullptr) throw wire::ProtocolError("a first message that is not 'hello'");
   if (!wire::same(hello->token, token_)) throw wire::ProtocolError("a wrong token");
@@ -304,11 +328,25 @@ void Manager::on_hello(Peer& peer, const wire::Message& message) {
 
 void Manager::on_message(Peer& peer, const wire::Message& message) {
   if (!peer.generation) return on_hello(peer, message);
+  if (peer.is_watch) {
+    const auto* measured = std::get_if<wire::Measured>(&message.content);
+    if (measured == nullptr || measured->in_mpi > measured->looks) {
+      throw wire::ProtocolError("no measurement");
+    }
+    if (*peer.generation == current_) {
+      looks_ += measured->looks;
+      looks_in_mpi_ += measured->in_mpi;
+    }
+    return;
+  }
   spdlog::trace("process {} of generation {}: {} {}", peer.rank, *peer.generation,
                 wire::name_of(message.content), message.generation);
   if (std::holds_alternative<wire::Finishing>(message.content)) {
     if (Generation* const generation = find(*peer.generation)) on_finishing(*generation);
     return;
+  }
+  if (const auto* request = std::get_if<wire::Request>(&message.content)) {
+    return on_request(peer, *request);
   }
   if (!resize_ || message.generation != resize_->generation()) {
     spdlog::debug("a late '{}' of process {} of generation {}", wire::name_of(message.content),
@@ -331,7 +369,7 @@ void Manager::on_finishing(Generation& generation) {
 void Manager::on_closed(Peer& peer) {
   if (peer.is_closed) return;
   peer.is_closed = true;
-  if (!peer.generation) return;
+  if (!peer.generation || peer.is_watch) return;
   Generation* const generation = find(*peer.generation);
   if (generation == nullptr) return;
   generation->peers[peer.rank] = nullptr;
@@ -372,9 +410,7 @@ void Manager::flush(Peer& peer) {
 
 std::optional<std::string> Manager::objection(std::uint32_t size) const {
   if (settings_.is_rigid) return "the job is rigid";
-  std::uint32_t slots = 0;
-  for (const Host& host : settings_.launcher.hosts) slots += host.slots;
-  if (slots > 0 && size > slots) return fmt::format("the hosts take {} processes", slots);
+  if (size > slots()) return fmt::format("the hosts take {} processes", slots());
   if (size < settings_.min || size > settings_.max) {
     return fmt::format("{} processes are not between {} and {}", size, settings_.min,
                        settings_.max);
@@ -407,6 +443,43 @@ void Manager::begin_resize() {
   }
 }
 
+/// How many processes the hosts take; any number if none are named.
+std::uint32_t Manager::slots() const {
+  if (settings_.launcher.hosts.empty()) return wire::kMaxProcesses;
+  std::uint32_t slots = 0;
+  for (const Host& host : settings_.launcher.hosts) slots += host.slots;
+  return slots;
+}
+
+void Manager::on_request(const Peer& peer, const wire::Request& request) {
+  if (peer.rank != 0 || request.at_least == 0 || request.at_least > request.preferred ||
+      request.preferred > wire::kMaxProcesses) {
+    throw wire::ProtocolError("a request that makes no sense");
+  }
+  if (*peer.generation != current_) return;  // it has been resized meanwhile
+  request_ = request;
+  report("requested", {{"generation", current_},
+                       {"size", current().size},
+                       {"at_least", request.at_least},
+                       {"preferred", request.preferred}});
+}
+
+/// Answers the program's request, if nobody else is to do it.
+void Manager::consider_request() {
+  if (!request_ || resize_ || ordered_ || exit_code_ || settings_.evolving == Evolving::ask) return;
+  const wire::Request request = *std::exchange(request_, std::nullopt);
+  const std::uint32_t best = std::min({request.preferred, settings_.max, slots()});
+  if (settings_.evolving == Evolving::deny || objection(best)) return offer(0);
+  if (best < request.at_least) return offer(best > current().size ? best : 0);
+  is_requested_ = true;
+  order(best);
+}
+
+void Manager::offer(std::uint32_t size) {
+  report("offered", {{"generation", current_}, {"size", current().size}, {"offer", size}});
+  if (Peer* const peer = current().peers[0]) send(*peer, {current_, wire::Offer{.size = size}});
+}
+
 void Manager::give_up_resize(const std::string& reason) {
   if (!is_resizing()) return;
   resize_->abort(reason, Clock::now());
@@ -431,6 +504,8 @@ void Manager::settle() {
   if (resize_->phase() == Resize::Phase::committed) {
     if (current_ == fresh) return conclude_resize();
     current_ = fresh;
+    looks_ = 0;
+    looks_in_mpi_ = 0;
     current().deadline = Clock::time_point::max();
     if (Generation* const old = find(old_)) old->deadline = now + settings_.patience;
     return conclude_resize();
@@ -487,8 +562,11 @@ void Manager::conclude_resize() {
   }
   if (resize_->strays() > 0) details["strays"] = resize_->strays();
   report(is_committed ? "resized" : "aborted", details);
+  trace_resize();
   resize_.reset();
   is_planned_ = false;
+  if (is_committed) request_.reset();  // of the generation that has gone
+  if (std::exchange(is_requested_, false) && !is_committed && !exit_code_) offer(0);
   last_resize_ = Clock::now();
   answer(is_committed, details);
 }
@@ -553,6 +631,10 @@ void Manager::on_order(Client& client, const std::string& line) {
                   {"max", settings_.max},
                   {"rigid", settings_.is_rigid},
                   {"connected", now.connected},
+                  {"request", request_ ? Json({{"at_least", request_->at_least},
+                                               {"preferred", request_->preferred}})
+                                       : Json()},
+                  {"mtct", mtct_ ? Json(*mtct_) : Json()},
                   {"phase", resize_ ? word(resize_->phase()) : "running"}});
   } else if (verb == "resize") {
     const Json size = order.value("size", Json());
@@ -562,8 +644,25 @@ void Manager::on_order(Client& client, const std::string& line) {
     if (const auto why = objection(size)) return refuse(*why);
     client.awaits_resize = true;
     this->order(size);
+  } else if (verb == "answer") {
+    const Json size = order.value("size", Json());
+    if (!size.is_number_unsigned() || size.get<std::uint64_t>() > wire::kMaxProcesses) {
+      return refuse("\"size\" is a number of processes, 0 to deny");
+    }
+    if (!request_) return refuse("the program has asked for nothing");
+    const std::uint32_t given = size;
+    if (given < request_->at_least || given > request_->preferred) {
+      request_.reset();
+      offer(given);
+      return tell(client, {{"ok", true}, {"offer", given}});
+    }
+    if (const auto why = objection(given)) return refuse(*why);
+    request_.reset();
+    is_requested_ = true;
+    client.awaits_resize = true;
+    this->order(given);
   } else {
-    refuse("there are the orders \"status\" and \"resize\"");
+    refuse("there are the orders \"status\", \"resize\" and \"answer\"");
   }
 }
 
@@ -575,6 +674,56 @@ void Manager::answer(bool ok, const Json& details) {
     client->awaits_resize = false;
     tell(*client, json);
   }
+}
+
+/// Who waited for what: one row for the phases of the manager, one for the old generation, one for
+/// the new one.
+void Manager::trace_resize() {
+  if (settings_.trace.empty()) return;
+  const Resize::Times& times = resize_->times();
+  const auto span = [&](std::string name, int row, Clock::time_point from, Clock::time_point to) {
+    if (from == Clock::time_point{} || to == Clock::time_point{}) return;
+    trace_.push_back({{"name", std::move(name)},
+                      {"ph", "X"},
+                      {"pid", resize_->generation()},
+                      {"tid", row},
+                      {"ts", seconds(from - begin_) * 1e6},
+                      {"dur", seconds(to - from) * 1e6}});
+  };
+  const auto name = [&](std::string_view what, int row, const std::string& text) {
+    trace_.push_back({{"name", what},
+                      {"ph", "M"},
+                      {"pid", resize_->generation()},
+                      {"tid", row},
+                      {"args", {{"name", text}}}});
+  };
+  const bool is_committed = resize_->phase() == Resize::Phase::committed;
+  name("process_name", 0,
+       fmt::format("{} to {} processes, {}", resize_->old_size(), resize_->new_size(),
+                   word(resize_->phase())));
+  name("thread_name", 0, "manager");
+  name("thread_name", 1, "old generation");
+  name("thread_name", 2, "new generation");
+  // The phases that were entered, each until the next one.
+  const std::pair<const char*, Clock::time_point> phases[] = {{"starting", times.starting},
+                                                              {"agreeing", times.agreeing},
+                                                              {"gathering", times.gathering},
+                                                              {"handing over", times.handing_over}};
+  for (std::size_t i = 0; i < std::size(phases); ++i) {
+    auto end = times.settled;
+    if (i + 1 < std::size(phases) && phases[i + 1].second != Clock::time_point{}) {
+      end = phases[i + 1].second;
+    }
+    span(phases[i].first, 0, phases[i].second, end);
+  }
+  const bool has_stopped = times.stopped != Clock::time_point{};
+  span("computing", 1, times.starting, has_stopped ? times.stopped : times.settled);
+  span("waiting and handing over", 1, times.stopped, times.settled);
+  if (is_committed && leaves_freed_) span("leaving", 1, times.settled, *leaves_freed_);
+  span("starting", 2, times.starting, times.agreeing);
+  span("waiting", 2, times.agreeing, times.handing_over);
+  span("taking over", 2, times.handing_over, times.settled);
+  span("going on", 2, times.settled, times.running);
 }
 
 void Manager::report(std::string_view what, const Json& details) {
@@ -690,6 +839,25 @@ void Manager::sweep(Generation& generation) {
   }
 }
 
+/// MPI time over compute time since the last time, over all processes.
+void Manager::report_measurement() {
+  measured_ = Clock::now();
+  const std::uint64_t computing = looks_ - looks_in_mpi_;
+  if (looks_ > 0) {
+    mtct_.reset();
+    if (computing > 0) {
+      mtct_ = static_cast<double>(looks_in_mpi_) / static_cast<double>(computing);
+    }
+    report("measured", {{"generation", current_},
+                        {"size", current().size},
+                        {"looks", looks_},
+                        {"in_mpi", looks_in_mpi_},
+                        {"mtct", mtct_ ? Json(*mtct_) : Json()}});
+  }
+  looks_ = 0;
+  looks_in_mpi_ = 0;
+}
+
 void Manager::on_time() {
   const auto now = Clock::now();
   if (resize_) {
@@ -725,7 +893,9 @@ void Manager::on_time() {
                     "the program does not use libductile-app, or has not called "
                     "ductile_init() yet"}});
   }
+  if (settings_.measure.count() > 0 && now >= measured_ + settings_.measure) report_measurement();
   begin_resize();
+  consider_request();
   if (planned_ < settings_.plan.size() && !resize_ && !ordered_ && !exit_code_) {
     const PlannedResize& next = settings_.plan[planned_];
     if (now >= (next.after_previous ? last_resize_ : begin_) + next.time && is_started()) {
@@ -781,6 +951,7 @@ void Manager::wait() {
 
   const auto now = Clock::now();
   auto next = now + std::chrono::seconds(1);
+  if (settings_.measure.count() > 0) next = std::min(next, measured_ + settings_.measure);
   if (resize_) next = std::min(next, resize_->deadline());
   for (const auto& [number, generation] : generations_) next = std::min(next, generation->deadline);
   if (planned_ < settings_.plan.size() && !resize_ && !ordered_) {
@@ -801,7 +972,8 @@ RunResult Manager::run() {
     report_.open(settings_.report);
     if (!report_) throw InputError("'" + settings_.report + "' cannot be written", "");
   }
-  if (!settings_.is_rigid) listener_ = listen_tcp(settings_.listen);
+  if (!settings_.is_rigid || settings_.measure.count() > 0)
+    listener_ = listen_tcp(settings_.listen);
   if (!settings_.control.empty()) control_ = listen_unix(settings_.control);
 
   sigset_t handled;
@@ -844,6 +1016,11 @@ RunResult Manager::run() {
     write_output(STDERR_FILENO, err_);
   }
   report("ended", {{"exit_code", exit_code_.value_or(1)}, {"resizes", result_.resizes}});
+  if (!settings_.trace.empty()) {
+    std::ofstream file(settings_.trace);
+    file << Json({{"traceEvents", trace_}}).dump() << '\n';
+    if (!file.flush()) throw RunError("'" + settings_.trace + "' cannot be written");
+  }
   sigprocmask(SIG_SETMASK, &before, nullptr);
   std::signal(SIGPIPE, old_pipe);
   result_.exit_code = exit_code_.value_or(1);

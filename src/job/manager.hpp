@@ -21,6 +21,9 @@ struct PlannedResize {
   bool after_previous = false;
 };
 
+/// Who answers when a program asks for another size: somebody at the control socket, or nobody.
+enum class Evolving { grant, deny, ask };
+
 struct RunSettings {
   Launcher launcher{};
   /// Processes: at first, and the range of resizes.
@@ -34,11 +37,17 @@ struct RunSettings {
   /// Path of a Unix socket that takes orders; none if empty.
   std::string control{};
   std::vector<PlannedResize> plan{};
+  Evolving evolving = Evolving::grant;
   Resize::Limits limits{};
   /// How long an old generation may take to leave, and a job to end after SIGTERM.
   std::chrono::milliseconds patience = std::chrono::seconds(10);
+  /// How often to tell what share of its time the program spends in MPI; never if 0. The launcher
+  /// has to preload libductile-measure.
+  std::chrono::milliseconds measure{};
   /// File that gets one JSON object per line for everything that happens; none if empty.
   std::string report{};
+  /// File that gets the timeline of all resizes, a Chrome trace; none if empty.
+  std::string trace{};
   /// Keep what the job writes to stdout, besides passing it on.
   bool keep_output = false;
   bool pass_output = true;

@@ -10,8 +10,6 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <system_error>
@@ -42,9 +40,18 @@ Pipe new_pipe() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
+/// Of a file below /proc, as far as it can be read: a process may end meanwhile, which a stream
+/// would take for a failure of the disk.
 std::string content_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string content;
+  std::array<char, 16384> bytes;
+  for (;;) {
+    const ssize_t got = read(file.get(), bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return content;
+    content.append(bytes.data(), static_cast<std::size_t>(got));
+  }
 }
 
 /// Parent and state of a process; the name in between may contain anything.

@@ -193,12 +193,49 @@ struct Close {
   auto fields() { return std::tie(); }
 };
 
+// ---- A measured process to its manager ----------------------------------------------------------
+
+/// First on a connection of libductile-measure; there is no answer.
+struct Watch {
+  static constexpr std::string_view kName = "watch";
+  Token token{};
+  std::uint32_t rank = 0;
+  std::uint32_t size = 0;
+  auto fields() { return std::tie(token, rank, size); }
+};
+
+/// Of so many looks since the last message, so many found the program in MPI.
+struct Measured {
+  static constexpr std::string_view kName = "measured";
+  std::uint32_t looks = 0;
+  std::uint32_t in_mpi = 0;
+  auto fields() { return std::tie(looks, in_mpi); }
+};
+
+// ---- Evolving programs --------------------------------------------------------------------------
+
+/// From rank 0: the program wants another number of processes, from `at_least` to `preferred`.
+struct Request {
+  static constexpr std::string_view kName = "request";
+  std::uint32_t at_least = 0;
+  std::uint32_t preferred = 0;
+  auto fields() { return std::tie(at_least, preferred); }
+};
+
+/// To rank 0, if the answer to a request is no resize: so many can be had, outside of what was
+/// asked for; 0: none. Who wants them asks for exactly these.
+struct Offer {
+  static constexpr std::string_view kName = "offer";
+  std::uint32_t size = 0;
+  auto fields() { return std::tie(size); }
+};
+
 // ---- Messages -----------------------------------------------------------------------------------
 
 /// The place in this list, from 1, is the type in the header: append only.
-using Content =
-    std::variant<Hello, Ready, At, Reached, Sent, Taken, Failed, Running, Finishing, Welcome,
-                 Prepare, Meet, Take, Go, Commit, Abort, Finish, Open, Data, Close>;
+using Content = std::variant<Hello, Ready, At, Reached, Sent, Taken, Failed, Running, Finishing,
+                             Welcome, Prepare, Meet, Take, Go, Commit, Abort, Finish, Open, Data,
+                             Close, Watch, Measured, Request, Offer>;
 
 struct Message {
   /// The generation it is about: of a resize, the new one; otherwise the sender's own. Numbers are

@@ -30,7 +30,11 @@ std::vector<Message> some_of_each() {
           {1, Finish{}},
           {1, Open{token, 1, 2}},
           {1, Data{2, 1, 8, 1000, 4000}},
-          {0xffffffff, Close{}}};
+          {0xffffffff, Close{}},
+          {1, Watch{token, 1, 2}},
+          {1, Measured{250, 17}},
+          {1, Request{4, 8}},
+          {1, Offer{3}}};
 }
 
 TEST(Protocol, EveryMessageComesBackAsItWas) {

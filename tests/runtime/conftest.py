@@ -4,6 +4,7 @@ built examples, NAME-MPI."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -55,6 +56,30 @@ def processes_with(mark):
         except OSError:
             pass
     return found
+
+
+def left_in_shared_memory(since):
+    """Files of MPIs in /dev/shm, changed after `since`, that no process has mapped. Other jobs come and
+    go meanwhile, so that only what stays counts."""
+    end = time.monotonic() + 10
+    while True:
+        names = {path.name for path in pathlib.Path("/dev/shm").iterdir()
+                 if path.name.startswith(("mpich_shar_tmp", "vader_segment.", "ucx_shm_posix_"))}
+        for maps in pathlib.Path("/proc").glob("[0-9]*/maps"):
+            try:
+                names -= set(re.findall(r"/dev/shm/(\S+)", maps.read_text()))
+            except OSError:
+                pass
+        old = set()
+        for name in names:
+            try:
+                if since <= os.stat(f"/dev/shm/{name}").st_ctime < time.time() - 1:
+                    old.add(name)
+            except OSError:
+                pass
+        if not old or time.monotonic() > end:
+            return old
+        time.sleep(0.2)
 
 
 class Job:

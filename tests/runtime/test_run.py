@@ -1,6 +1,7 @@
 """`ductile run` and `ductile resize` with real MPI programs, both MPIs."""
 
 import functools
+import json
 import os
 import pathlib
 import random
@@ -26,8 +27,9 @@ def rigid_output(mpi, *arguments):
 # ---- Resizing -----------------------------------------------------------------------------------
 
 
-def test_grows_and_shrinks_by_hand(mpi, start):
-    job = start(mpi, 2, "jacobi", *PLATE, options=["--max", 6])
+def test_grows_and_shrinks_by_hand(mpi, start, tmp_path):
+    trace = tmp_path / "trace.json"
+    job = start(mpi, 2, "jacobi", *PLATE, options=["--max", 6, "--trace", trace])
     job.wait_until_connected()
     for size in (4, 1, 3):
         done = job.resize(size)
@@ -39,6 +41,13 @@ def test_grows_and_shrinks_by_hand(mpi, start):
     assert out == rigid_output(mpi, *PLATE)
     events = job.events("resized")
     assert [(event["from"], event["to"]) for event in events] == [(2, 4), (4, 1), (1, 3)]
+    spans = [event for event in json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]
+    assert len({span["pid"] for span in spans}) == 3
+    assert all(span["dur"] >= 0 for span in spans)
+    for event in events:
+        rows = [span for span in spans if span["pid"] == event["generation"]]
+        assert {span["name"] for span in rows if span["tid"] == 0} == {
+            "starting", "agreeing", "gathering", "handing over"}
     # Of the plate every value goes over once, and to each new process the iteration.
     assert [event["bytes"] for event in events] == [120 * 80 * 8 + 8 * n for n in (4, 1, 3)]
 
@@ -60,10 +69,10 @@ def test_script_finds_a_program_that_gives_other_results(mpi):
 
 
 def test_torture(mpi):
-    done = run("run", "-n", 2, "--max", 4, "--torture", 3, "--seed", 7, "--",
-               example("jacobi", mpi), 60, 60, 300, 10)
+    done = run("run", "-n", 2, "--max", 4, "--torture", 2, "--seed", 7, "--",
+               example("jacobi", mpi), 60, 60, 220, 10)
     assert done.returncode == 0, done.stderr
-    assert "3 resizes, 0 given up, 0 not come to; the output is that of the rigid run" in done.stderr
+    assert "2 resizes, 0 given up, 0 not come to; the output is that of the rigid run" in done.stderr
 
 
 def test_needs_no_manager(mpi):
@@ -114,6 +123,17 @@ def test_a_resize_as_the_program_ends_is_given_up(mpi, start):
     assert code == 0 and out == rigid_output(mpi, 30, 30, 100)
     if done.returncode != 0:  # whoever was faster
         assert "end" in done.stderr
+
+
+def test_a_program_may_refuse(mpi, start):
+    job = start(mpi, 2, "rank_printer", 800, "in the middle of something")
+    job.wait_until_connected()
+    for _ in range(2):
+        done = job.resize(3)
+        assert done.returncode == 1
+        assert "refused: in the middle of something" in done.stderr
+    code, out, _ = job.finish()
+    assert (code, out) == (0, "begins with 2\nends with 2\n")
 
 
 # ---- The wrong MPI ------------------------------------------------------------------------------

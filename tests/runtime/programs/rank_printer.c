@@ -1,5 +1,6 @@
 /* Prints the number of processes when it begins and when it ends: an output that resizes change.
- * Usage: rank_printer PROBES */
+ * With a reason it refuses every resize.
+ * Usage: rank_printer PROBES [REASON] */
 #include <ductile/app.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,10 @@ int main(int argc, char **argv) {
   ductile_join();
   if (rank == 0 && !is_joining) printf("begins with %d\n", size);
   for (; probe < atoi(argv[1]); ++probe) {
-    if (ductile_probe() == DUCTILE_ADAPT && ductile_adapt() == DUCTILE_LEAVE) {
+    const int call = ductile_probe();
+    if (call == DUCTILE_ADAPT && argc > 2) {
+      ductile_refuse(argv[2]);
+    } else if (call == DUCTILE_ADAPT && ductile_adapt() == DUCTILE_LEAVE) {
       ductile_finalize();
       return 0;
     }

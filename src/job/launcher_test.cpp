@@ -1,0 +1,96 @@
+#include "job/launcher.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace ductile {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(Launcher, HostsAreFilledInTheirOrder) {
+  const std::vector<Host> hosts = parse_hosts("h1:4,h2,h3:2");
+  const auto placed = [&](std::uint32_t size) {
+    std::string text;
+    for (const Host& host : place(hosts, size))
+      text += host.name + std::to_string(host.slots) + " ";
+    return text;
+  };
+  EXPECT_EQ(placed(3), "h13 ");
+  EXPECT_EQ(placed(5), "h14 h21 ");
+  EXPECT_EQ(placed(7), "h14 h21 h32 ");
+  EXPECT_EQ(placed(9), "h14 h21 h32 ");
+}
+
+TEST(Launcher, WrongHostsAreRefused) {
+  for (const char* text : {":3", "h1:0", "h1:x", "h1:-1", "-rf:2", "h1,,h2", "h1:99999999"}) {
+    EXPECT_THROW(parse_hosts(text), InputError) << text;
+  }
+}
+
+TEST(Launcher, MpichIsToldItsHosts) {
+  const Launcher launcher{.mpi = Mpi::mpich,
+                          .mpiexec = "mpiexec",
+                          .hosts = {{"h1", 2}, {"h2", 2}},
+                          .agent = "rsh",
+                          .arguments = {"-l"},
+                          .program = {"a.out", "1"}};
+  EXPECT_EQ(command_line(launcher, 3, {{"A", "secret"}}),
+            (Words{"mpiexec", "-n", "3", "-hosts", "h1:2,h2:1", "-launcher", "ssh",
+                   "-launcher-exec", "rsh", "-l", "a.out", "1"}));
+}
+
+TEST(Launcher, OpenMpiIsToldWhichVariablesToPassOn) {
+  const Launcher launcher{.mpi = Mpi::openmpi, .mpiexec = "mpiexec", .program = {"a.out"}};
+  const Words words = command_line(launcher, 2, {{"A", "secret"}});
+  const auto at = std::ranges::find(words, "-x");
+  ASSERT_NE(at, words.end());
+  EXPECT_EQ(at[1], "A");
+  EXPECT_EQ(words.back(), "a.out");
+  for (const std::string& word : words) EXPECT_EQ(word.find("secret"), std::string::npos);
+}
+
+TEST(Launcher, WithoutAnMpiTheProgramIsStartedAsItIs) {
+  EXPECT_EQ(command_line({.program = {"a.out", "1"}}, 1, {}), (Words{"a.out", "1"}));
+}
+
+TEST(Launcher, TheMpiOfAProgramIsReadFromIt) {
+  EXPECT_EQ(mpi_of_program("/bin/true"), Mpi::none);
+  const std::string path = ::testing::TempDir() + "script";
+  std::ofstream(path) << "#!/bin/sh\n";
+  EXPECT_EQ(mpi_of_program(path), std::nullopt);
+  std::ofstream(path, std::ios::binary) << "\x7f"
+                                           "ELF\x02 and nothing that makes sense";
+  EXPECT_EQ(mpi_of_program(path), std::nullopt);
+}
+
+// An executable cut anywhere, or with any byte wrong, is read without harm.
+TEST(Launcher, DamagedExecutablesDoNoHarm) {
+  std::ifstream file("/bin/true", std::ios::binary);
+  const std::string good{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string path = ::testing::TempDir() + "damaged";
+  for (std::size_t at = 0; at < 1000; at += 7) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0xff);
+    std::ofstream(path, std::ios::binary) << bad;
+    mpi_of_program(path);
+    std::ofstream(path, std::ios::binary) << good.substr(0, at * good.size() / 1000);
+    mpi_of_program(path);
+  }
+}
+
+TEST(Launcher, ProgramsAreFoundAsAShellDoes) {
+  EXPECT_EQ(find_program("/bin/sh"), "/bin/sh");
+  EXPECT_NE(find_program("sh").find("/sh"), std::string::npos);
+  EXPECT_THROW(find_program("no such program"), InputError);
+  EXPECT_THROW(find_program("/etc/passwd"), InputError);
+}
+
+}  // namespace
+}  // namespace ductile

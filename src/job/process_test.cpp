@@ -1,0 +1,77 @@
+#include "job/process.hpp"
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+
+namespace ductile {
+namespace {
+
+std::string all_of(const Descriptor& pipe) {
+  set_blocking(pipe, true);
+  std::string text;
+  char byte = 0;
+  while (read(pipe.get(), &byte, 1) == 1) text.push_back(byte);
+  return text;
+}
+
+int wait_for(pid_t pid) {
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return exit_code(status);
+}
+
+TEST(Process, HasItsOutputsItsVariablesAndNoInput) {
+  const Process process = start_process({"/bin/sh", "-c", "cat; echo \"$A\"; echo err >&2; exit 3"},
+                                        {{"A", "value of A"}}, false);
+  EXPECT_EQ(all_of(process.out), "value of A\n");
+  EXPECT_EQ(all_of(process.err), "err\n");
+  EXPECT_EQ(wait_for(process.pid), 3);
+}
+
+TEST(Process, LeadsASessionOfItsOwn) {
+  const Process process = start_process({"/bin/sleep", "100"}, {}, false);
+  EXPECT_EQ(getsid(process.pid), process.pid);
+  kill(process.pid, SIGTERM);
+  EXPECT_EQ(wait_for(process.pid), 128 + SIGTERM);
+}
+
+TEST(Process, SaysWhyItCannotBeStarted) {
+  EXPECT_THROW(start_process({"/no/such/program"}, {}, false), RunError);
+}
+
+TEST(Process, IsFoundByItsVariables) {
+  const Process one = start_process({"/bin/sleep", "100"}, {{"A", "1"}, {"B", "1"}}, false);
+  const Process two = start_process({"/bin/sleep", "100"}, {{"A", "1"}, {"B", "11"}}, false);
+  EXPECT_EQ(descendants({{"A", "1"}, {"B", "1"}}), std::vector<pid_t>{one.pid});
+  EXPECT_EQ(descendants({{"A", "1"}}).size(), 2u);
+  EXPECT_TRUE(descendants({{"A", ""}}).empty());
+  EXPECT_EQ(kill_descendants({{"A", "1"}}), 2u);
+  EXPECT_EQ(wait_for(one.pid), 128 + SIGKILL);
+  EXPECT_EQ(wait_for(two.pid), 128 + SIGKILL);
+}
+
+// Processes that end while they are looked at do not disturb.
+TEST(Process, IsLookedForWhileOthersEnd) {
+  std::atomic<bool> is_done{false};
+  std::thread others([&] {
+    while (!is_done) {
+      const pid_t pid = fork();
+      if (pid == 0) _exit(0);
+      waitpid(pid, nullptr, 0);
+    }
+  });
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(descendants({{"A", "of nobody"}}).empty());
+  is_done = true;
+  others.join();
+}
+
+}  // namespace
+}  // namespace ductile
