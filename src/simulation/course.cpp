@@ -6,7 +6,7 @@
 namespace ductile {
 
 Work Course::left_at(double progress) const {
-  const double left = static_cast<double>(total_) * (1 - progress);
+  const double left = static_cast<double>(total_) * std::max(1 - progress, 0.0);
   return left < static_cast<double>(total_) ? std::llround(left) : total_;
 }
 

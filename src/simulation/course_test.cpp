@@ -111,6 +111,7 @@ TEST(Course, NeverOverflows) {
   EXPECT_EQ(course.left_at(0), course.total());
   EXPECT_EQ(course.left_at(1e-30), course.total());
   EXPECT_EQ(course.left_at(1), 0);
+  EXPECT_EQ(course.left_at(1.2), 0);  // never done
   EXPECT_EQ(course.when(at_s(1), course.total(), 0, 1), kNever);
   EXPECT_EQ(course.left_after(course.total(), 1u << 31, Duration::max()), 0);
 }
