@@ -88,7 +88,8 @@ std::string aligned_text(const std::vector<std::vector<std::string>>& rows, std:
     for (std::size_t i = 0; i < row.size(); ++i) {
       std::size_t widest = 0;
       for (const std::vector<std::string>& other : rows) widest = std::max(widest, width(other[i]));
-      line += (i > 0 ? "  " : "") + padded(row[i], widest, i >= left);
+      if (i > 0) line += "  ";
+      line += padded(row[i], widest, i >= left);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
