@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <system_error>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "job/fault.hpp"
+#include "quiet_thread.hpp"
 
 namespace ductile {
 namespace {
@@ -102,13 +102,7 @@ std::optional<wire::Message> Link::receive(std::chrono::milliseconds timeout) {
 
 Listener::Listener(Link& link)
     : link_(link), resize_(link.generation()), wake_(eventfd(0, EFD_CLOEXEC)) {
-  // Signals are for the program's own threads.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread([this] { run(); });
 }
 
 Listener::~Listener() { stop(); }

@@ -8,7 +8,6 @@
 // MTCT.
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -19,6 +18,7 @@
 
 #include "job/protocol.hpp"
 #include "job/socket.hpp"
+#include "quiet_thread.hpp"
 
 #define DUCTILE_EXPORT __attribute__((visibility("default")))
 
@@ -50,12 +50,7 @@ class Watcher {
           std::uint32_t rank, std::uint32_t size)
       : socket_(connect_tcp(manager, std::chrono::seconds(5))), generation_(generation) {
     send_all(socket_, wire::encode({generation, wire::Watch{token, rank, size}}));
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    thread_ = quiet_thread([this] { run(); });
   }
   ~Watcher() {
     is_stopping_ = true;

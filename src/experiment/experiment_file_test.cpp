@@ -88,7 +88,7 @@ TEST(ExperimentFile, AStatementStandsForAllCombinations) {
   EXPECT_EQ(experiment.statements[8].percent, 40);
 }
 
-TEST(ExperimentFile, ErrorsSayWhereAndWhatToDo) {
+TEST(ExperimentFile, ErrorsSayWhereAndTheRemedy) {
   EXPECT_THAT(error_of("jobs = \n"), HasSubstr("experiment.toml:1: "));
   EXPECT_THAT(error_of("a = 1\njobs = { x = 1 }\n"),
               HasSubstr("experiment.toml:2: jobs: is no value of an option"));

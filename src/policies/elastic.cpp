@@ -271,8 +271,7 @@ class Elastic final : public Policy {
       std::ranges::pop_heap(order, later);
       const JobId id = order.back().second;
       const Job& job = pass.job(id);
-      const Nodes most = std::min(job.spec.size.max, job.size() + free_nodes(pass));
-      const Nodes to = pass.sizes(id).at_most(most);
+      const Nodes to = pass.sizes(id).after_getting(job.size(), free_nodes(pass), job.spec.size);
       if (to > job.size()) pass.resize(id, to, {Why::hand_out}, {.incoming = true});
     }
   }

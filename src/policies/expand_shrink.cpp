@@ -50,7 +50,7 @@ class ExpandShrink final : public Policy {
     answer_requests(pass);
     start_or_cut(pass);
     if (backfill_first_) backfill(pass, backfill_);
-    if (pass.idle() > 0) hand_out(pass);
+    hand_out_idle(pass, strategy_.share, [&](JobId id) { return key(pass, id); });
     if (!backfill_first_) backfill(pass, backfill_);
     tick(pass, tick_);
   }
@@ -65,15 +65,10 @@ class ExpandShrink final : public Policy {
     return strategy_.latest_first ? -value : value;
   }
 
-  /// Starts or grants with `need` nodes, by `take(Sources)`: idle nodes, and cuts for what is
-  /// missing.
   template <class Take>
-  bool with_cuts(const Pass& pass, Nodes need, JobId spared, Take take) const {
-    Victims victims = victims_for(pass, need, spared);
-    if (!victims.enough) return false;
-    rank(victims.jobs, [&](JobId id) { return -key(pass, id); });
-    const auto cuts = cuts_for(pass, victims.jobs, victims.missing, strategy_.share);
-    return take({cuts, true});
+  bool take_by_cuts(const Pass& pass, Nodes need, JobId spared, Take take) const {
+    return with_cuts(
+        pass, need, spared, strategy_.share, [&](JobId id) { return key(pass, id); }, take);
   }
 
   void answer_requests(Pass& pass) const {
@@ -94,7 +89,7 @@ class ExpandShrink final : public Policy {
   bool grant(Pass& pass, const Request& request, Nodes need) const {
     const Reason reason{Why::evolving, request.job};
     if (need <= pass.idle()) return pass.grant(request.id, reason);
-    return with_cuts(pass, need, request.job, [&](const Sources& sources) {
+    return take_by_cuts(pass, need, request.job, [&](const Sources& sources) {
       return pass.grant(request.id, reason, sources);
     });
   }
@@ -102,19 +97,13 @@ class ExpandShrink final : public Policy {
   void start_or_cut(Pass& pass) const {
     start_in_order(pass);
     const auto start = [&](JobId id, Nodes need) {
-      return with_cuts(pass, need, JobId::none, [&](const Sources& sources) {
+      return take_by_cuts(pass, need, JobId::none, [&](const Sources& sources) {
         return pass.start(id, exactly(need), {Why::in_order}, sources);
       });
     };
     for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
       if (!start(id, pass.start_need(id).nodes)) return;
     }
-  }
-
-  void hand_out(Pass& pass) const {
-    std::vector<JobId> jobs = growable_jobs(pass);
-    rank(jobs, [&](JobId id) { return key(pass, id); });
-    hand_out_idle(pass, jobs, strategy_.share, {Why::hand_out});
   }
 
   Strategy strategy_;

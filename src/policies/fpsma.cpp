@@ -25,7 +25,7 @@ class Fpsma final : public Policy {
     start_in_order(pass, {.strict = true});
     if (!adapting) {
       if (const JobId head = pass.first_pending(); head != JobId::none) start_by_cuts(pass, head);
-      if (pass.idle() > 0) expand(pass);
+      hand_out_idle(pass, Share::in_turn, [&](JobId id) { return key(pass, id); });
     }
     tick(pass, tick_);
   }
@@ -38,17 +38,11 @@ class Fpsma final : public Policy {
 
   static void start_by_cuts(Pass& pass, JobId head) {
     const Nodes need = pass.start_need(head).nodes;
-    Victims victims = victims_for(pass, need);
-    if (!victims.enough) return;
-    rank(victims.jobs, [&](JobId id) { return -key(pass, id); });
-    const auto cuts = cuts_for(pass, victims.jobs, victims.missing, Share::in_turn);
-    pass.start(head, exactly(need), {Why::in_order}, {cuts, true});
-  }
-
-  static void expand(Pass& pass) {
-    std::vector<JobId> jobs = growable_jobs(pass);
-    rank(jobs, [&](JobId id) { return key(pass, id); });
-    hand_out_idle(pass, jobs, Share::in_turn, {Why::hand_out});
+    with_cuts(
+        pass, need, JobId::none, Share::in_turn, [&](JobId id) { return key(pass, id); },
+        [&](const Sources& from) {
+          return pass.start(head, exactly(need), {Why::in_order}, from);
+        });
   }
 
   Duration tick_;

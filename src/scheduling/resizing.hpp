@@ -59,8 +59,29 @@ void rank(std::vector<JobId>& jobs, Key key) {
 std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Nodes nodes,
                           Share share);
 
+/// Has `take(Sources)` start or grant something with `need` nodes: idle ones, and cuts for what is
+/// missing. The victims with the largest `key(id)` are cut first, `spared` never. False if the
+/// nodes cannot be had, or `take` says so.
+template <class Key, class Take>
+bool with_cuts(const Pass& pass, Nodes need, JobId spared, Share share, Key key, Take take) {
+  Victims victims = victims_for(pass, need, spared);
+  if (!victims.enough) return false;
+  rank(victims.jobs, [&](JobId id) { return -key(id); });
+  const std::vector<Cut> cuts = cuts_for(pass, victims.jobs, victims.missing, share);
+  return take(Sources{cuts, true});
+}
+
 /// Gives the idle nodes to `jobs`, each `growable`, up to their largest size. What constraints on
 /// sizes leave over goes round again.
 void hand_out_idle(Pass& pass, std::span<const JobId> jobs, Share share, Reason reason);
+
+/// The same to all jobs that can be given nodes, the smallest `key(id)` first.
+template <class Key>
+void hand_out_idle(Pass& pass, Share share, Key key) {
+  if (pass.idle() == 0) return;
+  std::vector<JobId> jobs = growable_jobs(pass);
+  rank(jobs, key);
+  hand_out_idle(pass, jobs, share, {Why::hand_out});
+}
 
 }  // namespace ductile

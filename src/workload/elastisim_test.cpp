@@ -215,7 +215,7 @@ TEST(Elastisim, WalltimesAreRaisedUnlessTheyKill) {
   EXPECT_EQ(read(all, {.extend_walltime = false}).workload.jobs[0].walltime, whole_seconds(6));
 }
 
-TEST(Elastisim, JobsWithoutAnythingToDoAreSkipped) {
+TEST(Elastisim, JobsWithoutWorkAreSkipped) {
   const ElastisimInput input =
       read(files(job("malleable", kTwoToFour), model(phase("0", R"(, "evolving_request": "3")"))));
   EXPECT_TRUE(input.workload.jobs.empty());

@@ -11,14 +11,10 @@
 #include <gtest/gtest.h>
 
 #include "support/hostile_world.hpp"
+#include "support/seeds.hpp"
 
 namespace ductile::testing {
 namespace {
-
-std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::stoull(text) : fallback;
-}
 
 /// Runs `count` seeds from `first` on, and stops at the first failure.
 void run_seeds(std::uint64_t first, std::uint64_t count) {

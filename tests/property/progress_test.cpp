@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,6 +24,7 @@
 #include "support/naive_progress.hpp"
 #include "support/random_jobs.hpp"
 #include "support/random_policy.hpp"
+#include "support/seeds.hpp"
 
 namespace ductile {
 namespace {
@@ -272,18 +272,11 @@ void check(const Case& c, const Seen& seen, Tally& tally) {
   for (const Life::Act& act : seen.life.acts) tally.lost += act.lost ? 1 : 0;
 }
 
-std::uint64_t from_environment(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::stoull(text) : fallback;
-}
-
 TEST(Progress, IsThatOfTheNaiveImplementation) {
   Tally tally;
-  const std::uint64_t first = from_environment("DUCTILE_SEED", 0);
-  const std::uint64_t count =
-      std::getenv("DUCTILE_SEED") ? 1 : from_environment("DUCTILE_CASES", 4'000);
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    SCOPED_TRACE("repeat with DUCTILE_SEED=" + std::to_string(seed));
+  std::uint64_t count = 0;  // of runs
+  testing::for_seeds(4'000, [&](std::uint64_t seed) {
+    ++count;
     const Case c = random_case(seed);
     Watcher watcher(c.workload.jobs.size());
     Observer* const observers[] = {&watcher};
@@ -294,7 +287,7 @@ TEST(Progress, IsThatOfTheNaiveImplementation) {
       if (HasFatalFailure()) return;
       ++tally.lives;
     }
-  }
+  });
   std::printf(
       "%llu lives: %llu completed, %llu killed, %llu failed; %llu resizes, %llu requests, %llu "
       "losses of nodes, %llu orders answered by the end\n",

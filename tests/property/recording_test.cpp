@@ -5,7 +5,6 @@
 #include "simulation/recording.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -23,14 +22,12 @@
 #include "support/hostile_world.hpp"
 #include "support/log.hpp"
 #include "support/random_policy.hpp"
+#include "support/seeds.hpp"
 
 namespace ductile::testing {
 namespace {
 
-std::uint64_t cases(std::uint64_t fallback) {
-  const char* text = std::getenv("DUCTILE_CASES");
-  return text ? std::stoull(text) : fallback;
-}
+std::uint64_t cases(std::uint64_t fallback) { return from_environment("DUCTILE_CASES", fallback); }
 
 // --- Random runs ---------------------------------------------------------------------------------
 
