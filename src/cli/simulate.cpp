@@ -423,6 +423,15 @@ void add_world_options(CLI::App& command, Options& options) {
       ->check(CLI::IsMember({"fixed", "scaled"}));
   command
       .add_option_function<std::string>(
+          "--fairness",
+          [&settings](const std::string& text) {
+            settings.rules.fairness = parse_fairness(text, {.field = "--fairness"});
+          },
+          "how much evolving requests may delay waiting jobs: none, single, target or both, then "
+          "e.g. ,single=600,target=3600,user7.target=0 (s) [none]")
+      ->type_name("RULES");
+  command
+      .add_option_function<std::string>(
           "--resize-delay",
           [&settings](const std::string& text) {
             settings.resize.delay = read_random_duration("--resize-delay", text);

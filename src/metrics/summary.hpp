@@ -13,6 +13,15 @@
 
 namespace ductile {
 
+/// How long grants of evolving requests delayed the jobs of a user, as planned when they were made.
+/// Known under rules of fairness only (model/fairness.hpp).
+struct UserDelay {
+  std::uint32_t user = 0;
+  std::uint64_t jobs = 0;  // that were delayed
+  double delay_s = 0;
+  bool operator==(const UserDelay&) const = default;
+};
+
 /// What a run came to. Files and `--json` use the names of the fields
 /// (docs/formats/summary.json.md). A figure that has no value, as the mean over no jobs, is not a
 /// number.
@@ -49,6 +58,7 @@ struct Summary {
   std::uint64_t jobs_left = 0;     // waiting or running when the run ended
   bool stopped = false;            // before its end, by the user
   std::uint64_t events = 0, passes = 0;
+  std::vector<UserDelay> delays;  // by user
   // Wall clock and memory of this machine: never the same twice.
   double load_seconds = 0, simulate_seconds = 0;
   std::uint64_t peak_rss_bytes = 0;

@@ -11,6 +11,7 @@
 
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
+#include "scheduling/fair_grants.hpp"
 
 namespace ductile {
 namespace {
@@ -207,8 +208,10 @@ class Elastic final : public Policy {
         cuts = victims.select(static_cast<Nodes>(request.delta) - free, request.job);
       }
       const Sources sources{.cuts = cuts, .incoming = request.delta > 0};
-      if (!pass.grant(request.id, {Why::evolving, request.job}, sources)) {
-        pass.deny(request.id, {Why::resources});
+      const auto nodes = static_cast<Nodes>(std::max(request.delta, 0));
+      const Grant result = grant_fairly(pass, request, nodes, {}, sources);
+      if (result != Grant::done) {
+        pass.deny(request.id, {result == Grant::unfair ? Why::fairness : Why::resources});
         continue;
       }
       victims.made(cuts);

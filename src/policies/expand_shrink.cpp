@@ -14,6 +14,7 @@
 
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
+#include "scheduling/fair_grants.hpp"
 #include "scheduling/resizing.hpp"
 
 namespace ductile {
@@ -72,25 +73,13 @@ class ExpandShrink final : public Policy {
   }
 
   void answer_requests(Pass& pass) const {
-    std::vector<Request> requests = pass.requests();
-    std::ranges::stable_sort(requests, [&](const Request& a, const Request& b) {
-      return pass.job(a.job).spec.priority > pass.job(b.job).spec.priority;
-    });
-    for (const Request& request : requests) {
-      if (pass.now() < pass.job(request.job).not_before) continue;  // it may be asked later
-      const auto all = static_cast<Nodes>(std::max(request.delta, 0));
-      const bool granted =
-          grant(pass, request, all) || (request.at_least > 0 && request.at_least < all &&
-                                        grant(pass, request, request.at_least));
-      if (!granted) pass.deny(request.id, {Why::resources});
-    }
-  }
-
-  bool grant(Pass& pass, const Request& request, Nodes need) const {
-    const Reason reason{Why::evolving, request.job};
-    if (need <= pass.idle()) return pass.grant(request.id, reason);
-    return take_by_cuts(pass, need, request.job, [&](const Sources& sources) {
-      return pass.grant(request.id, reason, sources);
+    ductile::answer_requests(pass, [&](const Request& request, Nodes nodes) {
+      Grant result = Grant::lacking;
+      take_by_cuts(pass, nodes, request.job, [&](const Sources& sources) {
+        result = grant_fairly(pass, request, nodes, backfill_, sources);
+        return result == Grant::done;
+      });
+      return result;
     });
   }
 

@@ -8,6 +8,7 @@
 
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
+#include "scheduling/fair_grants.hpp"
 #include "scheduling/resizing.hpp"
 
 namespace ductile {

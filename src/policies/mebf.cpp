@@ -9,6 +9,7 @@
 
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
+#include "scheduling/fair_grants.hpp"
 
 namespace ductile {
 namespace {

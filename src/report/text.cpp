@@ -39,10 +39,29 @@ void read_value(const Json& json, std::optional<double>& field) {
   if (!json.is_null()) field = json.get<double>();
 }
 
+std::string delays_text(const std::vector<UserDelay>& delays) {
+  std::string text;
+  for (const auto& [user, jobs, delay_s] : delays) {
+    text += fmt::format("{}{{\"user\": {}, \"jobs\": {}, \"delay_s\": {}}}",
+                        text.empty() ? "" : ", ", user, jobs, number_text(delay_s));
+  }
+  return "[" + text + "]";
+}
+
+std::vector<UserDelay> read_delays(const Json& json) {
+  std::vector<UserDelay> delays;
+  for (const Json& its : json) {
+    delays.push_back({its.at("user").get<std::uint32_t>(), its.at("jobs").get<std::uint64_t>(),
+                      its.at("delay_s").get<double>()});
+  }
+  return delays;
+}
+
 Summary read_summary(const Json& json) {
   Summary summary;
   const auto read = [&](const char* name, auto& field) { read_value(json.at(name), field); };
   visit_figures(summary, read);
+  summary.delays = read_delays(json.at("delays"));
   visit_measurements(summary, read);
   return summary;
 }
@@ -63,6 +82,7 @@ std::string to_json(const Summary& summary) {
     text += fmt::format("{}\"{}\": {}", text.size() > 1 ? ", " : "", name, value_text(field));
   };
   visit_figures(summary, write);
+  text += ", \"delays\": " + delays_text(summary.delays);
   visit_measurements(summary, write);
   return text + "}";
 }

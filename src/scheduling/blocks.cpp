@@ -10,30 +10,6 @@ bool start(Pass& pass, JobId id, Nodes nodes, Why why) {
   return pass.start(id, exactly(nodes), {why});
 }
 
-// Nothing changed since the last backfilling but that jobs were submitted: only these can start.
-// False: one of them goes before a job that holds a reservation, so all has to be planned anew.
-bool backfill_submitted(Pass& pass, Tried& tried) {
-  std::vector<JobId> fresh;
-  for (std::uint32_t i = tried.jobs; i < pass.submitted(); ++i) {
-    const JobId id{i};
-    if (pass.job(id).status != Status::pending) continue;
-    if (pass.before(id, tried.reserved)) return false;
-    if (tried.room.could_fit(pass.start_need(id).nodes)) fresh.push_back(id);
-  }
-  tried.room.move_on(pass.now() - tried.at);
-  if (fresh.size() > 1) {
-    std::ranges::sort(fresh, [&](JobId a, JobId b) { return pass.before(a, b); });
-  }
-  for (const JobId id : fresh) {
-    const auto [nodes, walltime] = pass.start_need(id);
-    if (tried.room.fits(nodes, walltime) && start(pass, id, nodes, Why::backfilled)) {
-      tried.room.take(nodes, walltime);
-    }
-  }
-  pass.noted();
-  return true;
-}
-
 }  // namespace
 
 void start_in_order(Pass& pass, InOrder options) {
@@ -57,7 +33,8 @@ Timeline timeline_for(const Pass& pass, Backfill options) {
   return plan;
 }
 
-JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options) {
+JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
+                       std::vector<Reservation>* made) {
   std::uint32_t reserved = 0;
   JobId last = JobId::none;
   while (reserved < options.reservation_depth) {
@@ -74,24 +51,57 @@ JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options) {
     }
     plan.reserve(at, later(at, walltime), demand);
     pass.reserve(id, at, {Why::resources});
+    if (made) made->push_back({id, at});
     ++reserved;
   }
   return last;
 }
 
+void start_behind(Pass& pass, JobId last, Room& nodes, Room& power) {
+  const bool powered = !power.steps().empty();
+  for (JobId id = last; pass.idle() > 0 && (id = pass.first_fit(id, nodes)) != JobId::none;) {
+    const auto [count, walltime] = pass.start_need(id);
+    const Demand demand = pass.demand(id, count);
+    if (powered && demand.power_mw > power.during(walltime)) continue;
+    if (!start(pass, id, count, Why::backfilled)) continue;
+    nodes.take(count, walltime);
+    if (powered) power.take(demand.power_mw, walltime);
+  }
+}
+
+bool backfill_submitted(Pass& pass, Backfill options) {
+  Tried* const tried = pass.still_tried();
+  if (!tried || tried->depth != options.reservation_depth) return false;
+  std::vector<JobId> fresh;
+  for (std::uint32_t i = tried->jobs; i < pass.submitted(); ++i) {
+    const JobId id{i};
+    if (pass.job(id).status != Status::pending) continue;
+    if (pass.before(id, tried->reserved)) return false;
+    if (tried->room.could_fit(pass.start_need(id).nodes)) fresh.push_back(id);
+  }
+  tried->room.move_on(pass.now() - tried->at);
+  if (fresh.size() > 1) {
+    std::ranges::sort(fresh, [&](JobId a, JobId b) { return pass.before(a, b); });
+  }
+  for (const JobId id : fresh) {
+    const auto [nodes, walltime] = pass.start_need(id);
+    if (tried->room.fits(nodes, walltime) && start(pass, id, nodes, Why::backfilled)) {
+      tried->room.take(nodes, walltime);
+    }
+  }
+  pass.noted();
+  return true;
+}
+
 void backfill(Pass& pass, Backfill options) {
   if (pass.pending() == 0) return;
-  if (Tried* tried = pass.still_tried();
-      tried && tried->depth == options.reservation_depth && backfill_submitted(pass, *tried)) {
-    return;
-  }
+  if (backfill_submitted(pass, options)) return;
   pass.forget_tried();
 
   Timeline plan = timeline_for(pass, options);
   const JobId last = start_or_reserve(pass, plan, options);
   if (last == JobId::none) return;
 
-  // The rest may only start now.
   Tried& tried = pass.tried();
   tried.depth = options.reservation_depth;
   tried.reserved = last;
@@ -99,14 +109,7 @@ void backfill(Pass& pass, Backfill options) {
   tried.room.limit(pass.idle());
   Room power;
   if (plan.powered()) plan.power_room(power);
-  for (JobId id = last; pass.idle() > 0 && (id = pass.first_fit(id, tried.room)) != JobId::none;) {
-    const auto [nodes, walltime] = pass.start_need(id);
-    const Demand demand = pass.demand(id, nodes);
-    if (plan.powered() && demand.power_mw > power.during(walltime)) continue;
-    if (!start(pass, id, nodes, Why::backfilled)) continue;
-    tried.room.take(nodes, walltime);
-    if (plan.powered()) power.take(demand.power_mw, walltime);
-  }
+  start_behind(pass, last, tried.room, power);
   // A reservation that begins now moves with time; others stay while nothing changes.
   if (!plan.begins_now()) pass.noted();
 }
@@ -122,12 +125,6 @@ Nodes fitting_size(const Pass& pass, JobId id, Nodes free) {
   if (free >= sizes.max) return sizes.max;
   if (free < sizes.min) return 0;
   return pass.sizes(id).at_most(free);
-}
-
-void grant_from_idle(Pass& pass) {
-  for (const Request& request : pass.requests()) {
-    if (!pass.grant(request.id, {Why::evolving})) pass.deny(request.id, {Why::resources});
-  }
 }
 
 void tick(Pass& pass, Duration period) {

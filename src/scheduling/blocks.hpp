@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "base/size_range.hpp"
 #include "scheduling/event.hpp"
@@ -32,11 +33,26 @@ struct Backfill {
 /// What is believed to be free from now on, to plan on.
 Timeline timeline_for(const Pass& pass, Backfill options);
 
+/// A waiting job's place in a plan.
+struct Reservation {
+  JobId job = JobId::none;
+  Time at{};
+};
+
 /// Goes through the queue. A job that fits now for its whole walltime, without disturbing a
 /// reservation made so far, starts; else it is reserved in `plan` at its earliest time. Stops right
 /// after the last of `options.reservation_depth` reservations and returns who holds it; `none` if
-/// the queue ended before.
-JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options);
+/// the queue ended before. `made`: where to add the reservations, in the queue's order.
+JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
+                       std::vector<Reservation>* made = nullptr);
+
+/// Starts jobs behind `last` in the queue that fit into what a plan leaves, as nodes and, under a
+/// budget, as power (else empty), and takes it from there. O(Q / 64) per started job.
+void start_behind(Pass& pass, JobId last, Room& nodes, Room& power);
+
+/// If nothing changed since the last backfilling but that jobs were submitted behind those that
+/// hold reservations, only these can start: starts those that fit. Else false: plan anew.
+bool backfill_submitted(Pass& pass, Backfill options);
 
 /// Backfilling at the size at which the policy starts jobs. `start_or_reserve`; after that jobs may
 /// only start now, without disturbing a reservation.
@@ -62,9 +78,6 @@ Nodes fitting_size(const Pass& pass, JobId id, Nodes free);
 /// Nodes that are idle, or on their way back and promised to nobody: what `Sources::incoming`
 /// gives.
 inline Nodes free_nodes(const Pass& pass) { return pass.idle() + pass.incoming(); }
-
-/// Grants evolving requests, in order of arrival, as far as idle nodes go; denies the others.
-void grant_from_idle(Pass& pass);
 
 /// Wakes the policy at the next multiple of `period` while a job waits or runs; 0: never.
 void tick(Pass& pass, Duration period);

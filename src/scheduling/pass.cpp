@@ -114,8 +114,8 @@ double Pass::mtct(JobId id) const {
   return its.adaptive == Job::kNoRow ? 0 : state_.adaptive[its.adaptive].mtct;
 }
 
-Duration Pass::delay_of_user(std::uint32_t user) const {
-  const auto at = std::ranges::find(state_.delays, user, &Delays::user);
+Duration Pass::delay_of(const Party& party) const {
+  const auto at = std::ranges::find(state_.delays, party, &Delays::party);
   return at == state_.delays.end() ? Duration{} : seconds(state_.faded(*at));
 }
 

@@ -107,8 +107,9 @@ class Pass {
   double work_left(JobId id) const;
   /// Measured MPI time over compute time; 0: not known.
   double mtct(JobId id) const;
-  /// Delay that grants caused to this user's jobs, faded, and to this job.
-  Duration delay_of_user(std::uint32_t user) const;
+  const Fairness& fairness() const { return state_.rules.fairness; }
+  /// Delay that grants caused to the jobs of a user or group, faded, and to this job.
+  Duration delay_of(const Party& party) const;
   Duration delay_of(JobId id) const { return job(id).delayed; }
 
   /// What is believed to be free from now on. Stays true while this pass starts jobs if it is told

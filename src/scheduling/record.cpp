@@ -312,7 +312,7 @@ std::string to_record(const Capabilities& can) {
 std::string to_record(const Rules& rules) {
   Writer out;
   out.word(name(kLimitWords, rules.limit)).flag(rules.identities).number(rules.seed);
-  out.duration(rules.fairness_interval).number(rules.fairness_decay);
+  out.word(to_text(rules.fairness));
   return out.take();
 }
 
@@ -379,8 +379,7 @@ Rules rules_from_record(std::string_view text) {
   rules.limit = in.choice<Rules::Limit>("limit", kLimitWords);
   rules.identities = in.flag("identities");
   rules.seed = in.number<std::uint64_t>("seed");
-  rules.fairness_interval = std::max(in.duration("fairness interval"), kTick);
-  rules.fairness_decay = in.real("fairness decay", 0, 1);
+  rules.fairness = in.parsed("fairness", parse_fairness);
   in.finish();
   return rules;
 }

@@ -235,8 +235,9 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     rules.limit = any.of(Rules::Limit::scaled);
     rules.identities = any.flag();
     rules.seed = any.draws.bits();
-    rules.fairness_interval = any.duration() + kTick;
-    rules.fairness_decay = any.draws.uniform();
+    rules.fairness.interval = any.duration() % whole_seconds(1'000'000'000) + kTick;
+    rules.fairness.decay = any.draws.uniform();
+    rules.fairness.exceptions = {{{Party::Kind::group, 3}, {.single = whole_seconds(7)}}};
     const std::string text = to_record(rules);
     EXPECT_EQ(to_record(rules_from_record(text)), text);
   }
@@ -338,7 +339,7 @@ TEST(Record, OfPenCallsAndDecisionsIsReadable) {
 TEST(Record, OfTheRunIsReadable) {
   EXPECT_EQ(to_record(Platform{100, 4, 90, 250.5, whole_seconds(3)}), "100 4 90 250.5 3000000");
   EXPECT_EQ(to_record(Capabilities{}), "1 4294967295 0 1 0");
-  EXPECT_EQ(to_record(Rules{}), "scaled 0 1 21600000000 0.4");
+  EXPECT_EQ(to_record(Rules{}), "scaled 0 1 none");
 }
 
 // --- Every value has its word --------------------------------------------------------------------
@@ -638,8 +639,8 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
                {"nodes", "cores per node", "idle power", "busy power", "boot time"});
   check_fields(kWorld, "1 4 0 1 0",
                {"instant start", "resizes per job", "sharing", "exact nodes", "power control"});
-  check_fields(kRules, "scaled 0 1 21600000000 0.4",
-               {"limit", "identities", "seed", "fairness interval", "fairness decay"});
+  check_fields(kRules, "scaled 0 1 none",
+               {"limit", "identities", "seed", "fairness"});
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {
@@ -666,8 +667,7 @@ TEST(RecordErrors, KeepArithmeticInItsTypes) {
   EXPECT_THROW(time_from_record("never"), RecordError);
   EXPECT_THROW(time_from_record("1 "), RecordError);
   EXPECT_THROW(time_from_record(""), RecordError);
-  // No interval is empty, so that it can be divided by.
-  EXPECT_EQ(rules_from_record("fixed 1 1 0 0.4").fairness_interval, kTick);
+  EXPECT_EQ(complaint(kRules, "fixed 1 1 both,interval=0"), "fairness");
 }
 
 TEST(RecordErrors, OfThePolicyAreLeftToItsMaker) {

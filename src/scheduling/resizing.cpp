@@ -97,6 +97,7 @@ std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Node
     // Nodes that are not up go first, and help nobody.
     const Nodes sick = job.size() - pass.smallest(id) - pass.extra(id);
     const Nodes to = sizes.after_giving(job.size(), give + sick, job.spec.size);
+    if (to == job.size()) continue;
     cuts.push_back({id, to});
     nodes -= std::min(nodes, job.size() - to - sick);
   }

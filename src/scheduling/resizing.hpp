@@ -59,16 +59,22 @@ void rank(std::vector<JobId>& jobs, Key key) {
 std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Nodes nodes,
                           Share share);
 
-/// Has `take(Sources)` start or grant something with `need` nodes: idle ones, and cuts for what is
-/// missing. The victims with the largest `key(id)` are cut first, `spared` never. False if the
-/// nodes cannot be had, or `take` says so.
+/// Has `take(Sources)` start or grant something: with idle nodes, those that come, and cuts of the
+/// victims, by `share` in their order, for what is missing. False if there are not enough, or
+/// `take` says so.
+template <class Take>
+bool with_cuts(const Pass& pass, const Victims& victims, Share share, Take take) {
+  if (!victims.enough) return false;
+  const std::vector<Cut> cuts = cuts_for(pass, victims.jobs, victims.missing, share);
+  return take(Sources{cuts, true});
+}
+
+/// The same for `need` nodes; the victims with the largest `key(id)` are cut first, `spared` never.
 template <class Key, class Take>
 bool with_cuts(const Pass& pass, Nodes need, JobId spared, Share share, Key key, Take take) {
   Victims victims = victims_for(pass, need, spared);
-  if (!victims.enough) return false;
-  rank(victims.jobs, [&](JobId id) { return -key(id); });
-  const std::vector<Cut> cuts = cuts_for(pass, victims.jobs, victims.missing, share);
-  return take(Sources{cuts, true});
+  if (victims.enough) rank(victims.jobs, [&](JobId id) { return -key(id); });
+  return with_cuts(pass, victims, share, take);
 }
 
 /// Gives the idle nodes to `jobs`, each `growable`, up to their largest size. What constraints on

@@ -476,15 +476,18 @@ void State::retry(Time at) {
 void State::delay(const Delay& delay) {
   Job& job = jobs[delay.job];
   job.delayed += delay.by;
-  auto at = std::ranges::find(delays, job.spec.user, &Delays::user);
-  if (at == delays.end()) at = delays.insert(at, {job.spec.user, 0, 0});
-  at->sum_s = faded(*at) + to_seconds(delay.by);
-  at->interval = now.time_since_epoch() / rules.fairness_interval;
+  for (const Party party :
+       {Party{Party::Kind::user, job.spec.user}, Party{Party::Kind::group, job.spec.group}}) {
+    auto at = std::ranges::find(delays, party, &Delays::party);
+    if (at == delays.end()) at = delays.insert(at, {party, 0, 0});
+    at->sum_s = faded(*at) + to_seconds(delay.by);
+    at->interval = now.time_since_epoch() / rules.fairness.interval;
+  }
 }
 
 double State::faded(const Delays& of) const {
-  const std::int64_t passed = now.time_since_epoch() / rules.fairness_interval - of.interval;
-  return of.sum_s * std::pow(rules.fairness_decay, static_cast<double>(passed));
+  const std::int64_t passed = now.time_since_epoch() / rules.fairness.interval - of.interval;
+  return of.sum_s * std::pow(rules.fairness.decay, static_cast<double>(passed));
 }
 
 Time State::release_time(const Job& job, JobId id) const {

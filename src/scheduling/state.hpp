@@ -12,6 +12,7 @@
 #include "base/ids.hpp"
 #include "base/node_set.hpp"
 #include "base/time.hpp"
+#include "model/fairness.hpp"
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
 #include "scheduling/decision.hpp"
@@ -52,8 +53,7 @@ struct Rules {
       false;
 #endif
   std::uint64_t seed = 1;
-  Duration fairness_interval = whole_seconds(21'600);  // delays by grants are forgotten ...
-  double fairness_decay = 0.4;                         // ... down to this share in each interval
+  Fairness fairness;
 };
 
 /// A victim's shrink owes a claim nodes. 0 nodes: a barrier.
@@ -116,9 +116,9 @@ struct Adaptive {
   double rate = 1;  // progress against the declared model
 };
 
-/// Delays that grants caused to one user's jobs, fading by whole intervals (paper 001).
+/// Delays that grants caused to the jobs of one user or group, fading by whole intervals.
 struct Delays {
-  std::uint32_t user = 0;
+  Party party;
   std::int64_t interval = 0;
   double sum_s = 0;
 };
@@ -312,9 +312,9 @@ class State {
   void scale_limit(Job& job, Reason reason);
   void set_limit(Job& job, Time limit, Reason reason);
   void retry(Time at);
-  /// A grant delays a job: it and its user remember.
+  /// A grant delays a job: it, its user and its group remember.
   void delay(const Delay& delay);
-  /// A user's sum in seconds, faded to the present interval.
+  /// A sum in seconds, faded to the present interval.
   double faded(const Delays& delays) const;
 
   /// Keeps the job's row in the releases true. Call `unlist` before a change that matters to it

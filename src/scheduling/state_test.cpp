@@ -51,8 +51,8 @@ TEST(State, AShrinkKeepsTheKeepNodeAndGivesUpSickNodesFirst) {
 
 TEST(State, DelaysOfAUserFadeByWholeIntervals) {
   Stage::Setup setup;
-  setup.rules.fairness_interval = whole_seconds(100);
-  setup.rules.fairness_decay = 0.5;
+  setup.rules.fairness.interval = whole_seconds(100);
+  setup.rules.fairness.decay = 0.5;
   Stage stage(setup);
   JobSpec spec = testing::sized(JobType::evolving, {1, 8}, 2, 1000);
   const JobId asks = stage.run(spec);
@@ -69,7 +69,7 @@ TEST(State, DelaysOfAUserFadeByWholeIntervals) {
   const auto delay = [&] {
     Duration found{};
     stage.pass([&](Pass& p) {
-      found = p.delay_of_user(7);
+      found = p.delay_of(Party{Party::Kind::user, 7});
       EXPECT_EQ(p.delay_of_user(0), Duration{});
     });
     return found;

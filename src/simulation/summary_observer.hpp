@@ -1,6 +1,8 @@
 // Makes the figures of a run while it runs.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "metrics/summary.hpp"
@@ -43,7 +45,9 @@ class SummaryObserver final : public Observer {
       return;
     }
     // The record of a job that never ran may be gone.
-    const bool ran = core.state().jobs.contains(id) && core.job(id).status == Status::running;
+    const bool known = core.state().jobs.contains(id);
+    if (known && core.job(id).delayed > Duration{}) delayed(core.job(id));
+    const bool ran = known && core.job(id).status == Status::running;
     if (!ran) {
       ++summary_.rejected;
       return;
@@ -66,6 +70,7 @@ class SummaryObserver final : public Observer {
     s.stopped = counts.stopped;
     s.events = counts.events;
     s.passes = counts.passes;
+    for (const auto& [user, delay] : delays_) s.delays.push_back(delay);
     s.reconfiguration_node_s = counts.reconfiguration_node_s;
     const Time end = counts.stopped ? finished_ : counts.last_end;
     s.makespan_s = to_seconds(end - counts.first_submit);
@@ -79,7 +84,15 @@ class SummaryObserver final : public Observer {
   }
 
  private:
+  void delayed(const Job& job) {
+    UserDelay& user = delays_[job.spec.user];
+    user.user = job.spec.user;
+    ++user.jobs;
+    user.delay_s += to_seconds(job.delayed);
+  }
+
   JobFigures figures_;
+  std::map<std::uint32_t, UserDelay> delays_;
   Summary summary_;
   Time finished_{};
 };

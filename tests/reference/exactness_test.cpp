@@ -267,6 +267,7 @@ INSTANTIATE_TEST_SUITE_P(
                                    163.115359, 2726.707344, 206540.245454, 865, 292, 160},
                       AdaptiveCase{"elastic_default_gain_rigid_1000.csv.xz", "elastic", 0,
                                    3296.490324, 202680.084943, 1260, 761, 0},
+                      case_001("dbes", 17.963363, 2364.498858, 205075.858864, 4669, 1239),
                       case_001("equipartition", 26.583534, 2364.240611, 205117.633182, 4945, 3488),
                       case_001("edf", 0.628720, 2299.829003, 206613.981753, 1847, 936)),
     [](const auto& its) { return its.param.policy.substr(0, its.param.policy.find(':')); });
@@ -294,7 +295,7 @@ TEST_P(RigidBaseline, IsTheSame) {
 
 INSTANTIATE_TEST_SUITE_P(Exactness, RigidBaseline,
                          ::testing::Values(Case("mebf", "easy"), Case("elastic", "easy"),
-                                           Case("equipartition", "depth5"),
+                                           Case("dbes", "depth5"), Case("equipartition", "depth5"),
                                            Case("equigrow", "depth5"), Case("esf", "depth5"),
                                            Case("edf", "depth5"), Case("ldf", "depth5"),
                                            Case("fpsma", "fcfs")),

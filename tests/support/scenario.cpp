@@ -300,11 +300,13 @@ void Parser::rules(Line& line) {
     return text == yes;
   };
   Rules& rules = scenario_.settings.rules;
-  for (const auto& [key, value] : line.options({"limit", "identities", "seed"})) {
+  for (const auto& [key, value] : line.options({"limit", "identities", "seed", "fairness"})) {
     if (key == "limit") {
       rules.limit = choose(value, "fixed", "scaled") ? Rules::Limit::fixed : Rules::Limit::scaled;
     } else if (key == "identities") {
       rules.identities = choose(value, "on", "off");
+    } else if (key == "fairness") {
+      rules.fairness = parse_fairness(value, {.field = "fairness"});
     } else {
       rules.seed = line.count(key, value);
     }

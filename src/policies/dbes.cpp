@@ -1,0 +1,353 @@
+// Dependency-based expand/shrink: rigid, moldable, malleable and evolving jobs together.
+// Prabhakaran, Neumann, Rinke, Wolf, Gupta and Kale, IPDPS 2015 (paper 001), Algorithm 2.
+//
+// The first jobs of the queue that cannot start ("StartLater") hold reservations. Running malleable
+// jobs are expanded first where such a job waits for nothing but their end, and so starts earlier;
+// only nodes that nobody can use otherwise are spread over the others. Each expanded job remembers
+// for whom (`Pass::tag`), and gives its nodes back first for that job, or for evolving requests.
+//
+// With R running jobs and k reservations a pass costs O(k R) and the plans O(R log R + k log R),
+// unless nothing but submissions happened.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "policies/registry.hpp"
+#include "scheduling/blocks.hpp"
+#include "scheduling/fair_grants.hpp"
+#include "scheduling/resizing.hpp"
+
+namespace ductile {
+namespace {
+
+enum class Holds : std::uint8_t { nmin, n };
+constexpr std::array<std::string_view, 2> kHoldsWords{"nmin", "n"};
+enum class Asked : std::uint8_t { after, before };
+constexpr std::array<std::string_view, 2> kAskedWords{"after", "before"};
+enum class Loop : std::uint8_t { once, repeat };
+constexpr std::array<std::string_view, 2> kLoopWords{"once", "repeat"};
+
+/// A waiting job that holds a reservation, and the running jobs whose end it waits for if all of
+/// them are malleable: the faster these are, the earlier it starts.
+struct StartLater {
+  Reservation reserved;
+  std::vector<JobId> dependency;  // by id
+
+  bool depends_on(JobId id) const { return std::ranges::binary_search(dependency, id); }
+};
+
+/// The plan of a moment, and what it leaves to jobs without a reservation.
+struct Plan {
+  std::vector<StartLater> later;  // in the queue's order
+  JobId last = JobId::none;       // has the last reservation there may be; none: there are fewer
+  bool begins_now = false;        // a reservation that moves with time
+  Room power;
+
+  const StartLater* of(JobId id) const {
+    const auto at =
+        std::ranges::find_if(later, [&](const StartLater& its) { return its.reserved.job == id; });
+    return at == later.end() ? nullptr : &*at;
+  }
+};
+
+class Dbes final : public Policy {
+ public:
+  explicit Dbes(const Parameters& parameters)
+      : backfill_{.reservation_depth = static_cast<std::uint32_t>(parameters.number("depth")),
+                  .extra_is_free =
+                      chosen<Holds>(parameters, "profile", kHoldsWords) == Holds::nmin},
+        shrink_first_(chosen<Asked>(parameters, "fairness", kAskedWords) == Asked::after),
+        repeat_(chosen<Loop>(parameters, "loop", kLoopWords) == Loop::repeat),
+        tick_(seconds(parameters.number("tick"))) {
+    start_size = StartSize::smallest;
+  }
+
+  EventKinds wakes_on() const override { return kAllButAnswers; }
+
+  void schedule(Pass& pass) const override {
+    if (pass.idle() > 0 || !backfill_submitted(pass, backfill_)) iterate(pass);
+    tick(pass, tick_);
+  }
+
+ private:
+  void iterate(Pass& pass) const {
+    pass.forget_tried();
+    answer_requests(pass);
+    Plan plan = start_or_plan(pass);
+    bool cut = false;
+    while (start_by_shrinking(pass, plan)) {
+      cut = true;
+      plan = start_or_plan(pass);
+      if (!repeat_) break;
+    }
+    expand_dependencies(pass, plan);
+    Room& room = pass.tried().room;
+    if (plan.last != JobId::none) {
+      room.limit(pass.idle());
+      start_behind(pass, plan.last, room, plan.power);
+    }
+    hand_out(pass, plan);
+    if (plan.last != JobId::none && !plan.begins_now && !cut) {
+      room.limit(pass.idle());
+      pass.noted();
+    }
+  }
+
+  // --- The plan
+
+  /// Starts what the plan has now, and finds what the others depend on.
+  Plan start_or_plan(Pass& pass) const {
+    Timeline timeline = timeline_for(pass, backfill_);
+    std::vector<Reservation> reservations;
+    Plan plan;
+    plan.last = start_or_reserve(pass, timeline, backfill_, &reservations);
+    plan.begins_now = timeline.begins_now();
+    Tried& tried = pass.tried();
+    tried.depth = backfill_.reservation_depth;
+    tried.reserved = plan.last;
+    timeline.nodes_room(tried.room);
+    if (timeline.powered()) timeline.power_room(plan.power);
+    for (const Reservation& reserved : reservations) plan.later.push_back({reserved, {}});
+    find_dependencies(pass, plan);
+    return plan;
+  }
+
+  /// The earliest start of a StartLater job is the deadline of the running jobs after whose end all
+  /// it needs is free; or the end of a reservation.
+  static void find_dependencies(Pass& pass, Plan& plan) {
+    std::vector<bool> rigid(plan.later.size());
+    for (const JobId id : pass.running()) {
+      const Time deadline = pass.expected_end(id);
+      for (std::size_t i = 0; i < plan.later.size(); ++i) {
+        if (plan.later[i].reserved.at != deadline) continue;
+        plan.later[i].dependency.push_back(id);
+        if (!sizes_while_running(pass.job(id).spec.type)) rigid[i] = true;
+      }
+    }
+    for (std::size_t i = 0; i < plan.later.size(); ++i) {
+      if (rigid[i]) plan.later[i].dependency.clear();
+      std::ranges::sort(plan.later[i].dependency);
+    }
+    for (const JobId id : pass.running()) {
+      const JobId whom = pass.job(id).tag;
+      if (whom == JobId::none) continue;
+      const StartLater* its = plan.of(whom);
+      if (!its || !its->depends_on(id) || pass.extra(id) == 0) pass.tag(id, JobId::none);
+    }
+  }
+
+  /// The waiting job for which this one was expanded, if it still waits.
+  static JobId expanded_for(const Pass& pass, JobId id) {
+    const JobId whom = pass.job(id).tag;
+    const bool waits = whom != JobId::none && pass.knows(whom) &&
+                       pass.job(whom).status == Status::pending &&
+                       pass.job(whom).claim == ClaimId::none;
+    return waits ? whom : JobId::none;
+  }
+
+  /// Running jobs that can be cut: the smallest group first; in it those that were expanded for
+  /// the job of the lowest priority, then the largest extra, the latest start, the smallest id.
+  /// `group(id, whom)` says the group; negative: spared.
+  template <class Group>
+  static Victims victims(const Pass& pass, Nodes need, Group group) {
+    struct Victim {
+      int group;
+      JobId whom;
+      Nodes extra;
+      Time started;
+      JobId id;
+    };
+    Victims found;
+    found.missing = need - std::min(need, free_nodes(pass));
+    found.enough = found.missing == 0;
+    if (found.enough) return found;
+    std::vector<Victim> all;
+    Nodes together = 0;
+    for (const JobId id : pass.running()) {
+      const Nodes extra = pass.extra(id);
+      if (extra == 0 || !pass.cuttable(id)) continue;
+      const JobId whom = expanded_for(pass, id);
+      const int its = group(id, whom);
+      if (its < 0) continue;
+      all.push_back({its, whom, extra, pass.job(id).started, id});
+      together += extra;
+    }
+    found.enough = together >= found.missing;
+    std::ranges::sort(all, [&](const Victim& a, const Victim& b) {
+      if (a.group != b.group) return a.group < b.group;
+      if (a.whom != b.whom) return pass.before(b.whom, a.whom);
+      if (a.extra != b.extra) return a.extra > b.extra;
+      if (a.started != b.started) return a.started > b.started;
+      return a.id < b.id;
+    });
+    found.jobs.reserve(all.size());
+    for (const Victim& victim : all) found.jobs.push_back(victim.id);
+    return found;
+  }
+
+  // --- The steps, by their numbers in the paper's reading of docs/policies.md
+
+  /// 4. Evolving requests: idle nodes, else those of jobs that were expanded for nobody, else those
+  /// of the others.
+  void answer_requests(Pass& pass) const {
+    ductile::answer_requests(pass, [&](const Request& request, Nodes nodes) {
+      const Victims from = victims(pass, nodes, [&](JobId id, JobId whom) {
+        return id == request.job ? -1 : whom == JobId::none ? 0 : 1;
+      });
+      Grant result = Grant::lacking;
+      with_cuts(pass, from, Share::in_turn, [&](const Sources& sources) {
+        if (shrink_first_ && pass.fairness().policy != Fairness::Policy::none) {
+          for (const Cut& cut : sources.cuts) {
+            pass.resize(cut.victim, cut.to, {Why::shrunk_for, request.job});
+          }
+        }
+        result = grant_fairly(pass, request, nodes, backfill_, sources);
+        return result == Grant::done;
+      });
+      return result;
+    });
+  }
+
+  /// 7. A StartLater job starts now on the nodes of expanded jobs, if that delays nobody before it:
+  /// first of jobs that were expanded for it, then for nobody, then for jobs behind it.
+  bool start_by_shrinking(Pass& pass, const Plan& plan) const {
+    bool started = false;
+    std::optional<Timeline> around;  // with the reservations of those before it
+    std::size_t held = 0;
+    for (const StartLater& its : plan.later) {
+      const JobId job = its.reserved.job;
+      const auto [nodes, walltime] = pass.start_need(job);
+      const Victims from = victims(pass, nodes, [&](JobId, JobId whom) {
+        return whom == job ? 0 : whom == JobId::none ? 1 : pass.before(job, whom) ? 2 : -1;
+      });
+      if (!from.enough) continue;
+      if (!around) {
+        around.emplace(timeline_for(pass, backfill_));
+        held = 0;
+      }
+      for (; plan.later[held].reserved.job != job; ++held) hold(pass, *around, plan.later[held]);
+      const bool starts = with_cuts(pass, from, Share::in_turn, [&](const Sources& sources) {
+        Time at = pass.now();
+        for (const Cut& cut : sources.cuts) {
+          at = std::max(at, pass.expected_release(cut.victim));
+          if (backfill_.extra_is_free) continue;
+          around->add(pass.now(), pass.expected_end(cut.victim),
+                      pass.job(cut.victim).size() - cut.to);
+        }
+        const Why why = &its == &plan.later.front() ? Why::in_order : Why::backfilled;
+        return around->earliest(pass.demand(job, nodes), walltime, at) == at &&
+               pass.start(job, exactly(nodes), {why}, sources);
+      });
+      started |= starts;
+      if (starts || !backfill_.extra_is_free) around.reset();
+    }
+    return started;
+  }
+
+  /// Reserves for a job that still waits.
+  static void hold(const Pass& pass, Timeline& plan, const StartLater& its) {
+    const JobId id = its.reserved.job;
+    if (pass.job(id).status != Status::pending || pass.job(id).claim != ClaimId::none) return;
+    const auto [nodes, walltime] = pass.start_need(id);
+    const Demand demand = pass.demand(id, nodes);
+    const Time at = plan.earliest(demand, walltime, pass.job(id).not_before);
+    plan.reserve(at, later(at, walltime), demand);
+  }
+
+  /// 9. Whoever a StartLater job waits for is expanded, also with nodes of jobs that were expanded
+  /// for nobody or for jobs behind it.
+  void expand_dependencies(Pass& pass, const Plan& plan) const {
+    for (std::size_t i = 0; i < plan.later.size(); ++i) {
+      const JobId job = plan.later[i].reserved.job;
+      std::vector<JobId> jobs;
+      std::vector<Vessel> vessels;
+      Nodes room = 0;
+      for (const JobId id : plan.later[i].dependency) {
+        const Job& its = pass.job(id);
+        if (its.size() >= its.spec.size.max || !pass.growable(id)) continue;
+        jobs.push_back(id);
+        vessels.push_back({pass.extra(id), its.spec.size.max - its.size()});
+        room += vessels.back().room;
+      }
+      if (room == 0) continue;
+      const Victims from = victims(pass, room, [&](JobId id, JobId whom) {
+        for (std::size_t h = 0; h <= i; ++h) {
+          if (plan.later[h].depends_on(id)) return -1;
+        }
+        return whom == JobId::none ? 0 : pass.before(job, whom) ? 1 : -1;
+      });
+      Nodes amount = pass.idle();
+      for (const JobId id : from.jobs) amount += pass.extra(id);
+      const std::vector<Nodes> gets = water_fill(vessels, std::min(amount, room));
+      for (std::size_t k = 0; k < jobs.size(); ++k) expand(pass, jobs[k], gets[k], job, from.jobs);
+    }
+  }
+
+  void expand(Pass& pass, JobId id, Nodes nodes, JobId whom, std::span<const JobId> victims) const {
+    const Job& its = pass.job(id);
+    const Nodes before = its.size();
+    const Nodes to = pass.sizes(id).after_getting(before, nodes, its.spec.size);
+    const Nodes more = to - before;
+    if (more == 0) return;
+    std::vector<Cut> cuts;
+    if (more > pass.idle()) cuts = cuts_for(pass, victims, more - pass.idle(), Share::in_turn);
+    if (!pass.resize(id, to, {Why::dependency_expand, whom}, {.cuts = cuts})) return;
+    const JobId other = expanded_for(pass, id);
+    if (other == JobId::none || pass.before(whom, other)) pass.tag(id, whom);
+    if (!backfill_.extra_is_free) {
+      pass.tried().room.take(more, pass.expected_end(id) - pass.now());
+    }
+  }
+
+  /// 12. What is idle still is spread over malleable jobs that nobody waits for.
+  static void hand_out(Pass& pass, const Plan& plan) {
+    if (pass.idle() == 0) return;
+    std::vector<JobId> jobs = growable_jobs(pass);
+    std::erase_if(jobs, [&](JobId id) {
+      return std::ranges::any_of(plan.later,
+                                 [&](const StartLater& its) { return its.depends_on(id); });
+    });
+    std::ranges::sort(jobs);
+    hand_out_idle(pass, jobs, Share::level, {Why::hand_out});
+  }
+
+  Backfill backfill_;
+  bool shrink_first_;
+  bool repeat_;
+  Duration tick_;
+};
+
+}  // namespace
+
+PolicyInfo dbes() {
+  return {
+      .name = "dbes",
+      .summary =
+          "expands running jobs whose end waiting ones depend on, then backfills, then evens "
+          "out what running jobs hold beyond their smallest size",
+      .source = "Prabhakaran et al. 2015",
+      .parameters = {{.name = "depth",
+                      .type = ParameterType::integer,
+                      .fallback = "5",
+                      .min = 1,
+                      .max = Backfill::kUnlimited,
+                      .unit = "reservations",
+                      .summary = "how many waiting jobs hold a reservation",
+                      .source = "Prabhakaran et al. 2015"},
+                     choice_parameter("profile", kHoldsWords, "nmin",
+                                      "what running malleable jobs hold in the plan: their "
+                                      "smallest size, or what they have"),
+                     choice_parameter("fairness", kAskedWords, "after",
+                                      "the rules of fairness are asked after others were shrunk "
+                                      "for an evolving request, or before"),
+                     choice_parameter("loop", kLoopWords, "once",
+                                      "shrinking for waiting jobs and planning anew: once, or "
+                                      "until no job starts by it"),
+                     tick_parameter("0")},
+      .make = make_policy<Dbes>};
+}
+
+}  // namespace ductile

@@ -1,0 +1,111 @@
+#include "scheduling/fair_grants.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace ductile {
+namespace {
+
+/// What the rules set for a user or a group.
+DelayLimits limits_of(const Fairness& fairness, const Party& party) {
+  DelayLimits limits;
+  const auto own = std::ranges::find(fairness.exceptions, party, &Fairness::Exception::party);
+  if (own != fairness.exceptions.end()) limits = own->limits;
+  if (party.kind != Party::Kind::user) return limits;
+  if (!limits.single) limits.single = fairness.everybody.single;
+  if (!limits.target) limits.target = fairness.everybody.target;
+  limits.permitted = limits.permitted && fairness.everybody.permitted;
+  return limits;
+}
+
+/// The delays of one grant against the rules.
+class Judge {
+ public:
+  explicit Judge(const Pass& pass) : pass_(pass), rules_(pass.fairness()) {}
+
+  bool allows(JobId id, Duration delay) {
+    const JobSpec& spec = pass_.job(id).spec;
+    return allows(id, delay, {Party::Kind::user, spec.user}) &&
+           allows(id, delay, {Party::Kind::group, spec.group});
+  }
+
+ private:
+  bool allows(JobId id, Duration delay, const Party& party) {
+    using Policy = Fairness::Policy;
+    const DelayLimits limits = limits_of(rules_, party);
+    if (!limits.permitted) return false;
+    const bool asks_single = rules_.policy == Policy::single || rules_.policy == Policy::both;
+    if (asks_single && limits.single && pass_.delay_of(id) + delay > *limits.single) return false;
+    const bool asks_target = rules_.policy == Policy::target || rules_.policy == Policy::both;
+    if (!asks_target || !limits.target) return true;
+    auto at = std::ranges::find(sums_, party, &std::pair<Party, Duration>::first);
+    if (at == sums_.end()) at = sums_.insert(at, {party, pass_.delay_of(party)});
+    at->second += delay;
+    return at->second <= *limits.target;
+  }
+
+  const Pass& pass_;
+  const Fairness& rules_;
+  std::vector<std::pair<Party, Duration>> sums_;
+};
+
+}  // namespace
+
+std::optional<std::vector<Delay>> fair_delays(const Pass& pass, const Request& request, Nodes nodes,
+                                              Backfill plan, std::span<const Cut> cuts) {
+  std::vector<Delay> delays;
+  const Fairness& rules = pass.fairness();
+  if (rules.policy == Fairness::Policy::none || nodes == 0 || pass.pending() == 0) return delays;
+  Timeline without = timeline_for(pass, plan), with = without;
+  if (!plan.extra_is_free) {
+    for (const Cut& cut : cuts) {
+      with.add(pass.now(), pass.expected_end(cut.victim), pass.job(cut.victim).size() - cut.to);
+    }
+  }
+  with.add(pass.now(), pass.expected_end(request.job), -std::int64_t{nodes});
+
+  Judge judge(pass);
+  const std::uint32_t user = pass.job(request.job).spec.user;
+  std::uint32_t left = rules.depth != 0 ? rules.depth : plan.reservation_depth;
+  Nodes idle = pass.idle();
+  for (JobId id = pass.first_pending(); id != JobId::none && left > 0; id = pass.next_pending(id)) {
+    const auto [need, walltime] = pass.start_need(id);
+    const Demand demand = pass.demand(id, need);
+    const auto planned = [&](Timeline& timeline) {
+      const Time at = timeline.earliest(demand, walltime, pass.job(id).not_before);
+      timeline.reserve(at, later(at, walltime), demand);
+      return at;
+    };
+    const Time before = planned(without), after = planned(with);
+    if (before == pass.now() && need <= idle) {
+      idle -= need;  // can start now
+    } else {
+      --left;
+    }
+    if (after <= before || (!rules.own_jobs && pass.job(id).spec.user == user)) continue;
+    if (!judge.allows(id, after - before)) return std::nullopt;
+    delays.push_back({id, after - before});
+  }
+  return delays;
+}
+
+Grant grant_fairly(Pass& pass, const Request& request, Nodes nodes, Backfill plan,
+                   const Sources& sources) {
+  // It may get more than the least that it accepts.
+  const Nodes most = std::min(static_cast<Nodes>(std::max(request.delta, 0)), pass.idle());
+  const auto delays = fair_delays(pass, request, std::max(nodes, most), plan, sources.cuts);
+  if (!delays) return Grant::unfair;
+  const bool granted = pass.grant(request.id, {Why::evolving, request.job}, sources, *delays);
+  return granted ? Grant::done : Grant::lacking;
+}
+
+void grant_from_idle(Pass& pass, Backfill plan) {
+  for (const Request& request : pass.requests()) {
+    const auto nodes = static_cast<Nodes>(std::max(request.delta, 0));
+    const Grant result = grant_fairly(pass, request, nodes, plan);
+    if (result == Grant::done) continue;
+    pass.deny(request.id, {result == Grant::unfair ? Why::fairness : Why::resources});
+  }
+}
+
+}  // namespace ductile
