@@ -43,7 +43,7 @@ struct StartLater {
 struct Plan {
   std::vector<StartLater> later;  // in the queue's order
   JobId last = JobId::none;       // has the last reservation there may be; none: there are fewer
-  bool begins_now = false;        // a reservation that moves with time
+  bool moves_with_time = false;   // a reservation that begins now, a job that waits to be resized
   Room power;
 
   const StartLater* of(JobId id) const {
@@ -90,7 +90,7 @@ class Dbes final : public Policy {
       start_behind(pass, plan.last, room, plan.power);
     }
     hand_out(pass, plan);
-    if (plan.last != JobId::none && !plan.begins_now && !cut) {
+    if (plan.last != JobId::none && !plan.moves_with_time && !cut) {
       room.limit(pass.idle());
       pass.noted();
     }
@@ -104,7 +104,7 @@ class Dbes final : public Policy {
     std::vector<Reservation> reservations;
     Plan plan;
     plan.last = start_or_reserve(pass, timeline, backfill_, &reservations);
-    plan.begins_now = timeline.begins_now();
+    plan.moves_with_time = timeline.begins_now();
     Tried& tried = pass.tried();
     tried.depth = backfill_.reservation_depth;
     tried.reserved = plan.last;
@@ -132,6 +132,7 @@ class Dbes final : public Policy {
       std::ranges::sort(plan.later[i].dependency);
     }
     for (const JobId id : pass.running()) {
+      if (pass.job(id).not_before > pass.now()) plan.moves_with_time = true;
       const JobId whom = pass.job(id).tag;
       if (whom == JobId::none) continue;
       const StartLater* its = plan.of(whom);
@@ -257,6 +258,12 @@ class Dbes final : public Policy {
     plan.reserve(at, later(at, walltime), demand);
   }
 
+  /// Jobs that went below their smallest size by themselves hold in the plan what they have: nodes
+  /// they were given would be missing there.
+  static bool may_grow(const Pass& pass, JobId id) {
+    return pass.growable(id) && pass.job(id).size() >= pass.smallest(id);
+  }
+
   /// 9. Whoever a StartLater job waits for is expanded, also with nodes of jobs that were expanded
   /// for nobody or for jobs behind it.
   void expand_dependencies(Pass& pass, const Plan& plan) const {
@@ -267,7 +274,7 @@ class Dbes final : public Policy {
       Nodes room = 0;
       for (const JobId id : plan.later[i].dependency) {
         const Job& its = pass.job(id);
-        if (its.size() >= its.spec.size.max || !pass.growable(id)) continue;
+        if (its.size() >= its.spec.size.max || !may_grow(pass, id)) continue;
         jobs.push_back(id);
         vessels.push_back({pass.extra(id), its.spec.size.max - its.size()});
         room += vessels.back().room;
@@ -307,8 +314,9 @@ class Dbes final : public Policy {
     if (pass.idle() == 0) return;
     std::vector<JobId> jobs = growable_jobs(pass);
     std::erase_if(jobs, [&](JobId id) {
-      return std::ranges::any_of(plan.later,
-                                 [&](const StartLater& its) { return its.depends_on(id); });
+      return !may_grow(pass, id) || std::ranges::any_of(plan.later, [&](const StartLater& its) {
+        return its.depends_on(id);
+      });
     });
     std::ranges::sort(jobs);
     hand_out_idle(pass, jobs, Share::level, {Why::hand_out});

@@ -67,9 +67,9 @@ TEST_P(Policies, WithoutMalleableJobsAreTheirRigidBaselines) {
     const std::string name = GetParam();
     const std::string depth = std::to_string(1 + draws.below(6));
     const bool first = draws.chance(0.5);
-    const bool fpsma = name == "fpsma";
-    const std::string policy =
-        fpsma ? "fpsma:tick=0" : name + ":depth=" + depth + (first ? ",backfill=first" : "");
+    const bool fpsma = name == "fpsma", dbes = name == "dbes";
+    const char* const more = !first ? "" : dbes ? ",profile=n" : ",backfill=first";
+    const std::string policy = fpsma ? "fpsma:tick=0" : name + ":depth=" + depth + more;
     SimulationSettings settings;
     settings.platform.nodes = static_cast<Nodes>(1 + draws.below(40));
     settings.rules.check = seed % 4 == 0;
@@ -115,7 +115,7 @@ TEST_P(Policies, DecideTheSameWithoutNotesAndWithIdentities) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ExpandShrink, Policies,
-                         ::testing::Values("equipartition", "equigrow", "esf", "edf", "ldf",
+                         ::testing::Values("dbes", "equipartition", "equigrow", "esf", "edf", "ldf",
                                            "fpsma"),
                          [](const auto& its) { return std::string(its.param); });
 

@@ -147,7 +147,9 @@ class Purposes final : public Observer {
   void on_decision(Time now, const Decision& decision, const Core& core) override {
     if (now != now_) settle();
     now_ = now;
-    if (decision.kind == Decision::Kind::start || decision.reason.why == Why::evolving) {
+    const Why why = decision.reason.why;
+    if (decision.kind == Decision::Kind::start || why == Why::evolving ||
+        why == Why::dependency_expand) {
       served_.push_back(decision.job);
     }
     if (decision.kind == Decision::Kind::resize && decision.reason.why == Why::shrunk_for) {
@@ -196,8 +198,8 @@ TEST_P(Purposeful, ShrinksNobodyInVain) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, Purposeful,
-                         ::testing::Values("elastic", "equipartition", "equigrow", "esf", "edf",
-                                           "ldf", "fpsma"),
+                         ::testing::Values("dbes", "elastic", "equipartition", "equigrow", "esf",
+                                           "edf", "ldf", "fpsma"),
                          [](const auto& its) { return its.param; });
 
 }  // namespace
