@@ -94,6 +94,11 @@ class Dbes final : public Policy {
       room.limit(pass.idle());
       pass.noted();
     }
+    // When a reservation begins. Not that of a job whose nodes are late: they come when they come.
+    for (const StartLater& its : plan.later) {
+      const Time at = its.reserved.at;
+      if (at != kNever && at > pass.now() + whole_seconds(1)) pass.wake_by(at);
+    }
   }
 
   // --- The plan

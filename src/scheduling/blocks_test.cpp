@@ -174,24 +174,6 @@ TEST(StartSizes, TheLargestThatFits) {
   });
 }
 
-TEST(GrantFromIdle, GrantsInOrderAndDeniesTheRest) {
-  Stage stage;
-  const JobSpec evolving = testing::sized(JobType::evolving, {1, 8}, 2, 100);
-  const JobId a = stage.run(evolving);
-  const JobId b = stage.run(evolving);
-  const JobId c = stage.run(evolving);
-  stage.at(10);
-  stage.tell(event::EvolvingRequested{RequestId{0}, a, 3, 0});  // two are idle
-  stage.tell(event::EvolvingRequested{RequestId{1}, b, 2, 0});
-  stage.tell(event::EvolvingRequested{RequestId{2}, c, -1, 0});  // always
-  const auto decisions = stage.close([](Pass& p) { grant_from_idle(p); });
-  ASSERT_EQ(decisions.size(), 3u);
-  EXPECT_EQ(decisions[0].kind, Decision::Kind::deny);
-  EXPECT_EQ(decisions[0].job, a);
-  EXPECT_EQ(stage.job(b).size(), 4u);
-  EXPECT_EQ(stage.job(c).size(), 1u);
-}
-
 TEST(Tick, IsTheNextMultipleWhileJobsWaitOrRun) {
   Stage stage;
   const auto wake = [&](std::int64_t second, Duration period) {

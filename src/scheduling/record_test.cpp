@@ -639,8 +639,7 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
                {"nodes", "cores per node", "idle power", "busy power", "boot time"});
   check_fields(kWorld, "1 4 0 1 0",
                {"instant start", "resizes per job", "sharing", "exact nodes", "power control"});
-  check_fields(kRules, "scaled 0 1 none",
-               {"limit", "identities", "seed", "fairness"});
+  check_fields(kRules, "scaled 0 1 none", {"limit", "identities", "seed", "fairness"});
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {

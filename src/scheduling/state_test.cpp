@@ -70,7 +70,7 @@ TEST(State, DelaysOfAUserFadeByWholeIntervals) {
     Duration found{};
     stage.pass([&](Pass& p) {
       found = p.delay_of(Party{Party::Kind::user, 7});
-      EXPECT_EQ(p.delay_of_user(0), Duration{});
+      EXPECT_EQ(p.delay_of(Party{Party::Kind::user, 8}), Duration{});
     });
     return found;
   };

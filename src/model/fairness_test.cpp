@@ -1,0 +1,76 @@
+#include "model/fairness.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace ductile {
+namespace {
+
+constexpr const char* kAll =
+    "both,single=600,target=3600.5,user7.single=0,user7.permitted=no,group3.target=60,"
+    "interval=3600,decay=0.5,depth=7,own=yes";
+
+TEST(Fairness, ReadsWhatItWrites) {
+  const Fairness fairness = parse_fairness(kAll);
+  EXPECT_EQ(fairness.policy, Fairness::Policy::both);
+  EXPECT_EQ(fairness.everybody.single, whole_seconds(600));
+  EXPECT_EQ(fairness.everybody.target, seconds(3600.5));
+  ASSERT_EQ(fairness.exceptions.size(), 2u);
+  EXPECT_EQ(fairness.exceptions[0].party, (Party{Party::Kind::user, 7}));
+  EXPECT_EQ(fairness.exceptions[0].limits.single, Duration{});
+  EXPECT_FALSE(fairness.exceptions[0].limits.target.has_value());
+  EXPECT_FALSE(fairness.exceptions[0].limits.permitted);
+  EXPECT_EQ(fairness.exceptions[1].party, (Party{Party::Kind::group, 3}));
+  EXPECT_EQ(fairness.exceptions[1].limits.target, whole_seconds(60));
+  EXPECT_EQ(fairness.interval, whole_seconds(3600));
+  EXPECT_EQ(fairness.decay, 0.5);
+  EXPECT_EQ(fairness.depth, 7u);
+  EXPECT_TRUE(fairness.own_jobs);
+  EXPECT_EQ(to_text(fairness), kAll);
+  EXPECT_EQ(parse_fairness(to_text(fairness)), fairness);
+}
+
+TEST(Fairness, HasDefaults) {
+  EXPECT_EQ(parse_fairness("none"), Fairness{});
+  EXPECT_EQ(to_text(Fairness{}), "none");
+  const Fairness target = parse_fairness("target,target=0");
+  EXPECT_EQ(target.interval, whole_seconds(21'600));
+  EXPECT_EQ(target.decay, 0.4);
+  EXPECT_EQ(target.everybody.target, Duration{});
+  EXPECT_FALSE(target.everybody.single.has_value());
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_fairness(text, {.field = "--fairness"});
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Fairness, SaysWhatIsWrong) {
+  EXPECT_EQ(error_of("fair"),
+            "--fairness: there is no 'fair'; begin with one of none, single, target, both");
+  EXPECT_EQ(error_of("both,single"), "--fairness: single: a value is missing; write single=VALUE");
+  EXPECT_EQ(error_of("both,single=-1"),
+            "--fairness: single=-1: '-1' is no number from 0 to 1e+09; correct it");
+  EXPECT_EQ(error_of("both,decay=2"),
+            "--fairness: decay=2: '2' is no number from 0 to 1; correct it");
+  EXPECT_EQ(error_of("both,own=1"),
+            "--fairness: own=1: '1' is neither yes nor no; write one of them");
+  EXPECT_EQ(error_of("both,single=1,single=2"), "--fairness: single=2: given twice; give it once");
+  EXPECT_EQ(error_of("both,userx.single=1"),
+            "--fairness: userx.single=1: 'userx' is nobody; write userNUMBER or groupNUMBER");
+  EXPECT_EQ(
+      error_of("both,user1.depth=1"),
+      "--fairness: user1.depth=1: there is no 'depth'; use single, target, permitted, also as "
+      "userNUMBER.single or groupNUMBER.single; interval, decay, depth, own");
+  for (const char* text : {"", "both,", "both,depth=x", "both,interval=0", "both,single=nan"}) {
+    EXPECT_EQ(error_of(text).empty(), std::string(text) == "both,") << text;
+  }
+}
+
+}  // namespace
+}  // namespace ductile

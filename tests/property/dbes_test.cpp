@@ -1,0 +1,140 @@
+// What DBES and the rules of fairness promise, on random mixes of all types of jobs.
+//
+// DUCTILE_CASES: how many random runs each test makes. DUCTILE_SEED: only the run of this seed.
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "policies/registry.hpp"
+#include "scheduling/blocks.hpp"
+#include "simulation/simulation.hpp"
+#include "support/seeds.hpp"
+#include "support/trouble.hpp"
+#include "workload/generate.hpp"
+#include "workload/transform.hpp"
+#include "workload/transform_text.hpp"
+
+namespace ductile::testing {
+namespace {
+
+/// Plans anew after each pass of a policy.
+class PlannedAgain final : public Policy {
+ public:
+  PlannedAgain(std::shared_ptr<const Policy> policy, Backfill plan)
+      : its_(std::move(policy)), plan_(plan) {
+    order = its_->order;
+    start_size = its_->start_size;
+    settings = its_->settings;
+  }
+  EventKinds wakes_on() const override { return its_->wakes_on(); }
+  void schedule(Pass& pass) const override {
+    its_->schedule(pass);
+    if (!pass.claims().empty()) return;  // nodes on their way are neither here nor there
+    Timeline plan = timeline_for(pass, plan_);
+    std::uint32_t reserved = 0;
+    for (JobId id = pass.first_pending(); id != JobId::none && reserved < plan_.reservation_depth;
+         id = pass.next_pending(id), ++reserved) {
+      const auto [nodes, walltime] = pass.start_need(id);
+      const Demand demand = pass.demand(id, nodes);
+      const Time at = plan.earliest(demand, walltime, pass.job(id).not_before);
+      plan.reserve(at, later(at, walltime), demand);
+      ASSERT_LE(at, std::max(pass.job(id).reserved, pass.now())) << "job " << index(id);
+      ++checked;
+    }
+  }
+
+  mutable std::uint64_t checked = 0;
+
+ private:
+  std::shared_ptr<const Policy> its_;
+  Backfill plan_;
+};
+
+/// Neither expansions, nor backfilling, nor what is spread in the end make a StartLater job wait
+/// longer than it was planned to. (Where deadlines move with sizes one that comes earlier may push
+/// those behind it back.)
+TEST(Dbes, NoReservationMovesLaterWithinAPass) {
+  std::uint64_t checked = 0;
+  for_seeds(600, [&](std::uint64_t seed) {
+    const Trouble t = random_trouble(seed);
+    SimulationSettings settings;  // no trouble
+    settings.platform = t.settings.platform;
+    settings.rules = t.settings.rules;
+    settings.rules.limit = Rules::Limit::fixed;
+    const auto depth = static_cast<std::uint32_t>(1 + seed % 6);
+    const auto policy =
+        std::make_shared<PlannedAgain>(make_policy("dbes:depth=" + std::to_string(depth)),
+                                       Backfill{.reservation_depth = depth, .extra_is_free = true});
+    settings.policy = policy;
+    simulate(t.workload, settings, {});
+    checked += policy->checked;
+  });
+  EXPECT_GT(checked, 0u);
+}
+
+/// Adds up what grants do, by itself.
+class Ledger final : public Observer {
+ public:
+  explicit Ledger(Duration limit) : limit_(limit) {}
+  void on_decision(Time, const Decision& decision, const Core& core) override {
+    granted += decision.kind == Decision::Kind::resize && decision.request != RequestId::none;
+    unfair += decision.kind == Decision::Kind::deny && decision.reason.why == Why::fairness;
+    for (const Delays& row : core.state().delays) {
+      if (row.party.kind != Party::Kind::user) continue;
+      ASSERT_LE(core.state().faded(row), to_seconds(limit_) + 1e-6);
+      delayed |= row.sum_s > 0;
+    }
+  }
+  std::uint64_t granted = 0, unfair = 0;
+  bool delayed = false;
+
+ private:
+  Duration limit_;
+};
+
+class FairYear : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(FairYear, NobodyIsDelayedMoreThanAllowed) {
+  Transform changes;
+  changes.malleable = parse_share("malleable", "0.3:min=1,max=4");
+  changes.evolving = parse_share("evolving", "0.2:min=1,max=4");
+  changes.requests.expand = 1;
+  for (const std::uint64_t seed : {1, 2}) {
+    const RigidModel model{.jobs = 16'000, .nodes = 32, .max_size = 32, .load = 0.75};
+    Workload workload = generate_rigid(model, seed);
+    ASSERT_GT(workload.jobs.back().submit - workload.jobs.front().submit,
+              whole_seconds(365 * 86'400));
+    transform(workload, changes, 32, seed);
+    SimulationSettings settings;
+    settings.platform.nodes = 32;
+    settings.policy = make_policy(GetParam());
+    settings.rules.limit = Rules::Limit::fixed;
+    settings.rules.check = false;
+    settings.rules.seed = seed;
+    settings.rules.fairness = parse_fairness("target,target=1800");
+    Ledger ledger(whole_seconds(1800));
+    Observer* const observers[] = {&ledger};
+    simulate(workload, settings, observers);
+    EXPECT_TRUE(ledger.delayed);
+    EXPECT_GT(ledger.granted, 0u);
+    EXPECT_GT(ledger.unfair, 0u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, FairYear,
+                         ::testing::Values("dbes", "dbes:fairness=before", "equipartition",
+                                           "elastic", "mebf"),
+                         [](const auto& its) {
+                           std::string name = its.param;
+                           for (char& c : name) c = std::isalnum(c) != 0 ? c : '_';
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace ductile::testing
