@@ -123,11 +123,11 @@ def test_what_is_believed_matters_to_those_who_ask(ductile, tmp_path):
 
 def decisions_until_a_job_ends(ductile, folder, *how):
     ductile.output("simulate", "--trace", RIGID_1000, "--policy", "mebf:expand=intensive", "--jobs", 300,
-                   "--quiet", "--out", folder, *how)
+                   "--arrival-scale", "0.1", "--quiet", "--out", folder, *how)
     with (folder / "jobs.csv").open() as file:
         first = min(float(row["finish_time"]) for row in csv.DictReader(file))
     with (folder / "decisions.csv").open() as file:
-        return first, [(float(row["time"]), row["decision"], row["job"], row["size"])
+        return first, [(float(row["time"]), row["decision"], row["job"], row["size"], row["limit"])
                        for row in csv.DictReader(file)]
 
 
@@ -139,7 +139,7 @@ def test_what_is_true_is_seen_when_it_happens(ductile, tmp_path):
     def before(decisions):
         return [decision for decision in decisions if decision[0] < until]
     assert before(right) == before(other)
-    assert {decision for _, decision, _, _ in before(right)} > {"start"}  # and resizes
+    assert {decision[1] for decision in before(right)} > {"start", "expand"}
     assert right != other
     _, misled = decisions_until_a_job_ends(ductile, tmp_path / "misled", *BELIEF)
     assert before(right) != before(misled)
