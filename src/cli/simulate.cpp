@@ -212,7 +212,8 @@ Source from_trace(const Options& options, ProgressLine& progress) {
     throw InputError({.file = options.trace}, "has no job to simulate",
                      workload->skipped.total() == 0
                          ? "give a log with jobs"
-                         : skipped_text(workload->skipped) + "; look at --nodes and --min-runtime");
+                         : skipped_text(workload->skipped) +
+                               "; look at --nodes, --min-runtime, --status and --max-size");
   }
   Source source = from_jobs(workload, how.rules.nodes, options);
   if (!log.adaptive.empty()) {
@@ -392,13 +393,20 @@ void add_workload_options(CLI::App& command, Options& options) {
       command.add_option("--generate", options.model, "a model; see 'workload generate --help'")
           ->type_name("NAME[:key=value,...]")
           ->excludes(trace);
-  command
-      .add_option("--elastisim", options.elastisim,
-                  "a configuration of ElastiSim: its jobs, application models and platform")
-      ->type_name("FILE")
-      ->excludes(trace)
-      ->excludes(model);
+  auto* elastisim =
+      command
+          .add_option("--elastisim", options.elastisim,
+                      "a configuration of ElastiSim: its jobs, application models and platform")
+          ->type_name("FILE")
+          ->excludes(trace)
+          ->excludes(model);
   add_log_options(command, options.log);
+  // How lines of a log become jobs means nothing where there is none.
+  for (const char* name : {"--size", "--min-runtime", "--never-started", "--clip", "--partition",
+                           "--status", "--max-size"}) {
+    command.get_option(name)->excludes(model)->excludes(elastisim);
+  }
+  command.get_option("--cores-per-node")->excludes(elastisim);
   add_transform_options(command, options.transform);
 }
 

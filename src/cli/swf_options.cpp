@@ -2,11 +2,42 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "base/error.hpp"
+#include "base/text.hpp"
+
 namespace ductile {
+namespace {
+
+// Words as "completed,failed", given once or several times; "any" stands for all of them.
+std::vector<SwfRules::Status> read_status(const std::vector<std::string>& texts) {
+  constexpr std::array<std::string_view, 6> kWords{"completed", "failed",  "cancelled",
+                                                   "partial",   "unknown", "any"};
+  std::vector<SwfRules::Status> statuses;
+  bool any = false;
+  for (const std::string_view text : texts) {
+    std::string_view rest = text;
+    do {
+      const std::string_view word = next_part(rest, ',');
+      const auto status = from_word<SwfRules::Status>(kWords, word);
+      if (!status) {
+        throw InputError({.field = "--status"}, fmt::format("there is no '{}'", word),
+                         "use " + listed(kWords));
+      }
+      any = any || word == kWords.back();
+      statuses.push_back(*status);
+    } while (!rest.empty());
+  }
+  if (any) statuses.clear();
+  return statuses;
+}
+
+}  // namespace
 
 void add_swf_options(CLI::App& command, SwfRules& rules) {
   command.add_option("--nodes", rules.nodes, "nodes of the machine; larger jobs are skipped")
@@ -43,15 +74,30 @@ void add_swf_options(CLI::App& command, SwfRules& rules) {
   command.add_flag("--clip", rules.clip,
                    "make jobs larger than the machine as large as it, instead of skipping them");
   command.add_option("--partition", rules.partition, "only jobs of this partition (field 16)");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--status",
+          [&rules](const std::vector<std::string>& texts) { rules.status = read_status(texts); },
+          "only jobs that ended so (field 11): completed, failed, cancelled, partial, unknown, "
+          "several with commas between [any]")
+      ->type_name("WORD[,WORD...]")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      .add_option("--max-size", rules.max_size,
+                  "only jobs of up to so many nodes; others are skipped")
+      ->check(CLI::PositiveNumber);
 }
 
 std::string skipped_text(const Skipped& skipped) {
   if (skipped.total() == 0) return "";
-  const std::array<std::pair<std::uint64_t, const char*>, 4> causes = {{
+  const std::array<std::pair<std::uint64_t, const char*>, 6> causes = {{
       {skipped.no_size, "without a size"},
       {skipped.no_runtime, "without a run time"},
       {skipped.never_started, "never started"},
       {skipped.too_large, "larger than the machine"},
+      {skipped.other_status, "of another status"},
+      {skipped.above_max_size, "larger than --max-size"},
   }};
   std::string text = fmt::format("{} lines skipped: ", skipped.total());
   const char* separator = "";

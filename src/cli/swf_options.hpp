@@ -10,8 +10,8 @@
 namespace ductile {
 
 /// Adds the rules by which lines become jobs: --nodes, --cores-per-node, --jobs, --size,
-/// --min-runtime, --never-started, --clip and --partition. They are written to `rules`, which
-/// must live until the command line is parsed.
+/// --min-runtime, --never-started, --clip, --partition, --status and --max-size. They are written
+/// to `rules`, which must live until the command line is parsed.
 void add_swf_options(CLI::App& command, SwfRules& rules);
 
 /// "8 lines skipped: 3 without a size, 5 without a run time"; "" if none was.

@@ -74,6 +74,14 @@ TEST_F(WorkloadCommand, RulesChangeWhatIsRead) {
   EXPECT_EQ(clipped["jobs"], 200);
   EXPECT_GT(clipped["clipped"], 0);
   EXPECT_EQ(clipped["size_nodes"]["max"], 8);
+  const auto small = jobs({"--max-size", "8"});
+  EXPECT_EQ(small["size_nodes"]["max"], 8);
+  EXPECT_EQ(small["skipped_by_cause"]["above_max_size"], clipped["clipped"]);
+  for (const char* all : {"completed", "failed,completed", "any", "cancelled,any"}) {
+    EXPECT_EQ(jobs({"--status", all})["jobs"], 200) << all;
+  }
+  EXPECT_EQ(jobs({"--status", "failed", "--status", "completed"})["jobs"], 200);
+  EXPECT_EQ(jobs({"--status", "failed,unknown"})["skipped_by_cause"]["other_status"], 200);
 }
 
 TEST_F(WorkloadCommand, GeneratesToTheStandardOutput) {
@@ -100,6 +108,13 @@ TEST_F(WorkloadCommand, SaysWhatIsWrong) {
   EXPECT_THROW(run({}), CLI::ParseError);
   EXPECT_THROW(run({"info"}), CLI::ParseError);
   EXPECT_THROW(run({"info", "x", "--size", "huge"}), CLI::ParseError);
+  EXPECT_THROW(run({"info", "x", "--max-size", "0"}), CLI::ParseError);
+  EXPECT_THAT(
+      [&] {
+        run({"info", "x", "--status", "completed,done"});
+      },
+      ThrowsMessage<InputError>("--status: there is no 'done'; use completed, failed, cancelled, "
+                                "partial, unknown, any"));
 }
 
 TEST_F(WorkloadCommand, AnEmptyLogIsNoError) {
@@ -113,6 +128,8 @@ TEST(SkippedText, NamesTheCauses) {
   EXPECT_EQ(skipped_text({}), "");
   EXPECT_EQ(skipped_text({.no_size = 3, .too_large = 5, .filtered = 9}),
             "8 lines skipped: 3 without a size, 5 larger than the machine");
+  EXPECT_EQ(skipped_text({.other_status = 2, .above_max_size = 1}),
+            "3 lines skipped: 2 of another status, 1 larger than --max-size");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // What a change of size costs.
 #pragma once
 
+#include <algorithm>
+
 #include "base/ids.hpp"
 #include "base/time.hpp"
 
@@ -10,12 +12,18 @@ namespace ductile {
 /// sizes: data redistribution, creation or deletion of processes, synchronisation and negotiation
 /// (Lina, Ghafoor and Hines, JSSPP 2022; "Performance-driven scheduling for malleable workloads",
 /// J. Supercomputing 2024). All zero: free.
+///
+/// The latter paper converts what is in the brackets to bytes, by a factor that it does not give.
+/// So may `transfer_s` > 0: the brackets then tell how often the job's data is sent, a node needs
+/// `transfer_s` to send it, and all nodes of the smaller size n send a part each:
+/// cost = scale (alpha D + beta / N + b D) transfer_s / n + fixed.
 struct ReconfigurationCost {
   double alpha_s = 0;  // per node of difference
   double beta_s = 0;   // divided by the sum of the sizes
   double b_s = 0;      // per node created or deleted
   double fixed_s = 0;  // synchronisation and negotiation
   double scale = 1;    // 1 full, 0.5 half, 0 free; does not scale `fixed_s`
+  double transfer_s = 0;
 
   bool operator==(const ReconfigurationCost&) const = default;
 
@@ -23,7 +31,10 @@ struct ReconfigurationCost {
     if (from == to) return {};
     const double difference = from < to ? to - from : from - to;
     const double sum = static_cast<double>(from) + static_cast<double>(to);
-    return seconds(scale * (alpha_s * difference + beta_s / sum + b_s * difference) + fixed_s);
+    const Nodes senders = std::max(std::min(from, to), Nodes{1});
+    const double sent = transfer_s > 0 ? transfer_s / senders : 1;
+    return seconds(scale * (alpha_s * difference + beta_s / sum + b_s * difference) * sent +
+                   fixed_s);
   }
 };
 

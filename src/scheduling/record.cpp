@@ -85,10 +85,18 @@ void write_spec(Writer& out, const JobSpec& spec) {
   out.number(spec.size.min).number(spec.size.max).number(spec.preferred);
 }
 
+// "0.5"; with the time to send the data, "0.5:0.8".
+std::string scale_text(const ReconfigurationCost& cost) {
+  std::string text;
+  append_number(text, cost.scale);
+  if (cost.transfer_s != 0) append_number(text += ":", cost.transfer_s);
+  return text;
+}
+
 void write_adaptive(Writer& out, const AdaptiveSpec& spec) {
   out.word(to_text(spec.speedup));
   out.number(spec.cost.alpha_s).number(spec.cost.beta_s).number(spec.cost.b_s);
-  out.number(spec.cost.fixed_s).number(spec.cost.scale);
+  out.number(spec.cost.fixed_s).word(scale_text(spec.cost));
   out.word(to_text(spec.constraint));
   out.duration(spec.resize_delay).number(spec.watts_per_node);
 }
@@ -264,7 +272,10 @@ AdaptiveSpec read_adaptive(Reader& in) {
   spec.cost.beta_s = in.real("beta", 0, 1e6);
   spec.cost.b_s = in.real("b", 0, 1e6);
   spec.cost.fixed_s = in.real("fixed cost", 0, 1e6);
-  spec.cost.scale = in.real("scale", 0, 1e3);
+  std::string_view scale = in.word("scale");
+  const bool sent = scale.find(':') != std::string_view::npos;
+  spec.cost.scale = Reader::number<double>("scale", next_part(scale, ':'), 0, 1e3);
+  if (sent) spec.cost.transfer_s = Reader::number<double>("scale", scale, 0, 1e6);
   spec.constraint = in.parsed("constraint", parse_constraint);
   spec.resize_delay = in.duration("resize delay");
   spec.watts_per_node = in.real("watts per node", 0, 1e6);

@@ -115,6 +115,7 @@ struct Any {
     AdaptiveSpec spec;
     spec.speedup = speedup();
     spec.cost = {real(0, 9), real(0, 1e6), real(0, 1), real(0, 100), real(0, 1e3)};
+    if (flag()) spec.cost.transfer_s = real(0, 1e6);
     spec.constraint = constraint();
     spec.resize_delay = duration();
     spec.watts_per_node = real(0, 1e6);
@@ -275,6 +276,11 @@ TEST(Record, OfEventsIsReadable) {
   EXPECT_EQ(to_record(event::Submitted{malleable, adaptive}),
             "submitted 17 3 4 -1 malleable 1500000 60000000 2 16 8 1 "
             "amdahl:0.25 0.5 2 0.125 1 0.5 multiple:4 2000000 310.5");
+  AdaptiveSpec in_bytes = adaptive;
+  in_bytes.cost.transfer_s = 0.75;
+  EXPECT_EQ(to_record(event::Submitted{malleable, in_bytes}),
+            "submitted 17 3 4 -1 malleable 1500000 60000000 2 16 8 1 "
+            "amdahl:0.25 0.5 2 0.125 1 0.5:0.75 multiple:4 2000000 310.5");
 
   EXPECT_EQ(to_record(event::Eligible{JobId{5}, true}), "eligible 5 1");
   EXPECT_EQ(to_record(event::Started{JobId{5}, DecisionId{9}, {3, NodeSet{{{0, 1}, {7, 7}}}}, 7u}),

@@ -83,17 +83,18 @@ SizeRange size_range(const Line& line, std::string_view text) {
           line.number<Nodes>("size", text.substr(dots + 2), 1, kMost)};
 }
 
-// "0.01:0.02:0.03:0:1"
+// "0.01:0.02:0.03:0:1"; with the time to send the data, "0.01:0.02:0.03:0:1:0.8"
 ReconfigurationCost cost_of(const Line& line, std::string_view field, std::string_view text) {
   constexpr double kMost = 1e6;
-  std::array<double, 5> values;
-  for (double& value : values) {
-    if (text.empty())
-      line.fail(field, "has fewer than 5 numbers", "write ALPHA:BETA:B:FIXED:SCALE");
-    value = line.number<double>(field, next_part(text, ':'), 0, kMost);
+  constexpr const char* kRemedy = "write ALPHA:BETA:B:FIXED:SCALE or ...:SCALE:TRANSFER";
+  ReconfigurationCost cost;
+  for (double* value : {&cost.alpha_s, &cost.beta_s, &cost.b_s, &cost.fixed_s, &cost.scale}) {
+    if (text.empty()) line.fail(field, "has fewer than 5 numbers", kRemedy);
+    *value = line.number<double>(field, next_part(text, ':'), 0, kMost);
   }
-  if (!text.empty()) line.fail(field, "has more than 5 numbers", "write ALPHA:BETA:B:FIXED:SCALE");
-  return {values[0], values[1], values[2], values[3], values[4]};
+  if (!text.empty()) cost.transfer_s = line.number<double>(field, next_part(text, ':'), 0, kMost);
+  if (!text.empty()) line.fail(field, "has more than 6 numbers", kRemedy);
+  return cost;
 }
 
 // "0.25:+4" or "0.25:-2:1"
@@ -278,6 +279,7 @@ void append_cost(std::string& text, const ReconfigurationCost& cost) {
     append_number(text, value);
     separator = ":";
   }
+  if (cost.transfer_s != 0) append_number(text += ":", cost.transfer_s);
 }
 
 void append_step(std::string& text, const EvolvingStep& step) {

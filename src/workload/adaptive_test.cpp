@@ -44,7 +44,8 @@ std::string written(const Workload& workload, std::uint32_t cores_per_node = 1) 
 TEST(Adaptive, EveryFieldIsReadAndWritten) {
   const std::string line =
       "job 2 type=adaptive size=2..16 model=powerlaw:0.2 believed_model=powerlaw:0.1 "
-      "constraint=list:2:4:16 cost=0.01:0.02:0.03:0.5:1 believed_cost=0:0:0:2:0.5 delay=2.000001 "
+      "constraint=list:2:4:16 cost=0.01:0.02:0.03:0.5:1:0.75 believed_cost=0:0:0:2:0.5 "
+      "delay=2.000001 "
       "watts=310.5 request=0.25:+4 request=0.5:-2:1 phase=0.5:10:yes phase=1:1:no:amdahl:0.25";
   const Workload workload = parsed(line);
   EXPECT_EQ(workload.jobs[0].adaptive, WorkloadJob::kRigid);
@@ -59,7 +60,7 @@ TEST(Adaptive, EveryFieldIsReadAndWritten) {
                    .resize_delay = Duration{2'000'001},
                    .watts_per_node = 310.5},
       .speedup = {Speedup::Kind::powerlaw, 0.2},
-      .cost = {0.01, 0.02, 0.03, 0.5, 1},
+      .cost = {0.01, 0.02, 0.03, 0.5, 1, 0.75},
       .steps = {{0.25, 4, 0}, {0.5, -2, 1}},
       .phases = {{0.5, {}, 10, true}, {1, {Speedup::Kind::amdahl, 0.25}, 1, false}}};
   EXPECT_EQ(workload.adaptive.at(0), expected);
@@ -93,10 +94,11 @@ TEST(Adaptive, RoundTripWithTheLogIsExact) {
     workload.jobs[i].user = 7;
   }
   Transform changes{.arrival_scale = 0.7, .speed_factor = 0.624};
-  changes.malleable = parse_share("-", "0.4:rho=SM,rho_error=0.1,constraint=list:1:2:5:6:20");
-  changes.moldable = parse_share("-", "0.2:A=2");
+  changes.malleable =
+      parse_share("-", "0.4:rho=SM,rho_error=0.1,time_error=0.5..2,constraint=list:1:2:5:6:20");
+  changes.moldable = parse_share("-", "0.2:A=2,A_error=1,error_in=belief");
   changes.evolving = parse_evolving("-", "0.5:x=0.01,overlap=random", changes.requests);
-  changes.cost = parse_reconfiguration("-", "half:sync=0.1..0.2,error=1.5");
+  changes.cost = parse_reconfiguration("-", "half:sync=0.1..0.2,error=1.5..2,overhead_mode=bytes");
   changes.estimates = {EstimateSettings::Kind::factor, 2};
   transform(workload, changes, 40, 3);
 
@@ -186,9 +188,11 @@ TEST(AdaptiveErrors, NameLineAndField) {
   EXPECT_EQ(line_error("job 1 size=8"),
             "x.adaptive:2: size: '8' is no range; write SMALLEST..LARGEST");
   EXPECT_EQ(line_error("job 1 cost=1:2:3:4"),
-            "x.adaptive:2: cost: has fewer than 5 numbers; write ALPHA:BETA:B:FIXED:SCALE");
-  EXPECT_EQ(line_error("job 1 cost=1:2:3:4:5:6"),
-            "x.adaptive:2: cost: has more than 5 numbers; write ALPHA:BETA:B:FIXED:SCALE");
+            "x.adaptive:2: cost: has fewer than 5 numbers; write ALPHA:BETA:B:FIXED:SCALE or "
+            "...:SCALE:TRANSFER");
+  EXPECT_EQ(line_error("job 1 cost=1:2:3:4:5:6:7"),
+            "x.adaptive:2: cost: has more than 6 numbers; write ALPHA:BETA:B:FIXED:SCALE or "
+            "...:SCALE:TRANSFER");
   EXPECT_EQ(line_error("job 1 request=0.5:0"),
             "x.adaptive:2: request: is for no change; write +N or -N nodes");
   EXPECT_EQ(
@@ -213,6 +217,7 @@ TEST(AdaptiveErrors, NameLineAndField) {
                            "job 1 type=",
                            "job 1 cost=1:2:x:4:5",
                            "job 1 cost=-1:2:3:4:5",
+                           "job 1 cost=1:2:3:4:5:x",
                            "job 1 delay=-1",
                            "job 1 watts=x",
                            "job 1 request=2:1",

@@ -290,11 +290,24 @@ std::int64_t processors(const Record& record, SwfRules::Size size) {
   return use_requested ? requested : allocated;
 }
 
+SwfRules::Status status(const Record& record) {
+  using Status = SwfRules::Status;
+  constexpr std::array kStatuses{Status::failed,  Status::completed, Status::partial,
+                                 Status::partial, Status::partial,   Status::cancelled};
+  const std::int64_t value = record.count(kStatus, kLargestId);
+  const bool known = 0 <= value && value < std::ssize(kStatuses);
+  return known ? kStatuses[static_cast<std::size_t>(value)] : Status::unknown;
+}
+
 // Adds the job of a line to the workload, or counts why it does not.
 void take(const Record& record, const SwfRules& rules, Workload& workload) {
   Skipped& skipped = workload.skipped;
   if (rules.partition && record.count(kPartition, kLargestId) != *rules.partition) {
     ++skipped.filtered;
+    return;
+  }
+  if (!rules.status.empty() && std::ranges::count(rules.status, status(record)) == 0) {
+    ++skipped.other_status;
     return;
   }
 
@@ -329,6 +342,10 @@ void take(const Record& record, const SwfRules& rules, Workload& workload) {
     return;
   }
   job.nodes = static_cast<Nodes>((size - 1) / rules.cores_per_node + 1);
+  if (rules.max_size > 0 && job.nodes > rules.max_size) {
+    ++skipped.above_max_size;
+    return;
+  }
   if (rules.nodes > 0 && job.nodes > rules.nodes) {
     if (!rules.clip) {
       ++skipped.too_large;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/time.hpp"
@@ -18,6 +19,8 @@ namespace ductile {
 /// How the lines of a file become jobs.
 struct SwfRules {
   enum class Size : std::uint8_t { requested, allocated };
+  /// Field 11: 1, 0, 5, 2 to 4 (parts of a job that was stopped and continued), all else.
+  enum class Status : std::uint8_t { completed, failed, cancelled, partial, unknown };
 
   Nodes nodes = 0;                   // of the machine; 0: no job is too large
   std::uint32_t cores_per_node = 1;  // > 0; a job has ceil(processors / cores_per_node) nodes
@@ -31,6 +34,8 @@ struct SwfRules {
   bool runtime_as_walltime = true;
   bool clip = false;                      // larger than the machine: made as large as it
   std::optional<std::int64_t> partition;  // only lines with this field 16
+  std::vector<Status> status;             // only lines with one of these; empty: all
+  Nodes max_size = 0;                     // only jobs up to so many nodes; 0: all
   std::uint64_t max_jobs = 0;             // stop after so many jobs; 0: all
 };
 

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,11 +26,12 @@ using ::testing::ThrowsMessage;
 // A line with the fields that matter.
 struct Line {
   std::string job = "1", submit = "0", run = "10", allocated = "4", requested = "4",
-              walltime = "20", user = "3", group = "2", partition = "1";
+              walltime = "20", user = "3", group = "2", partition = "1", status = "1";
 
   std::string text() const {
     return job + " " + submit + " -1 " + run + " " + allocated + " -1 -1 " + requested + " " +
-           walltime + " -1 1 " + user + " " + group + " -1 -1 " + partition + " -1 -1\n";
+           walltime + " -1 " + status + " " + user + " " + group + " -1 -1 " + partition +
+           " -1 -1\n";
   }
 };
 
@@ -149,6 +152,45 @@ TEST(Swf, TooLargeCanBeClipped) {
   EXPECT_EQ(workload.jobs.front().nodes, 8u);
   EXPECT_EQ(workload.clipped, 1u);
   EXPECT_EQ(workload.skipped.total(), 0u);
+}
+
+TEST(Swf, JobsOfAStatus) {
+  using Status = SwfRules::Status;
+  std::string text;
+  for (const char* status : {"0", "1", "2", "3", "4", "5", "-1", "6"}) {
+    text += Line{.job = std::to_string(text.size()), .status = status}.text();
+  }
+  const auto kept = [&](std::vector<Status> status) {
+    const Workload workload = parse(text, {.status = std::move(status)});
+    EXPECT_EQ(workload.jobs.size() + workload.skipped.other_status, 8u);
+    EXPECT_EQ(workload.skipped.total(), workload.skipped.other_status);
+    return workload.jobs.size();
+  };
+  EXPECT_EQ(kept({}), 8u);
+  EXPECT_EQ(kept({Status::completed}), 1u);
+  EXPECT_EQ(kept({Status::failed}), 1u);
+  EXPECT_EQ(kept({Status::cancelled}), 1u);
+  EXPECT_EQ(kept({Status::partial}), 3u);
+  EXPECT_EQ(kept({Status::unknown}), 2u);
+  EXPECT_EQ(kept({Status::unknown, Status::completed}), 3u);
+  EXPECT_EQ(parse_job({.status = "1.5"}).nodes, 4u);  // not looked at
+  EXPECT_THAT([] { parse(Line{.status = "1.5"}.text(), {.status = {Status::completed}}); },
+              ThrowsMessage<InputError>(HasSubstr("status (field 11): is not a whole number")));
+}
+
+TEST(Swf, JobsUpToASize) {
+  const std::string text = Line{.requested = "8"}.text() + Line{.requested = "9"}.text() +
+                           Line{.requested = "33"}.text();
+  const Workload nodes = parse(text, {.cores_per_node = 4, .max_size = 2});
+  EXPECT_EQ(nodes.jobs.size(), 1u);
+  EXPECT_EQ(nodes.skipped.above_max_size, 2u);
+  EXPECT_EQ(nodes.skipped.total(), 2u);
+  // Before it is asked whether the machine is large enough.
+  const Workload clipped = parse(text, {.nodes = 8, .clip = true, .max_size = 9});
+  EXPECT_EQ(clipped.jobs.size(), 2u);
+  EXPECT_EQ(clipped.clipped, 1u);
+  EXPECT_EQ(clipped.skipped.above_max_size, 1u);
+  EXPECT_EQ(parse(text, {.max_size = 9, .max_jobs = 2}).skipped.total(), 0u);
 }
 
 TEST(Swf, StopsAfterTheJobsAskedFor) {

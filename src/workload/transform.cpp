@@ -18,11 +18,37 @@ namespace {
 constexpr double kLatest = 0x1p61;  // us
 
 // What a draw of Stream::adaptive is about.
-enum class About : std::uint64_t { malleable = 1, moldable, overlap, model, error, walltime, cost };
+enum class About : std::uint64_t {
+  malleable = 1,
+  moldable,
+  overlap,
+  model,
+  error,
+  walltime,
+  cost,
+  sigma_error,
+  time_error,
+  cost_error
+};
 
 Draws draws_of(const WorkloadJob& job, std::uint64_t seed, About about) {
   return {seed, Stream::adaptive, mixed(job.name) + static_cast<std::uint64_t>(about)};
 }
+
+double draw(const Spread& spread, const WorkloadJob& job, std::uint64_t seed, About about) {
+  Draws draws = draws_of(job, seed, about);
+  return spread.draw(draws);
+}
+
+// What is believed of a job, and what is true.
+template <class Value>
+struct Views {
+  Value believed, truth;
+
+  Views(ErrorIn where, const Value& drawn, const Value& off)
+      : believed(where == ErrorIn::truth ? drawn : off),
+        truth(where == ErrorIn::truth ? off : drawn) {}
+};
 
 Duration scaled(Duration time, double factor, const char* what) {
   if (factor == 1) return time;
@@ -45,15 +71,27 @@ SizeRange sizes(const AdaptiveShare& share, Nodes asked, Nodes machine) {
           static_cast<Nodes>(std::min(std::floor(share.max * asked + kBit), most))};
 }
 
-Speedup model_of(const ModelSettings& settings, Nodes nodes, Draws draws) {
-  Speedup speedup = settings.base;
-  if (!settings.parameter) return speedup;
-  speedup.parameter = settings.parameter->draw(draws);
-  if (speedup.kind == Speedup::Kind::downey) {
-    speedup.parameter = std::max(speedup.parameter * nodes, 1.0);
-    speedup.sigma = settings.sigma.draw(draws);
+Views<Speedup> models_of(const ModelSettings& settings, const WorkloadJob& job,
+                         std::uint64_t seed) {
+  Speedup drawn = settings.base;
+  double per_parameter = 1;
+  if (settings.parameter) {
+    Draws draws = draws_of(job, seed, About::model);
+    drawn.parameter = settings.parameter->draw(draws);
+    if (drawn.kind == Speedup::Kind::downey) {
+      drawn.sigma = settings.sigma.draw(draws);
+      per_parameter = job.nodes;
+    }
   }
-  return speedup;
+  Speedup off = drawn;
+  off.parameter += draw(settings.error, job, seed, About::error);
+  off.sigma += draw(settings.sigma_error, job, seed, About::sigma_error);
+  if (drawn.kind == Speedup::Kind::downey) {
+    for (Speedup* speedup : {&drawn, &off}) {
+      speedup->parameter = std::max(speedup->parameter * per_parameter, 1.0);
+    }
+  }
+  return {settings.error_in, drawn, off};
 }
 
 // How much longer the job runs at the size asked for than the input says.
@@ -131,17 +169,22 @@ std::vector<EvolvingStep> steps_of(const EvolvingSettings& settings, const Workl
   return steps;
 }
 
-void set_cost(AdaptiveJob& more, const ReconfigurationSettings& settings, Draws draws) {
-  ReconfigurationCost& cost = more.believed.cost;
+Views<ReconfigurationCost> costs_of(const ReconfigurationSettings& settings, const WorkloadJob& job,
+                                    std::uint64_t seed) {
+  Draws draws = draws_of(job, seed, About::cost);
+  ReconfigurationCost cost;
   cost.alpha_s = settings.alpha_s.draw(draws);
   cost.beta_s = settings.beta_s.draw(draws);
   cost.b_s = settings.b_s.draw(draws);
   cost.fixed_s = settings.sync_s.draw(draws);
   cost.fixed_s += settings.negotiation_s.draw(draws);
   cost.scale = settings.scale;
-  more.cost = cost;
-  more.cost.scale *= settings.error;
-  more.cost.fixed_s *= settings.error;
+  cost.transfer_s = settings.transfer_s;
+  ReconfigurationCost off = cost;
+  const double error = draw(settings.error, job, seed, About::cost_error);
+  off.scale *= error;
+  off.fixed_s *= error;
+  return {settings.error_in, cost, off};
 }
 
 Duration menu_entry(Duration time) {
@@ -179,40 +222,40 @@ void change(Workload& workload, WorkloadJob& job, const Transform& transform, No
   job.walltime = scaled(job.walltime, transform.speed_factor, kWhat);
 
   const Chosen chosen = adaptive_already ? Chosen{} : choose(transform, job, seed);
-  double error = 1;  // of the run time
+  Duration believed_runtime = job.runtime;
   if (chosen.share) {
     const AdaptiveShare& share = *chosen.share;
     const ModelSettings& settings = share.model;
-    const Speedup believed = model_of(settings, job.nodes, draws_of(job, seed, About::model));
-    Speedup truth = believed;
-    Draws draws = draws_of(job, seed, About::error);
-    truth.parameter += settings.error.draw(draws);
-
-    const double longer = stretch(settings, believed, job.nodes);
-    error = stretch(settings, truth, job.nodes) / longer;
-    job.runtime = scaled(job.runtime, longer, kWhat);
+    const Views<Speedup> models = models_of(settings, job, seed);
+    const Views<double> errors(settings.error_in, 1,
+                               draw(settings.time_error, job, seed, About::time_error));
+    const double longer = stretch(settings, models.believed, job.nodes) * errors.believed;
+    believed_runtime = scaled(job.runtime, longer, kWhat);
     job.walltime = scaled(job.walltime, longer, kWhat);
+    job.runtime =
+        scaled(job.runtime, stretch(settings, models.truth, job.nodes) * errors.truth, kWhat);
 
     const SizeRange range = sizes(share, job.nodes, machine);
     const bool some = range.contains(share.constraint.at_least(range.min));
     if (chosen.type != JobType::rigid && some) {
-      AdaptiveJob more{.type = chosen.type, .size = range, .speedup = truth};
-      more.believed.speedup = believed;
+      AdaptiveJob more{.type = chosen.type, .size = range, .speedup = models.truth};
+      more.believed.speedup = models.believed;
       more.believed.constraint = share.constraint;
       if (chosen.type == JobType::evolving || chosen.type == JobType::adaptive) {
         more.steps = steps_of(transform.requests, job, range, seed);
       }
       job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());
       workload.adaptive.push_back(std::move(more));
-      Draws walltime = draws_of(job, seed, About::walltime);
-      job.walltime = scaled(job.walltime, share.walltime_factor.draw(walltime), "walltime");
+      job.walltime =
+          scaled(job.walltime, draw(share.walltime_factor, job, seed, About::walltime), "walltime");
     }
   }
   if (job.adaptive != WorkloadJob::kRigid && (transform.reconfigure || !adaptive_already)) {
-    set_cost(workload.adaptive[job.adaptive], transform.cost, draws_of(job, seed, About::cost));
+    const Views<ReconfigurationCost> costs = costs_of(transform.cost, job, seed);
+    workload.adaptive[job.adaptive].believed.cost = costs.believed;
+    workload.adaptive[job.adaptive].cost = costs.truth;
   }
-  job.walltime = estimate(transform.estimates, job.walltime, job.runtime, job, seed);
-  job.runtime = scaled(job.runtime, error, kWhat);
+  job.walltime = estimate(transform.estimates, job.walltime, believed_runtime, job, seed);
 }
 
 }  // namespace

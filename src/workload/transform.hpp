@@ -31,6 +31,10 @@ struct Spread {
 constexpr Spread always(double value) { return {Spread::Kind::fixed, value, value}; }
 constexpr Spread uniform(double low, double high) { return {Spread::Kind::uniform, low, high}; }
 
+/// Where an error is: what was drawn is believed and the truth is another one, or what was drawn is
+/// true and something else is believed.
+enum class ErrorIn : std::uint8_t { truth, belief };
+
 /// How applications speed up.
 struct ModelSettings {
   /// Where the run time of the input holds: `one` reads it as the work of
@@ -41,9 +45,11 @@ struct ModelSettings {
   Speedup base;  // the kind; and its parameters, where they are not drawn
   /// rho, s, x or, as a factor of the job's size, downey's A.
   std::optional<Spread> parameter;
-  Spread sigma = uniform(0, 2);  // downey's, if `parameter` is drawn
-  /// The true parameter is so much larger than what is believed.
-  Spread error = always(0);
+  Spread sigma = uniform(0, 2);    // downey's, if `parameter` is drawn
+  Spread error = always(0);        // added to the parameter; to downey's A before it is scaled
+  Spread sigma_error = always(0);  // added to downey's sigma
+  Spread time_error = always(1);   // times the run time at every size, whatever the model
+  ErrorIn error_in = ErrorIn::truth;
   Reference reference = Reference::one;
 };
 
@@ -82,7 +88,9 @@ struct ReconfigurationSettings {
   Spread alpha_s = uniform(0.005, 0.05), beta_s = uniform(0.005, 0.05), b_s = uniform(0.005, 0.05);
   Spread sync_s = always(0), negotiation_s = always(0);
   double scale = 1;
-  double error = 1;  // true cost over the cost that is believed
+  double transfer_s = 0;     // as in `ReconfigurationCost`
+  Spread error = always(1);  // times the cost
+  ErrorIn error_in = ErrorIn::truth;
 };
 
 /// What users request: as in the input; the run time; the run time times a
@@ -110,8 +118,9 @@ struct Transform {
 
 /// Changes the jobs of a workload for a machine of `nodes` (0: of any size).
 ///
-/// A job that is adaptive already keeps its type, sizes and models. Estimates are made from the run
-/// time as it would be if what is believed were true; then errors make it what it is. Throws
+/// A job that is adaptive already keeps its type, sizes and models. What users request, and
+/// estimates, belong to the run time as it would be if what is believed were true; the run time
+/// itself to what is true. `ErrorIn` says which of both is the other one with its errors. Throws
 /// InputError if a time gets out of range.
 void transform(Workload& workload, const Transform& transform, Nodes nodes, std::uint64_t seed);
 

@@ -320,8 +320,8 @@ TEST(Models, OfAllKinds) {
   EXPECT_EQ(after(many(), malleable("1")).adaptive[0].speedup, Speedup{});
 }
 
-// The scheduler and the users believe the old rho; the world has another one.
-TEST(Models, ErrorsAreOfTheTruthAlone) {
+// The scheduler and the users believe the drawn rho; the world has another one.
+TEST(Models, ErrorsAreOfTheTruth) {
   Transform changes = malleable("0.5:rho=0.1,rho_error=0.1");
   changes.estimates.kind = EstimateSettings::Kind::perfect;
   const Workload workload = after(many(), changes);
@@ -331,6 +331,99 @@ TEST(Models, ErrorsAreOfTheTruthAlone) {
   }
   EXPECT_DOUBLE_EQ(workload.adaptive[0].believed.speedup.parameter, 0.1);
   EXPECT_DOUBLE_EQ(workload.adaptive[0].speedup.parameter, 0.2);
+}
+
+// The world has the drawn rho; the scheduler and the users believe another one.
+TEST(Models, OrOfWhatIsBelieved) {
+  Transform changes = malleable("0.5:rho=0.1,rho_error=0.1,error_in=belief");
+  changes.estimates.kind = EstimateSettings::Kind::perfect;
+  const Workload workload = after(many(), changes);
+  for (const WorkloadJob& job : workload.jobs) {
+    EXPECT_NEAR(to_seconds(job.walltime), 1000 * std::pow(job.nodes, 0.2), 1e-5);
+    EXPECT_NEAR(to_seconds(job.runtime), 1000 * std::pow(job.nodes, 0.1), 1e-5);
+  }
+  EXPECT_DOUBLE_EQ(workload.adaptive[0].believed.speedup.parameter, 0.2);
+  EXPECT_DOUBLE_EQ(workload.adaptive[0].speedup.parameter, 0.1);
+}
+
+// Where the truth has an error, scheduler and users see what they see without it; where their
+// belief has one, the world is as it is without it.
+TEST(Models, AnErrorLeavesTheOtherSideAsItWas) {
+  for (const std::string model : {"linear", "rho=SM", "s=0.1..0.2", "x=0.01..0.02", "A=2,sigma=0.5",
+                                  "model=table:1=9:8=2,min=0.5"}) {
+    std::string with = ",time_error=0.5..2";
+    if (model == "rho=SM") with += ",rho_error=0.1..0.2";
+    if (model == "s=0.1..0.2") with += ",s_error=0.1";
+    if (model == "x=0.01..0.02") with += ",x_error=-0.01";
+    if (model == "A=2,sigma=0.5") with += ",A_error=-1..1,sigma_error=0.5";
+    const std::string share = "0.5:" + (model == "linear" ? "model=linear" : model);
+    for (const auto kind : {EstimateSettings::Kind::requested, EstimateSettings::Kind::menu}) {
+      const auto make = [&](const std::string& errors, const std::string& cost) {
+        Transform changes = malleable(share + errors);
+        changes.cost = parse_reconfiguration("--reconfiguration", "full:sync=1" + cost);
+        changes.estimates.kind = kind;
+        return after(many(200), changes);
+      };
+      const Workload plain = make("", ""), truth = make(with, ",error=0.5..2"),
+                     belief = make(with + ",error_in=belief", ",error=0.5..2,error_in=belief");
+      for (std::size_t i = 0; i < plain.jobs.size(); ++i) {
+        ASSERT_EQ(truth.jobs[i].walltime, plain.jobs[i].walltime);
+        ASSERT_NE(truth.jobs[i].runtime, plain.jobs[i].runtime);
+        ASSERT_EQ(belief.jobs[i].runtime, plain.jobs[i].runtime);
+        ASSERT_TRUE(belief.jobs[i].walltime != plain.jobs[i].walltime ||
+                    kind == EstimateSettings::Kind::menu);
+      }
+      for (std::size_t i = 0; i < plain.adaptive.size(); ++i) {
+        const AdaptiveJob &same = plain.adaptive[i], &other = truth.adaptive[i],
+                          &misled = belief.adaptive[i];
+        ASSERT_EQ(same.believed.speedup, same.speedup);
+        ASSERT_EQ(same.believed.cost, same.cost);
+        ASSERT_EQ(other.believed, same.believed);
+        ASSERT_NE(other.cost, same.cost);
+        ASSERT_EQ(misled.speedup, same.speedup);
+        ASSERT_EQ(misled.cost, same.cost);
+        // What one has for the truth, the other believes.
+        ASSERT_EQ(misled.believed.speedup, other.speedup);
+        ASSERT_EQ(misled.believed.cost, other.cost);
+      }
+    }
+  }
+}
+
+TEST(Models, DowneysErrorIsOfTheFactorThatIsDrawn) {
+  const Workload factor = after(many(), malleable("1:A=2,sigma=0.5,A_error=-1.5,sigma_error=1"));
+  for (const WorkloadJob& job : factor.jobs) {
+    const AdaptiveJob& more = factor.adaptive[job.adaptive];
+    ASSERT_EQ(more.believed.speedup, (Speedup{Speedup::Kind::downey, 2.0 * job.nodes, 0.5}));
+    ASSERT_EQ(more.speedup, (Speedup{Speedup::Kind::downey, std::max(0.5 * job.nodes, 1.0), 1.5}));
+  }
+  const Workload whole = after(many(), malleable("1:model=downey:64:0.5,A_error=-4"));
+  EXPECT_EQ(whole.adaptive[0].speedup, (Speedup{Speedup::Kind::downey, 60, 0.5}));
+  EXPECT_EQ(whole.adaptive[0].believed.speedup, (Speedup{Speedup::Kind::downey, 64, 0.5}));
+}
+
+TEST(Models, ATimeErrorIsOfEveryModelAndSize) {
+  Transform changes = malleable("0.5:max=4,time_error=2");
+  Workload workload = after(many(), changes);
+  for (const WorkloadJob& job : workload.jobs) {  // rigid ones are the same applications
+    ASSERT_EQ(job.runtime, whole_seconds(2000));
+    ASSERT_EQ(job.walltime, whole_seconds(1500));
+  }
+  for (const AdaptiveJob& more : workload.adaptive) ASSERT_EQ(more.speedup, more.believed.speedup);
+
+  changes = malleable("0.5:max=4,time_error=2,error_in=belief,rigid=trace");
+  changes.estimates.kind = EstimateSettings::Kind::perfect;  // as far as users know
+  workload = after(many(), changes);
+  for (const WorkloadJob& job : workload.jobs) {
+    const bool rigid = job.adaptive == WorkloadJob::kRigid;
+    ASSERT_EQ(job.runtime, whole_seconds(1000));
+    ASSERT_EQ(job.walltime, whole_seconds(rigid ? 1000 : 2000));
+  }
+
+  const Workload drawn = after(many(), malleable("1:time_error=0.5..1.5"));
+  double sum = 0;
+  for (const WorkloadJob& job : drawn.jobs) sum += to_seconds(job.runtime);
+  EXPECT_NEAR(sum / 4000, 1000, 15);
 }
 
 TEST(Models, WalltimesOfTheShareCanBeOthers) {
@@ -367,6 +460,20 @@ TEST(Costs, AreDrawnForEachJob) {
     ASSERT_TRUE(1.015 <= cost.fixed_s && cost.fixed_s < 1.1);
     ASSERT_EQ(cost.scale, 0.5);
     ASSERT_NEAR(to_seconds(truth.of(4, 8)), 2 * to_seconds(cost.of(4, 8)), 2e-6);
+  }
+}
+
+TEST(Costs, InBytes) {
+  Transform changes = malleable("1");
+  changes.cost = parse_reconfiguration("--reconfiguration", "half:overhead_mode=bytes");
+  const Workload bytes = after(many(), changes), plain = after(many(), malleable("1"));
+  for (std::size_t i = 0; i < bytes.adaptive.size(); ++i) {
+    const AdaptiveJob& more = bytes.adaptive[i];
+    ASSERT_EQ(more.cost.alpha_s, plain.adaptive[i].cost.alpha_s);  // the same draws
+    ASSERT_EQ(more.cost, more.believed.cost);
+    // 10 GB at 12.5 GB/s from each of 4 nodes, half of it.
+    ASSERT_NEAR(to_seconds(more.cost.of(4, 8)),
+                to_seconds(plain.adaptive[i].cost.of(4, 8)) * 0.5 * 0.8 / 4, 2e-6);
   }
 }
 

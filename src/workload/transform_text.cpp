@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -123,8 +124,31 @@ constexpr std::array<ParameterKey, 4> kParameterKeys{{
     {Speedup::Kind::powerlaw, "rho", "rho_error", 1},
     {Speedup::Kind::amdahl, "s", "s_error", 1},
     {Speedup::Kind::overhead, "x", "x_error", 1},
-    {Speedup::Kind::downey, "A", "", 1e6},
+    {Speedup::Kind::downey, "A", "A_error", 1e6},
 }};
+constexpr ParameterKey kSigmaKey{Speedup::Kind::downey, "sigma", "sigma_error", 1e6};
+
+ErrorIn read_error_in(Settings& settings) {
+  return settings.choice("error_in", std::array<std::string_view, 2>{"truth", "belief"},
+                         ErrorIn::truth);
+}
+
+// The error of a parameter that comes from `drawn`: together they have to be possible, too.
+Spread read_error(Settings& settings, const ParameterKey& parameter, const ModelSettings& model,
+                  const Spread& drawn) {
+  const bool given = settings.has(parameter.error_key);
+  const Spread error =
+      settings.spread(parameter.error_key, always(0), -parameter.max, parameter.max);
+  if (given && (model.base.kind != parameter.kind || drawn.low + error.low < 0 ||
+                drawn.high + error.high > parameter.max)) {
+    throw InputError(settings.place(parameter.error_key),
+                     fmt::format("the {} {} would not be from 0 to {}",
+                                 model.error_in == ErrorIn::truth ? "true" : "believed",
+                                 parameter.key, parameter.max),
+                     fmt::format("it is {} + error; give both", parameter.key));
+  }
+  return error;
+}
 
 ModelSettings read_model(Settings& settings) {
   using Kind = Speedup::Kind;
@@ -153,7 +177,8 @@ ModelSettings read_model(Settings& settings) {
     model.parameter =
         of_band ? of_band : settings.spread_of(parameter.key, *value, 0, parameter.max);
   }
-  model.sigma = settings.spread("sigma", model.sigma, 0, 1e6);
+  model.sigma = settings.spread(kSigmaKey.key, model.sigma, 0, kSigmaKey.max);
+  model.error_in = read_error_in(settings);
   for (const ParameterKey& parameter : kParameterKeys) {
     if (parameter.kind == model.base.kind && !complete && !model.parameter) {
       // The papers give a default for one model only (Lina, Ghafoor and Hines, JSSPP 2022).
@@ -164,19 +189,13 @@ ModelSettings read_model(Settings& settings) {
       }
       model.parameter = uniform(0.005, 0.01);
     }
-    if (parameter.error_key.empty()) continue;
-    const bool given = settings.has(parameter.error_key);
-    const Spread error = settings.spread(parameter.error_key, always(0), -1, 1);
-    if (!given) continue;
-    const Spread believed = model.parameter.value_or(always(model.base.parameter));
-    if (model.base.kind != parameter.kind || believed.low + error.low < 0 ||
-        believed.high + error.high > 1) {
-      throw InputError(settings.place(parameter.error_key),
-                       fmt::format("the true {} would not be from 0 to 1", parameter.key),
-                       fmt::format("it is {} + error; give both", parameter.key));
-    }
-    model.error = error;
+    const Spread error = read_error(settings, parameter, model,
+                                    model.parameter.value_or(always(model.base.parameter)));
+    if (parameter.kind == model.base.kind) model.error = error;
   }
+  model.sigma_error = read_error(settings, kSigmaKey, model,
+                                 model.parameter ? model.sigma : always(model.base.sigma));
+  model.time_error = settings.spread("time_error", model.time_error, 1e-3, 1e3);
   model.reference = settings.choice("rho_reference", std::array<std::string_view, 2>{"one", "pref"},
                                     ModelSettings::Reference::one);
   return model;
@@ -207,6 +226,24 @@ double read_how_many(const std::string& option, std::string_view& text) {
                      "write SHARE[:key=value,...], as 0.4:max=4");
   }
   return *share;
+}
+
+// The time that a node needs to send the data, if costs are told in bytes; else 0.
+double read_transfer(Settings& settings) {
+  constexpr double kData_gb = 10, kBandwidth_gb_s = 12.5;  // 100 Gbit/s
+  constexpr double kLeast = 1e-3, kMost = 1e3;
+  enum class Mode : std::uint8_t { seconds, bytes };
+  const Mode mode = settings.choice(
+      "overhead_mode", std::array<std::string_view, 2>{"seconds", "bytes"}, Mode::seconds);
+  for (const std::string_view key : {"data_gb", "bandwidth_gb_s"}) {
+    if (mode == Mode::seconds && settings.has(key)) {
+      throw InputError(settings.place(key), "does not go with costs in seconds",
+                       "add overhead_mode=bytes");
+    }
+  }
+  const double data_gb = settings.number("data_gb", kData_gb, kLeast, kMost);
+  const double bandwidth_gb_s = settings.number("bandwidth_gb_s", kBandwidth_gb_s, kLeast, kMost);
+  return mode == Mode::bytes ? data_gb / bandwidth_gb_s : 0;
 }
 
 }  // namespace
@@ -262,8 +299,15 @@ ReconfigurationSettings parse_reconfiguration(const std::string& option, std::st
   cost.b_s = settings.spread("b", cost.b_s, 0, kMost);
   cost.sync_s = settings.spread("sync", cost.sync_s, 0, kMost);
   cost.negotiation_s = settings.spread("negotiation", cost.negotiation_s, 0, kMost);
-  cost.error = settings.number("error", cost.error, 0, 1000);
+  cost.transfer_s = read_transfer(settings);
+  cost.error = settings.spread("error", cost.error, 0, 1000);
+  cost.error_in = read_error_in(settings);
   settings.finish();
+  constexpr double kMostFixed = 1e6;  // as files may say
+  if ((cost.sync_s.high + cost.negotiation_s.high) * cost.error.high > kMostFixed) {
+    throw InputError(settings.place("error"), "makes a resize cost more than 10^6 s",
+                     "give less for sync, negotiation or error");
+  }
   return cost;
 }
 

@@ -10,8 +10,9 @@ namespace ductile {
 
 // What follows throws InputError, which names `option` and the key.
 
-/// "SHARE[:key=value,...]" with the keys min, max, model, rho, s, x, A, sigma, rho_error, s_error,
-/// x_error, rho_reference, constraint, walltime_factor and rigid.
+/// "SHARE[:key=value,...]" with the keys min, max, model, rho, s, x, A, sigma, error_in, rho_error,
+/// s_error, x_error, A_error, sigma_error, time_error, rho_reference, constraint, walltime_factor
+/// and rigid.
 AdaptiveShare parse_share(const std::string& option, std::string_view text);
 
 /// The same with the keys count, expand, left, window, delta_max and overlap, which are written to
@@ -19,7 +20,8 @@ AdaptiveShare parse_share(const std::string& option, std::string_view text);
 AdaptiveShare parse_evolving(const std::string& option, std::string_view text,
                              EvolvingSettings& requests);
 
-/// "full|half|free[:key=value,...]" with the keys alpha, beta, b, sync, negotiation and error.
+/// "full|half|free[:key=value,...]" with the keys alpha, beta, b, sync, negotiation, overhead_mode,
+/// data_gb, bandwidth_gb_s, error and error_in.
 ReconfigurationSettings parse_reconfiguration(const std::string& option, std::string_view text);
 
 /// "requested", "perfect", "f:F" or "menu".

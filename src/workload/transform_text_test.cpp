@@ -68,6 +68,17 @@ TEST(TransformText, AParameterNamesItsModel) {
   EXPECT_FALSE(model("1:model=powerlaw:0.2").parameter);
 }
 
+TEST(TransformText, Errors) {
+  const auto model = [](const std::string& text) { return parse_share("--moldable", text).model; };
+  EXPECT_EQ(model("1").error_in, ErrorIn::truth);
+  EXPECT_EQ(model("1").time_error, always(1));
+  EXPECT_EQ(model("1:time_error=0.5..2,error_in=belief").time_error, uniform(0.5, 2));
+  EXPECT_EQ(model("1:time_error=2,error_in=belief").error_in, ErrorIn::belief);
+  EXPECT_EQ(model("1:A=2,A_error=-1..1").error, uniform(-1, 1));
+  EXPECT_EQ(model("1:A=2,sigma=1,sigma_error=-1").sigma_error, always(-1));
+  EXPECT_EQ(model("1:model=downey:64:0.5,A_error=-60,sigma_error=-0.5").error, always(-60));
+}
+
 TEST(TransformText, KeysOfEvolvingJobs) {
   EvolvingSettings requests;
   const AdaptiveShare share = parse_evolving(
@@ -99,7 +110,14 @@ TEST(TransformText, LevelsOfReconfiguration) {
   EXPECT_EQ(all.b_s, always(0));
   EXPECT_EQ(all.sync_s, uniform(0.015, 0.1));
   EXPECT_EQ(all.negotiation_s, always(0.5));
-  EXPECT_EQ(all.error, 2);
+  EXPECT_EQ(all.error, always(2));
+  EXPECT_EQ(all.error_in, ErrorIn::truth);
+  EXPECT_EQ(all.transfer_s, 0);
+  EXPECT_EQ(cost("full:error=0.5..2,error_in=belief").error, uniform(0.5, 2));
+  EXPECT_EQ(cost("full:error=2,error_in=belief").error_in, ErrorIn::belief);
+  EXPECT_EQ(cost("half:overhead_mode=bytes").transfer_s, 0.8);
+  EXPECT_EQ(cost("half:overhead_mode=bytes,data_gb=5,bandwidth_gb_s=2").transfer_s, 2.5);
+  EXPECT_EQ(cost("half:overhead_mode=seconds").transfer_s, 0);
 }
 
 TEST(TransformText, Estimates) {
@@ -123,7 +141,8 @@ TEST(TransformText, ErrorsNameOptionAndKey) {
   EXPECT_EQ(share_error("1:max=2,max=3"), "--malleable: max: given twice; give it once");
   EXPECT_EQ(share_error("1:size=2"),
             "--malleable: there is no 'size'; there are min, max, model, rho, s, x, A, sigma, "
-            "rho_error, s_error, x_error, rho_reference, constraint, walltime_factor, rigid");
+            "error_in, rho_error, s_error, x_error, A_error, sigma_error, time_error, "
+            "rho_reference, constraint, walltime_factor, rigid");
   EXPECT_EQ(share_error("1:model=fast"),
             "--malleable: model: there is no model 'fast'; use linear, powerlaw:RHO, amdahl:S, "
             "overhead:X, downey:A:SIGMA or table:N=TIME:N=TIME:...");
@@ -137,12 +156,37 @@ TEST(TransformText, ErrorsNameOptionAndKey) {
       share_error("1:rho=0.95,rho_error=0.1"),
       "--malleable: rho_error: the true rho would not be from 0 to 1; it is rho + error; give "
       "both");
+  EXPECT_EQ(share_error("1:A=1..2,sigma=0.1,sigma_error=-0.2,error_in=belief"),
+            "--malleable: sigma_error: the believed sigma would not be from 0 to 1000000; it is "
+            "sigma + error; give both");
+  EXPECT_EQ(share_error("1:error_in=both"),
+            "--malleable: error_in: there is no 'both'; use truth, belief");
   EXPECT_EQ(share_error("1:rho_reference=two"),
             "--malleable: rho_reference: there is no 'two'; use one, pref");
-  for (const char* text :
-       {"", ":", "-0.1", "nan", "1:,", "1:=2", "1:rho=XS", "1:rho=1.5", "1:s=LS", "1:x=0.1,s=0.1",
-        "1:model=linear,rho=0.1", "1:model=table", "1:rho_error=0.1", "1:s=0.1,rho_error=0.1",
-        "1:constraint=big", "1:rigid=no", "1:walltime_factor=0", "1:count=2", "1:max=0.5"}) {
+  for (const char* text : {"",
+                           ":",
+                           "-0.1",
+                           "nan",
+                           "1:,",
+                           "1:=2",
+                           "1:rho=XS",
+                           "1:rho=1.5",
+                           "1:s=LS",
+                           "1:x=0.1,s=0.1",
+                           "1:model=linear,rho=0.1",
+                           "1:model=table",
+                           "1:rho_error=0.1",
+                           "1:s=0.1,rho_error=0.1",
+                           "1:A=1,A_error=-2",
+                           "1:rho=0.1,A_error=1",
+                           "1:sigma_error=0",
+                           "1:time_error=0",
+                           "1:time_error=x",
+                           "1:constraint=big",
+                           "1:rigid=no",
+                           "1:walltime_factor=0",
+                           "1:count=2",
+                           "1:max=0.5"}) {
     EXPECT_NE(share_error(text), "") << text;
   }
   EvolvingSettings requests;
@@ -151,7 +195,9 @@ TEST(TransformText, ErrorsNameOptionAndKey) {
     EXPECT_NE(error_of([&] { parse_evolving("--evolving", text, requests); }), "") << text;
   }
   for (const char* text :
-       {"", "most", "full:", "full:gamma=1", "full:alpha=-1", "half:alpha=1..0"}) {
+       {"", "most", "full:", "full:gamma=1", "full:alpha=-1", "half:alpha=1..0", "full:error_in=x",
+        "full:overhead_mode=bits", "full:data_gb=1", "full:bandwidth_gb_s=1",
+        "full:overhead_mode=bytes,data_gb=0", "full:sync=1e5,error=1000"}) {
     const std::string message = error_of([&] { parse_reconfiguration("--reconfiguration", text); });
     EXPECT_EQ(message.empty(), std::string(text) == "full:") << text;
   }

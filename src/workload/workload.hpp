@@ -80,13 +80,17 @@ struct WorkloadJob {
 
 /// Lines of the input that did not become jobs, by cause.
 struct Skipped {
-  std::uint64_t no_size = 0;        // neither requested nor allocated processors
-  std::uint64_t no_runtime = 0;     // run time unknown, or 0 and no minimum given
-  std::uint64_t never_started = 0;  // --never-started drop
-  std::uint64_t too_large = 0;      // larger than the machine
-  std::uint64_t filtered = 0;       // another partition than asked for; not counted in total()
+  std::uint64_t no_size = 0;         // neither requested nor allocated processors
+  std::uint64_t no_runtime = 0;      // run time unknown, or 0 and no minimum given
+  std::uint64_t never_started = 0;   // --never-started drop
+  std::uint64_t too_large = 0;       // larger than the machine
+  std::uint64_t other_status = 0;    // --status
+  std::uint64_t above_max_size = 0;  // --max-size
+  std::uint64_t filtered = 0;        // another partition than asked for; not counted in total()
 
-  std::uint64_t total() const { return no_size + no_runtime + never_started + too_large; }
+  std::uint64_t total() const {
+    return no_size + no_runtime + never_started + too_large + other_status + above_max_size;
+  }
 };
 
 struct Workload {

@@ -2,6 +2,8 @@
 
 import csv
 
+import pytest
+
 from conftest import ROOT
 
 EXAMPLE = "examples/elastisim/configuration.json"
@@ -80,3 +82,19 @@ def test_errors_name_file_and_place(ductile, tmp_path):
     example = ["simulate", "--elastisim", EXAMPLE]
     assert "--nodes" in refused(ductile, *example, "--nodes", "8")
     assert "--elastisim" in refused(ductile, *example, "--generate", "rigid")
+
+
+OF_LOGS = [("--size", "allocated"), ("--min-runtime", "5"), ("--never-started", "drop"), ("--clip",),
+           ("--partition", "1"), ("--status", "completed"), ("--max-size", "4")]
+
+
+@pytest.mark.parametrize("option", OF_LOGS + [("--cores-per-node", "2")])
+def test_what_is_for_lines_of_a_log_is_refused(ductile, option):
+    message = refused(ductile, "simulate", "--elastisim", EXAMPLE, *option).splitlines()[0]
+    assert message.startswith("ductile: ") and option[0] in message and "--elastisim" in message
+
+
+@pytest.mark.parametrize("option", OF_LOGS)
+def test_and_where_jobs_are_generated(ductile, option):
+    message = refused(ductile, "simulate", "--generate", "rigid:jobs=5", *option).splitlines()[0]
+    assert message.startswith("ductile: ") and option[0] in message and "--generate" in message

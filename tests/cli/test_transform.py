@@ -1,5 +1,6 @@
 """Changes of a workload: ductile workload transform, and the same options of ductile simulate."""
 
+import csv
 import json
 import math
 import random
@@ -87,6 +88,63 @@ def test_the_power_law_is_anchored_where_asked(ductile):
     assert math.isclose(rigid["mean_turnaround_s"], at_one["mean_turnaround_s"], rel_tol=1e-9)
 
 
+# How runs go without errors, and with them in what is believed or in what is true.
+SHARE = "0.5:max=4,rho=SM,rho_reference=pref"
+ERRORS = ",rho_error=0.1..0.3,time_error=0.2..5"
+COST = "full:alpha=1"
+PERFECT = ["--estimates", "perfect"]
+RIGHT = ["--malleable", SHARE, "--reconfiguration", COST, *PERFECT]
+BELIEF = ["--malleable", SHARE + ERRORS + ",error_in=belief",
+          "--reconfiguration", COST + ",error=0.1..10,error_in=belief", *PERFECT]
+TRUTH = ["--malleable", SHARE + ERRORS, "--reconfiguration", COST, *PERFECT]
+
+
+def test_what_is_believed_matters_to_those_who_ask(ductile, tmp_path):
+    plain = {run["policy"]: run for run in figures(
+        ductile, "--trace", RIGID_1000, "--policy", "fcfs", "--policy", "easy", "--policy", "mebf", *RIGHT)}
+    wrong = {run["policy"]: run for run in figures(
+        ductile, "--trace", RIGID_1000, "--policy", "fcfs", "--policy", "easy", "--policy", "mebf", *BELIEF)}
+    assert wrong["fcfs"] == plain["fcfs"]
+    assert wrong["easy"]["mean_wait_s"] != plain["easy"]["mean_wait_s"]
+    assert wrong["mebf"]["shrinks"] != plain["mebf"]["shrinks"]
+
+    right, misled = (transformed(ductile, tmp_path, *how, name=name)
+                     for how, name in ((RIGHT, "right"), (BELIEF, "misled")))
+
+    def truth(log):
+        runs = [line.split()[:8] for line in log.read_text().splitlines() if line[0] != ";"]
+        jobs = {job: [word for word in words if not word.startswith("believed_")]
+                for job, words in adaptive_jobs(log).items()}
+        return runs, jobs
+    assert truth(misled) == truth(right)
+    assert misled.read_text() != right.read_text()  # requested times
+    assert "believed_cost" in misled.with_suffix(".adaptive").read_text()
+
+
+def decisions_until_a_job_ends(ductile, folder, *how):
+    ductile.output("simulate", "--trace", RIGID_1000, "--policy", "mebf:expand=intensive", "--jobs", 300,
+                   "--arrival-scale", "0.1", "--quiet", "--out", folder, *how)
+    with (folder / "jobs.csv").open() as file:
+        first = min(float(row["finish_time"]) for row in csv.DictReader(file))
+    with (folder / "decisions.csv").open() as file:
+        return first, [(float(row["time"]), row["decision"], row["job"], row["size"], row["limit"])
+                       for row in csv.DictReader(file)]
+
+
+def test_what_is_true_is_seen_when_it_happens(ductile, tmp_path):
+    end, right = decisions_until_a_job_ends(ductile, tmp_path / "right", *RIGHT)
+    other_end, other = decisions_until_a_job_ends(ductile, tmp_path / "other", *TRUTH)
+    until = min(end, other_end)
+
+    def before(decisions):
+        return [decision for decision in decisions if decision[0] < until]
+    assert before(right) == before(other)
+    assert {decision[1] for decision in before(right)} > {"start", "expand"}
+    assert right != other
+    _, misled = decisions_until_a_job_ends(ductile, tmp_path / "misled", *BELIEF)
+    assert before(right) != before(misled)
+
+
 def test_seeds_change_what_adapts_and_not_the_log(ductile):
     runs = figures(ductile, "--trace", RIGID_1000, "--malleable", "0.5:rho=SM", "--seeds", "1..3",
                    "--threads", 2)
@@ -147,6 +205,8 @@ def test_which_file_of_adaptive_jobs(ductile, tmp_path):
     (["--malleable", "1:count=2"], "--malleable: there is no 'count'"),
     (["--reconfiguration", "cheap"], "--reconfiguration: there is no 'cheap'; use full, half, free"),
     (["--reconfiguration", "full:alpha=2..1"], "--reconfiguration: alpha: '2..1' is empty"),
+    (["--reconfiguration", "full:data_gb=1"], "add overhead_mode=bytes"),
+    (["--malleable", "1:rho_error=0.1"], "--malleable: rho_error: the true rho would not be"),
     (["--estimates", "f"], "--estimates: there is no 'f'; use requested, perfect, f:F"),
     (["--speed-factor", "0"], "--speed-factor"),
     (["--adaptive", "no/such/file"], "no/such/file: "),

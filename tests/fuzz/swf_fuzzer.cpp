@@ -45,6 +45,8 @@ SwfRules rules_of(std::uint8_t first, std::uint8_t second) {
   if ((second & 1) != 0) rules.max_jobs = 3;
   if ((second & 2) != 0) rules.runtime_as_walltime = false;
   if ((second & 4) != 0) rules.cores_per_node = 0;  // refused
+  if ((second & 32) != 0) rules.status = {SwfRules::Status::completed, SwfRules::Status::partial};
+  if ((second & 64) != 0) rules.max_size = 6;
   return rules;
 }
 
@@ -55,6 +57,7 @@ void check(const Workload& workload, const SwfRules& rules) {
     last = job.submit;
     require(job.nodes > 0);
     require(rules.nodes == 0 || job.nodes <= rules.nodes);
+    require(rules.max_size == 0 || job.nodes <= rules.max_size);
     require(job.runtime > Duration{});
     require(job.runtime >= rules.min_runtime);
     require(job.walltime >= Duration{});

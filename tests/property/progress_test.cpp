@@ -166,6 +166,7 @@ Case random_case(std::uint64_t seed) {
     if (draws.chance(0.6)) {
       more.cost = {draws.uniform(0, 0.2), draws.uniform(0, 5), draws.uniform(0, 0.2),
                    draws.uniform(0, 1), draws.chance(0.5) ? 1 : 0.5};
+      if (draws.chance(0.3)) more.cost.transfer_s = draws.uniform(0, 3);
     }
     if (more.type == JobType::evolving || more.type == JobType::adaptive) {
       for (double at = draws.uniform(0, 0.5); at < 1; at += 0.02 + draws.uniform()) {

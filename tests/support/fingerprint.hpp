@@ -113,7 +113,7 @@ class Walk {
   void fields(const char* name, const Adaptive& a) {
     const AdaptiveSpec& spec = a.spec;
     row(name, a.mtct, a.rate, spec.cost.alpha_s, spec.cost.beta_s, spec.cost.b_s, spec.cost.fixed_s,
-        spec.cost.scale, spec.resize_delay, spec.watts_per_node);
+        spec.cost.scale, spec.cost.transfer_s, spec.resize_delay, spec.watts_per_node);
     const Speedup& speedup = spec.speedup;
     row("  speedup", speedup.kind, speedup.parameter, speedup.sigma);
     for (const TimeAt& point : speedup.times.rows()) row("  time", point.nodes, point.time);

@@ -44,9 +44,10 @@ std::vector<Piece> pieces_of(const WorkloadJob& job, const AdaptiveJob& more,
 double cost_s(const ReconfigurationCost& cost, Nodes from, Nodes to) {
   const double difference = std::abs(static_cast<double>(from) - static_cast<double>(to));
   if (difference == 0) return 0;
-  return cost.scale * (cost.alpha_s * difference + cost.beta_s / (double{} + from + to) +
-                       cost.b_s * difference) +
-         cost.fixed_s;
+  const double once =
+      cost.alpha_s * difference + cost.beta_s / (double{} + from + to) + cost.b_s * difference;
+  const double times = cost.transfer_s == 0 ? 1 : cost.transfer_s / (from < to ? from : to);
+  return cost.scale * once * times + cost.fixed_s;
 }
 
 }  // namespace
