@@ -76,6 +76,7 @@ class Dbes final : public Policy {
   void iterate(Pass& pass) const {
     pass.forget_tried();
     answer_requests(pass);
+    if (pass.pending() == 0) return hand_out(pass, {});
     Plan plan = start_or_plan(pass);
     bool cut = false;
     while (start_by_shrinking(pass, plan)) {
@@ -154,6 +155,15 @@ class Dbes final : public Policy {
     return waits ? whom : JobId::none;
   }
 
+  /// What all that can be cut could give.
+  static Nodes extra_nodes(const Pass& pass) {
+    Nodes nodes = 0;
+    for (const JobId id : pass.running()) {
+      if (const Nodes extra = pass.extra(id); extra > 0 && pass.cuttable(id)) nodes += extra;
+    }
+    return nodes;
+  }
+
   /// Running jobs that can be cut: the smallest group first; in it those that were expanded for
   /// the job of the lowest priority, then the largest extra, the latest start, the smallest id.
   /// `group(id, whom)` says the group; negative: spared.
@@ -223,9 +233,11 @@ class Dbes final : public Policy {
     bool started = false;
     std::optional<Timeline> around;  // with the reservations of those before it
     std::size_t held = 0;
+    Nodes most = plan.later.empty() ? 0 : free_nodes(pass) + extra_nodes(pass);
     for (const StartLater& its : plan.later) {
       const JobId job = its.reserved.job;
       const auto [nodes, walltime] = pass.start_need(job);
+      if (nodes > most) continue;
       const Victims from = victims(pass, nodes, [&](JobId, JobId whom) {
         return whom == job ? 0 : whom == JobId::none ? 1 : pass.before(job, whom) ? 2 : -1;
       });
@@ -248,6 +260,7 @@ class Dbes final : public Policy {
                pass.start(job, exactly(nodes), {why}, sources);
       });
       started |= starts;
+      if (starts) most -= nodes;
       if (starts || !backfill_.extra_is_free) around.reset();
     }
     return started;
