@@ -236,9 +236,9 @@ class Dbes final : public Policy {
     Nodes most = plan.later.empty() ? 0 : free_nodes(pass) + extra_nodes(pass);
     for (const StartLater& its : plan.later) {
       const JobId job = its.reserved.job;
-      const auto [nodes, walltime] = pass.start_need(job);
-      if (nodes > most) continue;
-      const Victims from = victims(pass, nodes, [&](JobId, JobId whom) {
+      const Queue::Need need = pass.start_need(job);
+      if (need.nodes > most) continue;
+      const Victims from = victims(pass, need.nodes, [&](JobId, JobId whom) {
         return whom == job ? 0 : whom == JobId::none ? 1 : pass.before(job, whom) ? 2 : -1;
       });
       if (!from.enough) continue;
@@ -256,11 +256,11 @@ class Dbes final : public Policy {
                       pass.job(cut.victim).size() - cut.to);
         }
         const Why why = &its == &plan.later.front() ? Why::in_order : Why::backfilled;
-        return around->earliest(pass.demand(job, nodes), walltime, at) == at &&
-               pass.start(job, exactly(nodes), {why}, sources);
+        return around->earliest(pass.demand(job, need.nodes), need.walltime, at) == at &&
+               pass.start(job, exactly(need.nodes), {why}, sources);
       });
       started |= starts;
-      if (starts) most -= nodes;
+      if (starts) most -= need.nodes;
       if (starts || !backfill_.extra_is_free) around.reset();
     }
     return started;

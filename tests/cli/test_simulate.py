@@ -15,7 +15,7 @@ KEYS = """policy seed jobs skipped nodes makespan_s utilization utilization_net 
 mean_wait_s median_wait_s p95_wait_s p99_wait_s max_wait_s mean_turnaround_s mean_slowdown
 mean_slowdown_actual mean_bounded_slowdown slowdown_of_means expands shrinks backfilled
 evolving_granted evolving_denied reconfiguration_node_s energy_j killed rejected requeued jobs_left
-stopped events passes load_seconds simulate_seconds peak_rss_bytes""".split()
+stopped events passes delays load_seconds simulate_seconds peak_rss_bytes""".split()
 MEASURED = {"load_seconds", "simulate_seconds", "peak_rss_bytes"}
 
 BATSIM = """job_id workload_name profile submission_time requested_number_of_resources requested_time
@@ -257,3 +257,24 @@ def test_a_large_run_is_checked(ductile):
     [figures] = ductile.objects("simulate", "--trace", RIGID_5000, "--check", "--json",
                                 "--identities", "off", "--jobs", 1500)
     assert figures["jobs"] == 1500
+
+
+def test_fairness_limits_what_requests_do_to_others(ductile):
+    def run(rules):
+        [figures] = ductile.objects(
+            "simulate", "--generate", "rigid:jobs=800,load=1.1", "--nodes", 200, "--evolving",
+            "0.3:max=4", "--policy", "dbes", "--limit", "fixed", "--fairness", rules, "--json")
+        return figures
+
+    free, counted, fair = run("none"), run("target"), run("target,target=600")
+    assert free["delays"] == [] and free["evolving_granted"] > 0
+    # To count changes nothing.
+    assert {**counted, "delays": [], **{key: free[key] for key in MEASURED}} == free
+    users = [row["user"] for row in counted["delays"]]
+    assert users == sorted(users) and len(users) > 1
+    assert all(row["delay_s"] > 0 and row["jobs"] > 0 for row in counted["delays"])
+    assert fair["evolving_denied"] > free["evolving_denied"]
+    assert (sum(row["delay_s"] for row in fair["delays"])
+            < sum(row["delay_s"] for row in counted["delays"]))
+    done = ductile.run("simulate", "--generate", "rigid", "--fairness", "both,single=x")
+    assert done.returncode == 2 and "--fairness: single=x: 'x' is no number" in done.stderr

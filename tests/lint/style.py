@@ -18,6 +18,7 @@ RULES = [
     ("a blank at the end of a line", re.compile(r"[ \r]$"), None),
     ("a note to oneself; do it or write down why not", re.compile(r"\b(TODO|FIXME|XXX|HACK)\b"), None),
     ("a path of one machine", re.compile(r"(?<![\w.}$<>*])/(home|root|work|mnt|Users)/\w"), None),
+    ("typedef; write using", re.compile(r"^\s*typedef "), CPP),
     ("using namespace std", re.compile(r"\busing\s+namespace\s+std\s*;"), CPP),
     ("an include guard; write #pragma once", re.compile(r"^#ifndef \w+_(H|HPP|H_|HPP_)$"), CPP),
 ]

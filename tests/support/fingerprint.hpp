@@ -90,7 +90,8 @@ class Walk {
     for (const Tenancy& t : s.tenancies) {
       row("tenancy", t.guest, t.host, t.nodes, t.guest_cores, t.lengthened);
     }
-    for (const Delays& d : s.delays) row("delays", d.party.kind, d.party.number, d.interval, d.sum_s);
+    for (const Delays& d : s.delays)
+      row("delays", d.party.kind, d.party.number, d.interval, d.sum_s);
     for (const Boot& boot : s.boots) row("boot", boot.batch, boot.nodes, boot.ready);
   }
 
