@@ -6,7 +6,7 @@
 // the records and into the core; then their events alone are told to a core that may decide what it
 // likes. Those that begin with 'f' are read from a file, without the 'f'.
 //
-// Readers: src/scheduling/record.cpp src/simulation/replay.cpp
+// Readers: src/scheduling/record.cpp src/simulation/replay.cpp src/model/fairness.cpp
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
