@@ -133,6 +133,12 @@ class Timeline {
   void reserve(Time from, Time to, Demand need);
   /// Does a reservation begin now? It would begin later if it were made later.
   bool begins_now() const { return begins_now_; }
+  /// So many nodes more are free from now until `end`. That what is added falls with time, from a
+  /// higher number of free nodes, keeps searches short.
+  void free_until(Time end, Nodes nodes) {
+    nodes_.took(-std::int64_t{nodes});
+    if (end < kNever) nodes_.add(end, kNever, -std::int64_t{nodes});
+  }
   /// Changes the free nodes during [from, to): what is only imagined.
   void add(Time from, Time to, std::int64_t nodes) { nodes_.add(from, to, nodes); }
   /// A job was really started.
