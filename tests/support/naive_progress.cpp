@@ -41,6 +41,25 @@ std::vector<Piece> pieces_of(const WorkloadJob& job, const AdaptiveJob& more,
   return pieces;
 }
 
+/// Takes the first `done_s` of them away; returns the first with something left.
+std::size_t skip(std::vector<Piece>& pieces, double done_s) {
+  std::size_t piece = 0;
+  for (; piece < pieces.size() && pieces[piece].left_s <= done_s; ++piece) {
+    done_s -= pieces[piece].left_s;
+  }
+  if (piece < pieces.size()) pieces[piece].left_s -= done_s;
+  return piece;
+}
+
+/// The share of the work that is saved by the grant of what was asked for at `asked_s`.
+double saved_share(const AdaptiveJob& more, const std::vector<double>& steps_s, double asked_s) {
+  std::size_t nearest = 0;
+  for (std::size_t i = 1; i < steps_s.size(); ++i) {
+    if (std::abs(steps_s[i] - asked_s) < std::abs(steps_s[nearest] - asked_s)) nearest = i;
+  }
+  return more.steps.at(nearest).saves;
+}
+
 double cost_s(const ReconfigurationCost& cost, Nodes from, Nodes to) {
   const double difference = std::abs(static_cast<double>(from) - static_cast<double>(to));
   if (difference == 0) return 0;
@@ -64,6 +83,17 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
   double heard_s = kForEver;        // when it will have heard of the order to resize
   Nodes to = 0;
   double unpaid_s = 0;
+  double granted_s = -1;  // when it asked for what it gets
+  const auto resized = [&](double at_s) {
+    size = to;
+    run.resized_s.push_back(at_s);
+    if (granted_s < 0) return;
+    const double all_s = to_seconds(job.runtime);
+    const double saved_s = saved_share(more, run.asked_s, granted_s) * all_s;
+    done_s = std::clamp(done_s + saved_s, 0.0, all_s);
+    pieces = pieces_of(job, more, how);
+    piece = skip(pieces, done_s);
+  };
 
   for (double step = step_s; piece < pieces.size();) {
     // What was done to it by now.
@@ -78,6 +108,7 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
         unpaid_s = 0;
       } else if (!it.refused) {
         to = it.size;
+        granted_s = it.asked_s;
         heard_s = it.at_s + to_seconds(how.delay.a);
       }
     }
@@ -91,18 +122,12 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
     if (unpaid_s > 0) {
       span = std::min(span, unpaid_s);
       unpaid_s -= span;
-      if (unpaid_s <= 0) {
-        size = to;
-        run.resized_s.push_back(now + span);
-      }
+      if (unpaid_s <= 0) resized(now + span);
     } else if (heard_s <= now && (anywhere || since_point_s < kSame_s)) {
       heard_s = since_point_s = kForEver;  // the next order is later
       unpaid_s = cost_s(more.cost, size, to);
       span = 0;
-      if (unpaid_s == 0) {
-        size = to;
-        run.resized_s.push_back(now);
-      }
+      if (unpaid_s == 0) resized(now);
     } else {
       Piece& at = pieces[piece];
       const double slow = at.speedup->relative_time(size, job.nodes);
