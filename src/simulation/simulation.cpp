@@ -393,7 +393,7 @@ void World::plan(JobId id) {
   if (run.end > run.pause) run.end = kNever;
   Time at = run.end;
   if (settings_.kill_overrun) at = std::min(at, std::max(core_.job(id).limit, now_));
-  if (run.step < steps.size()) {
+  if (run.step < steps.size() && run.left > 0) {
     const Time ask = when(course.left_at(steps[run.step].progress));
     if (ask < at && ask <= run.pause) {
       schedule(std::max(ask, now_), Kind::step, id, epoch);

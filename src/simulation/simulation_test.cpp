@@ -832,6 +832,19 @@ TEST(Evolving, AGrantMaySaveWorkOrMakeMore) {
   EXPECT_DOUBLE_EQ(end_s(1), 25 + 1e-6);  // nothing is left
 }
 
+TEST(Evolving, EachGrantSavesWhatItsOwnRequestSays) {
+  Small small;
+  small.adaptive(JobType::evolving, 0, 100, 4).steps = {
+      {.progress = 0.25, .delta = 4, .saves = 0.5}, {.progress = 0.5, .delta = 4, .saves = 0.125}};
+  small.script([](Pass& pass) {  // grants the second one; the first one stays open
+    start_all(pass);
+    const std::vector<Request> requests = pass.requests();
+    if (requests.size() == 2) pass.grant(requests[1].id, {Why::evolving});
+  });
+  small.run();
+  EXPECT_EQ(small.tape.end(k0).at, at_s(50 + 150 / 8.0));
+}
+
 TEST(Evolving, NothingIsSavedByAGrantThatTheApplicationRefuses) {
   Small small;
   small.settings.resize.refuse = 1;

@@ -134,8 +134,12 @@ std::vector<EspTypeSet> choices(const EspModel& model, const EspTypes& types, Es
 // Those that leave types for the malleable share.
 std::vector<EspTypeSet> evolving_choices(const EspModel& model) {
   std::vector<EspTypeSet> sets = choices(model, model.evolving, model.malleable.named);
-  std::erase_if(
-      sets, [&](EspTypeSet evolving) { return choices(model, model.malleable, evolving).empty(); });
+  const std::vector<EspTypeSet> malleable = choices(model, model.malleable, 0);
+  if (model.malleable.share && model.pick == EspModel::Pick::random) {
+    std::erase_if(sets, [&](EspTypeSet evolving) {
+      return std::ranges::none_of(malleable, [&](EspTypeSet one) { return (one & evolving) == 0; });
+    });
+  }
   if (sets.empty()) {
     throw InputError({.field = model.malleable.share ? "malleable" : "evolving"},
                      "no types have jobs within 2 % of this share",

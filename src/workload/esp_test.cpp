@@ -139,7 +139,8 @@ TEST(Esp, TheOrderIsRandom) {
 
 TEST(Esp, IsTheSameOnEveryMachine) {
   const auto users = order(generate_esp({}, 1));
-  EXPECT_THAT(std::vector(users.begin(), users.begin() + 12), ElementsAre(0));
+  EXPECT_THAT(std::vector(users.begin(), users.begin() + 12),
+              ElementsAre(9, 3, 1, 9, 9, 1, 12, 1, 13, 8, 12, 12));
 }
 
 std::int64_t submit_s(const WorkloadJob& job) {
@@ -227,13 +228,13 @@ TEST(Esp, OnHostsJobsGrowByAsManyCoresAsTheyHaveOnEach) {
 
 TEST(Esp, SetsThatMakeAShare) {
   std::set<EspTypeSet> seen;
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const EspSets sets = esp_sets({.malleable = {.share = 0.4}}, seed);
     EXPECT_NEAR(static_cast<double>(esp_jobs(sets.malleable)), 0.4 * 230, 4.6);
     EXPECT_EQ(sets.evolving, 0u);
     seen.insert(sets.malleable);
   }
-  EXPECT_GT(seen.size(), 150u);
+  EXPECT_GT(seen.size(), 80u);
   EspTypeSet all = 0;
   for (const EspTypeSet types : seen) all |= types;
   EXPECT_EQ(all, kAllEspTypes);
@@ -245,7 +246,7 @@ TEST(Esp, AllSetsThatMakeAShareAreDrawn) {
   for (EspTypeSet types = 0; types <= kAllEspTypes; ++types) {
     if (esp_jobs(types) <= 6) expected.insert(types);  // 0.01: 2.3 jobs, and 4.6 more or fewer
   }
-  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     seen.insert(esp_sets({.malleable = {.share = 0.01}}, seed).malleable);
   }
   EXPECT_EQ(seen, expected);
@@ -288,10 +289,15 @@ TEST(Esp, TheLongestTypesOfTheNearestSet) {
     return sum;
   };
   for (const double share : {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}) {
+    const auto off = [share](EspTypeSet types) {
+      return std::abs(static_cast<double>(esp_jobs(types)) - share * 230);
+    };
     const EspTypeSet best = picked(share);
-    EXPECT_EQ(esp_jobs(best), std::lround(share * 230)) << share;
+    EXPECT_LE(off(best), 1) << share;
     for (EspTypeSet types = 0; types <= kAllEspTypes; ++types) {
-      if (esp_jobs(types) == esp_jobs(best)) ASSERT_LE(run_time(types), run_time(best)) << share;
+      ASSERT_GE(off(types), off(best)) << share;
+      if (off(types) > off(best)) continue;
+      ASSERT_LE(run_time(types), run_time(best)) << share;
     }
   }
   EXPECT_EQ(picked(0), 0u);

@@ -69,8 +69,7 @@ class Watcher final : public Observer {
       Seen& seen = of(decision.job);
       seen.orders[decision.id] = seen.life.acts.size();
       const bool grants = decision.request != RequestId::none;
-      seen.life.acts.push_back(
-          {now_s, decision.after.count, false, false, grants ? asked_s_.at(decision.request) : -1});
+      seen.life.acts.push_back({now_s, decision.after.count, false, false, grants});
     }
   }
   void on_event(Time now, const Event& event, bool taken, const Core&) override {
@@ -78,7 +77,6 @@ class Watcher final : public Observer {
       failing_ = nodes->health == Health::down || nodes->health == Health::off;
     } else if (const auto* asked = std::get_if<event::EvolvingRequested>(&event)) {
       of(asked->job).asked_s.push_back(to_seconds(now));
-      asked_s_[asked->id] = to_seconds(now);
     } else if (const auto* resized = std::get_if<event::Resized>(&event); resized && taken) {
       Seen& seen = of(resized->job);
       if (failing_) {
@@ -110,8 +108,7 @@ class Watcher final : public Observer {
   Seen& of(JobId id) { return lives[now_of_[index(id)]]; }
 
   std::vector<std::size_t> now_of_;  // each job's present life
-  std::map<RequestId, double> asked_s_;
-  bool failing_ = false;  // what comes now comes of nodes that fail
+  bool failing_ = false;             // what comes now comes of nodes that fail
 };
 
 // --- Random cases --------------------------------------------------------------------------------
@@ -179,9 +176,7 @@ Case random_case(std::uint64_t seed) {
         const bool phase = more.phases.size() > 1 && draws.chance(0.6);
         const double there = phase ? more.phases[draws.below(more.phases.size() - 1)].until : at;
         const auto delta = static_cast<std::int32_t>(draws.below(9)) - 4;
-        // The same for what is asked for at the same time: the naive job looks it up by time.
-        const double saves = saving * (saving < 0 ? there : 1 - there);
-        if (delta != 0) more.steps.push_back({there, delta, 0, {}, draws.chance(0.3), saves});
+        if (delta != 0) more.steps.push_back({there, delta, 0, {}, draws.chance(0.3), saving});
       }
       std::ranges::stable_sort(more.steps, {}, &EvolvingStep::progress);
     }

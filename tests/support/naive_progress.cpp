@@ -51,15 +51,6 @@ std::size_t skip(std::vector<Piece>& pieces, double done_s) {
   return piece;
 }
 
-/// The share of the work that is saved by the grant of what was asked for at `asked_s`.
-double saved_share(const AdaptiveJob& more, const std::vector<double>& steps_s, double asked_s) {
-  std::size_t nearest = 0;
-  for (std::size_t i = 1; i < steps_s.size(); ++i) {
-    if (std::abs(steps_s[i] - asked_s) < std::abs(steps_s[nearest] - asked_s)) nearest = i;
-  }
-  return more.steps.at(nearest).saves;
-}
-
 double cost_s(const ReconfigurationCost& cost, Nodes from, Nodes to) {
   const double difference = std::abs(static_cast<double>(from) - static_cast<double>(to));
   if (difference == 0) return 0;
@@ -83,14 +74,13 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
   double heard_s = kForEver;        // when it will have heard of the order to resize
   Nodes to = 0;
   double unpaid_s = 0;
-  double granted_s = -1;  // when it asked for what it gets
+  bool granted = false;  // it asked for what it gets
   const auto resized = [&](double at_s) {
     size = to;
     run.resized_s.push_back(at_s);
-    if (granted_s < 0) return;
+    if (!granted) return;
     const double all_s = to_seconds(job.runtime);
-    const double saved_s = saved_share(more, run.asked_s, granted_s) * all_s;
-    done_s = std::clamp(done_s + saved_s, 0.0, all_s);
+    done_s = std::clamp(done_s + more.steps.at(0).saves * all_s, 0.0, all_s);
     pieces = pieces_of(job, more, how);
     piece = skip(pieces, done_s);
   };
@@ -108,7 +98,7 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
         unpaid_s = 0;
       } else if (!it.refused) {
         to = it.size;
-        granted_s = it.asked_s;
+        granted = it.grants;
         heard_s = it.at_s + to_seconds(how.delay.a);
       }
     }
@@ -145,6 +135,10 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
     now += span;
     step -= span;
     if (step <= 0) step = step_s;
+    // It answers before it asks, at one instant.
+    const bool resizes_first =
+        heard_s <= now && (anywhere || since_point_s < kSame_s) && cost_s(more.cost, size, to) == 0;
+    if (resizes_first) continue;
     while (asked < more.steps.size() && unpaid_s == 0 && piece < pieces.size()) {
       const double until_s = more.steps[asked].progress * to_seconds(job.runtime) - done_s;
       if (until_s * pieces[piece].speedup->relative_time(size, job.nodes) > kSame_s) break;
