@@ -88,7 +88,7 @@ TEST(SummaryObserver, AKilledJobIsAmongTheJobs) {
   const Summary s = small_run(workload, settings, {});
   EXPECT_EQ(s.jobs, 3u);
   EXPECT_EQ(s.killed, 1u);
-  EXPECT_DOUBLE_EQ(s.makespan_s, 4 + 5 + 8);  // one after the other
+  EXPECT_DOUBLE_EQ(s.makespan_s, 4 + 5 + 8);              // one after the other
   EXPECT_DOUBLE_EQ(s.efficiency, (8.0 + 20) / (4 * 17));  // what was killed is no work done
 }
 

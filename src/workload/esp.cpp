@@ -232,9 +232,9 @@ void submit(const EspModel& model, std::vector<Draft>& jobs) {
   }
   // The two largest jobs come by themselves.
   constexpr std::size_t kLargest = kEspTypes.size() - 1;
-  const auto largest_two =
-      std::ranges::stable_partition(jobs, [](const Draft& job) { return job.row != kLargest; });
-  const std::span<Draft> others(jobs.begin(), largest_two.begin());
+  const auto middle = std::stable_partition(jobs.begin(), jobs.end(),
+                                            [](const Draft& job) { return job.row != kLargest; });
+  const std::span<Draft> others(jobs.begin(), middle), largest_two(middle, jobs.end());
   for (Draft& job : largest_two) job.priority = 1;
   if (model.mode == Mode::esp2) {
     constexpr std::size_t kAtOnce = 50;
