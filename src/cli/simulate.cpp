@@ -217,7 +217,7 @@ Source from_trace(const Options& options, ProgressLine& progress) {
   }
   Source source = from_jobs(workload, how.rules.nodes, options);
   if (!log.adaptive.empty()) {
-    source.about += fmt::format("; {} adapt, as {} says", workload->adaptive.size(), log.adaptive);
+    source.about += fmt::format("; {} adapt, as {} says", workload->adapting(), log.adaptive);
     if (log.unknown > 0) source.about += fmt::format(", and {} that were left out", log.unknown);
   }
   source.unix_start_time = log.header.unix_start_time;

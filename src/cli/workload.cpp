@@ -304,7 +304,7 @@ void transform_log(const TransformOptions& options) {
   write_file(adaptive_path(options.out), [&](std::ostream& out) { out << adaptive.view(); });
   std::cout << fmt::format("{}: {} jobs, {} nodes; {}: {} of them adapt\n", options.out,
                            log.workload.jobs.size(), nodes, adaptive_path(options.out),
-                           log.workload.adaptive.size());
+                           log.workload.adapting());
   if (const std::string skipped = skipped_text(log.workload.skipped); !skipped.empty()) {
     std::cout << skipped << '\n';
   }

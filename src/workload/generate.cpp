@@ -159,9 +159,10 @@ EspModel esp_model(const ModelChoice& choice) {
                        "write a factor of the size, or machine");
     }
   }
+  constexpr Nodes kMostAsked = 1'000'000'000;
   if (const std::string& ask = choice.value("ask"); ask != "auto") {
     model.ask = parse_number<Nodes>(ask);
-    if (!model.ask || *model.ask == 0 || *model.ask > kMost) {
+    if (!model.ask || *model.ask == 0 || *model.ask > kMostAsked) {
       throw InputError({.field = "ask"}, fmt::format("'{}' is no number of nodes", ask),
                        "write a whole number from 1 on, or auto");
     }

@@ -107,6 +107,9 @@ struct Workload {
   std::uint64_t clipped = 0;           // --clip: larger than the machine, made as large as it
   std::uint64_t walltime_raised = 0;   // requested less than it ran (overrun: extend)
   std::uint64_t walltime_unknown = 0;  // no time requested: the run time taken for it
+
+  /// How many of the jobs are not rigid.
+  std::uint64_t adapting() const;
 };
 
 }  // namespace ductile

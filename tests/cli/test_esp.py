@@ -95,6 +95,20 @@ def test_privileged_jobs_go_first(ductile, tmp_path):
         assert policy == "easy" or between == []
 
 
+def test_rigid_jobs_of_a_priority_do_not_adapt(ductile, tmp_path):
+    log = tmp_path / "x.swf"
+    ductile.output("workload", "generate", "esp:mode=esp2,evolving=F", "--out", log)
+    assert "230 jobs, 120 nodes; 9 adapt, as" in ductile.output("simulate", "--trace", log)
+
+
+@pytest.mark.parametrize("name", ["001_d1", "001_d2", "001_d9"])
+def test_experiments_run(ductile, name):
+    text = ductile.output("simulate", f"experiments/{name}.toml", "--seeds", "1..2", "--quiet")
+    findings = [line for line in text.splitlines() if line.startswith("D")]
+    assert len(findings) > 10
+    assert all(line.endswith(("met", "looks right")) for line in findings)
+
+
 def test_remarks_are_told_once(ductile):
     done = ductile.run("simulate", "--generate", "esp:mode=esp2", "--seeds", "1..3", "--json")
     assert done.returncode == 0 and done.stderr.count("up to the policy") == 1
