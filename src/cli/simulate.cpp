@@ -217,7 +217,7 @@ Source from_trace(const Options& options, ProgressLine& progress) {
   }
   Source source = from_jobs(workload, how.rules.nodes, options);
   if (!log.adaptive.empty()) {
-    source.about += fmt::format("; {} adapt, as {} says", workload->adaptive.size(), log.adaptive);
+    source.about += fmt::format("; {} adapt, as {} says", workload->adapting(), log.adaptive);
     if (log.unknown > 0) source.about += fmt::format(", and {} that were left out", log.unknown);
   }
   source.unix_start_time = log.header.unix_start_time;
@@ -243,7 +243,7 @@ Source from_elastisim(const Options& options, ProgressLine& progress) {
   return from_jobs(workload, input.machine.nodes, options);
 }
 
-Source from_model(const Options& options) {
+Source from_model(const Options& options, ProgressLine& progress) {
   // --jobs and --nodes stand for the model's parameters of these names.
   std::string text = options.model;
   const auto set = [&](const char* name, std::uint64_t value) {
@@ -254,8 +254,12 @@ Source from_model(const Options& options) {
   set("nodes", options.log.rules.nodes);
   const ModelChoice choice = parse_model(text);
   Source source;
-  source.nodes = static_cast<Nodes>(choice.value("nodes"));
-  source.jobs = static_cast<std::uint64_t>(choice.value("jobs"));
+  if (const std::string remark = choice.remark(); !remark.empty() && !options.quiet) {
+    progress.clear();
+    std::cerr << "ductile: " << remark << '\n';
+  }
+  source.nodes = static_cast<Nodes>(choice.number("nodes"));
+  source.jobs = choice.jobs();
   source.about = fmt::format("{}: {} jobs, {} nodes", choice.text(), source.jobs, source.nodes);
   source.input = [choice, changes = options.transform, nodes = source.nodes,
                   startup = process_seconds()](std::uint64_t seed) {
@@ -339,7 +343,7 @@ std::vector<Summary> simulate_command(const Options& options) {
   ProgressLine progress(options.quiet);
   Source source = !options.trace.empty()       ? from_trace(options, progress)
                   : !options.elastisim.empty() ? from_elastisim(options, progress)
-                                               : from_model(options);
+                                               : from_model(options, progress);
   add_failures(source, options);
 
   matrix.seeds = options.seeds;

@@ -19,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/log_options.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
@@ -210,8 +211,16 @@ void write_file(const std::string& name, Write write) {
 
 void generate(const GenerateOptions& options) {
   const ModelChoice choice = parse_model(options.model);
+  const std::string remark = choice.remark();
   const Workload workload = choice.generate(options.seed);
-  const auto nodes = static_cast<std::int64_t>(choice.value("nodes"));
+  const bool two_files = !workload.adaptive.empty();
+  if (two_files && !options.out.ends_with(".swf")) {
+    throw InputError({.field = "--out"},
+                     "SWF has no field for how jobs adapt or for priorities; they go to a second "
+                     "file, NAME.adaptive",
+                     "give NAME.swf");
+  }
+  const auto nodes = static_cast<std::int64_t>(choice.number("nodes"));
   SwfHeader header;
   header.version = "2.2";
   header.computer = fmt::format("synthetic, {} nodes", nodes);
@@ -220,7 +229,22 @@ void generate(const GenerateOptions& options) {
   header.max_procs = nodes;
   header.unix_start_time = 0;
   header.notes = fmt::format("{}, seed {}\n", choice.text(), options.seed);
+  if (workload.name != choice.model->name) header.notes += workload.name + "\n";
   write_file(options.out, [&](std::ostream& out) { write_swf(out, workload, header); });
+  if (two_files) {
+    write_file(adaptive_path(options.out),
+               [&](std::ostream& out) { write_adaptive(out, workload); });
+  }
+  if (!remark.empty()) std::cerr << "ductile: " << remark << '\n';
+}
+
+// " (1 to 10 s)", " (up, nearest)", or nothing.
+std::string range_text(const ModelParameter& parameter) {
+  using Kind = ModelParameter::Kind;
+  if (parameter.kind == Kind::word) return fmt::format(" ({})", listed(parameter.words));
+  if (parameter.kind == Kind::text) return "";
+  return fmt::format(" ({} to {}{}{})", parameter.min, parameter.max,
+                     parameter.unit.empty() ? "" : " ", parameter.unit);
 }
 
 std::string models_text() {
@@ -228,16 +252,16 @@ std::string models_text() {
   for (const WorkloadModel& model : workload_models()) {
     fmt::format_to(std::back_inserter(text), "  {}: {}\n", model.name, model.about);
     for (const ModelParameter& parameter : model.parameters) {
-      fmt::format_to(std::back_inserter(text), "    {:<12}{} ({} to {}{}{}) [{}]\n", parameter.name,
-                     parameter.about, parameter.min, parameter.max,
-                     parameter.unit.empty() ? "" : " ", parameter.unit, parameter.fallback);
+      fmt::format_to(std::back_inserter(text), "    {:<14}{}{} [{}]\n", parameter.name,
+                     parameter.about, range_text(parameter), parameter.fallback);
     }
   }
   return text;
 }
 
 void add_generate(CLI::App& workload) {
-  CLI::App& command = *workload.add_subcommand("generate", "make a workload by a model, as SWF");
+  CLI::App& command = *workload.add_subcommand(
+      "generate", "make a workload by a model, as SWF, with what is adaptive beside it");
   const auto options = std::make_shared<GenerateOptions>();
   command.add_option("model", options->model, "NAME[:key=value,...]")->required();
   command.add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
@@ -280,7 +304,7 @@ void transform_log(const TransformOptions& options) {
   write_file(adaptive_path(options.out), [&](std::ostream& out) { out << adaptive.view(); });
   std::cout << fmt::format("{}: {} jobs, {} nodes; {}: {} of them adapt\n", options.out,
                            log.workload.jobs.size(), nodes, adaptive_path(options.out),
-                           log.workload.adaptive.size());
+                           log.workload.adapting());
   if (const std::string skipped = skipped_text(log.workload.skipped); !skipped.empty()) {
     std::cout << skipped << '\n';
   }

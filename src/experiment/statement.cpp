@@ -15,8 +15,8 @@ namespace ductile {
 namespace {
 
 // Of all others less is better.
-constexpr std::array<std::string_view, 3> kMoreIsBetter{"utilization", "utilization_net",
-                                                        "throughput_jobs_h"};
+constexpr std::array<std::string_view, 4> kMoreIsBetter{"utilization", "utilization_net",
+                                                        "efficiency", "throughput_jobs_h"};
 
 std::optional<double> figure(const Summary& summary, std::string_view wanted) {
   std::optional<double> result;

@@ -36,6 +36,7 @@ struct Summary {
   double makespan_s = 0;           // last end minus first submission; if stopped: until then
   double utilization = kNone;      // node time held by jobs over that of the machine
   double utilization_net = kNone;  // without the time paid for resizes
+  double efficiency = kNone;       // work of the completed jobs, as given, over the machine's time
   double throughput_jobs_h = kNone;
   double mean_wait_s = kNone;
   double median_wait_s = kNone;
@@ -75,6 +76,7 @@ void visit_figures(S& s, Visit&& visit) {
   visit("makespan_s", s.makespan_s);
   visit("utilization", s.utilization);
   visit("utilization_net", s.utilization_net);
+  visit("efficiency", s.efficiency);
   visit("throughput_jobs_h", s.throughput_jobs_h);
   visit("mean_wait_s", s.mean_wait_s);
   visit("median_wait_s", s.median_wait_s);

@@ -31,6 +31,11 @@ Work Course::left_after(Work left, Nodes size, Duration time) const {
   }
 }
 
+Work Course::left_without(Work left, double share) const {
+  const Work change = total_ - left_at(std::abs(share));
+  return share < 0 ? left + std::min(change, total_ - left) : std::max(left - change, Work{0});
+}
+
 Time Course::when(Time from, Work left, Work to, Nodes size) const {
   while (left > to) {
     const std::size_t phase = phase_of(left);

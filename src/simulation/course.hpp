@@ -32,6 +32,9 @@ class Course {
   Work left_at(double progress) const;
   /// What is left of `left` after `size` nodes worked for `time`.
   Work left_after(Work left, Nodes size, Duration time) const;
+  /// What is left of `left` when the share `share` of all work need not be done any more, or, if it
+  /// is negative, is to be done besides: never less than nothing, nor more than all.
+  Work left_without(Work left, double share) const;
   /// When `size` nodes, going on with `left` at `from`, have only `to` left; `from` if they already
   /// have no more, else at least a microsecond later.
   Time when(Time from, Work left, Work to, Nodes size) const;

@@ -31,6 +31,17 @@ struct Job {
   Course course(std::uint32_t iterations = 1) const { return {job, more, iterations}; }
 };
 
+TEST(Course, WorkMayBecomeNeedlessOrComeBack) {
+  const Job job;
+  const Course course = job.course();
+  EXPECT_EQ(course.left_without(300 * kSecond, 0), 300 * kSecond);
+  EXPECT_EQ(course.left_without(300 * kSecond, 0.25), 200 * kSecond);
+  EXPECT_EQ(course.left_without(300 * kSecond, 1), 0);
+  EXPECT_EQ(course.left_without(300 * kSecond, -0.25), 400 * kSecond);
+  EXPECT_EQ(course.left_without(300 * kSecond, -0.5), 400 * kSecond);  // there is no more than all
+  EXPECT_EQ(course.left_without(course.total(), -1), course.total());
+}
+
 TEST(Course, OfAJobWithoutPhasesIsItsModel) {
   Job job;
   job.more.speedup = {Speedup::Kind::powerlaw, 0.3};

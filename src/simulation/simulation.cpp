@@ -67,6 +67,7 @@ struct Run {
   Time end = kNever;    // of the work at this size, unless it pauses before
   Time pause = kNever;  // when the resize under way begins to cost time; no progress from then on
   std::uint32_t step = 0;     // next evolving step
+  bool denied = false;        // its last request was
   std::uint32_t resizes = 0;  // orders so far, in all its lives
 };
 
@@ -75,7 +76,8 @@ struct Answer {
   DecisionId decision;
   Nodes before = 0;
   Holding now{};
-  Duration cost{};  // paid before it: no progress
+  Duration cost{};   // paid before it: no progress
+  double saves = 0;  // of the job's work, as `EvolvingStep::saves`
   bool changed = false;
   bool fails = false;  // a start
 };
@@ -171,9 +173,9 @@ class World {
   std::vector<Run> runs_;              // of each job that is not rigid
   std::vector<Answer> answers_;
   std::vector<std::uint32_t> free_answers_;
-  std::uint32_t next_request_ = 0;
-  bool timer_alone_ = false;  // nothing but the timer came at this instant
-  bool fruitless_ = false;    // and its pass decided nothing
+  std::vector<double> saves_;  // of each request so far
+  bool timer_alone_ = false;   // nothing but the timer came at this instant
+  bool fruitless_ = false;     // and its pass decided nothing
   SimulationCounts counts_;
 };
 
@@ -268,6 +270,7 @@ void World::submit_next() {
                              std::nullopt};
   if (const AdaptiveJob* more = adaptive(id)) {
     submitted.job.type = more->type;
+    submitted.job.priority = more->priority;
     submitted.job.size = more->size;
     submitted.adaptive = more->believed;
   }
@@ -301,8 +304,12 @@ void World::happen(const Entry& entry) {
       const AdaptiveJob& more = *adaptive(id);
       Run& run = run_of(id);
       const EvolvingStep& step = more.steps[run.step++];
-      if (const std::int32_t delta = more.delta_of(step, run.size); delta != 0) {
-        tell(event::EvolvingRequested{RequestId{next_request_++}, id, delta, step.at_least});
+      const bool asks = run.denied || !step.if_denied;
+      if (const std::int32_t delta = more.delta_of(step, run.size); asks && delta != 0) {
+        const RequestId request{static_cast<std::uint32_t>(saves_.size())};
+        saves_.push_back(step.saves);
+        run.denied = false;
+        tell(event::EvolvingRequested{request, id, delta, step.at_least});
       }
       plan(id);
       return;
@@ -346,7 +353,8 @@ void World::carry_out(const Decision& decision) {
       }
       return;
     case Decision::Kind::deny:
-      return;  // the application goes on, and may ask again
+      run_of(id).denied = true;  // the application goes on, and may ask again
+      return;
     case Decision::Kind::share:
     case Decision::Kind::power_on:
     case Decision::Kind::power_off:
@@ -364,6 +372,7 @@ void World::begin(JobId id) {
     run.nodes = job.holding.nodes;
     run.pause = kNever;  // it may have been about to be resized in another life
     run.step = 0;
+    run.denied = false;
     plan(id);
     return;
   }
@@ -384,7 +393,7 @@ void World::plan(JobId id) {
   if (run.end > run.pause) run.end = kNever;
   Time at = run.end;
   if (settings_.kill_overrun) at = std::min(at, std::max(core_.job(id).limit, now_));
-  if (run.step < steps.size()) {
+  if (run.step < steps.size() && run.left > 0) {
     const Time ask = when(course.left_at(steps[run.step].progress));
     if (ask < at && ask <= run.pause) {
       schedule(std::max(ask, now_), Kind::step, id, epoch);
@@ -436,6 +445,7 @@ void World::order_resize(const Decision& decision) {
   answer.now = decision.after;
   if (luck.chance(how.partly)) answer.now = partly({run.size, run.nodes}, decision.after, luck);
   answer.cost = adaptive(id)->resize_cost(run.size, answer.now.count);
+  if (decision.request != RequestId::none) answer.saves = saves_[index(decision.request)];
   run.pause = *at;
   plan(id);
   const Time paid = later(*at, answer.cost);
@@ -482,6 +492,7 @@ void World::answer_resize(JobId id, Answer answer) {
   const Time retry = answer.changed ? Time{} : now_ + settings_.resize.retry;
   if (answer.changed) {
     advance(id);
+    run.left = course_of(id).left_without(run.left, answer.saves);
     run.pause = kNever;
     counts_.reconfiguration_node_s +=
         to_seconds(answer.cost) * std::max(answer.before, answer.now.count);

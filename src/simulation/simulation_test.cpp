@@ -752,6 +752,123 @@ TEST(Evolving, MayWantASizeThatDependsOnTheOneItHas) {
   EXPECT_NEAR(to_seconds(small.tape.end(k0).at), 25 + 100 / 6.0 + 200 / 8.0, 1e-5);
 }
 
+/// Denies the requests of these times, in seconds, and grants the others.
+std::function<void(Pass&)> denying(std::vector<double> at) {
+  return [at = std::move(at)](Pass& pass) {
+    start_all(pass);
+    for (const Request& request : pass.requests()) {
+      const bool deny = std::ranges::count(at, to_seconds(pass.now())) > 0;
+      deny ? pass.deny(request.id, {Why::fairness}) : pass.grant(request.id, {Why::evolving});
+    }
+  };
+}
+
+std::vector<Time> asked_at(const Small& small) {
+  std::vector<Time> times;
+  for (const auto& [at, request] : small.tape.all<event::EvolvingRequested>()) times.push_back(at);
+  return times;
+}
+
+TEST(Evolving, MayAskAgainOnlyIfItWasDenied) {
+  const auto run = [](std::vector<double> denied) {
+    Small small;
+    small.adaptive(JobType::evolving, 0, 100, 4).steps = {
+        {.progress = 0.2, .delta = 4},
+        {.progress = 0.4, .delta = 4, .if_denied = true},
+        {.progress = 0.6, .delta = 4, .if_denied = true}};
+    small.script(denying(std::move(denied)));
+    small.run();
+    return asked_at(small);
+  };
+  EXPECT_EQ(run({}), std::vector{at_s(20)});
+  EXPECT_EQ(run({20}), (std::vector{at_s(20), at_s(40)}));
+  EXPECT_EQ(run({20, 40}), (std::vector{at_s(20), at_s(40), at_s(60)}));
+  EXPECT_EQ(run({20, 40, 60}), (std::vector{at_s(20), at_s(40), at_s(60)}));
+}
+
+TEST(Evolving, DoesNotAskAgainWhileARequestIsOpenNorForWhatItNeverAsked) {
+  Small small;
+  AdaptiveJob& job = small.adaptive(JobType::evolving, 0, 100, 4);
+  job.steps = {{.progress = 0.2, .delta = 4}, {.progress = 0.4, .delta = 4, .if_denied = true}};
+  small.script(start_all);  // answers nothing
+  small.run();
+  EXPECT_EQ(asked_at(small), std::vector{at_s(20)});
+
+  Small full;
+  AdaptiveJob& largest = full.adaptive(JobType::evolving, 0, 100, 4);
+  largest.size = exactly(4);
+  largest.steps = job.steps;
+  full.script(denying({}));
+  full.run();
+  EXPECT_EQ(asked_at(full), std::vector<Time>{});
+}
+
+TEST(Evolving, ForgetsDenialsInItsNextLife) {
+  Small small;
+  small.adaptive(JobType::evolving, 0, 100, 4).steps = {
+      {.progress = 0.1, .delta = 4, .if_denied = true}, {.progress = 0.2, .delta = 4}};
+  small.script(denying({20}));
+  small.fail(30, 0, 0);
+  small.run();
+  const Time again = small.tape.starts(k0).at(1);
+  EXPECT_EQ(asked_at(small), (std::vector{at_s(20), again + whole_seconds(20)}));
+}
+
+TEST(Evolving, AGrantMaySaveWorkOrMakeMore) {
+  const auto end_s = [](double saves, double denied_at = -1, double cost_s = 0) {
+    Small small;
+    AdaptiveJob& job = small.adaptive(JobType::evolving, 0, 100, 4);
+    job.steps = {{.progress = 0.25, .delta = 4, .saves = saves}};
+    job.cost.fixed_s = cost_s;
+    small.script(denying({denied_at}));
+    small.run();
+    return to_seconds(small.tape.end(k0).at);
+  };
+  EXPECT_EQ(end_s(0), 25 + 300 / 8.0);
+  EXPECT_EQ(end_s(0.5), 25 + 100 / 8.0);
+  EXPECT_EQ(end_s(-0.25), 25 + 400 / 8.0);
+  EXPECT_EQ(end_s(0.5, 25), 100);  // denied
+  EXPECT_EQ(end_s(0.5, -1, 10), 25 + 10 + 100 / 8.0);
+  EXPECT_DOUBLE_EQ(end_s(1), 25 + 1e-6);  // nothing is left
+}
+
+TEST(Evolving, EachGrantSavesWhatItsOwnRequestSays) {
+  Small small;
+  small.adaptive(JobType::evolving, 0, 100, 4).steps = {
+      {.progress = 0.25, .delta = 4, .saves = 0.5}, {.progress = 0.5, .delta = 4, .saves = 0.125}};
+  small.script([](Pass& pass) {  // grants the second one; the first one stays open
+    start_all(pass);
+    const std::vector<Request> requests = pass.requests();
+    if (requests.size() == 2) pass.grant(requests[1].id, {Why::evolving});
+  });
+  small.run();
+  EXPECT_EQ(small.tape.end(k0).at, at_s(50 + 150 / 8.0));
+}
+
+TEST(Evolving, NothingIsSavedByAGrantThatTheApplicationRefuses) {
+  Small small;
+  small.settings.resize.refuse = 1;
+  small.adaptive(JobType::evolving, 0, 100, 4).steps = {
+      {.progress = 0.25, .delta = 4, .saves = 0.5}};
+  small.script(denying({}));
+  small.run();
+  EXPECT_EQ(small.tape.end(k0).at, at_s(100));
+}
+
+TEST(Priority, IsToldToTheScheduler) {
+  Small small;
+  small.rigid(0, 10, 8);
+  AdaptiveJob& more = small.adaptive(JobType::rigid, 1, 10, 4);
+  more.size = exactly(4);
+  more.priority = 7;
+  small.run();
+  const auto submitted = small.tape.all<event::Submitted>();
+  ASSERT_EQ(submitted.size(), 2u);
+  EXPECT_EQ(submitted[0].second.job.priority, 0);
+  EXPECT_EQ(submitted[1].second.job.priority, 7);
+  EXPECT_EQ(submitted[1].second.job.type, JobType::rigid);
+}
+
 TEST(Evolving, AsksAgainInItsNextLife) {
   Small small;
   small.adaptive(JobType::evolving, 0, 100, 4).steps = {{0.25, 4, 0}};

@@ -53,6 +53,7 @@ class SummaryObserver final : public Observer {
       return;
     }
     figures_.add(job.submit, core.job(id).started, now, job.runtime, state != EndState::completed);
+    if (state == EndState::completed) work_node_s_ += to_seconds(job.runtime) * job.nodes;
   }
 
   void on_finish(Time now, const Core&) override { finished_ = now; }
@@ -78,6 +79,7 @@ class SummaryObserver final : public Observer {
       const double machine_node_s = s.makespan_s * static_cast<double>(s.nodes);
       s.utilization = counts.held_node_s / machine_node_s;
       s.utilization_net = (counts.held_node_s - counts.reconfiguration_node_s) / machine_node_s;
+      s.efficiency = work_node_s_ / machine_node_s;
       s.throughput_jobs_h = static_cast<double>(s.jobs) / (s.makespan_s / 3600);
     }
     return s;
@@ -94,6 +96,7 @@ class SummaryObserver final : public Observer {
   JobFigures figures_;
   std::map<std::uint32_t, UserDelay> delays_;
   Summary summary_;
+  double work_node_s_ = 0;  // of completed jobs, at the sizes they asked for
   Time finished_{};
 };
 

@@ -24,6 +24,7 @@ TEST(SummaryObserver, FiguresOfARunByHand) {
   EXPECT_DOUBLE_EQ(s.makespan_s, 15);
   EXPECT_DOUBLE_EQ(s.utilization, (30.0 + 8 + 20) / 60);
   EXPECT_DOUBLE_EQ(s.utilization_net, s.utilization);
+  EXPECT_DOUBLE_EQ(s.efficiency, s.utilization);
   EXPECT_DOUBLE_EQ(s.throughput_jobs_h, 3 / (15.0 / 3600));
   EXPECT_DOUBLE_EQ(s.mean_wait_s, 3);
   EXPECT_DOUBLE_EQ(s.max_wait_s, 9);
@@ -64,8 +65,9 @@ TEST(SummaryObserver, AResizedJobIsCountedWithWhatItHolds) {
   EXPECT_DOUBLE_EQ(s.utilization, held / (4 * lasted));
   EXPECT_DOUBLE_EQ(s.reconfiguration_node_s, 5 * 4);
   EXPECT_DOUBLE_EQ(s.utilization_net, (held - 5 * 4) / (4 * lasted));
-  EXPECT_DOUBLE_EQ(s.mean_slowdown, lasted / 100);        // by its run time at 2 nodes
-  EXPECT_DOUBLE_EQ(s.mean_slowdown_actual, lasted / 62);  // by the run time it had
+  EXPECT_DOUBLE_EQ(s.efficiency, 2 * 100 / (4 * lasted));  // at the size it asked for
+  EXPECT_DOUBLE_EQ(s.mean_slowdown, lasted / 100);         // by its run time at 2 nodes
+  EXPECT_DOUBLE_EQ(s.mean_slowdown_actual, lasted / 62);   // by the run time it had
   EXPECT_DOUBLE_EQ(s.slowdown_of_means, lasted / 100);
 }
 
@@ -86,7 +88,8 @@ TEST(SummaryObserver, AKilledJobIsAmongTheJobs) {
   const Summary s = small_run(workload, settings, {});
   EXPECT_EQ(s.jobs, 3u);
   EXPECT_EQ(s.killed, 1u);
-  EXPECT_DOUBLE_EQ(s.makespan_s, 4 + 5 + 8);  // one after the other
+  EXPECT_DOUBLE_EQ(s.makespan_s, 4 + 5 + 8);              // one after the other
+  EXPECT_DOUBLE_EQ(s.efficiency, (8.0 + 20) / (4 * 17));  // what was killed is no work done
 }
 
 TEST(SummaryObserver, ARequeuedJobWaitsUntilItsLastStart) {

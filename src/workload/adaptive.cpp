@@ -26,6 +26,7 @@ constexpr std::size_t kLongestLine = 256 << 10;
 constexpr std::size_t kEnough = 64 << 10;  // bytes to write at once
 constexpr const char* kAdvice = "a job is one line, see docs/formats/adaptive.md";
 constexpr std::int32_t kMostDelta = 0x7fffffff;
+constexpr std::string_view kAgain = "again", kSaves = "saves=";
 constexpr std::array<std::string_view, 2> kNoYes{"no", "yes"};
 
 // ---- Reading ------------------------------------------------------------------------------------
@@ -97,7 +98,7 @@ ReconfigurationCost cost_of(const Line& line, std::string_view field, std::strin
   return cost;
 }
 
-// "0.25:+4" or "0.25:-2:1"
+// "0.25:+4", "0.25:-2:1" or "0.25:+4:1:again:saves=0.1"
 EvolvingStep step_of(const Line& line, std::string_view text) {
   EvolvingStep step;
   step.progress = line.number<double>("request", next_part(text, ':'), 0, 1);
@@ -105,7 +106,24 @@ EvolvingStep step_of(const Line& line, std::string_view text) {
   if (delta.starts_with('+')) delta.remove_prefix(1);
   step.delta = line.number<std::int32_t>("request", delta, -kMostDelta, kMostDelta);
   if (step.delta == 0) line.fail("request", "is for no change", "write +N or -N nodes");
-  if (!text.empty()) step.at_least = line.number<Nodes>("request", text, 0, kMostDelta);
+  std::string_view part = next_part(text, ':');
+  if (!part.empty() && part != kAgain && !part.starts_with(kSaves)) {
+    step.at_least = line.number<Nodes>("request", part, 0, kMostDelta);
+    part = next_part(text, ':');
+  }
+  if (part == kAgain) {
+    step.if_denied = true;
+    part = next_part(text, ':');
+  }
+  if (part.starts_with(kSaves)) {
+    part.remove_prefix(kSaves.size());
+    step.saves = line.number<double>("request", part, -step.progress, 1);
+    part = next_part(text, ':');
+  }
+  if (!part.empty() || !text.empty()) {
+    line.fail("request", fmt::format("'{}' is not understood", part),
+              "after DONE:+N come a number, again, saves=SHARE, in this order");
+  }
   return step;
 }
 
@@ -125,6 +143,7 @@ Phase phase_of(const Line& line, std::string_view text) {
 // phases.
 AdaptiveJob adaptive_of(Line& line) {
   constexpr double kMostWatts = 1e6, kLongest_s = 1e9;
+  constexpr std::int32_t kMostPriority = 1'000'000'000;
   AdaptiveJob more;
   std::optional<JobType> type;
   std::optional<Speedup> believed_model;
@@ -142,6 +161,8 @@ AdaptiveJob adaptive_of(Line& line) {
         line.fail(key, fmt::format("there is no '{}'", word), "use " + listed(kJobTypeWords));
     } else if (key == "size") {
       more.size = size_range(line, word);
+    } else if (key == "priority") {
+      more.priority = line.number<std::int32_t>(key, word, -kMostPriority, kMostPriority);
     } else if (key == "model") {
       more.speedup = parse_speedup(word, line.place(key));
     } else if (key == "believed_model") {
@@ -169,9 +190,10 @@ AdaptiveJob adaptive_of(Line& line) {
       }
       more.phases.push_back(phase);
     } else {
-      line.fail({}, fmt::format("there is no '{}'", key),
-                "there are type, size, model, believed_model, constraint, cost, believed_cost, "
-                "delay, watts, request, phase");
+      line.fail(
+          {}, fmt::format("there is no '{}'", key),
+          "there are type, size, priority, model, believed_model, constraint, cost, believed_cost, "
+          "delay, watts, request, phase");
     }
   }
   if (!type) line.fail("type", "is missing", "write type=malleable, or another one");
@@ -286,9 +308,9 @@ void append_step(std::string& text, const EvolvingStep& step) {
   append_number(text, step.progress);
   text += step.delta > 0 ? ":+" : ":";
   append_number(text, step.delta);
-  if (step.at_least == 0) return;
-  text += ':';
-  append_number(text, step.at_least);
+  if (step.at_least != 0) append_number(text += ':', step.at_least);
+  if (step.if_denied) text.append(":").append(kAgain);
+  if (step.saves != 0) append_number(text.append(":").append(kSaves), step.saves);
 }
 
 void append_phase(std::string& text, const Phase& phase) {
@@ -302,6 +324,7 @@ void append_job(std::string& text, const AdaptiveJob& more) {
   const AdaptiveSpec& believed = more.believed;
   fmt::format_to(std::back_inserter(text), " type={} size={}..{}", word(more.type), more.size.min,
                  more.size.max);
+  if (more.priority != 0) append_number(text += " priority=", more.priority);
   if (more.speedup != Speedup{}) text += " model=" + to_text(more.speedup);
   if (believed.speedup != more.speedup) text += " believed_model=" + to_text(believed.speedup);
   if (believed.constraint != SizeConstraint{}) {

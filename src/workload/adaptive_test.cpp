@@ -43,10 +43,11 @@ std::string written(const Workload& workload, std::uint32_t cores_per_node = 1) 
 
 TEST(Adaptive, EveryFieldIsReadAndWritten) {
   const std::string line =
-      "job 2 type=adaptive size=2..16 model=powerlaw:0.2 believed_model=powerlaw:0.1 "
+      "job 2 type=adaptive size=2..16 priority=-7 model=powerlaw:0.2 believed_model=powerlaw:0.1 "
       "constraint=list:2:4:16 cost=0.01:0.02:0.03:0.5:1:0.75 believed_cost=0:0:0:2:0.5 "
       "delay=2.000001 "
-      "watts=310.5 request=0.25:+4 request=0.5:-2:1 phase=0.5:10:yes phase=1:1:no:amdahl:0.25";
+      "watts=310.5 request=0.25:+4 request=0.5:-2:1 request=0.5:+1:1:again:saves=-0.25 "
+      "request=0.75:+3:again request=0.75:+3:saves=0.125 phase=0.5:10:yes phase=1:1:no:amdahl:0.25";
   const Workload workload = parsed(line);
   EXPECT_EQ(workload.jobs[0].adaptive, WorkloadJob::kRigid);
   ASSERT_EQ(workload.jobs[1].adaptive, 0u);
@@ -54,6 +55,7 @@ TEST(Adaptive, EveryFieldIsReadAndWritten) {
   const AdaptiveJob expected{
       .type = JobType::adaptive,
       .size = {2, 16},
+      .priority = -7,
       .believed = {.speedup = {Speedup::Kind::powerlaw, 0.1},
                    .cost = {0, 0, 0, 2, 0.5},
                    .constraint = parse_constraint("list:2:4:16"),
@@ -61,7 +63,11 @@ TEST(Adaptive, EveryFieldIsReadAndWritten) {
                    .watts_per_node = 310.5},
       .speedup = {Speedup::Kind::powerlaw, 0.2},
       .cost = {0.01, 0.02, 0.03, 0.5, 1, 0.75},
-      .steps = {{0.25, 4, 0}, {0.5, -2, 1}},
+      .steps = {{0.25, 4, 0},
+                {0.5, -2, 1},
+                {0.5, 1, 1, {}, true, -0.25},
+                {0.75, 3, 0, {}, true},
+                {0.75, 3, 0, {}, false, 0.125}},
       .phases = {{0.5, {}, 10, true}, {1, {Speedup::Kind::amdahl, 0.25}, 1, false}}};
   EXPECT_EQ(workload.adaptive.at(0), expected);
   EXPECT_EQ(written(workload), "ductile-adaptive 1\ncores_per_node 1\n" + line + "\n");
@@ -175,9 +181,10 @@ TEST(AdaptiveErrors, NameLineAndField) {
             "adaptive");
   EXPECT_EQ(line_error("job 1 type=rigid type=rigid"),
             "x.adaptive:2: type: is given twice; give it once");
-  EXPECT_EQ(line_error("job 1 speed=1"),
-            "x.adaptive:2: there is no 'speed'; there are type, size, model, believed_model, "
-            "constraint, cost, believed_cost, delay, watts, request, phase");
+  EXPECT_EQ(
+      line_error("job 1 speed=1"),
+      "x.adaptive:2: there is no 'speed'; there are type, size, priority, model, believed_model, "
+      "constraint, cost, believed_cost, delay, watts, request, phase");
   EXPECT_EQ(line_error("job 1 type=malleable size=5..8"),
             "x.adaptive:2: size: the job asks for 4 nodes, which is outside; is this the file of "
             "this log, read with the same --cores-per-node and without --clip?");
@@ -198,6 +205,11 @@ TEST(AdaptiveErrors, NameLineAndField) {
   EXPECT_EQ(
       line_error("job 1 request=0.5:1 request=0.4:1"),
       "x.adaptive:2: request: comes before the last one; write requests in order of progress");
+  EXPECT_EQ(line_error("job 1 request=0.5:1:saves=0.1:again"),
+            "x.adaptive:2: request: 'again' is not understood; after DONE:+N come a number, again, "
+            "saves=SHARE, in this order");
+  EXPECT_EQ(line_error("job 1 request=0.5:1:saves=-0.6"),
+            "x.adaptive:2: request: '-0.6' is no number from -0.5 to 1; correct it");
   EXPECT_EQ(line_error("job 1 phase=0.5:1:no phase=0.4:1:no"),
             "x.adaptive:2: phase: ends before the last one; write phases in their order");
   EXPECT_EQ(line_error("job 1 phase=0.5:1"),
@@ -224,6 +236,11 @@ TEST(AdaptiveErrors, NameLineAndField) {
                            "job 1 request=0.5",
                            "job 1 request=0.5:x",
                            "job 1 request=0.5:1:-1",
+                           "job 1 request=0.5:1:2:3",
+                           "job 1 request=0.5:1:again:again",
+                           "job 1 request=0.5:1:saves=",
+                           "job 1 request=0.5:1:saves=2",
+                           "job 1 priority=0.5",
                            "job 1 believed_model=x",
                            "job 1 constraint=x",
                            "job 1 believed_cost=1",

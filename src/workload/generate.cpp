@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "base/text.hpp"
+#include "workload/esp.hpp"
 
 namespace ductile {
 namespace {
@@ -64,42 +64,133 @@ std::string names_of(const Things& things) {
   return names;
 }
 
-double value_of(const ModelParameter& parameter, std::string_view text) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [next, error] = std::from_chars(text.data(), end, value);
-  const bool number = error == std::errc{} && next == end;
-  if (!number || !(parameter.min <= value && value <= parameter.max) ||
-      (parameter.whole && value != std::floor(value))) {
-    throw InputError({.field = std::string(parameter.name)},
-                     fmt::format("'{}' is not a {}number from {} to {}", text,
-                                 parameter.whole ? "whole " : "", parameter.min, parameter.max),
-                     fmt::format("the default is {}", parameter.fallback));
+// What `text` says, as text() writes it.
+std::string value_of(const ModelParameter& parameter, std::string_view text) {
+  using Kind = ModelParameter::Kind;
+  const Place place{.field = std::string(parameter.name)};
+  const std::string advice = fmt::format("the default is {}", parameter.fallback);
+  if (parameter.kind == Kind::text) {
+    if (text.empty()) throw InputError(place, "a value is missing", advice);
+    return std::string(text);
   }
-  return value;
+  if (parameter.kind == Kind::word) {
+    if (std::ranges::count(parameter.words, text) > 0) return std::string(text);
+    throw InputError(place, fmt::format("there is no '{}'", text),
+                     "use " + listed(parameter.words) + "; " + advice);
+  }
+  const bool whole = parameter.kind == Kind::whole;
+  const auto value = parse_number<double>(text);
+  if (!value || !(parameter.min <= *value && *value <= parameter.max) ||
+      (whole && *value != std::floor(*value))) {
+    throw InputError(place,
+                     fmt::format("'{}' is not a {}number from {} to {}", text,
+                                 whole ? "whole " : "", parameter.min, parameter.max),
+                     advice);
+  }
+  return whole ? fmt::format("{:.0f}", *value) : fmt::format("{}", *value);
 }
 
+// ---- rigid --------------------------------------------------------------------------------------
+
+constexpr double kMost = 4e9;  // jobs, nodes
+
 constexpr std::array kRigidParameters = {
-    ModelParameter{"jobs", 10'000, 1, 4e9, true, "", "number of jobs"},
-    ModelParameter{"nodes", 500, 1, 4e9, true, "nodes", "size of the machine"},
-    ModelParameter{"max_size", 64, 1, 4e9, true, "nodes", "largest job"},
-    ModelParameter{"load", 0.90, 0.001, 1000, false, "",
+    ModelParameter{"jobs", ModelParameter::Kind::whole, "10000", 1, kMost, "", "number of jobs"},
+    ModelParameter{"nodes", ModelParameter::Kind::whole, "500", 1, kMost, "nodes",
+                   "size of the machine"},
+    ModelParameter{"max_size", ModelParameter::Kind::whole, "64", 1, kMost, "nodes", "largest job"},
+    ModelParameter{"load", ModelParameter::Kind::number, "0.9", 0.001, 1000, "",
                    "offered load: arriving work over the machine's capacity"},
 };
 
-Workload generate_rigid_from(std::span<const double> values, std::uint64_t seed) {
-  return generate_rigid({.jobs = static_cast<std::uint64_t>(values[0]),
-                         .nodes = static_cast<Nodes>(values[1]),
-                         .max_size = static_cast<Nodes>(values[2]),
-                         .load = values[3]},
-                        seed);
+RigidModel rigid_model(const ModelChoice& choice) {
+  return {.jobs = static_cast<std::uint64_t>(choice.number("jobs")),
+          .nodes = static_cast<Nodes>(choice.number("nodes")),
+          .max_size = static_cast<Nodes>(choice.number("max_size")),
+          .load = choice.number("load")};
+}
+
+// ---- esp ----------------------------------------------------------------------------------------
+
+constexpr std::array kEspParameters = {
+    ModelParameter{"nodes", ModelParameter::Kind::whole, "120", 1, kMost, "nodes",
+                   "size of the machine; with cores for nodes, its cores"},
+    ModelParameter{"unit", ModelParameter::Kind::text, "core", 0, 0, "",
+                   "core: jobs grow by single nodes; node:PPN: the nodes are cores, PPN on each "
+                   "host, and jobs have as many on each of their hosts"},
+    ModelParameter{"round", ModelParameter::Kind::word, "up", 0, 0, "", "how the sizes are rounded",
+                   kEspRoundWords},
+    ModelParameter{"mode", ModelParameter::Kind::word, "uniform30", 0, 0, "",
+                   "when jobs are submitted", kEspModeWords},
+    ModelParameter{"gap", ModelParameter::Kind::number, "30", 0, 1e6, "s",
+                   "between submissions (uniform30, esp2)"},
+    ModelParameter{"malleable", ModelParameter::Kind::text, "none", 0, 0, "",
+                   "types of malleable jobs, as FGH; a share of the jobs; none or all"},
+    ModelParameter{"evolving", ModelParameter::Kind::text, "none", 0, 0, "",
+                   "the same of jobs that ask for more"},
+    ModelParameter{"pick", ModelParameter::Kind::word, "random", 0, 0, "",
+                   "which types make a share: random, any that come within 2 % of the jobs, drawn "
+                   "for each seed; longest: those that come nearest, of these the longest",
+                   kEspPickWords},
+    ModelParameter{"max", ModelParameter::Kind::text, "machine", 0, 0, "",
+                   "largest size of malleable jobs: machine, or so many times their size"},
+    ModelParameter{"ask", ModelParameter::Kind::text, "auto", 0, 0, "nodes",
+                   "how many more evolving jobs ask for; auto: 1/32 of the machine"},
+    ModelParameter{"evolving_mode", ModelParameter::Kind::word, "table", 0, 0, "",
+                   "the run time after a grant: table, that of the table; progress: what is left "
+                   "takes less time",
+                   kEspRunTimeWords},
+};
+
+EspModel esp_model(const ModelChoice& choice) {
+  EspModel model{.nodes = static_cast<Nodes>(choice.number("nodes")),
+                 .cores_per_host = parse_esp_unit(choice.value("unit")),
+                 .round = static_cast<EspModel::Round>(choice.word("round")),
+                 .mode = static_cast<EspModel::Mode>(choice.word("mode")),
+                 .gap = seconds(choice.number("gap")),
+                 .malleable = parse_esp_types("malleable", choice.value("malleable")),
+                 .evolving = parse_esp_types("evolving", choice.value("evolving")),
+                 .pick = static_cast<EspModel::Pick>(choice.word("pick")),
+                 .run_time = static_cast<EspModel::RunTime>(choice.word("evolving_mode"))};
+  if (const std::string& max = choice.value("max"); max != "machine") {
+    model.max = parse_number<double>(max);
+    if (!model.max || !(1 <= *model.max && *model.max <= kMost)) {
+      throw InputError({.field = "max"}, fmt::format("'{}' is no factor from 1 on", max),
+                       "write a factor of the size, or machine");
+    }
+  }
+  constexpr Nodes kMostAsked = 1'000'000'000;
+  if (const std::string& ask = choice.value("ask"); ask != "auto") {
+    model.ask = parse_number<Nodes>(ask);
+    if (!model.ask || *model.ask == 0 || *model.ask > kMostAsked) {
+      throw InputError({.field = "ask"}, fmt::format("'{}' is no number of nodes", ask),
+                       "write a whole number from 1 on, or auto");
+    }
+  }
+  return model;
 }
 
 constexpr std::array kModels = {
     WorkloadModel{"rigid",
                   "rigid jobs: sizes log-uniform, run times lognormal (median 3600 s, sigma 1), "
                   "exponential arrivals, walltime 1.5 times the run time",
-                  kRigidParameters, generate_rigid_from},
+                  kRigidParameters,
+                  [](const ModelChoice& choice) { return rigid_model(choice).jobs; },
+                  [](const ModelChoice& choice) {
+                    check(rigid_model(choice));
+                    return std::string();
+                  },
+                  [](const ModelChoice& choice, std::uint64_t seed) {
+                    return generate_rigid(rigid_model(choice), seed);
+                  }},
+    WorkloadModel{"esp",
+                  "the benchmark ESP: 230 jobs of 14 types in a random order; malleable and "
+                  "evolving ones as in Prabhakaran et al. 2015",
+                  kEspParameters, [](const ModelChoice&) { return kEspJobs; },
+                  [](const ModelChoice& choice) { return esp_remark(esp_model(choice)); },
+                  [](const ModelChoice& choice, std::uint64_t seed) {
+                    return generate_esp(esp_model(choice), seed);
+                  }},
 };
 
 }  // namespace
@@ -134,19 +225,26 @@ Workload generate_rigid(const RigidModel& model, std::uint64_t seed) {
 
 std::span<const WorkloadModel> workload_models() { return kModels; }
 
-double ModelChoice::value(std::string_view name) const {
+const std::string& ModelChoice::value(std::string_view name) const {
   const auto parameter = std::ranges::find(model->parameters, name, &ModelParameter::name);
   return values.at(static_cast<std::size_t>(parameter - model->parameters.begin()));
+}
+
+double ModelChoice::number(std::string_view name) const {
+  return parse_number<double>(value(name)).value();
+}
+
+std::size_t ModelChoice::word(std::string_view name) const {
+  const auto parameter = std::ranges::find(model->parameters, name, &ModelParameter::name);
+  const auto word = std::ranges::find(parameter->words, value(name));
+  return static_cast<std::size_t>(word - parameter->words.begin());
 }
 
 std::string ModelChoice::text() const {
   std::string result(model->name);
   char separator = ':';
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const ModelParameter& parameter = model->parameters[i];
-    result += separator;
-    result += parameter.whole ? fmt::format("{}={:.0f}", parameter.name, values[i])
-                              : fmt::format("{}={}", parameter.name, values[i]);
+    result += fmt::format("{}{}={}", separator, model->parameters[i].name, values[i]);
     separator = ',';
   }
   return result;
@@ -161,7 +259,7 @@ ModelChoice parse_model(std::string_view text) {
   }
   ModelChoice choice{&*model, {}};
   for (const ModelParameter& parameter : model->parameters) {
-    choice.values.push_back(parameter.fallback);
+    choice.values.emplace_back(parameter.fallback);
   }
   std::vector<bool> given(choice.values.size());
   std::string_view rest = text.substr(std::min(name.size() + 1, text.size()));

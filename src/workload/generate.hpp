@@ -1,6 +1,7 @@
 // Workloads made by a model.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -28,23 +29,33 @@ struct RigidModel {
 /// InputError for values that make no workload.
 Workload generate_rigid(const RigidModel& model, std::uint64_t seed);
 
-/// A parameter of a model, as the command line and the manual show it.
+/// A parameter of a model, as the command line and the manual show it: a number, a whole number,
+/// one of some words, or a text that the model reads itself.
 struct ModelParameter {
+  enum class Kind : std::uint8_t { number, whole, word, text };
+
   std::string_view name;
-  double fallback = 0;  // the default
-  double min = 0, max = 0;
-  bool whole = false;  // takes whole numbers only
+  Kind kind = Kind::number;
+  std::string_view fallback;  // the default
+  double min = 0, max = 0;    // of a number
   std::string_view unit;
   std::string_view about;
+  std::span<const std::string_view> words = {};
 };
 
-/// A model that can be named.
+struct ModelChoice;
+
+/// A model that can be named. One of its parameters is `nodes`, the size of the machine.
 struct WorkloadModel {
   std::string_view name;
   std::string_view about;
   std::span<const ModelParameter> parameters;
-  /// `values`: one for each of `parameters`, in their order and ranges.
-  Workload (*generate)(std::span<const double> values, std::uint64_t seed);
+  /// How many jobs there will be.
+  std::uint64_t (*jobs)(const ModelChoice& choice);
+  /// What of that which was asked for a workload cannot say, to be told; empty: nothing. Throws
+  /// InputError for values that make no workload, as `generate` does.
+  std::string (*remark)(const ModelChoice& choice);
+  Workload (*generate)(const ModelChoice& choice, std::uint64_t seed);
 };
 
 std::span<const WorkloadModel> workload_models();
@@ -52,13 +63,19 @@ std::span<const WorkloadModel> workload_models();
 /// A model with a value for each of its parameters.
 struct ModelChoice {
   const WorkloadModel* model = nullptr;
-  std::vector<double> values;
+  std::vector<std::string> values;  // in the order and ranges of the parameters
 
   /// Of the parameter called `name`, which the model has.
-  double value(std::string_view name) const;
+  const std::string& value(std::string_view name) const;
+  /// The same of a number.
+  double number(std::string_view name) const;
+  /// The same of a word: its place among the words.
+  std::size_t word(std::string_view name) const;
   /// The whole choice, defaults included, as `parse_model` reads it.
   std::string text() const;
-  Workload generate(std::uint64_t seed) const { return model->generate(values, seed); }
+  std::uint64_t jobs() const { return model->jobs(*this); }
+  std::string remark() const { return model->remark(*this); }
+  Workload generate(std::uint64_t seed) const { return model->generate(*this, seed); }
 };
 
 /// Reads "NAME[:key=value,...]"; what is not given has its default. Throws InputError.

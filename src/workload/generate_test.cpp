@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
+#include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "workload/esp.hpp"
 #include "workload/info.hpp"
 #include "workload/swf.hpp"
 
@@ -92,16 +95,23 @@ TEST(GenerateRigid, RefusesWhatMakesNoWorkload) {
 }
 
 TEST(WorkloadModels, CanBeGeneratedByName) {
-  const auto models = workload_models();
-  const auto rigid = std::ranges::find(models, "rigid", &WorkloadModel::name);
-  ASSERT_NE(rigid, models.end());
-  std::vector<double> values;
-  for (const ModelParameter& parameter : rigid->parameters) {
-    EXPECT_LE(parameter.min, parameter.fallback) << parameter.name;
-    EXPECT_GE(parameter.max, parameter.fallback) << parameter.name;
-    values.push_back(parameter.fallback);
+  EXPECT_EQ(parse_model("rigid").generate(5).jobs, generate_rigid({}, 5).jobs);
+  EXPECT_EQ(parse_model("rigid:jobs=7").jobs(), 7u);
+  EXPECT_EQ(parse_model("esp").generate(5).jobs, generate_esp({}, 5).jobs);
+}
+
+// Defaults are values that one could give.
+TEST(WorkloadModels, HaveTheDefaultsTheySay) {
+  for (const WorkloadModel& model : workload_models()) {
+    const std::string plain(model.name);
+    for (const ModelParameter& parameter : model.parameters) {
+      const auto given = fmt::format("{}:{}={}", plain, parameter.name, parameter.fallback);
+      EXPECT_EQ(parse_model(given).values, parse_model(plain).values) << given;
+    }
+    EXPECT_EQ(parse_model(plain).remark(), "");
+    EXPECT_GT(parse_model(plain).number("nodes"), 0);
+    EXPECT_EQ(parse_model(plain).generate(1).jobs.size(), parse_model(plain).jobs());
   }
-  EXPECT_EQ(rigid->generate(values, 5).jobs, generate_rigid({}, 5).jobs);
 }
 
 TEST(ParseModel, TakesDefaultsForWhatIsNotGiven) {
@@ -110,7 +120,8 @@ TEST(ParseModel, TakesDefaultsForWhatIsNotGiven) {
   const ModelChoice choice = parse_model("rigid:load=1.25,jobs=1e3");
   EXPECT_EQ(choice.text(), "rigid:jobs=1000,nodes=500,max_size=64,load=1.25");
   EXPECT_EQ(parse_model(choice.text()).values, choice.values);
-  EXPECT_EQ(choice.value("jobs"), 1000);
+  EXPECT_EQ(choice.value("jobs"), "1000");
+  EXPECT_EQ(choice.number("load"), 1.25);
   EXPECT_EQ(choice.generate(5).jobs, generate_rigid({.jobs = 1000, .load = 1.25}, 5).jobs);
 }
 
@@ -118,8 +129,8 @@ TEST(ParseModel, ErrorsSayWhatThereIs) {
   const auto message = [](const char* text, const char* expected) {
     EXPECT_THAT([&] { parse_model(text); }, ThrowsMessage<InputError>(expected));
   };
-  message("rigit", "there is no workload model 'rigit'; there are: rigid");
-  message("", "there is no workload model ''; there are: rigid");
+  message("rigit", "there is no workload model 'rigit'; there are: rigid, esp");
+  message("", "there is no workload model ''; there are: rigid, esp");
   message("rigid:size=3", "rigid: has no parameter 'size'; it has: jobs, nodes, max_size, load");
   message("rigid:jobs=3,jobs=4", "rigid: 'jobs' is given twice; give it once");
   message("rigid:jobs",
@@ -128,6 +139,11 @@ TEST(ParseModel, ErrorsSayWhatThereIs) {
           "jobs: '2.5' is not a whole number from 1 to 4000000000; the default is 10000");
   message("rigid:load=x", "load: 'x' is not a number from 0.001 to 1000; the default is 0.9");
   message("rigid:load=nan", "load: 'nan' is not a number from 0.001 to 1000; the default is 0.9");
+  message("esp:round=down", "round: there is no 'down'; use up, nearest; the default is up");
+  message("esp:malleable=", "malleable: a value is missing; the default is none");
+  message("esp:jobs=5",
+          "esp: has no parameter 'jobs'; it has: nodes, unit, round, mode, gap, malleable, "
+          "evolving, pick, max, ask, evolving_mode");
 }
 
 }  // namespace

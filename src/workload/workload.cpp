@@ -20,6 +20,12 @@ Duration AdaptiveJob::resize_cost(Nodes from, Nodes to) const {
   return cost.of(from, to) + seconds(measured);
 }
 
+std::uint64_t Workload::adapting() const {
+  return static_cast<std::uint64_t>(std::ranges::count_if(jobs, [&](const WorkloadJob& job) {
+    return job.adaptive != WorkloadJob::kRigid && adaptive[job.adaptive].type != JobType::rigid;
+  }));
+}
+
 std::int32_t AdaptiveJob::delta_of(const EvolvingStep& step, Nodes has) const {
   const std::span<const Nodes> wanted = step.wanted.rows();
   if (wanted.empty()) {  // nodes may have failed: then it is smaller than it may be

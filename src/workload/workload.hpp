@@ -21,6 +21,11 @@ struct EvolvingStep {
   /// Instead of `delta`: the size it wants, by the size it has from the job's smallest on. It asks
   /// for nothing if it has that.
   SharedList<Nodes> wanted = {};
+  /// It asks only if its last request was denied: a second attempt.
+  bool if_denied = false;
+  /// When this is granted and the job has its new size, so much of all its work (a share of it)
+  /// need not be done any more. Negative: is to be done besides, no more than `progress`.
+  double saves = 0;
 
   bool operator==(const EvolvingStep&) const = default;
 };
@@ -43,10 +48,11 @@ struct Phase {
   bool operator==(const Phase&) const = default;
 };
 
-/// What a job that is not rigid has besides.
+/// What a job has besides if it is not rigid or not of the usual priority.
 struct AdaptiveJob {
   JobType type = JobType::malleable;
   SizeRange size;
+  std::int32_t priority = 0;        // higher goes first
   AdaptiveSpec believed;            // told to the scheduler
   Speedup speedup;                  // true, unless there are phases
   ReconfigurationCost cost;         // true,
@@ -101,6 +107,9 @@ struct Workload {
   std::uint64_t clipped = 0;           // --clip: larger than the machine, made as large as it
   std::uint64_t walltime_raised = 0;   // requested less than it ran (overrun: extend)
   std::uint64_t walltime_unknown = 0;  // no time requested: the run time taken for it
+
+  /// How many of the jobs are not rigid.
+  std::uint64_t adapting() const;
 };
 
 }  // namespace ductile

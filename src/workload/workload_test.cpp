@@ -41,5 +41,14 @@ TEST(AdaptiveJob, AsksForADifferenceOrForASize) {
   EXPECT_EQ(job.delta_of(step, 6), 0);
 }
 
+TEST(Workload, RigidJobsWithAPriorityDoNotAdapt) {
+  Workload workload;
+  workload.jobs.resize(3);
+  workload.adaptive = {{.type = JobType::rigid, .priority = 1}, {.type = JobType::moldable}};
+  workload.jobs[0].adaptive = 0;
+  workload.jobs[2].adaptive = 1;
+  EXPECT_EQ(workload.adapting(), 1u);
+}
+
 }  // namespace
 }  // namespace ductile

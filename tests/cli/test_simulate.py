@@ -11,9 +11,9 @@ import pytest
 
 from conftest import RIGID_1000, RIGID_5000, ROOT, files_of
 
-KEYS = """policy seed jobs skipped nodes makespan_s utilization utilization_net throughput_jobs_h
-mean_wait_s median_wait_s p95_wait_s p99_wait_s max_wait_s mean_turnaround_s mean_slowdown
-mean_slowdown_actual mean_bounded_slowdown slowdown_of_means expands shrinks backfilled
+KEYS = """policy seed jobs skipped nodes makespan_s utilization utilization_net efficiency
+throughput_jobs_h mean_wait_s median_wait_s p95_wait_s p99_wait_s max_wait_s mean_turnaround_s
+mean_slowdown mean_slowdown_actual mean_bounded_slowdown slowdown_of_means expands shrinks backfilled
 evolving_granted evolving_denied reconfiguration_node_s energy_j killed rejected requeued jobs_left
 stopped events passes delays load_seconds simulate_seconds peak_rss_bytes""".split()
 MEASURED = {"load_seconds", "simulate_seconds", "peak_rss_bytes"}

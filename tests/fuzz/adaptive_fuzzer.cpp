@@ -62,6 +62,7 @@ void check(const AdaptiveJob& more) {
   double progress = 0;
   for (const EvolvingStep& step : more.steps) {
     require(step.delta != 0 && step.progress >= progress && step.progress <= 1);
+    require(-step.progress <= step.saves && step.saves <= 1);
     progress = step.progress;
   }
   double until = 0;

@@ -68,7 +68,8 @@ class Watcher final : public Observer {
     } else if (decision.kind == Decision::Kind::resize) {
       Seen& seen = of(decision.job);
       seen.orders[decision.id] = seen.life.acts.size();
-      seen.life.acts.push_back({now_s, decision.after.count, false, false});
+      const bool grants = decision.request != RequestId::none;
+      seen.life.acts.push_back({now_s, decision.after.count, false, false, grants});
     }
   }
   void on_event(Time now, const Event& event, bool taken, const Core&) override {
@@ -169,12 +170,13 @@ Case random_case(std::uint64_t seed) {
       if (draws.chance(0.3)) more.cost.transfer_s = draws.uniform(0, 3);
     }
     if (more.type == JobType::evolving || more.type == JobType::adaptive) {
+      const double saving = draws.chance(0.5) ? draws.uniform(-1, 1) : 0;
       for (double at = draws.uniform(0, 0.5); at < 1; at += 0.02 + draws.uniform()) {
         // At the start of a phase, or anywhere.
         const bool phase = more.phases.size() > 1 && draws.chance(0.6);
         const double there = phase ? more.phases[draws.below(more.phases.size() - 1)].until : at;
         const auto delta = static_cast<std::int32_t>(draws.below(9)) - 4;
-        if (delta != 0) more.steps.push_back({there, delta, 0});
+        if (delta != 0) more.steps.push_back({there, delta, 0, {}, draws.chance(0.3), saving});
       }
       std::ranges::stable_sort(more.steps, {}, &EvolvingStep::progress);
     }

@@ -10,6 +10,7 @@ import json
 import lzma
 import os
 import pathlib
+import statistics
 import subprocess
 
 import pytest
@@ -74,6 +75,26 @@ def test_figures(want):
     for name, value in want.items():
         if name not in ("reference", "policy"):
             assert got[name] == pytest.approx(value, rel=1e-6), name
+
+
+# Mean makespan of the benchmark ESP by another implementation, over 200 orders of its own: machine,
+# rounding, seconds. One order differs from the next by 450 to 520 s, so that two means over 200 differ
+# by 50 s without cause; 1.5 % is four times as much.
+ESP = [(32, "up", 12834), (32, "nearest", 12456), (120, "up", 12942), (128, "up", 12708)]
+
+
+@pytest.mark.parametrize("nodes, rounding, makespan", ESP)
+def test_esp(nodes, rounding, makespan):
+    done = subprocess.run(
+        [PROGRAM, "simulate", "--generate", f"esp:nodes={nodes},round={rounding}", "--policy", "easy",
+         "--seeds", "1..200", "--json"], capture_output=True, text=True, check=True)
+    runs = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [run["jobs"] for run in runs] == [230] * 200
+    lasted = [run["makespan_s"] for run in runs]
+    print(f"esp, {nodes} nodes, {rounding}: {statistics.mean(lasted):.0f} s, standard deviation "
+          f"{statistics.stdev(lasted):.0f} s")
+    assert statistics.mean(lasted) == pytest.approx(makespan, rel=0.015)
+    assert 400 < statistics.stdev(lasted) < 570
 
 
 @pytest.mark.skipif(not RESULTS.is_dir(), reason=f"no reference results in {SHARED}")

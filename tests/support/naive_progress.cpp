@@ -41,6 +41,16 @@ std::vector<Piece> pieces_of(const WorkloadJob& job, const AdaptiveJob& more,
   return pieces;
 }
 
+/// Takes the first `done_s` of them away; returns the first with something left.
+std::size_t skip(std::vector<Piece>& pieces, double done_s) {
+  std::size_t piece = 0;
+  for (; piece < pieces.size() && pieces[piece].left_s <= done_s; ++piece) {
+    done_s -= pieces[piece].left_s;
+  }
+  if (piece < pieces.size()) pieces[piece].left_s -= done_s;
+  return piece;
+}
+
 double cost_s(const ReconfigurationCost& cost, Nodes from, Nodes to) {
   const double difference = std::abs(static_cast<double>(from) - static_cast<double>(to));
   if (difference == 0) return 0;
@@ -64,6 +74,16 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
   double heard_s = kForEver;        // when it will have heard of the order to resize
   Nodes to = 0;
   double unpaid_s = 0;
+  bool granted = false;  // it asked for what it gets
+  const auto resized = [&](double at_s) {
+    size = to;
+    run.resized_s.push_back(at_s);
+    if (!granted) return;
+    const double all_s = to_seconds(job.runtime);
+    done_s = std::clamp(done_s + more.steps.at(0).saves * all_s, 0.0, all_s);
+    pieces = pieces_of(job, more, how);
+    piece = skip(pieces, done_s);
+  };
 
   for (double step = step_s; piece < pieces.size();) {
     // What was done to it by now.
@@ -78,6 +98,7 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
         unpaid_s = 0;
       } else if (!it.refused) {
         to = it.size;
+        granted = it.grants;
         heard_s = it.at_s + to_seconds(how.delay.a);
       }
     }
@@ -91,18 +112,12 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
     if (unpaid_s > 0) {
       span = std::min(span, unpaid_s);
       unpaid_s -= span;
-      if (unpaid_s <= 0) {
-        size = to;
-        run.resized_s.push_back(now + span);
-      }
+      if (unpaid_s <= 0) resized(now + span);
     } else if (heard_s <= now && (anywhere || since_point_s < kSame_s)) {
       heard_s = since_point_s = kForEver;  // the next order is later
       unpaid_s = cost_s(more.cost, size, to);
       span = 0;
-      if (unpaid_s == 0) {
-        size = to;
-        run.resized_s.push_back(now);
-      }
+      if (unpaid_s == 0) resized(now);
     } else {
       Piece& at = pieces[piece];
       const double slow = at.speedup->relative_time(size, job.nodes);
@@ -120,6 +135,10 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
     now += span;
     step -= span;
     if (step <= 0) step = step_s;
+    // It answers before it asks, at one instant.
+    const bool resizes_first =
+        heard_s <= now && (anywhere || since_point_s < kSame_s) && cost_s(more.cost, size, to) == 0;
+    if (resizes_first) continue;
     while (asked < more.steps.size() && unpaid_s == 0 && piece < pieces.size()) {
       const double until_s = more.steps[asked].progress * to_seconds(job.runtime) - done_s;
       if (until_s * pieces[piece].speedup->relative_time(size, job.nodes) > kSame_s) break;

@@ -18,6 +18,7 @@ struct Life {
     Nodes size = 0;     // asked for, and taken; what it has, if it lost nodes
     bool lost = false;  // nodes: at once, and a resize under way is off
     bool refused = false;
+    bool grants = false;  // what the job asked for; all of its requests save the same
   };
   double start_s = 0;
   Nodes size = 0;

@@ -439,11 +439,15 @@ void Parser::job(Line& line) {
 void Parser::evolve(Line& line) {
   const std::uint32_t name = line.count("job", line.word("job number"));
   EvolvingStep step;
-  for (const auto& [key, value] : line.options({"at", "delta", "least"})) {
+  for (const auto& [key, value] : line.options({"at", "delta", "least", "again", "saves"})) {
     if (key == "at") {
       step.progress = chance(line, key, value);
     } else if (key == "delta") {
       step.delta = static_cast<std::int32_t>(line.number(key, value));
+    } else if (key == "again") {
+      step.if_denied = true;
+    } else if (key == "saves") {
+      step.saves = line.number(key, value);
     } else {
       step.at_least = line.count(key, value);
     }

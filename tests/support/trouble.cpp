@@ -28,7 +28,12 @@ Trouble random_trouble(std::uint64_t seed) {
     if (type == JobType::evolving || type == JobType::adaptive) {
       for (double at = draws.uniform(); at < 1; at += 0.05 + draws.uniform()) {
         const auto delta = static_cast<std::int32_t>(draws.below(9)) - 4;
-        if (delta != 0) more.steps.push_back({at, delta, static_cast<Nodes>(draws.below(3))});
+        if (delta == 0) continue;
+        more.steps.push_back({.progress = at,
+                              .delta = delta,
+                              .at_least = static_cast<Nodes>(draws.below(3)),
+                              .if_denied = at > 0.6,
+                              .saves = 0.3 - at / 2});
       }
     }
   }

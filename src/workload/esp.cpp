@@ -1,0 +1,391 @@
+#include "workload/esp.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "base/text.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::int64_t kWhole = 100'000;  // of `EspType::fraction`
+
+// What a draw of Stream::workload is about. (Other models draw for jobs there, by their numbers.)
+enum class About : std::uint64_t { order = 1, malleable, evolving };
+
+Draws draws_of(std::uint64_t seed, About about) {
+  return {seed, Stream::workload, static_cast<std::uint64_t>(about)};
+}
+
+constexpr EspTypeSet bit(std::size_t row) { return EspTypeSet{1} << row; }
+
+// ---- Sizes and run times ------------------------------------------------------------------------
+
+Nodes rounded(EspModel::Round round, std::int64_t amount, std::int64_t unit) {
+  const std::int64_t up = round == EspModel::Round::up ? unit - 1 : unit / 2;
+  return static_cast<Nodes>(std::max<std::int64_t>((amount + up) / unit, 1));
+}
+
+// By how many nodes a malleable job grows.
+Nodes stride(const EspModel& model, Nodes size) {
+  return model.cores_per_host == 0 ? 1 : std::min(size, model.cores_per_host);
+}
+
+// The largest size of a malleable job.
+Nodes largest(const EspModel& model, Nodes size) {
+  const Nodes by = stride(model, size);
+  // On every host as many as on those that it has.
+  const Nodes machine =
+      model.cores_per_host == 0 ? model.nodes : model.nodes / model.cores_per_host * by;
+  if (!model.max) return machine;
+  constexpr double kBit = 1e-9;  // 1.1 times 10 is 11
+  const double most = std::min<double>(*model.max * size + kBit, machine);
+  return std::max(static_cast<Nodes>(most) / by * by, size);
+}
+
+// 4 of 128 cores.
+Nodes asked(const EspModel& model) {
+  return model.ask.value_or(rounded(model.round, model.nodes, 32));
+}
+
+// When a share `progress` of the work is done, an evolving job of `size` asks for `more` nodes, and
+// if it gets them it shall take `rest` of its static run time from then on.
+EvolvingStep request(double progress, Nodes size, Nodes more, double rest) {
+  const double work = rest * (1 + static_cast<double>(more) / size);  // as a share of all its work
+  return {.progress = progress,
+          .delta = static_cast<std::int32_t>(more),
+          .saves = std::clamp(1 - progress - work, -progress, 1 - progress)};
+}
+
+// Prabhakaran et al. 2015: a first attempt after 16 % of the run time, a second one after 25 %.
+std::vector<EvolvingStep> requests(const EspModel& model, const EspType& type, Nodes size,
+                                   Nodes more) {
+  if (more == 0) return {};
+  constexpr double kFirst = 0.16, kSecond = 0.25;
+  const auto delta = static_cast<std::int32_t>(more);
+  if (model.run_time == EspModel::RunTime::progress) {
+    return {{.progress = kFirst, .delta = delta},
+            {.progress = kSecond, .delta = delta, .if_denied = true}};
+  }
+  const double whole =
+      static_cast<double>(esp_evolving_runtime_s(type)) / static_cast<double>(type.runtime_s);
+  const EvolvingStep first = request(kFirst, size, more, whole - kFirst);
+  EvolvingStep second = request(kSecond, size, more, (1 - kSecond) * whole);
+  second.if_denied = true;
+  return {first, second};
+}
+
+// ---- Types --------------------------------------------------------------------------------------
+
+double run_time_of(EspTypeSet types) {
+  std::int64_t sum = 0;
+  for (std::size_t row = 0; row < kEspTypes.size(); ++row) {
+    if ((types & bit(row)) != 0) sum += kEspTypes[row].count * kEspTypes[row].runtime_s;
+  }
+  return static_cast<double>(sum);
+}
+
+// How many jobs the types have beyond a share of all, or how many fewer.
+double off(EspTypeSet types, double share) {
+  return std::abs(static_cast<double>(esp_jobs(types)) - share * static_cast<double>(kEspJobs));
+}
+
+bool makes(EspTypeSet types, double share) {
+  if (share == 0) return types == 0;
+  if (share == 1) return types == kAllEspTypes;
+  constexpr double kNear = 0.02, kBit = 1e-9;
+  return off(types, share) <= kNear * static_cast<double>(kEspJobs) + kBit;
+}
+
+// The sets of `free` types that make the share.
+std::vector<EspTypeSet> sets_that_make(double share, EspTypeSet free, EspModel::Pick pick) {
+  std::vector<EspTypeSet> sets;
+  if (pick == EspModel::Pick::random) {
+    for (EspTypeSet types = 0; types <= kAllEspTypes; ++types) {
+      if ((types & ~free) == 0 && makes(types, share)) sets.push_back(types);
+    }
+    return sets;
+  }
+  EspTypeSet best = 0;
+  const auto rank = [&](EspTypeSet types) {
+    return std::tuple(off(types, share), -run_time_of(types), types);
+  };
+  for (EspTypeSet types = 1; types <= kAllEspTypes; ++types) {
+    if ((types & ~free) == 0 && rank(types) < rank(best)) best = types;
+  }
+  return {best};
+}
+
+// What `types` may be without those of `others`. Named types may be malleable and evolving.
+std::vector<EspTypeSet> choices(const EspModel& model, const EspTypes& types, EspTypeSet others) {
+  if (!types.share) return {types.named};
+  return sets_that_make(*types.share, kAllEspTypes & ~others, model.pick);
+}
+
+// Those that leave types for the malleable share.
+std::vector<EspTypeSet> evolving_choices(const EspModel& model) {
+  std::vector<EspTypeSet> sets = choices(model, model.evolving, model.malleable.named);
+  const std::vector<EspTypeSet> malleable = choices(model, model.malleable, 0);
+  if (model.malleable.share && model.pick == EspModel::Pick::random) {
+    std::erase_if(sets, [&](EspTypeSet evolving) {
+      return std::ranges::none_of(malleable, [&](EspTypeSet one) { return (one & evolving) == 0; });
+    });
+  }
+  if (sets.empty()) {
+    throw InputError({.field = model.malleable.share ? "malleable" : "evolving"},
+                     "no types have jobs within 2 % of this share",
+                     "name the types, as malleable=FGH, or use pick=longest");
+  }
+  return sets;
+}
+
+EspTypeSet draw(const std::vector<EspTypeSet>& sets, Draws draws) {
+  return sets[draws.below(sets.size())];
+}
+
+void check(const EspModel& model) {
+  const Nodes host = model.cores_per_host;
+  if (host > 0 && model.nodes % host != 0) {
+    throw InputError({.field = "unit"},
+                     fmt::format("{} nodes are no whole number of hosts of {}", model.nodes, host),
+                     "give nodes as the number of all cores");
+  }
+  const EspTypeSet both = model.malleable.named & model.evolving.named;
+  if (host > 0 && both != 0) {
+    throw InputError(
+        {.field = "evolving"},
+        fmt::format("{} are malleable as well, and grow by whole hosts", to_letters(both)),
+        "give each type once, or unit=core");
+  }
+  if (model.run_time == EspModel::RunTime::table && model.ask) {
+    throw InputError({.field = "ask"},
+                     "the run times of the table are for 1/32 of the machine more",
+                     "leave ask away, or give evolving_mode=progress");
+  }
+}
+
+// ---- Submissions --------------------------------------------------------------------------------
+
+// A job before it has a number.
+struct Draft {
+  Time submit{};
+  std::int32_t priority = 0;
+  std::size_t row = 0;  // of the table
+};
+
+std::vector<Draft> in_random_order(std::uint64_t seed) {
+  std::vector<Draft> jobs;
+  for (std::size_t row = 0; row < kEspTypes.size(); ++row) {
+    jobs.insert(jobs.end(), static_cast<std::size_t>(kEspTypes[row].count), Draft{.row = row});
+  }
+  Draws draws = draws_of(seed, About::order);
+  for (std::size_t left = jobs.size(); left > 1; --left) {  // Fisher and Yates
+    std::swap(jobs[left - 1], jobs[draws.below(left)]);
+  }
+  return jobs;
+}
+
+// Three blocks, ten minutes apart: the first one is twice as large as the machine, the others have
+// as many jobs as each other.
+void submit_in_blocks(const EspModel& model, std::span<Draft> jobs) {
+  constexpr Duration kApart = whole_seconds(600);
+  std::size_t first = 0;
+  for (std::int64_t size = 0; first < jobs.size() && size < 2 * std::int64_t{model.nodes};
+       ++first) {
+    size += esp_size(model, kEspTypes[jobs[first].row]);
+  }
+  const std::size_t second = first + (jobs.size() - first + 1) / 2;
+  for (std::size_t i = first; i < jobs.size(); ++i) {
+    jobs[i].submit = Time{i < second ? kApart : 2 * kApart};
+  }
+}
+
+// The time that the jobs would take if no node were ever idle.
+double ideal_s(const EspModel& model) {
+  double work = 0;
+  for (const EspType& type : kEspTypes) {
+    work += static_cast<double>(type.count * type.runtime_s) * esp_size(model, type);
+  }
+  return work / model.nodes;
+}
+
+void submit(const EspModel& model, std::vector<Draft>& jobs) {
+  using Mode = EspModel::Mode;
+  if (model.mode == Mode::uniform30) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      jobs[i].submit = Time{static_cast<std::int64_t>(i) * model.gap};
+    }
+    return;
+  }
+  if (model.mode == Mode::esp1_throughput) {
+    submit_in_blocks(model, jobs);
+    return;
+  }
+  // The two largest jobs come by themselves.
+  constexpr std::size_t kLargest = kEspTypes.size() - 1;
+  const auto middle = std::stable_partition(jobs.begin(), jobs.end(),
+                                            [](const Draft& job) { return job.row != kLargest; });
+  const std::span<Draft> others(jobs.begin(), middle), largest_two(middle, jobs.end());
+  for (Draft& job : largest_two) job.priority = 1;
+  if (model.mode == Mode::esp2) {
+    constexpr std::size_t kAtOnce = 50;
+    constexpr Duration kLater = whole_seconds(1800);
+    for (std::size_t i = kAtOnce; i < others.size(); ++i) {
+      others[i].submit = Time{static_cast<std::int64_t>(i + 1 - kAtOnce) * model.gap};
+    }
+    for (Draft& job : largest_two) job.submit = others.back().submit + kLater;
+    return;
+  }
+  // The first one not before 10 % of the test, the second one over before 90 %.
+  submit_in_blocks(model, others);
+  double when = 0;
+  for (Draft& job : largest_two) {
+    when += 0.25;
+    job.submit = Time{whole_seconds(static_cast<std::int64_t>(when * ideal_s(model)))};
+  }
+  std::ranges::stable_sort(jobs, {}, &Draft::submit);
+}
+
+}  // namespace
+
+std::int64_t esp_jobs(EspTypeSet types) {
+  std::int64_t jobs = 0;
+  for (std::size_t row = 0; row < kEspTypes.size(); ++row) {
+    if ((types & bit(row)) != 0) jobs += kEspTypes[row].count;
+  }
+  return jobs;
+}
+
+std::string to_letters(EspTypeSet types) {
+  std::string letters;
+  for (std::size_t row = 0; row < kEspTypes.size(); ++row) {
+    if ((types & bit(row)) != 0) letters += kEspTypes[row].letter;
+  }
+  return letters;
+}
+
+Nodes parse_esp_unit(std::string_view text) {
+  if (text == "core") return 0;
+  constexpr std::string_view kNode = "node:";
+  const auto cores =
+      text.starts_with(kNode) ? parse_number<Nodes>(text.substr(kNode.size())) : std::nullopt;
+  if (!cores || *cores == 0) {
+    throw InputError({.field = "unit"}, fmt::format("there is no '{}'", text),
+                     "use core, or node:PPN with PPN cores on each host");
+  }
+  return *cores;
+}
+
+EspTypes parse_esp_types(std::string_view field, std::string_view text) {
+  if (text == "none") return {};
+  if (text == "all") return {.named = kAllEspTypes};
+  if (const auto share = parse_number<double>(text)) {
+    if (0 <= *share && *share <= 1) return {.share = *share};
+  } else {
+    EspTypes types;
+    for (const char letter : text) {
+      const auto type = std::ranges::find(kEspTypes, letter, &EspType::letter);
+      if (type == kEspTypes.end()) break;
+      types.named |= bit(static_cast<std::size_t>(type - kEspTypes.begin()));
+    }
+    if (to_letters(types.named).size() == text.size()) return types;
+  }
+  throw InputError({.field = std::string(field)},
+                   fmt::format("'{}' is neither a share from 0 to 1 nor types, each once", text),
+                   "write 0.4, FGH (of A to M and Z), none or all");
+}
+
+Nodes esp_size(const EspModel& model, const EspType& type) {
+  const std::int64_t amount = type.fraction * model.nodes;
+  const Nodes size = rounded(model.round, amount, kWhole);
+  const Nodes host = model.cores_per_host;
+  if (host == 0 || size <= host) return size;
+  return rounded(model.round, amount, kWhole * host) * host;
+}
+
+std::int64_t esp_evolving_runtime_s(const EspType& type) {
+  constexpr std::int64_t kCores = 128, kMore = 4;
+  const auto cores = std::int64_t{rounded(EspModel::Round::up, type.fraction * kCores, kWhole)};
+  return type.runtime_s * cores / (cores + kMore);
+}
+
+EspSets esp_sets(const EspModel& model, std::uint64_t seed) {
+  const EspTypeSet evolving = draw(evolving_choices(model), draws_of(seed, About::evolving));
+  return {draw(choices(model, model.malleable, evolving), draws_of(seed, About::malleable)),
+          evolving};
+}
+
+std::string esp_remark(const EspModel& model) {
+  check(model);
+  evolving_choices(model);
+  switch (model.mode) {
+    case EspModel::Mode::uniform30:
+    case EspModel::Mode::esp1_throughput:
+      return "";
+    case EspModel::Mode::esp2:
+      return "esp2: the two jobs of type Z have the highest priority. That nothing else starts "
+             "while one waits is up to the policy: with fcfs it is so, policies that backfill may "
+             "start jobs that do not delay it";
+    case EspModel::Mode::esp1_multimode:
+      return "esp1_multimode: the two jobs of type Z have the highest priority and come after 1/4 "
+             "and 1/2 of the ideal time. There is no shutdown and reboot, and whether the second "
+             "one ends within 90 % of the test is to be seen in the run";
+  }
+  return "";
+}
+
+Workload generate_esp(const EspModel& model, std::uint64_t seed) {
+  check(model);
+  const EspSets sets = esp_sets(model, seed);
+  Workload workload;
+  workload.name = "esp";
+  if (sets.malleable != 0) workload.name += " malleable=" + to_letters(sets.malleable);
+  if (sets.evolving != 0) workload.name += " evolving=" + to_letters(sets.evolving);
+  std::vector<Draft> drafts = in_random_order(seed);
+  submit(model, drafts);
+  for (const Draft& draft : drafts) {
+    const EspType& type = kEspTypes[draft.row];
+    const Nodes size = esp_size(model, type);
+    WorkloadJob& job = workload.jobs.emplace_back();
+    job.name = workload.jobs.size();
+    job.submit = draft.submit;
+    job.runtime = whole_seconds(type.runtime_s);
+    job.walltime = whole_seconds(type.runtime_s * 3 / 2);
+    job.nodes = size;
+    job.user = static_cast<std::uint32_t>(draft.row + 1);
+    job.group = 1;
+    const bool malleable = (sets.malleable & bit(draft.row)) != 0;
+    const bool evolving = (sets.evolving & bit(draft.row)) != 0;
+    if (!malleable && !evolving && draft.priority == 0) continue;
+
+    job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());
+    AdaptiveJob& more = workload.adaptive.emplace_back();
+    more.priority = draft.priority;
+    more.size = exactly(size);
+    more.type = malleable ? (evolving ? JobType::adaptive : JobType::malleable)
+                          : (evolving ? JobType::evolving : JobType::rigid);
+    if (evolving) {
+      const Nodes extra = std::min(asked(model), model.nodes - size);
+      more.size.max = size + extra;
+      more.steps = requests(model, type, size, extra);
+    }
+    if (malleable) {
+      more.size.max = std::max(more.size.max, largest(model, size));
+      if (const Nodes by = stride(model, size); by > 1) {
+        more.believed.constraint = {SizeConstraint::Kind::multiple, by};
+      }
+    }
+  }
+  return workload;
+}
+
+}  // namespace ductile
