@@ -32,8 +32,7 @@ Trouble random_trouble(std::uint64_t seed) {
         more.steps.push_back({.progress = at,
                               .delta = delta,
                               .at_least = static_cast<Nodes>(draws.below(3)),
-                              .if_denied = at > 0.6,
-                              .saves = 0.3 - at / 2});
+                              .if_denied = at > 0.6});
       }
     }
   }
