@@ -38,6 +38,8 @@ Finding::Verdict verdict(const Statement& statement, const Finding& finding) {
   const bool enough = finding.by_seed.size() >= kSeeds;
   if (statement.percent) {
     if (std::abs(mean - *statement.percent) > kPoints) return Verdict::not_met;
+    const bool wide = std::isfinite(half) && half >= std::abs(mean);
+    if (mean * *statement.percent <= 0 || wide) return Verdict::near;
     return enough ? Verdict::met : Verdict::looks_right;
   }
   if (statement.direction == Direction::equal) {
@@ -58,6 +60,8 @@ std::string_view word(Finding::Verdict verdict) {
       return "met";
     case Finding::Verdict::looks_right:
       return "looks right";
+    case Finding::Verdict::near:
+      return "near";
     case Finding::Verdict::not_met:
       return "not met";
     case Finding::Verdict::open:

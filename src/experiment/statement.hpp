@@ -27,7 +27,7 @@ struct Finding {
   /// A number of the paper: met within 10 points on the mean of at least ten seeds. A direction:
   /// met if at least 80 % of the seeds agree and the confidence interval excludes 0. "Equal": the
   /// mean differs by less than 5 points. With fewer than ten seeds a number can only look right.
-  enum class Verdict { met, looks_right, not_met, open };
+  enum class Verdict { met, near, looks_right, not_met, open };
   Verdict verdict = Verdict::open;
 };
 

@@ -43,6 +43,13 @@ TEST(Statement, ANumberNeedsTenSeedsAndTenPoints) {
   const std::vector<double> ten(10, 61), base(10, 100);
   EXPECT_EQ(found(statement, ten, base).verdict, Verdict::met);
   EXPECT_EQ(found(statement, std::vector<double>(10, 75), base).verdict, Verdict::not_met);
+  // Near it, and yet no better.
+  const Statement small{.figure = "mean_turnaround_s", .percent = 6};
+  EXPECT_EQ(found(small, std::vector<double>(10, 101), base).verdict, Verdict::near);
+  EXPECT_EQ(found(small, base, base).verdict, Verdict::near);
+  EXPECT_EQ(found(small, {95, 105, 90, 108, 99}, std::vector<double>(5, 100)).verdict,
+            Verdict::near);
+  EXPECT_EQ(found(small, std::vector<double>(10, 97), base).verdict, Verdict::met);
 }
 
 TEST(Statement, ADirectionNeedsMostSeedsAndAnIntervalWithoutZero) {

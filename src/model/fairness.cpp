@@ -108,6 +108,26 @@ void append_limits(std::string& text, const std::string& who, const DelayLimits&
   if (!limits.permitted) add("permitted", "no");
 }
 
+/// A limit that the policy does not ask for would limit nothing, in silence.
+void refuse_unasked(const Fairness& fairness, const Place& place) {
+  using Policy = Fairness::Policy;
+  const auto check = [&](const DelayLimits& limits) {
+    const auto asks = [&](Policy one) {
+      return fairness.policy == one || fairness.policy == Policy::both;
+    };
+    const std::string policy(kFairnessWords[static_cast<std::size_t>(fairness.policy)]);
+    const auto refuse = [&](const std::string& what) {
+      throw InputError(place, what + " has no effect with '" + policy + "'",
+                       "begin with single, target or both");
+    };
+    if (limits.single && !asks(Policy::single)) refuse("a limit 'single'");
+    if (limits.target && !asks(Policy::target)) refuse("a limit 'target'");
+    if (!limits.permitted && fairness.policy == Policy::none) refuse("'permitted=no'");
+  };
+  check(fairness.everybody);
+  for (const Fairness::Exception& exception : fairness.exceptions) check(exception.limits);
+}
+
 }  // namespace
 
 std::string to_text(const Fairness& fairness) {
@@ -146,6 +166,7 @@ Fairness parse_fairness(std::string_view text, const Place& place) {
   fairness.policy = *policy;
   Reader reader(place);
   while (!text.empty()) reader.item(fairness, next_part(text, ','));
+  refuse_unasked(fairness, place);
   return fairness;
 }
 

@@ -67,6 +67,13 @@ TEST(Fairness, SaysWhatIsWrong) {
       error_of("both,user1.depth=1"),
       "--fairness: user1.depth=1: there is no 'depth'; use single, target, permitted, also as "
       "userNUMBER.single or groupNUMBER.single; interval, decay, depth, own");
+  EXPECT_EQ(
+      error_of("single,user3.target=5"),
+      "--fairness: a limit 'target' has no effect with 'single'; begin with single, target or "
+      "both");
+  for (const char* text : {"", "target,single=5", "none,permitted=no", "none,user1.single=5"}) {
+    EXPECT_NE(error_of(text), "") << text;
+  }
   for (const char* text : {"", "both,", "both,depth=x", "both,interval=0", "both,single=nan"}) {
     EXPECT_EQ(error_of(text).empty(), std::string(text) == "both,") << text;
   }

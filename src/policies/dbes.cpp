@@ -204,9 +204,9 @@ class Dbes final : public Policy {
     return found;
   }
 
-  // --- The steps, by their numbers in the paper's reading of docs/policies.md
+  // --- The steps, by their numbers in docs/policies.md
 
-  /// 4. Evolving requests: idle nodes, else those of jobs that were expanded for nobody, else those
+  /// 1. Evolving requests: idle nodes, else those of jobs that were expanded for nobody, else those
   /// of the others.
   void answer_requests(Pass& pass) const {
     ductile::answer_requests(pass, [&](const Request& request, Nodes nodes) {
@@ -220,14 +220,14 @@ class Dbes final : public Policy {
             pass.resize(cut.victim, cut.to, {Why::shrunk_for, request.job});
           }
         }
-        result = grant_fairly(pass, request, nodes, backfill_, sources);
+        result = grant_fairly(pass, request, backfill_, sources);
         return result == Grant::done;
       });
       return result;
     });
   }
 
-  /// 7. A StartLater job starts now on the nodes of expanded jobs, if that delays nobody before it:
+  /// 3. A StartLater job starts now on the nodes of expanded jobs, if that delays nobody before it:
   /// first of jobs that were expanded for it, then for nobody, then for jobs behind it.
   bool start_by_shrinking(Pass& pass, const Plan& plan) const {
     bool started = false;
@@ -282,7 +282,7 @@ class Dbes final : public Policy {
     return pass.growable(id) && pass.job(id).size() >= pass.smallest(id);
   }
 
-  /// 9. Whoever a StartLater job waits for is expanded, also with nodes of jobs that were expanded
+  /// 5. Whoever a StartLater job waits for is expanded, also with nodes of jobs that were expanded
   /// for nobody or for jobs behind it.
   void expand_dependencies(Pass& pass, const Plan& plan) const {
     for (std::size_t i = 0; i < plan.later.size(); ++i) {
@@ -327,7 +327,7 @@ class Dbes final : public Policy {
     }
   }
 
-  /// 12. What is idle still is spread over malleable jobs that nobody waits for.
+  /// 7. What is idle still is spread over malleable jobs that nobody waits for.
   static void hand_out(Pass& pass, const Plan& plan) {
     if (pass.idle() == 0) return;
     std::vector<JobId> jobs = growable_jobs(pass);

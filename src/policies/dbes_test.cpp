@@ -40,7 +40,7 @@ TEST(Dbes, ForgetsForWhomItExpandedWhenThatJobIsGone) {
   EXPECT_EQ(world.core.job(job).tag, JobId::none);
 }
 
-// 11: jobs without a reservation start at their smallest size, on idle nodes only.
+// Step 6: jobs without a reservation start at their smallest size, on idle nodes only.
 TEST(Dbes, BackfillsAtTheSmallestSize) {
   SmallWorld world(10, "dbes:depth=1");
   world.submit(rigid(6, 100));
@@ -51,7 +51,7 @@ TEST(Dbes, BackfillsAtTheSmallestSize) {
   EXPECT_TRUE(world.runs(small));
   EXPECT_EQ(world.why(small), Why::backfilled);
   EXPECT_FALSE(world.runs(large));
-  EXPECT_EQ(world.size(small), 3u);  // 12: and is expanded in the same pass
+  EXPECT_EQ(world.size(small), 3u);  // step 7: and is expanded in the same pass
 }
 
 TEST(Dbes, EvolvingJobsAreNotShrunk) {

@@ -208,10 +208,9 @@ class Elastic final : public Policy {
         cuts = victims.select(static_cast<Nodes>(request.delta) - free, request.job);
       }
       const Sources sources{.cuts = cuts, .incoming = request.delta > 0};
-      const auto nodes = static_cast<Nodes>(std::max(request.delta, 0));
-      const Grant result = grant_fairly(pass, request, nodes, {}, sources);
+      const Grant result = grant_fairly(pass, request, {}, sources);
       if (result != Grant::done) {
-        pass.deny(request.id, {result == Grant::unfair ? Why::fairness : Why::resources});
+        deny(pass, request, result);
         continue;
       }
       victims.made(cuts);

@@ -76,7 +76,7 @@ class ExpandShrink final : public Policy {
     ductile::answer_requests(pass, [&](const Request& request, Nodes nodes) {
       Grant result = Grant::lacking;
       take_by_cuts(pass, nodes, request.job, [&](const Sources& sources) {
-        result = grant_fairly(pass, request, nodes, backfill_, sources);
+        result = grant_fairly(pass, request, backfill_, sources);
         return result == Grant::done;
       });
       return result;

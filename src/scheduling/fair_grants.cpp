@@ -82,29 +82,36 @@ std::optional<std::vector<Delay>> fair_delays(const Pass& pass, const Request& r
     } else {
       --left;
     }
-    if (after <= before || (!rules.own_jobs && pass.job(id).spec.user == user)) continue;
+    if (after <= before) continue;
+    // Logs number an unknown user 0: nobody's own job.
+    if (!rules.own_jobs && user != 0 && pass.job(id).spec.user == user) continue;
+    if (after == kNever) return std::nullopt;
     if (!judge.allows(id, after - before)) return std::nullopt;
     delays.push_back({id, after - before});
   }
   return delays;
 }
 
-Grant grant_fairly(Pass& pass, const Request& request, Nodes nodes, Backfill plan,
-                   const Sources& sources) {
-  // It may get more than the least that it accepts.
-  const Nodes most = std::min(static_cast<Nodes>(std::max(request.delta, 0)), pass.idle());
-  const auto delays = fair_delays(pass, request, std::max(nodes, most), plan, sources.cuts);
+Grant grant_fairly(Pass& pass, const Request& request, Backfill plan, const Sources& sources) {
+  const auto all = static_cast<Nodes>(std::max(request.delta, 0));
+  const Nodes least = request.at_least == 0 ? all : std::min(request.at_least, all);
+  Nodes there = pass.idle() + (sources.incoming ? pass.incoming() : 0);
+  for (const Cut& cut : sources.cuts) there += pass.job(cut.victim).size() - cut.to;
+  if (there < least) return Grant::lacking;
+  const auto delays = fair_delays(pass, request, std::min(all, there), plan, sources.cuts);
   if (!delays) return Grant::unfair;
   const bool granted = pass.grant(request.id, {Why::evolving, request.job}, sources, *delays);
   return granted ? Grant::done : Grant::lacking;
 }
 
+void deny(Pass& pass, const Request& request, Grant why) {
+  pass.deny(request.id, {why == Grant::unfair ? Why::fairness : Why::resources});
+}
+
 void grant_from_idle(Pass& pass, Backfill plan) {
   for (const Request& request : pass.requests()) {
-    const auto nodes = static_cast<Nodes>(std::max(request.delta, 0));
-    const Grant result = grant_fairly(pass, request, nodes, plan);
-    if (result == Grant::done) continue;
-    pass.deny(request.id, {result == Grant::unfair ? Why::fairness : Why::resources});
+    const Grant result = grant_fairly(pass, request, plan);
+    if (result != Grant::done) deny(pass, request, result);
   }
 }
 

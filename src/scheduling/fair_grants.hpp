@@ -23,9 +23,11 @@ std::optional<std::vector<Delay>> fair_delays(const Pass& pass, const Request& r
 /// What came of a request.
 enum class Grant : std::uint8_t { done, lacking, unfair };
 
-/// Grants `nodes` more from these sources if that is fair.
-Grant grant_fairly(Pass& pass, const Request& request, Nodes nodes, Backfill plan,
-                   const Sources& sources = {});
+/// Grants what these sources give, if it is enough and fair.
+Grant grant_fairly(Pass& pass, const Request& request, Backfill plan, const Sources& sources = {});
+
+/// With the reason why it was not granted.
+void deny(Pass& pass, const Request& request, Grant why);
 
 /// Grants evolving requests, in order of arrival, as far as idle nodes go; denies the others.
 void grant_from_idle(Pass& pass, Backfill plan = {});
@@ -46,8 +48,7 @@ void answer_requests(Pass& pass, Try grant) {
     if (result != Grant::done && request.at_least > 0 && request.at_least < all) {
       result = grant(request, request.at_least);
     }
-    if (result == Grant::done) continue;
-    pass.deny(request.id, {result == Grant::unfair ? Why::fairness : Why::resources});
+    if (result != Grant::done) deny(pass, request, result);
   }
 }
 

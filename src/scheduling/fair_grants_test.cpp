@@ -78,7 +78,7 @@ TEST(FairGrants, AddUpWhatOneGrantDoesToAUser) {
   EXPECT_FALSE(Asked("target,target=99", waiting).delays({.reservation_depth = 2}).has_value());
   // Each job by itself is within what `single` allows.
   EXPECT_TRUE(
-      Asked("single,single=50,target=99", waiting).delays({.reservation_depth = 2}).has_value());
+      Asked("single,single=50", waiting).delays({.reservation_depth = 2}).has_value());
   EXPECT_FALSE(
       Asked("both,single=50,target=99", waiting).delays({.reservation_depth = 2}).has_value());
 }
@@ -93,7 +93,7 @@ TEST(FairGrants, AUsersOwnLimitGoesBeforeEverybodys) {
 }
 
 TEST(FairGrants, NobodyAsksWithoutAPolicy) {
-  Asked asked("none,single=0,permitted=no", {of_user(rigid(3, 20), 2)});
+  Asked asked("none", {of_user(rigid(3, 20), 2)});
   EXPECT_TRUE(asked.delays()->empty());
 }
 

@@ -238,6 +238,7 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     rules.seed = any.draws.bits();
     rules.fairness.interval = any.duration() % whole_seconds(1'000'000'000) + kTick;
     rules.fairness.decay = any.draws.uniform();
+    rules.fairness.policy = Fairness::Policy::both;
     rules.fairness.exceptions = {{{Party::Kind::group, 3}, {.single = whole_seconds(7)}}};
     const std::string text = to_record(rules);
     EXPECT_EQ(to_record(rules_from_record(text)), text);

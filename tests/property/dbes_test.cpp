@@ -2,8 +2,10 @@
 //
 // DUCTILE_CASES: how many random runs each test makes. DUCTILE_SEED: only the run of this seed.
 
-#include <cmath>
+#include <algorithm>
+#include <cctype>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -78,24 +80,42 @@ TEST(Dbes, NoReservationMovesLaterWithinAPass) {
   EXPECT_GT(checked, 0u);
 }
 
-/// Adds up what grants do, by itself.
+/// Adds up the delays of all grants by itself, from what the policy wrote.
 class Ledger final : public Observer {
  public:
-  explicit Ledger(Duration limit) : limit_(limit) {}
-  void on_decision(Time, const Decision& decision, const Core& core) override {
-    granted += decision.kind == Decision::Kind::resize && decision.request != RequestId::none;
+  Ledger(const Fairness& rules, Duration limit) : rules_(rules), limit_(limit) {}
+
+  void on_decision(Time, const Decision& decision, const Core&) override {
     unfair += decision.kind == Decision::Kind::deny && decision.reason.why == Why::fairness;
-    for (const Delays& row : core.state().delays) {
-      if (row.party.kind != Party::Kind::user) continue;
-      ASSERT_LE(core.state().faded(row), to_seconds(limit_) + 1e-6);
-      delayed |= row.sum_s > 0;
+  }
+  void on_close(Time now, const Core& core) override {
+    for (const PenCall& call : core.state().calls) {
+      if (call.verb != PenCall::Verb::grant) continue;
+      ++granted;
+      for (const Delay& delay : call.delays) {
+        Row& row = users_[core.job(delay.job).spec.user];
+        for (const auto interval = now.time_since_epoch() / rules_.interval;
+             row.interval < interval; ++row.interval) {
+          row.sum_s *= rules_.decay;
+        }
+        row.sum_s += to_seconds(delay.by);
+        delayed |= delay.by > Duration{};
+        ASSERT_LE(row.sum_s, to_seconds(limit_) + 1e-6);
+      }
     }
   }
+
   std::uint64_t granted = 0, unfair = 0;
   bool delayed = false;
 
  private:
+  struct Row {
+    std::int64_t interval = 0;
+    double sum_s = 0;
+  };
+  Fairness rules_;
   Duration limit_;
+  std::map<std::uint32_t, Row> users_;
 };
 
 class FairYear : public ::testing::TestWithParam<const char*> {};
@@ -117,8 +137,9 @@ TEST_P(FairYear, NobodyIsDelayedMoreThanAllowed) {
     settings.rules.limit = Rules::Limit::fixed;
     settings.rules.check = false;
     settings.rules.seed = seed;
-    settings.rules.fairness = parse_fairness("target,target=1800");
-    Ledger ledger(whole_seconds(1800));
+    settings.rules.fairness = parse_fairness("target,target=1800,interval=7200,decay=0.5");
+    settings.rules.record = true;
+    Ledger ledger(settings.rules.fairness, whole_seconds(1800));
     Observer* const observers[] = {&ledger};
     simulate(workload, settings, observers);
     EXPECT_TRUE(ledger.delayed);
