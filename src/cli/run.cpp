@@ -18,6 +18,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/error.hpp"
+#include "base/node_set.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 
@@ -32,6 +33,7 @@ struct Options {
   std::string mpi = "auto";
   std::uint32_t max = 0;
   std::string hosts{};
+  std::string cpus{};
   std::string script{};
   std::uint32_t torture = 0;
   std::uint64_t seed = 1;
@@ -141,6 +143,12 @@ int run(Options& options) {
     settings.launcher.mpiexec = find_program(settings.launcher.mpiexec);
   }
   settings.launcher.hosts = parse_hosts(options.hosts);
+  const auto cpus = parse_node_set(options.cpus);
+  if (!cpus) {
+    throw InputError({.field = "--cpus"}, "'" + options.cpus + "' are no processors",
+                     "write them like 0-3,7");
+  }
+  settings.cpus = *cpus;
   std::uint32_t slots = 0;
   for (const Host& host : settings.launcher.hosts) slots += host.slots;
   if (!settings.launcher.hosts.empty()) {
@@ -183,6 +191,7 @@ int run(Options& options) {
     rigid.is_rigid = true;
     rigid.plan.clear();
     rigid.control.clear();
+    rigid.control_fd = -1;
     rigid.report.clear();
     rigid.trace.clear();
     rigid.keep_output = true;
@@ -275,6 +284,13 @@ void add_run_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--control", settings.control,
                       "take orders at this socket (`ductile resize`)");
+  command
+      ->add_option("--control-fd", settings.control_fd,
+                   "the same at this descriptor, which listens already")
+      ->check(CLI::Range(3, 1 << 20))
+      ->excludes("--control");
+  command->add_option("--cpus", options->cpus,
+                      "processors of this host on which the processes run: 0-3,7");
   command
       ->add_option("--listen", settings.listen,
                    "numeric address of this host at which processes find the manager")

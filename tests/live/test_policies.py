@@ -1,0 +1,63 @@
+"""Every policy runs the same ten jobs live: their results are right, and the recorded events replayed give
+the same decisions. New policies join by themselves."""
+
+import json
+import subprocess
+
+import pytest
+from conftest import PROGRAM, example
+
+JACOBI = ["60", "60", "4000", "10"]
+
+
+def policies():
+    done = subprocess.run([PROGRAM, "policies", "--json"], capture_output=True, text=True)
+    return [policy["name"] for policy in json.loads(done.stdout)]
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """What the programs say when they are never resized."""
+    def output(*words):
+        return subprocess.run(["mpiexec.mpich", "-n", "1", *words], capture_output=True, text=True,
+                              timeout=60, check=True).stdout
+
+    return {"jacobi": output(example("jacobi", "mpich"), *JACOBI),
+            "evolving": output(example("evolving", "mpich"), "40").splitlines()[-1]}
+
+
+@pytest.mark.parametrize("policy", policies())
+def test_runs_ten_jobs(cluster, policy, expected):
+    c = cluster("4x1", policy)
+    script = c.script("sleep 0.$2; echo result $1")
+    kinds = {}
+
+    def submit(kind, *words):
+        kinds[c.submit("-t", 1, *words)] = kind
+
+    jacobi = ["--", example("jacobi", "mpich"), *JACOBI]
+    submit("script", "-N", 2, script, "script", 3)
+    submit("jacobi", "-N", 2, "--min-nodes", 1, "--max-nodes", 4, *jacobi)
+    submit("moldable", "-N", 2, "--type", "moldable", "--min-nodes", 1,
+           example("rank_printer", "mpich"))
+    submit("script", "-N", 3, script, "script", 1)
+    submit("evolving", "-N", 1, "--type", "evolving", "--max-nodes", 4,
+           "--", example("evolving", "mpich"), 40, 10)
+    submit("jacobi", "-N", 1, "--type", "adaptive", "--min-nodes", 1, "--max-nodes", 3, *jacobi)
+    submit("script", "-N", 1, script, "script", 2)
+    submit("jacobi", "-N", 3, "--min-nodes", 2, *jacobi)
+    submit("ranks", "-N", 2, example("rank_printer", "mpich"))
+    submit("script", "-N", 4, script, "script", 0)
+
+    for end in c.wait_for_end(*kinds):
+        kind, output = kinds[end["job"]], c.output(end["job"])
+        assert end["state"] == "COMPLETED", (end, output)
+        if kind == "script":
+            assert output == "result script\n"
+        elif kind == "jacobi":
+            assert output == expected["jacobi"]
+        elif kind == "evolving":
+            assert output.splitlines()[-1] == expected["evolving"]
+        else:
+            assert len(output.splitlines()) == end["sizes"][0]["nodes"]
+    assert c.replay()["decisions"] >= len(kinds)
