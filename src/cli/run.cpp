@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -34,6 +35,7 @@ struct Options {
   std::uint32_t max = 0;
   std::string hosts{};
   std::string cpus{};
+  std::string log{};
   std::string script{};
   std::uint32_t torture = 0;
   std::uint64_t seed = 1;
@@ -51,9 +53,15 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(seconds * 1000)));
 }
 
-void set_up_log(int verbosity) {
-  auto log =
-      std::make_shared<spdlog::logger>("run", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+void set_up_log(int verbosity, const std::string& file) {
+  spdlog::sink_ptr sink;
+  try {
+    if (!file.empty()) sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
+  } catch (const spdlog::spdlog_ex&) {
+    throw InputError({.field = "--log"}, "'" + file + "' cannot be written", "choose another file");
+  }
+  if (!sink) sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  auto log = std::make_shared<spdlog::logger>("run", std::move(sink));
   log->set_pattern("ductile: %v");
   constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::warn, spdlog::level::info,
                                                    spdlog::level::debug, spdlog::level::trace};
@@ -127,7 +135,7 @@ bool is_same(const std::string& rigid, const std::string& resized) {
 }
 
 int run(Options& options) {
-  set_up_log(options.verbosity);
+  set_up_log(options.verbosity, options.log);
   RunSettings settings = options.settings;
   settings.is_rigid = options.kind == "rigid";
   settings.launcher.program.front() = find_program(settings.launcher.program.front());
@@ -301,6 +309,8 @@ void add_run_command(CLI::App& app) {
   command->add_option("--seed", options->seed, "of --torture")->capture_default_str();
   command->add_flag("!--no-compare", options->compares,
                     "--script and --torture: do not run the program rigidly first, to compare");
+  command->add_option("--log", options->log,
+                      "say what there is to say to this file, not to stderr");
   command->add_option("--report", settings.report, "write what happens to this file, JSON lines");
   command
       ->add_option(

@@ -657,9 +657,11 @@ void Manager::on_order(Client& client, const std::string& line) {
   if (is_answer && (given < request_->at_least || given > request_->preferred)) {
     request_.reset();
     offer(given);
-    return reply({{"ok", true}, {"offer", given}});
+    return reply({{"ok", true}, {"offer", given}, {"size", current().size}});
   }
-  if (const auto why = objection(given)) return refuse(*why);
+  if (const auto why = objection(given)) {
+    return reply({{"ok", false}, {"error", *why}, {"size", current().size}});
+  }
   if (is_answer) {
     request_.reset();
     is_requested_ = true;

@@ -112,7 +112,7 @@ struct Client {
 
 class Controller {
  public:
-  explicit Controller(const ServeSettings& settings);
+  Controller(const ServeSettings& settings, const std::function<ServeSettings()>& reload);
   void run();
 
  private:
@@ -153,8 +153,10 @@ class Controller {
   Json row_of(JobId id) const;
 
   void on_signal();
+  void reload();
 
-  const ServeSettings& settings_;
+  ServeSettings settings_;
+  const std::function<ServeSettings()>& reload_;
   Descriptor lock_{};
   Journal journal_;
   Core core_;
@@ -190,8 +192,9 @@ Descriptor lock_state(const std::string& folder) {
   return lock;
 }
 
-Controller::Controller(const ServeSettings& settings)
+Controller::Controller(const ServeSettings& settings, const std::function<ServeSettings()>& reload)
     : settings_(settings),
+      reload_(reload),
       lock_(lock_state(settings.state)),
       journal_(settings.state + "/journal.db"),
       core_(make_core()),
@@ -479,6 +482,8 @@ Json Controller::on_request(Client& client, const std::string& line) {
 
 Json Controller::on_submit(Client& client, const Json& request) {
   LiveJob job;
+  // Nothing may be wrong once the core has heard of it.
+  const bool waits = request.value("wait", false);
   job.what = submission_from_json(request.value("job", Json()));
   if (job.what.walltime == Duration{}) job.what.walltime = settings_.default_time;
   JobSpec spec = spec_of(job.what, core_.state().platform);
@@ -501,7 +506,7 @@ Json Controller::on_submit(Client& client, const Json& request) {
   jobs_.emplace(id, std::move(job));
   had_jobs_ = true;
   if (is_held) tell(event::Eligible{id, false});
-  if (request.value("wait", false)) {
+  if (waits) {
     waiting_.emplace(id, client.id);
     ++client.waits;
   }
@@ -560,6 +565,7 @@ Json Controller::on_queue(const Json& request) const {
     if (waits_elsewhere) rows.push_back(row_of(id));
   }
   const Json wanted = request.value("jobs", Json::array());
+  if (!wanted.is_array()) throw InputError("\"jobs\" is a list of numbers", "");
   if (!wanted.empty()) {
     Json chosen = Json::array();
     for (const Json& row : rows) {
@@ -705,13 +711,36 @@ void Controller::on_signal() {
   while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
     const int signal = static_cast<int>(info.ssi_signo);
     if (signal == SIGTERM || signal == SIGINT) is_ended_ = true;
+    if (signal == SIGHUP) reload();
+  }
+}
+
+/// Other settings, if they are right as a whole; else those there are stay.
+void Controller::reload() {
+  try {
+    const ServeSettings next = reload_();
+    const Platform& had = settings_.platform;
+    if (next.platform.nodes != had.nodes || next.platform.cores_per_node != had.cores_per_node ||
+        next.state != settings_.state || next.socket != settings_.socket) {
+      throw InputError("nodes, state and socket stay while it serves",
+                       "end it, and start it again");
+    }
+    if (next.policy != settings_.policy && !tell(event::ConfigChanged{make_policy(next.policy)})) {
+      throw InputError("this world cannot do what the policy " + next.policy + " needs",
+                       "use another policy");
+    }
+    settings_ = next;
+    world_.set(settings_.retry, settings_.patience);
+    spdlog::info("the settings were read again; the policy is {}", settings_.policy);
+  } catch (const InputError& error) {
+    spdlog::error("the settings stay as they are: {}", error.what());
   }
 }
 
 void Controller::run() {
   sigset_t handled;
   sigemptyset(&handled);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM}) sigaddset(&handled, signal);
+  for (const int signal : {SIGCHLD, SIGHUP, SIGINT, SIGTERM}) sigaddset(&handled, signal);
   sigprocmask(SIG_BLOCK, &handled, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   signals_ = Descriptor(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -759,6 +788,8 @@ void Controller::run() {
 
 }  // namespace
 
-void serve(const ServeSettings& settings) { Controller(settings).run(); }
+void serve(const ServeSettings& settings, const std::function<ServeSettings()>& reload) {
+  Controller(settings, reload).run();
+}
 
 }  // namespace ductile

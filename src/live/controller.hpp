@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ struct ServeSettings {
 };
 
 /// Serves until SIGTERM or SIGINT, or as settings say. Jobs go on without it; served again with the
-/// same folder, it takes them up. Throws InputError and RunError.
-void serve(const ServeSettings& settings);
+/// same folder, it takes them up. `reload` is asked for other settings at SIGHUP; if it throws
+/// InputError all stays as it is. Throws InputError and RunError.
+void serve(const ServeSettings& settings, const std::function<ServeSettings()>& reload);
 
 }  // namespace ductile

@@ -111,7 +111,7 @@ struct LocalWorld::Running {
   std::optional<LineSocket> control{};
   Holding holding{};
   std::optional<Decision> order{};  // under way
-  bool is_found = false;            // taken up: what became of the order is yet to be seen
+  bool is_lost = false;             // who was to hear of it is no more: its size will tell
   std::optional<RequestId> request{};
   std::optional<EndState> end{};  // somebody ends it
   Time kill_at = kNever;
@@ -209,7 +209,7 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
     // The scheduler knows which sizes are possible.
     if (!is_rigid) add({"--max", std::to_string(platform_.nodes * its->per_node)});
     add({"--evolving", "ask", "--patience", fmt::format("{}", to_seconds(settings_.patience)),
-         "--report", its->report()});
+         "--report", its->report(), "--log", its->folder + "/log"});
     if (const NodeSet cpus = cpus_of(decision.after.nodes); !cpus.empty()) {
       add({"--cpus", to_string(cpus)});
     }
@@ -304,9 +304,9 @@ void LocalWorld::take_up(Time now, JobId id, const JobFacts& job, const Holding&
   its->per_node = job.what->processes_per_node(platform_);
   its->folder = folder_of(job.number);
   its->holding = held;
-  its->is_found = true;
   const bool is_starting = open != nullptr && open->kind == Decision::Kind::start;
   if (open != nullptr && !is_starting) its->order = *open;
+  its->is_lost = its->order.has_value();
   Running& running = *its;
   if (connect(running)) {
     running_[id] = std::move(its);
@@ -352,7 +352,7 @@ void LocalWorld::read(Running& job) {
   if (!job.control->is_closed()) return;
   // Either it has ended, or it has lost patience with us.
   job.control.reset();
-  job.is_found = true;
+  job.is_lost = job.order.has_value();
   if (!connect(job) && job.child < 0) over(job);
 }
 
@@ -363,36 +363,27 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
   if (event == "requested") {
     on_request(job, count_in(json, "at_least"), count_in(json, "preferred"));
   } else if (event == "resized" || event == "aborted") {
-    if (job.is_found) on_status(job, count_in(json, "size"), false);
+    if (job.is_lost) settle(job, count_in(json, "size"));
   } else if (json.contains("phase")) {
-    if (job.is_found) {
-      on_status(job, count_in(json, "size"), text_in(json, "phase") != "running");
-    }
+    if (job.is_lost && text_in(json, "phase") == "running") settle(job, count_in(json, "size"));
     if (const auto request = json.find("request");
         request != json.end() && request->is_object() && !job.request) {
       on_request(job, count_in(*request, "at_least"), count_in(*request, "preferred"));
     }
-  } else if (const auto id = json.find("id"); id != json.end() && job.order && !job.is_found) {
+  } else if (const auto id = json.find("id"); id != json.end() && job.order && !job.is_lost) {
     if (*id != index(job.order->id)) return;
-    const bool is_done = json.value("ok", Json()) == true && !json.contains("offer");
-    if (!is_done) {
-      spdlog::info("job {} was not resized: {}", job.number,
-                   json.contains("offer") ? "it does not want this size" : text_in(json, "error"));
+    if (const std::string why = text_in(json, "error"); !why.empty()) {
+      spdlog::info("job {} was not resized: {}", job.number, why);
     }
-    settle(job, is_done);
+    settle(job, count_in(json, "size"));
   }
 }
 
-/// What became of an order whose answer went to somebody who is no more.
-void LocalWorld::on_status(Running& job, std::uint32_t processes, bool is_resizing) {
-  if (is_resizing) return;  // it will say how that ended
-  job.is_found = false;
-  if (job.order) settle(job, job.nodes(processes) == job.order->after.count);
-}
-
-/// The order is answered: the job has what it was to have, or what it had.
-void LocalWorld::settle(Running& job, bool is_done) {
+/// The order is answered: by its size the job has what it was to have, or else what it had.
+void LocalWorld::settle(Running& job, std::uint32_t processes) {
+  job.is_lost = false;
   Decision order = std::move(*std::exchange(job.order, std::nullopt));
+  const bool is_done = job.nodes(processes) == order.after.count;
   if (is_done) {
     job.holding = std::move(order.after);
     // The manager has forgotten a request of the generation that has gone.

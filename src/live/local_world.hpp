@@ -76,6 +76,11 @@ class LocalWorld {
   void take_up(Time now, JobId id, const JobFacts& job, const Holding& held, const Decision* open);
   /// Removes what jobs have left that are over.
   void forget(std::uint64_t number) const;
+  /// From now on.
+  void set(Duration retry, Duration patience) {
+    settings_.retry = retry;
+    settings_.patience = patience;
+  }
   /// The next number of an evolving request.
   void requests_from(std::uint32_t next) { next_request_ = next; }
 
@@ -94,9 +99,8 @@ class LocalWorld {
   bool connect(Running& job);
   void read(Running& job);
   void on_line(Running& job, const std::string& line);
-  void on_status(Running& job, std::uint32_t processes, bool is_resizing);
   void on_request(Running& job, std::uint32_t at_least, std::uint32_t preferred);
-  void settle(Running& job, bool is_done);
+  void settle(Running& job, std::uint32_t processes);
   void over(Running& job);
   void happen(Event event) { happened_.push_back({std::move(event)}); }
   NodeSet cpus_of(const NodeSet& nodes) const;

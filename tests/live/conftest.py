@@ -14,7 +14,9 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from programs import PATIENCE, PROGRAM, check, example, processes_with  # noqa: E402, F401
+from programs import PROGRAM, check, example, processes_with  # noqa: E402, F401
+
+PATIENCE = 30
 
 
 class Cluster:

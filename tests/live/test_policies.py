@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from conftest import PROGRAM, example
 
-JACOBI = ["60", "60", "4000", "10"]
+JACOBI = ["60", "60", "60", "10"]
 
 
 def policies():
@@ -39,14 +39,14 @@ def test_runs_ten_jobs(cluster, policy, expected):
     submit("script", "-N", 2, script, "script", 3)
     submit("jacobi", "-N", 2, "--min-nodes", 1, "--max-nodes", 4, *jacobi)
     submit("moldable", "-N", 2, "--type", "moldable", "--min-nodes", 1,
-           example("rank_printer", "mpich"))
+           example("rank_printer", "mpich"), 1)
     submit("script", "-N", 3, script, "script", 1)
     submit("evolving", "-N", 1, "--type", "evolving", "--max-nodes", 4,
            "--", example("evolving", "mpich"), 40, 10)
     submit("jacobi", "-N", 1, "--type", "adaptive", "--min-nodes", 1, "--max-nodes", 3, *jacobi)
     submit("script", "-N", 1, script, "script", 2)
     submit("jacobi", "-N", 3, "--min-nodes", 2, *jacobi)
-    submit("ranks", "-N", 2, example("rank_printer", "mpich"))
+    submit("ranks", "-N", 2, example("rank_printer", "mpich"), 1)
     submit("script", "-N", 4, script, "script", 0)
 
     for end in c.wait_for_end(*kinds):
@@ -59,5 +59,6 @@ def test_runs_ten_jobs(cluster, policy, expected):
         elif kind == "evolving":
             assert output.splitlines()[-1] == expected["evolving"]
         else:
-            assert len(output.splitlines()) == end["sizes"][0]["nodes"]
+            size = end["sizes"][0]["nodes"]
+            assert output == f"begins with {size}\nends with {size}\n"
     assert c.replay()["decisions"] >= len(kinds)

@@ -1,6 +1,7 @@
 """The controller is killed and started again: no job is lost, none runs twice, no answer is missing."""
 
 import os
+import signal
 import time
 
 from conftest import example
@@ -8,44 +9,45 @@ from conftest import example
 
 def test_jobs_go_on_without_it(cluster):
     c = cluster("4x1", "equipartition")
-    ends_meanwhile = c.submit(c.script(f"echo once >> {c.folder}/count; sleep 0.3; exit 3", "a.sh"))
+    ends_meanwhile = c.submit("-N", 2, c.script(f"echo once >> {c.folder}/count\n"
+                                                f"until [ -e {c.folder}/go ]; do sleep 0.02; done\nexit 3"))
     job = c.submit("-N", 2, "--min-nodes", 1, "--max-nodes", 4, "--", example("until", "mpich"),
                    c.folder / "done", 100)
     c.wait_for_size(job, 2)
-    waits = c.submit("-N", 4, c.script("echo waited"))
+    waits = c.submit("--hold", c.script("echo waited", "b.sh"))
     c.kill()
-    time.sleep(0.6)
+    (c.folder / "go").touch()
+    time.sleep(0.5)
     c.start()
     ends = c.wait_for_end(ends_meanwhile)
     assert (ends[0]["state"], ends[0]["exit_code"]) == ("FAILED", 3)
     assert (c.folder / "count").read_text() == "once\n"
     # It can still be told to resize.
-    c.run("cancel", waits)
     c.wait_for_size(job, 4)
     (c.folder / "done").touch()
     assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
     assert c.output(job) == "right\n"
+    c.run("release", waits)
+    c.wait_for_end(waits)
+    assert c.output(waits) == "waited\n"
     c.replay()
 
 
 def test_a_resize_under_way_is_settled(cluster):
-    c = cluster("4x1", "equipartition")
-    first = c.submit("-N", 1, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
-    job = c.submit("-N", 2, "--min-nodes", 1, "--max-nodes", 4, "--", example("until", "mpich"),
-                   c.folder / "done", 100, 20000)
+    c = cluster("4x1", "easy")
+    job = c.submit("-N", 2, "--min-nodes", 1, "--", example("until", "mpich"), c.folder / "done",
+                   100, 20000)
     c.wait_for_size(job, 2)
     # Whatever moment of the resize it is.
-    for attempt, delay in enumerate((0.0, 0.03, 0.08, 0.15)):
-        c.run("resize", job, 3 if attempt % 2 == 0 else 1)
+    for attempt, delay in enumerate((0, 0.03, 0.08, 0.15, 0.25)):
+        size = (4, 1)[attempt % 2]
+        c.run("resize", job, size)
         time.sleep(delay)
         c.kill()
         c.start()
-        c.wait_for_size(job, 3 if attempt % 2 == 0 else 1)
-    c.run("resize", job, 0)
-    (c.folder / "go").touch()
-    c.wait_for_size(job, 4)
+        c.wait_for_size(job, size)
     (c.folder / "done").touch()
-    assert [end["state"] for end in c.wait_for_end(first, job)] == ["COMPLETED", "COMPLETED"]
+    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
     assert c.output(job) == "right\n"
     c.replay()
 
@@ -90,3 +92,26 @@ def test_a_journal_that_is_none_is_refused(cluster):
     done = c.run("serve", "--state", c.state, "--local", "1x1", code=2)
     assert "this is no journal of ductile" in done.stderr
     assert journal.read_bytes() == b"no journal at all" * 1000
+
+
+def test_settings_are_read_again(cluster):
+    c = cluster("2x1", "fcfs")
+    c.stop()
+    config = c.folder / "config.toml"
+    config.write_text('policy = "easy"\ndefault_time = "5"\n')
+    policy = c.arguments.index("--policy")
+    del c.arguments[policy:policy + 2]
+    c.start("--config", config)
+    assert c.ask({"do": "queue"})["policy"] == "easy"
+
+    def reads_again(text, word):
+        config.write_text(text)
+        c.server.send_signal(signal.SIGHUP)
+        c.wait_for(lambda: word in c.log.read_text(), word)
+        c.ask({"do": "nodes"})  # the turn is over
+
+    reads_again('policy = "conservative"\n', "the policy is conservative")
+    assert c.ask({"do": "queue"})["policy"] == "conservative", c.log.read_text()
+    reads_again('polizy = "easy"\n', "config.toml:1: polizy: there is no such setting")
+    assert c.ask({"do": "queue"})["policy"] == "conservative", c.log.read_text()
+    c.replay()
