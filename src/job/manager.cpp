@@ -657,7 +657,7 @@ void Manager::on_order(Client& client, const std::string& line) {
   if (is_answer && (given < request_->at_least || given > request_->preferred)) {
     request_.reset();
     offer(given);
-    return reply({{"ok", true}, {"offer", given}, {"size", current().size}});
+    return reply({{"ok", true}, {"offer", given}});
   }
   if (const auto why = objection(given)) {
     return reply({{"ok", false}, {"error", *why}, {"size", current().size}});

@@ -50,7 +50,8 @@ class Reader {
     };
     Configuration& c = configuration_;
     if (name == "local") {
-      c.local = at([&] { return parse_local(text(name, node)); });
+      const std::string value = text(name, node);
+      c.local = at([&] { return parse_local(value); });
     } else if (name == "policy") {
       c.policy = text(name, node);
       at([&] { return make_policy(*c.policy); });
@@ -59,7 +60,8 @@ class Reader {
     } else if (name == "socket") {
       c.socket = text(name, node);
     } else if (name == "default_time") {
-      c.default_time = at([&] { return parse_limit(text(name, node)); });
+      const std::string value = text(name, node);
+      c.default_time = at([&] { return parse_limit(value); });
     } else if (name == "retry_s") {
       c.retry = time(name, node);
     } else if (name == "patience_s") {
@@ -112,10 +114,9 @@ Configuration read_configuration(const std::string& path) { return Reader(path).
 Platform parse_local(const std::string& text) {
   std::string_view rest = text;
   const auto nodes = parse_number<Nodes>(next_part(rest, 'x'));
-  const auto cores =
-      rest.empty() ? std::optional<std::uint32_t>(1) : parse_number<std::uint32_t>(rest);
+  const auto cores = parse_number<std::uint32_t>(rest);
   if (!nodes || !cores || *nodes < 1 || *nodes > 4096 || *cores < 1 || *cores > 4096) {
-    throw InputError({.field = "local"}, "'" + text + "' is not NODESxCORES",
+    throw InputError("'" + text + "' is not NODESxCORES",
                      "write it like 4x2, each number from 1 to 4096");
   }
   return {.nodes = *nodes, .cores_per_node = *cores};

@@ -54,9 +54,8 @@ TEST(Config, SaysWhereAndWhatIsWrong) {
             ":2: locals: there is no such setting; use one of local, policy, state, socket, "
             "default_time, retry_s, patience_s, operators");
   EXPECT_EQ(error_in("local = 4"), ":1: local: is no text; put it in quotes");
-  EXPECT_EQ(
-      error_in("local = \"4x\""),
-      ":1: local: local: '4x' is not NODESxCORES; write it like 4x2, each number from 1 to 4096");
+  EXPECT_EQ(error_in("local = \"4x\""),
+            ":1: local: '4x' is not NODESxCORES; write it like 4x2, each number from 1 to 4096");
   EXPECT_NE(error_in("policy = \"best\"").find(":1: policy: there is no policy 'best'"),
             std::string::npos);
   EXPECT_EQ(error_in("retry_s = 0"), ":1: retry_s: is no time; write 0.1 to 1000000 seconds");
