@@ -30,6 +30,7 @@
 #include "base/text.hpp"
 #include "job/line_socket.hpp"
 #include "job/poller.hpp"
+#include "live/crash.hpp"
 #include "live/journal.hpp"
 #include "live/local_world.hpp"
 #include "live/submission.hpp"
@@ -159,6 +160,8 @@ class Controller {
   const std::function<ServeSettings()>& reload_;
   Descriptor lock_{};
   Journal journal_;
+  std::map<JobId, Holding> settled_{};  // by the last answer; of the journal as it was found
+  std::uint32_t requests_ = 0;          // the next number of one
   Core core_;
   WallClock clock_;
   LocalWorld world_;
@@ -170,6 +173,7 @@ class Controller {
   std::multimap<JobId, std::uint64_t> waiting_{};         // clients for the end of a job
   std::vector<std::pair<std::uint64_t, Json>> outbox_{};  // what clients hear once it is durable
   bool is_open_ = false;                                  // an instant
+  std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
   Time now_{};
   bool is_ended_ = false;
   bool had_jobs_ = false;
@@ -206,6 +210,7 @@ Controller::Controller(const ServeSettings& settings, const std::function<ServeS
 
 // ---- The core and its journal -------------------------------------------------------------------
 
+/// A new one, or the one that the journal has.
 Core Controller::make_core() {
   Rules rules;
   rules.identities = true;
@@ -213,26 +218,22 @@ Core Controller::make_core() {
   const auto make = [](std::string_view text) { return make_policy(text); };
   // Before anything is written, so that a policy that cannot be leaves no trace.
   Core core(settings_.platform, LocalWorld::capabilities(), rules, make(settings_.policy));
-  if (journal_.is_new()) journal_.write_head(core);
-  return core;
-}
-
-/// Folds the journal, and compares with what there is in the world.
-void Controller::recover() {
-  std::map<JobId, Holding> settled;  // by the last answer
-  std::uint32_t requests = 0;
-  core_ = journal_.fold(
-      [](std::string_view text) { return make_policy(text); },
-      [&](const Event& event, const Core& core) {
-        if (const auto* started = std::get_if<event::Started>(&event)) {
-          settled[started->job] = core.job(started->job).holding;
-        } else if (const auto* resized = std::get_if<event::Resized>(&event)) {
-          settled[resized->job] = resized->now;
-        } else if (const auto* asked = std::get_if<event::EvolvingRequested>(&event)) {
-          requests = std::max(requests, index(asked->id) + 1);
-        }
-      });
-  const Platform& had = core_.state().platform;
+  if (journal_.is_new()) {
+    journal_.write_head(core);
+    return core;
+  }
+  Core folded = journal_.fold(make, [&](const Event& event, const Core& now) {
+    if (const auto* started = std::get_if<event::Started>(&event)) {
+      settled_[started->job] = now.job(started->job).holding;
+    } else if (const auto* resized = std::get_if<event::Resized>(&event)) {
+      settled_[resized->job] = resized->now;
+    } else if (const auto* asked = std::get_if<event::EvolvingRequested>(&event)) {
+      requests_ = std::max(requests_, index(asked->id) + 1);
+    } else if (const auto* ended = std::get_if<event::Ended>(&event)) {
+      settled_.erase(ended->job);
+    }
+  });
+  const Platform& had = folded.state().platform;
   if (had.nodes != settings_.platform.nodes ||
       had.cores_per_node != settings_.platform.cores_per_node) {
     throw InputError(fmt::format("the folder '{}' is of a cluster of {}x{}", settings_.state,
@@ -240,8 +241,12 @@ void Controller::recover() {
                      fmt::format("serve --local {}x{}, or give another folder with --state",
                                  had.nodes, had.cores_per_node));
   }
-  clock_ = WallClock(core_.state().now);
-  world_.requests_from(requests);
+  return folded;
+}
+
+/// Takes up the jobs that were not over, and compares with what there is in the world.
+void Controller::recover() {
+  world_.requests_from(requests_);
   for (JobRow& row : journal_.living()) {
     LiveJob job;
     job.what = submission_from_json(Json::parse(row.submission));
@@ -256,9 +261,9 @@ void Controller::recover() {
   for (const auto& [id, job] : jobs_) {
     if (core_.job(id).status != Status::running) continue;
     const auto decision = std::ranges::find(open, id, &Decision::job);
-    const auto before = settled.find(id);
+    const auto before = settled_.find(id);
     world_.take_up(clock_.now(), id, facts(id),
-                   before != settled.end() ? before->second : core_.job(id).holding,
+                   before != settled_.end() ? before->second : core_.job(id).holding,
                    decision != open.end() ? &*decision : nullptr);
   }
   std::error_code ignored;
@@ -287,6 +292,7 @@ void Controller::open() {
 bool Controller::tell(const Event& event) {
   open();
   const bool taken = core_.apply(now_, event);
+  crash_point();
   journal_.event(now_, event, taken);
   return taken;
 }
@@ -303,13 +309,16 @@ void Controller::settle() {
       }
     }
     note_sizes();
+    crash_point();
     journal_.commit();
+    crash_point();
     is_open_ = false;
 
     for (const auto& [id, answer] : std::exchange(outbox_, {})) {
       const auto client = std::ranges::find(clients_, id, [](const auto& c) { return c->id; });
       if (client == clients_.end()) continue;
       (*client)->lines.send(answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+      crash_point();
     }
     for (const Decision& order : orders) {
       if (!jobs_.contains(order.job)) continue;
@@ -317,7 +326,9 @@ void Controller::settle() {
                    order.after.count > 0 ? "nodes " + to_string(order.after.nodes) : "",
                    word(order.reason.why));
       world_.carry_out(now_, order, facts(order.job));
+      crash_point();
     }
+    for (const std::uint64_t number : std::exchange(over_, {})) world_.forget(number);
     for (const Happened& happened : world_.take()) on_happened(happened);
   }
 }
@@ -374,7 +385,7 @@ void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
     if (client != clients_.end()) --(*client)->waits;
   }
   waiting_.erase(first, last);
-  world_.forget(job.row.number);
+  over_.push_back(job.row.number);
   jobs_.erase(id);
 }
 

@@ -23,6 +23,7 @@
 
 #include "base/error.hpp"
 #include "job/process.hpp"
+#include "live/crash.hpp"
 
 namespace ductile {
 namespace {
@@ -214,7 +215,9 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
       add({"--cpus", to_string(cpus)});
     }
 
+    crash_point();
     Descriptor listener = listen_unix(its->socket());
+    crash_point();
     set_blocking(listener, false);
     if (what.script.empty()) {
       add({"--control-fd", std::to_string(listener.get()), "--"});
@@ -277,9 +280,11 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
     happened_.push_back({event::Ended{decision.job, EndState::failed, false}, 1, error.what()});
     return;
   }
+  crash_point();
   Running& running = *its;
   running_[decision.job] = std::move(its);
   connect(running);
+  crash_point();
   happen(event::Started{decision.job, decision.id, decision.after, std::nullopt});
 }
 
@@ -333,6 +338,7 @@ bool LocalWorld::connect(Running& job) {
     job.control.reset();
     return false;
   }
+  crash_point();
   job.say({{"do", "watch"}});
   if (job.end) job.say({{"do", "stop"}});
   return true;

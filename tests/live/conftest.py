@@ -35,10 +35,13 @@ class Cluster:
         self.server = None
         self.start()
 
-    def start(self, *more):
+    def launch(self, *more):
         with open(self.log, "a") as log:
-            self.server = subprocess.Popen([PROGRAM, *self.arguments, *more], stderr=log,
+            self.server = subprocess.Popen([PROGRAM, *map(str, [*self.arguments, *more])], stderr=log,
                                            env=self.environment)
+
+    def start(self, *more):
+        self.launch(*more)
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             if self.server.poll() is not None:
