@@ -355,8 +355,11 @@ void LocalWorld::add_to(Poller& poller) {
 void LocalWorld::read(Running& job) {
   job.control->work();
   while (const auto line = job.control->next()) on_line(job, *line);
-  if (!job.control->is_closed()) return;
-  // Either it has ended, or it has lost patience with us.
+  if (job.control->is_closed()) on_closed(job);
+}
+
+/// Either it has ended, or it has lost patience with us.
+void LocalWorld::on_closed(Running& job) {
   job.control.reset();
   job.is_lost = job.order.has_value();
   if (!connect(job) && job.child < 0) over(job);
@@ -424,6 +427,8 @@ void LocalWorld::look(Time now) {
       if (job.control) read(job);  // what it said last
       if (!job.is_over) over(job);
     }
+    // Who was told something may have been gone already.
+    if (job.control && job.control->is_closed()) on_closed(job);
     if (now >= job.kill_at && !job.is_over) {
       job.kill_at = kNever;
       if (job.child > 0) kill(job.child, SIGKILL);
@@ -434,7 +439,10 @@ void LocalWorld::look(Time now) {
 
 Time LocalWorld::next() const {
   Time next = kNever;
-  for (const auto& [id, job] : running_) next = std::min(next, job->kill_at);
+  for (const auto& [id, job] : running_) {
+    if (job->control && job->control->is_closed()) return Time{};
+    next = std::min(next, job->kill_at);
+  }
   return next;
 }
 

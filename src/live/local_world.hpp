@@ -98,6 +98,7 @@ class LocalWorld {
   void start(Time now, const Decision& decision, const JobFacts& job);
   bool connect(Running& job);
   void read(Running& job);
+  void on_closed(Running& job);
   void on_line(Running& job, const std::string& line);
   void on_request(Running& job, std::uint32_t at_least, std::uint32_t preferred);
   void settle(Running& job, std::uint32_t processes);

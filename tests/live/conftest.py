@@ -103,7 +103,25 @@ class Cluster:
             if value := condition():
                 return value
             time.sleep(0.02)
-        raise AssertionError(f"{what} did not come: {self.queue()}\n{self.log.read_text()}")
+        raise AssertionError(f"{what} did not come: {self.queue()}\n{self.log.read_text()}\n"
+                             + "\n".join(map(self.manager, self.queue())))
+
+    def manager(self, job):
+        """What the `ductile run` of a job says of itself."""
+        folder = self.state / "jobs" / str(job)
+        said = [f"job {job}:"]
+        for name in ("report", "log"):
+            if (folder / name).exists():
+                said.append((folder / name).read_text()[-2000:])
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(2)
+                connection.connect(str(folder / "control"))
+                connection.sendall(b'{"do": "status"}\n')
+                said.append(connection.makefile().readline())
+        except OSError as error:
+            said.append(str(error))
+        return "\n".join(said)
 
     def wait_for_size(self, job, nodes):
         def has_it():

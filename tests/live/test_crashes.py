@@ -48,7 +48,7 @@ def test_it_dies_at_any_moment(cluster):
     crashes = 0
     end = time.monotonic() + 30 + 5 * CRASHES
     while crashes < CRASHES:
-        c.environment["DUCTILE_CRASH_AT"] = str(draws.randrange(1, 40))
+        c.environment["DUCTILE_CRASH_AT"] = str(draws.randrange(1, 80))
         c.launch()
         while c.server.poll() is None:
             assert time.monotonic() < end, f"{crashes} crashes\n{c.log.read_text()}"
@@ -83,4 +83,6 @@ def test_it_dies_at_any_moment(cluster):
         assert c.output(job) == ("right\n" if "until" in end["name"] else "result\n")
         acknowledged.pop(job, None)
     assert acknowledged == {}
+    resizes = sum(max(len(end["sizes"]) - 2, 0) for end in c.ask({"do": "history"})["jobs"])
+    print(f"{len(ran)} scripts ran, {resizes} changes of size, {crashes} crashes")
     c.replay()
