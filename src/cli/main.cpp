@@ -10,13 +10,19 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.hpp"
+#include "cli/history.hpp"
+#include "cli/nodes.hpp"
+#include "cli/orders.hpp"
 #include "cli/policies.hpp"
 #include "cli/process.hpp"
+#include "cli/queue.hpp"
 #include "cli/replay.hpp"
 #include "cli/report.hpp"
 #include "cli/resize.hpp"
 #include "cli/run.hpp"
+#include "cli/serve.hpp"
 #include "cli/simulate.hpp"
+#include "cli/submit.hpp"
 #include "cli/workload.hpp"
 
 namespace {
@@ -38,6 +44,12 @@ int run(int argc, char** argv) {
   ductile::add_report_command(app);
   ductile::add_replay_command(app);
   ductile::add_run_command(app);
+  ductile::add_serve_command(app);
+  ductile::add_submit_command(app);
+  ductile::add_queue_command(app);
+  ductile::add_nodes_command(app);
+  ductile::add_history_command(app);
+  ductile::add_order_commands(app);
   ductile::add_resize_command(app);
   try {
     app.parse(argc, argv);

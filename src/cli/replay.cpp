@@ -2,11 +2,13 @@
 
 #include <iostream>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "live/journal.hpp"
 #include "simulation/replay.hpp"
 
 namespace ductile {
@@ -41,9 +43,16 @@ void add_replay_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "replay", "Check that a recorded run (simulate --record) gives the same decisions again");
-  command->add_option("LOG", options->log, "what `simulate --record` wrote")->required();
+  command
+      ->add_option("LOG", options->log,
+                   "what `simulate --record` wrote, or the journal of a controller")
+      ->required();
   command->add_flag("--json", options->json, "print one JSON object");
-  command->callback([options] { print(*options, replay_file(options->log)); });
+  command->callback([options] {
+    if (!is_journal(options->log)) return print(*options, replay_file(options->log));
+    std::istringstream log(log_of_journal(options->log));
+    print(*options, replay(log, options->log));
+  });
 }
 
 }  // namespace ductile

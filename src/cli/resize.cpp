@@ -4,12 +4,14 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "job/manager.hpp"
+#include "live/client.hpp"
 
 namespace ductile {
 namespace {
@@ -18,12 +20,29 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string socket{};
-  std::uint32_t size = 0;
+  std::vector<std::uint64_t> numbers{};
   bool json = false;
 };
 
+/// Of a job of the controller, in nodes: an order that stands until it is lifted.
+void order_size(const Options& options) {
+  const Json answer = ask_controller(
+      find_socket(options.socket),
+      {{"do", "resize"}, {"job", options.numbers[0]}, {"nodes", options.numbers[1]}});
+  if (options.json) std::cout << answer.dump() << '\n';
+}
+
 void resize(const Options& options) {
-  const Json order = {{"do", "resize"}, {"size", options.size}};
+  if (options.numbers.size() == 2) return order_size(options);
+  if (options.socket.empty()) {
+    throw InputError("it is not said which job", "give JOB and N, or --socket and N");
+  }
+  const std::uint64_t size = options.numbers.front();
+  if (size == 0 || size > wire::kMaxProcesses) {
+    throw InputError(fmt::format("{} is no number of processes", size),
+                     fmt::format("use 1 to {}", wire::kMaxProcesses));
+  }
+  const Json order = {{"do", "resize"}, {"size", size}};
   const std::string line = ask_manager(options.socket, order.dump());
   const Json answer = Json::parse(line, nullptr, false);
   if (!answer.is_object()) throw RunError("the manager answers '" + line + "'");
@@ -42,13 +61,19 @@ void resize(const Options& options) {
 
 void add_resize_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("resize", "Change the number of processes of a running job");
-  command->add_option("--socket", options->socket, "what `ductile run --control` was given")
-      ->required();
-  command->add_option("N", options->size, "processes")
+  CLI::App* command = app.add_subcommand(
+      "resize", "Change the number of nodes of a job, or of processes of a `ductile run`");
+  command
+      ->add_option("--socket", options->socket,
+                   "what `ductile run --control` was given, then N; or, then JOB and N, of the "
+                   "controller, $DUCTILE_SOCKET")
+      ->type_name("SOCKET");
+  command
+      ->add_option(
+          "N", options->numbers,
+          "JOB N: nodes of a job, 0 to leave its size to the policy again; or N: processes")
       ->required()
-      ->check(CLI::Range(1U, wire::kMaxProcesses));
+      ->expected(1, 2);
   command->add_flag("--json", options->json, "print one JSON object");
   command->callback([options] { resize(*options); });
 }

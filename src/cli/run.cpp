@@ -14,10 +14,12 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include "base/error.hpp"
+#include "base/node_set.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 
@@ -32,6 +34,8 @@ struct Options {
   std::string mpi = "auto";
   std::uint32_t max = 0;
   std::string hosts{};
+  std::string cpus{};
+  std::string log{};
   std::string script{};
   std::uint32_t torture = 0;
   std::uint64_t seed = 1;
@@ -49,9 +53,15 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(seconds * 1000)));
 }
 
-void set_up_log(int verbosity) {
-  auto log =
-      std::make_shared<spdlog::logger>("run", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+void set_up_log(int verbosity, const std::string& file) {
+  spdlog::sink_ptr sink;
+  try {
+    if (!file.empty()) sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
+  } catch (const spdlog::spdlog_ex&) {
+    throw InputError({.field = "--log"}, "'" + file + "' cannot be written", "choose another file");
+  }
+  if (!sink) sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  auto log = std::make_shared<spdlog::logger>("run", std::move(sink));
   log->set_pattern("ductile: %v");
   constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::warn, spdlog::level::info,
                                                    spdlog::level::debug, spdlog::level::trace};
@@ -125,7 +135,7 @@ bool is_same(const std::string& rigid, const std::string& resized) {
 }
 
 int run(Options& options) {
-  set_up_log(options.verbosity);
+  set_up_log(options.verbosity, options.log);
   RunSettings settings = options.settings;
   settings.is_rigid = options.kind == "rigid";
   settings.launcher.program.front() = find_program(settings.launcher.program.front());
@@ -141,6 +151,12 @@ int run(Options& options) {
     settings.launcher.mpiexec = find_program(settings.launcher.mpiexec);
   }
   settings.launcher.hosts = parse_hosts(options.hosts);
+  const auto cpus = parse_node_set(options.cpus);
+  if (!cpus) {
+    throw InputError({.field = "--cpus"}, "'" + options.cpus + "' are no processors",
+                     "write them like 0-3,7");
+  }
+  settings.cpus = *cpus;
   std::uint32_t slots = 0;
   for (const Host& host : settings.launcher.hosts) slots += host.slots;
   if (!settings.launcher.hosts.empty()) {
@@ -183,6 +199,7 @@ int run(Options& options) {
     rigid.is_rigid = true;
     rigid.plan.clear();
     rigid.control.clear();
+    rigid.control_fd = -1;
     rigid.report.clear();
     rigid.trace.clear();
     rigid.keep_output = true;
@@ -276,6 +293,13 @@ void add_run_command(CLI::App& app) {
   command->add_option("--control", settings.control,
                       "take orders at this socket (`ductile resize`)");
   command
+      ->add_option("--control-fd", settings.control_fd,
+                   "the same at this descriptor, which listens already")
+      ->check(CLI::Range(3, 1 << 20))
+      ->excludes("--control");
+  command->add_option("--cpus", options->cpus,
+                      "processors of this host on which the processes run: 0-3,7");
+  command
       ->add_option("--listen", settings.listen,
                    "numeric address of this host at which processes find the manager")
       ->capture_default_str();
@@ -285,6 +309,8 @@ void add_run_command(CLI::App& app) {
   command->add_option("--seed", options->seed, "of --torture")->capture_default_str();
   command->add_flag("!--no-compare", options->compares,
                     "--script and --torture: do not run the program rigidly first, to compare");
+  command->add_option("--log", options->log,
+                      "say what there is to say to this file, not to stderr");
   command->add_option("--report", settings.report, "write what happens to this file, JSON lines");
   command
       ->add_option(

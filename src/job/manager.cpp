@@ -17,6 +17,7 @@
 #include <utility>
 #include <variant>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
@@ -28,6 +29,8 @@
 
 #include "base/error.hpp"
 #include "job/fault.hpp"
+#include "job/line_socket.hpp"
+#include "job/poller.hpp"
 #include "job/process.hpp"
 #include "job/protocol.hpp"
 #include "job/socket.hpp"
@@ -42,6 +45,8 @@ constexpr std::chrono::seconds kHelloPatience{10};
 constexpr std::chrono::milliseconds kSweep{100};
 constexpr std::size_t kMaxStrangers = 256;
 constexpr std::size_t kMaxLine = 4096;
+/// Answers that may wait for a client: one that does not read them has only itself to blame.
+constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;
 constexpr std::size_t kMaxUnsent = std::size_t{64} << 20;
 /// Output waiting to be passed on; more is left in the pipes.
 constexpr std::size_t kMaxWaitingOutput = std::size_t{1} << 20;
@@ -64,10 +69,10 @@ struct Peer {
 
 /// A connection to the control socket.
 struct Client {
-  Descriptor socket{};
-  std::string line{};
+  LineSocket lines;
   bool awaits_resize = false;
-  bool is_closed = false;
+  Json id{};             // of the order it awaits, as the client calls it
+  bool watches = false;  // wants to hear of everything that happens
 };
 
 struct Generation {
@@ -126,6 +131,7 @@ class Manager {
   void on_request(const Peer& peer, const wire::Request& request);
   void consider_request();
   void offer(std::uint32_t size);
+  Json status();
   void give_up_resize(const std::string& reason);
   void carry_out();
   void settle();
@@ -154,6 +160,7 @@ class Manager {
   bool is_resizing() const { return resize_ && !resize_->is_settled(); }
 
   const RunSettings& settings_;
+  NodeSet cpus_ = settings_.cpus;  // of the next generation
   wire::Token token_ = wire::new_token();
   Clock::time_point begin_ = Clock::now();
   std::chrono::system_clock::time_point wall_begin_ = std::chrono::system_clock::now();
@@ -213,7 +220,7 @@ void Manager::start_generation(std::uint32_t size) {
   // Only the first generation reads: what it has read is gone for the others. A terminal would stop
   // a process that is not in its foreground.
   const bool reads = settings_.is_rigid && isatty(STDIN_FILENO) == 0;
-  generation->process = start_process(words, variables, reads);
+  generation->process = start_process(words, variables, reads, cpus_);
   generations_.emplace(number, std::move(generation));
 }
 
@@ -575,95 +582,94 @@ void Manager::conclude_resize() {
 
 void Manager::accept_clients() {
   while (auto socket = accept_from(control_)) {
-    if (!is_own_user(*socket)) {
+    if (!may_order(*socket)) {
       spdlog::warn("an order of another user was refused");
       continue;
     }
     if (clients_.size() >= kMaxStrangers) continue;
-    auto client = std::make_unique<Client>();
-    client->socket = std::move(*socket);
-    clients_.push_back(std::move(client));
+    clients_.push_back(
+        std::make_unique<Client>(Client{LineSocket(std::move(*socket), kMaxLine, kMaxAnswers)}));
   }
 }
 
 void Manager::read_client(Client& client) {
-  std::array<char, kMaxLine> bytes;
-  const ssize_t got = recv(client.socket.get(), bytes.data(), bytes.size(), 0);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) {
-    client.is_closed = true;
-    return;
-  }
-  client.line.append(bytes.data(), static_cast<std::size_t>(got));
-  std::size_t end = 0;
-  while (!client.is_closed && (end = client.line.find('\n')) != std::string::npos) {
-    const std::string line = client.line.substr(0, end);
-    client.line.erase(0, end + 1);
-    on_order(client, line);
-  }
-  if (client.line.size() > kMaxLine) client.is_closed = true;
+  client.lines.work();
+  while (const auto line = client.lines.next()) on_order(client, *line);
 }
 
 void tell(Client& client, const Json& json) {
-  const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  // A client that does not read its few lines has only itself to blame.
-  if (::send(client.socket.get(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
-      static_cast<ssize_t>(line.size())) {
-    client.is_closed = true;
-  }
+  client.lines.send(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Json Manager::status() {
+  const Generation& now = current();
+  return {{"ok", true},
+          {"generation", now.number},
+          {"size", now.size},
+          {"min", settings_.min},
+          {"max", settings_.max},
+          {"rigid", settings_.is_rigid},
+          {"connected", now.connected},
+          {"request",
+           request_ ? Json({{"at_least", request_->at_least}, {"preferred", request_->preferred}})
+                    : Json()},
+          {"mtct", mtct_ ? Json(*mtct_) : Json()},
+          {"phase", resize_    ? word(resize_->phase())
+                    : ordered_ ? word(Resize::Phase::starting)
+                               : "running"}};
 }
 
 void Manager::on_order(Client& client, const std::string& line) {
-  const auto refuse = [&](const std::string& why) {
-    tell(client, {{"ok", false}, {"error", why}});
-  };
   const Json order = Json::parse(line, nullptr, false);
+  Json id;
+  const auto reply = [&](Json answer) {
+    if (!id.is_null()) answer["id"] = id;
+    tell(client, answer);
+  };
+  const auto refuse = [&](const std::string& why) { reply({{"ok", false}, {"error", why}}); };
   if (!order.is_object() || !order.contains("do") || !order["do"].is_string()) {
     return refuse("an order is a JSON object with \"do\"");
   }
+  id = order.value("id", Json());
   const std::string verb = order["do"];
-  if (verb == "status") {
-    const Generation& now = current();
-    tell(client, {{"ok", true},
-                  {"generation", now.number},
-                  {"size", now.size},
-                  {"min", settings_.min},
-                  {"max", settings_.max},
-                  {"rigid", settings_.is_rigid},
-                  {"connected", now.connected},
-                  {"request", request_ ? Json({{"at_least", request_->at_least},
-                                               {"preferred", request_->preferred}})
-                                       : Json()},
-                  {"mtct", mtct_ ? Json(*mtct_) : Json()},
-                  {"phase", resize_ ? word(resize_->phase()) : "running"}});
-  } else if (verb == "resize") {
-    const Json size = order.value("size", Json());
-    if (!size.is_number_unsigned() || size.get<std::uint64_t>() > wire::kMaxProcesses) {
-      return refuse("\"size\" is a number of processes");
-    }
-    if (const auto why = objection(size)) return refuse(*why);
-    client.awaits_resize = true;
-    this->order(size);
-  } else if (verb == "answer") {
-    const Json size = order.value("size", Json());
-    if (!size.is_number_unsigned() || size.get<std::uint64_t>() > wire::kMaxProcesses) {
-      return refuse("\"size\" is a number of processes, 0 to deny");
-    }
-    if (!request_) return refuse("the program has asked for nothing");
-    const std::uint32_t given = size;
-    if (given < request_->at_least || given > request_->preferred) {
-      request_.reset();
-      offer(given);
-      return tell(client, {{"ok", true}, {"offer", given}});
-    }
-    if (const auto why = objection(given)) return refuse(*why);
+  if (verb == "status" || verb == "watch") {
+    client.watches |= verb == "watch";
+    return reply(status());
+  }
+  if (verb == "stop") {
+    reply({{"ok", true}});
+    return stop(SIGTERM);
+  }
+  if (verb != "resize" && verb != "answer") {
+    return refuse(
+        "there are the orders \"status\", \"watch\", \"resize\", \"answer\" and \"stop\"");
+  }
+  const Json size = order.value("size", Json());
+  if (!size.is_number_unsigned() || size.get<std::uint64_t>() > wire::kMaxProcesses) {
+    return refuse("\"size\" is a number of processes, in an answer 0 to deny");
+  }
+  const Json cpus_text = order.value("cpus", Json(""));
+  const auto cpus = cpus_text.is_string() ? parse_node_set(std::string(cpus_text)) : std::nullopt;
+  if (!cpus) return refuse("\"cpus\" are processors, like \"0-3,7\"");
+  const std::uint32_t given = size;
+  const bool is_answer = verb == "answer";
+  if (is_answer && !request_) return refuse("the program has asked for nothing");
+  if (is_answer && (given < request_->at_least || given > request_->preferred)) {
+    request_.reset();
+    offer(given);
+    return reply({{"ok", true}, {"offer", given}});
+  }
+  if (const auto why = objection(given)) {
+    return reply({{"ok", false}, {"error", *why}, {"size", current().size}});
+  }
+  if (is_answer) {
     request_.reset();
     is_requested_ = true;
-    client.awaits_resize = true;
-    this->order(given);
-  } else {
-    refuse("there are the orders \"status\", \"resize\" and \"answer\"");
   }
+  client.awaits_resize = true;
+  client.id = id;
+  if (!cpus->empty()) cpus_ = *cpus;
+  this->order(given);
 }
 
 void Manager::answer(bool ok, const Json& details) {
@@ -672,7 +678,9 @@ void Manager::answer(bool ok, const Json& details) {
   for (const auto& client : clients_) {
     if (!client->awaits_resize) continue;
     client->awaits_resize = false;
-    tell(*client, json);
+    Json own = json;
+    if (!client->id.is_null()) own["id"] = client->id;
+    tell(*client, own);
   }
 }
 
@@ -727,10 +735,13 @@ void Manager::trace_resize() {
 }
 
 void Manager::report(std::string_view what, const Json& details) {
-  if (!report_.is_open()) return;
   Json json = {{"time_s", seconds(Clock::now() - begin_)}, {"event", what}};
   json.update(details);
-  report_ << json.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+  for (const auto& client : clients_) {
+    if (client->watches) tell(*client, json);
+  }
+  if (report_.is_open())
+    report_ << json.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
 }
 
 // ---- Output -------------------------------------------------------------------------------------
@@ -914,40 +925,36 @@ void Manager::on_time() {
 // ---- The loop -----------------------------------------------------------------------------------
 
 void Manager::wait() {
-  std::vector<pollfd> waiting;
-  std::vector<std::function<void()>> actions;
-  const auto add = [&](const Descriptor& descriptor, short events, std::function<void()> action) {
-    waiting.push_back({.fd = descriptor.get(), .events = events, .revents = 0});
-    actions.push_back(std::move(action));
-  };
-  add(signals_, POLLIN, [this] { on_signal(); });
-  if (listener_) add(listener_, POLLIN, [this] { accept_peers(); });
-  if (control_) add(control_, POLLIN, [this] { accept_clients(); });
+  Poller poller;
+  poller.add(signals_, POLLIN, [this] { on_signal(); });
+  if (listener_) poller.add(listener_, POLLIN, [this] { accept_peers(); });
+  if (control_) poller.add(control_, POLLIN, [this] { accept_clients(); });
   for (const auto& owned : peers_) {
     Peer* const peer = owned.get();
     const short events = peer->unsent.empty() ? POLLIN : POLLIN | POLLOUT;
-    add(peer->socket, events, [this, peer] {
+    poller.add(peer->socket, events, [this, peer] {
       flush(*peer);
       read_peer(*peer);
     });
   }
   for (const auto& owned : clients_) {
     Client* const client = owned.get();
-    add(client->socket, POLLIN, [this, client] { read_client(*client); });
+    poller.add(client->lines.descriptor(), client->lines.events(),
+               [this, client] { read_client(*client); });
   }
   for (const auto& [number, owned] : generations_) {
     Generation* const generation = owned.get();
     if (generation->process.out && generation->held.size() + out_.size() < kMaxWaitingOutput) {
-      add(generation->process.out, POLLIN,
-          [this, generation] { read_output(*generation, generation->process.out); });
+      poller.add(generation->process.out, POLLIN,
+                 [this, generation] { read_output(*generation, generation->process.out); });
     }
     if (generation->process.err && err_.size() < kMaxWaitingOutput) {
-      add(generation->process.err, POLLIN,
-          [this, generation] { read_output(*generation, generation->process.err); });
+      poller.add(generation->process.err, POLLIN,
+                 [this, generation] { read_output(*generation, generation->process.err); });
     }
   }
-  if (!out_.empty()) waiting.push_back({.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0});
-  if (!err_.empty()) waiting.push_back({.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0});
+  if (!out_.empty()) poller.add(STDOUT_FILENO, POLLOUT);
+  if (!err_.empty()) poller.add(STDERR_FILENO, POLLOUT);
 
   const auto now = Clock::now();
   auto next = now + std::chrono::seconds(1);
@@ -959,12 +966,7 @@ void Manager::wait() {
     const auto time = (planned.after_previous ? last_resize_ : begin_) + planned.time;
     if (time > now) next = std::min(next, time);
   }
-  const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
-  if (poll(waiting.data(), waiting.size(), static_cast<int>(std::max<long>(timeout, 0))) < 0)
-    return;
-  for (std::size_t i = 0; i < actions.size(); ++i) {
-    if (waiting[i].revents != 0) actions[i]();
-  }
+  poller.wait(next - now);
 }
 
 RunResult Manager::run() {
@@ -974,7 +976,13 @@ RunResult Manager::run() {
   }
   if (!settings_.is_rigid || settings_.measure.count() > 0)
     listener_ = listen_tcp(settings_.listen);
-  if (!settings_.control.empty()) control_ = listen_unix(settings_.control);
+  if (settings_.control_fd >= 0) {
+    control_ = Descriptor(settings_.control_fd);
+    fcntl(control_.get(), F_SETFD, FD_CLOEXEC);
+    set_blocking(control_, false);
+  } else if (!settings_.control.empty()) {
+    control_ = listen_unix(settings_.control);
+  }
 
   sigset_t handled;
   sigemptyset(&handled);
@@ -994,7 +1002,7 @@ RunResult Manager::run() {
       wait();
       reap();
       std::erase_if(peers_, [](const auto& peer) { return peer->is_closed; });
-      std::erase_if(clients_, [](const auto& client) { return client->is_closed; });
+      std::erase_if(clients_, [](const auto& client) { return client->lines.is_closed(); });
       on_time();
       pass_output();
       if (resize_ && resize_->is_settled()) conclude_resize();
@@ -1038,7 +1046,7 @@ void Manager::clean_up() {
     std::this_thread::sleep_for(std::chrono::milliseconds(2100));
     remove_shared_memory(wall_begin_);
   }
-  if (control_) unlink(settings_.control.c_str());
+  if (!settings_.control.empty()) unlink(settings_.control.c_str());
 }
 
 }  // namespace

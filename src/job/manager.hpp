@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/node_set.hpp"
 #include "job/launcher.hpp"
 #include "job/resize.hpp"
 
@@ -36,6 +37,10 @@ struct RunSettings {
   std::string listen = "127.0.0.1";
   /// Path of a Unix socket that takes orders; none if empty.
   std::string control{};
+  /// Instead of it, one that listens already: a descriptor; none if negative.
+  int control_fd = -1;
+  /// Where the processes run on this host; anywhere if empty. An order may say otherwise.
+  NodeSet cpus{};
   std::vector<PlannedResize> plan{};
   Evolving evolving = Evolving::grant;
   Resize::Limits limits{};

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -27,6 +28,12 @@
 namespace ductile {
 namespace {
 
+/// What a new process tells: the text is one of the program's, and at the same place in both.
+struct Failure {
+  const char* step = nullptr;
+  int error = 0;
+};
+
 struct Pipe {
   Descriptor read{};
   Descriptor write{};
@@ -35,7 +42,7 @@ struct Pipe {
 Pipe new_pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw RunError(std::string("no pipe: ") + std::strerror(errno));
+    throw NoProcess(std::string("no pipe: ") + std::strerror(errno));
   }
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
@@ -82,62 +89,88 @@ bool has_all(pid_t pid, const Variables& variables) {
 
 void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
-Process start_process(const std::vector<std::string>& words, const Variables& variables,
-                      bool reads_stdin) {
-  Pipe out = new_pipe();
-  Pipe err = new_pipe();
-  Pipe failure = new_pipe();
-
-  // All that needs memory before the fork.
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  std::vector<std::string> texts;
+std::vector<std::string> environment_with(const Variables& variables) {
+  std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
     const bool is_replaced = std::ranges::any_of(
         variables, [&](const auto& variable) { return variable.first == name; });
-    if (!is_replaced) texts.push_back(text);
+    if (!is_replaced) environment.push_back(text);
   }
-  for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
-  std::vector<char*> environment;
-  for (std::string& text : texts) environment.push_back(text.data());
-  environment.push_back(nullptr);
+  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  return environment;
+}
 
-  const pid_t parent = getpid();
+pid_t start_session(const std::vector<std::string>& words,
+                    const std::vector<std::string>& environment,
+                    const std::function<const char*()>& prepare) {
+  // All that needs memory before the fork.
+  const auto pointers = [](const std::vector<std::string>& texts) {
+    std::vector<char*> result;
+    for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+    result.push_back(nullptr);
+    return result;
+  };
+  const std::vector<char*> arguments = pointers(words);
+  const std::vector<char*> variables = pointers(environment);
+  Pipe failure = new_pipe();
+
   const pid_t pid = fork();
-  if (pid < 0) throw RunError(std::string("no process: ") + std::strerror(errno));
+  if (pid < 0) throw NoProcess(std::string("no process: ") + std::strerror(errno));
   if (pid == 0) {
     setsid();
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) _exit(127);  // it has gone meanwhile
     for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
       std::signal(signal, SIG_DFL);
     }
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    if (!reads_stdin) {
-      const int null = open("/dev/null", O_RDONLY);
-      dup2(null, STDIN_FILENO);
-    }
-    dup2(out.write.get(), STDOUT_FILENO);
-    dup2(err.write.get(), STDERR_FILENO);
-    execve(arguments[0], arguments.data(), environment.data());
-    const int error = errno;
-    [[maybe_unused]] const ssize_t written = write(failure.write.get(), &error, sizeof error);
+    Failure what{.step = prepare()};
+    if (what.step == nullptr) execve(arguments[0], arguments.data(), variables.data());
+    what.error = errno;
+    [[maybe_unused]] const ssize_t written = write(failure.write.get(), &what, sizeof what);
     _exit(127);
   }
   failure.write.reset();
-  int error = 0;
-  if (read(failure.read.get(), &error, sizeof error) == static_cast<ssize_t>(sizeof error)) {
+  Failure what;
+  if (read(failure.read.get(), &what, sizeof what) == static_cast<ssize_t>(sizeof what)) {
     waitpid(pid, nullptr, 0);
-    throw RunError("'" + words[0] + "' cannot be started: " + std::strerror(error));
+    throw RunError((what.step != nullptr ? what.step : "'" + words[0] + "' cannot be started") +
+                   ": " + std::strerror(what.error));
   }
+  return pid;
+}
+
+Process start_process(const std::vector<std::string>& words, const Variables& variables,
+                      bool reads_stdin, const NodeSet& cpus) {
+  Pipe out = new_pipe();
+  Pipe err = new_pipe();
+  const pid_t parent = getpid();
+  const pid_t pid = start_session(words, environment_with(variables), [&]() -> const char* {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) _exit(127);  // it has gone meanwhile
+    keep_to(cpus);
+    if (!reads_stdin) dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+    dup2(out.write.get(), STDOUT_FILENO);
+    dup2(err.write.get(), STDERR_FILENO);
+    return nullptr;
+  });
   set_blocking(out.read, false);
   set_blocking(err.read, false);
   return {.pid = pid, .out = std::move(out.read), .err = std::move(err.read)};
+}
+
+void keep_to(const NodeSet& cpus) {
+  if (cpus.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const Interval& part : cpus.parts) {
+    for (std::size_t cpu = part.first; cpu <= part.last && cpu < CPU_SETSIZE; ++cpu) {
+      CPU_SET(cpu, &set);
+    }
+  }
+  sched_setaffinity(0, sizeof set, &set);
 }
 
 std::vector<pid_t> descendants(const Variables& variables) {

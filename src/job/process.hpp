@@ -4,11 +4,14 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
 
+#include "base/error.hpp"
+#include "base/node_set.hpp"
 #include "job/launcher.hpp"
 #include "job/socket.hpp"
 
@@ -24,11 +27,30 @@ struct Process {
 /// From now on, processes whose parents have died become children of this one.
 void adopt_orphans();
 
-/// Starts `words` with more environment variables. It leads a session of its own, ends when this
-/// process does (SIGTERM), and reads nothing: stdin is empty unless `reads_stdin`. Throws RunError
-/// if it cannot be started.
+/// The environment of this process with more variables, as "NAME=value".
+std::vector<std::string> environment_with(const Variables& variables);
+
+/// The machine has no room for one more process now.
+class NoProcess : public RunError {
+ public:
+  using RunError::RunError;
+};
+
+/// Starts `words` with this environment as the leader of a session of its own. `prepare` is called
+/// in the new process before the program; what it could not do, a text that lives as long as the
+/// program, comes back as RunError with errno in words, as does a program that cannot be started.
+pid_t start_session(const std::vector<std::string>& words,
+                    const std::vector<std::string>& environment,
+                    const std::function<const char*()>& prepare);
+
+/// Starts `words` with more environment variables, on these processors (any, if there are none). It
+/// leads a session of its own, ends when this process does (SIGTERM), and reads nothing: stdin is
+/// empty unless `reads_stdin`. Throws RunError if it cannot be started.
 Process start_process(const std::vector<std::string>& words, const Variables& variables,
-                      bool reads_stdin);
+                      bool reads_stdin, const NodeSet& cpus = {});
+
+/// This process, and those it will start, run on these processors only; on any if there are none.
+void keep_to(const NodeSet& cpus);
 
 /// All living descendants of this process whose environment has all of `variables`; every
 /// descendant if there are none.

@@ -81,13 +81,14 @@ sockaddr_un unix_address(const std::string& path) {
   return address;
 }
 
-// Whether somebody listens there.
+// Whether somebody listens there. Never waits for one who accepts nothing.
 Descriptor try_connect(const sockaddr_un& address) {
-  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) fail("socket");
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return {};
   }
+  set_blocking(socket, true);
   return socket;
 }
 
@@ -148,7 +149,7 @@ Descriptor connect_tcp(const std::string& address, std::chrono::milliseconds tim
   return socket;
 }
 
-Descriptor listen_unix(const std::string& path) {
+Descriptor listen_unix(const std::string& path, bool for_all) {
   const sockaddr_un address = unix_address(path);
   struct stat found {};
   if (lstat(path.c_str(), &found) == 0) {
@@ -163,7 +164,7 @@ Descriptor listen_unix(const std::string& path) {
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) fail("socket");
   // Never, not even for a moment, open to others.
-  const mode_t mask = umask(0177);
+  const mode_t mask = umask(for_all ? 0111 : 0177);
   const int bound = bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   const int error = errno;
   umask(mask);
@@ -171,7 +172,7 @@ Descriptor listen_unix(const std::string& path) {
     throw InputError("'" + path + "' cannot become a socket: " + std::strerror(error),
                      "choose another path");
   }
-  if (listen(socket.get(), 16) != 0) fail("listening at " + path);
+  if (listen(socket.get(), SOMAXCONN) != 0) fail("listening at " + path);
   return socket;
 }
 
@@ -179,7 +180,7 @@ Descriptor connect_unix(const std::string& path) {
   Descriptor socket = try_connect(unix_address(path));
   if (!socket) {
     throw InputError("nobody listens at '" + path + "': " + std::strerror(errno),
-                     "give the path of `ductile run --control`");
+                     "give the path of what listens: `ductile run --control`, `ductile serve`");
   }
   return socket;
 }
@@ -191,11 +192,16 @@ std::optional<Descriptor> accept_from(const Descriptor& listener) {
   return socket;
 }
 
-bool is_own_user(const Descriptor& socket) {
+std::optional<Owner> peer_of(const Descriptor& socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
-  return getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         peer.uid == geteuid();
+  if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return Owner{peer.uid, peer.gid};
+}
+
+bool may_order(const Descriptor& socket) {
+  const auto peer = peer_of(socket);
+  return peer && (peer->user == geteuid() || peer->user == 0);
 }
 
 void set_blocking(const Descriptor& descriptor, bool blocking) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include <sys/types.h>
+
 namespace ductile {
 
 /// Owns a file descriptor, or none (-1).
@@ -40,17 +42,23 @@ std::string local_host(const Descriptor& socket);
 /// Connects to an address as `local_address` writes it.
 Descriptor connect_tcp(const std::string& address, std::chrono::milliseconds timeout);
 
-/// Listens at a path that only this user may use. A socket nobody listens at any more is replaced;
-/// anything else at that path is an InputError.
-Descriptor listen_unix(const std::string& path);
+/// Listens at a path that only this user may use, or everybody. A socket nobody listens at any more
+/// is replaced; anything else at that path is an InputError.
+Descriptor listen_unix(const std::string& path, bool for_all = false);
 /// InputError if nobody listens there.
 Descriptor connect_unix(const std::string& path);
 
 /// The next connection, if one is waiting; it does not block and does not outlive an exec.
 std::optional<Descriptor> accept_from(const Descriptor& listener);
 
-/// Whether the other end of a Unix socket belongs to this user.
-bool is_own_user(const Descriptor& socket);
+/// Whose process is at the other end of a Unix socket.
+struct Owner {
+  uid_t user = 0;
+  gid_t group = 0;
+};
+std::optional<Owner> peer_of(const Descriptor& socket);
+/// Whether the other end of a Unix socket belongs to this user, or to root.
+bool may_order(const Descriptor& socket);
 
 void set_blocking(const Descriptor& descriptor, bool blocking);
 

@@ -28,6 +28,7 @@ LIBRARIES = {
     "nlohmann": "nlohmann_json::nlohmann_json",
     "pugixml.hpp": "pugixml::pugixml",
     "spdlog": "spdlog::spdlog",
+    "sqlite3.h": "SQLite::SQLite3",
     "toml++": "tomlplusplus::tomlplusplus",
     "zlib.h": "ZLIB::ZLIB",
     "zstd.h": "PkgConfig::ZSTD",

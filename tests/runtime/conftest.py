@@ -1,61 +1,19 @@
-"""What the tests of `ductile run` share. $DUCTILE is the program, $DUCTILE_EXAMPLES the folder of the
-built examples, NAME-MPI."""
+"""What the tests of `ductile run` share."""
 
 import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXAMPLES = pathlib.Path(os.environ.get("DUCTILE_EXAMPLES", ROOT / "build/quick/examples"))
-PROGRAM = os.environ.get("DUCTILE", str(ROOT / "build/quick/ductile"))
-PATIENCE = 60
-
-
-def example(name, mpi):
-    path = EXAMPLES / f"{name}-{mpi}"
-    if not path.exists():
-        pytest.skip(f"{path} is not built: is there no {mpi}?")
-    return str(path)
-
-
-def mpiexec(mpi, size, *words):
-    """What a user writes without Ductile."""
-    options = (["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
-               if mpi == "openmpi" else [])
-    done = subprocess.run([shutil.which(f"mpiexec.{mpi}") or "mpiexec", *options, "-n", str(size),
-                           *map(str, words)], stdout=subprocess.PIPE, text=True, timeout=PATIENCE,
-                          check=True)
-    return done.stdout
-
-
-def check(stderr):
-    assert "Sanitizer" not in stderr and "runtime error" not in stderr, stderr
-
-
-def run(*arguments, timeout=PATIENCE, **options):
-    done = subprocess.run([PROGRAM, *map(str, arguments)], text=True, capture_output=True,
-                          timeout=timeout, **options)
-    check(done.stderr)
-    return done
-
-
-def processes_with(mark):
-    """Processes that have this in their environment, without zombies."""
-    found = []
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if mark.encode() in (folder / "environ").read_bytes():
-                found.append(int(folder.name))
-        except OSError:
-            pass
-    return found
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from programs import (EXAMPLES, PATIENCE, PROGRAM, ROOT, check, example, mpiexec,  # noqa: E402, F401
+                      processes_with, run)
 
 
 def left_in_shared_memory(since):

@@ -1,0 +1,71 @@
+#include "cli/history.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "live/client.hpp"
+#include "live/submission.hpp"
+#include "report/table.hpp"
+
+namespace ductile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string socket{};
+  std::uint64_t job = 0;
+  bool json = false;
+};
+
+/// "2x10.5 4x3": so many nodes, for so many seconds each time.
+std::string sizes_of(const Json& sizes) {
+  std::string text;
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    const double time = sizes[i + 1]["time_s"].get<double>() - sizes[i]["time_s"].get<double>();
+    text += fmt::format("{}{}x{:.1f}", text.empty() ? "" : " ", sizes[i]["nodes"].dump(), time);
+  }
+  return text;
+}
+
+void history(const Options& options) {
+  Json request{{"do", "history"}};
+  if (options.job != 0) request["job"] = options.job;
+  const Json answer = ask_controller(find_socket(options.socket), request);
+  if (options.json) {
+    std::cout << answer.dump() << '\n';
+    return;
+  }
+  std::vector<std::vector<std::string>> rows{
+      {"JOBID", "NAME", "USER", "TYPE", "STATE", "EXIT", "ELAPSED", "NODE_S", "SIZES"}};
+  for (const Json& job : answer["jobs"]) {
+    const bool is_over = job["start_s"].is_number() && job["end_s"].is_number();
+    const double elapsed = is_over ? job["end_s"].get<double>() - job["start_s"].get<double>() : 0;
+    rows.push_back({job["job"].dump(), job["name"], job["user"], job["type"], job["state"],
+                    job["exit_code"].is_null() ? "" : job["exit_code"].dump(),
+                    is_over ? limit_text(whole_seconds(std::llround(elapsed))) : "",
+                    fmt::format("{:.1f}", job["node_s"].get<double>()), sizes_of(job["sizes"])});
+  }
+  std::cout << aligned_text(rows, rows.front().size());
+}
+
+}  // namespace
+
+void add_history_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("history", "Show what has run, at which sizes, and what it used");
+  command->add_option("JOB", options->job, "only this one");
+  command->add_option("--socket", options->socket, "of the controller; $DUCTILE_SOCKET");
+  command->add_flag("--json", options->json, "print one JSON object");
+  command->callback([options] { history(*options); });
+}
+
+}  // namespace ductile

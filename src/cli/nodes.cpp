@@ -1,0 +1,47 @@
+#include "cli/nodes.hpp"
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "live/client.hpp"
+#include "report/table.hpp"
+
+namespace ductile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string socket{};
+  bool json = false;
+};
+
+void nodes(const Options& options) {
+  const Json answer = ask_controller(find_socket(options.socket), {{"do", "nodes"}});
+  if (options.json) {
+    std::cout << answer.dump() << '\n';
+    return;
+  }
+  std::vector<std::vector<std::string>> rows{{"NODE", "STATE", "CORES", "JOBID"}};
+  for (const Json& node : answer["nodes"]) {
+    rows.push_back({node["node"].dump(), node["state"], node["cores"].dump(),
+                    node["job"].is_null() ? "" : node["job"].dump()});
+  }
+  std::cout << aligned_text(rows, rows.front().size());
+}
+
+}  // namespace
+
+void add_nodes_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("nodes", "Show the nodes and who has them");
+  command->add_option("--socket", options->socket, "of the controller; $DUCTILE_SOCKET");
+  command->add_flag("--json", options->json, "print one JSON object");
+  command->callback([options] { nodes(*options); });
+}
+
+}  // namespace ductile

@@ -1,0 +1,12 @@
+// ductile nodes
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace ductile {
+
+/// Adds the command; it asks the controller and prints when `app` is parsed. It throws InputError
+/// and RunError.
+void add_nodes_command(CLI::App& app);
+
+}  // namespace ductile

@@ -1,0 +1,106 @@
+#include "cli/serve.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "base/error.hpp"
+#include "live/client.hpp"
+#include "live/config.hpp"
+#include "live/controller.hpp"
+#include "live/submission.hpp"
+
+namespace ductile {
+namespace {
+
+struct Options {
+  std::string config{};
+  Configuration given{};  // on the command line
+  std::string local{}, default_time{};
+  double retry = 0, patience = 0;
+  bool until_idle = false;
+  int verbosity = 0;
+};
+
+void set_up_log(int verbosity) {
+  auto log =
+      std::make_shared<spdlog::logger>("serve", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %L %v");
+  log->set_level(verbosity == 0 ? spdlog::level::info : spdlog::level::debug);
+  log->flush_on(spdlog::level::trace);
+  spdlog::set_default_logger(std::move(log));
+}
+
+/// What the command line says goes before what the file says.
+ServeSettings settings_of(const Options& options) {
+  namespace fs = std::filesystem;
+  const Configuration file =
+      options.config.empty() ? Configuration{} : read_configuration(options.config);
+  const Configuration& given = options.given;
+  ServeSettings settings;
+  const auto choose = [](const auto& first, const auto& second, auto& setting) {
+    if (first || second) setting = first ? *first : *second;
+  };
+  if (!given.local && !file.local) {
+    throw InputError("it is not said how many nodes there are", "give --local, like 4x2");
+  }
+  choose(given.local, file.local, settings.platform);
+  choose(given.policy, file.policy, settings.policy);
+  choose(given.state, file.state, settings.state);
+  choose(given.socket, file.socket, settings.socket);
+  choose(given.default_time, file.default_time, settings.default_time);
+  choose(given.retry, file.retry, settings.retry);
+  choose(given.patience, file.patience, settings.patience);
+  choose(given.operators, file.operators, settings.operators);
+  if (settings.state.empty()) settings.state = default_state();
+  settings.state = fs::absolute(settings.state).lexically_normal();
+  if (settings.socket.empty()) settings.socket = settings.state + "/socket";
+  settings.program = fs::read_symlink("/proc/self/exe");
+  settings.until_idle = options.until_idle;
+  return settings;
+}
+
+void run(Options& options) {
+  set_up_log(options.verbosity);
+  if (!options.local.empty()) options.given.local = parse_local(options.local);
+  if (!options.default_time.empty()) options.given.default_time = parse_limit(options.default_time);
+  if (options.retry > 0) options.given.retry = seconds(options.retry);
+  if (options.patience > 0) options.given.patience = seconds(options.patience);
+  serve(settings_of(options), [&] { return settings_of(options); });
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("serve", "Run jobs: the controller, with this machine as the cluster");
+  command
+      ->add_option("--local", options->local,
+                   "virtual nodes of this machine and their cores: 4x2 are 4 nodes of 2 cores")
+      ->type_name("NODESxCORES");
+  command->add_option("--config", options->config,
+                      "TOML file of these settings; read again at SIGHUP");
+  command->add_option("--policy", options->given.policy,
+                      "NAME[:k=v,...]; see `ductile policies` [easy]");
+  command->add_option("--state", options->given.state,
+                      "folder of the journal and of running jobs; what it has is taken up");
+  command->add_option("--socket", options->given.socket,
+                      "where commands find it; socket in the folder of the state if not given");
+  command->add_option("--default-time", options->default_time,
+                      "limit of jobs that give none, as of `submit --time` [1:00:00]");
+  command
+      ->add_option("--retry", options->retry,
+                   "seconds until a job that refused a resize is asked again [10]")
+      ->check(CLI::Range(0.1, 1e6));
+  command->add_option("--patience", options->patience, "seconds from SIGTERM to SIGKILL [10]")
+      ->check(CLI::Range(0.1, 1e6));
+  command->add_flag("--until-idle", options->until_idle, "end when no job is left");
+  command->add_flag("-v,--verbose", options->verbosity, "say more");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace ductile

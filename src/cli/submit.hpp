@@ -1,0 +1,21 @@
+// ductile submit [options] SCRIPT|PROGRAM ARGS
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+namespace ductile {
+
+/// Adds the command; it submits when `app` is parsed. It throws InputError and RunError, and with
+/// --wait CLI::RuntimeError with the job's exit code if that is not 0.
+void add_submit_command(CLI::App& app);
+
+/// The words of the `#DUCTILE` lines of a script, and of those `#SBATCH` lines that mean the same
+/// here; `ignored` gets the other ones of these. They end with the first line that is neither a
+/// comment nor empty. Throws InputError, which names `file`.
+std::vector<std::string> script_options(const std::string& file, const std::string& script,
+                                        std::vector<std::string>& ignored);
+
+}  // namespace ductile

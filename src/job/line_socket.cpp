@@ -1,0 +1,65 @@
+#include "job/line_socket.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace ductile {
+
+LineSocket::LineSocket(Descriptor socket, std::size_t longest, std::size_t most)
+    : socket_(std::move(socket)), longest_(longest), most_(most) {
+  set_blocking(socket_, false);
+}
+
+short LineSocket::events() const {
+  return static_cast<short>(unsent_.empty() ? POLLIN : POLLIN | POLLOUT);
+}
+
+void LineSocket::work() {
+  flush();
+  if (is_closed()) return;
+  std::array<char, 65536> bytes;
+  const ssize_t got = recv(socket_.get(), bytes.data(), bytes.size(), 0);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) return close();
+  come_.append(bytes.data(), static_cast<std::size_t>(got));
+}
+
+std::optional<std::string> LineSocket::next() {
+  const std::size_t end = come_.find('\n', searched_);
+  if (end == std::string::npos) {
+    searched_ = come_.size();
+    if (come_.size() > longest_) close();
+    return std::nullopt;
+  }
+  std::string line = come_.substr(0, end);
+  come_.erase(0, end + 1);
+  searched_ = 0;
+  return line;
+}
+
+void LineSocket::send(std::string_view line) {
+  if (is_closed()) return;
+  unsent_.append(line).push_back('\n');
+  flush();
+  if (unsent_.size() > most_) close();
+}
+
+void LineSocket::flush() {
+  while (!unsent_.empty() && !is_closed()) {
+    const ssize_t sent = ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+    if (sent > 0) {
+      unsent_.erase(0, static_cast<std::size_t>(sent));
+    } else if (errno == EAGAIN) {
+      return;
+    } else if (errno != EINTR) {
+      close();
+    }
+  }
+}
+
+}  // namespace ductile

@@ -1,0 +1,44 @@
+// A connection on which both sides send lines, as the control sockets of jobs and of the controller
+// have it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "job/socket.hpp"
+
+namespace ductile {
+
+/// One end of it. Never blocks: what cannot be sent at once waits. Who sends more than a line may
+/// have, or does not read, is closed.
+class LineSocket {
+ public:
+  /// `longest`: bytes that a line of the other side may have; `most`: that may wait for it.
+  LineSocket(Descriptor socket, std::size_t longest, std::size_t most);
+
+  const Descriptor& descriptor() const { return socket_; }
+  /// What to wait for: POLLIN, and POLLOUT while something waits.
+  short events() const;
+  bool is_closed() const { return !socket_; }
+  void close() { socket_.reset(); }
+
+  /// Sends what waits and reads what has come. Closed afterwards if the other side has gone.
+  void work();
+  /// The next whole line without its end.
+  std::optional<std::string> next();
+  void send(std::string_view line);
+  /// Has everything been sent?
+  bool is_flushed() const { return unsent_.empty(); }
+
+ private:
+  void flush();
+
+  Descriptor socket_;
+  std::size_t longest_, most_;
+  std::string come_, unsent_;
+  std::size_t searched_ = 0;  // of `come_`: no end of a line before
+};
+
+}  // namespace ductile

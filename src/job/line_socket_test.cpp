@@ -1,0 +1,87 @@
+#include "job/line_socket.hpp"
+
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace ductile {
+namespace {
+
+/// Two ends; the first one is raw.
+std::pair<Descriptor, Descriptor> ends() {
+  int fds[2] = {-1, -1};
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+  return {Descriptor(fds[0]), Descriptor(fds[1])};
+}
+
+TEST(LineSocket, GivesWholeLinesAsTheyCome) {
+  auto [raw, socket] = ends();
+  LineSocket lines(std::move(socket), 100, 100);
+  send_all(raw, "one\ntw");
+  lines.work();
+  EXPECT_EQ(lines.next(), "one");
+  EXPECT_EQ(lines.next(), std::nullopt);
+  send_all(raw, "o\n\n");
+  lines.work();
+  EXPECT_EQ(lines.next(), "two");
+  EXPECT_EQ(lines.next(), "");
+  EXPECT_EQ(lines.next(), std::nullopt);
+  EXPECT_FALSE(lines.is_closed());
+}
+
+TEST(LineSocket, GivesWhatCameBeforeTheEnd) {
+  auto [raw, socket] = ends();
+  LineSocket lines(std::move(socket), 100, 100);
+  send_all(raw, "last\nhalf");
+  raw.reset();
+  lines.work();
+  lines.work();
+  EXPECT_TRUE(lines.is_closed());
+  EXPECT_EQ(lines.next(), "last");
+  EXPECT_EQ(lines.next(), std::nullopt);
+}
+
+TEST(LineSocket, ClosesWhoSendsTooLongALine) {
+  auto [raw, socket] = ends();
+  LineSocket lines(std::move(socket), 10, 100);
+  send_all(raw, "0123456789\n01234567890");
+  lines.work();
+  EXPECT_EQ(lines.next(), "0123456789");
+  EXPECT_EQ(lines.next(), std::nullopt);
+  EXPECT_TRUE(lines.is_closed());
+}
+
+TEST(LineSocket, ClosesWhoDoesNotRead) {
+  auto [raw, socket] = ends();
+  LineSocket lines(std::move(socket), 10, 1000);
+  const std::string line(500, 'x');
+  for (int i = 0; i < 100'000 && !lines.is_closed(); ++i) {
+    lines.send(line);
+    EXPECT_TRUE(lines.is_closed() || lines.is_flushed() || (lines.events() & 4) != 0);
+  }
+  EXPECT_TRUE(lines.is_closed());
+}
+
+TEST(LineSocket, SendsTheRestLater) {
+  auto [raw, socket] = ends();
+  LineSocket lines(std::move(socket), 10, std::size_t{1} << 24);
+  const std::string line(std::size_t{1} << 20, 'x');
+  lines.send(line);
+  EXPECT_FALSE(lines.is_flushed());
+  std::string come;
+  std::string bytes(65536, '\0');
+  while (come.size() < line.size() + 1) {
+    const ssize_t got = read(raw.get(), bytes.data(), bytes.size());
+    ASSERT_GT(got, 0);
+    come.append(bytes, 0, static_cast<std::size_t>(got));
+    lines.work();
+  }
+  EXPECT_EQ(come, line + "\n");
+  EXPECT_TRUE(lines.is_flushed());
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,95 @@
+#include "live/client.hpp"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "job/socket.hpp"
+
+namespace ductile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kPatienceMs = 30'000;
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// The next line; nothing if the other side has gone.
+std::optional<std::string> line_from(const Descriptor& socket, std::string& come, int patience_ms) {
+  std::array<char, 65536> bytes;
+  for (std::size_t end = 0; (end = come.find('\n')) == std::string::npos;) {
+    pollfd waiting{.fd = socket.get(), .events = POLLIN, .revents = 0};
+    const int ready = poll(&waiting, 1, patience_ms);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0) throw RunError("the controller does not answer");
+    const ssize_t got = recv(socket.get(), bytes.data(), bytes.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    come.append(bytes.data(), static_cast<std::size_t>(got));
+  }
+  const std::size_t end = come.find('\n');
+  std::string line = come.substr(0, end);
+  come.erase(0, end + 1);
+  return line;
+}
+
+}  // namespace
+
+std::string default_state() {
+  if (geteuid() == 0) return "/var/lib/ductile";
+  const std::string state = variable("XDG_STATE_HOME");
+  return (state.empty() ? variable("HOME") + "/.local/state" : state) + "/ductile";
+}
+
+std::string find_socket(const std::string& given) {
+  if (!given.empty()) return given;
+  if (std::string named = variable("DUCTILE_SOCKET"); !named.empty()) return named;
+  std::string own = default_state() + "/socket";
+  std::error_code ignored;
+  return std::filesystem::exists(own, ignored) ? own : "/var/lib/ductile/socket";
+}
+
+Json ask_controller(const std::string& socket, const Json& request, bool waits,
+                    const std::function<void(const Json&)>& first) {
+  const Descriptor connection = [&] {
+    try {
+      return connect_unix(socket);
+    } catch (const InputError&) {
+      throw InputError("no controller listens at '" + socket + "'",
+                       "start one with `ductile serve`, or say with --socket where it is");
+    }
+  }();
+  std::string come;
+  const auto answer = [&](int patience_ms) {
+    const auto line = line_from(connection, come, patience_ms);
+    if (!line) throw RunError("the controller ended without an answer");
+    Json json = Json::parse(*line, nullptr, false);
+    if (!json.is_object()) throw RunError("the controller answers '" + *line + "'");
+    if (json.value("ok", false)) return json;
+    const std::string error = json.value("error", std::string("it gives no reason"));
+    if (json.value("code", 1) == 2) throw InputError(error, "");
+    throw RunError(error);
+  };
+  if (!send_all(connection, request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n")) {
+    throw RunError("the controller has closed the connection");
+  }
+  Json json = answer(kPatienceMs);
+  if (!waits) return json;
+  if (first) first(json);
+  return answer(-1);
+}
+
+}  // namespace ductile

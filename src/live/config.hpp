@@ -1,0 +1,30 @@
+// The configuration file of `ductile serve`; docs/commands/serve.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "model/platform.hpp"
+
+namespace ductile {
+
+/// What a file, or a command line, says; nothing where it says nothing.
+struct Configuration {
+  std::optional<Platform> local{};
+  std::optional<std::string> policy{};
+  std::optional<std::string> state{}, socket{};
+  std::optional<Duration> default_time{};
+  std::optional<Duration> retry{}, patience{};
+  std::optional<std::vector<std::uint32_t>> operators{};
+};
+
+/// Reads and checks all of a file. Throws InputError with the line.
+Configuration read_configuration(const std::string& path);
+
+/// "4x2": 4 nodes of 2 cores. Throws InputError.
+Platform parse_local(const std::string& text);
+
+}  // namespace ductile

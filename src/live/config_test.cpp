@@ -1,0 +1,68 @@
+#include "live/config.hpp"
+
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace ductile {
+namespace {
+
+std::string file_with(const std::string& text) {
+  const std::string path = ::testing::TempDir() + "/config.toml";
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string error_in(const std::string& text) {
+  const std::string path = file_with(text);
+  try {
+    read_configuration(path);
+  } catch (const InputError& error) {
+    return std::string(error.what()).substr(path.size());
+  }
+  return "";
+}
+
+TEST(Config, ReadsAllSettings) {
+  const Configuration c = read_configuration(file_with(R"(
+local = "4x2"
+policy = "mebf:tick=5"
+state = "/tmp/state"
+socket = "/tmp/socket"
+default_time = "0:30"
+retry_s = 5
+patience_s = 0.5
+operators = ["root"]
+)"));
+  EXPECT_EQ(c.local->nodes, 4u);
+  EXPECT_EQ(c.local->cores_per_node, 2u);
+  EXPECT_EQ(c.policy, "mebf:tick=5");
+  EXPECT_EQ(c.state, "/tmp/state");
+  EXPECT_EQ(c.socket, "/tmp/socket");
+  EXPECT_EQ(c.default_time, whole_seconds(30));
+  EXPECT_EQ(c.retry, whole_seconds(5));
+  EXPECT_EQ(c.patience, seconds(0.5));
+  EXPECT_EQ(c.operators, std::vector<std::uint32_t>{0});
+  EXPECT_FALSE(read_configuration(file_with("")).policy);
+}
+
+TEST(Config, SaysWhereAndWhatIsWrong) {
+  EXPECT_EQ(error_in("\nlocals = 1"),
+            ":2: locals: there is no such setting; use one of local, policy, state, socket, "
+            "default_time, retry_s, patience_s, operators");
+  EXPECT_EQ(error_in("local = 4"), ":1: local: is no text; put it in quotes");
+  EXPECT_EQ(error_in("local = \"4x\""),
+            ":1: local: '4x' is not NODESxCORES; write it like 4x2, each number from 1 to 4096");
+  EXPECT_NE(error_in("policy = \"best\"").find(":1: policy: there is no policy 'best'"),
+            std::string::npos);
+  EXPECT_EQ(error_in("retry_s = 0"), ":1: retry_s: is no time; write 0.1 to 1000000 seconds");
+  EXPECT_EQ(error_in("operators = [\"no such user\"]"),
+            ":1: operators: there is no user 'no such user'");
+  EXPECT_NE(error_in("local = "), "");
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,337 @@
+#include "live/journal.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include "base/error.hpp"
+#include "simulation/recording.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr int kVersion = 1;
+
+// Times are microseconds since the Unix epoch.
+constexpr const char* kTables = R"(
+CREATE TABLE head (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE records (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, text TEXT NOT NULL);
+CREATE TABLE jobs (
+  number INTEGER PRIMARY KEY, user INTEGER NOT NULL, "group" INTEGER NOT NULL,
+  submission TEXT NOT NULL, submitted_us INTEGER NOT NULL,
+  started_us INTEGER, ended_us INTEGER, state TEXT, exit_code INTEGER, note TEXT);
+CREATE INDEX living ON jobs (number) WHERE state IS NULL;
+CREATE TABLE sizes (
+  job INTEGER NOT NULL, time_us INTEGER NOT NULL, nodes INTEGER NOT NULL);
+CREATE INDEX sizes_of_job ON sizes (job);
+)";
+
+Time time_of(std::int64_t microseconds) { return Time(Duration(microseconds)); }
+std::int64_t microseconds(Time time) { return time.time_since_epoch().count(); }
+
+}  // namespace
+
+void Journal::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+
+/// One statement, prepared, bound and stepped through.
+class Journal::Statement {
+ public:
+  Statement(const Journal& journal, const std::string& sql) : journal_(journal) {
+    if (sqlite3_prepare_v2(journal.database_.get(), sql.c_str(), -1, &statement_, nullptr) !=
+        SQLITE_OK) {
+      journal.fail("is not as it should be");
+    }
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& add(std::int64_t value) {
+    sqlite3_bind_int64(statement_, ++bound_, value);
+    return *this;
+  }
+  Statement& add(const std::string& text) {
+    sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()),
+                      SQLITE_TRANSIENT);
+    return *this;
+  }
+  Statement& add(const std::optional<int>& value) {
+    return value ? add(std::int64_t{*value}) : (sqlite3_bind_null(statement_, ++bound_), *this);
+  }
+  /// Is there one more row?
+  bool next() {
+    const int result = sqlite3_step(statement_);
+    if (result != SQLITE_ROW && result != SQLITE_DONE) journal_.fail("cannot be written or read");
+    return result == SQLITE_ROW;
+  }
+  std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
+  bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  std::string text(int column) const {
+    const void* const bytes = sqlite3_column_blob(statement_, column);
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+    return bytes == nullptr ? "" : std::string(static_cast<const char*>(bytes), size);
+  }
+  std::optional<Time> time(int column) const {
+    return is_null(column) ? std::nullopt : std::optional(time_of(number(column)));
+  }
+
+ private:
+  const Journal& journal_;
+  sqlite3_stmt* statement_ = nullptr;
+  int bound_ = 0;
+};
+
+Journal::Journal(const std::string& path) : path_(path) {
+  sqlite3* database = nullptr;
+  const int opened =
+      sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+  database_.reset(database);
+  if (opened != SQLITE_OK) fail("cannot be opened");
+  sqlite3_busy_timeout(database, 2000);
+  run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+  Statement version(*this, "PRAGMA user_version");
+  version.next();
+  const std::int64_t found = version.number(0);
+  if (found == 0) {
+    Statement tables(*this, "SELECT count(*) FROM sqlite_master");
+    tables.next();
+    if (tables.number(0) != 0) {
+      throw InputError({path}, "this is no journal of ductile", "give another --state folder");
+    }
+    run(fmt::format("BEGIN; {} PRAGMA user_version = {}; COMMIT;", kTables, kVersion).c_str());
+  } else if (found != kVersion) {
+    throw InputError({path}, fmt::format("it is a journal of version {}", found),
+                     fmt::format("this ductile reads version {}", kVersion));
+  }
+}
+
+Journal::~Journal() = default;
+
+void Journal::fail(const std::string& what) const {
+  const int code = database_ ? sqlite3_errcode(database_.get()) : SQLITE_NOMEM;
+  const std::string why = database_ ? sqlite3_errmsg(database_.get()) : "out of memory";
+  if (code == SQLITE_NOTADB) {
+    throw InputError({path_}, "this is no journal of ductile", "give another --state folder");
+  }
+  throw RunError(fmt::format("the journal {} {}: {}", path_, what, why));
+}
+
+void Journal::run(const char* sql) const {
+  if (sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
+    fail("cannot be written");
+  }
+}
+
+std::string Journal::head(const char* name) const {
+  Statement row(*this, "SELECT value FROM head WHERE name = ?");
+  return row.add(std::string(name)).next() ? row.text(0) : "";
+}
+
+bool Journal::is_new() const { return head("policy").empty(); }
+
+void Journal::write_head(const Core& core) {
+  begin();
+  const State& state = core.state();
+  const std::pair<const char*, std::string> rows[] = {{"platform", to_record(state.platform)},
+                                                      {"world", to_record(state.capabilities)},
+                                                      {"rules", to_record(state.rules)},
+                                                      {"policy", core.policy().settings}};
+  for (const auto& [name, value] : rows) {
+    Statement(*this, "INSERT INTO head VALUES (?, ?)").add(std::string(name)).add(value).next();
+  }
+  commit();
+}
+
+Core Journal::fold(const PolicyMaker& make,
+                   const std::function<void(const Event&, const Core&)>& seen) const {
+  std::int64_t number = 0;
+  try {
+    Rules rules = rules_from_record(head("rules"));
+    rules.record = true;
+    Core core(platform_from_record(head("platform")), capabilities_from_record(head("world")),
+              rules, make(head("policy")));
+    std::optional<Time> closing;
+    std::vector<PenCall> calls;
+    const auto close = [&] {
+      if (!closing) return;
+      core.follow_instant(*closing, calls);
+      closing.reset();
+      calls.clear();
+    };
+    Statement rows(*this,
+                   "SELECT number, kind, text FROM records WHERE kind != 'D' ORDER BY number");
+    while (rows.next()) {
+      number = rows.number(0);
+      const std::string kind = rows.text(1), text = rows.text(2);
+      if (kind == "P") {
+        calls.push_back(pen_call_from_record(text));
+        continue;
+      }
+      close();
+      const std::string_view record = text;
+      const std::size_t space = record.find(' ');
+      const Time now = time_from_record(record.substr(0, space));
+      if (kind == "C") {
+        closing = now;
+        continue;
+      }
+      if (kind != "E" || space == std::string_view::npos || record.size() < space + 3) {
+        throw RecordError("record", "there is no record of this kind");
+      }
+      const bool taken = record[space + 1] == '1';
+      const Event event = event_from_record(record.substr(space + 3), make);
+      if (core.apply(now, event) != taken) {
+        throw RecordError("event", "it has another answer than when it was written");
+      }
+      if (seen && taken) seen(event, core);
+    }
+    close();
+    return core;
+  } catch (const RecordError& error) {
+    throw InputError({path_, static_cast<std::uint64_t>(number), error.field()}, error.what(),
+                     "go on with the build that wrote this journal, or with another --state");
+  } catch (const std::logic_error& error) {
+    throw InputError({path_, static_cast<std::uint64_t>(number)},
+                     std::string("the journal contradicts itself: ") + error.what(),
+                     "go on with the build that wrote it, or with another --state");
+  }
+}
+
+void Journal::begin() { run("BEGIN IMMEDIATE"); }
+
+void Journal::commit() {
+  if (sqlite3_exec(database_.get(), "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) {
+    fail("cannot be written");
+  }
+}
+
+void Journal::record(const char* kind, const std::string& text) {
+  Statement(*this, "INSERT INTO records (kind, text) VALUES (?, ?)")
+      .add(std::string(kind))
+      .add(text)
+      .next();
+}
+
+void Journal::event(Time now, const Event& event, bool taken) {
+  record("E", to_record(now) + (taken ? " 1 " : " 0 ") + to_record(event));
+}
+
+void Journal::close(Time now, const Core& core, std::span<const Decision> decisions) {
+  record("C", to_record(now));
+  for (const PenCall& call : core.pen_calls()) record("P", to_record(call));
+  for (const Decision& decision : decisions) record("D", to_record(decision));
+}
+
+void Journal::submitted(const JobRow& row) {
+  Statement(*this,
+            "INSERT INTO jobs (number, user, \"group\", submission, submitted_us) "
+            "VALUES (?, ?, ?, ?, ?)")
+      .add(static_cast<std::int64_t>(row.number))
+      .add(std::int64_t{row.owner.user})
+      .add(std::int64_t{row.owner.group})
+      .add(row.submission)
+      .add(microseconds(row.submitted))
+      .next();
+}
+
+void Journal::started(std::uint64_t number, Time now) {
+  Statement(*this, "UPDATE jobs SET started_us = ? WHERE number = ?")
+      .add(microseconds(now))
+      .add(static_cast<std::int64_t>(number))
+      .next();
+}
+
+void Journal::held(std::uint64_t number, Time now, Nodes nodes) {
+  Statement(*this, "INSERT INTO sizes VALUES (?, ?, ?)")
+      .add(static_cast<std::int64_t>(number))
+      .add(microseconds(now))
+      .add(std::int64_t{nodes})
+      .next();
+}
+
+void Journal::ended(const JobRow& row) {
+  Statement(*this,
+            "UPDATE jobs SET ended_us = ?, state = ?, exit_code = ?, note = ? WHERE number = ?")
+      .add(microseconds(*row.ended))
+      .add(row.state)
+      .add(row.exit_code)
+      .add(row.note)
+      .add(static_cast<std::int64_t>(row.number))
+      .next();
+}
+
+std::vector<JobRow> Journal::read_jobs(const std::string& condition, std::uint64_t bound) const {
+  Statement rows(*this,
+                 "SELECT number, user, \"group\", submission, submitted_us, started_us, ended_us, "
+                 "state, exit_code, note FROM jobs WHERE " +
+                     condition);
+  rows.add(static_cast<std::int64_t>(
+      std::min<std::uint64_t>(bound, std::numeric_limits<std::int64_t>::max())));
+  std::vector<JobRow> jobs;
+  while (rows.next()) {
+    JobRow job;
+    job.number = static_cast<std::uint64_t>(rows.number(0));
+    job.owner = {static_cast<uid_t>(rows.number(1)), static_cast<gid_t>(rows.number(2))};
+    job.submission = rows.text(3);
+    job.submitted = time_of(rows.number(4));
+    job.started = rows.time(5);
+    job.ended = rows.time(6);
+    job.state = rows.text(7);
+    if (!rows.is_null(8)) job.exit_code = static_cast<int>(rows.number(8));
+    job.note = rows.text(9);
+    jobs.push_back(std::move(job));
+  }
+  for (JobRow& job : jobs) {
+    Statement sizes(*this, "SELECT time_us, nodes FROM sizes WHERE job = ? ORDER BY rowid");
+    sizes.add(static_cast<std::int64_t>(job.number));
+    while (sizes.next()) {
+      const Time time = time_of(sizes.number(0));
+      if (!job.sizes.empty()) {
+        const auto& [since, nodes] = job.sizes.back();
+        job.node_us += std::int64_t{nodes} * (time - since).count();
+      }
+      job.sizes.emplace_back(time, static_cast<Nodes>(sizes.number(1)));
+    }
+  }
+  return jobs;
+}
+
+std::vector<JobRow> Journal::living() const {
+  return read_jobs("state IS NULL AND number < ? ORDER BY number", ~std::uint64_t{0});
+}
+
+std::vector<JobRow> Journal::jobs(std::uint64_t most) const {
+  return read_jobs("1 ORDER BY number DESC LIMIT ?", most);
+}
+
+std::optional<JobRow> Journal::job(std::uint64_t number) const {
+  auto found = read_jobs("number = ?", number);
+  if (found.empty()) return std::nullopt;
+  return std::move(found.front());
+}
+
+bool is_journal(const std::string& path) {
+  constexpr std::string_view kFirst = "SQLite format 3";
+  std::ifstream file(path, std::ios::binary);
+  std::string first(kFirst.size(), '\0');
+  file.read(first.data(), static_cast<std::streamsize>(first.size()));
+  return file && first == kFirst;
+}
+
+std::string log_of_journal(const std::string& path) {
+  const Journal journal(path);
+  if (journal.is_new()) throw InputError({path}, "the journal is empty", "serve some jobs first");
+  std::string lines = std::string(kFirstLogLine) + '\n';
+  for (const char* name : {"platform", "world", "rules", "policy"}) {
+    lines.append(name).append(" ").append(journal.head(name)).push_back('\n');
+  }
+  Journal::Statement rows(journal, "SELECT kind, text FROM records ORDER BY number");
+  while (rows.next()) lines.append(rows.text(0)).append(" ").append(rows.text(1)).push_back('\n');
+  return sealed_log(std::move(lines));
+}
+
+}  // namespace ductile

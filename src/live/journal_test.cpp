@@ -1,0 +1,176 @@
+#include "live/journal.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "policies/registry.hpp"
+#include "simulation/replay.hpp"
+
+namespace ductile {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string fresh(const std::string& name) {
+  const fs::path folder = fs::path(::testing::TempDir()) / name;
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  return folder / "journal.db";
+}
+
+std::shared_ptr<const Policy> make(std::string_view text) { return make_policy(text); }
+
+/// A core and its journal, as the controller keeps them.
+struct Both {
+  explicit Both(const std::string& path)
+      : journal(path),
+        core({.nodes = 4}, {.instant_start = false}, {.identities = true, .record = true},
+             make_policy("equipartition")) {
+    if (journal.is_new()) journal.write_head(core);
+  }
+
+  std::vector<Decision> instant(Time now, const std::vector<Event>& events, bool commits = true) {
+    journal.begin();
+    for (const Event& event : events) journal.event(now, event, core.apply(now, event));
+    const auto span = core.close_instant(now);
+    journal.close(now, core, span);
+    std::vector<Decision> decisions(span.begin(), span.end());
+    if (commits) journal.commit();
+    return decisions;
+  }
+
+  Journal journal;
+  Core core;
+};
+
+Time at(std::int64_t seconds) { return Time(whole_seconds(seconds)); }
+
+Event malleable() {
+  return event::Submitted{{.name = 1,
+                           .type = JobType::malleable,
+                           .walltime = whole_seconds(100),
+                           .size = {1, 4},
+                           .preferred = 2},
+                          AdaptiveSpec{}};
+}
+
+TEST(Journal, FoldsToTheCoreThatWroteIt) {
+  const std::string path = fresh("folds");
+  Both live(path);
+  const auto starts = live.instant(at(1), {malleable()});
+  ASSERT_FALSE(starts.empty());
+  const auto more = live.instant(
+      at(2), {event::Started{starts[0].job, starts[0].id, starts[0].after, std::nullopt},
+              event::Started{starts[0].job, starts[0].id, starts[0].after, std::nullopt}});
+  live.instant(at(3), {malleable()});
+  live.instant(at(4), {event::ConfigChanged{make_policy("fcfs")}});
+
+  const Journal again(path);
+  EXPECT_FALSE(again.is_new());
+  int seen = 0;
+  const Core folded = again.fold(make, [&](const Event&, const Core&) { ++seen; });
+  EXPECT_EQ(seen, 4);  // the second answer changed nothing
+  EXPECT_EQ(folded.unanswered(), live.core.unanswered());
+  EXPECT_EQ(folded.state().now, live.core.state().now);
+  EXPECT_EQ(folded.state().next_decision, live.core.state().next_decision);
+  EXPECT_EQ(folded.state().stale, 1u);
+  EXPECT_EQ(folded.policy().settings, "fcfs");
+
+  std::istringstream log(log_of_journal(path));
+  EXPECT_EQ(replay(log, path).decisions, live.core.state().next_decision - 1);
+}
+
+TEST(Journal, ForgetsWhatWasNotCommitted) {
+  const std::string path = fresh("forgets");
+  {
+    Both live(path);
+    live.instant(at(1), {malleable()});
+    live.instant(at(2), {malleable()}, false);
+  }
+  EXPECT_EQ(Journal(path).fold(make).state().jobs.size(), 1u);
+}
+
+TEST(Journal, DropsATornEnd) {
+  const std::string path = fresh("torn");
+  {
+    Both live(path);
+    live.instant(at(1), {malleable()});
+    live.instant(at(2), {malleable()});
+    // What a machine leaves that loses power: the files as they are now.
+    for (const char* suffix : {"", "-wal"}) {
+      fs::copy_file(path + suffix, path + ".torn" + suffix);
+    }
+  }
+  const std::string torn = path + ".torn";
+  const auto whole = fs::file_size(torn + "-wal");
+  std::uint32_t last = 3;
+  for (std::uintmax_t cut = 1; cut < whole; cut = cut * 3 / 2 + 1) {
+    fs::resize_file(torn + "-wal", whole - cut);
+    const std::string copy = fresh("torn-copy");
+    for (const char* suffix : {"", "-wal"}) fs::copy_file(torn + suffix, copy + suffix);
+    const Journal journal(copy);
+    const std::uint32_t jobs = journal.is_new() ? 0 : journal.fold(make).state().jobs.size();
+    EXPECT_LE(jobs, last);  // less and less, each a moment that was
+    last = jobs;
+  }
+  EXPECT_EQ(last, 0u);
+}
+
+TEST(Journal, KeepsJobs) {
+  Journal journal(fresh("jobs"));
+  JobRow row{
+      .number = 1, .owner = {7, 8}, .submission = "{\"name\": \"a\0b\"}", .submitted = at(1)};
+  journal.begin();
+  journal.submitted(row);
+  journal.submitted({.number = 2, .submission = "{}", .submitted = at(2)});
+  journal.started(1, at(3));
+  journal.held(1, at(3), 2);
+  journal.held(1, at(5), 4);
+  journal.held(1, at(6), 0);
+  row.ended = at(6);
+  row.state = "failed";
+  row.exit_code = 3;
+  row.note = "why";
+  journal.ended(row);
+  journal.commit();
+
+  ASSERT_EQ(journal.living().size(), 1u);
+  EXPECT_EQ(journal.living()[0].number, 2u);
+  EXPECT_EQ(journal.jobs(1).at(0).number, 2u);
+  const auto found = journal.job(1);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->owner.user, 7u);
+  EXPECT_EQ(found->owner.group, 8u);
+  EXPECT_EQ(found->started, at(3));
+  EXPECT_EQ(found->ended, at(6));
+  EXPECT_EQ(found->exit_code, 3);
+  EXPECT_EQ(found->note, "why");
+  EXPECT_EQ(found->node_us, (2 * 2 + 1 * 4) * 1'000'000);
+  EXPECT_FALSE(journal.job(3));
+}
+
+TEST(Journal, RefusesWhatIsNone) {
+  const std::string path = fresh("none");
+  std::ofstream(path) << std::string(5000, 'x');
+  EXPECT_THROW(Journal{path}, InputError);
+  EXPECT_FALSE(is_journal(path));
+  EXPECT_THROW(Journal(fresh("empty") + "/no/such/folder"), RunError);
+}
+
+TEST(Journal, RefusesRecordsItCannotRead) {
+  const std::string path = fresh("altered");
+  Both live(path);
+  live.instant(at(1), {malleable()});
+  live.journal.begin();
+  live.journal.event(at(2), event::TimerFired{}, true);  // no timer was set
+  live.journal.commit();
+  EXPECT_THROW(live.journal.fold(make), InputError);
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,120 @@
+// The local world: virtual nodes of this machine, and each job a `ductile run` on them.
+//
+// A job's manager is no child that ends with the controller: it listens at a socket of the job's
+// folder, keeps a report there, and can be found again. What the folder tells after a crash:
+//
+//   somebody listens      the job runs
+//   nobody, a report      it has run and is over
+//   nobody, no report     it was never started
+//
+// The socket listens before the manager is started, so that there is no moment between them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "base/node_set.hpp"
+#include "base/time.hpp"
+#include "job/line_socket.hpp"
+#include "job/poller.hpp"
+#include "live/submission.hpp"
+#include "model/platform.hpp"
+#include "scheduling/event.hpp"
+#include "scheduling/state.hpp"
+
+namespace ductile {
+
+/// What happened in the world: told to the core as it is, and what people want to know besides.
+struct Happened {
+  Event event;
+  std::optional<int> exit_code{};
+  std::string note{};
+};
+
+/// A job as the world needs to know it.
+struct JobFacts {
+  std::uint64_t number = 0;
+  Owner owner{};
+  const Submission* what = nullptr;
+};
+
+class LocalWorld {
+ public:
+  struct Settings {
+    /// Of the jobs' folders; absolute.
+    std::string folder{};
+    /// The file of `ductile`.
+    std::string program{};
+    /// A refused or failed job is left alone so long.
+    Duration retry = whole_seconds(10);
+    /// From SIGTERM to SIGKILL.
+    Duration patience = whole_seconds(10);
+  };
+
+  LocalWorld(const Platform& platform, Settings settings);
+  ~LocalWorld();
+  LocalWorld(const LocalWorld&) = delete;
+  LocalWorld& operator=(const LocalWorld&) = delete;
+
+  static Capabilities capabilities();
+
+  /// Does what was decided. Answers come as what happened, some at once.
+  void carry_out(Time now, const Decision& decision, const JobFacts& job);
+  /// Ends a running job; it will be over with this state. Asked again, nothing more happens.
+  void end(Time now, JobId id, EndState state);
+
+  /// Takes up a job that runs as far as the core knows, after a restart. `held`: what it held
+  /// before `open`, the decision about it without an answer.
+  void take_up(Time now, JobId id, const JobFacts& job, const Holding& held, const Decision* open);
+  /// Removes what jobs have left that are over.
+  void forget(std::uint64_t number) const;
+  /// From now on.
+  void set(Duration retry, Duration patience) {
+    settings_.retry = retry;
+    settings_.patience = patience;
+  }
+  /// The next number of an evolving request.
+  void requests_from(std::uint32_t next) { next_request_ = next; }
+
+  void add_to(Poller& poller);
+  /// After waiting: children that have ended, and times that have come.
+  void look(Time now);
+  /// When `look` has something to do; `kNever` if not.
+  Time next() const;
+  /// What happened since the last call, in order.
+  std::vector<Happened> take() { return std::exchange(happened_, {}); }
+
+ private:
+  struct Running;
+
+  void start(Time now, const Decision& decision, const JobFacts& job);
+  bool connect(Running& job);
+  void read(Running& job);
+  void on_closed(Running& job);
+  void on_line(Running& job, const std::string& line);
+  void on_request(Running& job, std::uint32_t at_least, std::uint32_t preferred);
+  void settle(Running& job, std::uint32_t processes);
+  void over(Running& job);
+  void happen(Event event) { happened_.push_back({std::move(event)}); }
+  NodeSet cpus_of(const NodeSet& nodes) const;
+  std::string folder_of(std::uint64_t number) const;
+
+  Platform platform_;
+  Settings settings_;
+  std::vector<std::uint32_t> cpus_;  // of this machine; empty: fewer than virtual ones
+  std::map<JobId, std::unique_ptr<Running>> running_;
+  std::vector<Happened> happened_;
+  rlimit files_{};  // of jobs, whatever this process needs itself
+  Time now_{};
+  std::uint32_t next_request_ = 0;
+};
+
+}  // namespace ductile

@@ -1,0 +1,280 @@
+#include "live/submission.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace ductile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxScript = std::size_t{1} << 20;
+constexpr std::size_t kMaxWord = std::size_t{1} << 17;
+constexpr std::size_t kMaxWords = 4096;
+constexpr Duration kLongest = whole_seconds(std::int64_t{400} * 24 * 3600);
+
+[[noreturn]] void fail(const char* field, const std::string& what, const std::string& remedy) {
+  throw InputError({.field = field}, what, remedy);
+}
+
+class Fields {
+ public:
+  explicit Fields(const Json& json) : json_(json) {
+    if (!json.is_object()) fail("job", "it is no object", "use `ductile submit`");
+  }
+
+  template <class Number>
+  Number number(const char* field, std::int64_t min, std::int64_t max, Number fallback) {
+    const auto at = find(field);
+    if (at == json_.end()) return fallback;
+    if (!at->is_number_integer()) fail(field, "it is no whole number", "");
+    // What does not fit is out of range, whatever its sign.
+    const bool is_huge = at->is_number_unsigned() &&
+                         at->get<std::uint64_t>() >
+                             static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    const std::int64_t value = is_huge ? max : at->get<std::int64_t>();
+    if (is_huge || value < min || value > max) {
+      fail(field, fmt::format("{} is out of range", at->dump()),
+           fmt::format("use {} to {}", min, max));
+    }
+    return static_cast<Number>(value);
+  }
+  std::string text(const char* field, std::size_t most = kMaxWord) {
+    const auto at = find(field);
+    if (at == json_.end()) return {};
+    if (!at->is_string()) fail(field, "it is no text", "");
+    std::string value = *at;
+    check(field, value, most);
+    return value;
+  }
+  std::vector<std::string> texts(const char* field) {
+    const auto at = find(field);
+    if (at == json_.end()) return {};
+    if (!at->is_array() || at->size() > kMaxWords) fail(field, "it is no list", "");
+    std::vector<std::string> values;
+    for (const Json& value : *at) {
+      if (!value.is_string()) fail(field, "an entry is no text", "");
+      values.push_back(value);
+      check(field, values.back(), kMaxWord);
+    }
+    return values;
+  }
+  bool flag(const char* field) {
+    const auto at = find(field);
+    if (at == json_.end()) return false;
+    if (!at->is_boolean()) fail(field, "it is neither true nor false", "");
+    return *at;
+  }
+  template <class Enum, std::size_t Size>
+  Enum choice(const char* field, const std::array<std::string_view, Size>& words, Enum fallback) {
+    const std::string word = text(field);
+    if (word.empty()) return fallback;
+    const auto value = from_word<Enum>(words, word);
+    if (!value) fail(field, "there is no '" + word + "'", "use one of " + listed(words));
+    return *value;
+  }
+  void finish() const {
+    if (known_ != json_.size()) {
+      fail("job", "it has a field that is not known", "use the `ductile submit` of this version");
+    }
+  }
+
+ private:
+  Json::const_iterator find(const char* field) {
+    const auto at = json_.find(field);
+    known_ += at != json_.end();
+    return at;
+  }
+  static void check(const char* field, const std::string& value, std::size_t most) {
+    if (value.size() > most) fail(field, "it is too long", fmt::format("at most {} bytes", most));
+    if (value.find('\0') != std::string::npos) fail(field, "it has a byte 0", "");
+  }
+
+  const Json& json_;
+  std::size_t known_ = 0;
+};
+
+/// Does its number of processes change while it runs?
+bool is_resized(JobType type) { return type != JobType::rigid && type != JobType::moldable; }
+
+}  // namespace
+
+std::uint32_t Submission::processes_per_node(const Platform& platform) const {
+  if (mpi == Mpi::none) return 1;
+  return tasks_per_node != 0 ? tasks_per_node : platform.cores_per_node;
+}
+
+Json to_json(const Submission& s) {
+  Json json;
+  json["name"] = s.name;
+  json["type"] = word(s.type);
+  json["nodes"] = s.nodes;
+  json["min"] = s.min;
+  json["max"] = s.max;
+  json["time_us"] = s.walltime.count();
+  json["tasks_per_node"] = s.tasks_per_node;
+  json["priority"] = s.priority;
+  json["model"] = to_text(s.model);
+  json["sizes"] = to_text(s.sizes);
+  json["hold"] = s.is_held;
+  json["mpi"] = kMpiWords[static_cast<std::size_t>(s.mpi)];
+  json["script"] = s.script;
+  json["program"] = s.program;
+  json["chdir"] = s.folder;
+  json["output"] = s.output;
+  json["error"] = s.error;
+  json["environment"] = s.environment;
+  return json;
+}
+
+Submission submission_from_json(const Json& json) {
+  constexpr std::int64_t kMostNodes = 1 << 24;
+  Fields in(json);
+  Submission s;
+  s.name = in.text("name", 255);
+  s.type = in.choice("type", kJobTypeWords, s.type);
+  s.nodes = in.number<Nodes>("nodes", 1, kMostNodes, s.nodes);
+  s.min = in.number<Nodes>("min", 0, kMostNodes, 0);
+  s.max = in.number<Nodes>("max", 0, kMostNodes, 0);
+  s.walltime = Duration(in.number<std::int64_t>("time_us", 0, kLongest.count(), 0));
+  s.tasks_per_node = in.number<std::uint32_t>("tasks_per_node", 0, 4096, 0);
+  s.priority = in.number<std::int32_t>("priority", -1'000'000, 1'000'000, 0);
+  if (const std::string model = in.text("model"); !model.empty()) {
+    s.model = parse_speedup(model, {.field = "model"});
+  }
+  if (const std::string sizes = in.text("sizes"); !sizes.empty()) {
+    s.sizes = parse_constraint(sizes, {.field = "sizes"});
+  }
+  s.is_held = in.flag("hold");
+  s.mpi = in.choice("mpi", kMpiWords, s.mpi);
+  s.script = in.text("script", kMaxScript);
+  s.program = in.texts("program");
+  s.folder = in.text("chdir", 4096);
+  s.output = in.text("output", 4096);
+  s.error = in.text("error", 4096);
+  s.environment = in.texts("environment");
+  in.finish();
+
+  if (s.program.empty() || s.program.front().empty()) {
+    fail("program", "there is none", "name a script or a program");
+  }
+  if (s.folder.empty() || s.folder.front() != '/') {
+    fail("chdir", "'" + s.folder + "' does not begin with '/'", "give the whole path");
+  }
+  if (s.name.find('\n') != std::string::npos) fail("name", "it has a line's end", "");
+  if (s.type == JobType::rigid && (s.min != 0 || s.max != 0)) {
+    fail("min", "a rigid job has one size", "give a type, such as --type malleable");
+  }
+  if (is_resized(s.type) && s.mpi == Mpi::none) {
+    fail("mpi", fmt::format("a {} job is a program of an MPI", word(s.type)),
+         "say --mpi mpich or openmpi if it is one");
+  }
+  return s;
+}
+
+JobSpec spec_of(const Submission& s, const Platform& platform) {
+  JobSpec spec;
+  spec.priority = s.priority;
+  spec.type = s.type;
+  spec.walltime = s.walltime;
+  spec.preferred = s.nodes;
+  spec.size = exactly(s.nodes);
+  if (s.type != JobType::rigid) {
+    // Sizes that are not given: as small as it can be, and as large as the machine.
+    spec.size = {s.min != 0 ? s.min : 1, s.max != 0 ? s.max : platform.nodes};
+    spec.size.max = std::min(spec.size.max, platform.nodes);
+  }
+  if (s.nodes > platform.nodes) {
+    fail("nodes", fmt::format("{} are more than the {} there are", s.nodes, platform.nodes),
+         "ask for fewer");
+  }
+  if (!spec.size.contains(s.nodes)) {
+    fail("nodes",
+         fmt::format("{} are not between {} and {}", s.nodes, spec.size.min, spec.size.max),
+         "change --nodes, --min or --max");
+  }
+  return spec;
+}
+
+AdaptiveSpec adaptive_spec_of(const Submission& submission) {
+  AdaptiveSpec spec;
+  spec.speedup = submission.model;
+  spec.constraint = submission.sizes;
+  return spec;
+}
+
+std::string file_name(std::string_view pattern, std::uint64_t number, std::string_view name) {
+  std::string result;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+    if (next == 'j') {
+      append_number(result, number);
+    } else if (next == 'x') {
+      result += name;
+    } else if (next == '%') {
+      result += '%';
+    } else {
+      result += pattern[i];
+      continue;
+    }
+    ++i;
+  }
+  return result;
+}
+
+Duration parse_limit(std::string_view text) {
+  const auto wrong = [&]() -> InputError {
+    return {{.field = "time"},
+            "'" + std::string(text) + "' is no time limit",
+            "write minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S"};
+  };
+  std::string_view rest = text;
+  std::optional<std::int64_t> days;
+  if (const std::size_t dash = text.find('-'); dash != std::string_view::npos) {
+    days = parse_number<std::int64_t>(text.substr(0, dash));
+    if (!days || *days < 0 || *days > 400) throw wrong();
+    rest.remove_prefix(dash + 1);
+  }
+  std::vector<std::int64_t> parts;
+  do {
+    const auto part = parse_number<std::int64_t>(next_part(rest, ':'));
+    if (!part || *part < 0 || *part > 1'000'000) throw wrong();
+    parts.push_back(*part);
+  } while (!rest.empty());
+  if (parts.size() > 3 || text.back() == ':') throw wrong();
+  // With days the first one is hours; without, a single one is minutes, and the last of several
+  // seconds.
+  std::int64_t seconds = 0;
+  if (days) {
+    parts.resize(3);
+    seconds = *days * 86400;
+  } else {
+    if (parts.size() == 1) parts.push_back(0);
+    if (parts.size() == 2) parts.insert(parts.begin(), 0);
+  }
+  seconds += parts[0] * 3600 + parts[1] * 60 + parts[2];
+  const Duration limit = whole_seconds(seconds);
+  if (limit <= Duration{} || limit > kLongest) throw wrong();
+  return limit;
+}
+
+std::string limit_text(Duration duration) {
+  const std::int64_t all = duration.count() / 1'000'000;
+  const std::int64_t days = all / 86400, hours = all / 3600 % 24;
+  std::string text;
+  if (days > 0) fmt::format_to(std::back_inserter(text), "{}-", days);
+  if (days > 0 || hours > 0) fmt::format_to(std::back_inserter(text), "{:02}:", hours);
+  fmt::format_to(std::back_inserter(text), "{:02}:{:02}", all / 60 % 60, all % 60);
+  return text;
+}
+
+}  // namespace ductile

@@ -1,0 +1,61 @@
+// What a user wants to be run: what `ductile submit` sends and the journal keeps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/ids.hpp"
+#include "base/size_range.hpp"
+#include "base/time.hpp"
+#include "job/launcher.hpp"
+#include "model/job_spec.hpp"
+#include "model/platform.hpp"
+#include "model/speedup.hpp"
+
+namespace ductile {
+
+/// A job as its user wrote it. Sizes are in nodes.
+struct Submission {
+  std::string name{};
+  JobType type = JobType::rigid;
+  Nodes nodes = 1;                   // the size asked for
+  Nodes min = 0, max = 0;            // 0: not given
+  Duration walltime{};               // 0: the controller's default
+  std::uint32_t tasks_per_node = 0;  // processes of an MPI on each node; 0: its cores
+  std::int32_t priority = 0;
+  Speedup model{};
+  SizeConstraint sizes{};
+  bool is_held = false;
+  Mpi mpi = Mpi::none;
+  std::string script{};                    // its text; empty: `program` is a file
+  std::vector<std::string> program{};      // with its arguments
+  std::string folder{};                    // where it runs
+  std::string output{}, error{};           // files, see `file_name`; no `error`: with the output
+  std::vector<std::string> environment{};  // "NAME=value"
+
+  /// Processes on each node of this machine.
+  std::uint32_t processes_per_node(const Platform& platform) const;
+};
+
+/// The words of the fields are those of the options of `ductile submit`.
+nlohmann::ordered_json to_json(const Submission& submission);
+/// Checks all of it: who sends it may be anybody. Throws InputError, which names the field.
+Submission submission_from_json(const nlohmann::ordered_json& json);
+
+/// What the core is told of it. Throws InputError if it can never run on this platform.
+JobSpec spec_of(const Submission& submission, const Platform& platform);
+AdaptiveSpec adaptive_spec_of(const Submission& submission);
+
+/// `pattern` with the job's number for %j, its name for %x and % for %%.
+std::string file_name(std::string_view pattern, std::uint64_t number, std::string_view name);
+
+/// A time as Slurm writes them: M, M:S, H:M:S, D-H, D-H:M or D-H:M:S. Throws InputError.
+Duration parse_limit(std::string_view text);
+/// "[D-]HH:MM:SS" or "MM:SS", as Slurm shows them; whole seconds.
+std::string limit_text(Duration duration);
+
+}  // namespace ductile

@@ -1,0 +1,120 @@
+#include "live/submission.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+
+namespace ductile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Submission sample() {
+  Submission s;
+  s.name = "solve";
+  s.type = JobType::malleable;
+  s.nodes = 4;
+  s.min = 2;
+  s.max = 8;
+  s.walltime = whole_seconds(90);
+  s.tasks_per_node = 3;
+  s.priority = -5;
+  s.model = parse_speedup("amdahl:0.25");
+  s.sizes = parse_constraint("even");
+  s.is_held = true;
+  s.mpi = Mpi::openmpi;
+  s.program = {"/bin/solve", "a b", ""};
+  s.folder = "/tmp";
+  s.output = "out.%j";
+  s.environment = {"A=1", "B="};
+  return s;
+}
+
+std::string error_of(const Json& json) {
+  try {
+    submission_from_json(json);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Submission, IsTheSameAfterTheWire) {
+  const Json json = to_json(sample());
+  EXPECT_EQ(to_json(submission_from_json(Json::parse(json.dump()))), json);
+}
+
+TEST(Submission, IsChecked) {
+  const Json good = to_json(sample());
+  const auto with = [&](const char* field, const Json& value) {
+    Json json = good;
+    json[field] = value;
+    return error_of(json);
+  };
+  EXPECT_EQ(error_of(good), "");
+  EXPECT_EQ(with("nodes", 0), "nodes: 0 is out of range; use 1 to 16777216");
+  EXPECT_EQ(with("nodes", ~std::uint64_t{0}),
+            "nodes: 18446744073709551615 is out of range; use 1 to 16777216");
+  EXPECT_EQ(with("nodes", 1.5), "nodes: it is no whole number");
+  EXPECT_EQ(
+      with("type", "rubber"),
+      "type: there is no 'rubber'; use one of rigid, moldable, malleable, evolving, adaptive");
+  EXPECT_EQ(with("type", "rigid"),
+            "min: a rigid job has one size; give a type, such as --type malleable");
+  EXPECT_EQ(with("mpi", "none"),
+            "mpi: a malleable job is a program of an MPI; say --mpi mpich or openmpi if it is one");
+  EXPECT_EQ(with("program", Json::array()), "program: there is none; name a script or a program");
+  EXPECT_EQ(with("program", {std::string("a\0b", 3)}), "program: it has a byte 0");
+  EXPECT_EQ(with("chdir", "here"), "chdir: 'here' does not begin with '/'; give the whole path");
+  EXPECT_EQ(with("script", std::string((1 << 20) + 1, 'x')),
+            "script: it is too long; at most 1048576 bytes");
+  EXPECT_EQ(with("more", 1),
+            "job: it has a field that is not known; use the `ductile submit` of this version");
+  EXPECT_NE(with("model", "magic"), "");
+  EXPECT_EQ(error_of(3), "job: it is no object; use `ductile submit`");
+}
+
+TEST(Submission, FitsThePlatformOrNot) {
+  const Platform platform{.nodes = 6, .cores_per_node = 2};
+  Submission s = sample();
+  EXPECT_EQ(spec_of(s, platform).size, (SizeRange{2, 6}));
+  EXPECT_EQ(s.processes_per_node(platform), 3u);
+  s.tasks_per_node = 0;
+  EXPECT_EQ(s.processes_per_node(platform), 2u);
+  s.min = s.max = 0;
+  EXPECT_EQ(spec_of(s, platform).size, (SizeRange{1, 6}));
+  s.min = 5;
+  EXPECT_THROW(spec_of(s, platform), InputError);
+  s.min = 0;
+  s.nodes = 7;
+  EXPECT_THROW(spec_of(s, platform), InputError);
+  s = {};
+  s.nodes = 3;
+  EXPECT_EQ(spec_of(s, platform).size, exactly(3));
+  EXPECT_EQ(s.processes_per_node(platform), 1u);
+}
+
+TEST(Submission, ReadsLimitsAsSlurmDoes) {
+  const auto seconds = [](const char* text) { return parse_limit(text).count() / 1'000'000; };
+  EXPECT_EQ(seconds("10"), 600);
+  EXPECT_EQ(seconds("10:30"), 630);
+  EXPECT_EQ(seconds("1:10:30"), 4230);
+  EXPECT_EQ(seconds("2-3"), 2 * 86400 + 3 * 3600);
+  EXPECT_EQ(seconds("2-3:4"), 2 * 86400 + 3 * 3600 + 240);
+  EXPECT_EQ(seconds("0-0:0:1"), 1);
+  for (const char* text : {"", "0", "x", "1:", ":1", "1:2:3:4", "-1", "1-", "1-2:3:4:5", "1.5",
+                           "999999999", "401-0"}) {
+    EXPECT_THROW(parse_limit(text), InputError) << text;
+  }
+  EXPECT_EQ(limit_text(whole_seconds(59)), "00:59");
+  EXPECT_EQ(limit_text(whole_seconds(3661)), "01:01:01");
+  EXPECT_EQ(limit_text(whole_seconds(86400 + 61)), "1-00:01:01");
+}
+
+TEST(Submission, NamesFiles) { EXPECT_EQ(file_name("%x-%j.%%.%y%", 12, "job"), "job-12.%.%y%"); }
+
+}  // namespace
+}  // namespace ductile

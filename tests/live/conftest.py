@@ -1,0 +1,172 @@
+"""What the tests of `ductile serve` share: a cluster of one machine, in a folder that goes away."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from programs import PROGRAM, check, example, processes_with  # noqa: E402, F401
+
+PATIENCE = 30
+
+
+class Cluster:
+    """`ductile serve --local` and those who ask it."""
+
+    def __init__(self, local, policy, *options):
+        # Not in tmp_path: paths of sockets are short.
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ductile-"))
+        self.state = self.folder / "state"
+        self.socket = str(self.state / "socket")
+        self.log = self.folder / "log"
+        self.environment = dict(os.environ, DUCTILE_SOCKET=self.socket,
+                                CLUSTER_TEST_OF=str(self.folder))
+        self.arguments = ["serve", "--local", local, "--policy", policy, "--state", str(self.state),
+                          "--retry", "0.5", "--patience", "2", *map(str, options)]
+        self.server = None
+        self.start()
+
+    def launch(self, *more):
+        with open(self.log, "a") as log:
+            self.server = subprocess.Popen([PROGRAM, *map(str, [*self.arguments, *more])], stderr=log,
+                                           env=self.environment)
+
+    def start(self, *more):
+        self.launch(*more)
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if self.server.poll() is not None:
+                raise AssertionError(self.log.read_text())
+            try:
+                self.ask({"do": "nodes"})
+                return
+            except OSError:
+                time.sleep(0.01)
+        raise AssertionError("the controller does not listen")
+
+    def kill(self):
+        self.server.kill()
+        self.server.wait()
+
+    def stop(self):
+        """Ends it in order; its jobs are left."""
+        if self.server.poll() is None:
+            self.server.send_signal(signal.SIGTERM)
+            assert self.server.wait(timeout=PATIENCE) == 0, self.log.read_text()
+        check(self.log.read_text())
+
+    def ask(self, request, timeout=PATIENCE):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(timeout)
+            connection.connect(self.socket)
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            return json.loads(connection.makefile().readline())
+
+    def run(self, *words, code=0, **options):
+        done = subprocess.run([PROGRAM, *map(str, words)], env=self.environment, text=True,
+                              capture_output=True, timeout=PATIENCE, cwd=self.folder, **options)
+        check(done.stderr)
+        assert done.returncode == code, (words, done.returncode, done.stdout, done.stderr,
+                                         self.log.read_text())
+        return done
+
+    def submit(self, *words, **options):
+        return json.loads(self.run("submit", "--json", *words, **options).stdout)["job"]
+
+    def script(self, text, name="script.sh"):
+        path = self.folder / name
+        path.write_text("#!/bin/sh\n" + text)
+        path.chmod(0o755)
+        return path
+
+    def queue(self):
+        return {row["job"]: row for row in self.ask({"do": "queue"})["jobs"]}
+
+    def history(self, job):
+        return self.ask({"do": "history", "job": job})["jobs"][0]
+
+    def output(self, job):
+        return (self.folder / f"ductile-{job}.out").read_text()
+
+    def wait_for(self, condition, what):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if value := condition():
+                return value
+            time.sleep(0.02)
+        raise AssertionError(f"{what} did not come: {self.queue()}\n{self.log.read_text()}\n"
+                             + "\n".join(map(self.manager, self.queue())))
+
+    def manager(self, job):
+        """What the `ductile run` of a job says of itself."""
+        folder = self.state / "jobs" / str(job)
+        said = [f"job {job}:"]
+        for name in ("report", "log"):
+            if (folder / name).exists():
+                said.append((folder / name).read_text()[-2000:])
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(2)
+                connection.connect(str(folder / "control"))
+                connection.sendall(b'{"do": "status"}\n')
+                said.append(connection.makefile().readline())
+        except OSError as error:
+            said.append(str(error))
+        return "\n".join(said)
+
+    def wait_for_size(self, job, nodes):
+        def has_it():
+            row = self.queue().get(job)
+            return row and row["state"] == "RUNNING" and row["nodes"] == nodes and row
+
+        return self.wait_for(has_it, f"job {job} at {nodes} nodes")
+
+    def wait_for_end(self, *jobs):
+        self.wait_for(lambda: not set(jobs) & set(self.queue()), f"the end of {jobs}")
+        return [self.history(job) for job in jobs]
+
+    def replay(self):
+        """What was decided is decided again."""
+        done = subprocess.run([PROGRAM, "replay", str(self.state / "journal.db"), "--json"],
+                              text=True, capture_output=True, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def end(self):
+        """Nothing may be left."""
+        try:
+            if self.server.poll() is None and self.queue():
+                self.ask({"do": "cancel", "jobs": list(self.queue())})
+                self.wait_for(lambda: not self.queue(), "the end of all")
+            self.stop()
+        finally:
+            if self.server.poll() is None:
+                self.kill()
+            for pid in processes_with(f"CLUSTER_TEST_OF={self.folder}"):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@pytest.fixture
+def cluster():
+    clusters = []
+
+    def make(local="4x1", policy="easy", *options):
+        clusters.append(Cluster(local, policy, *options))
+        return clusters[-1]
+
+    yield make
+    for one in clusters:
+        one.end()

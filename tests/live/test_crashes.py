@@ -1,0 +1,88 @@
+"""The controller dies at moments drawn over all at which it writes or says something. After each restart no
+acknowledged job is lost, none runs twice, no node is given twice, results are right, and whoever asks
+meanwhile is answered or refused at once.
+
+DUCTILE_TEST_CRASHES sets how many, DUCTILE_TEST_SEED what is drawn."""
+
+import json
+import os
+import random
+import subprocess
+import time
+
+from conftest import PROGRAM, example
+
+CRASHES = int(os.environ.get("DUCTILE_TEST_CRASHES", 12))
+SEED = int(os.environ.get("DUCTILE_TEST_SEED", random.SystemRandom().randrange(10 ** 6)))
+
+
+def nodes_of(text):
+    for part in text.replace(",", " ").split():
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def test_it_dies_at_any_moment(cluster):
+    print(f"DUCTILE_TEST_SEED={SEED}")
+    draws = random.Random(SEED)
+    c = cluster("4x1", "equipartition")
+    c.stop()
+    script = c.script(f"echo $DUCTILE_JOB_ID >> {c.folder}/ran; sleep 0.1; echo result")
+    acknowledged, long_ones = {}, []
+
+    def ask(*words):
+        """Answered or refused, and not after long."""
+        begin = time.monotonic()
+        done = subprocess.run([PROGRAM, *map(str, words)], env=c.environment, cwd=c.folder, text=True,
+                              capture_output=True, timeout=20)
+        assert time.monotonic() - begin < 5
+        return done
+
+    def submit(kind, *words):
+        done = ask("submit", "--json", *words)
+        if done.returncode == 0:
+            acknowledged[json.loads(done.stdout)["job"]] = kind
+            return json.loads(done.stdout)["job"]
+        return None
+
+    crashes = 0
+    end = time.monotonic() + 30 + 5 * CRASHES
+    while crashes < CRASHES:
+        c.environment["DUCTILE_CRASH_AT"] = str(draws.randrange(1, 80))
+        c.launch()
+        while c.server.poll() is None:
+            assert time.monotonic() < end, f"{crashes} crashes\n{c.log.read_text()}"
+            choice = draws.random()
+            if choice < 0.35:
+                submit("script", "-N", draws.randint(1, 2), script)
+            elif choice < 0.5 and len(long_ones) < 3:
+                long_ones.append(submit("until", "-N", 1, "--max-nodes", 4, "--",
+                                        example("until", "mpich"), c.folder / "done", 100))
+            elif long_ones and long_ones[-1]:
+                ask("resize", draws.choice([job for job in long_ones if job]), draws.randint(0, 4))
+            done = ask("queue", "--json")
+            if done.returncode == 0:
+                rows = json.loads(done.stdout)["jobs"]
+                held = [node for row in rows for node in nodes_of(row["nodelist"])]
+                assert len(held) == len(set(held)), rows
+        assert c.server.returncode == -9, c.log.read_text()
+        crashes += 1
+
+    del c.environment["DUCTILE_CRASH_AT"]
+    c.start()
+    for job in c.queue():
+        ask("resize", job, 0)
+    (c.folder / "done").touch()
+    c.wait_for(lambda: not c.queue(), "the end of all")
+    ran = (c.folder / "ran").read_text().split()
+    assert len(ran) == len(set(ran))
+    for end in c.ask({"do": "history"})["jobs"]:
+        # One that was not acknowledged has run all the same if it is in the journal.
+        job = end["job"]
+        assert (end["state"], end["exit_code"]) == ("COMPLETED", 0), end
+        assert c.output(job) == ("right\n" if "until" in end["name"] else "result\n")
+        acknowledged.pop(job, None)
+    assert acknowledged == {}
+    resizes = sum(max(len(end["sizes"]) - 2, 0) for end in c.ask({"do": "history"})["jobs"])
+    print(f"{len(ran)} scripts ran, {resizes} changes of size, {crashes} crashes")
+    c.replay()

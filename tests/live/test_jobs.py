@@ -1,0 +1,160 @@
+"""Jobs: how they start, grow, end, and what is seen of them."""
+
+import json
+
+import pytest
+from conftest import example
+
+
+@pytest.fixture(params=["mpich", "openmpi"])
+def mpi(request):
+    return request.param
+
+
+def test_a_malleable_job_grows_when_another_ends(cluster, mpi):
+    c = cluster("4x1", "equipartition")
+    rigid = c.submit("-N", 2, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
+    job = c.submit("-N", 2, "--min-nodes", 1, "--max-nodes", 4, "--", example("until", mpi),
+                   c.folder / "done", 100)
+    c.wait_for_size(job, 2)
+    assert "malleable" in c.run("queue").stdout
+    (c.folder / "go").touch()
+    row = c.wait_for_size(job, 4)
+    assert row["nodelist"] == "0-3"
+    (c.folder / "done").touch()
+    ends = c.wait_for_end(rigid, job)
+    assert [end["state"] for end in ends] == ["COMPLETED", "COMPLETED"]
+    assert c.output(job) == "right\n"
+    # Charged is what it held: 2 nodes, then from the decision on 4.
+    sizes = ends[1]["sizes"]
+    assert [size["nodes"] for size in sizes] == [2, 4, 0]
+    held = [(later["time_s"] - size["time_s"]) * size["nodes"]
+            for size, later in zip(sizes, sizes[1:])]
+    assert ends[1]["node_s"] == pytest.approx(sum(held), abs=1e-3)
+    assert c.replay()["decisions"] == 4  # with the new limit
+
+
+def test_a_malleable_job_gives_nodes_to_another(cluster):
+    c = cluster("4x1", "equipartition")
+    first = c.submit("-N", 4, "--min-nodes", 1, "--", example("until", "mpich"), c.folder / "done", 100)
+    c.wait_for_size(first, 4)
+    second = c.submit("-N", 1, "--max-nodes", 1, "--", example("until", "mpich"), c.folder / "done", 100)
+    c.wait_for_size(first, 3)
+    c.wait_for_size(second, 1)
+    (c.folder / "done").touch()
+    assert [end["exit_code"] for end in c.wait_for_end(first, second)] == [0, 0]
+    assert (c.output(first), c.output(second)) == ("right\n", "right\n")
+
+
+def test_an_evolving_job_asks_and_is_answered(cluster):
+    asks = "asks for 6 processes\n"
+    c = cluster("6x1", "equipartition")
+    job = c.submit("-N", 2, "--type", "evolving", "--max-nodes", 6, "--", example("evolving", "mpich"),
+                   100, 20)
+    c.wait_for_end(job)
+    # Alone it is granted.
+    assert c.output(job).startswith(asks + "goes on with 6 processes\nresult ")
+    # Without nodes it is denied, and asks once more.
+    script = c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done")
+    rigid = c.submit("-N", 4, script)
+    job = c.submit("-N", 2, "--type", "evolving", "--max-nodes", 6, "--", example("evolving", "mpich"),
+                   60, 10)
+    c.wait_for_end(job)
+    assert c.output(job).startswith(2 * (asks + "denied\n") + "result ")
+    (c.folder / "go").touch()
+    c.wait_for_end(rigid)
+    assert c.replay()["decisions"] >= 6
+
+
+def test_scripts_have_options_an_environment_and_files(cluster):
+    c = cluster()
+    script = c.script("""#DUCTILE --nodes=3 --job-name=hello
+#DUCTILE -o %x.%j.txt -e errors
+#SBATCH --time=5 --partition=none
+echo "$DUCTILE_JOB_ID $DUCTILE_JOB_NAME $DUCTILE_JOB_NUM_NODES $DUCTILE_JOB_NODELIST $1 $2"
+pwd; echo wrong >&2
+exit 7
+#DUCTILE --nodes=9
+""")
+    done = c.run("submit", "--wait", "-N", "2", script, "a b", "-c", code=7)
+    assert "submitted job 1\n" == done.stdout
+    assert "'#SBATCH --partition=none' means nothing here" in done.stderr
+    assert "job 1: FAILED" in done.stderr
+    assert (c.folder / "hello.1.txt").read_text() == f"1 hello 2 0-1 a b -c\n{c.folder}\n"
+    assert (c.folder / "errors").read_text() == "wrong\n"
+    end = c.history(1)
+    assert (end["state"], end["exit_code"], end["name"]) == ("FAILED", 7, "hello")
+    assert "hello" in c.run("history").stdout
+    assert c.run("nodes").stdout.splitlines()[1].split() == ["0", "IDLE", "1"]
+
+
+def test_processes_of_an_mpi_are_those_of_the_nodes(cluster, mpi):
+    c = cluster("2x2", "easy")
+    c.run("submit", "-N", 2, "--wait", "-o", "out", "--", example("rank_printer", mpi), 1)
+    assert (c.folder / "out").read_text() == "begins with 4\nends with 4\n"
+
+
+def test_what_cannot_be_run_says_why(cluster):
+    c = cluster("2x1")
+    done = c.run("submit", "-N", 3, c.script("true"), code=2)
+    assert "nodes: 3 are more than the 2 there are; ask for fewer" in done.stderr
+    done = c.run("submit", "/bin/sleep", "-N", "1-2", code=0)  # arguments of sleep
+    done = c.run("submit", "-N", "1-2", "/bin/sleep", 1, code=2)
+    assert "a malleable job is a program of an MPI" in done.stderr
+    done = c.run("submit", "-t", "soon", "/bin/sleep", 1, code=2)
+    assert "'soon' is no time limit" in done.stderr
+    done = c.run("submit", "--wait", "-D", c.folder / "nowhere", "/bin/sleep", 1, code=1)
+    assert "the job's folder cannot be entered: No such file or directory" in done.stderr
+    bad = c.script("#DUCTILE --nods=3\n")
+    assert "--nods" in c.run("submit", bad, code=2).stderr
+
+
+def test_times_end_jobs_also_those_that_ignore_it(cluster):
+    c = cluster("2x1")
+    soft = c.submit("-t", "0:01", "/bin/sleep", 100)
+    hard = c.submit("-t", "0:01", c.script("trap '' TERM\nsleep 100 & wait\nsleep 100"))
+    ends = c.wait_for_end(soft, hard)
+    assert [end["state"] for end in ends] == ["TIMEOUT", "TIMEOUT"]
+    assert 1 <= ends[0]["end_s"] - ends[0]["start_s"] < 3
+    assert 3 <= ends[1]["end_s"] - ends[1]["start_s"] < 6
+
+
+def test_cancel_hold_and_release(cluster):
+    c = cluster("1x1")
+    first = c.submit("/bin/sleep", 100)
+    second = c.submit("--hold", c.script("echo second"))
+    third = c.submit(c.script("echo third"))
+    fourth = c.submit(c.script("echo fourth"))
+    assert c.queue()[second]["reason"] == "JobHeldUser"
+    c.run("hold", third)
+    c.run("cancel", fourth)
+    c.run("cancel", first)
+    ends = c.wait_for_end(first, fourth)
+    assert [end["state"] for end in ends] == ["CANCELLED", "CANCELLED"]
+    assert set(c.queue()) == {second, third}
+    c.run("release", second, third)
+    assert [end["state"] for end in c.wait_for_end(second, third)] == ["COMPLETED", "COMPLETED"]
+    assert "job 4 is over" in c.run("cancel", fourth, code=1).stderr
+    assert "there is no job 9" in c.run("cancel", 9, code=2).stderr
+
+
+def test_an_operator_sets_a_size_and_drains_nodes(cluster):
+    c = cluster("4x1", "easy")
+    job = c.submit("-N", 2, "--min-nodes", 1, "--", example("until", "mpich"), c.folder / "done", 100)
+    c.wait_for_size(job, 2)
+    c.run("resize", job, 3)
+    c.wait_for_size(job, 3)
+    c.run("drain", "0,3")
+    states = [node["state"] for node in json.loads(c.run("nodes", "--json").stdout)["nodes"]]
+    assert states == ["DRAINING", "ALLOCATED", "ALLOCATED", "DRAINED"]
+    # What it gives up is the node that drains.
+    c.run("resize", job, 2)
+    assert c.wait_for_size(job, 2)["nodelist"] == "1-2"
+    other = c.submit("/bin/sleep", 0)
+    assert c.queue()[other]["state"] == "PENDING"
+    c.run("drain", "--undo", "0,3")
+    assert c.wait_for_end(other)[0]["state"] == "COMPLETED"
+    (c.folder / "done").touch()
+    c.wait_for_end(job)
+    assert c.output(job) == "right\n"
+    c.replay()

@@ -1,0 +1,117 @@
+"""The controller is killed and started again: no job is lost, none runs twice, no answer is missing."""
+
+import os
+import signal
+import time
+
+from conftest import example
+
+
+def test_jobs_go_on_without_it(cluster):
+    c = cluster("4x1", "equipartition")
+    ends_meanwhile = c.submit("-N", 2, c.script(f"echo once >> {c.folder}/count\n"
+                                                f"until [ -e {c.folder}/go ]; do sleep 0.02; done\nexit 3"))
+    job = c.submit("-N", 2, "--min-nodes", 1, "--max-nodes", 4, "--", example("until", "mpich"),
+                   c.folder / "done", 100)
+    c.wait_for_size(job, 2)
+    waits = c.submit("--hold", c.script("echo waited", "b.sh"))
+    c.kill()
+    (c.folder / "go").touch()
+    time.sleep(0.5)
+    c.start()
+    ends = c.wait_for_end(ends_meanwhile)
+    assert (ends[0]["state"], ends[0]["exit_code"]) == ("FAILED", 3)
+    assert (c.folder / "count").read_text() == "once\n"
+    # It can still be told to resize.
+    c.wait_for_size(job, 4)
+    (c.folder / "done").touch()
+    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
+    assert c.output(job) == "right\n"
+    c.run("release", waits)
+    c.wait_for_end(waits)
+    assert c.output(waits) == "waited\n"
+    c.replay()
+
+
+def test_a_resize_under_way_is_settled(cluster):
+    c = cluster("4x1", "easy")
+    job = c.submit("-N", 2, "--min-nodes", 1, "--", example("until", "mpich"), c.folder / "done",
+                   100, 20000)
+    c.wait_for_size(job, 2)
+    # Whatever moment of the resize it is.
+    for attempt, delay in enumerate((0, 0.03, 0.08, 0.15, 0.25)):
+        size = (4, 1)[attempt % 2]
+        c.run("resize", job, size)
+        time.sleep(delay)
+        c.kill()
+        c.start()
+        c.wait_for_size(job, size)
+    (c.folder / "done").touch()
+    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
+    assert c.output(job) == "right\n"
+    c.replay()
+
+
+def test_a_job_whose_manager_is_killed_has_failed(cluster):
+    c = cluster("1x1")
+    job = c.submit("/bin/sleep", 100)
+    c.wait_for_size(job, 1)
+    c.kill()
+    for pid in os.listdir("/proc"):
+        try:
+            words = open(f"/proc/{pid}/cmdline").read().split("\0")
+        except OSError:
+            continue
+        if f"{c.state}/jobs/{job}/report" in words:
+            os.kill(int(pid), 9)
+    c.start()
+    end = c.wait_for_end(job)[0]
+    assert (end["state"], end["exit_code"]) == ("FAILED", None)
+    assert end["note"] == "its manager was gone, and had left no exit code"
+
+
+def test_a_folder_has_one_controller_and_one_size(cluster):
+    c = cluster("2x1")
+    arguments = ["serve", "--state", c.state, "--local"]
+    assert "another controller uses the folder" in c.run(*arguments, "2x1", code=2).stderr
+    c.stop()
+    assert "is of a cluster of 2x1" in c.run(*arguments, "3x1", code=2).stderr
+    assert "there is no policy 'best'" in c.run(*arguments, "2x1", "--policy", "best", code=2).stderr
+    c.arguments[c.arguments.index("--policy") + 1] = "fcfs"
+    c.start()
+    assert c.ask({"do": "queue"})["policy"] == "fcfs"
+
+
+def test_a_journal_that_is_none_is_refused(cluster):
+    c = cluster("1x1")
+    c.stop()
+    journal = c.state / "journal.db"
+    for name in ("journal.db-wal", "journal.db-shm"):
+        (c.state / name).unlink(missing_ok=True)
+    journal.write_bytes(b"no journal at all" * 1000)
+    done = c.run("serve", "--state", c.state, "--local", "1x1", code=2)
+    assert "this is no journal of ductile" in done.stderr
+    assert journal.read_bytes() == b"no journal at all" * 1000
+
+
+def test_settings_are_read_again(cluster):
+    c = cluster("2x1", "fcfs")
+    c.stop()
+    config = c.folder / "config.toml"
+    config.write_text('policy = "easy"\ndefault_time = "5"\n')
+    policy = c.arguments.index("--policy")
+    del c.arguments[policy:policy + 2]
+    c.start("--config", config)
+    assert c.ask({"do": "queue"})["policy"] == "easy"
+
+    def reads_again(text, word):
+        config.write_text(text)
+        c.server.send_signal(signal.SIGHUP)
+        c.wait_for(lambda: word in c.log.read_text(), word)
+        c.ask({"do": "nodes"})  # the turn is over
+
+    reads_again('policy = "conservative"\n', "the policy is conservative")
+    assert c.ask({"do": "queue"})["policy"] == "conservative", c.log.read_text()
+    reads_again('polizy = "easy"\n', "config.toml:1: polizy: there is no such setting")
+    assert c.ask({"do": "queue"})["policy"] == "conservative", c.log.read_text()
+    c.replay()
