@@ -49,6 +49,7 @@ ServeSettings settings_of(const Options& options) {
   }
   choose(given.local, file.local, settings.platform);
   choose(given.policy, file.policy, settings.policy);
+  choose(given.fairness, file.fairness, settings.fairness);
   choose(given.state, file.state, settings.state);
   choose(given.socket, file.socket, settings.socket);
   choose(given.default_time, file.default_time, settings.default_time);
@@ -86,6 +87,14 @@ void add_serve_command(CLI::App& app) {
                       "TOML file of these settings; read again at SIGHUP");
   command->add_option("--policy", options->given.policy,
                       "NAME[:k=v,...]; see `ductile policies` [easy]");
+  command
+      ->add_option_function<std::string>(
+          "--fairness",
+          [options](const std::string& text) {
+            options->given.fairness = parse_fairness(text, {.field = "--fairness"});
+          },
+          "how much evolving requests may delay waiting jobs, as `simulate --fairness` [none]")
+      ->type_name("RULES");
   command->add_option("--state", options->given.state,
                       "folder of the journal and of running jobs; what it has is taken up");
   command->add_option("--socket", options->given.socket,

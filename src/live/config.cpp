@@ -55,6 +55,9 @@ class Reader {
     } else if (name == "policy") {
       c.policy = text(name, node);
       at([&] { return make_policy(*c.policy); });
+    } else if (name == "fairness") {
+      const std::string value = text(name, node);
+      c.fairness = at([&] { return parse_fairness(value); });
     } else if (name == "state") {
       c.state = text(name, node);
     } else if (name == "socket") {
@@ -70,7 +73,7 @@ class Reader {
       c.operators = users(name, node);
     } else {
       fail(node, name, "there is no such setting",
-           "use one of local, policy, state, socket, default_time, retry_s, patience_s, operators");
+           "use one of local, policy, fairness, state, socket, default_time, retry_s, patience_s, operators");
     }
   }
 

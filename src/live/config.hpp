@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "model/fairness.hpp"
 #include "model/platform.hpp"
 
 namespace ductile {
@@ -15,6 +16,7 @@ namespace ductile {
 struct Configuration {
   std::optional<Platform> local{};
   std::optional<std::string> policy{};
+  std::optional<Fairness> fairness{};
   std::optional<std::string> state{}, socket{};
   std::optional<Duration> default_time{};
   std::optional<Duration> retry{}, patience{};

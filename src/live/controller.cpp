@@ -215,6 +215,7 @@ Core Controller::make_core() {
   Rules rules;
   rules.identities = true;
   rules.record = true;
+  rules.fairness = settings_.fairness;
   const auto make = [](std::string_view text) { return make_policy(text); };
   // Before anything is written, so that a policy that cannot be leaves no trace.
   Core core(settings_.platform, LocalWorld::capabilities(), rules, make(settings_.policy));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "model/fairness.hpp"
 #include "model/platform.hpp"
 
 namespace ductile {
@@ -17,6 +18,8 @@ namespace ductile {
 struct ServeSettings {
   Platform platform{};
   std::string policy = "easy";
+  /// Of a new state; one that is taken up keeps its own.
+  Fairness fairness{};
   /// Folder of the journal and the jobs.
   std::string state{};
   /// Where commands find it.

@@ -1,11 +1,13 @@
 """What the tests of `ductile serve` share: a cluster of one machine, in a folder that goes away."""
 
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -133,6 +135,12 @@ class Cluster:
     def wait_for_end(self, *jobs):
         self.wait_for(lambda: not set(jobs) & set(self.queue()), f"the end of {jobs}")
         return [self.history(job) for job in jobs]
+
+    def denials(self):
+        """Of evolving requests, so far."""
+        with contextlib.closing(sqlite3.connect(self.state / "journal.db")) as journal:
+            return journal.execute("SELECT count(*) FROM records WHERE kind = 'D' AND text LIKE"
+                                   " '% deny %'").fetchone()[0]
 
     def replay(self):
         """What was decided is decided again."""

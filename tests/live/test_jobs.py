@@ -66,6 +66,58 @@ def test_an_evolving_job_asks_and_is_answered(cluster):
     assert c.replay()["decisions"] >= 6
 
 
+def test_dbes_serves_evolving_jobs(cluster):
+    """Granted, on nodes that another job gives; granted at the second attempt; denied."""
+    asks = "asks for 5 processes\n"
+    c = cluster("6x1", "dbes")
+
+    def evolving(steps):
+        return c.submit("-N", 1, "--type", "evolving", "--max-nodes", 5,
+                        "--", example("evolving", "mpich"), steps, 20)
+
+    malleable = c.submit("-N", 1, "--max-nodes", 6, "--", example("until", "mpich"), c.folder / "done",
+                         100)
+    c.wait_for_size(malleable, 6)
+    job = evolving(150)
+    c.wait_for_size(malleable, 5)
+    c.wait_for_size(malleable, 1)
+    c.wait_for_end(job)
+    assert c.output(job).startswith(asks + "goes on with 5 processes\nresult ")
+    (c.folder / "done").touch()
+    c.wait_for_end(malleable)
+
+    rigid = c.submit("-N", 4, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
+    job = evolving(500)
+    c.wait_for(c.denials, "a denial")
+    (c.folder / "go").touch()
+    c.wait_for_end(rigid, job)
+    assert c.output(job).startswith(asks + "denied\n" + asks + "goes on with 5 processes\nresult ")
+
+    (c.folder / "go").unlink()
+    rigid = c.submit("-N", 4, c.folder / "script.sh")
+    job = evolving(60)
+    c.wait_for_end(job)
+    assert c.output(job).startswith(2 * (asks + "denied\n") + "result ")
+    (c.folder / "go").touch()
+    c.wait_for_end(rigid)
+    assert c.denials() == 3
+    assert c.replay()["decisions"] >= 8
+
+
+def test_the_rules_of_fairness_are_those_of_the_simulator(cluster):
+    c = cluster("4x1", "dbes", "--fairness", "single,single=0,own=yes")
+    rigid = c.submit("-N", 1, "-t", 1, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
+    job = c.submit("-N", 1, "-t", 10, "--type", "evolving", "--max-nodes", 5,
+                   "--", example("evolving", "mpich"), 100, 20)
+    waits = c.submit("-N", 4, "-t", 1, c.folder / "script.sh")
+    c.wait_for_size(job, 1)
+    c.wait_for(lambda: c.denials() == 2, "two denials")
+    (c.folder / "go").touch()
+    c.wait_for_end(rigid, job, waits)
+    assert c.output(job).count("denied") == 2
+    c.replay()
+
+
 def test_scripts_have_options_an_environment_and_files(cluster):
     c = cluster()
     script = c.script("""#DUCTILE --nodes=3 --job-name=hello
