@@ -127,6 +127,7 @@ class Controller {
   void note_size(JobId id);
   void on_happened(const Happened& happened);
   void on_over(JobId id, EndState state, std::optional<int> exit_code, const std::string& note);
+  static Time end_of(const Job& job);
   void keep_limits();
   Duration until_next() const;
   JobFacts facts(JobId id) const {
@@ -389,12 +390,18 @@ void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
   jobs_.erase(id);
 }
 
+/// When a running job may be ended: at the limit that the core believes in, but not before the time
+/// that its user asked for. A job that was grown is believed to be faster, and need not be.
+Time Controller::end_of(const Job& job) {
+  return std::max(job.limit, later(job.started, job.spec.walltime));
+}
+
 /// Jobs whose time is over are ended; the world says when that is done.
 void Controller::keep_limits() {
   const Time now = clock_.now();
   for (const JobId id : core_.state().running) {
     LiveJob& job = jobs_.at(id);
-    if (job.ended || core_.job(id).limit > now) continue;
+    if (job.ended || end_of(core_.job(id)) > now) continue;
     job.ended = true;
     spdlog::info("job {}: its time is over", job.row.number);
     world_.end(now, id, EndState::timeout);
@@ -404,7 +411,7 @@ void Controller::keep_limits() {
 Duration Controller::until_next() const {
   Time next = std::min(core_.next_wake(), world_.next());
   for (const JobId id : core_.state().running) {
-    if (!jobs_.at(id).ended) next = std::min(next, core_.job(id).limit);
+    if (!jobs_.at(id).ended) next = std::min(next, end_of(core_.job(id)));
   }
   constexpr Duration kLongest = whole_seconds(30);  // idle clients are looked for
   const Time now = clock_.now();
@@ -553,7 +560,7 @@ Json Controller::row_of(JobId id) const {
           {"submit_s", to_seconds(live.row.submitted)},
           {"start_s", seconds_or_null(runs, job.started)},
           {"elapsed_s", runs ? to_seconds(clock_.now() - job.started) : 0.0},
-          {"time_limit_s", to_seconds(runs ? job.limit - job.started : job.spec.walltime)},
+          {"time_limit_s", to_seconds(runs ? end_of(job) - job.started : job.spec.walltime)},
           {"planned_start_s", seconds_or_null(!runs && job.reserved != kNever, job.reserved)},
           {"resizes", job.expands + job.shrinks}};
 }
