@@ -60,9 +60,15 @@ class Refused : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-std::string name_of_user(uid_t user) {
-  const passwd* const entry = getpwuid(user);
-  return entry != nullptr ? entry->pw_name : std::to_string(user);
+/// Looked up once: it may be a file or a network away.
+const std::string& name_of_user(uid_t user) {
+  static std::map<uid_t, std::string> names;
+  std::string& name = names[user];
+  if (name.empty()) {
+    const passwd* const entry = getpwuid(user);
+    name = entry != nullptr ? entry->pw_name : std::to_string(user);
+  }
+  return name;
 }
 
 /// The states as Slurm names them.
