@@ -60,9 +60,15 @@ class Refused : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-std::string name_of_user(uid_t user) {
-  const passwd* const entry = getpwuid(user);
-  return entry != nullptr ? entry->pw_name : std::to_string(user);
+/// Looked up once: it may be a file or a network away.
+const std::string& name_of_user(uid_t user) {
+  static std::map<uid_t, std::string> names;
+  std::string& name = names[user];
+  if (name.empty()) {
+    const passwd* const entry = getpwuid(user);
+    name = entry != nullptr ? entry->pw_name : std::to_string(user);
+  }
+  return name;
 }
 
 /// The states as Slurm names them.
@@ -127,6 +133,7 @@ class Controller {
   void note_size(JobId id);
   void on_happened(const Happened& happened);
   void on_over(JobId id, EndState state, std::optional<int> exit_code, const std::string& note);
+  static Time end_of(const Job& job);
   void keep_limits();
   Duration until_next() const;
   JobFacts facts(JobId id) const {
@@ -390,12 +397,18 @@ void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
   jobs_.erase(id);
 }
 
+/// When a running job may be ended: at the limit that the core believes in, but not before the time
+/// that its user asked for. A job that was grown is believed to be faster, and need not be.
+Time Controller::end_of(const Job& job) {
+  return std::max(job.limit, later(job.started, job.spec.walltime));
+}
+
 /// Jobs whose time is over are ended; the world says when that is done.
 void Controller::keep_limits() {
   const Time now = clock_.now();
   for (const JobId id : core_.state().running) {
     LiveJob& job = jobs_.at(id);
-    if (job.ended || core_.job(id).limit > now) continue;
+    if (job.ended || end_of(core_.job(id)) > now) continue;
     job.ended = true;
     spdlog::info("job {}: its time is over", job.row.number);
     world_.end(now, id, EndState::timeout);
@@ -405,7 +418,7 @@ void Controller::keep_limits() {
 Duration Controller::until_next() const {
   Time next = std::min(core_.next_wake(), world_.next());
   for (const JobId id : core_.state().running) {
-    if (!jobs_.at(id).ended) next = std::min(next, core_.job(id).limit);
+    if (!jobs_.at(id).ended) next = std::min(next, end_of(core_.job(id)));
   }
   constexpr Duration kLongest = whole_seconds(30);  // idle clients are looked for
   const Time now = clock_.now();
@@ -554,7 +567,7 @@ Json Controller::row_of(JobId id) const {
           {"submit_s", to_seconds(live.row.submitted)},
           {"start_s", seconds_or_null(runs, job.started)},
           {"elapsed_s", runs ? to_seconds(clock_.now() - job.started) : 0.0},
-          {"time_limit_s", to_seconds(runs ? job.limit - job.started : job.spec.walltime)},
+          {"time_limit_s", to_seconds(runs ? end_of(job) - job.started : job.spec.walltime)},
           {"planned_start_s", seconds_or_null(!runs && job.reserved != kNever, job.reserved)},
           {"resizes", job.expands + job.shrinks}};
 }

@@ -171,6 +171,22 @@ def test_times_end_jobs_also_those_that_ignore_it(cluster):
     assert 3 <= ends[1]["end_s"] - ends[1]["start_s"] < 6
 
 
+def test_a_job_has_the_time_it_asked_for_whatever_its_size(cluster):
+    c = cluster("4x1")
+    job = c.submit("-N", 2, "-t", "0:03", "--min-nodes", 1, "--", example("until", "mpich"),
+                   c.folder / "never", 100)
+    c.wait_for_size(job, 2)
+    # Twice as large it is believed to be twice as fast, but need not be.
+    c.run("resize", job, 4)
+    c.wait_for_size(job, 4)
+    assert c.queue()[job]["time_limit_s"] == 3
+    # Shrunk it gets more.
+    c.run("resize", job, 1)
+    assert c.wait_for_size(job, 1)["time_limit_s"] > 3
+    end = c.wait_for_end(job)[0]
+    assert end["state"] == "TIMEOUT" and end["end_s"] - end["start_s"] > 3
+
+
 def test_cancel_hold_and_release(cluster):
     c = cluster("1x1")
     first = c.submit("/bin/sleep", 100)
