@@ -73,7 +73,8 @@ class Reader {
       c.operators = users(name, node);
     } else {
       fail(node, name, "there is no such setting",
-           "use one of local, policy, fairness, state, socket, default_time, retry_s, patience_s, operators");
+           "use one of local, policy, fairness, state, socket, default_time, retry_s, patience_s, "
+           "operators");
     }
   }
 

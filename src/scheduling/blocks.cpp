@@ -26,7 +26,8 @@ Timeline timeline_for(const Pass& pass, Backfill options) {
   Timeline plan = pass.timeline();
   if (!options.extra_is_free) return plan;
   for (const JobId id : pass.running()) {
-    if (const Nodes extra = pass.extra(id); extra > 0) plan.free_until(pass.expected_end(id), extra);
+    if (const Nodes extra = pass.extra(id); extra > 0)
+      plan.free_until(pass.expected_end(id), extra);
   }
   return plan;
 }

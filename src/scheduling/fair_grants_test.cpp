@@ -77,8 +77,7 @@ TEST(FairGrants, AddUpWhatOneGrantDoesToAUser) {
   EXPECT_TRUE(Asked("target,target=100", waiting).delays({.reservation_depth = 2}).has_value());
   EXPECT_FALSE(Asked("target,target=99", waiting).delays({.reservation_depth = 2}).has_value());
   // Each job by itself is within what `single` allows.
-  EXPECT_TRUE(
-      Asked("single,single=50", waiting).delays({.reservation_depth = 2}).has_value());
+  EXPECT_TRUE(Asked("single,single=50", waiting).delays({.reservation_depth = 2}).has_value());
   EXPECT_FALSE(
       Asked("both,single=50,target=99", waiting).delays({.reservation_depth = 2}).has_value());
 }
