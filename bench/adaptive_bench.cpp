@@ -1,11 +1,14 @@
-// Policies that resize, on jobs that are all malleable; and EASY on the same jobs, rigid.
+// Policies that resize, on jobs that are all malleable, or a mix; and EASY, or another baseline, on
+// the same jobs, rigid.
 //
 //   adaptive_bench --trace rigid_50000.swf.xz --nodes 500
 //   adaptive_bench --generate 1000000,500 --policy mebf:tick=0 --repeat 9
+//   adaptive_bench --generate 100000,500 --policy dbes --baseline backfill:depth=5 --limit-fixed
+//                  --malleable 0.3:min=1,max=4 --evolving 0.1:min=1,max=4
 //   adaptive_bench --waiting 10000
 //
 // prints a line of JSON for each policy: its time for the whole workload, and for a decision, that
-// is a start or a resize; how many times as long as a decision of EASY that takes. Or, with
+// is a start or a resize; how many times as long as the baseline that takes. Or, with
 // --waiting, its time for single passes over so many waiting jobs. Reading or generating the jobs
 // is not in the times.
 
@@ -26,6 +29,8 @@
 #include "simulation/simulation.hpp"
 #include "simulation/summary_observer.hpp"
 #include "support/malleable.hpp"
+#include "workload/transform.hpp"
+#include "workload/transform_text.hpp"
 
 namespace ductile {
 namespace {
@@ -33,6 +38,9 @@ namespace {
 struct Options {
   std::vector<std::string> policies{"mebf", "mebf:tick=0", "elastic"};
   double min = 0.5, max = 4;
+  std::string malleable, evolving;  // as the simulator takes them; instead of min and max
+  std::string baseline = "easy";
+  bool limit_fixed = false;
   int repeat = 5;
   Nodes waiting_from = 1;  // the smallest of the waiting jobs: often there are nodes, but too few
 };
@@ -44,9 +52,10 @@ struct Cost {
 };
 
 // Runs the workload once with figures, and then some rounds against the clock.
-Cost measure(const Workload& workload, Nodes nodes, const std::string& policy, int repeat,
-             nlohmann::ordered_json& line) {
+Cost measure(const Workload& workload, Nodes nodes, const std::string& policy,
+             const Options& options, nlohmann::ordered_json& line) {
   SimulationSettings settings;
+  if (options.limit_fixed) settings.rules.limit = Rules::Limit::fixed;
   settings.platform.nodes = nodes;
   settings.policy = make_policy(policy);
   settings.rules.check = false;
@@ -56,7 +65,7 @@ Cost measure(const Workload& workload, Nodes nodes, const std::string& policy, i
   const Summary summary = observer.summary(workload, settings, counts);
   Cost cost;
   cost.decisions = summary.jobs + summary.expands + summary.shrinks;
-  for (int i = 0; i < repeat; ++i) {
+  for (int i = 0; i < options.repeat; ++i) {
     const double taken = bench::seconds_of([&] { simulate(workload, settings, {}); });
     if (i == 0 || taken < cost.seconds) cost.seconds = taken;
   }
@@ -76,13 +85,23 @@ Cost measure(const Workload& workload, Nodes nodes, const std::string& policy, i
 
 void whole_workload(Workload workload, Nodes nodes, const Options& options) {
   nlohmann::ordered_json line;
-  const Cost easy = measure(workload, nodes, "easy", options.repeat, line);
+  const Cost baseline = measure(workload, nodes, options.baseline, options, line);
   std::cout << line.dump() << std::endl;
-  testing::make_malleable(workload, nodes, options.min, options.max);
+  if (options.malleable.empty() && options.evolving.empty()) {
+    testing::make_malleable(workload, nodes, options.min, options.max);
+  } else {
+    Transform changes;
+    if (!options.malleable.empty()) {
+      changes.malleable = parse_share("--malleable", options.malleable);
+    }
+    if (!options.evolving.empty()) changes.evolving = parse_share("--evolving", options.evolving);
+    transform(workload, changes, nodes, 1);
+  }
   for (const std::string& policy : options.policies) {
     nlohmann::ordered_json its;
-    const Cost cost = measure(workload, nodes, policy, options.repeat, its);
-    its["times_easy_per_decision"] = cost.us_per_decision() / easy.us_per_decision();
+    const Cost cost = measure(workload, nodes, policy, options, its);
+    its["times_baseline"] = cost.seconds / baseline.seconds;
+    its["times_baseline_per_decision"] = cost.us_per_decision() / baseline.us_per_decision();
     std::cout << its.dump() << std::endl;
   }
 }
@@ -181,6 +200,11 @@ int main(int argc, char** argv) {
   app.add_option("--min", options.min, "smallest size, times the preferred one")
       ->capture_default_str();
   app.add_option("--max", options.max, "largest size")->capture_default_str();
+  app.add_option("--malleable", options.malleable,
+                 "a share of the jobs, as the simulator takes it");
+  app.add_option("--evolving", options.evolving, "the same");
+  app.add_option("--baseline", options.baseline, "on the rigid jobs")->capture_default_str();
+  app.add_flag("--limit-fixed", options.limit_fixed, "deadlines do not move with sizes");
   app.add_option("--waiting", waiting, "single passes over so many waiting jobs");
   app.add_option("--waiting-from", options.waiting_from, "their sizes, from this to 64")
       ->check(CLI::Range(1, 64))

@@ -29,6 +29,7 @@
 
 #include "base/error.hpp"
 #include "job/fault.hpp"
+#include "job/json_line.hpp"
 #include "job/line_socket.hpp"
 #include "job/poller.hpp"
 #include "job/process.hpp"
@@ -519,6 +520,7 @@ void Manager::settle() {
   }
   if (Generation* const generation = find(fresh); generation && !generation->is_discarded) {
     generation->is_discarded = true;
+    generation->held.clear();
     // Those that have come so far hear of it and leave in order; others would wait for ever.
     const bool is_whole = generation->connected == generation->size;
     generation->deadline = is_whole ? now + settings_.patience / 5 : now;
@@ -620,7 +622,7 @@ Json Manager::status() {
 }
 
 void Manager::on_order(Client& client, const std::string& line) {
-  const Json order = Json::parse(line, nullptr, false);
+  const Json order = parse_json_line(line);
   Json id;
   const auto reply = [&](Json answer) {
     if (!id.is_null()) answer["id"] = id;

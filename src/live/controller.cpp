@@ -28,6 +28,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "job/json_line.hpp"
 #include "job/line_socket.hpp"
 #include "job/poller.hpp"
 #include "live/crash.hpp"
@@ -472,7 +473,7 @@ void Controller::read_client(Client& client) {
 }
 
 Json Controller::on_request(Client& client, const std::string& line) {
-  const Json request = Json::parse(line, nullptr, false);
+  const Json request = parse_json_line(line);
   if (!request.is_object() || !request.contains("do") || !request["do"].is_string()) {
     throw InputError("a request is a JSON object with \"do\"", "see docs/formats/controller.md");
   }

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include "base/error.hpp"
 #include "simulation/recording.hpp"
@@ -86,6 +89,9 @@ class Journal::Statement {
 };
 
 Journal::Journal(const std::string& path) : path_(path) {
+  // It has the scripts and environments of all users. The other files of SQLite take its mode.
+  const int mine = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (mine >= 0) ::close(mine);
   sqlite3* database = nullptr;
   const int opened =
       sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);

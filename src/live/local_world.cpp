@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "job/json_line.hpp"
 #include "job/process.hpp"
 #include "live/crash.hpp"
 
@@ -57,7 +58,7 @@ std::optional<int> reported_exit(const std::string& path) {
   file.seekg(std::max<std::streamoff>(size - kEnd, 0));
   std::string line, last;
   while (size > 0 && std::getline(file, line)) last = line;
-  const Json json = Json::parse(last, nullptr, false);
+  const Json json = parse_json_line(last);
   if (!json.is_object() || text_in(json, "event") != "ended") return std::nullopt;
   const auto code = json.find("exit_code");
   if (code == json.end() || !code->is_number_integer()) return std::nullopt;
@@ -231,8 +232,9 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
       add({"--control-fd", std::to_string(listener.get()), "--", script});
       words.insert(words.end(), what.program.begin() + 1, what.program.end());
     }
-    if (changes_user && (chown(its->folder.c_str(), job.owner.user, job.owner.group) != 0 ||
-                         chown(its->socket().c_str(), job.owner.user, job.owner.group) != 0)) {
+    // The folder last: until then nobody else can put a link in the place of what is in it.
+    if (changes_user && (lchown(its->socket().c_str(), job.owner.user, job.owner.group) != 0 ||
+                         lchown(its->folder.c_str(), job.owner.user, job.owner.group) != 0)) {
       throw RunError("'" + its->folder + "' cannot be given to its user");
     }
 
@@ -366,7 +368,7 @@ void LocalWorld::on_closed(Running& job) {
 }
 
 void LocalWorld::on_line(Running& job, const std::string& line) {
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = parse_json_line(line);
   if (!json.is_object()) return;
   const std::string event = text_in(json, "event");
   if (event == "requested") {

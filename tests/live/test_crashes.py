@@ -34,8 +34,8 @@ def test_it_dies_at_any_moment(cluster):
         """Answered or refused, and not after long."""
         begin = time.monotonic()
         done = subprocess.run([PROGRAM, *map(str, words)], env=c.environment, cwd=c.folder, text=True,
-                              capture_output=True, timeout=20)
-        assert time.monotonic() - begin < 5
+                              capture_output=True, timeout=60)
+        assert time.monotonic() - begin < 20
         return done
 
     def submit(kind, *words):
@@ -46,7 +46,7 @@ def test_it_dies_at_any_moment(cluster):
         return None
 
     crashes = 0
-    end = time.monotonic() + 30 + 5 * CRASHES
+    end = time.monotonic() + 60 + 15 * CRASHES
     while crashes < CRASHES:
         c.environment["DUCTILE_CRASH_AT"] = str(draws.randrange(1, 80))
         c.launch()

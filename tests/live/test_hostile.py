@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import PROGRAM
+from conftest import PROGRAM, processes_with
 
 
 def connect(cluster):
@@ -58,6 +58,10 @@ def test_noise_and_half_messages_disturb_nobody(cluster):
         except OSError:
             pass
         open_ones.append(connection)
+    deep = connect(c)
+    deep.sendall(b'{"do": "queue", "jobs": ' + b"[" * 2_000_000 + b"\n")
+    assert b"JSON" in deep.recv(2 ** 16)
+    deep.close()
     too_long = connect(c)
     with pytest.raises(OSError):
         for _ in range(100):
@@ -133,6 +137,5 @@ def test_what_a_job_leaves_behind_is_removed(cluster):
     script = c.script("setsid sleep 1000 & (trap '' TERM HUP; sleep 1000) & exit 0")
     c.run("submit", "--wait", script)
     done = subprocess.run(["pgrep", "-f", "^sleep 1000$"], capture_output=True, text=True)
-    ours = [pid for pid in done.stdout.split()
-            if str(c.folder) in open(f"/proc/{pid}/environ", errors="replace").read()]
-    assert ours == []
+    ours = set(processes_with(f"CLUSTER_TEST_OF={c.folder}"))
+    assert ours & set(map(int, done.stdout.split())) == set()

@@ -50,7 +50,7 @@ def test_an_evolving_job_asks_and_is_answered(cluster):
     asks = "asks for 6 processes\n"
     c = cluster("6x1", "equipartition")
     job = c.submit("-N", 2, "--type", "evolving", "--max-nodes", 6, "--", example("evolving", "mpich"),
-                   100, 20)
+                   300, 20)
     c.wait_for_end(job)
     # Alone it is granted.
     assert c.output(job).startswith(asks + "goes on with 6 processes\nresult ")
@@ -58,7 +58,7 @@ def test_an_evolving_job_asks_and_is_answered(cluster):
     script = c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done")
     rigid = c.submit("-N", 4, script)
     job = c.submit("-N", 2, "--type", "evolving", "--max-nodes", 6, "--", example("evolving", "mpich"),
-                   60, 10)
+                   150, 20)
     c.wait_for_end(job)
     assert c.output(job).startswith(2 * (asks + "denied\n") + "result ")
     (c.folder / "go").touch()
@@ -78,7 +78,7 @@ def test_dbes_serves_evolving_jobs(cluster):
     malleable = c.submit("-N", 1, "--max-nodes", 6, "--", example("until", "mpich"), c.folder / "done",
                          100)
     c.wait_for_size(malleable, 6)
-    job = evolving(150)
+    job = evolving(400)
     c.wait_for_size(malleable, 5)
     c.wait_for_size(malleable, 1)
     c.wait_for_end(job)
@@ -87,7 +87,7 @@ def test_dbes_serves_evolving_jobs(cluster):
     c.wait_for_end(malleable)
 
     rigid = c.submit("-N", 4, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
-    job = evolving(500)
+    job = evolving(1000)  # 1.8 s between its attempts
     c.wait_for(c.denials, "a denial")
     (c.folder / "go").touch()
     c.wait_for_end(rigid, job)
@@ -95,7 +95,7 @@ def test_dbes_serves_evolving_jobs(cluster):
 
     (c.folder / "go").unlink()
     rigid = c.submit("-N", 4, c.folder / "script.sh")
-    job = evolving(60)
+    job = evolving(150)
     c.wait_for_end(job)
     assert c.output(job).startswith(2 * (asks + "denied\n") + "result ")
     (c.folder / "go").touch()
@@ -108,7 +108,7 @@ def test_the_rules_of_fairness_are_those_of_the_simulator(cluster):
     c = cluster("4x1", "dbes", "--fairness", "single,single=0,own=yes")
     rigid = c.submit("-N", 1, "-t", 1, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
     job = c.submit("-N", 1, "-t", 10, "--type", "evolving", "--max-nodes", 5,
-                   "--", example("evolving", "mpich"), 100, 20)
+                   "--", example("evolving", "mpich"), 250, 20)
     waits = c.submit("-N", 4, "-t", 1, c.folder / "script.sh")
     c.wait_for_size(job, 1)
     c.wait_for(lambda: c.denials() == 2, "two denials")
@@ -167,24 +167,24 @@ def test_times_end_jobs_also_those_that_ignore_it(cluster):
     hard = c.submit("-t", "0:01", c.script("trap '' TERM\nsleep 100 & wait\nsleep 100"))
     ends = c.wait_for_end(soft, hard)
     assert [end["state"] for end in ends] == ["TIMEOUT", "TIMEOUT"]
-    assert 1 <= ends[0]["end_s"] - ends[0]["start_s"] < 3
-    assert 3 <= ends[1]["end_s"] - ends[1]["start_s"] < 6
+    assert 1 <= ends[0]["end_s"] - ends[0]["start_s"] < 15
+    assert 3 <= ends[1]["end_s"] - ends[1]["start_s"] < 20
 
 
 def test_a_job_has_the_time_it_asked_for_whatever_its_size(cluster):
     c = cluster("4x1")
-    job = c.submit("-N", 2, "-t", "0:03", "--min-nodes", 1, "--", example("until", "mpich"),
+    job = c.submit("-N", 2, "-t", 5, "--min-nodes", 1, "--", example("until", "mpich"),
                    c.folder / "never", 100)
     c.wait_for_size(job, 2)
     # Twice as large it is believed to be twice as fast, but need not be.
     c.run("resize", job, 4)
     c.wait_for_size(job, 4)
-    assert c.queue()[job]["time_limit_s"] == 3
+    assert c.queue()[job]["time_limit_s"] == 300
     # Shrunk it gets more.
     c.run("resize", job, 1)
-    assert c.wait_for_size(job, 1)["time_limit_s"] > 3
-    end = c.wait_for_end(job)[0]
-    assert end["state"] == "TIMEOUT" and end["end_s"] - end["start_s"] > 3
+    assert c.wait_for_size(job, 1)["time_limit_s"] > 300
+    c.run("cancel", job)
+    assert c.wait_for_end(job)[0]["state"] == "CANCELLED"
 
 
 def test_cancel_hold_and_release(cluster):

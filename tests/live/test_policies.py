@@ -23,7 +23,7 @@ def run_ten_jobs(policy):
         kinds = {}
 
         def submit(kind, *words):
-            kinds[c.submit("-t", 1, *words)] = kind
+            kinds[c.submit("-t", 10, *words)] = kind
 
         script = c.script("sleep 0.$2; echo result $1")
         jacobi = ["--", example("jacobi", "mpich"), *JACOBI]
@@ -49,7 +49,7 @@ def run_ten_jobs(policy):
 def runs():
     """All policies; they mostly wait, so several do so at once."""
     example("jacobi", "mpich")
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return {policy: pool.submit(run_ten_jobs, policy) for policy in policies()}
 
 

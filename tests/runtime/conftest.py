@@ -44,12 +44,14 @@ class Job:
     """`ductile run` in the background, its orders and its files."""
 
     def __init__(self, folder, mpi, size, program, *arguments, options=()):
+        if not isinstance(program, pathlib.Path):
+            program = example(program, mpi)
         self.socket = str(folder / "control")
         self.mark = f"DUCTILE_TEST={folder}"
         self.report = folder / "report"
         self.process = subprocess.Popen(
             [PROGRAM, "run", "-n", str(size), "--control", self.socket, "--report", str(self.report),
-             *map(str, options), "--", example(program, mpi), *map(str, arguments)],
+             *map(str, options), "--", str(program), *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=dict(os.environ, DUCTILE_TEST=str(folder)))
 

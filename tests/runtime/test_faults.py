@@ -95,6 +95,21 @@ def test_walk(mpi, start, tmp_path, monkeypatch):
     assert left_in_shared_memory(begin) == set()
 
 
+def test_what_a_generation_wrote_that_did_not_come_is_dropped(mpi, start, tmp_path, monkeypatch):
+    """And keeps nobody waiting at the end."""
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\necho begins\nexec {example('until', mpi)} \"$@\"\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("DUCTILE_FAULT", "1:new/1:before:ready:exit")
+    job = start(mpi, 2, script, tmp_path / "stop", 2000, options=["--mpi", mpi])
+    job.wait_until_connected()
+    job.resize(3)
+    assert len(job.events(ABORT)) == 1
+    (tmp_path / "stop").touch()
+    code, out, _ = job.finish()
+    assert (code, out) == (0, "begins\nbegins\nright\n")
+
+
 FATAL = [
     "1:old/1:before:at:exit",
     "1:old/0:got:go:exit",
