@@ -16,7 +16,7 @@ import pytest
 from conftest import EXAMPLES, PROGRAM, ROOT, example, mpiexec, processes_with, run
 
 # Rows, columns, iterations, milliseconds per iteration.
-PLATE = (120, 80, 200, 10)
+PLATE = (120, 80, 500, 10)
 
 
 @functools.cache
