@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/expanding.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/fair_grants.hpp"
@@ -23,8 +24,6 @@
 namespace ductile {
 namespace {
 
-enum class Holds : std::uint8_t { nmin, n };
-constexpr std::array<std::string_view, 2> kHoldsWords{"nmin", "n"};
 enum class Asked : std::uint8_t { after, before };
 constexpr std::array<std::string_view, 2> kAskedWords{"after", "before"};
 enum class Loop : std::uint8_t { once, repeat };
@@ -56,9 +55,7 @@ struct Plan {
 class Dbes final : public Policy {
  public:
   explicit Dbes(const Parameters& parameters)
-      : backfill_{.reservation_depth = static_cast<std::uint32_t>(parameters.number("depth")),
-                  .extra_is_free =
-                      chosen<Holds>(parameters, "profile", kHoldsWords) == Holds::nmin},
+      : backfill_(planned_with(parameters)),
         shrink_first_(chosen<Asked>(parameters, "fairness", kAskedWords) == Asked::after),
         repeat_(chosen<Loop>(parameters, "loop", kLoopWords) == Loop::repeat),
         tick_(seconds(parameters.number("tick"))) {
@@ -270,10 +267,7 @@ class Dbes final : public Policy {
   static void hold(const Pass& pass, Timeline& plan, const StartLater& its) {
     const JobId id = its.reserved.job;
     if (pass.job(id).status != Status::pending || pass.job(id).claim != ClaimId::none) return;
-    const auto [nodes, walltime] = pass.start_need(id);
-    const Demand demand = pass.demand(id, nodes);
-    const Time at = plan.earliest(demand, walltime, pass.job(id).not_before);
-    plan.reserve(at, later(at, walltime), demand);
+    reserve_earliest(pass, plan, id);
   }
 
   /// Jobs that went below their smallest size by themselves hold in the plan what they have: nodes
@@ -355,17 +349,7 @@ PolicyInfo dbes() {
           "expands running jobs whose end waiting ones depend on, then backfills, then evens "
           "out what running jobs hold beyond their smallest size",
       .source = "Prabhakaran et al. 2015",
-      .parameters = {{.name = "depth",
-                      .type = ParameterType::integer,
-                      .fallback = "5",
-                      .min = 1,
-                      .max = Backfill::kUnlimited,
-                      .unit = "reservations",
-                      .summary = "how many waiting jobs hold a reservation",
-                      .source = "Prabhakaran et al. 2015"},
-                     choice_parameter("profile", kHoldsWords, "nmin",
-                                      "what running malleable jobs hold in the plan: their "
-                                      "smallest size, or what they have"),
+      .parameters = {depth_parameter(), profile_parameter(),
                      choice_parameter("fairness", kAskedWords, "after",
                                       "the rules of fairness are asked after others were shrunk "
                                       "for an evolving request, or before"),

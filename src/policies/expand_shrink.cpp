@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "policies/expanding.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/fair_grants.hpp"
@@ -23,8 +24,6 @@ namespace {
 enum class Key : std::uint8_t { id, start, deadline };
 enum class When : std::uint8_t { last, first };
 constexpr std::array<std::string_view, 2> kWhenWords{"last", "first"};
-enum class Holds : std::uint8_t { nmin, n };
-constexpr std::array<std::string_view, 2> kHoldsWords{"nmin", "n"};
 
 /// Who is expanded first; cuts go the other way round. Ties: the smaller id, both ways.
 struct Strategy {
@@ -37,9 +36,7 @@ class ExpandShrink final : public Policy {
  public:
   ExpandShrink(Strategy strategy, const Parameters& parameters)
       : strategy_(strategy),
-        backfill_{
-            .reservation_depth = static_cast<std::uint32_t>(parameters.number("depth")),
-            .extra_is_free = chosen<Holds>(parameters, "profile", kHoldsWords) == Holds::nmin},
+        backfill_(planned_with(parameters)),
         backfill_first_(chosen<When>(parameters, "backfill", kWhenWords) == When::first),
         tick_(seconds(parameters.number("tick"))) {
     start_size = StartSize::smallest;
@@ -106,20 +103,10 @@ PolicyInfo info(const std::string& name, const std::string& summary, const std::
   return {.name = name,
           .summary = summary,
           .source = source,
-          .parameters = {{.name = "depth",
-                          .type = ParameterType::integer,
-                          .fallback = "5",
-                          .min = 1,
-                          .max = Backfill::kUnlimited,
-                          .unit = "reservations",
-                          .summary = "how many waiting jobs hold a reservation",
-                          .source = "Prabhakaran et al. 2015"},
+          .parameters = {depth_parameter(),
                          choice_parameter("backfill", kWhenWords, "last",
                                           "backfill after idle nodes were handed out, or before"),
-                         choice_parameter("profile", kHoldsWords, "nmin",
-                                          "what running malleable jobs hold in the plan: their "
-                                          "smallest size, or what they have"),
-                         tick_parameter("0")},
+                         profile_parameter(), tick_parameter("0")},
           .make = [strategy](const Parameters& parameters) -> std::shared_ptr<Policy> {
             return std::make_shared<ExpandShrink>(strategy, parameters);
           }};

@@ -32,6 +32,14 @@ Timeline timeline_for(const Pass& pass, Backfill options) {
   return plan;
 }
 
+Time reserve_earliest(const Pass& pass, Timeline& plan, JobId id) {
+  const auto [nodes, walltime] = pass.start_need(id);
+  const Demand demand = pass.demand(id, nodes);
+  const Time at = plan.earliest(demand, walltime, pass.job(id).not_before);
+  plan.reserve(at, later(at, walltime), demand);
+  return at;
+}
+
 JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
                        std::vector<Reservation>* made) {
   std::uint32_t reserved = 0;

@@ -39,6 +39,9 @@ struct Reservation {
   Time at{};
 };
 
+/// The earliest time at which a waiting job fits into the plan; reserves it there.
+Time reserve_earliest(const Pass& pass, Timeline& plan, JobId id);
+
 /// Goes through the queue. A job that fits now for its whole walltime, without disturbing a
 /// reservation made so far, starts; else it is reserved in `plan` at its earliest time. Stops right
 /// after the last of `options.reservation_depth` reservations and returns who holds it; `none` if

@@ -69,16 +69,10 @@ std::optional<std::vector<Delay>> fair_delays(const Pass& pass, const Request& r
   std::uint32_t left = rules.depth != 0 ? rules.depth : plan.reservation_depth;
   Nodes idle = pass.idle();
   for (JobId id = pass.first_pending(); id != JobId::none && left > 0; id = pass.next_pending(id)) {
-    const Queue::Need need = pass.start_need(id);
-    const Demand demand = pass.demand(id, need.nodes);
-    const auto planned = [&](Timeline& timeline) {
-      const Time at = timeline.earliest(demand, need.walltime, pass.job(id).not_before);
-      timeline.reserve(at, later(at, need.walltime), demand);
-      return at;
-    };
-    const Time before = planned(without), after = planned(with);
-    if (before == pass.now() && need.nodes <= idle) {
-      idle -= need.nodes;  // can start now
+    const Time before = reserve_earliest(pass, without, id);
+    const Time after = reserve_earliest(pass, with, id);
+    if (const Nodes need = pass.start_need(id).nodes; before == pass.now() && need <= idle) {
+      idle -= need;  // can start now
     } else {
       --left;
     }

@@ -391,7 +391,7 @@ TEST(Esp, SaysWhatAWorkloadCannot) {
               HasSubstr("no shutdown and reboot"));
 }
 
-TEST(EspErrors, SayWhatToDo) {
+TEST(EspErrors, NameTheRemedy) {
   const auto message = [](const std::string& text, const char* expected) {
     EXPECT_THAT([&] { parse_model("esp:" + text).remark(); }, ThrowsMessage<InputError>(expected))
         << text;

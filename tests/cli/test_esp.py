@@ -123,7 +123,7 @@ def test_remarks_are_told_once(ductile):
     ("esp:ask=4", ["ask", "evolving_mode=progress"]),
     ("esp:nodes=0", ["nodes"]),
 ])
-def test_errors_say_what_to_do(ductile, model, words):
+def test_errors_name_the_remedy(ductile, model, words):
     for command in ["simulate", "--generate"], ["workload", "generate"]:
         done = ductile.run(*command, model)
         assert done.returncode == 2, done.stdout

@@ -42,10 +42,7 @@ class PlannedAgain final : public Policy {
     std::uint32_t reserved = 0;
     for (JobId id = pass.first_pending(); id != JobId::none && reserved < plan_.reservation_depth;
          id = pass.next_pending(id), ++reserved) {
-      const auto [nodes, walltime] = pass.start_need(id);
-      const Demand demand = pass.demand(id, nodes);
-      const Time at = plan.earliest(demand, walltime, pass.job(id).not_before);
-      plan.reserve(at, later(at, walltime), demand);
+      const Time at = reserve_earliest(pass, plan, id);
       ASSERT_LE(at, std::max(pass.job(id).reserved, pass.now())) << "job " << index(id);
       ++checked;
     }
