@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "live/client.hpp"
 #include "live/config.hpp"
-#include "live/controller.hpp"
+#include "live/serve.hpp"
 #include "live/submission.hpp"
 
 namespace ductile {

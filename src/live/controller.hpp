@@ -1,46 +1,155 @@
 // The controller: one core, one world, one journal, and those who ask. One thread around `poll`.
 //
 // What happens in one turn is one instant of the core: its events and what is decided are durable
-// before anybody hears of them, be it a user or the world.
+// before anybody hears of them, be it a user or the world. The core, the journal and the loop are
+// in controller.cpp, what users may ask in requests.cpp.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+#include <sys/types.h>
+
+#include "base/ids.hpp"
 #include "base/time.hpp"
-#include "model/fairness.hpp"
-#include "model/platform.hpp"
+#include "job/line_socket.hpp"
+#include "job/socket.hpp"
+#include "live/journal.hpp"
+#include "live/local_world.hpp"
+#include "live/serve.hpp"
+#include "live/submission.hpp"
+#include "scheduling/core.hpp"
 
 namespace ductile {
 
-struct ServeSettings {
-  Platform platform{};
-  std::string policy = "easy";
-  /// Of a new state; one that is taken up keeps its own.
-  Fairness fairness{};
-  /// Folder of the journal and the jobs.
-  std::string state{};
-  /// Where commands find it.
-  std::string socket{};
-  /// The file of `ductile`, which the jobs' managers run.
-  std::string program{};
-  /// Limit of a job that gives none.
-  Duration default_time = whole_seconds(3600);
-  /// A job that refused a resize, or could not be started, is left alone so long.
-  Duration retry = whole_seconds(10);
-  /// From SIGTERM to SIGKILL.
-  Duration patience = whole_seconds(10);
-  /// Users who may do all that root and the controller's own user may.
-  std::vector<std::uint32_t> operators{};
-  /// End when no job is left, once there was one.
-  bool until_idle = false;
+/// Jobs are numbered for people from 1, in order of submission, as the core numbers them from 0.
+inline std::uint64_t number_of(JobId id) { return std::uint64_t{index(id)} + 1; }
+inline JobId id_of(std::uint64_t number) { return JobId{static_cast<std::uint32_t>(number - 1)}; }
+
+/// Of a user, or the number as text. Looked up once: it may be a file or a network away.
+const std::string& name_of_user(uid_t user);
+
+/// How a job in the journal ended, in Slurm's words; RUNNING while `state` is empty.
+std::string_view end_word(std::string_view state);
+
+/// Somebody asked for what is not possible; the answer says so.
+class Refused : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
-/// Serves until SIGTERM or SIGINT, or as settings say. Jobs go on without it; served again with the
-/// same folder, it takes them up. `reload` is asked for other settings at SIGHUP; if it throws
-/// InputError all stays as it is. Throws InputError and RunError.
-void serve(const ServeSettings& settings, const std::function<ServeSettings()>& reload);
+/// The time of schedules: that of the wall when the controller began, and never going back.
+class WallClock {
+ public:
+  /// Not before `least`.
+  explicit WallClock(Time least)
+      : first_(std::max(least, Time(std::chrono::duration_cast<Duration>(
+                                   std::chrono::system_clock::now().time_since_epoch())))) {}
+  Time now() const { return first_ + std::chrono::duration_cast<Duration>(Steady::now() - begin_); }
+
+ private:
+  using Steady = std::chrono::steady_clock;
+  Time first_;
+  Steady::time_point begin_ = Steady::now();
+};
+
+/// A job that is not over.
+struct LiveJob {
+  JobRow row{};
+  Submission what{};
+  Nodes held = 0;      // as the journal has it
+  bool ended = false;  // by somebody: its end was asked for
+};
+
+struct Client {
+  std::uint64_t id = 0;
+  LineSocket lines;
+  Owner peer{};
+  std::chrono::steady_clock::time_point heard{};
+  std::size_t waits = 0;  // for so many jobs
+};
+
+class Controller {
+ public:
+  Controller(const ServeSettings& settings, const std::function<ServeSettings()>& reload);
+  void run();
+
+ private:
+  using Json = nlohmann::ordered_json;
+
+  // ---- The core and its journal --------------------------------------------------------------
+  Core make_core();
+  void recover();
+  void open();
+  bool tell(const Event& event);
+  void settle();
+  void note_sizes();
+  void note_size(JobId id);
+  void on_happened(const Happened& happened);
+  void on_over(JobId id, EndState state, std::optional<int> exit_code, const std::string& note);
+  static Time end_of(const Job& job);
+  void keep_limits();
+  Duration until_next() const;
+  JobFacts facts(JobId id) const {
+    const LiveJob& job = jobs_.at(id);
+    return {.number = job.row.number, .owner = job.row.owner, .what = &job.what};
+  }
+
+  // ---- Those who ask -------------------------------------------------------------------------
+  void accept_clients();
+  void read_client(Client& client);
+  void reply(const Client& client, Json answer) {
+    outbox_.emplace_back(client.id, std::move(answer));
+  }
+  Json on_request(Client& client, const std::string& line);
+  Json on_submit(Client& client, const Json& request);
+  Json on_queue(const Json& request) const;
+  Json on_nodes() const;
+  Json on_history(const Client& client, const Json& request) const;
+  Json on_jobs(const Client& client, const Json& request,
+               const std::function<void(JobId, const Job&)>& action);
+  Json on_resize(const Client& client, const Json& request);
+  Json on_drain(const Client& client, const Json& request);
+  bool is_operator(const Client& client) const;
+  JobId job_of(const Client& client, const Json& number) const;
+  Json row_of(JobId id) const;
+
+  void on_signal();
+  void reload();
+
+  ServeSettings settings_;
+  const std::function<ServeSettings()>& reload_;
+  Descriptor lock_{};
+  Journal journal_;
+  std::map<JobId, Holding> settled_{};  // by the last answer; of the journal as it was found
+  std::uint32_t requests_ = 0;          // the next number of one
+  Core core_;
+  WallClock clock_;
+  LocalWorld world_;
+  Descriptor signals_{};
+  Descriptor listener_{};
+  std::map<JobId, LiveJob> jobs_{};  // not over
+  std::vector<std::unique_ptr<Client>> clients_{};
+  std::uint64_t next_client_ = 1;
+  std::multimap<JobId, std::uint64_t> waiting_{};         // clients for the end of a job
+  std::vector<std::pair<std::uint64_t, Json>> outbox_{};  // what clients hear once it is durable
+  bool is_open_ = false;                                  // an instant
+  std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
+  Time now_{};
+  bool is_ended_ = false;
+  bool had_jobs_ = false;
+};
 
 }  // namespace ductile

@@ -1,0 +1,43 @@
+// `ductile serve`: what it is told, and how it begins.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+#include "model/fairness.hpp"
+#include "model/platform.hpp"
+
+namespace ductile {
+
+struct ServeSettings {
+  Platform platform{};
+  std::string policy = "easy";
+  /// Of a new state; one that is taken up keeps its own.
+  Fairness fairness{};
+  /// Folder of the journal and the jobs.
+  std::string state{};
+  /// Where commands find it.
+  std::string socket{};
+  /// The file of `ductile`, which the jobs' managers run.
+  std::string program{};
+  /// Limit of a job that gives none.
+  Duration default_time = whole_seconds(3600);
+  /// A job that refused a resize, or could not be started, is left alone so long.
+  Duration retry = whole_seconds(10);
+  /// From SIGTERM to SIGKILL.
+  Duration patience = whole_seconds(10);
+  /// Users who may do all that root and the controller's own user may.
+  std::vector<std::uint32_t> operators{};
+  /// End when no job is left, once there was one.
+  bool until_idle = false;
+};
+
+/// Serves until SIGTERM or SIGINT, or as settings say. Jobs go on without it; served again with the
+/// same folder, it takes them up. `reload` is asked for other settings at SIGHUP; if it throws
+/// InputError all stays as it is. Throws InputError and RunError.
+void serve(const ServeSettings& settings, const std::function<ServeSettings()>& reload);
+
+}  // namespace ductile
