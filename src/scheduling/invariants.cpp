@@ -121,6 +121,8 @@ void check_jobs(const State& state) {
     const JobId id = state.running[i];
     const Job& job = state.jobs[id];
     require(job.status == Status::running && job.running_at == i, "the list of running jobs", id);
+    require(sizes_while_running(job.spec.type) == (i < state.running_malleable),
+            "the list of running malleable jobs", id);
     require(job.work_left >= 0, "work left is negative", id);
     require(job.holding.count > 0, "a running job without nodes", id);
     if (job.doing != Doing::nothing && job.doing != Doing::sharing) {

@@ -63,6 +63,10 @@ class Pass {
   }
   /// All running jobs, in no particular order.
   std::span<const JobId> running() const { return state_.running; }
+  /// Those of them whose size may change while they run.
+  std::span<const JobId> running_malleable() const {
+    return running().first(state_.running_malleable);
+  }
   /// Claims, oldest first.
   std::span<const Claim> claims() const { return state_.claims; }
   /// Evolving requests of jobs that are running and doing nothing, in order of arrival.

@@ -158,7 +158,9 @@ class State {
   std::vector<std::uint32_t> free_rows;
   Queue queue;                                  // pending jobs without a claim
   StartSize start_size = StartSize::preferred;  // the policy's
-  std::vector<JobId> running;                   // in no particular order
+  // Those whose size may change while they run first, else in no particular order.
+  std::vector<JobId> running;
+  std::uint32_t running_malleable = 0;  // how many these are
   IdleNodes idle;
   Nodes held = 0;              // by jobs
   Nodes claimed = 0;           // by claims
@@ -317,10 +319,13 @@ class State {
   /// A sum in seconds, faded to the present interval.
   double faded(const Delays& delays) const;
 
-  /// Keeps the job's row in the releases true. Call `unlist` before a change that matters to it
-  /// (limit, nodes, size to come, health, power) and `list` afterwards.
+  /// A running job's row in the releases comes and goes.
   void list(Job& job, JobId id);
-  void unlist(Job& job, JobId id);
+  void unlist(const Job& job, JobId id);
+  /// Around a change that matters to the row (limit, nodes, size to come, health, power). Nothing
+  /// may read the releases in between.
+  void before_change(const Job& job, JobId id);
+  void after_change(Job& job, JobId id);
   /// A guest's limit changed: until then its hosts' nodes are taken.
   void relist_hosts(JobId guest);
   void list(Claim& claim);
@@ -334,6 +339,12 @@ class State {
   void budget(double low_w, double high_w);
 
  private:
+  /// What running jobs hold and draw together, with this one or without.
+  void count(const Job& job, JobId id, int sign);
+  Nodes owned_count(const Job& job, JobId id) const;
+  Nodes sound_release(const Job& job, JobId id) const;
+  void put_running(JobId id, std::size_t place);
+
   std::int64_t idle_mw_ = 0;
 };
 
