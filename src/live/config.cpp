@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "live/metrics_server.hpp"
 #include "live/submission.hpp"
 #include "policies/registry.hpp"
 
@@ -62,6 +63,9 @@ class Reader {
       c.state = text(name, node);
     } else if (name == "socket") {
       c.socket = text(name, node);
+    } else if (name == "metrics") {
+      c.metrics = text(name, node);
+      at([&] { return parse_address(*c.metrics); });
     } else if (name == "default_time") {
       const std::string value = text(name, node);
       c.default_time = at([&] { return parse_limit(value); });
@@ -73,8 +77,8 @@ class Reader {
       c.operators = users(name, node);
     } else {
       fail(node, name, "there is no such setting",
-           "use one of local, policy, fairness, state, socket, default_time, retry_s, patience_s, "
-           "operators");
+           "use one of local, policy, fairness, state, socket, metrics, default_time, retry_s, "
+           "patience_s, operators");
     }
   }
 

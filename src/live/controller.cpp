@@ -159,7 +159,9 @@ bool Controller::tell(const Event& event) {
 /// Closes the instant, and those that follow from it at once.
 void Controller::settle() {
   while (is_open_) {
+    const auto begin = std::chrono::steady_clock::now();
     const auto decisions = core_.close_instant(now_);
+    metrics_.passed(std::chrono::steady_clock::now() - begin);
     journal_.close(now_, core_, decisions);
     const std::vector<Decision> orders(decisions.begin(), decisions.end());
     for (const Decision& order : orders) {
@@ -207,6 +209,7 @@ void Controller::note_size(JobId id) {
 }
 
 void Controller::on_happened(const Happened& happened) {
+  if (const auto* resized = std::get_if<event::Resized>(&happened.event)) count_resize(*resized);
   const bool taken = tell(happened.event);
   if (!taken) spdlog::debug("a late event changed nothing");
   if (const auto* started = std::get_if<event::Started>(&happened.event); started && taken) {
@@ -219,6 +222,17 @@ void Controller::on_happened(const Happened& happened) {
   }
 }
 
+void Controller::count_resize(const event::Resized& resized) {
+  const Unanswered* const open = core_.state().find(resized.answers);
+  if (open) metrics_.resized(open->before, open->decision.after.count, resized.now.count);
+}
+
+std::string Controller::metrics() const {
+  std::vector<JobId> jobs;
+  for (const auto& [id, job] : jobs_) jobs.push_back(id);
+  return metrics_.text(core_, jobs, clients_.size());
+}
+
 /// The job will not come back.
 void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
                          const std::string& note) {
@@ -229,6 +243,7 @@ void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
   job.row.exit_code = exit_code;
   job.row.note = note;
   journal_.ended(job.row);
+  metrics_.ended(state);
   spdlog::info("job {}: {}{}{}", job.row.number, end_word(job.row.state),
                exit_code ? fmt::format(", exit code {}", *exit_code) : "",
                note.empty() ? "" : ": " + note);
@@ -293,8 +308,9 @@ void Controller::reload() {
     const ServeSettings next = reload_();
     const Platform& had = settings_.platform;
     if (next.platform.nodes != had.nodes || next.platform.cores_per_node != had.cores_per_node ||
-        next.state != settings_.state || next.socket != settings_.socket) {
-      throw InputError("nodes, state and socket stay while it serves",
+        next.state != settings_.state || next.socket != settings_.socket ||
+        next.metrics != settings_.metrics) {
+      throw InputError("nodes, state, socket and metrics stay while it serves",
                        "end it, and start it again");
     }
     if (next.policy != settings_.policy && !tell(event::ConfigChanged{make_policy(next.policy)})) {
@@ -324,6 +340,9 @@ void Controller::run() {
 
   recover();
   listener_ = listen_unix(settings_.socket, geteuid() == 0);
+  if (!settings_.metrics.empty()) {
+    metrics_server_ = std::make_unique<MetricsServer>(settings_.metrics);
+  }
   spdlog::info("serving {} nodes of {} cores under {} at {}", settings_.platform.nodes,
                settings_.platform.cores_per_node, settings_.policy, settings_.socket);
   while (!is_ended_) {
@@ -336,10 +355,12 @@ void Controller::run() {
                  [this, client] { read_client(*client); });
     }
     world_.add_to(poller);
+    if (metrics_server_) metrics_server_->add_to(poller, [this] { return metrics(); });
     poller.wait(until_next());
 
     world_.look(clock_.now());
     for (const Happened& happened : world_.take()) on_happened(happened);
+    for (const double pause_s : world_.take_pauses()) metrics_.paused(pause_s);
     keep_limits();
     if (core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
     settle();

@@ -28,6 +28,8 @@
 #include "job/socket.hpp"
 #include "live/journal.hpp"
 #include "live/local_world.hpp"
+#include "live/metrics.hpp"
+#include "live/metrics_server.hpp"
 #include "live/serve.hpp"
 #include "live/submission.hpp"
 #include "scheduling/core.hpp"
@@ -98,6 +100,8 @@ class Controller {
   void note_sizes();
   void note_size(JobId id);
   void on_happened(const Happened& happened);
+  void count_resize(const event::Resized& resized);
+  std::string metrics() const;
   void on_over(JobId id, EndState state, std::optional<int> exit_code, const std::string& note);
   static Time end_of(const Job& job);
   void keep_limits();
@@ -138,6 +142,8 @@ class Controller {
   Core core_;
   WallClock clock_;
   LocalWorld world_;
+  Metrics metrics_{};
+  std::unique_ptr<MetricsServer> metrics_server_{};
   Descriptor signals_{};
   Descriptor listener_{};
   std::map<JobId, LiveJob> jobs_{};  // not over

@@ -91,6 +91,8 @@ class LocalWorld {
   Time next() const;
   /// What happened since the last call, in order.
   std::vector<Happened> take() { return std::exchange(happened_, {}); }
+  /// For how many seconds applications stood still to be resized, since the last call.
+  std::vector<double> take_pauses() { return std::exchange(pauses_, {}); }
 
  private:
   struct Running;
@@ -112,6 +114,7 @@ class LocalWorld {
   std::vector<std::uint32_t> cpus_;  // of this machine; empty: fewer than virtual ones
   std::map<JobId, std::unique_ptr<Running>> running_;
   std::vector<Happened> happened_;
+  std::vector<double> pauses_;
   rlimit files_{};  // of jobs, whatever this process needs itself
   Time now_{};
   std::uint32_t next_request_ = 0;

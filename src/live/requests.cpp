@@ -150,6 +150,7 @@ Json Controller::on_submit(Client& client, const Json& request) {
   event::Submitted submitted{spec, std::nullopt};
   if (spec.type != JobType::rigid) submitted.adaptive = adaptive_spec_of(job.what);
   tell(submitted);
+  metrics_.submitted(spec.type);
   job.row.number = number_of(id);
   job.row.owner = client.peer;
   job.row.submitted = now_;

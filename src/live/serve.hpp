@@ -31,6 +31,8 @@ struct ServeSettings {
   Duration patience = whole_seconds(10);
   /// Users who may do all that root and the controller's own user may.
   std::vector<std::uint32_t> operators{};
+  /// Where metrics are answered, "HOST:PORT"; empty: nowhere.
+  std::string metrics{};
   /// End when no job is left, once there was one.
   bool until_idle = false;
 };

@@ -325,8 +325,9 @@ void State::vacate(JobId id) {
     put_running(running[--running_malleable], gap);
     gap = running_malleable;
   }
-  put_running(running.back(), gap);
+  const JobId last = running.back();
   running.pop_back();
+  if (gap < running.size()) put_running(last, gap);
   job.holding = {};
   job.target = 0;
   job.keep = Job::kNoKeep;

@@ -1,9 +1,12 @@
 """Jobs: how they start, grow, end, and what is seen of them."""
 
 import json
+import socket
+import subprocess
+import urllib.request
 
 import pytest
-from conftest import example
+from conftest import DUCTILE, example
 
 
 @pytest.fixture(params=["mpich", "openmpi"])
@@ -226,3 +229,36 @@ def test_an_operator_sets_a_size_and_drains_nodes(cluster):
     c.wait_for_end(job)
     assert c.output(job) == "right\n"
     c.replay()
+
+
+def test_metrics_are_answered(cluster):
+    with socket.socket() as probe:  # a port that nobody uses
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    c = cluster("2x1", "equipartition", "--metrics", port)
+    job = c.submit("-N", 1, "--max-nodes", 2, "--", example("until", "mpich"), c.folder / "done", 100)
+    c.wait_for_size(job, 2)
+
+    def scrape():
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+            assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
+            return answer.read().decode()
+    text = scrape()
+    assert 'ductile_jobs{state="running",type="malleable"} 1\n' in text
+    assert 'ductile_nodes{state="allocated"} 2\n' in text
+    assert text.endswith("# EOF\n")
+    # Idle connections keep nobody out for long, and the controller not at all.
+    idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(50)]
+    assert c.queue()
+    for connection in idle:
+        connection.close()
+    (c.folder / "done").touch()
+    c.wait_for_end(job)
+    text = scrape()
+    assert 'ductile_jobs_ended_total{state="completed"} 1\n' in text
+    assert 'ductile_resizes_total{direction="expand",outcome="done"} 1\n' in text
+    assert "ductile_resize_pause_seconds_count 1\n" in text
+    # Another controller at the same port is an error, not a riddle.
+    other = subprocess.run([DUCTILE, "serve", "--local", "1x1", "--state", c.folder / "other",
+                            "--metrics", str(port)], capture_output=True, text=True, timeout=60)
+    assert other.returncode == 2 and "--metrics" in other.stderr
