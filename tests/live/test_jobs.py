@@ -6,7 +6,7 @@ import subprocess
 import urllib.request
 
 import pytest
-from conftest import DUCTILE, example
+from conftest import PROGRAM, example
 
 
 @pytest.fixture(params=["mpich", "openmpi"])
@@ -236,8 +236,12 @@ def test_metrics_are_answered(cluster):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     c = cluster("2x1", "equipartition", "--metrics", port)
+    rigid = c.submit("-N", 1, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
     job = c.submit("-N", 1, "--max-nodes", 2, "--", example("until", "mpich"), c.folder / "done", 100)
+    c.wait_for_size(job, 1)
+    (c.folder / "go").touch()
     c.wait_for_size(job, 2)
+    c.wait_for_end(rigid)
 
     def scrape():
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
@@ -255,10 +259,10 @@ def test_metrics_are_answered(cluster):
     (c.folder / "done").touch()
     c.wait_for_end(job)
     text = scrape()
-    assert 'ductile_jobs_ended_total{state="completed"} 1\n' in text
+    assert 'ductile_jobs_ended_total{state="completed"} 2\n' in text
     assert 'ductile_resizes_total{direction="expand",outcome="done"} 1\n' in text
     assert "ductile_resize_pause_seconds_count 1\n" in text
     # Another controller at the same port is an error, not a riddle.
-    other = subprocess.run([DUCTILE, "serve", "--local", "1x1", "--state", c.folder / "other",
+    other = subprocess.run([PROGRAM, "serve", "--local", "1x1", "--state", c.folder / "other",
                             "--metrics", str(port)], capture_output=True, text=True, timeout=60)
     assert other.returncode == 2 and "--metrics" in other.stderr
