@@ -169,6 +169,7 @@ bool Core::happened(const event::Started& started) {
   }
   job.keep = started.keep.value_or(Job::kNoKeep);
   job.not_before = state_.now + kTick;
+  state_.settle_delays(started.job);
   return true;
 }
 
