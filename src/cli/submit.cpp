@@ -30,26 +30,13 @@ using Json = nlohmann::ordered_json;
 
 /// Slurm's options that mean the same here, and those with a value.
 constexpr std::array<std::pair<std::string_view, bool>, 20> kOfSlurm{{
-    {"-A", true},
-    {"--account", true},
-    {"-N", true},
-    {"--nodes", true},
-    {"-t", true},
-    {"--time", true},
-    {"-J", true},
-    {"--job-name", true},
-    {"-o", true},
-    {"--output", true},
-    {"-e", true},
-    {"--error", true},
-    {"-D", true},
-    {"--chdir", true},
-    {"--ntasks-per-node", true},
-    {"--priority", true},
-    {"-H", false},
-    {"--hold", false},
-    {"-W", false},
-    {"--wait", false},
+    {"-A", true},         {"--account", true},  {"-N", true},
+    {"--nodes", true},    {"-t", true},         {"--time", true},
+    {"-J", true},         {"--job-name", true}, {"-o", true},
+    {"--output", true},   {"-e", true},         {"--error", true},
+    {"-D", true},         {"--chdir", true},    {"--ntasks-per-node", true},
+    {"--priority", true}, {"-H", false},        {"--hold", false},
+    {"-W", false},        {"--wait", false},
 }};
 
 /// What is written on the command line or in a script; both are parsed by the same options.

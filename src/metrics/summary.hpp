@@ -60,9 +60,9 @@ struct Summary {
   /// Of the jobs of a priority above 0: the first submission and the last end, as shares of the
   /// makespan. (The benchmark ESP has rules for them.)
   std::optional<double> premium_from, premium_until;
-  std::uint64_t requeued = 0;      // times a job lost its nodes and waited again
-  std::uint64_t jobs_left = 0;     // waiting or running when the run ended
-  bool stopped = false;            // before its end, by the user
+  std::uint64_t requeued = 0;   // times a job lost its nodes and waited again
+  std::uint64_t jobs_left = 0;  // waiting or running when the run ended
+  bool stopped = false;         // before its end, by the user
   std::uint64_t events = 0, passes = 0;
   std::map<std::uint32_t, DelayFigures> delays;        // by user
   std::map<std::string, DelayFigures> account_delays;  // by account

@@ -104,8 +104,7 @@ class Reader {
         return {kind, *number};
       }
     }
-    fail("'" + std::string(who) + "' is nobody",
-         "write userNUMBER, groupNUMBER or account:NAME");
+    fail("'" + std::string(who) + "' is nobody", "write userNUMBER, groupNUMBER or account:NAME");
   }
 
   Place place_;

@@ -90,7 +90,8 @@ bool is_account_name(std::string_view name);
 std::string account_name(std::string_view name, const Place& place = {});
 
 /// "both,single=600,target=3600,user7.single=0,group3.permitted=no,account:physics.target=600,
-/// interval=21600,decay=0.4,depth=5,own=yes": the policy, then what is not as by default; times in seconds.
+/// interval=21600,decay=0.4,depth=5,own=yes": the policy, then what is not as by default; times in
+/// seconds.
 std::string to_text(const Fairness& fairness);
 /// The other way round. Throws InputError, which names `place`.
 Fairness parse_fairness(std::string_view text, const Place& place = {});

@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kAll =
     "both,single=600,target=3600.5,user7.single=0,user7.permitted=no,group3.target=60,"
-    "account:a.b-c.single=5,account:a.b-c.permitted=no,account:x.target=1,interval=3600,decay=0.5,depth=7,own=yes";
+    "account:a.b-c.single=5,account:a.b-c.permitted=no,account:x.target=1,interval=3600,decay=0.5,"
+    "depth=7,own=yes";
 
 TEST(Fairness, ReadsWhatItWrites) {
   const Fairness fairness = parse_fairness(kAll);
@@ -89,7 +90,8 @@ TEST(Fairness, SaysWhatIsWrong) {
   EXPECT_EQ(error_of("both,userx.single=1"),
             "--fairness: userx.single=1: 'userx' is nobody; write userNUMBER, groupNUMBER or "
             "account:NAME");
-  for (const char* who : {"account", "account:", "account:a b", "account:a:b", "account7", "user"}) {
+  for (const char* who :
+       {"account", "account:", "account:a b", "account:a:b", "account7", "user"}) {
     EXPECT_EQ(error_of("both," + std::string(who) + ".single=1"),
               "--fairness: " + std::string(who) + ".single=1: '" + who +
                   "' is nobody; write userNUMBER, groupNUMBER or account:NAME");

@@ -11,7 +11,7 @@ namespace ductile {
 namespace {
 
 // Of all users together.
-double hours(const Summary& summary, double DelayFigures::* figure) {
+double hours(const Summary& summary, double DelayFigures::*figure) {
   double sum_s = 0;
   for (const auto& [user, its] : summary.delays) sum_s += its.*figure;
   return sum_s / 3600;

@@ -611,11 +611,27 @@ TEST(RecordErrors, NameTheFieldOfAnEvent) {
   check_fields(kEvent,
                "submitted 17 3 4 6 -1 malleable 1500000 60000000 2 16 8 1 "
                "amdahl:0.25 0.5 2 0.125 1 0.5 multiple:4 2000000 310.5",
-               {"event",         "name",         "user",           "group",
-                "account",       "priority",      "type",         "submit time",    "walltime",
-                "smallest size", "largest size", "preferred size", "adaptive",
-                "model",         "alpha",        "beta",           "b",
-                "fixed cost",    "scale",        "constraint",     "resize delay",
+               {"event",
+                "name",
+                "user",
+                "group",
+                "account",
+                "priority",
+                "type",
+                "submit time",
+                "walltime",
+                "smallest size",
+                "largest size",
+                "preferred size",
+                "adaptive",
+                "model",
+                "alpha",
+                "beta",
+                "b",
+                "fixed cost",
+                "scale",
+                "constraint",
+                "resize delay",
                 "watts per node"});
   check_fields(kEvent, "eligible 5 1", {"event", "job", "eligible"});
   check_fields(kEvent, "started 5 9 3 0-1,7 7",
@@ -637,11 +653,13 @@ TEST(RecordErrors, NameTheFieldOfAnEvent) {
 
 TEST(RecordErrors, NameTheFieldOfAPenCall) {
   check_fields(kPenCall, "start 2 1 3 4 4 8 shrunk-for 2 5 1 0 4 1 7 1 6 1 5 1000000 7",
-               {"verb",          "job",          "other job",     "request",      "claim",
-                "smallest size", "largest size", "reason",        "reason's job", "reason's time",
-                "cuts",          "victim",       "victim's size", "incoming",     "time",
-                "mates",         "mate",         "delays",        "delayed job",  "delay",
-                "start without the grant"});
+               {"verb",          "job",      "other job",
+                "request",       "claim",    "smallest size",
+                "largest size",  "reason",   "reason's job",
+                "reason's time", "cuts",     "victim",
+                "victim's size", "incoming", "time",
+                "mates",         "mate",     "delays",
+                "delayed job",   "delay",    "start without the grant"});
 }
 
 TEST(RecordErrors, NameTheFieldOfTheRun) {

@@ -93,8 +93,8 @@ TEST(State, DelaysOfAUserFadeByWholeIntervals) {
   EXPECT_EQ(stage.job(waits).delayed, whole_seconds(80));  // the job's own sum does not fade
 }
 
-// Of the delay that a grant planned counts what came of it: never more than was planned, and no more
-// than to the beginning of a later plan, which knows better.
+// Of the delay that a grant planned counts what came of it: never more than was planned, and no
+// more than to the beginning of a later plan, which knows better.
 TEST(State, DelaysThatCameAreCountedAtTheStart) {
   const auto sums = [](Stage& stage, Party::Kind kind, std::uint32_t number) {
     const auto& all = stage.state().delays;
@@ -164,7 +164,8 @@ TEST(State, DelaysOfWhatIsNotGrantedAfterAllDoNotCome) {
   const JobId waits = stage.submit(rigid(2, 100)), leaves = stage.submit(rigid(2, 100));
   stage.tell(event::EvolvingRequested{RequestId{1}, asks, 2, 0});
   const Cut cuts[] = {{victim, 4}};
-  const Delay delays[] = {{waits, whole_seconds(5), at_s(50)}, {leaves, whole_seconds(5), at_s(50)}};
+  const Delay delays[] = {{waits, whole_seconds(5), at_s(50)},
+                          {leaves, whole_seconds(5), at_s(50)}};
   stage.close([&](Pass& p) {
     EXPECT_TRUE(p.grant(RequestId{1}, {Why::evolving}, {cuts, false}, delays));
   });

@@ -180,12 +180,12 @@ class World {
   std::vector<Run> runs_;              // of each job that is not rigid
   std::vector<Answer> answers_;
   std::vector<std::uint32_t> free_answers_;
-  std::vector<double> saves_;  // of each request so far
+  std::vector<double> saves_;                   // of each request so far
   std::vector<std::uint32_t> account_numbers_;  // in the core, of those of the workload
   std::vector<JobId> barriers_;                 // not over
   std::vector<JobId> behind_;                   // jobs held because a barrier waits
-  bool timer_alone_ = false;   // nothing but the timer came at this instant
-  bool fruitless_ = false;     // and its pass decided nothing
+  bool timer_alone_ = false;                    // nothing but the timer came at this instant
+  bool fruitless_ = false;                      // and its pass decided nothing
   SimulationCounts counts_;
 };
 

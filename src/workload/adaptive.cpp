@@ -168,7 +168,8 @@ AdaptiveJob adaptive_of(Line& line, Accounts& accounts) {
       more.account = accounts.number(account_name(word, line.place(key)));
     } else if (key == "barrier") {
       const auto yes = from_word<std::size_t>(kNoYes, word);
-      if (!yes) line.fail(key, fmt::format("'{}' is neither yes nor no", word), "write one of them");
+      if (!yes)
+        line.fail(key, fmt::format("'{}' is neither yes nor no", word), "write one of them");
       more.barrier = *yes != 0;
     } else if (key == "model") {
       more.speedup = parse_speedup(word, line.place(key));

@@ -122,10 +122,11 @@ constexpr std::array kEspParameters = {
                    kEspRoundWords},
     ModelParameter{"mode", ModelParameter::Kind::word, "uniform30", 0, 0, "",
                    "when jobs are submitted", kEspModeWords},
-    ModelParameter{"premium", ModelParameter::Kind::word, "auto", 0, 0, "",
-                   "what jobs of type Z do in esp2 and esp1_multimode: barrier, nothing else starts "
-                   "while one waits; priority, they are first in the queue; auto: as the mode says",
-                   kEspPremiumWords},
+    ModelParameter{
+        "premium", ModelParameter::Kind::word, "auto", 0, 0, "",
+        "what jobs of type Z do in esp2 and esp1_multimode: barrier, nothing else starts "
+        "while one waits; priority, they are first in the queue; auto: as the mode says",
+        kEspPremiumWords},
     ModelParameter{"gap", ModelParameter::Kind::number, "30", 0, 1e6, "s",
                    "between submissions (uniform30, esp2)"},
     ModelParameter{"malleable", ModelParameter::Kind::text, "none", 0, 0, "",

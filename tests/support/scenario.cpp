@@ -546,10 +546,9 @@ void Parser::script(Line& line) {
 
 void Parser::expected(Line& line) {
   static const std::vector<std::string> kKinds{
-      "start",    "started", "start-failed", "end",  "requeue", "reject",
-      "resize",   "resized", "request",      "deny", "claim",   "dissolve",
-      "withdraw", "reserve", "limit",        "node", "refused", "left",
-      "delays"};
+      "start",   "started", "start-failed", "end",   "requeue",  "reject",   "resize",
+      "resized", "request", "deny",         "claim", "dissolve", "withdraw", "reserve",
+      "limit",   "node",    "refused",      "left",  "delays"};
   const std::string time = line.word("time");
   const Time at = line.time("time", time);
   Line rest = line;
