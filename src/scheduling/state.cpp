@@ -423,10 +423,7 @@ void State::dissolve(ClaimId id) {
   claim.held = {};
   job.claim = ClaimId::none;
   if (claim.start) enqueue(claim.job, job);
-  if (claim.request != RequestId::none) {  // it is not granted any more
-    std::erase_if(planned_delays,
-                  [&](const PlannedDelay& planned) { return planned.request == claim.request; });
-  }
+  if (claim.request != RequestId::none) forget_delays(claim.request);
   unlist(claim);
   remove_claim(id);
   must_wake = true;
@@ -501,6 +498,11 @@ void State::delay(const Delay& delay, const Request& request) {
   }
   planned_delays.push_back({delay.job, request.id, parties_of(jobs[request.job].spec), delay.from,
                             later(delay.from, delay.by)});
+}
+
+void State::forget_delays(RequestId request) {
+  std::erase_if(planned_delays,
+                [&](const PlannedDelay& planned) { return planned.request == request; });
 }
 
 void State::settle_delays(JobId id) {

@@ -330,6 +330,8 @@ class State {
   /// A grant delays a job: it and those whose it is remember. The newest plan is the true one: an
   /// older delay that goes beyond its beginning was not to come that far.
   void delay(const Delay& delay, const Request& request);
+  /// The request got no nodes after all: the delays it planned do not come.
+  void forget_delays(RequestId request);
   /// The job has started: what of its planned delays came?
   void settle_delays(JobId id);
   Delays& delays_of(const Party& party);

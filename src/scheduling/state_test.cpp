@@ -174,6 +174,18 @@ TEST(State, DelaysOfWhatIsNotGrantedAfterAllDoNotCome) {
   EXPECT_EQ(stage.state().planned_delays.size(), 1u);
   stage.tell(event::EvolvingWithdrawn{RequestId{1}});
   EXPECT_TRUE(stage.state().planned_delays.empty());
+  stage.resized(victim);
+
+  // The application does not grow when it is told that it may.
+  stage.tell(event::EvolvingRequested{RequestId{2}, asks, 2, 0});
+  stage.close([&](Pass& p) {
+    const Delay again[] = {{waits, whole_seconds(5), at_s(50)}};
+    EXPECT_TRUE(p.grant(RequestId{2}, {Why::evolving}, {}, again));
+  });
+  EXPECT_EQ(stage.state().planned_delays.size(), 1u);
+  stage.tell(event::Resized{asks, stage.job(asks).decision, holding({{6, 7}}), at_s(60)});
+  EXPECT_EQ(stage.job(asks).size(), 2u);
+  EXPECT_TRUE(stage.state().planned_delays.empty());
 }
 
 TEST(State, SeizingWhatOthersHoldIsTheWorldsContradiction) {
