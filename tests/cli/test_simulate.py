@@ -284,3 +284,29 @@ def test_fairness_limits_what_requests_do_to_others(ductile):
             < sum(row["delay_s"] for row in counted["delays"]))
     done = ductile.run("simulate", "--generate", "rigid", "--fairness", "both,single=x")
     assert done.returncode == 2 and "--fairness: single=x: 'x' is no number" in done.stderr
+
+
+def test_accounts_have_limits_and_figures(ductile, tmp_path):
+    log = tmp_path / "x.swf"
+    ductile.run("workload", "generate", "esp:evolving=all,gap=20", "--out", log)
+    adaptive = tmp_path / "x.adaptive"
+    lines = adaptive.read_text().splitlines()
+    jobs = [f"{line} account={'odd' if number % 2 else 'even'}" if line.startswith("job") else line
+            for number, line in enumerate(lines)]
+    adaptive.write_text("\n".join(jobs) + "\n")
+
+    def run(rules):
+        [figures] = ductile.objects("simulate", "--trace", log, "--policy", "dbes", "--limit", "fixed",
+                                    "--fairness", rules, "--json", "--quiet", "--record",
+                                    tmp_path / "log")
+        assert "are the same" in ductile.output("replay", tmp_path / "log")
+        return {row["account"]: row for row in figures["account_delays"]}, figures["evolving_denied"]
+
+    both, denied = run("target")
+    assert list(both) == ["even", "odd"] and all(row["jobs"] > 0 for row in both.values())
+    assert both["odd"]["caused_s"] > 0
+    strict, more_denied = run("target,account:odd.permitted=no,account:nobody.permitted=no")
+    assert strict.get("odd", {"jobs": 0})["jobs"] == 0 and more_denied > denied
+    # Files keep them.
+    ductile.run("workload", "transform", log, "--out", tmp_path / "y.swf")
+    assert "account=odd" in (tmp_path / "y.adaptive").read_text()
