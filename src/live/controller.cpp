@@ -60,11 +60,14 @@ Controller::Controller(const ServeSettings& settings, const std::function<ServeS
       lock_(lock_state(settings.state)),
       journal_(settings.state + "/journal.db"),
       core_(make_core()),
+      accounts_(core_.state().rules.fairness),
       clock_(core_.state().now),
       world_(core_.state().platform, {.folder = settings.state + "/jobs",
                                       .program = settings.program,
                                       .retry = settings.retry,
-                                      .patience = settings.patience}) {}
+                                      .patience = settings.patience}) {
+  for (const std::string& name : journal_.accounts()) accounts_.number(name);
+}
 
 // ---- The core and its journal -------------------------------------------------------------------
 

@@ -32,6 +32,7 @@
 #include "live/metrics_server.hpp"
 #include "live/serve.hpp"
 #include "live/submission.hpp"
+#include "model/fairness.hpp"
 #include "scheduling/core.hpp"
 
 namespace ductile {
@@ -129,6 +130,7 @@ class Controller {
   bool is_operator(const Client& client) const;
   JobId job_of(const Client& client, const Json& number) const;
   Json row_of(JobId id) const;
+  Json delays_of(Party::Kind kind) const;
 
   void on_signal();
   void reload();
@@ -140,6 +142,7 @@ class Controller {
   std::map<JobId, Holding> settled_{};  // by the last answer; of the journal as it was found
   std::uint32_t requests_ = 0;          // the next number of one
   Core core_;
+  Accounts accounts_;
   WallClock clock_;
   LocalWorld world_;
   Metrics metrics_{};

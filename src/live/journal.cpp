@@ -31,6 +31,7 @@ CREATE INDEX living ON jobs (number) WHERE state IS NULL;
 CREATE TABLE sizes (
   job INTEGER NOT NULL, time_us INTEGER NOT NULL, nodes INTEGER NOT NULL);
 CREATE INDEX sizes_of_job ON sizes (job);
+CREATE TABLE accounts (number INTEGER PRIMARY KEY, name TEXT NOT NULL);
 )";
 
 Time time_of(std::int64_t microseconds) { return Time(Duration(microseconds)); }
@@ -242,6 +243,17 @@ void Journal::submitted(const JobRow& row) {
       .add(row.submission)
       .add(microseconds(row.submitted))
       .next();
+}
+
+void Journal::account(std::uint32_t number, const std::string& name) {
+  Statement(*this, "INSERT INTO accounts VALUES (?, ?)").add(std::int64_t{number}).add(name).next();
+}
+
+std::vector<std::string> Journal::accounts() const {
+  Statement rows(*this, "SELECT name FROM accounts ORDER BY number");
+  std::vector<std::string> names;
+  while (rows.next()) names.push_back(rows.text(0));
+  return names;
 }
 
 void Journal::started(std::uint64_t number, Time now) {

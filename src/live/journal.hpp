@@ -58,11 +58,15 @@ class Journal {
   void event(Time now, const Event& event, bool taken);
   void close(Time now, const Core& core, std::span<const Decision> decisions);
   void submitted(const JobRow& row);
+  /// From now on this number stands for the account of this name.
+  void account(std::uint32_t number, const std::string& name);
   void started(std::uint64_t number, Time now);
   void held(std::uint64_t number, Time now, Nodes nodes);
   void ended(const JobRow& row);
   void commit();
 
+  /// Names of accounts, by their numbers; those of the rules are not among them.
+  std::vector<std::string> accounts() const;
   /// Jobs that are not over; or all, newest first, at most `most`.
   std::vector<JobRow> living() const;
   std::vector<JobRow> jobs(std::uint64_t most) const;

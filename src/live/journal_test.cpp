@@ -128,6 +128,8 @@ TEST(Journal, KeepsJobs) {
   journal.begin();
   journal.submitted(row);
   journal.submitted({.number = 2, .submission = "{}", .submitted = at(2)});
+  journal.account(3, "physics");
+  journal.account(2, "math");
   journal.started(1, at(3));
   journal.held(1, at(3), 2);
   journal.held(1, at(5), 4);
@@ -139,6 +141,7 @@ TEST(Journal, KeepsJobs) {
   journal.ended(row);
   journal.commit();
 
+  EXPECT_EQ(journal.accounts(), (std::vector<std::string>{"math", "physics"}));
   ASSERT_EQ(journal.living().size(), 1u);
   EXPECT_EQ(journal.living()[0].number, 2u);
   EXPECT_EQ(journal.jobs(1).at(0).number, 2u);

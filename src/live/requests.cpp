@@ -146,6 +146,9 @@ Json Controller::on_submit(Client& client, const Json& request) {
   spec.name = number_of(id);
   spec.user = client.peer.user;
   spec.group = client.peer.group;
+  const std::size_t known = accounts_.names().size();
+  spec.account = accounts_.number(job.what.account);
+  if (spec.account > known) journal_.account(spec.account, job.what.account);
   spec.submitted = now_;
   event::Submitted submitted{spec, std::nullopt};
   if (spec.type != JobType::rigid) submitted.adaptive = adaptive_spec_of(job.what);
@@ -186,6 +189,7 @@ Json Controller::row_of(JobId id) const {
   return {{"job", live.row.number},
           {"name", live.what.name},
           {"user", name_of_user(live.row.owner.user)},
+          {"account", live.what.account},
           {"state", state_word(job)},
           {"reason", reason},
           {"type", word(job.spec.type)},
@@ -200,6 +204,24 @@ Json Controller::row_of(JobId id) const {
           {"time_limit_s", to_seconds(runs ? end_of(job) - job.started : job.spec.walltime)},
           {"planned_start_s", seconds_or_null(!runs && job.reserved != kNever, job.reserved)},
           {"resizes", job.expands + job.shrinks}};
+}
+
+/// What grants did to the jobs of users or of accounts, as in summary.json.
+Json Controller::delays_of(Party::Kind kind) const {
+  const bool is_account = kind == Party::Kind::account;
+  Json rows = Json::array();
+  for (const Delays& its : core_.state().delays) {
+    const std::uint32_t number = its.party.number;
+    if (its.party.kind != kind || (is_account && number == 0)) continue;
+    if (its.jobs == 0 && its.caused_s == 0) continue;
+    rows.push_back({{is_account ? "account" : "user",
+                     is_account ? accounts_.name(number) : name_of_user(number)},
+                    {"jobs", its.jobs},
+                    {"delay_s", its.planned_s},
+                    {"suffered_s", its.suffered_s},
+                    {"caused_s", its.caused_s}});
+  }
+  return rows;
 }
 
 Json Controller::on_queue(const Json& request) const {
@@ -231,7 +253,9 @@ Json Controller::on_queue(const Json& request) const {
   return {{"ok", true},
           {"now_s", to_seconds(clock_.now())},
           {"policy", core_.policy().settings},
-          {"jobs", std::move(rows)}};
+          {"jobs", std::move(rows)},
+          {"delays", delays_of(Party::Kind::user)},
+          {"account_delays", delays_of(Party::Kind::account)}};
 }
 
 Json Controller::on_nodes() const {
@@ -281,6 +305,7 @@ Json Controller::on_history(const Client& client, const Json& request) const {
         {{"job", job.number},
          {"name", what["name"]},
          {"user", name_of_user(job.owner.user)},
+         {"account", what.value("account", "")},
          {"type", what["type"]},
          {"state", job.state.empty() ? (job.started ? "RUNNING" : "PENDING") : end_word(job.state)},
          {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},

@@ -169,6 +169,7 @@ bool Core::happened(const event::Started& started) {
   }
   job.keep = started.keep.value_or(Job::kNoKeep);
   job.not_before = state_.now + kTick;
+  state_.settle_delays(started.job);
   return true;
 }
 
@@ -196,6 +197,7 @@ bool Core::happened(const event::Resized& resized) {
 
   const Nodes before = ours ? state_.find(resized.answers)->before : job.holding.count;
   const Reason reason = ours ? state_.find(resized.answers)->decision.reason : Reason{Why::ordered};
+  const RequestId request = ours ? state_.find(resized.answers)->decision.request : RequestId::none;
   const Holding gained = without(resized.now, job.holding, state_.rules.identities);
   Holding lost = without(job.holding, resized.now, state_.rules.identities);
   state_.seize(gained);
@@ -213,6 +215,7 @@ bool Core::happened(const event::Resized& resized) {
     job.gain += static_cast<std::int32_t>(job.target) - static_cast<std::int32_t>(before);
     state_.scale_limit(job, reason);
   }
+  if (request != RequestId::none && job.target <= before) state_.forget_delays(request);
   state_.after_change(job, resized.job);
   if (job.shares) state_.relist_hosts(resized.job);
   state_.release(resized.job, lost);

@@ -117,6 +117,13 @@ void check_jobs(const State& state) {
     last = id;
   });
   require(queued == state.queue.size(), "size of the queue");
+  for (const PlannedDelay& planned : state.planned_delays) {
+    const bool waits =
+        state.jobs.contains(planned.job) && (state.jobs[planned.job].status == Status::held ||
+                                             state.jobs[planned.job].status == Status::pending ||
+                                             state.jobs[planned.job].doing == Doing::starting);
+    require(waits, "a planned delay of a job that does not wait", planned.job);
+  }
   for (std::size_t i = 0; i < state.running.size(); ++i) {
     const JobId id = state.running[i];
     const Job& job = state.jobs[id];

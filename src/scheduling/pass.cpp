@@ -337,7 +337,7 @@ bool Pass::grant(RequestId id, Reason reason, Sources sources, std::span<const D
   if (its.claim == ClaimId::none) {
     std::erase_if(state_.requests, [&](const Request& request) { return request.id == id; });
   }
-  for (const Delay& delay : delays) state_.delay(delay);
+  for (const Delay& delay : delays) state_.delay(delay, *at);
   return wrote([&] {
     PenCall call{.verb = PenCall::Verb::grant, .request = id, .reason = reason};
     call.cuts.assign(sources.cuts.begin(), sources.cuts.end());

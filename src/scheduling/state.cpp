@@ -138,6 +138,7 @@ void State::start(JobId id, Holding nodes, Reason reason, Decision::Kind kind) {
   job.doing = capabilities.instant_start ? Doing::nothing : Doing::starting;
   job.decision = decision.id;
   list(job, id);
+  if (capabilities.instant_start) settle_delays(id);
 }
 
 void State::grow(JobId id, const Holding& more, Reason reason, RequestId request) {
@@ -360,6 +361,7 @@ void State::retire(JobId id) {
   job.status = Status::over;
   if (job.adaptive != Job::kNoRow) free_rows.push_back(job.adaptive);
   if (job.ordered != 0) std::erase(ordered, id);
+  std::erase_if(planned_delays, [&](const PlannedDelay& planned) { return planned.job == id; });
   jobs.retire(id);
 }
 
@@ -435,6 +437,7 @@ void State::dissolve(ClaimId id) {
   claim.held = {};
   job.claim = ClaimId::none;
   if (claim.start) enqueue(claim.job, job);
+  if (claim.request != RequestId::none) forget_delays(claim.request);
   unlist(claim);
   remove_claim(id);
   must_wake = true;
@@ -487,16 +490,46 @@ void State::retry(Time at) {
   if (place == retries.end() || *place != at) retries.insert(place, at);
 }
 
-void State::delay(const Delay& delay) {
+Delays& State::delays_of(const Party& party) {
+  const auto at = std::ranges::find(delays, party, &Delays::party);
+  return at != delays.end() ? *at : *delays.insert(at, {.party = party});
+}
+
+void State::delay(const Delay& delay, const Request& request) {
   Job& job = jobs[delay.job];
+  const bool is_first = job.delayed == Duration{};
   job.delayed += delay.by;
-  for (const Party party :
-       {Party{Party::Kind::user, job.spec.user}, Party{Party::Kind::group, job.spec.group}}) {
-    auto at = std::ranges::find(delays, party, &Delays::party);
-    if (at == delays.end()) at = delays.insert(at, {party, 0, 0});
-    at->sum_s = faded(*at) + to_seconds(delay.by);
-    at->interval = now.time_since_epoch() / rules.fairness.interval;
+  for (const Party& party : parties_of(job.spec)) {
+    Delays& its = delays_of(party);
+    its.sum_s = faded(its) + to_seconds(delay.by);
+    its.interval = now.time_since_epoch() / rules.fairness.interval;
+    its.jobs += is_first ? 1 : 0;
+    its.planned_s += to_seconds(delay.by);
   }
+  if (job.status != Status::pending && job.status != Status::held) return;
+  for (PlannedDelay& older : planned_delays) {
+    if (older.job == delay.job) older.to = std::min(older.to, delay.from);
+  }
+  planned_delays.push_back({delay.job, request.id, parties_of(jobs[request.job].spec), delay.from,
+                            later(delay.from, delay.by)});
+}
+
+void State::forget_delays(RequestId request) {
+  std::erase_if(planned_delays,
+                [&](const PlannedDelay& planned) { return planned.request == request; });
+}
+
+void State::settle_delays(JobId id) {
+  const Job& job = jobs[id];
+  std::erase_if(planned_delays, [&](const PlannedDelay& planned) {
+    if (planned.job != id) return false;
+    const double came = to_seconds(std::min(job.started, planned.to) - planned.from);
+    if (came > 0) {
+      for (const Party& party : parties_of(job.spec)) delays_of(party).suffered_s += came;
+      for (const Party& party : planned.by) delays_of(party).caused_s += came;
+    }
+    return true;
+  });
 }
 
 double State::faded(const Delays& of) const {

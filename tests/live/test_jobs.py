@@ -108,24 +108,46 @@ def test_dbes_serves_evolving_jobs(cluster):
 
 
 def test_the_rules_of_fairness_are_those_of_the_simulator(cluster):
-    c = cluster("4x1", "dbes", "--fairness", "single,single=0,own=yes")
+    c = cluster("6x1", "dbes", "--fairness", "single,account:strict.single=0,own=yes")
+    evolving = ["-N", 1, "-t", 10, "--type", "evolving", "--max-nodes", 5, "-A", "late",
+                "--", example("evolving", "mpich"), 250, 20]
     rigid = c.submit("-N", 1, "-t", 1, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
-    job = c.submit("-N", 1, "-t", 10, "--type", "evolving", "--max-nodes", 5,
-                   "--", example("evolving", "mpich"), 250, 20)
-    waits = c.submit("-N", 4, "-t", 1, c.folder / "script.sh")
-    c.wait_for_size(job, 1)
-    c.wait_for(lambda: c.denials() == 2, "two denials")
+    c.wait_for_size(rigid, 1)
+    job = c.submit(*evolving)
+    # It could start when the rigid job ends if the other one did not grow.
+    waits = c.submit("-N", 5, "-t", 1, "-A", "strict", c.folder / "script.sh")
+    c.wait_for(lambda: c.denials("fairness") == 2, "two denials")
     (c.folder / "go").touch()
     c.wait_for_end(rigid, job, waits)
     assert c.output(job).count("denied") == 2
-    c.replay()
+    assert c.history(waits)["account"] == "strict"
+    assert c.ask({"do": "queue"})["account_delays"] == []
+
+    # The numbers of accounts survive; another account may be delayed, and is not after all, for the job
+    # that grew ends early.
+    c.kill()
+    c.start()
+    (c.folder / "go").unlink()
+    rigid = c.submit("-N", 1, "-t", 4, c.folder / "script.sh")
+    c.wait_for_size(rigid, 1)
+    job = c.submit(*evolving)
+    waits = c.submit("-N", 5, "-t", 1, "-A", "other", c.folder / "script.sh")
+    assert c.queue()[waits]["account"] == "other"
+    c.wait_for_end(job)
+    assert "goes on with 5 processes" in c.output(job)
+    (c.folder / "go").touch()
+    c.wait_for_end(rigid, waits)
+    [row] = c.ask({"do": "queue"})["account_delays"]
+    assert row["account"] == "other" and row["jobs"] == 1
+    assert row["delay_s"] > 300 and row["suffered_s"] == row["caused_s"] == 0
+    assert c.replay()["decisions"] >= 8
 
 
 def test_scripts_have_options_an_environment_and_files(cluster):
     c = cluster()
     script = c.script("""#DUCTILE --nodes=3 --job-name=hello
 #DUCTILE -o %x.%j.txt -e errors
-#SBATCH --time=5 --partition=none
+#SBATCH --time=5 --partition=none -A physics
 echo "$DUCTILE_JOB_ID $DUCTILE_JOB_NAME $DUCTILE_JOB_NUM_NODES $DUCTILE_JOB_NODELIST $1 $2"
 pwd; echo wrong >&2
 exit 7
@@ -139,6 +161,7 @@ exit 7
     assert (c.folder / "errors").read_text() == "wrong\n"
     end = c.history(1)
     assert (end["state"], end["exit_code"], end["name"]) == ("FAILED", 7, "hello")
+    assert end["account"] == "physics"
     assert "hello" in c.run("history").stdout
     assert c.run("nodes").stdout.splitlines()[1].split() == ["0", "IDLE", "1"]
 
