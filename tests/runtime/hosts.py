@@ -85,7 +85,17 @@ def main():
                       "busy": busy_hosts(job.mark)})
     stop.touch()
     code, out, err = job.finish()
-    print(json.dumps({"steps": steps, "code": code, "out": out, "err": err,
+    # Two processes on each of two hosts: on both the first core and the second one.
+    threads = subprocess.run(
+        [PROGRAM, "run", "-n", "4", "-c", "1", *map(str, options), "--", example("threads", MPI)],
+        stdout=subprocess.PIPE, text=True, timeout=60)
+    # A daemon that a process leaves on another host.
+    left = subprocess.run(
+        [PROGRAM, "run", "--kind", "rigid", "-n", "3", "--mpi", MPI, *map(str, options), "--", "sh",
+         "-c", "setsid sleep 1234 >/dev/null 2>&1 & sleep 0.2"], capture_output=True, text=True, timeout=60)
+    daemons = subprocess.run(["pgrep", "-fx", "sleep 1234"], capture_output=True, text=True).stdout
+    print(json.dumps({"threads": threads.stdout, "daemons": daemons,
+                      "left": left.stderr, "steps": steps, "code": code, "out": out, "err": err,
                       "events": job.events("resized")}))
 
 
