@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -155,6 +156,14 @@ int run(Options& options) {
     settings.launcher.mpiexec = find_program(settings.launcher.mpiexec);
   }
   settings.launcher.hosts = parse_hosts(options.hosts);
+  const char* const nodes = std::getenv("SLURM_NNODES");
+  const bool is_spread =
+      !settings.launcher.hosts.empty() || (settings.launcher.starter == Starter::srun &&
+                                           nodes != nullptr && std::string_view(nodes) != "1");
+  if (is_spread && !settings.is_rigid && settings.listen == "127.0.0.1") {
+    throw InputError("processes on other hosts cannot reach 127.0.0.1",
+                     "say with --listen at which address of this host they can");
+  }
   const auto cpus = parse_node_set(options.cpus);
   if (!cpus) {
     throw InputError({.field = "--cpus"}, "'" + options.cpus + "' are no processors",
@@ -170,10 +179,6 @@ int run(Options& options) {
     if (slots < settings.size) {
       throw InputError(fmt::format("the hosts take {} processes, not {}", slots, settings.size),
                        "change --hosts or -n");
-    }
-    if (!settings.is_rigid && settings.listen == "127.0.0.1") {
-      throw InputError("processes on other hosts cannot reach 127.0.0.1",
-                       "say with --listen at which address of this host they can");
     }
     if (settings.launcher.starter == Starter::mpiexec) {
       settings.launcher.agent = find_program(settings.launcher.agent);

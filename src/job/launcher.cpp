@@ -7,6 +7,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
+#include <utility>
 
 #include <elf.h>
 #include <sys/stat.h>
@@ -156,22 +157,26 @@ std::vector<std::string> program_of(const Launcher& launcher) {
 /// As steps of a job go beside each other: two generations share the nodes while one takes over
 /// from the other.
 std::vector<std::string> srun_line(const Launcher& launcher, std::uint32_t size) {
-  std::vector<std::string> words = {launcher.mpiexec, "-n", std::to_string(size), "--overlap",
-                                    "--overcommit", "--cpu-bind=none", "--kill-on-bad-exit=1",
+  std::vector<std::string> words = {launcher.mpiexec, "--quiet", "-n", std::to_string(size),
+                                    "--overlap", "--overcommit", "--cpu-bind=none",
+                                    "--kill-on-bad-exit=1",
                                     // Both speak what Slurm's plugins do without help.
                                     launcher.mpi == Mpi::mpich ? "--mpi=pmi2" : "--mpi=pmix"};
   const auto placed = place(launcher.hosts, size);
   if (!placed.empty()) {
     std::string hosts;
     for (const Host& host : placed) {
-      hosts += (hosts.empty() ? "" : ",") + host.name;
-      if (host.slots > 1) hosts += "*" + std::to_string(host.slots);
+      for (std::uint32_t i = 0; i < host.slots; ++i) {
+        hosts += (hosts.empty() ? "" : ",") + host.name;
+      }
     }
     words.insert(words.end(), {"-N", std::to_string(placed.size()), "--distribution=arbitrary",
                                "--nodelist=" + hosts});
   }
-  words.push_back(launcher.preload.empty() ? "--export=ALL"
-                                           : "--export=ALL,LD_PRELOAD=" + launcher.preload);
+  std::string passed = "--export=ALL";
+  if (launcher.mpi == Mpi::openmpi) passed += ",OMPI_MCA_mpi_yield_when_idle=1";
+  if (!launcher.preload.empty()) passed += ",LD_PRELOAD=" + launcher.preload;
+  words.push_back(std::move(passed));
   return words;
 }
 
