@@ -41,8 +41,8 @@ TEST(Retelling, TellsObserversOfALogAsOfASimulation) {
   Listener listener;
   Observer* const observers[] = {&listener};
   const Retold retold = retell(in, "run.log", make, workload, observers);
-  EXPECT_THAT(listener.heard, ElementsAre("begin", "start 0", "start 1", "end 0", "start 2",
-                                          "end 1", "end 2", "finish"));
+  EXPECT_THAT(listener.heard, ElementsAre("begin", "start 0", "start 2", "end 0", "end 2",
+                                          "start 1", "end 1", "finish"));
   EXPECT_EQ(retold.counts.jobs_over, 3u);
   EXPECT_EQ(retold.counts.jobs_left, 0u);
   EXPECT_EQ(retold.counts.events, 6u);
