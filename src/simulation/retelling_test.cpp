@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "policies/registry.hpp"
+#include "simulation/recording.hpp"
 #include "support/small_log.hpp"
 
 namespace ductile {
