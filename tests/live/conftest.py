@@ -34,12 +34,13 @@ class Cluster:
                                 CLUSTER_TEST_OF=str(self.folder))
         self.arguments = ["serve", "--local", local, "--policy", policy, "--state", str(self.state),
                           "--retry", "0.5", "--patience", "2", *map(str, options)]
+        self.launch_with = []  # a command that starts it
         self.server = None
         self.start()
 
     def launch(self, *more):
         with open(self.log, "a") as log:
-            self.server = subprocess.Popen([PROGRAM, *map(str, [*self.arguments, *more])], stderr=log,
+            self.server = subprocess.Popen([*self.launch_with, PROGRAM, *map(str, [*self.arguments, *more])], stderr=log,
                                            env=self.environment)
 
     def start(self, *more):
