@@ -459,6 +459,20 @@ void Controller::reload() {
 }
 
 void Controller::run() {
+  try {
+    loop();
+  } catch (const RunError& error) {
+    for (const auto& client : clients_) {
+      if (!client->asks && client->waits == 0) continue;
+      send(*client, {{"ok", false},
+                     {"code", 1},
+                     {"error", fmt::format("the controller has ended: {}", error.what())}});
+    }
+    throw;
+  }
+}
+
+void Controller::loop() {
   sigset_t handled;
   sigemptyset(&handled);
   for (const int signal : {SIGCHLD, SIGHUP, SIGINT, SIGTERM}) sigaddset(&handled, signal);

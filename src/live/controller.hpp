@@ -69,11 +69,13 @@ struct Client {
   Owner peer{};
   std::chrono::steady_clock::time_point heard{};
   std::size_t waits = 0;  // for so many batches
+  bool asks = false;      // and has no answer yet
 };
 
 class Controller {
  public:
   Controller(const ServeSettings& settings, const std::function<ServeSettings()>& reload);
+  /// What it cannot go on after is told to those who have no answer, and thrown.
   void run();
 
  private:
@@ -136,6 +138,7 @@ class Controller {
 
   void on_signal();
   void reload();
+  void loop();
 
   ServeSettings settings_;
   const std::function<ServeSettings()>& reload_;

@@ -121,6 +121,7 @@ void Controller::serve(Client& client) {
   const auto line = client.lines.next();
   if (!line) return;
   client.heard = std::chrono::steady_clock::now();
+  client.asks = true;
   Json answer;
   try {
     answer = on_request(client, *line);
@@ -141,6 +142,7 @@ void Controller::serve(Client& client) {
 
 /// A user's clients together may let as much wait as one of them.
 void Controller::send(Client& client, const Json& answer) {
+  client.asks = false;
   client.lines.send(answer.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (client.lines.unsent() == 0) return;
   std::size_t all = 0;

@@ -45,12 +45,15 @@ class Cluster:
 
     def start(self, *more):
         self.launch(*more)
+        self.wait_for_socket(self.socket)
+
+    def wait_for_socket(self, path):
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             if self.server.poll() is not None:
                 raise AssertionError(self.log.read_text())
             try:
-                self.ask({"do": "nodes"})
+                self.ask({"do": "nodes"}, path=path)
                 return
             except OSError:
                 time.sleep(0.01)
@@ -67,10 +70,10 @@ class Cluster:
             assert self.server.wait(timeout=PATIENCE) == 0, self.log.read_text()
         check(self.log.read_text())
 
-    def ask(self, request, timeout=PATIENCE):
+    def ask(self, request, timeout=PATIENCE, path=None):
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(timeout)
-            connection.connect(self.socket)
+            connection.connect(path or self.socket)
             connection.sendall(json.dumps(request).encode() + b"\n")
             return json.loads(connection.makefile().readline())
 
