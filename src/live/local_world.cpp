@@ -542,22 +542,33 @@ void LocalWorld::on_request(Running& job, std::uint32_t at_least, std::uint32_t 
 
 // ---- Ends ---------------------------------------------------------------------------------------
 
-/// Managers, and orphans of those that were killed.
+/// Managers, and orphans of those that were killed. Other children of this process, which are in
+/// its session, are not ours.
 void LocalWorld::reap() {
   int status = 0;
-  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-    orphans_.erase(pid);
-    for (const auto& [id, job] : running_) {
-      if (job->child != pid) {
-        job->orphans.erase(pid);
-        continue;
-      }
-      job->child = -1;
-      job->status = status;
-      if (job->control) read(*job);  // what it said last
-      if (!job->is_gone) gone(*job);
-    }
+  for (const auto& [id, job] : running_) {
+    if (job->child < 0 || waitpid(job->child, &status, WNOHANG) != job->child) continue;
+    job->child = -1;
+    job->status = status;
+    if (job->control) read(*job);  // what it said last
+    if (!job->is_gone) gone(*job);
   }
+  siginfo_t ended{};
+  while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0 &&
+         is_orphan(ended.si_pid)) {
+    waitpid(ended.si_pid, nullptr, 0);
+    orphans_.erase(ended.si_pid);
+    for (const auto& [id, job] : running_) job->orphans.erase(ended.si_pid);
+    ended = {};
+  }
+}
+
+/// Of a child of this process: each manager has led a session of its own, which nothing leaves for
+/// ours.
+bool LocalWorld::is_orphan(pid_t pid) const {
+  return getsid(pid) != getsid(0) && std::ranges::none_of(running_, [&](const auto& entry) {
+           return entry.second->child == pid;
+         });
 }
 
 void LocalWorld::look(Time now) {
@@ -624,11 +635,9 @@ void LocalWorld::sweep() {
     const std::vector<Seen> seen = all_processes(kMark);
     std::set<pid_t> doomed;
     for (const Seen& process : seen) {
-      const bool is_managed = std::ranges::any_of(
-          running_, [&](const auto& entry) { return entry.second->child == process.pid; });
-      // An orphan of one of these, or of one before them that is slow in going.
-      const bool is_orphan = process.parent == getpid() && !is_managed;
-      if (is_orphan && orphans_.insert(process.pid).second) {
+      // Of one of these, or of one before them that is slow in going.
+      const bool is_left = process.parent == getpid() && is_orphan(process.pid);
+      if (is_left && orphans_.insert(process.pid).second) {
         for (Running* const job : open) {
           if (job->group.empty()) job->orphans.insert(process.pid);
         }
@@ -636,7 +645,7 @@ void LocalWorld::sweep() {
       const bool is_marked = std::ranges::any_of(
           open, [&](const Running* job) { return process.value == job->folder; });
       if (is_marked) marks.insert(process.value);
-      if (is_orphan || is_marked) doomed.insert(process.pid);
+      if (is_left || is_marked) doomed.insert(process.pid);
     }
     // And what they have started: there are more of them than were seen.
     for (std::size_t before = 0; before != doomed.size();) {

@@ -125,6 +125,7 @@ class LocalWorld {
   void on_request(Running& job, std::uint32_t at_least, std::uint32_t preferred);
   void settle(Running& job, std::uint32_t processes);
   void reap();
+  bool is_orphan(pid_t pid) const;
   void gone(Running& job);
   void sweep();
   void over(Running& job);
