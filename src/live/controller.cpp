@@ -86,6 +86,20 @@ Controller::Controller(const ServeSettings& settings, const std::function<ServeS
 
 // ---- The core and its journal -------------------------------------------------------------------
 
+JobFacts Controller::facts(JobId id) const {
+  const LiveJob& job = jobs_.at(id);
+  JobFacts facts{.number = job.row.number,
+                 .owner = job.row.owner,
+                 .what = &job.what(),
+                 .names = job.names(),
+                 .restarts = job.row.restarts};
+  if (const auto why = from_word<Ending>(kEndingWords, job.row.ending)) {
+    facts.end = state_of(*why);
+    facts.requeue = *why == Ending::requeued;
+  }
+  return facts;
+}
+
 /// A new one, or the one that the journal has.
 Core Controller::make_core() {
   Rules rules;
@@ -155,9 +169,6 @@ void Controller::recover() {
                    before != settled_.end() ? before->second : core_.job(id).holding,
                    decision != open.end() ? &*decision : nullptr,
                    request != requests.end() ? &*request : nullptr);
-    if (const auto why = from_word<Ending>(kEndingWords, job.row.ending)) {
-      world_.end(clock_.now(), id, state_of(*why), *why == Ending::requeued);
-    }
   }
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(settings_.state + "/jobs", ignored)) {
@@ -463,7 +474,7 @@ void Controller::run() {
     loop();
   } catch (const RunError& error) {
     for (const auto& client : clients_) {
-      if (!client->asks && client->waits == 0) continue;
+      if (!client->is_owed && client->waits == 0) continue;
       send(*client, {{"ok", false},
                      {"code", 1},
                      {"error", fmt::format("the controller has ended: {}", error.what())}});

@@ -69,7 +69,7 @@ struct Client {
   Owner peer{};
   std::chrono::steady_clock::time_point heard{};
   std::size_t waits = 0;  // for so many batches
-  bool asks = false;      // and has no answer yet
+  bool is_owed = false;   // an answer
 };
 
 class Controller {
@@ -105,14 +105,7 @@ class Controller {
     return {.jobs = settings_.max_running_jobs_per_user,
             .nodes = settings_.max_running_nodes_per_user};
   }
-  JobFacts facts(JobId id) const {
-    const LiveJob& job = jobs_.at(id);
-    return {.number = job.row.number,
-            .owner = job.row.owner,
-            .what = &job.what(),
-            .names = job.names(),
-            .restarts = job.row.restarts};
-  }
+  JobFacts facts(JobId id) const;
 
   // ---- Those who ask -------------------------------------------------------------------------
   void accept_clients();
@@ -134,6 +127,7 @@ class Controller {
   bool is_operator(const Client& client) const;
   std::vector<JobId> jobs_named(const Json& name) const;
   std::vector<JobId> jobs_of(const Client& client, const Json& names) const;
+  std::vector<JobId> those_that(const std::vector<JobId>& jobs, bool run) const;
   Json row_of(JobId id) const;
 
   void on_signal();

@@ -398,12 +398,16 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
 void LocalWorld::end(Time now, JobId id, EndState state, bool requeue) {
   const auto found = running_.find(id);
   if (found == running_.end() || found->second->end) return;
-  Running& job = *found->second;
+  now_ = now;
+  mark_ended(*found->second, state, requeue);
+  found->second->say({{"do", "stop"}});
+}
+
+void LocalWorld::mark_ended(Running& job, EndState state, bool requeue) const {
   job.end = state;
   job.requeue = requeue;
   // Its manager needs as long to make an end; after that it is itself in the way.
-  job.kill_at = now + settings_.patience + whole_seconds(10);
-  job.say({{"do", "stop"}});
+  job.kill_at = now_ + settings_.patience + whole_seconds(10);
 }
 
 // ---- After a restart ----------------------------------------------------------------------------
@@ -418,6 +422,7 @@ void LocalWorld::take_up(Time now, JobId id, const JobFacts& job, const Holding&
   if (open != nullptr && !is_starting) its->order = *open;
   its->is_lost = its->order.has_value();
   if (request != nullptr) its->request = *request;
+  if (job.end) mark_ended(*its, *job.end, job.requeue);
   Running& running = *its;
   const Contact contact = connect(running);
   if (contact == Contact::nobody && is_starting && end_of_file(running.report()).empty()) {

@@ -56,6 +56,9 @@ struct JobFacts {
   const Submission* what = nullptr;
   JobNames names{};
   std::uint32_t restarts = 0;
+  // Somebody has ended it; and it waits again then.
+  std::optional<EndState> end{};
+  bool requeue = false;
 };
 
 class LocalWorld {
@@ -118,6 +121,7 @@ class LocalWorld {
   std::unique_ptr<Running> running(JobId id, const JobFacts& job) const;
   void start(Time now, const Decision& decision, const JobFacts& job);
   void make_folder(Running& its, const JobFacts& job, bool changes_user);
+  void mark_ended(Running& job, EndState state, bool requeue) const;
   Contact connect(Running& job);
   void read(Running& job);
   void on_closed(Running& job);

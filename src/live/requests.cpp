@@ -121,7 +121,7 @@ void Controller::serve(Client& client) {
   const auto line = client.lines.next();
   if (!line) return;
   client.heard = std::chrono::steady_clock::now();
-  client.asks = true;
+  client.is_owed = true;
   Json answer;
   try {
     answer = on_request(client, *line);
@@ -142,7 +142,7 @@ void Controller::serve(Client& client) {
 
 /// A user's clients together may let as much wait as one of them.
 void Controller::send(Client& client, const Json& answer) {
-  client.asks = false;
+  client.is_owed = false;
   client.lines.send(answer.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (client.lines.unsent() == 0) return;
   std::size_t all = 0;
@@ -452,14 +452,25 @@ std::vector<JobId> Controller::jobs_of(const Client& client, const Json& names) 
   return {jobs.begin(), jobs.end()};
 }
 
+/// Those of these jobs that run, or wait. It is refused if a job does not, or no task of an array.
+std::vector<JobId> Controller::those_that(const std::vector<JobId>& jobs, bool run) const {
+  std::vector<JobId> chosen, others;
+  for (const JobId id : jobs) {
+    const bool runs = core_.job(id).status == Status::running;
+    (runs == run ? chosen : others).push_back(id);
+  }
+  const auto is_single = [&](JobId id) { return jobs_.at(id).row.array == 0; };
+  const auto wrong = chosen.empty() ? others.begin() : std::ranges::find_if(others, is_single);
+  if (wrong != others.end()) {
+    throw Refused(fmt::format("job {} {}", number_of(*wrong),
+                              run ? "waits already" : "does not wait any more"));
+  }
+  return chosen;
+}
+
 Json Controller::on_hold(const Client& client, const Json& request, bool holds) {
   const std::vector<JobId> jobs = jobs_of(client, request.value("jobs", Json::array()));
-  for (const JobId id : jobs) {
-    if (core_.job(id).status == Status::running) {
-      throw Refused(fmt::format("job {} does not wait any more", number_of(id)));
-    }
-  }
-  for (const JobId id : jobs) {
+  for (const JobId id : those_that(jobs, false)) {
     LiveJob& job = jobs_.at(id);
     if (job.row.is_held == holds) continue;
     open();
@@ -476,12 +487,8 @@ Json Controller::on_hold(const Client& client, const Json& request, bool holds) 
 
 /// Ends jobs; those that wait are over at once.
 Json Controller::on_end(const Client& client, const Json& request, Ending why) {
-  const std::vector<JobId> jobs = jobs_of(client, request.value("jobs", Json::array()));
-  for (const JobId id : jobs) {
-    if (why == Ending::requeued && core_.job(id).status != Status::running) {
-      throw Refused(fmt::format("job {} waits already", number_of(id)));
-    }
-  }
+  std::vector<JobId> jobs = jobs_of(client, request.value("jobs", Json::array()));
+  if (why == Ending::requeued) jobs = those_that(jobs, true);
   for (const JobId id : jobs) {
     if (core_.job(id).status == Status::running) {
       end(id, why);

@@ -71,6 +71,11 @@ until [ -e go ]; do sleep 0.02; done
     assert reasons(c)[3] == reasons(c)[4] == "JobArrayTaskLimit"
     lines = [line.split()[0] for line in c.run("queue").stdout.splitlines()[1:]]
     assert sorted(lines) == ["1_1", "1_3", "1_5", "1_7", str(after)]
+    # Of an array those are held that wait.
+    c.run("hold", 1)
+    assert reasons(c)[3] == reasons(c)[4] == "JobHeldUser"
+    c.run("release", "1_5", "1_7")
+    assert "does not wait any more" in c.run("hold", "1_1", code=1).stderr
     c.kill()
     c.start()
     c.run("cancel", "1_7")

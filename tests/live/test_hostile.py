@@ -128,6 +128,11 @@ def test_users_touch_their_own_jobs_only(cluster):
     assert done.returncode == 0, done.stderr
     assert (others / "ductile-2.out").read_text() == "65534\n65534\n65534\n"
     assert (others / "ductile-2.out").stat().st_uid == 65534
+    # Its job's folder is not its own, but for what is in it.
+    done = as_nobody("submit", "--wait", c.script(
+        "cd $DUCTILE_JOB_FOLDER && cat report > /dev/null && ! touch more && ! mv report old && ! rm script &&"
+        " ! ln -sf /etc/shadow log && ! ls . && ! cat cgroup"))
+    assert done.returncode == 0, (done.stderr, (others / "ductile-3.out").read_text())
     # What it may not write is not written for it.
     done = as_nobody("submit", "--wait", "-o", c.folder / "no", "/bin/true")
     assert done.returncode == 1 and "cannot be written: Permission denied" in done.stderr
@@ -135,8 +140,8 @@ def test_users_touch_their_own_jobs_only(cluster):
     job = c.ask({"do": "queue"})["jobs"]
     assert [row["user"] for row in job] == ["root"]
     as_nobody("submit", "/bin/sleep", 100)
-    c.run("cancel", 4)
-    assert c.wait_for_end(4)[0]["state"] == "CANCELLED"
+    c.run("cancel", 5)
+    assert c.wait_for_end(5)[0]["state"] == "CANCELLED"
 
 
 def test_what_a_job_leaves_behind_is_removed(cluster):
