@@ -37,6 +37,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr auto kIdle = std::chrono::minutes(1);
 
+/// A job that loses its manager so often is held.
+constexpr std::uint32_t kMostRestarts = 5;
+
 /// What an end that was asked for becomes.
 EndState state_of(Ending why) {
   switch (why) {
@@ -173,7 +176,10 @@ void Controller::recover() {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(settings_.state + "/jobs", ignored)) {
     const auto number = parse_number<std::uint64_t>(entry.path().filename().native());
-    if (number && *number > 0 && !jobs_.contains(id_of(*number))) world_.forget(*number);
+    if (!number || *number == 0) continue;
+    // Of one that waits again it is of a life before, and no sign that it has run in this one.
+    const JobId id = id_of(*number);
+    if (!jobs_.contains(id) || core_.job(id).status != Status::running) world_.forget(*number);
   }
   for (const Happened& happened : world_.take()) on_happened(happened);
   judge();
@@ -289,6 +295,12 @@ void Controller::on_requeued(JobId id, const std::string& note) {
   note_size(id);
   if (std::exchange(job.row.started, std::nullopt)) jobs_.requeued(id);
   ++job.row.restarts;
+  over_.push_back(job.row.number);
+  // Something else than its node is wrong.
+  if (job.row.ending.empty() && job.row.restarts >= kMostRestarts) {
+    jobs_.hold(id);
+    tell(event::Eligible{id, false});
+  }
   job.row.ending.clear();
   if (std::exchange(job.row.is_vacating, false)) tell(event::SizeOrdered{id, 0});
   vacating_.erase(id);

@@ -325,7 +325,9 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
     std::vector<std::string> environment;
     for (const std::string& variable : what.environment) {
       // Those of a job in which this one was submitted.
-      if (!variable.starts_with("DUCTILE_")) environment.push_back(variable);
+      const bool is_of_job =
+          variable.starts_with("DUCTILE_") || variable.starts_with("SLURM_ARRAY_");
+      if (!is_of_job) environment.push_back(variable);
     }
     const auto set = [&](const char* name, const auto& value) {
       environment.push_back(fmt::format("{}={}", name, value));

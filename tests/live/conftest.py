@@ -112,6 +112,14 @@ class Cluster:
         raise AssertionError(f"{what} did not come: {self.queue()}\n{self.log.read_text()}\n"
                              + "\n".join(map(self.manager, self.queue())))
 
+    def manager_of(self, job):
+        """The process of its `ductile run`."""
+        for pid in processes_with(f"DUCTILE_JOB_FOLDER={self.state}/jobs/{job}"):
+            with open(f"/proc/{pid}/cmdline") as file:
+                if f"{self.state}/jobs/{job}/report" in file.read().split("\0"):
+                    return pid
+        raise AssertionError(f"job {job} has no manager")
+
     def manager(self, job):
         """What the `ductile run` of a job says of itself."""
         folder = self.state / "jobs" / str(job)

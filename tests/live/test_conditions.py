@@ -123,6 +123,8 @@ def test_jobs_start_again(cluster):
     assert c.wait_for_end(plain)[0]["state"] == "NODE_FAIL"
     c.run("drain", "--down", nodes[job]["nodelist"])
     c.wait_for(lambda: c.queue()[job]["state"] == "PENDING", "its second requeue")
+    # What would say after a crash that it has run is gone.
+    assert not (c.state / "jobs" / str(job)).exists()
     c.run("drain", "--undo", "0-1")
     wait_for_starts("1 0", "2 0", "1 1", "1 2")
     # The controller is gone in the middle of it: what was promised is done.

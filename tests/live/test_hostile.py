@@ -151,14 +151,6 @@ def test_what_a_job_leaves_behind_is_removed(cluster):
     assert ours & set(map(int, done.stdout.split())) == set()
 
 
-def manager_of(cluster, job):
-    for pid in processes_with(f"DUCTILE_JOB_FOLDER={cluster.state}/jobs/{job}"):
-        with open(f"/proc/{pid}/cmdline") as file:
-            if f"{cluster.state}/jobs/{job}/report" in file.read().split("\0"):
-                return pid
-    raise AssertionError(f"job {job} has no manager")
-
-
 def is_alive(pid):
     try:
         with open(f"/proc/{pid}/stat") as file:
@@ -188,7 +180,7 @@ def test_nothing_outlives_a_manager_that_was_killed(cluster, cgroups, tmp_path):
         pids = list(map(int, (c.folder / "pids").read_text().split()))
         assert len(pids) == (4 if hides == "hides" else 3) and all(map(is_alive, pids))
         next_one = c.submit(c.script("for pid in $(cat pids); do grep -s ') [^ZX]' /proc/$pid/stat && echo lives; done; true", "b.sh"))
-        manager = manager_of(c, job)
+        manager = c.manager_of(job)
         has_cgroups = (c.state / "jobs" / str(job) / "cgroup").exists()
         assert cgroups or not has_cgroups
         if restarts:
@@ -235,7 +227,7 @@ def test_what_a_job_finds_in_its_folder_harms_nobody_else(cluster):
     job = c.submit(c.script(f"cd $DUCTILE_JOB_FOLDER; rm -f report; mkfifo report; sleep 100"))
     c.wait_for(lambda: (c.state / "jobs" / "2" / "report").is_fifo(), "the job")
     c.kill()
-    os.kill(manager_of(c, job), 9)
+    os.kill(c.manager_of(job), 9)
     c.start()
     assert c.wait_for_end(job)[0]["state"] == "FAILED"
 
