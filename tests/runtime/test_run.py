@@ -106,17 +106,14 @@ def test_rigid_jobs_are_not_resized(start, mpi="openmpi"):
     assert code == 0 and out == rigid_output(mpi, 60, 60, 300)
 
 
-def test_a_program_without_the_library_cannot_be_resized(mpi, start, tmp_path):
-    report = tmp_path / "told"
-    job = start(mpi, 2, "jacobi_rigid", 60, 60, 200, 10,
-                options=["--start-limit", 0.5, "--report", report])
+def test_a_program_without_the_library_cannot_be_resized(mpi, start):
+    job = start(mpi, 2, "jacobi_rigid", 60, 60, 200, 10, options=["--start-limit", 0.5])
     while not os.path.exists(job.socket):
         time.sleep(0.01)
     assert "does not use libductile-app" in job.resize(3).stderr
     # Not only who gave the order hears of it.
-    told = [event for event in map(json.loads, report.read_text().splitlines())
-            if event["event"] == "aborted"]
-    assert [(event["from"], event["to"], event["size"]) for event in told] == [(2, 3, 2)]
+    told = [(event["from"], event["to"], event["size"]) for event in job.events("aborted")]
+    assert told == [(2, 3, 2)]
     code, out, _ = job.finish()
     assert code == 0 and out == rigid_output(mpi, 60, 60, 200)
 
