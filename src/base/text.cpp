@@ -34,4 +34,23 @@ std::string seconds_text(Duration duration) {
   return text;
 }
 
+std::string printable(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    // U+0080 to U+009F are controls as well, in UTF-8 these two bytes.
+    const bool is_control =
+        byte < 0x20 || byte == 0x7f || (byte == 0xc2 && next >= 0x80 && next < 0xa0);
+    if (is_control) {
+      result.append("\\x").push_back(kDigits[byte / 16]);
+      result.push_back(kDigits[byte % 16]);
+    } else {
+      result.push_back(text[i]);
+    }
+  }
+  return result;
+}
+
 }  // namespace ductile

@@ -62,6 +62,11 @@ std::optional<Enum> from_word(const std::array<std::string_view, Size>& words,
   return static_cast<Enum>(at - words.begin());
 }
 
+/// The text with what could command a terminal, or end a line, as \xNN: for what strangers wrote.
+std::string printable(std::string_view text);
+/// Is it that already?
+inline bool is_printable(std::string_view text) { return printable(text) == text; }
+
 /// "a, b, c"
 template <class Words>
 std::string listed(const Words& words) {

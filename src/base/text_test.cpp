@@ -70,5 +70,16 @@ TEST(Text, WordsStandForValues) {
   EXPECT_EQ(listed(words), "red, green");
 }
 
+TEST(Text, StrangersCommandNoTerminal) {
+  EXPECT_EQ(printable("plain, \xc3\xa4 and \\"), "plain, \xc3\xa4 and \\");
+  EXPECT_EQ(printable("\x1b[2J\n\x7f"), "\\x1b[2J\\x0a\\x7f");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "2J"),
+            "\\xc2\x9b"
+            "2J");
+  EXPECT_TRUE(is_printable(""));
+  EXPECT_FALSE(is_printable("\t"));
+}
+
 }  // namespace
 }  // namespace ductile

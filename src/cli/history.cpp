@@ -1,5 +1,6 @@
 #include "cli/history.hpp"
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <iostream>
@@ -10,7 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "live/client.hpp"
+#include "cli/live_options.hpp"
 #include "live/submission.hpp"
 #include "report/table.hpp"
 
@@ -20,9 +21,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string socket{};
+  LiveOptions live{};
   std::uint64_t job = 0;
-  bool json = false;
+  std::uint64_t last = 1000;
+  std::string since{};
 };
 
 /// "2x10.5 4x3": so many nodes, for so many seconds each time.
@@ -37,9 +39,15 @@ std::string sizes_of(const Json& sizes) {
 
 void history(const Options& options) {
   Json request{{"do", "history"}};
+  request["last"] = options.last;
   if (options.job != 0) request["job"] = options.job;
-  const Json answer = ask_controller(find_socket(options.socket), request);
-  if (options.json) {
+  if (!options.since.empty()) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const Time begin = Time(std::chrono::duration_cast<Duration>(now)) - parse_limit(options.since);
+    request["since_s"] = to_seconds(begin);
+  }
+  const Json answer = ask(options.live, request);
+  if (options.live.json) {
     std::cout << answer.dump() << '\n';
     return;
   }
@@ -48,7 +56,7 @@ void history(const Options& options) {
   for (const Json& job : answer["jobs"]) {
     const bool is_over = job["start_s"].is_number() && job["end_s"].is_number();
     const double elapsed = is_over ? job["end_s"].get<double>() - job["start_s"].get<double>() : 0;
-    rows.push_back({job["job"].dump(), job["name"], job["user"], job["type"], job["state"],
+    rows.push_back({job_text(job), job["name"], job["user"], job["type"], job["state"],
                     job["exit_code"].is_null() ? "" : job["exit_code"].dump(),
                     is_over ? limit_text(whole_seconds(std::llround(elapsed))) : "",
                     fmt::format("{:.1f}", job["node_s"].get<double>()), sizes_of(job["sizes"])});
@@ -62,9 +70,13 @@ void add_history_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("history", "Show what has run, at which sizes, and what it used");
-  command->add_option("JOB", options->job, "only this one");
-  command->add_option("--socket", options->socket, "of the controller; $DUCTILE_SOCKET");
-  command->add_flag("--json", options->json, "print one JSON object");
+  command->add_option("JOB", options->job, "only this one, or all tasks of this array");
+  command->add_option("--last", options->last, "so many jobs, the newest ones")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  command->add_option("--since", options->since,
+                      "only jobs that were not over so long ago, a time as of `submit --time`");
+  add_live_options(*command, options->live, true);
   command->callback([options] { history(*options); });
 }
 

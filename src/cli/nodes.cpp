@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "live/client.hpp"
+#include "cli/live_options.hpp"
 #include "report/table.hpp"
 
 namespace ductile {
@@ -15,13 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Options {
-  std::string socket{};
-  bool json = false;
-};
-
-void nodes(const Options& options) {
-  const Json answer = ask_controller(find_socket(options.socket), {{"do", "nodes"}});
+void nodes(const LiveOptions& options) {
+  const Json answer = ask(options, {{"do", "nodes"}});
   if (options.json) {
     std::cout << answer.dump() << '\n';
     return;
@@ -37,10 +32,9 @@ void nodes(const Options& options) {
 }  // namespace
 
 void add_nodes_command(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LiveOptions>();
   CLI::App* command = app.add_subcommand("nodes", "Show the nodes and who has them");
-  command->add_option("--socket", options->socket, "of the controller; $DUCTILE_SOCKET");
-  command->add_flag("--json", options->json, "print one JSON object");
+  add_live_options(*command, *options, true);
   command->callback([options] { nodes(*options); });
 }
 

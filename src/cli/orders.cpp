@@ -1,13 +1,12 @@
 #include "cli/orders.hpp"
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "live/client.hpp"
+#include "cli/live_options.hpp"
 
 namespace ductile {
 namespace {
@@ -15,25 +14,23 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string socket{};
-  std::vector<std::uint64_t> jobs{};
+  LiveOptions live{};
+  std::vector<std::string> jobs{};
   std::string nodes{};
   bool undoes = false;
+  bool fails = false;
 };
-
-CLI::App* add_order(CLI::App& app, const char* name, const char* what,
-                    const std::shared_ptr<Options>& options) {
-  CLI::App* command = app.add_subcommand(name, what);
-  command->add_option("--socket", options->socket, "of the controller; $DUCTILE_SOCKET");
-  return command;
-}
 
 void add_job_order(CLI::App& app, const char* name, const char* what) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = add_order(app, name, what, options);
-  command->add_option("JOB", options->jobs, "numbers of the jobs")->required();
+  CLI::App* command = app.add_subcommand(name, what);
+  add_live_options(*command, options->live, false);
+  command->add_option("JOB", options->jobs, "numbers of jobs or arrays, or tasks like 12_3")
+      ->required();
   command->callback([options, name] {
-    ask_controller(find_socket(options->socket), {{"do", name}, {"jobs", options->jobs}});
+    Json jobs = Json::array();
+    for (const std::string& job : options->jobs) jobs.push_back(job_name(job));
+    ask(options->live, {{"do", name}, {"jobs", jobs}});
   });
 }
 
@@ -43,15 +40,18 @@ void add_order_commands(CLI::App& app) {
   add_job_order(app, "cancel", "End jobs that run, and take those that wait out of the queue");
   add_job_order(app, "hold", "Do not start jobs before they are released");
   add_job_order(app, "release", "Let jobs that are held start");
+  add_job_order(app, "requeue", "End jobs that run, and let them wait again");
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      add_order(app, "drain", "Give no more jobs to nodes; those that run there go on", options);
+  CLI::App* command = app.add_subcommand(
+      "drain", "Give no more jobs to nodes; those that run there go on, or leave them if they can");
+  add_live_options(*command, options->live, false);
   command->add_option("NODES", options->nodes, "like 0-3,7")->required();
-  command->add_flag("--undo", options->undoes, "use them again");
+  CLI::Option* undo = command->add_flag("--undo", options->undoes, "use them again");
+  command->add_flag("--down", options->fails, "they have failed: end the jobs that run there")
+      ->excludes(undo);
   command->callback([options] {
-    ask_controller(find_socket(options->socket), {{"do", "drain"},
-                                                  {"nodes", options->nodes},
-                                                  {"health", options->undoes ? "up" : "draining"}});
+    const char* health = options->undoes ? "up" : options->fails ? "down" : "draining";
+    ask(options->live, {{"do", "drain"}, {"nodes", options->nodes}, {"health", health}});
   });
 }
 

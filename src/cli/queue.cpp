@@ -1,7 +1,6 @@
 #include "cli/queue.hpp"
 
 #include <cmath>
-#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -10,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "live/client.hpp"
+#include "cli/live_options.hpp"
 #include "live/submission.hpp"
 #include "report/table.hpp"
 
@@ -20,9 +19,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string socket{};
-  std::vector<std::uint64_t> jobs{};
-  bool json = false;
+  LiveOptions live{};
+  std::vector<std::string> jobs{};
 };
 
 std::string limit_of(const Json& seconds) {
@@ -30,9 +28,10 @@ std::string limit_of(const Json& seconds) {
 }
 
 void queue(const Options& options) {
-  const Json answer =
-      ask_controller(find_socket(options.socket), {{"do", "queue"}, {"jobs", options.jobs}});
-  if (options.json) {
+  Json jobs = Json::array();
+  for (const std::string& job : options.jobs) jobs.push_back(job_name(job));
+  const Json answer = ask(options.live, {{"do", "queue"}, {"jobs", jobs}});
+  if (options.live.json) {
     std::cout << answer.dump() << '\n';
     return;
   }
@@ -40,7 +39,7 @@ void queue(const Options& options) {
                                               "TIME_LIMIT", "NODES", "NODELIST(REASON)"}};
   for (const Json& job : answer["jobs"]) {
     const std::string reason = job["reason"];
-    rows.push_back({job["job"].dump(), job["name"], job["user"], job["state"], job["type"],
+    rows.push_back({job_text(job), job["name"], job["user"], job["state"], job["type"],
                     limit_of(job["elapsed_s"]), limit_of(job["time_limit_s"]), job["nodes"].dump(),
                     reason.empty() ? job["nodelist"].get<std::string>() : "(" + reason + ")"});
   }
@@ -53,8 +52,7 @@ void add_queue_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("queue", "Show the jobs that run and wait");
   command->add_option("JOB", options->jobs, "only these");
-  command->add_option("--socket", options->socket, "of the controller; $DUCTILE_SOCKET");
-  command->add_flag("--json", options->json, "print one JSON object");
+  add_live_options(*command, options->live, true);
   command->callback([options] { queue(*options); });
 }
 

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/live_options.hpp"
 #include "job/manager.hpp"
 #include "live/client.hpp"
 
@@ -20,24 +22,31 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string socket{};
-  std::vector<std::uint64_t> numbers{};
+  std::vector<std::string> words{};
   bool json = false;
 };
 
+std::uint64_t size_in(const std::string& word) {
+  const auto size = parse_number<std::uint64_t>(word);
+  if (!size) throw InputError("'" + word + "' is no size", "give a number");
+  return *size;
+}
+
 /// Of a job of the controller, in nodes: an order that stands until it is lifted.
 void order_size(const Options& options) {
-  const Json answer = ask_controller(
-      find_socket(options.socket),
-      {{"do", "resize"}, {"job", options.numbers[0]}, {"nodes", options.numbers[1]}});
+  const Json answer =
+      ask_controller(find_socket(options.socket), {{"do", "resize"},
+                                                   {"job", job_name(options.words[0])},
+                                                   {"nodes", size_in(options.words[1])}});
   if (options.json) std::cout << answer.dump() << '\n';
 }
 
 void resize(const Options& options) {
-  if (options.numbers.size() == 2) return order_size(options);
+  if (options.words.size() == 2) return order_size(options);
   if (options.socket.empty()) {
     throw InputError("it is not said which job", "give JOB and N, or --socket and N");
   }
-  const std::uint64_t size = options.numbers.front();
+  const std::uint64_t size = size_in(options.words.front());
   if (size == 0 || size > wire::kMaxProcesses) {
     throw InputError(fmt::format("{} is no number of processes", size),
                      fmt::format("use 1 to {}", wire::kMaxProcesses));
@@ -70,7 +79,7 @@ void add_resize_command(CLI::App& app) {
       ->type_name("SOCKET");
   command
       ->add_option(
-          "N", options->numbers,
+          "N", options->words,
           "JOB N: nodes of a job, 0 to leave its size to the policy again; or N: processes")
       ->required()
       ->expected(1, 2);

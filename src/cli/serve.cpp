@@ -58,6 +58,13 @@ ServeSettings settings_of(const Options& options) {
   choose(given.retry, file.retry, settings.retry);
   choose(given.patience, file.patience, settings.patience);
   choose(given.operators, file.operators, settings.operators);
+  choose(given.max_jobs, file.max_jobs, settings.max_jobs);
+  choose(given.max_jobs_per_user, file.max_jobs_per_user, settings.max_jobs_per_user);
+  choose(given.max_running_jobs_per_user, file.max_running_jobs_per_user,
+         settings.max_running_jobs_per_user);
+  choose(given.max_running_nodes_per_user, file.max_running_nodes_per_user,
+         settings.max_running_nodes_per_user);
+  choose(given.cgroups, file.cgroups, settings.cgroups);
   if (settings.state.empty()) settings.state = default_state();
   settings.state = fs::absolute(settings.state).lexically_normal();
   if (settings.socket.empty()) settings.socket = settings.state + "/socket";

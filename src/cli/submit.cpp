@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -18,6 +19,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/live_options.hpp"
 #include "job/launcher.hpp"
 #include "live/client.hpp"
 #include "live/submission.hpp"
@@ -29,14 +31,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Slurm's options that mean the same here, and those with a value.
-constexpr std::array<std::pair<std::string_view, bool>, 20> kOfSlurm{{
+constexpr std::array<std::pair<std::string_view, bool>, 27> kOfSlurm{{
     {"-A", true},         {"--account", true},  {"-N", true},
     {"--nodes", true},    {"-t", true},         {"--time", true},
     {"-J", true},         {"--job-name", true}, {"-o", true},
     {"--output", true},   {"-e", true},         {"--error", true},
     {"-D", true},         {"--chdir", true},    {"--ntasks-per-node", true},
-    {"--priority", true}, {"-H", false},        {"--hold", false},
-    {"-W", false},        {"--wait", false},
+    {"--priority", true}, {"-d", true},         {"--dependency", true},
+    {"-a", true},         {"--array", true},    {"-b", true},
+    {"--begin", true},    {"--requeue", false}, {"-H", false},
+    {"--hold", false},    {"-W", false},        {"--wait", false},
 }};
 
 /// What is written on the command line or in a script; both are parsed by the same options.
@@ -47,13 +51,15 @@ struct Written {
   std::string time{};
   std::string name{};
   std::string folder{};
-  std::string output = "ductile-%j.out";
+  std::string output{};
   std::string error{};
   std::uint32_t tasks_per_node = 0;
   std::int32_t priority = 0;
   std::string account{};
   std::string model{}, sizes{};
   std::string mpi = "auto";
+  std::string dependency{}, array{}, begin{};
+  bool requeues = false;
   bool holds = false;
   bool waits = false;
 };
@@ -61,8 +67,7 @@ struct Written {
 struct Options {
   Written written{};
   std::vector<std::string> program{};
-  std::string socket{};
-  bool json = false;
+  LiveOptions live{};
 };
 
 void add_options(CLI::App& command, Written& w) {
@@ -83,8 +88,9 @@ void add_options(CLI::App& command, Written& w) {
   add("-t,--time", w.time, "limit: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S");
   add("-J,--job-name", w.name, "name; that of the file if not given");
   add("-D,--chdir", w.folder, "folder in which it runs; this one if not given");
-  add("-o,--output", w.output, "file for its output; %j is the job's number, %x its name")
-      ->capture_default_str();
+  add("-o,--output", w.output,
+      "file for its output; %j is the job's number, %x its name, %A and %a the array's and the "
+      "task's; ductile-%j.out, or ductile-%A_%a.out of a task, if not given");
   add("-e,--error", w.error, "file for its stderr; that of the output if not given");
   add("--ntasks-per-node", w.tasks_per_node,
       "processes of an MPI on each node; its cores if not given")
@@ -97,6 +103,14 @@ void add_options(CLI::App& command, Written& w) {
       "the MPI that the program is linked with; every process runs it, a script too")
       ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}))
       ->capture_default_str();
+  add("-d,--dependency", w.dependency,
+      "not before these jobs: afterok:1:2 succeeded, afternotok: failed, afterany: ended, after: "
+      "began; several with commas between them");
+  add("-a,--array", w.array,
+      "once for each of these numbers: 0-9, 1,3,5-7, 0-15:4; %2: two at once");
+  add("-b,--begin", w.begin, "not before: now+10, now+2hours, 16:00, 2030-12-31T16:00");
+  command.add_flag("--requeue", w.requeues,
+                   "let it wait again when a node of it, or its manager, is lost");
   command.add_flag("-H,--hold", w.holds, "not before `ductile release`");
   command.add_flag("-W,--wait", w.waits, "wait for its end; the exit code is that of the job");
 }
@@ -138,6 +152,13 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
   if (!w.model.empty()) s.model = parse_speedup(w.model, {.field = "--model"});
   if (!w.sizes.empty()) s.sizes = parse_constraint(w.sizes, {.field = "--sizes"});
   s.is_held = w.holds;
+  s.is_requeued = w.requeues;
+  if (!w.dependency.empty()) s.dependencies = parse_dependencies(w.dependency);
+  if (!w.array.empty()) s.array = parse_array(w.array);
+  if (!w.begin.empty()) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    s.begin = parse_begin(w.begin, Time(std::chrono::duration_cast<Duration>(now)));
+  }
   if (w.mpi != "auto") {
     s.mpi = *from_word<Mpi>(kMpiWords, w.mpi);
   } else if (!script) {
@@ -154,7 +175,9 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
     s.program.front() = path;
   }
   s.folder = std::filesystem::absolute(w.folder.empty() ? "." : w.folder).lexically_normal();
-  s.output = w.output;
+  s.output = !w.output.empty() ? w.output
+             : s.array.empty() ? "ductile-%j.out"
+                               : "ductile-%A_%a.out";
   s.error = w.error;
   for (char** entry = environ; *entry != nullptr; ++entry) s.environment.emplace_back(*entry);
   return s;
@@ -195,13 +218,14 @@ void submit(const Options& options, CLI::App& command) {
   const Submission job = submission_of(written, options.program, path, std::move(script));
   const Json request = {{"do", "submit"}, {"job", to_json(job)}, {"wait", written.waits}};
   const auto print = [&](const Json& answer) {
-    std::cout << (options.json ? answer.dump()
-                               : fmt::format("submitted job {}", answer["job"].dump()))
+    std::cout << (options.live.json ? answer.dump()
+                                    : fmt::format("submitted job {}", answer["job"].dump()))
               << std::endl;
   };
-  const Json answer = ask_controller(find_socket(options.socket), request, written.waits, print);
+  const Json answer =
+      ask_controller(find_socket(options.live.socket), request, written.waits, print);
   if (!written.waits) return print(answer);
-  if (options.json) std::cout << answer.dump() << std::endl;
+  if (options.live.json) std::cout << answer.dump() << std::endl;
   const std::string state = answer.value("state", std::string());
   if (state == "COMPLETED") return;
   const Json code = answer.value("exit_code", Json());
@@ -265,8 +289,7 @@ void add_submit_command(CLI::App& app) {
       ->required();
   command->positionals_at_end();
   add_options(*command, options->written);
-  command->add_option("--socket", options->socket, "of the controller; $DUCTILE_SOCKET");
-  command->add_flag("--json", options->json, "print one JSON object");
+  add_live_options(*command, options->live, true);
   command->callback([options, command] { submit(*options, *command); });
 }
 

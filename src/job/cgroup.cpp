@@ -1,51 +1,110 @@
 #include "job/cgroup.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <thread>
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/text.hpp"
+#include "job/socket.hpp"
 
 namespace ductile {
 namespace {
 
 namespace fs = std::filesystem;
 
+/// Of groups of generations; the manager's number and the generation's follow.
 constexpr std::string_view kPrefix = "ductile.";
 
-/// Where the kernel shows the group of this process; nothing if it does not.
-std::optional<fs::path> own_group() {
-  std::ifstream mounts("/proc/self/mounts");
-  std::string line, folder;
-  while (std::getline(mounts, line)) {
-    std::string_view rest = line;
-    next_part(rest, ' ');
-    const std::string_view place = next_part(rest, ' ');
-    if (next_part(rest, ' ') == "cgroup2") folder = place;
-  }
-  std::ifstream groups("/proc/self/cgroup");
-  while (!folder.empty() && std::getline(groups, line)) {
-    if (line.rfind("0::/", 0) == 0 && line.find("/..") == std::string::npos) {
-      return fs::path(folder + line.substr(3)).lexically_normal();
-    }
+bool write_word(const char* path, std::string_view word) {
+  const Descriptor file(open(path, O_WRONLY | O_CLOEXEC));
+  return file && write(file.get(), word.data(), word.size()) == static_cast<ssize_t>(word.size());
+}
+
+/// Where the hierarchy of version 2 is mounted, and which of its groups is seen there as its root.
+struct Mount {
+  std::string folder{};
+  std::string root{};
+};
+
+std::optional<Mount> mount_of_cgroups() {
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    if (line.find(" - cgroup2 ") == std::string::npos) continue;
+    std::istringstream words(line);
+    std::string id, parent, device;
+    Mount mount;
+    if (words >> id >> parent >> device >> mount.root >> mount.folder) return mount;
   }
   return std::nullopt;
 }
 
+}  // namespace
+
+std::optional<std::string> own_cgroup() {
+  const auto mount = mount_of_cgroups();
+  if (!mount) return std::nullopt;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (!line.starts_with("0::/")) continue;
+    std::string path = line.substr(3);
+    if (mount->root != "/" && path.starts_with(mount->root)) path.erase(0, mount->root.size());
+    const std::string group = mount->folder + (path == "/" ? "" : path);
+    // Processes go from this group to new ones below it, so both have to be writable.
+    const std::string test = group + "/ductile-test-" + std::to_string(getpid());
+    if (access(processes_of_cgroup(group).c_str(), W_OK) != 0 || !make_cgroup(test)) break;
+    const bool can_kill = access((test + "/cgroup.kill").c_str(), W_OK) == 0;
+    remove_cgroup(test);
+    if (can_kill) return group;
+  }
+  return std::nullopt;
+}
+
+bool make_cgroup(const std::string& group) {
+  return mkdir(group.c_str(), 0755) == 0 || errno == EEXIST;
+}
+
+bool enter_cgroup(const char* processes_file) { return write_word(processes_file, "0"); }
+
+std::string processes_of_cgroup(const std::string& group) { return group + "/cgroup.procs"; }
+
+bool is_empty_cgroup(const std::string& group) {
+  std::ifstream events(group + "/cgroup.events");
+  for (std::string line; std::getline(events, line);) {
+    if (line == "populated 1") return false;
+  }
+  return true;
+}
+
+void kill_cgroup(const std::string& group) { write_word((group + "/cgroup.kill").c_str(), "1"); }
+
+void remove_cgroup(const std::string& group) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(group, ignored)) {
+    if (entry.is_directory(ignored)) remove_cgroup(entry.path());
+  }
+  rmdir(group.c_str());
+}
+
+namespace {
+
 /// What a manager that was killed has left. Those with processes cannot be removed.
-void remove_old(const fs::path& parent) {
+void remove_old(const std::string& parent) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename();
-    if (name.rfind(kPrefix, 0) != 0) continue;
+    if (!name.starts_with(kPrefix)) continue;
     std::string_view rest = std::string_view(name).substr(kPrefix.size());
     const auto pid = parse_number<pid_t>(next_part(rest, '.'));
     if (pid && kill(*pid, 0) != 0) rmdir(entry.path().c_str());
@@ -55,19 +114,12 @@ void remove_old(const fs::path& parent) {
 }  // namespace
 
 std::optional<Cgroup> Cgroup::make(const std::string& name) {
-  const auto parent = own_group();
+  const auto parent = own_cgroup();
   if (!parent) return std::nullopt;
   remove_old(*parent);
-  const fs::path folder = *parent / (std::string(kPrefix) + std::to_string(getpid()) + "." + name);
-  if (mkdir(folder.c_str(), 0755) != 0) return std::nullopt;
+  const std::string folder = fmt::format("{}/{}{}.{}", *parent, kPrefix, getpid(), name);
+  if (!make_cgroup(folder)) return std::nullopt;
   return Cgroup(folder);
-}
-
-Cgroup::Cgroup(Cgroup&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
-
-Cgroup& Cgroup::operator=(Cgroup&& other) noexcept {
-  std::swap(folder_, other.folder_);
-  return *this;
 }
 
 Cgroup::~Cgroup() {

@@ -16,12 +16,12 @@ LineSocket::LineSocket(Descriptor socket, std::size_t longest, std::size_t most)
 }
 
 short LineSocket::events() const {
-  return static_cast<short>(unsent_.empty() ? POLLIN : POLLIN | POLLOUT);
+  return static_cast<short>((has_line() ? 0 : POLLIN) | (unsent_.empty() ? 0 : POLLOUT));
 }
 
 void LineSocket::work() {
   flush();
-  if (is_closed()) return;
+  if (is_closed() || has_line()) return;
   std::array<char, 65536> bytes;
   const ssize_t got = recv(socket_.get(), bytes.data(), bytes.size(), 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;

@@ -19,7 +19,7 @@ class LineSocket {
   LineSocket(Descriptor socket, std::size_t longest, std::size_t most);
 
   const Descriptor& descriptor() const { return socket_; }
-  /// What to wait for: POLLIN, and POLLOUT while something waits.
+  /// What to wait for: POLLIN while no line waits to be taken, POLLOUT while something is unsent.
   short events() const;
   bool is_closed() const { return !socket_; }
   void close() { socket_.reset(); }
@@ -28,9 +28,13 @@ class LineSocket {
   void work();
   /// The next whole line without its end.
   std::optional<std::string> next();
+  /// Is there one?
+  bool has_line() const { return come_.find('\n', searched_) != std::string::npos; }
   void send(std::string_view line);
   /// Has everything been sent?
   bool is_flushed() const { return unsent_.empty(); }
+  /// Bytes that have not.
+  std::size_t unsent() const { return unsent_.size(); }
 
  private:
   void flush();

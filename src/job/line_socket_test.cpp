@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,16 +33,34 @@ TEST(LineSocket, GivesWholeLinesAsTheyCome) {
   EXPECT_FALSE(lines.is_closed());
 }
 
+TEST(LineSocket, TakesNoMoreWhileALineWaits) {
+  auto [raw, socket] = ends();
+  LineSocket lines(std::move(socket), 100, 100);
+  EXPECT_EQ(lines.events(), POLLIN);
+  send_all(raw, "one\ntwo\n");
+  lines.work();
+  EXPECT_TRUE(lines.has_line());
+  EXPECT_EQ(lines.events(), 0);
+  send_all(raw, "three\n");
+  lines.work();
+  EXPECT_EQ(lines.next(), "one");
+  EXPECT_EQ(lines.next(), "two");
+  EXPECT_FALSE(lines.has_line());
+  EXPECT_EQ(lines.events(), POLLIN);
+  lines.work();
+  EXPECT_EQ(lines.next(), "three");
+}
+
 TEST(LineSocket, GivesWhatCameBeforeTheEnd) {
   auto [raw, socket] = ends();
   LineSocket lines(std::move(socket), 100, 100);
   send_all(raw, "last\nhalf");
   raw.reset();
   lines.work();
-  lines.work();
-  EXPECT_TRUE(lines.is_closed());
   EXPECT_EQ(lines.next(), "last");
   EXPECT_EQ(lines.next(), std::nullopt);
+  lines.work();
+  EXPECT_TRUE(lines.is_closed());
 }
 
 TEST(LineSocket, ClosesWhoSendsTooLongALine) {

@@ -751,7 +751,9 @@ void Manager::on_order(Client& client, const std::string& line) {
       return reply(status(), order.id);
     case Order::Verb::stop:
       reply({{"ok", true}}, order.id);
-      return stop(SIGTERM);
+      // Who asks again may have been restarted, and have forgotten that it did.
+      if (stop_signal_ == 0) stop(SIGTERM);
+      return;
     case Order::Verb::answer:
       if (!request_) {
         return reply({{"ok", false}, {"error", "the program has asked for nothing"}}, order.id);
@@ -1024,11 +1026,17 @@ void Manager::on_time() {
     }
   }
   if (ordered_ && !is_started() && now > ordered_at_ + settings_.limits.starting) {
-    ordered_.reset();
+    const std::uint32_t size = *std::exchange(ordered_, std::nullopt);
     if (std::exchange(is_planned_, false)) ++result_.aborted;
-    answer(false, {{"error",
-                    "the program does not use libductile-app, or has not called "
-                    "ductile_init() yet"}});
+    const Json details = {{"generation", current_},
+                          {"from", current().size},
+                          {"to", size},
+                          {"size", current().size},
+                          {"error",
+                           "the program does not use libductile-app, or has not called "
+                           "ductile_init() yet"}};
+    report("aborted", details);
+    answer(false, details);
   }
   if (settings_.measure.count() > 0 && now >= measured_ + settings_.measure) report_measurement();
   begin_resize();
@@ -1134,8 +1142,12 @@ RunResult Manager::run() {
   adopt_orphans();
 
   try {
-    start_generation(settings_.size);
+    // Before it is: who finds no line here may start the job once more.
     report("started", {{"size", settings_.size}});
+    if (!settings_.report.empty() && !report_) {
+      throw RunError("'" + settings_.report + "' cannot be written");
+    }
+    start_generation(settings_.size);
     while (!is_over()) {
       wait();
       reap();

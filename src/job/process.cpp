@@ -136,8 +136,13 @@ pid_t start_session(const std::vector<std::string>& words,
   Failure what;
   if (read(failure.read.get(), &what, sizeof what) == static_cast<ssize_t>(sizeof what)) {
     waitpid(pid, nullptr, 0);
-    throw RunError((what.step != nullptr ? what.step : "'" + words[0] + "' cannot be started") +
-                   ": " + std::strerror(what.error));
+    const std::string why =
+        (what.step != nullptr ? what.step : "'" + words[0] + "' cannot be started") +
+        std::string(": ") + std::strerror(what.error);
+    const bool may_pass = what.error == EMFILE || what.error == ENFILE || what.error == ENOMEM ||
+                          what.error == EAGAIN;
+    if (may_pass) throw NoProcess(why);
+    throw RunError(why);
   }
   return pid;
 }
@@ -176,6 +181,25 @@ void keep_to(const NodeSet& cpus) {
     }
   }
   sched_setaffinity(0, sizeof set, &set);
+}
+
+std::vector<Seen> all_processes(const std::string& variable) {
+  std::vector<Seen> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const auto pid = parse_number<pid_t>(entry.path().filename().native());
+    if (!pid) continue;
+    const Stat stat = stat_of(*pid);
+    if (stat.state == 'Z' || stat.state == 'X') continue;
+    Seen seen{.pid = *pid, .parent = stat.parent};
+    const std::string environment = '\0' + content_of(entry.path() / "environ");
+    const std::string entry_begin = '\0' + variable + '=';
+    if (const std::size_t at = environment.find(entry_begin); at != std::string::npos) {
+      seen.value = environment.c_str() + at + entry_begin.size();
+    }
+    found.push_back(std::move(seen));
+  }
+  return found;
 }
 
 std::vector<pid_t> descendants(const Variables& variables) {

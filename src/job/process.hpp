@@ -53,6 +53,17 @@ Process start_process(const std::vector<std::string>& words, const Variables& va
 /// This process, and those it will start, run on these processors only; on any if there are none.
 void keep_to(const NodeSet& cpus);
 
+/// A process of this machine, as /proc has it.
+struct Seen {
+  pid_t pid = -1;
+  pid_t parent = -1;
+  /// What the variable asked for is in its environment; empty if it is not there, or may not be
+  /// read.
+  std::string value{};
+};
+/// All living processes that may be seen.
+std::vector<Seen> all_processes(const std::string& variable);
+
 /// All living descendants of this process whose environment has all of `variables`; every
 /// descendant if there are none.
 std::vector<pid_t> descendants(const Variables& variables);

@@ -1,6 +1,8 @@
 #include "job/process.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <string>
 #include <thread>
 
@@ -56,6 +58,18 @@ TEST(Process, IsFoundByItsVariables) {
   EXPECT_EQ(kill_descendants({{"A", "1"}}), 2u);
   EXPECT_EQ(wait_for(one.pid), 128 + SIGKILL);
   EXPECT_EQ(wait_for(two.pid), 128 + SIGKILL);
+}
+
+TEST(Process, IsSeenWithItsParentAndAVariable) {
+  const Process one = start_process({"/bin/sleep", "100"}, {{"A", "value of A"}}, false);
+  const auto seen = all_processes("A");
+  const auto at = std::ranges::find(seen, one.pid, &Seen::pid);
+  ASSERT_NE(at, seen.end());
+  EXPECT_EQ(at->parent, getpid());
+  EXPECT_EQ(at->value, "value of A");
+  kill(one.pid, SIGKILL);
+  wait_for(one.pid);
+  EXPECT_EQ(std::ranges::count(all_processes("A"), one.pid, &Seen::pid), 0);
 }
 
 // Processes that end while they are looked at do not disturb.

@@ -81,11 +81,15 @@ sockaddr_un unix_address(const std::string& path) {
   return address;
 }
 
-// Whether somebody listens there. Never waits for one who accepts nothing.
+// Whether somebody listens there. Never waits for one who accepts nothing: with too many waiting
+// it fails.
 Descriptor try_connect(const sockaddr_un& address) {
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) fail("socket");
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (errno == EAGAIN || errno == EINTR || errno == ENOMEM || errno == ENOBUFS) {
+      fail(std::string("connecting to ") + address.sun_path);
+    }
     return {};
   }
   set_blocking(socket, true);

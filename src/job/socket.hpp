@@ -45,7 +45,8 @@ Descriptor connect_tcp(const std::string& address, std::chrono::milliseconds tim
 /// Listens at a path that only this user may use, or everybody. A socket nobody listens at any more
 /// is replaced; anything else at that path is an InputError.
 Descriptor listen_unix(const std::string& path, bool for_all = false);
-/// InputError if nobody listens there.
+/// InputError if nobody listens there; std::system_error if it cannot be said now, because too many
+/// wait there already or this process has no descriptor left.
 Descriptor connect_unix(const std::string& path);
 
 /// The next connection, if one is waiting; it does not block and does not outlive an exec.

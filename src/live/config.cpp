@@ -75,10 +75,22 @@ class Reader {
       c.patience = time(name, node);
     } else if (name == "operators") {
       c.operators = users(name, node);
+    } else if (name == "max_jobs") {
+      c.max_jobs = count(name, node);
+    } else if (name == "max_jobs_per_user") {
+      c.max_jobs_per_user = count(name, node);
+    } else if (name == "max_running_jobs_per_user") {
+      c.max_running_jobs_per_user = count(name, node);
+    } else if (name == "max_running_nodes_per_user") {
+      c.max_running_nodes_per_user = count(name, node);
+    } else if (name == "cgroups") {
+      c.cgroups = node.value<bool>();
+      if (!node.is_boolean()) fail(node, name, "is neither true nor false", "");
     } else {
       fail(node, name, "there is no such setting",
            "use one of local, policy, fairness, state, socket, metrics, default_time, retry_s, "
-           "patience_s, operators");
+           "patience_s, operators, max_jobs, max_jobs_per_user, max_running_jobs_per_user, "
+           "max_running_nodes_per_user, cgroups");
     }
   }
 
@@ -92,6 +104,11 @@ class Reader {
       fail(node, name, "is no time", "write 0.1 to 1000000 seconds");
     }
     return seconds(*value);
+  }
+  std::uint64_t count(const std::string& name, const toml::node& node) const {
+    const auto* const value = node.as_integer();
+    if (value == nullptr || value->get() < 1) fail(node, name, "is no number above 0", "");
+    return static_cast<std::uint64_t>(value->get());
   }
   std::vector<std::uint32_t> users(const std::string& name, const toml::node& node) const {
     const toml::array* const list = node.as_array();

@@ -21,6 +21,9 @@ struct Configuration {
   std::optional<Duration> default_time{};
   std::optional<Duration> retry{}, patience{};
   std::optional<std::vector<std::uint32_t>> operators{};
+  std::optional<std::uint64_t> max_jobs{}, max_jobs_per_user{};
+  std::optional<std::uint64_t> max_running_jobs_per_user{}, max_running_nodes_per_user{};
+  std::optional<bool> cgroups{};
 };
 
 /// Reads and checks all of a file. Throws InputError with the line.

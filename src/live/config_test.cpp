@@ -36,6 +36,11 @@ default_time = "0:30"
 retry_s = 5
 patience_s = 0.5
 operators = ["root"]
+max_jobs = 9
+max_jobs_per_user = 8
+max_running_jobs_per_user = 7
+max_running_nodes_per_user = 6
+cgroups = false
 )"));
   EXPECT_EQ(c.local->nodes, 4u);
   EXPECT_EQ(c.local->cores_per_node, 2u);
@@ -45,6 +50,11 @@ operators = ["root"]
   EXPECT_EQ(c.default_time, whole_seconds(30));
   EXPECT_EQ(c.retry, whole_seconds(5));
   EXPECT_EQ(c.patience, seconds(0.5));
+  EXPECT_EQ(c.max_jobs, 9u);
+  EXPECT_EQ(c.max_jobs_per_user, 8u);
+  EXPECT_EQ(c.max_running_jobs_per_user, 7u);
+  EXPECT_EQ(c.max_running_nodes_per_user, 6u);
+  EXPECT_EQ(c.cgroups, false);
   EXPECT_EQ(c.operators, std::vector<std::uint32_t>{0});
   EXPECT_FALSE(read_configuration(file_with("")).policy);
 }
@@ -53,7 +63,8 @@ TEST(Config, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(
       error_in("\nlocals = 1"),
       ":2: locals: there is no such setting; use one of local, policy, fairness, state, socket, "
-      "metrics, default_time, retry_s, patience_s, operators");
+      "metrics, default_time, retry_s, patience_s, operators, max_jobs, max_jobs_per_user, "
+      "max_running_jobs_per_user, max_running_nodes_per_user, cgroups");
   EXPECT_EQ(error_in("local = 4"), ":1: local: is no text; put it in quotes");
   EXPECT_EQ(error_in("local = \"4x\""),
             ":1: local: '4x' is not NODESxCORES; write it like 4x2, each number from 1 to 4096");
@@ -62,6 +73,8 @@ TEST(Config, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(error_in("retry_s = 0"), ":1: retry_s: is no time; write 0.1 to 1000000 seconds");
   EXPECT_EQ(error_in("operators = [\"no such user\"]"),
             ":1: operators: there is no user 'no such user'");
+  EXPECT_EQ(error_in("max_jobs = 0"), ":1: max_jobs: is no number above 0");
+  EXPECT_EQ(error_in("cgroups = 1"), ":1: cgroups: is neither true nor false");
   EXPECT_NE(error_in("local = "), "");
 }
 

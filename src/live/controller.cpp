@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -34,6 +36,23 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr auto kIdle = std::chrono::minutes(1);
+
+/// A job that loses its manager so often is held.
+constexpr std::uint32_t kMostRestarts = 5;
+
+/// What an end that was asked for becomes.
+EndState state_of(Ending why) {
+  switch (why) {
+    case Ending::timeout:
+      return EndState::timeout;
+    case Ending::node_fail:
+      return EndState::node_fail;
+    case Ending::cancelled:
+    case Ending::requeued:
+      break;
+  }
+  return EndState::cancelled;
+}
 
 /// Makes the folder of the state if need be, and keeps others from it.
 Descriptor lock_state(const std::string& folder) {
@@ -65,18 +84,34 @@ Controller::Controller(const ServeSettings& settings, const std::function<ServeS
       world_(core_.state().platform, {.folder = settings.state + "/jobs",
                                       .program = settings.program,
                                       .retry = settings.retry,
-                                      .patience = settings.patience}) {
+                                      .patience = settings.patience,
+                                      .cgroups = settings.cgroups}),
+      jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {
   for (const std::string& name : journal_.accounts()) accounts_.number(name);
 }
 
 // ---- The core and its journal -------------------------------------------------------------------
+
+JobFacts Controller::facts(JobId id) const {
+  const LiveJob& job = jobs_.at(id);
+  JobFacts facts{.number = job.row.number,
+                 .owner = job.row.owner,
+                 .what = &job.what(),
+                 .names = job.names(),
+                 .restarts = job.row.restarts};
+  if (const auto why = from_word<Ending>(kEndingWords, job.row.ending)) {
+    facts.end = state_of(*why);
+    facts.requeue = *why == Ending::requeued;
+  }
+  return facts;
+}
 
 /// A new one, or the one that the journal has.
 Core Controller::make_core() {
   Rules rules;
   rules.identities = true;
   rules.record = true;
-  rules.fairness = settings_.fairness;
+  rules.fairness = settings_.fairness.value_or(Fairness{});
   const auto make = [](std::string_view text) { return make_policy(text); };
   // Before anything is written, so that a policy that cannot be leaves no trace.
   Core core(settings_.platform, LocalWorld::capabilities(), rules, make(settings_.policy));
@@ -103,43 +138,60 @@ Core Controller::make_core() {
                      fmt::format("serve --local {}x{}, or give another folder with --state",
                                  had.nodes, had.cores_per_node));
   }
+  if (settings_.fairness && *settings_.fairness != folded.state().rules.fairness) {
+    throw InputError(
+        fmt::format("the folder '{}' has other rules of fairness, and keeps them", settings_.state),
+        "leave out --fairness, or give another folder with --state");
+  }
   return folded;
 }
 
 /// Takes up the jobs that were not over, and compares with what there is in the world.
 void Controller::recover() {
   world_.requests_from(requests_);
+  std::map<std::uint64_t, std::shared_ptr<Batch>> batches;
   for (JobRow& row : journal_.living()) {
-    LiveJob job;
-    job.what = submission_from_json(Json::parse(row.submission));
-    job.held = row.sizes.empty() ? 0 : row.sizes.back().second;
-    job.row = std::move(row);
-    jobs_.emplace(id_of(job.row.number), std::move(job));
+    const JobId id = id_of(row.number);
+    const std::uint64_t first = row.array != 0 ? row.array : row.number;
+    auto& batch = batches[first];
+    if (!batch) {
+      const auto what = Json::parse(journal_.submission(first));
+      batch = jobs_.add_batch(first, submission_from_json(what));
+    }
+    const Nodes held = row.sizes.empty() ? 0 : row.sizes.back().second;
+    if (row.is_vacating) vacating_.insert(id);
+    jobs_.add(std::move(row), batch, core_.job(id)).held = held;
   }
   had_jobs_ = !jobs_.empty();
 
-  // Releases before gains: the world tells what ended first.
   const std::vector<Decision> open = core_.unanswered();
-  for (const auto& [id, job] : jobs_) {
+  const std::vector<Request>& requests = core_.state().requests;
+  for (const auto& [id, job] : jobs_.all()) {
     if (core_.job(id).status != Status::running) continue;
     const auto decision = std::ranges::find(open, id, &Decision::job);
+    const auto request = std::ranges::find(requests, id, &Request::job);
     const auto before = settled_.find(id);
     world_.take_up(clock_.now(), id, facts(id),
                    before != settled_.end() ? before->second : core_.job(id).holding,
-                   decision != open.end() ? &*decision : nullptr);
+                   decision != open.end() ? &*decision : nullptr,
+                   request != requests.end() ? &*request : nullptr);
   }
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(settings_.state + "/jobs", ignored)) {
     const auto number = parse_number<std::uint64_t>(entry.path().filename().native());
-    if (number && *number > 0 && !jobs_.contains(id_of(*number))) world_.forget(*number);
+    if (!number || *number == 0) continue;
+    // Of one that waits again it is of a life before, and no sign that it has run in this one.
+    const JobId id = id_of(*number);
+    if (!jobs_.contains(id) || core_.job(id).status != Status::running) world_.forget(*number);
   }
   for (const Happened& happened : world_.take()) on_happened(happened);
+  judge();
   if (core_.policy().settings != settings_.policy) {
     spdlog::info("the policy is now {}, and was {}", settings_.policy, core_.policy().settings);
     tell(event::ConfigChanged{make_policy(settings_.policy)});
   }
   settle();
-  if (!jobs_.empty()) spdlog::info("{} jobs were taken up", jobs_.size());
+  if (!jobs_.empty()) spdlog::info("{} jobs were taken up", jobs_.all().size());
 }
 
 /// From now on all belongs to one instant, until `settle`.
@@ -172,6 +224,7 @@ void Controller::settle() {
         on_over(order.job, EndState::cancelled, std::nullopt, "it can never run here");
       }
     }
+    const bool was_asked = !core_.state().requests.empty();
     note_sizes();
     crash_point();
     journal_.commit();
@@ -181,7 +234,7 @@ void Controller::settle() {
     for (const auto& [id, answer] : std::exchange(outbox_, {})) {
       const auto client = std::ranges::find(clients_, id, [](const auto& c) { return c->id; });
       if (client == clients_.end()) continue;
-      (*client)->lines.send(answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+      send(**client, answer);
       crash_point();
     }
     for (const Decision& order : orders) {
@@ -192,8 +245,15 @@ void Controller::settle() {
       world_.carry_out(now_, order, facts(order.job));
       crash_point();
     }
+    for (const auto& [id, why] : std::exchange(endings_, {})) {
+      world_.end(now_, id, state_of(why), why == Ending::requeued);
+      crash_point();
+    }
     for (const std::uint64_t number : std::exchange(over_, {})) world_.forget(number);
     for (const Happened& happened : world_.take()) on_happened(happened);
+    if (was_asked) deny_open_requests();
+    look_at_vacating();
+    judge();
   }
 }
 
@@ -215,14 +275,43 @@ void Controller::on_happened(const Happened& happened) {
   if (const auto* resized = std::get_if<event::Resized>(&happened.event)) count_resize(*resized);
   const bool taken = tell(happened.event);
   if (!taken) spdlog::debug("a late event changed nothing");
-  if (const auto* started = std::get_if<event::Started>(&happened.event); started && taken) {
+  if (const auto* asked = std::get_if<event::EvolvingRequested>(&happened.event); asked && !taken) {
+    return world_.deny(asked->id);
+  }
+  if (!taken) return;
+  if (const auto* started = std::get_if<event::Started>(&happened.event)) {
     LiveJob& job = jobs_.at(started->job);
     job.row.started = now_;
-    journal_.started(job.row.number, now_);
+    journal_.changed(job.row);
+    jobs_.started(started->job);
+  } else if (const auto* failed = std::get_if<event::StartFailed>(&happened.event)) {
+    note_size(failed->job);
+  } else if (const auto* ended = std::get_if<event::Ended>(&happened.event)) {
+    if (ended->requeue) {
+      on_requeued(ended->job, happened.note);
+    } else {
+      on_over(ended->job, ended->state, happened.exit_code, happened.note);
+    }
   }
-  if (const auto* ended = std::get_if<event::Ended>(&happened.event); ended && taken) {
-    on_over(ended->job, ended->state, happened.exit_code, happened.note);
+}
+
+/// The job waits again.
+void Controller::on_requeued(JobId id, const std::string& note) {
+  LiveJob& job = jobs_.at(id);
+  note_size(id);
+  if (std::exchange(job.row.started, std::nullopt)) jobs_.requeued(id);
+  ++job.row.restarts;
+  over_.push_back(job.row.number);
+  // Something else than its node is wrong.
+  if (job.row.ending.empty() && job.row.restarts >= kMostRestarts) {
+    jobs_.hold(id);
+    tell(event::Eligible{id, false});
   }
+  job.row.ending.clear();
+  if (std::exchange(job.row.is_vacating, false)) tell(event::SizeOrdered{id, 0});
+  vacating_.erase(id);
+  journal_.changed(job.row);
+  spdlog::info("job {}: waits again{}", job.row.number, note.empty() ? "" : ": " + note);
 }
 
 void Controller::count_resize(const event::Resized& resized) {
@@ -232,7 +321,7 @@ void Controller::count_resize(const event::Resized& resized) {
 
 std::string Controller::metrics() const {
   std::vector<JobId> jobs;
-  for (const auto& [id, job] : jobs_) jobs.push_back(id);
+  for (const auto& [id, job] : jobs_.all()) jobs.push_back(id);
   return metrics_.text(core_, jobs, clients_.size());
 }
 
@@ -240,30 +329,110 @@ std::string Controller::metrics() const {
 void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
                          const std::string& note) {
   LiveJob& job = jobs_.at(id);
-  if (job.held > 0) journal_.held(job.row.number, now_, 0);
+  const std::uint64_t number = job.row.number;
+  if (job.held > 0) journal_.held(number, now_, 0);
   job.row.ended = now_;
   job.row.state = kEndWords[static_cast<std::size_t>(state)];
   job.row.exit_code = exit_code;
   job.row.note = note;
   journal_.ended(job.row);
   metrics_.ended(state);
-  spdlog::info("job {}: {}{}{}", job.row.number, end_word(job.row.state),
+  spdlog::info("job {}: {}{}{}", number, end_word(job.row.state),
                exit_code ? fmt::format(", exit code {}", *exit_code) : "",
                note.empty() ? "" : ": " + note);
-  const auto [first, last] = waiting_.equal_range(id);
+  vacating_.erase(id);
+  over_.push_back(number);
+  const std::shared_ptr<Batch> batch = jobs_.over(id);
+  if (batch->left > 0) return;
+  const auto [first, last] = waiting_.equal_range(batch->number);
   for (auto at = first; at != last; ++at) {
-    outbox_.emplace_back(at->second, Json{{"ok", true},
-                                          {"job", job.row.number},
-                                          {"state", end_word(job.row.state)},
-                                          {"exit_code", exit_code ? Json(*exit_code) : Json()},
-                                          {"note", note}});
+    outbox_.emplace_back(at->second,
+                         Json{{"ok", true},
+                              {"job", batch->number},
+                              {"state", end_word(batch->state)},
+                              {"exit_code", batch->exit_code ? Json(*batch->exit_code) : Json()},
+                              {"note", batch->note}});
     const auto client =
         std::ranges::find(clients_, at->second, [](const auto& c) { return c->id; });
     if (client != clients_.end()) --(*client)->waits;
   }
   waiting_.erase(first, last);
-  over_.push_back(job.row.number);
-  jobs_.erase(id);
+}
+
+/// A running job, which the world ends when that is durable.
+void Controller::end(JobId id, Ending why) {
+  LiveJob& job = jobs_.at(id);
+  if (!job.row.ending.empty()) return;
+  open();
+  job.row.ending = kEndingWords[static_cast<std::size_t>(why)];
+  journal_.changed(job.row);
+  endings_.emplace_back(id, why);
+}
+
+// ---- Nodes that drain ---------------------------------------------------------------------------
+
+/// Orders the job to a size at which it can leave the nodes that drain, if it can have one. It
+/// gives these up first.
+void Controller::vacate(JobId id) {
+  const State& state = core_.state();
+  const Job& job = core_.job(id);
+  LiveJob& its = jobs_.at(id);
+  const bool is_ordered_otherwise = job.ordered != 0 && !its.row.is_vacating;
+  if (!sizes_while_running(job.spec.type) || is_ordered_otherwise) return;
+  Nodes size = job.holding.count - draining_nodes(job);
+  while (size > 0 && !state.allows(job, size)) --size;
+  if (size == 0 || size == job.holding.count) return;
+  if (!tell(event::SizeOrdered{id, size})) return;
+  its.row.is_vacating = true;
+  journal_.changed(its.row);
+  vacating_.insert(id);
+  spdlog::info("job {}: ordered to {} nodes, to leave those that drain", its.row.number, size);
+}
+
+/// Those that have left them, or need not any more, are the policy's again.
+void Controller::look_at_vacating() {
+  for (auto at = vacating_.begin(); at != vacating_.end();) {
+    const JobId id = *at;
+    if (draining_nodes(core_.job(id)) > 0) {
+      ++at;
+      continue;
+    }
+    at = vacating_.erase(at);
+    LiveJob& job = jobs_.at(id);
+    tell(event::SizeOrdered{id, 0});
+    job.row.is_vacating = false;
+    journal_.changed(job.row);
+  }
+}
+
+/// Of those that a job holds.
+Nodes Controller::draining_nodes(const Job& job) const {
+  Nodes count = 0;
+  for (const Interval& part : job.holding.nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      count += core_.state().health[node] == Health::draining;
+    }
+  }
+  return count;
+}
+
+// ---- What the policy does not see to ------------------------------------------------------------
+
+/// A policy that never looks at requests would leave applications without an answer.
+void Controller::deny_open_requests() {
+  if (core_.policy().answers_requests()) return;
+  const std::vector<Request> open = core_.state().requests;
+  for (const Request& request : open) {
+    tell(event::EvolvingWithdrawn{request.id});
+    world_.deny(request.id);
+  }
+}
+
+/// Shows the policy what nothing keeps back any more.
+void Controller::judge() {
+  const Time now = clock_.now();
+  if (jobs_.next() > now) return;
+  jobs_.judge(now, user_limits(), [&](JobId id) { tell(event::Eligible{id, true}); });
 }
 
 /// When a running job may be ended: at the limit that the core believes in, but not before the time
@@ -276,18 +445,19 @@ Time Controller::end_of(const Job& job) {
 void Controller::keep_limits() {
   const Time now = clock_.now();
   for (const JobId id : core_.state().running) {
-    LiveJob& job = jobs_.at(id);
-    if (job.ended || end_of(core_.job(id)) > now) continue;
-    job.ended = true;
+    const LiveJob& job = jobs_.at(id);
+    if (!job.row.ending.empty() || end_of(core_.job(id)) > now) continue;
     spdlog::info("job {}: its time is over", job.row.number);
-    world_.end(now, id, EndState::timeout);
+    end(id, Ending::timeout);
   }
 }
 
 Duration Controller::until_next() const {
-  Time next = std::min(core_.next_wake(), world_.next());
+  if (has_requests_) return {};
+  Time next = std::min({core_.next_wake(), world_.next(), jobs_.next()});
+  if (accept_at_ > clock_.now()) next = std::min(next, accept_at_);
   for (const JobId id : core_.state().running) {
-    if (!jobs_.at(id).ended) next = std::min(next, end_of(core_.job(id)));
+    if (jobs_.at(id).row.ending.empty()) next = std::min(next, end_of(core_.job(id)));
   }
   constexpr Duration kLongest = whole_seconds(30);  // idle clients are looked for
   const Time now = clock_.now();
@@ -312,8 +482,9 @@ void Controller::reload() {
     const Platform& had = settings_.platform;
     if (next.platform.nodes != had.nodes || next.platform.cores_per_node != had.cores_per_node ||
         next.state != settings_.state || next.socket != settings_.socket ||
+        next.fairness != settings_.fairness || next.cgroups != settings_.cgroups ||
         next.metrics != settings_.metrics) {
-      throw InputError("nodes, state, socket and metrics stay while it serves",
+      throw InputError("nodes, fairness, state, socket, metrics and cgroups stay while it serves",
                        "end it, and start it again");
     }
     if (next.policy != settings_.policy && !tell(event::ConfigChanged{make_policy(next.policy)})) {
@@ -321,6 +492,7 @@ void Controller::reload() {
                        "use another policy");
     }
     settings_ = next;
+    jobs_.must_judge();
     world_.set(settings_.retry, settings_.patience);
     spdlog::info("the settings were read again; the policy is {}", settings_.policy);
   } catch (const InputError& error) {
@@ -329,6 +501,20 @@ void Controller::reload() {
 }
 
 void Controller::run() {
+  try {
+    loop();
+  } catch (const RunError& error) {
+    for (const auto& client : clients_) {
+      if (!client->is_owed && client->waits == 0) continue;
+      send(*client, {{"ok", false},
+                     {"code", 1},
+                     {"error", fmt::format("the controller has ended: {}", error.what())}});
+    }
+    throw;
+  }
+}
+
+void Controller::loop() {
   sigset_t handled;
   sigemptyset(&handled);
   for (const int signal : {SIGCHLD, SIGHUP, SIGINT, SIGTERM}) sigaddset(&handled, signal);
@@ -341,6 +527,9 @@ void Controller::run() {
     setrlimit(RLIMIT_NOFILE, &files);
   }
 
+  // Jobs need some as well.
+  max_clients_ = std::min<std::size_t>(max_clients_, files.rlim_cur / 2);
+
   recover();
   listener_ = listen_unix(settings_.socket, geteuid() == 0);
   if (!settings_.metrics.empty()) {
@@ -351,20 +540,22 @@ void Controller::run() {
   while (!is_ended_) {
     Poller poller;
     poller.add(signals_, POLLIN, [this] { on_signal(); });
-    poller.add(listener_, POLLIN, [this] { accept_clients(); });
+    if (accept_at_ <= clock_.now()) poller.add(listener_, POLLIN, [this] { accept_clients(); });
     for (const auto& owned : clients_) {
       Client* const client = owned.get();
       poller.add(client->lines.descriptor(), client->lines.events(),
-                 [this, client] { read_client(*client); });
+                 [client] { client->lines.work(); });
     }
     world_.add_to(poller);
     if (metrics_server_) metrics_server_->add_to(poller, [this] { return metrics(); });
     poller.wait(until_next());
+    serve_clients();
 
     world_.look(clock_.now());
     for (const Happened& happened : world_.take()) on_happened(happened);
     for (const double pause_s : world_.take_pauses()) metrics_.paused(pause_s);
     keep_limits();
+    judge();
     if (core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
     settle();
     const auto idle = std::chrono::steady_clock::now() - kIdle;
@@ -378,8 +569,8 @@ void Controller::run() {
     }
   }
   unlink(settings_.socket.c_str());
-  spdlog::info("ended; {}",
-               jobs_.empty() ? "no job is left" : fmt::format("{} jobs are left", jobs_.size()));
+  spdlog::info("ended; {}", jobs_.empty() ? "no job is left"
+                                          : fmt::format("{} jobs are left", jobs_.all().size()));
 }
 
 void serve(const ServeSettings& settings, const std::function<ServeSettings()>& reload) {

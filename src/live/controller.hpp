@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@
 #include "base/time.hpp"
 #include "job/line_socket.hpp"
 #include "job/socket.hpp"
+#include "live/batches.hpp"
 #include "live/journal.hpp"
 #include "live/local_world.hpp"
 #include "live/metrics.hpp"
@@ -36,10 +38,6 @@
 #include "scheduling/core.hpp"
 
 namespace ductile {
-
-/// Jobs are numbered for people from 1, in order of submission, as the core numbers them from 0.
-inline std::uint64_t number_of(JobId id) { return std::uint64_t{index(id)} + 1; }
-inline JobId id_of(std::uint64_t number) { return JobId{static_cast<std::uint32_t>(number - 1)}; }
 
 /// Of a user, or the number as text. Looked up once: it may be a file or a network away.
 const std::string& name_of_user(uid_t user);
@@ -68,25 +66,19 @@ class WallClock {
   Steady::time_point begin_ = Steady::now();
 };
 
-/// A job that is not over.
-struct LiveJob {
-  JobRow row{};
-  Submission what{};
-  Nodes held = 0;      // as the journal has it
-  bool ended = false;  // by somebody: its end was asked for
-};
-
 struct Client {
   std::uint64_t id = 0;
   LineSocket lines;
   Owner peer{};
   std::chrono::steady_clock::time_point heard{};
-  std::size_t waits = 0;  // for so many jobs
+  std::size_t waits = 0;  // for so many batches
+  bool is_owed = false;   // an answer
 };
 
 class Controller {
  public:
   Controller(const ServeSettings& settings, const std::function<ServeSettings()>& reload);
+  /// What it cannot go on after is told to those who have no answer, and thrown.
   void run();
 
  private:
@@ -104,36 +96,49 @@ class Controller {
   void count_resize(const event::Resized& resized);
   std::string metrics() const;
   void on_over(JobId id, EndState state, std::optional<int> exit_code, const std::string& note);
+  void on_requeued(JobId id, const std::string& note);
+  void end(JobId id, Ending why);
+  void vacate(JobId id);
+  void look_at_vacating();
+  Nodes draining_nodes(const Job& job) const;
+  void deny_open_requests();
   static Time end_of(const Job& job);
   void keep_limits();
+  void judge();
   Duration until_next() const;
-  JobFacts facts(JobId id) const {
-    const LiveJob& job = jobs_.at(id);
-    return {.number = job.row.number, .owner = job.row.owner, .what = &job.what};
+  UserLimits user_limits() const {
+    return {.jobs = settings_.max_running_jobs_per_user,
+            .nodes = settings_.max_running_nodes_per_user};
   }
+  JobFacts facts(JobId id) const;
 
   // ---- Those who ask -------------------------------------------------------------------------
   void accept_clients();
-  void read_client(Client& client);
+  void serve_clients();
+  void serve(Client& client);
   void reply(const Client& client, Json answer) {
     outbox_.emplace_back(client.id, std::move(answer));
   }
+  void send(Client& client, const Json& answer);
   Json on_request(Client& client, const std::string& line);
   Json on_submit(Client& client, const Json& request);
   Json on_queue(const Json& request) const;
   Json on_nodes() const;
   Json on_history(const Client& client, const Json& request) const;
-  Json on_jobs(const Client& client, const Json& request,
-               const std::function<void(JobId, const Job&)>& action);
+  Json on_hold(const Client& client, const Json& request, bool holds);
+  Json on_end(const Client& client, const Json& request, Ending why);
   Json on_resize(const Client& client, const Json& request);
   Json on_drain(const Client& client, const Json& request);
   bool is_operator(const Client& client) const;
-  JobId job_of(const Client& client, const Json& number) const;
+  std::vector<JobId> jobs_named(const Json& name) const;
+  std::vector<JobId> jobs_of(const Client& client, const Json& names) const;
+  std::vector<JobId> those_that(const std::vector<JobId>& jobs, bool run) const;
   Json row_of(JobId id) const;
   Json delays_of(Party::Kind kind) const;
 
   void on_signal();
   void reload();
+  void loop();
 
   ServeSettings settings_;
   const std::function<ServeSettings()>& reload_;
@@ -149,12 +154,18 @@ class Controller {
   std::unique_ptr<MetricsServer> metrics_server_{};
   Descriptor signals_{};
   Descriptor listener_{};
-  std::map<JobId, LiveJob> jobs_{};  // not over
+  Batches jobs_;                // not over
+  std::set<JobId> vacating_{};  // that were ordered to leave nodes which drain
   std::vector<std::unique_ptr<Client>> clients_{};
   std::uint64_t next_client_ = 1;
-  std::multimap<JobId, std::uint64_t> waiting_{};         // clients for the end of a job
-  std::vector<std::pair<std::uint64_t, Json>> outbox_{};  // what clients hear once it is durable
-  bool is_open_ = false;                                  // an instant
+  std::size_t max_clients_ = 4096;
+  std::size_t turn_ = 0;
+  bool has_requests_ = false;  // of clients, that had to wait for the next turn
+  Time accept_at_{};           // clients; not before
+  std::multimap<std::uint64_t, std::uint64_t> waiting_{};  // clients for the end of a batch
+  std::vector<std::pair<std::uint64_t, Json>> outbox_{};   // what clients hear once it is durable
+  bool is_open_ = false;                                   // an instant
+  std::vector<std::pair<JobId, Ending>> endings_{};  // that are carried out once they are durable
   std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
   Time now_{};
   bool is_ended_ = false;

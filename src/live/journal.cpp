@@ -17,7 +17,7 @@
 namespace ductile {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 // Times are microseconds since the Unix epoch.
 constexpr const char* kTables = R"(
@@ -25,8 +25,11 @@ CREATE TABLE head (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE records (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, text TEXT NOT NULL);
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY, user INTEGER NOT NULL, "group" INTEGER NOT NULL,
-  submission TEXT NOT NULL, submitted_us INTEGER NOT NULL,
+  name TEXT NOT NULL, type TEXT NOT NULL, account TEXT NOT NULL, array INTEGER, task INTEGER, submission TEXT,
+  submitted_us INTEGER NOT NULL,
+  held INTEGER NOT NULL, vacating INTEGER NOT NULL, ending TEXT NOT NULL, restarts INTEGER NOT NULL,
   started_us INTEGER, ended_us INTEGER, state TEXT, exit_code INTEGER, note TEXT);
+CREATE INDEX tasks_of_array ON jobs (array) WHERE array IS NOT NULL;
 CREATE INDEX living ON jobs (number) WHERE state IS NULL;
 CREATE TABLE sizes (
   job INTEGER NOT NULL, time_us INTEGER NOT NULL, nodes INTEGER NOT NULL);
@@ -63,9 +66,14 @@ class Journal::Statement {
                       SQLITE_TRANSIENT);
     return *this;
   }
-  Statement& add(const std::optional<int>& value) {
-    return value ? add(std::int64_t{*value}) : (sqlite3_bind_null(statement_, ++bound_), *this);
+  template <class Value>
+  Statement& add(const std::optional<Value>& value) {
+    return value ? add(*value) : (sqlite3_bind_null(statement_, ++bound_), *this);
   }
+  Statement& add(Time time) { return add(microseconds(time)); }
+  Statement& add(int value) { return add(std::int64_t{value}); }
+  Statement& add(std::uint32_t value) { return add(std::int64_t{value}); }
+  Statement& add(std::uint64_t value) { return add(static_cast<std::int64_t>(value)); }
   /// Is there one more row?
   bool next() {
     const int result = sqlite3_step(statement_);
@@ -89,31 +97,62 @@ class Journal::Statement {
   int bound_ = 0;
 };
 
-Journal::Journal(const std::string& path) : path_(path) {
-  // It has the scripts and environments of all users. The other files of SQLite take its mode.
-  const int mine = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (mine >= 0) ::close(mine);
+Journal::Journal(const std::string& path, Use use) : path_(path) {
+  if (use == Use::write) {
+    // It has the scripts and environments of all users. The other files of SQLite take its mode.
+    const int mine = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (mine >= 0) ::close(mine);
+  }
   sqlite3* database = nullptr;
   const int opened =
-      sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+      sqlite3_open_v2(path.c_str(), &database,
+                      use == Use::write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, nullptr);
   database_.reset(database);
+  if (opened != SQLITE_OK && use == Use::read) {
+    throw InputError({path}, "it cannot be read", "give the journal.db of a --state folder");
+  }
   if (opened != SQLITE_OK) fail("cannot be opened");
   sqlite3_busy_timeout(database, 2000);
-  run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+  if (use == Use::write) run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
   Statement version(*this, "PRAGMA user_version");
   version.next();
   const std::int64_t found = version.number(0);
-  if (found == 0) {
-    Statement tables(*this, "SELECT count(*) FROM sqlite_master");
-    tables.next();
-    if (tables.number(0) != 0) {
-      throw InputError({path}, "this is no journal of ductile", "give another --state folder");
-    }
-    run(fmt::format("BEGIN; {} PRAGMA user_version = {}; COMMIT;", kTables, kVersion).c_str());
-  } else if (found != kVersion) {
+  if (found == kVersion) {
+    check();
+  } else if (found != 0) {
     throw InputError({path}, fmt::format("it is a journal of version {}", found),
                      fmt::format("this ductile reads version {}", kVersion));
+  } else if (use == Use::write) {
+    make_tables();
+  } else {
+    throw InputError({path}, "this is no journal of ductile",
+                     "give the journal.db of a --state folder");
   }
+}
+
+void Journal::make_tables() {
+  Statement tables(*this, "SELECT count(*) FROM sqlite_master");
+  tables.next();
+  if (tables.number(0) != 0) {
+    throw InputError({path_}, "this is no journal of ductile", "give another --state folder");
+  }
+  run(fmt::format("BEGIN; {} PRAGMA user_version = {}; COMMIT;", kTables, kVersion).c_str());
+}
+
+/// Nothing may be missing, wherever it is: what was lost in silence would be done wrong in silence.
+void Journal::check() const {
+  const auto damaged = [&](const std::string& what) {
+    return InputError({path_}, "the journal is damaged: " + what,
+                      "go on with a copy of it from before, or with another --state");
+  };
+  Statement pages(*this, "PRAGMA quick_check(1)");
+  if (!pages.next() || pages.text(0) != "ok") throw damaged(pages.text(0));
+  Statement records(*this, "SELECT count(*), coalesce(max(number), 0) FROM records");
+  records.next();
+  if (records.number(0) != records.number(1)) throw damaged("records are missing");
+  Statement jobs(*this, "SELECT count(*), coalesce(max(number), 0) FROM jobs");
+  jobs.next();
+  if (jobs.number(0) != jobs.number(1)) throw damaged("jobs are missing");
 }
 
 Journal::~Journal() = default;
@@ -123,6 +162,10 @@ void Journal::fail(const std::string& what) const {
   const std::string why = database_ ? sqlite3_errmsg(database_.get()) : "out of memory";
   if (code == SQLITE_NOTADB) {
     throw InputError({path_}, "this is no journal of ductile", "give another --state folder");
+  }
+  if (code == SQLITE_CORRUPT) {
+    throw InputError({path_}, "the journal is damaged: " + why,
+                     "go on with a copy of it from before, or with another --state");
   }
   throw RunError(fmt::format("the journal {} {}: {}", path_, what, why));
 }
@@ -210,11 +253,7 @@ Core Journal::fold(const PolicyMaker& make,
 
 void Journal::begin() { run("BEGIN IMMEDIATE"); }
 
-void Journal::commit() {
-  if (sqlite3_exec(database_.get(), "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) {
-    fail("cannot be written");
-  }
-}
+void Journal::commit() { run("COMMIT"); }
 
 void Journal::record(const char* kind, const std::string& text) {
   Statement(*this, "INSERT INTO records (kind, text) VALUES (?, ?)")
@@ -233,20 +272,33 @@ void Journal::close(Time now, const Core& core, std::span<const Decision> decisi
   for (const Decision& decision : decisions) record("D", to_record(decision));
 }
 
-void Journal::submitted(const JobRow& row) {
+void Journal::submitted(const JobRow& row, const std::string& submission) {
+  const auto if_any = [](auto value, bool is_there) {
+    return is_there ? std::optional(value) : std::nullopt;
+  };
   Statement(*this,
-            "INSERT INTO jobs (number, user, \"group\", submission, submitted_us) "
-            "VALUES (?, ?, ?, ?, ?)")
-      .add(static_cast<std::int64_t>(row.number))
-      .add(std::int64_t{row.owner.user})
-      .add(std::int64_t{row.owner.group})
-      .add(row.submission)
-      .add(microseconds(row.submitted))
+            "INSERT INTO jobs (number, user, \"group\", name, type, account, array, task, "
+            "submission, submitted_us, held, vacating, ending, restarts) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+      .add(row.number)
+      .add(row.owner.user)
+      .add(row.owner.group)
+      .add(row.name)
+      .add(row.type)
+      .add(row.account)
+      .add(if_any(row.array, row.array != 0))
+      .add(if_any(row.task, row.array != 0))
+      .add(if_any(submission, !submission.empty()))
+      .add(row.submitted)
+      .add(int{row.is_held})
+      .add(int{row.is_vacating})
+      .add(row.ending)
+      .add(row.restarts)
       .next();
 }
 
 void Journal::account(std::uint32_t number, const std::string& name) {
-  Statement(*this, "INSERT INTO accounts VALUES (?, ?)").add(std::int64_t{number}).add(name).next();
+  Statement(*this, "INSERT INTO accounts VALUES (?, ?)").add(number).add(name).next();
 }
 
 std::vector<std::string> Journal::accounts() const {
@@ -256,56 +308,75 @@ std::vector<std::string> Journal::accounts() const {
   return names;
 }
 
-void Journal::started(std::uint64_t number, Time now) {
-  Statement(*this, "UPDATE jobs SET started_us = ? WHERE number = ?")
-      .add(microseconds(now))
-      .add(static_cast<std::int64_t>(number))
+void Journal::changed(const JobRow& row) {
+  Statement(*this,
+            "UPDATE jobs SET held = ?, vacating = ?, ending = ?, restarts = ?, started_us = ? "
+            "WHERE number = ?")
+      .add(int{row.is_held})
+      .add(int{row.is_vacating})
+      .add(row.ending)
+      .add(row.restarts)
+      .add(row.started)
+      .add(row.number)
       .next();
 }
 
 void Journal::held(std::uint64_t number, Time now, Nodes nodes) {
-  Statement(*this, "INSERT INTO sizes VALUES (?, ?, ?)")
-      .add(static_cast<std::int64_t>(number))
-      .add(microseconds(now))
-      .add(std::int64_t{nodes})
-      .next();
+  Statement(*this, "INSERT INTO sizes VALUES (?, ?, ?)").add(number).add(now).add(nodes).next();
 }
 
 void Journal::ended(const JobRow& row) {
   Statement(*this,
             "UPDATE jobs SET ended_us = ?, state = ?, exit_code = ?, note = ? WHERE number = ?")
-      .add(microseconds(*row.ended))
+      .add(row.ended)
       .add(row.state)
       .add(row.exit_code)
       .add(row.note)
-      .add(static_cast<std::int64_t>(row.number))
+      .add(row.number)
       .next();
 }
 
-std::vector<JobRow> Journal::read_jobs(const std::string& condition, std::uint64_t bound) const {
-  Statement rows(*this,
-                 "SELECT number, user, \"group\", submission, submitted_us, started_us, ended_us, "
-                 "state, exit_code, note FROM jobs WHERE " +
-                     condition);
-  rows.add(static_cast<std::int64_t>(
-      std::min<std::uint64_t>(bound, std::numeric_limits<std::int64_t>::max())));
+template <class Value, class... Values>
+void Journal::bind(Statement& statement, const Value& value, const Values&... values) {
+  statement.add(value);
+  bind(statement, values...);
+}
+
+template <class... Values>
+std::vector<JobRow> Journal::read_jobs(const std::string& condition,
+                                       const Values&... values) const {
+  Statement rows(
+      *this,
+      "SELECT number, user, \"group\", name, type, array, task, submitted_us, held, "
+      "vacating, ending, restarts, started_us, ended_us, state, exit_code, note, account "
+      "FROM jobs WHERE " +
+          condition);
+  bind(rows, values...);
   std::vector<JobRow> jobs;
   while (rows.next()) {
     JobRow job;
     job.number = static_cast<std::uint64_t>(rows.number(0));
     job.owner = {static_cast<uid_t>(rows.number(1)), static_cast<gid_t>(rows.number(2))};
-    job.submission = rows.text(3);
-    job.submitted = time_of(rows.number(4));
-    job.started = rows.time(5);
-    job.ended = rows.time(6);
-    job.state = rows.text(7);
-    if (!rows.is_null(8)) job.exit_code = static_cast<int>(rows.number(8));
-    job.note = rows.text(9);
+    job.name = rows.text(3);
+    job.type = rows.text(4);
+    job.array = static_cast<std::uint64_t>(rows.number(5));  // null: 0
+    job.task = static_cast<std::uint32_t>(rows.number(6));
+    job.submitted = time_of(rows.number(7));
+    job.is_held = rows.number(8) != 0;
+    job.is_vacating = rows.number(9) != 0;
+    job.ending = rows.text(10);
+    job.restarts = static_cast<std::uint32_t>(rows.number(11));
+    job.started = rows.time(12);
+    job.ended = rows.time(13);
+    job.state = rows.text(14);
+    if (!rows.is_null(15)) job.exit_code = static_cast<int>(rows.number(15));
+    job.note = rows.text(16);
+    job.account = rows.text(17);
     jobs.push_back(std::move(job));
   }
   for (JobRow& job : jobs) {
     Statement sizes(*this, "SELECT time_us, nodes FROM sizes WHERE job = ? ORDER BY rowid");
-    sizes.add(static_cast<std::int64_t>(job.number));
+    sizes.add(job.number);
     while (sizes.next()) {
       const Time time = time_of(sizes.number(0));
       if (!job.sizes.empty()) {
@@ -318,18 +389,38 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition, std::uint64
   return jobs;
 }
 
-std::vector<JobRow> Journal::living() const {
-  return read_jobs("state IS NULL AND number < ? ORDER BY number", ~std::uint64_t{0});
-}
+std::vector<JobRow> Journal::living() const { return read_jobs("state IS NULL ORDER BY number"); }
 
-std::vector<JobRow> Journal::jobs(std::uint64_t most) const {
-  return read_jobs("1 ORDER BY number DESC LIMIT ?", most);
+std::vector<JobRow> Journal::jobs(const JobFilter& filter) const {
+  return read_jobs(
+      "(?1 IS NULL OR user = ?1) AND (?2 IS NULL OR ended_us IS NULL OR ended_us >= ?2) "
+      "ORDER BY number DESC LIMIT ?3",
+      filter.user, filter.since, filter.most);
 }
 
 std::optional<JobRow> Journal::job(std::uint64_t number) const {
   auto found = read_jobs("number = ?", number);
   if (found.empty()) return std::nullopt;
   return std::move(found.front());
+}
+
+std::vector<JobRow> Journal::tasks(std::uint64_t array) const {
+  return read_jobs("array = ? ORDER BY number", array);
+}
+
+std::optional<bool> Journal::has_failed(std::uint64_t number) const {
+  Statement row(*this,
+                "SELECT max(state != 'completed') FROM jobs "
+                "WHERE (number = ?1 OR array = ?1) AND state IS NOT NULL");
+  row.add(number).next();
+  return row.is_null(0) ? std::nullopt : std::optional(row.number(0) != 0);
+}
+
+std::string Journal::submission(std::uint64_t number) const {
+  Statement row(*this,
+                "SELECT submission FROM jobs WHERE number = "
+                "(SELECT coalesce(array, number) FROM jobs WHERE number = ?)");
+  return row.add(number).next() ? row.text(0) : "";
 }
 
 bool is_journal(const std::string& path) {
@@ -341,7 +432,7 @@ bool is_journal(const std::string& path) {
 }
 
 std::string log_of_journal(const std::string& path) {
-  const Journal journal(path);
+  const Journal journal(path, Journal::Use::read);
   if (journal.is_new()) throw InputError({path}, "the journal is empty", "serve some jobs first");
   std::string lines = std::string(kFirstLogLine) + '\n';
   for (const char* name : {"platform", "world", "rules", "policy"}) {

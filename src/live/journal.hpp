@@ -2,6 +2,7 @@
 // jobs as their users wrote them. One SQLite file; format: docs/formats/journal.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,26 +22,54 @@ struct sqlite3_stmt;
 
 namespace ductile {
 
-/// A job in the journal.
+/// A job in the journal. What the controller reads often is in columns of its own, and not only in
+/// the submission, which may be long.
 struct JobRow {
   std::uint64_t number = 0;
   Owner owner{};
-  std::string submission{};  // JSON
+  std::string name{};
+  std::string type{};
+  std::string account{};
+  std::uint64_t array = 0;  // of whose tasks it is one; 0: none
+  std::uint32_t task = 0;
   Time submitted{};
-  std::optional<Time> started{}, ended{};
-  std::string state{};  // its end, a word of `kEndWords`; empty before
+
+  // What changes while it lives.
+  bool is_held = false;      // by a user
+  bool is_vacating = false;  // it was ordered to a size at which it can leave draining nodes
+  std::string ending{};      // why it is ended; a word of `kEndingWords`
+  std::uint32_t restarts = 0;
+  std::optional<Time> started{};
+
+  // Its end.
+  std::optional<Time> ended{};
+  std::string state{};  // a word of `kEndWords`; empty before
   std::optional<int> exit_code{};
-  std::string note{};        // what there is to say about its end
+  std::string note{};  // what there is to say about it
+
   std::int64_t node_us = 0;  // node-microseconds it has held, up to its last change of size
   std::vector<std::pair<Time, Nodes>> sizes{};  // what it held since when; 0 at its end
+};
+
+/// Why a running job is ended.
+enum class Ending : std::uint8_t { cancelled, timeout, requeued, node_fail };
+constexpr std::array<std::string_view, 4> kEndingWords{"cancelled", "timeout", "requeued",
+                                                       "node-fail"};
+
+/// Which jobs, newest first.
+struct JobFilter {
+  std::uint64_t most = 1000;
+  std::optional<std::uint32_t> user{};
+  std::optional<Time> since{};  // not over before
 };
 
 /// All calls between `begin` and `commit` are durable together, or not at all. Whatever cannot be
 /// written or read is a RunError that says so; a file that is no journal is an InputError.
 class Journal {
  public:
-  /// Opens or makes it.
-  explicit Journal(const std::string& path);
+  /// Opens or makes it, or opens it to be read only. One that is damaged is an InputError.
+  enum class Use { write, read };
+  explicit Journal(const std::string& path, Use use = Use::write);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -57,20 +86,28 @@ class Journal {
   void begin();
   void event(Time now, const Event& event, bool taken);
   void close(Time now, const Core& core, std::span<const Decision> decisions);
-  void submitted(const JobRow& row);
+  /// `submission`: JSON; empty for tasks of an array but the first.
+  void submitted(const JobRow& row, const std::string& submission);
+  /// What changes while it lives.
+  void changed(const JobRow& row);
   /// From now on this number stands for the account of this name.
   void account(std::uint32_t number, const std::string& name);
-  void started(std::uint64_t number, Time now);
   void held(std::uint64_t number, Time now, Nodes nodes);
   void ended(const JobRow& row);
   void commit();
 
   /// Names of accounts, by their numbers; those of the rules are not among them.
   std::vector<std::string> accounts() const;
-  /// Jobs that are not over; or all, newest first, at most `most`.
+  /// Jobs that are not over, in order of their numbers.
   std::vector<JobRow> living() const;
-  std::vector<JobRow> jobs(std::uint64_t most) const;
+  std::vector<JobRow> jobs(const JobFilter& filter) const;
   std::optional<JobRow> job(std::uint64_t number) const;
+  /// All tasks of an array.
+  std::vector<JobRow> tasks(std::uint64_t array) const;
+  /// Has this job, or a task of this array, not completed? Nothing if none of them is over.
+  std::optional<bool> has_failed(std::uint64_t number) const;
+  /// Of a job, or of the array to which it belongs.
+  std::string submission(std::uint64_t number) const;
 
  private:
   friend std::string log_of_journal(const std::string& path);
@@ -79,11 +116,17 @@ class Journal {
     void operator()(sqlite3* database) const;
   };
 
+  void make_tables();
+  void check() const;
   void run(const char* sql) const;
   [[noreturn]] void fail(const std::string& what) const;
   void record(const char* kind, const std::string& text);
   std::string head(const char* name) const;
-  std::vector<JobRow> read_jobs(const std::string& condition, std::uint64_t bound) const;
+  static void bind(Statement&) {}
+  template <class Value, class... Values>
+  static void bind(Statement& statement, const Value& value, const Values&... values);
+  template <class... Values>
+  std::vector<JobRow> read_jobs(const std::string& condition, const Values&... values) const;
 
   std::string path_;
   std::unique_ptr<sqlite3, Close> database_;

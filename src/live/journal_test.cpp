@@ -6,6 +6,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "base/error.hpp"
 #include "policies/registry.hpp"
@@ -123,17 +124,29 @@ TEST(Journal, DropsATornEnd) {
 
 TEST(Journal, KeepsJobs) {
   Journal journal(fresh("jobs"));
-  JobRow row{
-      .number = 1, .owner = {7, 8}, .submission = "{\"name\": \"a\0b\"}", .submitted = at(1)};
+  JobRow row{.number = 1,
+             .owner = {7, 8},
+             .name = "a name",
+             .type = "rigid",
+             .submitted = at(1),
+             .is_held = true};
   journal.begin();
-  journal.submitted(row);
-  journal.submitted({.number = 2, .submission = "{}", .submitted = at(2)});
+  journal.submitted(row, "{\"name\": \"a name\"}");
+  journal.submitted({.number = 2, .array = 2, .task = 5, .submitted = at(2)}, "{}");
+  journal.submitted({.number = 3, .array = 2, .task = 7, .submitted = at(2)}, "");
+  row.is_held = false;
+  row.is_vacating = true;
+  row.ending = "cancelled";
+  row.restarts = 2;
+  row.started = at(3);
+  journal.changed(row);
   journal.account(3, "physics");
   journal.account(2, "math");
-  journal.started(1, at(3));
   journal.held(1, at(3), 2);
   journal.held(1, at(5), 4);
   journal.held(1, at(6), 0);
+  EXPECT_TRUE(journal.job(1)->is_vacating);
+  EXPECT_EQ(journal.job(1)->ending, "cancelled");
   row.ended = at(6);
   row.state = "failed";
   row.exit_code = 3;
@@ -142,19 +155,76 @@ TEST(Journal, KeepsJobs) {
   journal.commit();
 
   EXPECT_EQ(journal.accounts(), (std::vector<std::string>{"math", "physics"}));
-  ASSERT_EQ(journal.living().size(), 1u);
+  ASSERT_EQ(journal.living().size(), 2u);
   EXPECT_EQ(journal.living()[0].number, 2u);
-  EXPECT_EQ(journal.jobs(1).at(0).number, 2u);
+  EXPECT_EQ(journal.tasks(2).at(1).task, 7u);
+  EXPECT_EQ(journal.submission(1), "{\"name\": \"a name\"}");
+  EXPECT_EQ(journal.submission(3), "{}");
+  EXPECT_EQ(journal.submission(9), "");
   const auto found = journal.job(1);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->owner.user, 7u);
   EXPECT_EQ(found->owner.group, 8u);
+  EXPECT_EQ(found->name, "a name");
+  EXPECT_EQ(found->array, 0u);
+  EXPECT_FALSE(found->is_held);
+  EXPECT_EQ(found->restarts, 2u);
   EXPECT_EQ(found->started, at(3));
   EXPECT_EQ(found->ended, at(6));
   EXPECT_EQ(found->exit_code, 3);
   EXPECT_EQ(found->note, "why");
   EXPECT_EQ(found->node_us, (2 * 2 + 1 * 4) * 1'000'000);
-  EXPECT_FALSE(journal.job(3));
+  EXPECT_FALSE(journal.job(4));
+  EXPECT_EQ(journal.has_failed(1), true);
+  EXPECT_EQ(journal.has_failed(2), std::nullopt);
+
+  const auto numbers = [&](const JobFilter& filter) {
+    std::vector<std::uint64_t> result;
+    for (const JobRow& job : journal.jobs(filter)) result.push_back(job.number);
+    return result;
+  };
+  using Numbers = std::vector<std::uint64_t>;
+  EXPECT_EQ(numbers({}), (Numbers{3, 2, 1}));
+  EXPECT_EQ(numbers({.most = 2}), (Numbers{3, 2}));
+  EXPECT_EQ(numbers({.user = 7}), (Numbers{1}));
+  EXPECT_EQ(numbers({.since = at(6)}), (Numbers{3, 2, 1}));
+  EXPECT_EQ(numbers({.since = at(7)}), (Numbers{3, 2}));
+}
+
+TEST(Journal, IsReadWithoutBeingMade) {
+  const std::string path = fresh("absent");
+  EXPECT_THROW(log_of_journal(path), InputError);
+  EXPECT_FALSE(fs::exists(path));
+  fs::create_directories(path);
+  EXPECT_THROW(log_of_journal(path), InputError);
+}
+
+TEST(Journal, SaysWhatIsDamaged) {
+  const auto damaged = [](const std::string& path, const char* sql) {
+    sqlite3* database = nullptr;
+    sqlite3_open(path.c_str(), &database);
+    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+    try {
+      const Journal journal(path);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  const std::string path = fresh("damaged");
+  {
+    Both live(path);
+    for (int i = 1; i < 50; ++i) live.instant(at(i), {malleable()});
+  }
+  EXPECT_EQ(damaged(path, "SELECT 1"), "nothing");
+  // Its end is gone, as when a disk was full and somebody copied it.
+  const std::string shorter = fresh("shorter");
+  fs::copy_file(path, shorter);
+  fs::resize_file(shorter, fs::file_size(path) - 4096);
+  EXPECT_NE(damaged(shorter, "SELECT 1").find("the journal is damaged: "), std::string::npos);
+  EXPECT_NE(damaged(path, "DELETE FROM records WHERE number = 7").find("records are missing"),
+            std::string::npos);
 }
 
 TEST(Journal, RefusesWhatIsNone) {

@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -22,6 +21,8 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "job/cgroup.hpp"
 #include "job/json_line.hpp"
 #include "job/process.hpp"
 #include "live/crash.hpp"
@@ -35,8 +36,12 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kLongestLine = std::size_t{1} << 16;
 constexpr std::size_t kMostUnsent = std::size_t{1} << 16;
 
-/// A field of what a manager says; managers are ours, but their users can write to their sockets'
-/// folder.
+constexpr const char* kMark = "DUCTILE_JOB_FOLDER";
+constexpr Duration kSweep = std::chrono::milliseconds(20);
+constexpr Duration kContact = std::chrono::milliseconds(200);
+
+/// A field of what a manager says; managers are ours, but they run as their users, who may have
+/// put something else in their place.
 std::uint32_t count_in(const Json& json, const char* field) {
   const auto at = json.find(field);
   if (at == json.end() || !at->is_number_unsigned()) return 0;
@@ -49,20 +54,31 @@ std::string text_in(const Json& json, const char* field) {
   return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
 }
 
+/// The end of a file that its user may have made long, or have written anything into.
+std::string end_of_file(const std::string& path) {
+  constexpr off_t kEnd = 1 << 16;
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat found {};
+  if (!file || fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
+  std::string end(static_cast<std::size_t>(std::min(found.st_size, kEnd)), '\0');
+  const ssize_t got =
+      pread(file.get(), end.data(), end.size(), found.st_size - static_cast<off_t>(end.size()));
+  end.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return end;
+}
+
 /// The exit code in the last line of a manager's report, if it lived to write it.
 std::optional<int> reported_exit(const std::string& path) {
-  constexpr std::streamoff kEnd = 1 << 16;  // its user may have made it long
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(0, std::ios::end);
-  const std::streamoff size = file.tellg();
-  file.seekg(std::max<std::streamoff>(size - kEnd, 0));
-  std::string line, last;
-  while (size > 0 && std::getline(file, line)) last = line;
-  const Json json = parse_json_line(last);
+  std::string text = end_of_file(path);
+  if (text.empty() || text.back() != '\n') return std::nullopt;
+  text.pop_back();
+  const std::size_t before = text.rfind('\n');
+  const Json json = parse_json_line(std::string_view(text).substr(before + 1));
   if (!json.is_object() || text_in(json, "event") != "ended") return std::nullopt;
   const auto code = json.find("exit_code");
   if (code == json.end() || !code->is_number_integer()) return std::nullopt;
-  return code->get<int>();
+  const auto value = code->get<std::int64_t>();
+  return value >= 0 && value <= 255 ? std::optional(static_cast<int>(value)) : std::nullopt;
 }
 
 std::vector<std::uint32_t> own_cpus() {
@@ -86,18 +102,41 @@ std::vector<gid_t> groups_of(const Owner& owner) {
   return groups;
 }
 
-void write_file(const std::string& path, const std::string& text, mode_t mode) {
-  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
-  std::string_view rest = text;
-  while (file && !rest.empty()) {
-    const ssize_t written = write(file.get(), rest.data(), rest.size());
+/// A new file with this text, of this owner if there is one. Its mode is that of a program if it is
+/// one.
+void write_file(const std::string& path, std::string_view text, const Owner* owner, mode_t mode) {
+  const Descriptor file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  bool is_written = static_cast<bool>(file);
+  while (is_written && !text.empty()) {
+    const ssize_t written = write(file.get(), text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) break;
-    rest.remove_prefix(static_cast<std::size_t>(written));
+    is_written = written > 0;
+    if (is_written) text.remove_prefix(static_cast<std::size_t>(written));
   }
-  if (!file || !rest.empty()) {
-    throw RunError(fmt::format("'{}' cannot be written: {}", path, std::strerror(errno)));
+  if (is_written && owner != nullptr) {
+    is_written = fchown(file.get(), owner->user, owner->group) == 0;
   }
+  if (!is_written) {
+    throw std::system_error(errno, std::generic_category(), "'" + path + "' cannot be written");
+  }
+}
+
+/// What this machine has too little of at the moment, and may have more of later.
+bool is_passing(const std::error_code& error) {
+  for (const int number : {EMFILE, ENFILE, ENOMEM, EAGAIN, ENOSPC, EDQUOT, ENOBUFS}) {
+    if (error == std::error_code(number, std::generic_category())) return true;
+  }
+  return false;
+}
+
+/// For a program to write into: never waits for somebody to read, and becomes no terminal of the
+/// job.
+int open_output(const std::string& path) {
+  const int file =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOCTTY | O_NONBLOCK, 0666);
+  if (file >= 0) fcntl(file, F_SETFL, O_APPEND);
+  return file;
 }
 
 }  // namespace
@@ -114,13 +153,24 @@ struct LocalWorld::Running {
   Holding holding{};
   std::optional<Decision> order{};  // under way
   bool is_lost = false;             // who was to hear of it is no more: its size will tell
-  std::optional<RequestId> request{};
+  bool asks = false;                // it may make requests, as far as the core is concerned
+  std::optional<Request> request{};
   std::optional<EndState> end{};  // somebody ends it
+  bool requeue = false;           // and it waits again
+  bool survives = false;          // the loss of its manager: it waits again
   Time kill_at = kNever;
+  Time contact_at = kNever;   // nobody could be reached; again then
+  std::string group{};        // its cgroup, if it has one
+  bool is_gone = false;       // its manager
+  std::set<pid_t> orphans{};  // that it may have left
+  Time gone_at = kNever;      // and is said to be slow in going
   bool is_over = false;
 
   std::string socket() const { return folder + "/control"; }
   std::string report() const { return folder + "/report"; }
+  std::string log() const { return folder + "/log"; }
+  std::string script() const { return folder + "/script"; }
+  std::string group_file() const { return folder + "/cgroup"; }
   Nodes nodes(std::uint32_t processes) const { return (processes + per_node - 1) / per_node; }
   void say(const Json& json) {
     if (control) control->send(json.dump());
@@ -136,9 +186,20 @@ LocalWorld::LocalWorld(const Platform& platform, Settings settings)
                   fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
   // More virtual cores than real ones: all share all.
   if (std::uint64_t{platform_.nodes} * platform_.cores_per_node > cpus_.size()) cpus_.clear();
+  adopt_orphans();
+  struct stat found {};
+  if (const auto own = settings_.cgroups ? own_cgroup() : std::nullopt;
+      own && stat(settings_.folder.c_str(), &found) == 0) {
+    // Not that of another controller of this machine.
+    group_ = fmt::format("{}/ductile-{:x}-{:x}", *own, found.st_dev, found.st_ino);
+    if (!make_cgroup(group_)) group_.clear();
+  }
+  spdlog::debug("jobs have {}", group_.empty() ? "no cgroups" : "cgroups below " + group_);
 }
 
-LocalWorld::~LocalWorld() = default;
+LocalWorld::~LocalWorld() {
+  if (!group_.empty()) remove_cgroup(group_);  // which it can be if no job is left
+}
 
 Capabilities LocalWorld::capabilities() {
   return {.instant_start = false, .resizes_per_job = Capabilities::kUnlimited};
@@ -171,11 +232,12 @@ void LocalWorld::carry_out(Time now, const Decision& decision, const JobFacts& j
   if (found == running_.end()) return;  // it has ended, as the core will hear
   Running& its = *found->second;
   if (decision.kind == Decision::Kind::deny) {
-    its.request.reset();
-    its.say({{"do", "answer"}, {"size", 0}});
+    deny(decision.request);
   } else if (decision.kind == Decision::Kind::resize) {
     its.order = decision;
-    const bool is_grant = decision.request != RequestId::none && its.request == decision.request;
+    its.is_lost = !its.control;  // nobody hears of it
+    const bool is_grant =
+        decision.request != RequestId::none && its.request && its.request->id == decision.request;
     if (is_grant) its.request.reset();
     Json order = {{"do", is_grant ? "answer" : "resize"},
                   {"size", decision.after.count * its.per_node},
@@ -187,19 +249,52 @@ void LocalWorld::carry_out(Time now, const Decision& decision, const JobFacts& j
   }
 }
 
+void LocalWorld::deny(RequestId id) {
+  for (const auto& [job, its] : running_) {
+    if (!its->request || its->request->id != id) continue;
+    its->request.reset();
+    its->say({{"do", "answer"}, {"size", 0}});
+  }
+}
+
+std::unique_ptr<LocalWorld::Running> LocalWorld::running(JobId id, const JobFacts& job) const {
+  auto its = std::make_unique<Running>();
+  its->id = id;
+  its->number = job.number;
+  its->per_node = job.what->processes_per_node(platform_);
+  its->folder = folder_of(job.number);
+  its->asks = job.what->type == JobType::evolving || job.what->type == JobType::adaptive;
+  its->survives = job.what->is_requeued;
+  return its;
+}
+
+/// All that is in it, before anybody else knows of it.
+void LocalWorld::make_folder(Running& its, const JobFacts& job, bool changes_user) {
+  const Owner* const owner = changes_user ? &job.owner : nullptr;
+  forget(job.number);
+  if (mkdir(its.folder.c_str(), changes_user ? 0711 : 0700) != 0) {
+    throw std::system_error(errno, std::generic_category(), "'" + its.folder + "' cannot be made");
+  }
+  write_file(its.report(), "", owner, 0600);
+  write_file(its.log(), "", owner, 0600);
+  if (!job.what->script.empty()) write_file(its.script(), job.what->script, owner, 0700);
+  if (group_.empty()) return;
+  its.group = fmt::format("{}/{}", group_, job.number);
+  // The next controller may have another place for new ones.
+  if (make_cgroup(its.group)) {
+    write_file(its.group_file(), its.group, nullptr, 0600);
+  } else {
+    its.group.clear();
+  }
+}
+
 void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) {
   const Submission& what = *job.what;
-  auto its = std::make_unique<Running>();
-  its->id = decision.job;
-  its->number = job.number;
-  its->per_node = what.processes_per_node(platform_);
-  its->folder = folder_of(job.number);
+  auto its = running(decision.job, job);
   its->holding = decision.after;
   const bool changes_user = geteuid() == 0 && job.owner.user != 0;
   try {
-    fs::remove_all(its->folder);
-    fs::create_directory(its->folder);
-    fs::permissions(its->folder, fs::perms::owner_all);
+    make_folder(*its, job, changes_user);
     std::vector<std::string> words = {settings_.program, "run"};
     const auto add = [&](std::initializer_list<std::string> more) {
       words.insert(words.end(), more);
@@ -211,7 +306,7 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
     // The scheduler knows which sizes are possible.
     if (!is_rigid) add({"--max", std::to_string(platform_.nodes * its->per_node)});
     add({"--evolving", "ask", "--patience", fmt::format("{}", to_seconds(settings_.patience)),
-         "--report", its->report(), "--log", its->folder + "/log"});
+         "--report", its->report(), "--log", its->log()});
     if (const NodeSet cpus = cpus_of(decision.after.nodes); !cpus.empty()) {
       add({"--cpus", to_string(cpus)});
     }
@@ -220,49 +315,56 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
     Descriptor listener = listen_unix(its->socket());
     crash_point();
     set_blocking(listener, false);
-    if (what.script.empty()) {
-      add({"--control-fd", std::to_string(listener.get()), "--"});
-      words.insert(words.end(), what.program.begin(), what.program.end());
-    } else {
-      const std::string script = its->folder + "/script";
-      write_file(script, what.script, 0700);
-      if (changes_user && chown(script.c_str(), job.owner.user, job.owner.group) != 0) {
-        throw RunError("'" + script + "' cannot be given to its user");
-      }
-      add({"--control-fd", std::to_string(listener.get()), "--", script});
-      words.insert(words.end(), what.program.begin() + 1, what.program.end());
+    if (changes_user && lchown(its->socket().c_str(), job.owner.user, job.owner.group) != 0) {
+      throw RunError("'" + its->socket() + "' cannot be given to its user");
     }
-    // The folder last: until then nobody else can put a link in the place of what is in it.
-    if (changes_user && (lchown(its->socket().c_str(), job.owner.user, job.owner.group) != 0 ||
-                         lchown(its->folder.c_str(), job.owner.user, job.owner.group) != 0)) {
-      throw RunError("'" + its->folder + "' cannot be given to its user");
-    }
+    add({"--control-fd", std::to_string(listener.get()), "--"});
+    words.push_back(what.script.empty() ? what.program.front() : its->script());
+    words.insert(words.end(), what.program.begin() + 1, what.program.end());
 
     std::vector<std::string> environment;
     for (const std::string& variable : what.environment) {
       // Those of a job in which this one was submitted.
-      if (!variable.starts_with("DUCTILE_")) environment.push_back(variable);
+      const bool is_of_job =
+          variable.starts_with("DUCTILE_") || variable.starts_with("SLURM_ARRAY_");
+      if (!is_of_job) environment.push_back(variable);
     }
-    environment.push_back(fmt::format("DUCTILE_JOB_ID={}", job.number));
-    environment.push_back("DUCTILE_JOB_NAME=" + what.name);
-    environment.push_back(fmt::format("DUCTILE_JOB_NUM_NODES={}", decision.after.count));
-    environment.push_back("DUCTILE_JOB_NODELIST=" + to_string(decision.after.nodes));
-    environment.push_back("DUCTILE_SUBMIT_DIR=" + what.folder);
+    const auto set = [&](const char* name, const auto& value) {
+      environment.push_back(fmt::format("{}={}", name, value));
+    };
+    set(kMark, its->folder);
+    set("DUCTILE_JOB_ID", job.number);
+    set("DUCTILE_JOB_NAME", what.name);
+    set("DUCTILE_JOB_NUM_NODES", decision.after.count);
+    set("DUCTILE_JOB_NODELIST", to_string(decision.after.nodes));
+    set("DUCTILE_SUBMIT_DIR", what.folder);
+    set("DUCTILE_RESTART_COUNT", job.restarts);
+    if (job.names.is_of_array()) {
+      // Slurm's as well: scripts for arrays use little else of it.
+      for (const char* system : {"DUCTILE", "SLURM"}) {
+        set(fmt::format("{}_ARRAY_JOB_ID", system).c_str(), job.names.array);
+        set(fmt::format("{}_ARRAY_TASK_ID", system).c_str(), job.names.task);
+        set(fmt::format("{}_ARRAY_TASK_COUNT", system).c_str(), what.array.count());
+        set(fmt::format("{}_ARRAY_TASK_MIN", system).c_str(), what.array.min());
+        set(fmt::format("{}_ARRAY_TASK_MAX", system).c_str(), what.array.max());
+      }
+    }
 
-    const std::string output = file_name(what.output, job.number, what.name);
-    const std::string error = file_name(what.error, job.number, what.name);
+    const std::string output = file_name(what.output, job.names);
+    const std::string error = file_name(what.error, job.names);
+    const std::string group = its->group.empty() ? "" : processes_of_cgroup(its->group);
     const std::vector<gid_t> groups = groups_of(job.owner);
     its->child = start_session(words, environment, [&]() -> const char* {
+      // Without it, it is still known by its environment.
+      if (!group.empty()) enter_cgroup(group.c_str());
       if (changes_user && (setgroups(groups.size(), groups.data()) != 0 ||
                            setgid(job.owner.group) != 0 || setuid(job.owner.user) != 0)) {
         return "the job cannot run as its user";
       }
       if (chdir(what.folder.c_str()) != 0) return "the job's folder cannot be entered";
-      const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0666);
+      const int out = open_output(output);
       if (out < 0) return "the job's output file cannot be written";
-      const int err = error.empty() || error == output
-                          ? out
-                          : open(error.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0666);
+      const int err = error.empty() || error == output ? out : open_output(error);
       if (err < 0) return "the job's error file cannot be written";
       const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
       dup2(null, STDIN_FILENO);
@@ -274,76 +376,96 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
       fcntl(listener.get(), F_SETFD, 0);  // this one stays
       return nullptr;
     });
-  } catch (const NoProcess& error) {
-    spdlog::warn("job {} cannot be started now: {}", job.number, error.what());
-    return happen(event::StartFailed{decision.job, decision.id, now + settings_.retry});
   } catch (const std::runtime_error& error) {
+    const auto* const system = dynamic_cast<const std::system_error*>(&error);
+    if (!its->group.empty()) remove_cgroup(its->group);
     forget(job.number);
-    happened_.push_back({event::Ended{decision.job, EndState::failed, false}, 1, error.what()});
+    if (dynamic_cast<const NoProcess*>(&error) != nullptr ||
+        (system != nullptr && is_passing(system->code()))) {
+      spdlog::warn("job {} cannot be started now: {}", job.number, error.what());
+      return happen(event::StartFailed{decision.job, decision.id, now + settings_.retry});
+    }
+    happened_.push_back(
+        {event::Ended{decision.job, EndState::failed, false}, 1, printable(error.what())});
     return;
   }
   crash_point();
   Running& running = *its;
   running_[decision.job] = std::move(its);
-  connect(running);
+  if (connect(running) != Contact::made) running.contact_at = now_;
   crash_point();
   happen(event::Started{decision.job, decision.id, decision.after, std::nullopt});
 }
 
-void LocalWorld::end(Time now, JobId id, EndState state) {
+void LocalWorld::end(Time now, JobId id, EndState state, bool requeue) {
   const auto found = running_.find(id);
   if (found == running_.end() || found->second->end) return;
-  Running& job = *found->second;
+  now_ = now;
+  mark_ended(*found->second, state, requeue);
+  found->second->say({{"do", "stop"}});
+}
+
+void LocalWorld::mark_ended(Running& job, EndState state, bool requeue) const {
   job.end = state;
+  job.requeue = requeue;
   // Its manager needs as long to make an end; after that it is itself in the way.
-  job.kill_at = now + settings_.patience + whole_seconds(10);
-  job.say({{"do", "stop"}});
+  job.kill_at = now_ + settings_.patience + whole_seconds(10);
 }
 
 // ---- After a restart ----------------------------------------------------------------------------
 
 void LocalWorld::take_up(Time now, JobId id, const JobFacts& job, const Holding& held,
-                         const Decision* open) {
+                         const Decision* open, const Request* request) {
   now_ = now;
-  auto its = std::make_unique<Running>();
-  its->id = id;
-  its->number = job.number;
-  its->per_node = job.what->processes_per_node(platform_);
-  its->folder = folder_of(job.number);
+  auto its = running(id, job);
   its->holding = held;
+  its->group = end_of_file(its->group_file());
   const bool is_starting = open != nullptr && open->kind == Decision::Kind::start;
   if (open != nullptr && !is_starting) its->order = *open;
   its->is_lost = its->order.has_value();
+  if (request != nullptr) its->request = *request;
+  if (job.end) mark_ended(*its, *job.end, job.requeue);
   Running& running = *its;
-  if (connect(running)) {
-    running_[id] = std::move(its);
-    if (is_starting) happen(event::Started{id, open->id, held, std::nullopt});
-  } else if (is_starting && !fs::exists(running.report())) {
-    happen(event::StartFailed{id, open->id, now});
-  } else {
-    over(running);
+  const Contact contact = connect(running);
+  if (contact == Contact::nobody && is_starting && end_of_file(running.report()).empty()) {
+    return happen(event::StartFailed{id, open->id, now});
   }
+  running_[id] = std::move(its);
+  if (contact == Contact::nobody) return gone(running);
+  if (is_starting) happen(event::Started{id, open->id, held, std::nullopt});
 }
 
 void LocalWorld::forget(std::uint64_t number) const {
-  std::error_code ignored;
-  fs::remove_all(folder_of(number), ignored);
+  // Never what is below it: there is nothing, and all in it is known.
+  Running its;
+  its.folder = folder_of(number);
+  if (const std::string group = end_of_file(its.group_file()); !group.empty()) remove_cgroup(group);
+  for (const std::string& path :
+       {its.socket(), its.report(), its.log(), its.script(), its.group_file()}) {
+    unlink(path.c_str());
+  }
+  rmdir(its.folder.c_str());
 }
 
 // ---- Managers that talk -------------------------------------------------------------------------
 
-/// False if nobody listens.
-bool LocalWorld::connect(Running& job) {
+LocalWorld::Contact LocalWorld::connect(Running& job) {
+  job.control.reset();
+  job.contact_at = kNever;
   try {
     job.control.emplace(connect_unix(job.socket()), kLongestLine, kMostUnsent);
   } catch (const InputError&) {
-    job.control.reset();
-    return false;
+    return Contact::nobody;
+  } catch (const std::system_error& error) {
+    // It is not gone; it, or this process, has too much to do.
+    spdlog::warn("job {} cannot be reached now: {}", job.number, error.what());
+    job.contact_at = now_ + kContact;
+    return Contact::not_now;
   }
   crash_point();
   job.say({{"do", "watch"}});
   if (job.end) job.say({{"do", "stop"}});
-  return true;
+  return Contact::made;
 }
 
 void LocalWorld::add_to(Poller& poller) {
@@ -364,7 +486,7 @@ void LocalWorld::read(Running& job) {
 void LocalWorld::on_closed(Running& job) {
   job.control.reset();
   job.is_lost = job.order.has_value();
-  if (!connect(job) && job.child < 0) over(job);
+  if (connect(job) == Contact::nobody && job.child < 0) gone(job);
 }
 
 void LocalWorld::on_line(Running& job, const std::string& line) {
@@ -380,14 +502,15 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
     if (job.is_lost) settle(job, count_in(json, "size"));
   } else if (json.contains("phase")) {
     if (job.is_lost && text_in(json, "phase") == "running") settle(job, count_in(json, "size"));
-    if (const auto request = json.find("request");
-        request != json.end() && request->is_object() && !job.request) {
+    if (const auto request = json.find("request"); request != json.end() && request->is_object()) {
       on_request(job, count_in(*request, "at_least"), count_in(*request, "preferred"));
+    } else if (job.request && !job.order) {  // taken back while nobody listened
+      happen(event::EvolvingWithdrawn{std::exchange(job.request, std::nullopt)->id});
     }
   } else if (const auto id = json.find("id"); id != json.end() && job.order && !job.is_lost) {
     if (*id != index(job.order->id)) return;
     if (const std::string why = text_in(json, "error"); !why.empty()) {
-      spdlog::info("job {} was not resized: {}", job.number, why);
+      spdlog::info("job {} was not resized: {}", job.number, printable(why));
     }
     settle(job, count_in(json, "size"));
   }
@@ -401,63 +524,171 @@ void LocalWorld::settle(Running& job, std::uint32_t processes) {
   if (is_done) {
     job.holding = std::move(order.after);
     // The manager has forgotten a request of the generation that has gone.
-    if (job.request) happen(event::EvolvingWithdrawn{*std::exchange(job.request, std::nullopt)});
+    if (job.request) {
+      happen(event::EvolvingWithdrawn{std::exchange(job.request, std::nullopt)->id});
+    }
   }
   happen(event::Resized{job.id, order.id, job.holding, is_done ? now_ : now_ + settings_.retry});
 }
 
 /// The application asks for another size, in processes; a new request replaces an open one.
 void LocalWorld::on_request(Running& job, std::uint32_t at_least, std::uint32_t preferred) {
-  if (job.request) happen(event::EvolvingWithdrawn{*std::exchange(job.request, std::nullopt)});
   const Nodes now = job.holding.count, wanted = job.nodes(preferred), least = job.nodes(at_least);
-  if (wanted == now || wanted == 0) {  // it has what can be given in whole nodes
+  const auto delta = static_cast<std::int32_t>(std::int64_t{wanted} - now);
+  const Nodes needed = least > now ? least - now : 1;
+  if (job.request) {
+    // After a restart it tells of one that the core knows.
+    if (job.request->delta == delta && job.request->at_least == needed) return;
+    happen(event::EvolvingWithdrawn{std::exchange(job.request, std::nullopt)->id});
+  }
+  if (!job.asks || wanted == now || wanted == 0) {
+    // Its size is not its own to choose; or it has what can be given in whole nodes.
     job.say({{"do", "answer"}, {"size", 0}});
     return;
   }
-  job.request = RequestId{next_request_++};
-  const auto delta = static_cast<std::int32_t>(std::int64_t{wanted} - now);
-  happen(event::EvolvingRequested{*job.request, job.id, delta, least > now ? least - now : 1});
+  job.request = Request{RequestId{next_request_++}, job.id, delta, needed};
+  happen(event::EvolvingRequested{job.request->id, job.id, delta, needed});
 }
 
 // ---- Ends ---------------------------------------------------------------------------------------
 
+/// Managers, and orphans of those that were killed. Other children of this process, which are in
+/// its session, are not ours.
+void LocalWorld::reap() {
+  int status = 0;
+  for (const auto& [id, job] : running_) {
+    if (job->child < 0 || waitpid(job->child, &status, WNOHANG) != job->child) continue;
+    job->child = -1;
+    job->status = status;
+    if (job->control) read(*job);  // what it said last
+    if (!job->is_gone) gone(*job);
+  }
+  siginfo_t ended{};
+  while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0 &&
+         is_orphan(ended.si_pid)) {
+    waitpid(ended.si_pid, nullptr, 0);
+    orphans_.erase(ended.si_pid);
+    for (const auto& [id, job] : running_) job->orphans.erase(ended.si_pid);
+    ended = {};
+  }
+}
+
+/// Of a child of this process: each manager has led a session of its own, which nothing leaves for
+/// ours.
+bool LocalWorld::is_orphan(pid_t pid) const {
+  return getsid(pid) != getsid(0) && std::ranges::none_of(running_, [&](const auto& entry) {
+           return entry.second->child == pid;
+         });
+}
+
 void LocalWorld::look(Time now) {
   now_ = now;
+  reap();
   for (auto& [id, owned] : running_) {
     Running& job = *owned;
-    int status = 0;
-    if (job.child > 0 && waitpid(job.child, &status, WNOHANG) == job.child) {
-      job.child = -1;
-      job.status = status;
-      if (job.control) read(job);  // what it said last
-      if (!job.is_over) over(job);
-    }
+    if (job.is_gone) continue;
     // Who was told something may have been gone already.
     if (job.control && job.control->is_closed()) on_closed(job);
-    if (now >= job.kill_at && !job.is_over) {
+    if (now >= job.contact_at && connect(job) == Contact::nobody && job.child < 0) gone(job);
+    if (now >= job.kill_at && !job.is_gone) {
+      spdlog::warn("job {} does not end; it is killed", job.number);
       job.kill_at = kNever;
       if (job.child > 0) kill(job.child, SIGKILL);
+      if (!job.group.empty()) kill_cgroup(job.group);
+      if (job.child < 0 && job.group.empty()) {
+        for (const Seen& seen : all_processes(kMark)) {
+          if (seen.value == job.folder) kill(seen.pid, SIGKILL);
+        }
+      }
     }
   }
+  if (now >= sweep_at_) sweep();
   std::erase_if(running_, [](const auto& entry) { return entry.second->is_over; });
 }
 
 Time LocalWorld::next() const {
-  Time next = kNever;
+  Time next = sweep_at_;
   for (const auto& [id, job] : running_) {
     if (job->control && job->control->is_closed()) return Time{};
-    next = std::min(next, job->kill_at);
+    next = std::min({next, job->kill_at, job->contact_at});
   }
   return next;
 }
 
+/// Its manager is no more. If that has left in order, so has the job; else it is over when nothing
+/// of it is left.
+void LocalWorld::gone(Running& job) {
+  job.is_gone = true;
+  job.control.reset();
+  job.kill_at = job.contact_at = kNever;
+  job.gone_at = now_;
+  const bool is_orderly =
+      reported_exit(job.report()).has_value() && (!job.status || WIFEXITED(*job.status));
+  if (is_orderly && is_empty_cgroup(job.group)) return over(job);
+  sweep_at_ = now_;
+}
+
+/// Kills what those have left whose managers are gone.
+void LocalWorld::sweep() {
+  sweep_at_ = kNever;
+  std::vector<Running*> open;
+  bool needs_scan = false;
+  for (const auto& [id, job] : running_) {
+    if (!job->is_gone || job->is_over) continue;
+    open.push_back(job.get());
+    needs_scan = needs_scan || job->group.empty();
+  }
+  if (open.empty()) return;
+  reap();
+  std::set<std::string> marks;  // that living processes have
+  if (needs_scan) {
+    const std::vector<Seen> seen = all_processes(kMark);
+    std::set<pid_t> doomed;
+    for (const Seen& process : seen) {
+      // Of one of these, or of one before them that is slow in going.
+      const bool is_left = process.parent == getpid() && is_orphan(process.pid);
+      if (is_left && orphans_.insert(process.pid).second) {
+        for (Running* const job : open) {
+          if (job->group.empty()) job->orphans.insert(process.pid);
+        }
+      }
+      const bool is_marked = std::ranges::any_of(
+          open, [&](const Running* job) { return process.value == job->folder; });
+      if (is_marked) marks.insert(process.value);
+      if (is_left || is_marked) doomed.insert(process.pid);
+    }
+    // And what they have started: there are more of them than were seen.
+    for (std::size_t before = 0; before != doomed.size();) {
+      before = doomed.size();
+      for (const Seen& process : seen) {
+        if (doomed.contains(process.parent)) doomed.insert(process.pid);
+      }
+    }
+    for (const pid_t pid : doomed) kill(pid, SIGKILL);
+  }
+  for (Running* const job : open) {
+    const bool is_empty = is_empty_cgroup(job->group);
+    if (!is_empty) kill_cgroup(job->group);
+    if (is_empty && job->orphans.empty() && !marks.contains(job->folder)) {
+      over(*job);
+      continue;
+    }
+    sweep_at_ = now_ + kSweep;
+    if (now_ - job->gone_at > whole_seconds(10)) {
+      job->gone_at = kNever;
+      spdlog::warn("job {}: its processes do not go; its nodes stay with it until they do",
+                   job->number);
+    }
+  }
+}
+
 void LocalWorld::over(Running& job) {
   job.is_over = true;
-  job.control.reset();
   std::optional<int> code = reported_exit(job.report());
-  if (!code && job.status) code = exit_code(*job.status);
+  if (!code && job.status && WIFEXITED(*job.status)) code = exit_code(*job.status);
   const EndState state = job.end ? *job.end : code == 0 ? EndState::completed : EndState::failed;
-  happened_.push_back({event::Ended{job.id, state, false}, code,
+  const bool waits_again = job.requeue || (job.survives && !code && !job.end);
+  happened_.push_back({event::Ended{job.id, state, waits_again}, code,
                        code ? "" : "its manager was gone, and had left no exit code"});
 }
 

@@ -3,17 +3,27 @@
 // A job's manager is no child that ends with the controller: it listens at a socket of the job's
 // folder, keeps a report there, and can be found again. What the folder tells after a crash:
 //
-//   somebody listens      the job runs
-//   nobody, a report      it has run and is over
-//   nobody, no report     it was never started
+//   somebody listens           the job runs
+//   nobody, lines in the report   it has run and is over
+//   nobody, an empty report    it was never started
 //
 // The socket listens before the manager is started, so that there is no moment between them.
+//
+// The folder is the controller's, and users have no right in it but to what is theirs: socket,
+// report, log and script. So no name in it can be made to mean something else.
+//
+// Nothing of a job may live on when its nodes are given to another one. Its manager sees to it; for
+// one that was killed itself this does. Where cgroups can be made each job has one, which nothing
+// leaves. Elsewhere its processes are known by a variable in their environment, and as orphans,
+// which become children of the controller; what a job does to hide its processes from both, while
+// there is no controller, succeeds.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +54,11 @@ struct JobFacts {
   std::uint64_t number = 0;
   Owner owner{};
   const Submission* what = nullptr;
+  JobNames names{};
+  std::uint32_t restarts = 0;
+  // Somebody has ended it; and it waits again then.
+  std::optional<EndState> end{};
+  bool requeue = false;
 };
 
 class LocalWorld {
@@ -57,6 +72,8 @@ class LocalWorld {
     Duration retry = whole_seconds(10);
     /// From SIGTERM to SIGKILL.
     Duration patience = whole_seconds(10);
+    /// Keep jobs in cgroups where that can be done.
+    bool cgroups = true;
   };
 
   LocalWorld(const Platform& platform, Settings settings);
@@ -68,12 +85,17 @@ class LocalWorld {
 
   /// Does what was decided. Answers come as what happened, some at once.
   void carry_out(Time now, const Decision& decision, const JobFacts& job);
-  /// Ends a running job; it will be over with this state. Asked again, nothing more happens.
-  void end(Time now, JobId id, EndState state);
+  /// Ends a running job; it will be over with this state, or wait again. Asked again, nothing more
+  /// happens.
+  void end(Time now, JobId id, EndState state, bool requeue);
+  /// Nobody else answers this request: the application is told that it is denied.
+  void deny(RequestId id);
 
   /// Takes up a job that runs as far as the core knows, after a restart. `held`: what it held
-  /// before `open`, the decision about it without an answer.
-  void take_up(Time now, JobId id, const JobFacts& job, const Holding& held, const Decision* open);
+  /// before `open`, the decision about it without an answer; `request`: it has made, and has no
+  /// answer.
+  void take_up(Time now, JobId id, const JobFacts& job, const Holding& held, const Decision* open,
+               const Request* request);
   /// Removes what jobs have left that are over.
   void forget(std::uint64_t number) const;
   /// From now on.
@@ -96,14 +118,22 @@ class LocalWorld {
 
  private:
   struct Running;
+  enum class Contact { made, nobody, not_now };
 
+  std::unique_ptr<Running> running(JobId id, const JobFacts& job) const;
   void start(Time now, const Decision& decision, const JobFacts& job);
-  bool connect(Running& job);
+  void make_folder(Running& its, const JobFacts& job, bool changes_user);
+  void mark_ended(Running& job, EndState state, bool requeue) const;
+  Contact connect(Running& job);
   void read(Running& job);
   void on_closed(Running& job);
   void on_line(Running& job, const std::string& line);
   void on_request(Running& job, std::uint32_t at_least, std::uint32_t preferred);
   void settle(Running& job, std::uint32_t processes);
+  void reap();
+  bool is_orphan(pid_t pid) const;
+  void gone(Running& job);
+  void sweep();
   void over(Running& job);
   void happen(Event event) { happened_.push_back({std::move(event)}); }
   NodeSet cpus_of(const NodeSet& nodes) const;
@@ -112,7 +142,10 @@ class LocalWorld {
   Platform platform_;
   Settings settings_;
   std::vector<std::uint32_t> cpus_;  // of this machine; empty: fewer than virtual ones
+  std::string group_{};              // the cgroup above those of jobs; empty: there are none
   std::map<JobId, std::unique_ptr<Running>> running_;
+  std::set<pid_t> orphans_{};  // of managers that were killed, until they are reaped
+  Time sweep_at_ = kNever;
   std::vector<Happened> happened_;
   std::vector<double> pauses_;
   rlimit files_{};  // of jobs, whatever this process needs itself

@@ -1,9 +1,14 @@
 // What users may ask of the controller, and who may ask it; docs/formats/controller.md.
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cmath>
+#include <cstring>
+#include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -24,10 +29,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxRequest = std::size_t{4} << 20;
+/// Answers that may wait for a client, and for all of a user's.
 constexpr std::size_t kMaxAnswers = std::size_t{64} << 20;
-constexpr std::size_t kMaxClients = 4096;
+/// With so much waiting for it a client is not asked for more.
+constexpr std::size_t kManyAnswers = std::size_t{1} << 20;
 constexpr std::size_t kMaxClientsOfUser = 1024;
-constexpr std::uint64_t kMaxHistory = 100'000;
+/// How long requests may delay everything else.
+constexpr auto kTurn = std::chrono::milliseconds(20);
+constexpr std::uint64_t kUsualHistory = 1000, kMaxHistory = 10'000;
 
 /// The states as Slurm names them.
 std::string_view state_word(const Job& job) {
@@ -65,7 +74,7 @@ void Controller::accept_clients() {
     if (!is_ours && geteuid() != 0) continue;
     const auto same = std::ranges::count_if(
         clients_, [&](const auto& client) { return client->peer.user == peer->user; });
-    if (clients_.size() >= kMaxClients || static_cast<std::size_t>(same) >= kMaxClientsOfUser) {
+    if (clients_.size() >= max_clients_ || static_cast<std::size_t>(same) >= kMaxClientsOfUser) {
       spdlog::warn("user {} has too many connections; one was refused", name_of_user(peer->user));
       continue;
     }
@@ -75,28 +84,75 @@ void Controller::accept_clients() {
                .peer = *peer,
                .heard = std::chrono::steady_clock::now()}));
   }
+  if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+    // Who waits stays at the door, where it would call for us again and again.
+    spdlog::warn("no connection can be taken now: {}", std::strerror(errno));
+    accept_at_ = clock_.now() + whole_seconds(1);
+  }
 }
 
-void Controller::read_client(Client& client) {
-  client.lines.work();
-  while (const auto line = client.lines.next()) {
-    client.heard = std::chrono::steady_clock::now();
-    Json answer;
-    try {
-      answer = on_request(client, *line);
-    } catch (const InputError& error) {
-      answer = {{"ok", false}, {"code", 2}, {"error", error.what()}};
-    } catch (const Refused& error) {
-      answer = {{"ok", false}, {"code", 1}, {"error", error.what()}};
-    } catch (const Json::exception&) {
-      answer = {{"ok", false}, {"code", 2}, {"error", "the request is not as it should be"}};
+/// Each user in turn, as long as there is time; the rest is for the next turn.
+void Controller::serve_clients() {
+  const auto is_ready = [](const Client& client) {
+    return client.lines.has_line() && client.lines.unsent() < kManyAnswers;
+  };
+  std::map<uid_t, std::vector<Client*>> ready;
+  for (const auto& client : clients_) {
+    if (is_ready(*client)) ready[client->peer.user].push_back(client.get());
+    // A line that is too long is noticed by who asks for it.
+    if (!client->lines.has_line()) client->lines.next();
+  }
+  const auto end = std::chrono::steady_clock::now() + kTurn;
+  for (std::size_t round = turn_++; !ready.empty(); ++round) {
+    for (auto user = ready.begin(); user != ready.end();) {
+      std::vector<Client*>& clients = user->second;
+      const auto next = clients.begin() + static_cast<std::ptrdiff_t>(round % clients.size());
+      serve(**next);
+      if (!is_ready(**next)) clients.erase(next);
+      user = clients.empty() ? ready.erase(user) : std::next(user);
     }
-    // What it tells may be of an instant that is not durable yet.
-    if (is_open_) {
-      reply(client, std::move(answer));
-    } else {
-      client.lines.send(answer.dump(-1, ' ', false, Json::error_handler_t::replace));
-    }
+    if (std::chrono::steady_clock::now() > end) break;
+  }
+  has_requests_ = !ready.empty();
+}
+
+/// One request.
+void Controller::serve(Client& client) {
+  const auto line = client.lines.next();
+  if (!line) return;
+  client.heard = std::chrono::steady_clock::now();
+  client.is_owed = true;
+  Json answer;
+  try {
+    answer = on_request(client, *line);
+  } catch (const InputError& error) {
+    answer = {{"ok", false}, {"code", 2}, {"error", printable(error.what())}};
+  } catch (const Refused& error) {
+    answer = {{"ok", false}, {"code", 1}, {"error", printable(error.what())}};
+  } catch (const Json::exception&) {
+    answer = {{"ok", false}, {"code", 2}, {"error", "the request is not as it should be"}};
+  }
+  // What it tells may be of an instant that is not durable yet.
+  if (is_open_) {
+    reply(client, std::move(answer));
+  } else {
+    send(client, answer);
+  }
+}
+
+/// A user's clients together may let as much wait as one of them.
+void Controller::send(Client& client, const Json& answer) {
+  client.is_owed = false;
+  client.lines.send(answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+  if (client.lines.unsent() == 0) return;
+  std::size_t all = 0;
+  for (const auto& each : clients_) {
+    if (each->peer.user == client.peer.user) all += each->lines.unsent();
+  }
+  if (all > kMaxAnswers) {
+    spdlog::warn("user {} does not read its answers; a connection was closed",
+                 name_of_user(client.peer.user));
+    client.lines.close();
   }
 }
 
@@ -112,73 +168,95 @@ Json Controller::on_request(Client& client, const std::string& line) {
   if (verb == "history") return on_history(client, request);
   if (verb == "resize") return on_resize(client, request);
   if (verb == "drain") return on_drain(client, request);
-  if (verb == "cancel") {
-    return on_jobs(client, request, [&](JobId id, const Job& job) {
-      if (job.status == Status::running) {
-        jobs_.at(id).ended = true;
-        world_.end(clock_.now(), id, EndState::cancelled);
-      } else if (tell(event::Ended{id, EndState::cancelled, false})) {
-        on_over(id, EndState::cancelled, std::nullopt, "");
-      }
-    });
-  }
-  if (verb == "hold" || verb == "release") {
-    const bool yes = verb == "release";
-    return on_jobs(client, request, [&](JobId id, const Job& job) {
-      if (job.status != Status::pending && job.status != Status::held) {
-        throw Refused(fmt::format("job {} does not wait any more", number_of(id)));
-      }
-      tell(event::Eligible{id, yes});
-    });
-  }
+  if (verb == "cancel") return on_end(client, request, Ending::cancelled);
+  if (verb == "requeue") return on_end(client, request, Ending::requeued);
+  if (verb == "hold") return on_hold(client, request, true);
+  if (verb == "release") return on_hold(client, request, false);
   throw InputError("there is no request '" + verb + "'", "see docs/formats/controller.md");
 }
 
 Json Controller::on_submit(Client& client, const Json& request) {
-  LiveJob job;
   // Nothing may be wrong once the core has heard of it.
   const bool waits = request.value("wait", false);
-  job.what = submission_from_json(request.value("job", Json()));
-  if (job.what.walltime == Duration{}) job.what.walltime = settings_.default_time;
-  JobSpec spec = spec_of(job.what, core_.state().platform);
+  Submission what = submission_from_json(request.value("job", Json()));
+  if (what.walltime == Duration{}) what.walltime = settings_.default_time;
+  JobSpec spec = spec_of(what, core_.state().platform);
+  const std::uint32_t user = client.peer.user;
+  const std::size_t count = std::max(what.array.count(), 1U);
+  if (jobs_.all().size() + count > settings_.max_jobs) {
+    throw Refused(
+        fmt::format("there may be {} jobs at a time; try again later", settings_.max_jobs));
+  }
+  if (jobs_.count_of(user) + count > settings_.max_jobs_per_user) {
+    throw Refused(fmt::format("you may have {} jobs at a time; try again later",
+                              settings_.max_jobs_per_user));
+  }
+  const UserLimits limits = user_limits();
+  if (spec.preferred > limits.nodes) {
+    throw Refused(fmt::format("you may have {} nodes at a time; ask for fewer", limits.nodes));
+  }
+  spec.size.max = static_cast<Nodes>(std::min<std::uint64_t>(spec.size.max, limits.nodes));
+  for (const Dependency& each : what.dependencies) {
+    if (each.job > core_.state().jobs.size()) {
+      throw InputError({.field = "dependency"}, fmt::format("there is no job {}", each.job),
+                       "see `ductile queue`");
+    }
+  }
+
   open();
-  const JobId id{core_.state().jobs.size()};
-  spec.name = number_of(id);
-  spec.user = client.peer.user;
+  const std::uint64_t first = number_of(JobId{core_.state().jobs.size()});
+  const std::string text = to_json(what).dump(-1, ' ', false, Json::error_handler_t::replace);
+  spec.user = user;
   spec.group = client.peer.group;
   const std::size_t known = accounts_.names().size();
-  spec.account = accounts_.number(job.what.account);
-  if (spec.account > known) journal_.account(spec.account, job.what.account);
+  spec.account = accounts_.number(what.account);
+  if (spec.account > known) journal_.account(spec.account, what.account);
   spec.submitted = now_;
-  event::Submitted submitted{spec, std::nullopt};
-  if (spec.type != JobType::rigid) submitted.adaptive = adaptive_spec_of(job.what);
-  tell(submitted);
-  metrics_.submitted(spec.type);
-  job.row.number = number_of(id);
-  job.row.owner = client.peer;
-  job.row.submitted = now_;
-  job.row.submission = to_json(job.what).dump(-1, ' ', false, Json::error_handler_t::replace);
-  journal_.submitted(job.row);
-  spdlog::info("job {}: submitted by {}", job.row.number, name_of_user(client.peer.user));
-  const bool is_held = job.what.is_held;
-  jobs_.emplace(id, std::move(job));
+  std::optional<AdaptiveSpec> adaptive;
+  if (spec.type != JobType::rigid) adaptive = adaptive_spec_of(what);
+  JobRow row{.owner = client.peer,
+             .name = what.name,
+             .type = std::string(word(what.type)),
+             .account = what.account,
+             .submitted = now_,
+             .is_held = what.is_held};
+  if (!what.array.empty()) row.array = first;
+  const bool is_kept = Batches::is_conditional(what, limits);
+  const std::shared_ptr<Batch> batch = jobs_.add_batch(first, std::move(what));
+  const auto submit_job = [&](std::uint32_t task) {
+    const JobId id{core_.state().jobs.size()};
+    spec.name = row.number = number_of(id);
+    row.task = task;
+    tell(event::Submitted{spec, adaptive});
+    metrics_.submitted(spec.type);
+    if (is_kept) tell(event::Eligible{id, false});
+    journal_.submitted(row, row.number == first ? text : "");
+    jobs_.add(row, batch, core_.job(id));
+  };
+  if (batch->what.array.empty()) submit_job(0);
+  for (const Interval& part : batch->what.array.tasks.parts) {
+    for (std::uint32_t task = part.first; task <= part.last; ++task) submit_job(task);
+  }
+  spdlog::info("job {}: submitted by {}{}", first, name_of_user(user),
+               count > 1 ? fmt::format(", {} tasks", count) : "");
   had_jobs_ = true;
-  if (is_held) tell(event::Eligible{id, false});
   if (waits) {
-    waiting_.emplace(id, client.id);
+    waiting_.emplace(first, client.id);
     ++client.waits;
   }
-  return {{"ok", true}, {"job", number_of(id)}};
+  Json answer = {{"ok", true}, {"job", first}};
+  if (batch->what.array.count() > 0) answer["tasks"] = count;
+  return answer;
 }
 
 Json Controller::row_of(JobId id) const {
   const LiveJob& live = jobs_.at(id);
   const Job& job = core_.job(id);
   const bool runs = job.status == Status::running;
-  std::string reason;
+  std::string_view reason;
   if (!runs) {
     const bool is_first = core_.state().queue.front() == id;
-    reason = job.status == Status::held           ? "JobHeldUser"
+    reason = job.status == Status::held           ? kWaitWords[static_cast<std::size_t>(live.wait)]
              : job.claim != ClaimId::none         ? "Claim"
              : is_first || job.reserved != kNever ? "Resources"
                                                   : "Priority";
@@ -186,10 +264,14 @@ Json Controller::row_of(JobId id) const {
   const auto seconds_or_null = [](bool has, Time time) {
     return has ? Json(to_seconds(time)) : Json();
   };
+  const bool has_task = live.row.array != 0;
+  const Time begin = live.what().begin;
   return {{"job", live.row.number},
-          {"name", live.what.name},
+          {"array_job", has_task ? Json(live.row.array) : Json()},
+          {"array_task", has_task ? Json(live.row.task) : Json()},
+          {"name", live.row.name},
           {"user", name_of_user(live.row.owner.user)},
-          {"account", live.what.account},
+          {"account", live.row.account},
           {"state", state_word(job)},
           {"reason", reason},
           {"type", word(job.spec.type)},
@@ -199,6 +281,9 @@ Json Controller::row_of(JobId id) const {
           {"nodelist", to_string(job.holding.nodes)},
           {"priority", job.spec.priority},
           {"submit_s", to_seconds(live.row.submitted)},
+          {"begin_s", seconds_or_null(begin != Time{}, begin)},
+          {"dependency", to_text(live.batch->open)},
+          {"restarts", live.row.restarts},
           {"start_s", seconds_or_null(runs, job.started)},
           {"elapsed_s", runs ? to_seconds(clock_.now() - job.started) : 0.0},
           {"time_limit_s", to_seconds(runs ? end_of(job) - job.started : job.spec.walltime)},
@@ -227,7 +312,7 @@ Json Controller::delays_of(Party::Kind kind) const {
 Json Controller::on_queue(const Json& request) const {
   Json rows = Json::array();
   // Running ones first, then those that wait, in the order in which they do.
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : jobs_.all()) {
     if (core_.job(id).status == Status::running) rows.push_back(row_of(id));
   }
   const State& state = core_.state();
@@ -235,7 +320,7 @@ Json Controller::on_queue(const Json& request) const {
        id = state.queue.after(id, core_.job(id).spec)) {
     rows.push_back(row_of(id));
   }
-  for (const auto& [id, job] : jobs_) {
+  for (const auto& [id, job] : jobs_.all()) {
     const Job& its = core_.job(id);
     const bool waits_elsewhere =
         its.status == Status::held || (its.status == Status::pending && its.claim != ClaimId::none);
@@ -244,9 +329,13 @@ Json Controller::on_queue(const Json& request) const {
   const Json wanted = request.value("jobs", Json::array());
   if (!wanted.is_array()) throw InputError("\"jobs\" is a list of numbers", "");
   if (!wanted.empty()) {
+    std::set<std::uint64_t> numbers;
+    for (const Json& name : wanted) {
+      for (const JobId id : jobs_named(name)) numbers.insert(number_of(id));
+    }
     Json chosen = Json::array();
-    for (const Json& row : rows) {
-      if (std::ranges::find(wanted, row["job"]) != wanted.end()) chosen.push_back(row);
+    for (Json& row : rows) {
+      if (numbers.contains(row["job"])) chosen.push_back(std::move(row));
     }
     rows = std::move(chosen);
   }
@@ -289,27 +378,44 @@ Json Controller::on_history(const Client& client, const Json& request) const {
   Json rows = Json::array();
   std::vector<JobRow> jobs;
   if (const Json number = request.value("job", Json()); number.is_number_unsigned()) {
-    if (auto job = journal_.job(number)) jobs.push_back(std::move(*job));
+    jobs = journal_.tasks(number);
+    if (jobs.empty()) {
+      if (auto job = journal_.job(number)) jobs.push_back(std::move(*job));
+    }
     if (jobs.empty()) throw InputError("there is no job " + number.dump(), "");
   } else {
-    jobs = journal_.jobs(kMaxHistory);
+    JobFilter filter;
+    const Json last = request.value("last", Json(kUsualHistory));
+    const Json since = request.value("since_s", Json());
+    if (!last.is_number_unsigned() || last.get<std::uint64_t>() > kMaxHistory) {
+      throw InputError("\"last\" is a number of jobs", fmt::format("at most {}", kMaxHistory));
+    }
+    if (!since.is_null() && !(since.is_number() && std::abs(since.get<double>()) < 1e12)) {
+      throw InputError("\"since_s\" is a time", "write seconds since the epoch");
+    }
+    filter.most = last;
+    if (!since.is_null()) filter.since = Time(seconds(since.get<double>()));
+    if (!is_operator(client)) filter.user = client.peer.user;
+    jobs = journal_.jobs(filter);
   }
   for (const JobRow& job : jobs) {
     if (job.owner.user != client.peer.user && !is_operator(client)) continue;
-    const Json what = Json::parse(job.submission);
     Json sizes = Json::array();
     for (const auto& [time, nodes] : job.sizes) {
       sizes.push_back({{"time_s", to_seconds(time)}, {"nodes", nodes}});
     }
     rows.push_back(
         {{"job", job.number},
-         {"name", what["name"]},
+         {"array_job", job.array != 0 ? Json(job.array) : Json()},
+         {"array_task", job.array != 0 ? Json(job.task) : Json()},
+         {"name", job.name},
          {"user", name_of_user(job.owner.user)},
-         {"account", what.value("account", "")},
-         {"type", what["type"]},
+         {"account", job.account},
+         {"type", job.type},
          {"state", job.state.empty() ? (job.started ? "RUNNING" : "PENDING") : end_word(job.state)},
          {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
          {"note", job.note},
+         {"restarts", job.restarts},
          {"submit_s", to_seconds(job.submitted)},
          {"start_s", job.started ? Json(to_seconds(*job.started)) : Json()},
          {"end_s", job.ended ? Json(to_seconds(*job.ended)) : Json()},
@@ -324,39 +430,115 @@ bool Controller::is_operator(const Client& client) const {
          std::ranges::find(settings_.operators, client.peer.user) != settings_.operators.end();
 }
 
-/// The living job of this number, if the client may touch it.
-JobId Controller::job_of(const Client& client, const Json& number) const {
-  if (!number.is_number_unsigned()) throw InputError("a job is a number", "see `ductile queue`");
-  const std::uint64_t wanted = number;
-  if (wanted == 0 || wanted > core_.state().jobs.size()) {
-    throw InputError(fmt::format("there is no job {}", wanted), "see `ductile queue`");
+/// The living jobs of a name: a number, that of an array means all its tasks; or "12_3", a task.
+std::vector<JobId> Controller::jobs_named(const Json& name) const {
+  std::uint64_t number = 0;
+  std::optional<std::uint32_t> task;
+  if (name.is_number_unsigned()) {
+    number = name;
+  } else if (name.is_string()) {
+    const std::string text = name;
+    std::string_view rest = text;
+    number = parse_number<std::uint64_t>(next_part(rest, '_')).value_or(0);
+    if (!rest.empty()) task = parse_number<std::uint32_t>(rest);
+    if (!rest.empty() && !task) number = 0;
   }
-  const auto found = jobs_.find(id_of(wanted));
-  if (found == jobs_.end()) throw Refused(fmt::format("job {} is over", wanted));
-  if (found->second.row.owner.user != client.peer.user && !is_operator(client)) {
-    throw Refused(fmt::format("job {} is not yours", wanted));
+  if (number == 0)
+    throw InputError("a job is a number, or a task like 12_3", "see `ductile queue`");
+  if (number > core_.state().jobs.size()) {
+    throw InputError(fmt::format("there is no job {}", number), "see `ductile queue`");
   }
-  return found->first;
+  const Batch* const batch = jobs_.batch(number);
+  const bool is_array = batch != nullptr && !batch->what.array.empty();
+  if (!task && !is_array) {
+    return jobs_.contains(id_of(number)) ? std::vector{id_of(number)} : std::vector<JobId>{};
+  }
+  std::vector<JobId> found = jobs_.tasks(number);
+  if (task) std::erase_if(found, [&](JobId id) { return jobs_.at(id).row.task != *task; });
+  return found;
 }
 
-/// The same for each of the jobs asked for. All are looked up before anything is done.
-Json Controller::on_jobs(const Client& client, const Json& request,
-                         const std::function<void(JobId, const Job&)>& action) {
-  const Json wanted = request.value("jobs", Json::array());
-  if (!wanted.is_array() || wanted.empty()) throw InputError("no job is named", "name some");
-  std::vector<JobId> jobs;
-  for (const Json& number : wanted) jobs.push_back(job_of(client, number));
+/// All that these names mean, if the client may touch it. All are looked up before anything is
+/// done, and none is there twice.
+std::vector<JobId> Controller::jobs_of(const Client& client, const Json& names) const {
+  if (!names.is_array() || names.empty()) throw InputError("no job is named", "name some");
+  std::set<JobId> jobs;
+  for (const Json& name : names) {
+    const std::vector<JobId> found = jobs_named(name);
+    if (found.empty()) {
+      throw Refused(
+          fmt::format("job {} is over", name.is_string() ? name.get<std::string>() : name.dump()));
+    }
+    for (const JobId id : found) {
+      if (jobs_.at(id).row.owner.user != client.peer.user && !is_operator(client)) {
+        throw Refused(fmt::format("job {} is not yours", number_of(id)));
+      }
+      jobs.insert(id);
+    }
+  }
+  return {jobs.begin(), jobs.end()};
+}
+
+/// Those of these jobs that run, or wait. It is refused if a job does not, or no task of an array.
+std::vector<JobId> Controller::those_that(const std::vector<JobId>& jobs, bool run) const {
+  std::vector<JobId> chosen, others;
   for (const JobId id : jobs) {
-    if (jobs_.contains(id)) action(id, core_.job(id));  // it may be named twice
+    const bool runs = core_.job(id).status == Status::running;
+    (runs == run ? chosen : others).push_back(id);
+  }
+  const auto is_single = [&](JobId id) { return jobs_.at(id).row.array == 0; };
+  const auto wrong = chosen.empty() ? others.begin() : std::ranges::find_if(others, is_single);
+  if (wrong != others.end()) {
+    throw Refused(fmt::format("job {} {}", number_of(*wrong),
+                              run ? "waits already" : "does not wait any more"));
+  }
+  return chosen;
+}
+
+Json Controller::on_hold(const Client& client, const Json& request, bool holds) {
+  const std::vector<JobId> jobs = jobs_of(client, request.value("jobs", Json::array()));
+  for (const JobId id : those_that(jobs, false)) {
+    LiveJob& job = jobs_.at(id);
+    if (job.row.is_held == holds) continue;
+    open();
+    if (holds) {
+      jobs_.hold(id);
+      if (core_.job(id).status == Status::pending) tell(event::Eligible{id, false});
+    } else {
+      jobs_.release(id);
+    }
+    journal_.changed(job.row);
+  }
+  return {{"ok", true}};
+}
+
+/// Ends jobs; those that wait are over at once.
+Json Controller::on_end(const Client& client, const Json& request, Ending why) {
+  std::vector<JobId> jobs = jobs_of(client, request.value("jobs", Json::array()));
+  if (why == Ending::requeued) jobs = those_that(jobs, true);
+  for (const JobId id : jobs) {
+    if (core_.job(id).status == Status::running) {
+      end(id, why);
+    } else if (tell(event::Ended{id, EndState::cancelled, false})) {
+      on_over(id, EndState::cancelled, std::nullopt, "");
+    }
   }
   return {{"ok", true}};
 }
 
 Json Controller::on_resize(const Client& client, const Json& request) {
-  const JobId id = job_of(client, request.value("job", Json()));
+  const std::vector<JobId> jobs = jobs_of(client, Json::array({request.value("job", Json())}));
+  if (jobs.size() != 1) throw InputError("that is an array", "name one of its tasks, like 12_3");
+  const JobId id = jobs.front();
   const Json size = request.value("nodes", Json());
   if (!size.is_number_unsigned() || size.get<std::uint64_t>() > core_.state().platform.nodes) {
     throw InputError("\"nodes\" is a number of nodes", "0 lifts the order");
+  }
+  // From now on it is the user's order, and not one to leave nodes that drain.
+  if (vacating_.erase(id) > 0) {
+    open();
+    jobs_.at(id).row.is_vacating = false;
+    journal_.changed(jobs_.at(id).row);
   }
   if (!tell(event::SizeOrdered{id, size})) {
     const Job& job = core_.job(id);
@@ -377,10 +559,19 @@ Json Controller::on_drain(const Client& client, const Json& request) {
     throw InputError("these are no nodes of this cluster",
                      fmt::format("there are 0 to {}", core_.state().platform.nodes - 1));
   }
-  if (health != Health::up && health != Health::draining) {
-    throw InputError("nodes can be made \"up\" or \"draining\"", "");
+  if (!health || *health == Health::off) {
+    throw InputError("nodes can be made \"up\", \"draining\" or \"down\"", "");
   }
-  tell(event::NodesChanged{*nodes, *health});
+  if (!tell(event::NodesChanged{*nodes, *health})) return {{"ok", true}};
+  spdlog::info("nodes {} are {}", to_string(*nodes),
+               kHealthWords[static_cast<std::size_t>(*health)]);
+  for (const JobId id : std::vector<JobId>(core_.state().running)) {
+    if (!core_.job(id).holding.nodes.intersects(*nodes)) continue;
+    if (*health == Health::draining) vacate(id);
+    if (*health == Health::down) {
+      end(id, jobs_.at(id).what().is_requeued ? Ending::requeued : Ending::node_fail);
+    }
+  }
   return {{"ok", true}};
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ struct ServeSettings {
   Platform platform{};
   std::string policy = "easy";
   /// Of a new state; one that is taken up keeps its own.
-  Fairness fairness{};
+  std::optional<Fairness> fairness{};
   /// Folder of the journal and the jobs.
   std::string state{};
   /// Where commands find it.
@@ -33,6 +34,14 @@ struct ServeSettings {
   std::vector<std::uint32_t> operators{};
   /// Where metrics are answered, "HOST:PORT"; empty: nowhere.
   std::string metrics{};
+  /// Jobs that are not over: of all users, and of each one.
+  std::uint64_t max_jobs = 100'000;
+  std::uint64_t max_jobs_per_user = ~std::uint64_t{0};
+  /// What of a user's jobs the policy gets to see at once.
+  std::uint64_t max_running_jobs_per_user = ~std::uint64_t{0};
+  std::uint64_t max_running_nodes_per_user = ~std::uint64_t{0};
+  /// Keep jobs in cgroups where that can be done.
+  bool cgroups = true;
   /// End when no job is left, once there was one.
   bool until_idle = false;
 };

@@ -128,6 +128,10 @@ Json to_json(const Submission& s) {
   json["model"] = to_text(s.model);
   json["sizes"] = to_text(s.sizes);
   json["hold"] = s.is_held;
+  json["dependency"] = to_text(s.dependencies);
+  json["begin_us"] = s.begin.time_since_epoch().count();
+  json["array"] = s.array.empty() ? "" : to_text(s.array);
+  json["requeue"] = s.is_requeued;
   json["mpi"] = kMpiWords[static_cast<std::size_t>(s.mpi)];
   json["script"] = s.script;
   json["program"] = s.program;
@@ -160,6 +164,13 @@ Submission submission_from_json(const Json& json) {
     s.sizes = parse_constraint(sizes, {.field = "sizes"});
   }
   s.is_held = in.flag("hold");
+  if (const std::string text = in.text("dependency"); !text.empty()) {
+    s.dependencies = parse_dependencies(text);
+  }
+  constexpr std::int64_t kLatest = std::int64_t{253'402'300'799} * 1'000'000;  // of the year 9999
+  s.begin = Time(Duration(in.number<std::int64_t>("begin_us", 0, kLatest, 0)));
+  if (const std::string text = in.text("array"); !text.empty()) s.array = parse_array(text);
+  s.is_requeued = in.flag("requeue");
   s.mpi = in.choice("mpi", kMpiWords, s.mpi);
   s.script = in.text("script", kMaxScript);
   s.program = in.texts("program");
@@ -175,7 +186,7 @@ Submission submission_from_json(const Json& json) {
   if (s.folder.empty() || s.folder.front() != '/') {
     fail("chdir", "'" + s.folder + "' does not begin with '/'", "give the whole path");
   }
-  if (s.name.find('\n') != std::string::npos) fail("name", "it has a line's end", "");
+  if (!is_printable(s.name)) fail("name", "it has a control character", "use another name");
   if (s.type == JobType::rigid && (s.min != 0 || s.max != 0)) {
     fail("min", "a rigid job has one size", "give a type, such as --type malleable");
   }
@@ -217,14 +228,22 @@ AdaptiveSpec adaptive_spec_of(const Submission& submission) {
   return spec;
 }
 
-std::string file_name(std::string_view pattern, std::uint64_t number, std::string_view name) {
+std::string JobNames::text() const {
+  return is_of_array() ? fmt::format("{}_{}", array, task) : std::to_string(number);
+}
+
+std::string file_name(std::string_view pattern, const JobNames& names) {
   std::string result;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
     if (next == 'j') {
-      append_number(result, number);
+      append_number(result, names.number);
+    } else if (next == 'A') {
+      append_number(result, names.is_of_array() ? names.array : names.number);
+    } else if (next == 'a') {
+      append_number(result, names.task);
     } else if (next == 'x') {
-      result += name;
+      result += names.name;
     } else if (next == '%') {
       result += '%';
     } else {

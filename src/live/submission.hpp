@@ -12,6 +12,7 @@
 #include "base/size_range.hpp"
 #include "base/time.hpp"
 #include "job/launcher.hpp"
+#include "live/conditions.hpp"
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
 #include "model/speedup.hpp"
@@ -31,6 +32,10 @@ struct Submission {
   Speedup model{};
   SizeConstraint sizes{};
   bool is_held = false;
+  std::vector<Dependency> dependencies{};
+  Time begin{};              // not before; the epoch: at once
+  TaskArray array{};         // it is submitted once for each task
+  bool is_requeued = false;  // when a node, or its manager, is lost
   Mpi mpi = Mpi::none;
   std::string script{};                    // its text; empty: `program` is a file
   std::vector<std::string> program{};      // with its arguments
@@ -51,8 +56,22 @@ Submission submission_from_json(const nlohmann::ordered_json& json);
 JobSpec spec_of(const Submission& submission, const Platform& platform);
 AdaptiveSpec adaptive_spec_of(const Submission& submission);
 
-/// `pattern` with the job's number for %j, its name for %x and % for %%.
-std::string file_name(std::string_view pattern, std::uint64_t number, std::string_view name);
+/// What a job is called. Tasks of an array have a number each, as all jobs; that of the first one
+/// is the array's.
+struct JobNames {
+  std::uint64_t number = 0;
+  std::string name{};
+  std::uint64_t array = 0;  // 0: it belongs to none
+  std::uint32_t task = 0;
+
+  bool is_of_array() const { return array != 0; }
+  /// "12", or "12_3" for a task.
+  std::string text() const;
+};
+
+/// `pattern` with the job's number for %j, its name for %x, the array's number for %A (its own, if
+/// it belongs to none), the task's for %a, and % for %%.
+std::string file_name(std::string_view pattern, const JobNames& names);
 
 /// A time as Slurm writes them: M, M:S, H:M:S, D-H, D-H:M or D-H:M:S. Throws InputError.
 Duration parse_limit(std::string_view text);

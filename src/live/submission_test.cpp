@@ -26,6 +26,10 @@ Submission sample() {
   s.model = parse_speedup("amdahl:0.25");
   s.sizes = parse_constraint("even");
   s.is_held = true;
+  s.dependencies = parse_dependencies("afterok:3,after:4");
+  s.begin = Time(whole_seconds(1'900'000'000));
+  s.array = parse_array("1-9:2%3");
+  s.is_requeued = true;
   s.mpi = Mpi::openmpi;
   s.program = {"/bin/solve", "a b", ""};
   s.folder = "/tmp";
@@ -119,7 +123,13 @@ TEST(Submission, ReadsLimitsAsSlurmDoes) {
   EXPECT_EQ(limit_text(whole_seconds(86400 + 61)), "1-00:01:01");
 }
 
-TEST(Submission, NamesFiles) { EXPECT_EQ(file_name("%x-%j.%%.%y%", 12, "job"), "job-12.%.%y%"); }
+TEST(Submission, NamesFiles) {
+  EXPECT_EQ(file_name("%x-%j.%%.%y%", {.number = 12, .name = "job"}), "job-12.%.%y%");
+  EXPECT_EQ(file_name("%A_%a", {.number = 12}), "12_0");
+  const JobNames task{.number = 12, .name = "job", .array = 10, .task = 3};
+  EXPECT_EQ(file_name("%A_%a %j", task), "10_3 12");
+  EXPECT_EQ(task.text(), "10_3");
+}
 
 }  // namespace
 }  // namespace ductile

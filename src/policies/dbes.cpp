@@ -64,6 +64,7 @@ class Dbes final : public Policy {
   }
 
   EventKinds wakes_on() const override { return kAllButAnswers; }
+  bool answers_requests() const override { return true; }
 
   void schedule(Pass& pass) const override {
     if (pass.idle() > 0 || !backfill_submitted(pass, backfill_)) iterate(pass);

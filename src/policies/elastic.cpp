@@ -186,6 +186,7 @@ class Elastic final : public Policy {
         try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {}
 
   EventKinds wakes_on() const override { return kAllButAnswers; }
+  bool answers_requests() const override { return true; }
 
   // Algorithm 1.
   void schedule(Pass& pass) const override {

@@ -43,6 +43,7 @@ class ExpandShrink final : public Policy {
   }
 
   EventKinds wakes_on() const override { return kAllButAnswers; }
+  bool answers_requests() const override { return true; }
 
   void schedule(Pass& pass) const override {
     answer_requests(pass);

@@ -19,6 +19,7 @@ class Fpsma final : public Policy {
   explicit Fpsma(const Parameters& parameters) : tick_(seconds(parameters.number("tick"))) {}
 
   EventKinds wakes_on() const override { return kAllButAnswers; }
+  bool answers_requests() const override { return true; }
 
   void schedule(Pass& pass) const override {
     const bool adapting = pass.any_resizing();

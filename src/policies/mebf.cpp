@@ -73,6 +73,7 @@ class Mebf final : public Policy {
   }
 
   EventKinds wakes_on() const override { return kAllButAnswers; }
+  bool answers_requests() const override { return true; }
 
   // Algorithm 1. Free nodes are idle, or on their way back and promised to nobody.
   void schedule(Pass& pass) const override {

@@ -20,6 +20,8 @@ class Policy {
 
   /// The events that call it. A dissolved claim, the timer and a `retry_at` always do.
   virtual EventKinds wakes_on() const { return kEveryEvent; }
+  /// Does it grant or deny evolving requests? Those of another one are left to the world.
+  virtual bool answers_requests() const { return false; }
   /// What this world cannot do and the policy needs, in words; empty if it can do all.
   virtual std::string lacks(const Capabilities&) const { return {}; }
   virtual void schedule(Pass& pass) const = 0;

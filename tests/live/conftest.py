@@ -34,22 +34,26 @@ class Cluster:
                                 CLUSTER_TEST_OF=str(self.folder))
         self.arguments = ["serve", "--local", local, "--policy", policy, "--state", str(self.state),
                           "--retry", "0.5", "--patience", "2", *map(str, options)]
+        self.launch_with = []  # a command that starts it
         self.server = None
         self.start()
 
     def launch(self, *more):
         with open(self.log, "a") as log:
-            self.server = subprocess.Popen([PROGRAM, *map(str, [*self.arguments, *more])], stderr=log,
+            self.server = subprocess.Popen([*self.launch_with, PROGRAM, *map(str, [*self.arguments, *more])], stderr=log,
                                            env=self.environment)
 
     def start(self, *more):
         self.launch(*more)
+        self.wait_for_socket(self.socket)
+
+    def wait_for_socket(self, path):
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             if self.server.poll() is not None:
                 raise AssertionError(self.log.read_text())
             try:
-                self.ask({"do": "nodes"})
+                self.ask({"do": "nodes"}, path=path)
                 return
             except OSError:
                 time.sleep(0.01)
@@ -66,10 +70,10 @@ class Cluster:
             assert self.server.wait(timeout=PATIENCE) == 0, self.log.read_text()
         check(self.log.read_text())
 
-    def ask(self, request, timeout=PATIENCE):
+    def ask(self, request, timeout=PATIENCE, path=None):
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(timeout)
-            connection.connect(self.socket)
+            connection.connect(path or self.socket)
             connection.sendall(json.dumps(request).encode() + b"\n")
             return json.loads(connection.makefile().readline())
 
@@ -107,6 +111,14 @@ class Cluster:
             time.sleep(0.02)
         raise AssertionError(f"{what} did not come: {self.queue()}\n{self.log.read_text()}\n"
                              + "\n".join(map(self.manager, self.queue())))
+
+    def manager_of(self, job):
+        """The process of its `ductile run`."""
+        for pid in processes_with(f"DUCTILE_JOB_FOLDER={self.state}/jobs/{job}"):
+            with open(f"/proc/{pid}/cmdline") as file:
+                if f"{self.state}/jobs/{job}/report" in file.read().split("\0"):
+                    return pid
+        raise AssertionError(f"job {job} has no manager")
 
     def manager(self, job):
         """What the `ductile run` of a job says of itself."""

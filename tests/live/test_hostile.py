@@ -34,7 +34,12 @@ def test_what_is_no_request_is_refused(cluster):
                     {"do": "queue", "jobs": 1}, {"do": "history", "job": 5},
                     {"do": "drain", "nodes": 3, "health": "up"},
                     {"do": "drain", "nodes": "0-9", "health": "draining"},
-                    {"do": "drain", "nodes": "0", "health": "down"},
+                    {"do": "drain", "nodes": "0", "health": "off"},
+                    {"do": "submit", "job": {"program": ["x"], "chdir": "/", "name": "\x1b[2J"}},
+                    {"do": "submit", "job": {"program": ["x"], "chdir": "/", "dependency": "afterok:9"}},
+                    {"do": "submit", "job": {"program": ["x"], "chdir": "/", "array": "0-99999"}},
+                    {"do": "history", "last": 10 ** 6}, {"do": "history", "since_s": "now"},
+                    {"do": "cancel", "jobs": ["1_"]}, {"do": "requeue", "jobs": ["x"]},
                     {"do": "resize", "job": 1, "nodes": 1}):
         answer = c.ask(request)
         assert answer["ok"] is False and answer["code"] == 2 and answer["error"], request
@@ -121,6 +126,11 @@ def test_users_touch_their_own_jobs_only(cluster):
     assert done.returncode == 0, done.stderr
     assert (others / "ductile-2.out").read_text() == "65534\n65534\n65534\n"
     assert (others / "ductile-2.out").stat().st_uid == 65534
+    # Its job's folder is not its own, but for what is in it.
+    done = as_nobody("submit", "--wait", c.script(
+        "cd $DUCTILE_JOB_FOLDER && cat report > /dev/null && ! touch more && ! mv report old && ! rm script &&"
+        " ! ln -sf /etc/shadow log && ! ls . && ! cat cgroup"))
+    assert done.returncode == 0, (done.stderr, (others / "ductile-3.out").read_text())
     # What it may not write is not written for it.
     done = as_nobody("submit", "--wait", "-o", c.folder / "no", "/bin/true")
     assert done.returncode == 1 and "cannot be written: Permission denied" in done.stderr
@@ -128,8 +138,8 @@ def test_users_touch_their_own_jobs_only(cluster):
     job = c.ask({"do": "queue"})["jobs"]
     assert [row["user"] for row in job] == ["root"]
     as_nobody("submit", "/bin/sleep", 100)
-    c.run("cancel", 4)
-    assert c.wait_for_end(4)[0]["state"] == "CANCELLED"
+    c.run("cancel", 5)
+    assert c.wait_for_end(5)[0]["state"] == "CANCELLED"
 
 
 def test_what_a_job_leaves_behind_is_removed(cluster):
@@ -139,3 +149,170 @@ def test_what_a_job_leaves_behind_is_removed(cluster):
     done = subprocess.run(["pgrep", "-f", "^sleep 1000$"], capture_output=True, text=True)
     ours = set(processes_with(f"CLUSTER_TEST_OF={c.folder}"))
     assert ours & set(map(int, done.stdout.split())) == set()
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("cgroups", [True, False])
+def test_nothing_outlives_a_manager_that_was_killed(cluster, cgroups, tmp_path):
+    """Its nodes are given on when all is gone, whatever it did to hide."""
+    config = tmp_path / "config.toml"
+    config.write_text(f"cgroups = {str(cgroups).lower()}\n")
+    c = cluster("1x1", "easy", "--config", config)
+    # One in its session, one that left it; and one without the environment it would be known by,
+    # which only helps while nobody looks after its orphans.
+    script = c.script("setsid sleep 1000 & echo $! >> pids; sleep 1000 & echo $! >> pids\n"
+                      "[ $1 = hides ] && (env -i /bin/sh -c 'setsid sleep 1000 & echo $! >> pids')\n"
+                      "echo $$ >> pids; touch ready; wait")
+    has_cgroups = False
+    for restarts in (False, True):
+        hides = "hides" if has_cgroups or not restarts else "no"
+        for name in ("pids", "ready"):
+            (c.folder / name).unlink(missing_ok=True)
+        job = c.submit(script, hides)
+        c.wait_for((c.folder / "ready").exists, "the job")
+        pids = list(map(int, (c.folder / "pids").read_text().split()))
+        assert len(pids) == (4 if hides == "hides" else 3) and all(map(is_alive, pids))
+        next_one = c.submit(c.script("for pid in $(cat pids); do grep -s ') [^ZX]' /proc/$pid/stat && echo lives; done; true", "b.sh"))
+        manager = c.manager_of(job)
+        has_cgroups = (c.state / "jobs" / str(job) / "cgroup").exists()
+        assert cgroups or not has_cgroups
+        if restarts:
+            c.kill()
+        os.kill(manager, 9)
+        if restarts:
+            c.start()
+        ends = c.wait_for_end(job, next_one)
+        assert (ends[0]["state"], ends[0]["exit_code"]) == ("FAILED", None)
+        assert "its manager was gone" in ends[0]["note"]
+        assert "lives" not in c.output(next_one).splitlines()
+        assert not any(map(is_alive, pids))
+    c.replay()
+
+
+def test_a_file_that_blocks_blocks_nobody(cluster):
+    c = cluster("2x1")
+    os.mkfifo(c.folder / "fifo")
+    begin = time.monotonic()
+    done = c.run("submit", "--wait", "-o", "fifo", "/bin/true", code=1)
+    assert "the job's output file cannot be written: No such device" in done.stderr
+    assert time.monotonic() - begin < 20
+    # With a reader it is one like others.
+    reader = subprocess.Popen(["cat", c.folder / "fifo"], stdout=subprocess.PIPE, text=True)
+    try:
+        c.wait_for(lambda: c.run("submit", "--wait", "-o", "fifo", c.script("echo written")), "a reader")
+        assert reader.communicate(timeout=20)[0] == "written\n"
+    finally:
+        reader.kill()
+
+
+def test_what_a_job_finds_in_its_folder_harms_nobody_else(cluster):
+    c = cluster("2x1")
+    precious = c.folder / "precious"
+    precious.write_text('{"event":"ended","exit_code":0}\n')
+    folder = c.state / "jobs" / "1"
+    # As its user alone it could not even put these there.
+    job = c.submit(c.script(f"cd {folder}; mv report r; ln -s {precious} report; mkdir -p deep/er; sleep 100"))
+    c.wait_for((folder / "deep" / "er").is_dir, "the job")
+    c.run("cancel", job)
+    end = c.wait_for_end(job)[0]
+    assert (end["state"], end["exit_code"]) == ("CANCELLED", 143)
+    assert precious.exists()
+    job = c.submit(c.script(f"cd $DUCTILE_JOB_FOLDER; rm -f report; mkfifo report; sleep 100"))
+    c.wait_for(lambda: (c.state / "jobs" / "2" / "report").is_fifo(), "the job")
+    c.kill()
+    os.kill(c.manager_of(job), 9)
+    c.start()
+    assert c.wait_for_end(job)[0]["state"] == "FAILED"
+
+
+def test_many_requests_delay_nobody(cluster):
+    c = cluster("2x1")
+    c.ask({"do": "submit", "job": {"program": ["/bin/true"], "chdir": "/", "hold": True, "array": "1-100",
+                                   "output": "/dev/null"}})
+    eager = [connect(c) for _ in range(20)]
+    for connection in eager:
+        connection.setblocking(False)
+        try:
+            while True:
+                connection.send(b'{"do": "queue"}\n' * 4000)
+        except BlockingIOError:
+            pass
+    begin = time.monotonic()
+    for _ in range(3):
+        assert c.ask({"do": "nodes"})["ok"]
+    assert time.monotonic() - begin < 10
+    for connection in eager:
+        connection.close()
+
+
+def test_it_outlives_a_lack_of_descriptors(cluster):
+    c = cluster("4x1")
+    c.stop()
+    c.launch_with = ["prlimit", "--nofile=32"]
+    c.start()
+    crowd = []
+    for _ in range(200):
+        try:
+            crowd.append(connect(c))
+        except OSError:
+            break
+    for connection in crowd:
+        connection.close()
+    jobs = [c.submit("/bin/sleep", 0.1) for _ in range(4)]
+    assert {end["state"] for end in c.wait_for_end(*jobs)} == {"COMPLETED"}
+    # More jobs than there are descriptors for: those that cannot be started now are later.
+    c.stop()
+    c.arguments[c.arguments.index("4x1")] = "24x1"
+    c.arguments[c.arguments.index("--state") + 1] = str(c.folder / "wide")
+    c.state, c.socket = c.folder / "wide", str(c.folder / "wide" / "socket")
+    c.environment["DUCTILE_SOCKET"] = c.socket
+    c.start()
+    number = c.ask({"do": "submit", "job": {"program": ["/bin/sleep", "0.5"], "chdir": "/", "array": "1-26",
+                                            "output": "/dev/null"}})["job"]
+    ends = c.wait_for_end(*range(number, number + 26))
+    assert {(end["state"], end["exit_code"]) for end in ends} == {("COMPLETED", 0)}, ends
+    # Nor are they charged for what they were to have.
+    sizes = [[size["nodes"] for size in end["sizes"]] for end in ends]
+    assert all(each == [1, 0] * (len(each) // 2) for each in sizes) and max(map(len, sizes)) > 2
+    assert "cannot be started now" in c.log.read_text()
+
+
+def test_jobs_that_multiply_or_do_not_listen_are_ended(cluster):
+    c = cluster("2x1")
+    # Each starts the next one and ends: nobody is there for long.
+    moves = c.submit("-t", "0:02", c.script("step() { step & }\ntrap '' TERM HUP\n"
+                                           "i=0; while [ $i -lt 3 ]; do (while :; do (sleep 0.01 &) ; done) & "
+                                           "i=$((i+1)); done; wait"))
+    other = c.submit("/bin/sleep", 1)
+    ends = c.wait_for_end(moves, other)
+    assert [end["state"] for end in ends] == ["TIMEOUT", "COMPLETED"]
+    assert processes_with(f"DUCTILE_JOB_FOLDER={c.state}/jobs/{moves}") == []
+
+
+def test_there_are_limits_to_what_is_submitted(cluster, tmp_path):
+    config = tmp_path / "config.toml"
+    config.write_text("max_jobs = 5\nmax_jobs_per_user = 4\nmax_running_jobs_per_user = 2\n"
+                      "max_running_nodes_per_user = 3\n")
+    c = cluster("8x1", "easy", "--config", config)
+    script = c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done")
+    assert "you may have 3 nodes at a time" in c.run("submit", "-N", 4, script, code=1).stderr
+    first, second, third = [c.submit("-N", nodes, script) for nodes in (2, 2, 1)]
+    rows = c.queue()
+    assert rows[second]["reason"] == "QOSMaxNodePerUserLimit"
+    c.wait_for_size(third, 1)
+    assert "you may have 4 jobs at a time" in c.run("submit", "-a", "0-1", script, code=1).stderr
+    fourth = c.submit(script)
+    assert c.queue()[fourth]["reason"] == "QOSMaxJobsPerUserLimit"
+    c.kill()
+    c.start()
+    assert c.queue()[second]["reason"] in ("QOSMaxNodePerUserLimit", "QOSMaxJobsPerUserLimit")
+    (c.folder / "go").touch()
+    c.wait_for_end(first, second, third, fourth)
+    c.replay()

@@ -57,17 +57,22 @@ def test_a_job_whose_manager_is_killed_has_failed(cluster):
     job = c.submit("/bin/sleep", 100)
     c.wait_for_size(job, 1)
     c.kill()
-    for pid in os.listdir("/proc"):
-        try:
-            words = open(f"/proc/{pid}/cmdline").read().split("\0")
-        except OSError:
-            continue
-        if f"{c.state}/jobs/{job}/report" in words:
-            os.kill(int(pid), 9)
+    os.kill(c.manager_of(job), 9)
     c.start()
     end = c.wait_for_end(job)[0]
     assert (end["state"], end["exit_code"]) == ("FAILED", None)
     assert end["note"] == "its manager was gone, and had left no exit code"
+
+
+def test_a_job_that_loses_its_manager_starts_again_if_it_may(cluster):
+    c = cluster("1x1")
+    # At last it is not the machine's fault any more.
+    job = c.submit("--requeue", c.script(f"kill -9 $PPID; sleep 100"))
+    c.wait_for(lambda: c.queue()[job]["reason"] == "JobHeldUser", "its being held")
+    assert c.queue()[job]["restarts"] == 5
+    c.run("cancel", job)
+    assert c.history(job)["state"] == "CANCELLED"
+    c.replay()
 
 
 def test_a_folder_has_one_controller_and_one_size(cluster):

@@ -112,6 +112,9 @@ def test_a_program_without_the_library_cannot_be_resized(mpi, start):
     while not os.path.exists(job.socket):
         time.sleep(0.01)
     assert "does not use libductile-app" in job.resize(3).stderr
+    # Not only who gave the order hears of it.
+    told = [(event["from"], event["to"], event["size"]) for event in job.events("aborted")]
+    assert told == [(2, 3, 2)]
     code, out, _ = job.finish()
     assert code == 0 and out == rigid_output(mpi, 60, 60, 200)
 

@@ -1,0 +1,35 @@
+#include "cli/live_options.hpp"
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "live/client.hpp"
+
+namespace ductile {
+
+using Json = nlohmann::ordered_json;
+
+void add_live_options(CLI::App& command, LiveOptions& options, bool prints) {
+  command.add_option("--socket", options.socket, "of the controller; $DUCTILE_SOCKET");
+  if (prints) command.add_flag("--json", options.json, "print one JSON object");
+}
+
+Json ask(const LiveOptions& options, const Json& request) {
+  return ask_controller(find_socket(options.socket), request);
+}
+
+Json job_name(std::string_view text) {
+  if (const auto number = parse_number<std::uint64_t>(text)) return *number;
+  std::string_view task = text;
+  const auto array = parse_number<std::uint64_t>(next_part(task, '_'));
+  if (!array || !parse_number<std::uint32_t>(task)) {
+    throw InputError("'" + std::string(text) + "' is no job", "write it like 12, or 12_3");
+  }
+  return text;
+}
+
+std::string job_text(const Json& row) {
+  if (row["array_job"].is_null()) return row["job"].dump();
+  return row["array_job"].dump() + "_" + row["array_task"].dump();
+}
+
+}  // namespace ductile

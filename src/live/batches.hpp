@@ -1,0 +1,153 @@
+// The jobs that are not over, as their users know them, and which of them the policy may see: those
+// that nothing keeps back. What keeps a job back is the core's hold; why it does is decided here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "live/journal.hpp"
+#include "live/submission.hpp"
+#include "scheduling/job.hpp"
+
+namespace ductile {
+
+/// Jobs are numbered for people from 1, in order of submission, as the core numbers them from 0.
+inline std::uint64_t number_of(JobId id) { return std::uint64_t{index(id)} + 1; }
+inline JobId id_of(std::uint64_t number) { return JobId{static_cast<std::uint32_t>(number - 1)}; }
+
+/// Why the policy does not see a job; the words are Slurm's.
+enum class Wait : std::uint8_t {
+  no,
+  user,
+  dependency,
+  never,
+  begin,
+  array,
+  jobs_of_user,
+  nodes_of_user
+};
+constexpr std::array<std::string_view, 8> kWaitWords{"",
+                                                     "JobHeldUser",
+                                                     "Dependency",
+                                                     "DependencyNeverSatisfied",
+                                                     "BeginTime",
+                                                     "JobArrayTaskLimit",
+                                                     "QOSMaxJobsPerUserLimit",
+                                                     "QOSMaxNodePerUserLimit"};
+
+/// What was submitted at once: a job, or the tasks of an array.
+struct Batch {
+  std::uint64_t number = 0;  // of its first job
+  Submission what{};
+  std::vector<Dependency> open{};  // not fulfilled yet
+  bool is_never = false;           // one of them cannot be any more
+  std::uint32_t left = 0;          // jobs that are not over
+  std::uint32_t unstarted = 0;     // that have never begun, of these
+  std::uint32_t active = 0;        // that the policy sees, of these
+  std::uint32_t failed = 0;        // jobs that are over, and did not complete
+  // Of the job that is to be told to those who wait for all: the first that failed, or the last.
+  std::string state{};
+  std::optional<int> exit_code{};
+  std::string note{};
+};
+
+/// A job that is not over.
+struct LiveJob {
+  JobRow row{};
+  std::shared_ptr<Batch> batch{};
+  Nodes most = 0;  // nodes that it may have
+  std::int32_t priority = 0;
+  Nodes held = 0;          // nodes, as the journal has it
+  Wait wait = Wait::no;    // as of the last `judge`
+  bool is_active = false;  // the policy sees it, or has started it
+
+  const Submission& what() const { return batch->what; }
+  JobNames names() const {
+    return {.number = row.number, .name = row.name, .array = row.array, .task = row.task};
+  }
+};
+
+/// What of a user's jobs the policy may see at once.
+struct UserLimits {
+  std::uint64_t jobs = ~std::uint64_t{0};
+  std::uint64_t nodes = ~std::uint64_t{0};
+};
+
+/// Knows all living jobs, and when one of them may be seen. The core hears of it from the caller.
+class Batches {
+ public:
+  /// How a job that is over ended, if one of this number, or of an array of this number, did not
+  /// complete; nothing if there was none.
+  using Ended = std::function<std::optional<bool>(std::uint64_t number)>;
+  explicit Batches(Ended has_failed) : has_failed_(std::move(has_failed)) {}
+
+  const std::map<JobId, LiveJob>& all() const { return jobs_; }
+  bool empty() const { return jobs_.empty(); }
+  bool contains(JobId id) const { return jobs_.contains(id); }
+  LiveJob& at(JobId id) { return jobs_.at(id); }
+  const LiveJob& at(JobId id) const { return jobs_.at(id); }
+  std::size_t count_of(std::uint32_t user) const;
+  /// The batch of this number, if a job of it lives.
+  const Batch* batch(std::uint64_t number) const;
+  /// The living jobs of an array.
+  std::vector<JobId> tasks(std::uint64_t array) const;
+
+  /// A batch that is new, or was found in the journal. Dependencies are looked up.
+  std::shared_ptr<Batch> add_batch(std::uint64_t number, Submission what);
+  /// Must the core hold such jobs until `judge` shows them?
+  static bool is_conditional(const Submission& what, const UserLimits& limits);
+  /// A job of a batch, as the core knows it.
+  LiveJob& add(JobRow row, std::shared_ptr<Batch> batch, const Job& job);
+  /// A user holds it, or no longer does.
+  void hold(JobId id);
+  void release(JobId id);
+  /// It has begun; it waits again; it is over, as its row says, and this is its batch.
+  void started(JobId id);
+  void requeued(JobId id) { ++jobs_.at(id).batch->unstarted; }
+  std::shared_ptr<Batch> over(JobId id);
+
+  /// Calls `show` for all jobs that nothing keeps back any more, in order of priority and number.
+  void judge(Time now, const UserLimits& limits, const std::function<void(JobId)>& show);
+  /// When `judge` has something to do without anything having happened.
+  Time next() const { return must_judge_ ? Time{} : next_begin_; }
+  /// The limits are others.
+  void must_judge() { must_judge_ = true; }
+
+ private:
+  struct Usage {
+    std::size_t jobs = 0;  // not over
+    std::uint64_t active_jobs = 0, active_nodes = 0;
+  };
+
+  Dependency::Stage stage_of(std::uint64_t number) const;
+  void look_at_dependencies(Batch& batch);
+  void tell_dependents(const LiveJob& job);
+  Wait reason(const LiveJob& job, Time now, const UserLimits& limits);
+  void activate(LiveJob& job);
+  void deactivate(LiveJob& job);
+  static std::pair<std::int64_t, JobId> place_of(const LiveJob& job) {
+    return {-std::int64_t{job.priority}, id_of(job.row.number)};
+  }
+
+  Ended has_failed_;
+  std::map<JobId, LiveJob> jobs_{};
+  std::map<std::uint64_t, std::shared_ptr<Batch>> batches_{};
+  std::multimap<std::uint64_t, std::weak_ptr<Batch>> dependents_{};  // by what they depend on
+  std::map<std::uint32_t, Usage> users_{};
+  std::set<std::pair<std::int64_t, JobId>> kept_{};  // held in the core, and by no user
+  Time next_begin_ = kNever;
+  bool must_judge_ = false;
+};
+
+}  // namespace ductile

@@ -1,0 +1,166 @@
+#include "live/batches.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace ductile {
+namespace {
+
+Time at(std::int64_t seconds) { return Time(whole_seconds(seconds)); }
+
+/// Jobs as the controller tells them, and as the journal would remember them.
+struct World {
+  std::map<std::uint64_t, bool> failed{};  // of jobs that are over
+  Batches batches{[this](std::uint64_t number) -> std::optional<bool> {
+    const auto found = failed.find(number);
+    return found == failed.end() ? std::nullopt : std::optional(found->second);
+  }};
+  UserLimits limits{};
+  std::uint64_t next = 1;
+
+  std::uint64_t submit(const Submission& what, std::uint32_t user = 1) {
+    const std::uint64_t first = next;
+    const auto batch = batches.add_batch(first, what);
+    Job job;
+    job.spec.size = {1, what.nodes};
+    job.spec.priority = what.priority;
+    job.status = Batches::is_conditional(what, limits) ? Status::held : Status::pending;
+    for (std::uint32_t i = 0; i < std::max(what.array.count(), 1U); ++i) {
+      JobRow row;
+      row.number = next++;
+      row.owner.user = user;
+      row.is_held = what.is_held;
+      if (!what.array.empty()) row.array = first;
+      batches.add(row, batch, job);
+    }
+    return first;
+  }
+  void start(std::uint64_t number) {
+    batches.at(id_of(number)).row.started = at(0);
+    batches.started(id_of(number));
+  }
+  void end(std::uint64_t number, EndState state = EndState::completed) {
+    LiveJob& job = batches.at(id_of(number));
+    job.row.state = kEndWords[static_cast<std::size_t>(state)];
+    failed[number] = state != EndState::completed;
+    failed[job.batch->number] |= state != EndState::completed;
+    batches.over(id_of(number));
+  }
+  /// The jobs that are shown now.
+  std::string shown(Time now = at(0)) {
+    std::string text;
+    batches.judge(now, limits, [&](JobId id) { text += std::to_string(number_of(id)) + ' '; });
+    return text;
+  }
+  Wait wait(std::uint64_t number) { return batches.at(id_of(number)).wait; }
+};
+
+Submission job_after(const std::string& dependency) {
+  Submission what;
+  what.dependencies = parse_dependencies(dependency);
+  return what;
+}
+
+TEST(Batches, KeepBackWhatDependsOnOthers) {
+  World world;
+  for (int i = 1; i <= 3; ++i) world.submit({});
+  world.submit(job_after("after:1"));       // 4
+  world.submit(job_after("afterok:1:2"));   // 5
+  world.submit(job_after("afternotok:2"));  // 6
+  world.submit(job_after("afterany:3,after:1"));
+  EXPECT_EQ(world.shown(), "");
+  EXPECT_EQ(world.wait(5), Wait::dependency);
+  world.start(1);
+  EXPECT_EQ(world.shown(), "4 ");
+  world.end(1);
+  EXPECT_EQ(world.shown(), "");
+  world.end(2, EndState::failed);
+  EXPECT_EQ(world.shown(), "6 ");
+  EXPECT_EQ(world.wait(5), Wait::never);
+  world.end(3, EndState::cancelled);
+  EXPECT_EQ(world.shown(), "7 ");
+  // Of jobs that were over before.
+  EXPECT_EQ(world.submit(job_after("afterok:1")), 8u);
+  EXPECT_EQ(world.submit(job_after("afterok:3")), 9u);
+  EXPECT_EQ(world.shown(), "8 ");
+  EXPECT_EQ(world.wait(9), Wait::never);
+}
+
+TEST(Batches, KeepBackTasksBeyondTheLimitOfTheirArray) {
+  World world;
+  Submission array;
+  array.array = parse_array("0-4%2");
+  EXPECT_EQ(world.submit(array), 1u);
+  const std::uint64_t after = world.submit(job_after("afterok:1"));
+  EXPECT_EQ(world.shown(), "1 2 ");
+  EXPECT_EQ(world.wait(3), Wait::array);
+  EXPECT_EQ(world.batches.tasks(1).size(), 5u);
+  world.start(2);
+  world.end(2);
+  EXPECT_EQ(world.shown(), "3 ");
+  world.end(1);
+  world.end(3);
+  EXPECT_EQ(world.shown(), "4 5 ");
+  world.end(4);
+  EXPECT_EQ(world.shown(), "");
+  EXPECT_EQ(world.wait(after), Wait::dependency);
+  world.end(5);
+  EXPECT_EQ(world.shown(), "6 ");
+  EXPECT_EQ(world.batches.batch(1), nullptr);
+}
+
+TEST(Batches, KeepBackUntilItsTimeAndWhileUsersHoldIt) {
+  World world;
+  Submission later, held;
+  later.begin = at(10);
+  held.is_held = true;
+  world.submit(later);
+  world.submit(held);
+  EXPECT_EQ(world.shown(at(9)), "");
+  EXPECT_EQ(world.wait(1), Wait::begin);
+  EXPECT_EQ(world.wait(2), Wait::user);
+  EXPECT_EQ(world.batches.next(), at(10));
+  EXPECT_EQ(world.shown(at(10)), "1 ");
+  EXPECT_EQ(world.batches.next(), kNever);
+  world.batches.release(id_of(2));
+  world.batches.release(id_of(2));
+  EXPECT_EQ(world.shown(at(10)), "2 ");
+  world.batches.hold(id_of(1));
+  EXPECT_EQ(world.shown(at(20)), "");
+  world.batches.release(id_of(1));
+  EXPECT_EQ(world.shown(at(20)), "1 ");
+}
+
+TEST(Batches, KeepUsersWithinTheirLimits) {
+  World world;
+  world.limits = {.jobs = 2, .nodes = 5};
+  Submission two, high, huge;
+  two.nodes = 2;
+  high.nodes = 3;
+  high.priority = 9;
+  huge.nodes = 8;  // the limit was higher when it was submitted
+  world.submit(two);
+  world.submit(two);
+  world.submit(high);
+  world.submit(two, 2);
+  world.submit(huge, 3);
+  EXPECT_EQ(world.batches.count_of(1), 3u);
+  EXPECT_EQ(world.shown(), "3 1 4 5 ");
+  EXPECT_EQ(world.wait(2), Wait::jobs_of_user);
+  world.end(1);
+  world.submit(high);
+  EXPECT_EQ(world.shown(), "2 ");
+  world.end(3);
+  EXPECT_EQ(world.shown(), "6 ");
+  world.limits.nodes = 2;
+  world.submit(two);
+  world.end(2);
+  EXPECT_EQ(world.shown(), "");
+  EXPECT_EQ(world.wait(7), Wait::nodes_of_user);
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,59 @@
+// What a user says about when a job may start, apart from its place in the queue: dependencies, a
+// time, and how many tasks of an array run at once. As Slurm writes them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/node_set.hpp"
+#include "base/time.hpp"
+
+namespace ductile {
+
+/// A job that has to have come so far.
+struct Dependency {
+  enum class Kind : std::uint8_t { after, afterany, afterok, afternotok };
+  /// What there is to know about that job.
+  enum class Stage : std::uint8_t { waits, runs, succeeded, failed };
+
+  Kind kind = Kind::afterany;
+  std::uint64_t job = 0;  // of an array: all of its tasks
+  bool operator==(const Dependency&) const = default;
+};
+
+constexpr std::array<std::string_view, 4> kDependencyWords{"after", "afterany", "afterok",
+                                                           "afternotok"};
+
+enum class Fulfilled : std::uint8_t { yes, not_yet, never };
+Fulfilled fulfilled(Dependency::Kind kind, Dependency::Stage stage);
+
+/// "afterok:12:13,afterany:14". All of them have to be fulfilled. Throws InputError.
+std::vector<Dependency> parse_dependencies(std::string_view text);
+std::string to_text(const std::vector<Dependency>& dependencies);
+
+/// The numbers of the tasks of an array, and how many run at once.
+struct TaskArray {
+  static constexpr std::uint32_t kMost = 10'000;
+
+  NodeSet tasks{};          // empty: no array
+  std::uint32_t limit = 0;  // 0: all
+
+  bool operator==(const TaskArray&) const = default;
+  bool empty() const { return tasks.empty(); }
+  std::uint32_t count() const { return tasks.count(); }
+  std::uint32_t min() const { return empty() ? 0 : tasks.parts.front().first; }
+  std::uint32_t max() const { return empty() ? 0 : tasks.parts.back().last; }
+};
+
+/// "0-9", "1,3,5-7", "0-15:4", each with "%2" at its end: two at once. Throws InputError.
+TaskArray parse_array(std::string_view text);
+std::string to_text(const TaskArray& array);
+
+/// "now", "now+10" (seconds; minutes, hours, days, weeks may follow), "HH:MM[:SS]" (the next one),
+/// "YYYY-MM-DD[THH:MM[:SS]]", in local time, seen from `now`. Throws InputError.
+Time parse_begin(std::string_view text, Time now);
+
+}  // namespace ductile

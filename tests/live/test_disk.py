@@ -1,0 +1,80 @@
+"""The disk of the journal: full, or damaged."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import PATIENCE, PROGRAM
+
+
+def namespaces():
+    """What makes a small disk that is ours alone, and goes with its last process; if that is possible."""
+    words = ["unshare", "--mount", "--map-root-user"] if os.geteuid() else ["unshare", "--mount"]
+    if subprocess.run([*words, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode:
+        pytest.skip("no mounts can be made here")
+    return words
+
+
+def test_a_full_disk_is_said_and_loses_nothing(cluster):
+    words = namespaces()
+    c = cluster("4x1")
+    c.stop()
+    shutil.rmtree(c.state)
+    c.state.mkdir()
+    # It fills its disk but for a little, and is told when there is room again.
+    c.launch_with = [*words, "sh", "-c",
+                     f'mount -t tmpfs -o size=1m none {c.state} && if [ -e {c.folder}/kept.db ]; then '
+                     f'cp {c.folder}/kept.db {c.state}/journal.db; else '
+                     f'dd if=/dev/zero of={c.state}/filler bs=1k count=700 2> /dev/null; fi; '
+                     f'"$@"; code=$?; cp {c.state}/journal.db {c.folder}/kept.db; '
+                     f'cp {c.state}/journal.db-wal {c.folder}/kept.db-wal 2> /dev/null; exit $code', "sh"]
+    c.launch()
+    inside = f"/proc/{c.server.pid}/root{c.state}/socket"
+    c.environment["DUCTILE_SOCKET"] = inside
+    c.wait_for_socket(inside)
+    taken, refusals = [], []
+    for number in range(3000):
+        done = subprocess.run([PROGRAM, "submit", "--hold", "--json", "-J", "x" * 200, "/bin/true"],
+                              env=c.environment, cwd=c.folder, text=True, capture_output=True,
+                              timeout=PATIENCE)
+        if done.returncode:
+            refusals.append(done.stderr)
+            break
+        taken.append(json.loads(done.stdout)["job"])
+    assert taken
+    assert "the controller has ended: the journal" in refusals[0], refusals
+    assert "database or disk is full" in refusals[0], refusals
+    assert c.server.wait(timeout=PATIENCE) == 1
+    assert "database or disk is full" in c.log.read_text()
+    # There is room again, and all that was promised.
+    shutil.move(c.folder / "kept.db", c.state / "journal.db")
+    if (c.folder / "kept.db-wal").exists():
+        shutil.move(c.folder / "kept.db-wal", c.state / "journal.db-wal")
+    c.launch_with = []
+    c.environment["DUCTILE_SOCKET"] = c.socket
+    c.start()
+    assert sorted(c.queue()) == taken
+    c.run("cancel", *taken)
+    assert c.queue() == {}
+    c.replay()
+
+
+def test_a_damaged_journal_is_refused(cluster):
+    c = cluster("1x1")
+    for _ in range(20):
+        c.submit("--hold", "/bin/true")
+    c.stop()
+    journal = c.state / "journal.db"
+    whole = journal.read_bytes()
+    assert len(whole) > 3 * 4096 and not (c.state / "journal.db-wal").exists()
+    for damaged in (whole[:-4096], whole[:2 * 4096] + b"\x5a" * 4096 + whole[3 * 4096:]):
+        journal.write_bytes(damaged)
+        done = c.run("serve", "--state", c.state, "--local", "1x1", code=2)
+        assert "the journal is damaged: " in done.stderr
+        assert journal.read_bytes() == damaged
+    journal.write_bytes(whole)
+    c.start()
+    assert len(c.queue()) == 20
