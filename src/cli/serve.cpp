@@ -50,6 +50,7 @@ ServeSettings settings_of(const Options& options) {
   choose(given.local, file.local, settings.platform);
   choose(given.policy, file.policy, settings.policy);
   choose(given.fairness, file.fairness, settings.fairness);
+  choose(given.predicts, file.predicts, settings.predicts);
   choose(given.state, file.state, settings.state);
   choose(given.socket, file.socket, settings.socket);
   choose(given.default_time, file.default_time, settings.default_time);
@@ -102,6 +103,13 @@ void add_serve_command(CLI::App& app) {
           },
           "how much evolving requests may delay waiting jobs, as `simulate --fairness` [none]")
       ->type_name("RULES");
+  command
+      ->add_option_function<std::string>(
+          "--estimates",
+          [options](const std::string& text) { options->given.predicts = parse_predicts(text); },
+          "what is believed of times: as requested; or predicted, from what the user's last two "
+          "jobs took [requested]")
+      ->type_name("requested|predicted");
   command->add_option("--state", options->given.state,
                       "folder of the journal and of running jobs; what it has is taken up");
   command->add_option("--socket", options->given.socket,

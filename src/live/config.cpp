@@ -58,6 +58,9 @@ class Reader {
     } else if (name == "fairness") {
       const std::string value = text(name, node);
       c.fairness = at([&] { return parse_fairness(value); });
+    } else if (name == "estimates") {
+      const std::string value = text(name, node);
+      c.predicts = at([&] { return parse_predicts(value); });
     } else if (name == "state") {
       c.state = text(name, node);
     } else if (name == "socket") {
@@ -84,8 +87,8 @@ class Reader {
       if (!node.is_boolean()) fail(node, name, "is neither true nor false", "");
     } else {
       fail(node, name, "there is no such setting",
-           "use one of local, policy, fairness, state, socket, default_time, retry_s, patience_s, "
-           "operators, max_jobs, max_jobs_per_user, max_running_jobs_per_user, "
+           "use one of local, policy, fairness, estimates, state, socket, default_time, retry_s, "
+           "patience_s, operators, max_jobs, max_jobs_per_user, max_running_jobs_per_user, "
            "max_running_nodes_per_user, cgroups");
     }
   }
@@ -131,6 +134,11 @@ class Reader {
 }  // namespace
 
 Configuration read_configuration(const std::string& path) { return Reader(path).read(); }
+
+bool parse_predicts(const std::string& text) {
+  if (text == "requested" || text == "predicted") return text == "predicted";
+  throw InputError("there are no estimates '" + text + "'", "use requested or predicted");
+}
 
 Platform parse_local(const std::string& text) {
   std::string_view rest = text;

@@ -17,6 +17,7 @@ struct Configuration {
   std::optional<Platform> local{};
   std::optional<std::string> policy{};
   std::optional<Fairness> fairness{};
+  std::optional<bool> predicts{};
   std::optional<std::string> state{}, socket{};
   std::optional<Duration> default_time{};
   std::optional<Duration> retry{}, patience{};
@@ -31,5 +32,8 @@ Configuration read_configuration(const std::string& path);
 
 /// "4x2": 4 nodes of 2 cores. Throws InputError.
 Platform parse_local(const std::string& text);
+
+/// "requested" or "predicted"; throws InputError.
+bool parse_predicts(const std::string& text);
 
 }  // namespace ductile

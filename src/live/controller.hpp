@@ -2,7 +2,8 @@
 //
 // What happens in one turn is one instant of the core: its events and what is decided are durable
 // before anybody hears of them, be it a user or the world. The core, the journal and the loop are
-// in controller.cpp, what users may ask in requests.cpp.
+// in controller.cpp, what users may ask in requests.cpp and, where that takes a while,
+// questions.cpp.
 #pragma once
 
 #include <algorithm>
@@ -28,11 +29,13 @@
 #include "job/line_socket.hpp"
 #include "job/socket.hpp"
 #include "live/batches.hpp"
+#include "live/errands.hpp"
 #include "live/journal.hpp"
 #include "live/local_world.hpp"
 #include "live/serve.hpp"
 #include "live/submission.hpp"
 #include "scheduling/core.hpp"
+#include "scheduling/runtime_prediction.hpp"
 
 namespace ductile {
 
@@ -68,8 +71,9 @@ struct Client {
   LineSocket lines;
   Owner peer{};
   std::chrono::steady_clock::time_point heard{};
-  std::size_t waits = 0;  // for so many batches
-  bool is_owed = false;   // an answer
+  std::size_t waits = 0;   // for so many batches
+  bool is_owed = false;    // an answer
+  bool is_asking = false;  // a child: nothing more is read until it has answered
 };
 
 class Controller {
@@ -97,7 +101,8 @@ class Controller {
   void look_at_vacating();
   Nodes draining_nodes(const Job& job) const;
   void deny_open_requests();
-  static Time end_of(const Job& job);
+  Time end_of(JobId id) const;
+  void raise_predictions();
   void keep_limits();
   void judge();
   Duration until_next() const;
@@ -124,6 +129,9 @@ class Controller {
   Json on_end(const Client& client, const Json& request, Ending why);
   Json on_resize(const Client& client, const Json& request);
   Json on_drain(const Client& client, const Json& request);
+  void on_explain(Client& client, const Json& request);
+  void on_predict(Client& client, const Json& request);
+  void ask_child(Client& client, Errands::Work work, std::function<Json(const std::string&)> read);
   bool is_operator(const Client& client) const;
   std::vector<JobId> jobs_named(const Json& name) const;
   std::vector<JobId> jobs_of(const Client& client, const Json& names) const;
@@ -141,6 +149,7 @@ class Controller {
   std::map<JobId, Holding> settled_{};  // by the last answer; of the journal as it was found
   std::uint32_t requests_ = 0;          // the next number of one
   Core core_;
+  RuntimePrediction predictions_{};
   WallClock clock_;
   LocalWorld world_;
   Descriptor signals_{};
@@ -158,6 +167,7 @@ class Controller {
   bool is_open_ = false;                                   // an instant
   std::vector<std::pair<JobId, Ending>> endings_{};  // that are carried out once they are durable
   std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
+  Errands errands_{};
   Time now_{};
   bool is_ended_ = false;
   bool had_jobs_ = false;

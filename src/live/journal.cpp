@@ -408,6 +408,22 @@ std::string Journal::submission(std::uint64_t number) const {
   return row.add(number).next() ? row.text(0) : "";
 }
 
+std::vector<std::pair<std::uint32_t, Duration>> Journal::runtimes() const {
+  Statement rows(
+      *this,
+      "SELECT jobs.user, held.node_us / json_extract(first.submission, '$.nodes') "
+      "FROM jobs JOIN jobs AS first ON first.number = coalesce(jobs.array, jobs.number) "
+      "JOIN (SELECT job, SUM(nodes * (next - time_us)) AS node_us FROM "
+      "(SELECT job, nodes, time_us, LEAD(time_us) OVER (PARTITION BY job ORDER BY rowid) AS next "
+      "FROM sizes) WHERE next IS NOT NULL GROUP BY job) AS held "
+      "ON held.job = jobs.number WHERE jobs.ended_us IS NOT NULL ORDER BY jobs.ended_us");
+  std::vector<std::pair<std::uint32_t, Duration>> runtimes;
+  while (rows.next()) {
+    runtimes.emplace_back(static_cast<std::uint32_t>(rows.number(0)), Duration(rows.number(1)));
+  }
+  return runtimes;
+}
+
 bool is_journal(const std::string& path) {
   constexpr std::string_view kFirst = "SQLite format 3";
   std::ifstream file(path, std::ios::binary);

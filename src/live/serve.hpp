@@ -18,6 +18,9 @@ struct ServeSettings {
   std::string policy = "easy";
   /// Of a new state; one that is taken up keeps its own.
   std::optional<Fairness> fairness{};
+  /// The policy believes in predicted walltimes (scheduling/runtime_prediction.hpp); jobs have what
+  /// they asked for all the same.
+  bool predicts = false;
   /// Folder of the journal and the jobs.
   std::string state{};
   /// Where commands find it.

@@ -28,12 +28,15 @@ class Lines {
 
   // False at the end.
   bool next() {
+    if (std::exchange(is_back_, false)) return true;
     text_.clear();
     ++number_;
     if (!std::getline(in_, text_)) return false;
     if (text_.size() > kLongestLine) fail("line", "it is too long", "this is no log of ductile");
     return true;
   }
+  // The same line is the next one again.
+  void put_back() { is_back_ = true; }
   std::string_view text() const { return text_; }
   // Is the line's end missing?
   bool torn() const { return in_.eof(); }
@@ -60,6 +63,7 @@ class Lines {
   const std::string& name_;
   std::string text_;
   std::uint64_t number_ = 0;
+  bool is_back_ = false;
 };
 
 // Nothing of a log is used before all of it was seen to be whole.
@@ -88,8 +92,9 @@ void check_whole(std::istream& in, const std::string& name) {
 
 class Replay {
  public:
-  Replay(std::istream& in, const std::string& name, const PolicyMaker& make)
-      : make_(make), lines_(in, name) {}
+  // With an observer it folds, asks no policy, and tells the observer what it sees.
+  Replay(std::istream& in, const std::string& name, const PolicyMaker& make, Observer* observer)
+      : make_(make), lines_(in, name), observer_(observer) {}
   Replayed run();
 
  private:
@@ -97,6 +102,10 @@ class Replay {
   Time time(std::string_view& rest) const;
   void event(std::string_view rest);
   void close(std::string_view rest);
+  // The pen calls of an instant: those that the policy makes when it is asked, or the recorded
+  // ones.
+  std::vector<PenCall> asked_calls();
+  std::vector<PenCall> recorded_calls();
 
   template <class Read>
   auto read(Read function) const {
@@ -116,6 +125,7 @@ class Replay {
 
   const PolicyMaker& make_;
   Lines lines_;
+  Observer* observer_;
   std::optional<Core> asks_, folds_;
   Replayed done_;
 };
@@ -152,12 +162,13 @@ void Replay::event(std::string_view rest) {
   const Event event = read([&] {
     return event_from_record(rest, [&](std::string_view settings) { return policy(settings); });
   });
-  const bool asks = asks_->apply(now, event);
+  const bool asks = asks_ ? asks_->apply(now, event) : taken;
   const bool folds = folds_->apply(now, event);
   if (asks != taken || folds != taken) {
     lines_.differs(std::string(lines_.text()),
                    asks == taken ? "another answer when folding" : "another answer to the event");
   }
+  if (observer_) observer_->on_event(now, event, taken, *folds_);
   ++done_.events;
   done_.last = now;
 }
@@ -166,7 +177,31 @@ void Replay::close(std::string_view rest) {
   const Time now = time(rest);
   if (!rest.empty())
     lines_.fail("end", "'" + std::string(rest) + "' is too much", "record the run again");
-  const auto decisions = asks_->close_instant(now);
+  std::span<const Decision> asked;
+  if (asks_) asked = asks_->close_instant(now);
+  const std::vector<PenCall> calls = asks_ ? asked_calls() : recorded_calls();
+  const auto folded = folds_->follow_instant(now, calls);
+  if (asks_ && folded.size() != asked.size()) {
+    lines_.differs(std::to_string(asked.size()) + " decisions",
+                   std::to_string(folded.size()) + " decisions when folding");
+  }
+  for (std::size_t i = 0; i < folded.size(); ++i) {
+    lines_.next();
+    const std::string text = "D " + to_record(asks_ ? asked[i] : folded[i]);
+    if (lines_.text() != text) lines_.differs(std::string(lines_.text()), text);
+    if (asks_ && folded[i] != asked[i]) {
+      lines_.differs(text, "D " + to_record(folded[i]) + " (folded)");
+    }
+    if (observer_) observer_->on_decision(now, folded[i], *folds_);
+  }
+  if (observer_) observer_->on_close(now, *folds_);
+  done_.pen_calls += calls.size();
+  done_.decisions += folded.size();
+  ++done_.instants;
+  done_.last = now;
+}
+
+std::vector<PenCall> Replay::asked_calls() {
   std::vector<PenCall> calls;
   for (const PenCall& call : asks_->pen_calls()) {
     lines_.next();
@@ -174,26 +209,22 @@ void Replay::close(std::string_view rest) {
     if (lines_.text() != text) lines_.differs(std::string(lines_.text()), text);
     calls.push_back(read([&] { return pen_call_from_record(lines_.after("P")); }));
   }
-  const auto folded = folds_->follow_instant(now, calls);
-  if (folded.size() != decisions.size()) {
-    lines_.differs(std::to_string(decisions.size()) + " decisions",
-                   std::to_string(folded.size()) + " decisions when folding");
+  return calls;
+}
+
+std::vector<PenCall> Replay::recorded_calls() {
+  std::vector<PenCall> calls;
+  while (lines_.next() && lines_.text().starts_with("P ")) {
+    calls.push_back(read([&] { return pen_call_from_record(lines_.after("P")); }));
   }
-  for (std::size_t i = 0; i < decisions.size(); ++i) {
-    lines_.next();
-    const std::string text = "D " + to_record(decisions[i]);
-    if (lines_.text() != text) lines_.differs(std::string(lines_.text()), text);
-    if (folded[i] != decisions[i]) lines_.differs(text, "D " + to_record(folded[i]) + " (folded)");
-  }
-  done_.pen_calls += calls.size();
-  done_.decisions += decisions.size();
-  ++done_.instants;
-  done_.last = now;
+  lines_.put_back();
+  return calls;
 }
 
 Replayed Replay::run() {
-  asks_.emplace(make_core());
-  folds_.emplace(*asks_);
+  folds_.emplace(make_core());
+  if (!observer_) asks_.emplace(*folds_);
+  if (observer_) observer_->on_begin(*folds_);
   while (lines_.next() && !lines_.text().starts_with("end ")) {
     if (lines_.text().starts_with("E ")) {
       event(lines_.after("E"));
@@ -205,23 +236,34 @@ Replayed Replay::run() {
       lines_.fail("record", "there is no record of this kind", "record the run again");
     }
   }
+  if (observer_) observer_->on_finish(done_.last, *folds_);
   return done_;
 }
 
-}  // namespace
-
-Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make) {
+Replayed run(std::istream& in, const std::string& name, const PolicyMaker& make,
+             Observer* observer) {
   check_whole(in, name);
   in.clear();
   in.seekg(0);
   try {
-    return Replay(in, name, make).run();
+    return Replay(in, name, make, observer).run();
   } catch (const InvariantViolation&) {
     throw;  // whatever a log says, this must not happen
   } catch (const std::logic_error& error) {
     throw InputError({name}, std::string("the log contradicts itself: ") + error.what(),
                      "record the run again");
   }
+}
+
+}  // namespace
+
+Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make) {
+  return run(in, name, make, nullptr);
+}
+
+Replayed fold(std::istream& in, const std::string& name, const PolicyMaker& make,
+              Observer& observer) {
+  return run(in, name, make, &observer);
 }
 
 Replayed replay(std::istream& in, const std::string& name) {

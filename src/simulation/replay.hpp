@@ -7,6 +7,7 @@
 
 #include "base/time.hpp"
 #include "scheduling/record.hpp"
+#include "simulation/observer.hpp"
 
 namespace ductile {
 
@@ -27,5 +28,11 @@ struct Replayed {
 Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make);
 Replayed replay(std::istream& in, const std::string& name);
 Replayed replay_file(const std::string& path);
+
+/// Only folds a log, and asks no policy what it would decide: `observer` is told of everything as
+/// it was told in the run, but of what only the world knew (`on_resized`, `on_end`). The same
+/// errors.
+Replayed fold(std::istream& in, const std::string& name, const PolicyMaker& make,
+              Observer& observer);
 
 }  // namespace ductile
