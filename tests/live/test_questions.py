@@ -1,8 +1,10 @@
 """Questions that a child of the controller answers: why is it so, and what will be."""
 
+import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 
 import pytest
@@ -72,6 +74,42 @@ def test_explain_and_predict(cluster):
     over = c.run("explain", waits).stdout
     assert f"starts on 4 nodes (0-3): it was its turn; it had waited" in over
     assert "completed after running for" in over
+    c.replay()
+
+
+def test_what_is_believed_of_times_is_predicted(cluster):
+    c = cluster("1x1", "easy", "--estimates", "predicted")
+    done = [c.submit("-t", 10, "/bin/true") for _ in range(2)]
+    c.wait_for_end(*done)
+    job = c.submit("-t", 10, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
+    waits = c.submit("-t", 10, "/bin/true")
+    row = c.wait_for_size(job, 1)
+    # It may run for ten minutes, and is believed to take no more than a minute.
+    assert row["time_limit_s"] == 600
+
+    def end():
+        rows = json.loads(c.run("predict", "--json", job, waits).stdout)["jobs"]
+        return rows[0]["end_s"] - row["start_s"]
+
+    assert end() < 100
+
+    def raised():
+        with contextlib.closing(sqlite3.connect(c.state / "journal.db")) as journal:
+            return journal.execute("SELECT count(*) FROM records WHERE kind = 'E' AND text LIKE"
+                                   " '% believed %'").fetchone()[0]
+
+    c.wait_for(raised, "a raised prediction")
+    assert end() < 100
+    # What is known of users is known after a restart.
+    c.kill()
+    c.start()
+    later = c.submit("-t", 10, "/bin/true")
+    rows = json.loads(c.run("predict", "--json", later).stdout)["jobs"]
+    assert rows[0]["end_s"] - rows[0]["start_s"] < 60
+    assert c.queue()[later]["time_limit_s"] == 600
+    (c.folder / "go").touch()
+    ends = c.wait_for_end(job, waits, later)
+    assert [row["state"] for row in ends] == ["COMPLETED"] * 3
     c.replay()
 
 
