@@ -17,7 +17,7 @@ struct Configuration {
   std::optional<Platform> local{};
   std::optional<std::string> policy{};
   std::optional<Fairness> fairness{};
-  std::optional<bool> predicts{};
+  std::optional<bool> predicts{}, learns{};
   std::optional<std::string> state{}, socket{};
   std::optional<Duration> default_time{};
   std::optional<Duration> retry{}, patience{};
@@ -35,5 +35,7 @@ Platform parse_local(const std::string& text);
 
 /// "requested" or "predicted"; throws InputError.
 bool parse_predicts(const std::string& text);
+/// "declared" or "learned"; throws InputError.
+bool parse_learns(const std::string& text);
 
 }  // namespace ductile

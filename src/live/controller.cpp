@@ -161,6 +161,9 @@ void Controller::recover() {
   }
   had_jobs_ = !jobs_.empty();
   for (const auto& [user, runtime] : journal_.runtimes()) predictions_.took(user, runtime);
+  journal_.runs([&](std::uint32_t user, const std::string& what, Nodes nodes, Duration time) {
+    applications_.ran(user, submission_from_json(Json::parse(what)), nodes, time);
+  });
   for (const auto& [id, job] : jobs_.all()) {
     predictions_.submitted(id, job.what().walltime, core_.job(id).spec.walltime);
   }
@@ -274,6 +277,13 @@ void Controller::on_happened(const Happened& happened) {
   if (const auto* ended = std::get_if<event::Ended>(&happened.event);
       ended && !ended->requeue && jobs_.contains(ended->job)) {
     predictions_.ending(core_.state(), ended->job, clock_.now());
+    const Job& its = core_.job(ended->job);
+    const bool had_one_size = its.status == Status::running && its.doing == Doing::nothing &&
+                              its.expands == 0 && its.shrinks == 0;
+    if (had_one_size && ended->state == EndState::completed) {
+      applications_.ran(its.spec.user, jobs_.at(ended->job).what(), its.holding.count,
+                        clock_.now() - its.started);
+    }
   }
   const bool taken = tell(happened.event);
   if (!taken) spdlog::debug("a late event changed nothing");

@@ -28,6 +28,7 @@
 #include "base/time.hpp"
 #include "job/line_socket.hpp"
 #include "job/socket.hpp"
+#include "live/applications.hpp"
 #include "live/batches.hpp"
 #include "live/errands.hpp"
 #include "live/journal.hpp"
@@ -150,6 +151,7 @@ class Controller {
   std::uint32_t requests_ = 0;          // the next number of one
   Core core_;
   RuntimePrediction predictions_{};
+  Applications applications_{};
   WallClock clock_;
   LocalWorld world_;
   Descriptor signals_{};

@@ -424,6 +424,21 @@ std::vector<std::pair<std::uint32_t, Duration>> Journal::runtimes() const {
   return runtimes;
 }
 
+void Journal::runs(
+    const std::function<void(std::uint32_t, const std::string&, Nodes, Duration)>& each) const {
+  Statement rows(
+      *this,
+      "SELECT jobs.user, first.submission, held.nodes, held.time_us "
+      "FROM jobs JOIN jobs AS first ON first.number = coalesce(jobs.array, jobs.number) "
+      "JOIN (SELECT job, MAX(nodes) AS nodes, MAX(time_us) - MIN(time_us) AS time_us FROM sizes "
+      "GROUP BY job HAVING COUNT(*) = 2) AS held "
+      "ON held.job = jobs.number WHERE jobs.state = 'completed' ORDER BY jobs.ended_us");
+  while (rows.next()) {
+    each(static_cast<std::uint32_t>(rows.number(0)), rows.text(1),
+         static_cast<Nodes>(rows.number(2)), Duration(rows.number(3)));
+  }
+}
+
 bool is_journal(const std::string& path) {
   constexpr std::string_view kFirst = "SQLite format 3";
   std::ifstream file(path, std::ios::binary);

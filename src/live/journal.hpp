@@ -106,6 +106,9 @@ class Journal {
   /// What the jobs that ran and ended took at the sizes asked for, and whose they were, by their
   /// ends.
   std::vector<std::pair<std::uint32_t, Duration>> runtimes() const;
+  /// Jobs that completed and had one size only: whose, the submission, on how many nodes, how long.
+  void runs(const std::function<void(std::uint32_t user, const std::string& submission, Nodes nodes,
+                                     Duration time)>& each) const;
 
  private:
   friend std::string log_of_journal(const std::string& path);

@@ -222,6 +222,8 @@ Json Controller::on_submit(Client& client, const Json& request) {
   if (settings_.predicts) spec.walltime = predictions_.walltime(user, asked);
   std::optional<AdaptiveSpec> adaptive;
   if (spec.type != JobType::rigid) adaptive = adaptive_spec_of(what);
+  std::optional<Speedup> learned;
+  if (settings_.learns && adaptive) learned = applications_.model(user, what);
   JobRow row{.owner = client.peer,
              .name = what.name,
              .type = std::string(word(what.type)),
@@ -236,6 +238,7 @@ Json Controller::on_submit(Client& client, const Json& request) {
     row.task = task;
     tell(event::Submitted{spec, adaptive});
     predictions_.submitted(id, asked, spec.walltime);
+    if (learned) tell(event::Believed{id, 0, 0, 0, learned});
     if (is_kept) tell(event::Eligible{id, false});
     journal_.submitted(row, row.number == first ? text : "");
     jobs_.add(row, batch, core_.job(id));

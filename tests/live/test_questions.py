@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -110,6 +111,29 @@ def test_what_is_believed_of_times_is_predicted(cluster):
     (c.folder / "go").touch()
     ends = c.wait_for_end(job, waits, later)
     assert [row["state"] for row in ends] == ["COMPLETED"] * 3
+    c.replay()
+
+
+def test_a_model_is_learned_from_the_sizes_a_program_has_run_at(cluster):
+    """Its curve is 1 s + 4 s / n; it has run at 1, 2 and 4 nodes, and is to run at 8."""
+    c = cluster("8x1", "easy", "--models", "learned")
+    script = c.script("""case $DUCTILE_JOB_NUM_NODES in
+1) exec sleep 5;; 2) exec sleep 3;; 4) exec sleep 2;; esac
+""")
+    jobs = [c.submit("-N", n, "--type", "moldable", script) for n in (1, 2, 4)]
+    assert "run time is now believed" not in c.run("explain", jobs[0]).stdout
+    c.wait_for_end(*jobs)
+    c.stop()  # it is known after a restart
+    c.start()
+    fourth = c.submit("-N", 8, "--type", "moldable", "--hold", script)
+    other = c.submit("-N", 8, "--type", "moldable", "--hold", c.script("exit 0", "other.sh"))
+    said = c.run("explain", fourth).stdout
+    model, parameter = re.search(r"believed to depend on its size as (\w+):([0-9.]+)", said).groups()
+    at_8 = float(parameter) + (1 - float(parameter)) / 8 if model == "amdahl" else 8 ** (
+        float(parameter) - 1)
+    assert at_8 == pytest.approx(1.5 / 5, rel=0.15), said
+    assert "run time is now believed" not in c.run("explain", other).stdout
+    c.run("cancel", fourth, other)
     c.replay()
 
 
