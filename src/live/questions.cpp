@@ -69,7 +69,7 @@ void Controller::on_explain(Client& client, const Json& request) {
 
 /// By a copy of this process, which has a copy of the core.
 void Controller::on_predict(Client& client, const Json& request) {
-  constexpr Duration kMost = whole_seconds(10);
+  static constexpr Duration kMost = whole_seconds(10);
   const WhatIf change = what_if_from(request, core_, clock_.now());
   ask_child(
       client,

@@ -224,16 +224,16 @@ void Explainer::on_event(Time now, const Event& event, bool taken, const Core& c
     add(now, eligible->yes ? "released" : "held",
         words.say("{}", eligible->yes ? "released: it waits in the queue" : "held"));
   } else if (const auto* started = std::get_if<event::Started>(&event)) {
-    on_started(now, *started, core);
+    tell_started(now, *started, core);
   } else if (std::holds_alternative<event::StartFailed>(event)) {
     open_.reset();
     explanation_.state = "waiting";
     words.say("could not be started: it waits again, and is left alone until ");
     add(now, "start-failed", words.time(core.job(*id_).not_before));
   } else if (const auto* resized = std::get_if<event::Resized>(&event)) {
-    on_resized(now, *resized, core);
+    tell_resized(now, *resized, core);
   } else if (const auto* ended = std::get_if<event::Ended>(&event)) {
-    on_ended(now, *ended);
+    tell_ended(now, *ended);
   } else if (const auto* request = std::get_if<event::EvolvingRequested>(&event)) {
     const auto delta = static_cast<Nodes>(std::abs(request->delta));
     words.say("asks for {} {}", nodes_text(delta), request->delta > 0 ? "more" : "fewer");
@@ -271,7 +271,7 @@ void Explainer::submitted(Time now, const Core& core) {
   add(now, "submitted", Words(*this, core).say("submitted: {}", explanation_.asked));
 }
 
-void Explainer::on_started(Time now, const event::Started& started, const Core& core) {
+void Explainer::tell_started(Time now, const event::Started& started, const Core& core) {
   const Job& its = core.job(*id_);
   Words words(*this, core);
   if (started.answers == DecisionId::none) {
@@ -289,7 +289,7 @@ void Explainer::on_started(Time now, const event::Started& started, const Core& 
   add(now, "started", words);
 }
 
-void Explainer::on_resized(Time now, const event::Resized& resized, const Core& core) {
+void Explainer::tell_resized(Time now, const event::Resized& resized, const Core& core) {
   const Job& its = core.job(*id_);
   Words words(*this, core);
   const std::string now_has = on_nodes(core.state(), its.holding);
@@ -311,7 +311,7 @@ void Explainer::on_resized(Time now, const event::Resized& resized, const Core& 
   add(now, "resized", words);
 }
 
-void Explainer::on_ended(Time now, const event::Ended& ended) {
+void Explainer::tell_ended(Time now, const event::Ended& ended) {
   open_.reset();
   auto& line = explanation_.history.emplace_back();
   line.at = now;

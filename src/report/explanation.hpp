@@ -65,9 +65,9 @@ class Explainer final : public Observer {
 
   Explained& add(Time now, std::string_view what, Words words, std::string_view reason = {});
   void submitted(Time now, const Core& core);
-  void on_started(Time now, const event::Started& started, const Core& core);
-  void on_resized(Time now, const event::Resized& resized, const Core& core);
-  void on_ended(Time now, const event::Ended& ended);
+  void tell_started(Time now, const event::Started& started, const Core& core);
+  void tell_resized(Time now, const event::Resized& resized, const Core& core);
+  void tell_ended(Time now, const event::Ended& ended);
   void explain_start(Time now, const Decision& decision, const Core& core);
   void explain_resize(Time now, const Decision& decision, const Core& core);
   void explain_deny(Time now, const Decision& decision, const Core& core);
