@@ -11,10 +11,12 @@
 
 #include "base/error.hpp"
 #include "cli/completion.hpp"
+#include "cli/explain.hpp"
 #include "cli/history.hpp"
 #include "cli/nodes.hpp"
 #include "cli/orders.hpp"
 #include "cli/policies.hpp"
+#include "cli/predict.hpp"
 #include "cli/process.hpp"
 #include "cli/queue.hpp"
 #include "cli/replay.hpp"
@@ -50,6 +52,8 @@ int run(int argc, char** argv) {
   ductile::add_queue_command(app);
   ductile::add_nodes_command(app);
   ductile::add_history_command(app);
+  ductile::add_explain_command(app);
+  ductile::add_predict_command(app);
   ductile::add_order_commands(app);
   ductile::add_resize_command(app);
   ductile::add_completion_command(app);

@@ -51,6 +51,8 @@ ServeSettings settings_of(const Options& options) {
   choose(given.local, file.local, settings.platform);
   choose(given.policy, file.policy, settings.policy);
   choose(given.fairness, file.fairness, settings.fairness);
+  choose(given.predicts, file.predicts, settings.predicts);
+  choose(given.learns, file.learns, settings.learns);
   choose(given.state, file.state, settings.state);
   choose(given.socket, file.socket, settings.socket);
   choose(given.metrics, file.metrics, settings.metrics);
@@ -104,6 +106,21 @@ void add_serve_command(CLI::App& app) {
           },
           "how much evolving requests may delay waiting jobs, as `simulate --fairness` [none]")
       ->type_name("RULES");
+  command
+      ->add_option_function<std::string>(
+          "--estimates",
+          [options](const std::string& text) { options->given.predicts = parse_predicts(text); },
+          "what is believed of times: as requested; or predicted, from what the user's last two "
+          "jobs took [requested]")
+      ->type_name("requested|predicted");
+  command
+      ->add_option_function<std::string>(
+          "--models",
+          [options](const std::string& text) { options->given.learns = parse_learns(text); },
+          "of jobs that can have several sizes: as declared; or learned, from what the same "
+          "program "
+          "took at the sizes at which it has run [declared]")
+      ->type_name("declared|learned");
   command->add_option("--state", options->given.state,
                       "folder of the journal and of running jobs; what it has is taken up");
   command->add_option("--socket", options->given.socket,

@@ -351,6 +351,8 @@ std::vector<Summary> simulate_command(const Options& options) {
   matrix.threads = options.threads;
   matrix.out = options.out;
   matrix.settings = options.settings;
+  matrix.settings.predict_walltimes =
+      options.transform.estimates.kind == EstimateSettings::Kind::predicted;
   if (!options.elastisim.empty() && !options.apply_at_given) {
     matrix.settings.resize.apply_at = ResizeBehaviour::ApplyAt::phase_end;  // as it does
   }

@@ -51,8 +51,9 @@ void add_transform_options(CLI::App& command, Transform& transform) {
             transform.estimates = parse_estimates("--estimates", text);
           },
           "requested times: as requested; perfect, the run times; f:F, up to F + 1 times as long; "
-          "menu, rounded up to usual times [requested]")
-      ->type_name("requested|perfect|f:F|menu");
+          "menu, rounded up to usual times; predicted, from what the user's last two jobs took "
+          "[requested]")
+      ->type_name("requested|perfect|f:F|menu|predicted");
 }
 
 }  // namespace ductile

@@ -284,6 +284,10 @@ void transform_log(const TransformOptions& options) {
   if (!options.out.ends_with(".swf")) {
     throw InputError({.field = "--out"}, "what is written is plain SWF", "give a name like x.swf");
   }
+  if (options.changes.estimates.kind == EstimateSettings::Kind::predicted) {
+    throw InputError({.field = "--estimates"}, "what is predicted depends on how a run goes",
+                     "give it to `ductile simulate`");
+  }
   const Nodes nodes = machine_nodes(options.file, options.log.rules);
   const std::uint32_t cores = options.log.rules.cores_per_node;
   LogOptions how = options.log;

@@ -59,6 +59,12 @@ class Reader {
     } else if (name == "fairness") {
       const std::string value = text(name, node);
       c.fairness = at([&] { return parse_fairness(value); });
+    } else if (name == "estimates") {
+      const std::string value = text(name, node);
+      c.predicts = at([&] { return parse_predicts(value); });
+    } else if (name == "models") {
+      const std::string value = text(name, node);
+      c.learns = at([&] { return parse_learns(value); });
     } else if (name == "state") {
       c.state = text(name, node);
     } else if (name == "socket") {
@@ -88,8 +94,9 @@ class Reader {
       if (!node.is_boolean()) fail(node, name, "is neither true nor false", "");
     } else {
       fail(node, name, "there is no such setting",
-           "use one of local, policy, fairness, state, socket, metrics, default_time, retry_s, "
-           "patience_s, operators, max_jobs, max_jobs_per_user, max_running_jobs_per_user, "
+           "use one of local, policy, fairness, estimates, models, state, socket, metrics, "
+           "default_time, retry_s, patience_s, operators, max_jobs, max_jobs_per_user, "
+           "max_running_jobs_per_user, "
            "max_running_nodes_per_user, cgroups");
     }
   }
@@ -135,6 +142,16 @@ class Reader {
 }  // namespace
 
 Configuration read_configuration(const std::string& path) { return Reader(path).read(); }
+
+bool parse_predicts(const std::string& text) {
+  if (text == "requested" || text == "predicted") return text == "predicted";
+  throw InputError("there are no estimates '" + text + "'", "use requested or predicted");
+}
+
+bool parse_learns(const std::string& text) {
+  if (text == "declared" || text == "learned") return text == "learned";
+  throw InputError("there are no models '" + text + "'", "use declared or learned");
+}
 
 Platform parse_local(const std::string& text) {
   std::string_view rest = text;

@@ -17,6 +17,7 @@ struct Configuration {
   std::optional<Platform> local{};
   std::optional<std::string> policy{};
   std::optional<Fairness> fairness{};
+  std::optional<bool> predicts{}, learns{};
   std::optional<std::string> state{}, socket{}, metrics{};
   std::optional<Duration> default_time{};
   std::optional<Duration> retry{}, patience{};
@@ -31,5 +32,10 @@ Configuration read_configuration(const std::string& path);
 
 /// "4x2": 4 nodes of 2 cores. Throws InputError.
 Platform parse_local(const std::string& text);
+
+/// "requested" or "predicted"; throws InputError.
+bool parse_predicts(const std::string& text);
+/// "declared" or "learned"; throws InputError.
+bool parse_learns(const std::string& text);
 
 }  // namespace ductile

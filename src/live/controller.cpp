@@ -163,6 +163,13 @@ void Controller::recover() {
     jobs_.add(std::move(row), batch, core_.job(id)).held = held;
   }
   had_jobs_ = !jobs_.empty();
+  for (const auto& [user, runtime] : journal_.runtimes()) predictions_.took(user, runtime);
+  journal_.runs([&](std::uint32_t user, const std::string& what, Nodes nodes, Duration time) {
+    applications_.ran(user, submission_from_json(Json::parse(what)), nodes, time);
+  });
+  for (const auto& [id, job] : jobs_.all()) {
+    predictions_.submitted(id, job.what().walltime, core_.job(id).spec.walltime);
+  }
 
   const std::vector<Decision> open = core_.unanswered();
   const std::vector<Request>& requests = core_.state().requests;
@@ -273,6 +280,17 @@ void Controller::note_size(JobId id) {
 
 void Controller::on_happened(const Happened& happened) {
   if (const auto* resized = std::get_if<event::Resized>(&happened.event)) count_resize(*resized);
+  if (const auto* ended = std::get_if<event::Ended>(&happened.event);
+      ended && !ended->requeue && jobs_.contains(ended->job)) {
+    predictions_.ending(core_.state(), ended->job, clock_.now());
+    const Job& its = core_.job(ended->job);
+    const bool had_one_size = its.status == Status::running && its.doing == Doing::nothing &&
+                              its.expands == 0 && its.shrinks == 0;
+    if (had_one_size && ended->state == EndState::completed) {
+      applications_.ran(its.spec.user, jobs_.at(ended->job).what(), its.holding.count,
+                        clock_.now() - its.started);
+    }
+  }
   const bool taken = tell(happened.event);
   if (!taken) spdlog::debug("a late event changed nothing");
   if (const auto* asked = std::get_if<event::EvolvingRequested>(&happened.event); asked && !taken) {
@@ -341,6 +359,7 @@ void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
                exit_code ? fmt::format(", exit code {}", *exit_code) : "",
                note.empty() ? "" : ": " + note);
   vacating_.erase(id);
+  predictions_.forget(id);
   over_.push_back(number);
   const std::shared_ptr<Batch> batch = jobs_.over(id);
   if (batch->left > 0) return;
@@ -357,6 +376,7 @@ void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
     if (client != clients_.end()) --(*client)->waits;
   }
   waiting_.erase(first, last);
+  predictions_.forget(id);
 }
 
 /// A running job, which the world ends when that is durable.
@@ -437,8 +457,21 @@ void Controller::judge() {
 
 /// When a running job may be ended: at the limit that the core believes in, but not before the time
 /// that its user asked for. A job that was grown is believed to be faster, and need not be.
-Time Controller::end_of(const Job& job) {
-  return std::max(job.limit, later(job.started, job.spec.walltime));
+Time Controller::end_of(JobId id) const {
+  const Job& job = core_.job(id);
+  const Duration asked = jobs_.at(id).what().walltime;
+  const bool is_predicted = job.spec.walltime < asked;
+  return std::max(is_predicted ? core_.state().end_with(job, asked) : job.limit,
+                  later(job.started, asked));
+}
+
+/// Jobs that have outlived what was predicted of them.
+void Controller::raise_predictions() {
+  for (const JobId id : predictions_.open()) {
+    if (!jobs_.contains(id)) continue;
+    const auto believed = predictions_.outlived(core_.state(), id, clock_.now());
+    if (believed) tell(*believed);
+  }
 }
 
 /// Jobs whose time is over are ended; the world says when that is done.
@@ -446,7 +479,7 @@ void Controller::keep_limits() {
   const Time now = clock_.now();
   for (const JobId id : core_.state().running) {
     const LiveJob& job = jobs_.at(id);
-    if (!job.row.ending.empty() || end_of(core_.job(id)) > now) continue;
+    if (!job.row.ending.empty() || end_of(id) > now) continue;
     spdlog::info("job {}: its time is over", job.row.number);
     end(id, Ending::timeout);
   }
@@ -457,10 +490,17 @@ Duration Controller::until_next() const {
   Time next = std::min({core_.next_wake(), world_.next(), jobs_.next()});
   if (accept_at_ > clock_.now()) next = std::min(next, accept_at_);
   for (const JobId id : core_.state().running) {
-    if (jobs_.at(id).row.ending.empty()) next = std::min(next, end_of(core_.job(id)));
+    if (jobs_.at(id).row.ending.empty()) next = std::min(next, end_of(id));
   }
+  next = std::min(next, predictions_.next(core_.state()));
   constexpr Duration kLongest = whole_seconds(30);  // idle clients are looked for
   const Time now = clock_.now();
+  const auto errand = errands_.next();
+  if (errand) {
+    next = std::min(next, now + std::max(std::chrono::duration_cast<Duration>(
+                                             *errand - std::chrono::steady_clock::now()),
+                                         Duration{}));
+  }
   return next <= now ? Duration{} : std::min(kLongest, next - now);
 }
 
@@ -548,6 +588,7 @@ void Controller::loop() {
     }
     world_.add_to(poller);
     if (metrics_server_) metrics_server_->add_to(poller, [this] { return metrics(); });
+    errands_.add_to(poller);
     poller.wait(until_next());
     serve_clients();
 
@@ -556,8 +597,10 @@ void Controller::loop() {
     for (const double pause_s : world_.take_pauses()) metrics_.paused(pause_s);
     keep_limits();
     judge();
+    raise_predictions();
     if (core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
     settle();
+    errands_.look();
     const auto idle = std::chrono::steady_clock::now() - kIdle;
     std::erase_if(clients_, [&](const auto& client) {
       return client->lines.is_closed() ||

@@ -2,7 +2,8 @@
 //
 // What happens in one turn is one instant of the core: its events and what is decided are durable
 // before anybody hears of them, be it a user or the world. The core, the journal and the loop are
-// in controller.cpp, what users may ask in requests.cpp.
+// in controller.cpp, what users may ask in requests.cpp and, where that takes a while,
+// questions.cpp.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +28,9 @@
 #include "base/time.hpp"
 #include "job/line_socket.hpp"
 #include "job/socket.hpp"
+#include "live/applications.hpp"
 #include "live/batches.hpp"
+#include "live/errands.hpp"
 #include "live/journal.hpp"
 #include "live/local_world.hpp"
 #include "live/metrics.hpp"
@@ -36,6 +39,7 @@
 #include "live/submission.hpp"
 #include "model/fairness.hpp"
 #include "scheduling/core.hpp"
+#include "scheduling/runtime_prediction.hpp"
 
 namespace ductile {
 
@@ -71,8 +75,9 @@ struct Client {
   LineSocket lines;
   Owner peer{};
   std::chrono::steady_clock::time_point heard{};
-  std::size_t waits = 0;  // for so many batches
-  bool is_owed = false;   // an answer
+  std::size_t waits = 0;   // for so many batches
+  bool is_owed = false;    // an answer
+  bool is_asking = false;  // a child: nothing more is read until it has answered
 };
 
 class Controller {
@@ -102,7 +107,8 @@ class Controller {
   void look_at_vacating();
   Nodes draining_nodes(const Job& job) const;
   void deny_open_requests();
-  static Time end_of(const Job& job);
+  Time end_of(JobId id) const;
+  void raise_predictions();
   void keep_limits();
   void judge();
   Duration until_next() const;
@@ -129,6 +135,9 @@ class Controller {
   Json on_end(const Client& client, const Json& request, Ending why);
   Json on_resize(const Client& client, const Json& request);
   Json on_drain(const Client& client, const Json& request);
+  void on_explain(Client& client, const Json& request);
+  void on_predict(Client& client, const Json& request);
+  void ask_child(Client& client, Errands::Work work, std::function<Json(const std::string&)> read);
   bool is_operator(const Client& client) const;
   std::vector<JobId> jobs_named(const Json& name) const;
   std::vector<JobId> jobs_of(const Client& client, const Json& names) const;
@@ -148,6 +157,8 @@ class Controller {
   std::uint32_t requests_ = 0;          // the next number of one
   Core core_;
   Accounts accounts_;
+  RuntimePrediction predictions_{};
+  Applications applications_{};
   WallClock clock_;
   LocalWorld world_;
   Metrics metrics_{};
@@ -167,6 +178,7 @@ class Controller {
   bool is_open_ = false;                                   // an instant
   std::vector<std::pair<JobId, Ending>> endings_{};  // that are carried out once they are durable
   std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
+  Errands errands_{};
   Time now_{};
   bool is_ended_ = false;
   bool had_jobs_ = false;

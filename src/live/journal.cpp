@@ -423,6 +423,37 @@ std::string Journal::submission(std::uint64_t number) const {
   return row.add(number).next() ? row.text(0) : "";
 }
 
+std::vector<std::pair<std::uint32_t, Duration>> Journal::runtimes() const {
+  Statement rows(
+      *this,
+      "SELECT jobs.user, held.node_us / json_extract(first.submission, '$.nodes') "
+      "FROM jobs JOIN jobs AS first ON first.number = coalesce(jobs.array, jobs.number) "
+      "JOIN (SELECT job, SUM(nodes * (next - time_us)) AS node_us FROM "
+      "(SELECT job, nodes, time_us, LEAD(time_us) OVER (PARTITION BY job ORDER BY rowid) AS next "
+      "FROM sizes) WHERE next IS NOT NULL GROUP BY job) AS held "
+      "ON held.job = jobs.number WHERE jobs.ended_us IS NOT NULL ORDER BY jobs.ended_us");
+  std::vector<std::pair<std::uint32_t, Duration>> runtimes;
+  while (rows.next()) {
+    runtimes.emplace_back(static_cast<std::uint32_t>(rows.number(0)), Duration(rows.number(1)));
+  }
+  return runtimes;
+}
+
+void Journal::runs(
+    const std::function<void(std::uint32_t, const std::string&, Nodes, Duration)>& each) const {
+  Statement rows(
+      *this,
+      "SELECT jobs.user, first.submission, held.nodes, held.time_us "
+      "FROM jobs JOIN jobs AS first ON first.number = coalesce(jobs.array, jobs.number) "
+      "JOIN (SELECT job, MAX(nodes) AS nodes, MAX(time_us) - MIN(time_us) AS time_us FROM sizes "
+      "GROUP BY job HAVING COUNT(*) = 2) AS held "
+      "ON held.job = jobs.number WHERE jobs.state = 'completed' ORDER BY jobs.ended_us");
+  while (rows.next()) {
+    each(static_cast<std::uint32_t>(rows.number(0)), rows.text(1),
+         static_cast<Nodes>(rows.number(2)), Duration(rows.number(3)));
+  }
+}
+
 bool is_journal(const std::string& path) {
   constexpr std::string_view kFirst = "SQLite format 3";
   std::ifstream file(path, std::ios::binary);

@@ -108,6 +108,12 @@ class Journal {
   std::optional<bool> has_failed(std::uint64_t number) const;
   /// Of a job, or of the array to which it belongs.
   std::string submission(std::uint64_t number) const;
+  /// What the jobs that ran and ended took at the sizes asked for, and whose they were, by their
+  /// ends.
+  std::vector<std::pair<std::uint32_t, Duration>> runtimes() const;
+  /// Jobs that completed and had one size only: whose, the submission, on how many nodes, how long.
+  void runs(const std::function<void(std::uint32_t user, const std::string& submission, Nodes nodes,
+                                     Duration time)>& each) const;
 
  private:
   friend std::string log_of_journal(const std::string& path);

@@ -94,7 +94,7 @@ void Controller::accept_clients() {
 /// Each user in turn, as long as there is time; the rest is for the next turn.
 void Controller::serve_clients() {
   const auto is_ready = [](const Client& client) {
-    return client.lines.has_line() && client.lines.unsent() < kManyAnswers;
+    return client.lines.has_line() && !client.is_asking && client.lines.unsent() < kManyAnswers;
   };
   std::map<uid_t, std::vector<Client*>> ready;
   for (const auto& client : clients_) {
@@ -132,6 +132,7 @@ void Controller::serve(Client& client) {
   } catch (const Json::exception&) {
     answer = {{"ok", false}, {"code", 2}, {"error", "the request is not as it should be"}};
   }
+  if (client.is_asking) return;  // a child answers
   // What it tells may be of an instant that is not durable yet.
   if (is_open_) {
     reply(client, std::move(answer));
@@ -166,6 +167,14 @@ Json Controller::on_request(Client& client, const std::string& line) {
   if (verb == "queue") return on_queue(request);
   if (verb == "nodes") return on_nodes();
   if (verb == "history") return on_history(client, request);
+  if (verb == "explain" || verb == "predict") {
+    verb == "explain" ? on_explain(client, request) : on_predict(client, request);
+    return {};
+  }
+  if (verb == "explain" || verb == "predict") {
+    verb == "explain" ? on_explain(client, request) : on_predict(client, request);
+    return {};
+  }
   if (verb == "resize") return on_resize(client, request);
   if (verb == "drain") return on_drain(client, request);
   if (verb == "cancel") return on_end(client, request, Ending::cancelled);
@@ -212,8 +221,12 @@ Json Controller::on_submit(Client& client, const Json& request) {
   spec.account = accounts_.number(what.account);
   if (spec.account > known) journal_.account(spec.account, what.account);
   spec.submitted = now_;
+  const Duration asked = what.walltime;
+  if (settings_.predicts) spec.walltime = predictions_.walltime(user, asked);
   std::optional<AdaptiveSpec> adaptive;
   if (spec.type != JobType::rigid) adaptive = adaptive_spec_of(what);
+  std::optional<Speedup> learned;
+  if (settings_.learns && adaptive) learned = applications_.model(user, what);
   JobRow row{.owner = client.peer,
              .name = what.name,
              .type = std::string(word(what.type)),
@@ -229,6 +242,8 @@ Json Controller::on_submit(Client& client, const Json& request) {
     row.task = task;
     tell(event::Submitted{spec, adaptive});
     metrics_.submitted(spec.type);
+    predictions_.submitted(id, asked, spec.walltime);
+    if (learned) tell(event::Believed{id, 0, 0, 0, learned});
     if (is_kept) tell(event::Eligible{id, false});
     journal_.submitted(row, row.number == first ? text : "");
     jobs_.add(row, batch, core_.job(id));
@@ -286,7 +301,7 @@ Json Controller::row_of(JobId id) const {
           {"restarts", live.row.restarts},
           {"start_s", seconds_or_null(runs, job.started)},
           {"elapsed_s", runs ? to_seconds(clock_.now() - job.started) : 0.0},
-          {"time_limit_s", to_seconds(runs ? end_of(job) - job.started : job.spec.walltime)},
+          {"time_limit_s", to_seconds(runs ? end_of(id) - job.started : live.what().walltime)},
           {"planned_start_s", seconds_or_null(!runs && job.reserved != kNever, job.reserved)},
           {"resizes", job.expands + job.shrinks}};
 }

@@ -18,6 +18,12 @@ struct ServeSettings {
   std::string policy = "easy";
   /// Of a new state; one that is taken up keeps its own.
   std::optional<Fairness> fairness{};
+  /// The policy believes in predicted walltimes (scheduling/runtime_prediction.hpp); jobs have what
+  /// they asked for all the same.
+  bool predicts = false;
+  /// The policy believes in models learned from what applications took (live/applications.hpp),
+  /// where there are some, instead of declared ones.
+  bool learns = false;
   /// Folder of the journal and the jobs.
   std::string state{};
   /// Where commands find it.

@@ -304,6 +304,7 @@ bool Core::happened(const event::Believed& believed) {
     job.power_mw = static_cast<std::uint32_t>(believed.watts_per_node * 1000 + 0.5);
     if (job.status == Status::running) state_.after_change(job, believed.job);
   }
+  if (believed.walltime > Duration{}) state_.believe_walltime(believed.job, believed.walltime);
   if (job.adaptive != Job::kNoRow) {
     if (job.status == Status::running && job.doing != Doing::starting) {
       const Unanswered* open = job.doing == Doing::resizing ? state_.find(job.decision) : nullptr;

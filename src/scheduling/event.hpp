@@ -92,6 +92,7 @@ struct Believed {
   double mtct;  // MPI time over compute time
   double rate;  // progress against the declared model: 1 as declared
   std::optional<Speedup> model = std::nullopt;  // learned, instead of the declared one
+  Duration walltime{};  // at the preferred size, instead of the time requested or believed so far
 };
 /// An operator wants the job at `size`; 0 lifts the order.
 struct SizeOrdered {

@@ -133,7 +133,7 @@ struct EventWriter {
   }
   void operator()(const event::CorridorChanged& e) const { out.number(e.low_w).number(e.high_w); }
   void operator()(const event::Believed& e) const {
-    out.id(e.job).number(e.watts_per_node).number(e.mtct).number(e.rate);
+    out.id(e.job).number(e.watts_per_node).number(e.mtct).number(e.rate).duration(e.walltime);
     out.flag(e.model.has_value());
     if (e.model) out.word(to_text(*e.model));
   }
@@ -439,6 +439,7 @@ Event event_from_record(std::string_view text, const PolicyMaker& make) {
       case 10: {
         event::Believed e{job(), in.real("watts per node", -1, 1e6), in.real("mtct", -1),
                           in.real("rate", -1, 1e3)};
+        e.walltime = in.duration("walltime");
         if (in.flag("learned")) e.model = in.parsed("model", parse_speedup);
         return e;
       }

@@ -154,8 +154,12 @@ struct Any {
             low, flag() ? std::numeric_limits<double>::infinity() : real(0, 1e12)};
       }
       case 10:
-        return event::Believed{id<JobId>(), real(-1, 1e6), real(-1, 1e12), real(-1, 1e3),
-                               flag() ? std::optional(speedup()) : std::nullopt};
+        return event::Believed{id<JobId>(),
+                               real(-1, 1e6),
+                               real(-1, 1e12),
+                               real(-1, 1e3),
+                               flag() ? std::optional(speedup()) : std::nullopt,
+                               duration()};
       case 11:
         return event::SizeOrdered{id<JobId>(), count()};
       case 12:
@@ -300,9 +304,9 @@ TEST(Record, OfEventsIsReadable) {
             "nodes 4-6 draining");
   EXPECT_EQ(to_record(event::CorridorChanged{100, std::numeric_limits<double>::infinity()}),
             "corridor 100 inf");
-  EXPECT_EQ(to_record(event::Believed{JobId{5}, 250, 0.1, 1, {}}), "believed 5 250 0.1 1 0");
+  EXPECT_EQ(to_record(event::Believed{JobId{5}, 250, 0.1, 1, {}}), "believed 5 250 0.1 1 0 0");
   EXPECT_EQ(to_record(event::Believed{JobId{5}, -1, 0, 1, Speedup{Speedup::Kind::amdahl, 0.25}}),
-            "believed 5 -1 0 1 1 amdahl:0.25");
+            "believed 5 -1 0 1 0 1 amdahl:0.25");
   EXPECT_EQ(to_record(event::SizeOrdered{JobId{5}, 12}), "ordered 5 12");
   EXPECT_EQ(to_record(event::ConfigChanged{named("easy:order=sjf")}), "config easy:order=sjf");
   EXPECT_EQ(to_record(event::ConfigChanged{}), "config -");
@@ -644,8 +648,8 @@ TEST(RecordErrors, NameTheFieldOfAnEvent) {
   check_fields(kEvent, "withdrawn 1", {"event", "request"});
   check_fields(kEvent, "nodes 4-6 down", {"event", "nodes", "health"});
   check_fields(kEvent, "corridor 100 500", {"event", "lower bound", "upper bound"});
-  check_fields(kEvent, "believed 5 250 0.1 1 1 amdahl:0.25",
-               {"event", "job", "watts per node", "mtct", "rate", "learned", "model"});
+  check_fields(kEvent, "believed 5 250 0.1 1 60000000 1 amdahl:0.25",
+               {"event", "job", "watts per node", "mtct", "rate", "walltime", "learned", "model"});
   check_fields(kEvent, "ordered 5 12", {"event", "job", "size"});
   check_fields(kEvent, "config easy", {"event", "policy"});
   check_fields(kEvent, "timer", {"event"});

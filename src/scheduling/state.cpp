@@ -484,6 +484,39 @@ void State::set_limit(Job& job, Time limit, Reason reason) {
   decide(Decision::Kind::set_limit, running[job.running_at], reason).limit = limit;
 }
 
+Time State::end_with(const Job& job, Duration walltime) const {
+  if (job.spec.type == JobType::rigid) return later(job.started, walltime);
+  if (rules.limit == Rules::Limit::fixed) return later(job.limit, walltime - job.spec.walltime);
+  Job copy = job;
+  const Unanswered* open = job.doing == Doing::resizing ? find(job.decision) : nullptr;
+  const Nodes size = open ? open->before : job.holding.count;
+  advance_work(copy, size);
+  const Work more =
+      total_work(job.spec.preferred, walltime) - total_work(job.spec.preferred, job.spec.walltime);
+  const AdaptiveSpec* spec = adaptive_spec(job);
+  return later(now, time_for(spec ? spec->speedup : Speedup{}, job.spec.preferred, size,
+                             std::max<Work>(copy.work_left + more, 0)));
+}
+
+void State::believe_walltime(JobId id, Duration walltime) {
+  Job& job = jobs[id];
+  const bool queued = job.status == Status::pending && job.claim == ClaimId::none;
+  if (queued) queue.remove(id, job.spec);
+  if (job.status == Status::running) {
+    unlist(job, id);
+    job.limit = end_with(job, walltime);
+    if (job.spec.type != JobType::rigid) {
+      job.work_left += total_work(job.spec.preferred, walltime) -
+                       total_work(job.spec.preferred, job.spec.walltime);
+      job.work_left = std::max<Work>(job.work_left, 0);
+    }
+    list(job, id);
+    if (job.shares) relist_hosts(id);
+  }
+  job.spec.walltime = walltime;
+  if (queued) enqueue(id, job);
+}
+
 void State::retry(Time at) {
   if (at <= now) return;
   const auto place = std::ranges::lower_bound(retries, at);

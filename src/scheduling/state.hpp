@@ -244,6 +244,9 @@ class State {
   Time expected_end(const Job& job) const {
     return job.limit > now ? job.limit : now + whole_seconds(1);
   }
+  /// The believed end of a running job if it were believed to need `walltime` at its preferred
+  /// size.
+  Time end_with(const Job& job, Duration walltime) const;
   Nodes healthy(const Holding& holding) const {
     return not_up.empty() ? holding.count
                           : holding.count - intersection(holding.nodes, not_up).count();
@@ -328,6 +331,9 @@ class State {
   /// After a change of size: the limit, where the rule scales it.
   void scale_limit(Job& job, Reason reason);
   void set_limit(Job& job, Time limit, Reason reason);
+  /// From now on the job is believed to need so long at its preferred size. When the world may kill
+  /// it is not touched by that.
+  void believe_walltime(JobId id, Duration walltime);
   void retry(Time at);
   /// A grant delays a job: it and those whose it is remember. The newest plan is the true one: an
   /// older delay that goes beyond its beginning was not to come that far.

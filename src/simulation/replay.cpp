@@ -28,12 +28,15 @@ class Lines {
 
   // False at the end.
   bool next() {
+    if (std::exchange(is_back_, false)) return true;
     text_.clear();
     ++number_;
     if (!std::getline(in_, text_)) return false;
     if (text_.size() > kLongestLine) fail("line", "it is too long", "this is no log of ductile");
     return true;
   }
+  // The same line is the next one again.
+  void put_back() { is_back_ = true; }
   std::string_view text() const { return text_; }
   // Is the line's end missing?
   bool torn() const { return in_.eof(); }
@@ -60,6 +63,7 @@ class Lines {
   const std::string& name_;
   std::string text_;
   std::uint64_t number_ = 0;
+  bool is_back_ = false;
 };
 
 // Nothing of a log is used before all of it was seen to be whole.
@@ -88,15 +92,23 @@ void check_whole(std::istream& in, const std::string& name) {
 
 class Replay {
  public:
-  Replay(std::istream& in, const std::string& name, const PolicyMaker& make, ReplayWatcher* watcher)
-      : make_(make), lines_(in, name), watcher_(watcher) {}
+  // Asks the policy and folds, or folds only.
+  Replay(std::istream& in, const std::string& name, const PolicyMaker& make, bool asks,
+         ReplayWatcher* watcher)
+      : make_(make), lines_(in, name), is_asking_(asks), watcher_(watcher) {}
   Replayed run();
 
  private:
   Core make_core();
+  // The core that a watcher sees.
+  const Core& seen() const { return asks_ ? *asks_ : *folds_; }
   Time time(std::string_view& rest) const;
   void event(std::string_view rest);
   void close(std::string_view rest);
+  // The pen calls of an instant: those that the policy makes when it is asked, or the recorded
+  // ones.
+  std::vector<PenCall> asked_calls();
+  std::vector<PenCall> recorded_calls();
 
   template <class Read>
   auto read(Read function) const {
@@ -116,6 +128,7 @@ class Replay {
 
   const PolicyMaker& make_;
   Lines lines_;
+  bool is_asking_;
   ReplayWatcher* watcher_;
   std::optional<Core> asks_, folds_;
   Replayed done_;
@@ -153,14 +166,14 @@ void Replay::event(std::string_view rest) {
   const Event event = read([&] {
     return event_from_record(rest, [&](std::string_view settings) { return policy(settings); });
   });
-  if (watcher_) watcher_->before_event(now, event, *asks_);
-  const bool asks = asks_->apply(now, event);
+  if (watcher_) watcher_->before_event(now, event, seen());
+  const bool asks = asks_ ? asks_->apply(now, event) : taken;
   const bool folds = folds_->apply(now, event);
   if (asks != taken || folds != taken) {
     lines_.differs(std::string(lines_.text()),
                    asks == taken ? "another answer when folding" : "another answer to the event");
   }
-  if (watcher_) watcher_->after_event(now, event, taken, *asks_);
+  if (watcher_) watcher_->after_event(now, event, taken, seen());
   ++done_.events;
   done_.last = now;
 }
@@ -169,7 +182,30 @@ void Replay::close(std::string_view rest) {
   const Time now = time(rest);
   if (!rest.empty())
     lines_.fail("end", "'" + std::string(rest) + "' is too much", "record the run again");
-  const auto decisions = asks_->close_instant(now);
+  std::span<const Decision> asked;
+  if (asks_) asked = asks_->close_instant(now);
+  const std::vector<PenCall> calls = asks_ ? asked_calls() : recorded_calls();
+  const auto folded = folds_->follow_instant(now, calls);
+  if (asks_ && folded.size() != asked.size()) {
+    lines_.differs(std::to_string(asked.size()) + " decisions",
+                   std::to_string(folded.size()) + " decisions when folding");
+  }
+  for (std::size_t i = 0; i < folded.size(); ++i) {
+    lines_.next();
+    const std::string text = "D " + to_record(asks_ ? asked[i] : folded[i]);
+    if (lines_.text() != text) lines_.differs(std::string(lines_.text()), text);
+    if (asks_ && folded[i] != asked[i]) {
+      lines_.differs(text, "D " + to_record(folded[i]) + " (folded)");
+    }
+  }
+  if (watcher_) watcher_->on_close(now, folded, seen());
+  done_.pen_calls += calls.size();
+  done_.decisions += folded.size();
+  ++done_.instants;
+  done_.last = now;
+}
+
+std::vector<PenCall> Replay::asked_calls() {
   std::vector<PenCall> calls;
   for (const PenCall& call : asks_->pen_calls()) {
     lines_.next();
@@ -177,28 +213,22 @@ void Replay::close(std::string_view rest) {
     if (lines_.text() != text) lines_.differs(std::string(lines_.text()), text);
     calls.push_back(read([&] { return pen_call_from_record(lines_.after("P")); }));
   }
-  const auto folded = folds_->follow_instant(now, calls);
-  if (folded.size() != decisions.size()) {
-    lines_.differs(std::to_string(decisions.size()) + " decisions",
-                   std::to_string(folded.size()) + " decisions when folding");
+  return calls;
+}
+
+std::vector<PenCall> Replay::recorded_calls() {
+  std::vector<PenCall> calls;
+  while (lines_.next() && lines_.text().starts_with("P ")) {
+    calls.push_back(read([&] { return pen_call_from_record(lines_.after("P")); }));
   }
-  for (std::size_t i = 0; i < decisions.size(); ++i) {
-    lines_.next();
-    const std::string text = "D " + to_record(decisions[i]);
-    if (lines_.text() != text) lines_.differs(std::string(lines_.text()), text);
-    if (folded[i] != decisions[i]) lines_.differs(text, "D " + to_record(folded[i]) + " (folded)");
-  }
-  if (watcher_) watcher_->on_close(now, decisions, *asks_);
-  done_.pen_calls += calls.size();
-  done_.decisions += decisions.size();
-  ++done_.instants;
-  done_.last = now;
+  lines_.put_back();
+  return calls;
 }
 
 Replayed Replay::run() {
-  asks_.emplace(make_core());
-  folds_.emplace(*asks_);
-  if (watcher_) watcher_->on_begin(*asks_);
+  folds_.emplace(make_core());
+  if (is_asking_) asks_.emplace(*folds_);
+  if (watcher_) watcher_->on_begin(seen());
   while (lines_.next() && !lines_.text().starts_with("end ")) {
     if (lines_.text().starts_with("E ")) {
       event(lines_.after("E"));
@@ -210,14 +240,31 @@ Replayed Replay::run() {
       lines_.fail("record", "there is no record of this kind", "record the run again");
     }
   }
-  if (watcher_) watcher_->on_finish(done_.last, *asks_);
+  if (watcher_) watcher_->on_finish(done_.last, seen());
   return done_;
 }
 
-}  // namespace
+// What an observer of the run would have been told, from a log that is folded.
+class Telling final : public ReplayWatcher {
+ public:
+  explicit Telling(Observer& observer) : observer_(observer) {}
 
-Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make,
-                ReplayWatcher* watcher) {
+  void on_begin(const Core& core) override { observer_.on_begin(core); }
+  void after_event(Time now, const Event& event, bool taken, const Core& core) override {
+    observer_.on_event(now, event, taken, core);
+  }
+  void on_close(Time now, std::span<const Decision> decisions, const Core& core) override {
+    for (const Decision& decision : decisions) observer_.on_decision(now, decision, core);
+    observer_.on_close(now, core);
+  }
+  void on_finish(Time now, const Core& core) override { observer_.on_finish(now, core); }
+
+ private:
+  Observer& observer_;
+};
+
+Replayed run(std::istream& in, const std::string& name, const PolicyMaker& make, bool asks,
+             ReplayWatcher* watcher) {
   const auto rewind = [&] {
     in.clear();
     in.seekg(0);
@@ -226,13 +273,26 @@ Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& ma
   check_whole(in, name);
   rewind();
   try {
-    return Replay(in, name, make, watcher).run();
+    return Replay(in, name, make, asks, watcher).run();
   } catch (const InvariantViolation&) {
     throw;  // whatever a log says, this must not happen
   } catch (const std::logic_error& error) {
     throw InputError({name}, std::string("the log contradicts itself: ") + error.what(),
                      "record the run again");
   }
+}
+
+}  // namespace
+
+Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make,
+                ReplayWatcher* watcher) {
+  return run(in, name, make, true, watcher);
+}
+
+Replayed fold(std::istream& in, const std::string& name, const PolicyMaker& make,
+              Observer& observer) {
+  Telling telling(observer);
+  return run(in, name, make, false, &telling);
 }
 
 Replayed replay(std::istream& in, const std::string& name) {

@@ -9,6 +9,7 @@
 #include "base/time.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/record.hpp"
+#include "simulation/observer.hpp"
 
 namespace ductile {
 
@@ -19,7 +20,7 @@ struct Replayed {
   Time last{};
 };
 
-/// Sees a replay; the core is the one that asks.
+/// Sees a replay; the core is the one that asks, or the one that folds if none does.
 class ReplayWatcher {
  public:
   virtual ~ReplayWatcher() = default;
@@ -42,5 +43,11 @@ Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& ma
                 ReplayWatcher* watcher = nullptr);
 Replayed replay(std::istream& in, const std::string& name);
 Replayed replay_file(const std::string& path);
+
+/// Only folds a log, and asks no policy what it would decide: `observer` is told of everything as
+/// it was told in the run, but of what only the world knew (`on_resized`, `on_end`). The same
+/// errors.
+Replayed fold(std::istream& in, const std::string& name, const PolicyMaker& make,
+              Observer& observer);
 
 }  // namespace ductile

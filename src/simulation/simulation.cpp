@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/random.hpp"
+#include "scheduling/runtime_prediction.hpp"
 #include "simulation/course.hpp"
 
 namespace ductile {
@@ -25,14 +26,14 @@ Duration sample(const RandomDuration& random, Draws draws) {
 
 // What happens at an instant, in this order (docs/policies.md). Node events and submissions are
 // sorted streams of their own; the timer is the core's.
-enum class Kind : std::uint8_t { end = 1, answer = 2, step = 4 };
+enum class Kind : std::uint8_t { end = 1, answer = 2, outlived = 3, step = 4 };
 
 // Something to come for one job.
 struct Entry {
   Time at;
   std::uint64_t order;  // kind, then the job's name: ties do not depend on internal ids
   JobId job;
-  std::uint32_t data;  // end, step: the job's epoch; answer: place in `answers_`
+  std::uint32_t data;  // end, outlived, step: the job's epoch; answer: place in `answers_`
 
   Kind kind() const { return static_cast<Kind>(order >> 56); }
   bool operator>(const Entry& other) const {
@@ -156,6 +157,8 @@ class World {
   void carry_out(const Decision& decision);
   void begin(JobId id);
   void plan(JobId id);
+  void watch_prediction(JobId id);
+  Time kill_time(JobId id) const;
   void order_resize(const Decision& decision);
   void answer_start(JobId id, const Answer& answer);
   void answer_resize(JobId id, Answer answer);
@@ -180,6 +183,7 @@ class World {
   std::vector<Run> runs_;              // of each job that is not rigid
   std::vector<Answer> answers_;
   std::vector<std::uint32_t> free_answers_;
+  RuntimePrediction predictions_;
   std::vector<double> saves_;                   // of each request so far
   std::vector<std::uint32_t> account_numbers_;  // in the core, of those of the workload
   std::vector<JobId> barriers_;                 // not over
@@ -287,6 +291,10 @@ void World::submit_next() {
     submitted.adaptive = more->believed;
     if (more->barrier) barriers_.push_back(id);
   }
+  if (settings_.predict_walltimes) {
+    submitted.job.walltime = predictions_.walltime(job.user, job.walltime);
+    predictions_.submitted(id, job.walltime, submitted.job.walltime);
+  }
   tell(submitted);
 }
 
@@ -334,6 +342,12 @@ void World::happen(const Entry& entry) {
       const bool done =
           adaptive(id) ? now_ >= run_of(id).end : now_ - core_.job(id).started >= truth(id).runtime;
       end(id, done ? EndState::completed : EndState::timeout);
+      return;
+    }
+    case Kind::outlived: {
+      if (entry.data != epochs_[index(id)]) return;
+      if (const auto believed = predictions_.outlived(core_.state(), id, now_)) tell(*believed);
+      watch_prediction(id);
       return;
     }
     case Kind::answer: {
@@ -426,8 +440,23 @@ void World::begin(JobId id) {
     return;
   }
   Time at = later(now_, truth(id).runtime);
-  if (settings_.kill_overrun) at = std::min(at, core_.job(id).limit);
+  if (settings_.kill_overrun) at = std::min(at, kill_time(id));
   schedule(at, Kind::end, id, epochs_[index(id)]);
+  watch_prediction(id);
+}
+
+// When the job will have outlived what is predicted of it, if it lives.
+void World::watch_prediction(JobId id) {
+  if (!settings_.predict_walltimes) return;
+  const Job& job = core_.job(id);
+  if (job.spec.walltime >= predictions_.requested(core_.state(), id)) return;
+  schedule(std::max(job.limit, now_ + kTick), Kind::outlived, id, epochs_[index(id)]);
+}
+
+Time World::kill_time(JobId id) const {
+  const Job& job = core_.job(id);
+  if (!settings_.predict_walltimes) return job.limit;
+  return core_.state().end_with(job, predictions_.requested(core_.state(), id));
 }
 
 // The end at the present size, or the kill, or the next evolving request, whatever comes first;
@@ -441,7 +470,8 @@ void World::plan(JobId id) {
   run.end = run.pause > now_ ? std::max(when(0), later(run.at, kTick)) : kNever;
   if (run.end > run.pause) run.end = kNever;
   Time at = run.end;
-  if (settings_.kill_overrun) at = std::min(at, std::max(core_.job(id).limit, now_));
+  if (settings_.kill_overrun) at = std::min(at, std::max(kill_time(id), now_));
+  watch_prediction(id);
   if (run.step < steps.size() && run.left > 0) {
     const Time ask = when(course.left_at(steps[run.step].progress));
     if (ask < at && ask <= run.pause) {
@@ -565,6 +595,7 @@ void World::end(JobId id, EndState state, bool requeue) {
   }
   ++epochs_[index(id)];
   if (!requeue) {
+    if (settings_.predict_walltimes) predictions_.ending(core_.state(), id, now_);
     ++counts_.jobs_over;
     counts_.last_end = now_;
   }

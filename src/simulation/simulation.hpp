@@ -60,6 +60,9 @@ struct SimulationSettings {
   std::shared_ptr<const Policy> policy;
   Rules rules;
   bool kill_overrun = false;  // kill at the walltime
+  /// What is believed of walltimes is predicted from what users' jobs took before
+  /// (scheduling/runtime_prediction.hpp). The kill is at the time requested all the same.
+  bool predict_walltimes = false;
   ResizeBehaviour resize;
   RandomDuration start_delay;  // not zero: starts are answered
   double start_failure = 0;    // probability; needs a start delay

@@ -1219,5 +1219,42 @@ TEST(Seed, DecidesAll) {
   EXPECT_NE(decisions_of(true, 1, true), decisions_of(true, 2, true));
 }
 
+// --- Predicted walltimes -------------------------------------------------------------------------
+
+TEST(Predicted, WalltimesAreBelievedAndTheRequestedOnesKill) {
+  Small small(2);
+  small.settings.predict_walltimes = small.settings.kill_overrun = true;
+  for (const double runtime_s : {10.0, 20.0, 500.0}) {
+    WorkloadJob& job = small.rigid(0, runtime_s, 2);
+    job.submit = at_s(runtime_s == 500 ? 40 : 0);
+    job.walltime = seconds(200);
+  }
+  small.run();
+  // The third is believed to take 15 s, then 1 and 5 minutes more, at most what it requested.
+  const auto believed = small.tape.all<event::Believed>();
+  ASSERT_EQ(believed.size(), 2u);
+  EXPECT_EQ(believed[0].first, at_s(55));
+  EXPECT_EQ(believed[0].second.walltime, seconds(75));
+  EXPECT_EQ(believed[1].first, at_s(115));
+  EXPECT_EQ(believed[1].second.walltime, seconds(200));
+  EXPECT_EQ(small.tape.end(k2).state, EndState::timeout);
+  EXPECT_EQ(small.tape.end(k2).at, at_s(240));
+}
+
+TEST(Predicted, AMalleableJobIsKilledWhenTheWorkItRequestedIsUsedUp) {
+  Small small(4);
+  small.settings.predict_walltimes = small.settings.kill_overrun = true;
+  for (const int job : {0, 1, 2}) {
+    small.malleable(job == 2 ? 100 : 0, job == 2 ? 1000 : 20, 2);
+    small.workload.jobs.back().walltime = seconds(100);
+  }
+  small.orders({{120, k2, 4}});
+  small.run();
+  EXPECT_EQ(small.tape.all<event::Believed>().at(0).second.walltime, seconds(80));
+  // 20 s on two nodes, the other 80 of its 100 s on four.
+  EXPECT_EQ(small.tape.end(k2).state, EndState::timeout);
+  EXPECT_EQ(small.tape.end(k2).at, at_s(160));
+}
+
 }  // namespace
 }  // namespace ductile

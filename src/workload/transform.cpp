@@ -202,6 +202,7 @@ Duration estimate(const EstimateSettings& settings, Duration requested, Duration
   Draws draws(seed, Stream::estimates, job.name);
   switch (settings.kind) {
     case Kind::requested:
+    case Kind::predicted:
       return requested;
     case Kind::perfect:
       return runtime;
@@ -282,7 +283,9 @@ double Spread::draw(Draws& draws) const {
 
 bool Transform::changes() const {
   return arrival_scale != 1 || speed_factor != 1 || malleable || moldable || evolving ||
-         reconfigure || estimates.kind != EstimateSettings::Kind::requested;
+         reconfigure ||
+         (estimates.kind != EstimateSettings::Kind::requested &&
+          estimates.kind != EstimateSettings::Kind::predicted);
 }
 
 void transform(Workload& workload, const Transform& transform, Nodes nodes, std::uint64_t seed) {

@@ -316,13 +316,14 @@ EstimateSettings parse_estimates(const std::string& option, std::string_view tex
   if (text == "requested") return {Kind::requested};
   if (text == "perfect") return {Kind::perfect};
   if (text == "menu") return {Kind::menu};
+  if (text == "predicted") return {Kind::predicted};
   if (text.starts_with("f:")) {
     const auto f = parse_number<double>(text.substr(2));
     constexpr double kMost = 1e6;
     if (f && 0 <= *f && *f <= kMost) return {Kind::factor, *f};
   }
   throw InputError({.field = option}, fmt::format("there is no '{}'", text),
-                   "use requested, perfect, f:F with F from 0 on, or menu");
+                   "use requested, perfect, f:F with F from 0 on, menu or predicted");
 }
 
 }  // namespace ductile

@@ -143,3 +143,29 @@ def test_a_log_is_of_one_run_that_was_finished(ductile, tmp_path):
     done = ductile.run(*call, tmp_path / "no" / "folder.log")
     assert done.returncode == 2 and "folder.log: the log cannot be written" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_job_of_a_log_is_explained(ductile, recorded):
+    log = recorded("--identities", "on")
+    [said] = ductile.objects("explain", "--log", log, 20, "--json")
+    assert (said["job"], said["state"], said["now"]) == (20, "over", [])
+    whats = [line["what"] for line in said["history"]]
+    assert whats[0] == "submitted" and "start" in whats and whats[-1] == "ended"
+    text = ductile.output("explain", "--log", log, 20)
+    assert text.startswith(f"job 20: {said['asked']}\n")
+    assert [line.split("  ", 1)[1] for line in map(str.strip, text.splitlines()[1:])] == \
+        [line["text"] for line in said["history"]]
+    done = ductile.run("explain", "--log", log, 301)
+    assert done.returncode == 2 and "it has no job 301" in done.stderr
+    log.write_text(log.read_text().replace(" submitted 20 ", " submitted 19 "))
+    done = ductile.run("explain", "--log", log, 20)
+    assert done.returncode == 2 and "the log was altered" in done.stderr
+
+
+def test_predicted_walltimes_are_events_of_the_log(ductile, recorded, tmp_path):
+    log = recorded("--estimates", "predicted", "--overrun", "kill")
+    assert " believed " in log.read_text()
+    assert "are the same" in ductile.output("replay", log)
+    done = ductile.run("workload", "transform", RIGID_1000, "--estimates", "predicted", "--out",
+                       tmp_path / "x.swf")
+    assert done.returncode == 2 and "ductile simulate" in done.stderr

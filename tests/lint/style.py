@@ -30,6 +30,7 @@ UNTESTED = {
     # "floor/name.cpp": "where it is tested instead",
     "report/chrome_trace.cpp": "report/run_folder_test.cpp",
     "report/decisions_csv.cpp": "report/run_folder_test.cpp",
+    "report/explanation.cpp": "tests/property/explanation_test.cpp",
     "report/jobs_csv.cpp": "report/run_folder_test.cpp",
 }
 

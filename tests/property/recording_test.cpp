@@ -128,6 +128,7 @@ struct RandomRun {
         if (event.health == Health::down && draws.chance(0.2)) event.health = Health::draining;
       }
     }
+    settings.predict_walltimes = draws.chance(0.3);
   }
 };
 

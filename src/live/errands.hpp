@@ -1,0 +1,63 @@
+// What takes too long for the controller's loop: done by children on a copy of it (fork), which
+// answer through a pipe. The controller goes on meanwhile.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+#include "job/poller.hpp"
+#include "job/socket.hpp"
+
+namespace ductile {
+
+class Errands {
+ public:
+  /// In the child; its standard output is the answer, its exit code 0. All other descriptors are
+  /// closed, it sees the controller as it was when the child was started.
+  using Work = std::function<void()>;
+  /// In the controller: what was written, or nothing if it failed or took too long.
+  using Done = std::function<void(std::optional<std::string> answer)>;
+
+  Errands() = default;
+  Errands(const Errands&) = delete;
+  Errands& operator=(const Errands&) = delete;
+  /// Kills those that are under way; nobody hears of them.
+  ~Errands();
+
+  /// As soon as few enough are under way. False if this user has too many: nothing was done.
+  bool add(uid_t user, Work work, Done done);
+
+  void add_to(Poller& poller);
+  /// After waiting: starts, ends, and kills those that take too long.
+  void look();
+  /// When `look` has something to do.
+  std::optional<std::chrono::steady_clock::time_point> next() const;
+
+ private:
+  using Steady = std::chrono::steady_clock;
+  struct Errand {
+    uid_t user = 0;
+    Work work{};
+    Done done{};
+    pid_t child = -1;
+    Descriptor pipe{};
+    std::string answer{};
+    Steady::time_point deadline{};
+    bool is_too_long = false;  // its answer, or the time it took
+  };
+
+  static void start(Errand& errand);
+  static void read(Errand& errand);
+
+  std::deque<Errand> waiting_{};
+  std::list<Errand> running_{};
+};
+
+}  // namespace ductile

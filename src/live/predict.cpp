@@ -1,0 +1,95 @@
+#include "live/predict.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "policies/registry.hpp"
+
+namespace ductile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::int64_t kLongestTime = std::int64_t{3650} * 86'400'000'000;  // us
+
+std::int64_t number_in(const Json& request, const char* field, std::int64_t most) {
+  const Json value = request.value(field, Json(0U));
+  if (!value.is_number_unsigned() ||
+      value.get<std::uint64_t>() > static_cast<std::uint64_t>(most)) {
+    throw InputError(fmt::format("\"{}\" is a number up to {}", field, most), "");
+  }
+  return value.get<std::int64_t>();
+}
+
+Json time_or_null(Time time) { return time == kNever ? Json() : Json(to_seconds(time)); }
+
+Json fate(const Forecast& its) {
+  return {{"nodes", its.nodes == 0 ? Json() : Json(its.nodes)},
+          {"start_s", time_or_null(its.start)},
+          {"end_s", time_or_null(its.end)}};
+}
+
+}  // namespace
+
+WhatIf what_if_from(const Json& request, const Core& core, Time now) {
+  const State& state = core.state();
+  WhatIf change;
+  change.fewer_nodes = static_cast<Nodes>(number_in(request, "fewer_nodes", state.platform.nodes));
+  if (const Json policy = request.value("policy", Json()); policy.is_string()) {
+    change.policy = make_policy(policy.get<std::string>());
+    if (const std::string lacks = change.policy->lacks(state.capabilities); !lacks.empty()) {
+      throw InputError("policy: this world lacks " + lacks, "name another one");
+    }
+  }
+  if (const auto nodes = static_cast<Nodes>(number_in(request, "nodes", state.platform.nodes))) {
+    const Duration time{number_in(request, "time_us", kLongestTime)};
+    if (time == Duration{})
+      throw InputError("the job that is to be added has no time limit", "give one");
+    JobSpec spec;
+    spec.submitted = now;
+    spec.walltime = time;
+    spec.size = exactly(nodes);
+    spec.preferred = nodes;
+    change.another = spec;
+  }
+  return change;
+}
+
+Json prediction(const Core& core, Time now, const Json& request, const WhatIf& change,
+                Duration most) {
+  const auto run = [&](const WhatIf& what) {
+    const auto end = std::chrono::steady_clock::now() + most;
+    return forecast(core, now, what, [&] { return std::chrono::steady_clock::now() > end; });
+  };
+  const bool changes = change.fewer_nodes > 0 || change.policy || change.another;
+  const std::vector<Forecast> rows = run({});
+  const std::vector<Forecast> changed = changes ? run(change) : std::vector<Forecast>{};
+  std::map<JobId, Forecast> otherwise;
+  for (const Forecast& its : changed) otherwise[its.job] = its;
+
+  const Json wanted = request.value("jobs", Json::array());
+  Json jobs = Json::array();
+  const auto add = [&](const Forecast& its) {
+    const std::uint64_t number = core.job(its.job).spec.name;
+    const bool is_asked = wanted.empty() || std::ranges::find(wanted, Json(number)) != wanted.end();
+    if (!is_asked) return;
+    Json row{{"job", number}, {"state", its.runs ? "RUNNING" : "PENDING"}};
+    row.update(fate(its));
+    if (changes) row["changed"] = fate(otherwise[its.job]);
+    jobs.push_back(std::move(row));
+  };
+  std::ranges::for_each(rows, add);
+  Json answer{{"ok", true}, {"now_s", to_seconds(now)}, {"policy", core.policy().settings}};
+  answer["jobs"] = std::move(jobs);
+  if (change.another) answer["added"] = fate(otherwise[JobId{core.state().jobs.size()}]);
+  return answer;
+}
+
+}  // namespace ductile

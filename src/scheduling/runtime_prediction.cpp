@@ -1,0 +1,92 @@
+#include "scheduling/runtime_prediction.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace ductile {
+namespace {
+
+/// What a running job has had of its walltime, that is at its preferred size.
+Duration had(const State& state, const Job& job, Time now) {
+  if (job.spec.type == JobType::rigid) return now - job.started;
+  const Unanswered* open = job.doing == Doing::resizing ? state.find(job.decision) : nullptr;
+  const AdaptiveSpec* spec = state.adaptive_spec(job);
+  const Work done = total_work(job.spec.preferred, job.spec.walltime) - job.work_left +
+                    work_done(spec ? spec->speedup : Speedup{}, job.spec.preferred,
+                              open ? open->before : job.holding.count, now - job.work_at);
+  return Duration{done / job.spec.preferred};
+}
+
+}  // namespace
+
+Duration RuntimePrediction::walltime(std::uint32_t user, Duration requested) const {
+  const auto at = users_.find(user);
+  if (at == users_.end() || at->second.known < 2) return requested;
+  const Duration mean = (at->second.last + at->second.before) / 2;
+  return std::min(std::max(mean, kTick), requested);
+}
+
+void RuntimePrediction::took(std::uint32_t user, Duration runtime) {
+  History& history = users_[user];
+  history.before = history.last;
+  history.last = runtime;
+  history.known = std::min(history.known + 1, 2U);
+}
+
+void RuntimePrediction::submitted(JobId id, Duration requested, Duration predicted) {
+  if (predicted < requested) open_[id] = {requested};
+}
+
+Duration RuntimePrediction::requested(const State& state, JobId id) const {
+  const auto at = open_.find(id);
+  return at == open_.end() ? state.jobs[id].spec.walltime : at->second.requested;
+}
+
+void RuntimePrediction::ending(const State& state, JobId id, Time now) {
+  const Job& job = state.jobs[id];
+  if (job.status == Status::running && job.doing != Doing::starting) {
+    took(job.spec.user, had(state, job, now));
+  }
+  open_.erase(id);
+}
+
+std::optional<event::Believed> RuntimePrediction::outlived(const State& state, JobId id, Time now) {
+  constexpr std::array<std::int64_t, 11> kMinutes{1,   5,   15,   30,   60,  120,
+                                                  300, 600, 1200, 3000, 6000};
+  const auto at = open_.find(id);
+  if (at == open_.end()) return std::nullopt;
+  const Job& job = state.jobs[id];
+  Open& open = at->second;
+  if (job.status != Status::running || job.doing == Doing::starting || job.limit > now ||
+      job.spec.walltime >= open.requested) {
+    return std::nullopt;
+  }
+  const std::size_t step = std::min<std::size_t>(open.raised++, kMinutes.size() - 1);
+  const Duration more = whole_seconds(60 * kMinutes[step]);
+  event::Believed believed{id, 0, 0, 0};
+  believed.walltime =
+      std::min(std::max(had(state, job, now), job.spec.walltime) + more, open.requested);
+  return believed;
+}
+
+Time RuntimePrediction::next(const State& state) const {
+  Time next = kNever;
+  for (const auto& [id, its] : open_) {
+    const Job& job = state.jobs[id];
+    if (job.status == Status::running && job.doing != Doing::starting &&
+        job.spec.walltime < its.requested) {
+      next = std::min(next, job.limit);
+    }
+  }
+  return next;
+}
+
+std::vector<JobId> RuntimePrediction::open() const {
+  std::vector<JobId> ids;
+  ids.reserve(open_.size());
+  for (const auto& [id, its] : open_) ids.push_back(id);
+  return ids;
+}
+
+}  // namespace ductile

@@ -1,0 +1,123 @@
+#include "scheduling/runtime_prediction.hpp"
+
+#include <memory>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "scheduling/core.hpp"
+
+namespace ductile {
+namespace {
+
+Time at(int s) { return Time{whole_seconds(s)}; }
+
+struct StartAll final : Policy {
+  void schedule(Pass& pass) const override {
+    while (pass.pending() > 0) {
+      const JobId id = pass.first_pending();
+      if (!pass.start(id, exactly(pass.job(id).spec.preferred), {Why::in_order})) return;
+    }
+  }
+};
+
+/// A core of four nodes, and its jobs by user 7.
+struct World {
+  Core core{{.nodes = 4}, {}, {}, std::make_shared<StartAll>()};
+  RuntimePrediction predictions{};
+
+  JobId submit(int now_s, int requested_s, JobType type = JobType::rigid) {
+    const JobId id{core.state().jobs.size()};
+    const Duration requested = whole_seconds(requested_s);
+    event::Submitted submitted{{.name = index(id) + 1, .user = 7, .type = type}, std::nullopt};
+    submitted.job.submitted = at(now_s);
+    submitted.job.size = type == JobType::rigid ? exactly(2) : SizeRange{1, 4};
+    submitted.job.preferred = 2;
+    submitted.job.walltime = predictions.walltime(7, requested);
+    if (type != JobType::rigid) submitted.adaptive = AdaptiveSpec{};
+    predictions.submitted(id, requested, submitted.job.walltime);
+    tell(now_s, submitted);
+    return id;
+  }
+  void tell(int now_s, const Event& event) {
+    EXPECT_TRUE(core.apply(at(now_s), event));
+    core.close_instant(at(now_s));
+  }
+  void end(int now_s, JobId id) {
+    predictions.ending(core.state(), id, at(now_s));
+    tell(now_s, event::Ended{id, EndState::completed, false});
+  }
+  Time limit(JobId id) const { return core.job(id).limit; }
+};
+
+TEST(RuntimePrediction, IsTheMeanOfTheLastTwoOfTheUser) {
+  RuntimePrediction its;
+  EXPECT_EQ(its.walltime(7, whole_seconds(100)), whole_seconds(100));
+  its.took(7, whole_seconds(10));
+  EXPECT_EQ(its.walltime(7, whole_seconds(100)), whole_seconds(100));
+  its.took(7, whole_seconds(30));
+  EXPECT_EQ(its.walltime(7, whole_seconds(100)), whole_seconds(20));
+  EXPECT_EQ(its.walltime(7, whole_seconds(15)), whole_seconds(15));
+  EXPECT_EQ(its.walltime(8, whole_seconds(100)), whole_seconds(100));
+  its.took(7, whole_seconds(50));
+  EXPECT_EQ(its.walltime(7, whole_seconds(100)), whole_seconds(40));
+}
+
+TEST(RuntimePrediction, OutlivedIsRaisedUpToTheRequest) {
+  World world;
+  world.end(10, world.submit(0, 600));
+  world.end(30, world.submit(10, 600));
+  const JobId id = world.submit(30, 600);
+  EXPECT_EQ(world.limit(id), at(45));
+  EXPECT_EQ(world.predictions.next(world.core.state()), at(45));
+  EXPECT_FALSE(world.predictions.outlived(world.core.state(), id, at(44)));
+  for (const int limit_s : {45 + 60, 105 + 300, 630}) {
+    const Time now = world.limit(id);
+    const auto believed = world.predictions.outlived(world.core.state(), id, now);
+    ASSERT_TRUE(believed);
+    ASSERT_TRUE(world.core.apply(now, *believed));
+    EXPECT_EQ(world.limit(id), at(limit_s));
+    // The time asked for is another thing.
+    EXPECT_EQ(world.core.state().end_with(world.core.job(id), whole_seconds(600)), at(630));
+  }
+  EXPECT_FALSE(world.predictions.outlived(world.core.state(), id, at(630)));
+  EXPECT_EQ(world.predictions.next(world.core.state()), kNever);
+}
+
+TEST(RuntimePrediction, CountsTheWorkOfAJobThatWasResized) {
+  World world;
+  const JobId id = world.submit(0, 100, JobType::malleable);
+  world.tell(10, event::SizeOrdered{id, 4});
+  world.tell(10, event::Resized{id, world.core.job(id).decision, {4, {}}, {}});
+  EXPECT_EQ(world.limit(id), at(55));
+  world.end(20, id);  // 10 s of two nodes, then 10 s of four
+  world.predictions.took(7, whole_seconds(30));
+  EXPECT_EQ(world.predictions.walltime(7, whole_seconds(100)), whole_seconds(30));
+
+  // And so does a new belief: of 60 s at two nodes, 5 are done at four.
+  const JobId next = world.submit(20, 100, JobType::malleable);
+  EXPECT_EQ(world.limit(next), at(50));
+  world.tell(21, event::SizeOrdered{next, 4});
+  world.tell(21, event::Resized{next, world.core.job(next).decision, {4, {}}, {}});
+  EXPECT_EQ(world.limit(next), Time{seconds(21 + 14.5)});
+  event::Believed believed{next, 0, 0, 0};
+  believed.walltime = whole_seconds(61);
+  world.tell(31, believed);  // 1 s of two nodes, 10 s of four: 40 s of two nodes are left
+  EXPECT_EQ(world.limit(next), at(51));
+}
+
+TEST(RuntimePrediction, BelievedOfAWaitingJobChangesWhatItNeeds) {
+  World world;
+  world.submit(0, 600);
+  world.submit(0, 600);
+  const JobId waits = world.submit(0, 600);
+  EXPECT_EQ(world.core.state().start_need(world.core.job(waits)).walltime, whole_seconds(600));
+  event::Believed believed{waits, 0, 0, 0};
+  believed.walltime = whole_seconds(5);
+  world.tell(1, believed);
+  EXPECT_EQ(world.core.state().start_need(world.core.job(waits)).walltime, whole_seconds(5));
+  EXPECT_EQ(world.core.state().queue.front(), waits);
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,39 @@
+// What if: a copy of a core, run on in a world where everything goes as the core believes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/time.hpp"
+#include "model/job_spec.hpp"
+#include "scheduling/core.hpp"
+
+namespace ductile {
+
+/// What is to be other than it is; nothing, as it is.
+struct WhatIf {
+  Nodes fewer_nodes = 0;                           // so many drain from now on, the highest ones
+  std::shared_ptr<const Policy> policy = nullptr;  // another one
+  std::optional<JobSpec> another = std::nullopt;   // one more job is submitted now
+};
+
+/// What is believed to become of a job.
+struct Forecast {
+  JobId job = JobId::none;
+  bool runs = false;                  // already
+  Nodes nodes = 0;                    // what it has, or will start on; 0: not known
+  Time start = kNever, end = kNever;  // kNever: not known
+};
+
+/// Runs `core` on from `now`, or from its own time if that is later: jobs need the time that the
+/// core believes (a job past its end: one second more), orders are carried out after the time they
+/// are believed to take, nothing fails, nobody submits anything or asks for another size, and held
+/// jobs stay held. Jobs that run come first, then those that wait, each in order of their start.
+/// `stop` is asked now and then; what is not known by then stays so. Throws InputError if the world
+/// cannot do what the policy needs.
+std::vector<Forecast> forecast(Core core, Time now, const WhatIf& change,
+                               const std::function<bool()>& stop = {});
+
+}  // namespace ductile

@@ -1,0 +1,161 @@
+"""Questions that a child of the controller answers: why is it so, and what will be."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+
+import pytest
+from conftest import PROGRAM
+
+
+def test_explain_and_predict(cluster):
+    c = cluster("4x1", "easy")
+    go = c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done")
+    first = c.submit("-N", 3, "-t", 10, go)
+    waits = c.submit("-N", 4, "-t", 10, go)
+    small = c.submit("-N", 1, "-t", 5, go)
+    held = c.submit("-N", 1, "--hold", go)
+    c.wait_for_size(first, 3)
+    c.wait_for_size(small, 1)
+
+    # Why it waits.
+    queue = c.queue()
+    said = json.loads(c.run("explain", "--json", waits).stdout)
+    assert said["state"] == "waiting" and said["queue_reason"] == "Resources"
+    plan = next(line for line in said["now"] if line["what"] == "plan")
+    assert plan["jobs"] == [first, small]
+    assert plan["text"].startswith("it is planned to start at ")
+    text = c.run("explain", waits).stdout
+    assert f"job {waits}: rigid, 4 nodes, 10:00 min\n" in text
+    assert "it asks for 4 nodes; 0 of 4 are idle" in text
+    assert f"job {first} (3 nodes) at " in text
+    # Why it runs.
+    assert f"before 1 job ahead of it; of these job {waits} (4 nodes) is planned for" in \
+        c.run("explain", small).stdout
+    assert "it is held" in c.run("explain", held).stdout
+    assert "there is no job 99" in c.run("explain", 99, code=2).stderr
+    # The journal says the same.
+    recorded = c.run("explain", "--log", c.state / "journal.db", waits).stdout
+    assert recorded == text.replace(" (Resources):", ":")
+
+    # What will be.
+    jobs = {row["job"]: row for row in json.loads(c.run("predict", "--json").stdout)["jobs"]}
+    assert set(jobs) == {first, waits, small}
+    assert jobs[first]["end_s"] == pytest.approx(queue[first]["start_s"] + 600, abs=0.1)
+    assert jobs[waits]["start_s"] == pytest.approx(queue[waits]["planned_start_s"], abs=0.1)
+    assert jobs[waits]["end_s"] == pytest.approx(jobs[waits]["start_s"] + 600, abs=0.1)
+    # And what if: behind the small one in the queue, and one node less than it needs.
+    rows = json.loads(c.run("predict", "--json", "-N", 2, "-t", 5).stdout)
+    assert rows["added"]["start_s"] == pytest.approx(jobs[waits]["end_s"], abs=0.1)
+    rows = json.loads(c.run("predict", "--json", "--fewer-nodes", 1, waits).stdout)["jobs"]
+    assert [row["job"] for row in rows] == [waits]
+    assert rows[0]["changed"]["start_s"] is None and rows[0]["start_s"]
+    assert "THEN_START" in c.run("predict", "--policy", "fcfs").stdout
+    assert "there is no policy 'nix'" in c.run("predict", "--policy", "nix", code=2).stderr
+    assert "--time" in c.run("predict", "-N", 1, code=2).stderr
+    assert not c.ask({"do": "predict", "fewer_nodes": -1})["ok"]
+
+    # One connection is answered in order, and no more than some are asked at a time.
+    connections = [subprocess.Popen([PROGRAM, "predict", "--json"], env=c.environment,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                   for _ in range(20)]
+    assert c.ask({"do": "queue"})["ok"]
+    for connection in connections:
+        out, error = connection.communicate(timeout=60)
+        assert connection.returncode == 0 or "too many questions" in error, error
+        assert connection.returncode == 1 or json.loads(out)["ok"]
+
+    (c.folder / "go").touch()
+    c.wait_for_end(first, waits, small)
+    c.run("cancel", held)
+    over = c.run("explain", waits).stdout
+    assert f"starts on 4 nodes (0-3): it was its turn; it had waited" in over
+    assert "completed after running for" in over
+    c.replay()
+
+
+def test_what_is_believed_of_times_is_predicted(cluster):
+    c = cluster("1x1", "easy", "--estimates", "predicted")
+    done = [c.submit("-t", 10, "/bin/true") for _ in range(2)]
+    c.wait_for_end(*done)
+    job = c.submit("-t", 10, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
+    waits = c.submit("-t", 10, "/bin/true")
+    row = c.wait_for_size(job, 1)
+    # It may run for ten minutes, and is believed to take no more than a minute.
+    assert row["time_limit_s"] == 600
+
+    def end():
+        rows = json.loads(c.run("predict", "--json", job, waits).stdout)["jobs"]
+        return rows[0]["end_s"] - row["start_s"]
+
+    assert end() < 100
+
+    def raised():
+        with contextlib.closing(sqlite3.connect(c.state / "journal.db")) as journal:
+            return journal.execute("SELECT count(*) FROM records WHERE kind = 'E' AND text LIKE"
+                                   " '% believed %'").fetchone()[0]
+
+    c.wait_for(raised, "a raised prediction")
+    assert end() < 100
+    # What is known of users is known after a restart.
+    c.kill()
+    c.start()
+    later = c.submit("-t", 10, "/bin/true")
+    rows = json.loads(c.run("predict", "--json", later).stdout)["jobs"]
+    assert rows[0]["end_s"] - rows[0]["start_s"] < 60
+    assert c.queue()[later]["time_limit_s"] == 600
+    (c.folder / "go").touch()
+    ends = c.wait_for_end(job, waits, later)
+    assert [row["state"] for row in ends] == ["COMPLETED"] * 3
+    c.replay()
+
+
+def test_a_model_is_learned_from_the_sizes_a_program_has_run_at(cluster):
+    """Its curve is 1 s + 4 s / n; it has run at 1, 2 and 4 nodes, and is to run at 8."""
+    c = cluster("8x1", "easy", "--models", "learned")
+    script = c.script("""case $DUCTILE_JOB_NUM_NODES in
+1) exec sleep 5;; 2) exec sleep 3;; 4) exec sleep 2;; esac
+""")
+    jobs = [c.submit("-N", n, "--type", "moldable", script) for n in (1, 2, 4)]
+    assert "run time is now believed" not in c.run("explain", jobs[0]).stdout
+    c.wait_for_end(*jobs)
+    c.stop()  # it is known after a restart
+    c.start()
+    fourth = c.submit("-N", 8, "--type", "moldable", "--hold", script)
+    other = c.submit("-N", 8, "--type", "moldable", "--hold", c.script("exit 0", "other.sh"))
+    said = c.run("explain", fourth).stdout
+    model, parameter = re.search(r"believed to depend on its size as (\w+):([0-9.]+)", said).groups()
+    at_8 = float(parameter) + (1 - float(parameter)) / 8 if model == "amdahl" else 8 ** (
+        float(parameter) - 1)
+    assert at_8 == pytest.approx(1.5 / 5, rel=0.15), said
+    assert "run time is now believed" not in c.run("explain", other).stdout
+    c.run("cancel", fourth, other)
+    c.replay()
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"),
+                    reason="only root can act as somebody else")
+def test_others_are_told_by_number_and_nodes_only(cluster):
+    c = cluster("2x1")
+    os.chmod(c.folder, 0o755)
+    os.chmod(c.state, 0o711)
+    program = c.folder / "ductile"
+    shutil.copy(PROGRAM, program)
+    program.chmod(0o755)
+
+    def as_nobody(*words):
+        return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program,
+                               *map(str, words)], env=c.environment, cwd=c.folder, text=True,
+                              capture_output=True, timeout=60)
+
+    mine = c.submit("-N", 2, "-J", "secret", "/bin/sleep", 100)
+    c.wait_for_size(mine, 2)
+    theirs = json.loads(as_nobody("submit", "--json", "-o", "/dev/null", "/bin/sleep", 1).stdout)["job"]
+    assert f"job {mine} is not yours" in as_nobody("explain", mine).stderr
+    done = as_nobody("explain", theirs)
+    assert f"job {mine} (2 nodes) at" in done.stdout, done.stderr
+    assert "secret" not in done.stdout + as_nobody("predict", "--json").stdout
