@@ -1,0 +1,205 @@
+#!/usr/bin/python3
+"""What papers measured of their runtimes, measured here: bench/overheads.py BUILD [PART...].
+
+  d12    expand 1 node by 1 to 14, shrink 15 by 1 to 14, without data (paper 001)
+  p8     1 to 32 by one and back, five runs, without data (paper 003)
+  p9     latency of a measurement (paper 003)
+  mtct   MPI time over compute time against processes and input size (paper 003, Fig. 2)
+  layer  what the measuring layer costs a program that does nothing but send small messages
+
+BUILD is a build folder with DUCTILE_BUILD_TESTS=ON. All "nodes" are processes of this machine, which share its
+cores: figures beyond that number show the machine more than the runtime."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+MPIS = ("mpich", "openmpi")
+
+
+class Job:
+    """`until` without data: it works until a file appears."""
+
+    def __init__(self, mpi, folder, size):
+        self.stop, self.report, self.control = folder / "stop", folder / "report", folder / "control"
+        self.process = subprocess.Popen(
+            [BUILD / "ductile", "run", "-n", str(size), "--max", "32", "--control", self.control, "--report",
+             self.report, "--", BUILD / "examples" / f"until-{mpi}", self.stop, "0", "2000"],
+            stdout=subprocess.PIPE, text=True)
+        while not self.control.exists():
+            time.sleep(0.01)
+
+    def resize(self, size):
+        subprocess.run([BUILD / "ductile", "resize", "--socket", self.control, str(size)], check=True,
+                       stdout=subprocess.DEVNULL)
+
+    def finish(self):
+        """(from, to) -> the reports of these resizes."""
+        self.stop.touch()
+        self.process.communicate()
+        found = {}
+        for line in self.report.read_text().splitlines():
+            event = json.loads(line)
+            if event["event"] == "resized":
+                found.setdefault((event["from"], event["to"]), []).append(event)
+        return found
+
+
+def total(event):
+    return event["ready_s"] + event["agree_s"] + event["gather_s"] + event["hand_over_s"]
+
+
+def ms(values):
+    return f"{1000 * statistics.mean(values):.0f}"
+
+
+def pause(events):
+    return [event["pause_s"] for event in events]
+
+
+def d12():
+    for mpi in MPIS:
+        with tempfile.TemporaryDirectory() as name:
+            job = Job(mpi, pathlib.Path(name), 1)
+            for _ in range(3):
+                for more in range(1, 15):
+                    job.resize(1 + more)
+                    job.resize(1)
+                job.resize(15)
+                for less in range(1, 15):
+                    job.resize(15 - less)
+                    job.resize(15)
+                job.resize(1)
+            found = job.finish()
+        print(f"\n{mpi}: mean of 3, ms: order to commit / pause of the program\n"
+              "| k | 1 + k | | 15 - k | |\n|---|---|---|---|---|")
+        for k in range(1, 15):
+            # 1 to 15 and 15 to 1 were also ways back.
+            up, down = found[1, 1 + k][:3], found[15, 15 - k][:3]
+            print(f"| {k} | {ms(map(total, up))} | {ms(pause(up))} | {ms(map(total, down))} | "
+                  f"{ms(pause(down))} |")
+
+
+def p8():
+    for mpi in MPIS:
+        with tempfile.TemporaryDirectory() as name:
+            job = Job(mpi, pathlib.Path(name), 1)
+            for _ in range(5):
+                for size in [*range(2, 33), *range(31, 0, -1)]:
+                    job.resize(size)
+            found = job.finish()
+        print(f"\n{mpi}: mean of 5, ms: order to commit / pause\n"
+              "| n | n-1 to n | | n to n-1 | |\n|---|---|---|---|---|")
+        for n in range(2, 33):
+            up, down = found[n - 1, n], found[n, n - 1]
+            if n in (2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32):
+                print(f"| {n} | {ms(map(total, up))} | {ms(pause(up))} | {ms(map(total, down))} | "
+                      f"{ms(pause(down))} |")
+
+
+def p9():
+    print("\nLatency of a measurement")
+    for mpi in MPIS:
+        words = [BUILD / "ductile", "run", "-n", "1", "--kind", "mpi"]
+        program = ["--", BUILD / "examples" / f"probe_cost-{mpi}", "5000000"]
+        plain, timed = [], []
+        for _ in range(7):
+            for times, options in ((plain, []), (timed, ["--measure", "1"])):
+                done = subprocess.run([*words, *options, *program], capture_output=True, text=True,
+                                      check=True)
+                times.append(float(done.stdout))
+        print(f"{mpi}: a probe {statistics.median(plain):.0f} ns, while iterations are timed "
+              f"{statistics.median(timed):.0f} ns (medians of 7)")
+        with tempfile.TemporaryDirectory() as name:
+            job = Job(mpi, pathlib.Path(name), 2)
+            times = []
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(str(job.control))
+                lines = connection.makefile()
+                for _ in range(2000):
+                    begin = time.perf_counter()
+                    connection.sendall(b'{"do":"status"}\n')
+                    lines.readline()
+                    times.append(time.perf_counter() - begin)
+            job.finish()
+        times.sort()
+        print(f"{mpi}: the last values asked for at the control socket: median {times[1000] * 1e6:.0f} us, "
+              f"99 % {times[1980] * 1e6:.0f} us, worst {times[-1] * 1e6:.0f} us")
+
+
+def mtct():
+    sizes = (100, 200, 400, 800, 1600)
+    for mpi in MPIS:
+        print(f"\n{mpi}: MTCT of jacobi_rigid, 4 s each\n| processes | "
+              + " | ".join(f"{n} x {n}" for n in sizes) + " |\n|---" * (1 + len(sizes)) + "|")
+        for processes in (1, 2, 3, 4, 8):
+            row = []
+            for n in sizes:
+                with tempfile.TemporaryDirectory() as name:
+                    report = pathlib.Path(name) / "report"
+                    job = subprocess.Popen(
+                        [BUILD / "ductile", "run", "--kind", "rigid", "-n", str(processes), "--measure",
+                         "1", "--report", report, "--", BUILD / "examples" / f"jacobi_rigid-{mpi}",
+                         str(n), str(n), "100000000"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                    time.sleep(4.5)
+                    job.terminate()
+                    job.wait()
+                    looks = in_mpi = 0
+                    # Without the first second, in which it starts.
+                    for line in report.read_text().splitlines():
+                        event = json.loads(line)
+                        if event["event"] == "measured" and event["time_s"] > 1.5:
+                            looks += event["looks"]
+                            in_mpi += event["in_mpi"]
+                row.append(f"{in_mpi / max(1, looks - in_mpi):.3f}")
+            print(f"| {processes} | " + " | ".join(row) + " |", flush=True)
+
+
+def layer():
+    for mpi in MPIS:
+        library = BUILD / "lib" / f"libductile-measure-{mpi}.so"
+        rate = BUILD / "examples" / f"rate-{mpi}"
+        counts = {}
+        if shutil.which("valgrind"):
+            for preload in ("", str(library)):
+                found = []
+                for windows in (200, 2200):
+                    done = subprocess.run(
+                        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", rate, str(windows)],
+                        env=dict(os.environ, LD_PRELOAD=preload), capture_output=True, text=True)
+                    found.append(int(re.search(r"Collected : (\d+)", done.stderr)[1]))
+                # A tenth more than it counts, 64 messages a window, each sent and received.
+                counts[preload] = (found[1] - found[0]) / (2000 * 1.1 * 64)
+            plain, layered = counts.values()
+            print(f"\n{mpi}: instructions for a message of a process to itself: {plain:.0f}, with the layer "
+                  f"{layered:.0f}: {100 * (layered / plain - 1):+.2f} %")
+        # In turns, the whole of it: preloaded, with its thread and its connection.
+        ratios = []
+        for turn in range(41):
+            rates = {}
+            for measured in ((False, True) if turn % 2 else (True, False)):
+                done = subprocess.run(
+                    [BUILD / "ductile", "run", "--kind", "rigid", "-n", "1",
+                     *(["--measure", "1"] if measured else []), "--", rate, "100000"],
+                    capture_output=True, text=True, check=True)
+                rates[measured] = float(done.stdout)
+            ratios.append(rates[False] / rates[True] - 1)
+        ratios.sort()
+        print(f"{mpi}: time for a message with --measure, 41 pairs in turns: median "
+              f"{100 * statistics.median(ratios):+.2f} %, quartiles {100 * ratios[10]:+.2f} and "
+              f"{100 * ratios[30]:+.2f} %", flush=True)
+
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+PARTS = {"d12": d12, "p8": p8, "p9": p9, "mtct": mtct, "layer": layer}
+print(f"load of this machine before: {os.getloadavg()[0]:.1f}, cores: {os.cpu_count()}")
+for part in sys.argv[2:] or PARTS:
+    PARTS[part]()
