@@ -184,7 +184,7 @@ std::vector<std::string> srun_line(const Launcher& launcher, std::uint32_t size)
 
 std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t size,
                                       const Variables& variables) {
-  const std::vector<std::string> program = program_of(launcher);
+  std::vector<std::string> program = program_of(launcher);
   if (launcher.mpi == Mpi::none) return program;
   if (launcher.starter == Starter::srun) {
     std::vector<std::string> words = srun_line(launcher, size);

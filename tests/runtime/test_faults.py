@@ -64,14 +64,28 @@ def part(faults, mpi):
     return faults[::3] + faults[-1:]
 
 
+# The same where the program postpones.
+POSTPONED = [("old/1", "before", "postponed", kind, COMMIT) for kind in ("twice", "stale")] + [
+    ("old/0", "before", "postponed", "stall", ABORT),
+    ("old/1", "before", "reached", "twice", COMMIT),
+]
+
+
 def test_walk(mpi, start, tmp_path, monkeypatch):
-    walk = part(WALK, mpi)
+    walk_through(part(WALK, mpi), mpi, start, tmp_path, monkeypatch)
+
+
+def test_walk_while_postponing(start, tmp_path, monkeypatch):
+    walk_through(POSTPONED, "mpich", start, tmp_path, monkeypatch, 2000, 7)
+
+
+def walk_through(walk, mpi, start, tmp_path, monkeypatch, *arguments):
     faults = ";".join(":".join((str(generation), *fault[:4]))
                       for generation, fault in enumerate(walk, 1))
     monkeypatch.setenv("DUCTILE_FAULT", faults)
     stop = tmp_path / "stop"
     begin = time.time()
-    job = start(mpi, 2, "until", stop, 2000, options=[
+    job = start(mpi, 2, "until", stop, 2000, *arguments, options=[
         "--start-limit", 5, "--probe-limit", 2, "--hand-over-limit", 2, "--patience", 2])
     job.wait_until_connected()
     size = 2

@@ -1,5 +1,5 @@
 /* Works until a file appears, then checks every element against what it must be by then.
- * Usage: until FILE ELEMENTS [MICROSECONDS] */
+ * Postpones each resize once, if it is to. Usage: until FILE ELEMENTS [MICROSECONDS [PROBES]] */
 #include <ductile/app.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +16,8 @@ int main(int argc, char **argv) {
   MPI_Comm_size(comm, &size);
   const int64_t elements = atoll(argv[2]), cards = 101, block = 3;
   const int pause = argc > 3 ? atoi(argv[3]) : 2000;
+  const int later = argc > 4 ? atoi(argv[4]) : 0;
+  int64_t meeting = -1;
   int64_t begin, end;
   ductile_block(elements, rank, size, &begin, &end);
   const int64_t mine = ductile_cyclic_count(cards, block, rank, size);
@@ -34,9 +36,14 @@ int main(int argc, char **argv) {
     dealt[i] = (float)((i / block * size + rank) * block + i % block);
 
   for (int done = 0; !done; ++state.iteration) {
-    if (ductile_probe() == DUCTILE_ADAPT && ductile_adapt() == DUCTILE_LEAVE) {
-      ductile_finalize();
-      return 0;
+    if (ductile_probe() == DUCTILE_ADAPT) {
+      if (later > 0 && state.iteration != meeting) {
+        ductile_postpone(later);
+        meeting = state.iteration + later;
+      } else if (ductile_adapt() == DUCTILE_LEAVE) {
+        ductile_finalize();
+        return 0;
+      }
     }
     /* A part of the elements, so that large arrays do not take long. */
     for (int64_t i = begin; i < end && i < 1000; ++i) values[i - begin] = step(values[i - begin]);
