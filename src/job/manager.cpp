@@ -1107,7 +1107,12 @@ RunResult Manager::run() {
     listener_ = listen_tcp(settings_.listen);
   if (settings_.measure.count() > 0) {
     EnergyMeter meter(settings_.power_from);
-    if (meter.is_there()) energy_ = std::move(meter);
+    if (meter.is_there()) {
+      energy_ = std::move(meter);
+    } else if (settings_.power_from != RunSettings{}.power_from) {
+      throw InputError("there are no counters of energy in '" + settings_.power_from + "'",
+                       "give a folder as /sys/class/powercap is");
+    }
   }
   if (settings_.control_fd >= 0) {
     control_ = Descriptor(settings_.control_fd);

@@ -71,6 +71,12 @@ def test_power(start, tmp_path):
     assert job.finish()[0] == 0
 
 
+def test_wrong_folders_of_counters(tmp_path):
+    done = run("run", "--kind", "rigid", "--measure", 1, "--power-from", tmp_path, "--",
+               example("half", "mpich"), 1, 1)
+    assert done.returncode == 2 and "no counters of energy" in done.stderr
+
+
 def test_only_for_programs_of_an_mpi():
     done = run("run", "--kind", "rigid", "--measure", 1, "--", "true")
     assert done.returncode == 2
