@@ -17,6 +17,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "base/error.hpp"
+#include "base/size_range.hpp"
 #include "handover.hpp"
 #include "job/layout.hpp"
 #include "job/protocol.hpp"
@@ -42,6 +44,8 @@ struct App {
   std::vector<Registered> data{};
   /// None without a manager: then the program is rigid.
   std::unique_ptr<Link> link{};
+  /// Only where the job is measured.
+  std::unique_ptr<Pace> pace{};
   std::unique_ptr<Listener> listener{};
 };
 
@@ -142,6 +146,11 @@ void keep_mpi_moving() {
   MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
 }
 
+void listen(App& self) {
+  if (!variable("DUCTILE_WATCH").empty()) self.pace = std::make_unique<Pace>();
+  self.listener = std::make_unique<Listener>(*self.link, self.pace.get());
+}
+
 int probe_slowly(Listener& listener) {
   std::chrono::microseconds pause{20};
   for (;;) {
@@ -157,6 +166,12 @@ int probe_slowly(Listener& listener) {
         pause = std::min(2 * pause, std::chrono::microseconds(1000));
     }
   }
+}
+
+int probe(Listener& listener) {
+  if (!listener.count_probe()) [[likely]]
+    return DUCTILE_NONE;
+  return probe_slowly(listener);
 }
 
 /// Until all processes of this generation have come here: from then on none needs another. MPI has
@@ -248,9 +263,7 @@ DUCTILE_EXPORT int ductile_init_checked(int* argc, char*** argv, int version, co
   self.is_initialised = true;
   self.must_join = self.generation > 0;
   // A joining process talks to the manager itself until it has its data.
-  if (self.link && !self.must_join) {
-    self.listener = std::make_unique<ductile::Listener>(*self.link);
-  }
+  if (self.link && !self.must_join) ductile::listen(self);
   return self.must_join ? DUCTILE_JOINING : DUCTILE_FRESH;
 }
 
@@ -313,7 +326,7 @@ DUCTILE_EXPORT int ductile_join(void) {
     std::_Exit(0);
   }
   self.must_join = false;
-  self.listener = std::make_unique<ductile::Listener>(*self.link);
+  ductile::listen(self);
   self.link->send(self.link->generation(), wire::Running{});
   return 0;
 }
@@ -325,9 +338,12 @@ DUCTILE_EXPORT int ductile_probe(void) {
     return wrong_call("ductile_probe() of a joining process before ductile_join()");
   }
   if (self.is_adapting) return DUCTILE_ADAPT;  // asked again before it adapted
-  if (!self.listener->count_probe()) [[likely]]
-    return DUCTILE_NONE;
-  return ductile::probe_slowly(*self.listener);
+  if (!self.pace) [[likely]]
+    return ductile::probe(*self.listener);
+  self.pace->arrive();
+  const int call = ductile::probe(*self.listener);
+  self.pace->leave();
+  return call;
 }
 
 DUCTILE_EXPORT int ductile_adapt(void) {
@@ -341,6 +357,7 @@ DUCTILE_EXPORT int ductile_adapt(void) {
   self.is_leaving = verdict == Verdict::committed;
   if (self.is_leaving) return DUCTILE_LEAVE;
   self.listener->resume();
+  if (self.pace) self.pace->leave();
   return DUCTILE_STAY;
 }
 
@@ -353,6 +370,38 @@ DUCTILE_EXPORT int ductile_refuse(const char* reason) {
                   wire::Failed{std::string("refused: ") + (reason != nullptr ? reason : "")});
   self.is_adapting = false;
   self.listener->resume();
+  return 0;
+}
+
+DUCTILE_EXPORT int ductile_postpone(int probes) {
+  App& self = app();
+  if (!self.is_adapting) {
+    return wrong_call("ductile_postpone() is for when ductile_probe() returned DUCTILE_ADAPT");
+  }
+  if (probes < 1) return wrong_call("ductile_postpone() wants at least one probe");
+  self.is_adapting = false;
+  self.listener->postpone(static_cast<std::uint64_t>(probes));
+  return 0;
+}
+
+DUCTILE_EXPORT int ductile_sizes(int minimum, int maximum, const char* constraint) {
+  App& self = app();
+  if (!self.is_initialised) return wrong_call("ductile_sizes() before ductile_init()");
+  const int most = static_cast<int>(wire::kMaxProcesses);
+  if (maximum == 0) maximum = most;
+  if (minimum < 1 || maximum < minimum || maximum > most) {
+    return wrong_call("ductile_sizes() wants 1 <= minimum <= maximum");
+  }
+  const std::string text = constraint != nullptr ? constraint : "any";
+  try {
+    ductile::parse_constraint(text);
+  } catch (const ductile::InputError& error) {
+    return wrong_call(std::string("ductile_sizes(): ") + error.what());
+  }
+  if (self.rank != 0 || !self.link) return 0;
+  self.link->send(self.link->generation(), wire::Sizes{.min = static_cast<std::uint32_t>(minimum),
+                                                       .max = static_cast<std::uint32_t>(maximum),
+                                                       .constraint = text});
   return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "link.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -19,6 +20,7 @@ namespace ductile {
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
+constexpr int kPaceMs = 500;  // from one message about iterations to the next
 
 [[noreturn]] void end_with_manager() {
   complain("the manager of this job has gone, and so does this process");
@@ -98,10 +100,27 @@ std::optional<wire::Message> Link::receive(std::chrono::milliseconds timeout) {
   }
 }
 
+// ---- Pace ---------------------------------------------------------------------------------------
+
+void Pace::arrive() {
+  if (left_ == Clock::time_point{}) return;  // the first
+  const auto time = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - left_).count());
+  const std::scoped_lock lock(mutex_);
+  ++sum_.count;
+  sum_.total_ns += time;
+  sum_.longest_ns = std::max(sum_.longest_ns, time);
+}
+
+wire::Iterations Pace::take() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(sum_, {});
+}
+
 // ---- Listener -----------------------------------------------------------------------------------
 
-Listener::Listener(Link& link)
-    : link_(link), resize_(link.generation()), wake_(eventfd(0, EFD_CLOEXEC)) {
+Listener::Listener(Link& link, Pace* pace)
+    : link_(link), pace_(pace), resize_(link.generation()), wake_(eventfd(0, EFD_CLOEXEC)) {
   thread_ = quiet_thread([this] { run(); });
 }
 
@@ -131,7 +150,10 @@ void Listener::run() {
     }
     std::array<pollfd, 2> waiting{{{.fd = link_.socket().get(), .events = POLLIN, .revents = 0},
                                    {.fd = wake_.get(), .events = POLLIN, .revents = 0}}};
-    poll(waiting.data(), waiting.size(), -1);
+    const int ready = poll(waiting.data(), waiting.size(), pace_ != nullptr ? kPaceMs : -1);
+    if (ready > 0 || pace_ == nullptr) continue;
+    const wire::Iterations iterations = pace_->take();
+    if (iterations.count > 0) link_.send(link_.generation(), iterations);
   }
 }
 
@@ -188,6 +210,25 @@ Listener::Call Listener::at_probe() {
 void Listener::wait(std::chrono::microseconds longest) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, longest);
+}
+
+void Listener::postpone(std::uint64_t probes) {
+  std::uint32_t resize = 0;
+  std::uint64_t meeting = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    resize = resize_;
+    meeting = probe_ + probes;
+  }
+  // While the listener keeps silent: nothing of the new meeting is said before this.
+  link_.send(resize, wire::Postponed{.probe = meeting});
+  {
+    const std::scoped_lock lock(mutex_);
+    meeting_ = meeting;
+    reached_ = false;
+    going_ = false;
+  }
+  changed_.notify_all();
 }
 
 void Listener::resume() {

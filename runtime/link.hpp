@@ -53,6 +53,24 @@ class Link {
   wire::MessageReader reader_{};
 };
 
+/// How long the iterations of a program take: the times between its probes.
+class Pace {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// The program comes to a probe.
+  void arrive();
+  /// It goes on. What lies between the two is no part of an iteration.
+  void leave() { left_ = Clock::now(); }
+  /// What has come together since the last call.
+  wire::Iterations take();
+
+ private:
+  Clock::time_point left_{};  // of the program's thread
+  std::mutex mutex_{};
+  wire::Iterations sum_{};
+};
+
 /// Listens while the program computes, and answers for it: a resize is agreed upon although no
 /// process may be near a probe. The probe itself is a counter and a flag.
 ///
@@ -60,12 +78,14 @@ class Link {
 /// looks at the counter then, while the probe counts first and looks at the flag then, so that
 /// either the answer has counted a probe or that probe sees the flag: no probe after n passes
 /// unseen. The manager lets all meet at the largest n + 1, which nobody can have passed.
+/// Without `pace` it sleeps until the manager speaks; with it, it also tells how long iterations
+/// took.
 class Listener {
  public:
   /// What the slow probe has to do.
   enum class Call { none, wait, adapt };
 
-  explicit Listener(Link& link);
+  explicit Listener(Link& link, Pace* pace = nullptr);
   ~Listener();
 
   /// Counts a probe; true if a resize has been announced.
@@ -81,6 +101,8 @@ class Listener {
   /// While an adapt call lasts, the listener keeps silent and the link is the caller's.
   std::uint32_t resize() const { return resize_; }
   const std::vector<std::string>& addresses() const { return addresses_; }
+  /// All processes stand at the meeting point, and go on to meet after so many probes more.
+  void postpone(std::uint64_t probes);
   /// The adapt call is over, and this process goes on.
   void resume();
   /// What was offered since the last call; -1 if nothing.
@@ -93,6 +115,7 @@ class Listener {
   void handle(const wire::Message& message);
 
   Link& link_;
+  Pace* pace_;
   std::atomic<std::uint64_t> probes_{0};
   std::atomic<bool> announced_{false};
   std::atomic<int> offer_{-1};

@@ -13,6 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The C++ bindings of MPI-2 would want a library of their own. */
+#if defined(__cplusplus) && !defined(OMPI_SKIP_MPICXX)
+#define OMPI_SKIP_MPICXX 1
+#endif
+#if defined(__cplusplus) && !defined(MPICH_SKIP_MPICXX)
+#define MPICH_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 
 #ifdef __cplusplus
@@ -39,7 +46,7 @@ enum {
 
   /* ductile_probe() */
   DUCTILE_NONE = 0,  /* go on */
-  DUCTILE_ADAPT = 1, /* a resize: call ductile_adapt() or ductile_refuse(), all processes the same */
+  DUCTILE_ADAPT = 1, /* a resize: ductile_adapt(), ductile_postpone() or ductile_refuse(), all the same */
 
   /* ductile_adapt() */
   DUCTILE_STAY = 0, /* the resize was given up, nothing has changed: go on */
@@ -58,6 +65,12 @@ MPI_Comm ductile_comm(void);
 
 /* 0 for the first generation. */
 int ductile_generation(void);
+
+/* The numbers of processes that this program can have: from `minimum` to `maximum` (0: any), and of
+ * these only "pof2" (powers of two), "even", "odd", "cubic", "multiple:4" or "list:1:2:6" ("any" or
+ * NULL: all of them). Called by all processes between ductile_init() and ductile_join(), or where it
+ * changes. From then on the manager refuses orders for other sizes. */
+int ductile_sizes(int minimum, int maximum, const char *constraint);
 
 /* ---- Data that goes over to the next generation ----
  *
@@ -108,6 +121,10 @@ int ductile_probe(void);
 
 /* Hands the data over. Returns DUCTILE_STAY or DUCTILE_LEAVE, on all processes the same. */
 int ductile_adapt(void);
+
+/* Not here, but `probes` probes later, where ductile_probe() returns DUCTILE_ADAPT again; who ordered
+ * the resize waits, as long as `ductile run --probe-limit` says. All processes give the same number. */
+int ductile_postpone(int probes);
 
 /* Not now: this resize is given up, and whoever ordered it hears the reason. */
 int ductile_refuse(const char *reason);

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.hpp"
+#include "cli/completion.hpp"
 #include "cli/history.hpp"
 #include "cli/nodes.hpp"
 #include "cli/orders.hpp"
@@ -51,6 +52,7 @@ int run(int argc, char** argv) {
   ductile::add_history_command(app);
   ductile::add_order_commands(app);
   ductile::add_resize_command(app);
+  ductile::add_completion_command(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RuntimeError& error) {  // a command with an exit code of its own

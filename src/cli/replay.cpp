@@ -1,21 +1,31 @@
 #include "cli/replay.hpp"
 
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
 #include "live/journal.hpp"
+#include "policies/registry.hpp"
+#include "report/run_folder.hpp"
+#include "report/table.hpp"
 #include "simulation/replay.hpp"
+#include "simulation/retelling.hpp"
+#include "simulation/summary_observer.hpp"
 
 namespace ductile {
 namespace {
 
 struct Options {
   std::string log;
+  std::string out;
   bool json = false;
 };
 
@@ -37,6 +47,32 @@ void print(const Options& options, const Replayed& done) {
       options.log, done.decisions, done.policy, done.events, done.instants, done.pen_calls);
 }
 
+std::unique_ptr<std::istream> open_log(const std::string& path) {
+  if (is_journal(path)) return std::make_unique<std::istringstream>(log_of_journal(path));
+  auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
+  if (!*file) {
+    throw InputError({path}, "the log cannot be read",
+                     "check the name and that you may read the file");
+  }
+  return file;
+}
+
+/// The files of the run, as if it had been simulated with --out.
+Replayed write_run(const Options& options, std::istream& log) {
+  const PolicyMaker make = [](std::string_view settings) { return make_policy(settings); };
+  const Workload workload = workload_of_log(log, options.log, make);
+  RunFolder folder(options.out, workload);
+  SummaryObserver figures(workload);
+  std::vector<Observer*> observers{&figures};
+  folder.add_observers(observers);
+  const Retold run = retell(log, options.log, make, workload, observers);
+  const Summary summary = figures.summary(workload, run.settings, run.counts);
+  folder.finish(summary, "");
+  folder.write_summary(summary);
+  if (!options.json) std::cout << summary_table({&summary, 1}) << '\n';
+  return run.replayed;
+}
+
 }  // namespace
 
 void add_replay_command(CLI::App& app) {
@@ -48,10 +84,15 @@ void add_replay_command(CLI::App& app) {
                    "what `simulate --record` wrote, or the journal of a controller")
       ->required();
   command->add_flag("--json", options->json, "print one JSON object");
+  command->add_option("--out", options->out,
+                      "write to this folder what `simulate --out` writes: tables, series, report");
   command->callback([options] {
-    if (!is_journal(options->log)) return print(*options, replay_file(options->log));
-    std::istringstream log(log_of_journal(options->log));
-    print(*options, replay(log, options->log));
+    const auto log = open_log(options->log);
+    if (options->out.empty()) {
+      print(*options, replay(*log, options->log));
+    } else {
+      print(*options, write_run(*options, *log));
+    }
   });
 }
 

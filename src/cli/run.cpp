@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <iterator>
@@ -32,6 +33,7 @@ struct Options {
   RunSettings settings{};
   std::string kind = "mpi";
   std::string mpi = "auto";
+  std::string launcher = "mpiexec";
   std::uint32_t max = 0;
   std::string hosts{};
   std::string cpus{};
@@ -139,6 +141,7 @@ int run(Options& options) {
   RunSettings settings = options.settings;
   settings.is_rigid = options.kind == "rigid";
   settings.launcher.program.front() = find_program(settings.launcher.program.front());
+  settings.launcher.starter = *from_word<Starter>(kStarterWords, options.launcher);
   settings.launcher.mpi = choose_mpi(options, settings.launcher.program.front());
   if (settings.launcher.mpi == Mpi::none) {
     if (!settings.is_rigid) {
@@ -146,11 +149,21 @@ int run(Options& options) {
     }
     if (settings.size != 1) throw InputError("without an MPI there is one process", "drop -n");
   } else if (settings.launcher.mpiexec.empty()) {
-    settings.launcher.mpiexec = find_mpiexec(settings.launcher.mpi);
+    settings.launcher.mpiexec = settings.launcher.starter == Starter::srun
+                                    ? find_program("srun")
+                                    : find_mpiexec(settings.launcher.mpi);
   } else {
     settings.launcher.mpiexec = find_program(settings.launcher.mpiexec);
   }
   settings.launcher.hosts = parse_hosts(options.hosts);
+  const char* const nodes = std::getenv("SLURM_NNODES");
+  const bool is_spread =
+      !settings.launcher.hosts.empty() || (settings.launcher.starter == Starter::srun &&
+                                           nodes != nullptr && std::string_view(nodes) != "1");
+  if (is_spread && !settings.is_rigid && settings.listen == "127.0.0.1") {
+    throw InputError("processes on other hosts cannot reach 127.0.0.1",
+                     "say with --listen at which address of this host they can");
+  }
   const auto cpus = parse_node_set(options.cpus);
   if (!cpus) {
     throw InputError({.field = "--cpus"}, "'" + options.cpus + "' are no processors",
@@ -167,11 +180,9 @@ int run(Options& options) {
       throw InputError(fmt::format("the hosts take {} processes, not {}", slots, settings.size),
                        "change --hosts or -n");
     }
-    if (!settings.is_rigid && settings.listen == "127.0.0.1") {
-      throw InputError("processes on other hosts cannot reach 127.0.0.1",
-                       "say with --listen at which address of this host they can");
+    if (settings.launcher.starter == Starter::mpiexec) {
+      settings.launcher.agent = find_program(settings.launcher.agent);
     }
-    settings.launcher.agent = find_program(settings.launcher.agent);
   }
   const std::uint32_t usual_max = slots > 0 ? slots : std::max(2 * settings.size, 4U);
   settings.max = options.max != 0 ? options.max : usual_max;
@@ -277,10 +288,16 @@ void add_run_command(CLI::App& app) {
   command->add_option("--mpi", options->mpi, "the MPI that the program is linked with")
       ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}))
       ->capture_default_str();
-  command->add_option("--mpiexec", settings.launcher.mpiexec, "mpiexec of that MPI");
+  command
+      ->add_option("--launcher", options->launcher,
+                   "what starts the processes: mpiexec of that MPI, or, inside an allocation of "
+                   "Slurm, srun")
+      ->check(CLI::IsMember({"mpiexec", "srun"}))
+      ->capture_default_str();
+  command->add_option("--mpiexec", settings.launcher.mpiexec, "path of that mpiexec or srun");
   command
       ->add_option("--mpiexec-arg", settings.launcher.arguments,
-                   "one more argument of mpiexec; may be repeated")
+                   "one more argument of mpiexec or srun; may be repeated")
       ->expected(1)
       ->take_all();
   command->add_option(
@@ -299,6 +316,11 @@ void add_run_command(CLI::App& app) {
       ->excludes("--control");
   command->add_option("--cpus", options->cpus,
                       "processors of this host on which the processes run: 0-3,7");
+  command
+      ->add_option("-c,--cores-per-process", settings.launcher.cores,
+                   "cores that each process keeps to, and its number of OpenMP threads; if not "
+                   "given, all run where they like")
+      ->check(CLI::Range(1U, 65536U));
   command
       ->add_option("--listen", settings.listen,
                    "numeric address of this host at which processes find the manager")
@@ -323,8 +345,13 @@ void add_run_command(CLI::App& app) {
                       "write the timeline of all resizes to this file; opens in Perfetto");
   command
       ->add_option("--measure", options->measure,
-                   "report MPI time over compute time every so many seconds")
+                   "report MPI time over compute time, times of iterations and power every so "
+                   "many seconds")
       ->check(CLI::Range(0.5, 1e6));
+  command
+      ->add_option("--power-from", settings.power_from,
+                   "folder with the counters of energy of this host, for --measure")
+      ->check(CLI::ExistingDirectory);
   const auto limit = [&](const char* name, double& seconds, const char* what) {
     command->add_option(name, seconds, what)->check(CLI::Range(0.1, 1e6))->capture_default_str();
   };

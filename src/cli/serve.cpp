@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "live/client.hpp"
 #include "live/config.hpp"
+#include "live/metrics_server.hpp"
 #include "live/serve.hpp"
 #include "live/submission.hpp"
 
@@ -52,6 +53,7 @@ ServeSettings settings_of(const Options& options) {
   choose(given.fairness, file.fairness, settings.fairness);
   choose(given.state, file.state, settings.state);
   choose(given.socket, file.socket, settings.socket);
+  choose(given.metrics, file.metrics, settings.metrics);
   choose(given.default_time, file.default_time, settings.default_time);
   choose(given.retry, file.retry, settings.retry);
   choose(given.patience, file.patience, settings.patience);
@@ -106,6 +108,16 @@ void add_serve_command(CLI::App& app) {
                       "folder of the journal and of running jobs; what it has is taken up");
   command->add_option("--socket", options->given.socket,
                       "where commands find it; socket in the folder of the state if not given");
+  command
+      ->add_option_function<std::string>(
+          "--metrics",
+          [options](const std::string& text) {
+            parse_address(text);
+            options->given.metrics = text;
+          },
+          "answer GET /metrics at this address, for Prometheus and its like; PORT alone: of this "
+          "machine")
+      ->type_name("[HOST:]PORT");
   command->add_option("--default-time", options->default_time,
                       "limit of jobs that give none, as of `submit --time` [1:00:00]");
   command

@@ -389,6 +389,19 @@ std::vector<Summary> simulate_command(const Options& options) {
   return summaries;
 }
 
+// How lines of a log become jobs means nothing where there is none.
+void refuse_options_of_logs(const CLI::App& command, const std::string& source, bool has_cores) {
+  std::vector<std::string> options = {"--size",      "--min-runtime", "--never-started", "--clip",
+                                      "--partition", "--status",      "--max-size"};
+  if (has_cores) options.emplace_back("--cores-per-node");
+  for (const std::string& option : options) {
+    if (command.count(option) == 0) continue;
+    throw InputError({.field = option},
+                     "says how the lines of a log become jobs, and " + source + " reads no log",
+                     "leave it away, or give --trace");
+  }
+}
+
 void add_workload_options(CLI::App& command, Options& options) {
   auto* trace =
       command.add_option("--trace", options.trace, "a log (SWF), plain or as .gz, .xz or .zst")
@@ -405,12 +418,10 @@ void add_workload_options(CLI::App& command, Options& options) {
           ->excludes(trace)
           ->excludes(model);
   add_log_options(command, options.log);
-  // How lines of a log become jobs means nothing where there is none.
-  for (const char* name : {"--size", "--min-runtime", "--never-started", "--clip", "--partition",
-                           "--status", "--max-size"}) {
-    command.get_option(name)->excludes(model)->excludes(elastisim);
-  }
-  command.get_option("--cores-per-node")->excludes(elastisim);
+  command.parse_complete_callback([&command, model, elastisim] {
+    if (model->count() > 0) refuse_options_of_logs(command, "--generate", false);
+    if (elastisim->count() > 0) refuse_options_of_logs(command, "--elastisim", true);
+  });
   add_transform_options(command, options.transform);
 }
 
@@ -440,7 +451,7 @@ void add_world_options(CLI::App& command, Options& options) {
             settings.rules.fairness = parse_fairness(text, {.field = "--fairness"});
           },
           "how much evolving requests may delay waiting jobs: none, single, target or both, then "
-          "e.g. ,single=600,target=3600,user7.target=0 (s) [none]")
+          "e.g. ,single=600,target=3600,user7.target=0,account:physics.single=0 (s) [none]")
       ->type_name("RULES");
   command
       .add_option_function<std::string>(

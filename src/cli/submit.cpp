@@ -23,6 +23,7 @@
 #include "job/launcher.hpp"
 #include "live/client.hpp"
 #include "live/submission.hpp"
+#include "model/fairness.hpp"
 
 namespace ductile {
 namespace {
@@ -30,32 +31,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Slurm's options that mean the same here, and those with a value.
-constexpr std::array<std::pair<std::string_view, bool>, 25> kOfSlurm{{
-    {"-N", true},
-    {"--nodes", true},
-    {"-t", true},
-    {"--time", true},
-    {"-J", true},
-    {"--job-name", true},
-    {"-o", true},
-    {"--output", true},
-    {"-e", true},
-    {"--error", true},
-    {"-D", true},
-    {"--chdir", true},
-    {"--ntasks-per-node", true},
-    {"--priority", true},
-    {"-d", true},
-    {"--dependency", true},
-    {"-a", true},
-    {"--array", true},
-    {"-b", true},
-    {"--begin", true},
-    {"--requeue", false},
-    {"-H", false},
-    {"--hold", false},
-    {"-W", false},
-    {"--wait", false},
+constexpr std::array<std::pair<std::string_view, bool>, 27> kOfSlurm{{
+    {"-A", true},         {"--account", true},  {"-N", true},
+    {"--nodes", true},    {"-t", true},         {"--time", true},
+    {"-J", true},         {"--job-name", true}, {"-o", true},
+    {"--output", true},   {"-e", true},         {"--error", true},
+    {"-D", true},         {"--chdir", true},    {"--ntasks-per-node", true},
+    {"--priority", true}, {"-d", true},         {"--dependency", true},
+    {"-a", true},         {"--array", true},    {"-b", true},
+    {"--begin", true},    {"--requeue", false}, {"-H", false},
+    {"--hold", false},    {"-W", false},        {"--wait", false},
 }};
 
 /// What is written on the command line or in a script; both are parsed by the same options.
@@ -70,6 +55,7 @@ struct Written {
   std::string error{};
   std::uint32_t tasks_per_node = 0;
   std::int32_t priority = 0;
+  std::string account{};
   std::string model{}, sizes{};
   std::string mpi = "auto";
   std::string dependency{}, array{}, begin{};
@@ -110,6 +96,7 @@ void add_options(CLI::App& command, Written& w) {
       "processes of an MPI on each node; its cores if not given")
       ->check(CLI::Range(1U, 4096U));
   add("--priority", w.priority, "higher goes first")->check(CLI::Range(-1'000'000, 1'000'000));
+  add("-A,--account", w.account, "who pays for it: a name, for the rules of fairness");
   add("--model", w.model, "how its run time depends on its size: linear, amdahl:0.1, ...");
   add("--sizes", w.sizes, "sizes it can have: any, pof2, even, odd, cubic, multiple:4, list:1:2:6");
   add("--mpi", w.mpi,
@@ -161,6 +148,7 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
   if (!w.time.empty()) s.walltime = parse_limit(w.time);
   s.tasks_per_node = w.tasks_per_node;
   s.priority = w.priority;
+  if (!w.account.empty()) s.account = account_name(w.account, {.field = "--account"});
   if (!w.model.empty()) s.model = parse_speedup(w.model, {.field = "--model"});
   if (!w.sizes.empty()) s.sizes = parse_constraint(w.sizes, {.field = "--sizes"});
   s.is_held = w.holds;

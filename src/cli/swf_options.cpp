@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -40,15 +41,16 @@ std::vector<SwfRules::Status> read_status(const std::vector<std::string>& texts)
 }  // namespace
 
 void add_swf_options(CLI::App& command, SwfRules& rules) {
+  constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
   command.add_option("--nodes", rules.nodes, "nodes of the machine; larger jobs are skipped")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1U, kMost));
   command
       .add_option("--cores-per-node", rules.cores_per_node,
                   "processors of a node: a job has as many nodes as its processors fill")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1U, kMost))
       ->capture_default_str();
   command.add_option("--jobs", rules.max_jobs, "stop after so many jobs")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1U, kMost));
   command
       .add_option_function<std::string>(
           "--size",
@@ -86,7 +88,7 @@ void add_swf_options(CLI::App& command, SwfRules& rules) {
   command
       .add_option("--max-size", rules.max_size,
                   "only jobs of up to so many nodes; others are skipped")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1U, kMost));
 }
 
 std::string skipped_text(const Skipped& skipped) {

@@ -1,82 +1,93 @@
 #include "job/cgroup.hpp"
 
-#include <array>
-#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <set>
 #include <string_view>
+#include <system_error>
+#include <thread>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "job/socket.hpp"
+#include "base/text.hpp"
 
 namespace ductile {
 namespace {
 
-bool write_word(const char* path, std::string_view word) {
-  const Descriptor file(open(path, O_WRONLY | O_CLOEXEC));
-  return file && write(file.get(), word.data(), word.size()) == static_cast<ssize_t>(word.size());
-}
+namespace fs = std::filesystem;
 
-/// Where the hierarchy of version 2 is mounted, and which of its groups is seen there as its root.
-struct Mount {
-  std::string folder{};
-  std::string root{};
-};
+constexpr std::string_view kPrefix = "ductile.";
 
-std::optional<Mount> mount_of_cgroups() {
-  std::ifstream mounts("/proc/self/mountinfo");
-  for (std::string line; std::getline(mounts, line);) {
-    if (line.find(" - cgroup2 ") == std::string::npos) continue;
-    std::istringstream words(line);
-    std::string id, parent, device;
-    Mount mount;
-    if (words >> id >> parent >> device >> mount.root >> mount.folder) return mount;
+/// Where the kernel shows the group of this process; nothing if it does not.
+std::optional<fs::path> own_group() {
+  std::ifstream mounts("/proc/self/mounts");
+  std::string line, folder;
+  while (std::getline(mounts, line)) {
+    std::string_view rest = line;
+    next_part(rest, ' ');
+    const std::string_view place = next_part(rest, ' ');
+    if (next_part(rest, ' ') == "cgroup2") folder = place;
+  }
+  std::ifstream groups("/proc/self/cgroup");
+  while (!folder.empty() && std::getline(groups, line)) {
+    if (line.rfind("0::/", 0) == 0 && line.find("/..") == std::string::npos) {
+      return fs::path(folder + line.substr(3)).lexically_normal();
+    }
   }
   return std::nullopt;
+}
+
+/// What a manager that was killed has left. Those with processes cannot be removed.
+void remove_old(const fs::path& parent) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.rfind(kPrefix, 0) != 0) continue;
+    std::string_view rest = std::string_view(name).substr(kPrefix.size());
+    const auto pid = parse_number<pid_t>(next_part(rest, '.'));
+    if (pid && kill(*pid, 0) != 0) rmdir(entry.path().c_str());
+  }
 }
 
 }  // namespace
 
-std::optional<std::string> own_cgroup() {
-  const auto mount = mount_of_cgroups();
-  if (!mount) return std::nullopt;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (!line.starts_with("0::/")) continue;
-    std::string path = line.substr(3);
-    if (mount->root != "/" && path.starts_with(mount->root)) path.erase(0, mount->root.size());
-    const std::string group = mount->folder + (path == "/" ? "" : path);
-    // Processes go from this group to new ones below it, so both have to be writable.
-    const std::string test = group + "/ductile-test-" + std::to_string(getpid());
-    if (access(processes_of_cgroup(group).c_str(), W_OK) != 0 || !make_cgroup(test)) break;
-    const bool can_kill = access((test + "/cgroup.kill").c_str(), W_OK) == 0;
-    remove_cgroup(test);
-    if (can_kill) return group;
+std::optional<Cgroup> Cgroup::make(const std::string& name) {
+  const auto parent = own_group();
+  if (!parent) return std::nullopt;
+  remove_old(*parent);
+  const fs::path folder = *parent / (std::string(kPrefix) + std::to_string(getpid()) + "." + name);
+  if (mkdir(folder.c_str(), 0755) != 0) return std::nullopt;
+  return Cgroup(folder);
+}
+
+Cgroup::Cgroup(Cgroup&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
+
+Cgroup& Cgroup::operator=(Cgroup&& other) noexcept {
+  std::swap(folder_, other.folder_);
+  return *this;
+}
+
+Cgroup::~Cgroup() {
+  if (!folder_.empty()) rmdir(folder_.c_str());
+}
+
+std::size_t Cgroup::kill_all() const {
+  std::set<pid_t> killed;
+  for (;;) {
+    std::ifstream procs(this->procs());
+    bool is_empty = true;
+    pid_t pid = 0;
+    while (procs >> pid) {
+      if (pid <= 0 || kill(pid, SIGKILL) != 0) continue;  // of another namespace, or just gone
+      is_empty = false;
+      killed.insert(pid);
+    }
+    if (is_empty) return killed.size();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  return std::nullopt;
 }
-
-bool make_cgroup(const std::string& group) {
-  return mkdir(group.c_str(), 0755) == 0 || errno == EEXIST;
-}
-
-bool enter_cgroup(const char* processes_file) { return write_word(processes_file, "0"); }
-
-std::string processes_of_cgroup(const std::string& group) { return group + "/cgroup.procs"; }
-
-bool is_empty_cgroup(const std::string& group) {
-  std::ifstream events(group + "/cgroup.events");
-  for (std::string line; std::getline(events, line);) {
-    if (line == "populated 1") return false;
-  }
-  return true;
-}
-
-void kill_cgroup(const std::string& group) { write_word((group + "/cgroup.kill").c_str(), "1"); }
-
-void remove_cgroup(const std::string& group) { rmdir(group.c_str()); }
 
 }  // namespace ductile

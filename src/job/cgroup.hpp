@@ -1,27 +1,34 @@
-// Control groups, version 2: the kernel keeps the processes of a group together, whatever they do,
-// and kills all of them at once. Only that is used here; no controller has to be enabled.
+// A control group of the kernel, version 2, for the processes of one generation: none of them
+// leaves it, whatever it does to its session, its parents or its environment.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace ductile {
 
-/// The group of this process as a folder, if it may make groups below it and kill them
-/// (Linux 5.14).
-std::optional<std::string> own_cgroup();
+class Cgroup {
+ public:
+  /// A new one below that of this process. Nothing where there is no such thing, or where this user
+  /// may not make one. Empty ones of managers that are gone are removed.
+  static std::optional<Cgroup> make(const std::string& name);
 
-/// Makes it, or leaves it as it is. False if it cannot be made.
-bool make_cgroup(const std::string& group);
-/// This process, and what it will start, goes there. Needs no memory: it is called after a fork.
-bool enter_cgroup(const char* processes_file);
-/// The file of a group that `enter_cgroup` wants.
-std::string processes_of_cgroup(const std::string& group);
-/// Has it no process? True also if it is not there.
-bool is_empty_cgroup(const std::string& group);
-/// Kills all that is in it and below.
-void kill_cgroup(const std::string& group);
-/// Removes an empty one.
-void remove_cgroup(const std::string& group);
+  Cgroup(Cgroup&& other) noexcept;
+  Cgroup& operator=(Cgroup&& other) noexcept;
+  ~Cgroup();
+
+  /// A process that writes "0" to this file is in the group, as are those it starts.
+  std::string procs() const { return folder_ + "/cgroup.procs"; }
+
+  /// Kills all that are in it, and those they start meanwhile; returns how many there were.
+  std::size_t kill_all() const;
+
+ private:
+  explicit Cgroup(std::string folder) : folder_(std::move(folder)) {}
+
+  std::string folder_;
+};
 
 }  // namespace ductile

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
+#include <utility>
 
 #include <elf.h>
 #include <sys/stat.h>
@@ -117,9 +118,80 @@ std::vector<Host> place(const std::vector<Host>& hosts, std::uint32_t size) {
   return placed;
 }
 
+namespace {
+
+/// Keeps a process to its cores before the program begins, so that every library in it finds no
+/// others: of those it may run on, so many for each process before it on this host, then its own.
+/// If the launcher has bound it to its cores already, it keeps these. Called as `sh -c THIS CORES
+/// PROGRAM ARGUMENTS...`.
+constexpr const char* kKeepToCores = R"(
+rank=${MPI_LOCALRANKID-${OMPI_COMM_WORLD_LOCAL_RANK-${SLURM_LOCALID-0}}}
+all=$(taskset -cp $$) || exec "$@"
+cpus= count=0 IFS=,
+for part in ${all##*: }; do
+  cpu=${part%-*}
+  while [ "$cpu" -le "${part#*-}" ]; do
+    cpus=$cpus,$cpu count=$((count + 1)) cpu=$((cpu + 1))
+  done
+done
+own= number=0
+while [ "$number" -lt "$0" ]; do
+  index=$(((rank * $0 + number) % count)) at=0
+  for cpu in ${cpus#,}; do
+    [ "$at" -ne "$index" ] || own=$own,$cpu
+    at=$((at + 1))
+  done
+  number=$((number + 1))
+done
+unset IFS
+exec taskset -c "${own#,}" "$@"
+)";
+
+std::vector<std::string> program_of(const Launcher& launcher) {
+  std::vector<std::string> words;
+  if (launcher.cores > 0) words = {"/bin/sh", "-c", kKeepToCores, std::to_string(launcher.cores)};
+  words.insert(words.end(), launcher.program.begin(), launcher.program.end());
+  return words;
+}
+
+/// As steps of a job go beside each other: two generations share the nodes while one takes over
+/// from the other.
+std::vector<std::string> srun_line(const Launcher& launcher, std::uint32_t size) {
+  std::vector<std::string> words = {launcher.mpiexec, "--quiet", "-n", std::to_string(size),
+                                    "--overlap", "--overcommit", "--cpu-bind=none",
+                                    "--kill-on-bad-exit=1",
+                                    // Both speak what Slurm's plugins do without help.
+                                    launcher.mpi == Mpi::mpich ? "--mpi=pmi2" : "--mpi=pmix"};
+  const auto placed = place(launcher.hosts, size);
+  if (!placed.empty()) {
+    std::string hosts;
+    for (const Host& host : placed) {
+      for (std::uint32_t i = 0; i < host.slots; ++i) {
+        hosts += (hosts.empty() ? "" : ",") + host.name;
+      }
+    }
+    words.insert(words.end(), {"-N", std::to_string(placed.size()), "--distribution=arbitrary",
+                               "--nodelist=" + hosts});
+  }
+  std::string passed = "--export=ALL";
+  if (launcher.mpi == Mpi::openmpi) passed += ",OMPI_MCA_mpi_yield_when_idle=1";
+  if (!launcher.preload.empty()) passed += ",LD_PRELOAD=" + launcher.preload;
+  words.push_back(std::move(passed));
+  return words;
+}
+
+}  // namespace
+
 std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t size,
                                       const Variables& variables) {
-  if (launcher.mpi == Mpi::none) return launcher.program;
+  const std::vector<std::string> program = program_of(launcher);
+  if (launcher.mpi == Mpi::none) return program;
+  if (launcher.starter == Starter::srun) {
+    std::vector<std::string> words = srun_line(launcher, size);
+    words.insert(words.end(), launcher.arguments.begin(), launcher.arguments.end());
+    words.insert(words.end(), program.begin(), program.end());
+    return words;
+  }
   std::vector<std::string> words = {launcher.mpiexec, "-n", std::to_string(size)};
   const auto add = [&](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);
@@ -149,7 +221,7 @@ std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t si
     add({"-x", "LD_PRELOAD=" + launcher.preload});
   }
   words.insert(words.end(), launcher.arguments.begin(), launcher.arguments.end());
-  words.insert(words.end(), launcher.program.begin(), launcher.program.end());
+  words.insert(words.end(), program.begin(), program.end());
   return words;
 }
 

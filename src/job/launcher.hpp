@@ -1,4 +1,5 @@
-// How the processes of a generation are started: the command line of an MPI's mpiexec.
+// How the processes of a generation are started: the command line of an MPI's mpiexec, or of
+// Slurm's srun.
 #pragma once
 
 #include <array>
@@ -16,6 +17,12 @@ enum class Mpi { none, mpich, openmpi };
 
 inline constexpr std::array<std::string_view, 3> kMpiWords = {"none", "mpich", "openmpi"};
 
+/// What starts the processes of a program with an MPI: its mpiexec, or srun inside an allocation of
+/// Slurm.
+enum class Starter { mpiexec, srun };
+
+inline constexpr std::array<std::string_view, 2> kStarterWords = {"mpiexec", "srun"};
+
 /// A host and how many processes it takes.
 struct Host {
   std::string name{};
@@ -24,15 +31,19 @@ struct Host {
 
 struct Launcher {
   Mpi mpi = Mpi::none;
-  /// Path or name of mpiexec; found by `find_mpiexec` if empty.
+  Starter starter = Starter::mpiexec;
+  /// Path of mpiexec, or of srun.
   std::string mpiexec{};
   /// Where the processes run; this host if empty.
   std::vector<Host> hosts{};
   /// What starts something on a host, called as ssh is: [OPTIONS] HOST COMMAND...
   std::string agent = "ssh";
+  /// Cores of each process, on its host the next ones after those of the process before; 0: it may
+  /// run anywhere.
+  std::uint32_t cores = 0;
   /// Loaded before the program's libraries; none if empty.
   std::string preload{};
-  /// More arguments of mpiexec, before the program.
+  /// More arguments of mpiexec or srun, before the program.
   std::vector<std::string> arguments{};
   std::vector<std::string> program{};
 };

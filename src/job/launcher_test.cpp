@@ -56,6 +56,36 @@ TEST(Launcher, OpenMpiIsToldWhichVariablesToPassOn) {
   for (const std::string& word : words) EXPECT_EQ(word.find("secret"), std::string::npos);
 }
 
+TEST(Launcher, SrunStartsAStepBesideTheOthers) {
+  Launcher launcher{.mpi = Mpi::mpich,
+                    .starter = Starter::srun,
+                    .mpiexec = "srun",
+                    .hosts = {{"h1", 2}, {"h2", 2}},
+                    .arguments = {"--job-name=x"},
+                    .program = {"a.out", "1"}};
+  EXPECT_EQ(command_line(launcher, 3, {{"A", "secret"}}),
+            (Words{"srun", "--quiet", "-n", "3", "--overlap", "--overcommit", "--cpu-bind=none",
+                   "--kill-on-bad-exit=1", "--mpi=pmi2", "-N", "2", "--distribution=arbitrary",
+                   "--nodelist=h1,h1,h2", "--export=ALL", "--job-name=x", "a.out", "1"}));
+  launcher.mpi = Mpi::openmpi;
+  launcher.hosts.clear();
+  launcher.preload = "/lib/m.so";
+  launcher.arguments.clear();
+  EXPECT_EQ(
+      command_line(launcher, 1, {}),
+      (Words{"srun", "--quiet", "-n", "1", "--overlap", "--overcommit", "--cpu-bind=none",
+             "--kill-on-bad-exit=1", "--mpi=pmix",
+             "--export=ALL,OMPI_MCA_mpi_yield_when_idle=1,LD_PRELOAD=/lib/m.so", "a.out", "1"}));
+}
+
+TEST(Launcher, ProcessesAreKeptToTheirCoresByAShellBeforeThem) {
+  const Words words = command_line(
+      {.mpi = Mpi::mpich, .mpiexec = "mpiexec", .cores = 2, .program = {"a.out", "a b"}}, 2, {});
+  ASSERT_EQ(words.size(), 9u);
+  EXPECT_EQ(words[3], "/bin/sh");
+  EXPECT_EQ(Words(words.begin() + 6, words.end()), (Words{"2", "a.out", "a b"}));
+}
+
 TEST(Launcher, WithoutAnMpiTheProgramIsStartedAsItIs) {
   EXPECT_EQ(command_line({.program = {"a.out", "1"}}, 1, {}), (Words{"a.out", "1"}));
 }

@@ -28,10 +28,14 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/size_range.hpp"
+#include "job/cgroup.hpp"
 #include "job/fault.hpp"
-#include "job/json_line.hpp"
+#include "job/host_sweep.hpp"
 #include "job/line_socket.hpp"
+#include "job/order.hpp"
 #include "job/poller.hpp"
+#include "job/power.hpp"
 #include "job/process.hpp"
 #include "job/protocol.hpp"
 #include "job/socket.hpp"
@@ -76,10 +80,31 @@ struct Client {
   bool watches = false;  // wants to hear of everything that happens
 };
 
+/// The numbers of processes that a program can have, as it says itself.
+struct ProgramSizes {
+  SizeRange range{1, wire::kMaxProcesses};
+  SizeConstraint constraint{};
+
+  bool allow(std::uint32_t size) const { return range.contains(size) && constraint.allows(size); }
+  /// The largest up to `size`; 0 if there is none.
+  std::uint32_t at_most(std::uint32_t size) const {
+    const std::uint32_t most = constraint.at_most(std::min(size, range.max));
+    return most < range.min ? 0 : most;
+  }
+  /// One near `size` that is not `now`, if there is one.
+  std::uint32_t near(std::uint32_t size, std::uint32_t now) const {
+    const std::uint32_t below = at_most(size);
+    return below > 0 && below != now ? below : constraint.at_least(std::max(size + 1, range.min));
+  }
+};
+
 struct Generation {
   std::uint32_t number = 0;
   std::uint32_t size = 1;
   Process process{};
+  std::optional<Cgroup> group{};
+  std::optional<HostSweep> sweep{};  // of its hosts, once it has ended
+  ProgramSizes sizes{};
   Variables marks{};  // what its processes have in their environment
   std::vector<Peer*> peers{};
   std::uint32_t connected = 0;
@@ -94,7 +119,9 @@ struct Generation {
   bool is_discarded = false;  // its output is nobody's
   std::string held{};         // output that waits for the generation before to end
 
-  bool is_over() const { return status && !process.out && !process.err; }
+  /// All of its processes are gone, everywhere.
+  bool is_gone() const { return status && (!sweep || sweep->is_done()); }
+  bool is_over() const { return is_gone() && !process.out && !process.err; }
 };
 
 class Manager {
@@ -129,6 +156,8 @@ class Manager {
   void order(std::uint32_t size);
   void begin_resize();
   std::uint32_t slots() const;
+  void on_sizes(const Peer& peer, const wire::Sizes& sizes);
+  void on_iterations(const wire::Iterations& iterations);
   void on_request(const Peer& peer, const wire::Request& request);
   void consider_request();
   void offer(std::uint32_t size);
@@ -168,7 +197,9 @@ class Manager {
   std::uint64_t looks_ = 0;  // of libductile-measure, since the last report
   std::uint64_t looks_in_mpi_ = 0;
   Clock::time_point measured_ = begin_;
-  std::optional<double> mtct_{};
+  wire::Iterations iterations_{};  // since the last report, as the looks
+  std::optional<EnergyMeter> energy_{};
+  std::optional<double> mtct_{}, iteration_s_{}, power_w_{};
   bool has_killed_ = false;  // or found dead: processes that have not left in order
   Descriptor signals_{};
   Descriptor listener_{};
@@ -216,12 +247,18 @@ void Manager::start_generation(std::uint32_t size) {
   if (settings_.measure.count() > 0) {
     variables.emplace_back("DUCTILE_WATCH", local_address(listener_));
   }
+  if (settings_.launcher.cores > 0) {
+    variables.emplace_back("OMP_NUM_THREADS", std::to_string(settings_.launcher.cores));
+  }
   const std::vector<std::string> words = command_line(settings_.launcher, size, variables);
   spdlog::debug("generation {}: {}", number, fmt::join(words, " "));
   // Only the first generation reads: what it has read is gone for the others. A terminal would stop
   // a process that is not in its foreground.
   const bool reads = settings_.is_rigid && isatty(STDIN_FILENO) == 0;
-  generation->process = start_process(words, variables, reads, cpus_);
+  generation->group = Cgroup::make(std::to_string(number));
+  generation->process =
+      start_process(words, variables, reads, cpus_,
+                    generation->group ? generation->group->procs() : std::string());
   generations_.emplace(number, std::move(generation));
 }
 
@@ -231,6 +268,7 @@ void Manager::reap() {
   while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
     for (const auto& [number, generation] : generations_) {
       if (generation->process.pid == pid && !generation->status) on_ended(*generation, status);
+      if (generation->sweep) generation->sweep->on_ended(pid, status);
     }
   }
 }
@@ -239,11 +277,21 @@ void Manager::on_ended(Generation& generation, int status) {
   generation.status = status;
   generation.ended = Clock::now();
   generation.deadline = generation.ended + kSweep;
-  const std::size_t left = kill_descendants(generation.marks);
+  std::size_t left = generation.group ? generation.group->kill_all() : 0;
+  left += kill_descendants(generation.marks);
+  // Those on other hosts end when the manager has gone, and it is gone for them.
+  for (Peer* const peer : generation.peers) {
+    if (peer != nullptr) shutdown(peer->socket.get(), SHUT_RDWR);
+  }
+  if (settings_.launcher.starter == Starter::mpiexec && !settings_.launcher.hosts.empty()) {
+    generation.sweep.emplace(settings_.launcher.agent,
+                             place(settings_.launcher.hosts, generation.size), generation.marks);
+  }
   if (left > 0) spdlog::debug("generation {}: {} left over, killed", generation.number, left);
   const int code = exit_code(status);
   spdlog::debug("generation {} ended with {}", generation.number, code);
-  if (settings_.launcher.mpi == Mpi::openmpi) remove_session_folder(generation.process.pid);
+  if (settings_.launcher.mpi == Mpi::openmpi && settings_.launcher.starter == Starter::mpiexec)
+    remove_session_folder(generation.process.pid);
   if (code != 0 || left > 0) has_killed_ = settings_.launcher.mpi != Mpi::none;
   if (is_resizing() && generation.number == resize_->generation()) {
     give_up_resize(fmt::format("the new generation ended with exit code {}", code));
@@ -251,7 +299,8 @@ void Manager::on_ended(Generation& generation, int status) {
     exit_code_ = stop_signal_ != 0 && code == 0 ? 128 + stop_signal_ : code;
     ordered_.reset();
     give_up_resize("the job has ended");
-    answer(false, {{"error", "the job has ended"}});
+    // Who waits for a resize hears how that went.
+    if (!resize_) answer(false, {{"error", "the job has ended"}});
   } else if (generation.number != current_ && !generation.is_discarded && code != 0) {
     spdlog::warn("the old generation of {} processes left with exit code {}", generation.size,
                  code);
@@ -356,6 +405,13 @@ void Manager::on_message(Peer& peer, const wire::Message& message) {
   if (const auto* request = std::get_if<wire::Request>(&message.content)) {
     return on_request(peer, *request);
   }
+  if (const auto* sizes = std::get_if<wire::Sizes>(&message.content)) {
+    return on_sizes(peer, *sizes);
+  }
+  if (const auto* iterations = std::get_if<wire::Iterations>(&message.content)) {
+    if (*peer.generation == current_) on_iterations(*iterations);
+    return;
+  }
   if (!resize_ || message.generation != resize_->generation()) {
     spdlog::debug("a late '{}' of process {} of generation {}", wire::name_of(message.content),
                   peer.rank, *peer.generation);
@@ -416,6 +472,15 @@ void Manager::flush(Peer& peer) {
 
 // ---- Resizing -----------------------------------------------------------------------------------
 
+std::string not_for_program(const ProgramSizes& sizes, std::uint32_t size) {
+  std::string text = fmt::format("the program cannot have {} processes, but ", size);
+  text += sizes.range.max == wire::kMaxProcesses
+              ? fmt::format("{} or more", sizes.range.min)
+              : fmt::format("{} to {}", sizes.range.min, sizes.range.max);
+  if (sizes.constraint != SizeConstraint{}) text += ", " + to_text(sizes.constraint);
+  return text;
+}
+
 std::optional<std::string> Manager::objection(std::uint32_t size) const {
   if (settings_.is_rigid) return "the job is rigid";
   if (size > slots()) return fmt::format("the hosts take {} processes", slots());
@@ -425,6 +490,7 @@ std::optional<std::string> Manager::objection(std::uint32_t size) const {
   }
   if (exit_code_ || stop_signal_ != 0) return "the job has ended";
   const Generation& now = *generations_.at(current_);
+  if (!now.sizes.allow(size)) return not_for_program(now.sizes, size);
   if (size == now.size) return fmt::format("the job has {} processes already", size);
   if (now.finishing > 0) return "the program has come to its end";
   if (resize_ || ordered_) return "a resize is under way";
@@ -440,6 +506,11 @@ void Manager::order(std::uint32_t size) {
 void Manager::begin_resize() {
   if (!ordered_ || resize_ || !is_started()) return;
   const std::uint32_t size = *std::exchange(ordered_, std::nullopt);
+  if (const auto why = objection(size)) {  // which could not be known when it was ordered
+    if (std::exchange(is_planned_, false)) ++result_.aborted;
+    if (std::exchange(is_requested_, false)) offer(0);
+    return answer(false, {{"error", *why}, {"size", current().size}});
+  }
   old_ = current_;
   leaves_freed_.reset();
   resize_.emplace(next_number_, current().size, size, settings_.limits, Clock::now());
@@ -459,6 +530,38 @@ std::uint32_t Manager::slots() const {
   return slots;
 }
 
+void Manager::on_sizes(const Peer& peer, const wire::Sizes& sizes) {
+  if (peer.rank != 0 || sizes.min == 0 || sizes.min > sizes.max) {
+    throw wire::ProtocolError("sizes that make no sense");
+  }
+  Generation* const generation = find(*peer.generation);
+  if (generation == nullptr) return;
+  try {
+    generation->sizes = {.range = {sizes.min, sizes.max},
+                         .constraint = parse_constraint(sizes.constraint)};
+  } catch (const InputError& error) {
+    throw wire::ProtocolError(error.what());
+  }
+  const bool is_new = is_resizing() && generation->number == resize_->generation();
+  if (!is_new && generation->number != current_) return;
+  report("sizes", {{"generation", generation->number},
+                   {"size", generation->size},
+                   {"min", sizes.min},
+                   {"max", sizes.max},
+                   {"constraint", sizes.constraint}});
+  // What was ordered before the program had said it.
+  const std::uint32_t ordered = is_resizing() ? resize_->new_size() : generation->size;
+  if (generation->sizes.allow(ordered)) return;
+  if (is_resizing()) return give_up_resize(not_for_program(generation->sizes, ordered));
+  spdlog::warn("{}; it has {} all the same", not_for_program(generation->sizes, ordered), ordered);
+}
+
+void Manager::on_iterations(const wire::Iterations& iterations) {
+  iterations_.count += iterations.count;
+  iterations_.total_ns += iterations.total_ns;
+  iterations_.longest_ns = std::max(iterations_.longest_ns, iterations.longest_ns);
+}
+
 void Manager::on_request(const Peer& peer, const wire::Request& request) {
   if (peer.rank != 0 || request.at_least == 0 || request.at_least > request.preferred ||
       request.preferred > wire::kMaxProcesses) {
@@ -476,7 +579,8 @@ void Manager::on_request(const Peer& peer, const wire::Request& request) {
 void Manager::consider_request() {
   if (!request_ || resize_ || ordered_ || exit_code_ || settings_.evolving == Evolving::ask) return;
   const wire::Request request = *std::exchange(request_, std::nullopt);
-  const std::uint32_t best = std::min({request.preferred, settings_.max, slots()});
+  const std::uint32_t best =
+      current().sizes.at_most(std::min({request.preferred, settings_.max, slots()}));
   if (settings_.evolving == Evolving::deny || objection(best)) return offer(0);
   if (best < request.at_least) return offer(best > current().size ? best : 0);
   is_requested_ = true;
@@ -514,6 +618,7 @@ void Manager::settle() {
     current_ = fresh;
     looks_ = 0;
     looks_in_mpi_ = 0;
+    iterations_ = {};
     current().deadline = Clock::time_point::max();
     if (Generation* const old = find(old_)) old->deadline = now + settings_.patience;
     return conclude_resize();
@@ -534,7 +639,7 @@ void Manager::conclude_resize() {
   const bool is_committed = resize_->phase() == Resize::Phase::committed;
   // A resize is over when the nodes of the generation that lost are free, and the winner works.
   const Generation* const loser = find(is_committed ? old_ : resize_->generation());
-  const bool is_free = loser == nullptr || loser->status;
+  const bool is_free = loser == nullptr || loser->is_gone();
   if (is_free && !leaves_freed_) leaves_freed_ = Clock::now();
   if (!is_free || (is_committed && !resize_->is_running() && !exit_code_)) return;
   Json details = {{"generation", is_committed ? resize_->generation() : old_},
@@ -552,6 +657,7 @@ void Manager::conclude_resize() {
     }
     details["probe"] = resize_->meeting();
     details["skew"] = resize_->skew();
+    if (resize_->postponements() > 0) details["postponed"] = resize_->postponements();
     details["bytes"] = resize_->bytes();
     details["ready_s"] = seconds(times.agreeing - times.starting);
     details["agree_s"] = seconds(times.gathering - times.agreeing);
@@ -605,75 +711,73 @@ void tell(Client& client, const Json& json) {
 
 Json Manager::status() {
   const Generation& now = current();
+  const auto known = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json();
+  };
   return {{"ok", true},
           {"generation", now.number},
           {"size", now.size},
-          {"min", settings_.min},
-          {"max", settings_.max},
+          {"min", std::max(settings_.min, now.sizes.range.min)},
+          {"max", std::min(settings_.max, now.sizes.range.max)},
+          {"constraint", to_text(now.sizes.constraint)},
           {"rigid", settings_.is_rigid},
           {"connected", now.connected},
           {"request",
            request_ ? Json({{"at_least", request_->at_least}, {"preferred", request_->preferred}})
                     : Json()},
-          {"mtct", mtct_ ? Json(*mtct_) : Json()},
+          {"mtct", known(mtct_)},
+          {"iteration_s", known(iteration_s_)},
+          {"power_w", known(power_w_)},
           {"phase", resize_    ? word(resize_->phase())
                     : ordered_ ? word(Resize::Phase::starting)
                                : "running"}};
 }
 
 void Manager::on_order(Client& client, const std::string& line) {
-  const Json order = parse_json_line(line);
-  Json id;
-  const auto reply = [&](Json answer) {
+  const auto parsed = parse_order(line);
+  const auto reply = [&](Json answer, const Json& id) {
     if (!id.is_null()) answer["id"] = id;
     tell(client, answer);
   };
-  const auto refuse = [&](const std::string& why) { reply({{"ok", false}, {"error", why}}); };
-  if (!order.is_object() || !order.contains("do") || !order["do"].is_string()) {
-    return refuse("an order is a JSON object with \"do\"");
+  if (const auto* bad = std::get_if<BadOrder>(&parsed)) {
+    return reply({{"ok", false}, {"error", bad->why}}, bad->id);
   }
-  id = order.value("id", Json());
-  const std::string verb = order["do"];
-  if (verb == "status" || verb == "watch") {
-    client.watches |= verb == "watch";
-    return reply(status());
+  const auto& order = std::get<Order>(parsed);
+  switch (order.verb) {
+    case Order::Verb::watch:
+      client.watches = true;
+      return reply(status(), order.id);
+    case Order::Verb::status:
+      return reply(status(), order.id);
+    case Order::Verb::stop:
+      reply({{"ok", true}}, order.id);
+      // Who asks again may have been restarted, and have forgotten that it did.
+      if (stop_signal_ == 0) stop(SIGTERM);
+      return;
+    case Order::Verb::answer:
+      if (!request_) {
+        return reply({{"ok", false}, {"error", "the program has asked for nothing"}}, order.id);
+      }
+      if (order.size < request_->at_least || order.size > request_->preferred) {
+        request_.reset();
+        offer(order.size);
+        return reply({{"ok", true}, {"offer", order.size}}, order.id);
+      }
+      break;
+    case Order::Verb::resize:
+      break;
   }
-  if (verb == "stop") {
-    reply({{"ok", true}});
-    // Who asks again may have been restarted, and have forgotten that it did.
-    if (stop_signal_ == 0) stop(SIGTERM);
-    return;
+  if (const auto why = objection(order.size)) {
+    return reply({{"ok", false}, {"error", *why}, {"size", current().size}}, order.id);
   }
-  if (verb != "resize" && verb != "answer") {
-    return refuse(
-        "there are the orders \"status\", \"watch\", \"resize\", \"answer\" and \"stop\"");
-  }
-  const Json size = order.value("size", Json());
-  if (!size.is_number_unsigned() || size.get<std::uint64_t>() > wire::kMaxProcesses) {
-    return refuse("\"size\" is a number of processes, in an answer 0 to deny");
-  }
-  const Json cpus_text = order.value("cpus", Json(""));
-  const auto cpus = cpus_text.is_string() ? parse_node_set(std::string(cpus_text)) : std::nullopt;
-  if (!cpus) return refuse("\"cpus\" are processors, like \"0-3,7\"");
-  const std::uint32_t given = size;
-  const bool is_answer = verb == "answer";
-  if (is_answer && !request_) return refuse("the program has asked for nothing");
-  if (is_answer && (given < request_->at_least || given > request_->preferred)) {
-    request_.reset();
-    offer(given);
-    return reply({{"ok", true}, {"offer", given}});
-  }
-  if (const auto why = objection(given)) {
-    return reply({{"ok", false}, {"error", *why}, {"size", current().size}});
-  }
-  if (is_answer) {
+  if (order.verb == Order::Verb::answer) {
     request_.reset();
     is_requested_ = true;
   }
   client.awaits_resize = true;
-  client.id = id;
-  if (!cpus->empty()) cpus_ = *cpus;
-  this->order(given);
+  client.id = order.id;
+  if (!order.cpus.empty()) cpus_ = order.cpus;
+  this->order(order.size);
 }
 
 void Manager::answer(bool ok, const Json& details) {
@@ -833,7 +937,7 @@ void Manager::stop(int signal) {
     if (generation->status) continue;
     kill(generation->process.pid, is_known ? signal : SIGTERM);
     generation->is_terminated = true;
-    generation->deadline = now + settings_.patience;
+    generation->deadline = std::min(generation->deadline, now + settings_.patience);
   }
 }
 
@@ -845,32 +949,52 @@ void Manager::sweep(Generation& generation) {
   generation.deadline = Clock::time_point::max();
   if (generation.is_over()) return;
   generation.deadline = now + kSweep;
+  if (generation.group) generation.group->kill_all();
   const bool all_have_ended = std::ranges::all_of(
       generations_, [](const auto& entry) { return entry.second->status.has_value(); });
   kill_descendants(exit_code_ && all_have_ended ? Variables{} : generation.marks);
   if (now > generation.ended + settings_.patience) {
     generation.process.out.reset();
     generation.process.err.reset();
+    if (generation.sweep && !generation.sweep->is_done()) {
+      spdlog::warn("what is left on {} could not be looked for in time",
+                   fmt::join(generation.sweep->give_up(), ", "));
+    }
   }
 }
 
-/// MPI time over compute time since the last time, over all processes.
+/// MPI time over compute time, iterations and power since the last time, over all processes.
 void Manager::report_measurement() {
-  measured_ = Clock::now();
+  const auto now = Clock::now();
+  const double interval = seconds(now - measured_);
+  measured_ = now;
+  if (energy_) power_w_ = energy_->take() / interval;
   const std::uint64_t computing = looks_ - looks_in_mpi_;
   if (looks_ > 0) {
     mtct_.reset();
     if (computing > 0) {
       mtct_ = static_cast<double>(looks_in_mpi_) / static_cast<double>(computing);
     }
-    report("measured", {{"generation", current_},
-                        {"size", current().size},
-                        {"looks", looks_},
-                        {"in_mpi", looks_in_mpi_},
-                        {"mtct", mtct_ ? Json(*mtct_) : Json()}});
+  }
+  const auto& [count, total_ns, longest_ns] = iterations_;
+  if (count > 0) iteration_s_ = 1e-9 * static_cast<double>(total_ns) / count;
+  if (looks_ > 0 || count > 0 || energy_) {
+    Json details = {{"generation", current_},
+                    {"size", current().size},
+                    {"looks", looks_},
+                    {"in_mpi", looks_in_mpi_},
+                    {"mtct", looks_ > 0 && mtct_ ? Json(*mtct_) : Json()},
+                    {"iterations", count}};
+    if (count > 0) {
+      details["iteration_s"] = *iteration_s_;
+      details["longest_iteration_s"] = 1e-9 * static_cast<double>(longest_ns);
+    }
+    if (energy_) details["power_w"] = *power_w_;
+    report("measured", details);
   }
   looks_ = 0;
   looks_in_mpi_ = 0;
+  iterations_ = {};
 }
 
 void Manager::on_time() {
@@ -921,12 +1045,15 @@ void Manager::on_time() {
     const PlannedResize& next = settings_.plan[planned_];
     if (now >= (next.after_previous ? last_resize_ : begin_) + next.time && is_started()) {
       ++planned_;
-      if (const auto why = objection(next.size)) {
+      // Who lets chance choose does not know what the program can have.
+      const std::uint32_t size =
+          next.after_previous ? current().sizes.near(next.size, current().size) : next.size;
+      if (const auto why = objection(size)) {
         ++result_.aborted;
-        spdlog::warn("not resized to {}: {}", next.size, *why);
+        spdlog::warn("not resized to {}: {}", size, *why);
       } else {
         is_planned_ = true;
-        order(next.size);
+        order(size);
       }
     }
   }
@@ -986,6 +1113,10 @@ RunResult Manager::run() {
   }
   if (!settings_.is_rigid || settings_.measure.count() > 0)
     listener_ = listen_tcp(settings_.listen);
+  if (settings_.measure.count() > 0) {
+    EnergyMeter meter(settings_.power_from);
+    if (meter.is_there()) energy_ = std::move(meter);
+  }
   if (settings_.control_fd >= 0) {
     control_ = Descriptor(settings_.control_fd);
     fcntl(control_.get(), F_SETFD, FD_CLOEXEC);

@@ -49,6 +49,8 @@ struct RunSettings {
   /// How often to tell what share of its time the program spends in MPI; never if 0. The launcher
   /// has to preload libductile-measure.
   std::chrono::milliseconds measure{};
+  /// Folder of the energy counters of this host, told with it.
+  std::string power_from = "/sys/class/powercap";
   /// File that gets one JSON object per line for everything that happens; none if empty.
   std::string report{};
   /// File that gets the timeline of all resizes, a Chrome trace; none if empty.

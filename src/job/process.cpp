@@ -148,13 +148,18 @@ pid_t start_session(const std::vector<std::string>& words,
 }
 
 Process start_process(const std::vector<std::string>& words, const Variables& variables,
-                      bool reads_stdin, const NodeSet& cpus) {
+                      bool reads_stdin, const NodeSet& cpus, const std::string& group) {
   Pipe out = new_pipe();
   Pipe err = new_pipe();
   const pid_t parent = getpid();
   const pid_t pid = start_session(words, environment_with(variables), [&]() -> const char* {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(127);  // it has gone meanwhile
+    if (!group.empty()) {
+      // Where it cannot be, it is found by its environment.
+      const int file = open(group.c_str(), O_WRONLY | O_CLOEXEC);
+      [[maybe_unused]] const ssize_t written = write(file, "0", 1);
+    }
     keep_to(cpus);
     if (!reads_stdin) dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
     dup2(out.write.get(), STDOUT_FILENO);

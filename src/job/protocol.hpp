@@ -230,12 +230,40 @@ struct Offer {
   auto fields() { return std::tie(size); }
 };
 
+// ---- What a program says of itself --------------------------------------------------------------
+
+/// From rank 0: the numbers of processes that the program can have.
+struct Sizes {
+  static constexpr std::string_view kName = "sizes";
+  std::uint32_t min = 0;
+  std::uint32_t max = 0;
+  std::string constraint{};  // as parse_constraint() reads it
+  auto fields() { return std::tie(min, max, constraint); }
+};
+
+/// From every old process, standing at the probe of Meet: the program cannot be resized here, but
+/// will be at this later probe.
+struct Postponed {
+  static constexpr std::string_view kName = "postponed";
+  std::uint64_t probe = 0;
+  auto fields() { return std::tie(probe); }
+};
+
+/// Of a measured process: its iterations, from probe to probe, since the last message.
+struct Iterations {
+  static constexpr std::string_view kName = "iterations";
+  std::uint32_t count = 0;
+  std::uint64_t total_ns = 0;
+  std::uint64_t longest_ns = 0;
+  auto fields() { return std::tie(count, total_ns, longest_ns); }
+};
+
 // ---- Messages -----------------------------------------------------------------------------------
 
 /// The place in this list, from 1, is the type in the header: append only.
 using Content = std::variant<Hello, Ready, At, Reached, Sent, Taken, Failed, Running, Finishing,
                              Welcome, Prepare, Meet, Take, Go, Commit, Abort, Finish, Open, Data,
-                             Close, Watch, Measured, Request, Offer>;
+                             Close, Watch, Measured, Request, Offer, Sizes, Postponed, Iterations>;
 
 struct Message {
   /// The generation it is about: of a resize, the new one; otherwise the sender's own. Numbers are

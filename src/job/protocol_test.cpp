@@ -34,7 +34,10 @@ std::vector<Message> some_of_each() {
           {1, Watch{token, 1, 2}},
           {1, Measured{250, 17}},
           {1, Request{4, 8}},
-          {1, Offer{3}}};
+          {1, Offer{3}},
+          {1, Sizes{2, 8, "pof2"}},
+          {1, Postponed{40}},
+          {1, Iterations{250, 1000000, 5000}}};
 }
 
 TEST(Protocol, EveryMessageComesBackAsItWas) {

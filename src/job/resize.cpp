@@ -18,6 +18,7 @@ Resize::Resize(std::uint32_t generation, std::uint32_t old_size, std::uint32_t n
       sent_(old_size),
       taken_(new_size),
       running_(new_size),
+      postponed_(old_size),
       addresses_(new_size) {
   enter(Phase::starting, now);
 }
@@ -44,7 +45,7 @@ void Resize::enter(Phase phase, Clock::time_point now) {
       break;
     case Phase::gathering:
       times_.gathering = now;
-      deadline_ = now + limits_.gathering;
+      deadline_ = now + limits_.gathering;  // postponing does not make it longer
       orders_.push_back({Side::old, wire::Meet{.probe = meeting_}});
       break;
     case Phase::handing_over:
@@ -93,11 +94,15 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
     // No process has left the probe after the one it told, so that nobody is past this one.
     meeting_ = std::max(meeting_, at->probe + 1);
     slowest_ = std::min(slowest_, at->probe);
-    if (at_.is_full()) enter(Phase::gathering, now);
+    if (!at_.is_full()) return true;
+    skew_ = meeting_ - 1 - slowest_;
+    enter(Phase::gathering, now);
     return true;
   }
   if (std::holds_alternative<wire::Reached>(content)) {
-    if (!from_old || phase_ != Phase::gathering || !reached_.add(rank)) return false;
+    if (!from_old || phase_ != Phase::gathering) return false;
+    if (postponements_ > 0 && !postponed_.has(rank)) return false;  // where they met before
+    if (!reached_.add(rank)) return false;
     if (reached_.count == 1) times_.stopped = now;
     if (reached_.is_full()) enter(Phase::handing_over, now);
     return true;
@@ -105,6 +110,14 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
   if (std::holds_alternative<wire::Running>(content)) {
     if (from_old || phase_ != Phase::committed || !running_.add(rank)) return false;
     times_.running = now;
+    return true;
+  }
+  if (const auto* postponed = std::get_if<wire::Postponed>(&content)) {
+    return from_old && postpone(rank, postponed->probe, now);
+  }
+  if (phase_ == Phase::gathering && postponements_ > 0 && from_old &&
+      std::holds_alternative<wire::Sent>(content) && !postponed_.has(rank)) {
+    abort("process " + std::to_string(rank) + " hands over what others postpone", now);
     return true;
   }
   if (phase_ != Phase::handing_over) return false;
@@ -117,6 +130,27 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
     return false;
   }
   if (sent_.is_full() && taken_.is_full()) enter(Phase::committed, now);
+  return true;
+}
+
+/// The old processes stand at the meeting point, and this one says where to meet instead; the
+/// others will say the same.
+bool Resize::postpone(std::uint32_t rank, std::uint64_t probe, Clock::time_point now) {
+  if (phase_ == Phase::handing_over && probe > meeting_) {
+    if (sent_.count > 0) {
+      abort("process " + std::to_string(rank) + " postpones what others hand over", now);
+      return true;
+    }
+    meeting_ = probe;
+    ++postponements_;
+    postponed_ = reached_ = Roll(old_size_);
+    phase_ = Phase::gathering;
+    deadline_ = times_.gathering + limits_.gathering;
+  }
+  if (phase_ != Phase::gathering || !postponed_.add(rank)) return false;
+  if (probe != meeting_) {
+    abort("process " + std::to_string(rank) + " postpones to another probe than the others", now);
+  }
   return true;
 }
 

@@ -4,7 +4,8 @@
 //
 //   starting      the new generation starts beside the old one, which computes on
 //   agreeing      the new one is ready; the old processes are asked where they are
-//   gathering     they know the probe at which they meet, and go on until they stand there
+//   gathering     they know the probe at which they meet, and go on until they stand there; from
+//                 there they may postpone the meeting to a later probe
 //   handing_over  data moves from old to new
 //   committed     the new generation is the job; or
 //   aborted       the old one is, with all its data, and the new one is to be removed
@@ -32,7 +33,8 @@ class Resize {
   struct Limits {
     std::chrono::milliseconds starting = std::chrono::minutes(2);
     std::chrono::milliseconds agreeing = std::chrono::seconds(30);
-    /// Until all processes have come to a probe: as long as an iteration of the program may take.
+    /// Until all processes have come to a probe at which the program can be resized: as long as an
+    /// iteration may take, or as many as it may postpone.
     std::chrono::milliseconds gathering = std::chrono::minutes(10);
     std::chrono::milliseconds handing_over = std::chrono::minutes(5);
   };
@@ -90,7 +92,9 @@ class Resize {
   /// The probe at which the old processes met; 0 before it is known.
   std::uint64_t meeting() const { return meeting_; }
   /// How many probes the fastest old process was ahead of the slowest.
-  std::uint64_t skew() const { return meeting_ == 0 ? 0 : meeting_ - 1 - slowest_; }
+  std::uint64_t skew() const { return skew_; }
+  /// How often the program postponed it.
+  std::uint32_t postponements() const { return postponements_; }
   /// Messages that came too late, too early or twice.
   std::uint64_t strays() const { return strays_; }
 
@@ -101,9 +105,11 @@ class Resize {
     std::uint32_t count = 0;
     explicit Roll(std::uint32_t size) : said(size) {}
     bool add(std::uint32_t rank);
+    bool has(std::uint32_t rank) const { return rank < said.size() && said[rank]; }
     bool is_full() const { return count == said.size(); }
   };
 
+  bool postpone(std::uint32_t rank, std::uint64_t probe, Clock::time_point now);
   bool accept(Side side, std::uint32_t rank, const wire::Content& content, Clock::time_point now);
   void enter(Phase phase, Clock::time_point now);
 
@@ -114,10 +120,12 @@ class Resize {
   Phase phase_ = Phase::starting;
   Clock::time_point deadline_{};
   Times times_{};
-  Roll ready_, at_, reached_, sent_, taken_, running_;
+  Roll ready_, at_, reached_, sent_, taken_, running_, postponed_;
   std::vector<std::string> addresses_;
   std::uint64_t meeting_ = 0;
   std::uint64_t slowest_ = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t skew_ = 0;
+  std::uint32_t postponements_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t strays_ = 0;
   std::string reason_{};

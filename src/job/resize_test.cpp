@@ -123,6 +123,57 @@ TEST(Resize, AbortsBeforeTheCommitAndNeverAfter) {
   }
 }
 
+// The old processes stand at probe 151 and say that they can be resized at probe 160.
+TEST(Resize, TheProgramMayPostpone) {
+  using namespace wire;  // NOLINT(google-build-using-namespace)
+  const Resize::Limits limits{.gathering = 3s};
+  const std::vector<Step> steps = whole_resize();
+  const auto standing = [&] {
+    Resize resize(1, 2, 3, limits, kStart);
+    for (std::size_t i = 0; i < 7; ++i) {
+      resize.receive(steps[i].side, steps[i].rank, steps[i].content, kStart);
+    }
+    resize.take_orders();
+    return resize;
+  };
+  Resize resize = standing();
+  resize.receive(Side::old, 1, Postponed{160}, kStart + 1s);
+  EXPECT_EQ(resize.phase(), Phase::gathering);
+  EXPECT_EQ(resize.deadline(), kStart + 3s);  // as before
+  // Process 1 is there before process 0 has said anything; what process 0 says twice is of no use.
+  resize.receive(Side::old, 1, Reached{}, kStart + 2s);
+  resize.receive(Side::old, 0, Reached{}, kStart + 2s);
+  EXPECT_EQ(resize.strays(), 1u);
+  resize.receive(Side::old, 0, Postponed{160}, kStart + 2s);
+  resize.receive(Side::old, 0, Postponed{160}, kStart + 2s);
+  EXPECT_EQ(resize.strays(), 2u);
+  EXPECT_EQ(orders(resize), Texts{});
+  resize.receive(Side::old, 0, Reached{}, kStart + 2s);
+  EXPECT_EQ(orders(resize), Texts{"old:go"});
+  resize.receive(Side::old, 0, Postponed{160}, kStart + 2s);  // late
+  EXPECT_EQ(resize.phase(), Phase::handing_over);
+  EXPECT_EQ(resize.postponements(), 1u);
+  EXPECT_EQ(resize.meeting(), 160u);
+  EXPECT_EQ(resize.skew(), 50u);
+  for (std::size_t i = 7; i < steps.size(); ++i) {
+    resize.receive(steps[i].side, steps[i].rank, steps[i].content, kStart);
+  }
+  EXPECT_TRUE(resize.is_running());
+
+  // Processes that do not do the same.
+  Resize other = standing();
+  other.receive(Side::old, 0, Postponed{160}, kStart);
+  other.receive(Side::old, 1, Postponed{161}, kStart);
+  EXPECT_EQ(other.reason(), "process 1 postpones to another probe than the others");
+  for (const bool sends_first : {true, false}) {
+    Resize mixed = standing();
+    if (sends_first) mixed.receive(Side::old, 1, Sent{}, kStart);
+    mixed.receive(Side::old, 0, Postponed{160}, kStart);
+    if (!sends_first) mixed.receive(Side::old, 1, Sent{}, kStart);
+    EXPECT_EQ(mixed.phase(), Phase::aborted);
+  }
+}
+
 TEST(Resize, EveryPhaseHasItsLimit) {
   const Resize::Limits limits{.starting = 1s, .agreeing = 2s, .gathering = 3s, .handing_over = 4s};
   const struct {

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "live/metrics_server.hpp"
 #include "live/submission.hpp"
 #include "policies/registry.hpp"
 
@@ -62,6 +63,9 @@ class Reader {
       c.state = text(name, node);
     } else if (name == "socket") {
       c.socket = text(name, node);
+    } else if (name == "metrics") {
+      c.metrics = text(name, node);
+      at([&] { return parse_address(*c.metrics); });
     } else if (name == "default_time") {
       const std::string value = text(name, node);
       c.default_time = at([&] { return parse_limit(value); });
@@ -84,7 +88,8 @@ class Reader {
       if (!node.is_boolean()) fail(node, name, "is neither true nor false", "");
     } else {
       fail(node, name, "there is no such setting",
-           "use one of local, policy, fairness, state, socket, default_time, retry_s, patience_s, "
+           "use one of local, policy, fairness, state, socket, metrics, default_time, retry_s, "
+           "patience_s, "
            "operators, max_jobs, max_jobs_per_user, max_running_jobs_per_user, "
            "max_running_nodes_per_user, cgroups");
     }

@@ -17,7 +17,7 @@ struct Configuration {
   std::optional<Platform> local{};
   std::optional<std::string> policy{};
   std::optional<Fairness> fairness{};
-  std::optional<std::string> state{}, socket{};
+  std::optional<std::string> state{}, socket{}, metrics{};
   std::optional<Duration> default_time{};
   std::optional<Duration> retry{}, patience{};
   std::optional<std::vector<std::uint32_t>> operators{};

@@ -63,7 +63,7 @@ TEST(Config, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(
       error_in("\nlocals = 1"),
       ":2: locals: there is no such setting; use one of local, policy, fairness, state, socket, "
-      "default_time, retry_s, patience_s, operators, max_jobs, max_jobs_per_user, "
+      "metrics, default_time, retry_s, patience_s, operators, max_jobs, max_jobs_per_user, "
       "max_running_jobs_per_user, max_running_nodes_per_user, cgroups");
   EXPECT_EQ(error_in("local = 4"), ":1: local: is no text; put it in quotes");
   EXPECT_EQ(error_in("local = \"4x\""),

@@ -79,13 +79,16 @@ Controller::Controller(const ServeSettings& settings, const std::function<ServeS
       lock_(lock_state(settings.state)),
       journal_(settings.state + "/journal.db"),
       core_(make_core()),
+      accounts_(core_.state().rules.fairness),
       clock_(core_.state().now),
       world_(core_.state().platform, {.folder = settings.state + "/jobs",
                                       .program = settings.program,
                                       .retry = settings.retry,
                                       .patience = settings.patience,
                                       .cgroups = settings.cgroups}),
-      jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {}
+      jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {
+  for (const std::string& name : journal_.accounts()) accounts_.number(name);
+}
 
 // ---- The core and its journal -------------------------------------------------------------------
 
@@ -211,7 +214,9 @@ bool Controller::tell(const Event& event) {
 /// Closes the instant, and those that follow from it at once.
 void Controller::settle() {
   while (is_open_) {
+    const auto begin = std::chrono::steady_clock::now();
     const auto decisions = core_.close_instant(now_);
+    metrics_.passed(std::chrono::steady_clock::now() - begin);
     journal_.close(now_, core_, decisions);
     const std::vector<Decision> orders(decisions.begin(), decisions.end());
     for (const Decision& order : orders) {
@@ -267,6 +272,7 @@ void Controller::note_size(JobId id) {
 }
 
 void Controller::on_happened(const Happened& happened) {
+  if (const auto* resized = std::get_if<event::Resized>(&happened.event)) count_resize(*resized);
   const bool taken = tell(happened.event);
   if (!taken) spdlog::debug("a late event changed nothing");
   if (const auto* asked = std::get_if<event::EvolvingRequested>(&happened.event); asked && !taken) {
@@ -308,6 +314,17 @@ void Controller::on_requeued(JobId id, const std::string& note) {
   spdlog::info("job {}: waits again{}", job.row.number, note.empty() ? "" : ": " + note);
 }
 
+void Controller::count_resize(const event::Resized& resized) {
+  const Unanswered* const open = core_.state().find(resized.answers);
+  if (open) metrics_.resized(open->before, open->decision.after.count, resized.now.count);
+}
+
+std::string Controller::metrics() const {
+  std::vector<JobId> jobs;
+  for (const auto& [id, job] : jobs_.all()) jobs.push_back(id);
+  return metrics_.text(core_, jobs, clients_.size());
+}
+
 /// The job will not come back.
 void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
                          const std::string& note) {
@@ -319,6 +336,7 @@ void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
   job.row.exit_code = exit_code;
   job.row.note = note;
   journal_.ended(job.row);
+  metrics_.ended(state);
   spdlog::info("job {}: {}{}{}", number, end_word(job.row.state),
                exit_code ? fmt::format(", exit code {}", *exit_code) : "",
                note.empty() ? "" : ": " + note);
@@ -464,8 +482,9 @@ void Controller::reload() {
     const Platform& had = settings_.platform;
     if (next.platform.nodes != had.nodes || next.platform.cores_per_node != had.cores_per_node ||
         next.state != settings_.state || next.socket != settings_.socket ||
-        next.fairness != settings_.fairness || next.cgroups != settings_.cgroups) {
-      throw InputError("nodes, fairness, state, socket and cgroups stay while it serves",
+        next.fairness != settings_.fairness || next.cgroups != settings_.cgroups ||
+        next.metrics != settings_.metrics) {
+      throw InputError("nodes, fairness, state, socket, cgroups and metrics stay while it serves",
                        "end it, and start it again");
     }
     if (next.policy != settings_.policy && !tell(event::ConfigChanged{make_policy(next.policy)})) {
@@ -513,6 +532,9 @@ void Controller::loop() {
 
   recover();
   listener_ = listen_unix(settings_.socket, geteuid() == 0);
+  if (!settings_.metrics.empty()) {
+    metrics_server_ = std::make_unique<MetricsServer>(settings_.metrics);
+  }
   spdlog::info("serving {} nodes of {} cores under {} at {}", settings_.platform.nodes,
                settings_.platform.cores_per_node, settings_.policy, settings_.socket);
   while (!is_ended_) {
@@ -525,11 +547,13 @@ void Controller::loop() {
                  [client] { client->lines.work(); });
     }
     world_.add_to(poller);
+    if (metrics_server_) metrics_server_->add_to(poller, [this] { return metrics(); });
     poller.wait(until_next());
     serve_clients();
 
     world_.look(clock_.now());
     for (const Happened& happened : world_.take()) on_happened(happened);
+    for (const double pause_s : world_.take_pauses()) metrics_.paused(pause_s);
     keep_limits();
     judge();
     if (core_.next_wake() <= clock_.now()) tell(event::TimerFired{});

@@ -30,8 +30,11 @@
 #include "live/batches.hpp"
 #include "live/journal.hpp"
 #include "live/local_world.hpp"
+#include "live/metrics.hpp"
+#include "live/metrics_server.hpp"
 #include "live/serve.hpp"
 #include "live/submission.hpp"
+#include "model/fairness.hpp"
 #include "scheduling/core.hpp"
 
 namespace ductile {
@@ -90,6 +93,8 @@ class Controller {
   void note_sizes();
   void note_size(JobId id);
   void on_happened(const Happened& happened);
+  void count_resize(const event::Resized& resized);
+  std::string metrics() const;
   void on_over(JobId id, EndState state, std::optional<int> exit_code, const std::string& note);
   void on_requeued(JobId id, const std::string& note);
   void end(JobId id, Ending why);
@@ -129,6 +134,7 @@ class Controller {
   std::vector<JobId> jobs_of(const Client& client, const Json& names) const;
   std::vector<JobId> those_that(const std::vector<JobId>& jobs, bool run) const;
   Json row_of(JobId id) const;
+  Json delays_of(Party::Kind kind) const;
 
   void on_signal();
   void reload();
@@ -141,8 +147,11 @@ class Controller {
   std::map<JobId, Holding> settled_{};  // by the last answer; of the journal as it was found
   std::uint32_t requests_ = 0;          // the next number of one
   Core core_;
+  Accounts accounts_;
   WallClock clock_;
   LocalWorld world_;
+  Metrics metrics_{};
+  std::unique_ptr<MetricsServer> metrics_server_{};
   Descriptor signals_{};
   Descriptor listener_{};
   Batches jobs_;                // not over

@@ -25,7 +25,7 @@ CREATE TABLE head (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE records (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, text TEXT NOT NULL);
 CREATE TABLE jobs (
   number INTEGER PRIMARY KEY, user INTEGER NOT NULL, "group" INTEGER NOT NULL,
-  name TEXT NOT NULL, type TEXT NOT NULL, array INTEGER, task INTEGER, submission TEXT,
+  name TEXT NOT NULL, type TEXT NOT NULL, account TEXT NOT NULL, array INTEGER, task INTEGER, submission TEXT,
   submitted_us INTEGER NOT NULL,
   held INTEGER NOT NULL, vacating INTEGER NOT NULL, ending TEXT NOT NULL, restarts INTEGER NOT NULL,
   started_us INTEGER, ended_us INTEGER, state TEXT, exit_code INTEGER, note TEXT);
@@ -34,6 +34,7 @@ CREATE INDEX living ON jobs (number) WHERE state IS NULL;
 CREATE TABLE sizes (
   job INTEGER NOT NULL, time_us INTEGER NOT NULL, nodes INTEGER NOT NULL);
 CREATE INDEX sizes_of_job ON sizes (job);
+CREATE TABLE accounts (number INTEGER PRIMARY KEY, name TEXT NOT NULL);
 )";
 
 Time time_of(std::int64_t microseconds) { return Time(Duration(microseconds)); }
@@ -275,15 +276,17 @@ void Journal::submitted(const JobRow& row, const std::string& submission) {
   const auto if_any = [](auto value, bool is_there) {
     return is_there ? std::optional(value) : std::nullopt;
   };
-  Statement(*this,
-            "INSERT INTO jobs (number, user, \"group\", name, type, array, task, submission, "
-            "submitted_us, held, vacating, ending, restarts) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+  Statement(
+      *this,
+      "INSERT INTO jobs (number, user, \"group\", name, type, account, array, task, submission, "
+      "submitted_us, held, vacating, ending, restarts) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .add(row.number)
       .add(row.owner.user)
       .add(row.owner.group)
       .add(row.name)
       .add(row.type)
+      .add(row.account)
       .add(if_any(row.array, row.array != 0))
       .add(if_any(row.task, row.array != 0))
       .add(if_any(submission, !submission.empty()))
@@ -293,6 +296,17 @@ void Journal::submitted(const JobRow& row, const std::string& submission) {
       .add(row.ending)
       .add(row.restarts)
       .next();
+}
+
+void Journal::account(std::uint32_t number, const std::string& name) {
+  Statement(*this, "INSERT INTO accounts VALUES (?, ?)").add(std::int64_t{number}).add(name).next();
+}
+
+std::vector<std::string> Journal::accounts() const {
+  Statement rows(*this, "SELECT name FROM accounts ORDER BY number");
+  std::vector<std::string> names;
+  while (rows.next()) names.push_back(rows.text(0));
+  return names;
 }
 
 void Journal::changed(const JobRow& row) {
@@ -332,11 +346,12 @@ void Journal::bind(Statement& statement, const Value& value, const Values&... va
 template <class... Values>
 std::vector<JobRow> Journal::read_jobs(const std::string& condition,
                                        const Values&... values) const {
-  Statement rows(*this,
-                 "SELECT number, user, \"group\", name, type, array, task, submitted_us, held, "
-                 "vacating, ending, restarts, started_us, ended_us, state, exit_code, note "
-                 "FROM jobs WHERE " +
-                     condition);
+  Statement rows(
+      *this,
+      "SELECT number, user, \"group\", name, type, array, task, submitted_us, held, "
+      "vacating, ending, restarts, started_us, ended_us, state, exit_code, note, account "
+      "FROM jobs WHERE " +
+          condition);
   bind(rows, values...);
   std::vector<JobRow> jobs;
   while (rows.next()) {
@@ -357,6 +372,7 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
     job.state = rows.text(14);
     if (!rows.is_null(15)) job.exit_code = static_cast<int>(rows.number(15));
     job.note = rows.text(16);
+    job.account = rows.text(17);
     jobs.push_back(std::move(job));
   }
   for (JobRow& job : jobs) {

@@ -29,6 +29,7 @@ struct JobRow {
   Owner owner{};
   std::string name{};
   std::string type{};
+  std::string account{};
   std::uint64_t array = 0;  // of whose tasks it is one; 0: none
   std::uint32_t task = 0;
   Time submitted{};
@@ -89,10 +90,14 @@ class Journal {
   void submitted(const JobRow& row, const std::string& submission);
   /// What changes while it lives.
   void changed(const JobRow& row);
+  /// From now on this number stands for the account of this name.
+  void account(std::uint32_t number, const std::string& name);
   void held(std::uint64_t number, Time now, Nodes nodes);
   void ended(const JobRow& row);
   void commit();
 
+  /// Names of accounts, by their numbers; those of the rules are not among them.
+  std::vector<std::string> accounts() const;
   /// Jobs that are not over, in order of their numbers.
   std::vector<JobRow> living() const;
   std::vector<JobRow> jobs(const JobFilter& filter) const;

@@ -140,6 +140,8 @@ TEST(Journal, KeepsJobs) {
   row.restarts = 2;
   row.started = at(3);
   journal.changed(row);
+  journal.account(3, "physics");
+  journal.account(2, "math");
   journal.held(1, at(3), 2);
   journal.held(1, at(5), 4);
   journal.held(1, at(6), 0);
@@ -152,6 +154,7 @@ TEST(Journal, KeepsJobs) {
   journal.ended(row);
   journal.commit();
 
+  EXPECT_EQ(journal.accounts(), (std::vector<std::string>{"math", "physics"}));
   ASSERT_EQ(journal.living().size(), 2u);
   EXPECT_EQ(journal.living()[0].number, 2u);
   EXPECT_EQ(journal.tasks(2).at(1).task, 7u);

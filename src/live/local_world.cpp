@@ -22,10 +22,10 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "job/cgroup.hpp"
 #include "job/json_line.hpp"
 #include "job/process.hpp"
 #include "live/crash.hpp"
+#include "live/job_cgroup.hpp"
 
 namespace ductile {
 namespace {
@@ -496,6 +496,9 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
   if (event == "requested") {
     on_request(job, count_in(json, "at_least"), count_in(json, "preferred"));
   } else if (event == "resized" || event == "aborted") {
+    if (const auto pause = json.find("pause_s"); pause != json.end() && pause->is_number()) {
+      pauses_.push_back(pause->get<double>());
+    }
     if (job.is_lost) settle(job, count_in(json, "size"));
   } else if (json.contains("phase")) {
     if (job.is_lost && text_in(json, "phase") == "running") settle(job, count_in(json, "size"));

@@ -113,6 +113,8 @@ class LocalWorld {
   Time next() const;
   /// What happened since the last call, in order.
   std::vector<Happened> take() { return std::exchange(happened_, {}); }
+  /// For how many seconds applications stood still to be resized, since the last call.
+  std::vector<double> take_pauses() { return std::exchange(pauses_, {}); }
 
  private:
   struct Running;
@@ -145,6 +147,7 @@ class LocalWorld {
   std::set<pid_t> orphans_{};  // of managers that were killed, until they are reaped
   Time sweep_at_ = kNever;
   std::vector<Happened> happened_;
+  std::vector<double> pauses_;
   rlimit files_{};  // of jobs, whatever this process needs itself
   Time now_{};
   std::uint32_t next_request_ = 0;

@@ -208,12 +208,16 @@ Json Controller::on_submit(Client& client, const Json& request) {
   const std::string text = to_json(what).dump(-1, ' ', false, Json::error_handler_t::replace);
   spec.user = user;
   spec.group = client.peer.group;
+  const std::size_t known = accounts_.names().size();
+  spec.account = accounts_.number(what.account);
+  if (spec.account > known) journal_.account(spec.account, what.account);
   spec.submitted = now_;
   std::optional<AdaptiveSpec> adaptive;
   if (spec.type != JobType::rigid) adaptive = adaptive_spec_of(what);
   JobRow row{.owner = client.peer,
              .name = what.name,
              .type = std::string(word(what.type)),
+             .account = what.account,
              .submitted = now_,
              .is_held = what.is_held};
   if (!what.array.empty()) row.array = first;
@@ -224,6 +228,7 @@ Json Controller::on_submit(Client& client, const Json& request) {
     spec.name = row.number = number_of(id);
     row.task = task;
     tell(event::Submitted{spec, adaptive});
+    metrics_.submitted(spec.type);
     if (is_kept) tell(event::Eligible{id, false});
     journal_.submitted(row, row.number == first ? text : "");
     jobs_.add(row, batch, core_.job(id));
@@ -266,6 +271,7 @@ Json Controller::row_of(JobId id) const {
           {"array_task", has_task ? Json(live.row.task) : Json()},
           {"name", live.row.name},
           {"user", name_of_user(live.row.owner.user)},
+          {"account", live.row.account},
           {"state", state_word(job)},
           {"reason", reason},
           {"type", word(job.spec.type)},
@@ -283,6 +289,24 @@ Json Controller::row_of(JobId id) const {
           {"time_limit_s", to_seconds(runs ? end_of(job) - job.started : job.spec.walltime)},
           {"planned_start_s", seconds_or_null(!runs && job.reserved != kNever, job.reserved)},
           {"resizes", job.expands + job.shrinks}};
+}
+
+/// What grants did to the jobs of users or of accounts, as in summary.json.
+Json Controller::delays_of(Party::Kind kind) const {
+  const bool is_account = kind == Party::Kind::account;
+  Json rows = Json::array();
+  for (const Delays& its : core_.state().delays) {
+    const std::uint32_t number = its.party.number;
+    if (its.party.kind != kind || (is_account && number == 0)) continue;
+    if (its.jobs == 0 && its.caused_s == 0) continue;
+    rows.push_back({{is_account ? "account" : "user",
+                     is_account ? accounts_.name(number) : name_of_user(number)},
+                    {"jobs", its.jobs},
+                    {"delay_s", its.planned_s},
+                    {"suffered_s", its.suffered_s},
+                    {"caused_s", its.caused_s}});
+  }
+  return rows;
 }
 
 Json Controller::on_queue(const Json& request) const {
@@ -318,7 +342,9 @@ Json Controller::on_queue(const Json& request) const {
   return {{"ok", true},
           {"now_s", to_seconds(clock_.now())},
           {"policy", core_.policy().settings},
-          {"jobs", std::move(rows)}};
+          {"jobs", std::move(rows)},
+          {"delays", delays_of(Party::Kind::user)},
+          {"account_delays", delays_of(Party::Kind::account)}};
 }
 
 Json Controller::on_nodes() const {
@@ -384,6 +410,7 @@ Json Controller::on_history(const Client& client, const Json& request) const {
          {"array_task", job.array != 0 ? Json(job.task) : Json()},
          {"name", job.name},
          {"user", name_of_user(job.owner.user)},
+         {"account", job.account},
          {"type", job.type},
          {"state", job.state.empty() ? (job.started ? "RUNNING" : "PENDING") : end_word(job.state)},
          {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},

@@ -40,6 +40,8 @@ struct ServeSettings {
   std::uint64_t max_running_nodes_per_user = ~std::uint64_t{0};
   /// Keep jobs in cgroups where that can be done.
   bool cgroups = true;
+  /// Where metrics are answered, "HOST:PORT"; empty: nowhere.
+  std::string metrics{};
   /// End when no job is left, once there was one.
   bool until_idle = false;
 };

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "model/fairness.hpp"
 
 namespace ductile {
 namespace {
@@ -123,6 +124,7 @@ Json to_json(const Submission& s) {
   json["time_us"] = s.walltime.count();
   json["tasks_per_node"] = s.tasks_per_node;
   json["priority"] = s.priority;
+  json["account"] = s.account;
   json["model"] = to_text(s.model);
   json["sizes"] = to_text(s.sizes);
   json["hold"] = s.is_held;
@@ -152,6 +154,9 @@ Submission submission_from_json(const Json& json) {
   s.walltime = Duration(in.number<std::int64_t>("time_us", 0, kLongest.count(), 0));
   s.tasks_per_node = in.number<std::uint32_t>("tasks_per_node", 0, 4096, 0);
   s.priority = in.number<std::int32_t>("priority", -1'000'000, 1'000'000, 0);
+  if (const std::string account = in.text("account"); !account.empty()) {
+    s.account = account_name(account, {.field = "account"});
+  }
   if (const std::string model = in.text("model"); !model.empty()) {
     s.model = parse_speedup(model, {.field = "model"});
   }

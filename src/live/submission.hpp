@@ -28,6 +28,7 @@ struct Submission {
   Duration walltime{};               // 0: the controller's default
   std::uint32_t tasks_per_node = 0;  // processes of an MPI on each node; 0: its cores
   std::int32_t priority = 0;
+  std::string account{};  // who pays; empty: nobody is named
   Speedup model{};
   SizeConstraint sizes{};
   bool is_held = false;

@@ -22,6 +22,7 @@ Submission sample() {
   s.walltime = whole_seconds(90);
   s.tasks_per_node = 3;
   s.priority = -5;
+  s.account = "physics";
   s.model = parse_speedup("amdahl:0.25");
   s.sizes = parse_constraint("even");
   s.is_held = true;
@@ -75,6 +76,10 @@ TEST(Submission, IsChecked) {
   EXPECT_EQ(with("chdir", "here"), "chdir: 'here' does not begin with '/'; give the whole path");
   EXPECT_EQ(with("script", std::string((1 << 20) + 1, 'x')),
             "script: it is too long; at most 1048576 bytes");
+  EXPECT_EQ(with("account", "a b"),
+            "account: 'a b' is no name of an account; use up to 64 letters, digits, '_', '-' and "
+            "'.'");
+  EXPECT_EQ(with("account", ""), "");
   EXPECT_EQ(with("more", 1),
             "job: it has a field that is not known; use the `ductile submit` of this version");
   EXPECT_NE(with("model", "magic"), "");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,13 +14,14 @@
 
 namespace ductile {
 
-/// How long grants of evolving requests delayed the jobs of a user, as planned when they were made.
-/// Known under rules of fairness only (model/fairness.hpp).
-struct UserDelay {
-  std::uint32_t user = 0;
-  std::uint64_t jobs = 0;  // that were delayed
-  double delay_s = 0;
-  bool operator==(const UserDelay&) const = default;
+/// How long grants of evolving requests delayed the jobs of a user or an account, and those of
+/// others for it. Known under rules of fairness only (model/fairness.hpp).
+struct DelayFigures {
+  std::uint64_t jobs = 0;  // of its, that were delayed by plan
+  double delay_s = 0;      // by so much, as planned when the grants were made
+  double suffered_s = 0;   // of which so much came
+  double caused_s = 0;     // what came to others of the delays planned for its requests
+  bool operator==(const DelayFigures&) const = default;
 };
 
 /// What a run came to. Files and `--json` use the names of the fields
@@ -55,11 +57,15 @@ struct Summary {
   std::optional<double> energy_j;  // where power is modelled
   std::uint64_t killed = 0;        // of `jobs`: not completed
   std::uint64_t rejected = 0;      // not in `jobs`: ended without ever running
-  std::uint64_t requeued = 0;      // times a job lost its nodes and waited again
-  std::uint64_t jobs_left = 0;     // waiting or running when the run ended
-  bool stopped = false;            // before its end, by the user
+  /// Of the jobs of a priority above 0: the first submission and the last end, as shares of the
+  /// makespan. (The benchmark ESP has rules for them.)
+  std::optional<double> premium_from, premium_until;
+  std::uint64_t requeued = 0;   // times a job lost its nodes and waited again
+  std::uint64_t jobs_left = 0;  // waiting or running when the run ended
+  bool stopped = false;         // before its end, by the user
   std::uint64_t events = 0, passes = 0;
-  std::vector<UserDelay> delays;  // by user
+  std::map<std::uint32_t, DelayFigures> delays;        // by user
+  std::map<std::string, DelayFigures> account_delays;  // by account
   // Wall clock and memory of this machine: never the same twice.
   double load_seconds = 0, simulate_seconds = 0;
   std::uint64_t peak_rss_bytes = 0;
@@ -97,6 +103,8 @@ void visit_figures(S& s, Visit&& visit) {
   visit("energy_j", s.energy_j);
   visit("killed", s.killed);
   visit("rejected", s.rejected);
+  visit("premium_from", s.premium_from);
+  visit("premium_until", s.premium_until);
   visit("requeued", s.requeued);
   visit("jobs_left", s.jobs_left);
   visit("stopped", s.stopped);

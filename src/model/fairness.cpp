@@ -4,11 +4,13 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "model/job_spec.hpp"
 
 namespace ductile {
 namespace {
 
 constexpr double kLongest = 1e9;  // s
+constexpr std::string_view kAccount = "account:";
 
 class Reader {
  public:
@@ -31,7 +33,7 @@ class Reader {
       fairness.depth = *depth;
     } else if (key == "own") {
       fairness.own_jobs = yes(value);
-    } else if (const std::size_t dot = key.find('.'); dot != std::string_view::npos) {
+    } else if (const std::size_t dot = key.rfind('.'); dot != std::string_view::npos) {
       limit(limits_of(fairness, key.substr(0, dot)), key.substr(dot + 1), value);
     } else {
       limit(fairness.everybody, key, value);
@@ -75,23 +77,34 @@ class Reader {
       limits.permitted = yes(value);
     } else {
       fail("there is no '" + std::string(key) + "'",
-           "use single, target, permitted, also as userNUMBER.single or groupNUMBER.single; "
-           "interval, decay, depth, own");
+           "use single, target, permitted, also as userNUMBER.single, groupNUMBER.single or "
+           "account:NAME.single; interval, decay, depth, own");
     }
   }
 
   DelayLimits& limits_of(Fairness& fairness, std::string_view who) const {
-    for (std::size_t kind = 0; kind < kPartyWords.size(); ++kind) {
-      if (!who.starts_with(kPartyWords[kind])) continue;
-      const auto number = parse_number<std::uint32_t>(who.substr(kPartyWords[kind].size()));
-      if (!number) break;
-      const Party party{static_cast<Party::Kind>(kind), *number};
-      const auto at = std::ranges::find(fairness.exceptions, party, &Fairness::Exception::party);
-      if (at != fairness.exceptions.end()) return at->limits;
-      fairness.exceptions.push_back({party, {}});
-      return fairness.exceptions.back().limits;
+    const Party party = party_of(fairness, who);
+    const auto at = std::ranges::find(fairness.exceptions, party, &Fairness::Exception::party);
+    if (at != fairness.exceptions.end()) return at->limits;
+    fairness.exceptions.push_back({party, {}});
+    return fairness.exceptions.back().limits;
+  }
+
+  Party party_of(Fairness& fairness, std::string_view who) const {
+    if (who.starts_with(kAccount) && is_account_name(who.substr(kAccount.size()))) {
+      Accounts accounts(fairness);
+      const std::uint32_t number = accounts.number(who.substr(kAccount.size()));
+      if (number > fairness.accounts.size()) fairness.accounts.push_back(accounts.name(number));
+      return {Party::Kind::account, number};
     }
-    fail("'" + std::string(who) + "' is nobody", "write userNUMBER or groupNUMBER");
+    for (const Party::Kind kind : {Party::Kind::user, Party::Kind::group}) {
+      const std::string_view word = kPartyWords[static_cast<std::size_t>(kind)];
+      if (!who.starts_with(word)) continue;
+      if (const auto number = parse_number<std::uint32_t>(who.substr(word.size()))) {
+        return {kind, *number};
+      }
+    }
+    fail("'" + std::string(who) + "' is nobody", "write userNUMBER, groupNUMBER or account:NAME");
   }
 
   Place place_;
@@ -130,13 +143,53 @@ void refuse_unasked(const Fairness& fairness, const Place& place) {
 
 }  // namespace
 
+std::array<Party, kPartyWords.size()> parties_of(const JobSpec& job) {
+  return {{{Party::Kind::user, job.user},
+           {Party::Kind::group, job.group},
+           {Party::Kind::account, job.account}}};
+}
+
+std::uint32_t Accounts::number(std::string_view name) {
+  if (name.empty()) return 0;
+  const auto at = std::ranges::find(names_, name);
+  const auto place = static_cast<std::uint32_t>(at - names_.begin());
+  if (at == names_.end()) names_.emplace_back(name);
+  return place + 1;
+}
+
+const std::string& Accounts::name(std::uint32_t number) const {
+  static const std::string none;
+  return number == 0 ? none : names_.at(number - 1);
+}
+
+bool is_account_name(std::string_view name) {
+  constexpr std::size_t kLongestName = 64;
+  constexpr std::string_view kOthers = "_-.";
+  return !name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, [&](char c) {
+    return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || ('0' <= c && c <= '9') ||
+           kOthers.find(c) != std::string_view::npos;
+  });
+}
+
+std::string account_name(std::string_view name, const Place& place) {
+  if (!is_account_name(name)) {
+    throw InputError(place, "'" + std::string(name) + "' is no name of an account",
+                     "use up to 64 letters, digits, '_', '-' and '.'");
+  }
+  return std::string(name);
+}
+
 std::string to_text(const Fairness& fairness) {
   const Fairness usual;
   std::string text(kFairnessWords[static_cast<std::size_t>(fairness.policy)]);
   append_limits(text, "", fairness.everybody);
   for (const auto& [party, limits] : fairness.exceptions) {
     std::string who(kPartyWords[static_cast<std::size_t>(party.kind)]);
-    append_number(who, party.number);
+    if (party.kind == Party::Kind::account) {
+      who.append(":").append(fairness.accounts.at(party.number - 1));
+    } else {
+      append_number(who, party.number);
+    }
     append_limits(text, who + ".", limits);
   }
   if (fairness.interval != usual.interval) {

@@ -41,9 +41,10 @@ struct JobSpec {
   std::int32_t priority = 0;  // higher goes first
   JobType type = JobType::rigid;
   Time submitted{};
-  Duration walltime{};  // requested limit at the preferred size
-  SizeRange size;       // rigid: exactly(preferred)
-  Nodes preferred = 0;  // the size asked for
+  Duration walltime{};        // requested limit at the preferred size
+  SizeRange size;             // rigid: exactly(preferred)
+  Nodes preferred = 0;        // the size asked for
+  std::uint32_t account = 0;  // who pays, as the world numbers them; 0: nobody is named
 
   bool operator==(const JobSpec&) const = default;
 };

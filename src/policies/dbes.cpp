@@ -42,6 +42,7 @@ struct StartLater {
 struct Plan {
   std::vector<StartLater> later;  // in the queue's order
   JobId last = JobId::none;       // has the last reservation there may be; none: there are fewer
+  Nodes extra = 0;                // what all that can be cut could give
   bool moves_with_time = false;   // a reservation that begins now, a job that waits to be resized
   Room power;
 
@@ -114,6 +115,7 @@ class Dbes final : public Policy {
     tried.reserved = plan.last;
     timeline.nodes_room(tried.room);
     if (timeline.powered()) timeline.power_room(plan.power);
+    plan.later.reserve(reservations.size());
     for (const Reservation& reserved : reservations) plan.later.push_back({reserved, {}});
     find_dependencies(pass, plan);
     return plan;
@@ -135,12 +137,14 @@ class Dbes final : public Policy {
       if (rigid[i]) plan.later[i].dependency.clear();
       std::ranges::sort(plan.later[i].dependency);
     }
-    for (const JobId id : pass.running()) {
-      if (pass.job(id).not_before > pass.now()) plan.moves_with_time = true;
-      const JobId whom = pass.job(id).tag;
-      if (whom == JobId::none) continue;
-      const StartLater* its = plan.of(whom);
-      if (!its || !its->depends_on(id) || pass.extra(id) == 0) pass.tag(id, JobId::none);
+    for (const JobId id : pass.running_malleable()) {
+      const Job& job = pass.job(id);
+      if (job.not_before > pass.now()) plan.moves_with_time = true;
+      const Nodes extra = pass.extra(id);
+      if (extra > 0 && pass.cuttable(id)) plan.extra += extra;
+      if (job.tag == JobId::none) continue;
+      const StartLater* its = plan.of(job.tag);
+      if (!its || !its->depends_on(id) || extra == 0) pass.tag(id, JobId::none);
     }
   }
 
@@ -151,15 +155,6 @@ class Dbes final : public Policy {
                        pass.job(whom).status == Status::pending &&
                        pass.job(whom).claim == ClaimId::none;
     return waits ? whom : JobId::none;
-  }
-
-  /// What all that can be cut could give.
-  static Nodes extra_nodes(const Pass& pass) {
-    Nodes nodes = 0;
-    for (const JobId id : pass.running()) {
-      if (const Nodes extra = pass.extra(id); extra > 0 && pass.cuttable(id)) nodes += extra;
-    }
-    return nodes;
   }
 
   /// Running jobs that can be cut: the smallest group first; in it those that were expanded for
@@ -180,7 +175,7 @@ class Dbes final : public Policy {
     if (found.enough) return found;
     std::vector<Victim> all;
     Nodes together = 0;
-    for (const JobId id : pass.running()) {
+    for (const JobId id : pass.running_malleable()) {
       const Nodes extra = pass.extra(id);
       if (extra == 0 || !pass.cuttable(id)) continue;
       const JobId whom = expanded_for(pass, id);
@@ -231,7 +226,7 @@ class Dbes final : public Policy {
     bool started = false;
     std::optional<Timeline> around;  // with the reservations of those before it
     std::size_t held = 0;
-    Nodes most = plan.later.empty() ? 0 : free_nodes(pass) + extra_nodes(pass);
+    Nodes most = free_nodes(pass) + plan.extra;
     for (const StartLater& its : plan.later) {
       const JobId job = its.reserved.job;
       const Queue::Need need = pass.start_need(job);

@@ -101,7 +101,7 @@ class Victims {
   void gather() {
     if (gathered_) return;
     gathered_ = true;
-    for (const JobId id : pass_.running()) {
+    for (const JobId id : pass_.running_malleable()) {
       if (!pass_.resizable(id)) continue;
       const Nodes size = pass_.job(id).size(), least = pass_.smallest(id);
       const Nodes extra = pass_.extra(id);
@@ -260,7 +260,7 @@ class Elastic final : public Policy {
   static void expand(Pass& pass) {
     if (free_nodes(pass) == 0) return;
     std::vector<std::pair<Time, JobId>> order;
-    for (const JobId id : pass.running()) {
+    for (const JobId id : pass.running_malleable()) {
       const Job& job = pass.job(id);
       if (job.size() < job.spec.size.max && pass.resizable(id)) {
         order.emplace_back(pass.expected_end(id), id);

@@ -163,7 +163,7 @@ class Mebf final : public Policy {
   template <class May>
   static std::vector<Candidate> candidates(const Pass& pass, May may) {
     std::vector<Candidate> list;
-    for (const JobId id : pass.running()) {
+    for (const JobId id : pass.running_malleable()) {
       if (!pass.resizable(id) || !may(id)) continue;
       const Job& job = pass.job(id);
       list.push_back({id, rho(pass.speedup(id), job.size(), job.spec.preferred), job.size()});

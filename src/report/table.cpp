@@ -10,6 +10,13 @@
 namespace ductile {
 namespace {
 
+// Of all users together.
+double hours(const Summary& summary, double DelayFigures::*figure) {
+  double sum_s = 0;
+  for (const auto& [user, its] : summary.delays) sum_s += its.*figure;
+  return sum_s / 3600;
+}
+
 constexpr std::array kColumns = std::to_array<Column>({
     {"jobs", "", [](const Summary& s) { return static_cast<double>(s.jobs); }, 0},
     {"makespan", "h", [](const Summary& s) { return s.makespan_s / 3600; }, 2},
@@ -27,6 +34,11 @@ constexpr std::array kColumns = std::to_array<Column>({
     {"granted", "", [](const Summary& s) { return static_cast<double>(s.evolving_granted); }, 0,
      false},
     {"denied", "", [](const Summary& s) { return static_cast<double>(s.evolving_denied); }, 0,
+     false},
+    {"planned delays", "h", [](const Summary& s) { return hours(s, &DelayFigures::delay_s); }, 2,
+     false},
+    {"delays", "h", [](const Summary& s) { return hours(s, &DelayFigures::suffered_s); }, 2, false},
+    {"premium until", "%", [](const Summary& s) { return 100 * s.premium_until.value_or(0); }, 1,
      false},
     {"killed", "", [](const Summary& s) { return static_cast<double>(s.killed); }, 0, false},
     {"rejected", "", [](const Summary& s) { return static_cast<double>(s.rejected); }, 0, false},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <type_traits>
 
@@ -39,20 +40,26 @@ void read_value(const Json& json, std::optional<double>& field) {
   if (!json.is_null()) field = json.get<double>();
 }
 
-std::string delays_text(const std::vector<UserDelay>& delays) {
+// `kind`: what the keys are called.
+template <class Who>
+std::string delays_text(const char* kind, const std::map<Who, DelayFigures>& delays) {
   std::string text;
-  for (const auto& [user, jobs, delay_s] : delays) {
-    text += fmt::format("{}{{\"user\": {}, \"jobs\": {}, \"delay_s\": {}}}",
-                        text.empty() ? "" : ", ", user, jobs, number_text(delay_s));
+  for (const auto& [who, its] : delays) {
+    text += fmt::format(
+        "{}{{\"{}\": {}, \"jobs\": {}, \"delay_s\": {}, \"suffered_s\": {}, \"caused_s\": {}}}",
+        text.empty() ? "" : ", ", kind, value_text(who), its.jobs, number_text(its.delay_s),
+        number_text(its.suffered_s), number_text(its.caused_s));
   }
   return "[" + text + "]";
 }
 
-std::vector<UserDelay> read_delays(const Json& json) {
-  std::vector<UserDelay> delays;
+template <class Who>
+std::map<Who, DelayFigures> read_delays(const char* kind, const Json& json) {
+  std::map<Who, DelayFigures> delays;
   for (const Json& its : json) {
-    delays.push_back({its.at("user").get<std::uint32_t>(), its.at("jobs").get<std::uint64_t>(),
-                      its.at("delay_s").get<double>()});
+    delays[its.at(kind).get<Who>()] = {
+        its.at("jobs").get<std::uint64_t>(), its.at("delay_s").get<double>(),
+        its.at("suffered_s").get<double>(), its.at("caused_s").get<double>()};
   }
   return delays;
 }
@@ -61,7 +68,8 @@ Summary read_summary(const Json& json) {
   Summary summary;
   const auto read = [&](const char* name, auto& field) { read_value(json.at(name), field); };
   visit_figures(summary, read);
-  summary.delays = read_delays(json.at("delays"));
+  summary.delays = read_delays<std::uint32_t>("user", json.at("delays"));
+  summary.account_delays = read_delays<std::string>("account", json.at("account_delays"));
   visit_measurements(summary, read);
   return summary;
 }
@@ -82,7 +90,8 @@ std::string to_json(const Summary& summary) {
     text += fmt::format("{}\"{}\": {}", text.size() > 1 ? ", " : "", name, value_text(field));
   };
   visit_figures(summary, write);
-  text += ", \"delays\": " + delays_text(summary.delays);
+  text += ", \"delays\": " + delays_text("user", summary.delays);
+  text += ", \"account_delays\": " + delays_text("account", summary.account_delays);
   visit_measurements(summary, write);
   return text + "}";
 }

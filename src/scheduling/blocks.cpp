@@ -25,10 +25,13 @@ void start_in_order(Pass& pass, InOrder options) {
 Timeline timeline_for(const Pass& pass, Backfill options) {
   Timeline plan = pass.timeline();
   if (!options.extra_is_free) return plan;
-  for (const JobId id : pass.running()) {
-    if (const Nodes extra = pass.extra(id); extra > 0)
-      plan.free_until(pass.expected_end(id), extra);
+  std::vector<Overlay::Step> extras;
+  for (const JobId id : pass.running_malleable()) {
+    if (const Nodes extra = pass.extra(id); extra > 0) {
+      extras.push_back({pass.expected_end(id), extra});
+    }
   }
+  plan.free_until(std::move(extras));
   return plan;
 }
 

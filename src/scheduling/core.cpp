@@ -143,7 +143,7 @@ bool Core::happened(const event::Started& started) {
     if (!answers(job, started.answers, Doing::starting)) return false;
     if (started.now.count != 0 && !is_sound(state_, started.now)) return false;
     const Reason reason = state_.find(started.answers)->decision.reason;
-    state_.unlist(job, started.job);
+    state_.before_change(job, started.job);
     job.limit = later(job.limit, state_.now - job.started);
     job.started = job.work_at = state_.now;
     if (started.now.count != 0 && !(started.now == job.holding)) {
@@ -160,7 +160,7 @@ bool Core::happened(const event::Started& started) {
     }
     job.doing = Doing::nothing;
     state_.answer(started.answers);
-    state_.list(job, started.job);
+    state_.after_change(job, started.job);
     if (job.shares) state_.relist_hosts(started.job);
     for (const Tenancy& tenancy : state_.tenancies) {
       Job& host = state_.jobs[tenancy.host];
@@ -169,6 +169,7 @@ bool Core::happened(const event::Started& started) {
   }
   job.keep = started.keep.value_or(Job::kNoKeep);
   job.not_before = state_.now + kTick;
+  state_.settle_delays(started.job);
   return true;
 }
 
@@ -196,10 +197,11 @@ bool Core::happened(const event::Resized& resized) {
 
   const Nodes before = ours ? state_.find(resized.answers)->before : job.holding.count;
   const Reason reason = ours ? state_.find(resized.answers)->decision.reason : Reason{Why::ordered};
+  const RequestId request = ours ? state_.find(resized.answers)->decision.request : RequestId::none;
   const Holding gained = without(resized.now, job.holding, state_.rules.identities);
   Holding lost = without(job.holding, resized.now, state_.rules.identities);
   state_.seize(gained);
-  state_.unlist(job, resized.job);
+  state_.before_change(job, resized.job);
   state_.advance_work(job, before);
   if (job.shares) state_.leave_shared(resized.job, lost);
   job.holding = resized.now;
@@ -213,7 +215,8 @@ bool Core::happened(const event::Resized& resized) {
     job.gain += static_cast<std::int32_t>(job.target) - static_cast<std::int32_t>(before);
     state_.scale_limit(job, reason);
   }
-  state_.list(job, resized.job);
+  if (request != RequestId::none && job.target <= before) state_.forget_delays(request);
+  state_.after_change(job, resized.job);
   if (job.shares) state_.relist_hosts(resized.job);
   state_.release(resized.job, lost);
   return true;
@@ -297,9 +300,9 @@ bool Core::happened(const event::Believed& believed) {
   Job& job = state_.jobs[believed.job];
   if (job.status == Status::over) return false;
   if (believed.watts_per_node > 0) {
-    if (job.status == Status::running) state_.unlist(job, believed.job);
+    if (job.status == Status::running) state_.before_change(job, believed.job);
     job.power_mw = static_cast<std::uint32_t>(believed.watts_per_node * 1000 + 0.5);
-    if (job.status == Status::running) state_.list(job, believed.job);
+    if (job.status == Status::running) state_.after_change(job, believed.job);
   }
   if (job.adaptive != Job::kNoRow) {
     if (job.status == Status::running && job.doing != Doing::starting) {

@@ -69,6 +69,7 @@ struct Cut {
 struct Delay {
   JobId job = JobId::none;
   Duration by{};
+  Time from{};  // its planned start without the grant
   bool operator==(const Delay&) const = default;
 };
 

@@ -6,7 +6,7 @@
 namespace ductile {
 namespace {
 
-/// What the rules set for a user or a group.
+/// What the rules set for a user, a group or an account.
 DelayLimits limits_of(const Fairness& fairness, const Party& party) {
   DelayLimits limits;
   const auto own = std::ranges::find(fairness.exceptions, party, &Fairness::Exception::party);
@@ -24,9 +24,9 @@ class Judge {
   explicit Judge(const Pass& pass) : pass_(pass), rules_(pass.fairness()) {}
 
   bool allows(JobId id, Duration delay) {
-    const JobSpec& spec = pass_.job(id).spec;
-    return allows(id, delay, {Party::Kind::user, spec.user}) &&
-           allows(id, delay, {Party::Kind::group, spec.group});
+    const auto parties = parties_of(pass_.job(id).spec);
+    return std::ranges::all_of(parties,
+                               [&](const Party& party) { return allows(id, delay, party); });
   }
 
  private:
@@ -81,7 +81,7 @@ std::optional<std::vector<Delay>> fair_delays(const Pass& pass, const Request& r
     if (!rules.own_jobs && user != 0 && pass.job(id).spec.user == user) continue;
     if (after == kNever) return std::nullopt;
     if (!judge.allows(id, after - before)) return std::nullopt;
-    delays.push_back({id, after - before});
+    delays.push_back({id, after - before, before});
   }
   return delays;
 }

@@ -63,8 +63,8 @@ TEST(FairGrants, TellTheDelaysOfAPlan) {
   const auto delays = asked.delays({.reservation_depth = 2});
   ASSERT_TRUE(delays.has_value());
   // 50 and 70 s become 100 and 120 s.
-  EXPECT_EQ(*delays,
-            (std::vector<Delay>{{JobId{2}, whole_seconds(50)}, {JobId{3}, whole_seconds(50)}}));
+  EXPECT_EQ(*delays, (std::vector<Delay>{{JobId{2}, whole_seconds(50), at_s(50)},
+                                         {JobId{3}, whole_seconds(50), at_s(70)}}));
 }
 
 TEST(FairGrants, LookAtAsManyJobsAsThePlanReserves) {

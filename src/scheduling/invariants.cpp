@@ -117,10 +117,19 @@ void check_jobs(const State& state) {
     last = id;
   });
   require(queued == state.queue.size(), "size of the queue");
+  for (const PlannedDelay& planned : state.planned_delays) {
+    const bool waits =
+        state.jobs.contains(planned.job) && (state.jobs[planned.job].status == Status::held ||
+                                             state.jobs[planned.job].status == Status::pending ||
+                                             state.jobs[planned.job].doing == Doing::starting);
+    require(waits, "a planned delay of a job that does not wait", planned.job);
+  }
   for (std::size_t i = 0; i < state.running.size(); ++i) {
     const JobId id = state.running[i];
     const Job& job = state.jobs[id];
     require(job.status == Status::running && job.running_at == i, "the list of running jobs", id);
+    require(sizes_while_running(job.spec.type) == (i < state.running_malleable),
+            "the list of running malleable jobs", id);
     require(job.work_left >= 0, "work left is negative", id);
     require(job.holding.count > 0, "a running job without nodes", id);
     if (job.doing != Doing::nothing && job.doing != Doing::sharing) {

@@ -337,7 +337,7 @@ bool Pass::grant(RequestId id, Reason reason, Sources sources, std::span<const D
   if (its.claim == ClaimId::none) {
     std::erase_if(state_.requests, [&](const Request& request) { return request.id == id; });
   }
-  for (const Delay& delay : delays) state_.delay(delay);
+  for (const Delay& delay : delays) state_.delay(delay, *at);
   return wrote([&] {
     PenCall call{.verb = PenCall::Verb::grant, .request = id, .reason = reason};
     call.cuts.assign(sources.cuts.begin(), sources.cuts.end());
@@ -387,13 +387,13 @@ bool Pass::share(JobId guest, std::span<const JobId> mates, std::uint16_t guest_
   const DecisionId id = its.decision;
   // Worst case: the guest has a share of every node, the mates have the rest (paper 004, eq. 6).
   const double share = static_cast<double>(guest_cores) / cores;
-  state_.unlist(its, guest);
+  state_.before_change(its, guest);
   its.limit = later(now(), seconds(to_seconds(its.limit - now()) / share));
-  state_.list(its, guest);
+  state_.after_change(its, guest);
   const Duration lengthened = seconds(to_seconds(its.limit - now()) * share);
   for (const JobId mate : mates) {
     Job& host = state_.jobs[mate];
-    state_.unlist(host, mate);
+    state_.before_change(host, mate);
     host.shares = true;
     if (its.doing == Doing::starting) {
       host.doing = Doing::sharing;
@@ -403,7 +403,7 @@ bool Pass::share(JobId guest, std::span<const JobId> mates, std::uint16_t guest_
     for (Tenancy& tenancy : state_.tenancies) {
       if (tenancy.host == mate) tenancy.lengthened = lengthened;
     }
-    state_.list(host, mate);
+    state_.after_change(host, mate);
   }
   Decision& decision = state_.decision_of_pass(id);
   decision.limit = its.limit;

@@ -63,6 +63,10 @@ class Pass {
   }
   /// All running jobs, in no particular order.
   std::span<const JobId> running() const { return state_.running; }
+  /// Those of them whose size may change while they run.
+  std::span<const JobId> running_malleable() const {
+    return running().first(state_.running_malleable);
+  }
   /// Claims, oldest first.
   std::span<const Claim> claims() const { return state_.claims; }
   /// Evolving requests of jobs that are running and doing nothing, in order of arrival.
@@ -108,7 +112,7 @@ class Pass {
   /// Measured MPI time over compute time; 0: not known.
   double mtct(JobId id) const;
   const Fairness& fairness() const { return state_.rules.fairness; }
-  /// Delay that grants caused to the jobs of a user or group, faded, and to this job.
+  /// Delay that grants planned for the jobs of a user, group or account, faded, and for this job.
   Duration delay_of(const Party& party) const;
   Duration delay_of(JobId id) const { return job(id).delayed; }
 

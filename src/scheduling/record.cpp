@@ -80,7 +80,8 @@ std::string_view name(const std::array<std::string_view, Size>& words, Enum valu
 }
 
 void write_spec(Writer& out, const JobSpec& spec) {
-  out.number(spec.name).number(spec.user).number(spec.group).number(spec.priority);
+  out.number(spec.name).number(spec.user).number(spec.group).number(spec.account);
+  out.number(spec.priority);
   out.word(name(kJobTypeWords, spec.type)).time(spec.submitted).duration(spec.walltime);
   out.number(spec.size.min).number(spec.size.max).number(spec.preferred);
 }
@@ -287,6 +288,7 @@ event::Submitted read_submitted(Reader& in) {
   e.job.name = in.number<std::uint64_t>("name");
   e.job.user = in.number<std::uint32_t>("user");
   e.job.group = in.number<std::uint32_t>("group");
+  e.job.account = in.number<std::uint32_t>("account");
   e.job.priority = in.number<std::int32_t>("priority");
   e.job.type = in.choice<JobType>("type", kJobTypeWords);
   e.job.submitted = in.moment("submit time");
@@ -341,7 +343,9 @@ std::string to_record(const PenCall& call) {
   out.list(call.cuts, [](Writer& w, const Cut& cut) { w.id(cut.victim).number(cut.to); });
   out.flag(call.incoming).time(call.time);
   out.list(call.mates, [](Writer& w, JobId mate) { w.id(mate); });
-  out.list(call.delays, [](Writer& w, const Delay& delay) { w.id(delay.job).duration(delay.by); });
+  out.list(call.delays, [](Writer& w, const Delay& delay) {
+    w.id(delay.job).duration(delay.by).time(delay.from);
+  });
   return out.take();
 }
 
@@ -473,7 +477,8 @@ PenCall pen_call_from_record(std::string_view text) {
   call.mates = in.list<JobId>("mates", [](Reader& r) { return r.id<JobId>("mate"); });
   call.delays = in.list<Delay>("delays", [](Reader& r) {
     const auto job = r.id<JobId>("delayed job");
-    return Delay{job, r.duration("delay")};
+    const Duration by = r.duration("delay");
+    return Delay{job, by, r.moment("start without the grant")};
   });
   in.finish();
   return call;

@@ -82,6 +82,7 @@ struct Any {
     spec.name = draws.bits();
     spec.user = static_cast<std::uint32_t>(bits(32));
     spec.group = static_cast<std::uint32_t>(bits(32));
+    spec.account = static_cast<std::uint32_t>(bits(32));
     spec.priority = static_cast<std::int32_t>(bits(31)) * (flag() ? 1 : -1);
     spec.type = of(JobType::adaptive);
     spec.submitted = moment();
@@ -177,7 +178,7 @@ struct Any {
     call.incoming = flag();
     call.time = time();
     call.mates = list<JobId>([&] { return id<JobId>(); });
-    call.delays = list<Delay>([&] { return Delay{id<JobId>(), duration()}; });
+    call.delays = list<Delay>([&] { return Delay{id<JobId>(), duration(), moment()}; });
     return call;
   }
 };
@@ -261,9 +262,10 @@ TEST(Record, OfEventsIsReadable) {
                       .submitted = us(1'500'000),
                       .walltime = whole_seconds(60),
                       .size = exactly(8),
-                      .preferred = 8};
+                      .preferred = 8,
+                      .account = 6};
   EXPECT_EQ(to_record(event::Submitted{rigid, {}}),
-            "submitted 17 3 4 -1 rigid 1500000 60000000 8 8 8 0");
+            "submitted 17 3 4 6 -1 rigid 1500000 60000000 8 8 8 0");
 
   JobSpec malleable = rigid;
   malleable.type = JobType::malleable;
@@ -275,12 +277,12 @@ TEST(Record, OfEventsIsReadable) {
       .resize_delay = whole_seconds(2),
       .watts_per_node = 310.5};
   EXPECT_EQ(to_record(event::Submitted{malleable, adaptive}),
-            "submitted 17 3 4 -1 malleable 1500000 60000000 2 16 8 1 "
+            "submitted 17 3 4 6 -1 malleable 1500000 60000000 2 16 8 1 "
             "amdahl:0.25 0.5 2 0.125 1 0.5 multiple:4 2000000 310.5");
   AdaptiveSpec in_bytes = adaptive;
   in_bytes.cost.transfer_s = 0.75;
   EXPECT_EQ(to_record(event::Submitted{malleable, in_bytes}),
-            "submitted 17 3 4 -1 malleable 1500000 60000000 2 16 8 1 "
+            "submitted 17 3 4 6 -1 malleable 1500000 60000000 2 16 8 1 "
             "amdahl:0.25 0.5 2 0.125 1 0.5:0.75 multiple:4 2000000 310.5");
 
   EXPECT_EQ(to_record(event::Eligible{JobId{5}, true}), "eligible 5 1");
@@ -318,8 +320,8 @@ TEST(Record, OfPenCallsAndDecisionsIsReadable) {
   call = {.verb = PenCall::Verb::grant,
           .request = RequestId{3},
           .reason = {Why::evolving},
-          .delays = {{JobId{4}, whole_seconds(1)}}};
-  EXPECT_EQ(to_record(call), "grant - - 3 - 0 0 evolving - 0 0 0 0 0 1 4 1000000");
+          .delays = {{JobId{4}, whole_seconds(1), us(7)}}};
+  EXPECT_EQ(to_record(call), "grant - - 3 - 0 0 evolving - 0 0 0 0 0 1 4 1000000 7");
   call = {.verb = PenCall::Verb::share,
           .job = JobId{3},
           .size = exactly(2),
@@ -607,13 +609,29 @@ void check_fields(const std::function<void(std::string_view)>& read, const std::
 
 TEST(RecordErrors, NameTheFieldOfAnEvent) {
   check_fields(kEvent,
-               "submitted 17 3 4 -1 malleable 1500000 60000000 2 16 8 1 "
+               "submitted 17 3 4 6 -1 malleable 1500000 60000000 2 16 8 1 "
                "amdahl:0.25 0.5 2 0.125 1 0.5 multiple:4 2000000 310.5",
-               {"event",         "name",         "user",           "group",
-                "priority",      "type",         "submit time",    "walltime",
-                "smallest size", "largest size", "preferred size", "adaptive",
-                "model",         "alpha",        "beta",           "b",
-                "fixed cost",    "scale",        "constraint",     "resize delay",
+               {"event",
+                "name",
+                "user",
+                "group",
+                "account",
+                "priority",
+                "type",
+                "submit time",
+                "walltime",
+                "smallest size",
+                "largest size",
+                "preferred size",
+                "adaptive",
+                "model",
+                "alpha",
+                "beta",
+                "b",
+                "fixed cost",
+                "scale",
+                "constraint",
+                "resize delay",
                 "watts per node"});
   check_fields(kEvent, "eligible 5 1", {"event", "job", "eligible"});
   check_fields(kEvent, "started 5 9 3 0-1,7 7",
@@ -634,11 +652,14 @@ TEST(RecordErrors, NameTheFieldOfAnEvent) {
 }
 
 TEST(RecordErrors, NameTheFieldOfAPenCall) {
-  check_fields(kPenCall, "start 2 1 3 4 4 8 shrunk-for 2 5 1 0 4 1 7 1 6 1 5 1000000",
-               {"verb",          "job",          "other job",     "request",      "claim",
-                "smallest size", "largest size", "reason",        "reason's job", "reason's time",
-                "cuts",          "victim",       "victim's size", "incoming",     "time",
-                "mates",         "mate",         "delays",        "delayed job",  "delay"});
+  check_fields(kPenCall, "start 2 1 3 4 4 8 shrunk-for 2 5 1 0 4 1 7 1 6 1 5 1000000 7",
+               {"verb",          "job",      "other job",
+                "request",       "claim",    "smallest size",
+                "largest size",  "reason",   "reason's job",
+                "reason's time", "cuts",     "victim",
+                "victim's size", "incoming", "time",
+                "mates",         "mate",     "delays",
+                "delayed job",   "delay",    "start without the grant"});
 }
 
 TEST(RecordErrors, NameTheFieldOfTheRun) {
@@ -654,10 +675,10 @@ TEST(RecordErrors, KeepArithmeticInItsTypes) {
   const std::string too_long = std::to_string((std::int64_t{1} << 60) + 1);
   EXPECT_EQ(complaint(kEvent, "start-failed 5 9 " + too_late), "retry");
   EXPECT_EQ(complaint(kEvent, "start-failed 5 9 never"), "");
-  EXPECT_EQ(complaint(kEvent, "submitted 1 0 0 0 rigid never 1 1 1 1 0"), "submit time");
-  EXPECT_EQ(complaint(kEvent, "submitted 1 0 0 0 rigid 0 " + too_long + " 1 1 1 0"), "walltime");
-  EXPECT_EQ(complaint(kEvent, "submitted 1 0 0 0 rigid 0 -1 1 1 1 0"), "walltime");
-  EXPECT_EQ(complaint(kEvent, "submitted 1 0 0 0 rigid 0 1 1 1 16777217 0"), "preferred size");
+  EXPECT_EQ(complaint(kEvent, "submitted 1 0 0 0 0 rigid never 1 1 1 1 0"), "submit time");
+  EXPECT_EQ(complaint(kEvent, "submitted 1 0 0 0 0 rigid 0 " + too_long + " 1 1 1 0"), "walltime");
+  EXPECT_EQ(complaint(kEvent, "submitted 1 0 0 0 0 rigid 0 -1 1 1 1 0"), "walltime");
+  EXPECT_EQ(complaint(kEvent, "submitted 1 0 0 0 0 rigid 0 1 1 1 16777217 0"), "preferred size");
   EXPECT_EQ(complaint(kEvent, "nodes 16777216 up"), "nodes");
   EXPECT_EQ(complaint(kEvent, "nodes 16777215 up"), "");
   EXPECT_EQ(complaint(kEvent, "nodes 3-1 up"), "nodes");

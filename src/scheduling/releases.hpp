@@ -41,6 +41,15 @@ class Releases {
   void insert(Time at, ReleaseTag who, std::int64_t nodes) { rows_.insert({at, who}, nodes); }
   /// The release must be there.
   void erase(Time at, ReleaseTag who) { rows_.erase({at, who}); }
+  /// The release, which must be there, is expected at `to` now, of `nodes`.
+  void move(Time from, Time to, ReleaseTag who, std::int64_t nodes) {
+    if (from == to) {
+      rows_.set({to, who}, nodes);
+    } else {
+      erase(from, who);
+      insert(to, who, nodes);
+    }
+  }
   std::size_t size() const { return rows_.size(); }
   /// Should something have come by `now` that did not?
   bool any_late(Time now) const { return !rows_.empty() && rows_.slots().front().first.at <= now; }
@@ -80,6 +89,10 @@ class Releases {
     std::int64_t nodes(std::uint32_t i) const { return rows_[i].nodes; }
     void insert(std::uint32_t at, const Key& key, std::int64_t nodes);
     void erase(std::uint32_t at);
+    void set(std::uint32_t at, std::int64_t nodes) {
+      sum_ += nodes - rows_[at].nodes;
+      rows_[at].nodes = nodes;
+    }
     void move_tail(std::uint32_t from, Block& other);
     Summary summary() const { return sum_; }
 

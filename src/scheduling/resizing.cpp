@@ -52,7 +52,7 @@ std::vector<Nodes> water_fill(std::span<const Vessel> vessels, Nodes amount) {
 
 std::vector<JobId> growable_jobs(const Pass& pass) {
   std::vector<JobId> jobs;
-  for (const JobId id : pass.running()) {
+  for (const JobId id : pass.running_malleable()) {
     if (pass.job(id).size() < pass.job(id).spec.size.max && pass.growable(id)) jobs.push_back(id);
   }
   return jobs;
@@ -65,7 +65,7 @@ Victims victims_for(const Pass& pass, Nodes need, JobId spared) {
   if (victims.enough) return victims;
   victims.missing = need - there;
   Nodes extra = 0;
-  for (const JobId id : pass.running()) {
+  for (const JobId id : pass.running_malleable()) {
     const Nodes its = id == spared ? 0 : pass.extra(id);
     if (its == 0 || !pass.cuttable(id)) continue;
     victims.jobs.push_back(id);

@@ -10,7 +10,8 @@ namespace ductile {
 
 /// `Block` holds rows in ascending key order and provides:
 ///   Key, Row, Summary; kCapacity; size(); key(i); insert(i, row); erase(i);
-///   move_tail(from, other): its rows from `from` on go to the end of `other`; summary().
+///   move_tail(from, other): its rows from `from` on go to the end of `other`; summary();
+///   for `set` also set(i, row).
 /// Keys are unique. All is by value: copying copies a few arrays.
 template <class Block>
 class SortedBlocks {
@@ -80,6 +81,14 @@ class SortedBlocks {
     }
     refresh(place.slot);
     if (rows.size() < Block::kCapacity / 4) merge(place.slot);
+  }
+
+  /// Another row at this key; it must be there.
+  void set(const Key& key, const Row& row) {
+    const Place place = lower_bound(key);
+    Block& rows = blocks_[slots_[place.slot].block];
+    rows.set(place.row, row);
+    slots_[place.slot].summary = rows.summary();
   }
 
   void clear() {

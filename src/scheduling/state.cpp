@@ -116,8 +116,17 @@ void State::run(JobId id, Holding nodes) {
   if (job.spec.type != JobType::rigid) {
     job.work_left = total_work(job.spec.preferred, job.spec.walltime);
   }
-  job.running_at = static_cast<std::uint32_t>(running.size());
   running.push_back(id);
+  put_running(id, running.size() - 1);
+  if (sizes_while_running(job.spec.type)) {
+    put_running(running[running_malleable], running.size() - 1);
+    put_running(id, running_malleable++);
+  }
+}
+
+void State::put_running(JobId id, std::size_t place) {
+  running[place] = id;
+  jobs[id].running_at = static_cast<std::uint32_t>(place);
 }
 
 void State::start(JobId id, Holding nodes, Reason reason, Decision::Kind kind) {
@@ -129,12 +138,13 @@ void State::start(JobId id, Holding nodes, Reason reason, Decision::Kind kind) {
   job.doing = capabilities.instant_start ? Doing::nothing : Doing::starting;
   job.decision = decision.id;
   list(job, id);
+  if (capabilities.instant_start) settle_delays(id);
 }
 
 void State::grow(JobId id, const Holding& more, Reason reason, RequestId request) {
   Job& job = jobs[id];
   const bool merges = in_pass(job);
-  unlist(job, id);
+  before_change(job, id);
   job.holding.count += more.count;
   job.holding.nodes.insert(more.nodes);
   const Nodes before = job.target;
@@ -156,12 +166,12 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
     unanswered.back().before = before;
     unanswered.back().expected = now;
   }
-  list(job, id);
+  after_change(job, id);
 }
 
 void State::shrink(JobId id, Nodes to, Reason reason, RequestId request) {
   Job& job = jobs[id];
-  unlist(job, id);
+  before_change(job, id);
   if (!in_pass(job)) {
     job.decision = decide(Decision::Kind::resize, id, reason, request).id;
     job.doing = Doing::resizing;
@@ -176,7 +186,7 @@ void State::shrink(JobId id, Nodes to, Reason reason, RequestId request) {
   Unanswered& u = *find(job.decision);
   u.releases = healthy(job.holding) - healthy(after);
   decision_of_pass(job.decision).after = std::move(after);
-  list(job, id);
+  after_change(job, id);
   list_incoming(u);
 }
 
@@ -289,7 +299,7 @@ void State::vacate(JobId id) {
       }
       const JobId other = tenancy.guest == id ? tenancy.host : tenancy.guest;
       Job& partner = jobs[other];
-      unlist(partner, other);
+      before_change(partner, other);
       const Tenancy gone = tenancy;
       tenancies.erase(tenancies.begin() + static_cast<std::ptrdiff_t>(i));
       partner.shares = std::ranges::any_of(
@@ -307,13 +317,18 @@ void State::vacate(JobId id) {
         mine.count -= gone.nodes.count();
         mine.nodes.erase(gone.nodes);
       }
-      list(partner, other);
+      after_change(partner, other);
     }
     job.shares = false;
   }
-  running[job.running_at] = running.back();
-  jobs[running.back()].running_at = job.running_at;
+  std::size_t gap = job.running_at;
+  if (gap < running_malleable) {
+    put_running(running[--running_malleable], gap);
+    gap = running_malleable;
+  }
+  const JobId last = running.back();
   running.pop_back();
+  if (gap < running.size()) put_running(last, gap);
   job.holding = {};
   job.target = 0;
   job.keep = Job::kNoKeep;
@@ -333,9 +348,9 @@ void State::leave_shared(JobId id, Holding& lost) {
       tenancy.nodes.erase(nodes);
     } else {  // the guest goes on alone, as the owner
       Job& guest = jobs[tenancy.guest];
-      unlist(guest, tenancy.guest);
+      before_change(guest, tenancy.guest);
       tenancy.nodes.erase(nodes);
-      list(guest, tenancy.guest);
+      after_change(guest, tenancy.guest);
     }
     stays(nodes);
   }
@@ -346,17 +361,18 @@ void State::retire(JobId id) {
   job.status = Status::over;
   if (job.adaptive != Job::kNoRow) free_rows.push_back(job.adaptive);
   if (job.ordered != 0) std::erase(ordered, id);
+  std::erase_if(planned_delays, [&](const PlannedDelay& planned) { return planned.job == id; });
   jobs.retire(id);
 }
 
 void State::change_health(const NodeSet& nodes, Health to) {
-  // Rows that depend on the health of held nodes leave the releases and come back.
+  // Rows of the releases that depend on the health of held nodes.
   std::vector<JobId> touched;
   for (const JobId id : running) {
     if (jobs[id].holding.nodes.intersects(nodes)) touched.push_back(id);
   }
   for (const JobId id : touched) {
-    unlist(jobs[id], id);
+    before_change(jobs[id], id);
     if (Unanswered* u = find(jobs[id].decision)) unlist_incoming(*u);
   }
   const NodeSet from_idle = idle.among(nodes);
@@ -390,7 +406,7 @@ void State::change_health(const NodeSet& nodes, Health to) {
       trim_pledges(*u);
       list_incoming(*u);
     }
-    list(job, id);
+    after_change(job, id);
   }
 }
 
@@ -421,6 +437,7 @@ void State::dissolve(ClaimId id) {
   claim.held = {};
   job.claim = ClaimId::none;
   if (claim.start) enqueue(claim.job, job);
+  if (claim.request != RequestId::none) forget_delays(claim.request);
   unlist(claim);
   remove_claim(id);
   must_wake = true;
@@ -473,16 +490,46 @@ void State::retry(Time at) {
   if (place == retries.end() || *place != at) retries.insert(place, at);
 }
 
-void State::delay(const Delay& delay) {
+Delays& State::delays_of(const Party& party) {
+  const auto at = std::ranges::find(delays, party, &Delays::party);
+  return at != delays.end() ? *at : *delays.insert(at, {.party = party});
+}
+
+void State::delay(const Delay& delay, const Request& request) {
   Job& job = jobs[delay.job];
+  const bool is_first = job.delayed == Duration{};
   job.delayed += delay.by;
-  for (const Party party :
-       {Party{Party::Kind::user, job.spec.user}, Party{Party::Kind::group, job.spec.group}}) {
-    auto at = std::ranges::find(delays, party, &Delays::party);
-    if (at == delays.end()) at = delays.insert(at, {party, 0, 0});
-    at->sum_s = faded(*at) + to_seconds(delay.by);
-    at->interval = now.time_since_epoch() / rules.fairness.interval;
+  for (const Party& party : parties_of(job.spec)) {
+    Delays& its = delays_of(party);
+    its.sum_s = faded(its) + to_seconds(delay.by);
+    its.interval = now.time_since_epoch() / rules.fairness.interval;
+    its.jobs += is_first ? 1 : 0;
+    its.planned_s += to_seconds(delay.by);
   }
+  if (job.status != Status::pending && job.status != Status::held) return;
+  for (PlannedDelay& older : planned_delays) {
+    if (older.job == delay.job) older.to = std::min(older.to, delay.from);
+  }
+  planned_delays.push_back({delay.job, request.id, parties_of(jobs[request.job].spec), delay.from,
+                            later(delay.from, delay.by)});
+}
+
+void State::forget_delays(RequestId request) {
+  std::erase_if(planned_delays,
+                [&](const PlannedDelay& planned) { return planned.request == request; });
+}
+
+void State::settle_delays(JobId id) {
+  const Job& job = jobs[id];
+  std::erase_if(planned_delays, [&](const PlannedDelay& planned) {
+    if (planned.job != id) return false;
+    const double came = to_seconds(std::min(job.started, planned.to) - planned.from);
+    if (came > 0) {
+      for (const Party& party : parties_of(job.spec)) delays_of(party).suffered_s += came;
+      for (const Party& party : planned.by) delays_of(party).caused_s += came;
+    }
+    return true;
+  });
 }
 
 double State::faded(const Delays& of) const {
@@ -500,34 +547,56 @@ Time State::release_time(const Job& job, JobId id) const {
   return time;
 }
 
-void State::list(Job& job, JobId id) {
-  const Holding mine = job.shares ? owned(*this, job, id) : Holding{job.holding.count, {}};
-  Nodes sound = job.shares ? healthy(mine) : healthy(job.holding);
-  if (job.doing == Doing::resizing && job.target < job.holding.count) {
-    sound -= find(job.decision)->releases;
-  }
-  job.release = release_time(job, id);
-  releases.insert(job.release, ReleaseTag::of(id), sound);
-  held += mine.count;
-  const std::int64_t power = extra_power_mw(job, mine.count);
-  jobs_mw += power;
-  if (budget_mw != kNoBudget) power_releases.insert(job.release, ReleaseTag::of(id), power);
+Nodes State::owned_count(const Job& job, JobId id) const {
+  return job.shares ? owned(*this, job, id).count : job.holding.count;
 }
 
-void State::unlist(Job& job, JobId id) {
+void State::count(const Job& job, JobId id, int sign) {
+  const Nodes n = owned_count(job, id);
+  held += sign > 0 ? n : -n;
+  jobs_mw += sign * extra_power_mw(job, n);
+}
+
+Nodes State::sound_release(const Job& job, JobId id) const {
+  const Nodes sound = healthy(job.shares ? owned(*this, job, id) : job.holding);
+  const bool shrinks = job.doing == Doing::resizing && job.target < job.holding.count;
+  return shrinks ? sound - find(job.decision)->releases : sound;
+}
+void State::list(Job& job, JobId id) {
+  job.release = release_time(job, id);
+  releases.insert(job.release, ReleaseTag::of(id), sound_release(job, id));
+  if (budget_mw != kNoBudget) {
+    power_releases.insert(job.release, ReleaseTag::of(id),
+                          extra_power_mw(job, owned_count(job, id)));
+  }
+  count(job, id, 1);
+}
+
+void State::unlist(const Job& job, JobId id) {
   releases.erase(job.release, ReleaseTag::of(id));
   if (budget_mw != kNoBudget) power_releases.erase(job.release, ReleaseTag::of(id));
-  const Nodes count = job.shares ? owned(*this, job, id).count : job.holding.count;
-  held -= count;
-  jobs_mw -= extra_power_mw(job, count);
+  count(job, id, -1);
+}
+
+void State::before_change(const Job& job, JobId id) { count(job, id, -1); }
+
+void State::after_change(Job& job, JobId id) {
+  const Time before = job.release;
+  job.release = release_time(job, id);
+  releases.move(before, job.release, ReleaseTag::of(id), sound_release(job, id));
+  if (budget_mw != kNoBudget) {
+    power_releases.move(before, job.release, ReleaseTag::of(id),
+                        extra_power_mw(job, owned_count(job, id)));
+  }
+  count(job, id, 1);
 }
 
 void State::relist_hosts(JobId guest) {
   for (const Tenancy& tenancy : tenancies) {
     if (tenancy.guest != guest) continue;
     Job& host = jobs[tenancy.host];
-    unlist(host, tenancy.host);
-    list(host, tenancy.host);
+    before_change(host, tenancy.host);
+    after_change(host, tenancy.host);
   }
 }
 

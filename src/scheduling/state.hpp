@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -116,11 +117,24 @@ struct Adaptive {
   double rate = 1;  // progress against the declared model
 };
 
-/// Delays that grants caused to the jobs of one user or group, fading by whole intervals.
+/// What grants did to the jobs of a user, a group or an account, and what its own requests did.
 struct Delays {
   Party party;
   std::int64_t interval = 0;
-  double sum_s = 0;
+  double sum_s = 0;  // planned at the grants, fading by whole intervals
+  // Of the whole run:
+  std::uint64_t jobs = 0;  // of its, that a grant delayed by plan,
+  double planned_s = 0;    //   by so much,
+  double suffered_s = 0;   //   of which so much came
+  double caused_s = 0;     // what came to others of the delays that its requests planned
+};
+
+/// A grant made the planned start of a waiting job later.
+struct PlannedDelay {
+  JobId job = JobId::none;
+  RequestId request = RequestId::none;
+  std::array<Party, kPartyWords.size()> by;  // who asked
+  Time from{}, to{};                         // the job's start without the grant, and with it
 };
 
 /// Nodes that were switched on and are not up yet.
@@ -158,7 +172,9 @@ class State {
   std::vector<std::uint32_t> free_rows;
   Queue queue;                                  // pending jobs without a claim
   StartSize start_size = StartSize::preferred;  // the policy's
-  std::vector<JobId> running;                   // in no particular order
+  // Those whose size may change while they run first, else in no particular order.
+  std::vector<JobId> running;
+  std::uint32_t running_malleable = 0;  // how many these are
   IdleNodes idle;
   Nodes held = 0;              // by jobs
   Nodes claimed = 0;           // by claims
@@ -174,6 +190,7 @@ class State {
   std::vector<Tenancy> tenancies;
   std::vector<JobId> ordered;  // jobs with an operator's order
   std::vector<Delays> delays;
+  std::vector<PlannedDelay> planned_delays;  // of jobs that have not started since
   std::vector<Boot> boots;
   std::uint32_t next_boot = 0;
   double corridor_low_w = 0;
@@ -312,15 +329,24 @@ class State {
   void scale_limit(Job& job, Reason reason);
   void set_limit(Job& job, Time limit, Reason reason);
   void retry(Time at);
-  /// A grant delays a job: it, its user and its group remember.
-  void delay(const Delay& delay);
+  /// A grant delays a job: it and those whose it is remember. The newest plan is the true one: an
+  /// older delay that goes beyond its beginning was not to come that far.
+  void delay(const Delay& delay, const Request& request);
+  /// The request got no nodes after all: the delays it planned do not come.
+  void forget_delays(RequestId request);
+  /// The job has started: what of its planned delays came?
+  void settle_delays(JobId id);
+  Delays& delays_of(const Party& party);
   /// A sum in seconds, faded to the present interval.
   double faded(const Delays& delays) const;
 
-  /// Keeps the job's row in the releases true. Call `unlist` before a change that matters to it
-  /// (limit, nodes, size to come, health, power) and `list` afterwards.
+  /// A running job's row in the releases comes and goes.
   void list(Job& job, JobId id);
-  void unlist(Job& job, JobId id);
+  void unlist(const Job& job, JobId id);
+  /// Around a change that matters to the row (limit, nodes, size to come, health, power). Nothing
+  /// may read the releases in between.
+  void before_change(const Job& job, JobId id);
+  void after_change(Job& job, JobId id);
   /// A guest's limit changed: until then its hosts' nodes are taken.
   void relist_hosts(JobId guest);
   void list(Claim& claim);
@@ -334,6 +360,12 @@ class State {
   void budget(double low_w, double high_w);
 
  private:
+  /// What running jobs hold and draw together, with this one or without.
+  void count(const Job& job, JobId id, int sign);
+  Nodes owned_count(const Job& job, JobId id) const;
+  Nodes sound_release(const Job& job, JobId id) const;
+  void put_running(JobId id, std::size_t place);
+
   std::int64_t idle_mw_ = 0;
 };
 

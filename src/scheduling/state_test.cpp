@@ -1,5 +1,10 @@
 #include "scheduling/state.hpp"
 
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "support/scripted.hpp"
@@ -86,6 +91,101 @@ TEST(State, DelaysOfAUserFadeByWholeIntervals) {
   grant(2);
   EXPECT_EQ(delay(), whole_seconds(45));
   EXPECT_EQ(stage.job(waits).delayed, whole_seconds(80));  // the job's own sum does not fade
+}
+
+// Of the delay that a grant planned counts what came of it: never more than was planned, and no
+// more than to the beginning of a later plan, which knows better.
+TEST(State, DelaysThatCameAreCountedAtTheStart) {
+  const auto sums = [](Stage& stage, Party::Kind kind, std::uint32_t number) {
+    const auto& all = stage.state().delays;
+    const auto at = std::ranges::find(all, Party{kind, number}, &Delays::party);
+    return at == all.end() ? std::array<double, 4>{}
+                           : std::array{static_cast<double>(at->jobs), at->planned_s,
+                                        at->suffered_s, at->caused_s};
+  };
+  struct Plan {
+    int from, by;
+  };
+  const auto played = [&](const std::vector<Plan>& plans, int start, bool instant = true) {
+    Stage::Setup setup;
+    setup.can.instant_start = instant;
+    Stage stage(setup);
+    JobSpec asking = testing::sized(JobType::evolving, {1, 8}, 2, 1000);
+    asking.user = 3;
+    asking.account = 1;
+    const JobId asks = stage.run(asking);
+    JobSpec spec = rigid(2, 100);
+    spec.user = 7;
+    spec.account = 2;
+    const JobId waits = stage.submit(spec);
+    std::uint32_t number = 0;
+    for (const Plan& plan : plans) {
+      stage.at(10 + static_cast<int>(number));
+      stage.tell(event::EvolvingRequested{RequestId{++number}, asks, 1, 0});
+      stage.close([&](Pass& p) {
+        const Delay delays[] = {{waits, whole_seconds(plan.by), at_s(plan.from)}};
+        EXPECT_TRUE(p.grant(RequestId{number}, {Why::evolving}, {}, delays));
+      });
+      stage.resized(asks);
+    }
+    stage.at(start);
+    stage.pass([&](Pass& p) { EXPECT_TRUE(p.start(waits, exactly(2), {})); });
+    if (!instant) {
+      EXPECT_EQ(sums(stage, Party::Kind::user, 7)[2], 0);
+      stage.at(start + 10);
+      stage.tell(event::Started{waits, stage.job(waits).decision, {}, {}});
+    }
+    EXPECT_TRUE(stage.state().planned_delays.empty());
+    const auto suffered = sums(stage, Party::Kind::user, 7);
+    EXPECT_EQ(suffered, sums(stage, Party::Kind::account, 2));
+    EXPECT_EQ(suffered[0], 1);
+    EXPECT_EQ(sums(stage, Party::Kind::user, 3), sums(stage, Party::Kind::account, 1));
+    EXPECT_EQ(sums(stage, Party::Kind::user, 3), (std::array{0.0, 0.0, 0.0, suffered[2]}));
+    return std::pair(suffered[1], suffered[2]);
+  };
+  using Sums = std::pair<double, double>;  // planned, came
+  EXPECT_EQ(played({{100, 50}}, 40), Sums(50, 0));
+  EXPECT_EQ(played({{100, 50}}, 120), Sums(50, 20));
+  EXPECT_EQ(played({{100, 50}}, 120, false), Sums(50, 30));  // the world takes 10 s to start it
+  EXPECT_EQ(played({{100, 50}}, 500), Sums(50, 50));
+  EXPECT_EQ(played({{100, 50}, {150, 30}}, 500), Sums(80, 80));
+  EXPECT_EQ(played({{100, 50}, {150, 30}}, 160), Sums(80, 60));
+  EXPECT_EQ(played({{100, 50}, {120, 10}}, 500), Sums(60, 30));  // the first had become 20
+  EXPECT_EQ(played({{100, 50}, {60, 10}}, 500), Sums(60, 10));   // or nothing
+  EXPECT_EQ(played({{100, 50}, {300, 10}}, 305), Sums(60, 55));
+}
+
+TEST(State, DelaysOfWhatIsNotGrantedAfterAllDoNotCome) {
+  Stage::Setup setup;
+  setup.can.instant_start = false;
+  Stage stage(setup);
+  const JobId victim = stage.run(malleable({1, 8}, 6, 1000));
+  const JobId asks = stage.run(testing::sized(JobType::evolving, {1, 8}, 2, 1000));
+  const JobId waits = stage.submit(rigid(2, 100)), leaves = stage.submit(rigid(2, 100));
+  stage.tell(event::EvolvingRequested{RequestId{1}, asks, 2, 0});
+  const Cut cuts[] = {{victim, 4}};
+  const Delay delays[] = {{waits, whole_seconds(5), at_s(50)},
+                          {leaves, whole_seconds(5), at_s(50)}};
+  stage.close([&](Pass& p) {
+    EXPECT_TRUE(p.grant(RequestId{1}, {Why::evolving}, {cuts, false}, delays));
+  });
+  EXPECT_EQ(stage.state().planned_delays.size(), 2u);
+  stage.tell(event::Ended{leaves, EndState::cancelled, false});
+  EXPECT_EQ(stage.state().planned_delays.size(), 1u);
+  stage.tell(event::EvolvingWithdrawn{RequestId{1}});
+  EXPECT_TRUE(stage.state().planned_delays.empty());
+  stage.resized(victim);
+
+  // The application does not grow when it is told that it may.
+  stage.tell(event::EvolvingRequested{RequestId{2}, asks, 2, 0});
+  stage.close([&](Pass& p) {
+    const Delay again[] = {{waits, whole_seconds(5), at_s(50)}};
+    EXPECT_TRUE(p.grant(RequestId{2}, {Why::evolving}, {}, again));
+  });
+  EXPECT_EQ(stage.state().planned_delays.size(), 1u);
+  stage.tell(event::Resized{asks, stage.job(asks).decision, holding({{6, 7}}), at_s(60)});
+  EXPECT_EQ(stage.job(asks).size(), 2u);
+  EXPECT_TRUE(stage.state().planned_delays.empty());
 }
 
 TEST(State, SeizingWhatOthersHoldIsTheWorldsContradiction) {

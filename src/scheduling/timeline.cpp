@@ -76,6 +76,28 @@ void Overlay::add(Time from, Time to, std::int64_t amount) {
   }
 }
 
+void Overlay::fall(std::span<const Step> falls) {
+  std::int64_t level = 0;
+  for (const Step& its : falls) {
+    level -= its.level;
+    if (!blocks_.empty()) {
+      Block& tail = blocks_.back();
+      if (tail.steps_[tail.size_ - 1].from == its.from) {
+        tail.least_ = tail.steps_[tail.size_ - 1].level = level;
+        if (tail.size_ == 1) tail.most_ = level;
+        continue;
+      }
+    }
+    // Half full: reservations will be added.
+    if (blocks_.empty() || blocks_.back().size_ == Block::kCapacity / 2) {
+      blocks_.emplace_back().most_ = level;
+    }
+    Block& tail = blocks_.back();
+    tail.steps_[tail.size_++] = {its.from, level};
+    tail.least_ = level;
+  }
+}
+
 Time Profile::earliest(std::int64_t need, Duration length, Time not_before) {
   flush();
   // Hints cost more than they save until a plan has some reservations.
@@ -146,6 +168,13 @@ void Profile::add(Time from, Time to, std::int64_t amount) {
   flush();
   if (amount > 0) hints_.clear();
   newest_ = {std::max(from, now_), to, amount};
+}
+
+void Profile::free_until(std::vector<Overlay::Step> falls) {
+  for (const Overlay::Step& its : falls) free_ += its.level;
+  std::erase_if(falls, [](const Overlay::Step& its) { return its.from == kNever; });
+  std::ranges::sort(falls, {}, &Overlay::Step::from);
+  overlay_.fall(falls);
 }
 
 void Profile::flush() {

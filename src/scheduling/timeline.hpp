@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,8 @@ class Overlay {
   std::size_t block_at(Time time) const;
   /// Adds `amount` during [from, to); `to` may be `kNever`.
   void add(Time from, Time to, std::int64_t amount);
+  /// The first changes: from the time of each of `falls`, which are sorted, so much less for ever.
+  void fall(std::span<const Step> falls);
 
  private:
   // Makes a step begin at `time`, and returns its block and place.
@@ -76,6 +79,9 @@ class Profile {
   Time earliest(std::int64_t need, Duration length, Time not_before);
   /// A reservation during [from, to) if `amount` is negative; else nodes that are only imagined.
   void add(Time from, Time to, std::int64_t amount);
+  /// So much more is free from now on, each until its time: the first changes of a plan. That what
+  /// is added falls with time, from a higher number of free nodes, keeps searches short.
+  void free_until(std::vector<Overlay::Step> falls);
   /// A job was really started: `amount` less is free now.
   void took(std::int64_t amount) { free_ -= amount; }
   /// What is free from now on, for `Room::fits`.
@@ -133,12 +139,8 @@ class Timeline {
   void reserve(Time from, Time to, Demand need);
   /// Does a reservation begin now? It would begin later if it were made later.
   bool begins_now() const { return begins_now_; }
-  /// So many nodes more are free from now until `end`. That what is added falls with time, from a
-  /// higher number of free nodes, keeps searches short.
-  void free_until(Time end, Nodes nodes) {
-    nodes_.took(-std::int64_t{nodes});
-    if (end < kNever) nodes_.add(end, kNever, -std::int64_t{nodes});
-  }
+  /// Nodes that are free as well from now on, each until its time: the first changes of a plan.
+  void free_until(std::vector<Overlay::Step> nodes) { nodes_.free_until(std::move(nodes)); }
   /// Changes the free nodes during [from, to): what is only imagined.
   void add(Time from, Time to, std::int64_t nodes) { nodes_.add(from, to, nodes); }
   /// A job was really started.

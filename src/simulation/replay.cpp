@@ -88,8 +88,8 @@ void check_whole(std::istream& in, const std::string& name) {
 
 class Replay {
  public:
-  Replay(std::istream& in, const std::string& name, const PolicyMaker& make)
-      : make_(make), lines_(in, name) {}
+  Replay(std::istream& in, const std::string& name, const PolicyMaker& make, ReplayWatcher* watcher)
+      : make_(make), lines_(in, name), watcher_(watcher) {}
   Replayed run();
 
  private:
@@ -116,6 +116,7 @@ class Replay {
 
   const PolicyMaker& make_;
   Lines lines_;
+  ReplayWatcher* watcher_;
   std::optional<Core> asks_, folds_;
   Replayed done_;
 };
@@ -152,12 +153,14 @@ void Replay::event(std::string_view rest) {
   const Event event = read([&] {
     return event_from_record(rest, [&](std::string_view settings) { return policy(settings); });
   });
+  if (watcher_) watcher_->before_event(now, event, *asks_);
   const bool asks = asks_->apply(now, event);
   const bool folds = folds_->apply(now, event);
   if (asks != taken || folds != taken) {
     lines_.differs(std::string(lines_.text()),
                    asks == taken ? "another answer when folding" : "another answer to the event");
   }
+  if (watcher_) watcher_->after_event(now, event, taken, *asks_);
   ++done_.events;
   done_.last = now;
 }
@@ -185,6 +188,7 @@ void Replay::close(std::string_view rest) {
     if (lines_.text() != text) lines_.differs(std::string(lines_.text()), text);
     if (folded[i] != decisions[i]) lines_.differs(text, "D " + to_record(folded[i]) + " (folded)");
   }
+  if (watcher_) watcher_->on_close(now, decisions, *asks_);
   done_.pen_calls += calls.size();
   done_.decisions += decisions.size();
   ++done_.instants;
@@ -194,6 +198,7 @@ void Replay::close(std::string_view rest) {
 Replayed Replay::run() {
   asks_.emplace(make_core());
   folds_.emplace(*asks_);
+  if (watcher_) watcher_->on_begin(*asks_);
   while (lines_.next() && !lines_.text().starts_with("end ")) {
     if (lines_.text().starts_with("E ")) {
       event(lines_.after("E"));
@@ -205,17 +210,23 @@ Replayed Replay::run() {
       lines_.fail("record", "there is no record of this kind", "record the run again");
     }
   }
+  if (watcher_) watcher_->on_finish(done_.last, *asks_);
   return done_;
 }
 
 }  // namespace
 
-Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make) {
+Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make,
+                ReplayWatcher* watcher) {
+  const auto rewind = [&] {
+    in.clear();
+    in.seekg(0);
+  };
+  rewind();
   check_whole(in, name);
-  in.clear();
-  in.seekg(0);
+  rewind();
   try {
-    return Replay(in, name, make).run();
+    return Replay(in, name, make, watcher).run();
   } catch (const InvariantViolation&) {
     throw;  // whatever a log says, this must not happen
   } catch (const std::logic_error& error) {

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <span>
 #include <string>
 
 #include "base/time.hpp"
+#include "scheduling/core.hpp"
 #include "scheduling/record.hpp"
 
 namespace ductile {
@@ -17,14 +19,27 @@ struct Replayed {
   Time last{};
 };
 
+/// Sees a replay; the core is the one that asks.
+class ReplayWatcher {
+ public:
+  virtual ~ReplayWatcher() = default;
+  virtual void on_begin(const Core&) {}
+  virtual void before_event(Time, const Event&, const Core&) {}
+  virtual void after_event(Time, const Event&, bool /*taken*/, const Core&) {}
+  virtual void on_close(Time, std::span<const Decision>, const Core&) {}
+  virtual void on_finish(Time, const Core&) {}
+};
+
 /// Replays a log twice at once: one core asks the policy, as the run did; another one folds the
 /// recorded pen calls and asks nobody, as a restarted controller would. Both must give the recorded
 /// decisions, byte for byte.
 ///
 /// Throws `InputError` if the log was cut or altered, or is none; `RunError` if this build decides
-/// otherwise. `in` must be seekable: it is checked whole before anything is replayed. `make` makes
+/// otherwise. `in` must be seekable: it is read from its beginning, and
+/// checked whole before anything is replayed. `make` makes
 /// the policies from their settings; without it they are those of the registry.
-Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make);
+Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make,
+                ReplayWatcher* watcher = nullptr);
 Replayed replay(std::istream& in, const std::string& name);
 Replayed replay_file(const std::string& path);
 

@@ -98,6 +98,10 @@ class World {
     if (!settings.node_events.empty() && !settings.rules.identities) {
       throw std::logic_error("node events need identities");
     }
+    Accounts accounts(settings.rules.fairness);
+    for (const std::string& name : workload.accounts) {
+      account_numbers_.push_back(accounts.number(name));
+    }
   }
 
   SimulationCounts run();
@@ -144,6 +148,9 @@ class World {
   void events_of_instant();
   void close();
   void submit_next();
+  bool is_waiting(JobId id) const;
+  void keep_barrier();
+  bool may_pass_barrier() const;
   void happen(const Entry& entry);
 
   void carry_out(const Decision& decision);
@@ -173,9 +180,12 @@ class World {
   std::vector<Run> runs_;              // of each job that is not rigid
   std::vector<Answer> answers_;
   std::vector<std::uint32_t> free_answers_;
-  std::vector<double> saves_;  // of each request so far
-  bool timer_alone_ = false;   // nothing but the timer came at this instant
-  bool fruitless_ = false;     // and its pass decided nothing
+  std::vector<double> saves_;                   // of each request so far
+  std::vector<std::uint32_t> account_numbers_;  // in the core, of those of the workload
+  std::vector<JobId> barriers_;                 // not over
+  std::vector<JobId> behind_;                   // jobs held because a barrier waits
+  bool timer_alone_ = false;                    // nothing but the timer came at this instant
+  bool fruitless_ = false;                      // and its pass decided nothing
   SimulationCounts counts_;
 };
 
@@ -193,7 +203,7 @@ SimulationCounts World::run() {
     now_ = next;
     events_of_instant();
     close();
-    while (!agenda_.empty() && agenda_.top().at == now_) {
+    while ((!agenda_.empty() && agenda_.top().at == now_) || may_pass_barrier()) {
       events_of_instant();
       close();
     }
@@ -242,6 +252,7 @@ void World::events_of_instant() {
   while (next_submit_ < workload_.jobs.size() && workload_.jobs[next_submit_].submit <= now_) {
     submit_next();
   }
+  if (!barriers_.empty()) keep_barrier();
   const std::uint64_t before = counts_.events;
   if (core_.next_wake() <= now_) tell(event::TimerFired{});
   timer_alone_ = counts_.events == first + 1 && counts_.events == before + 1;
@@ -272,9 +283,47 @@ void World::submit_next() {
     submitted.job.type = more->type;
     submitted.job.priority = more->priority;
     submitted.job.size = more->size;
+    if (more->account != 0) submitted.job.account = account_numbers_[more->account - 1];
     submitted.adaptive = more->believed;
+    if (more->barrier) barriers_.push_back(id);
   }
   tell(submitted);
+}
+
+bool World::is_waiting(JobId id) const {
+  return core_.state().jobs.contains(id) && core_.job(id).status == Status::pending;
+}
+
+// While a barrier waits, all others that wait are held, as an operator would hold them: so it is
+// one for every policy.
+void World::keep_barrier() {
+  std::erase_if(barriers_, [&](JobId id) {
+    return !core_.state().jobs.contains(id) || core_.job(id).status == Status::over;
+  });
+  if (std::ranges::any_of(barriers_, [&](JobId id) { return is_waiting(id); })) {
+    std::vector<JobId> waiting;
+    const State& state = core_.state();
+    for (JobId id = state.queue.front(); id != JobId::none;
+         id = state.queue.after(id, core_.job(id).spec)) {
+      waiting.push_back(id);
+    }
+    for (const Claim& claim : state.claims) {
+      if (claim.start) waiting.push_back(claim.job);
+    }
+    for (const JobId id : waiting) {
+      if (std::ranges::find(barriers_, id) != barriers_.end()) continue;
+      tell(event::Eligible{id, false});
+      behind_.push_back(id);
+    }
+  } else {
+    for (const JobId id : std::exchange(behind_, {})) tell(event::Eligible{id, true});
+  }
+}
+
+// Jobs are held and no barrier waits any more.
+bool World::may_pass_barrier() const {
+  return !behind_.empty() &&
+         std::ranges::none_of(barriers_, [&](JobId id) { return is_waiting(id); });
 }
 
 void World::happen(const Entry& entry) {

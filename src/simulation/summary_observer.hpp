@@ -1,11 +1,13 @@
 // Makes the figures of a run while it runs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <map>
 #include <string>
+#include <vector>
 
 #include "metrics/summary.hpp"
+#include "model/fairness.hpp"
 #include "simulation/observer.hpp"
 #include "simulation/simulation.hpp"
 
@@ -46,17 +48,23 @@ class SummaryObserver final : public Observer {
     }
     // The record of a job that never ran may be gone.
     const bool known = core.state().jobs.contains(id);
-    if (known && core.job(id).delayed > Duration{}) delayed(core.job(id));
     const bool ran = known && core.job(id).status == Status::running;
     if (!ran) {
       ++summary_.rejected;
       return;
     }
     figures_.add(job.submit, core.job(id).started, now, job.runtime, state != EndState::completed);
+    if (core.job(id).spec.priority > 0) {
+      premium_from_ = std::min(premium_from_, job.submit);
+      premium_until_ = now;
+    }
     if (state == EndState::completed) work_node_s_ += to_seconds(job.runtime) * job.nodes;
   }
 
-  void on_finish(Time now, const Core&) override { finished_ = now; }
+  void on_finish(Time now, const Core& core) override {
+    finished_ = now;
+    delays_ = core.state().delays;
+  }
 
   /// After the run; once. What measures the machine is left to the caller.
   Summary summary(const Workload& workload, const SimulationSettings& settings,
@@ -71,11 +79,15 @@ class SummaryObserver final : public Observer {
     s.stopped = counts.stopped;
     s.events = counts.events;
     s.passes = counts.passes;
-    for (const auto& [user, delay] : delays_) s.delays.push_back(delay);
+    add_delays(workload, settings.rules.fairness);
     s.reconfiguration_node_s = counts.reconfiguration_node_s;
     const Time end = counts.stopped ? finished_ : counts.last_end;
     s.makespan_s = to_seconds(end - counts.first_submit);
     if (s.makespan_s > 0) {
+      if (premium_from_ != kNever) {
+        s.premium_from = to_seconds(premium_from_ - counts.first_submit) / s.makespan_s;
+        s.premium_until = to_seconds(premium_until_ - counts.first_submit) / s.makespan_s;
+      }
       const double machine_node_s = s.makespan_s * static_cast<double>(s.nodes);
       s.utilization = counts.held_node_s / machine_node_s;
       s.utilization_net = (counts.held_node_s - counts.reconfiguration_node_s) / machine_node_s;
@@ -86,18 +98,25 @@ class SummaryObserver final : public Observer {
   }
 
  private:
-  void delayed(const Job& job) {
-    UserDelay& user = delays_[job.spec.user];
-    user.user = job.spec.user;
-    ++user.jobs;
-    user.delay_s += to_seconds(job.delayed);
+  void add_delays(const Workload& workload, const Fairness& rules) {
+    Accounts accounts(rules);
+    for (const std::string& name : workload.accounts) accounts.number(name);
+    for (const Delays& its : delays_) {
+      if (its.jobs == 0 && its.caused_s == 0) continue;
+      const DelayFigures figures{its.jobs, its.planned_s, its.suffered_s, its.caused_s};
+      if (its.party.kind == Party::Kind::user) summary_.delays[its.party.number] = figures;
+      if (its.party.kind == Party::Kind::account && its.party.number != 0) {
+        summary_.account_delays[accounts.name(its.party.number)] = figures;
+      }
+    }
   }
 
   JobFigures figures_;
-  std::map<std::uint32_t, UserDelay> delays_;
+  std::vector<Delays> delays_;
   Summary summary_;
   double work_node_s_ = 0;  // of completed jobs, at the sizes they asked for
   Time finished_{};
+  Time premium_from_ = kNever, premium_until_{};
 };
 
 }  // namespace ductile

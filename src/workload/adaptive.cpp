@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "model/fairness.hpp"
 #include "workload/compressed_file.hpp"
 #include "workload/line_reader.hpp"
 
@@ -141,7 +142,7 @@ Phase phase_of(const Line& line, std::string_view text) {
 
 // What comes after "job NAME": "key=value" in any order, each once but for requests and
 // phases.
-AdaptiveJob adaptive_of(Line& line) {
+AdaptiveJob adaptive_of(Line& line, Accounts& accounts) {
   constexpr double kMostWatts = 1e6, kLongest_s = 1e9;
   constexpr std::int32_t kMostPriority = 1'000'000'000;
   AdaptiveJob more;
@@ -163,6 +164,13 @@ AdaptiveJob adaptive_of(Line& line) {
       more.size = size_range(line, word);
     } else if (key == "priority") {
       more.priority = line.number<std::int32_t>(key, word, -kMostPriority, kMostPriority);
+    } else if (key == "account") {
+      more.account = accounts.number(account_name(word, line.place(key)));
+    } else if (key == "barrier") {
+      const auto yes = from_word<std::size_t>(kNoYes, word);
+      if (!yes)
+        line.fail(key, fmt::format("'{}' is neither yes nor no", word), "write one of them");
+      more.barrier = *yes != 0;
     } else if (key == "model") {
       more.speedup = parse_speedup(word, line.place(key));
     } else if (key == "believed_model") {
@@ -192,8 +200,8 @@ AdaptiveJob adaptive_of(Line& line) {
     } else {
       line.fail(
           {}, fmt::format("there is no '{}'", key),
-          "there are type, size, priority, model, believed_model, constraint, cost, believed_cost, "
-          "delay, watts, request, phase");
+          "there are type, size, priority, account, barrier, model, believed_model, constraint, "
+          "cost, believed_cost, delay, watts, request, phase");
     }
   }
   if (!type) line.fail("type", "is missing", "write type=malleable, or another one");
@@ -230,6 +238,7 @@ std::uint64_t read(CompressedFile file, const std::string& name, Workload& workl
   LineReader lines(file, name, kAdvice, nullptr, kLongestLine);
   const Names names(workload);
   std::vector<AdaptiveJob> adaptive;
+  Accounts accounts{Fairness{}};
   std::vector<std::uint32_t> rows(workload.jobs.size(), WorkloadJob::kRigid);
   std::uint64_t unknown = 0;
   std::uint32_t cores_of_file = 1;
@@ -259,7 +268,7 @@ std::uint64_t read(CompressedFile file, const std::string& name, Workload& workl
       }
       const auto job_name =
           line.number<std::uint64_t>("job", line.word(), 0, 999'999'999'999'999'999);
-      AdaptiveJob more = adaptive_of(line);
+      AdaptiveJob more = adaptive_of(line, accounts);
       const auto place = names.find(job_name);
       if (!place) {
         ++unknown;
@@ -289,6 +298,7 @@ std::uint64_t read(CompressedFile file, const std::string& name, Workload& workl
   }
   for (std::size_t i = 0; i < rows.size(); ++i) workload.jobs[i].adaptive = rows[i];
   workload.adaptive = std::move(adaptive);
+  workload.accounts = accounts.names();
   return unknown;
 }
 
@@ -320,11 +330,14 @@ void append_phase(std::string& text, const Phase& phase) {
   if (phase.speedup != Speedup{}) text += ":" + to_text(phase.speedup);
 }
 
-void append_job(std::string& text, const AdaptiveJob& more) {
+void append_job(std::string& text, const AdaptiveJob& more,
+                const std::vector<std::string>& accounts) {
   const AdaptiveSpec& believed = more.believed;
   fmt::format_to(std::back_inserter(text), " type={} size={}..{}", word(more.type), more.size.min,
                  more.size.max);
   if (more.priority != 0) append_number(text += " priority=", more.priority);
+  if (more.account != 0) text += " account=" + accounts.at(more.account - 1);
+  if (more.barrier) text += " barrier=yes";
   if (more.speedup != Speedup{}) text += " model=" + to_text(more.speedup);
   if (believed.speedup != more.speedup) text += " believed_model=" + to_text(believed.speedup);
   if (believed.constraint != SizeConstraint{}) {
@@ -366,7 +379,7 @@ void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t c
     }
     const std::size_t begin = text.size();
     fmt::format_to(std::back_inserter(text), "job {}", job.name);
-    append_job(text, workload.adaptive[job.adaptive]);
+    append_job(text, workload.adaptive[job.adaptive], workload.accounts);
     if (text.size() - begin > kLongestLine) {
       throw InputError(fmt::format("job {} has more to say than a line can hold", job.name),
                        "give it fewer requests or phases, or a shorter table");

@@ -43,7 +43,8 @@ std::string written(const Workload& workload, std::uint32_t cores_per_node = 1) 
 
 TEST(Adaptive, EveryFieldIsReadAndWritten) {
   const std::string line =
-      "job 2 type=adaptive size=2..16 priority=-7 model=powerlaw:0.2 believed_model=powerlaw:0.1 "
+      "job 2 type=adaptive size=2..16 priority=-7 account=physics barrier=yes model=powerlaw:0.2 "
+      "believed_model=powerlaw:0.1 "
       "constraint=list:2:4:16 cost=0.01:0.02:0.03:0.5:1:0.75 believed_cost=0:0:0:2:0.5 "
       "delay=2.000001 "
       "watts=310.5 request=0.25:+4 request=0.5:-2:1 request=0.5:+1:1:again:saves=-0.25 "
@@ -56,6 +57,8 @@ TEST(Adaptive, EveryFieldIsReadAndWritten) {
       .type = JobType::adaptive,
       .size = {2, 16},
       .priority = -7,
+      .barrier = true,
+      .account = 1,
       .believed = {.speedup = {Speedup::Kind::powerlaw, 0.1},
                    .cost = {0, 0, 0, 2, 0.5},
                    .constraint = parse_constraint("list:2:4:16"),
@@ -70,6 +73,7 @@ TEST(Adaptive, EveryFieldIsReadAndWritten) {
                 {0.75, 3, 0, {}, false, 0.125}},
       .phases = {{0.5, {}, 10, true}, {1, {Speedup::Kind::amdahl, 0.25}, 1, false}}};
   EXPECT_EQ(workload.adaptive.at(0), expected);
+  EXPECT_EQ(workload.accounts, std::vector<std::string>{"physics"});
   EXPECT_EQ(written(workload), "ductile-adaptive 1\ncores_per_node 1\n" + line + "\n");
 }
 
@@ -183,8 +187,13 @@ TEST(AdaptiveErrors, NameLineAndField) {
             "x.adaptive:2: type: is given twice; give it once");
   EXPECT_EQ(
       line_error("job 1 speed=1"),
-      "x.adaptive:2: there is no 'speed'; there are type, size, priority, model, believed_model, "
-      "constraint, cost, believed_cost, delay, watts, request, phase");
+      "x.adaptive:2: there is no 'speed'; there are type, size, priority, account, barrier, model, "
+      "believed_model, constraint, cost, believed_cost, delay, watts, request, phase");
+  EXPECT_EQ(line_error("job 1 account=a,b"),
+            "x.adaptive:2: account: 'a,b' is no name of an account; use up to 64 letters, digits, "
+            "'_', '-' and '.'");
+  EXPECT_EQ(line_error("job 1 barrier=1"),
+            "x.adaptive:2: barrier: '1' is neither yes nor no; write one of them");
   EXPECT_EQ(line_error("job 1 type=malleable size=5..8"),
             "x.adaptive:2: size: the job asks for 4 nodes, which is outside; is this the file of "
             "this log, read with the same --cores-per-node and without --clip?");

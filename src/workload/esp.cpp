@@ -166,6 +166,22 @@ void check(const EspModel& model) {
         fmt::format("{} are malleable as well, and grow by whole hosts", to_letters(both)),
         "give each type once, or unit=core");
   }
+  constexpr double kAll = 1 + 1e-9;
+  if (model.malleable.share && model.evolving.share &&
+      *model.malleable.share + *model.evolving.share > kAll) {
+    throw InputError({.field = "malleable"},
+                     fmt::format("{} and evolving={} are more than all jobs: types that are drawn "
+                                 "are different ones",
+                                 *model.malleable.share, *model.evolving.share),
+                     "make the shares smaller, or name types, as malleable=FGH: those named for "
+                     "both are adaptive");
+  }
+  const bool has_premium =
+      model.mode == EspModel::Mode::esp2 || model.mode == EspModel::Mode::esp1_multimode;
+  if (model.premium != EspModel::Premium::by_mode && !has_premium) {
+    throw InputError({.field = "premium"}, "no job is privileged in this mode",
+                     "leave premium away, or give mode=esp2 or mode=esp1_multimode");
+  }
   if (model.run_time == EspModel::RunTime::table && model.ask) {
     throw InputError({.field = "ask"},
                      "the run times of the table are for 1/32 of the machine more",
@@ -175,10 +191,18 @@ void check(const EspModel& model) {
 
 // ---- Submissions --------------------------------------------------------------------------------
 
+// Does nothing else start while a job of type Z waits?
+bool is_barrier(const EspModel& model) {
+  using Premium = EspModel::Premium;
+  return model.premium == Premium::barrier ||
+         (model.premium == Premium::by_mode && model.mode == EspModel::Mode::esp2);
+}
+
 // A job before it has a number.
 struct Draft {
   Time submit{};
   std::int32_t priority = 0;
+  bool barrier = false;
   std::size_t row = 0;  // of the table
 };
 
@@ -235,7 +259,10 @@ void submit(const EspModel& model, std::vector<Draft>& jobs) {
   const auto middle = std::stable_partition(jobs.begin(), jobs.end(),
                                             [](const Draft& job) { return job.row != kLargest; });
   const std::span<Draft> others(jobs.begin(), middle), largest_two(middle, jobs.end());
-  for (Draft& job : largest_two) job.priority = 1;
+  for (Draft& job : largest_two) {
+    job.priority = 1;
+    job.barrier = is_barrier(model);
+  }
   if (model.mode == Mode::esp2) {
     constexpr std::size_t kAtOnce = 50;
     constexpr Duration kLater = whole_seconds(1800);
@@ -332,13 +359,15 @@ std::string esp_remark(const EspModel& model) {
     case EspModel::Mode::esp1_throughput:
       return "";
     case EspModel::Mode::esp2:
+      if (is_barrier(model)) return "";
       return "esp2: the two jobs of type Z have the highest priority. That nothing else starts "
              "while one waits is up to the policy: with fcfs it is so, policies that backfill may "
              "start jobs that do not delay it";
     case EspModel::Mode::esp1_multimode:
       return "esp1_multimode: the two jobs of type Z have the highest priority and come after 1/4 "
-             "and 1/2 of the ideal time. There is no shutdown and reboot, and whether the second "
-             "one ends within 90 % of the test is to be seen in the run";
+             "and 1/2 of the ideal time. A run counts if the first one is submitted after 10 % of "
+             "it (premium_from) and the second one ends before 90 % (premium_until). There is no "
+             "shutdown and reboot";
   }
   return "";
 }
@@ -370,6 +399,7 @@ Workload generate_esp(const EspModel& model, std::uint64_t seed) {
     job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());
     AdaptiveJob& more = workload.adaptive.emplace_back();
     more.priority = draft.priority;
+    more.barrier = draft.barrier;
     more.size = exactly(size);
     more.type = malleable ? (evolving ? JobType::adaptive : JobType::malleable)
                           : (evolving ? JobType::evolving : JobType::rigid);

@@ -64,6 +64,10 @@ struct EspModel {
   /// largest half an hour after all others; in three blocks; in three blocks, with the two largest
   /// among them as privileged jobs.
   enum class Mode : std::uint8_t { uniform30, esp2, esp1_throughput, esp1_multimode };
+  /// What a waiting job of type Z does in the modes in which it is privileged: as the mode says
+  /// (esp2: barrier; esp1_multimode: priority); nothing else starts; it is only the first in the
+  /// queue.
+  enum class Premium : std::uint8_t { by_mode, barrier, priority };
   /// Which types make a share: any whose jobs are within 2 % of all jobs of it, drawn for each
   /// seed; or those that come nearest, and of these the ones with most run time.
   enum class Pick : std::uint8_t { random, longest };
@@ -77,6 +81,7 @@ struct EspModel {
   Nodes cores_per_host = 0;
   Round round = Round::up;
   Mode mode = Mode::uniform30;
+  Premium premium = Premium::by_mode;
   Duration gap = whole_seconds(30);
   EspTypes malleable, evolving;
   Pick pick = Pick::random;
@@ -88,6 +93,7 @@ struct EspModel {
 inline constexpr std::array<std::string_view, 2> kEspRoundWords{"up", "nearest"};
 inline constexpr std::array<std::string_view, 4> kEspModeWords{"uniform30", "esp2",
                                                                "esp1_throughput", "esp1_multimode"};
+inline constexpr std::array<std::string_view, 3> kEspPremiumWords{"auto", "barrier", "priority"};
 inline constexpr std::array<std::string_view, 2> kEspPickWords{"random", "longest"};
 inline constexpr std::array<std::string_view, 2> kEspRunTimeWords{"table", "progress"};
 
@@ -108,7 +114,7 @@ struct EspSets {
 /// The types of a workload. Throws InputError if none make the shares.
 EspSets esp_sets(const EspModel& model, std::uint64_t seed);
 
-/// What of the mode a workload of jobs, submit times and priorities cannot say; empty: nothing.
+/// What of the mode the jobs cannot say; empty: nothing.
 /// Throws InputError for a model that makes no workload.
 std::string esp_remark(const EspModel& model);
 

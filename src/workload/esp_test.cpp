@@ -160,10 +160,22 @@ TEST(Esp, Esp2HoldsBackTheLargestJobs) {
     const AdaptiveJob* more = adaptive(workload, workload.jobs[i]);
     ASSERT_NE(more, nullptr);
     EXPECT_EQ(more->priority, 1);
+    EXPECT_TRUE(more->barrier);
     EXPECT_EQ(more->type, JobType::rigid);
     EXPECT_EQ(more->size, exactly(120));
   }
   EXPECT_EQ(workload.adaptive.size(), 2u);
+}
+
+TEST(Esp, WhetherTheLargestJobsAreABarrierCanBeChosen) {
+  const auto is_barrier = [](const std::string& settings) {
+    const Workload workload = esp(settings);
+    return adaptive(workload, *std::ranges::find(workload.jobs, 14u, &WorkloadJob::user))->barrier;
+  };
+  EXPECT_TRUE(is_barrier("mode=esp2"));
+  EXPECT_FALSE(is_barrier("mode=esp2,premium=priority"));
+  EXPECT_FALSE(is_barrier("mode=esp1_multimode"));
+  EXPECT_TRUE(is_barrier("mode=esp1_multimode,premium=barrier"));
 }
 
 TEST(Esp, BlocksAreTenMinutesApart) {
@@ -191,6 +203,7 @@ TEST(Esp, MultimodePutsTheLargestJobsIntoTheTest) {
     EXPECT_EQ(more != nullptr, type_of(job).letter == 'Z');
     if (more) {
       EXPECT_EQ(more->priority, 1);
+      EXPECT_FALSE(more->barrier);
       largest.push_back(submit_s(job));
     } else {
       others.insert(submit_s(job));
@@ -386,7 +399,9 @@ TEST(Esp, TypesMayBeBoth) {
 TEST(Esp, SaysWhatAWorkloadCannot) {
   EXPECT_EQ(esp_remark({}), "");
   EXPECT_EQ(esp_remark({.mode = EspModel::Mode::esp1_throughput}), "");
-  EXPECT_THAT(esp_remark({.mode = EspModel::Mode::esp2}), HasSubstr("up to the policy"));
+  EXPECT_EQ(esp_remark({.mode = EspModel::Mode::esp2}), "");
+  EXPECT_THAT(esp_remark({.mode = EspModel::Mode::esp2, .premium = EspModel::Premium::priority}),
+              HasSubstr("up to the policy"));
   EXPECT_THAT(esp_remark({.mode = EspModel::Mode::esp1_multimode}),
               HasSubstr("no shutdown and reboot"));
 }
@@ -420,6 +435,13 @@ TEST(EspErrors, NameTheRemedy) {
       "malleable=1,evolving=FGH",
       "malleable: no types have jobs within 2 % of this share; name the types, as malleable=FGH, "
       "or use pick=longest");
+  message("malleable=0.9,evolving=0.5",
+          "malleable: 0.9 and evolving=0.5 are more than all jobs: types that are drawn are "
+          "different ones; make the shares smaller, or name types, as malleable=FGH: those named "
+          "for both are adaptive");
+  message("premium=barrier",
+          "premium: no job is privileged in this mode; leave premium away, or give mode=esp2 or "
+          "mode=esp1_multimode");
   message(
       "malleable=all,evolving=0.1",
       "evolving: no types have jobs within 2 % of this share; name the types, as malleable=FGH, "

@@ -122,6 +122,11 @@ constexpr std::array kEspParameters = {
                    kEspRoundWords},
     ModelParameter{"mode", ModelParameter::Kind::word, "uniform30", 0, 0, "",
                    "when jobs are submitted", kEspModeWords},
+    ModelParameter{
+        "premium", ModelParameter::Kind::word, "auto", 0, 0, "",
+        "what jobs of type Z do in esp2 and esp1_multimode: barrier, nothing else starts "
+        "while one waits; priority, they are first in the queue; auto: as the mode says",
+        kEspPremiumWords},
     ModelParameter{"gap", ModelParameter::Kind::number, "30", 0, 1e6, "s",
                    "between submissions (uniform30, esp2)"},
     ModelParameter{"malleable", ModelParameter::Kind::text, "none", 0, 0, "",
@@ -147,6 +152,7 @@ EspModel esp_model(const ModelChoice& choice) {
                  .cores_per_host = parse_esp_unit(choice.value("unit")),
                  .round = static_cast<EspModel::Round>(choice.word("round")),
                  .mode = static_cast<EspModel::Mode>(choice.word("mode")),
+                 .premium = static_cast<EspModel::Premium>(choice.word("premium")),
                  .gap = seconds(choice.number("gap")),
                  .malleable = parse_esp_types("malleable", choice.value("malleable")),
                  .evolving = parse_esp_types("evolving", choice.value("evolving")),

@@ -141,9 +141,10 @@ TEST(ParseModel, ErrorsSayWhatThereIs) {
   message("rigid:load=nan", "load: 'nan' is not a number from 0.001 to 1000; the default is 0.9");
   message("esp:round=down", "round: there is no 'down'; use up, nearest; the default is up");
   message("esp:malleable=", "malleable: a value is missing; the default is none");
-  message("esp:jobs=5",
-          "esp: has no parameter 'jobs'; it has: nodes, unit, round, mode, gap, malleable, "
-          "evolving, pick, max, ask, evolving_mode");
+  message(
+      "esp:jobs=5",
+      "esp: has no parameter 'jobs'; it has: nodes, unit, round, mode, premium, gap, malleable, "
+      "evolving, pick, max, ask, evolving_mode");
 }
 
 }  // namespace

@@ -48,11 +48,13 @@ struct Phase {
   bool operator==(const Phase&) const = default;
 };
 
-/// What a job has besides if it is not rigid or not of the usual priority.
+/// What a job has besides if it is not rigid, or not of the usual priority, or of an account.
 struct AdaptiveJob {
   JobType type = JobType::malleable;
   SizeRange size;
   std::int32_t priority = 0;        // higher goes first
+  bool barrier = false;             // while it waits no job without this is started
+  std::uint32_t account = 0;        // place in `Workload::accounts` plus 1; 0: none
   AdaptiveSpec believed;            // told to the scheduler
   Speedup speedup;                  // true, unless there are phases
   ReconfigurationCost cost;         // true,
@@ -103,6 +105,7 @@ struct Workload {
   std::string name;               // of the file or the generator
   std::vector<WorkloadJob> jobs;  // by (submit, position in the input)
   std::vector<AdaptiveJob> adaptive;
+  std::vector<std::string> accounts;  // their names
   Skipped skipped;
   std::uint64_t clipped = 0;           // --clip: larger than the machine, made as large as it
   std::uint64_t walltime_raised = 0;   // requested less than it ran (overrun: extend)

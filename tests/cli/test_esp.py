@@ -79,10 +79,16 @@ def test_who_is_denied_twice_goes_on(ductile, tmp_path):
     assert busy["evolving_denied"] > 0
 
 
-# The two largest jobs wait half an hour after the others for nobody but those that run.
-def test_privileged_jobs_go_first(ductile, tmp_path):
-    for policy in "fcfs", "easy":
-        _, rows = jobs_of(ductile, tmp_path / policy, "--generate", "esp:mode=esp2", "--policy", policy)
+# The two largest jobs come half an hour after the others, and wait for nobody but those that run:
+# nothing else starts meanwhile, whatever the policy, unless they are only the first in the queue.
+@pytest.mark.parametrize("policy, rule", [("fcfs", "auto"), ("easy", "auto"), ("dbes", "barrier"),
+                                          ("elastic", "auto"), ("equipartition", "auto"),
+                                          ("fcfs", "priority"), ("easy", "priority")])
+def test_privileged_jobs_go_first(ductile, tmp_path, policy, rule):
+    for seed in 1, 2:
+        figures, rows = jobs_of(ductile, tmp_path / str(seed), "--generate",
+                                f"esp:mode=esp2,premium={rule},malleable=0.4", "--policy", policy,
+                                "--limit", "fixed", "--seed", seed)
         [first, second] = [row for row in rows if letter(row) == "Z"]
         submitted = float(first["submission_time"])
         assert float(second["starting_time"]) == float(first["finish_time"])
@@ -92,7 +98,22 @@ def test_privileged_jobs_go_first(ductile, tmp_path):
         between = [row for row in waiting
                    if float(row["starting_time"]) < float(second["finish_time"])]
         # With EASY others may start that do not delay the first of them; with fcfs nobody.
-        assert policy == "easy" or between == []
+        assert bool(between) == ((policy, rule) == ("easy", "priority")), (policy, between)
+        begin = min(float(row["submission_time"]) for row in rows)
+        assert figures["premium_from"] == pytest.approx((submitted - begin) / figures["makespan_s"])
+        assert figures["premium_until"] == pytest.approx(
+            (float(second["finish_time"]) - begin) / figures["makespan_s"])
+
+
+def test_multimode_says_if_a_run_counts(ductile):
+    runs = ductile.objects("simulate", "--generate", "esp:mode=esp1_multimode", "--seeds", "1..5",
+                           "--policy", "easy", "--json", "--quiet")
+    for run in runs:
+        # Submitted after a quarter of the ideal time, 11,003 s and what rounding adds.
+        assert run["premium_from"] * run["makespan_s"] == pytest.approx(11003 / 4, rel=0.05)
+        assert 0.1 < run["premium_from"] < run["premium_until"] < 0.9
+    [plain] = ductile.objects("simulate", "--generate", "esp", "--json")
+    assert plain["premium_from"] is None and plain["premium_until"] is None
 
 
 def test_rigid_jobs_of_a_priority_do_not_adapt(ductile, tmp_path):
@@ -110,15 +131,19 @@ def test_experiments_run(ductile, name):
 
 
 def test_remarks_are_told_once(ductile):
-    done = ductile.run("simulate", "--generate", "esp:mode=esp2", "--seeds", "1..3", "--json")
+    model = "esp:mode=esp2,premium=priority"
+    done = ductile.run("simulate", "--generate", model, "--seeds", "1..3", "--json")
     assert done.returncode == 0 and done.stderr.count("up to the policy") == 1
-    assert ductile.run("simulate", "--generate", "esp:mode=esp2", "--quiet").stderr == ""
+    assert ductile.run("simulate", "--generate", model, "--quiet").stderr == ""
+    assert ductile.run("simulate", "--generate", "esp:mode=esp2", "--json").stderr == ""
     assert ductile.run("simulate", "--generate", "esp", "--json").stderr == ""
 
 
 @pytest.mark.parametrize("model, words", [
     ("esp:malleable=QX", ["malleable", "QX", "none or all"]),
-    ("esp:malleable=1,evolving=0.5", ["malleable", "within 2 %"]),
+    ("esp:malleable=1,evolving=FGH", ["malleable", "within 2 %"]),
+    ("esp:malleable=0.9,evolving=0.5", ["malleable", "more than all jobs", "0.9", "evolving=0.5"]),
+    ("esp:premium=barrier", ["premium", "mode=esp2"]),
     ("esp:mode=esp3", ["mode", "esp3", "esp1_throughput"]),
     ("esp:ask=4", ["ask", "evolving_mode=progress"]),
     ("esp:nodes=0", ["nodes"]),

@@ -52,6 +52,37 @@ def test_json_tells_what_the_log_has(ductile, recorded):
     assert any(" node-fail 1" in line for line in lines), "no job was requeued"
 
 
+@pytest.mark.parametrize("policy,world", [("easy", "plain"), ("easy", "failures"), ("elastic", "fixed"),
+                                          ("dbes", "resizes")])
+def test_a_log_gives_the_files_of_its_run(ductile, tmp_path, policy, world):
+    """Written from the log, tables and figures are those that the simulation wrote."""
+    arguments = [*WORLDS[world], "--policy", policy]
+    if policy != "easy":
+        arguments += ["--malleable", "0.5:min=1,max=2"]
+    log, ran, retold = tmp_path / "run.log", tmp_path / "ran", tmp_path / "retold"
+    ductile.output("simulate", "--trace", RIGID_1000, "--jobs", 300, "--record", log, "--out", ran,
+                   "--quiet", *arguments)
+    printed = ductile.output("replay", log, "--out", retold)
+    assert "mean wait" in printed and "are the same" in printed
+    for name in ["jobs.csv", "decisions.csv", "series.csv"]:
+        assert (retold / name).read_text().replace(str(log), ran_name(ran)) == (ran / name).read_text(), name
+    was, tells = [json.loads((folder / "summary.json").read_text()) for folder in (ran, retold)]
+    # What only the world knew: how long a job that was resized runs without it, and what it paid.
+    hidden = {"load_seconds", "simulate_seconds", "peak_rss_bytes", "reconfiguration_node_s",
+              "utilization_net", "efficiency", "mean_slowdown", "mean_bounded_slowdown",
+              "slowdown_of_means", "skipped"}
+    assert {key: was[key] for key in was if key not in hidden} == {
+        key: tells[key] for key in tells if key not in hidden}
+    if policy == "easy" and world == "plain":
+        assert {key: was[key] for key in hidden - {"load_seconds", "simulate_seconds", "peak_rss_bytes"}} \
+            == {key: tells[key] for key in hidden - {"load_seconds", "simulate_seconds", "peak_rss_bytes"}}
+
+
+def ran_name(folder):
+    """The workload's name, as the tables have it."""
+    return (folder / "jobs.csv").read_text().splitlines()[1].split(",")[1]
+
+
 def test_the_same_run_gives_the_same_log(ductile, recorded):
     first = recorded(*WORLDS["failures"], "--seed", 7).read_bytes()
     assert recorded(*WORLDS["failures"], "--seed", 7).read_bytes() == first

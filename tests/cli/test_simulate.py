@@ -14,8 +14,8 @@ from conftest import RIGID_1000, RIGID_5000, ROOT, files_of
 KEYS = """policy seed jobs skipped nodes makespan_s utilization utilization_net efficiency
 throughput_jobs_h mean_wait_s median_wait_s p95_wait_s p99_wait_s max_wait_s mean_turnaround_s
 mean_slowdown mean_slowdown_actual mean_bounded_slowdown slowdown_of_means expands shrinks backfilled
-evolving_granted evolving_denied reconfiguration_node_s energy_j killed rejected requeued jobs_left
-stopped events passes delays load_seconds simulate_seconds peak_rss_bytes""".split()
+evolving_granted evolving_denied reconfiguration_node_s energy_j killed rejected premium_from
+premium_until requeued jobs_left stopped events passes delays account_delays load_seconds simulate_seconds peak_rss_bytes""".split()
 MEASURED = {"load_seconds", "simulate_seconds", "peak_rss_bytes"}
 
 BATSIM = """job_id workload_name profile submission_time requested_number_of_resources requested_time
@@ -272,9 +272,41 @@ def test_fairness_limits_what_requests_do_to_others(ductile):
     assert {**counted, "delays": [], **{key: free[key] for key in MEASURED}} == free
     users = [row["user"] for row in counted["delays"]]
     assert users == sorted(users) and len(users) > 1
-    assert all(row["delay_s"] > 0 and row["jobs"] > 0 for row in counted["delays"])
+    for row in counted["delays"]:
+        assert (row["delay_s"] > 0) == (row["jobs"] > 0) and row["suffered_s"] <= row["delay_s"]
+        assert row["jobs"] > 0 or row["caused_s"] > 0
+    # What came to some was caused by others, and is less than was planned: jobs end early.
+    suffered = sum(row["suffered_s"] for row in counted["delays"])
+    assert suffered == pytest.approx(sum(row["caused_s"] for row in counted["delays"]))
+    assert 0 < suffered < 0.9 * sum(row["delay_s"] for row in counted["delays"])
     assert fair["evolving_denied"] > free["evolving_denied"]
     assert (sum(row["delay_s"] for row in fair["delays"])
             < sum(row["delay_s"] for row in counted["delays"]))
     done = ductile.run("simulate", "--generate", "rigid", "--fairness", "both,single=x")
     assert done.returncode == 2 and "--fairness: single=x: 'x' is no number" in done.stderr
+
+
+def test_accounts_have_limits_and_figures(ductile, tmp_path):
+    log = tmp_path / "x.swf"
+    ductile.run("workload", "generate", "esp:evolving=all,gap=20", "--out", log)
+    adaptive = tmp_path / "x.adaptive"
+    lines = adaptive.read_text().splitlines()
+    jobs = [f"{line} account={'odd' if number % 2 else 'even'}" if line.startswith("job") else line
+            for number, line in enumerate(lines)]
+    adaptive.write_text("\n".join(jobs) + "\n")
+
+    def run(rules):
+        [figures] = ductile.objects("simulate", "--trace", log, "--policy", "dbes", "--limit", "fixed",
+                                    "--fairness", rules, "--json", "--quiet", "--record",
+                                    tmp_path / "log")
+        assert "are the same" in ductile.output("replay", tmp_path / "log")
+        return {row["account"]: row for row in figures["account_delays"]}, figures["evolving_denied"]
+
+    both, denied = run("target")
+    assert list(both) == ["even", "odd"] and all(row["jobs"] > 0 for row in both.values())
+    assert both["odd"]["caused_s"] > 0
+    strict, more_denied = run("target,account:odd.permitted=no,account:nobody.permitted=no")
+    assert strict.get("odd", {"jobs": 0})["jobs"] == 0 and more_denied > denied
+    # Files keep them.
+    ductile.run("workload", "transform", log, "--out", tmp_path / "y.swf")
+    assert "account=odd" in (tmp_path / "y.adaptive").read_text()

@@ -148,11 +148,11 @@ class Cluster:
         self.wait_for(lambda: not set(jobs) & set(self.queue()), f"the end of {jobs}")
         return [self.history(job) for job in jobs]
 
-    def denials(self):
+    def denials(self, why=""):
         """Of evolving requests, so far."""
         with contextlib.closing(sqlite3.connect(self.state / "journal.db")) as journal:
             return journal.execute("SELECT count(*) FROM records WHERE kind = 'D' AND text LIKE"
-                                   " '% deny %'").fetchone()[0]
+                                   " ?", [f"% deny %{why}%"]).fetchone()[0]
 
     def replay(self):
         """What was decided is decided again."""

@@ -1,9 +1,12 @@
 """Jobs: how they start, grow, end, and what is seen of them."""
 
 import json
+import socket
+import subprocess
+import urllib.request
 
 import pytest
-from conftest import example
+from conftest import PROGRAM, example
 
 
 @pytest.fixture(params=["mpich", "openmpi"])
@@ -105,24 +108,46 @@ def test_dbes_serves_evolving_jobs(cluster):
 
 
 def test_the_rules_of_fairness_are_those_of_the_simulator(cluster):
-    c = cluster("4x1", "dbes", "--fairness", "single,single=0,own=yes")
+    c = cluster("6x1", "dbes", "--fairness", "single,account:strict.single=0,own=yes")
+    evolving = ["-N", 1, "-t", 10, "--type", "evolving", "--max-nodes", 5, "-A", "late",
+                "--", example("evolving", "mpich"), 250, 20]
     rigid = c.submit("-N", 1, "-t", 1, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
-    job = c.submit("-N", 1, "-t", 10, "--type", "evolving", "--max-nodes", 5,
-                   "--", example("evolving", "mpich"), 250, 20)
-    waits = c.submit("-N", 4, "-t", 1, c.folder / "script.sh")
-    c.wait_for_size(job, 1)
-    c.wait_for(lambda: c.denials() == 2, "two denials")
+    c.wait_for_size(rigid, 1)
+    job = c.submit(*evolving)
+    # It could start when the rigid job ends if the other one did not grow.
+    waits = c.submit("-N", 5, "-t", 1, "-A", "strict", c.folder / "script.sh")
+    c.wait_for(lambda: c.denials("fairness") == 2, "two denials")
     (c.folder / "go").touch()
     c.wait_for_end(rigid, job, waits)
     assert c.output(job).count("denied") == 2
-    c.replay()
+    assert c.history(waits)["account"] == "strict"
+    assert c.ask({"do": "queue"})["account_delays"] == []
+
+    # The numbers of accounts survive; another account may be delayed, and is not after all, for the job
+    # that grew ends early.
+    c.kill()
+    c.start()
+    (c.folder / "go").unlink()
+    rigid = c.submit("-N", 1, "-t", 4, c.folder / "script.sh")
+    c.wait_for_size(rigid, 1)
+    job = c.submit(*evolving)
+    waits = c.submit("-N", 5, "-t", 1, "-A", "other", c.folder / "script.sh")
+    assert c.queue()[waits]["account"] == "other"
+    c.wait_for_end(job)
+    assert "goes on with 5 processes" in c.output(job)
+    (c.folder / "go").touch()
+    c.wait_for_end(rigid, waits)
+    [row] = c.ask({"do": "queue"})["account_delays"]
+    assert row["account"] == "other" and row["jobs"] == 1
+    assert row["delay_s"] > 300 and row["suffered_s"] == row["caused_s"] == 0
+    assert c.replay()["decisions"] >= 8
 
 
 def test_scripts_have_options_an_environment_and_files(cluster):
     c = cluster()
     script = c.script("""#DUCTILE --nodes=3 --job-name=hello
 #DUCTILE -o %x.%j.txt -e errors
-#SBATCH --time=5 --partition=none
+#SBATCH --time=5 --partition=none -A physics
 echo "$DUCTILE_JOB_ID $DUCTILE_JOB_NAME $DUCTILE_JOB_NUM_NODES $DUCTILE_JOB_NODELIST $1 $2"
 pwd; echo wrong >&2
 exit 7
@@ -136,6 +161,7 @@ exit 7
     assert (c.folder / "errors").read_text() == "wrong\n"
     end = c.history(1)
     assert (end["state"], end["exit_code"], end["name"]) == ("FAILED", 7, "hello")
+    assert end["account"] == "physics"
     assert "hello" in c.run("history").stdout
     assert c.run("nodes").stdout.splitlines()[1].split() == ["0", "IDLE", "1"]
 
@@ -226,3 +252,40 @@ def test_an_operator_sets_a_size_and_drains_nodes(cluster):
     c.wait_for_end(job)
     assert c.output(job) == "right\n"
     c.replay()
+
+
+def test_metrics_are_answered(cluster):
+    with socket.socket() as probe:  # a port that nobody uses
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    c = cluster("2x1", "equipartition", "--metrics", port)
+    rigid = c.submit("-N", 1, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
+    job = c.submit("-N", 1, "--max-nodes", 2, "--", example("until", "mpich"), c.folder / "done", 100)
+    c.wait_for_size(job, 1)
+    (c.folder / "go").touch()
+    c.wait_for_size(job, 2)
+    c.wait_for_end(rigid)
+
+    def scrape():
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+            assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
+            return answer.read().decode()
+    text = scrape()
+    assert 'ductile_jobs{state="running",type="malleable"} 1\n' in text
+    assert 'ductile_nodes{state="allocated"} 2\n' in text
+    assert text.endswith("# EOF\n")
+    # Idle connections keep nobody out for long, and the controller not at all.
+    idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(50)]
+    assert c.queue()
+    for connection in idle:
+        connection.close()
+    (c.folder / "done").touch()
+    c.wait_for_end(job)
+    text = scrape()
+    assert 'ductile_jobs_ended_total{state="completed"} 2\n' in text
+    assert 'ductile_resizes_total{direction="expand",outcome="done"} 1\n' in text
+    assert "ductile_resize_pause_seconds_count 1\n" in text
+    # Another controller at the same port is an error, not a riddle.
+    other = subprocess.run([PROGRAM, "serve", "--local", "1x1", "--state", c.folder / "other",
+                            "--metrics", str(port)], capture_output=True, text=True, timeout=60)
+    assert other.returncode == 2 and "--metrics" in other.stderr

@@ -21,21 +21,22 @@ def sh(command):
 
 
 def make_hosts():
-    """Each a network and a name of its own, on one bridge with this one."""
+    """Each a network, a name and processes of its own, on one bridge with this one."""
     names = FOLDER / "etc_hosts"
     names.write_text("127.0.0.1 localhost\n" + f"{MINE} h0\n" + "".join(
         f"10.77.0.{10 + i} {host}\n" for i, host in enumerate(HOSTS)))
     sh(f"mount --bind {names} /etc/hosts; hostname h0; ip link set lo up; "
        f"ip link add br0 type bridge; ip addr add {MINE}/24 dev br0; ip link set br0 up")
     for i, host in enumerate(HOSTS):
-        holder = subprocess.Popen(["unshare", "--net", "--uts", "sleep", "1000"])
-        own = os.readlink("/proc/self/ns/net")
-        while os.readlink(f"/proc/{holder.pid}/ns/net") == own or \
-                pathlib.Path(f"/proc/{holder.pid}/comm").read_text() != "sleep\n":
+        unshare = subprocess.Popen(["unshare", "--net", "--uts", "--pid", "--mount", "--mount-proc",
+                                    "--fork", "--kill-child", "sleep", "1000"])
+        children = pathlib.Path(f"/proc/{unshare.pid}/task/{unshare.pid}/children")
+        while not (holder := children.read_text().strip()) or \
+                pathlib.Path(f"/proc/{holder}/comm").read_text() != "sleep\n":
             time.sleep(0.01)
-        (FOLDER / host).write_text(str(holder.pid))
-        sh(f"ip link add v{i} type veth peer name eth0 netns {holder.pid}; "
-           f"ip link set v{i} master br0 up; nsenter -t {holder.pid} --net --uts sh -ec "
+        (FOLDER / host).write_text(holder)
+        sh(f"ip link add v{i} type veth peer name eth0 netns {holder}; "
+           f"ip link set v{i} master br0 up; nsenter -t {holder} --net --uts sh -ec "
            f"'hostname {host}; ip addr add 10.77.0.{10 + i}/24 dev eth0; "
            "ip link set eth0 up; ip link set lo up'")
 
@@ -46,7 +47,11 @@ def make_agent():
     agent.write_text("#!/bin/sh\n"
                      "while :; do case $1 in -[olp]) shift 2 ;; -*) shift ;; *) break ;; esac; done\n"
                      f"host=$(cat {FOLDER}/$1); shift\n"
-                     "exec nsenter -t $host --net --uts sh -c \"$*\"\n")
+                     # Another host has no control group of this one.
+                     "for group in $(awk '$3 == \"cgroup2\" { print $2 }' /proc/mounts); do\n"
+                     "  { echo $$ >$group/cgroup.procs; } 2>/dev/null\n"
+                     "done\n"
+                     "exec nsenter -t $host --net --uts --pid --mount sh -c \"$*\"\n")
     agent.chmod(0o755)
     return agent
 
@@ -85,7 +90,19 @@ def main():
                       "busy": busy_hosts(job.mark)})
     stop.touch()
     code, out, err = job.finish()
-    print(json.dumps({"steps": steps, "code": code, "out": out, "err": err,
+    # Two processes on each of two hosts: on both the first core and the second one.
+    threads = subprocess.run(
+        [PROGRAM, "run", "-n", "4", "-c", "1", *map(str, options), "--", example("threads", MPI)],
+        stdout=subprocess.PIPE, text=True, timeout=60)
+    # A daemon that a process leaves on another host.
+    daemon = ("import subprocess as s, time; s.Popen(['sleep', '1234'], start_new_session=True, "
+              "stdout=s.DEVNULL, stderr=s.DEVNULL); time.sleep(0.2)")
+    left = subprocess.run(
+        [PROGRAM, "run", "--kind", "rigid", "-n", "3", "--mpi", MPI, *map(str, options), "--",
+         sys.executable, "-c", daemon], capture_output=True, text=True, timeout=60)
+    daemons = subprocess.run(["pgrep", "-fx", "sleep 1234"], capture_output=True, text=True).stdout
+    print(json.dumps({"threads": threads.stdout, "daemons": daemons,
+                      "left": left.stderr, "steps": steps, "code": code, "out": out, "err": err,
                       "events": job.events("resized")}))
 
 

@@ -1,6 +1,7 @@
 """Jobs on several hosts: network namespaces, made for the test without any right."""
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -43,3 +44,9 @@ def test_grows_and_shrinks_over_hosts(mpi, tmp_path):
     assert [event["hosts"] for event in result["events"]] == [
         {"h1": 2, "h2": 2, "h3": 2}, {"h1": 2, "h2": 1},
         {"h1": 2, "h2": 2, "h3": 2, "h4": 2}, {"h1": 1}]
+    # Two processes on each of two hosts: on both the first core and the second one.
+    cores = sorted(os.sched_getaffinity(0))
+    found = sorted(line.split() for line in result["threads"].splitlines())
+    assert found == [[f"h{1 + rank // 2}", str(rank), "0", str(cores[rank % 2 % len(cores)])]
+                     for rank in range(4)], result["threads"]
+    assert result["daemons"] == "", result["left"]

@@ -1,6 +1,8 @@
 """MPI time over compute time, of programs that know nothing of it."""
 
 import json
+import os
+import socket
 
 from conftest import example, run
 
@@ -31,8 +33,42 @@ def test_resized_while_measured(mpi, tmp_path):
     done = run("run", "-n", 1, "--max", 3, "--measure", 0.5, "--report", report, "--no-compare",
                "--script", "t=1.5:3", "--", example("jacobi", mpi), 60, 60, 300, 10)
     assert done.returncode == 0, done.stderr
-    sizes = {event["size"] for event in measured(report)}
-    assert sizes == {1, 3}
+    events = measured(report)
+    assert {event["size"] for event in events} == {1, 3}
+    # Each iteration sleeps 10 ms; all of them are told, but for the last ones of each generation.
+    timed = [event for event in events if event["iterations"] > 0]
+    assert all(event["longest_iteration_s"] >= event["iteration_s"] >= 0.01 for event in timed)
+    assert 150 < sum(event["iterations"] for event in timed) < 3 * 300
+    assert "power_w" not in events[0] or os.path.exists("/sys/class/powercap/intel-rapl:0")
+
+
+def test_power(start, tmp_path):
+    zones = tmp_path / "powercap"
+    for zone, name, used in (("intel-rapl:0", "package-0", 1000), ("intel-rapl:1", "package-1", 99),
+                             ("intel-rapl:0:0", "core", 1), ("intel-rapl:2", "psys", 1)):
+        (zones / zone).mkdir(parents=True)
+        (zones / zone / "name").write_text(name + "\n")
+        (zones / zone / "energy_uj").write_text(f"{used}\n")
+        (zones / zone / "max_energy_range_uj").write_text("1000000000\n")
+    job = start("mpich", 1, "jacobi", 60, 60, 250, 10,
+                options=["--measure", 0.5, "--power-from", zones])
+    job.wait_until_connected()
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(job.socket)
+        connection.sendall(b'{"do":"watch"}\n')
+        lines = connection.makefile()
+        lines.readline()
+        # Package 0 uses 30 J and package 1 runs over its range; nothing else counts.
+        (zones / "intel-rapl:0/energy_uj").write_text("30001000\n")
+        (zones / "intel-rapl:1/energy_uj").write_text("50\n")
+        (zones / "intel-rapl:2/energy_uj").write_text("900000000\n")
+        watts = 0
+        while watts == 0:
+            event = json.loads(lines.readline())
+            watts = event.get("power_w", 0)
+    # 30 J and 999.999951 J in half a second, or a little more.
+    assert 1029 / 2 < watts < 1030.1 / 0.5
+    assert job.finish()[0] == 0
 
 
 def test_only_for_programs_of_an_mpi():

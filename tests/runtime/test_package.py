@@ -8,11 +8,16 @@ from conftest import EXAMPLES, ROOT, example, mpiexec
 PROGRAM = ROOT / "examples" / "jacobi" / "jacobi.c"
 ARGUMENTS = (40, 40, 50)
 
+HEAT = ROOT / "examples" / "heat" / "heat.cpp"
+
 CMAKE = """cmake_minimum_required(VERSION 3.20)
 project(Consumer LANGUAGES C CXX)
 find_package(Ductile REQUIRED COMPONENTS app-@mpi@)
 add_executable(consumer "@program@")
 target_link_libraries(consumer PRIVATE Ductile::app-@mpi@ m)
+set(CMAKE_CXX_STANDARD 20)
+add_executable(heat "@heat@")
+target_link_libraries(heat PRIVATE Ductile::app-@mpi@)
 """
 
 
@@ -37,7 +42,10 @@ def test_installed_library(mpi, tmp_path):
         del os.environ["LD_LIBRARY_PATH"]
 
     (tmp_path / "CMakeLists.txt").write_text(
-        CMAKE.replace("@mpi@", mpi).replace("@program@", str(PROGRAM)))
+        CMAKE.replace("@mpi@", mpi).replace("@program@", str(PROGRAM))
+        .replace("@heat@", str(HEAT)))
     call("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
     call("cmake", "--build", tmp_path / "build")
     assert mpiexec(mpi, 2, tmp_path / "build/consumer", *ARGUMENTS) == expected
+    assert (mpiexec(mpi, 2, tmp_path / "build/heat", *ARGUMENTS)
+            == mpiexec(mpi, 3, example("heat", mpi), *ARGUMENTS))

@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 
 import pytest
@@ -325,6 +326,32 @@ def test_the_control_socket_is_for_its_user_alone(start):
         assert is_closed(connection)
     code, _, _ = job.finish()
     assert code == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_another_user_gives_no_orders(start):
+    job = start("mpich", 1, "jacobi", *PLATE)
+    job.wait_until_connected()
+    # The way there is open to all, so that it is the manager who refuses.
+    folder = pathlib.Path(job.socket).parent
+    while folder != pathlib.Path("/"):
+        folder.chmod(folder.stat().st_mode | 0o055)
+        folder = folder.parent
+    stranger = ("import socket, sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
+                "s.settimeout(20); s.sendall(b'{\"do\":\"stop\"}\\n'); print(s.recv(100))")
+
+    def as_nobody():
+        return subprocess.run([sys.executable, "-c", stranger, job.socket], user=65534, group=65534,
+                              extra_groups=[], capture_output=True, text=True, timeout=60)
+
+    assert "PermissionError" in as_nobody().stderr
+    os.chmod(job.socket, 0o666)
+    done = as_nobody()
+    assert done.stdout == "b''\n" or "Reset" in done.stderr or "BrokenPipe" in done.stderr
+    assert job.resize(2).returncode == 0
+    code, out, err = job.finish()
+    assert (code, out) == (0, rigid_output("mpich", *PLATE))
+    assert err.count("an order of another user was refused") == 1
 
 
 def test_two_jobs_do_not_take_one_socket(start, tmp_path):

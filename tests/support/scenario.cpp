@@ -201,6 +201,7 @@ class Parser {
   std::set<std::string> seen_;      // directives that come once
   std::vector<Line> script_lines_;  // read last: they name jobs
   std::map<std::uint64_t, JobId> ids_;
+  Accounts accounts_{Fairness{}};
   bool expecting_ = false;
 };
 
@@ -252,9 +253,10 @@ void Parser::directive(Line& line) {
                                              : OnFailure::requeue;
     line.options({});
   } else if (name == "show") {
-    const Options options = line.options({"reservations", "limits"});
+    const Options options = line.options({"reservations", "limits", "delays"});
     scenario_.show_reservations = options.contains("reservations");
     scenario_.show_limits = options.contains("limits");
+    scenario_.show_delays = options.contains("delays");
   } else if (name == "expect") {
     line.options({});
     expecting_ = true;
@@ -389,16 +391,21 @@ void Parser::job(Line& line) {
   std::optional<JobType> type;
   std::optional<Nodes> min, max;
   AdaptiveJob more;
-  bool adapts = false;
+  bool adapts = false, is_special = false;
   for (const auto& [key, value] :
        line.options({"submit", "nodes", "walltime", "run", "user", "group", "type", "min", "max",
-                     "model", "constraint", "cost", "release"})) {
+                     "model", "constraint", "cost", "release", "priority", "account", "barrier"})) {
     if (key == "submit") {
       job.submit = Time{span(line, key, value)};
     } else if (key == "walltime" || key == "run") {
       (key == "run" ? job.runtime : job.walltime) = span(line, key, value);
     } else if (key == "nodes" || key == "user" || key == "group") {
       (key == "nodes" ? job.nodes : key == "user" ? job.user : job.group) = line.count(key, value);
+    } else if (key == "priority" || key == "account" || key == "barrier") {
+      is_special = true;
+      if (key == "priority") more.priority = static_cast<std::int32_t>(line.count(key, value));
+      if (key == "account") more.account = accounts_.number(account_name(value, line.place(key)));
+      if (key == "barrier") more.barrier = true;
     } else {
       adapts = true;
       if (key == "type") {
@@ -421,8 +428,8 @@ void Parser::job(Line& line) {
   if (job.walltime == Duration{}) job.walltime = job.runtime;
   if (job.runtime == Duration{}) job.runtime = job.walltime;
   if (job.runtime == Duration{}) line.fail("the job has no run time", "write run=10");
-  if (adapts) {
-    more.type = type.value_or(JobType::malleable);
+  if (adapts || is_special) {
+    more.type = type.value_or(adapts ? JobType::malleable : JobType::rigid);
     more.size = {min.value_or(job.nodes), max.value_or(job.nodes)};
     if (more.size.min == 0 || !more.size.contains(job.nodes)) {
       line.fail("nodes, min and max do not agree", "0 < min <= nodes <= max");
@@ -539,9 +546,9 @@ void Parser::script(Line& line) {
 
 void Parser::expected(Line& line) {
   static const std::vector<std::string> kKinds{
-      "start",    "started", "start-failed", "end",  "requeue", "reject",
-      "resize",   "resized", "request",      "deny", "claim",   "dissolve",
-      "withdraw", "reserve", "limit",        "node", "refused", "left"};
+      "start",   "started", "start-failed", "end",   "requeue",  "reject",   "resize",
+      "resized", "request", "deny",         "claim", "dissolve", "withdraw", "reserve",
+      "limit",   "node",    "refused",      "left",  "delays"};
   const std::string time = line.word("time");
   const Time at = line.time("time", time);
   Line rest = line;
@@ -559,6 +566,7 @@ void Parser::finish() {
   if (!settings.node_events.empty() && !settings.rules.identities) {
     end.fail("node events need identities", "leave identities=off out");
   }
+  scenario_.workload.accounts = accounts_.names();
   auto& jobs = scenario_.workload.jobs;
   std::ranges::stable_sort(jobs, {}, &WorkloadJob::submit);
   std::ranges::stable_sort(settings.node_events, {}, &NodeEvent::at);
@@ -757,6 +765,7 @@ class Narrator final : public Observer {
       if (status == Status::over) continue;
       line(now, "left", JobId{i}, status == Status::running ? "running" : "pending");
     }
+    if (scenario_.show_delays) delays(now, core.state());
   }
 
  private:
@@ -765,6 +774,25 @@ class Narrator final : public Observer {
     text += std::to_string(scenario_.workload.jobs[index(id)].name);
     if (!more.empty()) text += " " + more;
     lines_.push_back(std::move(text));
+  }
+  void delays(Time now, const State& state) {
+    Accounts accounts(state.rules.fairness);
+    for (const std::string& name : scenario_.workload.accounts) accounts.number(name);
+    for (const Delays& its : state.delays) {
+      const auto [kind, number] = its.party;
+      if (kind == Party::Kind::group || (kind == Party::Kind::account && number == 0)) continue;
+      std::string text = seconds_text(now) + " delays ";
+      text += kind == Party::Kind::user ? "user" + std::to_string(number)
+                                        : "account:" + accounts.name(number);
+      text += " jobs=" + std::to_string(its.jobs);
+      const auto add = [&](const char* key, double value) {
+        append_number(text.append(" ").append(key).append("="), value);
+      };
+      add("planned", its.planned_s);
+      add("suffered", its.suffered_s);
+      add("caused", its.caused_s);
+      lines_.push_back(std::move(text));
+    }
   }
   static std::string nodes_text(const NodeSet& nodes) {
     std::string text = to_string(nodes);

@@ -60,7 +60,7 @@ struct Scenario {
   bool scripted = false;
   std::vector<ScriptLine> script;  // by time and pass
   Duration tick{};                 // the script wakes itself this often; 0: only for its lines
-  bool show_reservations = false, show_limits = false;
+  bool show_reservations = false, show_limits = false, show_delays = false;
   std::vector<Expected> expected;
 };
 

@@ -1,0 +1,35 @@
+#include "job/order.hpp"
+
+#include "base/text.hpp"
+#include "job/json_line.hpp"
+#include "job/protocol.hpp"
+
+namespace ductile {
+
+std::variant<Order, BadOrder> parse_order(std::string_view line) {
+  using Json = nlohmann::json;
+  const Json json = parse_json_line(line);
+  if (!json.is_object() || !json.contains("do") || !json["do"].is_string()) {
+    return BadOrder{.why = "an order is a JSON object with \"do\""};
+  }
+  Order order{.id = json.value("id", Json())};
+  const auto bad = [&](std::string why) { return BadOrder{std::move(why), order.id}; };
+  const auto verb = from_word<Order::Verb>(kOrderWords, std::string(json["do"]));
+  if (!verb) {
+    return bad("there are the orders \"status\", \"watch\", \"resize\", \"answer\" and \"stop\"");
+  }
+  order.verb = *verb;
+  if (*verb != Order::Verb::resize && *verb != Order::Verb::answer) return order;
+  const Json size = json.value("size", Json());
+  if (!size.is_number_unsigned() || size.get<std::uint64_t>() > wire::kMaxProcesses) {
+    return bad("\"size\" is a number of processes, in an answer 0 to deny");
+  }
+  order.size = size;
+  const Json cpus_text = json.value("cpus", Json(""));
+  const auto cpus = cpus_text.is_string() ? parse_node_set(std::string(cpus_text)) : std::nullopt;
+  if (!cpus) return bad("\"cpus\" are processors, like \"0-3,7\"");
+  order.cpus = *cpus;
+  return order;
+}
+
+}  // namespace ductile

@@ -1,0 +1,38 @@
+// What may be said at the control socket of a job: one order, a JSON object, on a line.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <nlohmann/json.hpp>
+
+#include "base/node_set.hpp"
+
+namespace ductile {
+
+struct Order {
+  enum class Verb { status, watch, resize, answer, stop };
+  Verb verb = Verb::status;
+  /// What the client calls it; null if nothing.
+  nlohmann::json id{};
+  /// Of resize and answer: processes. 0 denies.
+  std::uint32_t size = 0;
+  /// Processors of this host for the new generation; empty: as before.
+  NodeSet cpus{};
+};
+
+inline constexpr std::array<std::string_view, 5> kOrderWords = {"status", "watch", "resize",
+                                                                "answer", "stop"};
+
+/// Why a line is no order.
+struct BadOrder {
+  std::string why{};
+  nlohmann::json id{};
+};
+
+std::variant<Order, BadOrder> parse_order(std::string_view line);
+
+}  // namespace ductile

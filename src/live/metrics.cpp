@@ -1,0 +1,119 @@
+#include "live/metrics.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace ductile {
+namespace {
+
+constexpr std::array<std::string_view, 3> kOutcomes{"done", "partial", "refused"};
+constexpr std::array<std::string_view, 2> kDirections{"shrink", "expand"};
+
+template <class... Args>
+void line(std::string& text, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
+  text += '\n';
+}
+
+void family(std::string& text, std::string_view name, std::string_view type, std::string_view unit,
+            std::string_view help) {
+  line(text, "# TYPE {} {}", name, type);
+  if (!unit.empty()) line(text, "# UNIT {} {}", name, unit);
+  line(text, "# HELP {} {}", name, help);
+}
+
+/// Pending, held, starting, running or resizing.
+std::string_view state_of(const Job& job) {
+  if (job.status == Status::held) return "held";
+  if (job.status == Status::pending) return "pending";
+  if (job.doing == Doing::starting) return "starting";
+  return job.doing == Doing::resizing ? "resizing" : "running";
+}
+constexpr std::array<std::string_view, 5> kStates{"held", "pending", "starting", "running",
+                                                  "resizing"};
+
+}  // namespace
+
+void Histogram::observe(double value) {
+  const auto at = std::ranges::lower_bound(bounds_, value) - bounds_.begin();
+  ++counts_[static_cast<std::size_t>(at)];
+  sum_ += value;
+}
+
+void Histogram::write(std::string& text, std::string_view name) const {
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    sum += counts_[i];
+    const std::string bound = i < bounds_.size() ? fmt::format("{}", bounds_[i]) : "+Inf";
+    line(text, "{}_bucket{{le=\"{}\"}} {}", name, bound, sum);
+  }
+  line(text, "{}_sum {}", name, sum_);
+  line(text, "{}_count {}", name, sum);
+}
+
+void Metrics::resized(Nodes before, Nodes wanted, Nodes now) {
+  const Outcome outcome = now == wanted ? done : now == before ? refused : partial;
+  ++resizes_[wanted > before ? 1 : 0][outcome];
+}
+
+std::string Metrics::text(const Core& core, std::span<const JobId> jobs,
+                          std::size_t connections) const {
+  const State& state = core.state();
+  std::string text;
+
+  std::array<std::array<std::uint64_t, kTypes>, kStates.size()> counts{};
+  for (const JobId id : jobs) {
+    const Job& job = core.job(id);
+    const auto at = std::ranges::find(kStates, state_of(job)) - kStates.begin();
+    ++counts[static_cast<std::size_t>(at)][static_cast<std::size_t>(job.spec.type)];
+  }
+  family(text, "ductile_jobs", "gauge", "", "Jobs that are not over.");
+  for (std::size_t s = 0; s < kStates.size(); ++s) {
+    for (std::size_t t = 0; t < kTypes; ++t) {
+      line(text, "ductile_jobs{{state=\"{}\",type=\"{}\"}} {}", kStates[s], kJobTypeWords[t],
+           counts[s][t]);
+    }
+  }
+  family(text, "ductile_jobs_submitted", "counter", "", "Jobs that came in.");
+  for (std::size_t t = 0; t < kTypes; ++t) {
+    line(text, "ductile_jobs_submitted_total{{type=\"{}\"}} {}", kJobTypeWords[t], submitted_[t]);
+  }
+  family(text, "ductile_jobs_ended", "counter", "", "Jobs that are over, by their end.");
+  for (std::size_t e = 0; e < ended_.size(); ++e) {
+    line(text, "ductile_jobs_ended_total{{state=\"{}\"}} {}", kEndWords[e], ended_[e]);
+  }
+
+  family(text, "ductile_nodes", "gauge", "", "Nodes by who has them.");
+  line(text, "ductile_nodes{{state=\"allocated\"}} {}", state.held);
+  line(text, "ductile_nodes{{state=\"claimed\"}} {}", state.claimed);
+  line(text, "ductile_nodes{{state=\"idle\"}} {}", state.idle.count());
+  line(text, "ductile_nodes{{state=\"out_of_service\"}} {}", state.out_of_service);
+  family(text, "ductile_nodes_health", "gauge", "", "Nodes by their health.");
+  for (std::size_t h = 0; h < kHealthWords.size(); ++h) {
+    line(text, "ductile_nodes_health{{health=\"{}\"}} {}", kHealthWords[h],
+         std::ranges::count(state.health, static_cast<Health>(h)));
+  }
+
+  family(text, "ductile_pass_duration_seconds", "histogram", "seconds",
+         "Time of a scheduling pass, the journal not included.");
+  passes_.write(text, "ductile_pass_duration_seconds");
+  family(text, "ductile_resizes", "counter", "",
+         "Resizes that were answered, by what came of them.");
+  for (std::size_t d = 0; d < kDirections.size(); ++d) {
+    for (std::size_t o = 0; o < kOutcomes.size(); ++o) {
+      line(text, "ductile_resizes_total{{direction=\"{}\",outcome=\"{}\"}} {}", kDirections[d],
+           kOutcomes[o], resizes_[d][o]);
+    }
+  }
+  family(text, "ductile_resize_pause_seconds", "histogram", "seconds",
+         "Time for which an application stood still to be resized.");
+  pauses_.write(text, "ductile_resize_pause_seconds");
+  family(text, "ductile_connections", "gauge", "", "Connections of those who ask.");
+  line(text, "ductile_connections {}", connections);
+  text += "# EOF\n";
+  return text;
+}
+
+}  // namespace ductile

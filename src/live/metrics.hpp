@@ -1,0 +1,61 @@
+// What a controller counts, as OpenMetrics text; docs/formats/metrics.md.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "model/job_spec.hpp"
+#include "scheduling/core.hpp"
+#include "scheduling/event.hpp"
+
+namespace ductile {
+
+/// How many of what is measured were at most so much; OpenMetrics' histogram.
+class Histogram {
+ public:
+  /// Upper bounds in ascending order; one more, infinity, follows.
+  explicit Histogram(std::vector<double> bounds)
+      : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {}
+  void observe(double value);
+  /// Its samples.
+  void write(std::string& text, std::string_view name) const;
+
+ private:
+  std::vector<double> bounds_;
+  std::vector<std::uint64_t> counts_;
+  double sum_ = 0;
+};
+
+/// Counts since the controller began, and the state of its core.
+class Metrics {
+ public:
+  void submitted(JobType type) { ++submitted_[static_cast<std::size_t>(type)]; }
+  void ended(EndState state) { ++ended_[static_cast<std::size_t>(state)]; }
+  void passed(std::chrono::duration<double> took) { passes_.observe(took.count()); }
+  /// What came of a decision of ours: it had `before`, was to have `wanted`, and has `now`.
+  void resized(Nodes before, Nodes wanted, Nodes now);
+  void paused(double seconds) { pauses_.observe(seconds); }
+
+  /// With what can be seen now: the jobs that are not over, the nodes, connections.
+  std::string text(const Core& core, std::span<const JobId> jobs, std::size_t connections) const;
+
+ private:
+  static constexpr std::size_t kTypes = kJobTypeWords.size();
+  enum Outcome : std::uint8_t { done, partial, refused };
+
+  std::array<std::uint64_t, kTypes> submitted_{};
+  std::array<std::uint64_t, kEndWords.size()> ended_{};
+  std::array<std::array<std::uint64_t, 3>, 2> resizes_{};  // by direction (shrink, expand), outcome
+  Histogram passes_{{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1}};
+  Histogram pauses_{{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30}};
+};
+
+}  // namespace ductile

@@ -1,0 +1,73 @@
+#include "live/metrics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "live/local_world.hpp"
+#include "live/metrics_server.hpp"
+#include "policies/registry.hpp"
+
+namespace ductile {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+TEST(Histogram, CountsWhatIsAtMostEachBound) {
+  Histogram histogram({0.1, 1});
+  for (const double value : {0.05, 0.1, 0.5, 7.0}) histogram.observe(value);
+  std::string text;
+  histogram.write(text, "x");
+  EXPECT_EQ(text,
+            "x_bucket{le=\"0.1\"} 2\nx_bucket{le=\"1\"} 3\nx_bucket{le=\"+Inf\"} 4\n"
+            "x_sum 7.65\nx_count 4\n");
+}
+
+TEST(Metrics, TellOfJobsNodesAndResizes) {
+  Rules rules;
+  rules.identities = true;
+  Core core({.nodes = 4, .cores_per_node = 1}, LocalWorld::capabilities(), rules,
+            make_policy("easy"));
+  for (const Nodes nodes : {3u, 3u}) {
+    JobSpec spec;
+    spec.preferred = nodes;
+    spec.size = {nodes, nodes};
+    spec.walltime = whole_seconds(60);
+    core.apply(Time{}, event::Submitted{spec, std::nullopt});
+  }
+  core.close_instant(Time{});
+  Metrics metrics;
+  metrics.submitted(JobType::rigid);
+  metrics.submitted(JobType::rigid);
+  metrics.ended(EndState::node_fail);
+  metrics.resized(2, 4, 4);
+  metrics.resized(2, 4, 2);
+  metrics.resized(4, 1, 2);
+  const JobId jobs[] = {JobId{0}, JobId{1}};
+  const std::string text = metrics.text(core, jobs, 7);
+  EXPECT_THAT(text, HasSubstr("ductile_jobs{state=\"starting\",type=\"rigid\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_jobs{state=\"pending\",type=\"rigid\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_jobs_submitted_total{type=\"rigid\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_jobs_ended_total{state=\"node-fail\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_nodes{state=\"allocated\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_nodes{state=\"idle\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_nodes_health{health=\"up\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("{direction=\"expand\",outcome=\"done\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("{direction=\"expand\",outcome=\"refused\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("{direction=\"shrink\",outcome=\"partial\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_connections 7\n"));
+  EXPECT_THAT(text, EndsWith("# EOF\n"));
+}
+
+TEST(MetricsServer, HasAnAddress) {
+  EXPECT_EQ(parse_address("9480"), (std::pair<std::string, std::uint16_t>("127.0.0.1", 9480)));
+  EXPECT_EQ(parse_address("[::1]:80"), (std::pair<std::string, std::uint16_t>("::1", 80)));
+  EXPECT_EQ(parse_address("ada:1"), (std::pair<std::string, std::uint16_t>("ada", 1)));
+  for (const char* text : {"", "x", ":1", "a:", "a:0", "a:65536", "[]:x"}) {
+    EXPECT_THROW(parse_address(text), InputError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,159 @@
+#include "simulation/retelling.hpp"
+
+#include <algorithm>
+#include <istream>
+#include <variant>
+
+namespace ductile {
+namespace {
+
+class Jobs final : public ReplayWatcher {
+ public:
+  explicit Jobs(Workload& workload) : workload_(workload) {}
+
+  void after_event(Time, const Event& event, bool /*taken*/, const Core&) override {
+    if (const auto* submitted = std::get_if<event::Submitted>(&event)) add(*submitted);
+  }
+  void before_event(Time now, const Event& event, const Core& core) override {
+    const auto* ended = std::get_if<event::Ended>(&event);
+    if (!ended || ended->requeue || !core.state().jobs.contains(ended->job)) return;
+    const Job& job = core.job(ended->job);
+    if (job.status != Status::running) return;
+    workload_.jobs[index(ended->job)].runtime = now - job.started;
+  }
+
+ private:
+  void add(const event::Submitted& submitted) {
+    const JobSpec& spec = submitted.job;
+    WorkloadJob job{.name = spec.name,
+                    .submit = spec.submitted,
+                    .runtime = spec.walltime,
+                    .walltime = spec.walltime,
+                    .nodes = spec.preferred,
+                    .user = spec.user,
+                    .group = spec.group};
+    if (spec.type != JobType::rigid) {
+      job.adaptive = static_cast<std::uint32_t>(workload_.adaptive.size());
+      AdaptiveJob& its = workload_.adaptive.emplace_back();
+      its.type = spec.type;
+      its.size = spec.size;
+      its.priority = spec.priority;
+      if (submitted.adaptive) {
+        its.believed = *submitted.adaptive;
+        its.speedup = submitted.adaptive->speedup;
+      }
+    }
+    workload_.jobs.push_back(job);
+  }
+
+  Workload& workload_;
+};
+
+class Retelling final : public ReplayWatcher {
+ public:
+  Retelling(const Workload& workload, std::span<Observer* const> observers, Retold& retold)
+      : workload_(workload), observers_(observers), retold_(retold) {}
+
+  void on_begin(const Core& core) override {
+    SimulationCounts& counts = retold_.counts;
+    retold_.settings.platform = core.state().platform;
+    retold_.settings.rules = core.state().rules;
+    if (!workload_.jobs.empty()) {
+      counts.first_submit = counts.last_end = last_ = workload_.jobs.front().submit;
+    }
+    tell([&](Observer& observer) { observer.on_begin(core); });
+  }
+
+  void before_event(Time now, const Event& event, const Core& core) override {
+    hold(now, core);
+    before_ = 0;
+    if (const auto* resized = std::get_if<event::Resized>(&event)) {
+      if (!core.state().jobs.contains(resized->job)) return;
+      const Unanswered* const open = core.state().find(resized->answers);
+      before_ = open ? open->before : core.job(resized->job).holding.count;
+    } else if (const auto* ended = std::get_if<event::Ended>(&event)) {
+      // Observers see the job as it was; whether the event is taken is known from the same state.
+      if (!core.state().jobs.contains(ended->job)) return;
+      const Status status = core.job(ended->job).status;
+      const bool runs = status == Status::running;
+      if (status == Status::over || (ended->requeue && !runs)) return;
+      if (!ended->requeue) {
+        ++retold_.counts.jobs_over;
+        retold_.counts.last_end = now;
+      }
+      end(now, ended->job, ended->state, ended->requeue, core);
+    }
+  }
+
+  void after_event(Time now, const Event& event, bool taken, const Core& core) override {
+    ++retold_.counts.events;
+    if (!taken) {
+      ++retold_.counts.stale;
+    } else if (const auto* resized = std::get_if<event::Resized>(&event)) {
+      tell([&](Observer& observer) { observer.on_resized(now, resized->job, before_, core); });
+    }
+  }
+
+  void on_close(Time now, std::span<const Decision> decisions, const Core& core) override {
+    hold(now, core);
+    for (const Decision& decision : decisions) {
+      tell([&](Observer& observer) { observer.on_decision(now, decision, core); });
+      if (decision.kind != Decision::Kind::reject) continue;
+      ++retold_.counts.jobs_over;
+      end(now, decision.job, EndState::cancelled, false, core);
+    }
+    tell([&](Observer& observer) { observer.on_close(now, core); });
+  }
+
+  void on_finish(Time now, const Core& core) override {
+    SimulationCounts& counts = retold_.counts;
+    counts.held_node_s = static_cast<double>(held_) / 1e6;
+    counts.jobs_left = workload_.jobs.size() - counts.jobs_over;
+    counts.stopped = counts.jobs_left > 0;
+    counts.passes = core.state().passes;
+    tell([&](Observer& observer) { observer.on_finish(now, core); });
+  }
+
+ private:
+  void tell(const auto& call) {
+    for (Observer* observer : observers_) call(*observer);
+  }
+  void hold(Time now, const Core& core) {
+    held_ +=
+        static_cast<std::int64_t>(core.state().held) * std::max(now - last_, Duration{}).count();
+    last_ = std::max(last_, now);
+  }
+  void end(Time now, JobId id, EndState state, bool requeued, const Core& core) {
+    const WorkloadJob& job = workload_.jobs[index(id)];
+    tell([&](Observer& observer) { observer.on_end(now, id, job, state, requeued, core); });
+  }
+
+  const Workload& workload_;
+  std::span<Observer* const> observers_;
+  Retold& retold_;
+  Nodes before_ = 0;
+  Time last_{};
+  __extension__ using Wide = __int128;
+  Wide held_ = 0;  // node-microseconds
+};
+
+}  // namespace
+
+Workload workload_of_log(std::istream& in, const std::string& name, const PolicyMaker& make) {
+  Workload workload;
+  workload.name = name;
+  Jobs jobs(workload);
+  replay(in, name, make, &jobs);
+  return workload;
+}
+
+Retold retell(std::istream& in, const std::string& name, const PolicyMaker& make,
+              const Workload& workload, std::span<Observer* const> observers) {
+  Retold retold;
+  Retelling retelling(workload, observers, retold);
+  retold.replayed = replay(in, name, make, &retelling);
+  retold.settings.policy = make(retold.replayed.policy);
+  return retold;
+}
+
+}  // namespace ductile
