@@ -30,9 +30,9 @@ constexpr std::uint32_t kLooksPerMessage = 50;
 
 std::atomic<int> in_mpi{0};
 
-/// Is the program in MPI? Two stores for each call and nothing else, no destructor either: a message
-/// takes MPI a thousand instructions. Should an MPI call itself by its public names, what follows an
-/// inner call does not count.
+/// Is the program in MPI? Two stores for each call and nothing else, no destructor either: a
+/// message takes MPI a thousand instructions. Should an MPI call itself by its public names, what
+/// follows an inner call does not count.
 void note(int is_in_mpi) { in_mpi.store(is_in_mpi, std::memory_order_relaxed); }
 
 class Watcher {

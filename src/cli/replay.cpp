@@ -60,7 +60,10 @@ std::unique_ptr<std::istream> open_log(const std::string& path) {
 /// The files of the run, as if it had been simulated with --out.
 Replayed write_run(const Options& options, std::istream& log) {
   const PolicyMaker make = [](std::string_view settings) { return make_policy(settings); };
-  const Workload workload = workload_of_log(log, options.log, make);
+  Workload workload = workload_of_log(log, options.log, make);
+  if (is_journal(options.log)) {
+    workload.accounts = Journal(options.log, Journal::Use::read).accounts();
+  }
   RunFolder folder(options.out, workload);
   SummaryObserver figures(workload);
   std::vector<Observer*> observers{&figures};

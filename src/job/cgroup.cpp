@@ -127,6 +127,9 @@ Cgroup::~Cgroup() {
 }
 
 std::size_t Cgroup::kill_all() const {
+  // Who waits for a device dies when that answers, which may be never.
+  constexpr auto kLongest = std::chrono::seconds(5);
+  const auto end = std::chrono::steady_clock::now() + kLongest;
   std::set<pid_t> killed;
   for (;;) {
     std::ifstream procs(this->procs());
@@ -137,7 +140,7 @@ std::size_t Cgroup::kill_all() const {
       is_empty = false;
       killed.insert(pid);
     }
-    if (is_empty) return killed.size();
+    if (is_empty || std::chrono::steady_clock::now() > end) return killed.size();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

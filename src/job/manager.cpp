@@ -509,7 +509,14 @@ void Manager::begin_resize() {
   if (const auto why = objection(size)) {  // which could not be known when it was ordered
     if (std::exchange(is_planned_, false)) ++result_.aborted;
     if (std::exchange(is_requested_, false)) offer(0);
-    return answer(false, {{"error", *why}, {"size", current().size}});
+    const Json details = {{"generation", current_},
+                          {"from", current().size},
+                          {"to", size},
+                          {"size", current().size},
+                          {"error", *why}};
+    // Who ordered it may have gone, and another one in its place waits to hear of it.
+    report("aborted", details);
+    return answer(false, details);
   }
   old_ = current_;
   leaves_freed_.reset();

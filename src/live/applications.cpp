@@ -1,26 +1,46 @@
 #include "live/applications.hpp"
 
+#include <string>
+#include <string_view>
+
 namespace ductile {
 namespace {
 
 constexpr std::size_t kMost = 10'000;
 
-std::string key_of(std::uint32_t user, const Submission& what) {
-  std::string key = std::to_string(user) + ' ' + std::to_string(static_cast<int>(what.mpi)) + ' ' +
-                    std::to_string(what.tasks_per_node) + ' ' + what.script;
-  // Of a script the first word is only a name.
-  for (std::size_t i = what.script.empty() ? 0 : 1; i < what.program.size(); ++i) {
-    key += '\0' + what.program[i];
-  }
-  return key;
-}
-
 }  // namespace
 
+Applications::Key Applications::key_of(std::uint32_t user, const Submission& what) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  const auto add_bytes = [&](std::string_view bytes) {
+    for (const char byte : bytes) {
+      hash = (hash ^ static_cast<unsigned char>(byte)) * std::uint64_t{0x100000001b3};
+    }
+  };
+  // With its length, so that it cannot run into the next one.
+  const auto add = [&](std::string_view text) {
+    add_bytes(std::to_string(text.size()) + ' ');
+    add_bytes(text);
+  };
+  add(std::to_string(static_cast<int>(what.mpi)));
+  add(std::to_string(what.tasks_per_node));
+  add(what.script);
+  // Of a script the first word is only a name.
+  for (std::size_t i = what.script.empty() ? 0 : 1; i < what.program.size(); ++i) {
+    add(what.program[i]);
+  }
+  return {user, hash};
+}
+
 void Applications::ran(std::uint32_t user, const Submission& what, Nodes nodes, Duration time) {
-  const std::string key = key_of(user, what);
-  if (known_.size() >= kMost && !known_.contains(key)) known_.erase(known_.begin());
-  known_[key].add(nodes, time);
+  const Key key = key_of(user, what);
+  const auto [at, is_new] = known_.try_emplace(key);
+  at->second.add(nodes, time);
+  if (!is_new) return;
+  order_.push_back(key);
+  if (order_.size() <= kMost) return;
+  known_.erase(order_.front());
+  order_.pop_front();
 }
 
 std::optional<Speedup> Applications::model(std::uint32_t user, const Submission& what) const {

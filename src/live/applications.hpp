@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
-#include <string>
+#include <utility>
 
 #include "live/submission.hpp"
 #include "model/learned_speedup.hpp"
@@ -21,7 +22,13 @@ class Applications {
   std::optional<Speedup> model(std::uint32_t user, const Submission& what) const;
 
  private:
-  std::map<std::string, LearnedSpeedup> known_;
+  /// The user, and a hash of the rest: scripts and arguments may be long. Who makes two of his
+  /// own the same has himself to blame; he cannot touch those of others.
+  using Key = std::pair<std::uint32_t, std::uint64_t>;
+  static Key key_of(std::uint32_t user, const Submission& what);
+
+  std::map<Key, LearnedSpeedup> known_;
+  std::deque<Key> order_;  // in which they became known
 };
 
 }  // namespace ductile

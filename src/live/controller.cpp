@@ -163,10 +163,15 @@ void Controller::recover() {
     jobs_.add(std::move(row), batch, core_.job(id)).held = held;
   }
   had_jobs_ = !jobs_.empty();
-  for (const auto& [user, runtime] : journal_.runtimes()) predictions_.took(user, runtime);
-  journal_.runs([&](std::uint32_t user, const std::string& what, Nodes nodes, Duration time) {
-    applications_.ran(user, submission_from_json(Json::parse(what)), nodes, time);
-  });
+  // It takes a while to read what only these need.
+  if (settings_.predicts) {
+    for (const auto& [user, runtime] : journal_.runtimes()) predictions_.took(user, runtime);
+  }
+  if (settings_.learns) {
+    journal_.runs([&](std::uint32_t user, const std::string& what, Nodes nodes, Duration time) {
+      applications_.ran(user, submission_from_json(Json::parse(what)), nodes, time);
+    });
+  }
   for (const auto& [id, job] : jobs_.all()) {
     predictions_.submitted(id, job.what().walltime, core_.job(id).spec.walltime);
   }
@@ -279,6 +284,15 @@ void Controller::note_size(JobId id) {
 }
 
 void Controller::on_happened(const Happened& happened) {
+  if (const auto* ended = std::get_if<event::Ended>(&happened.event);
+      ended && ended->requeue && jobs_.contains(ended->job)) {
+    // It was ended for good in the same turn, before the world could hear of it.
+    const auto why = from_word<Ending>(kEndingWords, jobs_.at(ended->job).row.ending);
+    if (why && *why != Ending::requeued) {
+      return on_happened(
+          {event::Ended{ended->job, state_of(*why), false}, happened.exit_code, happened.note});
+    }
+  }
   if (const auto* resized = std::get_if<event::Resized>(&happened.event)) count_resize(*resized);
   if (const auto* ended = std::get_if<event::Ended>(&happened.event);
       ended && !ended->requeue && jobs_.contains(ended->job)) {
@@ -326,6 +340,8 @@ void Controller::on_requeued(JobId id, const std::string& note) {
     tell(event::Eligible{id, false});
   }
   job.row.ending.clear();
+  // What was to end this life must not meet the next one, which may begin in the same turn.
+  std::erase_if(endings_, [&](const auto& ending) { return ending.first == id; });
   if (std::exchange(job.row.is_vacating, false)) tell(event::SizeOrdered{id, 0});
   vacating_.erase(id);
   journal_.changed(job.row);
@@ -376,13 +392,14 @@ void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
     if (client != clients_.end()) --(*client)->waits;
   }
   waiting_.erase(first, last);
-  predictions_.forget(id);
 }
 
 /// A running job, which the world ends when that is durable.
 void Controller::end(JobId id, Ending why) {
   LiveJob& job = jobs_.at(id);
-  if (!job.row.ending.empty()) return;
+  // One that is to wait again can still be cancelled, which is the stronger wish.
+  const auto before = from_word<Ending>(kEndingWords, job.row.ending);
+  if (before && !(*before == Ending::requeued && why == Ending::cancelled)) return;
   open();
   job.row.ending = kEndingWords[static_cast<std::size_t>(why)];
   journal_.changed(job.row);
@@ -518,7 +535,9 @@ void Controller::on_signal() {
 /// Other settings, if they are right as a whole; else those there are stay.
 void Controller::reload() {
   try {
-    const ServeSettings next = reload_();
+    ServeSettings next = reload_();
+    // As it was called: after an upgrade the file of this process has another name, or none.
+    next.program = settings_.program;
     const Platform& had = settings_.platform;
     if (next.platform.nodes != had.nodes || next.platform.cores_per_node != had.cores_per_node ||
         next.state != settings_.state || next.socket != settings_.socket ||
@@ -536,6 +555,8 @@ void Controller::reload() {
     world_.set(settings_.retry, settings_.patience);
     spdlog::info("the settings were read again; the policy is {}", settings_.policy);
   } catch (const InputError& error) {
+    spdlog::error("the settings stay as they are: {}", error.what());
+  } catch (const fs::filesystem_error& error) {
     spdlog::error("the settings stay as they are: {}", error.what());
   }
 }
@@ -603,8 +624,8 @@ void Controller::loop() {
     errands_.look();
     const auto idle = std::chrono::steady_clock::now() - kIdle;
     std::erase_if(clients_, [&](const auto& client) {
-      return client->lines.is_closed() ||
-             (client->waits == 0 && client->lines.is_flushed() && client->heard < idle);
+      return client->lines.is_closed() || (client->waits == 0 && !client->is_asking &&
+                                           client->lines.is_flushed() && client->heard < idle);
     });
     if (settings_.until_idle && had_jobs_ && jobs_.empty()) {
       is_ended_ = std::ranges::all_of(

@@ -26,6 +26,7 @@ constexpr auto kPatience = std::chrono::seconds(30);
 
 Errands::~Errands() {
   for (const Errand& errand : running_) {
+    if (errand.child <= 0) continue;  // it could not be started; -1 would mean everybody
     kill(errand.child, SIGKILL);
     waitpid(errand.child, nullptr, 0);
   }
@@ -82,7 +83,7 @@ void Errands::read(Errand& errand) {
       errand.answer.append(buffer.data(), static_cast<std::size_t>(size));
       errand.is_too_long |= errand.answer.size() > kLongestAnswer;
       if (!errand.is_too_long) continue;
-      kill(errand.child, SIGKILL);
+      if (errand.child > 0) kill(errand.child, SIGKILL);
     } else if (size < 0 && errno == EINTR) {
       continue;
     } else if (size < 0 && errno == EAGAIN) {
@@ -111,6 +112,7 @@ void Errands::look() {
       ++at;
       continue;
     }
+    errand.child = -1;  // its number may soon be that of another process
     read(errand);
     const bool is_good = status == 0 && !errand.is_too_long;
     const Done done = std::move(errand.done);

@@ -18,6 +18,8 @@ namespace ductile {
 namespace {
 
 constexpr int kVersion = 2;
+/// What older jobs took says little about new ones.
+constexpr int kMostRemembered = 100'000;
 
 // Times are microseconds since the Unix epoch.
 constexpr const char* kTables = R"(
@@ -128,6 +130,7 @@ Journal::Journal(const std::string& path, Use use) : path_(path) {
     throw InputError({path}, "this is no journal of ductile",
                      "give the journal.db of a --state folder");
   }
+  is_opened_ = true;
 }
 
 void Journal::make_tables() {
@@ -160,10 +163,11 @@ Journal::~Journal() = default;
 void Journal::fail(const std::string& what) const {
   const int code = database_ ? sqlite3_errcode(database_.get()) : SQLITE_NOMEM;
   const std::string why = database_ ? sqlite3_errmsg(database_.get()) : "out of memory";
-  if (code == SQLITE_NOTADB) {
+  // Later it was a journal, and no request is to blame for what became of it.
+  if (code == SQLITE_NOTADB && !is_opened_) {
     throw InputError({path_}, "this is no journal of ductile", "give another --state folder");
   }
-  if (code == SQLITE_CORRUPT) {
+  if (code == SQLITE_CORRUPT && !is_opened_) {
     throw InputError({path_}, "the journal is damaged: " + why,
                      "go on with a copy of it from before, or with another --state");
   }
@@ -430,8 +434,10 @@ std::vector<std::pair<std::uint32_t, Duration>> Journal::runtimes() const {
       "FROM jobs JOIN jobs AS first ON first.number = coalesce(jobs.array, jobs.number) "
       "JOIN (SELECT job, SUM(nodes * (next - time_us)) AS node_us FROM "
       "(SELECT job, nodes, time_us, LEAD(time_us) OVER (PARTITION BY job ORDER BY rowid) AS next "
-      "FROM sizes) WHERE next IS NOT NULL GROUP BY job) AS held "
+      "FROM sizes WHERE job > (SELECT max(number) FROM jobs) - ?) "
+      "WHERE next IS NOT NULL GROUP BY job) AS held "
       "ON held.job = jobs.number WHERE jobs.ended_us IS NOT NULL ORDER BY jobs.ended_us");
+  rows.add(kMostRemembered);
   std::vector<std::pair<std::uint32_t, Duration>> runtimes;
   while (rows.next()) {
     runtimes.emplace_back(static_cast<std::uint32_t>(rows.number(0)), Duration(rows.number(1)));
@@ -446,8 +452,9 @@ void Journal::runs(
       "SELECT jobs.user, first.submission, held.nodes, held.time_us "
       "FROM jobs JOIN jobs AS first ON first.number = coalesce(jobs.array, jobs.number) "
       "JOIN (SELECT job, MAX(nodes) AS nodes, MAX(time_us) - MIN(time_us) AS time_us FROM sizes "
-      "GROUP BY job HAVING COUNT(*) = 2) AS held "
+      "WHERE job > (SELECT max(number) FROM jobs) - ? GROUP BY job HAVING COUNT(*) = 2) AS held "
       "ON held.job = jobs.number WHERE jobs.state = 'completed' ORDER BY jobs.ended_us");
+  rows.add(kMostRemembered);
   while (rows.next()) {
     each(static_cast<std::uint32_t>(rows.number(0)), rows.text(1),
          static_cast<Nodes>(rows.number(2)), Duration(rows.number(3)));

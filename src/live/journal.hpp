@@ -109,9 +109,10 @@ class Journal {
   /// Of a job, or of the array to which it belongs.
   std::string submission(std::uint64_t number) const;
   /// What the jobs that ran and ended took at the sizes asked for, and whose they were, by their
-  /// ends.
+  /// ends. Of the newest 100,000 jobs.
   std::vector<std::pair<std::uint32_t, Duration>> runtimes() const;
   /// Jobs that completed and had one size only: whose, the submission, on how many nodes, how long.
+  /// Of the newest 100,000 jobs.
   void runs(const std::function<void(std::uint32_t user, const std::string& submission, Nodes nodes,
                                      Duration time)>& each) const;
 
@@ -136,6 +137,7 @@ class Journal {
 
   std::string path_;
   std::unique_ptr<sqlite3, Close> database_;
+  bool is_opened_ = false;  // from then on whatever is wrong is a RunError
 };
 
 /// Is it a journal, by its first bytes?

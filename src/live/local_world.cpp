@@ -399,17 +399,27 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
 
 void LocalWorld::end(Time now, JobId id, EndState state, bool requeue) {
   const auto found = running_.find(id);
-  if (found == running_.end() || found->second->end) return;
+  if (found == running_.end()) return;
+  Running& job = *found->second;
   now_ = now;
-  mark_ended(*found->second, state, requeue);
-  found->second->say({{"do", "stop"}});
+  if (job.end) {
+    // It is told already; but it may have been meant to wait again.
+    if (job.requeue && !requeue) {
+      job.end = state;
+      job.requeue = false;
+    }
+    return;
+  }
+  mark_ended(job, state, requeue);
+  job.say({{"do", "stop"}});
 }
 
 void LocalWorld::mark_ended(Running& job, EndState state, bool requeue) const {
   job.end = state;
   job.requeue = requeue;
-  // Its manager needs as long to make an end; after that it is itself in the way.
-  job.kill_at = now_ + settings_.patience + whole_seconds(10);
+  // Its manager needs as long to make an end; after that it is itself in the way. If it is gone
+  // already, what it has left is being killed.
+  if (!job.is_gone) job.kill_at = now_ + settings_.patience + whole_seconds(10);
 }
 
 // ---- After a restart ----------------------------------------------------------------------------
@@ -497,7 +507,9 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
     on_request(job, count_in(json, "at_least"), count_in(json, "preferred"));
   } else if (event == "resized" || event == "aborted") {
     if (const auto pause = json.find("pause_s"); pause != json.end() && pause->is_number()) {
-      pauses_.push_back(pause->get<double>());
+      const double pause_s = pause->get<double>();
+      // Whatever a user has put in the manager's place: sums of it stay numbers.
+      if (pause_s >= 0 && pause_s <= 1e6) pauses_.push_back(pause_s);
     }
     if (job.is_lost) settle(job, count_in(json, "size"));
   } else if (json.contains("phase")) {

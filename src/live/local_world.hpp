@@ -86,7 +86,7 @@ class LocalWorld {
   /// Does what was decided. Answers come as what happened, some at once.
   void carry_out(Time now, const Decision& decision, const JobFacts& job);
   /// Ends a running job; it will be over with this state, or wait again. Asked again, nothing more
-  /// happens.
+  /// happens, but that one which was to wait again can be ended for good.
   void end(Time now, JobId id, EndState state, bool requeue);
   /// Nobody else answers this request: the application is told that it is denied.
   void deny(RequestId id);

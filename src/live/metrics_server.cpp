@@ -2,7 +2,14 @@
 
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include <httplib.h>
 #include <poll.h>
@@ -17,6 +24,54 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(2);
 constexpr std::size_t kThreads = 2;
+constexpr std::size_t kMostWaiting = 16;
+
+/// As httplib's own, but it does not take connections without end: more than these wait at the
+/// door, where the system keeps few.
+class Workers final : public httplib::TaskQueue {
+ public:
+  Workers() {
+    for (std::size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { work(); });
+  }
+
+  void enqueue(std::function<void()> task) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_.size() < kMostWaiting; });
+    waiting_.push_back(std::move(task));
+    changed_.notify_all();
+  }
+
+  /// Connections that wait are never answered, and closed by the end of the process.
+  void shutdown() override {
+    {
+      const std::lock_guard guard(mutex_);
+      is_ended_ = true;
+      waiting_.clear();
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  void work() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return is_ended_ || !waiting_.empty(); });
+      if (is_ended_) return;
+      const std::function<void()> task = std::move(waiting_.front());
+      waiting_.pop_front();
+      changed_.notify_all();
+      lock.unlock();
+      task();
+    }
+  }
+
+  std::mutex mutex_{};
+  std::condition_variable changed_{};
+  std::deque<std::function<void()>> waiting_{};
+  bool is_ended_ = false;
+  std::vector<std::thread> threads_{};
+};
 
 }  // namespace
 
@@ -38,7 +93,7 @@ std::pair<std::string, std::uint16_t> parse_address(const std::string& text) {
 MetricsServer::MetricsServer(const std::string& address)
     : server_(std::make_unique<httplib::Server>()), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   const auto [host, port] = parse_address(address);
-  server_->new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  server_->new_task_queue = [] { return new Workers; };
   server_->set_socket_options([](socket_t socket) {  // not shared with another controller
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);

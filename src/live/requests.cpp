@@ -171,10 +171,6 @@ Json Controller::on_request(Client& client, const std::string& line) {
     verb == "explain" ? on_explain(client, request) : on_predict(client, request);
     return {};
   }
-  if (verb == "explain" || verb == "predict") {
-    verb == "explain" ? on_explain(client, request) : on_predict(client, request);
-    return {};
-  }
   if (verb == "resize") return on_resize(client, request);
   if (verb == "drain") return on_drain(client, request);
   if (verb == "cancel") return on_end(client, request, Ending::cancelled);

@@ -43,6 +43,13 @@ std::string_view end_text(EndState state) {
   return kTexts[static_cast<std::size_t>(state)];
 }
 
+/// Why a job that ran is to run once more.
+std::string_view requeue_text(EndState state) {
+  constexpr std::array<std::string_view, 5> kTexts{
+      "left its nodes", "lost its manager", "left its nodes", "requeued by order", "lost a node"};
+  return kTexts[static_cast<std::size_t>(state)];
+}
+
 /// What the policy would plan if it were asked now. Nothing has changed since it was asked last but
 /// the time, so that it repeats itself; but what the last pass left out, because it was planned
 /// before or nothing could come of it, is there.
@@ -320,7 +327,7 @@ void Explainer::tell_ended(Time now, const event::Ended& ended) {
   explanation_.state = ended.requeue ? "waiting" : "over";
   line.what = ended.requeue ? "requeued" : "ended";
   line.reason = kEndWords[static_cast<std::size_t>(ended.state)];
-  line.text = ended.requeue ? "lost a node" : end_text(ended.state);
+  line.text = ended.requeue ? requeue_text(ended.state) : end_text(ended.state);
   if (ran) line.text += fmt::format(" after running for {}", duration_text(now - started_));
   if (ended.requeue) line.text += ": it waits again";
 }

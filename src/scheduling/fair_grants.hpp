@@ -42,7 +42,11 @@ void answer_requests(Pass& pass, Try grant) {
     return pass.job(a.job).spec.priority > pass.job(b.job).spec.priority;
   });
   for (const Request& request : requests) {
-    if (pass.now() < pass.job(request.job).not_before) continue;  // it may be asked later
+    const Time not_before = pass.job(request.job).not_before;
+    if (pass.now() < not_before) {  // it is answered then, also if nothing else happens
+      pass.wake_by(not_before);
+      continue;
+    }
     const auto all = static_cast<Nodes>(std::max(request.delta, 0));
     Grant result = grant(request, all);
     if (result != Grant::done && request.at_least > 0 && request.at_least < all) {

@@ -96,6 +96,22 @@ TEST(FairGrants, NobodyAsksWithoutAPolicy) {
   EXPECT_TRUE(asked.delays()->empty());
 }
 
+// Nothing else may happen that would wake the policy.
+TEST(AnswerRequests, OfAJobThatIsLeftAloneWakeWhenItIsNot) {
+  testing::Stage stage;
+  const JobId asks = stage.run(sized(JobType::evolving, {1, 8}, 2, 100));
+  stage.at(0);  // at its very start
+  stage.tell(event::EvolvingRequested{RequestId{0}, asks, 2, 0});
+  const auto answer = [](Pass& p) {
+    answer_requests(p, [&](const Request& request, Nodes) { return grant_fairly(p, request, {}); });
+  };
+  EXPECT_TRUE(stage.close(answer).empty());
+  EXPECT_EQ(stage.core.next_wake(), stage.job(asks).not_before);
+  stage.now = stage.job(asks).not_before;
+  EXPECT_EQ(stage.close(answer).size(), 1u);
+  EXPECT_EQ(stage.job(asks).size(), 4u);
+}
+
 TEST(GrantFromIdle, GrantsInOrderAndDeniesTheRest) {
   testing::Stage stage;
   const JobSpec evolving = testing::sized(JobType::evolving, {1, 8}, 2, 100);

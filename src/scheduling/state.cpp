@@ -531,11 +531,12 @@ Delays& State::delays_of(const Party& party) {
 void State::delay(const Delay& delay, const Request& request) {
   Job& job = jobs[delay.job];
   const bool is_first = job.delayed == Duration{};
+  const std::int64_t interval = now.time_since_epoch() / rules.fairness.interval;
   job.delayed += delay.by;
   for (const Party& party : parties_of(job.spec)) {
     Delays& its = delays_of(party);
     its.sum_s = faded(its) + to_seconds(delay.by);
-    its.interval = now.time_since_epoch() / rules.fairness.interval;
+    its.interval = interval;
     its.jobs += is_first ? 1 : 0;
     its.planned_s += to_seconds(delay.by);
   }
@@ -544,12 +545,26 @@ void State::delay(const Delay& delay, const Request& request) {
     if (older.job == delay.job) older.to = std::min(older.to, delay.from);
   }
   planned_delays.push_back({delay.job, request.id, parties_of(jobs[request.job].spec), delay.from,
-                            later(delay.from, delay.by)});
+                            later(delay.from, delay.by), delay.by, interval});
 }
 
 void State::forget_delays(RequestId request) {
-  std::erase_if(planned_delays,
-                [&](const PlannedDelay& planned) { return planned.request == request; });
+  std::erase_if(planned_delays, [&](const PlannedDelay& planned) {
+    if (planned.request != request) return false;
+    Job& job = jobs[planned.job];
+    job.delayed -= planned.counted;
+    const bool was_only = planned.counted > Duration{} && job.delayed == Duration{};
+    for (const Party& party : parties_of(job.spec)) {
+      Delays& its = delays_of(party);
+      // It has faded as the sum has.
+      const auto passed = static_cast<double>(its.interval - planned.interval);
+      its.sum_s -= to_seconds(planned.counted) * std::pow(rules.fairness.decay, passed);
+      its.sum_s = std::max(its.sum_s, 0.0);  // no rounding below nothing
+      its.jobs -= was_only ? 1 : 0;
+      its.planned_s -= to_seconds(planned.counted);
+    }
+    return true;
+  });
 }
 
 void State::settle_delays(JobId id) {

@@ -135,6 +135,9 @@ struct PlannedDelay {
   RequestId request = RequestId::none;
   std::array<Party, kPartyWords.size()> by;  // who asked
   Time from{}, to{};                         // the job's start without the grant, and with it
+  // What the limits count of it, and since which `Fairness::interval`; `to` may have moved since.
+  Duration counted{};
+  std::int64_t interval = 0;
 };
 
 /// Nodes that were switched on and are not up yet.
@@ -338,7 +341,8 @@ class State {
   /// A grant delays a job: it and those whose it is remember. The newest plan is the true one: an
   /// older delay that goes beyond its beginning was not to come that far.
   void delay(const Delay& delay, const Request& request);
-  /// The request got no nodes after all: the delays it planned do not come.
+  /// The request got no nodes after all: the delays it planned for jobs that still wait do not
+  /// come, and do not count.
   void forget_delays(RequestId request);
   /// The job has started: what of its planned delays came?
   void settle_delays(JobId id);

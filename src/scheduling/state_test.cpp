@@ -172,8 +172,16 @@ TEST(State, DelaysOfWhatIsNotGrantedAfterAllDoNotCome) {
   EXPECT_EQ(stage.state().planned_delays.size(), 2u);
   stage.tell(event::Ended{leaves, EndState::cancelled, false});
   EXPECT_EQ(stage.state().planned_delays.size(), 1u);
+  // Nor do they use up the limits. The job that left keeps what was planned for it.
+  const auto counted = [&] {
+    const Delays& its = stage.state().delays.front();
+    return std::array{static_cast<double>(its.jobs), its.planned_s, its.sum_s};
+  };
+  EXPECT_EQ(counted(), (std::array{2.0, 10.0, 10.0}));
   stage.tell(event::EvolvingWithdrawn{RequestId{1}});
   EXPECT_TRUE(stage.state().planned_delays.empty());
+  EXPECT_EQ(stage.job(waits).delayed, Duration{});
+  EXPECT_EQ(counted(), (std::array{1.0, 5.0, 5.0}));
   stage.resized(victim);
 
   // The application does not grow when it is told that it may.
@@ -186,6 +194,37 @@ TEST(State, DelaysOfWhatIsNotGrantedAfterAllDoNotCome) {
   stage.tell(event::Resized{asks, stage.job(asks).decision, holding({{6, 7}}), at_s(60)});
   EXPECT_EQ(stage.job(asks).size(), 2u);
   EXPECT_TRUE(stage.state().planned_delays.empty());
+  EXPECT_EQ(stage.job(waits).delayed, Duration{});
+  EXPECT_EQ(counted(), (std::array{1.0, 5.0, 5.0}));
+}
+
+// What has faded since is taken off as what it is now.
+TEST(State, DelaysOfALostGrantAreTakenOffAsTheyHaveFaded) {
+  Stage::Setup setup;
+  setup.rules.fairness.interval = whole_seconds(100);
+  setup.rules.fairness.decay = 0.5;
+  Stage stage(setup);
+  const JobSpec evolving = testing::sized(JobType::evolving, {1, 8}, 2, 1000);
+  const JobId first = stage.run(evolving), second = stage.run(evolving);
+  const JobId waits = stage.submit(rigid(8, 100));
+  const Holding had = stage.job(first).holding;
+  const auto grant = [&](std::uint32_t number, JobId asks) {
+    stage.tell(event::EvolvingRequested{RequestId{number}, asks, 1, 0});
+    stage.close([&](Pass& p) {
+      const Delay delays[] = {{waits, whole_seconds(40), at_s(1000)}};
+      EXPECT_TRUE(p.grant(RequestId{number}, {Why::evolving}, {}, delays));
+    });
+  };
+  stage.at(10);
+  grant(1, first);
+  stage.at(110);
+  grant(2, second);
+  EXPECT_EQ(stage.state().delays.front().sum_s, 60);
+  stage.resized(first, had);  // it did not grow
+  EXPECT_EQ(stage.state().delays.front().sum_s, 40);
+  EXPECT_EQ(stage.state().delays.front().planned_s, 40);
+  EXPECT_EQ(stage.state().delays.front().jobs, 1u);
+  EXPECT_EQ(stage.job(waits).delayed, whole_seconds(40));
 }
 
 TEST(State, SeizingWhatOthersHoldIsTheWorldsContradiction) {

@@ -14,7 +14,7 @@
 namespace ductile {
 
 /// The jobs of a log, as far as it tells: a job's true run time is the one it had, from its last
-/// start to its end; that of a job without an end its walltime.
+/// start to its end; that of a job without an end its walltime. Logs have no names of accounts.
 Workload workload_of_log(std::istream& in, const std::string& name, const PolicyMaker& make);
 
 /// What a log has to tell besides its calls.

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "metrics/summary.hpp"
 #include "model/fairness.hpp"
 #include "simulation/observer.hpp"
@@ -106,7 +108,10 @@ class SummaryObserver final : public Observer {
       const DelayFigures figures{its.jobs, its.planned_s, its.suffered_s, its.caused_s};
       if (its.party.kind == Party::Kind::user) summary_.delays[its.party.number] = figures;
       if (its.party.kind == Party::Kind::account && its.party.number != 0) {
-        summary_.account_delays[accounts.name(its.party.number)] = figures;
+        // A log has the numbers of accounts and no names but those of its rules.
+        const bool is_known = its.party.number <= accounts.names().size();
+        summary_.account_delays[is_known ? accounts.name(its.party.number)
+                                         : fmt::format("#{}", its.party.number)] = figures;
       }
     }
   }

@@ -214,11 +214,18 @@ Duration estimate(const EstimateSettings& settings, Duration requested, Duration
   return requested;
 }
 
+// Is it a rigid job as any other, but that somebody's account pays for it?
+bool has_account_only(const AdaptiveJob& more) {
+  return more == AdaptiveJob{.type = JobType::rigid, .size = more.size, .account = more.account};
+}
+
 // One job, all changes but that of its arrival.
 void change(Workload& workload, WorkloadJob& job, const Transform& transform, Nodes machine,
             std::uint64_t seed) {
   constexpr const char* kWhat = "run time";
-  const bool adaptive_already = job.adaptive != WorkloadJob::kRigid;
+  const bool has_row = job.adaptive != WorkloadJob::kRigid;
+  const bool adaptive_already = has_row && !has_account_only(workload.adaptive[job.adaptive]);
+  bool is_made_adaptive = false;
   job.runtime = scaled(job.runtime, transform.speed_factor, kWhat);
   job.walltime = scaled(job.walltime, transform.speed_factor, kWhat);
 
@@ -245,13 +252,20 @@ void change(Workload& workload, WorkloadJob& job, const Transform& transform, No
       if (chosen.type == JobType::evolving || chosen.type == JobType::adaptive) {
         more.steps = steps_of(transform.requests, job, range, seed);
       }
-      job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());
-      workload.adaptive.push_back(std::move(more));
+      if (has_row) {
+        AdaptiveJob& row = workload.adaptive[job.adaptive];
+        more.account = row.account;
+        row = std::move(more);
+      } else {
+        job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());
+        workload.adaptive.push_back(std::move(more));
+      }
+      is_made_adaptive = true;
       job.walltime =
           scaled(job.walltime, draw(share.walltime_factor, job, seed, About::walltime), "walltime");
     }
   }
-  if (job.adaptive != WorkloadJob::kRigid && (transform.reconfigure || !adaptive_already)) {
+  if (is_made_adaptive || (adaptive_already && transform.reconfigure)) {
     const Views<ReconfigurationCost> costs = costs_of(transform.cost, job, seed);
     workload.adaptive[job.adaptive].believed.cost = costs.believed;
     workload.adaptive[job.adaptive].cost = costs.truth;

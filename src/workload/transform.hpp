@@ -94,8 +94,8 @@ struct ReconfigurationSettings {
 };
 
 /// What users request: as in the input; the run time; the run time times a
-/// number from 1 to f + 1; or the run time times 1 to 3, rounded up to a time of a menu. `predicted`:
-/// as in the input, and what is believed is predicted while the run goes on.
+/// number from 1 to f + 1; or the run time times 1 to 3, rounded up to a time of a menu.
+/// `predicted`: as in the input, and what is believed is predicted while the run goes on.
 struct EstimateSettings {
   enum class Kind : std::uint8_t { requested, perfect, factor, menu, predicted };
   Kind kind = Kind::requested;

@@ -252,6 +252,27 @@ TEST(Shares, LeaveJobsThatAreAdaptiveAlready) {
   EXPECT_LT(same.adaptive[0].cost.alpha_s, 0.05);
 }
 
+TEST(Shares, TakeJobsThatHaveAnAccountOnly) {
+  Workload before = many(3);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    before.jobs[i].adaptive = i;
+    before.adaptive.push_back({.type = JobType::rigid,
+                               .size = {before.jobs[i].nodes, before.jobs[i].nodes},
+                               .account = i + 1});
+  }
+  before.adaptive[1].priority = 1;
+  before.adaptive[2].barrier = true;
+  const Workload same = after(before, malleable("1"));
+  EXPECT_EQ(type_of(same, 0), JobType::malleable);
+  EXPECT_EQ(more_of(same, same.jobs[0])->account, 1u);
+  for (const std::size_t kept : {1u, 2u}) {
+    EXPECT_EQ(*more_of(same, same.jobs[kept]), before.adaptive[kept]);
+  }
+  // Outside the share it stays as it is.
+  const Workload none = after(before, malleable("0"));
+  EXPECT_EQ(none.adaptive, before.adaptive);
+}
+
 // --- Models --------------------------------------------------------------------------------------
 
 TEST(Models, APowerLawIsAnchoredAtOneNodeOrAtTheSizeAskedFor) {

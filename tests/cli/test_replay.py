@@ -78,6 +78,24 @@ def test_a_log_gives_the_files_of_its_run(ductile, tmp_path, policy, world):
             == {key: tells[key] for key in hidden - {"load_seconds", "simulate_seconds", "peak_rss_bytes"}}
 
 
+def test_accounts_of_a_log_have_the_names_that_its_rules_have(ductile, tmp_path):
+    """The others have their numbers."""
+    trace, log = tmp_path / "x.swf", tmp_path / "run.log"
+    ductile.output("workload", "generate", "esp:evolving=all,gap=20", "--out", trace)
+    adaptive = tmp_path / "x.adaptive"
+    adaptive.write_text("".join(
+        f"{line} account={'odd' if number % 2 else 'even'}\n" if line.startswith("job") else f"{line}\n"
+        for number, line in enumerate(adaptive.read_text().splitlines())))
+    [was] = ductile.objects("simulate", "--trace", trace, "--policy", "dbes", "--limit", "fixed", "--fairness",
+                            "target,account:odd.target=1000000", "--record", log, "--json", "--quiet")
+    ductile.output("replay", log, "--out", tmp_path / "retold")
+    tells = json.loads((tmp_path / "retold" / "summary.json").read_text())
+    names = {"odd": "odd", "even": "#2"}
+    assert {names[row.pop("account")]: row for row in was["account_delays"]} == {
+        row.pop("account"): row for row in tells["account_delays"]}
+    assert len(was["account_delays"]) == 2
+
+
 def ran_name(folder):
     """The workload's name, as the tables have it."""
     return (folder / "jobs.csv").read_text().splitlines()[1].split(",")[1]

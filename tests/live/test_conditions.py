@@ -90,7 +90,8 @@ until [ -e go ]; do sleep 0.02; done
     rows = c.ask({"do": "history", "job": 1})["jobs"]
     assert [row["array_task"] for row in rows] == [1, 3, 5, 7]
     # Waiting for all of them; a name that means all of them.
-    done = c.run("submit", "--wait", "-a", "0-2", c.script("exit $DUCTILE_ARRAY_TASK_ID"), code=1)
+    done = c.run("submit", "--wait", "-a", "0-2", c.script("exit $((DUCTILE_ARRAY_TASK_ID > 0 ? 3 : 0))"),
+                 code=3)
     assert "FAILED" in done.stderr
     c.submit("--hold", "-a", "0-99", script)
     assert len(c.queue()) == 100

@@ -1,5 +1,6 @@
 """What the tests of `ductile run` share."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -68,7 +69,8 @@ class Job:
     def wait_until_connected(self):
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            if os.path.exists(self.socket):
+            # The socket has its name before anybody listens there.
+            with contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
                 status = self.status()
                 if status["connected"] == status["size"]:
                     return status

@@ -92,6 +92,9 @@ class Walk {
     }
     for (const Delays& d : s.delays)
       row("delays", d.party.kind, d.party.number, d.interval, d.sum_s);
+    for (const PlannedDelay& p : s.planned_delays) {
+      row("planned delay", p.job, p.request, p.from, p.to, p.counted, p.interval);
+    }
     for (const Boot& boot : s.boots) row("boot", boot.batch, boot.nodes, boot.ready);
   }
 
