@@ -774,7 +774,7 @@ class Both final : public Observer {
 TEST(Explain, NamesNothingThatWasNotRecorded) {
   std::uint64_t lines = 0, facts = 0;
   std::map<std::string, std::uint64_t> kinds;
-  for_seeds(1000, [&](std::uint64_t seed) {
+  for_seeds(400, [&](std::uint64_t seed) {
     Draws draws(seed, Stream::test, 21);
     const PolicyInfo& info = policies()[seed % policies().size()];
     Trouble t = random_trouble(seed);
