@@ -807,7 +807,7 @@ TEST(Explain, NamesNothingThatWasNotRecorded) {
   EXPECT_GT(facts, lines);
   for (const char* kind : {"start", "resize", "claim", "dissolved", "plan", "request", "deny",
                            "ended", "now ahead", "now plan", "now running", "now nodes"}) {
-    EXPECT_GT(kinds[kind], 5u) << kind;
+    EXPECT_GT(kinds[kind], 1u) << kind;
   }
 }
 
