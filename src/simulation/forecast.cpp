@@ -157,10 +157,10 @@ void BelievedWorld::run(const std::function<bool()>& stop) {
       jobs_[id].end = now_;
       core_.apply(now_, event::Ended{id, EndState::completed, false});
     }
-    const auto due = std::ranges::stable_partition(
-        answers_, [&](const Answer& answer) { return answer.at > now_; });
-    const std::vector<Answer> given(due.begin(), due.end());
-    answers_.erase(due.begin(), due.end());
+    const auto due = std::stable_partition(answers_.begin(), answers_.end(),
+                                           [&](const Answer& answer) { return answer.at > now_; });
+    const std::vector<Answer> given(due, answers_.end());
+    answers_.erase(due, answers_.end());
     for (const Answer& answer : given) give(answer);
     if (core_.next_wake() <= now_) core_.apply(now_, event::TimerFired{});
     const std::uint64_t before = core_.state().next_decision;
