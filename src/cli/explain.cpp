@@ -2,10 +2,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <fstream>
 #include <iostream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -37,21 +35,10 @@ Time today() {
 
 /// Of a recorded run, or of the journal of a controller.
 void explain_log(const Options& options) {
-  const bool is_live = is_journal(options.log);
-  const Explainer::TimeText clock = is_live ? wall_clock(today()) : simulated_time;
+  const Explainer::TimeText clock = is_journal(options.log) ? wall_clock(today()) : simulated_time;
   Explainer explainer(options.job, clock);
   const auto make = [](std::string_view settings) { return make_policy(settings); };
-  if (is_live) {
-    std::istringstream log(log_of_journal(options.log));
-    fold(log, options.log, make, explainer);
-  } else {
-    std::ifstream log(options.log, std::ios::binary);
-    if (!log) {
-      throw InputError({options.log}, "the log cannot be read",
-                       "check the name and that you may read the file");
-    }
-    fold(log, options.log, make, explainer);
-  }
+  fold(*open_log(options.log), options.log, make, explainer);
   const Explanation& explanation = explainer.explanation();
   if (!explanation.is_known) {
     throw InputError({options.log}, fmt::format("it has no job {}", options.job),

@@ -1,9 +1,7 @@
 #include "cli/replay.hpp"
 
-#include <fstream>
 #include <iostream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,7 +9,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/error.hpp"
 #include "live/journal.hpp"
 #include "policies/registry.hpp"
 #include "report/run_folder.hpp"
@@ -45,16 +42,6 @@ void print(const Options& options, const Replayed& done) {
       "{}: {} decisions of {} are the same, asked again and folded\n"
       "({} events, {} instants, {} pen calls)\n",
       options.log, done.decisions, done.policy, done.events, done.instants, done.pen_calls);
-}
-
-std::unique_ptr<std::istream> open_log(const std::string& path) {
-  if (is_journal(path)) return std::make_unique<std::istringstream>(log_of_journal(path));
-  auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
-  if (!*file) {
-    throw InputError({path}, "the log cannot be read",
-                     "check the name and that you may read the file");
-  }
-  return file;
 }
 
 /// The files of the run, as if it had been simulated with --out.

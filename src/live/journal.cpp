@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -13,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "simulation/recording.hpp"
+#include "simulation/replay.hpp"
 
 namespace ductile {
 namespace {
@@ -467,6 +469,11 @@ bool is_journal(const std::string& path) {
   std::string first(kFirst.size(), '\0');
   file.read(first.data(), static_cast<std::streamsize>(first.size()));
   return file && first == kFirst;
+}
+
+std::unique_ptr<std::istream> open_log(const std::string& path) {
+  if (!is_journal(path)) return open_log_file(path);
+  return std::make_unique<std::istringstream>(log_of_journal(path));
 }
 
 std::string log_of_journal(const std::string& path) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -144,5 +145,7 @@ class Journal {
 bool is_journal(const std::string& path);
 /// The journal as a log (docs/formats/log.md), for `ductile replay`.
 std::string log_of_journal(const std::string& path);
+/// A log, or the journal as one, for whoever reads logs. Throws InputError.
+std::unique_ptr<std::istream> open_log(const std::string& path);
 
 }  // namespace ductile

@@ -299,13 +299,15 @@ Replayed replay(std::istream& in, const std::string& name) {
   return replay(in, name, [](std::string_view settings) { return make_policy(settings); });
 }
 
-Replayed replay_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
+Replayed replay_file(const std::string& path) { return replay(*open_log_file(path), path); }
+
+std::unique_ptr<std::istream> open_log_file(const std::string& path) {
+  auto in = std::make_unique<std::ifstream>(path, std::ios::binary);
+  if (!*in) {
     throw InputError({path}, "the log cannot be read",
                      "check the name and that you may read the file");
   }
-  return replay(in, path);
+  return in;
 }
 
 }  // namespace ductile

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -43,6 +44,8 @@ Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& ma
                 ReplayWatcher* watcher = nullptr);
 Replayed replay(std::istream& in, const std::string& name);
 Replayed replay_file(const std::string& path);
+/// Opens a log for these. InputError if it cannot be read.
+std::unique_ptr<std::istream> open_log_file(const std::string& path);
 
 /// Only folds a log, and asks no policy what it would decide: `observer` is told of everything as
 /// it was told in the run, but of what only the world knew (`on_resized`, `on_end`). The same
