@@ -3,8 +3,6 @@
 // was recorded.
 //
 // DUCTILE_CASES: how many random runs. DUCTILE_SEED: only the run of this seed.
-// With sanitizers gcc 12 takes something inside std::regex for uninitialized.
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 
 #include "report/explanation.hpp"
 
