@@ -202,7 +202,7 @@ bool Core::happened(const event::Resized& resized) {
   Holding lost = without(job.holding, resized.now, state_.rules.identities);
   state_.seize(gained);
   state_.before_change(job, resized.job);
-  state_.advance_work(job, before);
+  state_.note_progress(job, before);
   if (job.shares) state_.leave_shared(resized.job, lost);
   job.holding = resized.now;
   job.target = resized.now.count;
@@ -308,18 +308,12 @@ bool Core::happened(const event::Believed& believed) {
   if (job.adaptive != Job::kNoRow) {
     if (job.status == Status::running && job.doing != Doing::starting) {
       const Unanswered* open = job.doing == Doing::resizing ? state_.find(job.decision) : nullptr;
-      state_.advance_work(job, open ? open->before : job.holding.count);
+      state_.note_progress(job, open ? open->before : job.holding.count);
     }
     Adaptive& row = state_.adaptive[job.adaptive];
     if (believed.mtct > 0) row.mtct = believed.mtct;
     if (believed.rate > 0) row.rate = believed.rate;
-    if (believed.model) {
-      row.spec.speedup = *believed.model;
-      if (job.status == Status::pending && job.claim == ClaimId::none) {  // what it needs changes
-        state_.queue.remove(believed.job, job.spec);
-        state_.enqueue(believed.job, job);
-      }
-    }
+    if (believed.model) state_.believe_model(believed.job, *believed.model);
   }
   return true;
 }
