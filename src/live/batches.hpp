@@ -69,6 +69,7 @@ struct LiveJob {
   Nodes most = 0;  // nodes that it may have
   std::int32_t priority = 0;
   Nodes held = 0;          // nodes, as the journal has it
+  Time asked_until{};      // running, by the model that its user declared: it has what it asked for
   Wait wait = Wait::no;    // as of the last `judge`
   bool is_active = false;  // the policy sees it, or has started it
 
