@@ -184,7 +184,7 @@ def test_processes_of_an_mpi_are_those_of_the_nodes(cluster, mpi):
     assert c.queue()[held]["cpus_per_task"] == 1
     if len(os.sched_getaffinity(0)) >= 2:  # where there are as many, each has its own
         c = cluster("1x2", "easy")
-        c.submit("-W", "-c", 1, "--mpi", mpi, "-o", "own", c.script("taskset -cp $$ | sed 's/.*: //'\n"))
+        c.run("submit", "-W", "-c", 1, "--mpi", mpi, "-o", "own", c.script("taskset -cp $$ | sed 's/.*: //'\n"))
         first, second = (c.folder / "own").read_text().split()
         assert first.isdigit() and second.isdigit() and first != second
 
