@@ -736,7 +736,7 @@ void Controller::loop() {
     for (const Happened& happened : world_.take()) on_happened(happened);
     for (const double pause_s : world_.take_pauses()) metrics_.paused(pause_s);
     for (const Measured& each : world_.take_measured()) {
-      measurements_.add(each.job, each.nodes, each.seen);
+      if (jobs_.contains(each.job)) measurements_.add(each.job, each.nodes, each.seen);
     }
     keep_limits();
     learn();

@@ -138,6 +138,20 @@ def test_a_model_is_learned_from_the_sizes_a_program_has_run_at(cluster):
     c.replay()
 
 
+def predicted(cluster, job):
+    return json.loads(cluster.run("predict", "--json", job).stdout)["jobs"][0]
+
+
+def wait_for_iterations(cluster, job, nodes):
+    def seen():
+        with contextlib.closing(sqlite3.connect(cluster.state / "journal.db")) as journal:
+            rows = journal.execute("SELECT iterations / nodes FROM measured WHERE job = ? AND nodes = ?",
+                                   [job, nodes]).fetchall()
+        return rows and rows[0][0] >= 8
+
+    cluster.wait_for(seen, f"iterations at {nodes} nodes")
+
+
 def relative_time(model, nodes):
     """Of a model that can be learned, over that of one node."""
     kind, parameter = model.split(":")
@@ -152,27 +166,16 @@ def test_a_model_is_learned_while_a_job_runs(cluster):
     stop = c.folder / "stop"
     program = ["--min-nodes", 1, "--max-nodes", 4, "-t", 10, until, stop, 10, 50_000, 0, 400_000]
 
-    def predicted(number):
-        return json.loads(c.run("predict", "--json", number).stdout)["jobs"][0]
-
-    def wait_for_iterations(number, nodes):
-        def seen():
-            with contextlib.closing(sqlite3.connect(c.state / "journal.db")) as journal:
-                rows = journal.execute("SELECT iterations / nodes FROM measured WHERE job = ? AND nodes = ?",
-                                       [number, nodes]).fetchall()
-            return rows and rows[0][0] >= 8
-        c.wait_for(seen, f"iterations at {nodes} nodes")
-
     job = c.submit("-N", 1, *program)
     for nodes in (1, 2, 4):
         if nodes != 1:
             c.run("resize", job, nodes)
         c.wait_for_size(job, nodes)
-        wait_for_iterations(job, nodes)
+        wait_for_iterations(c, job, nodes)
         if nodes == 1:
-            assert predicted(job)["model"] == "linear"
-    c.wait_for(lambda: predicted(job)["model"] != "linear", "a learned model")
-    its = predicted(job)
+            assert predicted(c, job)["model"] == "linear"
+    c.wait_for(lambda: predicted(c, job)["model"] != "linear", "a learned model")
+    its = predicted(c, job)
     at_3 = relative_time(its["model"], 3) / relative_time(its["model"], 1)
     assert at_3 == pytest.approx((0.05 + 0.4 / 3) / 0.45, rel=0.15), its
     assert f"now believed to depend on its size as {its['model']}" in c.run("explain", job).stdout
@@ -184,13 +187,10 @@ def test_a_model_is_learned_while_a_job_runs(cluster):
     times = [next_time - time for (time, _), (next_time, _) in zip(sizes, [*sizes[1:], (now, 0)])]
     done = sum(time / relative_time(its["model"], nodes) for time, (_, nodes) in zip(times, sizes))
     assert its["end_s"] == pytest.approx(now + (600 - done) * relative_time(its["model"], 4), abs=2)
-    # Nothing is taken from it: linear, as declared, it could have less than the ten minutes.
-    assert c.queue()[job]["time_limit_s"] >= 600
-
     # The same is believed after a crash; and then of others that are the same program.
     c.kill()
     c.start()
-    assert predicted(job)["model"] == its["model"]
+    assert predicted(c, job)["model"] == its["model"]
     stop.touch()
     c.wait_for_end(job)
 
@@ -203,6 +203,38 @@ def test_a_model_is_learned_while_a_job_runs(cluster):
     c.kill()
     c.start()
     assert of_another() == learned
+    c.replay()
+
+
+def test_the_time_in_mpi_is_a_first_guess(cluster):
+    """One of its processes computes and the other one waits: two are no faster than one."""
+    c = cluster("2x1", "easy", "--models", "guessed", "--measure", 0.5)
+    job = c.submit("-N", 2, "--type", "moldable", example("half", "openmpi"), 10_000, 20)
+    its = c.wait_for(lambda: (row := predicted(c, job))["mtct"] and row, "its time in MPI")
+    assert its["mtct"] > 0.5 and relative_time(its["model"], 2) > 0.7, its
+    assert "times as long in MPI as it computes" in c.run("explain", job).stdout
+    c.run("cancel", job)
+    c.wait_for_end(job)
+    c.replay()
+
+
+def test_what_is_learned_takes_no_time_from_a_job(cluster):
+    """Its iterations take as long on one node as on two; it was declared, and has the time, to need twice as
+    long."""
+    c = cluster("2x1", "easy", "--models", "learned", "--measure", 0.5)
+    stop = c.folder / "stop"
+    job = c.submit("-N", 2, "--min-nodes", 1, "-t", 10, example("until", "openmpi"), stop, 10, 100_000)
+    wait_for_iterations(c, job, 2)
+    c.run("resize", job, 1)
+    start = c.wait_for_size(job, 1)["start_s"]
+    wait_for_iterations(c, job, 1)
+    for _ in range(2):
+        c.wait_for(lambda: predicted(c, job)["end_s"] - start < 700, "what it needs on one node")
+        assert c.queue()[job]["time_limit_s"] > 1100
+        c.kill()
+        c.start()
+    stop.touch()
+    c.wait_for_end(job)
     c.replay()
 
 
