@@ -26,8 +26,9 @@ Observed& Observed::operator+=(const Observed& more) {
 std::optional<double> Observed::mtct() const {
   // The share has a standard error of at most 0.5 / sqrt(looks), here 5 %.
   constexpr std::uint64_t kFewLooks = 100;
-  if (looks < kFewLooks || in_mpi >= looks) return std::nullopt;
-  return static_cast<double>(in_mpi) / static_cast<double>(looks - in_mpi);
+  if (looks < kFewLooks || in_mpi > looks) return std::nullopt;
+  // Half a look more on either side: what was never seen is rare, and not impossible.
+  return (static_cast<double>(in_mpi) + 0.5) / (static_cast<double>(looks - in_mpi) + 0.5);
 }
 
 std::optional<Speedup> model_of(const ObservedAt& seen, std::uint32_t per_node, bool guesses) {
@@ -82,7 +83,8 @@ ObservedAt Applications::seen(const Key& key) const {
   return at == known_.end() ? ObservedAt{} : at->second;
 }
 
-std::optional<Applications::Key> Applications::add(const Key& key, Nodes nodes, const Observed& more) {
+std::optional<Applications::Key> Applications::add(const Key& key, Nodes nodes,
+                                                   const Observed& more) {
   const auto [at, is_new] = known_.try_emplace(key);
   at->second[nodes] += more;
   if (!is_new) return std::nullopt;

@@ -38,8 +38,9 @@ TEST(Applications, BelieveIterationsBeforeRunsBeforeAGuess) {
 
 TEST(Applications, NeedSomeLooksToTellTheTimeInMpi) {
   EXPECT_FALSE((Observed{.looks = 99, .in_mpi = 1}).mtct());
-  EXPECT_FALSE((Observed{.looks = 200, .in_mpi = 200}).mtct());
-  EXPECT_DOUBLE_EQ(*(Observed{.looks = 200, .in_mpi = 50}).mtct(), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(*(Observed{.looks = 200, .in_mpi = 50}).mtct(), 50.5 / 150.5);
+  EXPECT_DOUBLE_EQ(*(Observed{.looks = 200}).mtct(), 0.5 / 200.5);
+  EXPECT_DOUBLE_EQ(*(Observed{.looks = 200, .in_mpi = 200}).mtct(), 401);
 }
 
 TEST(Applications, SumsOfWhateverIsToldStayNumbers) {
@@ -131,9 +132,8 @@ TEST(Measurements, AreInTheJournal) {
     applications.push_back({key, {{nodes, seen}}});
   };
   journal.each_application(read);
-  EXPECT_EQ(applications,
-            (std::vector<std::pair<Applications::Key, ObservedAt>>{
-                {one, {{4, runs(2, 10)}}}, {two, {{1, much}}}, {one, {{2, much}}}}));
+  EXPECT_EQ(applications, (std::vector<std::pair<Applications::Key, ObservedAt>>{
+                              {one, {{4, runs(2, 10)}}}, {two, {{1, much}}}, {one, {{2, much}}}}));
   ObservedAt measured;
   journal.each_measured([&](std::uint64_t number, Nodes nodes, const Observed& seen) {
     EXPECT_EQ(number, 1u);

@@ -146,7 +146,8 @@ Configuration read_configuration(const std::string& path) {
     const auto* const known = std::ranges::find(kSettings, key.str(), &Setting::name);
     if (known == std::end(kSettings)) {
       std::string names;
-      for (const Setting& each : kSettings) names.append(names.empty() ? "" : ", ").append(each.name);
+      for (const Setting& each : kSettings)
+        names.append(names.empty() ? "" : ", ").append(each.name);
       value.fail(node, "there is no such setting", "use one of " + names);
     }
     known->read(value, configuration);

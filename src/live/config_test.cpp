@@ -64,12 +64,12 @@ cgroups = false
 }
 
 TEST(Config, SaysWhereAndWhatIsWrong) {
-  EXPECT_EQ(
-      error_in("\nlocals = 1"),
-      ":2: locals: there is no such setting; use one of local, policy, fairness, estimates, "
-      "models, state, socket, metrics, default_time, retry_s, patience_s, measure_s, operators, max_jobs, "
-      "max_jobs_per_user, "
-      "max_running_jobs_per_user, max_running_nodes_per_user, cgroups");
+  EXPECT_EQ(error_in("\nlocals = 1"),
+            ":2: locals: there is no such setting; use one of local, policy, fairness, estimates, "
+            "models, state, socket, metrics, default_time, retry_s, patience_s, measure_s, "
+            "operators, max_jobs, "
+            "max_jobs_per_user, "
+            "max_running_jobs_per_user, max_running_nodes_per_user, cgroups");
   EXPECT_EQ(error_in("local = 4"), ":1: local: is no text; put it in quotes");
   EXPECT_EQ(error_in("local = \"4x\""),
             ":1: local: '4x' is not NODESxCORES; write it like 4x2, each number from 1 to 4096");

@@ -596,19 +596,16 @@ void Controller::believe(JobId id) {
   }
 
   const Adaptive& row = core_.state().adaptive[job.adaptive];
-  const auto differs = [](double now, double before, double much) {
-    return std::abs(now - before) > much * before;
-  };
   const auto is_other_at = [&](Nodes nodes) {
-    constexpr double kMuch = 0.02;
-    return differs(model->relative_time(nodes, job.spec.preferred),
-                   row.spec.speedup.relative_time(nodes, job.spec.preferred), kMuch);
+    const double now = model->relative_time(nodes, job.spec.preferred);
+    const double before = row.spec.speedup.relative_time(nodes, job.spec.preferred);
+    return std::abs(now - before) > 0.02 * before;
   };
-  const bool is_other = model && (is_other_at(job.spec.size.min) || is_other_at(job.spec.size.max) ||
-                                  is_other_at(job.holding.count));
+  const bool is_other = model && (is_other_at(job.spec.size.min) ||
+                                  is_other_at(job.spec.size.max) || is_other_at(job.holding.count));
   if (!is_other) model.reset();
-  constexpr double kMuchMpi = 0.1;
-  const bool has_other_mtct = mtct > 0 && differs(mtct, row.mtct, kMuchMpi);
+  const bool has_other_mtct =
+      mtct > 0 && (row.mtct == 0 || std::abs(mtct - row.mtct) > 0.01 + 0.1 * row.mtct);
   if (!model && !has_other_mtct) return;
   tell(event::Believed{id, 0, has_other_mtct ? mtct : 0, 0, model});
   predictions_.watch(core_.state(), id);

@@ -347,11 +347,10 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
     std::vector<std::string> environment;
     for (const std::string& variable : what.environment) {
       // Those of a job in which this one was submitted.
-      const bool is_of_job = variable.starts_with("DUCTILE_") ||
-                             variable.starts_with("SLURM_ARRAY_") ||
-                             variable.starts_with("SLURM_CPUS_PER_TASK=") ||
-                             (what.cores_per_process != 0 &&
-                              variable.starts_with("OMP_NUM_THREADS="));
+      const bool is_of_job =
+          variable.starts_with("DUCTILE_") || variable.starts_with("SLURM_ARRAY_") ||
+          variable.starts_with("SLURM_CPUS_PER_TASK=") ||
+          (what.cores_per_process != 0 && variable.starts_with("OMP_NUM_THREADS="));
       if (!is_of_job) environment.push_back(variable);
     }
     const auto set = [&](const char* name, const auto& value) {
@@ -566,11 +565,11 @@ void LocalWorld::on_measured(const Running& job, const Json& json) {
   const Nodes nodes = job.holding.count;
   if (job.order || count_in(json, "size") != nodes * job.per_node) return;
   Observed seen{.iterations = count_in(json, "iterations"),
-            .looks = count_in(json, "looks"),
-            .in_mpi = count_in(json, "in_mpi")};
+                .looks = count_in(json, "looks"),
+                .in_mpi = count_in(json, "in_mpi")};
   constexpr double kLongest_s = 1e5;
-  seen.iteration_time = seconds(measure_in(json, "iteration_s", kLongest_s) *
-                                static_cast<double>(seen.iterations));
+  seen.iteration_time =
+      seconds(measure_in(json, "iteration_s", kLongest_s) * static_cast<double>(seen.iterations));
   if (seen.iteration_time == Duration{}) seen.iterations = 0;
   if (seen.in_mpi > seen.looks) seen.looks = seen.in_mpi = 0;
   if (seen.iterations > 0 || seen.looks > 0) measured_.push_back({job.id, nodes, seen});

@@ -23,10 +23,10 @@ namespace ductile {
 struct Submission {
   std::string name{};
   JobType type = JobType::rigid;
-  Nodes nodes = 1;                   // the size asked for
-  Nodes min = 0, max = 0;            // 0: not given
-  Duration walltime{};               // 0: the controller's default
-  std::uint32_t tasks_per_node = 0;  // processes of an MPI on each node; 0: as many as fit
+  Nodes nodes = 1;                      // the size asked for
+  Nodes min = 0, max = 0;               // 0: not given
+  Duration walltime{};                  // 0: the controller's default
+  std::uint32_t tasks_per_node = 0;     // processes of an MPI on each node; 0: as many as fit
   std::uint32_t cores_per_process = 0;  // which it keeps to; 0: not given, one is counted
   std::int32_t priority = 0;
   std::string account{};  // who pays; empty: nobody is named

@@ -84,8 +84,8 @@ std::optional<Speedup> LearnedSpeedup::model() const {
   std::vector<Point> points;
   for (const auto& [nodes, seen] : sizes_) {
     const auto units = static_cast<double>(seen.units);
-    points.push_back({static_cast<double>(nodes), to_seconds(seen.time) / units,
-                      units / (1 + units / kEnough)});
+    points.push_back(
+        {static_cast<double>(nodes), to_seconds(seen.time) / units, units / (1 + units / kEnough)});
   }
   const Fit amdahl = fit_amdahl(points), power_law = fit_power_law(points);
   return amdahl.error <= power_law.error ? amdahl.model : power_law.model;

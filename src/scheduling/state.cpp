@@ -548,8 +548,8 @@ void State::believe_model(JobId id, const Speedup& model) {
   row.spec.speedup = model;
   job.work_left = total_work(job.spec.preferred, job.spec.walltime);
   for (const TimeHad& had : row.had) {
-    job.work_left -= std::min(job.work_left,
-                              work_done(model, job.spec.preferred, had.nodes, had.time));
+    job.work_left -=
+        std::min(job.work_left, work_done(model, job.spec.preferred, had.nodes, had.time));
   }
   if (rules.limit == Rules::Limit::scaled && !job.shares) {
     const Unanswered* open = job.doing == Doing::resizing ? find(job.decision) : nullptr;

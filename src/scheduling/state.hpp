@@ -119,8 +119,8 @@ struct TimeHad {
 /// What is known of a job besides its specification. Rigid jobs have no such row.
 struct Adaptive {
   AdaptiveSpec spec;
-  double mtct = 0;  // measured MPI time over compute time; 0: not known
-  double rate = 1;  // progress against the declared model
+  double mtct = 0;                // measured MPI time over compute time; 0: not known
+  double rate = 1;                // progress against the declared model
   std::vector<TimeHad> had = {};  // of the running job up to `work_at`: each size once
 };
 
