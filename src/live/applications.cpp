@@ -7,7 +7,7 @@
 namespace ductile {
 namespace {
 
-constexpr std::size_t kMost = 10'000;
+constexpr std::size_t kMostApplications = 10'000;
 
 }  // namespace
 
@@ -37,10 +37,9 @@ std::optional<Speedup> model_of(const ObservedAt& seen, std::uint32_t per_node, 
     iterations.add(nodes, its.iteration_time, its.iterations);
     runs.add(nodes, its.run_time, its.runs);
   }
-  if (const auto model = iterations.model()) return model;
-  if (const auto model = runs.model()) return model;
-  if (!guesses) return std::nullopt;
-  std::optional<Speedup> model;
+  std::optional<Speedup> model = iterations.model();
+  if (!model) model = runs.model();
+  if (model || !guesses) return model;
   std::uint64_t most = 0;
   for (const auto& [nodes, its] : seen) {
     const auto mtct = its.mtct();
@@ -89,7 +88,7 @@ std::optional<Applications::Key> Applications::add(const Key& key, Nodes nodes,
   at->second[nodes] += more;
   if (!is_new) return std::nullopt;
   order_.push_back(key);
-  if (order_.size() <= kMost) return std::nullopt;
+  if (order_.size() <= kMostApplications) return std::nullopt;
   const Key oldest = order_.front();
   known_.erase(oldest);
   order_.pop_front();
