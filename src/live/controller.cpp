@@ -60,26 +60,6 @@ Duration measure_of(const ServeSettings& settings) {
   return settings.models == Models::declared ? Duration{} : settings.measure;
 }
 
-/// Until when a job that runs has what its user asked for, at the sizes that it has had, if it
-/// depends on these as its user has declared.
-Time asked_until(const LiveJob& job) {
-  const Submission& what = job.what();
-  if (job.held == 0 || what.type == JobType::rigid) return {};
-  Work left = 0;
-  Nodes size = 0;
-  Time since{};
-  for (const auto& [time, nodes] : job.row.sizes) {
-    if (size == 0) {  // it begins, perhaps once more
-      left = total_work(what.nodes, what.walltime);
-    } else {
-      left -= std::min(left, work_done(what.model, what.nodes, size, time - since));
-    }
-    size = nodes;
-    since = time;
-  }
-  return later(since, time_for(what.model, what.nodes, size, left));
-}
-
 /// Makes the folder of the state if need be, and keeps others from it.
 Descriptor lock_state(const std::string& folder) {
   std::error_code error;
@@ -191,7 +171,7 @@ void Controller::recover() {
     if (row.is_vacating) vacating_.insert(id);
     LiveJob& job = jobs_.add(std::move(row), batch, core_.job(id));
     job.held = held;
-    job.asked_until = asked_until(job);
+    job.asked_until = asked_until(job.what(), job.row.sizes);
   }
   had_jobs_ = !jobs_.empty();
   recall();
@@ -302,7 +282,7 @@ void Controller::note_size(JobId id) {
   job.held = held;
   journal_.held(job.row.number, now_, held);
   job.row.sizes.emplace_back(now_, held);
-  job.asked_until = asked_until(job);
+  job.asked_until = asked_until(job.what(), job.row.sizes);
 }
 
 void Controller::on_happened(const Happened& happened) {

@@ -237,6 +237,22 @@ AdaptiveSpec adaptive_spec_of(const Submission& submission) {
   return spec;
 }
 
+Time asked_until(const Submission& what, std::span<const std::pair<Time, Nodes>> sizes) {
+  Work left = 0;
+  Time since{};
+  Nodes size = 0;
+  for (const auto& [time, nodes] : sizes) {
+    if (size == 0) {
+      left = total_work(what.nodes, what.walltime);
+    } else {
+      left -= std::min(left, work_done(what.model, what.nodes, size, time - since));
+    }
+    since = time;
+    size = nodes;
+  }
+  return size == 0 ? Time{} : later(since, time_for(what.model, what.nodes, size, left));
+}
+
 std::string JobNames::text() const {
   return is_of_array() ? fmt::format("{}_{}", array, task) : std::to_string(number);
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -56,6 +58,10 @@ Submission submission_from_json(const nlohmann::ordered_json& json);
 /// What the core is told of it. Throws InputError if it can never run on this platform.
 JobSpec spec_of(const Submission& submission, const Platform& platform);
 AdaptiveSpec adaptive_spec_of(const Submission& submission);
+
+/// Until when a job has what it asked for that has held so many nodes since each of these times, if
+/// it depends on their number as its user has declared. 0 nodes: it waited again.
+Time asked_until(const Submission& submission, std::span<const std::pair<Time, Nodes>> sizes);
 
 /// What a job is called. Tasks of an array have a number each, as all jobs; that of the first one
 /// is the array's.

@@ -127,6 +127,26 @@ TEST(Submission, FitsThePlatformOrNot) {
   EXPECT_EQ(s.processes_per_node(platform), 1u);
 }
 
+TEST(Submission, HasTheTimeItAskedForAtAllItsSizes) {
+  const auto at = [](int s) { return Time(whole_seconds(s)); };
+  Submission s = sample();
+  s.nodes = 4;
+  s.walltime = whole_seconds(100);
+  s.model = {};
+  using Sizes = std::vector<std::pair<Time, Nodes>>;
+  EXPECT_EQ(asked_until(s, Sizes{}), Time{});
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}}), at(110));
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(60), 2}}), at(160));
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(60), 2}, {at(80), 8}}), at(100));
+  // What it has done before it waited again is lost.
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(60), 0}}), Time{});
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(60), 0}, {at(70), 2}}), at(270));
+  // It has more than it asked for.
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(500), 2}}), at(500) + kTick);
+  s.model = parse_speedup("amdahl:1");
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(60), 2}}), at(110));
+}
+
 TEST(Submission, ReadsLimitsAsSlurmDoes) {
   const auto seconds = [](const char* text) { return parse_limit(text).count() / 1'000'000; };
   EXPECT_EQ(seconds("10"), 600);
