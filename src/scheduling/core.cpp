@@ -213,6 +213,8 @@ bool Core::happened(const event::Resized& resized) {
   if (job.target != before) {
     ++(job.target > before ? job.expands : job.shrinks);
     job.gain += static_cast<std::int32_t>(job.target) - static_cast<std::int32_t>(before);
+    // Paper 003, V-A: after a completed adaptation it is measured anew.
+    if (job.adaptive != Job::kNoRow) state_.adaptive[job.adaptive].mtct = 0;
     state_.scale_limit(job, reason);
   }
   if (request != RequestId::none && job.target <= before) state_.forget_delays(request);
