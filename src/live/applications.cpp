@@ -54,7 +54,7 @@ std::optional<Speedup> model_of(const ObservedAt& seen, std::uint32_t per_node, 
 
 // ---- Applications -------------------------------------------------------------------------------
 
-Applications::Key Applications::key_of(std::uint32_t user, const Submission& what) {
+std::uint64_t Applications::hash_of(const Submission& what) {
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   const auto add_bytes = [&](std::string_view bytes) {
     for (const char byte : bytes) {
@@ -74,7 +74,7 @@ Applications::Key Applications::key_of(std::uint32_t user, const Submission& wha
   for (std::size_t i = what.script.empty() ? 0 : 1; i < what.program.size(); ++i) {
     add(what.program[i]);
   }
-  return {user, hash};
+  return hash;
 }
 
 ObservedAt Applications::seen(const Key& key) const {

@@ -44,7 +44,7 @@ class Applications {
   /// The user, and a hash of the rest: scripts and arguments may be long. Who makes two of his
   /// own the same has himself to blame; he cannot touch those of others.
   using Key = std::pair<std::uint32_t, std::uint64_t>;
-  static Key key_of(std::uint32_t user, const Submission& what);
+  static std::uint64_t hash_of(const Submission& what);
 
   /// What was seen of it; nothing, if nothing was.
   ObservedAt seen(const Key& key) const;

@@ -52,14 +52,13 @@ TEST(Applications, SumsOfWhateverIsToldStayNumbers) {
 TEST(Applications, AreKnownByWhatIsRunAndForgottenIfThereAreTooMany) {
   Submission what;
   what.program = {"/bin/solver", "input"};
-  const auto key = Applications::key_of(7, what);
-  EXPECT_NE(key, Applications::key_of(8, what));
+  const Applications::Key key{7, Applications::hash_of(what)};
   Submission other = what;
   other.cores_per_process = 2;
-  EXPECT_NE(key, Applications::key_of(7, other));
+  EXPECT_NE(key.second, Applications::hash_of(other));
   other = what;
   other.program = {"/bin/solver", "inpu", "t"};
-  EXPECT_NE(key, Applications::key_of(7, other));
+  EXPECT_NE(key.second, Applications::hash_of(other));
 
   Applications known;
   EXPECT_TRUE(known.seen(key).empty());

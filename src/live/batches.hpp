@@ -50,6 +50,7 @@ constexpr std::array<std::string_view, 8> kWaitWords{"",
 struct Batch {
   std::uint64_t number = 0;  // of its first job
   Submission what{};
+  std::uint64_t application = 0;   // hash of what is run
   std::vector<Dependency> open{};  // not fulfilled yet
   bool is_never = false;           // one of them cannot be any more
   std::uint32_t left = 0;          // jobs that are not over

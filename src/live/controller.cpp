@@ -569,9 +569,8 @@ void Controller::believe(JobId id) {
   const double mtct = here == seen.end() ? 0 : here->second.mtct().value_or(0);
   std::optional<Speedup> model = model_of(seen, per_node, false);
   if (!model) {
-    for (const auto& [nodes, its] : applications_.seen(Applications::key_of(job.spec.user, what))) {
-      seen[nodes] += its;
-    }
+    const Applications::Key key{job.spec.user, jobs_.at(id).batch->application};
+    for (const auto& [nodes, its] : applications_.seen(key)) seen[nodes] += its;
     model = model_of(seen, per_node, settings_.models == Models::guessed);
   }
 
@@ -596,7 +595,7 @@ void Controller::believe(JobId id) {
 void Controller::learn_from_end(JobId id, const Happened& happened) {
   const Job& job = core_.job(id);
   const std::uint32_t user = job.spec.user;
-  const auto key = Applications::key_of(user, jobs_.at(id).what());
+  const Applications::Key key{user, jobs_.at(id).batch->application};
   ObservedAt seen = measurements_.end(id);
   open();
   if (!seen.empty()) journal_.forget_measured(number_of(id));

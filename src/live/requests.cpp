@@ -223,7 +223,7 @@ Json Controller::on_submit(Client& client, const Json& request) {
   if (spec.type != JobType::rigid) adaptive = adaptive_spec_of(what);
   std::optional<Speedup> learned;
   if (settings_.models != Models::declared && adaptive) {
-    learned = model_of(applications_.seen(Applications::key_of(user, what)),
+    learned = model_of(applications_.seen({user, Applications::hash_of(what)}),
                        what.processes_per_node(core_.state().platform),
                        settings_.models == Models::guessed);
   }
