@@ -195,6 +195,9 @@ int run(Options& options) {
                        "install what was built for this MPI");
     }
     settings.launcher.preload = *library;
+    // What its user has there comes after it, and is not lost.
+    const char* const own = std::getenv("LD_PRELOAD");
+    if (own != nullptr && *own != '\0') settings.launcher.preload += std::string(":") + own;
   }
   settings.plan = parse_script(options.script);
   if (options.torture > 0) settings.plan = torture(options, settings);

@@ -600,7 +600,7 @@ void Controller::learn_from_end(JobId id, const Happened& happened) {
   open();
   if (!seen.empty()) journal_.forget_measured(number_of(id));
   if (happened.ran && job.status == Status::running && job.doing != Doing::starting) {
-    const Time end = std::min(clock_.now(), later(job.started, *happened.ran));
+    const Time end = later(job.started, *happened.ran);
     predictions_.ending(core_.state(), id, end);
     journal_.took(user, predictions_.last_of(user));
     const bool has_completed = std::get<event::Ended>(happened.event).state == EndState::completed;
