@@ -48,6 +48,7 @@ void predict(const Options& options) {
   const bool changes = !options.policy.empty() || options.fewer_nodes > 0 || options.nodes > 0;
   std::vector<std::vector<std::string>> rows{{"JOBID", "STATE", "NODES", "START", "END"}};
   if (changes) rows.front().insert(rows.front().end(), {"THEN_NODES", "THEN_START", "THEN_END"});
+  rows.front().emplace_back("MODEL");
   const auto add = [&](const Json& number, const std::string& state, const Json& as_is,
                        const Json& then) {
     std::vector<std::string> row{number.is_null() ? "new" : number.dump(), state};
@@ -59,6 +60,8 @@ void predict(const Options& options) {
     };
     put(as_is);
     if (changes) put(then);
+    const Json model = as_is.is_object() ? as_is.value("model", Json()) : Json();
+    row.push_back(model.is_string() ? model.get<std::string>() : "");
     rows.push_back(std::move(row));
   };
   for (const Json& job : answer["jobs"]) {

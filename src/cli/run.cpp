@@ -86,19 +86,6 @@ Mpi choose_mpi(const Options& options, const std::string& program) {
   return *found;
 }
 
-/// libductile-measure, beside this program as built or as installed.
-std::string measuring_library(Mpi mpi) {
-  if (mpi == Mpi::none) throw InputError("--measure is for programs of an MPI", "drop it");
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
-  const std::string name =
-      fmt::format("libductile-measure-{}.so", kMpiWords[static_cast<std::size_t>(mpi)]);
-  for (const fs::path& path : {folder / "lib" / name, folder / ".." / DUCTILE_LIBDIR / name}) {
-    if (fs::exists(path)) return path.lexically_normal();
-  }
-  throw InputError("there is no " + name, "install what was built for this MPI");
-}
-
 /// Resizes to random sizes, each soon after the one before.
 std::vector<PlannedResize> torture(const Options& options, const RunSettings& settings) {
   if (settings.min == settings.max) {
@@ -198,7 +185,20 @@ int run(Options& options) {
   settings.patience = milliseconds(options.patience);
   settings.evolving = *from_word<Evolving>(kEvolvingWords, options.evolving);
   settings.measure = milliseconds(options.measure);
-  if (options.measure > 0) settings.launcher.preload = measuring_library(settings.launcher.mpi);
+  if (options.measure > 0) {
+    const Mpi mpi = settings.launcher.mpi;
+    if (mpi == Mpi::none) throw InputError("--measure is for programs of an MPI", "drop it");
+    const auto library = measuring_library(mpi);
+    if (!library) {
+      throw InputError(fmt::format("there is no libductile-measure-{}.so",
+                                   kMpiWords[static_cast<std::size_t>(mpi)]),
+                       "install what was built for this MPI");
+    }
+    settings.launcher.preload = *library;
+    // What its user has there comes after it, and is not lost.
+    const char* const own = std::getenv("LD_PRELOAD");
+    if (own != nullptr && *own != '\0') settings.launcher.preload += std::string(":") + own;
+  }
   settings.plan = parse_script(options.script);
   if (options.torture > 0) settings.plan = torture(options, settings);
   if (settings.plan.empty()) return run_job(settings).exit_code;

@@ -21,7 +21,7 @@ struct Options {
   std::string config{};
   Configuration given{};  // on the command line
   std::string local{}, default_time{};
-  double retry = 0, patience = 0;
+  double retry = 0, patience = 0, measure = 0;
   bool until_idle = false;
   int verbosity = 0;
 };
@@ -52,13 +52,14 @@ ServeSettings settings_of(const Options& options) {
   choose(given.policy, file.policy, settings.policy);
   choose(given.fairness, file.fairness, settings.fairness);
   choose(given.predicts, file.predicts, settings.predicts);
-  choose(given.learns, file.learns, settings.learns);
+  choose(given.models, file.models, settings.models);
   choose(given.state, file.state, settings.state);
   choose(given.socket, file.socket, settings.socket);
   choose(given.metrics, file.metrics, settings.metrics);
   choose(given.default_time, file.default_time, settings.default_time);
   choose(given.retry, file.retry, settings.retry);
   choose(given.patience, file.patience, settings.patience);
+  choose(given.measure, file.measure, settings.measure);
   choose(given.operators, file.operators, settings.operators);
   choose(given.max_jobs, file.max_jobs, settings.max_jobs);
   choose(given.max_jobs_per_user, file.max_jobs_per_user, settings.max_jobs_per_user);
@@ -81,6 +82,7 @@ void run(Options& options) {
   if (!options.default_time.empty()) options.given.default_time = parse_limit(options.default_time);
   if (options.retry > 0) options.given.retry = seconds(options.retry);
   if (options.patience > 0) options.given.patience = seconds(options.patience);
+  if (options.measure > 0) options.given.measure = seconds(options.measure);
   serve(settings_of(options), [&] { return settings_of(options); });
 }
 
@@ -116,11 +118,11 @@ void add_serve_command(CLI::App& app) {
   command
       ->add_option_function<std::string>(
           "--models",
-          [options](const std::string& text) { options->given.learns = parse_learns(text); },
-          "of jobs that can have several sizes: as declared; or learned, from what the same "
-          "program "
-          "took at the sizes at which it has run [declared]")
-      ->type_name("declared|learned");
+          [options](const std::string& text) { options->given.models = parse_models(text); },
+          "of jobs that can have several sizes: as declared; learned, from what they and the same "
+          "program took at the sizes at which it has run; or guessed, from the time in MPI, before "
+          "that [declared]")
+      ->type_name("declared|learned|guessed");
   command->add_option("--state", options->given.state,
                       "folder of the journal and of running jobs; what it has is taken up");
   command->add_option("--socket", options->given.socket,
@@ -143,6 +145,10 @@ void add_serve_command(CLI::App& app) {
       ->check(CLI::Range(0.1, 1e6));
   command->add_option("--patience", options->patience, "seconds from SIGTERM to SIGKILL [10]")
       ->check(CLI::Range(0.1, 1e6));
+  command
+      ->add_option("--measure", options->measure,
+                   "where models are learned, seconds from one report of a job to the next [10]")
+      ->check(CLI::Range(0.5, 1e6));
   command->add_flag("--until-idle", options->until_idle, "end when no job is left");
   command->add_flag("-v,--verbose", options->verbosity, "say more");
   command->callback([options] { run(*options); });

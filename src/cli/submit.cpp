@@ -31,16 +31,36 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Slurm's options that mean the same here, and those with a value.
-constexpr std::array<std::pair<std::string_view, bool>, 27> kOfSlurm{{
-    {"-A", true},         {"--account", true},  {"-N", true},
-    {"--nodes", true},    {"-t", true},         {"--time", true},
-    {"-J", true},         {"--job-name", true}, {"-o", true},
-    {"--output", true},   {"-e", true},         {"--error", true},
-    {"-D", true},         {"--chdir", true},    {"--ntasks-per-node", true},
-    {"--priority", true}, {"-d", true},         {"--dependency", true},
-    {"-a", true},         {"--array", true},    {"-b", true},
-    {"--begin", true},    {"--requeue", false}, {"-H", false},
-    {"--hold", false},    {"-W", false},        {"--wait", false},
+constexpr std::array<std::pair<std::string_view, bool>, 29> kOfSlurm{{
+    {"-A", true},
+    {"--account", true},
+    {"-N", true},
+    {"--nodes", true},
+    {"-t", true},
+    {"--time", true},
+    {"-J", true},
+    {"--job-name", true},
+    {"-o", true},
+    {"--output", true},
+    {"-e", true},
+    {"--error", true},
+    {"-D", true},
+    {"--chdir", true},
+    {"--ntasks-per-node", true},
+    {"-c", true},
+    {"--cpus-per-task", true},
+    {"--priority", true},
+    {"-d", true},
+    {"--dependency", true},
+    {"-a", true},
+    {"--array", true},
+    {"-b", true},
+    {"--begin", true},
+    {"--requeue", false},
+    {"-H", false},
+    {"--hold", false},
+    {"-W", false},
+    {"--wait", false},
 }};
 
 /// What is written on the command line or in a script; both are parsed by the same options.
@@ -54,6 +74,7 @@ struct Written {
   std::string output{};
   std::string error{};
   std::uint32_t tasks_per_node = 0;
+  std::uint32_t cores_per_process = 0;
   std::int32_t priority = 0;
   std::string account{};
   std::string model{}, sizes{};
@@ -93,7 +114,11 @@ void add_options(CLI::App& command, Written& w) {
       "task's; ductile-%j.out, or ductile-%A_%a.out of a task, if not given");
   add("-e,--error", w.error, "file for its stderr; that of the output if not given");
   add("--ntasks-per-node", w.tasks_per_node,
-      "processes of an MPI on each node; its cores if not given")
+      "processes of an MPI on each node; if not given, as many as its cores are for")
+      ->check(CLI::Range(1U, 4096U));
+  add("-c,--cpus-per-task", w.cores_per_process,
+      "cores that each process keeps to, and its number of OpenMP threads; if not given, all of "
+      "a node run where they like")
       ->check(CLI::Range(1U, 4096U));
   add("--priority", w.priority, "higher goes first")->check(CLI::Range(-1'000'000, 1'000'000));
   add("-A,--account", w.account, "who pays for it: a name, for the rules of fairness");
@@ -147,6 +172,7 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
                                       : JobType::rigid;
   if (!w.time.empty()) s.walltime = parse_limit(w.time);
   s.tasks_per_node = w.tasks_per_node;
+  s.cores_per_process = w.cores_per_process;
   s.priority = w.priority;
   if (!w.account.empty()) s.account = account_name(w.account, {.field = "--account"});
   if (!w.model.empty()) s.model = parse_speedup(w.model, {.field = "--model"});

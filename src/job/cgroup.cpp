@@ -5,7 +5,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <set>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -127,22 +126,18 @@ Cgroup::~Cgroup() {
 }
 
 std::size_t Cgroup::kill_all() const {
+  std::size_t count = 0;
+  std::ifstream processes(procs());
+  for (std::string pid; std::getline(processes, pid);) ++count;
+  if (count == 0) return 0;
+  kill_cgroup(folder_);
   // Who waits for a device dies when that answers, which may be never.
   constexpr auto kLongest = std::chrono::seconds(5);
   const auto end = std::chrono::steady_clock::now() + kLongest;
-  std::set<pid_t> killed;
-  for (;;) {
-    std::ifstream procs(this->procs());
-    bool is_empty = true;
-    pid_t pid = 0;
-    while (procs >> pid) {
-      if (pid <= 0 || kill(pid, SIGKILL) != 0) continue;  // of another namespace, or just gone
-      is_empty = false;
-      killed.insert(pid);
-    }
-    if (is_empty || std::chrono::steady_clock::now() > end) return killed.size();
+  while (!is_empty_cgroup(folder_) && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
+  return count;
 }
 
 }  // namespace ductile

@@ -44,8 +44,8 @@ class Cgroup {
   /// A process that writes "0" to this file is in the group, as are those it starts.
   std::string procs() const { return processes_of_cgroup(folder_); }
 
-  /// Kills all that are in it, and those they start meanwhile; returns how many there were. After
-  /// about 5 s it does not wait any longer for those that do not die.
+  /// Kills all that are in it, and those they start meanwhile; returns how many there were first.
+  /// After about 5 s it does not wait any longer for those that do not die.
   std::size_t kill_all() const;
 
  private:

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
 #include <utility>
 
 #include <elf.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -240,6 +242,17 @@ std::string find_mpiexec(Mpi mpi) {
     if (auto found = find_in_path(name)) return *found;
   }
   throw InputError("there is no mpiexec of " + word, "install it, or give its path with --mpiexec");
+}
+
+std::optional<std::string> measuring_library(Mpi mpi) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
+  const std::string name =
+      fmt::format("libductile-measure-{}.so", kMpiWords[static_cast<std::size_t>(mpi)]);
+  for (const fs::path& path : {folder / "lib" / name, folder / ".." / DUCTILE_LIBDIR / name}) {
+    if (fs::exists(path)) return path.lexically_normal();
+  }
+  return std::nullopt;
 }
 
 std::optional<Mpi> mpi_of_program(const std::string& path) {

@@ -69,6 +69,10 @@ std::string find_program(const std::string& name);
 /// plain one. InputError if there is none.
 std::string find_mpiexec(Mpi mpi);
 
+/// libductile-measure for this MPI, beside this program as built or as installed; nothing if it is
+/// not there.
+std::optional<std::string> measuring_library(Mpi mpi);
+
 /// The MPI whose library this executable, or libductile-app in it, asks for; none if it asks for no
 /// MPI; nothing if it cannot be known: a script, or no executable of this kind of machine.
 std::optional<Mpi> mpi_of_program(const std::string& path);

@@ -50,6 +50,7 @@ constexpr std::array<std::string_view, 8> kWaitWords{"",
 struct Batch {
   std::uint64_t number = 0;  // of its first job
   Submission what{};
+  std::uint64_t application = 0;   // hash of what is run
   std::vector<Dependency> open{};  // not fulfilled yet
   bool is_never = false;           // one of them cannot be any more
   std::uint32_t left = 0;          // jobs that are not over
@@ -69,6 +70,7 @@ struct LiveJob {
   Nodes most = 0;  // nodes that it may have
   std::int32_t priority = 0;
   Nodes held = 0;          // nodes, as the journal has it
+  Time asked_until{};      // running, by the model that its user declared: it has what it asked for
   Wait wait = Wait::no;    // as of the last `judge`
   bool is_active = false;  // the policy sees it, or has started it
 

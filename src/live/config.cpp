@@ -1,10 +1,12 @@
 #include "live/config.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <pwd.h>
@@ -19,138 +21,148 @@
 namespace ductile {
 namespace {
 
-class Reader {
+/// What a file says of one setting.
+class Value {
  public:
-  explicit Reader(const std::string& path) : path_(path) {}
+  Value(const std::string& path, std::string name, const toml::node& node)
+      : path_(path), name_(std::move(name)), node_(node) {}
 
-  Configuration read() {
-    std::ifstream file(path_, std::ios::binary);
-    if (!file) {
-      throw InputError({.file = path_}, std::strerror(errno), "give the name of a TOML file");
-    }
-    const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    toml::table root;
+  std::string text() const { return text(node_); }
+  /// What it means, in the words of who knows that.
+  template <class Parse>
+  auto parsed(const Parse& parse) const {
+    const std::string value = text();
     try {
-      root = toml::parse(bytes, std::string_view{path_});
-    } catch (const toml::parse_error& error) {
-      throw InputError({path_, error.source().begin.line, ""}, std::string(error.description()),
-                       "write TOML");
-    }
-    for (const auto& [key, node] : root) setting(std::string(key.str()), node);
-    return std::move(configuration_);
-  }
-
- private:
-  void setting(const std::string& name, const toml::node& node) {
-    const auto at = [&](const auto& read) {
-      try {
-        return read();
-      } catch (const InputError& error) {
-        fail(node, name, error.what(), "");
-      }
-    };
-    Configuration& c = configuration_;
-    if (name == "local") {
-      const std::string value = text(name, node);
-      c.local = at([&] { return parse_local(value); });
-    } else if (name == "policy") {
-      c.policy = text(name, node);
-      at([&] { return make_policy(*c.policy); });
-    } else if (name == "fairness") {
-      const std::string value = text(name, node);
-      c.fairness = at([&] { return parse_fairness(value); });
-    } else if (name == "estimates") {
-      const std::string value = text(name, node);
-      c.predicts = at([&] { return parse_predicts(value); });
-    } else if (name == "models") {
-      const std::string value = text(name, node);
-      c.learns = at([&] { return parse_learns(value); });
-    } else if (name == "state") {
-      c.state = text(name, node);
-    } else if (name == "socket") {
-      c.socket = text(name, node);
-    } else if (name == "metrics") {
-      c.metrics = text(name, node);
-      at([&] { return parse_address(*c.metrics); });
-    } else if (name == "default_time") {
-      const std::string value = text(name, node);
-      c.default_time = at([&] { return parse_limit(value); });
-    } else if (name == "retry_s") {
-      c.retry = time(name, node);
-    } else if (name == "patience_s") {
-      c.patience = time(name, node);
-    } else if (name == "operators") {
-      c.operators = users(name, node);
-    } else if (name == "max_jobs") {
-      c.max_jobs = count(name, node);
-    } else if (name == "max_jobs_per_user") {
-      c.max_jobs_per_user = count(name, node);
-    } else if (name == "max_running_jobs_per_user") {
-      c.max_running_jobs_per_user = count(name, node);
-    } else if (name == "max_running_nodes_per_user") {
-      c.max_running_nodes_per_user = count(name, node);
-    } else if (name == "cgroups") {
-      c.cgroups = node.value<bool>();
-      if (!node.is_boolean()) fail(node, name, "is neither true nor false", "");
-    } else {
-      fail(node, name, "there is no such setting",
-           "use one of local, policy, fairness, estimates, models, state, socket, metrics, "
-           "default_time, retry_s, patience_s, operators, max_jobs, max_jobs_per_user, "
-           "max_running_jobs_per_user, "
-           "max_running_nodes_per_user, cgroups");
+      return parse(value);
+    } catch (const InputError& error) {
+      fail(node_, error.what(), "");
     }
   }
-
-  std::string text(const std::string& name, const toml::node& node) const {
-    if (const auto* value = node.as_string()) return value->get();
-    fail(node, name, "is no text", "put it in quotes");
+  /// A text of which somebody else makes something, later.
+  template <class Parse>
+  std::string checked(const Parse& parse) const {
+    parsed(parse);
+    return text();
   }
-  Duration time(const std::string& name, const toml::node& node) const {
-    const auto value = node.value<double>();
-    if (!value || !(*value >= 0.1 && *value <= 1e6)) {
-      fail(node, name, "is no time", "write 0.1 to 1000000 seconds");
+  Duration time(double least_s = 0.1) const {
+    const auto value = node_.value<double>();
+    if (!value || !(*value >= least_s && *value <= 1e6)) {
+      fail(node_, "is no time", fmt::format("write {} to 1000000 seconds", least_s));
     }
     return seconds(*value);
   }
-  std::uint64_t count(const std::string& name, const toml::node& node) const {
-    const auto* const value = node.as_integer();
-    if (value == nullptr || value->get() < 1) fail(node, name, "is no number above 0", "");
+  std::uint64_t count() const {
+    const auto* const value = node_.as_integer();
+    if (value == nullptr || value->get() < 1) fail(node_, "is no number above 0", "");
     return static_cast<std::uint64_t>(value->get());
   }
-  std::vector<std::uint32_t> users(const std::string& name, const toml::node& node) const {
-    const toml::array* const list = node.as_array();
-    if (list == nullptr) fail(node, name, "is no list", "write it like [\"ada\", \"grace\"]");
+  bool flag() const {
+    if (!node_.is_boolean()) fail(node_, "is neither true nor false", "");
+    return *node_.value<bool>();
+  }
+  std::vector<std::uint32_t> users() const {
+    const toml::array* const list = node_.as_array();
+    if (list == nullptr) fail(node_, "is no list", "write it like [\"ada\", \"grace\"]");
     std::vector<std::uint32_t> users;
     for (const toml::node& item : *list) {
-      const std::string user = text(name, item);
+      const std::string user = text(item);
       const passwd* const entry = getpwnam(user.c_str());
-      if (entry == nullptr) fail(item, name, "there is no user '" + user + "'", "");
+      if (entry == nullptr) fail(item, "there is no user '" + user + "'", "");
       users.push_back(entry->pw_uid);
     }
     return users;
   }
 
-  [[noreturn]] void fail(const toml::node& at, const std::string& field, const std::string& what,
+  [[noreturn]] void fail(const toml::node& at, const std::string& what,
                          const std::string& remedy) const {
-    throw InputError({path_, at.source().begin.line, field}, what, remedy);
+    throw InputError({path_, at.source().begin.line, name_}, what, remedy);
+  }
+
+ private:
+  std::string text(const toml::node& node) const {
+    if (const auto* value = node.as_string()) return value->get();
+    fail(node, "is no text", "put it in quotes");
   }
 
   const std::string& path_;
-  Configuration configuration_{};
+  std::string name_;
+  const toml::node& node_;
+};
+
+struct Setting {
+  std::string_view name;
+  void (*read)(const Value&, Configuration&);
+};
+
+constexpr Setting kSettings[] = {
+    {"local", [](const Value& v, Configuration& c) { c.local = v.parsed(parse_local); }},
+    {"policy",
+     [](const Value& v, Configuration& c) {
+       c.policy = v.checked([](const std::string& text) { return make_policy(text); });
+     }},
+    {"fairness",
+     [](const Value& v, Configuration& c) {
+       c.fairness = v.parsed([](const std::string& text) { return parse_fairness(text); });
+     }},
+    {"estimates", [](const Value& v, Configuration& c) { c.predicts = v.parsed(parse_predicts); }},
+    {"models", [](const Value& v, Configuration& c) { c.models = v.parsed(parse_models); }},
+    {"state", [](const Value& v, Configuration& c) { c.state = v.text(); }},
+    {"socket", [](const Value& v, Configuration& c) { c.socket = v.text(); }},
+    {"metrics", [](const Value& v, Configuration& c) { c.metrics = v.checked(parse_address); }},
+    {"default_time",
+     [](const Value& v, Configuration& c) { c.default_time = v.parsed(parse_limit); }},
+    {"retry_s", [](const Value& v, Configuration& c) { c.retry = v.time(); }},
+    {"patience_s", [](const Value& v, Configuration& c) { c.patience = v.time(); }},
+    {"measure_s", [](const Value& v, Configuration& c) { c.measure = v.time(0.5); }},
+    {"operators", [](const Value& v, Configuration& c) { c.operators = v.users(); }},
+    {"max_jobs", [](const Value& v, Configuration& c) { c.max_jobs = v.count(); }},
+    {"max_jobs_per_user",
+     [](const Value& v, Configuration& c) { c.max_jobs_per_user = v.count(); }},
+    {"max_running_jobs_per_user",
+     [](const Value& v, Configuration& c) { c.max_running_jobs_per_user = v.count(); }},
+    {"max_running_nodes_per_user",
+     [](const Value& v, Configuration& c) { c.max_running_nodes_per_user = v.count(); }},
+    {"cgroups", [](const Value& v, Configuration& c) { c.cgroups = v.flag(); }},
 };
 
 }  // namespace
 
-Configuration read_configuration(const std::string& path) { return Reader(path).read(); }
+Configuration read_configuration(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw InputError({.file = path}, std::strerror(errno), "give the name of a TOML file");
+  }
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  toml::table root;
+  try {
+    root = toml::parse(bytes, std::string_view{path});
+  } catch (const toml::parse_error& error) {
+    throw InputError({path, error.source().begin.line, ""}, std::string(error.description()),
+                     "write TOML");
+  }
+  Configuration configuration;
+  for (const auto& [key, node] : root) {
+    const Value value(path, std::string(key.str()), node);
+    const auto* const known = std::ranges::find(kSettings, key.str(), &Setting::name);
+    if (known == std::end(kSettings)) {
+      std::string names;
+      for (const Setting& each : kSettings)
+        names.append(names.empty() ? "" : ", ").append(each.name);
+      value.fail(node, "there is no such setting", "use one of " + names);
+    }
+    known->read(value, configuration);
+  }
+  return configuration;
+}
 
 bool parse_predicts(const std::string& text) {
   if (text == "requested" || text == "predicted") return text == "predicted";
   throw InputError("there are no estimates '" + text + "'", "use requested or predicted");
 }
 
-bool parse_learns(const std::string& text) {
-  if (text == "declared" || text == "learned") return text == "learned";
-  throw InputError("there are no models '" + text + "'", "use declared or learned");
+Models parse_models(const std::string& text) {
+  if (const auto models = from_word<Models>(kModelsWords, text)) return *models;
+  throw InputError("there are no models '" + text + "'", "use " + listed(kModelsWords));
 }
 
 Platform parse_local(const std::string& text) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "live/serve.hpp"
 #include "model/fairness.hpp"
 #include "model/platform.hpp"
 
@@ -17,10 +18,11 @@ struct Configuration {
   std::optional<Platform> local{};
   std::optional<std::string> policy{};
   std::optional<Fairness> fairness{};
-  std::optional<bool> predicts{}, learns{};
+  std::optional<bool> predicts{};
+  std::optional<Models> models{};
   std::optional<std::string> state{}, socket{}, metrics{};
   std::optional<Duration> default_time{};
-  std::optional<Duration> retry{}, patience{};
+  std::optional<Duration> retry{}, patience{}, measure{};
   std::optional<std::vector<std::uint32_t>> operators{};
   std::optional<std::uint64_t> max_jobs{}, max_jobs_per_user{};
   std::optional<std::uint64_t> max_running_jobs_per_user{}, max_running_nodes_per_user{};
@@ -35,7 +37,7 @@ Platform parse_local(const std::string& text);
 
 /// "requested" or "predicted"; throws InputError.
 bool parse_predicts(const std::string& text);
-/// "declared" or "learned"; throws InputError.
-bool parse_learns(const std::string& text);
+/// A word of `kModelsWords`; throws InputError.
+Models parse_models(const std::string& text);
 
 }  // namespace ductile

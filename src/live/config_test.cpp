@@ -35,6 +35,8 @@ socket = "/tmp/socket"
 default_time = "0:30"
 retry_s = 5
 patience_s = 0.5
+measure_s = 2
+models = "guessed"
 operators = ["root"]
 max_jobs = 9
 max_jobs_per_user = 8
@@ -50,6 +52,8 @@ cgroups = false
   EXPECT_EQ(c.default_time, whole_seconds(30));
   EXPECT_EQ(c.retry, whole_seconds(5));
   EXPECT_EQ(c.patience, seconds(0.5));
+  EXPECT_EQ(c.measure, whole_seconds(2));
+  EXPECT_EQ(c.models, Models::guessed);
   EXPECT_EQ(c.max_jobs, 9u);
   EXPECT_EQ(c.max_jobs_per_user, 8u);
   EXPECT_EQ(c.max_running_jobs_per_user, 7u);
@@ -60,18 +64,21 @@ cgroups = false
 }
 
 TEST(Config, SaysWhereAndWhatIsWrong) {
-  EXPECT_EQ(
-      error_in("\nlocals = 1"),
-      ":2: locals: there is no such setting; use one of local, policy, fairness, estimates, "
-      "models, state, socket, metrics, default_time, retry_s, patience_s, operators, max_jobs, "
-      "max_jobs_per_user, "
-      "max_running_jobs_per_user, max_running_nodes_per_user, cgroups");
+  EXPECT_EQ(error_in("\nlocals = 1"),
+            ":2: locals: there is no such setting; use one of local, policy, fairness, estimates, "
+            "models, state, socket, metrics, default_time, retry_s, patience_s, measure_s, "
+            "operators, max_jobs, "
+            "max_jobs_per_user, "
+            "max_running_jobs_per_user, max_running_nodes_per_user, cgroups");
   EXPECT_EQ(error_in("local = 4"), ":1: local: is no text; put it in quotes");
   EXPECT_EQ(error_in("local = \"4x\""),
             ":1: local: '4x' is not NODESxCORES; write it like 4x2, each number from 1 to 4096");
   EXPECT_NE(error_in("policy = \"best\"").find(":1: policy: there is no policy 'best'"),
             std::string::npos);
   EXPECT_EQ(error_in("retry_s = 0"), ":1: retry_s: is no time; write 0.1 to 1000000 seconds");
+  EXPECT_EQ(error_in("measure_s = 0.1"), ":1: measure_s: is no time; write 0.5 to 1000000 seconds");
+  EXPECT_EQ(error_in("models = \"x\""),
+            ":1: models: there are no models 'x'; use declared, learned, guessed");
   EXPECT_EQ(error_in("operators = [\"no such user\"]"),
             ":1: operators: there is no user 'no such user'");
   EXPECT_EQ(error_in("max_jobs = 0"), ":1: max_jobs: is no number above 0");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -38,7 +39,7 @@ using Json = nlohmann::ordered_json;
 constexpr auto kIdle = std::chrono::minutes(1);
 
 /// A job that loses its manager so often is held.
-constexpr std::uint32_t kMostRestarts = 5;
+constexpr std::uint32_t kMostLosses = 5;
 
 /// What an end that was asked for becomes.
 EndState state_of(Ending why) {
@@ -52,6 +53,11 @@ EndState state_of(Ending why) {
       break;
   }
   return EndState::cancelled;
+}
+
+/// How often jobs are measured.
+Duration measure_of(const ServeSettings& settings) {
+  return settings.models == Models::declared ? Duration{} : settings.measure;
 }
 
 /// Makes the folder of the state if need be, and keeps others from it.
@@ -85,7 +91,8 @@ Controller::Controller(const ServeSettings& settings, const std::function<ServeS
                                       .program = settings.program,
                                       .retry = settings.retry,
                                       .patience = settings.patience,
-                                      .cgroups = settings.cgroups}),
+                                      .cgroups = settings.cgroups,
+                                      .measure = measure_of(settings)}),
       jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {
   for (const std::string& name : journal_.accounts()) accounts_.number(name);
 }
@@ -128,6 +135,8 @@ Core Controller::make_core() {
       requests_ = std::max(requests_, index(asked->id) + 1);
     } else if (const auto* ended = std::get_if<event::Ended>(&event)) {
       settled_.erase(ended->job);
+    } else if (const auto* believed = std::get_if<event::Believed>(&event)) {
+      if (believed->walltime > Duration{}) ++raised_[believed->job];
     }
   });
   const Platform& had = folded.state().platform;
@@ -160,21 +169,12 @@ void Controller::recover() {
     }
     const Nodes held = row.sizes.empty() ? 0 : row.sizes.back().second;
     if (row.is_vacating) vacating_.insert(id);
-    jobs_.add(std::move(row), batch, core_.job(id)).held = held;
+    LiveJob& job = jobs_.add(std::move(row), batch, core_.job(id));
+    job.held = held;
+    job.asked_until = asked_until(job.what(), job.row.sizes);
   }
   had_jobs_ = !jobs_.empty();
-  // It takes a while to read what only these need.
-  if (settings_.predicts) {
-    for (const auto& [user, runtime] : journal_.runtimes()) predictions_.took(user, runtime);
-  }
-  if (settings_.learns) {
-    journal_.runs([&](std::uint32_t user, const std::string& what, Nodes nodes, Duration time) {
-      applications_.ran(user, submission_from_json(Json::parse(what)), nodes, time);
-    });
-  }
-  for (const auto& [id, job] : jobs_.all()) {
-    predictions_.submitted(id, job.what().walltime, core_.job(id).spec.walltime);
-  }
+  recall();
 
   const std::vector<Decision> open = core_.unanswered();
   const std::vector<Request>& requests = core_.state().requests;
@@ -281,6 +281,8 @@ void Controller::note_size(JobId id) {
   if (held == job.held) return;
   job.held = held;
   journal_.held(job.row.number, now_, held);
+  job.row.sizes.emplace_back(now_, held);
+  job.asked_until = asked_until(job.what(), job.row.sizes);
 }
 
 void Controller::on_happened(const Happened& happened) {
@@ -296,14 +298,7 @@ void Controller::on_happened(const Happened& happened) {
   if (const auto* resized = std::get_if<event::Resized>(&happened.event)) count_resize(*resized);
   if (const auto* ended = std::get_if<event::Ended>(&happened.event);
       ended && !ended->requeue && jobs_.contains(ended->job)) {
-    predictions_.ending(core_.state(), ended->job, clock_.now());
-    const Job& its = core_.job(ended->job);
-    const bool had_one_size = its.status == Status::running && its.doing == Doing::nothing &&
-                              its.expands == 0 && its.shrinks == 0;
-    if (had_one_size && ended->state == EndState::completed) {
-      applications_.ran(its.spec.user, jobs_.at(ended->job).what(), its.holding.count,
-                        clock_.now() - its.started);
-    }
+    learn_from_end(ended->job, happened);
   }
   const bool taken = tell(happened.event);
   if (!taken) spdlog::debug("a late event changed nothing");
@@ -316,6 +311,9 @@ void Controller::on_happened(const Happened& happened) {
     job.row.started = now_;
     journal_.changed(job.row);
     jobs_.started(started->job);
+    predictions_.watch(core_.state(), started->job);
+  } else if (const auto* resized = std::get_if<event::Resized>(&happened.event)) {
+    predictions_.watch(core_.state(), resized->job);
   } else if (const auto* failed = std::get_if<event::StartFailed>(&happened.event)) {
     note_size(failed->job);
   } else if (const auto* ended = std::get_if<event::Ended>(&happened.event)) {
@@ -334,8 +332,9 @@ void Controller::on_requeued(JobId id, const std::string& note) {
   if (std::exchange(job.row.started, std::nullopt)) jobs_.requeued(id);
   ++job.row.restarts;
   over_.push_back(job.row.number);
+  predictions_.watch(core_.state(), id);
   // Something else than its node is wrong.
-  if (job.row.ending.empty() && job.row.restarts >= kMostRestarts) {
+  if (job.row.ending.empty() && ++job.row.losses >= kMostLosses) {
     jobs_.hold(id);
     tell(event::Eligible{id, false});
   }
@@ -473,21 +472,23 @@ void Controller::judge() {
 }
 
 /// When a running job may be ended: at the limit that the core believes in, but not before the time
-/// that its user asked for. A job that was grown is believed to be faster, and need not be.
+/// that its user asked for. A job that was grown is believed to be faster, and need not be; and
+/// what was learned takes nothing from it.
 Time Controller::end_of(JobId id) const {
   const Job& job = core_.job(id);
   const Duration asked = jobs_.at(id).what().walltime;
   const bool is_predicted = job.spec.walltime < asked;
-  return std::max(is_predicted ? core_.state().end_with(job, asked) : job.limit,
-                  later(job.started, asked));
+  return std::max({is_predicted ? core_.state().end_with(job, asked) : job.limit,
+                   later(job.started, asked), jobs_.at(id).asked_until});
 }
 
 /// Jobs that have outlived what was predicted of them.
 void Controller::raise_predictions() {
-  for (const JobId id : predictions_.open()) {
-    if (!jobs_.contains(id)) continue;
-    const auto believed = predictions_.outlived(core_.state(), id, clock_.now());
+  const Time now = clock_.now();
+  for (JobId id = predictions_.due(now); id != JobId::none; id = predictions_.due(now)) {
+    const auto believed = predictions_.outlived(core_.state(), id, now);
     if (believed) tell(*believed);
+    predictions_.watch(core_.state(), id);
   }
 }
 
@@ -509,7 +510,8 @@ Duration Controller::until_next() const {
   for (const JobId id : core_.state().running) {
     if (jobs_.at(id).row.ending.empty()) next = std::min(next, end_of(id));
   }
-  next = std::min(next, predictions_.next(core_.state()));
+  next = std::min(next, predictions_.next());
+  if (measurements_.has_news()) next = std::min(next, learn_at_);
   constexpr Duration kLongest = whole_seconds(30);  // idle clients are looked for
   const Time now = clock_.now();
   const auto errand = errands_.next();
@@ -519,6 +521,99 @@ Duration Controller::until_next() const {
                                          Duration{}));
   }
   return next <= now ? Duration{} : std::min(kLongest, next - now);
+}
+
+// ---- What is learned ----------------------------------------------------------------------------
+
+/// What was known of users, applications and living jobs.
+void Controller::recall() {
+  journal_.each_user([&](std::uint32_t user, Duration took) { predictions_.took(user, took); });
+  journal_.each_application([&](const Applications::Key& key, Nodes nodes, const Observed& seen) {
+    applications_.add(key, nodes, seen);
+  });
+  journal_.each_measured([&](std::uint64_t number, Nodes nodes, const Observed& seen) {
+    measurements_.restore(id_of(number), nodes, seen);
+  });
+  for (const auto& [id, job] : jobs_.all()) {
+    predictions_.submitted(id, job.what().walltime, core_.job(id).spec.walltime, raised_[id]);
+    predictions_.watch(core_.state(), id);
+  }
+  raised_.clear();
+}
+
+/// What was measured of running jobs is written, and from now on believed.
+void Controller::learn() {
+  if (!measurements_.has_news() || clock_.now() < learn_at_) return;
+  learn_at_ = clock_.now() + settings_.measure;
+  for (const auto& [id, sizes] : measurements_.take()) {
+    if (!jobs_.contains(id)) continue;
+    open();
+    const ObservedAt seen = measurements_.of(id);
+    for (const Nodes nodes : sizes) journal_.measured(number_of(id), nodes, seen.at(nodes));
+    believe(id);
+  }
+}
+
+/// Tells what follows from what was measured of a running job, where it is another thing than what
+/// was believed: what it does itself at several sizes, or together with those before it.
+void Controller::believe(JobId id) {
+  const Job& job = core_.job(id);
+  if (settings_.models == Models::declared || job.status != Status::running ||
+      job.adaptive == Job::kNoRow) {
+    return;
+  }
+  const Submission& what = jobs_.at(id).what();
+  const std::uint32_t per_node = what.processes_per_node(core_.state().platform);
+  ObservedAt seen = measurements_.of(id);
+  const auto here = seen.find(job.holding.count);
+  const double mtct = here == seen.end() ? 0 : here->second.mtct().value_or(0);
+  std::optional<Speedup> model = model_of(seen, per_node, false);
+  if (!model) {
+    const Applications::Key key{job.spec.user, jobs_.at(id).batch->application};
+    for (const auto& [nodes, its] : applications_.seen(key)) seen[nodes] += its;
+    model = model_of(seen, per_node, settings_.models == Models::guessed);
+  }
+
+  const Adaptive& row = core_.state().adaptive[job.adaptive];
+  const auto is_other_at = [&](Nodes nodes) {
+    const double now = model->relative_time(nodes, job.spec.preferred);
+    const double before = row.spec.speedup.relative_time(nodes, job.spec.preferred);
+    return std::abs(now - before) > 0.02 * before;
+  };
+  const bool is_other = model && (is_other_at(job.spec.size.min) ||
+                                  is_other_at(job.spec.size.max) || is_other_at(job.holding.count));
+  if (!is_other) model.reset();
+  const bool has_other_mtct =
+      mtct > 0 && (row.mtct == 0 || std::abs(mtct - row.mtct) > 0.01 + 0.1 * row.mtct);
+  if (!model && !has_other_mtct) return;
+  tell(event::Believed{id, 0, has_other_mtct ? mtct : 0, 0, model});
+  predictions_.watch(core_.state(), id);
+}
+
+/// A job is ending, for good: what it took counts, as its manager has reported it. It may have
+/// ended long ago, while there was no controller. One whose manager was lost teaches nothing.
+void Controller::learn_from_end(JobId id, const Happened& happened) {
+  const Job& job = core_.job(id);
+  const std::uint32_t user = job.spec.user;
+  const Applications::Key key{user, jobs_.at(id).batch->application};
+  ObservedAt seen = measurements_.end(id);
+  open();
+  if (!seen.empty()) journal_.forget_measured(number_of(id));
+  if (happened.ran && job.status == Status::running && job.doing != Doing::starting) {
+    const Time end = later(job.started, *happened.ran);
+    predictions_.ending(core_.state(), id, end);
+    journal_.took(user, predictions_.last_of(user));
+    const bool has_completed = std::get<event::Ended>(happened.event).state == EndState::completed;
+    const bool had_one_size = job.doing == Doing::nothing && job.expands == 0 && job.shrinks == 0;
+    if (has_completed && had_one_size) {
+      seen[job.holding.count] += {.runs = 1, .run_time = end - job.started};
+    }
+  }
+  for (const auto& [nodes, its] : seen) {
+    const auto forgotten = applications_.add(key, nodes, its);
+    if (forgotten) journal_.forget(*forgotten);
+    journal_.seen(key, nodes, applications_.seen(key).at(nodes));
+  }
 }
 
 // ---- The loop -----------------------------------------------------------------------------------
@@ -552,7 +647,7 @@ void Controller::reload() {
     }
     settings_ = next;
     jobs_.must_judge();
-    world_.set(settings_.retry, settings_.patience);
+    world_.set(settings_.retry, settings_.patience, measure_of(settings_));
     spdlog::info("the settings were read again; the policy is {}", settings_.policy);
   } catch (const InputError& error) {
     spdlog::error("the settings stay as they are: {}", error.what());
@@ -616,7 +711,11 @@ void Controller::loop() {
     world_.look(clock_.now());
     for (const Happened& happened : world_.take()) on_happened(happened);
     for (const double pause_s : world_.take_pauses()) metrics_.paused(pause_s);
+    for (const Measured& each : world_.take_measured()) {
+      if (jobs_.contains(each.job)) measurements_.add(each.job, each.nodes, each.seen);
+    }
     keep_limits();
+    learn();
     judge();
     raise_predictions();
     if (core_.next_wake() <= clock_.now()) tell(event::TimerFired{});

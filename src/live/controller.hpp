@@ -109,6 +109,10 @@ class Controller {
   void deny_open_requests();
   Time end_of(JobId id) const;
   void raise_predictions();
+  void recall();
+  void learn();
+  void believe(JobId id);
+  void learn_from_end(JobId id, const Happened& happened);
   void keep_limits();
   void judge();
   Duration until_next() const;
@@ -153,12 +157,15 @@ class Controller {
   const std::function<ServeSettings()>& reload_;
   Descriptor lock_{};
   Journal journal_;
-  std::map<JobId, Holding> settled_{};  // by the last answer; of the journal as it was found
-  std::uint32_t requests_ = 0;          // the next number of one
+  std::map<JobId, Holding> settled_{};       // by the last answer; of the journal as it was found
+  std::uint32_t requests_ = 0;               // the next number of one
+  std::map<JobId, std::uint32_t> raised_{};  // how often what is predicted of it was; the same
   Core core_;
   Accounts accounts_;
   RuntimePrediction predictions_{};
   Applications applications_{};
+  Measurements measurements_{};
+  Time learn_at_{};  // not before
   WallClock clock_;
   LocalWorld world_;
   Metrics metrics_{};

@@ -19,9 +19,7 @@
 namespace ductile {
 namespace {
 
-constexpr int kVersion = 2;
-/// What older jobs took says little about new ones.
-constexpr int kMostRemembered = 100'000;
+constexpr int kVersion = 3;
 
 // Times are microseconds since the Unix epoch.
 constexpr const char* kTables = R"(
@@ -32,6 +30,7 @@ CREATE TABLE jobs (
   name TEXT NOT NULL, type TEXT NOT NULL, account TEXT NOT NULL, array INTEGER, task INTEGER, submission TEXT,
   submitted_us INTEGER NOT NULL,
   held INTEGER NOT NULL, vacating INTEGER NOT NULL, ending TEXT NOT NULL, restarts INTEGER NOT NULL,
+  losses INTEGER NOT NULL,
   started_us INTEGER, ended_us INTEGER, state TEXT, exit_code INTEGER, note TEXT);
 CREATE INDEX tasks_of_array ON jobs (array) WHERE array IS NOT NULL;
 CREATE INDEX living ON jobs (number) WHERE state IS NULL;
@@ -39,6 +38,18 @@ CREATE TABLE sizes (
   job INTEGER NOT NULL, time_us INTEGER NOT NULL, nodes INTEGER NOT NULL);
 CREATE INDEX sizes_of_job ON sizes (job);
 CREATE TABLE accounts (number INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE users (user INTEGER PRIMARY KEY, before_us INTEGER, last_us INTEGER NOT NULL);
+CREATE TABLE applications (
+  number INTEGER PRIMARY KEY, user INTEGER NOT NULL, application INTEGER NOT NULL,
+  nodes INTEGER NOT NULL, runs INTEGER NOT NULL, run_us INTEGER NOT NULL,
+  iterations INTEGER NOT NULL, iteration_us INTEGER NOT NULL,
+  looks INTEGER NOT NULL, in_mpi INTEGER NOT NULL,
+  UNIQUE (user, application, nodes));
+CREATE TABLE measured (
+  job INTEGER NOT NULL, nodes INTEGER NOT NULL, runs INTEGER NOT NULL, run_us INTEGER NOT NULL,
+  iterations INTEGER NOT NULL, iteration_us INTEGER NOT NULL,
+  looks INTEGER NOT NULL, in_mpi INTEGER NOT NULL,
+  PRIMARY KEY (job, nodes)) WITHOUT ROWID;
 )";
 
 Time time_of(std::int64_t microseconds) { return Time(Duration(microseconds)); }
@@ -284,8 +295,8 @@ void Journal::submitted(const JobRow& row, const std::string& submission) {
   };
   Statement(*this,
             "INSERT INTO jobs (number, user, \"group\", name, type, account, array, task, "
-            "submission, submitted_us, held, vacating, ending, restarts) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+            "submission, submitted_us, held, vacating, ending, restarts, losses) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .add(row.number)
       .add(row.owner.user)
       .add(row.owner.group)
@@ -300,6 +311,7 @@ void Journal::submitted(const JobRow& row, const std::string& submission) {
       .add(int{row.is_vacating})
       .add(row.ending)
       .add(row.restarts)
+      .add(row.losses)
       .next();
 }
 
@@ -316,12 +328,13 @@ std::vector<std::string> Journal::accounts() const {
 
 void Journal::changed(const JobRow& row) {
   Statement(*this,
-            "UPDATE jobs SET held = ?, vacating = ?, ending = ?, restarts = ?, started_us = ? "
-            "WHERE number = ?")
+            "UPDATE jobs SET held = ?, vacating = ?, ending = ?, restarts = ?, losses = ?, "
+            "started_us = ? WHERE number = ?")
       .add(int{row.is_held})
       .add(int{row.is_vacating})
       .add(row.ending)
       .add(row.restarts)
+      .add(row.losses)
       .add(row.started)
       .add(row.number)
       .next();
@@ -354,8 +367,8 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
   Statement rows(
       *this,
       "SELECT number, user, \"group\", name, type, array, task, submitted_us, held, "
-      "vacating, ending, restarts, started_us, ended_us, state, exit_code, note, account "
-      "FROM jobs WHERE " +
+      "vacating, ending, restarts, started_us, ended_us, state, exit_code, note, account, "
+      "losses FROM jobs WHERE " +
           condition);
   bind(rows, values...);
   std::vector<JobRow> jobs;
@@ -378,6 +391,7 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
     if (!rows.is_null(15)) job.exit_code = static_cast<int>(rows.number(15));
     job.note = rows.text(16);
     job.account = rows.text(17);
+    job.losses = static_cast<std::uint32_t>(rows.number(18));
     jobs.push_back(std::move(job));
   }
   for (JobRow& job : jobs) {
@@ -429,37 +443,103 @@ std::string Journal::submission(std::uint64_t number) const {
   return row.add(number).next() ? row.text(0) : "";
 }
 
-std::vector<std::pair<std::uint32_t, Duration>> Journal::runtimes() const {
-  Statement rows(
-      *this,
-      "SELECT jobs.user, held.node_us / json_extract(first.submission, '$.nodes') "
-      "FROM jobs JOIN jobs AS first ON first.number = coalesce(jobs.array, jobs.number) "
-      "JOIN (SELECT job, SUM(nodes * (next - time_us)) AS node_us FROM "
-      "(SELECT job, nodes, time_us, LEAD(time_us) OVER (PARTITION BY job ORDER BY rowid) AS next "
-      "FROM sizes WHERE job > (SELECT max(number) FROM jobs) - ?) "
-      "WHERE next IS NOT NULL GROUP BY job) AS held "
-      "ON held.job = jobs.number WHERE jobs.ended_us IS NOT NULL ORDER BY jobs.ended_us");
-  rows.add(kMostRemembered);
-  std::vector<std::pair<std::uint32_t, Duration>> runtimes;
-  while (rows.next()) {
-    runtimes.emplace_back(static_cast<std::uint32_t>(rows.number(0)), Duration(rows.number(1)));
-  }
-  return runtimes;
+// ---- What is believed ---------------------------------------------------------------------------
+
+namespace {
+
+/// In the order of `Observed`.
+constexpr const char* kSeenColumns = "runs, run_us, iterations, iteration_us, looks, in_mpi";
+
+/// Writes the sums of a new row, or those that a row has now.
+std::string upsert_seen(const char* table, const char* keys, const char* places) {
+  return fmt::format(
+      "INSERT INTO {0} ({1}, {2}) VALUES ({3}, ?, ?, ?, ?, ?, ?) ON CONFLICT ({1}) "
+      "DO UPDATE SET ({2}) = (excluded.runs, excluded.run_us, excluded.iterations, "
+      "excluded.iteration_us, excluded.looks, excluded.in_mpi)",
+      table, keys, kSeenColumns, places);
 }
 
-void Journal::runs(
-    const std::function<void(std::uint32_t, const std::string&, Nodes, Duration)>& each) const {
-  Statement rows(
-      *this,
-      "SELECT jobs.user, first.submission, held.nodes, held.time_us "
-      "FROM jobs JOIN jobs AS first ON first.number = coalesce(jobs.array, jobs.number) "
-      "JOIN (SELECT job, MAX(nodes) AS nodes, MAX(time_us) - MIN(time_us) AS time_us FROM sizes "
-      "WHERE job > (SELECT max(number) FROM jobs) - ? GROUP BY job HAVING COUNT(*) = 2) AS held "
-      "ON held.job = jobs.number WHERE jobs.state = 'completed' ORDER BY jobs.ended_us");
-  rows.add(kMostRemembered);
+}  // namespace
+
+void Journal::write_seen(Statement& statement, const Observed& seen) {
+  statement.add(seen.runs)
+      .add(seen.run_time.count())
+      .add(seen.iterations)
+      .add(seen.iteration_time.count())
+      .add(seen.looks)
+      .add(seen.in_mpi)
+      .next();
+}
+
+Observed Journal::read_seen(const Statement& row, int column) {
+  const auto count = [&](int i) { return static_cast<std::uint64_t>(row.number(column + i)); };
+  const auto time = [&](int i) { return Duration(row.number(column + i)); };
+  return {.runs = count(0),
+          .run_time = time(1),
+          .iterations = count(2),
+          .iteration_time = time(3),
+          .looks = count(4),
+          .in_mpi = count(5)};
+}
+
+void Journal::took(std::uint32_t user, const std::vector<Duration>& last) {
+  const auto time = [&](bool is_there, std::size_t i) {
+    return is_there ? std::optional(last[i].count()) : std::nullopt;
+  };
+  Statement(*this, "INSERT OR REPLACE INTO users VALUES (?, ?, ?)")
+      .add(user)
+      .add(time(last.size() > 1, 0))
+      .add(last.back().count())
+      .next();
+}
+
+void Journal::seen(const Applications::Key& application, Nodes nodes, const Observed& seen) {
+  Statement statement(*this, upsert_seen("applications", "user, application, nodes", "?, ?, ?"));
+  write_seen(statement.add(application.first).add(application.second).add(nodes), seen);
+}
+
+void Journal::forget(const Applications::Key& application) {
+  Statement(*this, "DELETE FROM applications WHERE user = ? AND application = ?")
+      .add(application.first)
+      .add(application.second)
+      .next();
+}
+
+void Journal::measured(std::uint64_t number, Nodes nodes, const Observed& seen) {
+  Statement statement(*this, upsert_seen("measured", "job, nodes", "?, ?"));
+  write_seen(statement.add(number).add(nodes), seen);
+}
+
+void Journal::forget_measured(std::uint64_t number) {
+  Statement(*this, "DELETE FROM measured WHERE job = ?").add(number).next();
+}
+
+void Journal::each_user(const std::function<void(std::uint32_t, Duration)>& read) const {
+  Statement rows(*this, "SELECT user, before_us, last_us FROM users");
   while (rows.next()) {
-    each(static_cast<std::uint32_t>(rows.number(0)), rows.text(1),
-         static_cast<Nodes>(rows.number(2)), Duration(rows.number(3)));
+    const auto user = static_cast<std::uint32_t>(rows.number(0));
+    if (!rows.is_null(1)) read(user, Duration(rows.number(1)));
+    read(user, Duration(rows.number(2)));
+  }
+}
+
+void Journal::each_application(
+    const std::function<void(const Applications::Key&, Nodes, const Observed&)>& read) const {
+  Statement rows(*this, fmt::format("SELECT user, application, nodes, {} FROM applications "
+                                    "ORDER BY number",
+                                    kSeenColumns));
+  while (rows.next()) {
+    read({static_cast<std::uint32_t>(rows.number(0)), static_cast<std::uint64_t>(rows.number(1))},
+         static_cast<Nodes>(rows.number(2)), read_seen(rows, 3));
+  }
+}
+
+void Journal::each_measured(
+    const std::function<void(std::uint64_t, Nodes, const Observed&)>& read) const {
+  Statement rows(*this, fmt::format("SELECT job, nodes, {} FROM measured", kSeenColumns));
+  while (rows.next()) {
+    read(static_cast<std::uint64_t>(rows.number(0)), static_cast<Nodes>(rows.number(1)),
+         read_seen(rows, 2));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "job/socket.hpp"
+#include "live/applications.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/record.hpp"
 
@@ -40,6 +41,7 @@ struct JobRow {
   bool is_vacating = false;  // it was ordered to a size at which it can leave draining nodes
   std::string ending{};      // why it is ended; a word of `kEndingWords`
   std::uint32_t restarts = 0;
+  std::uint32_t losses = 0;  // of its manager, which are restarts as well
   std::optional<Time> started{};
 
   // Its end.
@@ -95,6 +97,14 @@ class Journal {
   void account(std::uint32_t number, const std::string& name);
   void held(std::uint64_t number, Time now, Nodes nodes);
   void ended(const JobRow& row);
+  /// What this user's last jobs took, one or two, the last one last.
+  void took(std::uint32_t user, const std::vector<Duration>& last);
+  /// All that was seen of an application on so many nodes; and that it is forgotten.
+  void seen(const Applications::Key& application, Nodes nodes, const Observed& seen);
+  void forget(const Applications::Key& application);
+  /// All that was measured of a running job on so many nodes; and that it is over.
+  void measured(std::uint64_t number, Nodes nodes, const Observed& seen);
+  void forget_measured(std::uint64_t number);
   void commit();
 
   /// Names of accounts, by their numbers; those of the rules are not among them.
@@ -109,13 +119,13 @@ class Journal {
   std::optional<bool> has_failed(std::uint64_t number) const;
   /// Of a job, or of the array to which it belongs.
   std::string submission(std::uint64_t number) const;
-  /// What the jobs that ran and ended took at the sizes asked for, and whose they were, by their
-  /// ends. Of the newest 100,000 jobs.
-  std::vector<std::pair<std::uint32_t, Duration>> runtimes() const;
-  /// Jobs that completed and had one size only: whose, the submission, on how many nodes, how long.
-  /// Of the newest 100,000 jobs.
-  void runs(const std::function<void(std::uint32_t user, const std::string& submission, Nodes nodes,
-                                     Duration time)>& each) const;
+  /// What was written of users, applications and running jobs; those that became known first come
+  /// first.
+  void each_user(const std::function<void(std::uint32_t user, Duration took)>& read) const;
+  void each_application(
+      const std::function<void(const Applications::Key&, Nodes, const Observed&)>& read) const;
+  void each_measured(
+      const std::function<void(std::uint64_t number, Nodes, const Observed&)>& read) const;
 
  private:
   friend std::string log_of_journal(const std::string& path);
@@ -130,6 +140,8 @@ class Journal {
   [[noreturn]] void fail(const std::string& what) const;
   void record(const char* kind, const std::string& text);
   std::string head(const char* name) const;
+  static void write_seen(Statement& statement, const Observed& seen);
+  static Observed read_seen(const Statement& row, int column);
   static void bind(Statement&) {}
   template <class Value, class... Values>
   static void bind(Statement& statement, const Value& value, const Values&... values);

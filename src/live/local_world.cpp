@@ -67,8 +67,21 @@ std::string end_of_file(const std::string& path) {
   return end;
 }
 
-/// The exit code in the last line of a manager's report, if it lived to write it.
-std::optional<int> reported_exit(const std::string& path) {
+/// A number of a measurement, from 0 to `most`; 0 if it is none.
+double measure_in(const Json& json, const char* field, double most) {
+  const auto at = json.find(field);
+  if (at == json.end() || !at->is_number()) return 0;
+  const auto value = at->get<double>();
+  return value >= 0 && value <= most ? value : 0;
+}
+
+/// The last line of a manager's report, if it lived to write it.
+struct ReportedEnd {
+  int exit_code = 0;
+  Duration ran{};
+};
+
+std::optional<ReportedEnd> reported_end(const std::string& path) {
   std::string text = end_of_file(path);
   if (text.empty() || text.back() != '\n') return std::nullopt;
   text.pop_back();
@@ -78,7 +91,9 @@ std::optional<int> reported_exit(const std::string& path) {
   const auto code = json.find("exit_code");
   if (code == json.end() || !code->is_number_integer()) return std::nullopt;
   const auto value = code->get<std::int64_t>();
-  return value >= 0 && value <= 255 ? std::optional(static_cast<int>(value)) : std::nullopt;
+  if (value < 0 || value > 255) return std::nullopt;
+  constexpr double kLongest_s = 1e10;
+  return ReportedEnd{static_cast<int>(value), seconds(measure_in(json, "time_s", kLongest_s))};
 }
 
 std::vector<std::uint32_t> own_cpus() {
@@ -305,6 +320,13 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
          std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n", std::to_string(size)});
     // The scheduler knows which sizes are possible.
     if (!is_rigid) add({"--max", std::to_string(platform_.nodes * its->per_node)});
+    const bool is_measured = settings_.measure > Duration{} && what.type != JobType::rigid &&
+                             what.mpi != Mpi::none && measuring_library(what.mpi);
+    if (is_measured) add({"--measure", fmt::format("{}", to_seconds(settings_.measure))});
+    // Where all share all, all would keep to the same ones.
+    if (what.cores_per_process != 0 && !cpus_.empty()) {
+      add({"--cores-per-process", std::to_string(what.cores_per_process)});
+    }
     add({"--evolving", "ask", "--patience", fmt::format("{}", to_seconds(settings_.patience)),
          "--report", its->report(), "--log", its->log()});
     if (const NodeSet cpus = cpus_of(decision.after.nodes); !cpus.empty()) {
@@ -326,7 +348,9 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
     for (const std::string& variable : what.environment) {
       // Those of a job in which this one was submitted.
       const bool is_of_job =
-          variable.starts_with("DUCTILE_") || variable.starts_with("SLURM_ARRAY_");
+          variable.starts_with("DUCTILE_") || variable.starts_with("SLURM_ARRAY_") ||
+          variable.starts_with("SLURM_CPUS_PER_TASK=") ||
+          (what.cores_per_process != 0 && variable.starts_with("OMP_NUM_THREADS="));
       if (!is_of_job) environment.push_back(variable);
     }
     const auto set = [&](const char* name, const auto& value) {
@@ -339,6 +363,11 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
     set("DUCTILE_JOB_NODELIST", to_string(decision.after.nodes));
     set("DUCTILE_SUBMIT_DIR", what.folder);
     set("DUCTILE_RESTART_COUNT", job.restarts);
+    if (what.cores_per_process != 0) {
+      for (const char* name : {"DUCTILE_CPUS_PER_TASK", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS"}) {
+        set(name, what.cores_per_process);
+      }
+    }
     if (job.names.is_of_array()) {
       // Slurm's as well: scripts for arrays use little else of it.
       for (const char* system : {"DUCTILE", "SLURM"}) {
@@ -512,6 +541,8 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
       if (pause_s >= 0 && pause_s <= 1e6) pauses_.push_back(pause_s);
     }
     if (job.is_lost) settle(job, count_in(json, "size"));
+  } else if (event == "measured") {
+    on_measured(job, json);
   } else if (json.contains("phase")) {
     if (job.is_lost && text_in(json, "phase") == "running") settle(job, count_in(json, "size"));
     if (const auto request = json.find("request"); request != json.end() && request->is_object()) {
@@ -526,6 +557,22 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
     }
     settle(job, count_in(json, "size"));
   }
+}
+
+/// While a resize is under way two generations share the cores, and what is told of one is not what
+/// it does alone.
+void LocalWorld::on_measured(const Running& job, const Json& json) {
+  const Nodes nodes = job.holding.count;
+  if (job.order || count_in(json, "size") != nodes * job.per_node) return;
+  Observed seen{.iterations = count_in(json, "iterations"),
+                .looks = count_in(json, "looks"),
+                .in_mpi = count_in(json, "in_mpi")};
+  constexpr double kLongest_s = 1e5;
+  seen.iteration_time =
+      seconds(measure_in(json, "iteration_s", kLongest_s) * static_cast<double>(seen.iterations));
+  if (seen.iteration_time == Duration{}) seen.iterations = 0;
+  if (seen.in_mpi > seen.looks) seen.looks = seen.in_mpi = 0;
+  if (seen.iterations > 0 || seen.looks > 0) measured_.push_back({job.id, nodes, seen});
 }
 
 /// The order is answered: by its size the job has what it was to have, or else what it had.
@@ -635,7 +682,7 @@ void LocalWorld::gone(Running& job) {
   job.kill_at = job.contact_at = kNever;
   job.gone_at = now_;
   const bool is_orderly =
-      reported_exit(job.report()).has_value() && (!job.status || WIFEXITED(*job.status));
+      reported_end(job.report()).has_value() && (!job.status || WIFEXITED(*job.status));
   if (is_orderly && is_empty_cgroup(job.group)) return over(job);
   sweep_at_ = now_;
 }
@@ -696,12 +743,15 @@ void LocalWorld::sweep() {
 
 void LocalWorld::over(Running& job) {
   job.is_over = true;
-  std::optional<int> code = reported_exit(job.report());
+  const auto reported = reported_end(job.report());
+  std::optional<int> code;
+  if (reported) code = reported->exit_code;
   if (!code && job.status && WIFEXITED(*job.status)) code = exit_code(*job.status);
   const EndState state = job.end ? *job.end : code == 0 ? EndState::completed : EndState::failed;
   const bool waits_again = job.requeue || (job.survives && !code && !job.end);
   happened_.push_back({event::Ended{job.id, state, waits_again}, code,
-                       code ? "" : "its manager was gone, and had left no exit code"});
+                       code ? "" : "its manager was gone, and had left no exit code",
+                       reported ? std::optional(reported->ran) : std::nullopt});
 }
 
 }  // namespace ductile

@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -35,6 +36,7 @@
 #include "base/time.hpp"
 #include "job/line_socket.hpp"
 #include "job/poller.hpp"
+#include "live/applications.hpp"
 #include "live/submission.hpp"
 #include "model/platform.hpp"
 #include "scheduling/event.hpp"
@@ -47,6 +49,14 @@ struct Happened {
   Event event;
   std::optional<int> exit_code{};
   std::string note{};
+  std::optional<Duration> ran{};  // of an end: how long, as its manager has reported
+};
+
+/// What a job did at its present size, since the time before.
+struct Measured {
+  JobId job = JobId::none;
+  Nodes nodes = 0;
+  Observed seen{};
 };
 
 /// A job as the world needs to know it.
@@ -74,6 +84,8 @@ class LocalWorld {
     Duration patience = whole_seconds(10);
     /// Keep jobs in cgroups where that can be done.
     bool cgroups = true;
+    /// Programs of an MPI that can have several sizes are measured so often; never if 0.
+    Duration measure{};
   };
 
   LocalWorld(const Platform& platform, Settings settings);
@@ -99,9 +111,10 @@ class LocalWorld {
   /// Removes what jobs have left that are over.
   void forget(std::uint64_t number) const;
   /// From now on.
-  void set(Duration retry, Duration patience) {
+  void set(Duration retry, Duration patience, Duration measure) {
     settings_.retry = retry;
     settings_.patience = patience;
+    settings_.measure = measure;
   }
   /// The next number of an evolving request.
   void requests_from(std::uint32_t next) { next_request_ = next; }
@@ -115,6 +128,8 @@ class LocalWorld {
   std::vector<Happened> take() { return std::exchange(happened_, {}); }
   /// For how many seconds applications stood still to be resized, since the last call.
   std::vector<double> take_pauses() { return std::exchange(pauses_, {}); }
+  /// What was measured since the last call.
+  std::vector<Measured> take_measured() { return std::exchange(measured_, {}); }
 
  private:
   struct Running;
@@ -129,6 +144,7 @@ class LocalWorld {
   void on_closed(Running& job);
   void on_line(Running& job, const std::string& line);
   void on_request(Running& job, std::uint32_t at_least, std::uint32_t preferred);
+  void on_measured(const Running& job, const nlohmann::ordered_json& json);
   void settle(Running& job, std::uint32_t processes);
   void reap();
   bool is_orphan(pid_t pid) const;
@@ -148,6 +164,7 @@ class LocalWorld {
   Time sweep_at_ = kNever;
   std::vector<Happened> happened_;
   std::vector<double> pauses_;
+  std::vector<Measured> measured_;
   rlimit files_{};  // of jobs, whatever this process needs itself
   Time now_{};
   std::uint32_t next_request_ = 0;

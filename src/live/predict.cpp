@@ -82,6 +82,11 @@ Json prediction(const Core& core, Time now, const Json& request, const WhatIf& c
     if (!is_asked) return;
     Json row{{"job", number}, {"state", its.runs ? "RUNNING" : "PENDING"}};
     row.update(fate(its));
+    const std::uint32_t adaptive = core.job(its.job).adaptive;
+    const bool has_model = adaptive != Job::kNoRow;
+    const Adaptive known = has_model ? core.state().adaptive[adaptive] : Adaptive{};
+    row["model"] = has_model ? Json(to_text(known.spec.speedup)) : Json();
+    row["mtct"] = known.mtct > 0 ? Json(known.mtct) : Json();
     if (changes) row["changed"] = fate(otherwise[its.job]);
     jobs.push_back(std::move(row));
   };

@@ -222,7 +222,11 @@ Json Controller::on_submit(Client& client, const Json& request) {
   std::optional<AdaptiveSpec> adaptive;
   if (spec.type != JobType::rigid) adaptive = adaptive_spec_of(what);
   std::optional<Speedup> learned;
-  if (settings_.learns && adaptive) learned = applications_.model(user, what);
+  if (settings_.models != Models::declared && adaptive) {
+    learned = model_of(applications_.seen({user, Applications::hash_of(what)}),
+                       what.processes_per_node(core_.state().platform),
+                       settings_.models == Models::guessed);
+  }
   JobRow row{.owner = client.peer,
              .name = what.name,
              .type = std::string(word(what.type)),
@@ -295,6 +299,8 @@ Json Controller::row_of(JobId id) const {
           {"begin_s", seconds_or_null(begin != Time{}, begin)},
           {"dependency", to_text(live.batch->open)},
           {"restarts", live.row.restarts},
+          {"cpus_per_task",
+           live.what().cores_per_process != 0 ? Json(live.what().cores_per_process) : Json()},
           {"start_s", seconds_or_null(runs, job.started)},
           {"elapsed_s", runs ? to_seconds(clock_.now() - job.started) : 0.0},
           {"time_limit_s", to_seconds(runs ? end_of(id) - job.started : live.what().walltime)},
@@ -526,7 +532,21 @@ Json Controller::on_hold(const Client& client, const Json& request, bool holds) 
 /// Ends jobs; those that wait are over at once.
 Json Controller::on_end(const Client& client, const Json& request, Ending why) {
   std::vector<JobId> jobs = jobs_of(client, request.value("jobs", Json::array()));
-  if (why == Ending::requeued) jobs = those_that(jobs, true);
+  if (why == Ending::requeued) {
+    jobs = those_that(jobs, true);
+    // What is being ended for good cannot wait again; of an array, the others can.
+    const auto is_ending = [&](JobId id) {
+      const std::string& ending = jobs_.at(id).row.ending;
+      return !ending.empty() && ending != kEndingWords[static_cast<std::size_t>(why)];
+    };
+    const auto which = std::ranges::find_if(jobs, [&](JobId id) {
+      return is_ending(id) && (jobs_.at(id).row.array == 0 || std::ranges::all_of(jobs, is_ending));
+    });
+    if (which != jobs.end()) {
+      throw Refused(fmt::format("job {} is being ended ({}), and cannot wait again",
+                                number_of(*which), jobs_.at(*which).row.ending));
+    }
+  }
   for (const JobId id : jobs) {
     if (core_.job(id).status == Status::running) {
       end(id, why);

@@ -1,10 +1,12 @@
 // `ductile serve`: what it is told, and how it begins.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.hpp"
@@ -12,6 +14,12 @@
 #include "model/platform.hpp"
 
 namespace ductile {
+
+/// What is believed of how jobs that can have several sizes depend on these: what was declared, or
+/// what was learned (live/applications.hpp) where something was, instead; or that, and before it
+/// what their time in MPI lets guess (`speedup_of_mtct`).
+enum class Models : std::uint8_t { declared, learned, guessed };
+constexpr std::array<std::string_view, 3> kModelsWords{"declared", "learned", "guessed"};
 
 struct ServeSettings {
   Platform platform{};
@@ -21,9 +29,7 @@ struct ServeSettings {
   /// The policy believes in predicted walltimes (scheduling/runtime_prediction.hpp); jobs have what
   /// they asked for all the same.
   bool predicts = false;
-  /// The policy believes in models learned from what applications took (live/applications.hpp),
-  /// where there are some, instead of declared ones.
-  bool learns = false;
+  Models models = Models::declared;
   /// Folder of the journal and the jobs.
   std::string state{};
   /// Where commands find it.
@@ -36,6 +42,9 @@ struct ServeSettings {
   Duration retry = whole_seconds(10);
   /// From SIGTERM to SIGKILL.
   Duration patience = whole_seconds(10);
+  /// Where models are learned, jobs report so often what they do, and no more often it is written
+  /// and believed.
+  Duration measure = whole_seconds(10);
   /// Users who may do all that root and the controller's own user may.
   std::vector<std::uint32_t> operators{};
   /// Where metrics are answered, "HOST:PORT"; empty: nowhere.

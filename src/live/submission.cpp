@@ -111,7 +111,8 @@ bool is_resized(JobType type) { return type != JobType::rigid && type != JobType
 
 std::uint32_t Submission::processes_per_node(const Platform& platform) const {
   if (mpi == Mpi::none) return 1;
-  return tasks_per_node != 0 ? tasks_per_node : platform.cores_per_node;
+  if (tasks_per_node != 0) return tasks_per_node;
+  return std::max(platform.cores_per_node / std::max(cores_per_process, 1U), 1U);
 }
 
 Json to_json(const Submission& s) {
@@ -123,6 +124,7 @@ Json to_json(const Submission& s) {
   json["max"] = s.max;
   json["time_us"] = s.walltime.count();
   json["tasks_per_node"] = s.tasks_per_node;
+  json["cores_per_process"] = s.cores_per_process;
   json["priority"] = s.priority;
   json["account"] = s.account;
   json["model"] = to_text(s.model);
@@ -153,6 +155,7 @@ Submission submission_from_json(const Json& json) {
   s.max = in.number<Nodes>("max", 0, kMostNodes, 0);
   s.walltime = Duration(in.number<std::int64_t>("time_us", 0, kLongest.count(), 0));
   s.tasks_per_node = in.number<std::uint32_t>("tasks_per_node", 0, 4096, 0);
+  s.cores_per_process = in.number<std::uint32_t>("cores_per_process", 0, 4096, 0);
   s.priority = in.number<std::int32_t>("priority", -1'000'000, 1'000'000, 0);
   if (const std::string account = in.text("account"); !account.empty()) {
     s.account = account_name(account, {.field = "account"});
@@ -213,6 +216,12 @@ JobSpec spec_of(const Submission& s, const Platform& platform) {
     fail("nodes", fmt::format("{} are more than the {} there are", s.nodes, platform.nodes),
          "ask for fewer");
   }
+  const std::uint32_t cores = s.cores_per_process * std::max(s.tasks_per_node, 1U);
+  if (s.cores_per_process != 0 && cores > platform.cores_per_node) {
+    fail("cores_per_process",
+         fmt::format("{} cores are more than the {} of a node", cores, platform.cores_per_node),
+         "change --cpus-per-task or --ntasks-per-node");
+  }
   if (!spec.size.contains(s.nodes)) {
     fail("nodes",
          fmt::format("{} are not between {} and {}", s.nodes, spec.size.min, spec.size.max),
@@ -226,6 +235,22 @@ AdaptiveSpec adaptive_spec_of(const Submission& submission) {
   spec.speedup = submission.model;
   spec.constraint = submission.sizes;
   return spec;
+}
+
+Time asked_until(const Submission& what, std::span<const std::pair<Time, Nodes>> sizes) {
+  Work left = 0;
+  Time since{};
+  Nodes size = 0;
+  for (const auto& [time, nodes] : sizes) {
+    if (size == 0) {
+      left = total_work(what.nodes, what.walltime);
+    } else {
+      left -= std::min(left, work_done(what.model, what.nodes, size, time - since));
+    }
+    since = time;
+    size = nodes;
+  }
+  return size == 0 ? Time{} : later(since, time_for(what.model, what.nodes, size, left));
 }
 
 std::string JobNames::text() const {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,10 +25,11 @@ namespace ductile {
 struct Submission {
   std::string name{};
   JobType type = JobType::rigid;
-  Nodes nodes = 1;                   // the size asked for
-  Nodes min = 0, max = 0;            // 0: not given
-  Duration walltime{};               // 0: the controller's default
-  std::uint32_t tasks_per_node = 0;  // processes of an MPI on each node; 0: its cores
+  Nodes nodes = 1;                      // the size asked for
+  Nodes min = 0, max = 0;               // 0: not given
+  Duration walltime{};                  // 0: the controller's default
+  std::uint32_t tasks_per_node = 0;     // processes of an MPI on each node; 0: as many as fit
+  std::uint32_t cores_per_process = 0;  // which it keeps to; 0: not given, one is counted
   std::int32_t priority = 0;
   std::string account{};  // who pays; empty: nobody is named
   Speedup model{};
@@ -55,6 +58,10 @@ Submission submission_from_json(const nlohmann::ordered_json& json);
 /// What the core is told of it. Throws InputError if it can never run on this platform.
 JobSpec spec_of(const Submission& submission, const Platform& platform);
 AdaptiveSpec adaptive_spec_of(const Submission& submission);
+
+/// Until when a job has what it asked for that has held so many nodes since each of these times, if
+/// it depends on their number as its user has declared. 0 nodes: it waited again.
+Time asked_until(const Submission& submission, std::span<const std::pair<Time, Nodes>> sizes);
 
 /// What a job is called. Tasks of an array have a number each, as all jobs; that of the first one
 /// is the array's.

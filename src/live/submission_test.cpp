@@ -21,6 +21,7 @@ Submission sample() {
   s.max = 8;
   s.walltime = whole_seconds(90);
   s.tasks_per_node = 3;
+  s.cores_per_process = 2;
   s.priority = -5;
   s.account = "physics";
   s.model = parse_speedup("amdahl:0.25");
@@ -86,9 +87,29 @@ TEST(Submission, IsChecked) {
   EXPECT_EQ(error_of(3), "job: it is no object; use `ductile submit`");
 }
 
+TEST(Submission, HasAsManyProcessesAsItsCoresAreFor) {
+  const Platform platform{.nodes = 8, .cores_per_node = 6};
+  Submission s = sample();
+  EXPECT_EQ(s.processes_per_node(platform), 3u);
+  EXPECT_NO_THROW(spec_of(s, platform));
+  s.tasks_per_node = 4;
+  EXPECT_THROW(spec_of(s, platform), InputError);
+  s.cores_per_process = 0;  // they share what there is
+  EXPECT_NO_THROW(spec_of(s, platform));
+  s.tasks_per_node = 0;
+  for (const auto& [cores, processes] : {std::pair{0U, 6U}, {1U, 6U}, {4U, 1U}, {6U, 1U}}) {
+    s.cores_per_process = cores;
+    EXPECT_EQ(s.processes_per_node(platform), processes);
+    EXPECT_NO_THROW(spec_of(s, platform));
+  }
+  s.cores_per_process = 7;
+  EXPECT_THROW(spec_of(s, platform), InputError);
+}
+
 TEST(Submission, FitsThePlatformOrNot) {
   const Platform platform{.nodes = 6, .cores_per_node = 2};
   Submission s = sample();
+  s.cores_per_process = 0;
   EXPECT_EQ(spec_of(s, platform).size, (SizeRange{2, 6}));
   EXPECT_EQ(s.processes_per_node(platform), 3u);
   s.tasks_per_node = 0;
@@ -104,6 +125,26 @@ TEST(Submission, FitsThePlatformOrNot) {
   s.nodes = 3;
   EXPECT_EQ(spec_of(s, platform).size, exactly(3));
   EXPECT_EQ(s.processes_per_node(platform), 1u);
+}
+
+TEST(Submission, HasTheTimeItAskedForAtAllItsSizes) {
+  const auto at = [](int s) { return Time(whole_seconds(s)); };
+  Submission s = sample();
+  s.nodes = 4;
+  s.walltime = whole_seconds(100);
+  s.model = {};
+  using Sizes = std::vector<std::pair<Time, Nodes>>;
+  EXPECT_EQ(asked_until(s, Sizes{}), Time{});
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}}), at(110));
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(60), 2}}), at(160));
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(60), 2}, {at(80), 8}}), at(100));
+  // What it has done before it waited again is lost.
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(60), 0}}), Time{});
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(60), 0}, {at(70), 2}}), at(270));
+  // It has more than it asked for.
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(500), 2}}), at(500) + kTick);
+  s.model = parse_speedup("amdahl:1");
+  EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(60), 2}}), at(110));
 }
 
 TEST(Submission, ReadsLimitsAsSlurmDoes) {

@@ -47,6 +47,31 @@ TEST(LearnedSpeedup, IsNeverBelievedToBeSlowerOnMoreNodes) {
   EXPECT_NEAR(more_than_linear.model()->relative_time(8, 2), 0.25, 1e-9);
 }
 
+TEST(LearnedSpeedup, ManyObservationsOfOneSizeDoNotHideTheOthers) {
+  const Speedup truth{Speedup::Kind::downey, 12, 0.5};
+  LearnedSpeedup learned;
+  for (const Nodes n : {2, 8}) learned.add(n, seconds(20 * truth.relative_time(n, 1)), 20);
+  learned.add(4, seconds(1e6 * truth.relative_time(4, 1)), 1'000'000);
+  for (const Nodes n : {2, 4, 6, 8}) {
+    EXPECT_NEAR(learned.model()->relative_time(n, 4) / truth.relative_time(n, 4), 1, 0.1) << n;
+  }
+}
+
+TEST(LearnedSpeedup, HasAFirstGuessFromTheTimeInMpi) {
+  // Efficiency a half on four processes: a serial part of a third.
+  EXPECT_DOUBLE_EQ(speedup_of_mtct(1, 4, 1)->parameter, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(speedup_of_mtct(0, 4, 1)->parameter, 0);
+  EXPECT_DOUBLE_EQ(speedup_of_mtct(99, 4, 1)->parameter, 1);
+  EXPECT_FALSE(speedup_of_mtct(1, 1, 1));
+  // The same processes on half as many nodes take the same times.
+  const Speedup one = *speedup_of_mtct(0.3, 8, 1), two = *speedup_of_mtct(0.3, 4, 2);
+  EXPECT_NEAR(one.relative_time(16, 4), two.relative_time(8, 2), 1e-12);
+  // Of Amdahl's law the ratio tells the truth: (1 - E) / E.
+  const Speedup truth{Speedup::Kind::amdahl, 0.07};
+  const double efficiency = truth.relative_time(1, 6) / 6;
+  EXPECT_NEAR(speedup_of_mtct((1 - efficiency) / efficiency, 6, 1)->parameter, 0.07, 1e-12);
+}
+
 /// Of 2000 applications of random curves, run at three sizes for 20 iterations each with so much
 /// noise: how many are believed to take a time that is more than 15 % wrong at a fourth size, in
 /// between, or beyond and up to twice as large or small?

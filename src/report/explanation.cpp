@@ -259,6 +259,11 @@ void Explainer::on_event(Time now, const Event& event, bool taken, const Core& c
           words.say("its run time is now believed to depend on its size as {}",
                     to_text(*believed->model)));
     }
+    if (believed->mtct > 0) {
+      add(now, "believed",
+          words.say("it is measured to be {:.3g} times as long in MPI as it computes",
+                    believed->mtct));
+    }
   }
 }
 

@@ -202,7 +202,7 @@ bool Core::happened(const event::Resized& resized) {
   Holding lost = without(job.holding, resized.now, state_.rules.identities);
   state_.seize(gained);
   state_.before_change(job, resized.job);
-  state_.advance_work(job, before);
+  state_.note_progress(job, before);
   if (job.shares) state_.leave_shared(resized.job, lost);
   job.holding = resized.now;
   job.target = resized.now.count;
@@ -213,6 +213,8 @@ bool Core::happened(const event::Resized& resized) {
   if (job.target != before) {
     ++(job.target > before ? job.expands : job.shrinks);
     job.gain += static_cast<std::int32_t>(job.target) - static_cast<std::int32_t>(before);
+    // Paper 003, V-A: after a completed adaptation it is measured anew.
+    if (job.adaptive != Job::kNoRow) state_.adaptive[job.adaptive].mtct = 0;
     state_.scale_limit(job, reason);
   }
   if (request != RequestId::none && job.target <= before) state_.forget_delays(request);
@@ -308,18 +310,12 @@ bool Core::happened(const event::Believed& believed) {
   if (job.adaptive != Job::kNoRow) {
     if (job.status == Status::running && job.doing != Doing::starting) {
       const Unanswered* open = job.doing == Doing::resizing ? state_.find(job.decision) : nullptr;
-      state_.advance_work(job, open ? open->before : job.holding.count);
+      state_.note_progress(job, open ? open->before : job.holding.count);
     }
     Adaptive& row = state_.adaptive[job.adaptive];
     if (believed.mtct > 0) row.mtct = believed.mtct;
     if (believed.rate > 0) row.rate = believed.rate;
-    if (believed.model) {
-      row.spec.speedup = *believed.model;
-      if (job.status == Status::pending && job.claim == ClaimId::none) {  // what it needs changes
-        state_.queue.remove(believed.job, job.spec);
-        state_.enqueue(believed.job, job);
-      }
-    }
+    if (believed.model) state_.believe_model(believed.job, *believed.model);
   }
   return true;
 }

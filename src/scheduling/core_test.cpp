@@ -685,6 +685,44 @@ TEST(Limits, FollowTheMeasuredRate) {
   EXPECT_EQ(stage.job(id).limit, at_s(80));
 }
 
+// What was done at all sizes is told anew by the model that was learned.
+TEST(Limits, FollowTheLearnedModel) {
+  for (const auto rule : {Rules::Limit::scaled, Rules::Limit::fixed}) {
+    Stage stage({.rules = {.limit = rule, .identities = true, .check = true}});
+    const JobId id = stage.submit(malleable({1, 8}, 2, 100), AdaptiveSpec{});
+    stage.close([&](Pass& p) { p.start(id, exactly(2), kReason); });
+    stage.at(10);
+    stage.pass([&](Pass& p) { p.resize(id, 8, kReason); });
+    ASSERT_TRUE(stage.resized(id));
+    const bool scaled = rule == Rules::Limit::scaled;
+    EXPECT_EQ(stage.job(id).limit, scaled ? Time{seconds(32.5)} : at_s(100));  // 90 s at a fourth
+    stage.close();
+    stage.at(20);
+    event::Believed believed{id, 0, 0, 0};
+    believed.model = Speedup{Speedup::Kind::amdahl, 0.2};  // 0.6 and 0.3 of the time of one node
+    const EventKinds woken = stage.state().woken;
+    ASSERT_TRUE(stage.tell(believed));
+    EXPECT_EQ(stage.state().woken, woken);
+    // 10 s at 2 nodes and 10 s at 8, which are worth 20: 70 s are left, 35 at 8.
+    EXPECT_EQ(stage.job(id).limit, scaled ? at_s(55) : at_s(100));
+    EXPECT_TRUE(of(Decision::Kind::set_limit, stage.close()).empty());
+    stage.at(30);
+    stage.pass([&](Pass& p) {
+      EXPECT_DOUBLE_EQ(p.work_left(id), 0.5);
+      if (!scaled) return;
+      EXPECT_EQ(p.expected_end(id), at_s(55));
+      EXPECT_EQ(p.expected_end(id, 2), at_s(80));
+    });
+    // It begins again with all of its work.
+    ASSERT_TRUE(stage.tell(event::Ended{id, EndState::node_fail, true}));
+    stage.at(31);
+    stage.close([&](Pass& p) { p.start(id, exactly(8), kReason); });
+    EXPECT_EQ(stage.job(id).limit, at_s(81));
+    ASSERT_TRUE(stage.tell(believed));
+    EXPECT_EQ(stage.job(id).limit, at_s(81));
+  }
+}
+
 // --- Nodes
 // -------------------------------------------------------------------------------------------
 

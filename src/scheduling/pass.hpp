@@ -109,7 +109,7 @@ class Pass {
   Duration expected_cost(JobId id, Nodes to) const;
   /// Share of the work that is left, as believed, 1 .. 0.
   double work_left(JobId id) const;
-  /// Measured MPI time over compute time; 0: not known.
+  /// MPI time over compute time, as measured since the last resize; 0: not known.
   double mtct(JobId id) const;
   const Fairness& fairness() const { return state_.rules.fairness; }
   /// Delay that grants planned for the jobs of a user, group or account, faded, and for this job.

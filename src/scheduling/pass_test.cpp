@@ -82,6 +82,9 @@ TEST(View, Estimates) {
   });
   stage.tell(event::Believed{id, 0, 0.25, 0});
   stage.pass([&](Pass& p) { EXPECT_DOUBLE_EQ(p.mtct(id), 0.25); });
+  // At another size it is not known.
+  ASSERT_TRUE(stage.resized(id));
+  stage.pass([&](Pass& p) { EXPECT_DOUBLE_EQ(p.mtct(id), 0); });
 }
 
 TEST(View, WorkLeftOfARigidJobIsItsTime) {

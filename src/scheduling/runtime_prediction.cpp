@@ -9,6 +9,7 @@ namespace {
 
 /// What a running job has had of its walltime, that is at its preferred size.
 Duration had(const State& state, const Job& job, Time now) {
+  now = std::max(now, job.spec.type == JobType::rigid ? job.started : job.work_at);
   if (job.spec.type == JobType::rigid) return now - job.started;
   const Unanswered* open = job.doing == Doing::resizing ? state.find(job.decision) : nullptr;
   const AdaptiveSpec* spec = state.adaptive_spec(job);
@@ -34,8 +35,16 @@ void RuntimePrediction::took(std::uint32_t user, Duration runtime) {
   history.known = std::min(history.known + 1, 2U);
 }
 
-void RuntimePrediction::submitted(JobId id, Duration requested, Duration predicted) {
-  if (predicted < requested) open_[id] = {requested};
+std::vector<Duration> RuntimePrediction::last_of(std::uint32_t user) const {
+  const auto at = users_.find(user);
+  if (at == users_.end()) return {};
+  const History& its = at->second;
+  return its.known < 2 ? std::vector{its.last} : std::vector{its.before, its.last};
+}
+
+void RuntimePrediction::submitted(JobId id, Duration requested, Duration predicted,
+                                  std::uint32_t raised) {
+  if (predicted < requested) open_[id] = {requested, raised};
 }
 
 Duration RuntimePrediction::requested(const State& state, JobId id) const {
@@ -48,7 +57,14 @@ void RuntimePrediction::ending(const State& state, JobId id, Time now) {
   if (job.status == Status::running && job.doing != Doing::starting) {
     took(job.spec.user, had(state, job, now));
   }
-  open_.erase(id);
+  forget(id);
+}
+
+void RuntimePrediction::forget(JobId id) {
+  const auto at = open_.find(id);
+  if (at == open_.end()) return;
+  ends_.erase({at->second.end, id});
+  open_.erase(at);
 }
 
 std::optional<event::Believed> RuntimePrediction::outlived(const State& state, JobId id, Time now) {
@@ -70,23 +86,20 @@ std::optional<event::Believed> RuntimePrediction::outlived(const State& state, J
   return believed;
 }
 
-Time RuntimePrediction::next(const State& state) const {
-  Time next = kNever;
-  for (const auto& [id, its] : open_) {
-    const Job& job = state.jobs[id];
-    if (job.status == Status::running && job.doing != Doing::starting &&
-        job.spec.walltime < its.requested) {
-      next = std::min(next, job.limit);
-    }
-  }
-  return next;
+void RuntimePrediction::watch(const State& state, JobId id) {
+  const auto at = open_.find(id);
+  if (at == open_.end()) return;
+  const Job& job = state.jobs[id];
+  Open& open = at->second;
+  ends_.erase({open.end, id});
+  const bool can_be_outlived = job.status == Status::running && job.doing != Doing::starting &&
+                               job.spec.walltime < open.requested;
+  open.end = can_be_outlived ? job.limit : kNever;
+  if (can_be_outlived) ends_.emplace(open.end, id);
 }
 
-std::vector<JobId> RuntimePrediction::open() const {
-  std::vector<JobId> ids;
-  ids.reserve(open_.size());
-  for (const auto& [id, its] : open_) ids.push_back(id);
-  return ids;
+JobId RuntimePrediction::due(Time now) const {
+  return next() <= now ? ends_.begin()->second : JobId::none;
 }
 
 }  // namespace ductile

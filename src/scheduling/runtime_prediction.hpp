@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -23,29 +25,36 @@ class RuntimePrediction {
   Duration walltime(std::uint32_t user, Duration requested) const;
   /// A job of this user took so long, at the size asked for.
   void took(std::uint32_t user, Duration runtime);
+  /// What the last jobs of this user took, as far as they count: none to two, the last one last.
+  std::vector<Duration> last_of(std::uint32_t user) const;
 
-  /// A job was submitted with a prediction. Remembered until it ends.
-  void submitted(JobId id, Duration requested, Duration predicted);
+  /// A job was submitted with a prediction, which was `raised` so often since. Remembered until it
+  /// ends.
+  void submitted(JobId id, Duration requested, Duration predicted, std::uint32_t raised = 0);
   /// What its user asked for; as the core believes it if no less was predicted.
   Duration requested(const State& state, JobId id) const;
   /// A running job ends for good: its runtime counts from now on. Call it before the core hears.
   void ending(const State& state, JobId id, Time now);
-  /// A job that has never run will not.
-  void forget(JobId id) { open_.erase(id); }
+  /// It will not run any more, and its runtime is not known.
+  void forget(JobId id);
 
   /// A running job has come to its believed end and lives: what to tell the core. 1 minute more
   /// than it has had, then 5, 15 and 30 minutes, 1, 2, 5, 10, 20, 50 and 100 hours, but no more
   /// than requested. Nothing if the end has not come, or is the requested one.
   std::optional<event::Believed> outlived(const State& state, JobId id, Time now);
-  /// Jobs whose prediction may be outlived, by id.
-  std::vector<JobId> open() const;
-  /// When the next one may be outlived.
-  Time next(const State& state) const;
+  /// Who has no other way to know when that is asks these. What the core believes of the job is
+  /// another now: it runs, waits again, was resized, or is believed to end at another time.
+  void watch(const State& state, JobId id);
+  /// A watched job that has come to its believed end; none if there is none.
+  JobId due(Time now) const;
+  /// When the next one will have.
+  Time next() const { return ends_.empty() ? kNever : ends_.begin()->first; }
 
  private:
   struct Open {
     Duration requested{};
     std::uint32_t raised = 0;  // how often
+    Time end = kNever;         // as it stands in `ends_`
   };
   struct History {
     Duration last{}, before{};
@@ -54,6 +63,7 @@ class RuntimePrediction {
 
   std::map<std::uint32_t, History> users_;
   std::map<JobId, Open> open_;
+  std::set<std::pair<Time, JobId>> ends_;
 };
 
 }  // namespace ductile

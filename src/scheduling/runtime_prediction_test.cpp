@@ -69,19 +69,42 @@ TEST(RuntimePrediction, OutlivedIsRaisedUpToTheRequest) {
   world.end(30, world.submit(10, 600));
   const JobId id = world.submit(30, 600);
   EXPECT_EQ(world.limit(id), at(45));
-  EXPECT_EQ(world.predictions.next(world.core.state()), at(45));
+  world.predictions.watch(world.core.state(), id);
+  EXPECT_EQ(world.predictions.next(), at(45));
+  EXPECT_EQ(world.predictions.due(at(44)), JobId::none);
   EXPECT_FALSE(world.predictions.outlived(world.core.state(), id, at(44)));
   for (const int limit_s : {45 + 60, 105 + 300, 630}) {
     const Time now = world.limit(id);
+    EXPECT_EQ(world.predictions.due(now), id);
     const auto believed = world.predictions.outlived(world.core.state(), id, now);
     ASSERT_TRUE(believed);
     ASSERT_TRUE(world.core.apply(now, *believed));
+    world.predictions.watch(world.core.state(), id);
     EXPECT_EQ(world.limit(id), at(limit_s));
     // The time asked for is another thing.
     EXPECT_EQ(world.core.state().end_with(world.core.job(id), whole_seconds(600)), at(630));
   }
   EXPECT_FALSE(world.predictions.outlived(world.core.state(), id, at(630)));
-  EXPECT_EQ(world.predictions.next(world.core.state()), kNever);
+  EXPECT_EQ(world.predictions.next(), kNever);
+}
+
+TEST(RuntimePrediction, IsTakenUpWhereItWas) {
+  World world;
+  world.end(10, world.submit(0, 600));
+  world.end(30, world.submit(10, 600));
+  EXPECT_EQ(world.predictions.last_of(7), (std::vector{whole_seconds(10), whole_seconds(20)}));
+  EXPECT_TRUE(world.predictions.last_of(8).empty());
+  const JobId id = world.submit(30, 600);
+  RuntimePrediction again;
+  for (const Duration took : world.predictions.last_of(7)) again.took(7, took);
+  EXPECT_EQ(again.walltime(7, whole_seconds(600)), whole_seconds(15));
+  // The next step is the third: 15 minutes, or what was requested.
+  again.submitted(id, whole_seconds(10'000), whole_seconds(15), 2);
+  again.watch(world.core.state(), id);
+  EXPECT_EQ(again.due(at(45)), id);
+  EXPECT_EQ(again.outlived(world.core.state(), id, at(45))->walltime, whole_seconds(15 + 900));
+  again.forget(id);
+  EXPECT_EQ(again.next(), kNever);
 }
 
 TEST(RuntimePrediction, CountsTheWorkOfAJobThatWasResized) {

@@ -115,6 +115,7 @@ void State::run(JobId id, Holding nodes) {
   job.reserved = kNever;
   if (job.spec.type != JobType::rigid) {
     job.work_left = total_work(job.spec.preferred, job.spec.walltime);
+    if (job.adaptive != Job::kNoRow) adaptive[job.adaptive].had.clear();
   }
   running.push_back(id);
   put_running(id, running.size() - 1);
@@ -456,17 +457,33 @@ void State::answer(DecisionId id) {
   ++answered;
 }
 
+namespace {
+
+std::int64_t weighed(std::int64_t number, double rate) {
+  constexpr double kMost = 9.2e18;  // that still is one
+  return rate == 1 ? number : std::llround(std::min(static_cast<double>(number) * rate, kMost));
+}
+
+}  // namespace
+
 void State::advance_work(Job& job, Nodes size) const {
   if (job.spec.type == JobType::rigid) return;
   const AdaptiveSpec* spec = adaptive_spec(job);
   const Work done =
       work_done(spec ? spec->speedup : Speedup{}, job.spec.preferred, size, now - job.work_at);
-  const double rate = spec ? adaptive[job.adaptive].rate : 1;
-  constexpr double kMost = 9.2e18;  // that still is a `Work`
-  job.work_left -=
-      rate == 1 ? done : std::llround(std::min(static_cast<double>(done) * rate, kMost));
+  job.work_left -= weighed(done, spec ? adaptive[job.adaptive].rate : 1);
   job.work_left = std::max<Work>(job.work_left, 0);
   job.work_at = now;
+}
+
+void State::note_progress(Job& job, Nodes size) {
+  if (job.adaptive != Job::kNoRow) {
+    Adaptive& row = adaptive[job.adaptive];
+    auto at = std::ranges::find(row.had, size, &TimeHad::nodes);
+    if (at == row.had.end()) at = row.had.insert(at, {.nodes = size});
+    at->time += Duration{weighed((now - job.work_at).count(), row.rate)};
+  }
+  advance_work(job, size);
 }
 
 void State::scale_limit(Job& job, Reason reason) {
@@ -515,6 +532,31 @@ void State::believe_walltime(JobId id, Duration walltime) {
   }
   job.spec.walltime = walltime;
   if (queued) enqueue(id, job);
+}
+
+void State::believe_model(JobId id, const Speedup& model) {
+  Job& job = jobs[id];
+  Adaptive& row = adaptive[job.adaptive];
+  if (job.status != Status::running) {
+    const bool queued = job.status == Status::pending && job.claim == ClaimId::none;
+    if (queued) queue.remove(id, job.spec);  // what it needs changes
+    row.spec.speedup = model;
+    if (queued) enqueue(id, job);
+    return;
+  }
+  unlist(job, id);
+  row.spec.speedup = model;
+  job.work_left = total_work(job.spec.preferred, job.spec.walltime);
+  for (const TimeHad& had : row.had) {
+    job.work_left -=
+        std::min(job.work_left, work_done(model, job.spec.preferred, had.nodes, had.time));
+  }
+  if (rules.limit == Rules::Limit::scaled && !job.shares) {
+    const Unanswered* open = job.doing == Doing::resizing ? find(job.decision) : nullptr;
+    const Nodes size = open ? open->before : job.holding.count;
+    job.limit = later(job.work_at, time_for(model, job.spec.preferred, size, job.work_left));
+  }
+  list(job, id);
 }
 
 void State::retry(Time at) {

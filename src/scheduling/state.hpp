@@ -110,11 +110,18 @@ struct Tenancy {
   Duration lengthened{};          // of the host's limit, because of the guest
 };
 
+/// How long a job has run on so many nodes, weighed with its rate.
+struct TimeHad {
+  Nodes nodes = 0;
+  Duration time{};
+};
+
 /// What is known of a job besides its specification. Rigid jobs have no such row.
 struct Adaptive {
   AdaptiveSpec spec;
-  double mtct = 0;  // measured MPI time over compute time; 0: not known
-  double rate = 1;  // progress against the declared model
+  double mtct = 0;                // measured MPI time over compute time; 0: not known
+  double rate = 1;                // progress against the declared model
+  std::vector<TimeHad> had = {};  // of the running job up to `work_at`: each size once
 };
 
 /// What grants did to the jobs of a user, a group or an account, and what its own requests did.
@@ -331,12 +338,17 @@ class State {
   void answer(DecisionId id);
   /// Believed progress up to now, at the size it had.
   void advance_work(Job& job, Nodes size) const;
+  /// The same, and it is remembered, so that another model can tell what was done.
+  void note_progress(Job& job, Nodes size);
   /// After a change of size: the limit, where the rule scales it.
   void scale_limit(Job& job, Reason reason);
   void set_limit(Job& job, Time limit, Reason reason);
   /// From now on the job is believed to need so long at its preferred size. When the world may kill
   /// it is not touched by that.
   void believe_walltime(JobId id, Duration walltime);
+  /// From now on an adaptive job is believed to depend on its size like this, and to have done so
+  /// all the time. When the world may kill it is not touched by that.
+  void believe_model(JobId id, const Speedup& model);
   void retry(Time at);
   /// A grant delays a job: it and those whose it is remember. The newest plan is the true one: an
   /// older delay that goes beyond its beginning was not to come that far.

@@ -292,7 +292,12 @@ Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& ma
 Replayed fold(std::istream& in, const std::string& name, const PolicyMaker& make,
               Observer& observer) {
   Telling telling(observer);
-  return run(in, name, make, false, &telling);
+  return fold(in, name, make, telling);
+}
+
+Replayed fold(std::istream& in, const std::string& name, const PolicyMaker& make,
+              ReplayWatcher& watcher) {
+  return run(in, name, make, false, &watcher);
 }
 
 Replayed replay(std::istream& in, const std::string& name) {

@@ -52,5 +52,7 @@ std::unique_ptr<std::istream> open_log_file(const std::string& path);
 /// errors.
 Replayed fold(std::istream& in, const std::string& name, const PolicyMaker& make,
               Observer& observer);
+Replayed fold(std::istream& in, const std::string& name, const PolicyMaker& make,
+              ReplayWatcher& watcher);
 
 }  // namespace ductile

@@ -139,11 +139,12 @@ class Retelling final : public ReplayWatcher {
 
 }  // namespace
 
+/// Whether the policy decides the same is asked once, by who retells it.
 Workload workload_of_log(std::istream& in, const std::string& name, const PolicyMaker& make) {
   Workload workload;
   workload.name = name;
   Jobs jobs(workload);
-  replay(in, name, make, &jobs);
+  fold(in, name, make, jobs);
   return workload;
 }
 

@@ -112,6 +112,13 @@ class Cluster:
         raise AssertionError(f"{what} did not come: {self.queue()}\n{self.log.read_text()}\n"
                              + "\n".join(map(self.manager, self.queue())))
 
+    def wait_for_text(self, path, text):
+        """Asks no controller."""
+        end = time.monotonic() + PATIENCE
+        while not (path.exists() and text in path.read_text()):
+            assert time.monotonic() < end, f"there is no {text} in {path}"
+            time.sleep(0.02)
+
     def manager_of(self, job):
         """The process of its `ductile run`."""
         for pid in processes_with(f"DUCTILE_JOB_FOLDER={self.state}/jobs/{job}"):

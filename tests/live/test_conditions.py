@@ -144,6 +144,13 @@ def test_jobs_start_again(cluster):
     sizes = [size["nodes"] for size in end["sizes"]]
     assert sizes == [1, 0] * 4
     c.run("cancel", 3)
+    # What is being ended for good does not wait again.
+    slow = c.submit(c.script("trap '' TERM\ntouch ready\nsleep 100 & wait\nsleep 100"))
+    c.wait_for(lambda: (c.folder / "ready").exists(), "its trap")
+    c.run("cancel", slow)
+    assert f"job {slow} is being ended (cancelled), and cannot wait again" in \
+        c.run("requeue", slow, code=1).stderr
+    assert c.wait_for_end(slow)[0]["state"] == "CANCELLED"
     c.replay()
 
 

@@ -1,6 +1,7 @@
 """Jobs: how they start, grow, end, and what is seen of them."""
 
 import json
+import os
 import socket
 import subprocess
 import urllib.request
@@ -170,6 +171,22 @@ def test_processes_of_an_mpi_are_those_of_the_nodes(cluster, mpi):
     c = cluster("2x2", "easy")
     c.run("submit", "-N", 2, "--wait", "-o", "out", "--", example("rank_printer", mpi), 1)
     assert (c.folder / "out").read_text() == "begins with 4\nends with 4\n"
+    # Each of two cores: one on a node.
+    script = c.script("#SBATCH --cpus-per-task=2 -N 2\n"
+                      f"echo $DUCTILE_CPUS_PER_TASK $SLURM_CPUS_PER_TASK $OMP_NUM_THREADS\nexec {example('rank_printer', mpi)} 1\n")
+    c.environment["OMP_NUM_THREADS"] = "7"
+    c.run("submit", "--wait", "--mpi", mpi, "-o", "out", "--", script)
+    assert (c.folder / "out").read_text() == "2 2 2\n2 2 2\nbegins with 2\nends with 2\n"
+    assert "3 cores are more than the 2 of a node" in c.run("submit", "-c", 3, script, code=2).stderr
+    assert "4 cores are more than" in \
+        c.run("submit", "-c", 2, "--ntasks-per-node", 2, script, code=2).stderr
+    held = c.submit("-H", "-c", 1, script)
+    assert c.queue()[held]["cpus_per_task"] == 1
+    if len(os.sched_getaffinity(0)) >= 2:  # where there are as many, each has its own
+        c = cluster("1x2", "easy")
+        c.run("submit", "-W", "-c", 1, "--mpi", mpi, "-o", "own", c.script("taskset -cp $$ | sed 's/.*: //'\n"))
+        first, second = (c.folder / "own").read_text().split()
+        assert first.isdigit() and second.isdigit() and first != second
 
 
 def test_what_cannot_be_run_says_why(cluster):
@@ -275,7 +292,10 @@ def test_metrics_are_answered(cluster):
     assert 'ductile_nodes{state="allocated"} 2\n' in text
     assert text.endswith("# EOF\n")
     # Idle connections keep nobody out for long, and the controller not at all.
-    idle = [socket.create_connection(("127.0.0.1", port)) for _ in range(50)]
+    idle = [socket.socket() for _ in range(50)]
+    for connection in idle:  # those for whom there is no room at the door do not wait here
+        connection.setblocking(False)
+        connection.connect_ex(("127.0.0.1", port))
     assert c.queue()
     for connection in idle:
         connection.close()

@@ -7,9 +7,10 @@ import re
 import shutil
 import sqlite3
 import subprocess
+import time
 
 import pytest
-from conftest import PROGRAM
+from conftest import PROGRAM, example
 
 
 def test_explain_and_predict(cluster):
@@ -134,6 +135,140 @@ def test_a_model_is_learned_from_the_sizes_a_program_has_run_at(cluster):
     assert at_8 == pytest.approx(1.5 / 5, rel=0.15), said
     assert "run time is now believed" not in c.run("explain", other).stdout
     c.run("cancel", fourth, other)
+    c.replay()
+
+
+def predicted(cluster, job):
+    return json.loads(cluster.run("predict", "--json", job).stdout)["jobs"][0]
+
+
+def wait_for_iterations(cluster, job, nodes):
+    def seen():
+        with contextlib.closing(sqlite3.connect(cluster.state / "journal.db")) as journal:
+            rows = journal.execute("SELECT iterations / nodes FROM measured WHERE job = ? AND nodes = ?",
+                                   [job, nodes]).fetchall()
+        return rows and rows[0][0] >= 8
+
+    cluster.wait_for(seen, f"iterations at {nodes} nodes")
+
+
+def relative_time(model, nodes):
+    """Of a model that can be learned, over that of one node."""
+    kind, parameter = model.split(":")
+    parameter = float(parameter)
+    return parameter + (1 - parameter) / nodes if kind == "amdahl" else nodes ** (parameter - 1)
+
+
+def test_a_model_is_learned_while_a_job_runs(cluster):
+    """An iteration takes 0.05 s + 0.4 s / n; it runs at 1, 2 and 4 nodes, and what is believed of 3 is true."""
+    c = cluster("4x1", "easy", "--models", "learned", "--measure", 0.5)
+    until = example("until", "mpich")
+    stop = c.folder / "stop"
+    program = ["--min-nodes", 1, "--max-nodes", 4, "-t", 10, until, stop, 10, 50_000, 0, 400_000]
+
+    job = c.submit("-N", 1, *program)
+    for nodes in (1, 2, 4):
+        if nodes != 1:
+            c.run("resize", job, nodes)
+        c.wait_for_size(job, nodes)
+        wait_for_iterations(c, job, nodes)
+        if nodes == 1:
+            assert predicted(c, job)["model"] == "linear"
+    c.wait_for(lambda: predicted(c, job)["model"] != "linear", "a learned model")
+    its = predicted(c, job)
+    at_3 = relative_time(its["model"], 3) / relative_time(its["model"], 1)
+    assert at_3 == pytest.approx((0.05 + 0.4 / 3) / 0.45, rel=0.15), its
+    assert f"now believed to depend on its size as {its['model']}" in c.run("explain", job).stdout
+    assert its["model"] in c.run("predict", job).stdout
+    # What was done at all sizes is what that model says. The ten minutes are those at one node.
+    row = c.history(job)
+    sizes = [(one["time_s"], one["nodes"]) for one in row["sizes"]]
+    now = json.loads(c.run("predict", "--json", job).stdout)["now_s"]
+    times = [next_time - time for (time, _), (next_time, _) in zip(sizes, [*sizes[1:], (now, 0)])]
+    done = sum(time / relative_time(its["model"], nodes) for time, (_, nodes) in zip(times, sizes))
+    assert its["end_s"] == pytest.approx(now + (600 - done) * relative_time(its["model"], 4), abs=2)
+    # The same is believed after a crash; and then of others that are the same program.
+    c.kill()
+    c.start()
+    assert predicted(c, job)["model"] == its["model"]
+    stop.touch()
+    c.wait_for_end(job)
+
+    def of_another():
+        said = c.run("explain", c.submit("-N", 1, "--hold", *program)).stdout
+        return re.search(r"believed to depend on its size as (\S+)", said)[1]
+
+    learned = of_another()
+    assert relative_time(learned, 3) / relative_time(learned, 1) == pytest.approx(at_3, rel=0.05)
+    c.kill()
+    c.start()
+    assert of_another() == learned
+    c.replay()
+
+
+def test_the_time_in_mpi_is_a_first_guess(cluster):
+    """One of its processes computes and the other one waits: two are no faster than one."""
+    c = cluster("2x1", "easy", "--models", "guessed", "--measure", 0.5)
+    job = c.submit("-N", 2, "--type", "moldable", example("half", "openmpi"), 10_000, 20)
+    its = c.wait_for(lambda: (row := predicted(c, job))["mtct"] and row, "its time in MPI")
+    assert its["mtct"] > 0.4 and relative_time(its["model"], 2) > 0.7, its
+    assert "times as long in MPI as it computes" in c.run("explain", job).stdout
+    c.run("cancel", job)
+    c.wait_for_end(job)
+    c.replay()
+
+
+def test_what_is_learned_takes_no_time_from_a_job(cluster):
+    """Its iterations take as long on one node as on two; it was declared, and has the time, to need twice as
+    long."""
+    c = cluster("2x1", "easy", "--models", "learned", "--measure", 0.5)
+    stop = c.folder / "stop"
+    job = c.submit("-N", 2, "--min-nodes", 1, "-t", 10, example("until", "openmpi"), stop, 10, 100_000)
+    wait_for_iterations(c, job, 2)
+    c.run("resize", job, 1)
+    start = c.wait_for_size(job, 1)["start_s"]
+    wait_for_iterations(c, job, 1)
+    for _ in range(2):
+        c.wait_for(lambda: predicted(c, job)["end_s"] - start < 700, "what it needs on one node")
+        assert c.queue()[job]["time_limit_s"] > 1100
+        c.kill()
+        c.start()
+    stop.touch()
+    c.wait_for_end(job)
+    c.replay()
+
+
+def test_jobs_that_end_without_a_controller_teach_what_they_took(cluster):
+    c = cluster("1x1", "easy", "--estimates", "predicted")
+    c.wait_for_end(c.submit("-t", 10, "/bin/true"))
+    begin = time.time()
+    go = c.folder / "go"
+    job = c.submit("-t", 10, c.script(f"until [ -e {go} ]; do sleep 0.02; done"))
+    c.wait_for_size(job, 1)
+    c.kill()
+    go.touch()
+    report = c.state / "jobs" / str(job) / "report"
+    c.wait_for_text(report, '"ended"')
+    took = time.time() - begin
+    time.sleep(2 * took + 2)
+    go.unlink()
+    c.start()
+    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
+
+    blocks = c.submit("-t", 10, c.folder / "script.sh")
+    c.wait_for_size(blocks, 1)
+
+    def believed():
+        waits = c.submit("-t", 10, "/bin/true")
+        row = json.loads(c.run("predict", "--json", waits).stdout)["jobs"][0]
+        return row["end_s"] - row["start_s"]
+
+    before = believed()
+    assert before < took
+    c.kill()
+    c.start()
+    assert believed() == pytest.approx(before, abs=2e-6)
+    go.touch()
     c.replay()
 
 

@@ -66,10 +66,17 @@ def test_a_job_whose_manager_is_killed_has_failed(cluster):
 
 def test_a_job_that_loses_its_manager_starts_again_if_it_may(cluster):
     c = cluster("1x1")
-    # At last it is not the machine's fault any more.
-    job = c.submit("--requeue", c.script(f"kill -9 $PPID; sleep 100"))
+    # At last it is not the machine's fault any more. What its user wants is another thing.
+    job = c.submit("--requeue", c.script(f"touch {c.folder}/$DUCTILE_RESTART_COUNT\n"
+                                         f"until [ -e {c.folder}/go ]; do sleep 0.02; done\n"
+                                         "kill -9 $PPID; sleep 100"))
+    for life in range(3):
+        c.wait_for(lambda: (c.folder / str(life)).exists(), f"life {life}")
+        c.run("requeue", job)
+    c.wait_for(lambda: (c.folder / "3").exists(), "life 3")
+    (c.folder / "go").touch()
     c.wait_for(lambda: c.queue()[job]["reason"] == "JobHeldUser", "its being held")
-    assert c.queue()[job]["restarts"] == 5
+    assert c.queue()[job]["restarts"] == 8
     c.run("cancel", job)
     assert c.history(job)["state"] == "CANCELLED"
     c.replay()

@@ -28,6 +28,15 @@ def test_one_computes_and_one_waits(mpi, tmp_path):
     assert len(events) <= 1 + events[-1]["time_s"]
 
 
+def test_other_preloaded_libraries_stay(mpi):
+    other = next(line.split()[-1] for line in open("/proc/self/maps") if "/libc.so" in line)
+    done = run("run", "--kind", "rigid", "--mpi", mpi, "--measure", 1, "--", "sh", "-c", "echo $LD_PRELOAD",
+               env=dict(os.environ, LD_PRELOAD=other))
+    assert done.returncode == 0, done.stderr
+    measure, rest = done.stdout.strip().split(":")
+    assert measure.endswith(f"libductile-measure-{mpi}.so") and rest == other
+
+
 def test_resized_while_measured(mpi, tmp_path):
     report = tmp_path / "report"
     done = run("run", "-n", 1, "--max", 3, "--measure", 0.5, "--report", report, "--no-compare",

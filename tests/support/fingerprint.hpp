@@ -121,6 +121,7 @@ class Walk {
     const Speedup& speedup = spec.speedup;
     row("  speedup", speedup.kind, speedup.parameter, speedup.sigma);
     for (const TimeAt& point : speedup.times.rows()) row("  time", point.nodes, point.time);
+    for (const TimeHad& had : a.had) row("  had", had.nodes, had.time);
     row("  constraint", spec.constraint.kind, spec.constraint.multiple_of);
     for (const Nodes size : spec.constraint.sizes.rows()) row("  size", size);
   }

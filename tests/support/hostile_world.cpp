@@ -607,7 +607,9 @@ void HostileWorld::believe() {
   const JobId id{static_cast<std::uint32_t>(draws_.below(jobs_.size()))};
   const double watts = draws_.chance(0.7) ? draws_.uniform(20, 500) : 0, mtct = draws_.uniform();
   const double rate = draws_.chance(0.5) ? draws_.uniform(0.5, 2) : 0;
-  const Event believed = event::Believed{id, watts, mtct, rate};
+  event::Believed its{id, watts, mtct, rate};
+  if (draws_.chance(0.3)) its.model = Speedup{Speedup::Kind::amdahl, draws_.uniform()};
+  const Event believed = its;
   if (truth(id).stage == Stage::over) {
     fib("a belief about a job that is over", believed);
   } else {

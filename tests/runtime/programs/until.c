@@ -1,5 +1,6 @@
 /* Works until a file appears, then checks every element against what it must be by then.
- * Postpones each resize once, if it is to. Usage: until FILE ELEMENTS [MICROSECONDS [PROBES]] */
+ * Postpones each resize once, if it is to. An iteration takes MICROSECONDS, and SHARED ones divided by
+ * the number of processes. Usage: until FILE ELEMENTS [MICROSECONDS [PROBES [SHARED]]] */
 #include <ductile/app.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ int main(int argc, char **argv) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   const int64_t elements = atoll(argv[2]), cards = 101, block = 3;
-  const int pause = argc > 3 ? atoi(argv[3]) : 2000;
+  const int pause = (argc > 3 ? atoi(argv[3]) : 2000) + (argc > 5 ? atoi(argv[5]) / size : 0);
   const int later = argc > 4 ? atoi(argv[4]) : 0;
   int64_t meeting = -1;
   int64_t begin, end;
