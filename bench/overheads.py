@@ -13,8 +13,6 @@ cores: figures beyond that number show the machine more than the runtime."""
 import json
 import os
 import pathlib
-import re
-import shutil
 import socket
 import statistics
 import subprocess
@@ -164,39 +162,30 @@ def mtct():
 
 
 def layer():
+    """`rate` compares the calls with and without the layer within one run, which no noise of the machine disturbs
+    much; what it cannot see, the thread that looks is told beside it, and whole runs are compared, too."""
+    rounds, pairs = 11, 1000
+    print("\nThe layer of --measure, medians of", rounds, "runs, each with", pairs, "pairs of stretches\n"
+          "| | past the layer, ns | through it | calls | thread | together | whole runs (quartiles) |\n"
+          "|---|---|---|---|---|---|---|")
     for mpi in MPIS:
-        library = BUILD / "lib" / f"libductile-measure-{mpi}.so"
-        rate = BUILD / "examples" / f"rate-{mpi}"
-        counts = {}
-        if shutil.which("valgrind"):
-            for preload in ("", str(library)):
-                found = []
-                for windows in (200, 2200):
-                    done = subprocess.run(
-                        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", rate, str(windows)],
-                        env=dict(os.environ, LD_PRELOAD=preload), capture_output=True, text=True)
-                    found.append(int(re.search(r"Collected : (\d+)", done.stderr)[1]))
-                # A tenth more than it counts, 64 messages a window, each sent and received.
-                counts[preload] = (found[1] - found[0]) / (2000 * 1.1 * 64)
-            plain, layered = counts.values()
-            print(f"\n{mpi}: instructions for a message of a process to itself: {plain:.0f}, with the layer "
-                  f"{layered:.0f}: {100 * (layered / plain - 1):+.2f} %")
-        # The whole of it, preloaded, with its thread and its connection. In turns, and of each the best
-        # tenth: others on this machine only take, now more and now less.
-        for processes, windows in ((1, 40000), (2, 20000)):
-            rates = {False: [], True: []}
-            for turn in range(120):
-                measured = turn % 2 == 1
+        for processes in (1, 2):
+            runs = {False: [], True: []}
+            for turn in range(2 * rounds):
+                is_measured = turn % 2 == 1
                 done = subprocess.run(
                     [BUILD / "ductile", "run", "--kind", "rigid", "-n", str(processes), "-c", "1",
-                     *(["--measure", "1"] if measured else []), "--", rate, str(windows)],
+                     *(["--measure", "1"] if is_measured else []), "--",
+                     BUILD / "examples" / f"rate-{mpi}", str(pairs)],
                     capture_output=True, text=True, check=True)
-                rates[measured].append(float(done.stdout))
-            best = {measured: sorted(found)[-6:] for measured, found in rates.items()}
-            change = 100 * (statistics.mean(best[False]) / statistics.mean(best[True]) - 1)
-            print(f"{mpi}: messages of {processes} process(es), ns: {1e9 / best[False][0]:.1f} to "
-                  f"{1e9 / best[False][-1]:.1f}, with --measure {1e9 / best[True][0]:.1f} to "
-                  f"{1e9 / best[True][-1]:.1f} (best 6 of 60): {change:+.1f} %", flush=True)
+                runs[is_measured].append([float(word) for word in done.stdout.split()])
+            past, through, ratio, thread = map(statistics.median, zip(*runs[True]))
+            whole = [with_layer[1] / without[1] - 1 for without, with_layer in zip(runs[False], runs[True])]
+            lower, middle, upper = statistics.quantiles(whole, n=4)
+            print(f"| {mpi}, {'to itself' if processes == 1 else 'between two processes'} | {past:.1f} | "
+                  f"{through:.1f} | {100 * (ratio - 1):+.2f} % | {100 * thread:+.2f} % | "
+                  f"{100 * (ratio - 1 + thread):+.2f} % | {100 * middle:+.1f} % ({100 * lower:+.1f} to "
+                  f"{100 * upper:+.1f}) |", flush=True)
 
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
