@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""What papers measured of their runtimes, measured here: bench/overheads.py BUILD [PART...].
+"""What papers measured of their runtimes, measured here: bench/overheads.py BUILD [PART...] [--mpi NAME]
+[--runs N].
 
   d12    expand 1 node by 1 to 14, shrink 15 by 1 to 14, without data (paper 001)
   p8     1 to 32 by one and back, five runs, without data (paper 003)
@@ -7,21 +8,19 @@
   mtct   MPI time over compute time against processes and input size (paper 003, Fig. 2)
   layer  what the measuring layer costs a program that does nothing but send small messages
 
-BUILD is a build folder with DUCTILE_BUILD_TESTS=ON. All "nodes" are processes of this machine, which share its
+BUILD is a build folder with DUCTILE_BUILD_TESTS=ON. Without a part all are measured, which takes about half an
+hour on an idle machine: p8 five minutes for each MPI, d12 two, layer and mtct two each. All "nodes" are processes of this machine, which share its
 cores: figures beyond that number show the machine more than the runtime."""
 
+import argparse
 import json
 import os
 import pathlib
 import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
-
-MPIS = ("mpich", "openmpi")
-
 
 class Job:
     """`until` without data: it works until a file appears."""
@@ -67,7 +66,7 @@ def d12():
     for mpi in MPIS:
         with tempfile.TemporaryDirectory() as name:
             job = Job(mpi, pathlib.Path(name), 1)
-            for _ in range(3):
+            for _ in range(RUNS or 3):
                 for more in range(1, 15):
                     job.resize(1 + more)
                     job.resize(1)
@@ -77,11 +76,11 @@ def d12():
                     job.resize(15)
                 job.resize(1)
             found = job.finish()
-        print(f"\n{mpi}: mean of 3, ms: order to commit / pause of the program\n"
+        print(f"\n{mpi}: mean of {RUNS or 3}, ms: order to commit / pause of the program\n"
               "| k | 1 + k | | 15 - k | |\n|---|---|---|---|---|")
         for k in range(1, 15):
-            # 1 to 15 and 15 to 1 were also ways back.
-            up, down = found[1, 1 + k][:3], found[15, 15 - k][:3]
+            # 1 to 15 and 15 to 1 were ways back, too.
+            up, down = found[1, 1 + k], found[15, 15 - k]
             print(f"| {k} | {ms(map(total, up))} | {ms(pause(up))} | {ms(map(total, down))} | "
                   f"{ms(pause(down))} |")
 
@@ -90,17 +89,16 @@ def p8():
     for mpi in MPIS:
         with tempfile.TemporaryDirectory() as name:
             job = Job(mpi, pathlib.Path(name), 1)
-            for _ in range(5):
+            for _ in range(RUNS or 5):
                 for size in [*range(2, 33), *range(31, 0, -1)]:
                     job.resize(size)
             found = job.finish()
-        print(f"\n{mpi}: mean of 5, ms: order to commit / pause\n"
+        print(f"\n{mpi}: mean of {RUNS or 5}, ms: order to commit / pause of the program\n"
               "| n | n-1 to n | | n to n-1 | |\n|---|---|---|---|---|")
         for n in range(2, 33):
             up, down = found[n - 1, n], found[n, n - 1]
-            if n in (2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32):
-                print(f"| {n} | {ms(map(total, up))} | {ms(pause(up))} | {ms(map(total, down))} | "
-                      f"{ms(pause(down))} |")
+            print(f"| {n} | {ms(map(total, up))} | {ms(pause(up))} | {ms(map(total, down))} | "
+                  f"{ms(pause(down))} |")
 
 
 def p9():
@@ -164,7 +162,7 @@ def mtct():
 def layer():
     """`rate` compares the calls with and without the layer within one run, which no noise of the machine disturbs
     much; what it cannot see, the thread that looks is told beside it, and whole runs are compared, too."""
-    rounds, pairs = 11, 1000
+    rounds, pairs = RUNS or 11, 1000
     print("\nThe layer of --measure, medians of", rounds, "runs, each with", pairs, "pairs of stretches\n"
           "| | past the layer, ns | through it | calls | thread | together | whole runs (quartiles) |\n"
           "|---|---|---|---|---|---|---|")
@@ -188,8 +186,18 @@ def layer():
                   f"{100 * upper:+.1f}) |", flush=True)
 
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
 PARTS = {"d12": d12, "p8": p8, "p9": p9, "mtct": mtct, "layer": layer}
-print(f"load of this machine before: {os.getloadavg()[0]:.1f}, cores: {os.cpu_count()}")
-for part in sys.argv[2:] or PARTS:
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("build", type=pathlib.Path)
+parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+parser.add_argument("--mpi", action="append", choices=("mpich", "openmpi"), help="only this one")
+parser.add_argument("--runs", type=int, help="how often (d12: 3, p8: 5, layer: 11)")
+options = parser.parse_args()
+if unknown := set(options.parts) - set(PARTS):
+    parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+BUILD, MPIS, RUNS = options.build.resolve(), options.mpi or ("mpich", "openmpi"), options.runs
+print(f"load of this machine before: {os.getloadavg()[0]:.1f}, cores: {os.cpu_count()}", flush=True)
+for part in options.parts or PARTS:
+    begin = time.monotonic()
     PARTS[part]()
+    print(f"\n{part} took {time.monotonic() - begin:.0f} s, the load is now {os.getloadavg()[0]:.1f}", flush=True)
