@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""What papers measured of their runtimes, measured here: bench/overheads.py BUILD [PART...].
+"""What papers measured of their runtimes, measured here: bench/overheads.py BUILD [PART...] [--mpi NAME]
+[--runs N].
 
   d12    expand 1 node by 1 to 14, shrink 15 by 1 to 14, without data (paper 001)
   p8     1 to 32 by one and back, five runs, without data (paper 003)
@@ -7,23 +8,19 @@
   mtct   MPI time over compute time against processes and input size (paper 003, Fig. 2)
   layer  what the measuring layer costs a program that does nothing but send small messages
 
-BUILD is a build folder with DUCTILE_BUILD_TESTS=ON. All "nodes" are processes of this machine, which share its
+BUILD is a build folder with DUCTILE_BUILD_TESTS=ON. Without a part all are measured, which takes about half an
+hour on an idle machine: p8 five minutes for each MPI, d12 two, layer and mtct two each. All "nodes" are processes of this machine, which share its
 cores: figures beyond that number show the machine more than the runtime."""
 
+import argparse
 import json
 import os
 import pathlib
-import re
-import shutil
 import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
-
-MPIS = ("mpich", "openmpi")
-
 
 class Job:
     """`until` without data: it works until a file appears."""
@@ -69,7 +66,7 @@ def d12():
     for mpi in MPIS:
         with tempfile.TemporaryDirectory() as name:
             job = Job(mpi, pathlib.Path(name), 1)
-            for _ in range(3):
+            for _ in range(RUNS or 3):
                 for more in range(1, 15):
                     job.resize(1 + more)
                     job.resize(1)
@@ -79,11 +76,11 @@ def d12():
                     job.resize(15)
                 job.resize(1)
             found = job.finish()
-        print(f"\n{mpi}: mean of 3, ms: order to commit / pause of the program\n"
+        print(f"\n{mpi}: mean of {RUNS or 3}, ms: order to commit / pause of the program\n"
               "| k | 1 + k | | 15 - k | |\n|---|---|---|---|---|")
         for k in range(1, 15):
-            # 1 to 15 and 15 to 1 were also ways back.
-            up, down = found[1, 1 + k][:3], found[15, 15 - k][:3]
+            # 1 to 15 and 15 to 1 were ways back, too.
+            up, down = found[1, 1 + k], found[15, 15 - k]
             print(f"| {k} | {ms(map(total, up))} | {ms(pause(up))} | {ms(map(total, down))} | "
                   f"{ms(pause(down))} |")
 
@@ -92,17 +89,16 @@ def p8():
     for mpi in MPIS:
         with tempfile.TemporaryDirectory() as name:
             job = Job(mpi, pathlib.Path(name), 1)
-            for _ in range(5):
+            for _ in range(RUNS or 5):
                 for size in [*range(2, 33), *range(31, 0, -1)]:
                     job.resize(size)
             found = job.finish()
-        print(f"\n{mpi}: mean of 5, ms: order to commit / pause\n"
+        print(f"\n{mpi}: mean of {RUNS or 5}, ms: order to commit / pause of the program\n"
               "| n | n-1 to n | | n to n-1 | |\n|---|---|---|---|---|")
         for n in range(2, 33):
             up, down = found[n - 1, n], found[n, n - 1]
-            if n in (2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32):
-                print(f"| {n} | {ms(map(total, up))} | {ms(pause(up))} | {ms(map(total, down))} | "
-                      f"{ms(pause(down))} |")
+            print(f"| {n} | {ms(map(total, up))} | {ms(pause(up))} | {ms(map(total, down))} | "
+                  f"{ms(pause(down))} |")
 
 
 def p9():
@@ -164,43 +160,44 @@ def mtct():
 
 
 def layer():
+    """`rate` compares the calls with and without the layer within one run, which no noise of the machine disturbs
+    much; what it cannot see, the thread that looks is told beside it, and whole runs are compared, too."""
+    rounds, pairs = RUNS or 11, 1000
+    print("\nThe layer of --measure, medians of", rounds, "runs, each with", pairs, "pairs of stretches\n"
+          "| | past the layer, ns | through it | calls | thread | together | whole runs (quartiles) |\n"
+          "|---|---|---|---|---|---|---|")
     for mpi in MPIS:
-        library = BUILD / "lib" / f"libductile-measure-{mpi}.so"
-        rate = BUILD / "examples" / f"rate-{mpi}"
-        counts = {}
-        if shutil.which("valgrind"):
-            for preload in ("", str(library)):
-                found = []
-                for windows in (200, 2200):
-                    done = subprocess.run(
-                        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", rate, str(windows)],
-                        env=dict(os.environ, LD_PRELOAD=preload), capture_output=True, text=True)
-                    found.append(int(re.search(r"Collected : (\d+)", done.stderr)[1]))
-                # A tenth more than it counts, 64 messages a window, each sent and received.
-                counts[preload] = (found[1] - found[0]) / (2000 * 1.1 * 64)
-            plain, layered = counts.values()
-            print(f"\n{mpi}: instructions for a message of a process to itself: {plain:.0f}, with the layer "
-                  f"{layered:.0f}: {100 * (layered / plain - 1):+.2f} %")
-        # The whole of it, preloaded, with its thread and its connection. In turns, and of each the best
-        # tenth: others on this machine only take, now more and now less.
-        for processes, windows in ((1, 40000), (2, 20000)):
-            rates = {False: [], True: []}
-            for turn in range(120):
-                measured = turn % 2 == 1
+        for processes in (1, 2):
+            runs = {False: [], True: []}
+            for turn in range(2 * rounds):
+                is_measured = turn % 2 == 1
                 done = subprocess.run(
                     [BUILD / "ductile", "run", "--kind", "rigid", "-n", str(processes), "-c", "1",
-                     *(["--measure", "1"] if measured else []), "--", rate, str(windows)],
+                     *(["--measure", "1"] if is_measured else []), "--",
+                     BUILD / "examples" / f"rate-{mpi}", str(pairs)],
                     capture_output=True, text=True, check=True)
-                rates[measured].append(float(done.stdout))
-            best = {measured: sorted(found)[-6:] for measured, found in rates.items()}
-            change = 100 * (statistics.mean(best[False]) / statistics.mean(best[True]) - 1)
-            print(f"{mpi}: messages of {processes} process(es), ns: {1e9 / best[False][0]:.1f} to "
-                  f"{1e9 / best[False][-1]:.1f}, with --measure {1e9 / best[True][0]:.1f} to "
-                  f"{1e9 / best[True][-1]:.1f} (best 6 of 60): {change:+.1f} %", flush=True)
+                runs[is_measured].append([float(word) for word in done.stdout.split()])
+            past, through, ratio, thread = map(statistics.median, zip(*runs[True]))
+            whole = [with_layer[1] / without[1] - 1 for without, with_layer in zip(runs[False], runs[True])]
+            lower, middle, upper = statistics.quantiles(whole, n=4)
+            print(f"| {mpi}, {'to itself' if processes == 1 else 'between two processes'} | {past:.1f} | "
+                  f"{through:.1f} | {100 * (ratio - 1):+.2f} % | {100 * thread:+.2f} % | "
+                  f"{100 * (ratio - 1 + thread):+.2f} % | {100 * middle:+.1f} % ({100 * lower:+.1f} to "
+                  f"{100 * upper:+.1f}) |", flush=True)
 
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
 PARTS = {"d12": d12, "p8": p8, "p9": p9, "mtct": mtct, "layer": layer}
-print(f"load of this machine before: {os.getloadavg()[0]:.1f}, cores: {os.cpu_count()}")
-for part in sys.argv[2:] or PARTS:
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("build", type=pathlib.Path)
+parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+parser.add_argument("--mpi", action="append", choices=("mpich", "openmpi"), help="only this one")
+parser.add_argument("--runs", type=int, help="how often (d12: 3, p8: 5, layer: 11)")
+options = parser.parse_args()
+if unknown := set(options.parts) - set(PARTS):
+    parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+BUILD, MPIS, RUNS = options.build.resolve(), options.mpi or ("mpich", "openmpi"), options.runs
+print(f"load of this machine before: {os.getloadavg()[0]:.1f}, cores: {os.cpu_count()}", flush=True)
+for part in options.parts or PARTS:
+    begin = time.monotonic()
     PARTS[part]()
+    print(f"\n{part} took {time.monotonic() - begin:.0f} s, the load is now {os.getloadavg()[0]:.1f}", flush=True)

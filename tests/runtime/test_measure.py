@@ -51,6 +51,20 @@ def test_resized_while_measured(mpi, tmp_path):
     assert "power_w" not in events[0] or os.path.exists("/sys/class/powercap/intel-rapl:0")
 
 
+def test_calls_that_only_begin_something(mpi, tmp_path):
+    report = tmp_path / "report"
+    done = run("run", "--kind", "rigid", "-n", 1, "--measure", 1, "--report", report, "--",
+               example("rate", mpi), 6000)
+    assert done.returncode == 0, done.stderr
+    events = measured(report)
+    looks = sum(event["looks"] for event in events)
+    # One half of the time goes past the layer, the other one is nearly all MPI's. Without MPI_Isend and
+    # MPI_Irecv a tenth would be left.
+    assert 0.25 < sum(event["in_mpi"] for event in events) / looks < 0.75
+    # Measured on an idle machine it is below 1.02; bench/overheads.py layer.
+    assert float(done.stdout.split()[2]) < 1.1
+
+
 def test_power(start, tmp_path):
     zones = tmp_path / "powercap"
     for zone, name, used in (("intel-rapl:0", "package-0", 1000), ("intel-rapl:1", "package-1", 99),

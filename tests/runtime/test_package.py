@@ -1,20 +1,20 @@
-"""libductile-app as others use it: installed, found by pkg-config and by CMake."""
+"""libductile-app as others use it: installed, found by pkg-config and by CMake, from C and from C++."""
 
 import os
 import subprocess
 
-from conftest import EXAMPLES, ROOT, example, mpiexec
+from conftest import EXAMPLES, ROOT, example, mpiexec, run
 
-PROGRAM = ROOT / "examples" / "jacobi" / "jacobi.c"
-ARGUMENTS = (40, 40, 50)
-
+JACOBI = ROOT / "examples" / "jacobi" / "jacobi.c"
+PLATE = (40, 40, 50)
 HEAT = ROOT / "examples" / "heat" / "heat.cpp"
+ROD = (400, 80)
 
 CMAKE = """cmake_minimum_required(VERSION 3.20)
 project(Consumer LANGUAGES C CXX)
 find_package(Ductile REQUIRED COMPONENTS app-@mpi@)
-add_executable(consumer "@program@")
-target_link_libraries(consumer PRIVATE Ductile::app-@mpi@ m)
+add_executable(jacobi "@jacobi@")
+target_link_libraries(jacobi PRIVATE Ductile::app-@mpi@ m)
 set(CMAKE_CXX_STANDARD 20)
 add_executable(heat "@heat@")
 target_link_libraries(heat PRIVATE Ductile::app-@mpi@)
@@ -28,24 +28,30 @@ def call(*words, **options):
 
 
 def test_installed_library(mpi, tmp_path):
-    expected = mpiexec(mpi, 2, example("jacobi_rigid", mpi), *ARGUMENTS)
-    prefix = tmp_path / "prefix"
+    expected = {"jacobi": mpiexec(mpi, 2, example("jacobi_rigid", mpi), *PLATE),
+                "heat": mpiexec(mpi, 3, example("heat", mpi), *ROD)}
+    prefix, by_pkg_config, by_cmake = tmp_path / "prefix", tmp_path / "pkg-config", tmp_path / "cmake"
     call("cmake", "--install", EXAMPLES.parent, "--component", "runtime", "--prefix", prefix)
+
     folder = next(prefix.rglob("pkgconfig"))
     environment = dict(os.environ, PKG_CONFIG_PATH=str(folder), LD_LIBRARY_PATH=str(folder.parent))
     flags = call("pkg-config", "--cflags", "--libs", f"ductile-app-{mpi}", env=environment).split()
-    call("cc", PROGRAM, "-o", tmp_path / "by_pkg_config", *flags, "-lm")
-    os.environ["LD_LIBRARY_PATH"] = str(folder.parent)
-    try:
-        assert mpiexec(mpi, 2, tmp_path / "by_pkg_config", *ARGUMENTS) == expected
-    finally:
-        del os.environ["LD_LIBRARY_PATH"]
+    by_pkg_config.mkdir()
+    call("cc", JACOBI, "-o", by_pkg_config / "jacobi", *flags, "-lm")
+    call("c++", "-std=c++20", HEAT, "-o", by_pkg_config / "heat", *flags)
 
-    (tmp_path / "CMakeLists.txt").write_text(
-        CMAKE.replace("@mpi@", mpi).replace("@program@", str(PROGRAM))
-        .replace("@heat@", str(HEAT)))
-    call("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
-    call("cmake", "--build", tmp_path / "build")
-    assert mpiexec(mpi, 2, tmp_path / "build/consumer", *ARGUMENTS) == expected
-    assert (mpiexec(mpi, 2, tmp_path / "build/heat", *ARGUMENTS)
-            == mpiexec(mpi, 3, example("heat", mpi), *ARGUMENTS))
+    by_cmake.mkdir()
+    (by_cmake / "CMakeLists.txt").write_text(
+        CMAKE.replace("@mpi@", mpi).replace("@jacobi@", str(JACOBI)).replace("@heat@", str(HEAT)))
+    call("cmake", "-S", by_cmake, "-B", by_cmake, f"-DCMAKE_PREFIX_PATH={prefix}")
+    call("cmake", "--build", by_cmake)
+
+    # CMake has told its programs where the library is.
+    for programs, variables in ((by_pkg_config, environment), (by_cmake, None)):
+        for name, arguments in (("jacobi", PLATE), ("heat", ROD)):
+            done = run("run", "-n", 2, "--", programs / name, *arguments, env=variables)
+            assert (done.returncode, done.stdout) == (0, expected[name]), done.stderr
+    done = run("run", "-n", 2, "--max", 3, "--script", "t=0.2:3", "--no-compare", "--",
+               by_pkg_config / "heat", *ROD, 30, env=environment)
+    assert (done.returncode, done.stdout) == (0, expected["heat"]), done.stderr
+    assert "1 resizes, 0 given up" in done.stderr
