@@ -67,6 +67,9 @@ std::shared_ptr<Batch> Batches::add_batch(std::uint64_t number, Submission what)
   auto batch = std::make_shared<Batch>();
   batch->number = number;
   batch->open = what.dependencies;
+  what.script = {};
+  what.program = {};
+  what.environment = {};
   batch->what = std::move(what);
   // Of an array that was found in the journal, tasks may be over.
   if (!batch->what.array.empty()) batch->failed = has_failed_(number).value_or(false);
