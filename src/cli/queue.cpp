@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/live_options.hpp"
+#include "live/client.hpp"
 #include "live/submission.hpp"
 #include "report/table.hpp"
 
@@ -30,11 +31,13 @@ std::string limit_of(const Json& seconds) {
 void queue(const Options& options) {
   Json jobs = Json::array();
   for (const std::string& job : options.jobs) jobs.push_back(job_name(job));
-  const Json answer = ask(options.live, {{"do", "queue"}, {"jobs", jobs}});
+  const std::string line =
+      ask_for_line(find_socket(options.live.socket), {{"do", "queue"}, {"jobs", jobs}});
   if (options.live.json) {
-    std::cout << answer.dump() << '\n';
+    std::cout << line << '\n';
     return;
   }
+  const Json answer = Json::parse(line);
   std::vector<std::vector<std::string>> rows{{"JOBID", "NAME", "USER", "STATE", "TYPE", "TIME",
                                               "TIME_LIMIT", "NODES", "NODELIST(REASON)"}};
   for (const Json& job : answer["jobs"]) {

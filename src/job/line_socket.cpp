@@ -16,7 +16,7 @@ LineSocket::LineSocket(Descriptor socket, std::size_t longest, std::size_t most)
 }
 
 short LineSocket::events() const {
-  return static_cast<short>((has_line() ? 0 : POLLIN) | (unsent_.empty() ? 0 : POLLOUT));
+  return static_cast<short>((has_line() ? 0 : POLLIN) | (is_flushed() ? 0 : POLLOUT));
 }
 
 void LineSocket::work() {
@@ -46,14 +46,18 @@ void LineSocket::send(std::string_view line) {
   if (is_closed()) return;
   unsent_.append(line).push_back('\n');
   flush();
-  if (unsent_.size() > most_) close();
+  if (unsent() > most_) close();
 }
 
 void LineSocket::flush() {
-  while (!unsent_.empty() && !is_closed()) {
-    const ssize_t sent = ::send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+  while (unsent() > 0 && !is_closed()) {
+    const ssize_t sent = ::send(socket_.get(), unsent_.data() + sent_, unsent(), MSG_NOSIGNAL);
     if (sent > 0) {
-      unsent_.erase(0, static_cast<std::size_t>(sent));
+      sent_ += static_cast<std::size_t>(sent);
+      // Not each time: what waits may be long.
+      if (sent_ < unsent_.size() / 2) continue;
+      unsent_.erase(0, std::exchange(sent_, 0));
+      if (unsent_.empty()) unsent_.shrink_to_fit();
     } else if (errno == EAGAIN) {
       return;
     } else if (errno != EINTR) {

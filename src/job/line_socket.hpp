@@ -32,9 +32,9 @@ class LineSocket {
   bool has_line() const { return come_.find('\n', searched_) != std::string::npos; }
   void send(std::string_view line);
   /// Has everything been sent?
-  bool is_flushed() const { return unsent_.empty(); }
+  bool is_flushed() const { return unsent() == 0; }
   /// Bytes that have not.
-  std::size_t unsent() const { return unsent_.size(); }
+  std::size_t unsent() const { return unsent_.size() - sent_; }
 
  private:
   void flush();
@@ -42,6 +42,7 @@ class LineSocket {
   Descriptor socket_;
   std::size_t longest_, most_;
   std::string come_, unsent_;
+  std::size_t sent_ = 0;      // of `unsent_`, from its beginning
   std::size_t searched_ = 0;  // of `come_`: no end of a line before
 };
 

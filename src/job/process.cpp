@@ -47,6 +47,19 @@ Pipe new_pipe() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
+/// Closes all descriptors above stderr but these two, and lets the program have the first.
+void keep_only(int kept, int own) {
+  const auto [low, high] = std::minmax({kept, own});
+  constexpr int kFirst = STDERR_FILENO + 1;
+  const auto close_from = [](int first, unsigned last) {
+    if (static_cast<unsigned>(first) <= last) close_range(static_cast<unsigned>(first), last, 0);
+  };
+  close_from(kFirst, static_cast<unsigned>(low - 1));
+  close_from(low + 1, static_cast<unsigned>(high - 1));
+  close_from(high + 1, ~0U);
+  fcntl(kept, F_SETFD, 0);
+}
+
 /// Of a file below /proc, as far as it can be read: a process may end meanwhile, which a stream
 /// would take for a failure of the disk.
 std::string content_of(const std::filesystem::path& path) {
@@ -102,9 +115,9 @@ std::vector<std::string> environment_with(const Variables& variables) {
   return environment;
 }
 
-pid_t start_session(const std::vector<std::string>& words,
-                    const std::vector<std::string>& environment,
-                    const std::function<const char*()>& prepare) {
+NewProcess begin_session(const std::vector<std::string>& words,
+                         const std::vector<std::string>& environment,
+                         const std::function<const char*()>& prepare, int keep) {
   // All that needs memory before the fork.
   const auto pointers = [](const std::vector<std::string>& texts) {
     std::vector<char*> result;
@@ -120,6 +133,7 @@ pid_t start_session(const std::vector<std::string>& words,
   if (pid < 0) throw NoProcess(std::string("no process: ") + std::strerror(errno));
   if (pid == 0) {
     setsid();
+    if (keep >= 0) keep_only(keep, failure.write.get());
     for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
       std::signal(signal, SIG_DFL);
     }
@@ -132,19 +146,33 @@ pid_t start_session(const std::vector<std::string>& words,
     [[maybe_unused]] const ssize_t written = write(failure.write.get(), &what, sizeof what);
     _exit(127);
   }
-  failure.write.reset();
+  return {pid, words[0], std::move(failure.read)};
+}
+
+bool NewProcess::has_begun() {
   Failure what;
-  if (read(failure.read.get(), &what, sizeof what) == static_cast<ssize_t>(sizeof what)) {
-    waitpid(pid, nullptr, 0);
-    const std::string why =
-        (what.step != nullptr ? what.step : "'" + words[0] + "' cannot be started") +
-        std::string(": ") + std::strerror(what.error);
-    const bool may_pass = what.error == EMFILE || what.error == ENFILE || what.error == ENOMEM ||
-                          what.error == EAGAIN;
-    if (may_pass) throw NoProcess(why);
-    throw RunError(why);
-  }
-  return pid;
+  ssize_t got = 0;
+  do {
+    got = read(failure_.get(), &what, sizeof what);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0 && errno == EAGAIN) return false;
+  if (got != static_cast<ssize_t>(sizeof what)) return true;
+  waitpid(pid_, nullptr, 0);
+  const std::string why =
+      (what.step != nullptr ? what.step : "'" + program_ + "' cannot be started") +
+      std::string(": ") + std::strerror(what.error);
+  const bool may_pass =
+      what.error == EMFILE || what.error == ENFILE || what.error == ENOMEM || what.error == EAGAIN;
+  if (may_pass) throw NoProcess(why);
+  throw RunError(why);
+}
+
+pid_t start_session(const std::vector<std::string>& words,
+                    const std::vector<std::string>& environment,
+                    const std::function<const char*()>& prepare) {
+  NewProcess started = begin_session(words, environment, prepare);
+  started.has_begun();
+  return started.pid();
 }
 
 Process start_process(const std::vector<std::string>& words, const Variables& variables,
@@ -227,10 +255,12 @@ std::vector<pid_t> descendants(const Variables& variables) {
 }
 
 std::size_t kill_descendants(const Variables& variables) {
+  constexpr auto kLongest = std::chrono::seconds(5);
+  const auto end = std::chrono::steady_clock::now() + kLongest;
   std::set<pid_t> killed;
   for (;;) {
     const std::vector<pid_t> found = descendants(variables);
-    if (found.empty()) return killed.size();
+    if (found.empty() || std::chrono::steady_clock::now() > end) return killed.size();
     for (const pid_t pid : found) {
       killed.insert(pid);
       kill(pid, SIGKILL);

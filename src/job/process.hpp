@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -36,9 +37,33 @@ class NoProcess : public RunError {
   using RunError::RunError;
 };
 
+/// A process that becomes its program.
+class NewProcess {
+ public:
+  NewProcess(pid_t pid, std::string program, Descriptor failure)
+      : pid_(pid), program_(std::move(program)), failure_(std::move(failure)) {}
+  pid_t pid() const { return pid_; }
+  /// Becomes readable when it is known whether it could.
+  const Descriptor& descriptor() const { return failure_; }
+  /// Is it its program? If that is not known yet this waits, or is false if the descriptor does not
+  /// block. Throws RunError if it could not, and reaps it.
+  bool has_begun();
+
+ private:
+  pid_t pid_;
+  std::string program_;
+  Descriptor failure_;
+};
+
 /// Starts `words` with this environment as the leader of a session of its own. `prepare` is called
 /// in the new process before the program; what it could not do, a text that lives as long as the
 /// program, comes back as RunError with errno in words, as does a program that cannot be started.
+/// With `keep`, a descriptor that the program is to have, it has no other one above stderr from the
+/// beginning: who prepares for long holds nothing of this process.
+NewProcess begin_session(const std::vector<std::string>& words,
+                         const std::vector<std::string>& environment,
+                         const std::function<const char*()>& prepare, int keep = -1);
+/// The same, once it is its program.
 pid_t start_session(const std::vector<std::string>& words,
                     const std::vector<std::string>& environment,
                     const std::function<const char*()>& prepare);
@@ -68,7 +93,8 @@ std::vector<Seen> all_processes(const std::string& variable);
 /// descendant if there are none.
 std::vector<pid_t> descendants(const Variables& variables);
 
-/// Kills them, and those they start meanwhile, until there are none; returns how many there were.
+/// Kills them, and those they start meanwhile, until there are none, but for 5 s at most: who waits
+/// for a device dies when that answers. Returns how many there were.
 std::size_t kill_descendants(const Variables& variables);
 
 /// Removes the files in /dev/shm that an MPI's killed processes have left: of this user, under the

@@ -68,6 +68,9 @@ std::shared_ptr<Batch> Batches::add_batch(std::uint64_t number, Submission what)
   batch->number = number;
   batch->open = what.dependencies;
   batch->application = Applications::hash_of(what);
+  what.script = {};
+  what.program = {};
+  what.environment = {};
   batch->what = std::move(what);
   // Of an array that was found in the journal, tasks may be over.
   if (!batch->what.array.empty()) batch->failed = has_failed_(number).value_or(false);

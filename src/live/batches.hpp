@@ -49,6 +49,7 @@ constexpr std::array<std::string_view, 8> kWaitWords{"",
 /// What was submitted at once: a job, or the tasks of an array.
 struct Batch {
   std::uint64_t number = 0;  // of its first job
+  /// Without script, program and environment, which may be long: the journal has them.
   Submission what{};
   std::uint64_t application = 0;   // hash of what is run
   std::vector<Dependency> open{};  // not fulfilled yet

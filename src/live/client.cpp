@@ -30,7 +30,9 @@ std::string variable(const char* name) {
 /// The next line; nothing if the other side has gone.
 std::optional<std::string> line_from(const Descriptor& socket, std::string& come, int patience_ms) {
   std::array<char, 65536> bytes;
-  for (std::size_t end = 0; (end = come.find('\n')) == std::string::npos;) {
+  std::size_t end = 0;
+  for (std::size_t searched = 0; (end = come.find('\n', searched)) == std::string::npos;) {
+    searched = come.size();
     pollfd waiting{.fd = socket.get(), .events = POLLIN, .revents = 0};
     const int ready = poll(&waiting, 1, patience_ms);
     if (ready < 0 && errno == EINTR) continue;
@@ -40,7 +42,6 @@ std::optional<std::string> line_from(const Descriptor& socket, std::string& come
     if (got <= 0) return std::nullopt;
     come.append(bytes.data(), static_cast<std::size_t>(got));
   }
-  const std::size_t end = come.find('\n');
   std::string line = come.substr(0, end);
   come.erase(0, end + 1);
   return line;
@@ -62,34 +63,63 @@ std::string find_socket(const std::string& given) {
   return std::filesystem::exists(own, ignored) ? own : "/var/lib/ductile/socket";
 }
 
-Json ask_controller(const std::string& socket, const Json& request, bool waits,
-                    const std::function<void(const Json&)>& first) {
-  const Descriptor connection = [&] {
+namespace {
+
+/// A connection, and what has come of answers.
+class Asker {
+ public:
+  Asker(const std::string& socket, const Json& request) : connection_(connected(socket)) {
+    if (!send_all(connection_,
+                  request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n")) {
+      throw RunError("the controller has closed the connection");
+    }
+  }
+  /// The next answer, if it is none that refuses.
+  std::string answer(int patience_ms) {
+    auto line = line_from(connection_, come_, patience_ms);
+    if (!line) throw RunError("the controller ended without an answer");
+    if (line->starts_with(R"({"ok":true,)")) return std::move(*line);
+    const Json json = Json::parse(*line, nullptr, false);
+    if (!json.is_object()) throw RunError("the controller answers '" + *line + "'");
+    if (json.value("ok", false)) return std::move(*line);
+    const std::string error = json.value("error", std::string("it gives no reason"));
+    if (json.value("code", 1) == 2) throw InputError(error, "");
+    throw RunError(error);
+  }
+
+ private:
+  static Descriptor connected(const std::string& socket) {
     try {
       return connect_unix(socket);
     } catch (const InputError&) {
       throw InputError("no controller listens at '" + socket + "'",
                        "start one with `ductile serve`, or say with --socket where it is");
     }
-  }();
-  std::string come;
-  const auto answer = [&](int patience_ms) {
-    const auto line = line_from(connection, come, patience_ms);
-    if (!line) throw RunError("the controller ended without an answer");
-    Json json = Json::parse(*line, nullptr, false);
-    if (!json.is_object()) throw RunError("the controller answers '" + *line + "'");
-    if (json.value("ok", false)) return json;
-    const std::string error = json.value("error", std::string("it gives no reason"));
-    if (json.value("code", 1) == 2) throw InputError(error, "");
-    throw RunError(error);
-  };
-  if (!send_all(connection, request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n")) {
-    throw RunError("the controller has closed the connection");
   }
-  Json json = answer(kPatienceMs);
+
+  Descriptor connection_;
+  std::string come_{};
+};
+
+Json parsed(const std::string& line) {
+  Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) throw RunError("the controller answers '" + line + "'");
+  return json;
+}
+
+}  // namespace
+
+std::string ask_for_line(const std::string& socket, const Json& request) {
+  return Asker(socket, request).answer(kPatienceMs);
+}
+
+Json ask_controller(const std::string& socket, const Json& request, bool waits,
+                    const std::function<void(const Json&)>& first) {
+  Asker asker(socket, request);
+  Json json = parsed(asker.answer(kPatienceMs));
   if (!waits) return json;
   if (first) first(json);
-  return answer(-1);
+  return parsed(asker.answer(-1));
 }
 
 }  // namespace ductile

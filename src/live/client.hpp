@@ -23,4 +23,7 @@ nlohmann::ordered_json ask_controller(
     const std::string& socket, const nlohmann::ordered_json& request, bool waits = false,
     const std::function<void(const nlohmann::ordered_json&)>& first = {});
 
+/// The answer as it came, JSON on one line: some are long.
+std::string ask_for_line(const std::string& socket, const nlohmann::ordered_json& request);
+
 }  // namespace ductile

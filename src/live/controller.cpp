@@ -113,6 +113,11 @@ JobFacts Controller::facts(JobId id) const {
   return facts;
 }
 
+/// With its script, program and environment.
+Submission Controller::submission_of(JobId id) const {
+  return submission_from_json(Json::parse(journal_.submission(jobs_.at(id).row.number)));
+}
+
 /// A new one, or the one that the journal has.
 Core Controller::make_core() {
   Rules rules;
@@ -218,7 +223,9 @@ void Controller::open() {
 bool Controller::tell(const Event& event) {
   open();
   const bool taken = core_.apply(now_, event);
-  crash_point();
+  const bool is_resize = std::holds_alternative<event::Resized>(event);
+  has_resize_ = has_resize_ || is_resize;
+  crash_point(is_resize ? Moment::resize : Moment::any);
   journal_.event(now_, event, taken);
   return taken;
 }
@@ -238,9 +245,13 @@ void Controller::settle() {
     }
     const bool was_asked = !core_.state().requests.empty();
     note_sizes();
-    crash_point();
+    const bool is_resize =
+        std::exchange(has_resize_, false) ||
+        std::ranges::find(orders, Decision::Kind::resize, &Decision::kind) != orders.end();
+    const Moment moment = is_resize ? Moment::resize : Moment::any;
+    crash_point(moment);
     journal_.commit();
-    crash_point();
+    crash_point(moment);
     is_open_ = false;
 
     for (const auto& [id, answer] : std::exchange(outbox_, {})) {
@@ -249,23 +260,40 @@ void Controller::settle() {
       send(**client, answer);
       crash_point();
     }
-    for (const Decision& order : orders) {
-      if (!jobs_.contains(order.job)) continue;
-      spdlog::info("job {}: {} {} ({})", number_of(order.job), word(order.kind),
-                   order.after.count > 0 ? "nodes " + to_string(order.after.nodes) : "",
-                   word(order.reason.why));
-      world_.carry_out(now_, order, facts(order.job));
-      crash_point();
-    }
-    for (const auto& [id, why] : std::exchange(endings_, {})) {
-      world_.end(now_, id, state_of(why), why == Ending::requeued);
-      crash_point();
-    }
     for (const std::uint64_t number : std::exchange(over_, {})) world_.forget(number);
-    for (const Happened& happened : world_.take()) on_happened(happened);
+    for (const Decision& order : orders) orders_.emplace_back(order);
+    for (const auto& ending : std::exchange(endings_, {})) orders_.emplace_back(ending);
     if (was_asked) deny_open_requests();
     look_at_vacating();
     judge();
+  }
+}
+
+/// Tells the world what to do, in order and as long as there is time: a thousand processes are not
+/// started in a moment.
+void Controller::carry_out() {
+  const auto end = std::chrono::steady_clock::now() + kTurn;
+  while (!orders_.empty() && std::chrono::steady_clock::now() < end) {
+    const Order order = std::move(orders_.front());
+    orders_.pop_front();
+    Moment moment = Moment::any;
+    if (const auto* ending = std::get_if<std::pair<JobId, Ending>>(&order)) {
+      world_.end(clock_.now(), ending->first, state_of(ending->second),
+                 ending->second == Ending::requeued);
+    } else if (const auto& decision = std::get<Decision>(order); jobs_.contains(decision.job)) {
+      spdlog::info("job {}: {} {} ({})", number_of(decision.job), word(decision.kind),
+                   decision.after.count > 0 ? "nodes " + to_string(decision.after.nodes) : "",
+                   word(decision.reason.why));
+      JobFacts job = facts(decision.job);
+      Submission whole;
+      if (decision.kind == Decision::Kind::start) {
+        whole = submission_of(decision.job);
+        job.what = &whole;
+      }
+      if (decision.kind == Decision::Kind::resize) moment = Moment::resize;
+      world_.carry_out(clock_.now(), decision, job);
+    }
+    crash_point(moment);
   }
 }
 
@@ -341,6 +369,10 @@ void Controller::on_requeued(JobId id, const std::string& note) {
   job.row.ending.clear();
   // What was to end this life must not meet the next one, which may begin in the same turn.
   std::erase_if(endings_, [&](const auto& ending) { return ending.first == id; });
+  std::erase_if(orders_, [&](const Order& order) {
+    const auto* ending = std::get_if<std::pair<JobId, Ending>>(&order);
+    return ending != nullptr && ending->first == id;
+  });
   if (std::exchange(job.row.is_vacating, false)) tell(event::SizeOrdered{id, 0});
   vacating_.erase(id);
   journal_.changed(job.row);
@@ -380,12 +412,12 @@ void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
   if (batch->left > 0) return;
   const auto [first, last] = waiting_.equal_range(batch->number);
   for (auto at = first; at != last; ++at) {
-    outbox_.emplace_back(at->second,
-                         Json{{"ok", true},
-                              {"job", batch->number},
-                              {"state", end_word(batch->state)},
-                              {"exit_code", batch->exit_code ? Json(*batch->exit_code) : Json()},
-                              {"note", batch->note}});
+    outbox_.emplace_back(
+        at->second, line_of({{"ok", true},
+                             {"job", batch->number},
+                             {"state", end_word(batch->state)},
+                             {"exit_code", batch->exit_code ? Json(*batch->exit_code) : Json()},
+                             {"note", batch->note}}));
     const auto client =
         std::ranges::find(clients_, at->second, [](const auto& c) { return c->id; });
     if (client != clients_.end()) --(*client)->waits;
@@ -504,7 +536,7 @@ void Controller::keep_limits() {
 }
 
 Duration Controller::until_next() const {
-  if (has_requests_) return {};
+  if (has_requests_ || !orders_.empty()) return {};
   Time next = std::min({core_.next_wake(), world_.next(), jobs_.next()});
   if (accept_at_ > clock_.now()) next = std::min(next, accept_at_);
   for (const JobId id : core_.state().running) {
@@ -662,9 +694,10 @@ void Controller::run() {
   } catch (const RunError& error) {
     for (const auto& client : clients_) {
       if (!client->is_owed && client->waits == 0) continue;
-      send(*client, {{"ok", false},
-                     {"code", 1},
-                     {"error", fmt::format("the controller has ended: {}", error.what())}});
+      send(*client,
+           line_of({{"ok", false},
+                    {"code", 1},
+                    {"error", fmt::format("the controller has ended: {}", error.what())}}));
     }
     throw;
   }
@@ -708,6 +741,7 @@ void Controller::loop() {
     poller.wait(until_next());
     serve_clients();
 
+    carry_out();
     world_.look(clock_.now());
     for (const Happened& happened : world_.take()) on_happened(happened);
     for (const double pause_s : world_.take_pauses()) metrics_.paused(pause_s);

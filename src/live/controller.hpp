@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -43,8 +45,13 @@
 
 namespace ductile {
 
+class JsonText;
+
 /// Of a user, or the number as text. Looked up once: it may be a file or a network away.
 const std::string& name_of_user(uid_t user);
+
+/// An answer as it is sent.
+std::string line_of(const nlohmann::ordered_json& answer);
 
 /// How a job in the journal ended, in Slurm's words; RUNNING while `state` is empty.
 std::string_view end_word(std::string_view state);
@@ -69,6 +76,9 @@ class WallClock {
   Time first_;
   Steady::time_point begin_ = Steady::now();
 };
+
+/// How long requests, or orders to the world, may delay everything else in a turn.
+constexpr auto kTurn = std::chrono::milliseconds(20);
 
 struct Client {
   std::uint64_t id = 0;
@@ -95,6 +105,7 @@ class Controller {
   void open();
   bool tell(const Event& event);
   void settle();
+  void carry_out();
   void note_sizes();
   void note_size(JobId id);
   void on_happened(const Happened& happened);
@@ -121,18 +132,16 @@ class Controller {
             .nodes = settings_.max_running_nodes_per_user};
   }
   JobFacts facts(JobId id) const;
+  Submission submission_of(JobId id) const;
 
   // ---- Those who ask -------------------------------------------------------------------------
   void accept_clients();
   void serve_clients();
   void serve(Client& client);
-  void reply(const Client& client, Json answer) {
-    outbox_.emplace_back(client.id, std::move(answer));
-  }
-  void send(Client& client, const Json& answer);
-  Json on_request(Client& client, const std::string& line);
+  void send(Client& client, std::string_view answer);
+  std::string on_request(Client& client, const std::string& line);
   Json on_submit(Client& client, const Json& request);
-  Json on_queue(const Json& request) const;
+  std::string on_queue(const Json& request) const;
   Json on_nodes() const;
   Json on_history(const Client& client, const Json& request) const;
   Json on_hold(const Client& client, const Json& request, bool holds);
@@ -146,7 +155,8 @@ class Controller {
   std::vector<JobId> jobs_named(const Json& name) const;
   std::vector<JobId> jobs_of(const Client& client, const Json& names) const;
   std::vector<JobId> those_that(const std::vector<JobId>& jobs, bool run) const;
-  Json row_of(JobId id) const;
+  std::string_view reason_of(JobId id) const;
+  void write_row(JsonText& text, JobId id, Time now) const;
   Json delays_of(Party::Kind kind) const;
 
   void on_signal();
@@ -181,9 +191,13 @@ class Controller {
   bool has_requests_ = false;  // of clients, that had to wait for the next turn
   Time accept_at_{};           // clients; not before
   std::multimap<std::uint64_t, std::uint64_t> waiting_{};  // clients for the end of a batch
-  std::vector<std::pair<std::uint64_t, Json>> outbox_{};   // what clients hear once it is durable
-  bool is_open_ = false;                                   // an instant
-  std::vector<std::pair<JobId, Ending>> endings_{};  // that are carried out once they are durable
+  std::vector<std::pair<std::uint64_t, std::string>>
+      outbox_{};             // what clients hear once it is durable
+  bool is_open_ = false;     // an instant
+  bool has_resize_ = false;  // an answer to one, in it
+  using Order = std::variant<Decision, std::pair<JobId, Ending>>;
+  std::deque<Order> orders_{};  // durable ones, which the world has not heard of yet
+  std::vector<std::pair<JobId, Ending>> endings_{};  // that become orders once they are durable
   std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
   Errands errands_{};
   Time now_{};

@@ -3,20 +3,39 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <string_view>
 
 #include <unistd.h>
 
 #include "base/text.hpp"
 
 namespace ductile {
+namespace {
 
-void crash_point() {
-  static const std::uint64_t last = [] {
-    const char* const text = std::getenv("DUCTILE_CRASH_AT");
-    return text == nullptr ? 0 : parse_number<std::uint64_t>(text).value_or(0);
-  }();
-  static std::uint64_t passed = 0;
-  if (last != 0 && ++passed == last) kill(getpid(), SIGKILL);
+struct Crash {
+  std::uint64_t left = 0;  // moments; 0: it never comes
+  Moment moment = Moment::any;
+};
+
+Crash crash_from_environment() {
+  constexpr std::string_view kResize = "resize:";
+  const char* const value = std::getenv("DUCTILE_CRASH_AT");
+  std::string_view text = value == nullptr ? "" : value;
+  Crash crash;
+  if (text.starts_with(kResize)) {
+    crash.moment = Moment::resize;
+    text.remove_prefix(kResize.size());
+  }
+  crash.left = parse_number<std::uint64_t>(text).value_or(0);
+  return crash;
+}
+
+}  // namespace
+
+void crash_point(Moment moment) {
+  static Crash crash = crash_from_environment();
+  const bool counts = crash.moment == Moment::any || crash.moment == moment;
+  if (counts && crash.left > 0 && --crash.left == 0) kill(getpid(), SIGKILL);
 }
 
 }  // namespace ductile

@@ -4,8 +4,12 @@
 
 namespace ductile {
 
+/// What is going on at a moment.
+enum class Moment { any, resize };
+
 /// A moment at which the controller must be able to die, between two things that others can see: at
-/// the one whose number, from 1, is in DUCTILE_CRASH_AT the process kills itself.
-void crash_point();
+/// the one whose number, from 1, is in DUCTILE_CRASH_AT the process kills itself. "resize:N" counts
+/// those alone at which a resize is decided, ordered or answered.
+void crash_point(Moment moment = Moment::any);
 
 }  // namespace ductile

@@ -58,32 +58,40 @@ std::int64_t microseconds(Time time) { return time.time_since_epoch().count(); }
 }  // namespace
 
 void Journal::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+void Journal::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 
-/// One statement, prepared, bound and stepped through.
+/// One statement, bound and stepped through. It stays prepared, for the next one with this text.
 class Journal::Statement {
  public:
-  Statement(const Journal& journal, const std::string& sql) : journal_(journal) {
-    if (sqlite3_prepare_v2(journal.database_.get(), sql.c_str(), -1, &statement_, nullptr) !=
-        SQLITE_OK) {
-      journal.fail("is not as it should be");
-    }
+  Statement(const Journal& journal, const std::string& sql)
+      : journal_(journal), kept_(journal.prepared_[sql]), statement_(std::move(kept_)) {
+    if (statement_) return;
+    sqlite3_stmt* statement = nullptr;
+    const int result = sqlite3_prepare_v3(journal.database_.get(), sql.c_str(), -1,
+                                          SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    statement_.reset(statement);
+    if (result != SQLITE_OK) journal.fail("is not as it should be");
   }
-  ~Statement() { sqlite3_finalize(statement_); }
+  ~Statement() {
+    sqlite3_reset(statement_.get());
+    sqlite3_clear_bindings(statement_.get());
+    kept_ = std::move(statement_);
+  }
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
   Statement& add(std::int64_t value) {
-    sqlite3_bind_int64(statement_, ++bound_, value);
+    sqlite3_bind_int64(statement_.get(), ++bound_, value);
     return *this;
   }
   Statement& add(const std::string& text) {
-    sqlite3_bind_text(statement_, ++bound_, text.data(), static_cast<int>(text.size()),
+    sqlite3_bind_text(statement_.get(), ++bound_, text.data(), static_cast<int>(text.size()),
                       SQLITE_TRANSIENT);
     return *this;
   }
   template <class Value>
   Statement& add(const std::optional<Value>& value) {
-    return value ? add(*value) : (sqlite3_bind_null(statement_, ++bound_), *this);
+    return value ? add(*value) : (sqlite3_bind_null(statement_.get(), ++bound_), *this);
   }
   Statement& add(Time time) { return add(microseconds(time)); }
   Statement& add(int value) { return add(std::int64_t{value}); }
@@ -91,15 +99,17 @@ class Journal::Statement {
   Statement& add(std::uint64_t value) { return add(static_cast<std::int64_t>(value)); }
   /// Is there one more row?
   bool next() {
-    const int result = sqlite3_step(statement_);
+    const int result = sqlite3_step(statement_.get());
     if (result != SQLITE_ROW && result != SQLITE_DONE) journal_.fail("cannot be written or read");
     return result == SQLITE_ROW;
   }
-  std::int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
-  bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+  std::int64_t number(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+  bool is_null(int column) const {
+    return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+  }
   std::string text(int column) const {
-    const void* const bytes = sqlite3_column_blob(statement_, column);
-    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+    const void* const bytes = sqlite3_column_blob(statement_.get(), column);
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
     return bytes == nullptr ? "" : std::string(static_cast<const char*>(bytes), size);
   }
   std::optional<Time> time(int column) const {
@@ -108,7 +118,8 @@ class Journal::Statement {
 
  private:
   const Journal& journal_;
-  sqlite3_stmt* statement_ = nullptr;
+  Prepared& kept_;  // for the next one; empty while this one has it
+  Prepared statement_;
   int bound_ = 0;
 };
 
@@ -268,9 +279,9 @@ Core Journal::fold(const PolicyMaker& make,
   }
 }
 
-void Journal::begin() { run("BEGIN IMMEDIATE"); }
+void Journal::begin() { Statement(*this, "BEGIN IMMEDIATE").next(); }
 
-void Journal::commit() { run("COMMIT"); }
+void Journal::commit() { Statement(*this, "COMMIT").next(); }
 
 void Journal::record(const char* kind, const std::string& text) {
   Statement(*this, "INSERT INTO records (kind, text) VALUES (?, ?)")

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -133,6 +134,10 @@ class Journal {
   struct Close {
     void operator()(sqlite3* database) const;
   };
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  using Prepared = std::unique_ptr<sqlite3_stmt, Finalize>;
 
   void make_tables();
   void check() const;
@@ -150,6 +155,7 @@ class Journal {
 
   std::string path_;
   std::unique_ptr<sqlite3, Close> database_;
+  mutable std::map<std::string, Prepared> prepared_{};  // statements, by their text
   bool is_opened_ = false;  // from then on whatever is wrong is a RunError
 };
 

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <pwd.h>
 #include <sched.h>
 #include <spdlog/spdlog.h>
@@ -162,8 +163,10 @@ struct LocalWorld::Running {
   std::uint64_t number = 0;
   std::uint32_t per_node = 1;  // processes
   std::string folder{};
-  pid_t child = -1;             // its manager, if this process started it and has not seen it end
-  std::optional<int> status{};  // of waitpid
+  pid_t child = -1;  // its manager, if this process started it and has not seen it end
+  std::optional<NewProcess> fresh{};          // that, until it is known whether it could be started
+  DecisionId start_order = DecisionId::none;  // which is answered then
+  std::optional<int> status{};                // of waitpid
   std::optional<LineSocket> control{};
   Holding holding{};
   std::optional<Decision> order{};  // under way
@@ -242,7 +245,7 @@ NodeSet LocalWorld::cpus_of(const NodeSet& nodes) const {
 
 void LocalWorld::carry_out(Time now, const Decision& decision, const JobFacts& job) {
   now_ = now;
-  if (decision.kind == Decision::Kind::start) return start(now, decision, job);
+  if (decision.kind == Decision::Kind::start) return start(decision, job);
   const auto found = running_.find(decision.job);
   if (found == running_.end()) return;  // it has ended, as the core will hear
   Running& its = *found->second;
@@ -303,7 +306,7 @@ void LocalWorld::make_folder(Running& its, const JobFacts& job, bool changes_use
   }
 }
 
-void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) {
+void LocalWorld::start(const Decision& decision, const JobFacts& job) {
   const Submission& what = *job.what;
   auto its = running(decision.job, job);
   its->holding = decision.after;
@@ -383,7 +386,9 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
     const std::string error = file_name(what.error, job.names);
     const std::string group = its->group.empty() ? "" : processes_of_cgroup(its->group);
     const std::vector<gid_t> groups = groups_of(job.owner);
-    its->child = start_session(words, environment, [&]() -> const char* {
+    // Folders and files of users may be far away, and take long to answer: the new process waits
+    // for them, not this one.
+    const auto prepare = [&]() -> const char* {
       // Without it, it is still known by its environment.
       if (!group.empty()) enter_cgroup(group.c_str());
       if (changes_user && (setgroups(groups.size(), groups.data()) != 0 ||
@@ -402,28 +407,50 @@ void LocalWorld::start(Time now, const Decision& decision, const JobFacts& job) 
       if (out > STDERR_FILENO) close(out);
       if (err > STDERR_FILENO && err != out) close(err);
       setrlimit(RLIMIT_NOFILE, &files_);
-      fcntl(listener.get(), F_SETFD, 0);  // this one stays
       return nullptr;
-    });
+    };
+    its->fresh = begin_session(words, environment, prepare, listener.get());
+    set_blocking(its->fresh->descriptor(), false);
+    its->child = its->fresh->pid();
+    its->start_order = decision.id;
   } catch (const std::runtime_error& error) {
-    const auto* const system = dynamic_cast<const std::system_error*>(&error);
-    if (!its->group.empty()) remove_cgroup(its->group);
-    forget(job.number);
-    if (dynamic_cast<const NoProcess*>(&error) != nullptr ||
-        (system != nullptr && is_passing(system->code()))) {
-      spdlog::warn("job {} cannot be started now: {}", job.number, error.what());
-      return happen(event::StartFailed{decision.job, decision.id, now + settings_.retry});
-    }
-    happened_.push_back(
-        {event::Ended{decision.job, EndState::failed, false}, 1, printable(error.what())});
-    return;
+    return not_started(*its, decision.id, error);
   }
   crash_point();
   Running& running = *its;
   running_[decision.job] = std::move(its);
   if (connect(running) != Contact::made) running.contact_at = now_;
+}
+
+/// It runs, or it could not be started.
+void LocalWorld::look_at_start(Running& job) {
+  try {
+    if (!job.fresh->has_begun()) return;
+  } catch (const RunError& error) {
+    job.child = -1;
+    job.fresh.reset();
+    job.control.reset();
+    job.is_over = true;
+    return not_started(job, job.start_order, error);
+  }
+  job.fresh.reset();
   crash_point();
-  happen(event::Started{decision.job, decision.id, decision.after, std::nullopt});
+  happen(event::Started{job.id, job.start_order, job.holding, std::nullopt});
+}
+
+void LocalWorld::not_started(const Running& job, DecisionId order,
+                             const std::runtime_error& error) {
+  const auto* const system = dynamic_cast<const std::system_error*>(&error);
+  if (!job.group.empty()) remove_cgroup(job.group);
+  forget(job.number);
+  const bool may_be_later = dynamic_cast<const NoProcess*>(&error) != nullptr ||
+                            (system != nullptr && is_passing(system->code()));
+  if (may_be_later && !job.end) {
+    spdlog::warn("job {} cannot be started now: {}", job.number, error.what());
+    return happen(event::StartFailed{job.id, order, now_ + settings_.retry});
+  }
+  happened_.push_back({event::Ended{job.id, job.end.value_or(EndState::failed), job.requeue}, 1,
+                       printable(error.what())});
 }
 
 void LocalWorld::end(Time now, JobId id, EndState state, bool requeue) {
@@ -510,12 +537,18 @@ LocalWorld::Contact LocalWorld::connect(Running& job) {
 void LocalWorld::add_to(Poller& poller) {
   for (const auto& [id, owned] : running_) {
     Running* const job = owned.get();
+    if (job->fresh) {
+      poller.add(job->fresh->descriptor(), POLLIN, [this, job] {
+        if (job->fresh) look_at_start(*job);
+      });
+    }
     if (!job->control) continue;
     poller.add(job->control->descriptor(), job->control->events(), [this, job] { read(*job); });
   }
 }
 
 void LocalWorld::read(Running& job) {
+  if (!job.control) return;
   job.control->work();
   while (const auto line = job.control->next()) on_line(job, *line);
   if (job.control->is_closed()) on_closed(job);
@@ -577,6 +610,7 @@ void LocalWorld::on_measured(const Running& job, const Json& json) {
 
 /// The order is answered: by its size the job has what it was to have, or else what it had.
 void LocalWorld::settle(Running& job, std::uint32_t processes) {
+  crash_point(Moment::resize);
   job.is_lost = false;
   Decision order = std::move(*std::exchange(job.order, std::nullopt));
   const bool is_done = job.nodes(processes) == order.after.count;
@@ -616,7 +650,9 @@ void LocalWorld::on_request(Running& job, std::uint32_t at_least, std::uint32_t 
 void LocalWorld::reap() {
   int status = 0;
   for (const auto& [id, job] : running_) {
-    if (job->child < 0 || waitpid(job->child, &status, WNOHANG) != job->child) continue;
+    if (job->fresh) look_at_start(*job);
+    if (job->fresh || job->child < 0) continue;
+    if (waitpid(job->child, &status, WNOHANG) != job->child) continue;
     job->child = -1;
     job->status = status;
     if (job->control) read(*job);  // what it said last
@@ -645,7 +681,7 @@ void LocalWorld::look(Time now) {
   reap();
   for (auto& [id, owned] : running_) {
     Running& job = *owned;
-    if (job.is_gone) continue;
+    if (job.is_gone || job.is_over) continue;
     // Who was told something may have been gone already.
     if (job.control && job.control->is_closed()) on_closed(job);
     if (now >= job.contact_at && connect(job) == Contact::nobody && job.child < 0) gone(job);

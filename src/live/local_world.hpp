@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -136,8 +137,10 @@ class LocalWorld {
   enum class Contact { made, nobody, not_now };
 
   std::unique_ptr<Running> running(JobId id, const JobFacts& job) const;
-  void start(Time now, const Decision& decision, const JobFacts& job);
+  void start(const Decision& decision, const JobFacts& job);
   void make_folder(Running& its, const JobFacts& job, bool changes_user);
+  void look_at_start(Running& job);
+  void not_started(const Running& job, DecisionId order, const std::runtime_error& error);
   void mark_ended(Running& job, EndState state, bool requeue) const;
   Contact connect(Running& job);
   void read(Running& job);

@@ -31,7 +31,7 @@ void Controller::ask_child(Client& client, Errands::Work work,
     }
     asker.is_asking = false;
     has_requests_ = true;  // it may have asked more meanwhile
-    send(asker, answer);
+    send(asker, line_of(answer));
   };
   if (!errands_.add(client.peer.user, std::move(work), done)) {
     throw Refused("too many questions of yours are open; ask again when they are answered");
@@ -62,7 +62,7 @@ void Controller::on_explain(Client& client, const Json& request) {
         if (!answer.is_object()) return answer;
         answer["ok"] = true;
         const bool waits = jobs_.contains(id) && core_.job(id).status != Status::running;
-        answer["queue_reason"] = waits ? row_of(id)["reason"] : Json();
+        answer["queue_reason"] = waits ? Json(reason_of(id)) : Json();
         return answer;
       });
 }

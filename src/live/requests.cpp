@@ -22,6 +22,7 @@
 #include "base/text.hpp"
 #include "job/json_line.hpp"
 #include "live/controller.hpp"
+#include "live/json_text.hpp"
 
 namespace ductile {
 namespace {
@@ -34,8 +35,6 @@ constexpr std::size_t kMaxAnswers = std::size_t{64} << 20;
 /// With so much waiting for it a client is not asked for more.
 constexpr std::size_t kManyAnswers = std::size_t{1} << 20;
 constexpr std::size_t kMaxClientsOfUser = 1024;
-/// How long requests may delay everything else.
-constexpr auto kTurn = std::chrono::milliseconds(20);
 constexpr std::uint64_t kUsualHistory = 1000, kMaxHistory = 10'000;
 
 /// The states as Slurm names them.
@@ -56,6 +55,10 @@ const std::string& name_of_user(uid_t user) {
     name = entry != nullptr ? entry->pw_name : std::to_string(user);
   }
   return name;
+}
+
+std::string line_of(const nlohmann::ordered_json& answer) {
+  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string_view end_word(std::string_view state) {
@@ -122,29 +125,32 @@ void Controller::serve(Client& client) {
   if (!line) return;
   client.heard = std::chrono::steady_clock::now();
   client.is_owed = true;
-  Json answer;
+  std::string answer;
+  const auto refuse = [&](int code, const std::string& why) {
+    answer = line_of({{"ok", false}, {"code", code}, {"error", why}});
+  };
   try {
     answer = on_request(client, *line);
   } catch (const InputError& error) {
-    answer = {{"ok", false}, {"code", 2}, {"error", printable(error.what())}};
+    refuse(2, printable(error.what()));
   } catch (const Refused& error) {
-    answer = {{"ok", false}, {"code", 1}, {"error", printable(error.what())}};
+    refuse(1, printable(error.what()));
   } catch (const Json::exception&) {
-    answer = {{"ok", false}, {"code", 2}, {"error", "the request is not as it should be"}};
+    refuse(2, "the request is not as it should be");
   }
   if (client.is_asking) return;  // a child answers
   // What it tells may be of an instant that is not durable yet.
   if (is_open_) {
-    reply(client, std::move(answer));
+    outbox_.emplace_back(client.id, std::move(answer));
   } else {
     send(client, answer);
   }
 }
 
 /// A user's clients together may let as much wait as one of them.
-void Controller::send(Client& client, const Json& answer) {
+void Controller::send(Client& client, std::string_view answer) {
   client.is_owed = false;
-  client.lines.send(answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+  client.lines.send(answer);
   if (client.lines.unsent() == 0) return;
   std::size_t all = 0;
   for (const auto& each : clients_) {
@@ -157,26 +163,26 @@ void Controller::send(Client& client, const Json& answer) {
   }
 }
 
-Json Controller::on_request(Client& client, const std::string& line) {
+std::string Controller::on_request(Client& client, const std::string& line) {
   const Json request = parse_json_line(line);
   if (!request.is_object() || !request.contains("do") || !request["do"].is_string()) {
     throw InputError("a request is a JSON object with \"do\"", "see docs/formats/controller.md");
   }
   const std::string verb = request["do"];
-  if (verb == "submit") return on_submit(client, request);
+  if (verb == "submit") return line_of(on_submit(client, request));
   if (verb == "queue") return on_queue(request);
-  if (verb == "nodes") return on_nodes();
-  if (verb == "history") return on_history(client, request);
+  if (verb == "nodes") return line_of(on_nodes());
+  if (verb == "history") return line_of(on_history(client, request));
   if (verb == "explain" || verb == "predict") {
     verb == "explain" ? on_explain(client, request) : on_predict(client, request);
     return {};
   }
-  if (verb == "resize") return on_resize(client, request);
-  if (verb == "drain") return on_drain(client, request);
-  if (verb == "cancel") return on_end(client, request, Ending::cancelled);
-  if (verb == "requeue") return on_end(client, request, Ending::requeued);
-  if (verb == "hold") return on_hold(client, request, true);
-  if (verb == "release") return on_hold(client, request, false);
+  if (verb == "resize") return line_of(on_resize(client, request));
+  if (verb == "drain") return line_of(on_drain(client, request));
+  if (verb == "cancel") return line_of(on_end(client, request, Ending::cancelled));
+  if (verb == "requeue") return line_of(on_end(client, request, Ending::requeued));
+  if (verb == "hold") return line_of(on_hold(client, request, true));
+  if (verb == "release") return line_of(on_hold(client, request, false));
   throw InputError("there is no request '" + verb + "'", "see docs/formats/controller.md");
 }
 
@@ -264,48 +270,54 @@ Json Controller::on_submit(Client& client, const Json& request) {
   return answer;
 }
 
-Json Controller::row_of(JobId id) const {
+/// Why a job does not run; empty if it does.
+std::string_view Controller::reason_of(JobId id) const {
+  const Job& job = core_.job(id);
+  if (job.status == Status::running) return "";
+  if (job.status == Status::held) {
+    return kWaitWords[static_cast<std::size_t>(jobs_.at(id).wait)];
+  }
+  if (job.claim != ClaimId::none) return "Claim";
+  const bool is_next = core_.state().queue.front() == id || job.reserved != kNever;
+  return is_next ? "Resources" : "Priority";
+}
+
+void Controller::write_row(JsonText& text, JobId id, Time now) const {
   const LiveJob& live = jobs_.at(id);
   const Job& job = core_.job(id);
   const bool runs = job.status == Status::running;
-  std::string_view reason;
-  if (!runs) {
-    const bool is_first = core_.state().queue.front() == id;
-    reason = job.status == Status::held           ? kWaitWords[static_cast<std::size_t>(live.wait)]
-             : job.claim != ClaimId::none         ? "Claim"
-             : is_first || job.reserved != kNever ? "Resources"
-                                                  : "Priority";
-  }
-  const auto seconds_or_null = [](bool has, Time time) {
-    return has ? Json(to_seconds(time)) : Json();
+  const auto if_any = [](bool is_there, auto value) {
+    return is_there ? std::optional(value) : std::nullopt;
   };
   const bool has_task = live.row.array != 0;
   const Time begin = live.what().begin;
-  return {{"job", live.row.number},
-          {"array_job", has_task ? Json(live.row.array) : Json()},
-          {"array_task", has_task ? Json(live.row.task) : Json()},
-          {"name", live.row.name},
-          {"user", name_of_user(live.row.owner.user)},
-          {"account", live.row.account},
-          {"state", state_word(job)},
-          {"reason", reason},
-          {"type", word(job.spec.type)},
-          {"nodes", runs ? job.holding.count : job.spec.preferred},
-          {"min_nodes", job.spec.size.min},
-          {"max_nodes", job.spec.size.max},
-          {"nodelist", to_string(job.holding.nodes)},
-          {"priority", job.spec.priority},
-          {"submit_s", to_seconds(live.row.submitted)},
-          {"begin_s", seconds_or_null(begin != Time{}, begin)},
-          {"dependency", to_text(live.batch->open)},
-          {"restarts", live.row.restarts},
-          {"cpus_per_task",
-           live.what().cores_per_process != 0 ? Json(live.what().cores_per_process) : Json()},
-          {"start_s", seconds_or_null(runs, job.started)},
-          {"elapsed_s", runs ? to_seconds(clock_.now() - job.started) : 0.0},
-          {"time_limit_s", to_seconds(runs ? end_of(id) - job.started : live.what().walltime)},
-          {"planned_start_s", seconds_or_null(!runs && job.reserved != kNever, job.reserved)},
-          {"resizes", job.expands + job.shrinks}};
+  text.begin()
+      .add("job", live.row.number)
+      .add("array_job", if_any(has_task, live.row.array))
+      .add("array_task", if_any(has_task, live.row.task))
+      .add("name", live.row.name)
+      .add("user", name_of_user(live.row.owner.user))
+      .add("account", live.row.account)
+      .add("state", state_word(job))
+      .add("reason", reason_of(id))
+      .add("type", word(job.spec.type))
+      .add("nodes", runs ? job.holding.count : job.spec.preferred)
+      .add("min_nodes", job.spec.size.min)
+      .add("max_nodes", job.spec.size.max)
+      .add("nodelist", to_string(job.holding.nodes))
+      .add("priority", job.spec.priority)
+      .add("submit_s", to_seconds(live.row.submitted))
+      .add("begin_s", if_any(begin != Time{}, to_seconds(begin)))
+      .add("dependency", to_text(live.batch->open))
+      .add("restarts", live.row.restarts)
+      .add("cpus_per_task",
+           if_any(live.what().cores_per_process != 0, live.what().cores_per_process))
+      .add("start_s", if_any(runs, to_seconds(job.started)))
+      .add("elapsed_s", runs ? to_seconds(now - job.started) : 0.0)
+      .add("time_limit_s", to_seconds(runs ? end_of(id) - job.started : live.what().walltime))
+      .add("planned_start_s", if_any(!runs && job.reserved != kNever, to_seconds(job.reserved)))
+      .add("resizes", job.expands + job.shrinks)
+      .end();
 }
 
 /// What grants did to the jobs of users or of accounts, as in summary.json.
@@ -326,42 +338,41 @@ Json Controller::delays_of(Party::Kind kind) const {
   return rows;
 }
 
-Json Controller::on_queue(const Json& request) const {
-  Json rows = Json::array();
+std::string Controller::on_queue(const Json& request) const {
+  const Json wanted = request.value("jobs", Json::array());
+  if (!wanted.is_array()) throw InputError("\"jobs\" is a list of numbers", "");
+  std::set<JobId> named;
+  for (const Json& name : wanted) {
+    for (const JobId id : jobs_named(name)) named.insert(id);
+  }
+  std::vector<JobId> shown(named.begin(), named.end());
+  if (wanted.empty()) {
+    for (const auto& [id, job] : jobs_.all()) shown.push_back(id);
+  }
+
+  const Time now = clock_.now();
+  JsonText text;
+  text.begin().add("ok", true).add("now_s", to_seconds(now));
+  text.add("policy", core_.policy().settings).begin_list("jobs");
   // Running ones first, then those that wait, in the order in which they do.
-  for (const auto& [id, job] : jobs_.all()) {
-    if (core_.job(id).status == Status::running) rows.push_back(row_of(id));
+  std::vector<bool> is_shown(core_.state().jobs.size());
+  for (const JobId id : shown) {
+    is_shown[index(id)] = true;
+    if (core_.job(id).status == Status::running) write_row(text, id, now);
   }
-  const State& state = core_.state();
-  for (JobId id = state.queue.front(); id != JobId::none;
-       id = state.queue.after(id, core_.job(id).spec)) {
-    rows.push_back(row_of(id));
-  }
-  for (const auto& [id, job] : jobs_.all()) {
+  core_.state().queue.for_each([&](JobId id) {
+    if (is_shown[index(id)]) write_row(text, id, now);
+  });
+  for (const JobId id : shown) {
     const Job& its = core_.job(id);
     const bool waits_elsewhere =
         its.status == Status::held || (its.status == Status::pending && its.claim != ClaimId::none);
-    if (waits_elsewhere) rows.push_back(row_of(id));
+    if (waits_elsewhere) write_row(text, id, now);
   }
-  const Json wanted = request.value("jobs", Json::array());
-  if (!wanted.is_array()) throw InputError("\"jobs\" is a list of numbers", "");
-  if (!wanted.empty()) {
-    std::set<std::uint64_t> numbers;
-    for (const Json& name : wanted) {
-      for (const JobId id : jobs_named(name)) numbers.insert(number_of(id));
-    }
-    Json chosen = Json::array();
-    for (Json& row : rows) {
-      if (numbers.contains(row["job"])) chosen.push_back(std::move(row));
-    }
-    rows = std::move(chosen);
-  }
-  return {{"ok", true},
-          {"now_s", to_seconds(clock_.now())},
-          {"policy", core_.policy().settings},
-          {"jobs", std::move(rows)},
-          {"delays", delays_of(Party::Kind::user)},
-          {"account_delays", delays_of(Party::Kind::account)}};
+  text.end_list();
+  text.add("delays", delays_of(Party::Kind::user));
+  text.add("account_delays", delays_of(Party::Kind::account));
+  return text.end().take();
 }
 
 Json Controller::on_nodes() const {

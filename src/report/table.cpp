@@ -94,14 +94,17 @@ std::string cell_text(const Column& column, const PolicyRuns& runs) {
 }
 
 std::string aligned_text(const std::vector<std::vector<std::string>>& rows, std::size_t left) {
+  std::vector<std::size_t> widest;
+  for (const std::vector<std::string>& row : rows) {
+    widest.resize(std::max(widest.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widest[i] = std::max(widest[i], width(row[i]));
+  }
   std::string text;
   for (const std::vector<std::string>& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      std::size_t widest = 0;
-      for (const std::vector<std::string>& other : rows) widest = std::max(widest, width(other[i]));
       if (i > 0) line += "  ";
-      line += padded(row[i], widest, i >= left);
+      line += padded(row[i], widest[i], i >= left);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
