@@ -19,7 +19,8 @@ namespace {
 
 using ductile::Descriptor;
 
-void receive(const Descriptor& listener, std::size_t bytes) {
+/// Says when all has come: giving its memory back takes a while, too.
+void receive(const Descriptor& listener, std::size_t bytes, int say) {
   const Descriptor socket(accept(listener.get(), nullptr, nullptr));
   const std::unique_ptr<char[]> memory(new char[bytes]);
   for (std::size_t got = 0; got < bytes;) {
@@ -27,6 +28,7 @@ void receive(const Descriptor& listener, std::size_t bytes) {
     if (more <= 0) _exit(1);
     got += static_cast<std::size_t>(more);
   }
+  if (write(say, "", 1) != 1) _exit(1);
 }
 
 /// Says when its memory is there and begins when told.
@@ -47,41 +49,47 @@ pid_t in_a_process(const Work& work) {
   _exit(0);
 }
 
+/// A byte from each of so many.
+void wait_for(int pipe, std::size_t count) {
+  char byte = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (read(pipe, &byte, 1) != 1) std::abort();
+  }
+}
+
+std::array<int, 2> new_pipe() {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) std::abort();
+  return ends;
+}
+
 double gigabytes_per_second(std::size_t bytes, std::size_t connections) {
   const Descriptor listener = ductile::listen_tcp("127.0.0.1");
   ductile::set_blocking(listener, true);
   const std::string address = ductile::local_address(listener);
+  const auto done = new_pipe();
+  const auto ready = new_pipe();
   std::vector<pid_t> processes;
   for (std::size_t i = 0; i < connections; ++i) {
-    processes.push_back(in_a_process([&] { receive(listener, bytes / connections); }));
+    processes.push_back(in_a_process([&] { receive(listener, bytes / connections, done[1]); }));
   }
-  std::array<int, 2> ready{};
-  std::array<int, 2> start{};
-  if (pipe(ready.data()) != 0 || pipe(start.data()) != 0) std::abort();
+  const auto start = new_pipe();  // which the receivers do not hold open
   for (std::size_t i = 0; i < connections; ++i) {
     processes.push_back(in_a_process([&] {
       close(start[1]);
       send(address, bytes / connections, ready[1], start[0]);
     }));
   }
-  char byte = 0;
-  for (std::size_t i = 0; i < connections; ++i) {
-    if (read(ready[0], &byte, 1) != 1) std::abort();
-  }
+  wait_for(ready[0], connections);
   const auto begin = std::chrono::steady_clock::now();
   close(start[1]);
-  bool is_good = true;
+  wait_for(done[0], connections);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   for (const pid_t pid : processes) {
     int status = 0;
-    is_good = waitpid(pid, &status, 0) == pid && status == 0 && is_good;
+    if (waitpid(pid, &status, 0) != pid || status != 0) std::abort();
   }
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  if (!is_good) {
-    std::fprintf(stderr, "plain_tcp_bench: a process failed\n");
-    std::exit(1);
-  }
-  const std::size_t sent = bytes / connections * connections;
-  return static_cast<double>(sent) / took.count() / 1e9;
+  return static_cast<double>(bytes / connections * connections) / took.count() / 1e9;
 }
 
 }  // namespace
@@ -93,6 +101,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: plain_tcp_bench MEGABYTES CONNECTIONS\n");
     return 2;
   }
+  alarm(300);  // whatever goes wrong, it does not stay
   std::printf("%.3f\n", gigabytes_per_second(megabytes * 1'000'000, connections));
   return 0;
 }
