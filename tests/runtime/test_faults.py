@@ -3,6 +3,7 @@ after it the new one does; what fails when no generation can go on, ends at once
 
 import os
 import pathlib
+import socket
 import time
 
 import pytest
@@ -106,6 +107,9 @@ def walk_through(walk, mpi, start, tmp_path, monkeypatch, *arguments):
     job = start(mpi, 2, "until", stop, 2000, *arguments, options=[
         "--start-limit", 5, "--probe-limit", 2, "--hand-over-limit", 2, "--patience", 2])
     job.wait_until_connected()
+    # One who says half of it, and then nothing.
+    silent = socket.create_connection(job.environment()["DUCTILE_MANAGER"].split(":"))
+    silent.sendall(b"\x30\0\0\0\x01\0")
     size = 2
     wrong = []
     for generation, fault in enumerate(walk, 1):
@@ -120,9 +124,14 @@ def walk_through(walk, mpi, start, tmp_path, monkeypatch, *arguments):
             size = 5 - size
         assert (status["size"], status["connected"]) == (size, size), fault
     stop.touch()
+    if len(walk) > 20:  # takes longer than a stranger is waited for
+        silent.settimeout(20)
+        assert silent.recv(1) == b""
     code, out, err = job.finish()
     # A launcher may have complained about what an old generation did after the commit.
     assert code == 0 and out.endswith("right\n"), err
+    assert "it did not say who it is" in err or len(walk) <= 20
+    silent.close()
     assert wrong == []
     assert left_in_shared_memory(begin) == set()
 
