@@ -3,6 +3,7 @@ after it the new one does; what fails when no generation can go on, ends at once
 
 import os
 import pathlib
+import socket
 import time
 
 import pytest
@@ -51,17 +52,37 @@ WALK = [
     ("old/0", "got", "commit", "exit", COMMIT),
     ("old/1", "got", "commit", "cut", COMMIT),
     ("old/0", "got", "commit", "hang", COMMIT),
+    ("old/1", "before", "finishing", "exit", COMMIT),
+    ("old/1", "after", "finishing", "exit", COMMIT),
+    ("old/0", "got", "finish", "exit", COMMIT),
     # And all is well at last.
     ("nobody", "before", "hello", "exit", COMMIT),
 ]
 
 
+FULL = os.environ.get("DUCTILE_FULL", "0") != "0"
+
+
 def part(faults, mpi):
     """The protocol is the same under every MPI: all faults with one of them, every third with the
     other, which takes longer to start a process; all with DUCTILE_FULL=1."""
-    if mpi == "mpich" or os.environ.get("DUCTILE_FULL", "0") != "0":
+    if mpi == "mpich" or FULL:
         return faults
     return faults[::3] + faults[-1:]
+
+
+def variable(walk):
+    """DUCTILE_FAULT for a walk: one fault in each resize."""
+    faults, current = [], 0
+    for generation, (who, when, message, kind, outcome) in enumerate(walk, 1):
+        if message in ("finishing", "finish"):
+            # Not of the resize, but of the own generation, to which a process is not old.
+            faults.append((current, who.replace("old", "new"), when, message, kind))
+        else:
+            faults.append((generation, who, when, message, kind))
+        if outcome == COMMIT:
+            current = generation
+    return ";".join(":".join(map(str, fault)) for fault in faults)
 
 
 # The same where the program postpones.
@@ -80,14 +101,15 @@ def test_walk_while_postponing(start, tmp_path, monkeypatch):
 
 
 def walk_through(walk, mpi, start, tmp_path, monkeypatch, *arguments):
-    faults = ";".join(":".join((str(generation), *fault[:4]))
-                      for generation, fault in enumerate(walk, 1))
-    monkeypatch.setenv("DUCTILE_FAULT", faults)
+    monkeypatch.setenv("DUCTILE_FAULT", variable(walk))
     stop = tmp_path / "stop"
     begin = time.time()
     job = start(mpi, 2, "until", stop, 2000, *arguments, options=[
         "--start-limit", 5, "--probe-limit", 2, "--hand-over-limit", 2, "--patience", 2])
     job.wait_until_connected()
+    # One who says half of it, and then nothing.
+    silent = socket.create_connection(job.environment()["DUCTILE_MANAGER"].split(":"))
+    silent.sendall(b"\x30\0\0\0\x01\0")
     size = 2
     wrong = []
     for generation, fault in enumerate(walk, 1):
@@ -102,9 +124,14 @@ def walk_through(walk, mpi, start, tmp_path, monkeypatch, *arguments):
             size = 5 - size
         assert (status["size"], status["connected"]) == (size, size), fault
     stop.touch()
+    if len(walk) > 20:  # takes longer than a stranger is waited for
+        silent.settimeout(20)
+        assert silent.recv(1) == b""
     code, out, err = job.finish()
     # A launcher may have complained about what an old generation did after the commit.
     assert code == 0 and out.endswith("right\n"), err
+    assert "it did not say who it is" in err or len(walk) <= 20
+    silent.close()
     assert wrong == []
     assert left_in_shared_memory(begin) == set()
 
@@ -138,9 +165,23 @@ FATAL = [
     "1:new/0:before:running:cut",
 ]
 
+# A death before and after each message, on both sides.
+EVERY_DEATH = [
+    *[f"1:old/1:{when}:{message}:exit" for message in ("at", "reached", "open", "data", "close")
+      for when in ("before", "after")],
+    *[f"1:old/1:got:{message}:exit" for message in ("prepare", "meet", "go")],
+    "1:old/1:before:sent:exit",
+    *[f"1:new/1:{when}:running:exit" for when in ("before", "after")],
+    *[f"1:manager:{when}:{message}:exit" for message in ("welcome", "take", "prepare", "meet", "go", "commit")
+      for when in ("before", "after")],
+    *[f"1:manager:got:{message}:exit"
+      for message in ("hello", "ready", "at", "reached", "sent", "taken", "running")],
+    "0:manager:got:finishing:exit", "0:manager:before:finish:exit", "0:manager:after:finish:exit",
+]
+
 
 @pytest.mark.parametrize("mpi,fault", [(mpi, fault) for mpi in ("mpich", "openmpi")
-                                       for fault in part(FATAL, mpi)])
+                                       for fault in part(FATAL, mpi) + (EVERY_DEATH if FULL else [])])
 def test_when_nobody_can_go_on(mpi, start, tmp_path, monkeypatch, fault):
     """A process of the generation that is the job dies, or the manager does: the job fails, as any
     MPI program does. It does not hang and leaves nothing."""
@@ -158,3 +199,20 @@ def test_when_nobody_can_go_on(mpi, start, tmp_path, monkeypatch, fault):
     assert code != 0 and "right" not in out
     if "manager" not in fault or "garbage" in fault:  # one that dies cannot
         assert left_in_shared_memory(begin) == set()
+
+
+@pytest.mark.parametrize("fault", ["1:old/1:after:sent:exit", "1:new/1:after:taken:exit"])
+def test_a_death_beside_the_commit(start, tmp_path, monkeypatch, fault, mpi="mpich"):
+    """It comes before the commit or after it. A generation goes on with exact data if its processes live."""
+    monkeypatch.setenv("DUCTILE_FAULT", fault)
+    begin = time.time()
+    job = start(mpi, 2, "until", tmp_path / "stop", 2000)
+    job.wait_until_connected()
+    is_committed = job.resize(3).returncode == 0
+    (tmp_path / "stop").touch()
+    code, out, _ = job.finish()
+    if is_committed == ("old" in fault):
+        assert (code, out) == (0, "right\n")
+    else:
+        assert code != 0 and "right" not in out
+    assert left_in_shared_memory(begin) == set()

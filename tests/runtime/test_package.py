@@ -1,5 +1,6 @@
 """libductile-app as others use it: installed, found by pkg-config and by CMake, from C and from C++."""
 
+import json
 import os
 import subprocess
 
@@ -7,6 +8,7 @@ from conftest import EXAMPLES, ROOT, example, mpiexec, run
 
 JACOBI = ROOT / "examples" / "jacobi" / "jacobi.c"
 PLATE = (40, 40, 50)
+HALF = ROOT / "tests" / "runtime" / "programs" / "half.c"
 HEAT = ROOT / "examples" / "heat" / "heat.cpp"
 ROD = (400, 80)
 
@@ -40,6 +42,9 @@ def test_installed_library(mpi, tmp_path):
     call("cc", JACOBI, "-o", by_pkg_config / "jacobi", *flags, "-lm")
     call("c++", "-std=c++20", HEAT, "-o", by_pkg_config / "heat", *flags)
 
+    call("cc", HALF, "-o", by_pkg_config / "half", f"-L{folder.parent}", "-Wl,--no-as-needed",
+         f"-lductile-measure-{mpi}", *flags)
+
     by_cmake.mkdir()
     (by_cmake / "CMakeLists.txt").write_text(
         CMAKE.replace("@mpi@", mpi).replace("@jacobi@", str(JACOBI)).replace("@heat@", str(HEAT)))
@@ -55,3 +60,11 @@ def test_installed_library(mpi, tmp_path):
                by_pkg_config / "heat", *ROD, 30, env=environment)
     assert (done.returncode, done.stdout) == (0, expected["heat"]), done.stderr
     assert "1 resizes, 0 given up" in done.stderr
+
+    # What measures is linked instead of preloaded.
+    report = tmp_path / "report"
+    done = run("run", "--kind", "rigid", "-n", 2, "--mpi", mpi, "--measure", 0.5, "--report", report, "--",
+               "env", "-u", "LD_PRELOAD", by_pkg_config / "half", 60, 20, env=environment)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    events = [json.loads(line) for line in report.read_text().splitlines()]
+    assert sum(event.get("in_mpi", 0) for event in events) > 0

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import random
 import re
 import threading
 import time
@@ -54,22 +55,34 @@ def test_no_process_holds_more_than_its_block(mpi, start, tmp_path):
     assert job.finish()[:2] == (0, "right\n")
 
 
-def test_many_resizes_leave_nothing(mpi, start, tmp_path):
-    job = start(mpi, 2, "until", tmp_path / "stop", 1000)
-    job.wait_until_connected()
+def test_many_resizes_leave_nothing(mpi, start, tmp_path, monkeypatch):
+    """Ten of them; 200 with DUCTILE_FULL=1."""
+    sizes = random.Random(mpi)
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     begin = time.time()
+    job = start(mpi, 2, "until", tmp_path / "stop", 1000, options=["--max", 6])
+    job.wait_until_connected()
 
     def held():
-        return (len(os.listdir(f"/proc/{job.process.pid}/fd")), len(processes_with(job.mark)))
+        """Descriptors of the manager, processes of the job, files of launchers."""
+        return (len(os.listdir(f"/proc/{job.process.pid}/fd")), len(processes_with(job.mark)),
+                len(list(temporary.rglob("*"))))
 
     assert job.resize(3).returncode == 0
     assert job.resize(2).returncode == 0
     before = held()
-    for _ in range(4):
-        assert job.resize(3).returncode == 0
+    size = 2
+    for _ in range(198 if os.environ.get("DUCTILE_FULL", "0") != "0" else 7):
+        size = sizes.choice([other for other in range(1, 7) if other != size])
+        assert job.resize(size).returncode == 0
+    if size != 2:
         assert job.resize(2).returncode == 0
     # A leak would be one for each resize; a client may just be leaving.
-    assert held()[0] <= before[0] + 2 and held()[1] == before[1]
+    descriptors, processes, files = held()
+    assert descriptors <= before[0] + 2 and processes == before[1] and files == before[2]
     (tmp_path / "stop").touch()
     assert job.finish()[:2] == (0, "right\n")
     assert left_in_shared_memory(begin) == set()
+    assert [path for path in temporary.rglob("*") if not path.is_dir()] == []

@@ -1,5 +1,6 @@
 """`ductile run` and `ductile resize` with real MPI programs, both MPIs."""
 
+import contextlib
 import functools
 import json
 import os
@@ -10,6 +11,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -307,6 +309,61 @@ def test_strangers_are_refused_and_do_no_harm(start, mpi="openmpi"):
     assert code == 0 and out == rigid_output(mpi, *PLATE)
     assert err.count("a connection was refused") >= len(wrong)
     silent.close()
+
+
+def listening_ports(job, program, generation):
+    """Of the loopback, where the processes of this generation of a program wait; they are told to nobody else."""
+    inodes = set()
+    for pid in processes_with(f"DUCTILE_GENERATION={generation}"):
+        process = pathlib.Path(f"/proc/{pid}")
+        if (job.mark.encode() in (process / "environ").read_bytes()
+                and (process / "comm").read_text().startswith(program)):
+            for fd in (process / "fd").iterdir():
+                with contextlib.suppress(OSError):
+                    inodes.add(os.readlink(fd))
+    ports = []
+    for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        words = line.split()
+        if (words[1].startswith("0100007F:") and words[3] == "0A"
+                and f"socket:[{words[9]}]" in inodes):
+            ports.append(int(words[1][9:], 16))
+    return ports
+
+
+def test_strangers_bring_no_data(start, tmp_path):
+    """Those who come to the new processes while these wait, because the program postpones."""
+    job = start("openmpi", 2, "until", tmp_path / "stop", 20000, 2000, 1500)
+    job.wait_until_connected()
+    good = job.environment()["DUCTILE_TOKEN"]
+    order = threading.Thread(target=lambda: job.resize(3))
+    order.start()
+    while job.status()["phase"] != "gathering":
+        assert order.is_alive()
+        time.sleep(0.02)
+    ports = listening_ports(job, "until", 1)
+    assert len(ports) == 3
+
+    def opening(token, generation=1, rank=0, size=2):
+        body = token.encode() + struct.pack("<II", rank, size)
+        return struct.pack("<IHHI", len(body), 1, 18, generation) + body
+
+    silent = []
+    for port in ports:
+        for bytes_ in (b"GET / HTTP/1.1\r\n\r\n", opening("0" * 32), opening(good, generation=0),
+                       opening(good, rank=7), opening(good, size=9)):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(bytes_)
+                assert is_closed(connection), bytes_
+        silent.append(socket.create_connection(("127.0.0.1", port)))
+        silent[-1].sendall(opening(good)[:20])
+    order.join()
+    assert [(event["from"], event["to"]) for event in job.events("resized")] == [(2, 3)]
+    (tmp_path / "stop").touch()
+    code, out, err = job.finish()
+    assert (code, out) == (0, "right\n")
+    assert err.count("a connection for data was refused") == 5 * len(ports)
+    for connection in silent:
+        connection.close()
 
 
 def test_the_control_socket_is_for_its_user_alone(start):
