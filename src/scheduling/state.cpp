@@ -481,7 +481,8 @@ void State::note_progress(Job& job, Nodes size) {
     Adaptive& row = adaptive[job.adaptive];
     auto at = std::ranges::find(row.had, size, &TimeHad::nodes);
     if (at == row.had.end()) at = row.had.insert(at, {.nodes = size});
-    at->time += Duration{weighed((now - job.work_at).count(), row.rate)};
+    const Duration more{weighed((now - job.work_at).count(), row.rate)};
+    at->time = more < Duration::max() - at->time ? at->time + more : Duration::max();
   }
   advance_work(job, size);
 }

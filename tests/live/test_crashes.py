@@ -26,7 +26,7 @@ def nodes_of(text):
 def test_it_dies_at_any_moment(cluster):
     print(f"DUCTILE_TEST_SEED={SEED}")
     draws = random.Random(SEED)
-    c = cluster("4x1", "equipartition")
+    c = cluster("4x1", "equipartition", "--models", "guessed", "--measure", 0.5, "--estimates", "predicted")
     c.stop()
     script = c.script(f"echo $DUCTILE_JOB_ID >> {c.folder}/ran; sleep 0.1; echo result")
     acknowledged, long_ones = {}, []
