@@ -74,7 +74,7 @@ class Witness(threading.Thread):
 
 
 def ms(seconds):
-    return f"{1000 * seconds:.1f} ms"
+    return f"{1000 * seconds:.3g} ms"
 
 
 def load():

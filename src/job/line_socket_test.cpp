@@ -102,5 +102,30 @@ TEST(LineSocket, SendsTheRestLater) {
   EXPECT_TRUE(lines.is_flushed());
 }
 
+// Lines longer than the socket takes at once arrive whole and in order.
+TEST(LineSocket, SendsLongLinesInParts) {
+  auto [raw, socket] = ends();
+  LineSocket lines(std::move(socket), 100, std::size_t{1} << 24);
+  std::string expected;
+  for (const char c : {'a', 'b', 'c'}) {
+    const std::string line(1'000'000, c);
+    lines.send(line);
+    expected += line + '\n';
+  }
+  EXPECT_FALSE(lines.is_flushed());
+  EXPECT_LT(lines.unsent(), expected.size());
+  std::string come;
+  std::string bytes(50'000, '\0');
+  while (come.size() < expected.size()) {
+    lines.work();
+    const ssize_t got = read(raw.get(), bytes.data(), bytes.size());
+    ASSERT_GT(got, 0);
+    come.append(bytes, 0, static_cast<std::size_t>(got));
+    EXPECT_EQ(lines.is_closed(), false);
+  }
+  EXPECT_TRUE(come == expected);
+  EXPECT_TRUE(lines.is_flushed());
+}
+
 }  // namespace
 }  // namespace ductile

@@ -174,7 +174,7 @@ class Manager {
   void report(std::string_view what, const Json& details);
   void trace_resize();
   void stop(int signal);
-  void clean_up();
+  bool clean_up();
 
   Generation& current() { return *generations_.at(current_); }
   Generation* find(std::uint32_t number) {
@@ -1171,7 +1171,8 @@ RunResult Manager::run() {
     clean_up();
     throw;
   }
-  clean_up();
+  // Nobody may take its nodes for free then: there is no report of an end in order.
+  if (!clean_up()) throw RunError("processes of the job cannot be killed, and do not end");
   while (!out_.empty() || !err_.empty()) {
     std::array<pollfd, 2> waiting{
         {{.fd = out_.empty() ? -1 : STDOUT_FILENO, .events = POLLOUT, .revents = 0},
@@ -1193,9 +1194,11 @@ RunResult Manager::run() {
   return std::move(result_);
 }
 
-void Manager::clean_up() {
+/// False if there are processes that cannot be killed.
+bool Manager::clean_up() {
   const std::size_t left = kill_descendants({});
   if (left > 0) spdlog::debug("{} left over, killed", left);
+  const bool all_are_gone = left == 0 || descendants({}).empty();
   while (waitpid(-1, nullptr, WNOHANG) > 0) {
   }
   if (has_killed_) {
@@ -1204,6 +1207,7 @@ void Manager::clean_up() {
     remove_shared_memory(wall_begin_);
   }
   if (!settings_.control.empty()) unlink(settings_.control.c_str());
+  return all_are_gone;
 }
 
 }  // namespace

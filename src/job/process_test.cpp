@@ -1,11 +1,13 @@
 #include "job/process.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <string>
 #include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -85,6 +87,40 @@ TEST(Process, IsLookedForWhileOthersEnd) {
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(descendants({{"A", "of nobody"}}).empty());
   is_done = true;
   others.join();
+}
+
+// Who starts it need not wait for what it does before, and it holds nothing but what it is to have.
+TEST(Process, BeginsWhileOthersGoOn) {
+  std::array<int, 2> wait{}, kept{}, other{};
+  ASSERT_EQ(pipe2(wait.data(), O_CLOEXEC) + pipe2(kept.data(), O_CLOEXEC) +
+                pipe2(other.data(), O_CLOEXEC),
+            0);
+  const Descriptor waits(wait[0]), go(wait[1]), reader(kept[0]), other_reader(other[0]);
+  Descriptor writer(kept[1]), other_writer(other[1]);
+  const std::string program = "echo $$ > /proc/self/fd/" + std::to_string(kept[1]);
+  const std::string gate = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(wait[0]);
+  NewProcess started = begin_session(
+      {"/bin/sh", "-c", program}, {},
+      [&]() -> const char* {
+        char byte = 0;
+        const int file = open(gate.c_str(), O_RDONLY | O_CLOEXEC);  // its own is closed
+        return read(file, &byte, 1) == 1 ? nullptr : "nothing came";
+      },
+      kept[1]);
+  set_blocking(started.descriptor(), false);
+  EXPECT_FALSE(started.has_begun());
+  other_writer.reset();
+  writer.reset();
+  char byte = 0;
+  EXPECT_EQ(read(other_reader.get(), &byte, 1), 0);  // nobody else has the other end
+  ASSERT_EQ(write(go.get(), "x", 1), 1);
+  set_blocking(started.descriptor(), true);
+  EXPECT_TRUE(started.has_begun());
+  std::string said(100, '\0');
+  const ssize_t got = read(reader.get(), said.data(), said.size());
+  EXPECT_EQ(said.substr(0, static_cast<std::size_t>(std::max<ssize_t>(got, 0))),
+            std::to_string(started.pid()) + "\n");
+  waitpid(started.pid(), nullptr, 0);
 }
 
 }  // namespace

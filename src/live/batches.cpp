@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "live/applications.hpp"
+
 namespace ductile {
 
 std::size_t Batches::count_of(std::uint32_t user) const {
@@ -74,9 +76,9 @@ std::shared_ptr<Batch> Batches::add_batch(std::uint64_t number, Submission what)
   batch->what = std::move(what);
   // Of an array that was found in the journal, tasks may be over.
   if (!batch->what.array.empty()) batch->failed = has_failed_(number).value_or(false);
-  for (const Dependency& each : batch->open) dependents_.emplace(each.job, batch);
   batches_[number] = batch;
   if (!batch->open.empty()) look_at_dependencies(*batch);
+  for (const Dependency& each : batch->open) dependents_.emplace(each.job, batch);
   return batch;
 }
 
@@ -143,7 +145,15 @@ std::shared_ptr<Batch> Batches::over(JobId id) {
     batch.note = job.row.note;
   }
   batch.failed += job.row.state != kEndWords[0];
-  if (--batch.left == 0) batches_.erase(batch.number);
+  if (--batch.left == 0) {
+    batches_.erase(batch.number);
+    for (const Dependency& each : batch.what.dependencies) {
+      const auto [first, last] = dependents_.equal_range(each.job);
+      const auto entry = std::find_if(
+          first, last, [&](const auto& one) { return one.second.lock() == job.batch; });
+      if (entry != last) dependents_.erase(entry);
+    }
+  }
   tell_dependents(job);
   // What depends on these has been decided for good.
   if (job.row.number != batch.number) dependents_.erase(job.row.number);

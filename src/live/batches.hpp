@@ -101,6 +101,8 @@ class Batches {
   LiveJob& at(JobId id) { return jobs_.at(id); }
   const LiveJob& at(JobId id) const { return jobs_.at(id); }
   std::size_t count_of(std::uint32_t user) const;
+  /// How many dependencies are looked after.
+  std::size_t dependencies() const { return dependents_.size(); }
   /// The batch of this number, if a job of it lives.
   const Batch* batch(std::uint64_t number) const;
   /// The living jobs of an array.

@@ -162,5 +162,36 @@ TEST(Batches, KeepUsersWithinTheirLimits) {
   EXPECT_EQ(world.wait(7), Wait::nodes_of_user);
 }
 
+// A batch that is over leaves nothing, nor does one whose dependencies were fulfilled at once.
+TEST(Batches, ForgetDependenciesOfWhatIsOver) {
+  World w;
+  const auto first = w.submit({});
+  Submission what;
+  what.dependencies = {{Dependency::Kind::afterany, first}, {Dependency::Kind::after, first}};
+  what.array = parse_array("1-2");
+  for (int i = 0; i < 3; ++i) {
+    const auto second = w.submit(what);
+    EXPECT_EQ(w.batches.dependencies(), 2U);
+    w.end(second, EndState::cancelled);
+    w.end(second + 1, EndState::cancelled);
+    EXPECT_EQ(w.batches.dependencies(), 0U);
+  }
+  w.start(first);
+  w.end(first);
+  w.submit(what);
+  EXPECT_EQ(w.batches.dependencies(), 0U);
+}
+
+// What the world needs of it once, when it starts, is not kept.
+TEST(Batches, KeepNoScripts) {
+  World w;
+  Submission what;
+  what.program = {"a", "b"};
+  what.script = std::string(1 << 20, 'x');
+  what.environment = {"A=1"};
+  const Submission& kept = w.batches.at(id_of(w.submit(what))).what();
+  EXPECT_TRUE(kept.script.empty() && kept.program.empty() && kept.environment.empty());
+}
+
 }  // namespace
 }  // namespace ductile

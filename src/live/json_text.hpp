@@ -4,14 +4,15 @@
 
 #include <cmath>
 #include <concepts>
-#include <iterator>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "base/text.hpp"
 
 namespace ductile {
 
@@ -57,12 +58,14 @@ class JsonText {
   void write(bool value) { text_ += value ? "true" : "false"; }
   template <std::integral Integer>
   void write(Integer value) {
-    const fmt::format_int digits(value);
-    text_.append(digits.data(), digits.size());
+    append_number(text_, value);
   }
   void write(double value) {
     if (!std::isfinite(value)) return write(nullptr);
-    fmt::format_to(std::back_inserter(text_), "{:#}", value);
+    const std::size_t begin = text_.size();
+    append_number(text_, value);
+    // Whole ones are no integers.
+    if (text_.find_first_of(".e", begin) == std::string::npos) text_ += ".0";
   }
   void write(std::nullptr_t) { text_ += "null"; }
   void write(const nlohmann::ordered_json& value) {

@@ -1,5 +1,7 @@
 """Those who do not keep to the protocol, and those who touch what is not theirs."""
 
+import contextlib
+import ctypes
 import json
 import os
 import random
@@ -84,7 +86,7 @@ def test_idle_connections_and_slow_readers_delay_nobody(cluster):
     for number in range(20):
         c.ask({"do": "submit", "job": {"program": ["/bin/true"], "chdir": "/", "hold": True,
                                        "name": "n" * 200, "output": "/dev/null"}})
-    idle = [connect(c) for _ in range(900)]
+    idle = [connect(c) for _ in range(1000)]
     slow = connect(c)
     slow.setblocking(False)
     try:
@@ -100,10 +102,33 @@ def test_idle_connections_and_slow_readers_delay_nobody(cluster):
         connection.close()
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"),
-                    reason="only root can act as somebody else")
+# Several users in a namespace of this user's own: the second one is of /etc/subuid, by newuidmap. A single
+# mapping, all that can be had without that, has no room for a second user.
+USERS = ["unshare", "--user", "--map-root-user", "--map-auto"]
+
+
+def how_to_be_root():
+    """In front of a command; nothing if that cannot be had."""
+    if not shutil.which("setpriv"):
+        return None
+    if os.geteuid() == 0:
+        return []
+    can = subprocess.run([*USERS, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "true"],
+                         capture_output=True)
+    return USERS if can.returncode == 0 else None
+
+
+AS_ROOT = how_to_be_root()
+
+
+@pytest.mark.skipif(AS_ROOT is None, reason="neither root, nor newuidmap and a range in /etc/subuid")
 def test_users_touch_their_own_jobs_only(cluster):
     c = cluster("2x1")
+    if AS_ROOT:
+        # The same users as before, and root's name for the one who runs this.
+        c.stop()
+        c.launch_with = AS_ROOT
+        c.start()
     os.chmod(c.folder, 0o755)
     os.chmod(c.state, 0o711)
     others = c.folder / "theirs"
@@ -115,7 +140,7 @@ def test_users_touch_their_own_jobs_only(cluster):
         program = others / "ductile"
         if not program.exists():
             shutil.copy(PROGRAM, program)
-        return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program,
+        return subprocess.run([*AS_ROOT, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program,
                                *map(str, words)], env=c.environment, cwd=others, text=True,
                               capture_output=True, timeout=60)
 
@@ -125,7 +150,8 @@ def test_users_touch_their_own_jobs_only(cluster):
     done = as_nobody("submit", "--wait", c.script("id -u; id -g; id -G"))
     assert done.returncode == 0, done.stderr
     assert (others / "ductile-2.out").read_text() == "65534\n65534\n65534\n"
-    assert (others / "ductile-2.out").stat().st_uid == 65534
+    assert ((others / "ductile-2.out").stat().st_uid == 65534) == (not AS_ROOT)
+    assert (others / "ductile-2.out").stat().st_uid != os.geteuid()
     # Its job's folder is not its own, but for what is in it.
     done = as_nobody("submit", "--wait", c.script(
         "cd $DUCTILE_JOB_FOLDER && cat report > /dev/null && ! touch more && ! mv report old && ! rm script &&"
@@ -140,6 +166,19 @@ def test_users_touch_their_own_jobs_only(cluster):
     as_nobody("submit", "/bin/sleep", 100)
     c.run("cancel", 5)
     assert c.wait_for_end(5)[0]["state"] == "CANCELLED"
+
+
+def test_a_script_may_have_a_megabyte(cluster):
+    c = cluster("2x1")
+    begin = "#!/bin/sh\necho $0 ran; exit\n#"
+    script = c.folder / "long.sh"
+    script.write_text(begin + "x" * (2 ** 20 - len(begin)))
+    script.chmod(0o755)
+    jobs = [c.submit(script) for _ in range(5)]
+    assert {end["state"] for end in c.wait_for_end(*jobs)} == {"COMPLETED"}
+    assert c.output(jobs[-1]).endswith(" ran\n")
+    script.write_text(script.read_text() + "x")
+    assert "script: it is too long; at most 1048576 bytes" in c.run("submit", script, code=2).stderr
 
 
 def test_what_a_job_leaves_behind_is_removed(cluster):
@@ -210,6 +249,44 @@ def test_a_file_that_blocks_blocks_nobody(cluster):
         assert reader.communicate(timeout=20)[0] == "written\n"
     finally:
         reader.kill()
+
+
+@contextlib.contextmanager
+def folder_that_never_answers(path):
+    """A file system of FUSE that nobody serves: as one of the network whose server is gone."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    try:
+        server = os.open("/dev/fuse", os.O_RDWR)
+    except OSError as error:
+        pytest.skip(f"/dev/fuse: {error}")
+    try:
+        options = f"fd={server},rootmode=40000,user_id={os.geteuid()},group_id={os.getegid()}"
+        if libc.mount(b"none", str(path).encode(), b"fuse", 0, options.encode()) != 0:
+            pytest.skip(f"no mount: {os.strerror(ctypes.get_errno())}")
+        try:
+            yield
+        finally:
+            libc.umount2(str(path).encode(), 2)  # MNT_DETACH
+    finally:
+        os.close(server)
+
+
+def test_a_folder_that_never_answers_delays_nobody(cluster, tmp_path):
+    c = cluster("2x1")
+    with folder_that_never_answers(tmp_path):
+        lost = c.ask({"do": "submit", "job": {"program": ["/bin/true"], "chdir": str(tmp_path),
+                                              "output": "/dev/null"}})["job"]
+        begin = time.monotonic()
+        c.wait_for(lambda: c.queue()[lost]["state"] == "CONFIGURING", "the start")
+        other = c.submit("/bin/true")
+        c.wait_for_end(other)
+        assert c.queue()[lost]["state"] == "CONFIGURING" and time.monotonic() - begin < 20
+        # What waits there holds nothing of the controller, which can go and come back.
+        c.kill()
+        c.start()
+        assert c.queue()[lost]["nodes"] == 1
+    assert [end["state"] for end in c.wait_for_end(lost, other)] == ["FAILED", "COMPLETED"]
+    c.replay()
 
 
 def test_what_a_job_finds_in_its_folder_harms_nobody_else(cluster):

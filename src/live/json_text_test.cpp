@@ -1,0 +1,48 @@
+#include "live/json_text.hpp"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace ductile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What it writes is what a tree of values would be written as.
+TEST(JsonText, IsThatOfValues) {
+  const std::string awkward = "a\"b\\c\n\x01 \u00e9";
+  const Json part = {{"x", 1}, {"y", Json::array({nullptr})}};
+  JsonText text;
+  text.begin().add("ok", true).add("none", std::optional<int>()).begin_list("rows");
+  for (const double value : {0.0, 1.0, -2.5, 1e300, 1795221559.246571}) {
+    text.begin().add("number", value).add("text", awkward).end();
+  }
+  text.end_list().begin_list("empty").end_list();
+  text.add("most", std::numeric_limits<std::uint64_t>::max()).add("least", std::int32_t{-7});
+  text.add("some", std::optional(3U)).add("part", part).end();
+
+  Json expected = {{"ok", true}, {"none", nullptr}, {"rows", Json::array()}};
+  for (const double value : {0.0, 1.0, -2.5, 1e300, 1795221559.246571}) {
+    expected["rows"].push_back({{"number", value}, {"text", awkward}});
+  }
+  expected["empty"] = Json::array();
+  expected["most"] = std::numeric_limits<std::uint64_t>::max();
+  expected["least"] = -7;
+  expected["some"] = 3;
+  expected["part"] = part;
+  EXPECT_EQ(text.take(), expected.dump());
+}
+
+TEST(JsonText, ReplacesWhatIsNoText) {
+  JsonText text;
+  text.begin().add("name", "\xff").add("nan", std::numeric_limits<double>::quiet_NaN()).end();
+  EXPECT_EQ(Json::parse(text.take()), (Json{{"name", "\ufffd"}, {"nan", nullptr}}));
+}
+
+}  // namespace
+}  // namespace ductile
