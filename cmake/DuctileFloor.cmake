@@ -31,7 +31,7 @@ endfunction()
 # ductile_precompiled(TARGET SET [FAST]): the target's sources begin with the headers of that set,
 # translated once for all targets that name it and are optimized alike (FAST: as after
 # ductile_translate_fast). It only saves time: each source still includes what it needs, as clang-tidy
-# and the builds without precompiled headers see.
+# and the release build see; of the tests tests/lint/style.py.
 set(DUCTILE_PRECOMPILED_standard
     <algorithm> <array> <charconv> <cmath> <cstdint> <functional> <map> <memory> <optional> <set>
     <span> <string> <string_view> <utility> <variant> <vector>)
@@ -46,7 +46,7 @@ set(DUCTILE_PRECOMPILED_tests
 set(DUCTILE_PRECOMPILED_tests_LINK ${DUCTILE_PRECOMPILED_libraries_LINK} GTest::gmock)
 
 function(ductile_precompiled target set)
-  if(NOT DUCTILE_PRECOMPILED_HEADERS)
+  if(NOT DUCTILE_PRECOMPILED_HEADERS OR NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     return()
   endif()
   set(owner precompiled_${set})

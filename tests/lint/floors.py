@@ -49,6 +49,9 @@ def read_table():
         for word in words:
             if word in ("DEPENDS", "LIBRARIES"):
                 target = word
+            elif target is None:
+                if word != "FAST":
+                    sys.exit(f"CMakeLists.txt: floor {name}: what is '{word}'?")
             elif target == "DEPENDS":
                 if word not in table:
                     sys.exit(f"CMakeLists.txt: floor {name} stands on {word}, which is not below it")

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
-"""What clang-format and clang-tidy do not look for: leftovers, guards, and sources without a test."""
+"""What clang-format and clang-tidy do not look for: leftovers, guards, sources without a test,
+and headers that a test misses."""
 
+import functools
 import pathlib
 import re
 import sys
@@ -33,6 +35,52 @@ UNTESTED = {
     "report/explanation.cpp": "tests/property/explanation_test.cpp",
     "report/jobs_csv.cpp": "report/run_folder_test.cpp",
 }
+
+# The build of the tests begins each source with these headers, so that the compiler does not notice
+# when one is missing: (what is used, the headers that have it).
+PRECOMPILED = [
+    (re.compile(r"\bstd::(sort|find_if|min|max|clamp|shuffle|any_of|all_of)\("), ("algorithm",)),
+    (re.compile(r"\bstd::ranges::(sort|find|find_if|min|max|any_of|all_of|count)\("), ("algorithm",)),
+    (re.compile(r"\bstd::array\b"), ("array",)),
+    (re.compile(r"\bstd::chrono::"), ("chrono", "thread")),
+    (re.compile(r"\bstd::(filesystem|fs)::"), ("filesystem",)),
+    (re.compile(r"\bstd::function\b"), ("functional",)),
+    (re.compile(r"\bstd::[io]?fstream\b"), ("fstream",)),
+    (re.compile(r"\bstd::(cout|cerr)\b"), ("iostream",)),
+    (re.compile(r"\bstd::(multi)?map\b"), ("map",)),
+    (re.compile(r"\bstd::(unique_ptr|shared_ptr|make_unique|make_shared)\b"), ("memory",)),
+    (re.compile(r"\bstd::(optional|nullopt)\b"), ("optional",)),
+    (re.compile(r"\bstd::(multi)?set\b"), ("set",)),
+    (re.compile(r"\bstd::[io]?stringstream\b"), ("sstream",)),
+    (re.compile(r"\bstd::(string|to_string)\b"), ("string",)),
+    (re.compile(r"\bstd::(variant|visit|get_if|holds_alternative)\b"), ("variant",)),
+    (re.compile(r"\bstd::vector\b"), ("vector",)),
+    (re.compile(r"\bfmt::(format|print)\("), ("fmt/format.h", "fmt/core.h", "spdlog/spdlog.h")),
+    (re.compile(r"\bnlohmann::"), ("nlohmann/json.hpp", "nlohmann/json_fwd.hpp")),
+    (re.compile(r"^(TEST|TEST_F|TEST_P)\(", re.MULTILINE), ("gtest/gtest.h", "gmock/gmock.h")),
+    (re.compile(r"\bEXPECT_THAT\("), ("gmock/gmock.h",)),
+]
+
+
+@functools.lru_cache(maxsize=None)
+def headers_of(path):
+    """The headers of libraries that a source or header includes, itself or by headers of ours."""
+    text = path.read_text()
+    found = set(re.findall(r"^#include <([^>]+)>", text, re.MULTILINE))
+    for name in re.findall(r'^#include "([^"]+)"', text, re.MULTILINE):
+        folders = (path.parent, ROOT / "src", ROOT / "include", ROOT / "tests", ROOT)
+        header = next((f / name for f in folders if (f / name).is_file()), None)
+        if header:
+            found |= headers_of(header)
+    return frozenset(found)
+
+
+def missing_headers(path):
+    text = path.read_text()
+    for expression, headers in PRECOMPILED:
+        use = expression.search(text)
+        if use and not headers_of(path) & set(headers):
+            yield use.group(0).strip(), headers[0]
 
 
 def text_files():
@@ -74,6 +122,10 @@ def main():
                                 "UNTESTED of tests/lint/style.py")
             elif has_test and name in UNTESTED:
                 problems.append(f"tests/lint/style.py: {name} has a test now; take it out of UNTESTED")
+    tests = [*(ROOT / "src").rglob("*_test.cpp"), *(ROOT / "tests").rglob("*.cpp")]
+    for path in sorted(tests):
+        for use, header in missing_headers(path):
+            problems.append(f"{path.relative_to(ROOT)}: uses {use}, but nothing includes <{header}>")
     for name in UNTESTED:
         if not (ROOT / "src" / name).exists():
             problems.append(f"tests/lint/style.py: UNTESTED names {name}, which is not there")
