@@ -4,10 +4,10 @@
 // the program in MPI is the share of time, with a standard error of at most 5 % after one second of
 // one process.
 //
-// A note is two stores and a second call. Where messages follow each other as fast as they can,
-// what limits them is how many stores may wait for a cache line of the other process: there two
-// more stores for each message, and the two of a call, cost 5 to 10 % of the rate. So the functions
-// that only begin something make notes only while the thread is about to look, and are else a jump.
+// A note is two stores and a second call. Where messages go from one process to another as fast as
+// they can, that costs 5 to 10 % of the rate, presumably because stores wait for the cache lines
+// that the other process has (docs/performance.md). So the functions that only begin something make
+// notes only while the thread is about to look, and are else a jump.
 //
 // The measure is that of paper 003, IV-D: performance measurement of MPI time to compute time,
 // MTCT.

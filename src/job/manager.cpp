@@ -799,21 +799,21 @@ void Manager::answer(bool ok, const Json& details) {
   }
 }
 
-/// Who waited for what: one row for the phases of the manager, one for the old generation, one for
-/// the new one.
+/// Who waited for what: a row for the phases of the manager and one for each process.
 void Manager::trace_resize() {
   if (settings_.trace.empty()) return;
   const Resize::Times& times = resize_->times();
-  const auto span = [&](std::string name, int row, Clock::time_point from, Clock::time_point to) {
+  const auto span = [&](std::string_view name, std::uint32_t row, Clock::time_point from,
+                        Clock::time_point to) {
     if (from == Clock::time_point{} || to == Clock::time_point{}) return;
-    trace_.push_back({{"name", std::move(name)},
+    trace_.push_back({{"name", name},
                       {"ph", "X"},
                       {"pid", resize_->generation()},
                       {"tid", row},
                       {"ts", seconds(from - begin_) * 1e6},
                       {"dur", seconds(to - from) * 1e6}});
   };
-  const auto name = [&](std::string_view what, int row, const std::string& text) {
+  const auto name = [&](std::string_view what, std::uint32_t row, const std::string& text) {
     trace_.push_back({{"name", what},
                       {"ph", "M"},
                       {"pid", resize_->generation()},
@@ -825,28 +825,35 @@ void Manager::trace_resize() {
        fmt::format("{} to {} processes, {}", resize_->old_size(), resize_->new_size(),
                    word(resize_->phase())));
   name("thread_name", 0, "manager");
-  name("thread_name", 1, "old generation");
-  name("thread_name", 2, "new generation");
-  // The phases that were entered, each until the next one.
-  const std::pair<const char*, Clock::time_point> phases[] = {{"starting", times.starting},
-                                                              {"agreeing", times.agreeing},
-                                                              {"gathering", times.gathering},
-                                                              {"handing over", times.handing_over}};
-  for (std::size_t i = 0; i < std::size(phases); ++i) {
-    auto end = times.settled;
-    if (i + 1 < std::size(phases) && phases[i + 1].second != Clock::time_point{}) {
-      end = phases[i + 1].second;
+  // Phases that were entered, each until the next one.
+  using Phases = std::vector<std::pair<const char*, Clock::time_point>>;
+  const auto spans = [&](std::uint32_t row, const Phases& phases) {
+    for (std::size_t i = 0; i < phases.size(); ++i) {
+      const bool has_next = i + 1 < phases.size() && phases[i + 1].second != Clock::time_point{};
+      span(phases[i].first, row, phases[i].second, has_next ? phases[i + 1].second : times.settled);
     }
-    span(phases[i].first, 0, phases[i].second, end);
+  };
+  spans(0, {{"starting", times.starting},
+            {"agreeing", times.agreeing},
+            {"gathering", times.gathering},
+            {"handing over", times.handing_over}});
+  std::uint32_t row = 1;
+  for (std::uint32_t rank = 0; rank < resize_->old_size(); ++rank, ++row) {
+    name("thread_name", row, fmt::format("old process {}", rank));
+    spans(row, {{"computing", times.starting},
+                {"waiting for the others", resize_->reached()[rank]},
+                {"handing over", times.handing_over},
+                {"waiting for the commit", resize_->sent()[rank]}});
+    if (is_committed && leaves_freed_) span("leaving", row, times.settled, *leaves_freed_);
   }
-  const bool has_stopped = times.stopped != Clock::time_point{};
-  span("computing", 1, times.starting, has_stopped ? times.stopped : times.settled);
-  span("waiting and handing over", 1, times.stopped, times.settled);
-  if (is_committed && leaves_freed_) span("leaving", 1, times.settled, *leaves_freed_);
-  span("starting", 2, times.starting, times.agreeing);
-  span("waiting", 2, times.agreeing, times.handing_over);
-  span("taking over", 2, times.handing_over, times.settled);
-  span("going on", 2, times.settled, times.running);
+  for (std::uint32_t rank = 0; rank < resize_->new_size(); ++rank, ++row) {
+    name("thread_name", row, fmt::format("new process {}", rank));
+    spans(row, {{"starting", times.starting},
+                {"waiting for data", resize_->ready()[rank]},
+                {"taking over", times.handing_over},
+                {"waiting for the commit", resize_->taken()[rank]}});
+    span("going on", row, times.settled, resize_->running()[rank]);
+  }
 }
 
 void Manager::report(std::string_view what, const Json& details) {

@@ -23,10 +23,10 @@ Resize::Resize(std::uint32_t generation, std::uint32_t old_size, std::uint32_t n
   enter(Phase::starting, now);
 }
 
-bool Resize::Roll::add(std::uint32_t rank) {
-  if (rank >= said.size() || said[rank]) return false;
-  said[rank] = true;
-  ++count;
+bool Resize::Roll::add(std::uint32_t rank, Clock::time_point now) {
+  if (rank >= said_.size() || has(rank)) return false;
+  said_[rank] = now;
+  ++count_;
   return true;
 }
 
@@ -84,13 +84,13 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
     return true;
   }
   if (const auto* ready = std::get_if<wire::Ready>(&content)) {
-    if (from_old || phase_ != Phase::starting || !ready_.add(rank)) return false;
+    if (from_old || phase_ != Phase::starting || !ready_.add(rank, now)) return false;
     addresses_[rank] = ready->address;
     if (ready_.is_full()) enter(Phase::agreeing, now);
     return true;
   }
   if (const auto* at = std::get_if<wire::At>(&content)) {
-    if (!from_old || phase_ != Phase::agreeing || !at_.add(rank)) return false;
+    if (!from_old || phase_ != Phase::agreeing || !at_.add(rank, now)) return false;
     // No process has left the probe after the one it told, so that nobody is past this one.
     meeting_ = std::max(meeting_, at->probe + 1);
     slowest_ = std::min(slowest_, at->probe);
@@ -102,13 +102,13 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
   if (std::holds_alternative<wire::Reached>(content)) {
     if (!from_old || phase_ != Phase::gathering) return false;
     if (postponements_ > 0 && !postponed_.has(rank)) return false;  // where they met before
-    if (!reached_.add(rank)) return false;
-    if (reached_.count == 1) times_.stopped = now;
+    if (!reached_.add(rank, now)) return false;
+    if (reached_.count() == 1) times_.stopped = now;
     if (reached_.is_full()) enter(Phase::handing_over, now);
     return true;
   }
   if (std::holds_alternative<wire::Running>(content)) {
-    if (from_old || phase_ != Phase::committed || !running_.add(rank)) return false;
+    if (from_old || phase_ != Phase::committed || !running_.add(rank, now)) return false;
     times_.running = now;
     return true;
   }
@@ -122,9 +122,9 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
   }
   if (phase_ != Phase::handing_over) return false;
   if (std::holds_alternative<wire::Sent>(content)) {
-    if (!from_old || !sent_.add(rank)) return false;
+    if (!from_old || !sent_.add(rank, now)) return false;
   } else if (const auto* taken = std::get_if<wire::Taken>(&content)) {
-    if (from_old || !taken_.add(rank)) return false;
+    if (from_old || !taken_.add(rank, now)) return false;
     bytes_ += taken->bytes;
   } else {
     return false;
@@ -137,17 +137,18 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
 /// others will say the same.
 bool Resize::postpone(std::uint32_t rank, std::uint64_t probe, Clock::time_point now) {
   if (phase_ == Phase::handing_over && probe > meeting_) {
-    if (sent_.count > 0) {
+    if (sent_.count() > 0) {
       abort("process " + std::to_string(rank) + " postpones what others hand over", now);
       return true;
     }
     meeting_ = probe;
     ++postponements_;
     postponed_ = reached_ = Roll(old_size_);
+    times_.handing_over = {};
     phase_ = Phase::gathering;
     deadline_ = times_.gathering + limits_.gathering;
   }
-  if (phase_ != Phase::gathering || !postponed_.add(rank)) return false;
+  if (phase_ != Phase::gathering || !postponed_.add(rank, now)) return false;
   if (probe != meeting_) {
     abort("process " + std::to_string(rank) + " postpones to another probe than the others", now);
   }

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,24 @@ class Resize {
     Clock::time_point running{};
   };
 
+  /// When each process of a side said something, by rank.
+  class Roll {
+   public:
+    explicit Roll(std::uint32_t size) : said_(size) {}
+    bool add(std::uint32_t rank, Clock::time_point now);
+    bool has(std::uint32_t rank) const { return rank < said_.size() && said_[rank]; }
+    std::uint32_t count() const { return count_; }
+    bool is_full() const { return count_ == said_.size(); }
+    /// The beginning of the clock if it has not.
+    Clock::time_point operator[](std::uint32_t rank) const {
+      return said_[rank].value_or(Clock::time_point{});
+    }
+
+   private:
+    std::vector<std::optional<Clock::time_point>> said_;
+    std::uint32_t count_ = 0;
+  };
+
   /// `generation` is the new one's number. Sizes are at least 1.
   Resize(std::uint32_t generation, std::uint32_t old_size, std::uint32_t new_size,
          const Limits& limits, Clock::time_point now);
@@ -80,7 +99,7 @@ class Resize {
   Phase phase() const { return phase_; }
   bool is_settled() const { return phase_ == Phase::committed || phase_ == Phase::aborted; }
   /// All new processes have said that they go on.
-  bool is_running() const { return running_.count == fresh_size_; }
+  bool is_running() const { return running_.is_full(); }
 
   std::uint32_t generation() const { return generation_; }
   std::uint32_t old_size() const { return old_size_; }
@@ -88,6 +107,13 @@ class Resize {
   /// Why it was aborted.
   const std::string& reason() const { return reason_; }
   const Times& times() const { return times_; }
+  // Which old processes stood at the probe and had sent all, and which new ones were ready, had all
+  // and went on.
+  const Roll& reached() const { return reached_; }
+  const Roll& sent() const { return sent_; }
+  const Roll& ready() const { return ready_; }
+  const Roll& taken() const { return taken_; }
+  const Roll& running() const { return running_; }
   std::uint64_t bytes() const { return bytes_; }
   /// The probe at which the old processes met; 0 before it is known.
   std::uint64_t meeting() const { return meeting_; }
@@ -99,16 +125,6 @@ class Resize {
   std::uint64_t strays() const { return strays_; }
 
  private:
-  // Which processes have said something.
-  struct Roll {
-    std::vector<bool> said;
-    std::uint32_t count = 0;
-    explicit Roll(std::uint32_t size) : said(size) {}
-    bool add(std::uint32_t rank);
-    bool has(std::uint32_t rank) const { return rank < said.size() && said[rank]; }
-    bool is_full() const { return count == said.size(); }
-  };
-
   bool postpone(std::uint32_t rank, std::uint64_t probe, Clock::time_point now);
   bool accept(Side side, std::uint32_t rank, const wire::Content& content, Clock::time_point now);
   void enter(Phase phase, Clock::time_point now);

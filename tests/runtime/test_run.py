@@ -48,9 +48,19 @@ def test_grows_and_shrinks_by_hand(mpi, start, tmp_path):
     assert len({span["pid"] for span in spans}) == 3
     assert all(span["dur"] >= 0 for span in spans)
     for event in events:
-        rows = [span for span in spans if span["pid"] == event["generation"]]
-        assert {span["name"] for span in rows if span["tid"] == 0} == {
-            "starting", "agreeing", "gathering", "handing over"}
+        rows = {}
+        for span in spans:
+            if span["pid"] == event["generation"]:
+                rows.setdefault(span["tid"], []).append(span)
+        old = ["computing", "waiting for the others", "handing over", "waiting for the commit", "leaving"]
+        new = ["starting", "waiting for data", "taking over", "waiting for the commit", "going on"]
+        assert [[span["name"] for span in rows[row]] for row in sorted(rows)] == [
+            ["starting", "agreeing", "gathering", "handing over"], *event["from"] * [old],
+            *event["to"] * [new]]
+        # Each row without gaps.
+        for row in rows.values():
+            for one, next_one in zip(row, row[1:]):
+                assert one["ts"] + one["dur"] == pytest.approx(next_one["ts"])
     # Of the plate every value goes over once, and to each new process the iteration.
     assert [event["bytes"] for event in events] == [120 * 80 * 8 + 8 * n for n in (4, 1, 3)]
 
