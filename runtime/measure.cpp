@@ -13,6 +13,7 @@
 // MTCT.
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -32,8 +33,13 @@ namespace {
 
 constexpr std::chrono::microseconds kLook{10000};
 /// So long before a look brief functions begin to make notes. One that was called before and is
-/// still not over at the look is not seen; they take less than a thousandth of this.
+/// still not over at the look is not seen.
 constexpr std::chrono::microseconds kReady{200};
+/// As few elements of a type of the language (at most 32 bytes each) are copied in less time than
+/// that, should MPI copy them within the call. Brief functions note calls with as many or more.
+/// What stays unseen are calls that pack few elements of a large derived type, or begin a large
+/// persistent request, for longer.
+constexpr int kMany = 16384;
 constexpr std::uint32_t kLooksPerMessage = 50;
 
 std::atomic<int> in_mpi{0};
@@ -45,20 +51,21 @@ struct Note {
   ~Note() { in_mpi.store(0, std::memory_order_relaxed); }
 };
 
-// Where a call of a brief function goes: to MPI, or to a note and then to MPI.
+// Where a call of a brief function goes: to MPI, or to a note and then to MPI; a long call always
+// to a note. With a table and no branch a call remains a jump.
 #define DUCTILE_WRAP(name, parameters, arguments)
-#define DUCTILE_WRAP_BRIEF(name, parameters, arguments) \
-  int noted_##name parameters {                         \
-    const Note note;                                    \
-    return PMPI_##name arguments;                       \
-  }                                                     \
-  constinit std::atomic<decltype(&PMPI_##name)> way_of_##name{PMPI_##name};
+#define DUCTILE_WRAP_BRIEF(name, is_long, parameters, arguments) \
+  int noted_##name parameters {                                  \
+    const Note note;                                             \
+    return PMPI_##name arguments;                                \
+  }                                                              \
+  constinit std::atomic<decltype(&PMPI_##name)> ways_of_##name[2] = {PMPI_##name, noted_##name};
 #include "measured_functions.inc"
 #undef DUCTILE_WRAP_BRIEF
 
 void let_brief_functions_note(bool is_noted) {
-#define DUCTILE_WRAP_BRIEF(name, parameters, arguments) \
-  way_of_##name.store(is_noted ? noted_##name : PMPI_##name, std::memory_order_relaxed);
+#define DUCTILE_WRAP_BRIEF(name, is_long, parameters, arguments) \
+  ways_of_##name[0].store(is_noted ? noted_##name : PMPI_##name, std::memory_order_relaxed);
 #include "measured_functions.inc"
 #undef DUCTILE_WRAP_BRIEF
 #undef DUCTILE_WRAP
@@ -113,16 +120,27 @@ void begin() {
   const auto token = wire::parse_token(variable("DUCTILE_TOKEN"));
   const std::string manager = variable("DUCTILE_WATCH");
   if (!token || manager.empty() || watcher()) return;
+  const auto generation =
+      static_cast<std::uint32_t>(std::strtoul(variable("DUCTILE_GENERATION").c_str(), nullptr, 10));
   int rank = 0;
   int size = 0;
+  int threads = MPI_THREAD_SINGLE;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &size);
+  PMPI_Query_thread(&threads);
+  if (threads == MPI_THREAD_MULTIPLE) {
+    if (rank == 0 && generation == 0) {
+      std::fputs(
+          "ductile: the time in MPI is not measured: several threads of this program may be "
+          "in MPI at once (MPI_THREAD_MULTIPLE)\n",
+          stderr);
+    }
+    return;
+  }
   try {
-    watcher() = std::make_unique<Watcher>(manager, *token,
-                                          static_cast<std::uint32_t>(std::strtoul(
-                                              variable("DUCTILE_GENERATION").c_str(), nullptr, 10)),
-                                          static_cast<std::uint32_t>(rank),
-                                          static_cast<std::uint32_t>(size));
+    watcher() =
+        std::make_unique<Watcher>(manager, *token, generation, static_cast<std::uint32_t>(rank),
+                                  static_cast<std::uint32_t>(size));
   } catch (const std::exception&) {
     // Not measured; the program has nothing to do with it.
   }
@@ -155,9 +173,9 @@ DUCTILE_EXPORT int MPI_Finalize(void) {
     const ductile::Note note;                     \
     return PMPI_##name arguments;                 \
   }
-#define DUCTILE_WRAP_BRIEF(name, parameters, arguments)                      \
-  DUCTILE_EXPORT int MPI_##name parameters {                                 \
-    return ductile::way_of_##name.load(std::memory_order_relaxed) arguments; \
+#define DUCTILE_WRAP_BRIEF(name, is_long, parameters, arguments)                       \
+  DUCTILE_EXPORT int MPI_##name parameters {                                           \
+    return ductile::ways_of_##name[is_long].load(std::memory_order_relaxed) arguments; \
   }
 #include "measured_functions.inc"
 

@@ -106,8 +106,20 @@ void remove_old(const std::string& parent) {
     if (!name.starts_with(kPrefix)) continue;
     std::string_view rest = std::string_view(name).substr(kPrefix.size());
     const auto pid = parse_number<pid_t>(next_part(rest, '.'));
-    if (pid && kill(*pid, 0) != 0) rmdir(entry.path().c_str());
+    if (pid && kill(*pid, 0) != 0) remove_cgroup(entry.path());
   }
+}
+
+/// In it and below.
+std::size_t count_processes(const std::string& group) {
+  std::size_t count = 0;
+  std::ifstream processes(processes_of_cgroup(group));
+  for (std::string pid; std::getline(processes, pid);) ++count;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(group, ignored)) {
+    if (entry.is_directory(ignored)) count += count_processes(entry.path());
+  }
+  return count;
 }
 
 }  // namespace
@@ -122,14 +134,12 @@ std::optional<Cgroup> Cgroup::make(const std::string& name) {
 }
 
 Cgroup::~Cgroup() {
-  if (!folder_.empty()) rmdir(folder_.c_str());
+  if (!folder_.empty()) remove_cgroup(folder_);
 }
 
 std::size_t Cgroup::kill_all() const {
-  std::size_t count = 0;
-  std::ifstream processes(procs());
-  for (std::string pid; std::getline(processes, pid);) ++count;
-  if (count == 0) return 0;
+  if (is_empty_cgroup(folder_)) return 0;
+  const std::size_t count = count_processes(folder_);
   kill_cgroup(folder_);
   // Who waits for a device dies when that answers, which may be never.
   constexpr auto kLongest = std::chrono::seconds(5);

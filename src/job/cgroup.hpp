@@ -20,7 +20,7 @@ bool make_cgroup(const std::string& group);
 bool enter_cgroup(const char* processes_file);
 /// The file of a group that `enter_cgroup` wants.
 std::string processes_of_cgroup(const std::string& group);
-/// Has it no process? True also if it is not there.
+/// Is no process in it or below? True also if it is not there.
 bool is_empty_cgroup(const std::string& group);
 /// Kills all that is in it and below.
 void kill_cgroup(const std::string& group);
@@ -44,7 +44,8 @@ class Cgroup {
   /// A process that writes "0" to this file is in the group, as are those it starts.
   std::string procs() const { return processes_of_cgroup(folder_); }
 
-  /// Kills all that are in it, and those they start meanwhile; returns how many there were first.
+  /// Kills all that are in it or below, and those they start meanwhile; returns how many there were
+  /// first.
   /// After about 5 s it does not wait any longer for those that do not die.
   std::size_t kill_all() const;
 

@@ -65,6 +65,25 @@ def test_calls_that_only_begin_something(mpi, tmp_path):
     assert float(done.stdout.split()[2]) < 1.1
 
 
+def test_large_messages(mpi, tmp_path):
+    report = tmp_path / "report"
+    done = run("run", "--kind", "rigid", "-n", 1, "--measure", 0.5, "--report", report, "--",
+               example("copies", mpi), 40, 1.5)
+    assert done.returncode == 0, done.stderr
+    looks = sum(event["looks"] for event in measured(report))
+    # Wherever the MPI copies them, nearly all of the time is MPI's.
+    assert sum(event["in_mpi"] for event in measured(report)) / looks > 0.8, done.stdout
+
+
+def test_several_threads_at_once(mpi, tmp_path):
+    report = tmp_path / "report"
+    done = run("run", "--kind", "rigid", "-n", 2, "--measure", 0.5, "--report", report, "--",
+               example("half", mpi), 60, 20, "threads")
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    assert done.stderr.count("not measured") == 1 and "MPI_THREAD_MULTIPLE" in done.stderr
+    assert all(event["looks"] == 0 and event["mtct"] is None for event in measured(report))
+
+
 def test_power(start, tmp_path):
     zones = tmp_path / "powercap"
     for zone, name, used in (("intel-rapl:0", "package-0", 1000), ("intel-rapl:1", "package-1", 99),

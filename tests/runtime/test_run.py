@@ -246,10 +246,26 @@ def test_leftovers_are_killed(tmp_path):
 
 def test_leftovers_that_hide_are_killed(tmp_path):
     # Without the environment by which they are known, and with the job's stdout.
-    script = f"env -i DUCTILE_TEST={tmp_path} setsid sleep 1000 & exit 5"
-    done = run("run", "--kind", "rigid", "--mpi", "none", "--", "sh", "-c", script)
+    mark = f"DUCTILE_TEST={tmp_path}"
+    done = run("run", "--kind", "rigid", "--mpi", "none", "--", "sh", "-c",
+               f"env -i {mark} setsid sleep 1000 & exit 5")
     assert done.returncode == 5
-    assert processes_with(f"DUCTILE_TEST={tmp_path}") == []
+    assert processes_with(mark) == []
+    # Without that stdout, too, and, where generations are in control groups, in one below their own.
+    script = f"""
+      group=$(awk '/ - cgroup2 / {{ print $5; exit }}' /proc/self/mountinfo)$(sed -n s/^0:://p /proc/self/cgroup)
+      case $group in */ductile.*) ;; *) exit 5 ;; esac
+      mkdir "$group/below" || exit 6
+      env -i {mark} setsid sleep 1000 >/dev/null 2>&1 &
+      echo $! > "$group/below/cgroup.procs" || exit 7
+      while [ "$(cat /proc/$!/comm)" != sleep ]; do sleep 0.01; done
+      echo "$group"
+      exit 5"""
+    done = run("run", "--kind", "rigid", "--mpi", "none", "--", "sh", "-c", script)
+    assert done.returncode == 5, done.stderr
+    assert processes_with(mark) == []
+    group = done.stdout.strip()
+    assert group == "" or not os.path.exists(group)
 
 
 def test_a_manager_that_is_killed_takes_its_job_along(mpi, start):

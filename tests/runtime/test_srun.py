@@ -75,12 +75,12 @@ def slurm(tmp_path_factory):
         start(daemons["munged"], "--foreground", "--force", f"--key-file={folder}/key",
               f"--socket={folder}/munge.sock", f"--pid-file={folder}/munged.pid",
               f"--log-file={folder}/munged.log", f"--seed-file={folder}/seed")
+        end = time.monotonic() + 60
         while not (folder / "munge.sock").exists():
-            assert started[0].poll() is None, (folder / "munged.log").read_text()
+            assert started[0].poll() is None and time.monotonic() < end, (folder / "munged.log").read_text()
             time.sleep(0.02)
         start(daemons["slurmctld"], "-D", "-c")
         start(daemons["slurmd"], "-D", "-N", "n1")
-        end = time.monotonic() + 60
         while "1" not in subprocess.run(["sinfo", "-h", "-t", "idle", "-o", "%D"], env=environment,
                                         capture_output=True, text=True).stdout:
             assert time.monotonic() < end, (folder / "slurmctld.log").read_text()
