@@ -70,9 +70,10 @@ std::shared_ptr<Batch> Batches::add_batch(std::uint64_t number, Submission what)
   batch->number = number;
   batch->open = what.dependencies;
   batch->application = Applications::hash_of(what);
-  what.script = {};
-  what.program = {};
-  what.environment = {};
+  // `= {}` would keep the memory.
+  what.script = std::string();
+  what.program = std::vector<std::string>();
+  what.environment = std::vector<std::string>();
   batch->what = std::move(what);
   // Of an array that was found in the journal, tasks may be over.
   if (!batch->what.array.empty()) batch->failed = has_failed_(number).value_or(false);
