@@ -147,6 +147,7 @@ class Manager {
   void read_output(Generation& generation, Descriptor& pipe);
   void on_time();
   void report_measurement();
+  void forget_measured();
   void sweep(Generation& generation);
 
   // ---- What is done --------------------------------------------------------------------------
@@ -623,9 +624,7 @@ void Manager::settle() {
   if (resize_->phase() == Resize::Phase::committed) {
     if (current_ == fresh) return conclude_resize();
     current_ = fresh;
-    looks_ = 0;
-    looks_in_mpi_ = 0;
-    iterations_ = {};
+    forget_measured();
     current().deadline = Clock::time_point::max();
     if (Generation* const old = find(old_)) old->deadline = now + settings_.patience;
     return conclude_resize();
@@ -686,6 +685,8 @@ void Manager::conclude_resize() {
   report(is_committed ? "resized" : "aborted", details);
   trace_resize();
   resize_.reset();
+  // Whoever won, two generations have shared the cores until now.
+  forget_measured();
   is_planned_ = false;
   if (is_committed) request_.reset();  // of the generation that has gone
   if (std::exchange(is_requested_, false) && !is_committed && !exit_code_) offer(0);
@@ -1006,6 +1007,10 @@ void Manager::report_measurement() {
     if (energy_) details["power_w"] = *power_w_;
     report("measured", details);
   }
+  forget_measured();
+}
+
+void Manager::forget_measured() {
   looks_ = 0;
   looks_in_mpi_ = 0;
   iterations_ = {};

@@ -87,11 +87,14 @@ std::optional<Applications::Key> Applications::add(const Key& key, Nodes nodes,
   const auto [at, is_new] = known_.try_emplace(key);
   at->second[nodes] += more;
   if (!is_new) return std::nullopt;
-  order_.push_back(key);
-  if (order_.size() <= kMostApplications) return std::nullopt;
-  const Key oldest = order_.front();
+  order_[key.first].push_back(key.second);
+  if (known_.size() <= kMostApplications) return std::nullopt;
+  const auto most =
+      std::ranges::max_element(order_, {}, [](const auto& user) { return user.second.size(); });
+  const Key oldest{most->first, most->second.front()};
   known_.erase(oldest);
-  order_.pop_front();
+  most->second.pop_front();
+  if (most->second.empty()) order_.erase(most);
   return oldest;
 }
 

@@ -48,13 +48,13 @@ class Applications {
 
   /// What was seen of it; nothing, if nothing was.
   ObservedAt seen(const Key& key) const;
-  /// There is more. Returns the application that is forgotten for it, the oldest one, if there are
-  /// too many.
+  /// There is more. Returns the application that is forgotten for it, if there are too many: the
+  /// oldest one of the user who has most, so that nobody makes others forget theirs.
   std::optional<Key> add(const Key& key, Nodes nodes, const Observed& more);
 
  private:
   std::map<Key, ObservedAt> known_;
-  std::deque<Key> order_;  // in which they became known
+  std::map<std::uint32_t, std::deque<std::uint64_t>> order_;  // of a user's, as they became known
 };
 
 /// What running jobs are measured to do. It counts when it was written to the journal, so that a

@@ -65,9 +65,21 @@ TEST(Applications, AreKnownByWhatIsRunAndForgottenIfThereAreTooMany) {
   EXPECT_FALSE(known.add(key, 2, runs(1, 10)));
   EXPECT_FALSE(known.add(key, 2, runs(1, 20)));
   EXPECT_EQ(known.seen(key).at(2), (Observed{.runs = 2, .run_time = whole_seconds(30)}));
-  for (std::uint64_t i = 1; i < 10'000; ++i) EXPECT_FALSE(known.add({9, i}, 1, runs(1, 1)));
-  EXPECT_EQ(known.add({9, 10'000}, 1, runs(1, 1)), key);
-  EXPECT_TRUE(known.seen(key).empty());
+}
+
+// Who has most of them forgets his oldest one, whoever else comes.
+TEST(Applications, OneUserMakesNobodyElseForget) {
+  using Key = Applications::Key;
+  Applications known;
+  const Key first{7, 1};
+  known.add(first, 2, runs(1, 10));
+  for (std::uint64_t i = 1; i < 10'000; ++i) ASSERT_FALSE(known.add({9, i}, 1, runs(1, 1)));
+  EXPECT_EQ(known.add({9, 10'000}, 1, runs(1, 1)), (Key{9, 1}));
+  EXPECT_TRUE(known.seen({9, 1}).empty());
+  EXPECT_EQ(known.add({8, 1}, 1, runs(1, 1)), (Key{9, 2}));
+  EXPECT_FALSE(known.add({9, 3}, 1, runs(1, 1)));
+  EXPECT_FALSE(known.seen(first).empty());
+  EXPECT_FALSE(known.seen({8, 1}).empty());
 }
 
 TEST(Measurements, CountWhenThereIsATenthMore) {

@@ -70,9 +70,14 @@ std::shared_ptr<Batch> Batches::add_batch(std::uint64_t number, Submission what)
   batch->number = number;
   batch->open = what.dependencies;
   batch->application = Applications::hash_of(what);
-  what.script = {};
-  what.program = {};
-  what.environment = {};
+  // To assign something empty would keep the memory.
+  const auto drop = [](auto& text) {
+    text.clear();
+    text.shrink_to_fit();
+  };
+  drop(what.script);
+  drop(what.program);
+  drop(what.environment);
   batch->what = std::move(what);
   // Of an array that was found in the journal, tasks may be over.
   if (!batch->what.array.empty()) batch->failed = has_failed_(number).value_or(false);

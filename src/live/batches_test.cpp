@@ -191,6 +191,8 @@ TEST(Batches, KeepNoScripts) {
   what.environment = {"A=1"};
   const Submission& kept = w.batches.at(id_of(w.submit(what))).what();
   EXPECT_TRUE(kept.script.empty() && kept.program.empty() && kept.environment.empty());
+  EXPECT_LT(kept.script.capacity(), 100u);
+  EXPECT_EQ(kept.program.capacity() + kept.environment.capacity(), 0u);
 }
 
 }  // namespace

@@ -261,7 +261,9 @@ void Controller::settle() {
       crash_point();
     }
     for (const std::uint64_t number : std::exchange(over_, {})) world_.forget(number);
-    for (const Decision& order : orders) orders_.emplace_back(order);
+    for (const Decision& order : orders) {
+      (order.kind == Decision::Kind::start ? starts_ : orders_).emplace_back(order);
+    }
     for (const auto& ending : std::exchange(endings_, {})) orders_.emplace_back(ending);
     if (was_asked) deny_open_requests();
     look_at_vacating();
@@ -269,13 +271,15 @@ void Controller::settle() {
   }
 }
 
-/// Tells the world what to do, in order and as long as there is time: a thousand processes are not
-/// started in a moment.
+/// Tells the world what to do, as long as there is time: a thousand processes are not started in a
+/// moment. Nobody's ends and resizes wait for that. The end of a job may overtake its start, which
+/// then is none: the world sees that the job is being ended.
 void Controller::carry_out() {
   const auto end = std::chrono::steady_clock::now() + kTurn;
-  while (!orders_.empty() && std::chrono::steady_clock::now() < end) {
-    const Order order = std::move(orders_.front());
-    orders_.pop_front();
+  while (has_orders() && std::chrono::steady_clock::now() < end) {
+    std::deque<Order>& queue = orders_.empty() ? starts_ : orders_;
+    const Order order = std::move(queue.front());
+    queue.pop_front();
     Moment moment = Moment::any;
     if (const auto* ending = std::get_if<std::pair<JobId, Ending>>(&order)) {
       world_.end(clock_.now(), ending->first, state_of(ending->second),
@@ -286,7 +290,7 @@ void Controller::carry_out() {
                    word(decision.reason.why));
       JobFacts job = facts(decision.job);
       Submission whole;
-      if (decision.kind == Decision::Kind::start) {
+      if (decision.kind == Decision::Kind::start && !job.end) {
         whole = submission_of(decision.job);
         job.what = &whole;
       }
@@ -313,16 +317,24 @@ void Controller::note_size(JobId id) {
   job.asked_until = asked_until(job.what(), job.row.sizes);
 }
 
-void Controller::on_happened(const Happened& happened) {
-  if (const auto* ended = std::get_if<event::Ended>(&happened.event);
-      ended && ended->requeue && jobs_.contains(ended->job)) {
-    // It was ended for good in the same turn, before the world could hear of it.
-    const auto why = from_word<Ending>(kEndingWords, jobs_.at(ended->job).row.ending);
-    if (why && *why != Ending::requeued) {
-      return on_happened(
-          {event::Ended{ended->job, state_of(*why), false}, happened.exit_code, happened.note});
-    }
+/// What happened to a job that is being ended, before the world could hear of that: it does not
+/// wait again because it was to be requeued, or could not be started.
+Happened Controller::as_asked(Happened happened) const {
+  const auto* const ended = std::get_if<event::Ended>(&happened.event);
+  const auto* const failed = std::get_if<event::StartFailed>(&happened.event);
+  JobId id = JobId::none;
+  if (ended != nullptr && ended->requeue) id = ended->job;
+  if (failed != nullptr && core_.state().find(failed->answers) != nullptr) id = failed->job;
+  if (!jobs_.contains(id)) return happened;
+  const auto why = from_word<Ending>(kEndingWords, jobs_.at(id).row.ending);
+  if (why && (failed != nullptr || *why != Ending::requeued)) {
+    happened.event = event::Ended{id, state_of(*why), *why == Ending::requeued};
   }
+  return happened;
+}
+
+void Controller::on_happened(const Happened& as_it_is) {
+  const Happened happened = as_asked(as_it_is);
   if (const auto* resized = std::get_if<event::Resized>(&happened.event)) count_resize(*resized);
   if (const auto* ended = std::get_if<event::Ended>(&happened.event);
       ended && !ended->requeue && jobs_.contains(ended->job)) {
@@ -393,6 +405,7 @@ std::string Controller::metrics() const {
 /// The job will not come back.
 void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
                          const std::string& note) {
+  learn_from_measurements(id);
   LiveJob& job = jobs_.at(id);
   const std::uint64_t number = job.row.number;
   if (job.held > 0) journal_.held(number, now_, 0);
@@ -536,7 +549,7 @@ void Controller::keep_limits() {
 }
 
 Duration Controller::until_next() const {
-  if (has_requests_ || !orders_.empty()) return {};
+  if (has_requests_ || has_orders()) return {};
   Time next = std::min({core_.next_wake(), world_.next(), jobs_.next()});
   if (accept_at_ > clock_.now()) next = std::min(next, accept_at_);
   for (const JobId id : core_.state().running) {
@@ -626,26 +639,33 @@ void Controller::believe(JobId id) {
 /// ended long ago, while there was no controller. One whose manager was lost teaches nothing.
 void Controller::learn_from_end(JobId id, const Happened& happened) {
   const Job& job = core_.job(id);
+  if (!happened.ran || job.status != Status::running || job.doing == Doing::starting) return;
   const std::uint32_t user = job.spec.user;
-  const Applications::Key key{user, jobs_.at(id).batch->application};
-  ObservedAt seen = measurements_.end(id);
   open();
-  if (!seen.empty()) journal_.forget_measured(number_of(id));
-  if (happened.ran && job.status == Status::running && job.doing != Doing::starting) {
-    const Time end = later(job.started, *happened.ran);
-    predictions_.ending(core_.state(), id, end);
-    journal_.took(user, predictions_.last_of(user));
-    const bool has_completed = std::get<event::Ended>(happened.event).state == EndState::completed;
-    const bool had_one_size = job.doing == Doing::nothing && job.expands == 0 && job.shrinks == 0;
-    if (has_completed && had_one_size) {
-      seen[job.holding.count] += {.runs = 1, .run_time = end - job.started};
-    }
+  // Reports are their users' own: no job can have run until later than now.
+  const Time end = std::min(later(job.started, *happened.ran), now_);
+  predictions_.ending(core_.state(), id, end);
+  journal_.took(user, predictions_.last_of(user));
+  const bool has_completed = std::get<event::Ended>(happened.event).state == EndState::completed;
+  const bool had_one_size = job.doing == Doing::nothing && job.expands == 0 && job.shrinks == 0;
+  if (has_completed && had_one_size) {
+    note_seen(id, job.holding.count, {.runs = 1, .run_time = end - job.started});
   }
-  for (const auto& [nodes, its] : seen) {
-    const auto forgotten = applications_.add(key, nodes, its);
-    if (forgotten) journal_.forget(*forgotten);
-    journal_.seen(key, nodes, applications_.seen(key).at(nodes));
-  }
+}
+
+/// What was measured of a job in all its lives is from now on its application's.
+void Controller::learn_from_measurements(JobId id) {
+  const ObservedAt seen = measurements_.end(id);
+  if (seen.empty()) return;
+  journal_.forget_measured(number_of(id));
+  for (const auto& [nodes, its] : seen) note_seen(id, nodes, its);
+}
+
+void Controller::note_seen(JobId id, Nodes nodes, const Observed& seen) {
+  const Applications::Key key{core_.job(id).spec.user, jobs_.at(id).batch->application};
+  const auto forgotten = applications_.add(key, nodes, seen);
+  if (forgotten) journal_.forget(*forgotten);
+  journal_.seen(key, nodes, applications_.seen(key).at(nodes));
 }
 
 // ---- The loop -----------------------------------------------------------------------------------
@@ -743,11 +763,12 @@ void Controller::loop() {
 
     carry_out();
     world_.look(clock_.now());
-    for (const Happened& happened : world_.take()) on_happened(happened);
-    for (const double pause_s : world_.take_pauses()) metrics_.paused(pause_s);
+    // Before the ends: a job may have told its last on its way out.
     for (const Measured& each : world_.take_measured()) {
       if (jobs_.contains(each.job)) measurements_.add(each.job, each.nodes, each.seen);
     }
+    for (const Happened& happened : world_.take()) on_happened(happened);
+    for (const double pause_s : world_.take_pauses()) metrics_.paused(pause_s);
     keep_limits();
     learn();
     judge();

@@ -106,9 +106,11 @@ class Controller {
   bool tell(const Event& event);
   void settle();
   void carry_out();
+  bool has_orders() const { return !orders_.empty() || !starts_.empty(); }
   void note_sizes();
   void note_size(JobId id);
-  void on_happened(const Happened& happened);
+  Happened as_asked(Happened happened) const;
+  void on_happened(const Happened& as_it_is);
   void count_resize(const event::Resized& resized);
   std::string metrics() const;
   void on_over(JobId id, EndState state, std::optional<int> exit_code, const std::string& note);
@@ -124,6 +126,8 @@ class Controller {
   void learn();
   void believe(JobId id);
   void learn_from_end(JobId id, const Happened& happened);
+  void learn_from_measurements(JobId id);
+  void note_seen(JobId id, Nodes nodes, const Observed& seen);
   void keep_limits();
   void judge();
   Duration until_next() const;
@@ -197,6 +201,7 @@ class Controller {
   bool has_resize_ = false;  // an answer to one, in it
   using Order = std::variant<Decision, std::pair<JobId, Ending>>;
   std::deque<Order> orders_{};  // durable ones, which the world has not heard of yet
+  std::deque<Order> starts_{};  // the same, for when there is no other
   std::vector<std::pair<JobId, Ending>> endings_{};  // that become orders once they are durable
   std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
   Errands errands_{};

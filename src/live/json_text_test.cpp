@@ -1,5 +1,6 @@
 #include "live/json_text.hpp"
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -13,13 +14,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The smallest time there is, 5 us, has an exponent and no point.
+constexpr std::array kNumbers{0.0, 1.0, -2.5, 5e-06, 1e-05, 1e16, 1e300, 1795221559.246571};
+
 // What it writes is what a tree of values would be written as.
 TEST(JsonText, IsThatOfValues) {
   const std::string awkward = "a\"b\\c\n\x01 \u00e9";
   const Json part = {{"x", 1}, {"y", Json::array({nullptr})}};
   JsonText text;
   text.begin().add("ok", true).add("none", std::optional<int>()).begin_list("rows");
-  for (const double value : {0.0, 1.0, -2.5, 1e300, 1795221559.246571}) {
+  for (const double value : kNumbers) {
     text.begin().add("number", value).add("text", awkward).end();
   }
   text.end_list().begin_list("empty").end_list();
@@ -27,7 +31,7 @@ TEST(JsonText, IsThatOfValues) {
   text.add("some", std::optional(3U)).add("part", part).end();
 
   Json expected = {{"ok", true}, {"none", nullptr}, {"rows", Json::array()}};
-  for (const double value : {0.0, 1.0, -2.5, 1e300, 1795221559.246571}) {
+  for (const double value : kNumbers) {
     expected["rows"].push_back({{"number", value}, {"text", awkward}});
   }
   expected["empty"] = Json::array();

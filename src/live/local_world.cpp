@@ -175,6 +175,7 @@ struct LocalWorld::Running {
   std::optional<Request> request{};
   std::optional<EndState> end{};  // somebody ends it
   bool requeue = false;           // and it waits again
+  bool is_measured = false;       // what others tell of themselves does not count
   bool survives = false;          // the loss of its manager: it waits again
   Time kill_at = kNever;
   Time contact_at = kNever;   // nobody could be reached; again then
@@ -283,7 +284,14 @@ std::unique_ptr<LocalWorld::Running> LocalWorld::running(JobId id, const JobFact
   its->folder = folder_of(job.number);
   its->asks = job.what->type == JobType::evolving || job.what->type == JobType::adaptive;
   its->survives = job.what->is_requeued;
+  its->is_measured = measures(*job.what);
   return its;
+}
+
+/// Rigid jobs need no model, and others have none of processes that tell.
+bool LocalWorld::measures(const Submission& what) const {
+  return settings_.measure > Duration{} && what.type != JobType::rigid && what.mpi != Mpi::none &&
+         measuring_library(what.mpi);
 }
 
 /// All that is in it, before anybody else knows of it.
@@ -307,6 +315,7 @@ void LocalWorld::make_folder(Running& its, const JobFacts& job, bool changes_use
 }
 
 void LocalWorld::start(const Decision& decision, const JobFacts& job) {
+  if (job.end) return happen(event::StartFailed{decision.job, decision.id, now_});
   const Submission& what = *job.what;
   auto its = running(decision.job, job);
   its->holding = decision.after;
@@ -323,9 +332,7 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
          std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n", std::to_string(size)});
     // The scheduler knows which sizes are possible.
     if (!is_rigid) add({"--max", std::to_string(platform_.nodes * its->per_node)});
-    const bool is_measured = settings_.measure > Duration{} && what.type != JobType::rigid &&
-                             what.mpi != Mpi::none && measuring_library(what.mpi);
-    if (is_measured) add({"--measure", fmt::format("{}", to_seconds(settings_.measure))});
+    if (its->is_measured) add({"--measure", fmt::format("{}", to_seconds(settings_.measure))});
     // Where all share all, all would keep to the same ones.
     if (what.cores_per_process != 0 && !cpus_.empty()) {
       add({"--cores-per-process", std::to_string(what.cores_per_process)});
@@ -595,6 +602,7 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
 /// While a resize is under way two generations share the cores, and what is told of one is not what
 /// it does alone.
 void LocalWorld::on_measured(const Running& job, const Json& json) {
+  if (!job.is_measured || settings_.measure == Duration{}) return;
   const Nodes nodes = job.holding.count;
   if (job.order || count_in(json, "size") != nodes * job.per_node) return;
   Observed seen{.iterations = count_in(json, "iterations"),

@@ -96,7 +96,8 @@ class LocalWorld {
 
   static Capabilities capabilities();
 
-  /// Does what was decided. Answers come as what happened, some at once.
+  /// Does what was decided. Answers come as what happened, some at once. A job that is being ended
+  /// already is not started.
   void carry_out(Time now, const Decision& decision, const JobFacts& job);
   /// Ends a running job; it will be over with this state, or wait again. Asked again, nothing more
   /// happens, but that one which was to wait again can be ended for good.
@@ -137,6 +138,7 @@ class LocalWorld {
   enum class Contact { made, nobody, not_now };
 
   std::unique_ptr<Running> running(JobId id, const JobFacts& job) const;
+  bool measures(const Submission& what) const;
   void start(const Decision& decision, const JobFacts& job);
   void make_folder(Running& its, const JobFacts& job, bool changes_user);
   void look_at_start(Running& job);

@@ -227,12 +227,6 @@ Json Controller::on_submit(Client& client, const Json& request) {
   if (settings_.predicts) spec.walltime = predictions_.walltime(user, asked);
   std::optional<AdaptiveSpec> adaptive;
   if (spec.type != JobType::rigid) adaptive = adaptive_spec_of(what);
-  std::optional<Speedup> learned;
-  if (settings_.models != Models::declared && adaptive) {
-    learned = model_of(applications_.seen({user, Applications::hash_of(what)}),
-                       what.processes_per_node(core_.state().platform),
-                       settings_.models == Models::guessed);
-  }
   JobRow row{.owner = client.peer,
              .name = what.name,
              .type = std::string(word(what.type)),
@@ -242,6 +236,12 @@ Json Controller::on_submit(Client& client, const Json& request) {
   if (!what.array.empty()) row.array = first;
   const bool is_kept = Batches::is_conditional(what, limits);
   const std::shared_ptr<Batch> batch = jobs_.add_batch(first, std::move(what));
+  std::optional<Speedup> learned;
+  if (settings_.models != Models::declared && adaptive) {
+    learned = model_of(applications_.seen({user, batch->application}),
+                       batch->what.processes_per_node(core_.state().platform),
+                       settings_.models == Models::guessed);
+  }
   const auto submit_job = [&](std::uint32_t task) {
     const JobId id{core_.state().jobs.size()};
     spec.name = row.number = number_of(id);

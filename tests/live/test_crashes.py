@@ -1,6 +1,6 @@
 """The controller dies at moments drawn over all at which it writes or says something, half of them over those
 of resizes. After each restart no
-acknowledged job is lost, none runs twice, no node is given twice, results are right, and whoever asks
+acknowledged job is lost and no acknowledged cancel, none runs twice, no node is given twice, results are right, and whoever asks
 meanwhile is answered or refused at once.
 
 DUCTILE_TEST_CRASHES sets how many, DUCTILE_TEST_SEED what is drawn."""
@@ -29,7 +29,7 @@ def test_it_dies_at_any_moment(cluster):
     c = cluster("4x1", "equipartition", "--models", "guessed", "--measure", 0.5, "--estimates", "predicted")
     c.stop()
     script = c.script(f"echo $DUCTILE_JOB_ID >> {c.folder}/ran; sleep 0.1; echo result")
-    acknowledged, long_ones = {}, []
+    acknowledged, cancelled, long_ones = {}, set(), []
 
     slowest = 0
 
@@ -71,7 +71,13 @@ def test_it_dies_at_any_moment(cluster):
             choice = draws.random()
             if choice < 0.35:
                 submit("script", "-N", draws.randint(1, 2), script)
-            elif choice < 0.5 and len(long_ones) < 3:
+            elif choice < 0.5:
+                # While it waits, is started, or runs.
+                job = submit("doomed", "--job-name", "doomed", "/bin/sleep", 10000)
+                time.sleep(draws.choice((0, 0, 0.02)))
+                if job and ask("cancel", job).returncode == 0:
+                    cancelled.add(job)
+            elif choice < 0.65 and len(long_ones) < 3:
                 long_ones.append(submit("until", "-N", 1, "--max-nodes", 4, "--",
                                         example("until", "mpich"), c.folder / "done", 100))
             elif long_ones and long_ones[-1]:
@@ -84,8 +90,12 @@ def test_it_dies_at_any_moment(cluster):
 
     del c.environment["DUCTILE_CRASH_AT"]
     c.start()
-    for job in c.queue():
-        ask("resize", job, 0)
+    c.wait_for(lambda: not cancelled & set(c.queue()), "the end of those cancelled")
+    for job, row in c.queue().items():
+        if row["name"] == "doomed":
+            ask("cancel", job)
+        else:
+            ask("resize", job, 0)
     (c.folder / "done").touch()
     c.wait_for(lambda: not c.queue(), "the end of all")
     ran = (c.folder / "ran").read_text().split()
@@ -93,11 +103,15 @@ def test_it_dies_at_any_moment(cluster):
     for end in c.ask({"do": "history"})["jobs"]:
         # One that was not acknowledged has run all the same if it is in the journal.
         job = end["job"]
+        if end["name"] == "doomed":
+            assert end["state"] == "CANCELLED", end
+            acknowledged.pop(job, None)
+            continue
         assert (end["state"], end["exit_code"]) == ("COMPLETED", 0), end
         assert c.output(job) == ("right\n" if "until" in end["name"] else "result\n")
         acknowledged.pop(job, None)
     assert acknowledged == {}
     resizes = sum(max(len(end["sizes"]) - 2, 0) for end in c.ask({"do": "history"})["jobs"])
-    print(f"{len(ran)} scripts ran, {resizes} changes of size, {crashes} crashes, {at_resizes} of them at resizes; "
+    print(f"{len(ran)} scripts ran, {len(cancelled)} cancels, {resizes} changes of size, {crashes} crashes, {at_resizes} of them at resizes; "
           f"the slowest answer took {slowest:.2f} s")
     c.replay()

@@ -127,3 +127,28 @@ def test_settings_are_read_again(cluster):
     reads_again('polizy = "easy"\n', "config.toml:1: polizy: there is no such setting")
     assert c.ask({"do": "queue"})["policy"] == "conservative", c.log.read_text()
     c.replay()
+
+
+def test_ends_that_come_before_the_start(cluster):
+    """Jobs are ended after their start was decided, and before there is a process: with nothing else in
+    between, with the controller ended in order, and with it killed. The starts of all take many turns."""
+    c = cluster("120x1", "easy")
+    for leave in (lambda: None, c.stop, c.kill):
+        job = c.submit("--array", "1-120", "-o", "/dev/null", "/bin/sleep", 1000)
+        both = [f"{job}_119", f"{job}_120"]
+        others = [f"{job}_{task}" for task in range(1, 119)]
+        c.ask({"do": "nodes"})  # the starts are decided
+        assert c.ask({"do": "requeue", "jobs": both})["ok"]
+        assert c.ask({"do": "cancel", "jobs": others})["ok"]
+        leave()
+        if c.server.poll() is not None:
+            c.start()
+        c.wait_for(lambda: len(c.queue()) == 2, "the end of the others")
+        rows = c.wait_for(lambda: all(row["state"] == "RUNNING" and row["restarts"] == 1
+                                      for row in c.queue().values()) and c.queue(), "their next life")
+        # What was to end a life that never was does not keep this one from being ended.
+        assert c.ask({"do": "cancel", "jobs": list(rows)})["ok"]
+        c.wait_for(lambda: not c.queue(), "the end of all")
+        ends = c.ask({"do": "history", "job": job})["jobs"]
+        assert len(ends) == 120 and {end["state"] for end in ends} == {"CANCELLED"}
+    c.replay()
