@@ -64,10 +64,11 @@ def pause(events):
 
 
 def d12():
+    rounds = RUNS or 3
     for mpi in MPIS:
         with tempfile.TemporaryDirectory() as name:
             job = Job(mpi, pathlib.Path(name), 1)
-            for _ in range(RUNS or 3):
+            for _ in range(rounds):
                 for more in range(1, 15):
                     job.resize(1 + more)
                     job.resize(1)
@@ -77,11 +78,11 @@ def d12():
                     job.resize(15)
                 job.resize(1)
             found = job.finish()
-        # 1 to 15 and 15 to 1 were ways to the other half and back, too.
-        print(f"\n{mpi}: mean of {RUNS or 3} (k = 14: of {len(found[1, 15])} and {len(found[15, 1])}), ms: order to commit / pause of the program\n"
+        print(f"\n{mpi}: mean of {rounds}, ms: order to commit / pause of the program\n"
               "| k | 1 + k | | 15 - k | |\n|---|---|---|---|---|")
         for k in range(1, 15):
-            up, down = found[1, 1 + k], found[15, 15 - k]
+            # 1 to 15 and 15 to 1 were ways from one half to the other, too.
+            up, down = found[1, 1 + k][:rounds], found[15, 15 - k][:rounds]
             print(f"| {k} | {ms(map(total, up))} | {ms(pause(up))} | {ms(map(total, down))} | "
                   f"{ms(pause(down))} |")
 
