@@ -8,9 +8,10 @@
   mtct   MPI time over compute time against processes and input size (paper 003, Fig. 2)
   layer  what the measuring layer costs a program that does nothing but send small messages
 
-BUILD is a build folder with DUCTILE_BUILD_TESTS=ON. Without a part all are measured, which takes about half an
-hour on an idle machine: p8 five minutes for each MPI, d12 two, layer and mtct two each. All "nodes" are processes of this machine, which share its
-cores: figures beyond that number show the machine more than the runtime."""
+BUILD is a build folder with DUCTILE_BUILD_TESTS=ON. Without a part all are measured, which takes about 20
+minutes on an idle machine: p8 five for each MPI, d12 two, layer and mtct three each. All "nodes" are
+processes of this machine, which share its cores: figures beyond that number show the machine more than
+the runtime."""
 
 import argparse
 import json
@@ -63,10 +64,11 @@ def pause(events):
 
 
 def d12():
+    rounds = RUNS or 3
     for mpi in MPIS:
         with tempfile.TemporaryDirectory() as name:
             job = Job(mpi, pathlib.Path(name), 1)
-            for _ in range(RUNS or 3):
+            for _ in range(rounds):
                 for more in range(1, 15):
                     job.resize(1 + more)
                     job.resize(1)
@@ -76,11 +78,11 @@ def d12():
                     job.resize(15)
                 job.resize(1)
             found = job.finish()
-        print(f"\n{mpi}: mean of {RUNS or 3}, ms: order to commit / pause of the program\n"
+        print(f"\n{mpi}: mean of {rounds}, ms: order to commit / pause of the program\n"
               "| k | 1 + k | | 15 - k | |\n|---|---|---|---|---|")
         for k in range(1, 15):
-            # 1 to 15 and 15 to 1 were ways back, too.
-            up, down = found[1, 1 + k], found[15, 15 - k]
+            # 1 to 15 and 15 to 1 were ways from one half to the other, too.
+            up, down = found[1, 1 + k][:rounds], found[15, 15 - k][:rounds]
             print(f"| {k} | {ms(map(total, up))} | {ms(pause(up))} | {ms(map(total, down))} | "
                   f"{ms(pause(down))} |")
 
@@ -161,29 +163,34 @@ def mtct():
 
 def layer():
     """`rate` compares the calls with and without the layer within one run, which no noise of the machine disturbs
-    much; what it cannot see, the thread that looks is told beside it, and whole runs are compared, too."""
+    much; what it cannot see, the threads that look, is added beside it, and whole runs are compared, too. In the
+    runs without the layer it compares a function with itself: the noise floor of the method."""
     rounds, pairs = RUNS or 11, 1000
     print("\nThe layer of --measure, medians of", rounds, "runs, each with", pairs, "pairs of stretches\n"
-          "| | past the layer, ns | through it | calls | thread | together | whole runs (quartiles) |\n"
-          "|---|---|---|---|---|---|---|")
+          "| | past the layer, ns | through it | calls | noise floor, at worst | all threads | together "
+          "| whole runs (quartiles) |\n|---|---|---|---|---|---|---|---|")
     for mpi in MPIS:
-        for processes in (1, 2):
+        for processes, kind in ((1, "begun"), (2, "begun"), (2, "blocking"), (2, "pingpong")):
             runs = {False: [], True: []}
             for turn in range(2 * rounds):
                 is_measured = turn % 2 == 1
                 done = subprocess.run(
                     [BUILD / "ductile", "run", "--kind", "rigid", "-n", str(processes), "-c", "1",
                      *(["--measure", "1"] if is_measured else []), "--",
-                     BUILD / "examples" / f"rate-{mpi}", str(pairs)],
+                     BUILD / "examples" / f"rate-{mpi}", str(pairs), kind],
                     capture_output=True, text=True, check=True)
                 runs[is_measured].append([float(word) for word in done.stdout.split()])
-            past, through, ratio, thread = map(statistics.median, zip(*runs[True]))
+            past, through, ratio, threads = map(statistics.median, zip(*runs[True]))
+            floor = max(abs(run[2] - 1) for run in runs[False])
             whole = [with_layer[1] / without[1] - 1 for without, with_layer in zip(runs[False], runs[True])]
-            lower, middle, upper = statistics.quantiles(whole, n=4)
-            print(f"| {mpi}, {'to itself' if processes == 1 else 'between two processes'} | {past:.1f} | "
-                  f"{through:.1f} | {100 * (ratio - 1):+.2f} % | {100 * thread:+.2f} % | "
-                  f"{100 * (ratio - 1 + thread):+.2f} % | {100 * middle:+.1f} % ({100 * lower:+.1f} to "
-                  f"{100 * upper:+.1f}) |", flush=True)
+            quartiles = ""
+            if rounds > 1:
+                lower, _, upper = statistics.quantiles(whole, n=4)
+                quartiles = f" ({100 * lower:+.1f} to {100 * upper:+.1f})"
+            print(f"| {mpi}, {kind}, {'to itself' if processes == 1 else 'between two'} | {past:.1f} | "
+                  f"{through:.1f} | {100 * (ratio - 1):+.2f} % | {100 * floor:.2f} % | {100 * threads:+.2f} % | "
+                  f"{100 * (ratio - 1 + threads):+.2f} % | {100 * statistics.median(whole):+.1f} %{quartiles} |",
+                  flush=True)
 
 
 PARTS = {"d12": d12, "p8": p8, "p9": p9, "mtct": mtct, "layer": layer}
@@ -195,6 +202,8 @@ parser.add_argument("--runs", type=int, help="how often (d12: 3, p8: 5, layer: 1
 options = parser.parse_args()
 if unknown := set(options.parts) - set(PARTS):
     parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+if options.runs is not None and options.runs < 1:
+    parser.error("--runs is at least 1")
 BUILD, MPIS, RUNS = options.build.resolve(), options.mpi or ("mpich", "openmpi"), options.runs
 print(f"load of this machine before: {os.getloadavg()[0]:.1f}, cores: {os.cpu_count()}", flush=True)
 for part in options.parts or PARTS:

@@ -52,20 +52,20 @@ struct Note {
 };
 
 // Where a call of a brief function goes: to MPI, or to a note and then to MPI; a long call always
-// to a note. With a table and no branch a call remains a jump.
+// to a note. Not inlined, so that the others need no stack and remain a jump.
 #define DUCTILE_WRAP(name, parameters, arguments)
 #define DUCTILE_WRAP_BRIEF(name, is_long, parameters, arguments) \
-  int noted_##name parameters {                                  \
+  [[gnu::noinline]] int noted_##name parameters {                \
     const Note note;                                             \
     return PMPI_##name arguments;                                \
   }                                                              \
-  constinit std::atomic<decltype(&PMPI_##name)> ways_of_##name[2] = {PMPI_##name, noted_##name};
+  constinit std::atomic<decltype(&PMPI_##name)> way_of_##name{PMPI_##name};
 #include "measured_functions.inc"
 #undef DUCTILE_WRAP_BRIEF
 
 void let_brief_functions_note(bool is_noted) {
 #define DUCTILE_WRAP_BRIEF(name, is_long, parameters, arguments) \
-  ways_of_##name[0].store(is_noted ? noted_##name : PMPI_##name, std::memory_order_relaxed);
+  way_of_##name.store(is_noted ? noted_##name : PMPI_##name, std::memory_order_relaxed);
 #include "measured_functions.inc"
 #undef DUCTILE_WRAP_BRIEF
 #undef DUCTILE_WRAP
@@ -173,9 +173,11 @@ DUCTILE_EXPORT int MPI_Finalize(void) {
     const ductile::Note note;                     \
     return PMPI_##name arguments;                 \
   }
-#define DUCTILE_WRAP_BRIEF(name, is_long, parameters, arguments)                       \
-  DUCTILE_EXPORT int MPI_##name parameters {                                           \
-    return ductile::ways_of_##name[is_long].load(std::memory_order_relaxed) arguments; \
+#define DUCTILE_WRAP_BRIEF(name, is_long, parameters, arguments)             \
+  DUCTILE_EXPORT int MPI_##name parameters {                                 \
+    if (is_long) [[unlikely]]                                                \
+      return ductile::noted_##name arguments;                                \
+    return ductile::way_of_##name.load(std::memory_order_relaxed) arguments; \
   }
 #include "measured_functions.inc"
 
