@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import time
 
 from conftest import example, run
 
@@ -131,7 +132,7 @@ def test_what_two_generations_did_together_is_not_told(start, tmp_path, monkeypa
     job.wait_until_connected()
     time.sleep(1.5)
     job.resize(3)
-    aborted = job.events(ABORT)[0]
+    aborted = job.events("aborted")[0]
     while not (after := [event for event in job.events("measured") if event["time_s"] > aborted["time_s"]]):
         time.sleep(0.05)
     (tmp_path / "stop").touch()
