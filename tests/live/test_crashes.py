@@ -72,17 +72,18 @@ def test_it_dies_at_any_moment(cluster):
             if choice < 0.35:
                 submit("script", "-N", draws.randint(1, 2), script)
             elif choice < 0.5:
-                # While it waits, is started, or runs.
-                job = submit("doomed", "--job-name", "doomed", "/bin/sleep", 10000)
-                time.sleep(draws.choice((0, 0, 0.02)))
-                if job and ask("cancel", job).returncode == 0:
-                    cancelled.add(job)
+                submit("doomed", "--job-name", "doomed", "/bin/sleep", 10000)
             elif choice < 0.65 and len(long_ones) < 3:
                 long_ones.append(submit("until", "-N", 1, "--max-nodes", 4, "--",
                                         example("until", "mpich"), c.folder / "done", 100))
             elif long_ones and long_ones[-1]:
                 ask("resize", draws.choice([job for job in long_ones if job]), draws.randint(0, 4))
             rows = queue() or []
+            # While they wait, are started, or run; and those whose cancel was not acknowledged.
+            for row in rows:
+                if row["name"] == "doomed" and row["job"] not in cancelled:
+                    if ask("cancel", row["job"]).returncode == 0:
+                        cancelled.add(row["job"])
             held = [node for row in rows for node in nodes_of(row["nodelist"])]
             assert len(held) == len(set(held)), rows
         assert c.server.returncode == -9, c.log.read_text()

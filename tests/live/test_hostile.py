@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import socket
+import sqlite3
 import subprocess
 import time
 
@@ -307,6 +308,16 @@ def test_what_a_job_finds_in_its_folder_harms_nobody_else(cluster):
     os.kill(c.manager_of(job), 9)
     c.start()
     assert c.wait_for_end(job)[0]["state"] == "FAILED"
+
+
+def test_no_job_has_run_for_longer_than_since_its_start(cluster):
+    c = cluster("1x1", "easy", "--estimates", "predicted")
+    said = '{"event":"ended","exit_code":0,"time_s":1e10}'
+    job = c.submit("-t", 10, c.script(f"echo '{said}' >> $DUCTILE_JOB_FOLDER/report; kill -9 $PPID; sleep 100"))
+    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
+    with contextlib.closing(sqlite3.connect(c.state / "journal.db")) as journal:
+        users = journal.execute("SELECT last_us FROM users").fetchall()
+    assert len(users) == 1 and 0 < users[0][0] < 600e6, users
 
 
 def test_many_requests_delay_nobody(cluster):

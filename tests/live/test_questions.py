@@ -213,8 +213,15 @@ def test_the_time_in_mpi_is_a_first_guess(cluster):
     its = c.wait_for(lambda: (row := predicted(c, job))["mtct"] and row, "its time in MPI")
     assert its["mtct"] > 0.4 and relative_time(its["model"], 2) > 0.7, its
     assert "times as long in MPI as it computes" in c.run("explain", job).stdout
+    # It ends while it waits again: what was measured in its life is the program's all the same.
+    c.ask({"do": "drain", "nodes": "0-1", "health": "draining"})
+    c.run("requeue", job)
+    c.wait_for(lambda: c.queue()[job]["state"] == "PENDING", "its waiting again")
     c.run("cancel", job)
     c.wait_for_end(job)
+    with contextlib.closing(sqlite3.connect(c.state / "journal.db")) as journal:
+        assert journal.execute("SELECT count(*) FROM measured").fetchone()[0] == 0
+        assert journal.execute("SELECT looks FROM applications").fetchone()[0] >= 100
     c.replay()
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import time
 
 from conftest import example, run
 
@@ -122,3 +123,19 @@ def test_wrong_folders_of_counters(tmp_path):
 def test_only_for_programs_of_an_mpi():
     done = run("run", "--kind", "rigid", "--measure", 1, "--", "true")
     assert done.returncode == 2
+
+
+def test_what_two_generations_did_together_is_not_told(start, tmp_path, monkeypatch, mpi="mpich"):
+    """Nor what was before: a resize is given up, and the next report is of the time after it."""
+    monkeypatch.setenv("DUCTILE_FAULT", "1:new/1:before:ready:exit")
+    job = start(mpi, 2, "until", tmp_path / "stop", 10, 20_000, options=["--measure", 3])
+    job.wait_until_connected()
+    time.sleep(1.5)
+    job.resize(3)
+    aborted = job.events("aborted")[0]
+    while not (after := [event for event in job.events("measured") if event["time_s"] > aborted["time_s"]]):
+        time.sleep(0.05)
+    (tmp_path / "stop").touch()
+    assert job.finish()[0] == 0
+    # An iteration takes 20 ms or more, and is told within half a second.
+    assert after[0]["iterations"] <= 2 * (after[0]["time_s"] - aborted["time_s"] + 0.6) / 0.02, (aborted, after)
