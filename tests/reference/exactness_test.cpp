@@ -1,7 +1,7 @@
 // The simulator against results computed elsewhere: every start time and every figure, on real
 // logs.
 //
-// The largest log is left out where sanitizers are on, unless DUCTILE_FULL=1. All of them, fast:
+// All of them, fast:
 //   cmake --preset release -DDUCTILE_BUILD_TESTS=ON && cmake --build --preset release
 //   build/release/bin/reference_exactness_test
 
@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -148,16 +147,6 @@ INSTANTIATE_TEST_SUITE_P(Exactness, Bundled,
 
 // ---- What may be beside the checkout ------------------------------------------------------------
 
-bool with_large_logs() {
-  const char* full = std::getenv("DUCTILE_FULL");
-  if (full != nullptr) return std::string(full) != "0";
-#ifdef __SANITIZE_ADDRESS__
-  return false;
-#else
-  return true;
-#endif
-}
-
 class Shared : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Shared, EqualsTheReference) {
@@ -169,9 +158,6 @@ TEST_P(Shared, EqualsTheReference) {
   auto all = reference_figures(shared / "reference/easy.jsonl");
   all.merge(reference_figures(shared / "reference/backfill.jsonl"));
   const ReferenceFigures& figures = all.at(GetParam());
-  if (figures.jobs > 250'000 && !with_large_logs()) {
-    GTEST_SKIP() << "a large log; run without sanitizers, or with DUCTILE_FULL=1";
-  }
   const ReferenceLog& log = reference_log(name);
   check(log, policy, read_reference_log(log, shared), shared / "reference", figures);
 }
