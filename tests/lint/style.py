@@ -43,7 +43,7 @@ PRECOMPILED = [
     (re.compile(r"\bstd::ranges::(sort|find|find_if|min|max|any_of|all_of|count)\("), ("algorithm",)),
     (re.compile(r"\bstd::array\b"), ("array",)),
     (re.compile(r"\bstd::chrono::"), ("chrono", "thread")),
-    (re.compile(r"\bstd::(filesystem|fs)::"), ("filesystem",)),
+    (re.compile(r"\bstd::filesystem::"), ("filesystem",)),
     (re.compile(r"\bstd::function\b"), ("functional",)),
     (re.compile(r"\bstd::[io]?fstream\b"), ("fstream",)),
     (re.compile(r"\bstd::(cout|cerr)\b"), ("iostream",)),
