@@ -448,6 +448,15 @@ void add_world_options(CLI::App& command, Options& options) {
       ->check(CLI::IsMember({"fixed", "scaled"}));
   command
       .add_option_function<std::string>(
+          "--claims",
+          [&settings](const std::string& what) {
+            settings.rules.claims_take_idle = what == "take-idle";
+          },
+          "a job that waits for nodes of running jobs: takes idle ones in their place as soon as "
+          "they suffice, or waits for those it was promised [take-idle]")
+      ->check(CLI::IsMember({"take-idle", "wait"}));
+  command
+      .add_option_function<std::string>(
           "--fairness",
           [&settings](const std::string& text) {
             settings.rules.fairness = parse_fairness(text, {.field = "--fairness"});

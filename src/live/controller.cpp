@@ -243,7 +243,6 @@ void Controller::settle() {
         on_over(order.job, EndState::cancelled, std::nullopt, "it can never run here");
       }
     }
-    const bool was_asked = !core_.state().requests.empty();
     note_sizes();
     const bool is_resize =
         std::exchange(has_resize_, false) ||
@@ -265,7 +264,6 @@ void Controller::settle() {
       (order.kind == Decision::Kind::start ? starts_ : orders_).emplace_back(order);
     }
     for (const auto& ending : std::exchange(endings_, {})) orders_.emplace_back(ending);
-    if (was_asked) deny_open_requests();
     look_at_vacating();
     judge();
   }
@@ -498,16 +496,6 @@ Nodes Controller::draining_nodes(const Job& job) const {
 }
 
 // ---- What the policy does not see to ------------------------------------------------------------
-
-/// A policy that never looks at requests would leave applications without an answer.
-void Controller::deny_open_requests() {
-  if (core_.policy().answers_requests()) return;
-  const std::vector<Request> open = core_.state().requests;
-  for (const Request& request : open) {
-    tell(event::EvolvingWithdrawn{request.id});
-    world_.deny(request.id);
-  }
-}
 
 /// Shows the policy what nothing keeps back any more.
 void Controller::judge() {

@@ -119,7 +119,6 @@ class Controller {
   void vacate(JobId id);
   void look_at_vacating();
   Nodes draining_nodes(const Job& job) const;
-  void deny_open_requests();
   Time end_of(JobId id) const;
   void raise_predictions();
   void recall();

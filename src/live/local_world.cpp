@@ -170,6 +170,7 @@ struct LocalWorld::Running {
   std::optional<LineSocket> control{};
   Holding holding{};
   std::optional<Decision> order{};  // under way
+  Duration paused{};                // for it, so far
   bool is_lost = false;             // who was to hear of it is no more: its size will tell
   bool asks = false;                // it may make requests, as far as the core is concerned
   std::optional<Request> request{};
@@ -254,6 +255,7 @@ void LocalWorld::carry_out(Time now, const Decision& decision, const JobFacts& j
     deny(decision.request);
   } else if (decision.kind == Decision::Kind::resize) {
     its.order = decision;
+    its.paused = {};
     its.is_lost = !its.control;  // nobody hears of it
     const bool is_grant =
         decision.request != RequestId::none && its.request && its.request->id == decision.request;
@@ -578,7 +580,10 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
     if (const auto pause = json.find("pause_s"); pause != json.end() && pause->is_number()) {
       const double pause_s = pause->get<double>();
       // Whatever a user has put in the manager's place: sums of it stay numbers.
-      if (pause_s >= 0 && pause_s <= 1e6) pauses_.push_back(pause_s);
+      if (pause_s >= 0 && pause_s <= 1e6) {
+        pauses_.push_back(pause_s);
+        if (job.order) job.paused += seconds(pause_s);
+      }
     }
     if (job.is_lost) settle(job, count_in(json, "size"));
   } else if (event == "measured") {
@@ -629,7 +634,8 @@ void LocalWorld::settle(Running& job, std::uint32_t processes) {
       happen(event::EvolvingWithdrawn{std::exchange(job.request, std::nullopt)->id});
     }
   }
-  happen(event::Resized{job.id, order.id, job.holding, is_done ? now_ : now_ + settings_.retry});
+  happen(event::Resized{job.id, order.id, job.holding, is_done ? now_ : now_ + settings_.retry,
+                        std::exchange(job.paused, Duration{})});
 }
 
 /// The application asks for another size, in processes; a new request replaces an open one.

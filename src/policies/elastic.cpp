@@ -202,7 +202,7 @@ class Elastic final : public Policy {
  private:
   // Algorithm 2: shrinks always, expansions from free nodes and then from victims.
   static void answer_requests(Pass& pass, Victims& victims) {
-    for (const Request& request : pass.requests()) {
+    for (const Request& request : requests_now(pass)) {
       std::vector<Cut> cuts;
       const Nodes free = free_nodes(pass);
       if (request.delta > 0 && static_cast<Nodes>(request.delta) > free) {

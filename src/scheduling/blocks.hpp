@@ -68,7 +68,8 @@ void backfill(Pass& pass, Backfill options);
 // --------------------------------------------------------------------------
 
 /// Every event but the answers to starts and resizes. What wakes the policies of papers 000 to 002:
-/// what an answer frees is found by the next pass.
+/// what their own shrinks give they have given away in the pass that decided them
+/// (`Sources::incoming`).
 inline constexpr EventKinds kAllButAnswers =
     kEveryEvent & ~(kind_of<event::Started>() | kind_of<event::Resized>());
 

@@ -1,11 +1,13 @@
 #include "scheduling/core.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 
 #include "base/error.hpp"
+#include "scheduling/fair_grants.hpp"
 #include "scheduling/invariants.hpp"
 
 namespace ductile {
@@ -152,6 +154,7 @@ bool Core::happened(const event::Started& started) {
       const Holding lost = without(job.holding, started.now, state_.rules.identities);
       state_.seize(gained);
       state_.free_nodes(lost);
+      state_.must_wake |= started.now.count < job.holding.count;
       job.holding = started.now;
       if (job.target != started.now.count) {
         job.target = job.first_size = started.now.count;
@@ -195,32 +198,42 @@ bool Core::happened(const event::Resized& resized) {
   // What the job was to have more of, it was to have at its former size.
   if (job.claim != ClaimId::none) state_.dissolve(job.claim);
 
-  const Nodes before = ours ? state_.find(resized.answers)->before : job.holding.count;
-  const Reason reason = ours ? state_.find(resized.answers)->decision.reason : Reason{Why::ordered};
-  const RequestId request = ours ? state_.find(resized.answers)->decision.request : RequestId::none;
+  const std::optional<Unanswered> open =
+      ours ? std::optional(*state_.find(resized.answers)) : std::nullopt;
+  const Nodes before = open ? open->before : job.holding.count;
+  const Nodes idle_before = state_.idle.count();
+  const Reason reason = open ? open->decision.reason : Reason{Why::ordered};
+  const RequestId request = open ? open->decision.request : RequestId::none;
+  const bool as_decided = open && resized.now.count == open->decision.after.count;
   const Holding gained = without(resized.now, job.holding, state_.rules.identities);
   Holding lost = without(job.holding, resized.now, state_.rules.identities);
   state_.seize(gained);
   state_.before_change(job, resized.job);
-  state_.note_progress(job, before);
+  state_.note_progress(job, before, resized.paused);
   if (job.shares) state_.leave_shared(resized.job, lost);
   job.holding = resized.now;
   job.target = resized.now.count;
   job.doing = Doing::nothing;
   job.not_before = std::max(resized.retry_at, state_.now + kTick);
-  state_.retry(resized.retry_at);
+  // Another size than was decided is looked at again as soon as it can be changed.
+  state_.retry(!as_decided && job.target != before ? job.not_before : resized.retry_at);
   if (ours) state_.answer(resized.answers);
   if (job.target != before) {
     ++(job.target > before ? job.expands : job.shrinks);
     job.gain += static_cast<std::int32_t>(job.target) - static_cast<std::int32_t>(before);
     // Paper 003, V-A: after a completed adaptation it is measured anew.
     if (job.adaptive != Job::kNoRow) state_.adaptive[job.adaptive].mtct = 0;
-    state_.scale_limit(job, reason);
   }
+  if (job.target != before || resized.paused > Duration{}) state_.scale_limit(job, reason);
   if (request != RequestId::none && job.target <= before) state_.forget_delays(request);
   state_.after_change(job, resized.job);
   if (job.shares) state_.relist_hosts(resized.job);
   state_.release(resized.job, lost);
+  // What goes to nobody is looked at by every policy, unless it has: what its own shrink gives back
+  // at once, or gives besides what it promised, was known to the pass that decided it.
+  const bool foreseen = as_decided && request == RequestId::none && reason.why != Why::ordered &&
+                        (open->decided == state_.now || open->pledged > 0);
+  state_.must_wake |= state_.idle.count() > idle_before && !foreseen;
   return true;
 }
 
@@ -370,6 +383,7 @@ void Core::drop_requests(JobId id) {
 std::span<const Decision> Core::close_instant(Time now) {
   if (begin_close(now)) {
     Pass pass(state_);
+    if (!policy_->answers_requests()) grant_from_idle(pass);
     policy_->schedule(pass);
     state_.woken = 0;
   }
@@ -409,6 +423,7 @@ bool Core::begin_close(Time now) {
     ++state_.changes;
   }
   state_.pass_first = state_.next_decision;
+  if (!state_.requests.empty() && requests_wake()) state_.must_wake = true;
   if (!state_.must_wake && (state_.woken & policy_->wakes_on()) == 0) return false;
 
   state_.must_wake = false;
@@ -432,17 +447,36 @@ std::span<const Decision> Core::end_close() {
   return state_.decisions;
 }
 
-void Core::settle_claims() {
-  for (std::size_t i = 0; i < state_.claims.size();) {
-    const Claim& claim = state_.claims[i];
-    if (claim.held.count + claim.pledged() < claim.add.min) {
-      state_.dissolve(claim.id);
-    } else if (claim.pledges.empty()) {
-      carry_out(claim.id);
-    } else {
-      ++i;
-    }
+// Requests that no pass has shown: those of jobs that were busy until an answer came, and, of a
+// policy that leaves requests to the core, new ones.
+bool Core::requests_wake() {
+  EventKinds kinds = kind_of<event::Started>() | kind_of<event::Resized>();
+  if (!policy_->answers_requests()) kinds |= kind_of<event::EvolvingRequested>();
+  if ((state_.woken & kinds) == 0) return false;
+  bool any = false;
+  for (const Request& request : state_.requests) {
+    if (!state_.is_visible(request)) continue;
+    const Time not_before = state_.jobs[request.job].not_before;
+    any |= not_before <= state_.now;
+    state_.retry(not_before);
   }
+  return any;
+}
+
+void Core::settle_claims() {
+  do {
+    for (std::size_t i = 0; i < state_.claims.size();) {
+      const Claim& claim = state_.claims[i];
+      if (claim.held.count + claim.pledged() < claim.add.min) {
+        state_.dissolve(claim.id);
+      } else if (claim.pledges.empty()) {
+        carry_out(claim.id);
+      } else {
+        ++i;
+      }
+    }
+  } while (state_.rules.claims_take_idle && std::exchange(state_.idle_grew, false) &&
+           state_.feed_claims());
 }
 
 void Core::carry_out(ClaimId id) {
@@ -462,7 +496,10 @@ void Core::carry_out(ClaimId id) {
   job.claim = ClaimId::none;
   Holding used{size - base, {}};
   if (state_.rules.identities) used.nodes = claim.held.nodes.take_lowest(used.count);
-  state_.free_nodes({claim.held.count - used.count, std::move(claim.held.nodes)});
+  if (claim.held.count > used.count) {
+    state_.free_nodes({claim.held.count - used.count, std::move(claim.held.nodes)});
+    state_.must_wake = true;
+  }
   if (claim.start) {
     state_.start(claim.job, std::move(used), claim.reason);
   } else {

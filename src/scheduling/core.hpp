@@ -86,6 +86,7 @@ class Core {
 
   bool begin_close(Time now);
   std::span<const Decision> end_close();
+  bool requests_wake();
   void settle_claims();
   void carry_out(ClaimId id);
   void carry_out_orders();

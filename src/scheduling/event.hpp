@@ -53,12 +53,13 @@ struct StartFailed {
   Time retry_at;
 };
 /// The job holds `now`: done, partly or not at all. Nodes not in it can be given away. Without
-/// `answers` somebody else did it.
+/// `answers` somebody else did it. `paused`: for so long before this it made no progress.
 struct Resized {
   JobId job;
   DecisionId answers;
   Holding now;
   Time retry_at;
+  Duration paused{};
 };
 /// The job is over, or waits again (`requeue`); all its nodes can be given away.
 struct Ended {

@@ -102,9 +102,19 @@ void deny(Pass& pass, const Request& request, Grant why) {
   pass.deny(request.id, {why == Grant::unfair ? Why::fairness : Why::resources});
 }
 
+std::vector<Request> requests_now(Pass& pass) {
+  std::vector<Request> requests = pass.requests();
+  std::erase_if(requests, [&](const Request& request) {
+    const Time not_before = pass.job(request.job).not_before;
+    return pass.now() < not_before && pass.wake_by(not_before);
+  });
+  return requests;
+}
+
 void grant_from_idle(Pass& pass, Backfill plan) {
-  for (const Request& request : pass.requests()) {
-    const Grant result = grant_fairly(pass, request, plan);
+  for (const Request& request : requests_now(pass)) {
+    const Sources sources{.incoming = request.delta > 0};
+    const Grant result = grant_fairly(pass, request, plan, sources);
     if (result != Grant::done) deny(pass, request, result);
   }
 }

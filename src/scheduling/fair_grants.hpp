@@ -29,7 +29,12 @@ Grant grant_fairly(Pass& pass, const Request& request, Backfill plan, const Sour
 /// With the reason why it was not granted.
 void deny(Pass& pass, const Request& request, Grant why);
 
-/// Grants evolving requests, in order of arrival, as far as idle nodes go; denies the others.
+/// Evolving requests that can be answered now, in order of arrival. Wakes the policy when those of
+/// jobs that are to be left alone for a moment can be.
+std::vector<Request> requests_now(Pass& pass);
+
+/// Answers evolving requests in order of arrival: grants every shrink, and growth as far as free
+/// nodes go; denies the others.
 void grant_from_idle(Pass& pass, Backfill plan = {});
 
 /// Answers evolving requests in order of priority, then of arrival. `grant(request, nodes)` tries
@@ -37,16 +42,11 @@ void grant_from_idle(Pass& pass, Backfill plan = {});
 /// least that it accepts. Else it is denied.
 template <class Try>
 void answer_requests(Pass& pass, Try grant) {
-  std::vector<Request> requests = pass.requests();
+  std::vector<Request> requests = requests_now(pass);
   std::ranges::stable_sort(requests, [&](const Request& a, const Request& b) {
     return pass.job(a.job).spec.priority > pass.job(b.job).spec.priority;
   });
   for (const Request& request : requests) {
-    const Time not_before = pass.job(request.job).not_before;
-    if (pass.now() < not_before) {  // it is answered then, also if nothing else happens
-      pass.wake_by(not_before);
-      continue;
-    }
     const auto all = static_cast<Nodes>(std::max(request.delta, 0));
     Grant result = grant(request, all);
     if (result != Grant::done && request.at_least > 0 && request.at_least < all) {

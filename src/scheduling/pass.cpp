@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "scheduling/invariants.hpp"
@@ -24,13 +25,8 @@ double Pass::utilization() const {
 
 std::vector<Request> Pass::requests() const {
   std::vector<Request> visible;
-  for (const Request& request : state_.requests) {
-    const Job& its = job(request.job);
-    if (its.status == Status::running && its.doing == Doing::nothing && !its.shares &&
-        its.claim == ClaimId::none) {
-      visible.push_back(request);
-    }
-  }
+  std::ranges::copy_if(state_.requests, std::back_inserter(visible),
+                       [&](const Request& request) { return state_.is_visible(request); });
   return visible;
 }
 

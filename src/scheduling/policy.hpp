@@ -18,9 +18,11 @@ class Policy {
  public:
   virtual ~Policy() = default;
 
-  /// The events that call it. A dissolved claim, the timer and a `retry_at` always do.
+  /// The events that call it. These always do: a dissolved claim, nodes that an answer gives to
+  /// nobody and no pass has seen coming, the timer, and a `retry_at`.
   virtual EventKinds wakes_on() const { return kEveryEvent; }
-  /// Does it grant or deny evolving requests? Those of another one are left to the world.
+  /// Does it grant or deny evolving requests? For one that does not the core does it before each
+  /// pass: it grants every shrink, and growth as far as nodes are free (`grant_from_idle`).
   virtual bool answers_requests() const { return false; }
   /// What this world cannot do and the policy needs, in words; empty if it can do all.
   virtual std::string lacks(const Capabilities&) const { return {}; }

@@ -119,7 +119,7 @@ struct EventWriter {
     out.id(e.job).id(e.answers).time(e.retry_at);
   }
   void operator()(const event::Resized& e) const {
-    out.id(e.job).id(e.answers).holding(e.now).time(e.retry_at);
+    out.id(e.job).id(e.answers).holding(e.now).time(e.retry_at).duration(e.paused);
   }
   void operator()(const event::Ended& e) const {
     out.id(e.job).word(name(kEndWords, e.state)).flag(e.requeue);
@@ -257,6 +257,8 @@ class Reader {
     for (std::size_t i = 0; i < size; ++i) rows.push_back(read(*this));
     return rows;
   }
+  /// Records of older builds lack the fields that came later.
+  bool at_end() const { return !more_; }
   void finish() const {
     if (more_) throw RecordError("end", "'" + std::string(rest_) + "' is too much");
   }
@@ -325,7 +327,7 @@ std::string to_record(const Capabilities& can) {
 std::string to_record(const Rules& rules) {
   Writer out;
   out.word(name(kLimitWords, rules.limit)).flag(rules.identities).number(rules.seed);
-  out.word(to_text(rules.fairness));
+  out.word(to_text(rules.fairness)).flag(rules.claims_take_idle);
   return out.take();
 }
 
@@ -395,6 +397,8 @@ Rules rules_from_record(std::string_view text) {
   rules.identities = in.flag("identities");
   rules.seed = in.number<std::uint64_t>("seed");
   rules.fairness = in.parsed("fairness", parse_fairness);
+  // Records of builds that knew no such rule did not do it.
+  rules.claims_take_idle = !in.at_end() && in.flag("claims take idle nodes");
   in.finish();
   return rules;
 }
@@ -420,7 +424,8 @@ Event event_from_record(std::string_view text, const PolicyMaker& make) {
       case 3:
         return event::StartFailed{job(), answers(), in.time("retry")};
       case 4:
-        return event::Resized{job(), answers(), in.holding("nodes"), in.time("retry")};
+        return event::Resized{job(), answers(), in.holding("nodes"), in.time("retry"),
+                              in.at_end() ? Duration{} : in.duration("pause")};
       case 5:
         return event::Ended{job(), in.choice<EndState>("state", kEndWords), in.flag("requeue")};
       case 6:

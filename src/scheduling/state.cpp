@@ -165,7 +165,7 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
     job.doing = Doing::resizing;
     job.decision = decision.id;
     unanswered.back().before = before;
-    unanswered.back().expected = now;
+    unanswered.back().expected = unanswered.back().decided = now;
   }
   after_change(job, id);
 }
@@ -178,6 +178,7 @@ void State::shrink(JobId id, Nodes to, Reason reason, RequestId request) {
     job.doing = Doing::resizing;
     const AdaptiveSpec* spec = adaptive_spec(job);
     unanswered.back().before = job.target;
+    unanswered.back().decided = now;
     unanswered.back().expected = now + (spec ? spec->resize_delay : Duration{});
   } else {
     unlist_incoming(*find(job.decision));
@@ -205,6 +206,7 @@ Holding State::kept(const Job& job, Nodes to) const {
 }
 
 void State::free_nodes(const Holding& nodes) {
+  idle_grew = true;
   if (not_up.empty()) {
     idle.give(nodes);
     return;
@@ -384,6 +386,7 @@ void State::change_health(const NodeSet& nodes, Health to) {
     const Nodes count = back.count();
     out_of_service -= count;
     idle.give({count, std::move(back)});
+    idle_grew = true;
   } else {
     not_up.insert(nodes);
     out_of_service += from_idle.count();
@@ -424,15 +427,41 @@ void State::trim_pledges(Unanswered& shrink) {
   }
 }
 
-void State::dissolve(ClaimId id) {
-  Claim& claim = *find(id);
-  Job& job = jobs[claim.job];
+void State::free_pledges(const Claim& claim) {
   for (const Pledge& pledge : claim.pledges) {
     Unanswered& shrink = *find(pledge.shrink);
     unlist_incoming(shrink);
     shrink.pledged -= pledge.count;
     list_incoming(shrink);
   }
+}
+
+bool State::feed_claims() {
+  bool any = false;
+  for (Claim& claim : claims) {
+    const Nodes owed = claim.pledged();
+    const auto is_barrier = [](const Pledge& pledge) { return pledge.count == 0; };
+    if (claim.pledges.empty() || owed > idle.count() ||
+        std::ranges::any_of(claim.pledges, is_barrier)) {
+      continue;
+    }
+    unlist(claim);
+    free_pledges(claim);
+    claim.pledges.clear();
+    const Holding taken = idle.take(owed);
+    claimed += owed;
+    claim.held.count += owed;
+    claim.held.nodes.insert(taken.nodes);
+    list(claim);
+    any = true;
+  }
+  return any;
+}
+
+void State::dissolve(ClaimId id) {
+  Claim& claim = *find(id);
+  Job& job = jobs[claim.job];
+  free_pledges(claim);
   free_nodes(claim.held);
   claimed -= claim.held.count;
   claim.held = {};
@@ -466,25 +495,34 @@ std::int64_t weighed(std::int64_t number, double rate) {
 
 }  // namespace
 
-void State::advance_work(Job& job, Nodes size) const {
+void State::advance_work(Job& job, Nodes size, Duration worked) const {
   if (job.spec.type == JobType::rigid) return;
   const AdaptiveSpec* spec = adaptive_spec(job);
-  const Work done =
-      work_done(spec ? spec->speedup : Speedup{}, job.spec.preferred, size, now - job.work_at);
-  job.work_left -= weighed(done, spec ? adaptive[job.adaptive].rate : 1);
-  job.work_left = std::max<Work>(job.work_left, 0);
+  const Duration span = worked < Duration{} ? -worked : worked;
+  const Work work =
+      weighed(work_done(spec ? spec->speedup : Speedup{}, job.spec.preferred, size, span),
+              spec ? adaptive[job.adaptive].rate : 1);
+  if (worked < Duration{}) {
+    const Work whole = total_work(job.spec.preferred, job.spec.walltime);
+    job.work_left =
+        std::max(job.work_left, work < whole - job.work_left ? job.work_left + work : whole);
+  } else {
+    job.work_left = std::max<Work>(job.work_left - work, 0);
+  }
   job.work_at = now;
 }
 
-void State::note_progress(Job& job, Nodes size) {
+void State::note_progress(Job& job, Nodes size, Duration paused) {
+  const Duration worked = now - job.work_at - std::min(paused, now - job.started);
   if (job.adaptive != Job::kNoRow) {
     Adaptive& row = adaptive[job.adaptive];
     auto at = std::ranges::find(row.had, size, &TimeHad::nodes);
     if (at == row.had.end()) at = row.had.insert(at, {.nodes = size});
-    const Duration more{weighed((now - job.work_at).count(), row.rate)};
+    const Duration more{weighed(worked.count(), row.rate)};
     at->time = more < Duration::max() - at->time ? at->time + more : Duration::max();
+    at->time = std::max(at->time, Duration{});
   }
-  advance_work(job, size);
+  advance_work(job, size, worked);
 }
 
 void State::scale_limit(Job& job, Reason reason) {
@@ -558,6 +596,12 @@ void State::believe_model(JobId id, const Speedup& model) {
     job.limit = later(job.work_at, time_for(model, job.spec.preferred, size, job.work_left));
   }
   list(job, id);
+}
+
+bool State::is_visible(const Request& request) const {
+  const Job& job = jobs[request.job];
+  return job.status == Status::running && job.doing == Doing::nothing && !job.shares &&
+         job.claim == ClaimId::none;
 }
 
 void State::retry(Time at) {

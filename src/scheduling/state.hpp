@@ -45,6 +45,9 @@ struct Rules {
   enum class Limit : std::uint8_t { fixed, scaled };
 
   Limit limit = Limit::scaled;
+  /// A claim that waits for nodes of running jobs takes idle ones in their place, if they make it
+  /// due; what the running jobs then give is promised to nobody.
+  bool claims_take_idle = true;
   bool identities = false;  // which nodes, not only how many
   bool record = false;      // keep the pen calls of each instant
   bool check =              // check the invariants after every event and pen call
@@ -92,6 +95,7 @@ struct Unanswered {
   Nodes releases = 0;  // shrink: healthy nodes it will give back,
   Nodes pledged = 0;   //         of these promised to claims; the rest is incoming
   Time expected{};     //         when
+  Time decided{};
 };
 
 /// An evolving request that is open.
@@ -213,7 +217,8 @@ class State {
   std::uint64_t asked = 0, answered = 0;  // decisions that want an answer, and those that got it
   std::uint64_t stale = 0;                // events that came too late or twice
   EventKinds woken = 0;                   // by events since the last pass
-  bool must_wake = false;                 // a claim was dissolved, a time came
+  bool must_wake = false;                 // what the policy did not foresee; a time came
+  bool idle_grew = false;                 // since claims last looked at idle nodes
   std::uint64_t changes = 1;              // of anything but the queue's end
   Tried tried;
   std::uint64_t pass_first = 0;     // number of the first decision of this pass
@@ -330,6 +335,11 @@ class State {
   void retire(JobId id);
   /// Nodes become up, draining, down or off, whoever owns them.
   void change_health(const NodeSet& nodes, Health health);
+  /// What running jobs still owe the claim is promised to nobody.
+  void free_pledges(const Claim& claim);
+  /// Claims, the oldest first, that idle nodes can make due take them in place of what they are
+  /// owed. Not those with a barrier, which wait for more than nodes. Was there one?
+  bool feed_claims();
   /// A claim ends without a decision; its beneficiary is what it was before.
   void dissolve(ClaimId id);
   void remove_claim(ClaimId id);
@@ -337,9 +347,12 @@ class State {
   void trim_pledges(Unanswered& shrink);
   void answer(DecisionId id);
   /// Believed progress up to now, at the size it had.
-  void advance_work(Job& job, Nodes size) const;
-  /// The same, and it is remembered, so that another model can tell what was done.
-  void note_progress(Job& job, Nodes size);
+  void advance_work(Job& job, Nodes size) const { advance_work(job, size, now - job.work_at); }
+  /// The same after `worked`, which may be negative: what was counted before was a pause.
+  void advance_work(Job& job, Nodes size, Duration worked) const;
+  /// Progress up to now, but for a pause, and it is remembered, so that another model can tell what
+  /// was done.
+  void note_progress(Job& job, Nodes size, Duration paused = {});
   /// After a change of size: the limit, where the rule scales it.
   void scale_limit(Job& job, Reason reason);
   void set_limit(Job& job, Time limit, Reason reason);
@@ -350,6 +363,8 @@ class State {
   /// all the time. When the world may kill it is not touched by that.
   void believe_model(JobId id, const Speedup& model);
   void retry(Time at);
+  /// An evolving request that the policy can answer now: its job runs and does nothing.
+  bool is_visible(const Request& request) const;
   /// A grant delays a job: it and those whose it is remember. The newest plan is the true one: an
   /// older delay that goes beyond its beginning was not to come that far.
   void delay(const Delay& delay, const Request& request);

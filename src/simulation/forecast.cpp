@@ -21,13 +21,15 @@ class BelievedWorld {
   struct Answer {
     Time at;
     Decision decision;
+    Duration paused{};  // before it the job makes no progress for so long
   };
 
   void drain(Nodes count);
   void close();
   void carry_out(const Decision& decision);
   void give(const Answer& answer);
-  Time end_of(const Job& job) const;
+  Time end_of(JobId id) const;
+  Time end_at_size(const Job& job) const;
   Time next_end() const;
 
   Core core_;
@@ -95,9 +97,9 @@ void BelievedWorld::carry_out(const Decision& decision) {
                                         [](const Unanswered& u) { return u.decision.id; });
     const Job& job = core_.job(decision.job);
     const AdaptiveSpec* spec = state.adaptive_spec(job);
-    const Duration takes =
-        spec ? spec->resize_delay + spec->cost.of(open->before, decision.after.count) : Duration{};
-    answers_.push_back({later(now_, takes), decision});
+    const Duration cost = spec ? spec->cost.of(open->before, decision.after.count) : Duration{};
+    const Duration delay = spec ? spec->resize_delay : Duration{};
+    answers_.push_back({later(later(now_, delay), cost), decision, cost});
   }
 }
 
@@ -105,13 +107,23 @@ void BelievedWorld::carry_out(const Decision& decision) {
 void BelievedWorld::give(const Answer& answer) {
   const Decision& decision = answer.decision;
   if (decision.kind == Decision::Kind::resize) {
-    core_.apply(now_, event::Resized{decision.job, decision.id, decision.after, {}});
+    core_.apply(now_, event::Resized{decision.job, decision.id, decision.after, {}, answer.paused});
   } else {
     core_.apply(now_, event::Started{decision.job, decision.id, {}, std::nullopt});
   }
 }
 
-Time BelievedWorld::end_of(const Job& job) const {
+/// Believed; not before the answer to a resize for which it stops computing first.
+Time BelievedWorld::end_of(JobId id) const {
+  const Time end = end_at_size(core_.job(id));
+  const auto stops = [&](const Answer& answer) {
+    return answer.decision.job == id && answer.paused > Duration{} &&
+           answer.at - answer.paused < end;
+  };
+  return std::ranges::any_of(answers_, stops) ? kNever : end;
+}
+
+Time BelievedWorld::end_at_size(const Job& job) const {
   const Time late = began_ + whole_seconds(1);
   if (core_.state().rules.limit == Rules::Limit::scaled || job.spec.type == JobType::rigid) {
     return std::max(job.limit, late);
@@ -132,7 +144,7 @@ Time BelievedWorld::next_end() const {
   Time next = kNever;
   for (const JobId id : core_.state().running) {
     const Job& job = core_.job(id);
-    if (job.doing != Doing::starting) next = std::min(next, end_of(job));
+    if (job.doing != Doing::starting) next = std::min(next, end_of(id));
   }
   return next;
 }
@@ -150,7 +162,7 @@ void BelievedWorld::run(const std::function<bool()>& stop) {
     std::vector<JobId> ending;
     for (const JobId id : core_.state().running) {
       const Job& job = core_.job(id);
-      if (job.doing != Doing::starting && end_of(job) <= now_) ending.push_back(id);
+      if (job.doing != Doing::starting && end_of(id) <= now_) ending.push_back(id);
     }
     std::ranges::sort(ending);
     for (const JobId id : ending) {

@@ -459,8 +459,9 @@ Time World::kill_time(JobId id) const {
   return core_.state().end_with(job, predictions_.requested(core_.state(), id));
 }
 
-// The end at the present size, or the kill, or the next evolving request, whatever comes first;
-// while the job pauses only the kill comes.
+// The end at the present size, or the kill, or the next evolving request, whatever comes first.
+// While the job pauses only the kill comes, where limits are fixed: one that is scaled counts work,
+// and there is none.
 void World::plan(JobId id) {
   const std::vector<EvolvingStep>& steps = adaptive(id)->steps;
   const Course course = course_of(id);
@@ -470,7 +471,11 @@ void World::plan(JobId id) {
   run.end = run.pause > now_ ? std::max(when(0), later(run.at, kTick)) : kNever;
   if (run.end > run.pause) run.end = kNever;
   Time at = run.end;
-  if (settings_.kill_overrun) at = std::min(at, std::max(kill_time(id), now_));
+  if (settings_.kill_overrun) {
+    const Time kill = kill_time(id);
+    const bool counts_pauses = settings_.rules.limit == Rules::Limit::fixed;
+    if (counts_pauses || kill <= run.pause) at = std::min(at, std::max(kill, now_));
+  }
   watch_prediction(id);
   if (run.step < steps.size() && run.left > 0) {
     const Time ask = when(course.left_at(steps[run.step].progress));
@@ -578,7 +583,7 @@ void World::answer_resize(JobId id, Answer answer) {
     run.size = answer.now.count;
     run.nodes = answer.now.nodes;
   }
-  const event::Resized resized{id, answer.decision, std::move(answer.now), retry};
+  const event::Resized resized{id, answer.decision, std::move(answer.now), retry, answer.cost};
   tell(resized);
   if (draws(Stream::resize_repeat, id, index(answer.decision)).chance(settings_.resize.repeat))
     tell(resized);
@@ -633,7 +638,7 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
       run.pause = kNever;
       run.size = rest.count;
       run.nodes = rest.nodes;
-      tell(event::Resized{id, answers, std::move(rest), {}});
+      tell(event::Resized{id, answers, std::move(rest), {}, paused});
       plan(id);
       for (Observer* observer : observers_) observer->on_resized(now_, id, before, core_);
       return;

@@ -30,6 +30,7 @@ Time at_s(double time) { return Time{seconds(time)}; }
 class Script final : public Policy {
  public:
   explicit Script(std::function<void(Pass&)> write) : write_(std::move(write)) {}
+  bool answers_requests() const override { return true; }
   void schedule(Pass& pass) const override { write_(pass); }
 
  private:

@@ -95,6 +95,7 @@ TEST_P(Policies, DecideTheSameWithoutNotesAndWithIdentities) {
       settings = its->settings;
     }
     EventKinds wakes_on() const override { return its->wakes_on(); }
+    bool answers_requests() const override { return its->answers_requests(); }
     void schedule(Pass& pass) const override {
       pass.forget_tried();
       its->schedule(pass);

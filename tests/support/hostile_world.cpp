@@ -22,6 +22,7 @@ class Idler final : public Policy {
 /// Starts whatever fits, at any size, and denies every request.
 class Finisher final : public Policy {
  public:
+  bool answers_requests() const override { return true; }
   void schedule(Pass& pass) const override {
     for (const Request& request : pass.requests()) pass.deny(request.id, {Why::fairness});
     for (JobId id = pass.first_pending(); id != JobId::none;) {

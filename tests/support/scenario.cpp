@@ -302,11 +302,14 @@ void Parser::rules(Line& line) {
     return text == yes;
   };
   Rules& rules = scenario_.settings.rules;
-  for (const auto& [key, value] : line.options({"limit", "identities", "seed", "fairness"})) {
+  for (const auto& [key, value] :
+       line.options({"limit", "identities", "seed", "fairness", "claims"})) {
     if (key == "limit") {
       rules.limit = choose(value, "fixed", "scaled") ? Rules::Limit::fixed : Rules::Limit::scaled;
     } else if (key == "identities") {
       rules.identities = choose(value, "on", "off");
+    } else if (key == "claims") {
+      rules.claims_take_idle = choose(value, "take-idle", "wait");
     } else if (key == "fairness") {
       rules.fairness = parse_fairness(value, {.field = "fairness"});
     } else {
@@ -595,6 +598,7 @@ class ScriptPolicy final : public Policy {
     settings = "script";
   }
 
+  bool answers_requests() const override { return true; }
   void schedule(Pass& pass) const override {
     passes_ = pass.now() == instant_ ? passes_ + 1 : 1;
     instant_ = pass.now();

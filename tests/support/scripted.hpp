@@ -17,6 +17,7 @@ namespace ductile::testing {
 class Scripted final : public Policy {
  public:
   EventKinds wakes_on() const override { return wakes; }
+  bool answers_requests() const override { return true; }
   void schedule(Pass& pass) const override {
     ++asked;
     if (write) write(pass);

@@ -8,7 +8,7 @@ inline constexpr const char* kSmallLog =
     "ductile-log 1\n"
     "platform 4 1 0 0 0\n"
     "world 1 4294967295 0 1 0\n"
-    "rules scaled 1 1 none\n"
+    "rules scaled 1 1 none 1\n"
     "policy easy\n"
     "E 0 1 submitted 1 7 0 0 0 rigid 0 10000000 3 3 3 0\n"
     "C 0\n"
