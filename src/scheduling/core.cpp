@@ -209,7 +209,9 @@ bool Core::happened(const event::Resized& resized) {
   Holding lost = without(job.holding, resized.now, state_.rules.identities);
   state_.seize(gained);
   state_.before_change(job, resized.job);
-  state_.note_progress(job, before, resized.paused);
+  // Each time that progress is noted it is rounded: only where it has to be.
+  const bool changes = resized.now.count != before || resized.paused > Duration{};
+  if (changes) state_.note_progress(job, before, resized.paused);
   if (job.shares) state_.leave_shared(resized.job, lost);
   job.holding = resized.now;
   job.target = resized.now.count;
@@ -224,15 +226,15 @@ bool Core::happened(const event::Resized& resized) {
     // Paper 003, V-A: after a completed adaptation it is measured anew.
     if (job.adaptive != Job::kNoRow) state_.adaptive[job.adaptive].mtct = 0;
   }
-  if (job.target != before || resized.paused > Duration{}) state_.scale_limit(job, reason);
+  if (changes) state_.scale_limit(job, reason);
   if (request != RequestId::none && job.target <= before) state_.forget_delays(request);
   state_.after_change(job, resized.job);
   if (job.shares) state_.relist_hosts(resized.job);
   state_.release(resized.job, lost);
-  // What goes to nobody is looked at by every policy, unless it has: what its own shrink gives back
-  // at once, or gives besides what it promised, was known to the pass that decided it.
+  // What goes to nobody is looked at by every policy. The pass that decided a shrink has seen what
+  // it gives back at once.
   const bool foreseen = as_decided && request == RequestId::none && reason.why != Why::ordered &&
-                        (open->decided == state_.now || open->pledged > 0);
+                        open->decided == state_.now;
   state_.must_wake |= state_.idle.count() > idle_before && !foreseen;
   return true;
 }
@@ -502,6 +504,8 @@ void Core::carry_out(ClaimId id) {
   }
   if (claim.start) {
     state_.start(claim.job, std::move(used), claim.reason);
+    // Those whom the policy let wait behind it.
+    state_.must_wake |= claim.made < state_.now && state_.idle.count() > 0;
   } else {
     state_.grow(claim.job, used, claim.reason, claim.request);
     std::erase_if(state_.requests, [&](const Request& r) { return r.id == claim.request; });

@@ -227,7 +227,7 @@ void Pass::make_claim(const Plan& plan, JobId id, RequestId request, bool start,
   claim.reason = reason;
   claim.held = state_.idle.take(plan.from_idle);
   state_.claimed += plan.from_idle;
-  claim.expected = now();
+  claim.made = claim.expected = now();
   for (const Plan::Promise& promise : plan.promises) {
     Unanswered& shrink = *state_.find(job(promise.victim).decision);
     state_.unlist_incoming(shrink);

@@ -78,6 +78,7 @@ struct Claim {
   Holding held;
   std::vector<Pledge> pledges;
   Reason reason;
+  Time made{};
   Time expected{};  // when the last pledge is expected
   Time release{};   // when the beneficiary is expected to release them
 

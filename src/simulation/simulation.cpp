@@ -634,7 +634,8 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
       const DecisionId answers = job.doing == Doing::resizing ? job.decision : DecisionId::none;
       const Duration paused = run.pause < now_ ? now_ - run.pause : Duration{};
       counts_.reconfiguration_node_s += to_seconds(paused) * job.holding.count;
-      advance(id);
+      // Progress is rounded, so it is counted where the core counts it, too.
+      if (rest.count != before || paused > Duration{}) advance(id);
       run.pause = kNever;
       run.size = rest.count;
       run.nodes = rest.nodes;

@@ -84,7 +84,7 @@ class Walk {
     for (const Claim& claim : s.claims) fields("claim", claim);
     for (const Unanswered& u : s.unanswered) {
       fields("unanswered", u.decision);
-      row("  sizes", u.before, u.releases, u.pledged, u.expected);
+      row("  sizes", u.before, u.releases, u.pledged, u.expected, u.decided);
     }
     for (const Request& r : s.requests) row("request", r.id, r.job, r.delta, r.at_least);
     for (const Tenancy& t : s.tenancies) {
@@ -126,7 +126,7 @@ class Walk {
     for (const Nodes size : spec.constraint.sizes.rows()) row("  size", size);
   }
   void fields(const char* name, const Claim& c) {
-    row(name, c.id, c.job, c.request, c.start, c.add, c.held, c.reason, c.expected, c.release);
+    row(name, c.id, c.job, c.request, c.start, c.add, c.held, c.reason, c.made, c.expected, c.release);
     for (const Pledge& pledge : c.pledges) {
       row("  pledge", pledge.victim, pledge.shrink, pledge.count);
     }
