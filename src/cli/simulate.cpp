@@ -107,32 +107,59 @@ void read_apply_at(std::string_view text, ResizeBehaviour& how) {
   how.phases = phases.value_or(how.phases);
 }
 
-// "mtbf=1e6,repair=3600" in any order; nothing if it is the name of a file.
-std::optional<FailureModel> read_failure_model(std::string_view text) {
-  if (!text.starts_with("mtbf=") && !text.starts_with("repair=")) return std::nullopt;
-  constexpr double longest_s = 1e12;
+// Where failures come from: a file, or a model.
+struct FailureSource {
+  std::string file;
   FailureModel model;
-  const std::string_view whole = text;
-  while (!text.empty()) {
-    const std::string_view item = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(item.size() + 1, text.size()));
-    const std::size_t equals = item.find('=');
-    const std::string_view name = item.substr(0, equals);
-    const auto value = equals == std::string_view::npos
-                           ? std::nullopt
-                           : parse_number<double>(item.substr(equals + 1));
-    Duration* field = name == "mtbf" ? &model.mtbf : name == "repair" ? &model.repair : nullptr;
-    if (!field || !value || !(*value >= 1e-6 && *value <= longest_s)) {
-      throw InputError({.field = "--failures"}, fmt::format("'{}' is not possible", item),
-                       "write mtbf=SECONDS,repair=SECONDS, both above 0, or the name of a file");
+  Duration warn{};  // nodes drain so long before
+};
+
+// "FILE" or "mtbf=1e6,repair=3600", and ",warn=600" if they are foreseen; those of a model in any
+// order.
+FailureSource read_failure_source(std::string_view text) {
+  constexpr double longest_s = 1e12;
+  constexpr const char* remedy =
+      "write mtbf=SECONDS,repair=SECONDS, both above 0, or the name of a file; then, if they are "
+      "foreseen, ,warn=SECONDS";
+  FailureSource source;
+  std::string_view items = text;
+  const auto is_of_model = [](std::string_view item) {
+    return item.starts_with("mtbf=") || item.starts_with("repair=") || item.starts_with("warn=");
+  };
+  if (!is_of_model(text)) {
+    const std::size_t comma = text.rfind(",warn=");
+    source.file = text.substr(0, comma);
+    items = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+  }
+  std::vector<std::string_view> given;
+  while (!items.empty()) {
+    const std::string_view item = items.substr(0, items.find(','));
+    items.remove_prefix(std::min(item.size() + 1, items.size()));
+    const std::string_view name = item.substr(0, item.find('='));
+    const auto value =
+        is_of_model(item) ? parse_number<double>(item.substr(name.size() + 1)) : std::nullopt;
+    Duration& field = name == "mtbf"     ? source.model.mtbf
+                      : name == "repair" ? source.model.repair
+                                         : source.warn;
+    const double least = name == "warn" ? 0 : 1e-6;
+    if (!value || !(*value >= least && *value <= longest_s)) {
+      throw InputError({.field = "--failures"}, fmt::format("'{}' is not possible", item), remedy);
     }
-    *field = seconds(*value);
+    if (std::ranges::find(given, name) != given.end()) {
+      throw InputError({.field = "--failures"}, fmt::format("'{}' is given twice", name),
+                       "give it once");
+    }
+    given.push_back(name);
+    field = seconds(*value);
   }
-  if (model.mtbf == Duration{} || model.repair == Duration{}) {
-    throw InputError({.field = "--failures"}, fmt::format("'{}' says only one of two times", whole),
-                     "write mtbf=SECONDS,repair=SECONDS");
+  const int means = (source.model.mtbf > Duration{}) + (source.model.repair > Duration{});
+  if (source.file.empty() && means < 2) {
+    throw InputError({.field = "--failures"},
+                     fmt::format("'{}' says {}", text,
+                                 means == 1 ? "only one of two times" : "not when nodes fail"),
+                     remedy);
   }
-  return model;
+  return source;
 }
 
 // ---- The workload -------------------------------------------------------------------------------
@@ -293,20 +320,25 @@ Time failures_until(const Workload& workload, Nodes nodes) {
 void add_failures(Source& source, const Options& options) {
   if (options.failures.empty()) return;
   const Nodes nodes = source.nodes;
-  if (const auto model = read_failure_model(options.failures)) {
-    source.input = [input = source.input, model = *model, nodes](std::uint64_t seed) {
+  const FailureSource from = read_failure_source(options.failures);
+  if (from.file.empty()) {
+    source.input = [input = source.input, from, nodes](std::uint64_t seed) {
       Input result = input(seed);
       if (result.workload->jobs.empty()) return result;
       const double begin = process_seconds();
-      result.node_events = generate_failures(model, nodes, result.workload->jobs.front().submit,
-                                             failures_until(*result.workload, nodes), seed);
+      const Time first = result.workload->jobs.front().submit;
+      result.node_events =
+          with_warnings(generate_failures(from.model, nodes, first,
+                                          failures_until(*result.workload, nodes), seed),
+                        from.warn, first);
       result.load_seconds += process_seconds() - begin;
       return result;
     };
     return;
   }
   source.input = [input = source.input,
-                  events = read_failures(options.failures, nodes)](std::uint64_t seed) {
+                  events = with_warnings(read_failures(from.file, nodes), from.warn, Time{})](
+                     std::uint64_t seed) {
     Input result = input(seed);
     result.node_events = events;
     return result;
@@ -494,8 +526,9 @@ void add_world_options(CLI::App& command, Options& options) {
       ->capture_default_str();
   command
       .add_option("--failures", options.failures,
-                  "nodes that fail: at the times of a file, or at random with these means")
-      ->type_name("FILE|mtbf=S,repair=S");
+                  "nodes that fail: at the times of a file, or at random with these means; with "
+                  ",warn=S they drain S seconds before")
+      ->type_name("FILE|mtbf=S,repair=S[,warn=S]");
   command
       .add_option_function<std::string>(
           "--on-failure",

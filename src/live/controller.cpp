@@ -173,7 +173,6 @@ void Controller::recover() {
       batch = jobs_.add_batch(first, submission_from_json(what));
     }
     const Nodes held = row.sizes.empty() ? 0 : row.sizes.back().second;
-    if (row.is_vacating) vacating_.insert(id);
     LiveJob& job = jobs_.add(std::move(row), batch, core_.job(id));
     job.held = held;
     job.asked_until = asked_until(job.what(), job.row.sizes);
@@ -264,7 +263,6 @@ void Controller::settle() {
       (order.kind == Decision::Kind::start ? starts_ : orders_).emplace_back(order);
     }
     for (const auto& ending : std::exchange(endings_, {})) orders_.emplace_back(ending);
-    look_at_vacating();
     judge();
   }
 }
@@ -383,8 +381,6 @@ void Controller::on_requeued(JobId id, const std::string& note) {
     const auto* ending = std::get_if<std::pair<JobId, Ending>>(&order);
     return ending != nullptr && ending->first == id;
   });
-  if (std::exchange(job.row.is_vacating, false)) tell(event::SizeOrdered{id, 0});
-  vacating_.erase(id);
   journal_.changed(job.row);
   spdlog::info("job {}: waits again{}", job.row.number, note.empty() ? "" : ": " + note);
 }
@@ -416,7 +412,6 @@ void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
   spdlog::info("job {}: {}{}{}", number, end_word(job.row.state),
                exit_code ? fmt::format(", exit code {}", *exit_code) : "",
                note.empty() ? "" : ": " + note);
-  vacating_.erase(id);
   predictions_.forget(id);
   over_.push_back(number);
   const std::shared_ptr<Batch> batch = jobs_.over(id);
@@ -446,53 +441,6 @@ void Controller::end(JobId id, Ending why) {
   job.row.ending = kEndingWords[static_cast<std::size_t>(why)];
   journal_.changed(job.row);
   endings_.emplace_back(id, why);
-}
-
-// ---- Nodes that drain ---------------------------------------------------------------------------
-
-/// Orders the job to a size at which it can leave the nodes that drain, if it can have one. It
-/// gives these up first.
-void Controller::vacate(JobId id) {
-  const State& state = core_.state();
-  const Job& job = core_.job(id);
-  LiveJob& its = jobs_.at(id);
-  const bool is_ordered_otherwise = job.ordered != 0 && !its.row.is_vacating;
-  if (!sizes_while_running(job.spec.type) || is_ordered_otherwise) return;
-  Nodes size = job.holding.count - draining_nodes(job);
-  while (size > 0 && !state.allows(job, size)) --size;
-  if (size == 0 || size == job.holding.count) return;
-  if (!tell(event::SizeOrdered{id, size})) return;
-  its.row.is_vacating = true;
-  journal_.changed(its.row);
-  vacating_.insert(id);
-  spdlog::info("job {}: ordered to {} nodes, to leave those that drain", its.row.number, size);
-}
-
-/// Those that have left them, or need not any more, are the policy's again.
-void Controller::look_at_vacating() {
-  for (auto at = vacating_.begin(); at != vacating_.end();) {
-    const JobId id = *at;
-    if (draining_nodes(core_.job(id)) > 0) {
-      ++at;
-      continue;
-    }
-    at = vacating_.erase(at);
-    LiveJob& job = jobs_.at(id);
-    tell(event::SizeOrdered{id, 0});
-    job.row.is_vacating = false;
-    journal_.changed(job.row);
-  }
-}
-
-/// Of those that a job holds.
-Nodes Controller::draining_nodes(const Job& job) const {
-  Nodes count = 0;
-  for (const Interval& part : job.holding.nodes.parts) {
-    for (std::uint32_t node = part.first; node <= part.last; ++node) {
-      count += core_.state().health[node] == Health::draining;
-    }
-  }
-  return count;
 }
 
 // ---- What the policy does not see to ------------------------------------------------------------

@@ -15,7 +15,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -116,9 +115,6 @@ class Controller {
   void on_over(JobId id, EndState state, std::optional<int> exit_code, const std::string& note);
   void on_requeued(JobId id, const std::string& note);
   void end(JobId id, Ending why);
-  void vacate(JobId id);
-  void look_at_vacating();
-  Nodes draining_nodes(const Job& job) const;
   Time end_of(JobId id) const;
   void raise_predictions();
   void recall();
@@ -185,8 +181,7 @@ class Controller {
   std::unique_ptr<MetricsServer> metrics_server_{};
   Descriptor signals_{};
   Descriptor listener_{};
-  Batches jobs_;                // not over
-  std::set<JobId> vacating_{};  // that were ordered to leave nodes which drain
+  Batches jobs_;  // not over
   std::vector<std::unique_ptr<Client>> clients_{};
   std::uint64_t next_client_ = 1;
   std::size_t max_clients_ = 4096;

@@ -19,7 +19,7 @@
 namespace ductile {
 namespace {
 
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
 
 // Times are microseconds since the Unix epoch.
 constexpr const char* kTables = R"(
@@ -29,7 +29,7 @@ CREATE TABLE jobs (
   number INTEGER PRIMARY KEY, user INTEGER NOT NULL, "group" INTEGER NOT NULL,
   name TEXT NOT NULL, type TEXT NOT NULL, account TEXT NOT NULL, array INTEGER, task INTEGER, submission TEXT,
   submitted_us INTEGER NOT NULL,
-  held INTEGER NOT NULL, vacating INTEGER NOT NULL, ending TEXT NOT NULL, restarts INTEGER NOT NULL,
+  held INTEGER NOT NULL, ending TEXT NOT NULL, restarts INTEGER NOT NULL,
   losses INTEGER NOT NULL,
   started_us INTEGER, ended_us INTEGER, state TEXT, exit_code INTEGER, note TEXT);
 CREATE INDEX tasks_of_array ON jobs (array) WHERE array IS NOT NULL;
@@ -306,8 +306,8 @@ void Journal::submitted(const JobRow& row, const std::string& submission) {
   };
   Statement(*this,
             "INSERT INTO jobs (number, user, \"group\", name, type, account, array, task, "
-            "submission, submitted_us, held, vacating, ending, restarts, losses) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+            "submission, submitted_us, held, ending, restarts, losses) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .add(row.number)
       .add(row.owner.user)
       .add(row.owner.group)
@@ -319,7 +319,6 @@ void Journal::submitted(const JobRow& row, const std::string& submission) {
       .add(if_any(submission, !submission.empty()))
       .add(row.submitted)
       .add(int{row.is_held})
-      .add(int{row.is_vacating})
       .add(row.ending)
       .add(row.restarts)
       .add(row.losses)
@@ -339,10 +338,9 @@ std::vector<std::string> Journal::accounts() const {
 
 void Journal::changed(const JobRow& row) {
   Statement(*this,
-            "UPDATE jobs SET held = ?, vacating = ?, ending = ?, restarts = ?, losses = ?, "
+            "UPDATE jobs SET held = ?, ending = ?, restarts = ?, losses = ?, "
             "started_us = ? WHERE number = ?")
       .add(int{row.is_held})
-      .add(int{row.is_vacating})
       .add(row.ending)
       .add(row.restarts)
       .add(row.losses)
@@ -375,12 +373,11 @@ void Journal::bind(Statement& statement, const Value& value, const Values&... va
 template <class... Values>
 std::vector<JobRow> Journal::read_jobs(const std::string& condition,
                                        const Values&... values) const {
-  Statement rows(
-      *this,
-      "SELECT number, user, \"group\", name, type, array, task, submitted_us, held, "
-      "vacating, ending, restarts, started_us, ended_us, state, exit_code, note, account, "
-      "losses FROM jobs WHERE " +
-          condition);
+  Statement rows(*this,
+                 "SELECT number, user, \"group\", name, type, array, task, submitted_us, held, "
+                 "ending, restarts, started_us, ended_us, state, exit_code, note, account, "
+                 "losses FROM jobs WHERE " +
+                     condition);
   bind(rows, values...);
   std::vector<JobRow> jobs;
   while (rows.next()) {
@@ -393,16 +390,15 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
     job.task = static_cast<std::uint32_t>(rows.number(6));
     job.submitted = time_of(rows.number(7));
     job.is_held = rows.number(8) != 0;
-    job.is_vacating = rows.number(9) != 0;
-    job.ending = rows.text(10);
-    job.restarts = static_cast<std::uint32_t>(rows.number(11));
-    job.started = rows.time(12);
-    job.ended = rows.time(13);
-    job.state = rows.text(14);
-    if (!rows.is_null(15)) job.exit_code = static_cast<int>(rows.number(15));
-    job.note = rows.text(16);
-    job.account = rows.text(17);
-    job.losses = static_cast<std::uint32_t>(rows.number(18));
+    job.ending = rows.text(9);
+    job.restarts = static_cast<std::uint32_t>(rows.number(10));
+    job.started = rows.time(11);
+    job.ended = rows.time(12);
+    job.state = rows.text(13);
+    if (!rows.is_null(14)) job.exit_code = static_cast<int>(rows.number(14));
+    job.note = rows.text(15);
+    job.account = rows.text(16);
+    job.losses = static_cast<std::uint32_t>(rows.number(17));
     jobs.push_back(std::move(job));
   }
   for (JobRow& job : jobs) {

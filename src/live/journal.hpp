@@ -38,9 +38,8 @@ struct JobRow {
   Time submitted{};
 
   // What changes while it lives.
-  bool is_held = false;      // by a user
-  bool is_vacating = false;  // it was ordered to a size at which it can leave draining nodes
-  std::string ending{};      // why it is ended; a word of `kEndingWords`
+  bool is_held = false;  // by a user
+  std::string ending{};  // why it is ended; a word of `kEndingWords`
   std::uint32_t restarts = 0;
   std::uint32_t losses = 0;  // of its manager, which are restarts as well
   std::optional<Time> started{};

@@ -135,7 +135,6 @@ TEST(Journal, KeepsJobs) {
   journal.submitted({.number = 2, .array = 2, .task = 5, .submitted = at(2)}, "{}");
   journal.submitted({.number = 3, .array = 2, .task = 7, .submitted = at(2)}, "");
   row.is_held = false;
-  row.is_vacating = true;
   row.ending = "cancelled";
   row.restarts = 2;
   row.started = at(3);
@@ -145,7 +144,6 @@ TEST(Journal, KeepsJobs) {
   journal.held(1, at(3), 2);
   journal.held(1, at(5), 4);
   journal.held(1, at(6), 0);
-  EXPECT_TRUE(journal.job(1)->is_vacating);
   EXPECT_EQ(journal.job(1)->ending, "cancelled");
   row.ended = at(6);
   row.state = "failed";

@@ -576,12 +576,6 @@ Json Controller::on_resize(const Client& client, const Json& request) {
   if (!size.is_number_unsigned() || size.get<std::uint64_t>() > core_.state().platform.nodes) {
     throw InputError("\"nodes\" is a number of nodes", "0 lifts the order");
   }
-  // From now on it is the user's order, and not one to leave nodes that drain.
-  if (vacating_.erase(id) > 0) {
-    open();
-    jobs_.at(id).row.is_vacating = false;
-    journal_.changed(jobs_.at(id).row);
-  }
   if (!tell(event::SizeOrdered{id, size})) {
     const Job& job = core_.job(id);
     if (job.ordered == size.get<Nodes>()) return {{"ok", true}};
@@ -607,12 +601,10 @@ Json Controller::on_drain(const Client& client, const Json& request) {
   if (!tell(event::NodesChanged{*nodes, *health})) return {{"ok", true}};
   spdlog::info("nodes {} are {}", to_string(*nodes),
                kHealthWords[static_cast<std::size_t>(*health)]);
-  for (const JobId id : std::vector<JobId>(core_.state().running)) {
+  if (*health != Health::down) return {{"ok", true}};
+  for (const JobId id : core_.state().running) {
     if (!core_.job(id).holding.nodes.intersects(*nodes)) continue;
-    if (*health == Health::draining) vacate(id);
-    if (*health == Health::down) {
-      end(id, jobs_.at(id).what().is_requeued ? Ending::requeued : Ending::node_fail);
-    }
+    end(id, jobs_.at(id).what().is_requeued ? Ending::requeued : Ending::node_fail);
   }
   return {{"ok", true}};
 }

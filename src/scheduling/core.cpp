@@ -414,6 +414,7 @@ bool Core::begin_close(Time now) {
   state_.now = std::max(state_.now, now);
   if (!state_.claims.empty()) settle_claims();
   if (!state_.ordered.empty()) carry_out_orders();
+  if (!state_.draining.empty()) leave_draining_nodes();
   if (state_.timer <= state_.now) {
     state_.timer = kNever;
     state_.must_wake = true;
@@ -525,6 +526,22 @@ void Core::carry_out_orders() {
     } else if (const Nodes more = job.ordered - job.target;
                more <= state_.idle.count() && state_.fits_power(job, more)) {
       state_.grow(id, state_.idle.take(more), {Why::ordered});
+    }
+  }
+}
+
+/// Jobs that can be smaller leave the nodes that drain: those go first when a job shrinks. One that
+/// could not give up all of them would only be slower.
+void Core::leave_draining_nodes() {
+  for (std::uint32_t i = 0; i < state_.running_malleable; ++i) {
+    const JobId id = state_.running[i];
+    const Job& job = state_.jobs[id];
+    const Nodes size = state_.size_off_draining(job);
+    if (size == 0) continue;
+    if (state_.resizable(id)) {
+      state_.shrink(id, size, {Why::draining});
+    } else if (job.doing == Doing::nothing) {
+      state_.retry(job.not_before);
     }
   }
 }

@@ -43,8 +43,9 @@ class Core {
   bool apply(Time now, const event::TimerFired& fired);
   bool apply(Time now, const Event& event);
 
-  /// Ends the instant: carries out due claims and operator's orders, then asks the policy if one of
-  /// its events came. The decisions, in order; good until the next call.
+  /// Ends the instant: carries out due claims and operator's orders, takes malleable jobs off nodes
+  /// that drain, then asks the policy if one of its events came. The decisions, in order; good
+  /// until the next call.
   std::span<const Decision> close_instant(Time now);
   /// The same with recorded pen calls in the policy's place. Recovery: ask nobody. Throws
   /// std::logic_error if a call is not possible: the record belongs to other events.
@@ -90,6 +91,7 @@ class Core {
   void settle_claims();
   void carry_out(ClaimId id);
   void carry_out_orders();
+  void leave_draining_nodes();
 
   State state_;
   std::shared_ptr<const Policy> policy_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -759,11 +760,136 @@ TEST(Nodes, AShrinkKeepsTheRightOnes) {
   ASSERT_TRUE(stage.tell(event::Started{id, stage.job(id).decision, {}, 5}));
   stage.at(1);
   stage.tell(event::NodesChanged{nodes({{0, 0}}), Health::draining});
-  const auto decisions = stage.close([&](Pass& p) { EXPECT_TRUE(p.resize(id, 4, kReason)); });
-  EXPECT_EQ(resizes(decisions)[0].after, holding({{1, 3}, {5, 5}}));
+  ASSERT_TRUE(stage.tell(event::SizeOrdered{id, 4}));
+  EXPECT_EQ(resizes(stage.close())[0].after, holding({{1, 3}, {5, 5}}));
   ASSERT_TRUE(stage.resized(id));
   EXPECT_EQ(stage.state().out_of_service, 1u);
   EXPECT_EQ(stage.idle(), 3u);
+}
+
+/// A malleable job of one to eight nodes on 0-5.
+class Draining : public ::testing::Test {
+ protected:
+  bool drain(std::initializer_list<Interval> which) {
+    return stage_.tell(event::NodesChanged{nodes(which), Health::draining});
+  }
+  /// Where the job is sent, if anywhere.
+  std::optional<Holding> sent(JobId id) {
+    for (const Decision& decision : resizes(stage_.close())) {
+      if (decision.job != id) continue;
+      EXPECT_EQ(decision.reason, (Reason{Why::draining}));
+      return decision.after;
+    }
+    return std::nullopt;
+  }
+
+  Stage stage_;
+  const JobId id_ = stage_.run(malleable({1, 8}, 6));
+};
+
+TEST_F(Draining, NodesAreLeft) {
+  stage_.script->wakes = 0;  // whatever the policy waits for
+  ASSERT_TRUE(drain({{1, 1}, {4, 4}}));
+  EXPECT_EQ(sent(id_), holding({{0, 0}, {2, 3}, {5, 5}}));
+  ASSERT_TRUE(stage_.resized(id_));
+  EXPECT_EQ(stage_.state().out_of_service, 2u);
+  stage_.at(1);
+  stage_.script->wakes = kEveryEvent;
+  // It is the policy's again.
+  stage_.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id_, 6, kReason)); });
+  EXPECT_EQ(stage_.job(id_).holding, holding({{0, 0}, {2, 3}, {5, 7}}));
+}
+
+TEST_F(Draining, NodesThatAreGoodAgainStay) {
+  ASSERT_TRUE(drain({{1, 1}, {4, 4}}));
+  ASSERT_TRUE(stage_.tell(event::NodesChanged{nodes({{0, 2}}), Health::up}));
+  EXPECT_EQ(sent(id_), holding({{0, 3}, {5, 5}}));
+}
+
+TEST_F(Draining, NodesThatFailAreTheWorldsToTakeAway) {
+  ASSERT_TRUE(drain({{1, 1}}));
+  ASSERT_TRUE(stage_.tell(event::NodesChanged{nodes({{1, 1}}), Health::down}));
+  EXPECT_EQ(sent(id_), std::nullopt);
+}
+
+TEST_F(Draining, NodesAreKeptByJobsThatCannotBeSoSmall) {
+  stage_.ended(id_);
+  stage_.close();
+  const JobId fixed = stage_.run(rigid(2, 100));                            // 0-1
+  const JobId least = stage_.run(malleable({2, 8}, 3));                     // 2-4
+  const JobId asks = stage_.run(sized(JobType::evolving, {1, 8}, 2, 100));  // 5-6
+  ASSERT_TRUE(drain({{0, 0}, {3, 4}, {6, 6}}));
+  for (const JobId id : {fixed, least, asks}) EXPECT_EQ(sent(id), std::nullopt);
+  // With one of the two the other suffices.
+  ASSERT_TRUE(stage_.tell(event::NodesChanged{nodes({{4, 4}}), Health::up}));
+  EXPECT_EQ(sent(least), holding({{2, 2}, {4, 4}}));
+}
+
+TEST_F(Draining, LeavesASizeThatIsAllowed) {
+  stage_.ended(id_);
+  stage_.close();
+  AdaptiveSpec even;
+  even.constraint.kind = SizeConstraint::Kind::even;
+  const JobId id = stage_.run(malleable({2, 8}, 6), 6, even);
+  ASSERT_TRUE(drain({{0, 0}}));
+  EXPECT_EQ(sent(id), holding({{1, 4}}));
+  ASSERT_TRUE(stage_.resized(id));
+  stage_.at(1);
+  ASSERT_TRUE(drain({{1, 3}}));  // one is too few
+  EXPECT_EQ(sent(id), std::nullopt);
+}
+
+TEST_F(Draining, TheNodeThatMustStayIsNotLeft) {
+  stage_.ended(id_);
+  stage_.close();
+  AdaptiveSpec even;
+  even.constraint.kind = SizeConstraint::Kind::even;
+  const JobId id = stage_.submit(malleable({2, 8}, 3), even);
+  ASSERT_TRUE(stage_.tell(event::Started{id, DecisionId::none, holding({{0, 2}}), 1}));
+  stage_.close();
+  stage_.at(1);
+  ASSERT_TRUE(drain({{1, 1}}));
+  EXPECT_EQ(sent(id), std::nullopt);
+  ASSERT_TRUE(drain({{2, 2}}));
+  EXPECT_EQ(sent(id), holding({{0, 1}}));
+}
+
+TEST_F(Draining, WaitsForWhatIsUnderWay) {
+  stage_.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id_, 8, kReason)); });
+  ASSERT_TRUE(drain({{1, 1}}));
+  EXPECT_EQ(sent(id_), std::nullopt);
+  ASSERT_TRUE(stage_.resized(id_));
+  EXPECT_EQ(sent(id_), std::nullopt);  // once in an instant
+  EXPECT_EQ(stage_.core.next_wake(), stage_.now + kTick);
+  stage_.now += kTick;
+  EXPECT_EQ(sent(id_), holding({{0, 0}, {2, 7}}));
+}
+
+TEST_F(Draining, IsTriedAgainAfterARefusal) {
+  ASSERT_TRUE(drain({{1, 1}}));
+  ASSERT_TRUE(sent(id_));
+  ASSERT_TRUE(stage_.refused(id_, at_s(30)));
+  EXPECT_EQ(sent(id_), std::nullopt);
+  EXPECT_EQ(stage_.core.next_wake(), at_s(30));
+  stage_.at(30);
+  EXPECT_EQ(sent(id_), holding({{0, 0}, {2, 5}}));
+}
+
+TEST_F(Draining, AnOrderIsStronger) {
+  ASSERT_TRUE(stage_.tell(event::SizeOrdered{id_, 6}));
+  ASSERT_TRUE(drain({{1, 1}}));
+  EXPECT_EQ(sent(id_), std::nullopt);
+  ASSERT_TRUE(stage_.tell(event::SizeOrdered{id_, 0}));
+  EXPECT_EQ(sent(id_), holding({{0, 0}, {2, 5}}));
+}
+
+TEST_F(Draining, WhatAWorldCannotDoIsNotAsked) {
+  Stage::Setup setup;
+  setup.can.resizes_per_job = 0;
+  Stage stage(setup);
+  stage.run(malleable({1, 8}, 6));
+  ASSERT_TRUE(stage.tell(event::NodesChanged{nodes({{1, 1}}), Health::draining}));
+  EXPECT_TRUE(stage.close().empty());
 }
 
 TEST(Nodes, WithoutIdentitiesAreOnlyCounted) {
@@ -1359,8 +1485,9 @@ TEST_F(CrossCutting, ANodeDrains) {
   stage_.tell(event::NodesChanged{nodes({{5, 5}, {7, 7}}), Health::draining});
   EXPECT_EQ(claim().held.count, 0u);                // claims lose it
   EXPECT_EQ(stage_.job(other_).holding.count, 2u);  // jobs keep it
-  const auto decisions = stage_.close([&](Pass& p) { EXPECT_TRUE(p.resize(other_, 1, {})); });
-  EXPECT_EQ(resizes(decisions)[0].after, holding({{6, 6}}));  // and give it up first
+  const auto decisions = stage_.close([&](Pass& p) { EXPECT_FALSE(p.resize(other_, 1, {})); });
+  EXPECT_EQ(resizes(decisions)[0].after, holding({{6, 6}}));  // and leave it if they can
+  EXPECT_EQ(resizes(decisions)[0].reason.why, Why::draining);
 }
 
 TEST_F(CrossCutting, AVictimIsKilledDuringItsShrink) {

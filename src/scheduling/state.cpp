@@ -58,6 +58,15 @@ Nodes State::incoming() const {
   return sum;
 }
 
+Nodes State::size_off_draining(const Job& job) const {
+  NodeSet leaves = intersection(job.holding.nodes, draining);
+  if (job.keep != Job::kNoKeep) leaves.erase(NodeSet{{{job.keep, job.keep}}});
+  if (leaves.empty()) return 0;
+  const Nodes size =
+      constraint(job).at_most(std::min(job.holding.count - leaves.count(), job.spec.size.max));
+  return size >= job.spec.size.min ? size : 0;
+}
+
 bool State::resizable(JobId id) const {
   const Job& job = jobs[id];
   return job.status == Status::running && job.doing == Doing::nothing &&
@@ -369,6 +378,8 @@ void State::retire(JobId id) {
 }
 
 void State::change_health(const NodeSet& nodes, Health to) {
+  draining.erase(nodes);
+  if (to == Health::draining) draining.insert(nodes);
   // Rows of the releases that depend on the health of held nodes.
   std::vector<JobId> touched;
   for (const JobId id : running) {

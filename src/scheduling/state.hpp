@@ -196,6 +196,7 @@ class State {
   Nodes out_of_service = 0;    // nobody's, and not up
   std::vector<Health> health;  // with identities
   NodeSet not_up;
+  NodeSet draining;           // of these
   Releases releases;          // of nodes
   Releases power_releases;    // of milliwatts; kept while there is a budget
   std::vector<Claim> claims;  // oldest first
@@ -289,6 +290,9 @@ class State {
   /// the preferred one, which is always legal. The next resize moves into the constraint.
   Nodes largest_start(const Job& job, Nodes most) const;
   Nodes incoming() const;
+  /// The largest size at which the job holds no draining node that it can give up; 0 if it has
+  /// none, or cannot be so small.
+  Nodes size_off_draining(const Job& job) const;
   /// Running, nothing under way about it, and the world can: a policy may cut or grow it.
   bool resizable(JobId id) const;
   /// Has the world a resize left for it?

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
@@ -104,6 +105,44 @@ std::vector<NodeEvent> generate_failures(const FailureModel& model, Nodes nodes,
     }
   }
   sort_by_time(events);
+  return events;
+}
+
+std::vector<NodeEvent> with_warnings(std::vector<NodeEvent> events, Duration warn, Time begin) {
+  if (warn <= Duration{}) return events;
+  // What is next for each node; the events are looked at from the last to the first.
+  struct Next {
+    Time failure = kNever;
+    Time change = kNever;  // of any kind
+  };
+  std::vector<Next> nodes;
+  std::vector<std::pair<Time, std::uint32_t>> warnings;
+  const auto is_up_from = [&](std::uint32_t node, Time from) {
+    const Next& next = nodes[node];
+    if (next.failure == kNever) return;
+    const Time at = std::max(from, next.failure - warn);
+    if (at < next.change) warnings.emplace_back(at, node);
+  };
+  for (auto event = events.rbegin(); event != events.rend(); ++event) {
+    const std::size_t known =
+        std::size_t{event->nodes.empty() ? 0 : event->nodes.parts.back().last + 1};
+    nodes.resize(std::max(nodes.size(), known));
+    for (const Interval& part : event->nodes.parts) {
+      for (std::uint32_t node = part.first; node <= part.last; ++node) {
+        if (event->health == Health::up) is_up_from(node, event->at);
+        if (event->health == Health::down) nodes[node].failure = event->at;
+        nodes[node].change = event->at;
+      }
+    }
+  }
+  for (std::uint32_t node = 0; node < nodes.size(); ++node) is_up_from(node, begin);
+  std::ranges::sort(warnings);
+  for (std::size_t i = 0; i < warnings.size(); ++i) {
+    const auto& [at, node] = warnings[i];
+    if (i == 0 || warnings[i - 1].first != at) events.push_back({at, {}, Health::draining});
+    events.back().nodes.insert(node, node);
+  }
+  sort_by_time(events);  // behind the repairs of their time
   return events;
 }
 

@@ -26,4 +26,8 @@ struct FailureModel {
 std::vector<NodeEvent> generate_failures(const FailureModel& model, Nodes nodes, Time begin,
                                          Time end, std::uint64_t seed);
 
+/// The same, and each node drains from `warn` before it fails, or from `begin` or its repair where
+/// that is later. `events` are in order of time; so is the result. All nodes are up at `begin`.
+std::vector<NodeEvent> with_warnings(std::vector<NodeEvent> events, Duration warn, Time begin);
+
 }  // namespace ductile

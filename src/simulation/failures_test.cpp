@@ -1,6 +1,8 @@
 #include "simulation/failures.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -8,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/random.hpp"
 
 namespace ductile {
 namespace {
@@ -175,6 +178,96 @@ TEST(FailureModel, IsAFunctionOfTheSeed) {
 TEST(FailureModel, WithoutTimeOrNodesIsEmpty) {
   EXPECT_TRUE(generate_failures(kModel, 8, at_s(5), at_s(5), 1).empty());
   EXPECT_TRUE(generate_failures(kModel, 0, at_s(0), at_s(5'000), 1).empty());
+}
+
+// --- Foreseen ------------------------------------------------------------------------------------
+
+// "0 draining 1-2\n5 down 1": what happens when.
+std::string text_of(const std::vector<NodeEvent>& events) {
+  std::string text;
+  for (const NodeEvent& event : events) {
+    text += std::to_string((event.at - Time{}) / whole_seconds(1)) + ' ';
+    text += kHealthWords[static_cast<std::size_t>(event.health)];
+    text += ' ' + to_string(event.nodes) + '\n';
+  }
+  return text;
+}
+
+std::string warned(const std::string& text, double warn_s) {
+  return text_of(with_warnings(read_text(text), seconds(warn_s), Time{}));
+}
+
+TEST(ForeseenFailures, DrainTheirNodesBefore) {
+  EXPECT_EQ(warned("100 down 0-1,3\n150 up 0-1,3\n", 40),
+            "60 draining 0-1 3\n100 down 0-1 3\n150 up 0-1 3\n");
+  EXPECT_EQ(warned("100 down 0\n", 0), "100 down 0\n");
+  // One does not wait for the other.
+  EXPECT_EQ(warned("100 down 0\n110 down 1\n", 40),
+            "60 draining 0\n70 draining 1\n100 down 0\n110 down 1\n");
+}
+
+TEST(ForeseenFailures, AreKnownFromTheBeginningAndFromTheRepair) {
+  EXPECT_EQ(warned("30 down 0\n", 40), "0 draining 0\n30 down 0\n");
+  EXPECT_EQ(warned("30 down 0\n50 up 0\n70 down 0\n", 25),
+            "5 draining 0\n30 down 0\n50 up 0\n50 draining 0\n70 down 0\n");
+  // Down all the time between them.
+  EXPECT_EQ(warned("30 down 0\n50 down 0\n", 25), "5 draining 0\n30 down 0\n50 down 0\n");
+}
+
+TEST(ForeseenFailures, LeaveNodesThatDrainAnyway) {
+  EXPECT_EQ(warned("20 draining 0\n30 down 0\n", 5), "20 draining 0\n30 down 0\n");
+  EXPECT_EQ(warned("20 draining 0\n30 down 0\n", 15), "15 draining 0\n20 draining 0\n30 down 0\n");
+  // What somebody uses again drains again.
+  EXPECT_EQ(warned("20 draining 0\n25 up 0\n30 down 0\n", 8),
+            "20 draining 0\n25 up 0\n25 draining 0\n30 down 0\n");
+}
+
+// Against what it means: a node drains if it would be up and fails within the time.
+TEST(ForeseenFailures, AreThoseOfTheNaiveModel) {
+  constexpr std::int64_t kEnd = 60;
+  constexpr std::uint32_t kNodes = 4;
+  const auto states = [](const std::vector<NodeEvent>& events, std::uint32_t node) {
+    std::vector<Health> at(kEnd + 1, Health::up);
+    for (const NodeEvent& event : events) {
+      if (!event.nodes.contains(node)) continue;
+      std::fill(at.begin() + (event.at - Time{}) / whole_seconds(1), at.end(), event.health);
+    }
+    return at;
+  };
+  std::uint64_t drained = 0;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    Draws draws(seed, Stream::test, 0);
+    std::vector<NodeEvent> events;
+    for (std::uint64_t i = draws.below(12); i > 0; --i) {
+      const auto first = static_cast<std::uint32_t>(draws.below(kNodes));
+      const auto last = static_cast<std::uint32_t>(first + draws.below(kNodes - first));
+      const Health to[] = {Health::up, Health::up, Health::draining, Health::down, Health::down};
+      events.push_back({Time(whole_seconds(static_cast<std::int64_t>(draws.below(kEnd)))),
+                        NodeSet{{{first, last}}}, to[draws.below(5)]});
+    }
+    std::ranges::stable_sort(events, {}, &NodeEvent::at);
+    const auto warn_s = static_cast<std::int64_t>(draws.below(30));
+    const auto foreseen = with_warnings(events, whole_seconds(warn_s), Time{});
+    EXPECT_TRUE(std::ranges::is_sorted(foreseen, {}, &NodeEvent::at));
+    for (std::uint32_t node = 0; node < kNodes; ++node) {
+      const auto before = states(events, node), after = states(foreseen, node);
+      for (std::int64_t t = 0; t <= kEnd; ++t) {
+        const auto fails = [&](const NodeEvent& event) {
+          const std::int64_t at = (event.at - Time{}) / whole_seconds(1);
+          return event.health == Health::down && event.nodes.contains(node) && at > t &&
+                 at <= t + warn_s;
+        };
+        const auto place = static_cast<std::size_t>(t);
+        const bool drains = before[place] == Health::up && std::ranges::any_of(events, fails);
+        EXPECT_EQ(after[place], drains ? Health::draining : before[place])
+            << "seed " << seed << ", node " << node << " at " << t << ", warned " << warn_s
+            << " s before\n"
+            << text_of(events);
+        drained += drains ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(drained, 5'000u);
 }
 
 }  // namespace

@@ -191,6 +191,42 @@ def test_failures_requeue_jobs(ductile, tmp_path):
         assert sum(int(job["restarts"]) for job in csv.DictReader(file)) == first["requeued"]
 
 
+def test_foreseen_failures_are_left(ductile, tmp_path):
+    log = tmp_path / "log.swf"
+    log.write_text("; MaxNodes: 4\n1 0 -1 100 3 -1 -1 3 100 -1 1 1 1 1 1 1 -1 -1\n")
+    failures = tmp_path / "failures.txt"
+    failures.write_text("50 down 2\n200 up 2\n")
+    out = tmp_path / "out"
+    arguments = ["simulate", "--trace", log, "--malleable", "1:min=0.3,max=1,model=linear",
+                 "--reconfiguration", "free", "--json", "--check", "--out", out]
+
+    def run(failures):
+        [figures] = ductile.objects(*arguments, "--failures", failures)
+        with (out / "decisions.csv").open() as file:
+            resizes = [(float(row["time"]), row["nodes"], row["reason"])
+                       for row in csv.DictReader(file) if row["decision"] == "shrink"]
+        return figures, resizes
+
+    lost, resizes = run(failures)
+    assert (lost["requeued"], resizes) == (1, [])
+    left, resizes = run(f"{failures},warn=10")
+    assert (left["requeued"], resizes) == (0, [(40, "0-1", "draining")])
+    assert left["makespan_s"] == 40 + 60 * 3 / 2
+    # From the beginning.
+    early, resizes = run(f"{failures},warn=1000")
+    assert (early["requeued"], resizes) == (0, [])
+    assert run(f"{failures},warn=0")[0]["requeued"] == 1
+
+
+def test_random_failures_can_be_foreseen(ductile):
+    arguments = ["simulate", "--trace", RIGID_1000, "--malleable", "1:min=0.1,max=1", "--json", "--check",
+                 "--policy", "easy", "--failures"]
+    [lost] = ductile.objects(*arguments, "mtbf=1e6,repair=3600")
+    [left] = ductile.objects(*arguments, "warn=60,mtbf=1e6,repair=3600")
+    assert lost["shrinks"] == 0 and left["shrinks"] > 0
+    assert left["requeued"] < lost["requeued"] / 4
+
+
 def test_load_and_simulate_are_the_wall_time(ductile):
     # What a sanitizer does at the end is not the program's.
     environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}

@@ -161,6 +161,8 @@ def test_malleable_jobs_leave_nodes_that_drain(cluster):
     c.run("drain", "1,3")
     row = c.wait_for(lambda: (row := c.queue()[job])["nodelist"] == "0 2" and row, "its leaving")
     assert row["state"] == "RUNNING"
+    said = c.run("explain", job).stdout
+    assert "shrinks from 4 to 2 nodes to leave nodes that drain" in said and "order" not in said
     # It is the policy's again, and grows when it may.
     c.run("drain", "--undo", "1")
     c.wait_for_size(job, 3)

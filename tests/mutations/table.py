@@ -100,4 +100,12 @@ MUTATIONS = [
      "if (amount > 0) hints_.clear();",
      "",
      "hints hold only while free nodes fall"),
+    ("core.cpp",
+     "if (!state_.draining.empty()) leave_draining_nodes();",
+     "",
+     "malleable jobs leave nodes that drain"),
+    ("state.cpp",
+     "return size >= job.spec.size.min ? size : 0;",
+     "return size;",
+     "no job leaves a node for a size it cannot have"),
 ]

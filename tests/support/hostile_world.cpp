@@ -130,6 +130,7 @@ HostileWorld::Figures& HostileWorld::Figures::operator+=(const Figures& other) {
   waited += other.waited;
   shares += other.shares;
   grants += other.grants;
+  vacated += other.vacated;
   return *this;
 }
 
@@ -275,6 +276,19 @@ SizeConstraint HostileWorld::constraint_of(const Truth& job) {
   return job.adaptive ? job.adaptive->constraint : SizeConstraint{};
 }
 
+Nodes HostileWorld::size_off_draining(const Truth& job) const {
+  Nodes draining = 0;
+  for (std::uint32_t node = 0; node < health_.size(); ++node) {
+    draining +=
+        health_[node] == Health::draining && job.keep != node && job.has.nodes.contains(node);
+  }
+  if (draining == 0) return 0;
+  for (Nodes n = job.has.count - draining; n >= std::max<Nodes>(job.spec.size.min, 1); --n) {
+    if (n <= job.spec.size.max && constraint_of(job).allows(n)) return n;
+  }
+  return 0;
+}
+
 std::vector<JobId> HostileWorld::with_stage(Stage stage) const {
   std::vector<JobId> ids;
   for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
@@ -312,6 +326,13 @@ void HostileWorld::check_books() const {
     const Job& known = core_.job(JobId{i});
     require(known.status == Status::running, name(JobId{i}) + " runs, and the core does not know");
     require(known.holding == job.has, name(JobId{i}) + " has other nodes than the core knows");
+    const bool is_free = sizes_while_running(job.spec.type) && job.open == DecisionId::none &&
+                         job.ordered == 0 && !shares(JobId{i}) && known.claim == ClaimId::none &&
+                         now_ >= job.not_before &&
+                         job.resizes < settings_.capabilities.resizes_per_job;
+    if (is_free && size_off_draining(job) > 0) {
+      throw Complaint(name(JobId{i}) + " stays on nodes that drain, and could leave them");
+    }
   }
   require(running == state.running.size(), "the core believes that more jobs run");
   const std::vector<Decision> open = core_.unanswered();
@@ -774,6 +795,10 @@ void HostileWorld::check_resize(const Decision& decision) {
   require(!ordered || decision.after.count == job.ordered, who + " is not brought to its order");
   const Nodes n = decision.after.count;
   require(n > 0 && n != job.has.count, who + " is resized to nothing, or to what it has");
+  if (decision.reason.why == Why::draining) {
+    ++figures_.vacated;
+    require(n == size_off_draining(job), who + " leaves nodes that drain for another size");
+  }
   if (decision.request != RequestId::none) {
     ++figures_.grants;
     const auto at = requests_.find(decision.request);

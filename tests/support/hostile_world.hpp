@@ -77,6 +77,7 @@ class HostileWorld {
   struct Figures {
     std::uint64_t instants = 0, closes = 0, decisions = 0, events = 0, stale = 0;
     std::uint64_t claims = 0, waited = 0, shares = 0, grants = 0;
+    std::uint64_t vacated = 0;  // times a job was sent off nodes that drain
     Figures& operator+=(const Figures& other);
   };
   Figures figures() const;
@@ -122,6 +123,9 @@ class HostileWorld {
   void book(JobId id, const Holding& nodes);
   void unbook(JobId id, const Holding& nodes);
   static SizeConstraint constraint_of(const Truth& job);
+  /// The largest size at which it has none of the draining nodes that it may give up; 0 if there is
+  /// no such node, or no such size.
+  Nodes size_off_draining(const Truth& job) const;
   std::vector<JobId> with_stage(Stage stage) const;
   bool shares(JobId id) const;
   bool is_busy_mate(JobId id) const;
