@@ -77,23 +77,22 @@ class Dbes final : public Policy {
     answer_requests(pass);
     if (pass.pending() == 0) return hand_out(pass, {});
     Plan plan = start_or_plan(pass);
-    bool cut = false;
+    bool resized = false;
     while (start_by_shrinking(pass, plan)) {
-      cut = true;
+      resized = true;
       plan = start_or_plan(pass);
       if (!repeat_) break;
     }
-    expand_dependencies(pass, plan);
-    Room& room = pass.tried().room;
+    resized |= expand_dependencies(pass, plan);
     if (plan.last != JobId::none) {
+      Room& room = pass.tried().room;
       room.limit(pass.idle());
+      const std::size_t waiting = pass.pending();
       start_behind(pass, plan.last, room, plan.power);
+      // Who was resized, or started after the dependencies were found, may be in one now.
+      if (!plan.moves_with_time && !resized && pass.pending() == waiting) pass.noted();
     }
     hand_out(pass, plan);
-    if (plan.last != JobId::none && !plan.moves_with_time && !cut) {
-      room.limit(pass.idle());
-      pass.noted();
-    }
     // When a reservation begins. Not that of a job whose nodes are late: they come when they come.
     for (const StartLater& its : plan.later) {
       const Time at = its.reserved.at;
@@ -122,16 +121,20 @@ class Dbes final : public Policy {
   }
 
   /// The earliest start of a StartLater job is the deadline of the running jobs after whose end all
-  /// it needs is free; or the end of a reservation.
+  /// it needs is free, those included whose start waits for nodes; or the end of a reservation.
   static void find_dependencies(Pass& pass, Plan& plan) {
     std::vector<bool> rigid(plan.later.size());
-    for (const JobId id : pass.running()) {
+    const auto look = [&](JobId id) {
       const Time deadline = pass.expected_end(id);
       for (std::size_t i = 0; i < plan.later.size(); ++i) {
         if (plan.later[i].reserved.at != deadline) continue;
         plan.later[i].dependency.push_back(id);
         if (!sizes_while_running(pass.job(id).spec.type)) rigid[i] = true;
       }
+    };
+    std::ranges::for_each(pass.running(), look);
+    for (const Claim& claim : pass.claims()) {
+      if (claim.start) look(claim.job);
     }
     for (std::size_t i = 0; i < plan.later.size(); ++i) {
       if (rigid[i]) plan.later[i].dependency.clear();
@@ -273,8 +276,9 @@ class Dbes final : public Policy {
   }
 
   /// 5. Whoever a StartLater job waits for is expanded, also with nodes of jobs that were expanded
-  /// for nobody or for jobs behind it.
-  void expand_dependencies(Pass& pass, const Plan& plan) const {
+  /// for nobody or for jobs behind it. Was anybody?
+  bool expand_dependencies(Pass& pass, const Plan& plan) const {
+    bool any = false;
     for (std::size_t i = 0; i < plan.later.size(); ++i) {
       const JobId job = plan.later[i].reserved.job;
       std::vector<JobId> jobs;
@@ -297,24 +301,28 @@ class Dbes final : public Policy {
       Nodes amount = pass.idle();
       for (const JobId id : from.jobs) amount += pass.extra(id);
       const std::vector<Nodes> gets = water_fill(vessels, std::min(amount, room));
-      for (std::size_t k = 0; k < jobs.size(); ++k) expand(pass, jobs[k], gets[k], job, from.jobs);
+      for (std::size_t k = 0; k < jobs.size(); ++k) {
+        any |= expand(pass, jobs[k], gets[k], job, from.jobs);
+      }
     }
+    return any;
   }
 
-  void expand(Pass& pass, JobId id, Nodes nodes, JobId whom, std::span<const JobId> victims) const {
+  bool expand(Pass& pass, JobId id, Nodes nodes, JobId whom, std::span<const JobId> victims) const {
     const Job& its = pass.job(id);
     const Nodes before = its.size();
     const Nodes to = pass.sizes(id).after_getting(before, nodes, its.spec.size);
     const Nodes more = to - before;
-    if (more == 0) return;
+    if (more == 0) return false;
     std::vector<Cut> cuts;
     if (more > pass.idle()) cuts = cuts_for(pass, victims, more - pass.idle(), Share::in_turn);
-    if (!pass.resize(id, to, {Why::dependency_expand, whom}, {.cuts = cuts})) return;
+    if (!pass.resize(id, to, {Why::dependency_expand, whom}, {.cuts = cuts})) return false;
     const JobId other = expanded_for(pass, id);
     if (other == JobId::none || pass.before(whom, other)) pass.tag(id, whom);
     if (!backfill_.extra_is_free) {
       pass.tried().room.take(more, pass.expected_end(id) - pass.now());
     }
+    return true;
   }
 
   /// 7. What is idle still is spread over malleable jobs that nobody waits for.

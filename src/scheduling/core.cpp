@@ -497,19 +497,25 @@ void Core::carry_out(ClaimId id) {
   state_.remove_claim(id);
   state_.claimed -= claim.held.count;
   job.claim = ClaimId::none;
-  Holding used{size - base, {}};
-  if (state_.rules.identities) used.nodes = claim.held.nodes.take_lowest(used.count);
-  if (claim.held.count > used.count) {
-    state_.free_nodes({claim.held.count - used.count, std::move(claim.held.nodes)});
-    state_.must_wake = true;
-  }
+  const auto take = [&](Nodes count) {
+    claim.held.count -= count;
+    return Holding{count,
+                   state_.rules.identities ? claim.held.nodes.take_lowest(count) : NodeSet{}};
+  };
   if (claim.start) {
-    state_.start(claim.job, std::move(used), claim.reason);
+    // What was added later is an expansion in the pass that starts it.
+    const Nodes first = std::min(size, claim.add.max - claim.grown);
+    state_.start(claim.job, take(first), claim.reason);
+    if (size > first) state_.grow(claim.job, take(size - first), claim.reason);
     // Those whom the policy let wait behind it.
     state_.must_wake |= claim.made < state_.now && state_.idle.count() > 0;
   } else {
-    state_.grow(claim.job, used, claim.reason, claim.request);
+    state_.grow(claim.job, take(size - base), claim.reason, claim.request);
     std::erase_if(state_.requests, [&](const Request& r) { return r.id == claim.request; });
+  }
+  if (claim.held.count > 0) {
+    state_.free_nodes(claim.held);
+    state_.must_wake = true;
   }
 }
 

@@ -56,20 +56,39 @@ bool Pass::cuttable(JobId id) const {
 
 bool Pass::growable(JobId id) const {
   const Job& its = job(id);
-  return resizable(id) || (its.status == Status::running && grown_in_pass(its) &&
-                           sizes_while_running(its.spec.type));
+  if (resizable(id)) return true;
+  if (!sizes_at_start(its.spec.type)) return false;
+  return its.status == Status::running ? grown_in_pass(its) : waiting_start(its) != nullptr;
+}
+
+bool Pass::fresh(JobId id) const {
+  const Job& its = job(id);
+  return grown_in_pass(its) && its.doing == Doing::nothing && its.ordered == 0 &&
+         sizes_while_running(its.spec.type) && state_.world_can_resize(its);
+}
+
+Claim* Pass::waiting_start(const Job& its) const {
+  Claim* claim = its.claim == ClaimId::none ? nullptr : state_.find(its.claim);
+  return claim && claim->start && claim->pass == state_.passes ? claim : nullptr;
 }
 
 Nodes Pass::extra(JobId id) const {
   const Job& its = job(id);
-  if (its.status != Status::running || !sizes_while_running(its.spec.type)) return 0;
+  if (its.target == 0 || !sizes_while_running(its.spec.type)) return 0;
   if (its.ordered != 0 || its.shares || !state_.world_can_resize(its)) return 0;
   const Nodes least = smallest(id);
+  if (its.status != Status::running) return its.target > least ? its.target - least : 0;
   // A shrink gives up nodes that are not up first.
   const Nodes sick = its.holding.count - state_.healthy(its.holding);
   const Nodes given = its.holding.count - its.target;
   const Nodes kept = least + (sick > given ? sick - given : 0);
   return its.target > kept ? its.target - kept : 0;
+}
+
+Time Pass::expected_end(JobId id) const {
+  const Job& its = job(id);
+  const bool comes = its.status != Status::running && its.claim != ClaimId::none;
+  return comes ? state_.find(its.claim)->release : state_.expected_end(its);
 }
 
 Time Pass::expected_end(JobId id, Nodes n) const {
@@ -225,22 +244,36 @@ void Pass::make_claim(const Plan& plan, JobId id, RequestId request, bool start,
   claim.start = start;
   claim.add = add;
   claim.reason = reason;
-  claim.held = state_.idle.take(plan.from_idle);
-  state_.claimed += plan.from_idle;
+  claim.pass = state_.passes;
   claim.made = claim.expected = now();
+  if (start) {
+    its.target = std::min(plan.total, add.max);
+    state_.queue.remove(id, its.spec);
+  }
+  promise(claim, plan);
+  claim.release = start ? later(claim.expected, state_.estimate(its, its.target)) : its.limit;
+  state_.claims.push_back(std::move(claim));
+  state_.list(state_.claims.back());
+}
+
+void Pass::promise(Claim& claim, const Plan& plan) {
+  Holding idle = state_.idle.take(plan.from_idle);
+  claim.held.count += idle.count;
+  claim.held.nodes.insert(idle.nodes);
+  state_.claimed += idle.count;
   for (const Plan::Promise& promise : plan.promises) {
     Unanswered& shrink = *state_.find(job(promise.victim).decision);
     state_.unlist_incoming(shrink);
     shrink.pledged += promise.count;
     state_.list_incoming(shrink);
-    claim.pledges.push_back({promise.victim, shrink.decision.id, promise.count});
+    const auto older = std::ranges::find(claim.pledges, promise.victim, &Pledge::victim);
+    if (older == claim.pledges.end()) {
+      claim.pledges.push_back({promise.victim, shrink.decision.id, promise.count});
+    } else {
+      older->count += promise.count;
+    }
     claim.expected = std::max(claim.expected, shrink.expected);
   }
-  claim.release = start ? later(claim.expected, state_.estimate(its, std::min(plan.total, add.max)))
-                        : its.limit;
-  if (start) state_.queue.remove(id, its.spec);
-  state_.claims.push_back(std::move(claim));
-  state_.list(state_.claims.back());
 }
 
 bool Pass::start(JobId id, SizeRange range, Reason reason, Sources sources) {
@@ -286,21 +319,43 @@ bool Pass::expand(JobId id, SizeRange add, Reason reason, const Sources& sources
   return true;
 }
 
+bool Pass::start_larger(JobId id, Claim& claim, Nodes more, Reason reason, const Sources& sources) {
+  const auto from = plan(id, exactly(more), sources);
+  if (!from) return false;
+  ++state_.changes;
+  for (const Cut& c : sources.cuts) cut(c, id, reason);
+  Job& its = state_.jobs[id];
+  state_.unlist(claim);
+  promise(claim, *from);
+  claim.add.max += more;
+  claim.grown += more;
+  its.target += more;
+  // As if it were started first and grew then.
+  const bool moves = state_.rules.limit == Rules::Limit::scaled;
+  claim.release =
+      later(claim.expected, state_.estimate(its, moves ? its.target : its.target - claim.grown));
+  state_.list(claim);
+  return true;
+}
+
 bool Pass::resize(JobId id, Nodes to, Reason reason, Sources sources) {
   if (!knows(id)) return false;
   const Job& its = job(id);
-  if (its.status != Status::running || to == its.target || !state_.allows(its, to)) return false;
+  if (its.target == 0 || to == its.target || !state_.allows(its, to)) return false;
   const bool bare = sources.cuts.empty() && !sources.incoming;
   if (to < its.target) {
     if (!bare || !can_cut({id, to})) return false;
     state_.shrink(id, to, reason);
   } else {
     const Nodes more = to - its.target;
-    if (grown_in_pass(its) &&
-        sizes_at_start(its.spec.type)) {  // started or grown in this pass: a larger one
-      if (!bare || more > idle() || !state_.fits_power(its, more)) return false;
+    const bool chosen = sizes_at_start(its.spec.type);
+    if (Claim* claim = waiting_start(its)) {
+      if (!chosen || !start_larger(id, *claim, more, reason, sources)) return false;
+    } else if (bare && chosen && grown_in_pass(its)) {  // one start, or one growth
+      if (more > idle() || !state_.fits_power(its, more)) return false;
       state_.grow(id, state_.idle.take(more), reason);
-    } else if (!resizable(id) || !expand(id, exactly(more), reason, sources, RequestId::none)) {
+    } else if (!(resizable(id) || fresh(id)) ||
+               !expand(id, exactly(more), reason, sources, RequestId::none)) {
       return false;
     }
   }

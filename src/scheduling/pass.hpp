@@ -91,15 +91,16 @@ class Pass {
   Nodes smallest(JobId id) const { return state_.smallest(job(id)); }
   /// Can it be cut: resizable, or being cut by this very pass?
   bool cuttable(JobId id) const;
-  /// Can it be given nodes: resizable, or malleable and started or grown by this very pass?
+  /// Can it be given nodes: resizable, or started or grown by this very pass, also if its start
+  /// waits for nodes?
   bool growable(JobId id) const;
-  /// Healthy nodes that a running malleable job holds beyond its smallest size, once what is under
-  /// way is done: what could be taken from it, now or later.
+  /// Healthy nodes that a malleable job holds beyond its smallest size, once what is under way is
+  /// done (a start that waits for nodes, too): what could be taken from it, now or later.
   Nodes extra(JobId id) const;
 
   /// Believed end at the present size; past ones read as now + 1 s. Under `limit = fixed` the
-  /// deadline.
-  Time expected_end(JobId id) const { return state_.expected_end(job(id)); }
+  /// deadline. Of a job whose start waits for nodes: as if they come when they are expected.
+  Time expected_end(JobId id) const;
   /// Believed end if it ran at `n` from now on; the cost of the change is not in it.
   Time expected_end(JobId id, Nodes n) const;
   /// Whole believed run time at constant size `n`.
@@ -142,7 +143,10 @@ class Pass {
   /// Starts a waiting job with as many nodes of the range as there are; if nodes have to be waited
   /// for, the core makes a claim and starts the job when all of them have come.
   bool start(JobId id, SizeRange range, Reason reason, Sources sources = {});
-  /// Resizes a resizable job. A growth may have sources; a shrink gives its nodes to nobody.
+  /// Resizes a resizable job. A growth may have sources; a shrink gives its nodes to nobody. A job
+  /// that this pass started is started larger: at once from idle nodes; if its start waits for
+  /// nodes, with what there will be of the sources. Else what has to be waited for is a resize of
+  /// its own.
   bool resize(JobId id, Nodes to, Reason reason, Sources sources = {});
   /// Grants an evolving request, as a resize of its job. `delays`: what it does to others. A growth
   /// keeps to the job's largest size; a shrink may go below its smallest: the application asked.
@@ -175,11 +179,18 @@ class Pass {
   void cut(const Cut& cut, JobId beneficiary, Reason reason);
   void make_claim(const Plan& plan, JobId id, RequestId request, bool start, SizeRange add,
                   Reason reason);
+  /// The plan's nodes go to the claim: those that idle now, the others when they come.
+  void promise(Claim& claim, const Plan& plan);
   bool can_cut(const Cut& cut) const;
   /// Cut, started or grown by this very pass: a further step in the same direction merges into it.
   bool cut_in_pass(const Job& its) const;
   bool grown_in_pass(const Job& its) const;
+  /// Malleable, started by this very pass, and it runs already: it may wait for more nodes.
+  bool fresh(JobId id) const;
+  /// The start that this very pass decided and that waits for nodes, or null.
+  Claim* waiting_start(const Job& its) const;
   bool expand(JobId id, SizeRange add, Reason reason, const Sources& sources, RequestId request);
+  bool start_larger(JobId id, Claim& claim, Nodes more, Reason reason, const Sources& sources);
   template <class Make>
   bool wrote(Make make);
 

@@ -327,5 +327,102 @@ TEST(Pen, EveryCallIsRecordedAndCanBeMadeAgain) {
   EXPECT_EQ(testing::difference_of(live.state(), again.state()), "");
 }
 
+// 3.4: a start and an expansion in one pass are one start, also if it waits for nodes.
+struct WaitingStart {
+  explicit WaitingStart(Rules::Limit limit = Rules::Limit::scaled) : stage(setup(limit)) {
+    victim = stage.run(malleable({1, 8}, 8));
+    id = stage.submit(malleable({2, 6}, 2, 60));
+    stage.at(1);
+    stage.close([&](Pass& p) {
+      const Cut first[] = {{victim, 6}}, further[] = {{victim, 3}};
+      EXPECT_TRUE(p.start(id, exactly(2), kReason, {first}));
+      EXPECT_TRUE(p.growable(id));
+      EXPECT_FALSE(p.resize(id, 7, kReason, {further}));  // beyond its largest size
+      EXPECT_FALSE(p.resize(id, 6, kReason, {further}));  // more than there is
+      EXPECT_FALSE(p.resize(id, 3, kReason));
+      EXPECT_TRUE(p.resize(id, 5, kReason, {further}));
+      EXPECT_EQ(p.job(id).size(), 5u);
+      EXPECT_EQ(p.extra(id), 3u);
+      expected_end = p.expected_end(id);
+    });
+  }
+  static Stage::Setup setup(Rules::Limit limit) {
+    Stage::Setup setup;
+    setup.rules.limit = limit;
+    return setup;
+  }
+
+  Stage stage;
+  JobId victim{}, id{};
+  Time expected_end{};
+};
+
+TEST(Start, ThatWaitsForNodesMayBeALargerOne) {
+  WaitingStart its;
+  ASSERT_EQ(its.stage.state().claims.size(), 1u);
+  EXPECT_EQ(its.stage.state().claims[0].pledges,
+            (std::vector<Pledge>{{its.victim, its.stage.job(its.victim).decision, 5}}));
+  ASSERT_TRUE(its.stage.resized(its.victim));
+  const auto decisions = its.stage.close();
+  ASSERT_EQ(decisions.size(), 2u);  // and the victim's limit
+  EXPECT_EQ(decisions.back().kind, Decision::Kind::start);
+  EXPECT_EQ(decisions.back().after.count, 5u);
+  EXPECT_EQ(its.stage.job(its.id).first_size, 5u);
+  EXPECT_EQ(its.stage.job(its.id).limit, at_s(25));
+  EXPECT_EQ(its.expected_end, at_s(25));
+}
+
+// As if it had started first, and grown then.
+TEST(Start, ThatWaitsAndIsALargerOneHasTheDeadlineOfTheFirstSize) {
+  WaitingStart its(Rules::Limit::fixed);
+  ASSERT_TRUE(its.stage.resized(its.victim));
+  its.stage.close();
+  EXPECT_EQ(its.stage.job(its.id).size(), 5u);
+  EXPECT_EQ(its.stage.job(its.id).limit, at_s(61));
+  EXPECT_EQ(its.expected_end, at_s(61));
+}
+
+TEST(Start, ThatWaitsTakesWhatComesOfAnExpansion) {
+  WaitingStart its;
+  ASSERT_TRUE(its.stage.resized(its.victim, holding({{0, 4}})));
+  its.stage.close();
+  EXPECT_EQ(its.stage.job(its.id).size(), 3u);
+  WaitingStart none;
+  ASSERT_TRUE(none.stage.resized(none.victim, holding({{0, 6}})));
+  none.stage.close();
+  EXPECT_EQ(none.stage.job(none.id).status, Status::pending);
+  EXPECT_EQ(none.stage.job(none.id).size(), 0u);
+}
+
+TEST(Start, ThatWaitsIsALargerOneOnlyInItsPass) {
+  WaitingStart its;
+  its.stage.pass([&](Pass& p) {
+    EXPECT_FALSE(p.growable(its.id));
+    EXPECT_FALSE(p.resize(its.id, 6, kReason, {.incoming = true}));
+  });
+}
+
+// What has to be waited for is a resize of its own: the start does not wait.
+TEST(Start, ThatNeedNotWaitMayBeGivenMoreLater) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 6));
+  const JobId id = stage.submit(malleable({2, 6}, 2, 60));
+  stage.at(1);
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victim, 3}};
+    EXPECT_TRUE(p.start(id, exactly(2), kReason));
+    EXPECT_FALSE(p.resize(id, 6, kReason, {cuts}));
+    EXPECT_TRUE(p.resize(id, 5, kReason, {cuts}));
+    EXPECT_FALSE(p.growable(id));  // it waits
+  });
+  EXPECT_EQ(stage.job(id).status, Status::running);
+  EXPECT_EQ(stage.job(id).size(), 2u);
+  ASSERT_TRUE(stage.resized(victim));
+  stage.close();
+  EXPECT_EQ(stage.job(id).size(), 5u);
+  EXPECT_EQ(stage.job(id).first_size, 2u);
+  EXPECT_EQ(stage.job(id).doing, Doing::resizing);
+}
+
 }  // namespace
 }  // namespace ductile

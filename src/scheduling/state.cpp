@@ -154,6 +154,7 @@ void State::start(JobId id, Holding nodes, Reason reason, Decision::Kind kind) {
 void State::grow(JobId id, const Holding& more, Reason reason, RequestId request) {
   Job& job = jobs[id];
   const bool merges = in_pass(job);
+  ++changes;
   before_change(job, id);
   job.holding.count += more.count;
   job.holding.nodes.insert(more.nodes);
@@ -181,6 +182,7 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
 
 void State::shrink(JobId id, Nodes to, Reason reason, RequestId request) {
   Job& job = jobs[id];
+  ++changes;
   before_change(job, id);
   if (!in_pass(job)) {
     job.decision = decide(Decision::Kind::resize, id, reason, request).id;
@@ -477,7 +479,10 @@ void State::dissolve(ClaimId id) {
   claimed -= claim.held.count;
   claim.held = {};
   job.claim = ClaimId::none;
-  if (claim.start) enqueue(claim.job, job);
+  if (claim.start) {
+    job.target = 0;
+    enqueue(claim.job, job);
+  }
   if (claim.request != RequestId::none) forget_delays(claim.request);
   unlist(claim);
   remove_claim(id);

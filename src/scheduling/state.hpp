@@ -75,6 +75,8 @@ struct Claim {
   RequestId request = RequestId::none;  // a claim that grants this
   bool start = false;                   // a start; else an expansion
   SizeRange add;                        // nodes: at least, at most
+  Nodes grown = 0;         // a start: how many of the latter the pass that made it added later
+  std::uint64_t pass = 0;  // the number of that pass
   Holding held;
   std::vector<Pledge> pledges;
   Reason reason;
@@ -302,6 +304,7 @@ class State {
   /// Did the present pass decide something about it?
   bool in_pass(const Job& job) const { return index(job.decision) >= pass_first; }
   Claim* find(ClaimId id);
+  const Claim* find(ClaimId id) const { return const_cast<State*>(this)->find(id); }
   Unanswered* find(DecisionId id);
   const Unanswered* find(DecisionId id) const { return const_cast<State*>(this)->find(id); }
 

@@ -23,6 +23,7 @@
 #include "simulation/simulation.hpp"
 #include "simulation/summary_observer.hpp"
 #include "support/malleable.hpp"
+#include "support/naive_expand_shrink.hpp"
 #include "support/reference.hpp"
 
 namespace ductile {
@@ -257,6 +258,24 @@ INSTANTIATE_TEST_SUITE_P(
                       case_001("equipartition", 26.583534, 2364.240611, 205117.633182, 4945, 3488),
                       case_001("edf", 0.628720, 2299.829003, 206613.981753, 1847, 936)),
     [](const auto& its) { return its.param.policy.substr(0, its.param.policy.find(':')); });
+
+/// A longer run, in which jobs that are cut for one waiting job are cut further for another.
+TEST(NaiveDbes, IsTheSameOnFiveThousandJobs) {
+  const ReferenceLog& log = reference_log("rigid_5000");
+  ReferenceLog bundled = log;
+  bundled.file = "rigid_5000.swf.xz";
+  Workload workload =
+      read_reference_log(bundled, std::filesystem::path(DUCTILE_SOURCE_DIR) / "tests/data");
+  testing::make_malleable(workload, log.nodes, 1, 4);
+  const Outcome ours = run(workload, log.nodes, "dbes", false, Rules::Limit::fixed);
+  for (WorkloadJob& job : workload.jobs) job.walltime = std::max(job.walltime, job.runtime);
+  const auto naive = naive::expand_shrink(workload, log.nodes, {});
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < naive.size(); ++i) {
+    different += ours.starts[i] != naive[i].start || ours.ends[i] != naive[i].end;
+  }
+  EXPECT_EQ(different, 0u) << "of " << naive.size() << " jobs";
+}
 
 /// With no malleable job they are a rigid policy.
 class RigidBaseline : public ::testing::TestWithParam<Case> {};

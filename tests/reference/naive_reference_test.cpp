@@ -11,7 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "../../bench/bare_easy.hpp"
+#include "support/malleable.hpp"
 #include "support/naive_backfill.hpp"
+#include "support/naive_expand_shrink.hpp"
 #include "support/reference.hpp"
 
 namespace ductile {
@@ -140,6 +142,28 @@ TEST_F(Shared, NaiveFiguresOfKit) {
     SCOPED_TRACE(policy.name);
     expect_figures(figures.at({log.name, policy.name}), workload,
                    schedule(policy, workload.jobs, log.nodes));
+  }
+}
+
+/// Paper 001's setting: jobs start at their smallest sizes, deadlines do not move.
+TEST_F(Shared, NaiveStrategiesOfPaper001) {
+  const ReferenceLog& log = reference_log("rigid_1000");
+  Workload workload = read_reference_log(log, shared_);
+  testing::make_malleable(workload, log.nodes, 1, 4);
+  for (WorkloadJob& job : workload.jobs) job.walltime = std::max(job.walltime, job.runtime);
+  using naive::Strategy;
+  for (const auto& [strategy, name] :
+       std::map<Strategy, std::string>{{Strategy::dbes, "dbes"},
+                                       {Strategy::equipartition, "equipartition"},
+                                       {Strategy::edf, "edf"}}) {
+    const auto runs = reference_runs(shared_ / "reference" / (name + "_rigid_1000.csv.xz"));
+    ASSERT_EQ(runs.size(), workload.jobs.size());
+    const auto times = naive::expand_shrink(workload, log.nodes, {.strategy = strategy});
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const ReferenceRun& want = runs.at(workload.jobs[i].name);
+      ASSERT_NEAR(to_seconds(times[i].start), to_seconds(want.start), 1e-3) << name << ' ' << i;
+      ASSERT_NEAR(to_seconds(times[i].end), to_seconds(want.end.value()), 1e-3) << name << ' ' << i;
+    }
   }
 }
 

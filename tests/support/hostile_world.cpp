@@ -771,6 +771,7 @@ void HostileWorld::check_start(const Decision& decision) {
   book(decision.job, job.has);
   job.stage = Stage::running;
   if (settings_.capabilities.instant_start) {
+    if (core_.job(decision.job).claim != ClaimId::none) job.grows_at = now_;
     job.not_before = now_ + kTick;
     begin_run(decision.job);
     return;
@@ -786,8 +787,10 @@ void HostileWorld::check_resize(const Decision& decision) {
   require(job.stage == Stage::running && job.open == DecisionId::none,
           who + " is resized, and is busy or does not run");
   require(!shares(decision.job), who + " is resized, and shares nodes");
-  require(now_ >= job.not_before, who + " is resized too soon");
-  require(job.last_decision < now_, who + " is decided about twice in one instant");
+  const bool at_once = job.grows_at == now_;
+  job.grows_at = Time::min();
+  require(at_once || now_ >= job.not_before, who + " is resized too soon");
+  require(at_once || job.last_decision < now_, who + " is decided about twice in one instant");
   require(job.resizes < settings_.capabilities.resizes_per_job, who + " is resized too often");
   const bool ordered = decision.reason.why == Why::ordered;
   require(ordered == (job.ordered != 0 && decision.request == RequestId::none),

@@ -95,6 +95,7 @@ class HostileWorld {
     DecisionId last = DecisionId::none;  // one that was answered
     Time not_before{};
     Time last_decision = Time::min();
+    Time grows_at = Time::min();  // it was started, and that pass gave it nodes to come besides
     std::uint32_t resizes = 0;
     std::uint32_t life = 0;
     std::optional<std::uint32_t> keep;

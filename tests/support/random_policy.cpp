@@ -194,7 +194,10 @@ class Scribble {
   }
 
   void expand_with_cuts() {
-    const std::vector<JobId> from = resizable();
+    std::vector<JobId> from = below(3) == 0 ? running() : resizable();
+    for (const Claim& claim : pass_.claims()) {
+      if (claim.start) from.push_back(claim.job);
+    }
     if (from.empty()) return;
     const JobId id = any_of(from);
     const Nodes size = pass_.job(id).size();

@@ -1,0 +1,470 @@
+#include "support/naive_expand_shrink.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <tuple>
+
+namespace ductile::naive {
+namespace {
+
+constexpr std::size_t kNobody = ~std::size_t{0};
+enum class Phase : std::uint8_t { to_come, waits, runs, over };
+
+struct Job {
+  bool malleable = false;
+  Nodes first = 0;  // the size of its start
+  Nodes least = 0, most = 0;
+  std::int64_t work = 0, believed = 0;  // node-microseconds, all of it
+  Phase phase = Phase::to_come;
+  Nodes size = 0;
+  std::int64_t work_left = 0, believed_left = 0;
+  Time started{}, deadline{};
+  std::size_t expanded_for = kNobody;
+  // In this pass:
+  bool fresh = false, grew = false, shrank = false;
+
+  Nodes extra() const { return malleable ? size - least : 0; }
+};
+
+/// Rounded half up, at least a microsecond.
+Duration time_for(std::int64_t work, Nodes nodes) {
+  return std::max(Duration{(2 * work + nodes) / (2 * std::int64_t{nodes})}, Duration{1});
+}
+
+/// How many nodes are free when, by the changes that are expected.
+class Profile {
+ public:
+  Profile(Time now, std::int64_t free) : now_(now), free_(free) {}
+
+  void add(Time from, Time to, std::int64_t nodes) { changes_.push_back({from, to, nodes}); }
+  bool fits(Time at, Duration length, std::int64_t nodes) const {
+    const Time end = later(at, length);
+    const auto enough = [&](Time time) { return time < at || time >= end || free(time) >= nodes; };
+    return enough(at) && std::ranges::all_of(changes_, [&](const Change& c) {
+             return enough(c.from) && enough(c.to);
+           });
+  }
+  Time earliest(Duration length, std::int64_t nodes) const {
+    Time best = fits(now_, length, nodes) ? now_ : kNever;
+    for (const Change& change : changes_) {
+      for (const Time at : {change.from, change.to}) {
+        if (at > now_ && at < best && fits(at, length, nodes)) best = at;
+      }
+    }
+    return best;
+  }
+
+ private:
+  struct Change {
+    Time from, to;
+    std::int64_t nodes;
+  };
+  std::int64_t free(Time at) const {
+    std::int64_t sum = free_;
+    for (const Change& c : changes_) sum += c.from <= at && at < c.to ? c.nodes : 0;
+    return sum;
+  }
+
+  Time now_;
+  std::int64_t free_;
+  std::vector<Change> changes_;
+};
+
+/// A waiting job that holds a reservation, and the running jobs that end then.
+struct StartLater {
+  std::size_t job;
+  Time at;
+  std::vector<std::size_t> dependency;  // empty if one of them is rigid
+
+  bool depends_on(std::size_t id) const {
+    return std::ranges::find(dependency, id) != dependency.end();
+  }
+};
+
+struct Plan {
+  std::vector<StartLater> later;
+  std::vector<std::size_t> others;  // behind the last reservation there may be
+  Profile profile;                  // with the reservations
+
+  const StartLater* of(std::size_t job) const {
+    const auto at = std::ranges::find(later, job, &StartLater::job);
+    return at == later.end() ? nullptr : &*at;
+  }
+  bool any_depends_on(std::size_t id) const {
+    return std::ranges::any_of(later, [&](const StartLater& its) { return its.depends_on(id); });
+  }
+};
+
+class Machine {
+ public:
+  Machine(const Workload& workload, Nodes nodes, const ExpandShrinkOptions& options)
+      : options_(options), idle_(nodes), runs_(workload.jobs.size()) {
+    for (const WorkloadJob& from : workload.jobs) {
+      Job& job = jobs_.emplace_back();
+      job.least = job.most = from.nodes;
+      if (from.adaptive != WorkloadJob::kRigid) {
+        const AdaptiveJob& more = workload.adaptive[from.adaptive];
+        job.malleable = more.type == JobType::malleable;
+        job.least = more.size.min;
+        job.most = std::min(more.size.max, nodes);
+      }
+      job.first = options.strategy == Strategy::fpsma ? from.nodes : job.least;
+      job.work = from.runtime.count() * from.nodes;
+      job.believed = from.walltime.count() * from.nodes;
+    }
+  }
+
+  std::vector<JobTimes> run(const Workload& workload) {
+    for (std::size_t next = 0;;) {
+      Time now = std::min(wake_, next < jobs_.size() ? workload.jobs[next].submit : kNever);
+      for (const std::size_t id : those(Phase::runs)) now = std::min(now, end_of(id));
+      if (now == kNever) return runs_;
+      std::vector<std::size_t> ended;
+      for (const std::size_t id : those(Phase::runs)) {
+        if (end_of(id) == now) ended.push_back(id);
+      }
+      for (const std::size_t id : those(Phase::runs)) advance(jobs_[id], now);
+      now_ = now;
+      for (const std::size_t id : ended) {
+        jobs_[id].phase = Phase::over;
+        runs_[id].end = now;
+        idle_ += jobs_[id].size;
+      }
+      for (; next < jobs_.size() && workload.jobs[next].submit == now; ++next) {
+        jobs_[next].phase = Phase::waits;
+      }
+      if (wake_ <= now) wake_ = kNever;
+      for (Job& job : jobs_) job.fresh = job.grew = job.shrank = false;
+      if (options_.strategy == Strategy::dbes) {
+        dbes();
+      } else if (options_.strategy == Strategy::fpsma) {
+        fpsma();
+      } else {
+        skeleton();
+      }
+      for (Job& job : jobs_) {
+        if (job.phase == Phase::runs && options_.scaled && (job.grew || job.shrank)) {
+          job.deadline = now + time_for(job.believed_left, job.size);
+        }
+      }
+    }
+  }
+
+ private:
+  // --- Jobs
+
+  std::vector<std::size_t> those(Phase phase) const {
+    std::vector<std::size_t> ids;
+    for (std::size_t id = 0; id < jobs_.size(); ++id) {
+      if (jobs_[id].phase == phase) ids.push_back(id);
+    }
+    return ids;
+  }
+  std::vector<std::size_t> malleable() const {
+    std::vector<std::size_t> ids = those(Phase::runs);
+    std::erase_if(ids, [&](std::size_t id) { return !jobs_[id].malleable; });
+    return ids;
+  }
+  void advance(Job& job, Time to) const {
+    const std::int64_t done = (to - now_).count() * job.size;
+    job.work_left = std::max<std::int64_t>(job.work_left - done, 0);
+    job.believed_left = std::max<std::int64_t>(job.believed_left - done, 0);
+  }
+  Time end_of(std::size_t id) const { return now_ + time_for(jobs_[id].work_left, jobs_[id].size); }
+  Time deadline(std::size_t id) const {
+    return jobs_[id].deadline > now_ ? jobs_[id].deadline : now_ + whole_seconds(1);
+  }
+  Duration length(std::size_t id) const { return time_for(jobs_[id].believed, jobs_[id].first); }
+
+  // --- What can be done
+
+  void start(std::size_t id) {
+    Job& job = jobs_[id];
+    job.phase = Phase::runs;
+    job.size = job.first;
+    job.work_left = job.work;
+    job.believed_left = job.believed;
+    job.started = runs_[id].start = now_;
+    job.deadline = now_ + length(id);
+    job.fresh = true;
+    idle_ -= job.size;
+  }
+  void grow(std::size_t id, Nodes by) {
+    Job& job = jobs_[id];
+    job.size += by;
+    idle_ -= by;
+    if (!job.fresh) {
+      job.grew = true;
+    } else if (options_.scaled) {
+      job.deadline = now_ + time_for(job.believed, job.size);
+    }
+  }
+  void cut(std::size_t id, Nodes by) {
+    jobs_[id].size -= by;
+    jobs_[id].shrank = true;
+    idle_ += by;
+  }
+  bool may_grow(std::size_t id) const { return !jobs_[id].shrank; }
+  bool may_be_cut(std::size_t id) const {
+    return jobs_[id].extra() > 0 && !jobs_[id].fresh && !jobs_[id].grew;
+  }
+  /// As much as is needed of each, in their order.
+  void cut_in_turn(const std::vector<std::size_t>& victims, Nodes nodes) {
+    for (const std::size_t id : victims) {
+      const Nodes its = std::min(nodes, jobs_[id].extra());
+      if (its > 0) cut(id, its);
+      nodes -= its;
+    }
+  }
+  Nodes extra_of(const std::vector<std::size_t>& ids) const {
+    Nodes sum = 0;
+    for (const std::size_t id : ids) sum += jobs_[id].extra();
+    return sum;
+  }
+
+  // --- The plan
+
+  /// In it a malleable job holds its smallest size until its deadline.
+  Profile present() const {
+    Profile profile(now_, idle_);
+    for (const std::size_t id : those(Phase::runs)) {
+      const Nodes extra = jobs_[id].extra();
+      profile.add(deadline(id), kNever, jobs_[id].size - extra);
+      profile.add(now_, kNever, extra);
+    }
+    return profile;
+  }
+  Time reserve(Profile& profile, std::size_t id) const {
+    const Time at = profile.earliest(length(id), jobs_[id].least);
+    profile.add(at, later(at, length(id)), -std::int64_t{jobs_[id].least});
+    return at;
+  }
+  /// The first `depth` that do not start now are reserved; what starts now is started.
+  Plan start_or_plan() {
+    Plan plan{{}, {}, present()};
+    for (const std::size_t id : those(Phase::waits)) {
+      if (plan.later.size() == options_.depth) {
+        plan.others.push_back(id);
+        continue;
+      }
+      const Time at = reserve(plan.profile, id);
+      if (at == now_ && jobs_[id].least <= idle_) {
+        start(id);
+      } else {
+        plan.later.push_back({id, at, {}});
+      }
+    }
+    for (StartLater& its : plan.later) {
+      bool rigid = false;
+      for (const std::size_t id : those(Phase::runs)) {
+        if (deadline(id) != its.at) continue;
+        its.dependency.push_back(id);
+        rigid |= !jobs_[id].malleable;
+      }
+      if (rigid) its.dependency.clear();
+    }
+    return plan;
+  }
+  void backfill(Plan& plan) {
+    for (const std::size_t id : plan.others) {
+      const Nodes need = jobs_[id].least;
+      if (need > idle_ || !plan.profile.fits(now_, length(id), need)) continue;
+      start(id);
+      plan.profile.add(now_, now_ + length(id), -std::int64_t{need});
+    }
+  }
+
+  // --- Expansions and cuts of the common skeleton
+
+  enum class Share : std::uint8_t { in_turn, level, even };
+  Share share() const {
+    return options_.strategy == Strategy::equipartition ? Share::level
+           : options_.strategy == Strategy::equigrow    ? Share::even
+                                                        : Share::in_turn;
+  }
+  std::int64_t key(std::size_t id) const {
+    const auto us = [](Time time) { return time.time_since_epoch().count(); };
+    switch (options_.strategy) {
+      case Strategy::esf:
+      case Strategy::fpsma:
+        return us(jobs_[id].started);
+      case Strategy::edf:
+        return us(deadline(id));
+      case Strategy::ldf:
+        return -us(deadline(id));
+      default:
+        return 0;
+    }
+  }
+  /// Node by node, to whom it belongs next. In turn: to the first that can take it.
+  template <class Can, class Act>
+  void one_by_one(Nodes nodes, const std::vector<std::size_t>& ids, Share how, int direction,
+                  Can can, Act act) {
+    std::map<std::size_t, std::int64_t> had;
+    for (; nodes > 0; --nodes) {
+      std::size_t best = kNobody;
+      const auto level = [&](std::size_t id) {
+        return how == Share::level  ? direction * std::int64_t{jobs_[id].extra()}
+               : how == Share::even ? had[id]
+                                    : 0;
+      };
+      for (const std::size_t id : ids) {
+        if (can(id) && (best == kNobody || level(id) < level(best))) best = id;
+      }
+      if (best == kNobody) return;
+      act(best);
+      ++had[best];
+    }
+  }
+  void hand_out(const std::vector<std::size_t>& ids, Share how) {
+    one_by_one(
+        idle_, ids, how, 1,
+        [&](std::size_t id) { return jobs_[id].size < jobs_[id].most && may_grow(id); },
+        [&](std::size_t id) { grow(id, 1); });
+  }
+  void hand_out() {
+    std::vector<std::size_t> ids = malleable();
+    std::ranges::stable_sort(ids, {}, [&](std::size_t id) { return key(id); });
+    hand_out(ids, share());
+  }
+  bool start_by_cuts(std::size_t id) {
+    std::vector<std::size_t> victims = malleable();
+    std::erase_if(victims, [&](std::size_t victim) { return !may_be_cut(victim); });
+    std::ranges::stable_sort(victims, {}, [&](std::size_t victim) { return -key(victim); });
+    const Nodes need = jobs_[id].first;
+    if (idle_ + extra_of(victims) < need) return false;
+    one_by_one(
+        need - std::min(need, idle_), victims, share(), -1,
+        [&](std::size_t victim) { return jobs_[victim].extra() > 0; },
+        [&](std::size_t victim) { cut(victim, 1); });
+    start(id);
+    return true;
+  }
+  void skeleton() {
+    for (const std::size_t id : those(Phase::waits)) {
+      if (!start_by_cuts(id)) break;
+    }
+    if (!options_.backfill_first) hand_out();
+    Plan plan = start_or_plan();
+    backfill(plan);
+    if (options_.backfill_first) hand_out();
+  }
+
+  void fpsma() {
+    for (const std::size_t id : those(Phase::waits)) {
+      if (jobs_[id].first <= idle_) {
+        start(id);
+        continue;
+      }
+      start_by_cuts(id);  // the head only
+      break;
+    }
+    hand_out();
+  }
+
+  // --- DBES, by the numbers of its listing
+
+  bool waits(std::size_t id) const { return id != kNobody && jobs_[id].phase == Phase::waits; }
+
+  /// `group(id)`: the smallest first; negative: spared.
+  std::vector<std::size_t> victims(const std::function<int(std::size_t)>& group) const {
+    std::vector<std::tuple<int, std::int64_t, Nodes, Time, std::size_t>> order;
+    for (const std::size_t id : malleable()) {
+      if (!may_be_cut(id) || group(id) < 0) continue;
+      const std::size_t whom = jobs_[id].expanded_for;
+      const std::int64_t rank = waits(whom) ? -static_cast<std::int64_t>(whom) : 0;
+      order.emplace_back(group(id), rank, ~jobs_[id].extra(), Time{} - (jobs_[id].started - Time{}),
+                         id);
+    }
+    std::ranges::sort(order);
+    std::vector<std::size_t> ids;
+    for (const auto& row : order) ids.push_back(std::get<4>(row));
+    return ids;
+  }
+  void forget(const Plan& plan) {  // 6
+    for (const std::size_t id : malleable()) {
+      std::size_t& whom = jobs_[id].expanded_for;
+      const StartLater* its = plan.of(whom);
+      if (!its || !its->depends_on(id) || jobs_[id].extra() == 0) whom = kNobody;
+    }
+  }
+  bool start_by_shrinking(const Plan& plan) {  // 7
+    bool any = false;
+    for (std::size_t i = 0; i < plan.later.size(); ++i) {
+      const std::size_t s = plan.later[i].job;
+      const auto from = victims([&](std::size_t id) {
+        const std::size_t whom = jobs_[id].expanded_for;
+        return whom == s ? 0 : !waits(whom) ? 1 : whom > s ? 2 : -1;
+      });
+      const Nodes need = jobs_[s].least;
+      if (idle_ + extra_of(from) < need) continue;
+      Profile profile = present();
+      for (std::size_t higher = 0; higher < i; ++higher) {
+        if (waits(plan.later[higher].job)) reserve(profile, plan.later[higher].job);
+      }
+      if (!profile.fits(now_, length(s), need)) continue;
+      cut_in_turn(from, need - std::min(need, idle_));
+      start(s);
+      any = true;
+    }
+    return any;
+  }
+  void expand(const Plan& plan) {  // 9
+    for (std::size_t i = 0; i < plan.later.size(); ++i) {
+      const std::size_t s = plan.later[i].job;
+      std::vector<std::size_t> able = plan.later[i].dependency;
+      std::erase_if(able, [&](std::size_t id) { return !may_grow(id); });
+      std::vector<std::size_t> from = victims([&](std::size_t id) {
+        for (std::size_t h = 0; h <= i; ++h) {
+          if (plan.later[h].depends_on(id)) return -1;
+        }
+        const std::size_t whom = jobs_[id].expanded_for;
+        return !waits(whom) ? 0 : whom > s ? 1 : -1;
+      });
+      const auto can = [&](std::size_t id) {
+        return jobs_[id].size < jobs_[id].most && idle_ + extra_of(from) > 0;
+      };
+      one_by_one(~Nodes{0}, able, Share::level, 1, can, [&](std::size_t id) {
+        if (idle_ == 0) cut_in_turn(from, 1);
+        grow(id, 1);
+        std::size_t& whom = jobs_[id].expanded_for;
+        if (!waits(whom) || s < whom) whom = s;
+      });
+    }
+  }
+  void dbes() {
+    Plan plan = start_or_plan();  // 5
+    forget(plan);
+    while (start_by_shrinking(plan)) {
+      plan = start_or_plan();  // 8
+      forget(plan);
+      if (!options_.repeat) break;
+    }
+    expand(plan);
+    backfill(plan);  // 11
+    std::vector<std::size_t> rest = malleable();
+    std::erase_if(rest, [&](std::size_t id) { return plan.any_depends_on(id); });
+    hand_out(rest, Share::level);  // 12
+    for (const StartLater& its : plan.later) {
+      if (its.at > now_ + whole_seconds(1)) wake_ = std::min(wake_, its.at);
+    }
+  }
+
+  ExpandShrinkOptions options_;
+  Time now_{};
+  Time wake_ = kNever;
+  Nodes idle_;
+  std::vector<Job> jobs_;
+  std::vector<JobTimes> runs_;
+};
+
+}  // namespace
+
+std::vector<JobTimes> expand_shrink(const Workload& workload, Nodes nodes,
+                                    const ExpandShrinkOptions& options) {
+  return Machine(workload, nodes, options).run(workload);
+}
+
+}  // namespace ductile::naive
