@@ -24,14 +24,19 @@ void start_in_order(Pass& pass, InOrder options) {
 
 Timeline timeline_for(const Pass& pass, Backfill options) {
   Timeline plan = pass.timeline();
-  if (!options.extra_is_free) return plan;
-  std::vector<Overlay::Step> extras;
-  for (const JobId id : pass.running_malleable()) {
-    if (const Nodes extra = pass.extra(id); extra > 0) {
-      extras.push_back({pass.expected_end(id), extra});
+  if (options.extra_is_free) {
+    std::vector<Overlay::Step> extras;
+    for (const JobId id : pass.running_malleable()) {
+      if (const Nodes extra = pass.extra(id); extra > 0) {
+        extras.push_back({pass.expected_end(id), extra});
+      }
     }
+    plan.free_until(std::move(extras));
   }
-  plan.free_until(std::move(extras));
+  // What should have come by now is late, and counted a second from now. These are not late.
+  if (const Nodes soon = pass.incoming_now(); soon > 0) {
+    plan.add(pass.now(), pass.now() + whole_seconds(1), soon);
+  }
   return plan;
 }
 

@@ -18,6 +18,14 @@ bool Pass::any_resizing() const {
   });
 }
 
+Nodes Pass::incoming_now() const {
+  Nodes sum = 0;
+  for (const Unanswered& u : state_.unanswered) {
+    if (u.decided == now() && u.expected == now()) sum += u.releases - u.pledged;
+  }
+  return sum;
+}
+
 double Pass::utilization() const {
   const Nodes in_service = state_.held + state_.claimed + state_.idle.count();
   return in_service == 0 ? 0 : static_cast<double>(state_.held + state_.claimed) / in_service;

@@ -40,6 +40,8 @@ class Pass {
   Nodes idle() const { return state_.idle.count(); }
   /// Nodes that running shrinks will give back and that are promised to nobody.
   Nodes incoming() const { return state_.incoming(); }
+  /// Those of them that are believed to come at this very instant.
+  Nodes incoming_now() const;
   bool any_resizing() const;
   /// Share of the nodes in service that jobs or claims hold, 0 .. 1.
   double utilization() const;
