@@ -157,6 +157,7 @@ class World {
   void carry_out(const Decision& decision);
   void begin(JobId id);
   void plan(JobId id);
+  bool predicts(JobId id) const { return settings_.predict_walltimes && truth(id).has_user(); }
   void watch_prediction(JobId id);
   Time kill_time(JobId id) const;
   void order_resize(const Decision& decision);
@@ -294,7 +295,7 @@ void World::submit_next() {
     submitted.adaptive = more->believed;
     if (more->barrier) barriers_.push_back(id);
   }
-  if (settings_.predict_walltimes) {
+  if (predicts(id)) {
     submitted.job.walltime = predictions_.walltime(job.user, job.walltime);
     predictions_.submitted(id, job.walltime, submitted.job.walltime);
   }
@@ -450,7 +451,7 @@ void World::begin(JobId id) {
 
 // When the job will have outlived what is predicted of it, if it lives.
 void World::watch_prediction(JobId id) {
-  if (!settings_.predict_walltimes) return;
+  if (!predicts(id)) return;
   const Job& job = core_.job(id);
   if (job.spec.walltime >= predictions_.requested(core_.state(), id)) return;
   schedule(std::max(job.limit, now_ + kTick), Kind::outlived, id, epochs_[index(id)]);
@@ -458,7 +459,7 @@ void World::watch_prediction(JobId id) {
 
 Time World::kill_time(JobId id) const {
   const Job& job = core_.job(id);
-  if (!settings_.predict_walltimes) return job.limit;
+  if (!predicts(id)) return job.limit;
   return core_.state().end_with(job, predictions_.requested(core_.state(), id));
 }
 
@@ -606,7 +607,7 @@ void World::end(JobId id, EndState state, bool requeue) {
   ++epochs_[index(id)];
   counts_.reconfiguration_node_s += paid_node_s(id);
   if (!requeue) {
-    if (settings_.predict_walltimes) predictions_.ending(core_.state(), id, now_);
+    if (predicts(id)) predictions_.ending(core_.state(), id, now_);
     ++counts_.jobs_over;
     counts_.last_end = now_;
   }
