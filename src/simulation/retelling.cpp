@@ -77,10 +77,8 @@ class Retelling final : public ReplayWatcher {
       const Status status = core.job(ended->job).status;
       const bool runs = status == Status::running;
       if (status == Status::over || (ended->requeue && !runs)) return;
-      if (!ended->requeue) {
-        ++retold_.counts.jobs_over;
-        retold_.counts.last_end = now;
-      }
+      if (!ended->requeue) ++retold_.counts.jobs_over;
+      if (runs && !ended->requeue) retold_.counts.last_end = now;
       end(now, ended->job, ended->state, ended->requeue, core);
     }
   }
@@ -109,7 +107,8 @@ class Retelling final : public ReplayWatcher {
     SimulationCounts& counts = retold_.counts;
     counts.held_node_s = static_cast<double>(held_) / 1e6;
     counts.jobs_left = workload_.jobs.size() - counts.jobs_over;
-    counts.stopped = counts.jobs_left > 0;
+    // Jobs that wait at the end of a log wait for ever.
+    counts.stopped = !core.state().running.empty();
     counts.passes = core.state().passes;
     tell([&](Observer& observer) { observer.on_finish(now, core); });
   }
@@ -119,9 +118,11 @@ class Retelling final : public ReplayWatcher {
     for (Observer* observer : observers_) call(*observer);
   }
   void hold(Time now, const Core& core) {
-    held_ +=
-        static_cast<std::int64_t>(core.state().held) * std::max(now - last_, Duration{}).count();
-    last_ = std::max(last_, now);
+    const std::int64_t held = core.state().held;
+    now = std::max(now, last_);
+    held_ += Wide{held} * (now - last_).count();
+    if (held > 0) retold_.counts.last_end = now;
+    last_ = now;
   }
   void end(Time now, JobId id, EndState state, bool requeued, const Core& core) {
     const WorkloadJob& job = workload_.jobs[index(id)];

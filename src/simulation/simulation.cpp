@@ -157,12 +157,14 @@ class World {
   void carry_out(const Decision& decision);
   void begin(JobId id);
   void plan(JobId id);
+  bool predicts(JobId id) const { return settings_.predict_walltimes && truth(id).has_user(); }
   void watch_prediction(JobId id);
   Time kill_time(JobId id) const;
   void order_resize(const Decision& decision);
   void answer_start(JobId id, const Answer& answer);
   void answer_resize(JobId id, Answer answer);
   void send(JobId id, Time at, Answer answer);
+  double paid_node_s(JobId id) const;
   Holding partly(const Holding& before, const Holding& after, Draws draw) const;
   std::optional<Time> next_resize(JobId id, Time ready) const;
   void advance(JobId id);
@@ -204,6 +206,7 @@ SimulationCounts World::run() {
     const Time next = next_instant();
     if (next == kNever) break;
     held += Wide{core_.state().held} * (next - now_).count();
+    if (core_.state().held > 0) counts_.last_end = next;
     now_ = next;
     events_of_instant();
     close();
@@ -217,6 +220,7 @@ SimulationCounts World::run() {
       if (settings_.progress) settings_.progress(counts_.jobs_over, now_);
     }
   }
+  for (const JobId id : core_.state().running) counts_.reconfiguration_node_s += paid_node_s(id);
   counts_.held_node_s = static_cast<double>(held) / 1e6;
   counts_.passes = core_.state().passes;
   counts_.jobs_left = workload_.jobs.size() - counts_.jobs_over;
@@ -291,7 +295,7 @@ void World::submit_next() {
     submitted.adaptive = more->believed;
     if (more->barrier) barriers_.push_back(id);
   }
-  if (settings_.predict_walltimes) {
+  if (predicts(id)) {
     submitted.job.walltime = predictions_.walltime(job.user, job.walltime);
     predictions_.submitted(id, job.walltime, submitted.job.walltime);
   }
@@ -447,7 +451,7 @@ void World::begin(JobId id) {
 
 // When the job will have outlived what is predicted of it, if it lives.
 void World::watch_prediction(JobId id) {
-  if (!settings_.predict_walltimes) return;
+  if (!predicts(id)) return;
   const Job& job = core_.job(id);
   if (job.spec.walltime >= predictions_.requested(core_.state(), id)) return;
   schedule(std::max(job.limit, now_ + kTick), Kind::outlived, id, epochs_[index(id)]);
@@ -455,7 +459,7 @@ void World::watch_prediction(JobId id) {
 
 Time World::kill_time(JobId id) const {
   const Job& job = core_.job(id);
-  if (!settings_.predict_walltimes) return job.limit;
+  if (!predicts(id)) return job.limit;
   return core_.state().end_with(job, predictions_.requested(core_.state(), id));
 }
 
@@ -536,6 +540,13 @@ void World::order_resize(const Decision& decision) {
   send(id, paid, std::move(answer));
 }
 
+// For the resize under way, so far: from its pause on, all that the job holds.
+double World::paid_node_s(JobId id) const {
+  const Job& job = core_.job(id);
+  if (job.doing != Doing::resizing || run_of(id).pause >= now_) return 0;
+  return to_seconds(now_ - run_of(id).pause) * job.holding.count;
+}
+
 // Some size strictly between, if there is one.
 Holding World::partly(const Holding& before, const Holding& after, Draws draw) const {
   const Nodes low = std::min(before.count, after.count), high = std::max(before.count, after.count);
@@ -599,8 +610,9 @@ void World::end(JobId id, EndState state, bool requeue) {
     observer->on_end(now_, id, truth(id), state, requeue, core_);
   }
   ++epochs_[index(id)];
+  counts_.reconfiguration_node_s += paid_node_s(id);
   if (!requeue) {
-    if (settings_.predict_walltimes) predictions_.ending(core_.state(), id, now_);
+    if (predicts(id)) predictions_.ending(core_.state(), id, now_);
     ++counts_.jobs_over;
     counts_.last_end = now_;
   }
@@ -633,7 +645,7 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
       const Nodes before = run.size;
       const DecisionId answers = job.doing == Doing::resizing ? job.decision : DecisionId::none;
       const Duration paused = run.pause < now_ ? now_ - run.pause : Duration{};
-      counts_.reconfiguration_node_s += to_seconds(paused) * job.holding.count;
+      counts_.reconfiguration_node_s += paid_node_s(id);
       // Progress is rounded, so it is counted where the core counts it, too.
       if (rest.count != before || paused > Duration{}) advance(id);
       run.pause = kNever;

@@ -1229,6 +1229,7 @@ TEST(Predicted, WalltimesAreBelievedAndTheRequestedOnesKill) {
     WorkloadJob& job = small.rigid(0, runtime_s, 2);
     job.submit = at_s(runtime_s == 500 ? 40 : 0);
     job.walltime = seconds(200);
+    job.user = 7;
   }
   small.run();
   // The third is believed to take 15 s, then 1 and 5 minutes more, at most what it requested.
@@ -1242,12 +1243,30 @@ TEST(Predicted, WalltimesAreBelievedAndTheRequestedOnesKill) {
   EXPECT_EQ(small.tape.end(k2).at, at_s(240));
 }
 
+TEST(Predicted, JobsOfUnknownUsersSayNothingAboutEachOther) {
+  Small small(2);
+  small.settings.predict_walltimes = true;
+  for (const std::uint32_t user : {0, 0, 7, 7, 0, 7}) {
+    WorkloadJob& job = small.rigid(0, 10, 1);
+    job.submit = at_s(small.workload.jobs.size() > 4 ? 100 : 0);
+    job.walltime = seconds(200);
+    job.user = user;
+  }
+  small.run();
+  const auto submitted = small.tape.all<event::Submitted>();
+  ASSERT_EQ(submitted.size(), 6u);
+  EXPECT_EQ(submitted[4].second.job.walltime, seconds(200));
+  EXPECT_EQ(submitted[5].second.job.walltime, seconds(10));
+  EXPECT_TRUE(small.tape.all<event::Believed>().empty());
+}
+
 TEST(Predicted, AMalleableJobIsKilledWhenTheWorkItRequestedIsUsedUp) {
   Small small(4);
   small.settings.predict_walltimes = small.settings.kill_overrun = true;
   for (const int job : {0, 1, 2}) {
     small.malleable(job == 2 ? 100 : 0, job == 2 ? 1000 : 20, 2);
     small.workload.jobs.back().walltime = seconds(100);
+    small.workload.jobs.back().user = 7;
   }
   small.orders({{120, k2, 4}});
   small.run();

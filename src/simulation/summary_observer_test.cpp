@@ -103,6 +103,61 @@ TEST(SummaryObserver, ARequeuedJobWaitsUntilItsLastStart) {
   EXPECT_GE(s.max_wait_s, 4);
 }
 
+// Job 1 has three nodes until they fail at 4 and do not come back; job 3 is gone by then.
+TEST(SummaryObserver, TimeHeldAfterTheLastEndIsPartOfTheRun) {
+  Workload workload = small_workload();
+  workload.jobs.erase(workload.jobs.begin() + 1);
+  workload.jobs[1].submit = Time{};
+  workload.jobs[1].runtime = workload.jobs[1].walltime = whole_seconds(1);
+  SimulationSettings settings = small_settings();
+  settings.node_events = {{Time{whole_seconds(4)}, NodeSet{{{0, 3}}}, Health::down}};
+  const Summary s = small_run(workload, settings, {});
+  EXPECT_EQ(s.jobs, 1u);
+  EXPECT_EQ(s.jobs_left, 1u);
+  EXPECT_FALSE(s.stopped);
+  EXPECT_DOUBLE_EQ(s.makespan_s, 4);
+  EXPECT_DOUBLE_EQ(s.utilization, (3 * 4 + 1 * 1) / (4 * 4.0));
+  EXPECT_DOUBLE_EQ(s.efficiency, 1 / (4 * 4.0));
+  EXPECT_DOUBLE_EQ(s.throughput_jobs_h, 1 / (4 / 3600.0));
+}
+
+// A job of 2 nodes and 100 s is told at 10 s to take 4, which costs 5 s; at 13 s it is over.
+TEST(SummaryObserver, WhatWasPaidForAResizeUpToAnEndCounts) {
+  Workload workload = small_workload();
+  workload.jobs.resize(1);
+  WorkloadJob& job = workload.jobs[0];
+  job.nodes = 2;
+  job.runtime = whole_seconds(100);
+  job.walltime = whole_seconds(13);
+  job.adaptive = 0;
+  workload.adaptive = {{.type = JobType::malleable, .size = {2, 4}, .cost = {.fixed_s = 5}}};
+  const auto script = std::make_shared<testing::Scripted>();
+  script->write = [](Pass& pass) {
+    if (pass.now() == Time{}) pass.start(JobId{0}, exactly(2), {Why::in_order});
+    if (pass.now() == Time{}) pass.wake_by(Time{whole_seconds(10)});
+    if (pass.now() == Time{whole_seconds(10)}) pass.resize(JobId{0}, 4, {Why::hand_out});
+  };
+  SimulationSettings settings = small_settings();
+  settings.policy = script;
+  settings.rules.limit = Rules::Limit::fixed;
+  settings.kill_overrun = true;
+  const Summary killed = small_run(workload, settings, {});
+  EXPECT_EQ(killed.killed, 1u);
+  EXPECT_DOUBLE_EQ(killed.makespan_s, 13);
+  EXPECT_DOUBLE_EQ(killed.reconfiguration_node_s, 3 * 4);
+  EXPECT_DOUBLE_EQ(killed.utilization - killed.utilization_net, 3 * 4 / (13 * 4.0));
+
+  settings.kill_overrun = false;
+  settings.node_events = {{Time{whole_seconds(13)}, NodeSet{{{0, 3}}}, Health::down}};
+  using OnFailure = SimulationSettings::OnFailure;
+  for (const OnFailure what : {OnFailure::requeue, OnFailure::kill}) {
+    settings.on_failure = what;
+    const Summary failed = small_run(workload, settings, {});
+    EXPECT_DOUBLE_EQ(failed.makespan_s, 13);
+    EXPECT_DOUBLE_EQ(failed.reconfiguration_node_s, 3 * 4);
+  }
+}
+
 TEST(SummaryObserver, AStoppedRunSaysSo) {
   const Workload workload = small_workload();
   SimulationSettings settings = small_settings();

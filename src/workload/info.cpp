@@ -68,7 +68,7 @@ WorkloadInfo describe(const Workload& workload, Nodes nodes) {
     ++info.jobs_by_type[static_cast<std::size_t>(type)];
     if (job.nodes == 1) ++serial;
     if (std::has_single_bit(job.nodes)) ++powers_of_two;
-    if (job.user != 0) users.insert(job.user);
+    if (job.has_user()) users.insert(job.user);
     if (job.walltime > Duration{}) {
       accuracies.push_back(runtime / to_seconds(job.walltime));
       if (job.runtime > job.walltime) ++overruns;

@@ -77,12 +77,14 @@ struct WorkloadJob {
 
   std::uint64_t name = 0;
   Time submit{};
-  Duration runtime{};   // true, at `nodes`
-  Duration walltime{};  // requested
-  Nodes nodes = 0;      // the size asked for
-  std::uint32_t user = 0, group = 0;
-  std::uint32_t adaptive = kRigid;  // row of Workload::adaptive
+  Duration runtime{};                 // true, at `nodes`
+  Duration walltime{};                // requested
+  Nodes nodes = 0;                    // the size asked for
+  std::uint32_t user = 0, group = 0;  // 0: not known
+  std::uint32_t adaptive = kRigid;    // row of Workload::adaptive
 
+  /// Jobs of unknown users have nothing in common.
+  bool has_user() const { return user != 0; }
   bool operator==(const WorkloadJob&) const = default;
 };
 

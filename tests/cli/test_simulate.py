@@ -191,6 +191,40 @@ def test_failures_requeue_jobs(ductile, tmp_path):
         assert sum(int(job["restarts"]) for job in csv.DictReader(file)) == first["requeued"]
 
 
+def test_time_held_after_the_last_end_counts(ductile, tmp_path):
+    log = tmp_path / "log.swf"
+    log.write_text("; MaxNodes: 4\n1 0 -1 10 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1\n"
+                   "2 0 -1 100 3 -1 -1 3 100 -1 1 1 1 1 1 1 -1 -1\n")
+    failures = tmp_path / "failures.txt"
+    failures.write_text("50 down 1-3\n")
+    record = tmp_path / "run.log"
+    arguments = ["simulate", "--trace", log, "--failures", failures, "--json"]
+    [figures] = ductile.objects(*arguments, "--record", record)
+    assert (figures["jobs"], figures["jobs_left"], figures["stopped"]) == (1, 1, False)
+    assert (figures["makespan_s"], figures["utilization"]) == (50, (10 + 3 * 50) / (4 * 50))
+    # Told again it is the same run.
+    ductile.output("replay", record, "--out", tmp_path / "again")
+    again = json.loads((tmp_path / "again/summary.json").read_text())
+    for key in ["jobs", "jobs_left", "stopped", "makespan_s", "utilization", "throughput_jobs_h"]:
+        assert again[key] == figures[key], key
+
+
+def test_an_end_during_a_resize(ductile, tmp_path):
+    # Job 1 is told at 10 s to give a node to job 2, which takes it 50 s; it is killed at 30 s.
+    log = tmp_path / "log.swf"
+    log.write_text("; MaxNodes: 4\n1 0 -1 100 4 -1 -1 4 30 -1 1 1 1 1 1 1 -1 -1\n"
+                   "2 10 -1 10 1 -1 -1 1 10 -1 1 1 1 1 1 1 -1 -1\n")
+    adaptive = tmp_path / "log.adaptive"
+    adaptive.write_text("ductile-adaptive 1\ncores_per_node 1\njob 1 type=malleable size=2..4 cost=0:0:0:50:1\n")
+    out = tmp_path / "out"
+    [figures] = ductile.objects("simulate", "--trace", log, "--adaptive", adaptive, "--policy", "fpsma:tick=0",
+                                "--limit", "fixed", "--overrun", "kill", "--json", "--out", out)
+    assert (figures["killed"], figures["shrinks"], figures["reconfiguration_node_s"]) == (1, 0, 20 * 4)
+    with (out / "jobs.csv").open() as file:
+        [job] = [row for row in csv.DictReader(file) if row["job_id"] == "1"]
+    assert (job["start_nodes"], job["end_nodes"], job["shrinks"]) == ("4", "4", "0")
+
+
 def test_foreseen_failures_are_left(ductile, tmp_path):
     log = tmp_path / "log.swf"
     log.write_text("; MaxNodes: 4\n1 0 -1 100 3 -1 -1 3 100 -1 1 1 1 1 1 1 -1 -1\n")

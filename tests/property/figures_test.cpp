@@ -1,0 +1,140 @@
+// The figures of whole runs against books kept by hand: who held how many nodes from when to when,
+// and paid for which resizes. Random workloads in a world where everything goes wrong, some of
+// which come to no good end: nodes never come back, and jobs wait for ever; or the run is stopped.
+//
+// DUCTILE_CASES: how many random runs. DUCTILE_SEED: only the run of this seed.
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "simulation/simulation.hpp"
+#include "simulation/summary_observer.hpp"
+#include "support/random_policy.hpp"
+#include "support/seeds.hpp"
+#include "support/trouble.hpp"
+
+namespace ductile {
+namespace {
+
+/// What jobs hold, from what the core is told and decides alone.
+class Books final : public Observer {
+ public:
+  double held_node_s = 0, paid_node_s = 0;
+  Time last_held = Time::min(), now{};
+
+  bool wants_events() const override { return true; }
+  void on_event(Time at, const Event& event, bool taken, const Core&) override {
+    if (!taken) return;
+    if (const auto* resized = std::get_if<event::Resized>(&event)) {
+      enter(at, resized->job, resized->now.count, false);
+    } else if (const auto* ended = std::get_if<event::Ended>(&event)) {
+      enter(at, ended->job, 0, false);
+    } else if (const auto* failed = std::get_if<event::StartFailed>(&event)) {
+      enter(at, failed->job, 0, false);
+    }
+  }
+  void on_decision(Time at, const Decision& decision, const Core&) override {
+    if (decision.kind == Decision::Kind::start) {
+      enter(at, decision.job, decision.after.count, false);
+    } else if (decision.kind == Decision::Kind::resize) {
+      const Nodes has = rows_[decision.job].nodes;
+      enter(at, decision.job, std::max(has, decision.after.count), true);
+    }
+  }
+  void on_finish(Time at, const Core&) override {
+    now = at;
+    for (const auto& [id, row] : std::map(rows_)) enter(at, id, row.nodes, row.pays);
+  }
+
+ private:
+  struct Row {
+    Nodes nodes = 0;
+    bool pays = false;
+    Time since{};
+  };
+
+  void enter(Time at, JobId id, Nodes nodes, bool pays) {
+    Row& row = rows_[id];
+    const double node_s = to_seconds(at - row.since) * row.nodes;
+    held_node_s += node_s;
+    if (row.pays) paid_node_s += node_s;
+    if (row.nodes > 0) last_held = std::max(last_held, at);
+    row = {nodes, pays, at};
+  }
+
+  std::map<JobId, Row> rows_;
+};
+
+struct Case : testing::Trouble {
+  bool costs_are_known = false;  // from the order to the answer
+};
+
+Case random_case(std::uint64_t seed) {
+  Case c{testing::random_trouble(seed)};
+  Draws draws(seed, Stream::test, 9);
+  for (AdaptiveJob& more : c.workload.adaptive) more.cost.fixed_s = draws.uniform(0, 60);
+  SimulationSettings& settings = c.settings;
+  settings.policy = std::make_shared<testing::RandomPolicy>(
+      testing::RandomPolicy::Settings{.calls = static_cast<std::uint32_t>(4 + draws.below(20))});
+  c.costs_are_known = draws.chance(0.6);
+  if (c.costs_are_known) settings.resize = {};
+  if (!settings.node_events.empty() && draws.chance(0.5)) {
+    for (NodeEvent& event : settings.node_events) event.health = Health::down;  // for ever
+  }
+  return c;
+}
+
+TEST(Figures, AreThoseOfTheBooks) {
+  std::uint64_t left = 0, paid = 0, count = 0;
+  testing::for_seeds(4'000, [&](std::uint64_t seed) {
+    ++count;
+    Case c = random_case(seed);
+    const std::atomic<bool> stop = seed % 8 == 0;
+    c.settings.stop = &stop;
+    Books books;
+    SummaryObserver figures(c.workload);
+    Observer* const observers[] = {&books, &figures};
+    const SimulationCounts counts = simulate(c.workload, c.settings, observers);
+    const Summary s = figures.summary(c.workload, c.settings, counts);
+
+    const Time first = c.workload.jobs.front().submit;
+    const Time until = s.stopped ? books.now : std::max(first, books.last_held);
+    ASSERT_EQ(s.makespan_s, to_seconds(until - first));
+    ASSERT_NEAR(counts.held_node_s, books.held_node_s, 1e-6 * (1 + books.held_node_s));
+    if (c.costs_are_known) {
+      ASSERT_NEAR(s.reconfiguration_node_s, books.paid_node_s, 1e-6 * (1 + books.paid_node_s));
+    } else {
+      ASSERT_LE(s.reconfiguration_node_s, books.paid_node_s * (1 + 1e-9) + 1e-6);
+    }
+    paid += s.reconfiguration_node_s > 0 ? 1 : 0;
+    left += s.jobs_left > 0 && !s.stopped ? 1 : 0;
+    if (s.makespan_s == 0) return;
+    const double machine_node_s = s.makespan_s * static_cast<double>(s.nodes);
+    ASSERT_NEAR(s.utilization, books.held_node_s / machine_node_s, 1e-9);
+    ASSERT_LE(s.utilization, 1 + 1e-12);
+    ASSERT_GE(s.utilization_net, -1e-12);
+    ASSERT_LE(s.utilization_net, s.utilization);
+    ASSERT_NEAR(s.throughput_jobs_h, static_cast<double>(s.jobs) * 3600 / s.makespan_s, 1e-9);
+    if (s.premium_until) {
+      ASSERT_LE(*s.premium_until, 1);
+    }
+  });
+  std::printf("%llu runs: in %llu jobs were left, in %llu resizes were paid for\n",
+              static_cast<unsigned long long>(count), static_cast<unsigned long long>(left),
+              static_cast<unsigned long long>(paid));
+  if (count < 1'000) return;
+  EXPECT_GT(left, count / 40);
+  EXPECT_GT(paid, count / 4);
+}
+
+}  // namespace
+}  // namespace ductile
