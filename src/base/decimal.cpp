@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <ostream>
 
 #include "base/text.hpp"
 
@@ -76,7 +77,7 @@ std::optional<Decimal> Decimal::read(std::string_view text, bool cut) {
     const std::size_t gone = static_cast<std::size_t>(-kMostDigits - power);
     if (gone > digits.size()) return Decimal{};
     up = digits[digits.size() - gone] >= '5';
-    digits.resize(digits.size() - gone);
+    digits.erase(digits.size() - gone);
     power = -kMostDigits;
   }
   const int size = static_cast<int>(digits.size()) + std::max(power, 0);
@@ -137,6 +138,10 @@ std::string to_text(const Decimal& decimal) {
     rest %= place;
   }
   return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const Decimal& decimal) {
+  return out << to_text(decimal);
 }
 
 }  // namespace ductile

@@ -294,10 +294,10 @@ TEST(ElasticLimits, UIsExact) {
   });
 }
 
-// ---- Sizes --------------------------------------------------------------------------------------
+// ---- Changes of workloads -----------------------------------------------------------------------
 
 /// Sizes that are factors of the size asked for: the smallest one rounded up, the largest one down.
-TEST(SizesOfJobs, FactorsAreExact) {
+TEST(Changes, FactorsOfSizesAreExact) {
   Tally tally;
   const auto check = [&](const Written& min, const Written& max, Nodes nodes) {
     Workload workload;
@@ -321,6 +321,55 @@ TEST(SizesOfJobs, FactorsAreExact) {
     Written max = draw(draws, 3);
     max.number += max.unit;
     check(min, max, static_cast<Nodes>(1 + draws.below(std::uint64_t{1} << draws.below(29))));
+  });
+}
+
+/// The largest change that evolving jobs ask for is a factor of their sizes, rounded down.
+TEST(Changes, TheLargestRequestIsExact) {
+  Tally tally;
+  for (std::int64_t percent = 1; percent <= 100; ++percent) {
+    Workload workload;
+    for (std::uint64_t name = 1; name <= 500; ++name) {
+      workload.jobs.push_back({.name = name, .runtime = kLong, .walltime = kLong, .nodes = 100});
+    }
+    Transform changes;
+    const std::string text =
+        "1:max=1000,count=4,expand=1,delta_max=" + Written{percent, 100}.text();
+    changes.evolving = parse_evolving("--evolving", text, changes.requests);
+    transform(workload, changes, 0, 1);
+    std::int32_t most = 0;
+    for (const AdaptiveJob& more : workload.adaptive) {
+      for (const EvolvingStep& step : more.steps) most = std::max(most, step.delta);
+    }
+    tally.expect(most == percent, "{} of 100: {}", text, most);
+  }
+}
+
+/// To the nearest microsecond, half up.
+TEST(Changes, FactorsOfTimesAreExact) {
+  Tally tally;
+  for_seeds(2'000, [&](std::uint64_t seed) {
+    Draws draws(seed, Stream::test, 9);
+    Written factor = draw(draws, 3);
+    factor.number = std::max<std::int64_t>(factor.number, 1);
+    const auto time = [&] {
+      return static_cast<std::int64_t>(1 + draws.below(std::uint64_t{1} << draws.below(59)));
+    };
+    const Duration gap{time()}, runtime{time()};
+    Workload workload;
+    workload.jobs.push_back({.name = 1, .runtime = runtime, .walltime = runtime, .nodes = 1});
+    workload.jobs.push_back(
+        {.name = 2, .submit = Time{gap}, .runtime = runtime, .walltime = runtime, .nodes = 1});
+    const Decimal read = Decimal::parse(factor.text()).value();
+    transform(workload, {.arrival_scale = read, .speed_factor = read}, 1, 1);
+    const auto scaled = [&](Duration from) {
+      const Wide twice = Wide{2} * from.count() * factor.number + factor.unit;
+      return Duration{static_cast<std::int64_t>(twice / (2 * factor.unit))};
+    };
+    const WorkloadJob& job = workload.jobs[1];
+    tally.expect(job.submit == Time{scaled(gap)}, "{} of {} us", factor.text(), gap.count());
+    tally.expect(job.runtime == std::max(scaled(runtime), kTick), "{} of {} us", factor.text(),
+                 runtime.count());
   });
 }
 
