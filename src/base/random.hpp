@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/ids.hpp"
+#include "base/wide.hpp"
 
 namespace ductile {
 
@@ -58,8 +59,7 @@ class Draws {
   constexpr double uniform(double low, double high) { return low + (high - low) * uniform(); }
   /// Uniform over the whole numbers 0 .. n-1; n > 0. The bias is below n / 2^64.
   constexpr std::uint64_t below(std::uint64_t n) {
-    __extension__ using Wide = unsigned __int128;
-    return static_cast<std::uint64_t>((static_cast<Wide>(bits()) * n) >> 64);
+    return static_cast<std::uint64_t>((UnsignedWide{bits()} * n) >> 64);
   }
   constexpr bool chance(double probability) { return uniform() < probability; }
   /// Exponential with the given mean.

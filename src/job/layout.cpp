@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/wide.hpp"
+
 namespace ductile {
 namespace {
 
@@ -43,8 +45,7 @@ Overlap overlap_of_deals(const Layout& layout, Seat from, Seat to) {
 }  // namespace
 
 std::int64_t block_begin(std::int64_t elements, Seat seat) {
-  __extension__ using Wide = __int128;
-  return static_cast<std::int64_t>(static_cast<Wide>(elements) * seat.rank / seat.size);
+  return static_cast<std::int64_t>(Wide{elements} * seat.rank / seat.size);
 }
 
 std::int64_t held(const Layout& layout, Seat seat) {

@@ -11,6 +11,7 @@
 
 #include "base/ids.hpp"
 #include "base/time.hpp"
+#include "base/wide.hpp"
 
 namespace ductile {
 
@@ -150,7 +151,6 @@ class JobFigures {
   void write(Summary& summary);
 
  private:
-  __extension__ using Wide = __int128;
   static constexpr Duration kBound = whole_seconds(10);
 
   std::vector<std::int64_t> waits_;               // us

@@ -12,8 +12,6 @@
 namespace ductile {
 namespace {
 
-__extension__ using Wide = __int128;
-
 // Nodes at which the linear model would be as fast as this one is at n.
 double effective_nodes(const Speedup& speedup, Nodes preferred, Nodes n) {
   return preferred / speedup.relative_time(n, preferred);

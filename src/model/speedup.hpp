@@ -10,6 +10,7 @@
 #include "base/ids.hpp"
 #include "base/shared_list.hpp"
 #include "base/time.hpp"
+#include "base/wide.hpp"
 
 namespace ductile {
 

@@ -28,8 +28,8 @@ struct Settings {
   Algorithm algorithm;
   Victim victim;
   SystemRule system_rule;
-  Duration t;   // a job that ends so soon is worth waiting for
-  double u, x;  // shares: of the machine in use, of a job's work that is done
+  Duration t;    // a job that ends so soon is worth waiting for
+  Decimal u, x;  // percent: of the machine in use, of a job's work that is done
 };
 
 // The running jobs that one pass may shrink: none that it started or resized itself. Gathered when
@@ -106,12 +106,15 @@ class Victims {
       const Nodes size = pass_.job(id).size(), least = pass_.smallest(id);
       const Nodes extra = pass_.extra(id);
       if (extra == 0) continue;
-      if (settings_.algorithm == Algorithm::application && 1 - pass_.work_left(id) >= settings_.x) {
-        continue;
-      }
+      if (settings_.algorithm == Algorithm::application && is_nearly_done(id)) continue;
       rows_.push_back({id, size, least, size - least - extra});
       give_ += extra;
     }
+  }
+
+  bool is_nearly_done(JobId id) const {
+    const Pass::WorkLeft work = pass_.work_left(id);
+    return 100 * (work.whole - work.left) >= settings_.x.ceil_of(work.whole);
   }
 
   bool may_shrink() {
@@ -121,7 +124,7 @@ class Victims {
       case Algorithm::application:
         return !ends_soon();
       case Algorithm::system:
-        return pass_.utilization() <= settings_.u ||
+        return 100 * Wide{pass_.in_use()} <= settings_.u.floor_of(pass_.in_service()) ||
                (settings_.system_rule == SystemRule::listing && !ends_soon());
     }
     return true;
@@ -180,8 +183,8 @@ class Elastic final : public Policy {
                   .victim = chosen<Victim>(p, "victim", kVictimWords),
                   .system_rule = chosen<SystemRule>(p, "system_rule", kRuleWords),
                   .t = seconds(p.number("t")),
-                  .u = p.number("u") / 100,
-                  .x = p.number("x") / 100},
+                  .u = p.decimal("u"),
+                  .x = p.decimal("x")},
         tick_(seconds(p.number("tick"))),
         try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {}
 

@@ -33,14 +33,17 @@ constexpr std::array<std::string_view, 2> kSwitchWords{"on", "off"};
 // How badly the job scales at its size: rho of the power law T(n) ~ n^(rho-1) through its times at
 // n and 2 n. 0: linear.
 double rho(const Speedup& speedup, Nodes n, Nodes preferred) {
-  if (speedup.kind == Speedup::Kind::linear) return 0;
-  if (speedup.kind == Speedup::Kind::powerlaw) return speedup.parameter;
-  return 1 +
-         std::log2(speedup.relative_time(2 * n, preferred) / speedup.relative_time(n, preferred));
+  using Kind = Speedup::Kind;
+  if (speedup.kind == Kind::linear) return 0;
+  if (speedup.kind == Kind::powerlaw) return speedup.parameter;
+  // The same curve in another unit, through more points or from another preferred size scales
+  // alike: the last bits of what is computed must not tell them apart.
+  constexpr double kSteps = 0x1p30;
+  const Nodes reference = speedup.kind == Kind::overhead ? preferred : n;
+  const double ratio =
+      speedup.relative_time(2 * n, reference) / speedup.relative_time(n, reference);
+  return std::round((1 + std::log2(ratio)) * kSteps) / kSteps;
 }
-
-// As a number that loses nothing below 285 years.
-double ticks(Duration duration) { return static_cast<double>(duration.count()); }
 
 // A running job that may be resized.
 struct Candidate {
@@ -52,10 +55,10 @@ struct Candidate {
 class Mebf final : public Policy {
  public:
   explicit Mebf(const Parameters& p)
-      : share_factor_(p.number("share_factor")),
-        theta_(p.number("theta")),
-        gamma_(p.number("gamma")),
-        spare_ratio_(p.number("spare_ratio")),
+      : share_factor_(p.decimal("share_factor")),
+        theta_(p.decimal("theta")),
+        gamma_(p.decimal("gamma")),
+        spare_ratio_(p.decimal("spare_ratio")),
         expand_(chosen<Expand>(p, "expand", kExpandWords)),
         gap_(chosen<Gap>(p, "gap", kGapWords)),
         scope_(chosen<Scope>(p, "shrink_scope", kScopeWords)),
@@ -188,9 +191,8 @@ class Mebf final : public Policy {
 
   // The size after giving its share; its own if there is none to give.
   Nodes shrunk(const Pass& pass, JobId id) const {
-    constexpr double kRounding = 1e-9;  // 0.7 of 10 is 7
     const Nodes size = pass.job(id).size(), least = pass.smallest(id);
-    const auto share = static_cast<Nodes>(share_factor_ * size + kRounding);
+    const auto share = static_cast<Nodes>(share_factor_.floor_of(size));
     if (size <= least) return size;
     return std::min(size, pass.sizes(id).at_least(size - std::min(share, size - least)));
   }
@@ -204,13 +206,12 @@ class Mebf final : public Policy {
     if (size >= job.spec.size.max) return size;
     const Nodes most = sizes.at_most(std::min(job.spec.size.max, size + free));
     if (most <= size) return size;
-    const double spare = spare_ratio_ * size;
     switch (expand_) {
       case Expand::handoff:
         return most - size > size ? most : size;
       case Expand::spare: {
-        const double kept = reserve_ == Reserve::ratio ? std::ceil(spare) : 0;
-        if (most - size <= spare || free <= kept) return size;
+        const Wide kept = reserve_ == Reserve::ratio ? spare_ratio_.ceil_of(size) : 0;
+        if (most - size <= spare_ratio_.floor_of(size) || free <= kept) return size;
         return std::clamp(sizes.at_most(size + free - static_cast<Nodes>(kept)), size, most);
       }
       case Expand::intensive:
@@ -228,15 +229,15 @@ class Mebf final : public Policy {
                               ? pass.expected_end(id, to) - job.started + cost
                               : pass.estimate(id, to) + cost;
     const Duration fixed = pass.estimate(id, job.first_size);
-    if (ticks(with) > gamma_ * ticks(fixed)) return false;
+    if (with.count() > gamma_.floor_of(fixed.count())) return false;
     return !grows || !benefit_ || with < pass.expected_end(id, job.size()) - job.started;
   }
   bool enough_left(const Pass& pass, JobId id) const {
     const Duration whole = pass.estimate(id, pass.job(id).first_size);
-    return ticks(pass.expected_end(id) - pass.now()) >= theta_ * ticks(whole);
+    return (pass.expected_end(id) - pass.now()).count() >= theta_.ceil_of(whole.count());
   }
 
-  double share_factor_, theta_, gamma_, spare_ratio_;
+  Decimal share_factor_, theta_, gamma_, spare_ratio_;
   Expand expand_;
   Gap gap_;
   Scope scope_;

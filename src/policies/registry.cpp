@@ -1,53 +1,33 @@
 #include "policies/registry.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <optional>
 #include <set>
 
+#include "base/decimal.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace ductile {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
-std::string trimmed(double value) {
-  std::string text = std::to_string(value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.back() == '.') text.pop_back();
-  return text;
-}
-
-// A finite number and nothing else.
-std::optional<double> read_number(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
-
-std::variant<double, std::string> checked(const std::string& policy, const ParameterInfo& info,
-                                          const std::string& text) {
+std::variant<Decimal, std::string> checked(const std::string& policy, const ParameterInfo& info,
+                                           const std::string& text) {
   const Place place{"", 0, "policy " + policy + ": " + info.name};
   if (info.type == ParameterType::choice) {
     if (std::ranges::find(info.choices, text) != info.choices.end()) return text;
-    throw InputError(place, "there is no '" + text + "'", "use one of " + joined(info.choices));
+    throw InputError(place, "there is no '" + text + "'", "use one of " + listed(info.choices));
   }
-  const auto value = read_number(text);
-  const std::string range = trimmed(info.min) + " to " + trimmed(info.max);
-  const bool whole = value && std::floor(*value) == *value;
-  if (!value || *value < info.min || *value > info.max ||
-      (info.type == ParameterType::integer && !whole)) {
-    const bool integer = info.type == ParameterType::integer;
-    throw InputError(place, "'" + text + "' is not possible",
-                     std::string("use a ") + (integer ? "whole number" : "number") + " from " +
-                         range + (info.unit.empty() ? "" : " " + info.unit));
+  const bool integer = info.type == ParameterType::integer;
+  const auto value = Decimal::parse(text);
+  if (!value || *value < Decimal(info.min) || Decimal(info.max) < *value ||
+      (integer && !value->is_whole())) {
+    std::string remedy = std::string("use a ") + (integer ? "whole number" : "number") + " from " +
+                         to_text(Decimal(info.min)) + " to " + to_text(Decimal(info.max)) +
+                         (info.unit.empty() ? "" : " " + info.unit);
+    if (!value && parse_number<double>(text)) {
+      remedy += ", of at most " + std::to_string(Decimal::kMostDigits) + " digits";
+    }
+    throw InputError(place, "'" + text + "' is not possible", remedy);
   }
   return *value;
 }
@@ -69,7 +49,7 @@ Parameters read_parameters(const std::string& policy, std::string_view text,
       std::vector<std::string> names;
       for (const ParameterInfo& known : table) names.push_back(known.name);
       throw InputError({"", 0, "policy " + policy}, "there is no parameter '" + name + "'",
-                       "it has " + joined(names));
+                       "it has " + listed(names));
     }
     if (item.size() <= name.size() + 1) {
       throw InputError({"", 0, "policy " + policy + ": " + name}, "a value is missing",
@@ -128,7 +108,7 @@ std::shared_ptr<const Policy> make_policy(std::string_view text) {
   if (info == policies().end()) {
     std::vector<std::string> names;
     for (const PolicyInfo& known : policies()) names.push_back(known.name);
-    throw InputError("there is no policy '" + name + "'", "there are " + joined(names));
+    throw InputError("there is no policy '" + name + "'", "there are " + listed(names));
   }
   std::vector<ParameterInfo> table = info->parameters;
   table.insert(table.end(), common_parameters().begin(), common_parameters().end());

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/decimal.hpp"
 #include "scheduling/policy.hpp"
 
 namespace ductile {
@@ -33,16 +34,21 @@ struct ParameterInfo {
 /// Checked values of the parameters of one policy.
 class Parameters {
  public:
-  double number(const std::string& name) const { return std::get<double>(values_.at(name)); }
+  /// As it is written: for what counts, durations or work are compared with.
+  const Decimal& decimal(const std::string& name) const {
+    return std::get<Decimal>(values_.at(name));
+  }
+  /// As a real number, for formulas.
+  double number(const std::string& name) const { return static_cast<double>(decimal(name)); }
   const std::string& choice(const std::string& name) const {
     return std::get<std::string>(values_.at(name));
   }
-  void set(const std::string& name, std::variant<double, std::string> value) {
+  void set(const std::string& name, std::variant<Decimal, std::string> value) {
     values_[name] = std::move(value);
   }
 
  private:
-  std::map<std::string, std::variant<double, std::string>> values_;
+  std::map<std::string, std::variant<Decimal, std::string>> values_;
 };
 
 /// A choice as a value of the enumeration whose words these are, in its order.

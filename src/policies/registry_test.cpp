@@ -43,6 +43,17 @@ TEST(Registry, ReadsParameters) {
   EXPECT_EQ(make_policy("easy:priority_period=0.5")->priority_period, seconds(0.5));
 }
 
+TEST(Registry, NumbersAreDecimals) {
+  EXPECT_EQ(make_policy("mebf:theta=1.000000")->settings, "mebf:theta=1.000000");
+  EXPECT_EQ(make_policy("mebf:theta=5e-1")->settings, "mebf:theta=5e-1");
+  EXPECT_NO_THROW(make_policy("mebf:theta=0.123456789012345678"));
+  EXPECT_THAT(error_of("mebf:theta=0.1234567890123456789"),
+              HasSubstr("use a number from 0 to 1, of at most 18 digits"));
+  // As a double it would be 1.
+  EXPECT_THAT(error_of("mebf:theta=1.00000000000000001"), HasSubstr("use a number from 0 to 1"));
+  EXPECT_THAT(error_of("mebf:theta=-1e-18"), HasSubstr("use a number from 0 to 1"));
+}
+
 TEST(Registry, ErrorsSayWhatThereIs) {
   EXPECT_THAT(error_of("esay"), HasSubstr("there are backfill, conservative, "));
   EXPECT_THAT(error_of("easy:depth=2"), HasSubstr("there is no parameter 'depth'"));

@@ -679,7 +679,7 @@ TEST(Limits, FollowTheMeasuredRate) {
   stage.tell(event::Believed{id, 0, 0, 0.5});  // half as fast as declared
   stage.at(40);
   stage.pass([&](Pass& p) {
-    EXPECT_DOUBLE_EQ(p.work_left(id), 0.8);
+    EXPECT_EQ(5 * p.work_left(id).left, 4 * p.work_left(id).whole);
     p.resize(id, 8, kReason);
   });
   ASSERT_TRUE(stage.resized(id));
@@ -709,7 +709,7 @@ TEST(Limits, FollowTheLearnedModel) {
     EXPECT_TRUE(of(Decision::Kind::set_limit, stage.close()).empty());
     stage.at(30);
     stage.pass([&](Pass& p) {
-      EXPECT_DOUBLE_EQ(p.work_left(id), 0.5);
+      EXPECT_EQ(2 * p.work_left(id).left, p.work_left(id).whole);
       if (!scaled) return;
       EXPECT_EQ(p.expected_end(id), at_s(55));
       EXPECT_EQ(p.expected_end(id, 2), at_s(80));

@@ -26,11 +26,6 @@ Nodes Pass::incoming_now() const {
   return sum;
 }
 
-double Pass::utilization() const {
-  const Nodes in_service = state_.held + state_.claimed + state_.idle.count();
-  return in_service == 0 ? 0 : static_cast<double>(state_.held + state_.claimed) / in_service;
-}
-
 std::vector<Request> Pass::requests() const {
   std::vector<Request> visible;
   std::ranges::copy_if(state_.requests, std::back_inserter(visible),
@@ -119,17 +114,17 @@ Duration Pass::expected_cost(JobId id, Nodes to) const {
   return spec ? spec->cost.of(job(id).size(), to) : Duration{};
 }
 
-double Pass::work_left(JobId id) const {
+Pass::WorkLeft Pass::work_left(JobId id) const {
   Job copy = job(id);
   const Work whole = total_work(copy.spec.preferred, copy.spec.walltime);
-  if (copy.status != Status::running || whole == 0) return 1;
+  if (copy.status != Status::running || whole == 0) return {};
   if (copy.spec.type == JobType::rigid) {
     const Duration left = std::max(copy.limit - now(), Duration{});
-    return to_seconds(left) / to_seconds(copy.limit - copy.started);
+    return {left.count(), (copy.limit - copy.started).count()};
   }
   const Unanswered* open = copy.doing == Doing::resizing ? state_.find(copy.decision) : nullptr;
   state_.advance_work(copy, open ? open->before : copy.holding.count);
-  return static_cast<double>(copy.work_left) / static_cast<double>(whole);
+  return {copy.work_left, whole};
 }
 
 double Pass::mtct(JobId id) const {

@@ -9,6 +9,7 @@
 #include "base/ids.hpp"
 #include "base/random.hpp"
 #include "base/time.hpp"
+#include "base/wide.hpp"
 #include "scheduling/decision.hpp"
 #include "scheduling/state.hpp"
 #include "scheduling/timeline.hpp"
@@ -43,8 +44,12 @@ class Pass {
   /// Those of them that are believed to come at this very instant.
   Nodes incoming_now() const;
   bool any_resizing() const;
-  /// Share of the nodes in service that jobs or claims hold, 0 .. 1.
-  double utilization() const;
+  /// Nodes that jobs or claims have or have been promised: none of those on their way back to
+  /// nobody.
+  Nodes in_use() const { return state_.held + state_.claimed - incoming(); }
+  /// These, those on their way back, and the idle ones: all that are up, or held though they are
+  /// not.
+  Nodes in_service() const { return state_.held + state_.claimed + idle(); }
   /// What is drawn, as believed, and the corridor's bounds.
   double power_w() const { return static_cast<double>(state_.power_mw()) / 1000; }
 
@@ -110,8 +115,11 @@ class Pass {
   /// When it would release nodes if it were cut now.
   Time expected_release(JobId id) const;
   Duration expected_cost(JobId id, Nodes to) const;
-  /// Share of the work that is left, as believed, 1 .. 0.
-  double work_left(JobId id) const;
+  /// What is left of the work, as believed, and all of it; of a rigid job the same in time.
+  struct WorkLeft {
+    Wide left = 1, whole = 1;
+  };
+  WorkLeft work_left(JobId id) const;
   /// MPI time over compute time, as measured since the last resize; 0: not known.
   double mtct(JobId id) const;
   const Fairness& fairness() const { return state_.rules.fairness; }

@@ -42,18 +42,36 @@ TEST(View, ShowsTheWaitingWithoutThoseThatHaveAClaim) {
     ASSERT_EQ(p.claims().size(), 1u);
     EXPECT_EQ(p.claims()[0].job, a);
     EXPECT_TRUE(p.any_resizing());
-    EXPECT_DOUBLE_EQ(p.utilization(), 1);  // held and claimed
+    EXPECT_EQ(p.in_use(), 8u);  // held and claimed
   });
 }
 
-TEST(View, Utilization) {
+TEST(View, NodesInUse) {
   Stage stage;
   stage.run(rigid(3, 10));
   stage.tell(event::NodesChanged{nodes({{6, 7}}), Health::down});
   stage.close([&](Pass& p) {
-    EXPECT_DOUBLE_EQ(p.utilization(), 0.5);  // 3 of the 6 in service
+    EXPECT_EQ(p.in_use(), 3u);
+    EXPECT_EQ(p.in_service(), 6u);
     EXPECT_FALSE(p.any_resizing());
   });
+}
+
+TEST(View, NodesOnTheirWayToNobodyAreNotInUse) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 6));
+  stage.at(10);
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(victim, 2, kReason)); });
+  const JobId waiting = stage.submit(rigid(3, 10));
+  stage.close([&](Pass& p) {
+    EXPECT_EQ(p.in_use(), 2u);
+    EXPECT_EQ(p.in_service(), 8u);
+    EXPECT_TRUE(p.start(waiting, exactly(3), kReason, {.incoming = true}));
+    EXPECT_EQ(p.in_use(), 5u);
+    EXPECT_EQ(p.in_service(), 8u);
+  });
+  ASSERT_TRUE(stage.resized(victim));
+  stage.pass([&](Pass& p) { EXPECT_EQ(p.in_use(), 5u); });
 }
 
 // H23
@@ -73,7 +91,7 @@ TEST(View, Estimates) {
     EXPECT_EQ(p.expected_release(id), at_s(55));
     EXPECT_EQ(p.expected_cost(id, 6), whole_seconds(5));
     EXPECT_EQ(p.expected_cost(id, 4), Duration{});
-    EXPECT_DOUBLE_EQ(p.work_left(id), 0.5);
+    EXPECT_EQ(2 * p.work_left(id).left, p.work_left(id).whole);
     EXPECT_EQ(p.sizes(id), SizeConstraint{});
     p.resize(id, 2, kReason);
     EXPECT_EQ(p.expected_end(id, 4), at_s(100));  // it still runs at 4
@@ -91,11 +109,11 @@ TEST(View, WorkLeftOfARigidJobIsItsTime) {
   Stage stage;
   const JobId id = stage.submit(rigid(2, 100));
   stage.close([&](Pass& p) {
-    EXPECT_DOUBLE_EQ(p.work_left(id), 1);
+    EXPECT_EQ(p.work_left(id).left, p.work_left(id).whole);
     p.start(id, exactly(2), kReason);
   });
   stage.at(75);
-  stage.pass([&](Pass& p) { EXPECT_DOUBLE_EQ(p.work_left(id), 0.25); });
+  stage.pass([&](Pass& p) { EXPECT_EQ(4 * p.work_left(id).left, p.work_left(id).whole); });
 }
 
 // 3.8: a function of seed, pass and draw; nothing is stored.

@@ -47,7 +47,6 @@ Time Course::when(Time from, Work left, Work to, Nodes size) const {
 }
 
 std::optional<Work> Course::next_point(Work left, Nodes size) const {
-  __extension__ using Wide = __int128;
   const Work of_tick = work_done(speedup(phase_of(left)), preferred_, size, kTick);
   const Work near = std::max<Work>(of_tick - 1, 0);
   const Work reached = left > total_ - near ? total_ : left + near;

@@ -4,6 +4,8 @@
 #include <istream>
 #include <variant>
 
+#include "base/wide.hpp"
+
 namespace ductile {
 namespace {
 
@@ -134,7 +136,6 @@ class Retelling final : public ReplayWatcher {
   Retold& retold_;
   Nodes before_ = 0;
   Time last_{};
-  __extension__ using Wide = __int128;
   Wide held_ = 0;  // node-microseconds
 };
 

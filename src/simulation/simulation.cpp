@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/random.hpp"
+#include "base/wide.hpp"
 #include "scheduling/runtime_prediction.hpp"
 #include "simulation/course.hpp"
 
@@ -200,7 +201,6 @@ SimulationCounts World::run() {
     counts_.first_submit = counts_.last_end = workload_.jobs.front().submit;
   }
   for (Observer* observer : observers_) observer->on_begin(core_);
-  __extension__ using Wide = __int128;
   Wide held = 0;  // node-microseconds
   for (std::uint64_t instants = 0; counts_.jobs_over < workload_.jobs.size(); ++instants) {
     const Time next = next_instant();

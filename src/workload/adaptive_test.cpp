@@ -103,7 +103,7 @@ TEST(Adaptive, RoundTripWithTheLogIsExact) {
     workload.jobs[i].submit += Duration{static_cast<std::int64_t>(i * i)};
     workload.jobs[i].user = 7;
   }
-  Transform changes{.arrival_scale = 0.7, .speed_factor = 0.624};
+  Transform changes{.arrival_scale = Decimal(0.7), .speed_factor = Decimal(0.624)};
   changes.malleable =
       parse_share("-", "0.4:rho=SM,rho_error=0.1,time_error=0.5..2,constraint=list:1:2:5:6:20");
   changes.moldable = parse_share("-", "0.2:A=2,A_error=1,error_in=belief");

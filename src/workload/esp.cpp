@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/decimal.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -47,8 +48,7 @@ Nodes largest(const EspModel& model, Nodes size) {
   const Nodes machine =
       model.cores_per_host == 0 ? model.nodes : model.nodes / model.cores_per_host * by;
   if (!model.max) return machine;
-  constexpr double kBit = 1e-9;  // 1.1 times 10 is 11
-  const double most = std::min<double>(*model.max * size + kBit, machine);
+  const Wide most = std::min(model.max->floor_of(size), Wide{machine});
   return std::max(static_cast<Nodes>(most) / by * by, size);
 }
 
@@ -94,20 +94,24 @@ double run_time_of(EspTypeSet types) {
   return static_cast<double>(sum);
 }
 
-// How many jobs the types have beyond a share of all, or how many fewer.
-double off(EspTypeSet types, double share) {
-  return std::abs(static_cast<double>(esp_jobs(types)) - share * static_cast<double>(kEspJobs));
+// A share of so many jobs, exactly: in parts of a job.
+constexpr Wide kParts = 1'000'000'000'000'000'000;
+Wide parts(const Decimal& share, std::int64_t jobs) { return share.floor_of(kParts * jobs); }
+
+// How many jobs the types have beyond a share of all, or how many fewer; in such parts.
+Wide off(EspTypeSet types, const Decimal& share) {
+  const Wide more = kParts * esp_jobs(types) - parts(share, kEspJobs);
+  return std::max(more, -more);
 }
 
-bool makes(EspTypeSet types, double share) {
-  if (share == 0) return types == 0;
-  if (share == 1) return types == kAllEspTypes;
-  constexpr double kNear = 0.02, kBit = 1e-9;
-  return off(types, share) <= kNear * static_cast<double>(kEspJobs) + kBit;
+bool makes(EspTypeSet types, const Decimal& share) {
+  if (share == Decimal(0)) return types == 0;
+  if (share == Decimal(1)) return types == kAllEspTypes;
+  return off(types, share) <= parts(Decimal(0.02), kEspJobs);
 }
 
 // The sets of `free` types that make the share.
-std::vector<EspTypeSet> sets_that_make(double share, EspTypeSet free, EspModel::Pick pick) {
+std::vector<EspTypeSet> sets_that_make(const Decimal& share, EspTypeSet free, EspModel::Pick pick) {
   std::vector<EspTypeSet> sets;
   if (pick == EspModel::Pick::random) {
     for (EspTypeSet types = 0; types <= kAllEspTypes; ++types) {
@@ -166,13 +170,12 @@ void check(const EspModel& model) {
         fmt::format("{} are malleable as well, and grow by whole hosts", to_letters(both)),
         "give each type once, or unit=core");
   }
-  constexpr double kAll = 1 + 1e-9;
   if (model.malleable.share && model.evolving.share &&
-      *model.malleable.share + *model.evolving.share > kAll) {
+      parts(*model.malleable.share, 1) + parts(*model.evolving.share, 1) > kParts) {
     throw InputError({.field = "malleable"},
                      fmt::format("{} and evolving={} are more than all jobs: types that are drawn "
                                  "are different ones",
-                                 *model.malleable.share, *model.evolving.share),
+                                 to_text(*model.malleable.share), to_text(*model.evolving.share)),
                      "make the shares smaller, or name types, as malleable=FGH: those named for "
                      "both are adaptive");
   }
@@ -315,8 +318,8 @@ Nodes parse_esp_unit(std::string_view text) {
 EspTypes parse_esp_types(std::string_view field, std::string_view text) {
   if (text == "none") return {};
   if (text == "all") return {.named = kAllEspTypes};
-  if (const auto share = parse_number<double>(text)) {
-    if (0 <= *share && *share <= 1) return {.share = *share};
+  if (const auto share = Decimal::parse(text)) {
+    if (Decimal(0) <= *share && *share <= Decimal(1)) return {.share = *share};
   } else {
     EspTypes types;
     for (const char letter : text) {

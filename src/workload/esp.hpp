@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/decimal.hpp"
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "workload/workload.hpp"
@@ -55,7 +56,7 @@ std::string to_letters(EspTypeSet types);
 /// Which types: those named; or a share of the jobs, for which types are picked.
 struct EspTypes {
   EspTypeSet named = 0;
-  std::optional<double> share;
+  std::optional<Decimal> share;
 };
 
 struct EspModel {
@@ -85,8 +86,8 @@ struct EspModel {
   Duration gap = whole_seconds(30);
   EspTypes malleable, evolving;
   Pick pick = Pick::random;
-  std::optional<double> max;  // largest size of a malleable job over its size; none: the machine
-  std::optional<Nodes> ask;   // how many more evolving jobs want; none: 1/32 of the machine
+  std::optional<Decimal> max;  // largest size of a malleable job over its size; none: the machine
+  std::optional<Nodes> ask;    // how many more evolving jobs want; none: 1/32 of the machine
   RunTime run_time = RunTime::table;
 };
 

@@ -242,7 +242,7 @@ TEST(Esp, OnHostsJobsGrowByAsManyCoresAsTheyHaveOnEach) {
 TEST(Esp, SetsThatMakeAShare) {
   std::set<EspTypeSet> seen;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
-    const EspSets sets = esp_sets({.malleable = {.share = 0.4}}, seed);
+    const EspSets sets = esp_sets({.malleable = {.share = Decimal(0.4)}}, seed);
     EXPECT_NEAR(static_cast<double>(esp_jobs(sets.malleable)), 0.4 * 230, 4.6);
     EXPECT_EQ(sets.evolving, 0u);
     seen.insert(sets.malleable);
@@ -260,39 +260,41 @@ TEST(Esp, AllSetsThatMakeAShareAreDrawn) {
     if (esp_jobs(types) <= 6) expected.insert(types);  // 0.01: 2.3 jobs, and 4.6 more or fewer
   }
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
-    seen.insert(esp_sets({.malleable = {.share = 0.01}}, seed).malleable);
+    seen.insert(esp_sets({.malleable = {.share = Decimal(0.01)}}, seed).malleable);
   }
   EXPECT_EQ(seen, expected);
 }
 
 TEST(Esp, NoneAndAllAreExact) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    EXPECT_EQ(esp_sets({.malleable = {.share = 1}}, seed).malleable, kAllEspTypes);
-    EXPECT_EQ(esp_sets({.malleable = {.share = 0}}, seed).malleable, 0u);
+    EXPECT_EQ(esp_sets({.malleable = {.share = Decimal(1)}}, seed).malleable, kAllEspTypes);
+    EXPECT_EQ(esp_sets({.malleable = {.share = Decimal(0)}}, seed).malleable, 0u);
   }
 }
 
 TEST(Esp, SharesOfTwoKindsAreOfDifferentTypes) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-    const EspSets both = esp_sets({.malleable = {.share = 0.4}, .evolving = {.share = 0.1}}, seed);
+    const EspSets both =
+        esp_sets({.malleable = {.share = Decimal(0.4)}, .evolving = {.share = Decimal(0.1)}}, seed);
     EXPECT_EQ(both.malleable & both.evolving, 0u);
     EXPECT_NEAR(static_cast<double>(esp_jobs(both.malleable)), 92, 4.6);
     EXPECT_NEAR(static_cast<double>(esp_jobs(both.evolving)), 23, 4.6);
     // A large share leaves few types to the other one, and is drawn so that there are some.
-    const EspSets tight =
-        esp_sets({.malleable = {.share = 0.65}, .evolving = {.share = 0.33}}, seed);
+    const EspSets tight = esp_sets(
+        {.malleable = {.share = Decimal(0.65)}, .evolving = {.share = Decimal(0.33)}}, seed);
     EXPECT_EQ(tight.malleable & tight.evolving, 0u);
     EXPECT_NEAR(static_cast<double>(esp_jobs(tight.malleable)), 149.5, 4.6);
     const EspSets named_too =
-        esp_sets({.malleable = {.share = 0.4}, .evolving = {.named = named("FGH")}}, seed);
+        esp_sets({.malleable = {.share = Decimal(0.4)}, .evolving = {.named = named("FGH")}}, seed);
     EXPECT_EQ(named_too.evolving, named("FGH"));
     EXPECT_EQ(named_too.malleable & named("FGH"), 0u);
   }
 }
 
 TEST(Esp, TheLongestTypesOfTheNearestSet) {
-  const auto picked = [](double share) {
-    return esp_sets({.malleable = {.share = share}, .pick = EspModel::Pick::longest}, 1).malleable;
+  const auto picked = [](int percent) {
+    const EspTypes share = parse_esp_types("malleable", std::to_string(percent) + "e-2");
+    return esp_sets({.malleable = share, .pick = EspModel::Pick::longest}, 1).malleable;
   };
   const auto run_time = [](EspTypeSet types) {
     std::int64_t sum = 0;
@@ -301,20 +303,20 @@ TEST(Esp, TheLongestTypesOfTheNearestSet) {
     }
     return sum;
   };
-  for (const double share : {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}) {
-    const auto off = [share](EspTypeSet types) {
-      return std::abs(static_cast<double>(esp_jobs(types)) - share * 230);
+  for (int percent = 1; percent < 100; ++percent) {
+    const auto off = [percent](EspTypeSet types) {
+      return std::abs(100 * esp_jobs(types) - percent * 230);
     };
-    const EspTypeSet best = picked(share);
-    EXPECT_LE(off(best), 1) << share;
-    for (EspTypeSet types = 0; types <= kAllEspTypes; ++types) {
-      ASSERT_GE(off(types), off(best)) << share;
+    const EspTypeSet best = picked(percent);
+    EXPECT_LE(off(best), 100) << percent;
+    for (EspTypeSet types = 1; types <= kAllEspTypes; ++types) {
+      ASSERT_GE(off(types), off(best)) << percent;
       if (off(types) > off(best)) continue;
-      ASSERT_LE(run_time(types), run_time(best)) << share;
+      ASSERT_LE(run_time(types), run_time(best)) << percent;
     }
   }
   EXPECT_EQ(picked(0), 0u);
-  EXPECT_EQ(picked(1), kAllEspTypes);
+  EXPECT_EQ(picked(100), kAllEspTypes);
 }
 
 // The paper's sets: 41.7 %, 47.0 %, and 9.1 % with 43.0 %.

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/decimal.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -159,8 +160,8 @@ EspModel esp_model(const ModelChoice& choice) {
                  .pick = static_cast<EspModel::Pick>(choice.word("pick")),
                  .run_time = static_cast<EspModel::RunTime>(choice.word("evolving_mode"))};
   if (const std::string& max = choice.value("max"); max != "machine") {
-    model.max = parse_number<double>(max);
-    if (!model.max || !(1 <= *model.max && *model.max <= kMost)) {
+    model.max = Decimal::parse(max);
+    if (!model.max || *model.max < Decimal(1) || Decimal(kMost) < *model.max) {
       throw InputError({.field = "max"}, fmt::format("'{}' is no factor from 1 on", max),
                        "write a factor of the size, or machine");
     }

@@ -15,7 +15,7 @@ namespace ductile {
 namespace {
 
 // Far from the end of time, so that whatever is added still fits.
-constexpr double kLatest = 0x1p61;  // us
+constexpr std::int64_t kLatest = std::int64_t{1} << 61;  // us
 
 // What a draw of Stream::adaptive is about.
 enum class About : std::uint64_t {
@@ -50,25 +50,36 @@ struct Views {
         truth(where == ErrorIn::truth ? off : drawn) {}
 };
 
-Duration scaled(Duration time, double factor, const char* what) {
-  if (factor == 1) return time;
-  const double us = static_cast<double>(time.count()) * factor;
-  if (!(us <= kLatest)) {
+// `us` is `time` times `factor`.
+Duration scaled_to(Wide us, Duration time, double factor, const char* what) {
+  if (us > kLatest) {
     throw InputError({.field = what},
                      fmt::format("{} s times {} is too long", to_seconds(time), factor),
                      "use smaller factors, or correct the job");
   }
   // No run time is 0; a requested time is where it is not known.
-  return time == Duration{} ? time : std::max(Duration{std::llround(us)}, kTick);
+  return time == Duration{} ? time : std::max(Duration{static_cast<std::int64_t>(us)}, kTick);
+}
+
+// By a factor that was written.
+Duration scaled(Duration time, const Decimal& factor, const char* what) {
+  if (factor == Decimal(1)) return time;
+  return scaled_to(factor.round_of(time.count()), time, static_cast<double>(factor), what);
+}
+
+// By a factor that was drawn or computed.
+Duration scaled(Duration time, double factor, const char* what) {
+  if (factor == 1) return time;
+  const double us = static_cast<double>(time.count()) * factor;
+  const bool fits = us <= static_cast<double>(kLatest);
+  return scaled_to(fits ? Wide{std::llround(us)} : Wide{kLatest} + 1, time, factor, what);
 }
 
 SizeRange sizes(const AdaptiveShare& share, Nodes asked, Nodes machine) {
-  // A factor like 0.7 of 10 is 7, whatever its last bit says.
-  constexpr double kBit = 1e-9;
   constexpr Nodes kMost = Nodes{1} << 31;
-  const double most = std::max(machine == 0 ? kMost : machine, asked);
-  return {std::max(Nodes{1}, static_cast<Nodes>(std::ceil(share.min * asked - kBit))),
-          static_cast<Nodes>(std::min(std::floor(share.max * asked + kBit), most))};
+  const Wide most = std::max(machine == 0 ? kMost : machine, asked);
+  return {std::max(Nodes{1}, static_cast<Nodes>(share.min.ceil_of(asked))),
+          static_cast<Nodes>(std::min(share.max.floor_of(asked), most))};
 }
 
 Views<Speedup> models_of(const ModelSettings& settings, const WorkloadJob& job,
@@ -145,7 +156,8 @@ std::vector<EvolvingStep> steps_of(const EvolvingSettings& settings, const Workl
                                    const SizeRange& sizes, std::uint64_t seed) {
   Draws draws(seed, Stream::evolving, job.name);
   const auto count = static_cast<std::size_t>(settings.count.draw(draws));
-  const double most = std::max(1.0, std::floor(settings.delta_max * job.nodes));
+  constexpr Wide kMost = 1'000'000'000;
+  const Wide most = std::clamp(settings.delta_max.floor_of(job.nodes), Wide{1}, kMost);
   std::vector<EvolvingStep> steps;
   std::vector<double> left;
   double remaining = 1;
@@ -159,7 +171,7 @@ std::vector<EvolvingStep> steps_of(const EvolvingSettings& settings, const Workl
   for (const double share_left : left) {
     const bool more = draws.chance(settings.expand);
     const auto change =
-        static_cast<std::int64_t>(1 + draws.below(static_cast<std::uint64_t>(std::min(most, 1e9))));
+        static_cast<std::int64_t>(1 + draws.below(static_cast<std::uint64_t>(most)));
     const std::int64_t to = std::clamp(more ? size + change : size - change,
                                        std::int64_t{sizes.min}, std::int64_t{sizes.max});
     if (to == size) continue;  // it is as large or as small as it may be
@@ -296,8 +308,8 @@ double Spread::draw(Draws& draws) const {
 }
 
 bool Transform::changes() const {
-  return arrival_scale != 1 || speed_factor != 1 || malleable || moldable || evolving ||
-         reconfigure ||
+  return arrival_scale != Decimal(1) || speed_factor != Decimal(1) || malleable || moldable ||
+         evolving || reconfigure ||
          (estimates.kind != EstimateSettings::Kind::requested &&
           estimates.kind != EstimateSettings::Kind::predicted);
 }
@@ -307,16 +319,16 @@ void transform(Workload& workload, const Transform& transform, Nodes nodes, std:
   for (WorkloadJob& job : workload.jobs) change(workload, job, transform, nodes, seed);
 }
 
-void scale_arrivals(Workload& workload, double factor) {
-  if (workload.jobs.empty() || factor == 1) return;
+void scale_arrivals(Workload& workload, const Decimal& factor) {
+  if (workload.jobs.empty() || factor == Decimal(1)) return;
   const Time first = workload.jobs.front().submit;
   for (WorkloadJob& job : workload.jobs) {
-    const double gap_us = static_cast<double>((job.submit - first).count()) * factor;
+    const Wide gap_us = factor.round_of((job.submit - first).count());
     if (gap_us > kLatest) {
-      throw InputError({.field = "arrival scale"}, fmt::format("{} is too large", factor),
+      throw InputError({.field = "arrival scale"}, fmt::format("{} is too large", to_text(factor)),
                        "use a smaller one");
     }
-    job.submit = first + Duration{std::llround(gap_us)};
+    job.submit = first + Duration{static_cast<std::int64_t>(gap_us)};
   }
 }
 

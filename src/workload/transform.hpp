@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/decimal.hpp"
 #include "base/ids.hpp"
 #include "base/random.hpp"
 #include "base/size_range.hpp"
@@ -66,7 +67,7 @@ struct EvolvingSettings {
   double expand = 0.8;           // probability that a request is for more nodes
   Spread left = uniform(0.3, 0.6);
   Window window = Window::remaining;
-  double delta_max = 0.5;  // the largest change, as a factor of the job's size; at least one node
+  Decimal delta_max{0.5};  // the largest change, as a factor of the job's size; at least one node
   Overlap overlap = Overlap::least;
 };
 
@@ -75,7 +76,7 @@ struct AdaptiveShare {
   double share = 0;  // probability that a job is one of them
   /// Smallest and largest size as factors of the size asked for: rounded up, at least 1; rounded
   /// down, at most the machine.
-  double min = 0.5, max = 5;
+  Decimal min{0.5}, max{5};
   ModelSettings model;
   SizeConstraint constraint;
   Spread walltime_factor = always(1);  // these jobs request so much more or less time
@@ -104,8 +105,8 @@ struct EstimateSettings {
 
 /// All changes, in the order in which they are made.
 struct Transform {
-  double arrival_scale = 1;  // the time between submissions is multiplied
-  double speed_factor = 1;   // run times and requested times are multiplied
+  Decimal arrival_scale{1};  // the time between submissions is multiplied
+  Decimal speed_factor{1};   // run times and requested times are multiplied
   std::optional<AdaptiveShare> malleable, moldable, evolving;
   EvolvingSettings requests;  // of the jobs that evolve
   /// Of jobs that become adaptive, and if `reconfigure` is set of those that are so in the input.
@@ -127,6 +128,6 @@ void transform(Workload& workload, const Transform& transform, Nodes nodes, std:
 
 /// Multiplies the time between submissions by `factor` > 0: below 1 the load rises. The first
 /// submission stays where it is. Throws InputError if a time gets out of range.
-void scale_arrivals(Workload& workload, double factor);
+void scale_arrivals(Workload& workload, const Decimal& factor);
 
 }  // namespace ductile

@@ -78,7 +78,7 @@ Transform evolving(const std::string& text) {
 
 TEST(Transform, ArrivalsAreScaledAroundTheFirst) {
   Workload workload = jobs_at({100, 110, 110, 140});
-  scale_arrivals(workload, 0.5);
+  scale_arrivals(workload, Decimal(0.5));
   EXPECT_EQ(workload.jobs[0].submit, Time{whole_seconds(100)});
   EXPECT_EQ(workload.jobs[1].submit, Time{whole_seconds(105)});
   EXPECT_EQ(workload.jobs[2].submit, Time{whole_seconds(105)});
@@ -87,14 +87,14 @@ TEST(Transform, ArrivalsAreScaledAroundTheFirst) {
 
 TEST(Transform, TooLargeAScaleIsAnError) {
   Workload workload = jobs_at({0, 2'000'000'000});
-  EXPECT_THROW(scale_arrivals(workload, 1e9), InputError);
+  EXPECT_THROW(scale_arrivals(workload, Decimal(1e9)), InputError);
   Workload none;
-  scale_arrivals(none, 1e9);
-  EXPECT_THROW(after(jobs_at({0}), {.speed_factor = 1e18}), InputError);
+  scale_arrivals(none, Decimal(1e9));
+  EXPECT_THROW(after(jobs_at({0}), {.speed_factor = Decimal(1e18)}), InputError);
 }
 
 TEST(Transform, SpeedChangesRunTimesAndRequests) {
-  const Workload workload = after(jobs_at({7}), {.speed_factor = 0.624});
+  const Workload workload = after(jobs_at({7}), {.speed_factor = Decimal(0.624)});
   EXPECT_EQ(workload.jobs[0].runtime, seconds(3.12));
   EXPECT_EQ(workload.jobs[0].walltime, seconds(37.44));
   EXPECT_EQ(workload.jobs[0].submit, Time{whole_seconds(7)});

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/decimal.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 
@@ -49,6 +50,16 @@ class Settings {
   double number(std::string_view key, double fallback, double min, double max) {
     const auto text = take(key);
     return text ? number_of(key, *text, min, max) : fallback;
+  }
+
+  Decimal decimal(std::string_view key, const Decimal& fallback, double min, double max) {
+    const auto text = take(key);
+    if (!text) return fallback;
+    const auto value = Decimal::parse(*text);
+    if (value && Decimal(min) <= *value && *value <= Decimal(max)) return *value;
+    number_of(key, *text, min, max);
+    throw InputError(place(key), fmt::format("'{}' has too many digits", *text),
+                     fmt::format("write at most {}", Decimal::kMostDigits));
   }
 
   // "0.1" or "0.1..0.2"
@@ -205,8 +216,8 @@ ModelSettings read_model(Settings& settings) {
 AdaptiveShare read_share(Settings& settings, double how_many) {
   AdaptiveShare share;
   share.share = how_many;
-  share.min = settings.number("min", share.min, 0, 1);
-  share.max = settings.number("max", share.max, 1, 1e9);
+  share.min = settings.decimal("min", share.min, 0, 1);
+  share.max = settings.decimal("max", share.max, 1, 1e9);
   share.model = read_model(settings);
   if (const auto text = settings.take("constraint")) {
     share.constraint = parse_constraint(*text, settings.place("constraint"));
@@ -275,7 +286,7 @@ AdaptiveShare parse_evolving(const std::string& option, std::string_view text,
   requests.left = settings.spread("left", requests.left, 0, 1);
   requests.window = settings.choice(
       "window", std::array<std::string_view, 2>{"remaining", "absolute"}, requests.window);
-  requests.delta_max = settings.number("delta_max", requests.delta_max, 0, 1e6);
+  requests.delta_max = settings.decimal("delta_max", requests.delta_max, 0, 1e6);
   requests.overlap = settings.choice(
       "overlap", std::array<std::string_view, 3>{"least", "random", "most"}, requests.overlap);
   settings.finish();

@@ -28,8 +28,8 @@ std::string share_error(const std::string& text) {
 TEST(TransformText, AShareAloneHasTheDefaults) {
   const AdaptiveShare share = parse_share("--malleable", "0.4");
   EXPECT_EQ(share.share, 0.4);
-  EXPECT_EQ(share.min, 0.5);
-  EXPECT_EQ(share.max, 5);
+  EXPECT_EQ(share.min, Decimal(0.5));
+  EXPECT_EQ(share.max, Decimal(5));
   EXPECT_EQ(share.model.base, Speedup{});
   EXPECT_FALSE(share.model.parameter);
   EXPECT_EQ(share.model.reference, ModelSettings::Reference::one);
@@ -42,8 +42,8 @@ TEST(TransformText, AllKeysOfAShare) {
       parse_share("--malleable",
                   "1:min=0.25,max=8,model=powerlaw,rho=LS,rho_error=-0.1..0.1,rho_reference=pref,"
                   "constraint=list:1:2:8,walltime_factor=1..2,rigid=trace");
-  EXPECT_EQ(share.min, 0.25);
-  EXPECT_EQ(share.max, 8);
+  EXPECT_EQ(share.min, Decimal(0.25));
+  EXPECT_EQ(share.max, Decimal(8));
   EXPECT_EQ(share.model.base.kind, Kind::powerlaw);
   EXPECT_EQ(share.model.parameter, (Spread{Spread::Kind::normal, 0.2, 0.3}));
   EXPECT_EQ(share.model.error, uniform(-0.1, 0.1));
@@ -85,12 +85,12 @@ TEST(TransformText, KeysOfEvolvingJobs) {
       "--evolving",
       "0.5:max=8,count=2..3,expand=0.7,left=0.1..0.2,window=absolute,delta_max=1,overlap=most",
       requests);
-  EXPECT_EQ(share.max, 8);
+  EXPECT_EQ(share.max, Decimal(8));
   EXPECT_EQ(requests.count, uniform(2, 4));
   EXPECT_EQ(requests.expand, 0.7);
   EXPECT_EQ(requests.left, uniform(0.1, 0.2));
   EXPECT_EQ(requests.window, EvolvingSettings::Window::absolute);
-  EXPECT_EQ(requests.delta_max, 1);
+  EXPECT_EQ(requests.delta_max, Decimal(1));
   EXPECT_EQ(requests.overlap, EvolvingSettings::Overlap::most);
   parse_evolving("--evolving", "1:count=2", requests);
   EXPECT_EQ(requests.count, uniform(2, 3));

@@ -11,7 +11,7 @@ namespace ductile::testing {
 inline void make_malleable(Workload& workload, Nodes nodes, double min, double max,
                            bool perfect = false) {
   Transform changes;
-  changes.malleable = AdaptiveShare{.share = 1, .min = min, .max = max};
+  changes.malleable = AdaptiveShare{.share = 1, .min = Decimal(min), .max = Decimal(max)};
   changes.cost.scale = 0;
   if (perfect) changes.estimates.kind = EstimateSettings::Kind::perfect;
   transform(workload, changes, nodes, 1);
