@@ -6,12 +6,16 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/error.hpp"
 #include "experiment/experiment_file.hpp"
+#include "experiment/run.hpp"
 #include "experiment/statement.hpp"
 #include "report/text.hpp"
 
@@ -45,13 +49,6 @@ std::map<std::string, std::vector<std::string>> given_options(const CLI::App& gi
   return options;
 }
 
-// A folder's name from that of a variant.
-std::string plain(std::string name) {
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return std::isalnum(c) == 0 && c < 0x80; }, '_');
-  return name;
-}
-
 class ExperimentRun {
  public:
   ExperimentRun(const std::string& file, const CLI::App& given)
@@ -63,6 +60,10 @@ class ExperimentRun {
                          "see 'ductile simulate --help'");
       }
     }
+    std::vector<std::string> names;
+    for (const Variant& variant : experiment_.variants) names.push_back(variant.name);
+    folders_ = folder_names(names);
+    check_files();
     for (const Statement& statement : experiment_.statements) check(statement);
   }
 
@@ -79,13 +80,14 @@ class ExperimentRun {
     for (OptionSetting option : options_of(experiment_, variant)) {
       const auto replaced = [&](const auto& given) { return replaces(given.first, option.name); };
       if (std::ranges::any_of(given_, replaced)) continue;
+      const auto own = std::ranges::find(variant.options, option.name, &OptionSetting::name);
       if (option.name == "trace") option.values = {found_log(experiment_, option)};
+      if (option.name == "out" && own == variant.options.end()) inside(option.values, variant);
       add(option.name, option.values);
     }
-    for (const auto& [name, values] : given_) {
-      const bool folders = name == "out" && experiment_.variants.size() > 1;
-      add(name, folders ? std::vector{(fs::path(values.front()) / plain(variant.name)).string()}
-                        : values);
+    for (auto [name, values] : given_) {
+      if (name == "out") inside(values, variant);
+      add(name, values);
     }
     return texts;
   }
@@ -110,6 +112,29 @@ class ExperimentRun {
       return std::tie(a.variant, a.policy) < std::tie(b.variant, b.policy);
     }
   };
+
+  // Of a folder for all variants, that of this one.
+  void inside(std::vector<std::string>& out, const Variant& variant) const {
+    if (experiment_.variants.size() == 1 || out.empty()) return;
+    const auto number = static_cast<std::size_t>(&variant - experiment_.variants.data());
+    out.front() = (fs::path(out.front()) / folders_[number]).string();
+  }
+
+  // No variant writes where another one has written.
+  void check_files() const {
+    std::set<fs::path> written;
+    for (const Variant& variant : experiment_.variants) {
+      for (const std::string& text : options(variant)) {
+        const std::string name = text.substr(0, text.find('='));
+        if (name != "--out" && name != "--record") continue;
+        const fs::path path = text.substr(std::min(name.size() + 1, text.size()));
+        if (written.insert(fs::absolute(path / "").lexically_normal()).second) continue;
+        throw InputError({experiment_.file, 0, name.substr(2)},
+                         "several variants would write to " + path.string(),
+                         "give each of them a " + name.substr(2) + " of its own");
+      }
+    }
+  }
 
   // Before hours are spent: will there be runs to compare?
   void check(const Statement& statement) const {
@@ -147,6 +172,7 @@ class ExperimentRun {
 
   const Experiment experiment_;
   const std::map<std::string, std::vector<std::string>> given_;
+  std::vector<std::string> folders_{};  // of the variants, inside --out
   std::map<RunsOf, std::vector<Summary>, Less> runs_;
 };
 
@@ -154,7 +180,8 @@ class ExperimentRun {
 
 void run_experiment(
     const std::string& file, const CLI::App& given, bool json,
-    const std::function<std::vector<Summary>(const std::vector<std::string>& options)>& simulate) {
+    const std::function<std::vector<Summary>(const std::vector<std::string>& options,
+                                             const std::string& variant)>& simulate) {
   ExperimentRun run(file, given);
   const Experiment& experiment = run.experiment();
   if (!json) {
@@ -165,7 +192,7 @@ void run_experiment(
   for (const Variant& variant : experiment.variants) {
     if (!json) std::cout << '\n' << variant.name << (variant.name.empty() ? "" : ": ");
     try {
-      run.add(variant, simulate(run.options(variant)));
+      run.add(variant, simulate(run.options(variant), variant.name));
     } catch (const CLI::ParseError& error) {
       throw InputError({.file = experiment.file}, error.what(), "correct it");
     }

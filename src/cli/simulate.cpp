@@ -37,6 +37,7 @@ namespace {
 struct Options {
   std::string trace, model, elastisim;
   LogOptions log;
+  std::string variant;  // of an experiment
   std::vector<std::string> policies;
   Transform transform;
   SimulationSettings settings;
@@ -378,6 +379,7 @@ std::vector<Summary> simulate_command(const Options& options) {
                                                : from_model(options, progress);
   add_failures(source, options);
 
+  matrix.variant = options.variant;
   matrix.seeds = options.seeds;
   matrix.input = source.input;
   matrix.threads = options.threads;
@@ -583,13 +585,14 @@ void add_options(CLI::App& command, Options& options) {
 }
 
 // One matrix of an experiment, from options as "--name=value".
-std::vector<Summary> simulate_options(std::vector<std::string> texts) {
+std::vector<Summary> simulate_options(std::vector<std::string> texts, const std::string& variant) {
   CLI::App command;
   Options options;
   add_options(command, options);
   std::ranges::reverse(texts);  // as CLI11 takes them
   command.parse(std::move(texts));
   if (options.policies.empty()) options.policies = {"easy"};
+  options.variant = variant;
   return simulate_command(options);
 }
 

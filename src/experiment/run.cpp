@@ -126,6 +126,7 @@ class MatrixRun {
     const SimulationCounts counts = simulate(workload, settings, observers);
     Result result{figures.summary(workload, settings, counts), {}};
     Summary& summary = result.summary;
+    summary.variant = matrix_.variant;
     if (folder) result.page = folder->finish(summary, runs_ == 1 ? "" : folders_[number]);
     summary.load_seconds = to_microseconds(shared.input->load_seconds);
     summary.simulate_seconds = to_microseconds(seconds_since(begin));
@@ -186,25 +187,40 @@ void run_matrix(const Matrix& matrix, const std::function<void(const Summary&)>&
   MatrixRun(matrix, done).run();
 }
 
+std::vector<std::string> folder_names(const std::vector<std::string>& names) {
+  constexpr std::string_view kept = "+-.=_";
+  const auto is_between = [](char c, char low, char high) { return low <= c && c <= high; };
+  std::vector<std::string> folders;
+  std::set<std::string> taken;  // in lower case
+  for (std::string name : names) {
+    for (char& c : name) {
+      const bool plain = is_between(c, '0', '9') || is_between(c, 'a', 'z') ||
+                         is_between(c, 'A', 'Z') || kept.find(c) != std::string_view::npos ||
+                         static_cast<unsigned char>(c) >= 0x80;
+      if (!plain) c = '_';
+    }
+    if (name.empty() || name.front() == '.') name.insert(0, "_");  // neither hidden nor "."
+    const auto take = [&](std::string folder) {
+      for (char& c : folder) {
+        if (is_between(c, 'A', 'Z')) c = static_cast<char>(c - 'A' + 'a');
+      }
+      return taken.insert(folder).second;
+    };
+    std::string folder = name;
+    for (int i = 2; !take(folder); ++i) folder = fmt::format("{}-{}", name, i);
+    folders.push_back(std::move(folder));
+  }
+  return folders;
+}
+
 std::vector<std::string> folder_names(const Matrix& matrix) {
-  constexpr std::string_view kept = "+-.=_";  // beside letters and digits
   std::vector<std::string> names;
-  std::set<std::string> taken;
   for (const std::uint64_t seed : matrix.seeds) {
     for (const auto& policy : matrix.policies) {
-      std::string name = policy->settings;
-      for (char& c : name) {
-        const bool plain =
-            (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!plain && kept.find(c) == std::string_view::npos) c = '_';
-      }
-      name += fmt::format("-s{}", seed);
-      std::string unique = name;
-      for (int i = 2; !taken.insert(unique).second; ++i) unique = fmt::format("{}-{}", name, i);
-      names.push_back(std::move(unique));
+      names.push_back(fmt::format("{}-s{}", policy->settings, seed));
     }
   }
-  return names;
+  return folder_names(names);
 }
 
 }  // namespace ductile

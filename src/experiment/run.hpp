@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "metrics/summary.hpp"
@@ -33,6 +34,7 @@ struct Matrix {
   std::vector<std::uint64_t> seeds;
   /// Of every run. Policy, seed, node events and progress are set for each.
   SimulationSettings settings;
+  std::string variant;  // of an experiment: what summaries say
   /// Asked once for each seed, by any thread.
   std::function<Input(std::uint64_t seed)> input;
   unsigned threads = 1;
@@ -50,6 +52,9 @@ struct Matrix {
 /// run fails no other one begins, those that run are finished, and the first error is thrown again.
 void run_matrix(const Matrix& matrix, const std::function<void(const Summary&)>& done);
 
+/// A folder for each of these names, no two the same, also where upper and lower case are: letters,
+/// digits, "+-.=_" and what is not ASCII stay, all else becomes '_'; what is taken gets a number.
+std::vector<std::string> folder_names(const std::vector<std::string>& names);
 /// Folders for the files of the runs, in the order of the matrix: "easy-s1".
 std::vector<std::string> folder_names(const Matrix& matrix);
 

@@ -163,5 +163,15 @@ TEST(FolderNames, AreSafeAndDiffer) {
   EXPECT_EQ(folder_names(matrix).back(), "easy-s1-2");
 }
 
+TEST(FolderNames, OfAnyTexts) {
+  const auto names = [](const std::vector<std::string>& texts) { return folder_names(texts); };
+  EXPECT_THAT(names({"x y", "x_y", "X-Y", "x-y"}), ElementsAre("x_y", "x_y-2", "X-Y", "x-y-2"));
+  EXPECT_THAT(names({"", ".", "..", "...", "_."}), ElementsAre("_", "_.", "_..", "_...", "_.-2"));
+  EXPECT_THAT(names({"a/b", "../a", "/", "\\"}), ElementsAre("a_b", "_.._a", "_", "_-2"));
+  // A number may be taken as well.
+  EXPECT_THAT(names({"a-2", "a", "A", "a"}), ElementsAre("a-2", "a", "A-3", "a-4"));
+  EXPECT_THAT(names({"größe", "größe 2"}), ElementsAre("größe", "größe_2"));
+}
+
 }  // namespace
 }  // namespace ductile

@@ -31,7 +31,8 @@ struct DelayFigures {
 struct Summary {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-  std::string policy;  // "NAME:parameter=value,...", as it was given
+  std::string variant;  // of an experiment; empty: it has none
+  std::string policy;   // "NAME:parameter=value,...", as it was given
   std::uint64_t seed = 1;
   std::uint64_t jobs = 0;     // ran to an end, killed ones too; means are over these
   std::uint64_t skipped = 0;  // lines of the input that are no jobs

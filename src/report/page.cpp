@@ -395,6 +395,7 @@ std::string html_page(std::span<const RunPage> runs) {
   std::string what =
       groups.size() == 1 ? groups.front().policy : fmt::format("{} policies", groups.size());
   if (!first.workload.empty()) what += " on " + first.workload;
+  if (!first.summary.variant.empty()) what += ": " + first.summary.variant;
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"

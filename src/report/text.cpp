@@ -67,6 +67,7 @@ std::map<Who, DelayFigures> read_delays(const char* kind, const Json& json) {
 Summary read_summary(const Json& json) {
   Summary summary;
   const auto read = [&](const char* name, auto& field) { read_value(json.at(name), field); };
+  summary.variant = json.value("variant", "");
   visit_figures(summary, read);
   summary.delays = read_delays<std::uint32_t>("user", json.at("delays"));
   summary.account_delays = read_delays<std::string>("account", json.at("account_delays"));
@@ -89,6 +90,7 @@ std::string to_json(const Summary& summary) {
   const auto write = [&](const char* name, const auto& field) {
     text += fmt::format("{}\"{}\": {}", text.size() > 1 ? ", " : "", name, value_text(field));
   };
+  if (!summary.variant.empty()) write("variant", summary.variant);
   visit_figures(summary, write);
   text += ", \"delays\": " + delays_text("user", summary.delays);
   text += ", \"account_delays\": " + delays_text("account", summary.account_delays);

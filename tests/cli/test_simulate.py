@@ -159,6 +159,70 @@ def test_several_runs_have_a_folder_each(ductile, tmp_path):
     assert {run["folder"] for run in runs} == folders
 
 
+VARIANTS = ["x y", "x_y", "X Y", "x-y", ".", "..", "a/b", "a_b", "../a_b", "x_y-2", "größe", "a\nb"]
+
+
+@pytest.fixture
+def variants(tmp_path):
+    """An experiment whose variants differ in their numbers of jobs."""
+    file = tmp_path / "variants.toml"
+    file.write_text('generate = "rigid:nodes=80"\npolicy = ["fcfs", "easy"]\nseeds = "1..2"\n' + "".join(
+        f"[[variant]]\nname = {json.dumps(name)}\njobs = {i + 1}\n"
+        for i, name in enumerate(VARIANTS)))
+    return file
+
+
+def test_lines_of_an_experiment_say_their_variant(ductile, tmp_path, variants):
+    lines = ductile.objects("simulate", variants, "--json", "--quiet")
+    assert [(line["variant"], line["jobs"], line["seed"], line["policy"]) for line in lines] == [
+        (name, i + 1, seed, policy) for i, name in enumerate(VARIANTS) for seed in (1, 2)
+        for policy in ("fcfs", "easy")]
+    # One matrix has no name.
+    plain = tmp_path / "plain.toml"
+    plain.write_text('generate = "rigid:nodes=80,jobs=2"\n')
+    [line] = ductile.objects("simulate", plain, "--json")
+    assert "variant" not in line
+
+
+def test_each_variant_has_a_folder_of_its_own(ductile, tmp_path, variants):
+    out = tmp_path / "deep" / "out"
+    ductile.output("simulate", variants, "--quiet", "--out", out)
+    folders = list(out.iterdir())
+    assert len({folder.name.lower() for folder in folders}) == len(VARIANTS)
+    assert {path.name for path in tmp_path.iterdir()} == {"deep", "variants.toml"}
+    assert list((tmp_path / "deep").iterdir()) == [out]
+    found = {}
+    for folder in folders:
+        assert {path.name for path in folder.iterdir()} == {
+            "fcfs-s1", "easy-s1", "fcfs-s2", "easy-s2", "report.html", "summary.json"}
+        for run in json.loads((folder / "summary.json").read_text())["runs"]:
+            found.setdefault(run["variant"], set()).add(run["jobs"])
+        assert f": {run['variant']}" in (folder / "report.html").read_text()
+        # Which is also what a report of them says.
+        [line, *_] = ductile.objects("report", folder, "--json")
+        assert line["variant"] == run["variant"]
+    assert found == {name: {i + 1} for i, name in enumerate(VARIANTS)}
+    # The same where the file names the folder.
+    again = tmp_path / "again"
+    variants.write_text(f'out = "{again}"\n' + variants.read_text())
+    ductile.output("simulate", variants, "--quiet")
+    assert {path.name for path in again.iterdir()} == {path.name for path in folders}
+
+
+@pytest.mark.parametrize("option", ["out", "record"])
+def test_variants_do_not_write_over_each_other(ductile, tmp_path, option):
+    file = tmp_path / "variants.toml"
+    file.write_text('generate = "rigid:nodes=80,jobs=2"\n' + "".join(
+        f'[[variant]]\nname = "{name}"\n{option} = "{tmp_path}/{path}"\n'
+        for name, path in (("a", "x"), ("b", "y/../x/"))))
+    done = ductile.run("simulate", file, "--quiet")
+    assert done.returncode == 2 and f"{option}: several variants would write to" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["variants.toml"]
+    file.write_text(file.read_text().replace("y/../x/", "y"))
+    ductile.output("simulate", file, "--quiet")
+    assert {path.name for path in tmp_path.iterdir()} == {"variants.toml", "x", "y"}
+
+
 def test_perfect_estimates_and_arrivals(ductile):
     # From an independent implementation, with the run times as walltimes.
     [figures] = ductile.objects("simulate", "--trace", RIGID_1000, "--estimates", "perfect",
