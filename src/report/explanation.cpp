@@ -183,15 +183,22 @@ Explainer::Explainer(std::uint64_t job, TimeText clock) : clock_(std::move(clock
   explanation_.job = job;
 }
 
-Explained& Explainer::add(Time now, std::string_view what, Words words, std::string_view reason) {
+void Explainer::add(Time now, std::string_view what, Words& words, std::string_view reason) {
   if (what != "plan") plans_ = 0;
-  auto& line = explanation_.history.emplace_back();
-  line = {now, std::string(what), std::string(reason), words.text(), words.jobs()};
-  return line;
+  explanation_.history.push_back(
+      {now, std::string(what), std::string(reason), words.text(), words.jobs()});
 }
 
 const Job* Explainer::job(const Core& core) const {
   return id_ && core.state().jobs.contains(*id_) ? &core.job(*id_) : nullptr;
+}
+
+/// Did the policy write this about the job, or about its claim, in the instant that is closed?
+bool Explainer::is_in_pass(PenCall::Verb verb, const Core& core) const {
+  return std::ranges::any_of(core.pen_calls(), [&](const PenCall& call) {
+    return call.verb == verb &&
+           (call.job == *id_ || (call.claim != ClaimId::none && call.claim == claim_));
+  });
 }
 
 // ---- What happened
@@ -208,6 +215,9 @@ void Explainer::on_event(Time now, const Event& event, bool taken, const Core& c
   }
   if (const auto* request = std::get_if<event::EvolvingRequested>(&event)) {
     requests_[request->id] = request->job;
+  } else if (const auto* withdrawn = std::get_if<event::EvolvingWithdrawn>(&event)) {
+    const auto asked = requests_.find(withdrawn->id);
+    gave_up_ = gave_up_ || (asked != requests_.end() && id_ && asked->second == *id_);
   }
   if (!id_ || explanation_.state == "over") return;
   Words words(*this, core);
@@ -228,6 +238,7 @@ void Explainer::on_event(Time now, const Event& event, bool taken, const Core& c
   if (whose != *id_) return;
 
   if (const auto* eligible = std::get_if<event::Eligible>(&event)) {
+    gave_up_ = gave_up_ || !eligible->yes;
     add(now, eligible->yes ? "released" : "held",
         words.say("{}", eligible->yes ? "released: it waits in the queue" : "held"));
   } else if (const auto* started = std::get_if<event::Started>(&event)) {
@@ -247,6 +258,7 @@ void Explainer::on_event(Time now, const Event& event, bool taken, const Core& c
     if (request->at_least != 0) words.say(", at least {}", request->at_least);
     add(now, "request", words);
   } else if (const auto* ordered = std::get_if<event::SizeOrdered>(&event)) {
+    gave_up_ = gave_up_ || ordered->size != 0;
     if (ordered->size == 0) {
       words.say("the order of a size is lifted");
     } else {
@@ -287,6 +299,7 @@ void Explainer::tell_started(Time now, const event::Started& started, const Core
   const Job& its = core.job(*id_);
   Words words(*this, core);
   if (started.answers == DecisionId::none) {
+    gave_up_ = true;
     words.say("runs on {}: somebody else started it", on_nodes(core.state(), its.holding));
   } else if (open_ && open_->after == its.holding.count && now - open_->at < whole_seconds(1)) {
     started_ = now;
@@ -306,6 +319,7 @@ void Explainer::tell_resized(Time now, const event::Resized& resized, const Core
   Words words(*this, core);
   const std::string now_has = on_nodes(core.state(), its.holding);
   if (resized.answers == DecisionId::none || !open_) {
+    gave_up_ = was_unasked_ = true;
     words.say("has {} now, which nobody ordered", now_has);
   } else if (open_->after == its.holding.count) {
     const bool at_once = open_->at == now;
@@ -347,6 +361,7 @@ void Explainer::on_decision(Time now, const Decision& decision, const Core& core
     if (is_for_it) for_it_.push_back(decision);
     return;
   }
+  Words words(*this, core);
   using Kind = Decision::Kind;
   switch (decision.kind) {
     case Kind::start:
@@ -360,16 +375,14 @@ void Explainer::on_decision(Time now, const Decision& decision, const Core& core
       explain_deny(now, decision, core);
       break;
     case Kind::set_limit:
-      add(now, "limit", Words(*this, core).say("is now expected to end by ").time(decision.limit),
-          word(decision.reason.why));
+      words.say("is now expected to end by ").time(decision.limit);
+      add(now, "limit", words, was_unasked_ ? std::string_view() : word(decision.reason.why));
       break;
     case Kind::reject:
       explanation_.state = "over";
-      add(now, "rejected",
-          Words(*this, core)
-              .say("rejected: it can never run on this machine, which has {}",
-                   nodes_text(core.state().platform.nodes)),
-          word(decision.reason.why));
+      words.say("rejected: it can never run on this machine, which has {}",
+                nodes_text(core.state().platform.nodes));
+      add(now, "rejected", words, word(decision.reason.why));
       break;
     case Kind::power_on:
     case Kind::power_off:
@@ -380,6 +393,7 @@ void Explainer::on_decision(Time now, const Decision& decision, const Core& core
 void Explainer::explain_start(Time now, const Decision& decision, const Core& core) {
   const State& state = core.state();
   const Job& its = core.job(*id_);
+  const bool was_claimed = claim_ != ClaimId::none && !is_in_pass(PenCall::Verb::start, core);
   was_decided_ = true;
   started_ = now;
   explanation_.state = "running";
@@ -391,8 +405,7 @@ void Explainer::explain_start(Time now, const Decision& decision, const Core& co
   const Duration waited = now - its.spec.submitted;
   switch (decision.reason.why) {
     case Why::in_order:
-      words.put(claim_ == ClaimId::none ? ": it was its turn"
-                                        : ": the nodes freed for it are there");
+      words.put(was_claimed ? ": the nodes freed for it are there" : ": it was its turn");
       break;
     case Why::backfilled: {
       words.say(": backfilled");
@@ -434,7 +447,7 @@ void Explainer::explain_resize(Time now, const Decision& decision, const Core& c
   const Nodes before = open != state.unanswered.end() ? open->before : core.job(*id_).holding.count;
   const Nodes after = decision.after.count;
   const bool grows = after > before;
-  was_decided_ = true;
+  was_decided_ = was_decided_ || grows;
   open_ = Open{decision.id, before, after, now};
 
   Words words(*this, core);
@@ -539,11 +552,18 @@ void Explainer::on_close(Time now, const Core& core) {
   const ClaimId claim = its ? its->claim : ClaimId::none;
   if (claim != claim_) {
     const bool had = claim_ != ClaimId::none;
+    const bool is_withdrawn = is_in_pass(PenCall::Verb::withdraw, core);
     if (had && !was_decided_ && its && its->status != Status::over) {
-      add(now, "dissolved",
-          Words(*this, core)
-              .say("the nodes that were to be freed for it did not come: it {}",
-                   its->status == Status::running ? "stays as it is" : "waits again"));
+      Words words(*this, core);
+      if (gave_up_ || is_withdrawn) {
+        words.say("it waits no longer for the nodes that were to be freed for it");
+      } else {
+        const bool runs = its->status == Status::running;
+        words.say("the nodes that were to be freed for it did not come");
+        if (its->doing == Doing::nothing)
+          words.say(": it {}", runs ? "stays as it is" : "waits again");
+      }
+      add(now, "dissolved", words);
     }
     claim_ = claim;
     if (claim_ != ClaimId::none) explain_claim(now, core);
@@ -559,7 +579,7 @@ void Explainer::on_close(Time now, const Core& core) {
     add(now, "for-it", words, word(for_it_.front().reason.why));
   }
   for_it_.clear();
-  was_decided_ = false;
+  was_decided_ = gave_up_ = was_unasked_ = false;
   if (!its) return;
   const PenCall* last_plan = nullptr;
   for (const PenCall& call : core.pen_calls()) {

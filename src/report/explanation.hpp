@@ -63,7 +63,8 @@ class Explainer final : public Observer {
     Time at{};
   };
 
-  Explained& add(Time now, std::string_view what, Words words, std::string_view reason = {});
+  /// Takes the words: what is said next is another line.
+  void add(Time now, std::string_view what, Words& words, std::string_view reason = {});
   void submitted(Time now, const Core& core);
   void tell_started(Time now, const event::Started& started, const Core& core);
   void tell_resized(Time now, const event::Resized& resized, const Core& core);
@@ -76,12 +77,16 @@ class Explainer final : public Observer {
   void explain_delays(Time now, const PenCall& call, const Core& core);
   void explain_waiting(Time now, const Core& core);
   const Job* job(const Core& core) const;
+  bool is_in_pass(PenCall::Verb verb, const Core& core) const;
 
   TimeText clock_;
   Explanation explanation_;
   std::optional<JobId> id_;
   ClaimId claim_ = ClaimId::none;
-  bool was_decided_ = false;      // in the instant that is being closed: a start or a resize
+  // In the instant that is being closed:
+  bool was_decided_ = false;  // a start or a growth, which its claim may have become
+  bool gave_up_ = false;      // it waits for nothing any more, for another reason than its victims
+  bool was_unasked_ = false;  // it has another size, which nobody decided
   std::vector<Decision> for_it_;  // of this instant: shrinks of others for its sake
   std::optional<Open> open_;
   std::map<RequestId, JobId> requests_;  // whose they are

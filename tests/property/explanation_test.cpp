@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -32,11 +33,14 @@
 #include "simulation/simulation.hpp"
 #include "support/random_parameters.hpp"
 #include "support/scenario.hpp"
+#include "support/scripted.hpp"
 #include "support/seeds.hpp"
 #include "support/trouble.hpp"
 
 namespace ductile::testing {
 namespace {
+
+using ::testing::ElementsAre;
 
 /// Passes a run on to an explainer up to a time, and has it finish there.
 class Until final : public Observer {
@@ -346,16 +350,19 @@ struct ByHand {
   Explainer explainer;
 
   explicit ByHand(std::uint64_t job, const Platform& platform, const Capabilities& can = {})
-      : core(platform, can, rules(), make_policy("easy")), explainer(job, simulated_time) {}
-  static Rules rules() {
-    Rules rules;
-    rules.record = true;
-    return rules;
-  }
-  void tell(int at_s, const Event& event) {
+      : ByHand(job, platform, can, make_policy("easy"), false) {}
+  ByHand(std::uint64_t job, const Platform& platform, const Capabilities& can,
+         std::shared_ptr<const Policy> policy, bool identities)
+      : core(platform, can, {.identities = identities, .record = true}, std::move(policy)),
+        explainer(job, simulated_time) {}
+  void tell(int at_s, const Event& event) { tell(at_s, std::vector{event}); }
+  /// At one instant.
+  void tell(int at_s, const std::vector<Event>& events) {
     const Time now{whole_seconds(at_s)};
-    const bool taken = core.apply(now, event);
-    explainer.on_event(now, event, taken, core);
+    for (const Event& event : events) {
+      const bool taken = core.apply(now, event);
+      explainer.on_event(now, event, taken, core);
+    }
     const auto decisions = core.close_instant(now);
     for (const Decision& decision : decisions) explainer.on_decision(now, decision, core);
     explainer.on_close(now, core);
@@ -438,6 +445,144 @@ TEST(Explain, AJobWhoseSizeIsOrdered) {
 At 10 it runs:
 - on 3 nodes since 0, expected to end by 100; on its way to 3 nodes
 )");
+}
+
+// What is measured of a job may be its model and its time in MPI at once: two things, two lines.
+TEST(Explain, WhatComesAtOnceIsToldOneByOne) {
+  ByHand hand(1, {.nodes = 4});
+  hand.submit(0, 1, 2, JobType::malleable);
+  hand.tell(10, event::Believed{JobId{0}, 0, 0.25, 0, Speedup{Speedup::Kind::powerlaw, 0.5}});
+  EXPECT_EQ(hand.text(), R"(job 1: malleable, 2 nodes (1 to 4), 1:40 min
+0  submitted: malleable, 2 nodes (1 to 4), 1:40 min
+0  starts on 2 nodes: it was its turn
+10  its run time is now believed to depend on its size as powerlaw:0.5
+10  it is measured to be 0.25 times as long in MPI as it computes
+At 10 it runs:
+- on 2 nodes since 0, expected to end by 100
+)");
+}
+
+TEST(Explain, AJobThatLeavesANodeThatDrains) {
+  const char* const scenario = R"(platform nodes=4
+policy equipartition
+job 1 submit=0 nodes=4 run=10 type=malleable min=2 max=4 cost=1
+node 4 1,3 drain
+expect
+)";
+  EXPECT_EQ(explained(scenario, 1, 5), R"(job 1: malleable, 4 nodes (2 to 4), 10 s
+0  submitted: malleable, 4 nodes (2 to 4), 10 s
+0  starts on 4 nodes (0-3): it was its turn
+4  shrinks from 4 to 2 nodes to leave nodes that drain
+5  has 2 nodes (0 2) now
+5  is now expected to end by 15
+At 5 it runs:
+- on 2 nodes (0 2) since 0, expected to end by 15
+)");
+}
+
+/// Job 1 runs on 0-2, job 2 on 3-7 and is to give two nodes, for job 1 to grow or, if that waits,
+/// to start.
+class AClaim : public ::testing::Test {
+ protected:
+  void make(bool starts) {
+    script_->write = [starts](Pass& pass) {
+      const JobId first{0}, second{1};
+      const Cut cuts[] = {{second, 3}};
+      for (const JobId id : {first, second}) {
+        const Nodes size = id == first ? 3 : 5;
+        if (id == second || !starts) pass.start(id, exactly(size), {Why::in_order});
+      }
+      if (pass.now() == Time{whole_seconds(5)} && starts) {
+        pass.start(first, exactly(5), {Why::shrunk_for, first}, {cuts});
+      } else if (pass.now() == Time{whole_seconds(5)}) {
+        pass.resize(first, 5, {Why::shrunk_for, first}, {cuts});
+      }
+    };
+    for (const std::uint64_t name : {1, 2}) {
+      JobSpec spec = malleable({1, 8}, name == 1 ? 3 : 5);
+      spec.name = name;
+      hand_.tell(0, event::Submitted{spec, AdaptiveSpec{}});
+    }
+    hand_.tell(5, event::ConfigChanged{script_});
+    ASSERT_NE(hand_.core.job(JobId{0}).claim, ClaimId::none);
+  }
+  /// What is said about this instant.
+  std::vector<std::string> said(int at_s, const std::vector<Event>& events) {
+    script_->write = nullptr;
+    hand_.tell(at_s, events);
+    std::vector<std::string> lines;
+    for (const Explained& line : hand_.explainer.explanation().history) {
+      if (line.at == Time{whole_seconds(at_s)}) lines.push_back(line.text);
+    }
+    return lines;
+  }
+  event::Resized refusal() const {
+    const Job& victim = hand_.core.job(JobId{1});
+    return {JobId{1}, victim.decision, victim.holding, {}};
+  }
+  static Event drains(std::uint32_t node) {
+    return event::NodesChanged{NodeSet{{{node, node}}}, Health::draining};
+  }
+
+  std::shared_ptr<Scripted> script_ = std::make_shared<Scripted>();
+  ByHand hand_{1, {.nodes = 8}, {}, script_, true};
+  const std::string gave_up_ = "it waits no longer for the nodes that were to be freed for it";
+  const std::string did_not_come_ = "the nodes that were to be freed for it did not come";
+};
+
+TEST_F(AClaim, OfAGrowthThatIsNotMet) {
+  make(false);
+  EXPECT_THAT(said(6, {refusal()}), ElementsAre(did_not_come_ + ": it stays as it is"));
+}
+
+TEST_F(AClaim, OfAStartThatIsNotMet) {
+  make(true);
+  EXPECT_THAT(said(6, {refusal()}), ElementsAre(did_not_come_ + ": it waits again"));
+}
+
+TEST_F(AClaim, OfAJobThatIsHeld) {
+  make(true);
+  EXPECT_THAT(said(6, {event::Eligible{JobId{0}, false}}), ElementsAre("held", gave_up_));
+}
+
+TEST_F(AClaim, OfAJobThatIsOrderedOtherwise) {
+  make(false);
+  EXPECT_THAT(
+      said(6, {event::SizeOrdered{JobId{0}, 2}}),
+      ElementsAre("it is ordered to have 2 nodes",
+                  "shrinks from 3 to 2 nodes: an operator or its user ordered it", gave_up_));
+}
+
+TEST_F(AClaim, OfAJobThatSomebodyResized) {
+  make(false);
+  const auto lines = said(6, {event::Resized{JobId{0}, DecisionId::none, holding({{0, 1}}), {}}});
+  EXPECT_THAT(lines, ElementsAre("has 2 nodes (0-1) now, which nobody ordered",
+                                 "is now expected to end by 147", gave_up_));
+  for (const Explained& line : hand_.explainer.explanation().history) {
+    EXPECT_NE(line.reason, "ordered") << line.text;
+  }
+}
+
+TEST_F(AClaim, OfAJobThatLeavesADrainingNode) {
+  make(false);
+  EXPECT_THAT(said(6, {drains(1), refusal()}),
+              ElementsAre("shrinks from 3 to 2 nodes to leave nodes that drain", did_not_come_));
+}
+
+TEST_F(AClaim, ThatThePolicyWithdraws) {
+  make(false);
+  script_->write = [](Pass& pass) {
+    EXPECT_TRUE(pass.withdraw(pass.job(JobId{0}).claim, {Why::stolen}));
+  };
+  hand_.tell(6, event::ConfigChanged{script_});
+  EXPECT_EQ(hand_.explainer.explanation().history.back().text, gave_up_);
+}
+
+TEST_F(AClaim, ThatIsMet) {
+  make(false);
+  EXPECT_THAT(
+      said(6, {event::Resized{JobId{1}, hand_.core.job(JobId{1}).decision, holding({{3, 5}}), {}}}),
+      ElementsAre("grows from 3 to 5 nodes: the nodes freed for it are there"));
 }
 
 // ---- Every job, number of nodes and time that is named
@@ -707,6 +852,67 @@ class Check {
     ++lines;
   }
 
+  /// Of what a line of this kind is made: what two of them say is not glued together, and nothing
+  /// is put down to an order where nobody gave one.
+  static void says_one_thing(const Explained& line) {
+    const std::string n = R"(\d+ nodes?)", on = n + R"((?: \([\d -]+\))?)",
+                      t = R"(-?\d+(?:\.\d+)?)", d = R"([\d:.]+ (?:s|min|h))",
+                      j = R"((?:this job|a job that is over|job \d+ \(\d+ nodes?\)))",
+                      list = R"([^;]+)";
+    static const std::map<std::string, std::string> kLines{
+        {"submitted", "submitted: [a-z]+, " + n + R"((?: \(\d+ to \d+\))?, )" + d},
+        {"request", "asks for " + n + R"( (?:more|fewer)(?:, at least \d+)?)"},
+        {"believed", "its run time is now believed to depend on its size as [^ ]+"},
+        {"start-failed", "could not be started: it waits again, and is left alone until " + t},
+        {"started", "runs on " + on},
+        {"resized", "has " + on +
+                        " now(?:, which nobody ordered|, where \\d+ were ordered)?|keeps " + on +
+                        ": it did not do the resize(?:, and is left alone until " + t + ")?"},
+        {"ended",
+         "(?:completed|ended at its time limit|ended with a lost node|cancelled)(?: after "
+         "running for " +
+             d + ")?"},
+        {"requeued", "lost a node(?: after running for " + d + ")?: it waits again"},
+        {"limit", "is now expected to end by " + t},
+        {"rejected", "rejected: it can never run on this machine, which has " + n},
+        {"held", "held"},
+        {"released", "released: it waits in the queue"},
+        {"start",
+         "starts on " + on +
+             "(?:: it was its turn|: the nodes freed for it are there|: backfilled(?: before "
+             "\\d+ jobs? ahead of it)?(?:; of these " +
+             list + R"()?| \([a-z-]+\)))" + "(?:; it had waited " + d + ")?"},
+        {"resize", R"((?:grows|shrinks) from \d+ to )" + n + "(?: so that " + j +
+                       " can (?:start|grow)(?: earlier)?(?:, which has waited " + d +
+                       ")?|: the nodes freed for it are there| for others|: it asked for that"
+                       "|: the nodes were free| to leave nodes that drain)"},
+        {"deny",
+         R"(its request is denied: (?:it would delay others by more than the rules allow \(.*\)|\d+ of )" +
+             n + " (?:is|are) idle, and no others can be had)"},
+        {"plan",
+         "(?:no time is known at which it could start|planned to start as soon as other jobs "
+         "have given up nodes|planned to start at " +
+             t + "(?:, by when nodes are expected of " + list +
+             R"()?)(?:; changed \d+ times since the first plan)?)"},
+        {"claim", "room is made for it to (?:start|grow): " + list + "(?:; " + n +
+                      " (?:is|are) kept for it)?"},
+        {"dissolved",
+         "the nodes that were to be freed for it did not come(?:: it stays as it is|: it "
+         "waits again)?|it waits no longer for the nodes that were to be freed for it"},
+        {"delays", "that its request is granted delays " + list},
+        {"delayed", "delayed by " + d + ": the request of " + j + " is granted"},
+        {"for-it", "for its sake " + list}};
+    const auto known = kLines.find(line.what);
+    ASSERT_NE(known, kLines.end()) << line.what;
+    static std::map<std::string, std::regex> regexes;
+    const auto regex = regexes.try_emplace(line.what, known->second).first;
+    EXPECT_TRUE(std::regex_match(line.text, regex->second)) << line.what << ": " << line.text;
+    // No line begins within a list.
+    static const std::regex kBegin(
+        "[^ ](?:planned to start|room is made|for its sake|delayed by|starts on|that its request)");
+    EXPECT_FALSE(std::regex_search(line.text, kBegin)) << line.text;
+  }
+
   std::uint64_t lines = 0, facts = 0;
 
  private:
@@ -791,7 +997,10 @@ TEST(Explain, NamesNothingThatWasNotRecorded) {
     simulate(t.workload, t.settings, observers);
     const Explanation& explanation = explainer.explanation();
     Check check(books, about.name);
-    for (const Explained& line : explanation.history) check.line(line);
+    for (const Explained& line : explanation.history) {
+      check.line(line);
+      Check::says_one_thing(line);
+    }
     for (const Explained& line : explanation.now) check.line(line);
     for (const Explained& line : explanation.history) ++kinds[line.what];
     for (const Explained& line : explanation.now) ++kinds["now " + line.what];
