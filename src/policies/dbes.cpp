@@ -59,6 +59,7 @@ class Dbes final : public Policy {
       : backfill_(planned_with(parameters)),
         shrink_first_(chosen<Asked>(parameters, "fairness", kAskedWords) == Asked::after),
         repeat_(chosen<Loop>(parameters, "loop", kLoopWords) == Loop::repeat),
+        benefit_(expand_benefit(parameters)),
         tick_(seconds(parameters.number("tick"))) {
     start_size = StartSize::smallest;
   }
@@ -276,57 +277,76 @@ class Dbes final : public Policy {
   }
 
   /// 5. Whoever a StartLater job waits for is expanded, also with nodes of jobs that were expanded
-  /// for nobody or for jobs behind it. Was anybody?
+  /// for nobody or for jobs behind it. Was anybody? What one is denied is offered to the others.
   bool expand_dependencies(Pass& pass, const Plan& plan) const {
     bool any = false;
     for (std::size_t i = 0; i < plan.later.size(); ++i) {
-      const JobId job = plan.later[i].reserved.job;
-      std::vector<JobId> jobs;
-      std::vector<Vessel> vessels;
-      Nodes room = 0;
-      for (const JobId id : plan.later[i].dependency) {
-        const Job& its = pass.job(id);
-        if (its.size() >= its.spec.size.max || !may_grow(pass, id)) continue;
-        jobs.push_back(id);
-        vessels.push_back({pass.extra(id), its.spec.size.max - its.size()});
-        room += vessels.back().room;
-      }
-      if (room == 0) continue;
-      const Victims from = victims(pass, room, [&](JobId id, JobId whom) {
-        for (std::size_t h = 0; h <= i; ++h) {
-          if (plan.later[h].depends_on(id)) return -1;
-        }
-        return whom == JobId::none ? 0 : pass.before(job, whom) ? 1 : -1;
-      });
-      Nodes amount = pass.idle();
-      for (const JobId id : from.jobs) amount += pass.extra(id);
-      const std::vector<Nodes> gets = water_fill(vessels, std::min(amount, room));
-      for (std::size_t k = 0; k < jobs.size(); ++k) {
-        any |= expand(pass, jobs[k], gets[k], job, from.jobs);
+      std::vector<JobId> able = plan.later[i].dependency;
+      while (spread(pass, plan, i, able, any)) {
       }
     }
     return any;
   }
 
-  bool expand(Pass& pass, JobId id, Nodes nodes, JobId whom, std::span<const JobId> victims) const {
+  /// Evens out over `able` what the i-th StartLater job may take. Who is denied is taken out of
+  /// them; was anybody?
+  bool spread(Pass& pass, const Plan& plan, std::size_t i, std::vector<JobId>& able,
+              bool& any) const {
+    const JobId job = plan.later[i].reserved.job;
+    std::erase_if(able, [&](JobId id) {
+      return pass.job(id).size() >= pass.job(id).spec.size.max || !may_grow(pass, id);
+    });
+    std::vector<Vessel> vessels;
+    Nodes room = 0;
+    for (const JobId id : able) {
+      vessels.push_back({pass.extra(id), pass.job(id).spec.size.max - pass.job(id).size()});
+      room += vessels.back().room;
+    }
+    if (room == 0) return false;
+    const Victims from = victims(pass, room, [&](JobId id, JobId whom) {
+      for (std::size_t h = 0; h <= i; ++h) {
+        if (plan.later[h].depends_on(id)) return -1;
+      }
+      return whom == JobId::none ? 0 : pass.before(job, whom) ? 1 : -1;
+    });
+    Nodes amount = pass.idle();
+    for (const JobId id : from.jobs) amount += pass.extra(id);
+    const std::vector<Nodes> gets = water_fill(vessels, std::min(amount, room));
+    std::vector<JobId> others;
+    for (std::size_t k = 0; k < able.size(); ++k) {
+      const Offer its = expand(pass, able[k], gets[k], job, from.jobs);
+      if (its != Offer::denied) others.push_back(able[k]);
+      any |= its == Offer::taken;
+    }
+    const bool again = others.size() < able.size();
+    able = std::move(others);
+    return again;
+  }
+
+  Offer expand(Pass& pass, JobId id, Nodes nodes, JobId whom,
+               std::span<const JobId> victims) const {
     const Job& its = pass.job(id);
     const Nodes before = its.size();
     const Nodes to = pass.sizes(id).after_getting(before, nodes, its.spec.size);
     const Nodes more = to - before;
-    if (more == 0) return false;
+    if (more == 0) return Offer::too_small;
     std::vector<Cut> cuts;
     if (more > pass.idle()) cuts = cuts_for(pass, victims, more - pass.idle(), Share::in_turn);
-    if (!pass.resize(id, to, {Why::dependency_expand, whom}, {.cuts = cuts})) return false;
+    const Sources from{.cuts = cuts};
+    if (!may_expand(pass, id, to, benefit_, from) ||
+        !pass.resize(id, to, {Why::dependency_expand, whom}, from)) {
+      return Offer::denied;
+    }
     const JobId other = expanded_for(pass, id);
     if (other == JobId::none || pass.before(whom, other)) pass.tag(id, whom);
     if (!backfill_.extra_is_free) {
       pass.tried().room.take(more, pass.expected_end(id) - pass.now());
     }
-    return true;
+    return Offer::taken;
   }
 
   /// 7. What is idle still is spread over malleable jobs that nobody waits for.
-  static void hand_out(Pass& pass, const Plan& plan) {
+  void hand_out(Pass& pass, const Plan& plan) const {
     if (pass.idle() == 0) return;
     std::vector<JobId> jobs = growable_jobs(pass);
     std::erase_if(jobs, [&](JobId id) {
@@ -335,12 +355,13 @@ class Dbes final : public Policy {
       });
     });
     std::ranges::sort(jobs);
-    hand_out_idle(pass, jobs, Share::level, {Why::hand_out});
+    hand_out_idle(pass, jobs, Share::level, benefit_, {Why::hand_out});
   }
 
   Backfill backfill_;
   bool shrink_first_;
   bool repeat_;
+  Benefit benefit_;
   Duration tick_;
 };
 
@@ -360,7 +381,7 @@ PolicyInfo dbes() {
                      choice_parameter("loop", kLoopWords, "once",
                                       "shrinking for waiting jobs and planning anew: once, or "
                                       "until no job starts by it"),
-                     tick_parameter("0")},
+                     expand_benefit_parameter(), tick_parameter("0")},
       .make = make_policy<Dbes>};
 }
 

@@ -12,6 +12,7 @@
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/fair_grants.hpp"
+#include "scheduling/resizing.hpp"
 
 namespace ductile {
 namespace {
@@ -185,6 +186,7 @@ class Elastic final : public Policy {
                   .t = seconds(p.number("t")),
                   .u = p.decimal("u"),
                   .x = p.decimal("x")},
+        benefit_(expand_benefit(p)),
         tick_(seconds(p.number("tick"))),
         try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {}
 
@@ -259,30 +261,29 @@ class Elastic final : public Policy {
     }
   }
 
-  // What is free, to those that have longest to run.
-  static void expand(Pass& pass) {
+  // What is free, to those that have longest to run and end earlier by it.
+  void expand(Pass& pass) const {
     if (free_nodes(pass) == 0) return;
-    std::vector<std::pair<Time, JobId>> order;
+    std::vector<std::pair<Time, JobId>> takers;
     for (const JobId id : pass.running_malleable()) {
       const Job& job = pass.job(id);
       if (job.size() < job.spec.size.max && pass.resizable(id)) {
-        order.emplace_back(pass.expected_end(id), id);
+        takers.emplace_back(pass.expected_end(id), id);
       }
     }
     const auto later = [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first < b.first : a.second > b.second;
     };
-    std::ranges::make_heap(order, later);
-    for (; free_nodes(pass) > 0 && !order.empty(); order.pop_back()) {
-      std::ranges::pop_heap(order, later);
-      const JobId id = order.back().second;
-      const Job& job = pass.job(id);
-      const Nodes to = pass.sizes(id).after_getting(job.size(), free_nodes(pass), job.spec.size);
-      if (to > job.size()) pass.resize(id, to, {Why::hand_out}, {.incoming = true});
+    std::ranges::make_heap(takers, later);
+    for (; free_nodes(pass) > 0 && !takers.empty(); takers.pop_back()) {
+      std::ranges::pop_heap(takers, later);
+      const JobId id = takers.back().second;
+      offer(pass, id, free_nodes(pass), benefit_, {Why::hand_out}, {.incoming = true});
     }
   }
 
   Settings settings_;
+  Benefit benefit_;
   Duration tick_;
   std::uint32_t try_depth_;
 };
@@ -331,6 +332,7 @@ PolicyInfo elastic() {
                             "algorithm=system: as the paper's text says it, or as its listing "
                             "does, which asks for a job that ends within t as well",
                             paper),
+           expand_benefit_parameter(),
            tick_parameter("0"),
            {.name = "try_depth",
             .type = ParameterType::integer,

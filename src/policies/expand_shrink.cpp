@@ -38,6 +38,7 @@ class ExpandShrink final : public Policy {
       : strategy_(strategy),
         backfill_(planned_with(parameters)),
         backfill_first_(chosen<When>(parameters, "backfill", kWhenWords) == When::first),
+        benefit_(expand_benefit(parameters)),
         tick_(seconds(parameters.number("tick"))) {
     start_size = StartSize::smallest;
   }
@@ -49,7 +50,7 @@ class ExpandShrink final : public Policy {
     answer_requests(pass);
     start_or_cut(pass);
     if (backfill_first_) backfill(pass, backfill_);
-    hand_out_idle(pass, strategy_.share, [&](JobId id) { return key(pass, id); });
+    hand_out_idle(pass, strategy_.share, benefit_, [&](JobId id) { return key(pass, id); });
     if (!backfill_first_) backfill(pass, backfill_);
     tick(pass, tick_);
   }
@@ -96,6 +97,7 @@ class ExpandShrink final : public Policy {
   Strategy strategy_;
   Backfill backfill_;
   bool backfill_first_;
+  Benefit benefit_;
   Duration tick_;
 };
 
@@ -107,7 +109,7 @@ PolicyInfo info(const std::string& name, const std::string& summary, const std::
           .parameters = {depth_parameter(),
                          choice_parameter("backfill", kWhenWords, "last",
                                           "backfill after idle nodes were handed out, or before"),
-                         profile_parameter(), tick_parameter("0")},
+                         profile_parameter(), expand_benefit_parameter(), tick_parameter("0")},
           .make = [strategy](const Parameters& parameters) -> std::shared_ptr<Policy> {
             return std::make_shared<ExpandShrink>(strategy, parameters);
           }};

@@ -16,7 +16,8 @@ namespace {
 
 class Fpsma final : public Policy {
  public:
-  explicit Fpsma(const Parameters& parameters) : tick_(seconds(parameters.number("tick"))) {}
+  explicit Fpsma(const Parameters& parameters)
+      : benefit_(expand_benefit(parameters)), tick_(seconds(parameters.number("tick"))) {}
 
   EventKinds wakes_on() const override { return kAllButAnswers; }
   bool answers_requests() const override { return true; }
@@ -27,7 +28,7 @@ class Fpsma final : public Policy {
     start_in_order(pass, {.strict = true});
     if (!adapting) {
       if (const JobId head = pass.first_pending(); head != JobId::none) start_by_cuts(pass, head);
-      hand_out_idle(pass, Share::in_turn, [&](JobId id) { return key(pass, id); });
+      hand_out_idle(pass, Share::in_turn, benefit_, [&](JobId id) { return key(pass, id); });
     }
     tick(pass, tick_);
   }
@@ -47,6 +48,7 @@ class Fpsma final : public Policy {
         });
   }
 
+  Benefit benefit_;
   Duration tick_;
 };
 
@@ -58,7 +60,7 @@ PolicyInfo fpsma() {
               "first come, first served; expands the job that started earliest first, "
               "shrinks the latest first for the first waiting job",
           .source = "Buisson et al. 2007; Chadha et al. 2020",
-          .parameters = {tick_parameter("30")},
+          .parameters = {expand_benefit_parameter(), tick_parameter("30")},
           .make = make_policy<Fpsma>};
 }
 

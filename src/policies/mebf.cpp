@@ -10,6 +10,7 @@
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/fair_grants.hpp"
+#include "scheduling/resizing.hpp"
 
 namespace ductile {
 namespace {
@@ -28,7 +29,6 @@ enum class FeasibleTime : std::uint8_t { total, full };
 constexpr std::array<std::string_view, 2> kTimeWords{"total", "full"};
 enum class Reserve : std::uint8_t { ratio, none };
 constexpr std::array<std::string_view, 2> kReserveWords{"ratio", "none"};
-constexpr std::array<std::string_view, 2> kSwitchWords{"on", "off"};
 
 // How badly the job scales at its size: rho of the power law T(n) ~ n^(rho-1) through its times at
 // n and 2 n. 0: linear.
@@ -68,7 +68,7 @@ class Mebf final : public Policy {
         max_for_expand_(static_cast<std::uint32_t>(p.number("max_reconf_for_expand"))),
         theta_for_expands_(chosen<Counts>(p, "theta_for", kCountsWords) == Counts::all),
         time_(chosen<FeasibleTime>(p, "feasible_time", kTimeWords)),
-        benefit_(p.choice("expand_benefit") == "on"),
+        benefit_(expand_benefit(p)),
         reserve_(chosen<Reserve>(p, "spare_reserve", kReserveWords)),
         tick_(seconds(p.number("tick"))),
         try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {
@@ -223,14 +223,13 @@ class Mebf final : public Policy {
   // Algorithm 3. Durations in whole microseconds; equality passes.
   bool feasible(const Pass& pass, JobId id, Nodes to) const {
     const Job& job = pass.job(id);
-    const bool grows = to > job.size();
     const Duration cost = pass.expected_cost(id, to);
     const Duration with = time_ == FeasibleTime::total
                               ? pass.expected_end(id, to) - job.started + cost
                               : pass.estimate(id, to) + cost;
     const Duration fixed = pass.estimate(id, job.first_size);
     if (with.count() > gamma_.floor_of(fixed.count())) return false;
-    return !grows || !benefit_ || with < pass.expected_end(id, job.size()) - job.started;
+    return to < job.size() || may_expand(pass, id, to, benefit_, {.incoming = true});
   }
   bool enough_left(const Pass& pass, JobId id) const {
     const Duration whole = pass.estimate(id, pass.job(id).first_size);
@@ -246,7 +245,7 @@ class Mebf final : public Policy {
   std::uint32_t max_for_shrink_, max_for_expand_;
   bool theta_for_expands_;
   FeasibleTime time_;
-  bool benefit_;
+  Benefit benefit_;
   Reserve reserve_;
   Duration tick_;
   std::uint32_t try_depth_;
@@ -326,8 +325,7 @@ PolicyInfo mebf() {
            choice_parameter("feasible_time", kTimeWords, "total",
                             "what gamma limits: the time so far and to come, or the whole time at "
                             "the new size"),
-           choice_parameter("expand_benefit", kSwitchWords, "on",
-                            "an expansion must bring the end forward"),
+           expand_benefit_parameter(),
            tick_parameter("30"),
            {.name = "try_depth",
             .type = ParameterType::integer,

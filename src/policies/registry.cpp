@@ -84,6 +84,17 @@ ParameterInfo tick_parameter(const std::string& fallback) {
           .summary = "also plan at multiples of this time; 0: only when something happens"};
 }
 
+constexpr std::array<std::string_view, 2> kBenefitWords{"on", "off"};
+
+ParameterInfo expand_benefit_parameter() {
+  return choice_parameter("expand_benefit", kBenefitWords, "on",
+                          "an expansion must bring the end forward");
+}
+
+Benefit expand_benefit(const Parameters& parameters) {
+  return chosen<Benefit>(parameters, "expand_benefit", kBenefitWords);
+}
+
 const std::vector<ParameterInfo>& common_parameters() {
   static const std::vector<ParameterInfo> table = [] {
     const ParameterInfo order = choice_parameter("order", kQueueOrderWords, "fcfs",

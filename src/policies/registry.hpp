@@ -14,6 +14,7 @@
 
 #include "base/decimal.hpp"
 #include "scheduling/policy.hpp"
+#include "scheduling/resizing.hpp"
 
 namespace ductile {
 
@@ -74,6 +75,11 @@ ParameterInfo choice_parameter(const std::string& name,
 
 /// `tick`, the period of `tick()` (scheduling/blocks.hpp), as several policies have it.
 ParameterInfo tick_parameter(const std::string& fallback);
+
+/// `expand_benefit`, the rule of `may_expand` (scheduling/resizing.hpp), as all policies have it
+/// that expand jobs; and what was chosen.
+ParameterInfo expand_benefit_parameter();
+Benefit expand_benefit(const Parameters& parameters);
 
 /// A policy in the table.
 struct PolicyInfo {

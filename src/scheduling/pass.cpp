@@ -9,6 +9,17 @@
 
 namespace ductile {
 
+// Where the nodes of a start or an expansion come from.
+struct Pass::Plan {
+  struct Promise {
+    JobId victim;
+    Nodes count;
+  };
+  Nodes from_idle = 0;
+  std::vector<Promise> promises;
+  Nodes total = 0;
+};
+
 // --- The view
 // ----------------------------------------------------------------------------------------
 
@@ -104,6 +115,44 @@ Time Pass::expected_end(JobId id, Nodes n) const {
                time_for(spec ? spec->speedup : Speedup{}, copy.spec.preferred, n, copy.work_left));
 }
 
+Time Pass::expected_end_after(JobId id, Nodes to, const Sources& sources) const {
+  const Job& its = job(id);
+  Time come = now();
+  bool waits = false;
+  if (const bool bare = sources.cuts.empty() && !sources.incoming; !bare && to > its.target) {
+    const auto from = plan(id, exactly(to - its.target), sources);
+    if (!from) return kNever;
+    waits = !from->promises.empty();
+    for (const Plan::Promise& promise : from->promises) {
+      const Unanswered* open = state_.find(job(promise.victim).decision);
+      come = std::max(come, open ? open->expected : expected_release(promise.victim));
+    }
+  }
+  if (const Claim* start = waiting_start(its)) {
+    return later(std::max(start->expected, come), state_.estimate(its, to));
+  }
+  const bool starts = state_.in_pass(its) && its.doing != Doing::resizing;
+  if (starts && !waits) return later(now(), state_.estimate(its, to));
+  Job copy = its;
+  const Unanswered* open = copy.doing == Doing::resizing ? state_.find(copy.decision) : nullptr;
+  const Nodes before = open ? open->before : copy.holding.count;
+  state_.advance_work(copy, before);
+  const AdaptiveSpec* spec = state_.adaptive_spec(copy);
+  const auto left_at = [&](Nodes n) {
+    return time_for(spec ? spec->speedup : Speedup{}, copy.spec.preferred, n, copy.work_left);
+  };
+  const Duration left = left_at(before);
+  const Duration ready = come - now() + (spec ? spec->resize_delay : Duration{});
+  if (to == before || left <= ready) return later(now(), left);
+  // A share of the time and not of the work: at the same speed it ends at the same microsecond.
+  const double share =
+      static_cast<double>((left - ready).count()) / static_cast<double>(left.count());
+  constexpr double kMost = 9.2e18;  // that still is a time
+  const double rest = std::min(static_cast<double>(left_at(to).count()) * share, kMost);
+  const Duration cost = spec ? spec->cost.of(before, to) : Duration{};
+  return later(later(now(), ready + cost), std::max(Duration{std::llround(rest)}, kTick));
+}
+
 Time Pass::expected_release(JobId id) const {
   const AdaptiveSpec* spec = state_.adaptive_spec(job(id));
   return now() + (spec ? spec->resize_delay : Duration{});
@@ -164,17 +213,6 @@ Draws& Pass::draws() {
 
 // --- The pen
 // -----------------------------------------------------------------------------------------
-
-// Where the nodes of a start or an expansion come from.
-struct Pass::Plan {
-  struct Promise {
-    JobId victim;
-    Nodes count;
-  };
-  Nodes from_idle = 0;
-  std::vector<Promise> promises;
-  Nodes total = 0;
-};
 
 template <class Make>
 bool Pass::wrote(Make make) {

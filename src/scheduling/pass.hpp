@@ -110,6 +110,11 @@ class Pass {
   Time expected_end(JobId id) const;
   /// Believed end if it ran at `n` from now on; the cost of the change is not in it.
   Time expected_end(JobId id, Nodes n) const;
+  /// Believed end, by its work also under `limit = fixed`, if the pass brings it to `to` with nodes
+  /// from there: it computes on at its old size until they have come and it is ready, and pays the
+  /// cost from that size. All that a pass does to a job is one resize; what it starts pays nothing.
+  /// At its present size: as things stand in this pass.
+  Time expected_end_after(JobId id, Nodes to, const Sources& sources = {}) const;
   /// Whole believed run time at constant size `n`.
   Duration estimate(JobId id, Nodes n) const { return state_.estimate(job(id), n); }
   /// When it would release nodes if it were cut now.

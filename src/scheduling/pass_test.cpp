@@ -105,6 +105,45 @@ TEST(View, Estimates) {
   stage.pass([&](Pass& p) { EXPECT_DOUBLE_EQ(p.mtct(id), 0); });
 }
 
+TEST(View, TheEndAfterAResize) {
+  for (const auto limit : {Rules::Limit::scaled, Rules::Limit::fixed}) {
+    Stage::Setup setup;
+    setup.rules.limit = limit;
+    Stage stage(setup);
+    AdaptiveSpec spec;
+    spec.resize_delay = whole_seconds(10);
+    spec.cost = {.b_s = 2, .fixed_s = 1};
+    const JobId id = stage.submit(malleable({1, 8}, 4, 100), spec);
+    const JobId other = stage.submit(malleable({1, 3}, 3, 100), spec);
+    stage.close([&](Pass& p) {
+      p.start(id, exactly(2), kReason);
+      EXPECT_EQ(p.expected_end_after(id, 2), at_s(200));
+      EXPECT_EQ(p.expected_end_after(id, 4), at_s(100));  // one start, which costs nothing
+      p.start(other, exactly(3), kReason);
+    });
+    stage.at(50);
+    stage.pass([&](Pass& p) {
+      // 150 s are left on two nodes, and 140 of them when it can be resized.
+      EXPECT_EQ(p.expected_end_after(id, 2), at_s(200));
+      EXPECT_EQ(p.expected_end_after(id, 4), at_s(60 + 5 + 70));
+      EXPECT_EQ(p.expected_end_after(id, 1), at_s(60 + 3 + 280));
+      // The nodes of the other come 10 s from now, and so it is at 20.
+      const Cut cuts[] = {{other, 1}};
+      EXPECT_EQ(p.expected_end_after(id, 7, {cuts}), at_s(70 + 11) + seconds(130 * 2 / 7.0));
+      EXPECT_EQ(p.expected_end_after(id, 8, {cuts}), kNever);  // there are not so many
+      EXPECT_TRUE(p.resize(id, 3, kReason));
+      EXPECT_EQ(p.expected_end_after(id, 3), at_s(60 + 3) + seconds(140 * 2 / 3.0));
+      EXPECT_EQ(p.expected_end_after(id, 4), at_s(60 + 5 + 70));  // two steps are one resize
+    });
+    ASSERT_TRUE(stage.resized(id, holding({{0, 1}})));  // refused
+    stage.at(195);
+    stage.pass([&](Pass& p) {
+      EXPECT_EQ(p.expected_end_after(id, 2), at_s(200));
+      EXPECT_EQ(p.expected_end_after(id, 4), at_s(200));  // it is over before
+    });
+  }
+}
+
 TEST(View, WorkLeftOfARigidJobIsItsTime) {
   Stage stage;
   const JobId id = stage.submit(rigid(2, 100));
@@ -355,6 +394,8 @@ struct WaitingStart {
       const Cut first[] = {{victim, 6}}, further[] = {{victim, 3}};
       EXPECT_TRUE(p.start(id, exactly(2), kReason, {first}));
       EXPECT_TRUE(p.growable(id));
+      EXPECT_EQ(p.expected_end_after(id, 2), at_s(61));
+      EXPECT_EQ(p.expected_end_after(id, 5, {further}), at_s(25));
       EXPECT_FALSE(p.resize(id, 7, kReason, {further}));  // beyond its largest size
       EXPECT_FALSE(p.resize(id, 6, kReason, {further}));  // more than there is
       EXPECT_FALSE(p.resize(id, 3, kReason));

@@ -1,6 +1,7 @@
 #include "scheduling/resizing.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace ductile {
 namespace {
@@ -104,12 +105,23 @@ std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Node
   return cuts;
 }
 
-void hand_out_idle(Pass& pass, std::span<const JobId> jobs, Share share, Reason reason) {
-  const auto grow = [&](JobId id, Nodes nodes) {
-    const Job& job = pass.job(id);
-    const Nodes to = pass.sizes(id).after_getting(job.size(), nodes, job.spec.size);
-    return to > job.size() && pass.resize(id, to, reason);
-  };
+bool may_expand(const Pass& pass, JobId id, Nodes to, Benefit benefit, const Sources& sources) {
+  return benefit == Benefit::off || pass.expected_end_after(id, to, sources) <
+                                        pass.expected_end_after(id, pass.job(id).size());
+}
+
+Offer offer(Pass& pass, JobId id, Nodes nodes, Benefit benefit, Reason reason,
+            const Sources& sources) {
+  const Job& job = pass.job(id);
+  const Nodes to = pass.sizes(id).after_getting(job.size(), nodes, job.spec.size);
+  if (to == job.size()) return Offer::too_small;
+  const bool done =
+      may_expand(pass, id, to, benefit, sources) && pass.resize(id, to, reason, sources);
+  return done ? Offer::taken : Offer::denied;
+}
+
+void hand_out_idle(Pass& pass, std::span<const JobId> jobs, Share share, Benefit benefit,
+                   Reason reason) {
   std::vector<JobId> able(jobs.begin(), jobs.end());
   for (bool again = share != Share::in_turn; again && pass.idle() > 0;) {
     std::erase_if(able, [&](JobId id) { return room_of(pass, id) == 0; });
@@ -120,13 +132,20 @@ void hand_out_idle(Pass& pass, std::span<const JobId> jobs, Share share, Reason 
       vessels.push_back({level, room_of(pass, id)});
     }
     const std::vector<Nodes> gets = water_fill(vessels, pass.idle());
+    std::vector<JobId> others;
     again = false;
     for (std::size_t i = 0; i < able.size(); ++i) {
-      if (gets[i] > 0) again |= grow(able[i], gets[i]);
+      const Offer its =
+          gets[i] > 0 ? offer(pass, able[i], gets[i], benefit, reason) : Offer::too_small;
+      if (its != Offer::denied) others.push_back(able[i]);
+      again |= its != Offer::too_small;
     }
+    able = std::move(others);
   }
   // In turn, or shares that were too small for anybody.
-  for (std::size_t i = 0; i < able.size() && pass.idle() > 0; ++i) grow(able[i], pass.idle());
+  for (std::size_t i = 0; i < able.size() && pass.idle() > 0; ++i) {
+    offer(pass, able[i], pass.idle(), benefit, reason);
+  }
 }
 
 }  // namespace ductile

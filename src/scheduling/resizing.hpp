@@ -29,6 +29,16 @@ enum class Share : std::uint8_t {
   even,     // the same number of nodes, whatever they hold
 };
 
+/// Must an expansion bring the believed end of its job forward?
+enum class Benefit : std::uint8_t { on, off };
+
+/// Is it to be expanded to `to`? With the rule on only if its believed end comes earlier by that,
+/// the cost of the resize and the wait for its nodes included (`Pass::expected_end_after`). Many
+/// models know sizes beyond which more nodes make a job slower, and short jobs lose more in a
+/// resize than they win. Starts, what an application asks for, and an operator's orders are no
+/// expansions.
+bool may_expand(const Pass& pass, JobId id, Nodes to, Benefit benefit, const Sources& sources = {});
+
 /// Running jobs that can be given nodes.
 std::vector<JobId> growable_jobs(const Pass& pass);
 
@@ -77,17 +87,26 @@ bool with_cuts(const Pass& pass, Nodes need, JobId spared, Share share, Key key,
   return with_cuts(pass, victims, share, take);
 }
 
+/// What came of nodes that were offered to a job: its constraint has no size so near, or it may not
+/// be expanded so far.
+enum class Offer : std::uint8_t { taken, too_small, denied };
+/// Expands it by up to so many nodes, with what there is in the sources.
+Offer offer(Pass& pass, JobId id, Nodes nodes, Benefit benefit, Reason reason,
+            const Sources& sources = {});
+
 /// Gives the idle nodes to `jobs`, each `growable`, up to their largest size. What constraints on
-/// sizes leave over goes round again.
-void hand_out_idle(Pass& pass, std::span<const JobId> jobs, Share share, Reason reason);
+/// sizes leave over goes round again. A job that the rule of `benefit` denies what is offered to it
+/// gets nothing more, and the others get that.
+void hand_out_idle(Pass& pass, std::span<const JobId> jobs, Share share, Benefit benefit,
+                   Reason reason);
 
 /// The same to all jobs that can be given nodes, the smallest `key(id)` first.
 template <class Key>
-void hand_out_idle(Pass& pass, Share share, Key key) {
+void hand_out_idle(Pass& pass, Share share, Benefit benefit, Key key) {
   if (pass.idle() == 0) return;
   std::vector<JobId> jobs = growable_jobs(pass);
   rank(jobs, key);
-  hand_out_idle(pass, jobs, share, {Why::hand_out});
+  hand_out_idle(pass, jobs, share, benefit, {Why::hand_out});
 }
 
 }  // namespace ductile

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/speedup.hpp"
 #include "support/scripted.hpp"
 
 namespace ductile {
@@ -78,7 +79,7 @@ std::vector<Nodes> sizes_after_handing_out(Stage& stage, Share share) {
   stage.submit(rigid(1, 10));
   stage.close([&](Pass& pass) {
     EXPECT_EQ(growable_jobs(pass).size(), 3u);
-    hand_out_idle(pass, kAll, share, {Why::hand_out});
+    hand_out_idle(pass, kAll, share, Benefit::on, {Why::hand_out});
     for (const JobId id : kAll) sizes.push_back(pass.job(id).size());
   });
   return sizes;
@@ -102,6 +103,39 @@ TEST(HandOutIdle, WhatConstraintsLeaveOverGoesRoundAgain) {
   EXPECT_EQ(after(5, Share::even), (Gets{4, 6, 4}));   // 2, 2 and 1, which is not enough
   EXPECT_EQ(after(2, Share::even), (Gets{4, 4, 4}));   // one each, and then both to the first
   EXPECT_EQ(after(9, Share::level), (Gets{6, 6, 6}));  // 1 is left
+}
+
+TEST(HandOutIdle, WhatOneIsDeniedGoesToTheOthers) {
+  const auto after = [](Share share, Benefit benefit) {
+    Stage::Setup setup;
+    setup.platform.nodes = 12;
+    Stage stage(setup);
+    AdaptiveSpec slower;
+    slower.speedup = parse_speedup("table:2=100:3=90:4=110");
+    stage.submit(malleable({2, 8}, 2), slower);
+    stage.submit(malleable({2, 5}, 2), AdaptiveSpec{});
+    stage.submit(malleable({2, 8}, 2), AdaptiveSpec{});
+    stage.close([&](Pass& pass) {
+      for (const JobId id : kAll) EXPECT_TRUE(pass.start(id, exactly(2), {}));
+    });
+    stage.at(1);
+    stage.tell(event::TimerFired{});
+    stage.submit(rigid(1, 10));
+    std::vector<Nodes> sizes;
+    stage.close([&](Pass& pass) {
+      EXPECT_TRUE(may_expand(pass, JobId{0}, 3, Benefit::on));
+      EXPECT_FALSE(may_expand(pass, JobId{0}, 4, Benefit::on));
+      EXPECT_TRUE(may_expand(pass, JobId{0}, 4, Benefit::off));
+      hand_out_idle(pass, kAll, share, benefit, {Why::hand_out});
+      for (const JobId id : kAll) sizes.push_back(pass.job(id).size());
+    });
+    return sizes;
+  };
+  EXPECT_EQ(after(Share::in_turn, Benefit::on), (Gets{2, 5, 5}));
+  EXPECT_EQ(after(Share::in_turn, Benefit::off), (Gets{8, 2, 2}));
+  EXPECT_EQ(after(Share::level, Benefit::on), (Gets{2, 5, 5}));
+  EXPECT_EQ(after(Share::even, Benefit::on), (Gets{2, 5, 5}));
+  EXPECT_EQ(after(Share::even, Benefit::off), (Gets{4, 4, 4}));
 }
 
 // A job that this pass started may be grown, one that it cut may be cut further, but not the

@@ -113,29 +113,6 @@ class Watcher final : public Observer {
 
 // --- Random cases --------------------------------------------------------------------------------
 
-Speedup random_speedup(Draws& draws, Nodes most) {
-  using Kind = Speedup::Kind;
-  switch (draws.below(6)) {
-    case 0:
-      return {Kind::powerlaw, draws.uniform(0, 0.9)};
-    case 1:
-      return {Kind::amdahl, draws.uniform()};
-    case 2:
-      return {Kind::overhead, draws.uniform(0, 0.2)};
-    case 3:
-      return {Kind::downey, draws.uniform(1, 20), draws.uniform(0, 3)};
-    case 4: {
-      std::vector<TimeAt> times;
-      for (Nodes n = 1; n <= most; n += static_cast<Nodes>(1 + draws.below(4))) {
-        times.push_back({n, draws.uniform(5, 50)});
-      }
-      return {.kind = Kind::table, .times = SharedList(std::move(times))};
-    }
-    default:
-      return {};
-  }
-}
-
 struct Case {
   Workload workload;
   SimulationSettings settings;
@@ -155,13 +132,13 @@ Case random_case(std::uint64_t seed) {
     more.type = kTypes[draws.below(kTypes.size())];
     more.size = {static_cast<Nodes>(1 + draws.below(job.nodes)),
                  static_cast<Nodes>(job.nodes + draws.below(nodes))};
-    more.speedup = random_speedup(draws, nodes);
+    more.speedup = testing::random_speedup(draws, nodes);
     if (draws.chance(0.5)) more.believed.speedup = more.speedup;
     double until = 0;
     for (std::uint64_t n = draws.chance(0.7) ? 1 + draws.below(5) : 0; n > 0; --n) {
       const bool empty = until > 0 && draws.chance(0.1);
       until = empty ? until : until + (1 - until) * draws.uniform();
-      more.phases.push_back({n == 1 ? 1 : until, random_speedup(draws, nodes),
+      more.phases.push_back({n == 1 ? 1 : until, testing::random_speedup(draws, nodes),
                              static_cast<std::uint32_t>(1 + draws.below(8)), draws.chance(0.8)});
     }
     if (draws.chance(0.6)) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <tuple>
+#include <utility>
 
 namespace ductile::naive {
 namespace {
@@ -298,31 +298,53 @@ class Machine {
         return 0;
     }
   }
-  /// Node by node, to whom it belongs next. In turn: to the first that can take it.
-  template <class Can, class Act>
-  void one_by_one(Nodes nodes, const std::vector<std::size_t>& ids, Share how, int direction,
-                  Can can, Act act) {
-    std::map<std::size_t, std::int64_t> had;
+  /// Node by node, to whom it belongs next. In turn: to the first that has room.
+  template <class Room>
+  std::vector<Nodes> pour(Nodes nodes, const std::vector<std::size_t>& ids, Share how,
+                          int direction, Room room) const {
+    std::vector<Nodes> gets(ids.size(), 0);
     for (; nodes > 0; --nodes) {
       std::size_t best = kNobody;
-      const auto level = [&](std::size_t id) {
-        return how == Share::level  ? direction * std::int64_t{jobs_[id].extra()}
-               : how == Share::even ? had[id]
+      const auto level = [&](std::size_t i) {
+        const std::int64_t had = gets[i];
+        return how == Share::level  ? direction * std::int64_t{jobs_[ids[i]].extra()} + had
+               : how == Share::even ? had
                                     : 0;
       };
-      for (const std::size_t id : ids) {
-        if (can(id) && (best == kNobody || level(id) < level(best))) best = id;
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (gets[i] < room(ids[i]) && (best == kNobody || level(i) < level(best))) best = i;
       }
-      if (best == kNobody) return;
-      act(best);
-      ++had[best];
+      if (best == kNobody) break;
+      ++gets[best];
     }
+    return gets;
   }
-  void hand_out(const std::vector<std::size_t>& ids, Share how) {
-    one_by_one(
-        idle_, ids, how, 1,
-        [&](std::size_t id) { return jobs_[id].size < jobs_[id].most && may_grow(id); },
-        [&](std::size_t id) { grow(id, 1); });
+  Nodes room(std::size_t id) const { return may_grow(id) ? jobs_[id].most - jobs_[id].size : 0; }
+  /// Would it end earlier?
+  bool pays(std::size_t id, Nodes more) const {
+    const Job& job = jobs_[id];
+    return time_for(job.believed_left, job.size + more) < time_for(job.believed_left, job.size);
+  }
+  void hand_out(std::vector<std::size_t> ids, Share how) {
+    if (how == Share::in_turn) {
+      for (const std::size_t id : ids) {
+        const Nodes its = std::min(idle_, room(id));
+        if (its > 0 && pays(id, its)) grow(id, its);
+      }
+      return;
+    }
+    // What one is denied goes to the others.
+    for (std::size_t denied = 1; denied > 0;) {
+      const std::vector<Nodes> gets = pour(idle_, ids, how, 1, [&](auto id) { return room(id); });
+      const std::vector<std::size_t> all = std::move(ids);
+      ids.clear();
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (gets[i] > 0 && !pays(all[i], gets[i])) continue;
+        ids.push_back(all[i]);
+        if (gets[i] > 0) grow(all[i], gets[i]);
+      }
+      denied = all.size() - ids.size();
+    }
   }
   void hand_out() {
     std::vector<std::size_t> ids = malleable();
@@ -335,10 +357,12 @@ class Machine {
     std::ranges::stable_sort(victims, {}, [&](std::size_t victim) { return -key(victim); });
     const Nodes need = jobs_[id].first;
     if (idle_ + extra_of(victims) < need) return false;
-    one_by_one(
-        need - std::min(need, idle_), victims, share(), -1,
-        [&](std::size_t victim) { return jobs_[victim].extra() > 0; },
-        [&](std::size_t victim) { cut(victim, 1); });
+    const std::vector<Nodes> gives =
+        pour(need - std::min(need, idle_), victims, share(), -1,
+             [&](std::size_t victim) { return jobs_[victim].extra(); });
+    for (std::size_t i = 0; i < victims.size(); ++i) {
+      if (gives[i] > 0) cut(victims[i], gives[i]);
+    }
     start(id);
     return true;
   }
@@ -415,23 +439,30 @@ class Machine {
     for (std::size_t i = 0; i < plan.later.size(); ++i) {
       const std::size_t s = plan.later[i].job;
       std::vector<std::size_t> able = plan.later[i].dependency;
-      std::erase_if(able, [&](std::size_t id) { return !may_grow(id); });
-      std::vector<std::size_t> from = victims([&](std::size_t id) {
-        for (std::size_t h = 0; h <= i; ++h) {
-          if (plan.later[h].depends_on(id)) return -1;
+      for (std::size_t denied = 1; denied > 0;) {
+        const std::vector<std::size_t> from = victims([&](std::size_t id) {
+          for (std::size_t h = 0; h <= i; ++h) {
+            if (plan.later[h].depends_on(id)) return -1;
+          }
+          const std::size_t whom = jobs_[id].expanded_for;
+          return !waits(whom) ? 0 : whom > s ? 1 : -1;
+        });
+        const std::vector<Nodes> gets = pour(idle_ + extra_of(from), able, Share::level, 1,
+                                             [&](std::size_t id) { return room(id); });
+        const std::vector<std::size_t> all = std::move(able);
+        able.clear();
+        for (std::size_t k = 0; k < all.size(); ++k) {
+          const std::size_t id = all[k];
+          if (gets[k] > 0 && !pays(id, gets[k])) continue;
+          able.push_back(id);
+          if (gets[k] == 0) continue;
+          cut_in_turn(from, gets[k] - std::min(gets[k], idle_));
+          grow(id, gets[k]);
+          std::size_t& whom = jobs_[id].expanded_for;
+          if (!waits(whom) || s < whom) whom = s;
         }
-        const std::size_t whom = jobs_[id].expanded_for;
-        return !waits(whom) ? 0 : whom > s ? 1 : -1;
-      });
-      const auto can = [&](std::size_t id) {
-        return jobs_[id].size < jobs_[id].most && idle_ + extra_of(from) > 0;
-      };
-      one_by_one(~Nodes{0}, able, Share::level, 1, can, [&](std::size_t id) {
-        if (idle_ == 0) cut_in_turn(from, 1);
-        grow(id, 1);
-        std::size_t& whom = jobs_[id].expanded_for;
-        if (!waits(whom) || s < whom) whom = s;
-      });
+        denied = all.size() - able.size();
+      }
     }
   }
   void dbes() {

@@ -1,6 +1,8 @@
 #include "support/random_jobs.hpp"
 
-#include "base/random.hpp"
+#include <utility>
+
+#include "base/shared_list.hpp"
 
 namespace ductile::testing {
 
@@ -24,6 +26,29 @@ std::vector<WorkloadJob> random_jobs(std::uint64_t seed, std::size_t count, Node
     if (draws.chance(0.7)) submit += span(gap_us);
   }
   return jobs;
+}
+
+Speedup random_speedup(Draws& draws, Nodes most) {
+  using Kind = Speedup::Kind;
+  switch (draws.below(6)) {
+    case 0:
+      return {Kind::powerlaw, draws.uniform(0, 0.9)};
+    case 1:
+      return {Kind::amdahl, draws.uniform()};
+    case 2:
+      return {Kind::overhead, draws.uniform(0, 0.2)};
+    case 3:
+      return {Kind::downey, draws.uniform(1, 20), draws.uniform(0, 3)};
+    case 4: {
+      std::vector<TimeAt> times;
+      for (Nodes n = 1; n <= most; n += static_cast<Nodes>(1 + draws.below(4))) {
+        times.push_back({n, draws.uniform(5, 50)});
+      }
+      return {.kind = Kind::table, .times = SharedList(std::move(times))};
+    }
+    default:
+      return {};
+  }
 }
 
 }  // namespace ductile::testing

@@ -1,4 +1,4 @@
-// Random rigid jobs for machines of any size.
+// Random rigid jobs for machines of any size, and models for them.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/random.hpp"
+#include "model/speedup.hpp"
 #include "workload/workload.hpp"
 
 namespace ductile::testing {
@@ -15,5 +17,8 @@ namespace ductile::testing {
 /// walltime, the others shorter or longer; some are submitted together.
 std::vector<WorkloadJob> random_jobs(std::uint64_t seed, std::size_t count, Nodes nodes,
                                      std::uint64_t grain_us);
+
+/// Any model; tables have points up to `most` nodes, and more nodes may be slower.
+Speedup random_speedup(Draws& draws, Nodes most);
 
 }  // namespace ductile::testing
