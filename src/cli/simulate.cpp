@@ -46,7 +46,7 @@ struct Options {
   std::string out, record;
   std::string failures;  // a file, or a model
   std::string identities = "auto";
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, strict = false;
   bool apply_at_given = false;
 };
 
@@ -165,6 +165,8 @@ FailureSource read_failure_source(std::string_view text) {
 
 // ---- The workload -------------------------------------------------------------------------------
 
+constexpr const char* kFitElastisim = "num_nodes and num_nodes_min, or the nodes of the platform";
+
 struct Source {
   std::function<Input(std::uint64_t seed)> input;
   Nodes nodes = 0;
@@ -173,12 +175,14 @@ struct Source {
   std::optional<std::int64_t> unix_start_time;
 };
 
-// What was read and what was not, with the option that would change it.
-std::string about(const Workload& workload, Nodes nodes) {
+// What was read and what was not, with the option that would change it; where there is no such one,
+// with what to write otherwise.
+std::string about(const Workload& workload, Nodes nodes, bool of_log) {
   std::string text =
       fmt::format("{}: {} jobs, {} nodes", workload.name, workload.jobs.size(), nodes);
   const Skipped& skipped = workload.skipped;
-  if (const std::string causes = skipped_text(skipped); !causes.empty()) {
+  if (const std::string causes = skipped_text(skipped, of_log ? "lines" : "jobs");
+      !causes.empty()) {
     text += "; " + causes;
     std::string remedies;
     const auto remedy = [&](std::uint64_t count, const char* option) {
@@ -186,7 +190,7 @@ std::string about(const Workload& workload, Nodes nodes) {
     };
     remedy(skipped.no_runtime, "--min-runtime");
     remedy(skipped.never_started, "--never-started keep");
-    remedy(skipped.too_large, "--clip");
+    remedy(skipped.too_large, of_log ? "--clip" : kFitElastisim);
     if (!remedies.empty()) text += fmt::format(" (see {})", remedies);
   }
   if (skipped.filtered > 0) text += fmt::format("; {} of other partitions", skipped.filtered);
@@ -203,7 +207,7 @@ std::string about(const Workload& workload, Nodes nodes) {
 Source from_jobs(const std::shared_ptr<Workload>& workload, Nodes nodes, const Options& options) {
   Source source;
   source.nodes = nodes;
-  source.about = about(*workload, nodes);
+  source.about = about(*workload, nodes, !options.trace.empty());
   source.jobs = workload->jobs.size();
   const double loaded = process_seconds();
   if (!options.transform.changes()) {
@@ -252,6 +256,19 @@ Source from_trace(const Options& options, ProgressLine& progress) {
   return source;
 }
 
+// What is not simulated as it is in `what`: on the standard error, or, if it is to be, as an error.
+void tell(const std::vector<std::string>& remarks, const std::string& what, const Options& options,
+          ProgressLine& progress) {
+  if (remarks.empty()) return;
+  if (options.strict) {
+    throw InputError({.file = what}, fmt::format("{}", fmt::join(remarks, "; ")),
+                     "change that, or leave --strict away");
+  }
+  if (options.quiet) return;
+  progress.clear();
+  for (const std::string& remark : remarks) std::cerr << "ductile: " << remark << '\n';
+}
+
 Source from_elastisim(const Options& options, ProgressLine& progress) {
   if (options.log.rules.nodes != 0) {
     throw InputError({.field = "--nodes"}, "the platform of --elastisim says how large it is",
@@ -259,13 +276,12 @@ Source from_elastisim(const Options& options, ProgressLine& progress) {
   }
   const ElastisimRules rules{options.log.rules.extend_walltime, options.log.rules.max_jobs, {}};
   ElastisimInput input = read_elastisim(options.elastisim, rules);
-  if (!options.quiet) {
-    progress.clear();
-    for (const std::string& remark : input.remarks) std::cerr << "ductile: " << remark << '\n';
-  }
+  tell(input.remarks, options.elastisim, options, progress);
   if (input.workload.jobs.empty()) {
-    throw InputError({.file = input.workload.name}, "has no job to simulate",
-                     "give it jobs that fit the platform");
+    const std::string skipped = skipped_text(input.workload.skipped, "jobs");
+    throw InputError(
+        {.file = input.workload.name}, "has no job to simulate",
+        skipped.empty() ? "give it jobs" : fmt::format("{}; look at {}", skipped, kFitElastisim));
   }
   const auto workload = std::make_shared<Workload>(std::move(input.workload));
   return from_jobs(workload, input.machine.nodes, options);
@@ -282,9 +298,8 @@ Source from_model(const Options& options, ProgressLine& progress) {
   set("nodes", options.log.rules.nodes);
   const ModelChoice choice = parse_model(text);
   Source source;
-  if (const std::string remark = choice.remark(); !remark.empty() && !options.quiet) {
-    progress.clear();
-    std::cerr << "ductile: " << remark << '\n';
+  if (const std::string remark = choice.remark(); !remark.empty()) {
+    tell({remark}, "--generate", options, progress);
   }
   source.nodes = static_cast<Nodes>(choice.number("nodes"));
   source.jobs = choice.jobs();
@@ -548,6 +563,9 @@ void add_world_options(CLI::App& command, Options& options) {
                   "--failures and --check")
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->capture_default_str();
+  command.add_flag("--strict", options.strict,
+                   "what a workload of --elastisim or --generate asks for and is not simulated so "
+                   "is an error, not a remark");
   command.add_flag("--check", settings.rules.check,
                    "check the scheduler's invariants after every event (slow)");
 }

@@ -91,7 +91,7 @@ void add_swf_options(CLI::App& command, SwfRules& rules) {
       ->check(CLI::Range(1U, kMost));
 }
 
-std::string skipped_text(const Skipped& skipped) {
+std::string skipped_text(const Skipped& skipped, const char* what) {
   if (skipped.total() == 0) return "";
   const std::array<std::pair<std::uint64_t, const char*>, 6> causes = {{
       {skipped.no_size, "without a size"},
@@ -101,7 +101,7 @@ std::string skipped_text(const Skipped& skipped) {
       {skipped.other_status, "of another status"},
       {skipped.above_max_size, "larger than --max-size"},
   }};
-  std::string text = fmt::format("{} lines skipped: ", skipped.total());
+  std::string text = fmt::format("{} {} skipped: ", skipped.total(), what);
   const char* separator = "";
   for (const auto& [count, cause] : causes) {
     if (count == 0) continue;

@@ -15,6 +15,6 @@ namespace ductile {
 void add_swf_options(CLI::App& command, SwfRules& rules);
 
 /// "8 lines skipped: 3 without a size, 5 without a run time"; "" if none was.
-std::string skipped_text(const Skipped& skipped);
+std::string skipped_text(const Skipped& skipped, const char* what = "lines");
 
 }  // namespace ductile

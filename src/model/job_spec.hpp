@@ -49,6 +49,14 @@ struct JobSpec {
   bool operator==(const JobSpec&) const = default;
 };
 
+/// What a walltime holds for, where a job can have several sizes.
+enum class WalltimeFor : std::uint8_t {
+  preferred_size,  // the limit at the preferred size; at others it follows the model
+  any_size,        // the limit whatever the size: it is never scaled
+  belief           // what it is believed to take at the preferred size; there is no limit
+};
+constexpr std::array<std::string_view, 3> kWalltimeForWords{"preferred_size", "any_size", "belief"};
+
 /// What only adaptive or power-aware jobs have: what is believed of them.
 struct AdaptiveSpec {
   Speedup speedup;
@@ -56,6 +64,7 @@ struct AdaptiveSpec {
   SizeConstraint constraint;
   Duration resize_delay{};    // from an order to the next scheduling point, as far as known
   double watts_per_node = 0;  // 0: the platform's busy power
+  WalltimeFor walltime_for = WalltimeFor::preferred_size;
 
   bool operator==(const AdaptiveSpec&) const = default;
 };

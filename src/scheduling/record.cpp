@@ -100,6 +100,7 @@ void write_adaptive(Writer& out, const AdaptiveSpec& spec) {
   out.number(spec.cost.fixed_s).word(scale_text(spec.cost));
   out.word(to_text(spec.constraint));
   out.duration(spec.resize_delay).number(spec.watts_per_node);
+  if (spec.walltime_for != WalltimeFor{}) out.word(name(kWalltimeForWords, spec.walltime_for));
 }
 
 struct EventWriter {
@@ -282,6 +283,7 @@ AdaptiveSpec read_adaptive(Reader& in) {
   spec.constraint = in.parsed("constraint", parse_constraint);
   spec.resize_delay = in.duration("resize delay");
   spec.watts_per_node = in.real("watts per node", 0, 1e6);
+  if (!in.at_end()) spec.walltime_for = in.choice<WalltimeFor>("walltime", kWalltimeForWords);
   return spec;
 }
 

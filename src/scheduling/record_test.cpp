@@ -120,6 +120,7 @@ struct Any {
     spec.constraint = constraint();
     spec.resize_delay = duration();
     spec.watts_per_node = real(0, 1e6);
+    spec.walltime_for = of(WalltimeFor::belief);
     return spec;
   }
 
@@ -288,6 +289,11 @@ TEST(Record, OfEventsIsReadable) {
   EXPECT_EQ(to_record(event::Submitted{malleable, in_bytes}),
             "submitted 17 3 4 6 -1 malleable 1500000 60000000 2 16 8 1 "
             "amdahl:0.25 0.5 2 0.125 1 0.5:0.75 multiple:4 2000000 310.5");
+  AdaptiveSpec absolute = adaptive;
+  absolute.walltime_for = WalltimeFor::any_size;
+  EXPECT_EQ(to_record(event::Submitted{malleable, absolute}),
+            "submitted 17 3 4 6 -1 malleable 1500000 60000000 2 16 8 1 "
+            "amdahl:0.25 0.5 2 0.125 1 0.5 multiple:4 2000000 310.5 any_size");
 
   EXPECT_EQ(to_record(event::Eligible{JobId{5}, true}), "eligible 5 1");
   EXPECT_EQ(to_record(event::Started{JobId{5}, DecisionId{9}, {3, NodeSet{{{0, 1}, {7, 7}}}}, 7u}),
@@ -615,7 +621,7 @@ void check_fields(const std::function<void(std::string_view)>& read, const std::
 TEST(RecordErrors, NameTheFieldOfAnEvent) {
   check_fields(kEvent,
                "submitted 17 3 4 6 -1 malleable 1500000 60000000 2 16 8 1 "
-               "amdahl:0.25 0.5 2 0.125 1 0.5 multiple:4 2000000 310.5",
+               "amdahl:0.25 0.5 2 0.125 1 0.5 multiple:4 2000000 310.5 any_size",
                {"event",
                 "name",
                 "user",
@@ -637,7 +643,9 @@ TEST(RecordErrors, NameTheFieldOfAnEvent) {
                 "scale",
                 "constraint",
                 "resize delay",
-                "watts per node"});
+                "watts per node",
+                "walltime"},
+               1);
   check_fields(kEvent, "eligible 5 1", {"event", "job", "eligible"});
   check_fields(kEvent, "started 5 9 3 0-1,7 7",
                {"event", "job", "decision", "nodes", "nodes", "keep"});

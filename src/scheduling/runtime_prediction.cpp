@@ -7,10 +7,11 @@
 namespace ductile {
 namespace {
 
-/// What a running job has had of its walltime, that is at its preferred size.
+/// What a running job has had of its walltime.
 Duration had(const State& state, const Job& job, Time now) {
-  now = std::max(now, job.spec.type == JobType::rigid ? job.started : job.work_at);
-  if (job.spec.type == JobType::rigid) return now - job.started;
+  const bool of_any_size = state.has_walltime_of_any_size(job);
+  now = std::max(now, of_any_size ? job.started : job.work_at);
+  if (of_any_size) return now - job.started;
   const Unanswered* open = job.doing == Doing::resizing ? state.find(job.decision) : nullptr;
   const AdaptiveSpec* spec = state.adaptive_spec(job);
   const Work done = total_work(job.spec.preferred, job.spec.walltime) - job.work_left +

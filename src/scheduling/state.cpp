@@ -17,7 +17,7 @@ State::State(const Platform& machine, const Capabilities& can, const Rules& run)
 }
 
 Duration State::estimate(const Job& job, Nodes n) const {
-  if (n == job.spec.preferred) return job.spec.walltime;
+  if (n == job.spec.preferred || has_walltime_of_any_size(job)) return job.spec.walltime;
   const AdaptiveSpec* spec = adaptive_spec(job);
   return time_for(spec ? spec->speedup : Speedup{}, job.spec.preferred, n,
                   total_work(job.spec.preferred, job.spec.walltime));
@@ -165,7 +165,7 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
     decision.after = job.holding;
     if (decision.kind == Decision::Kind::start) {
       job.first_size = job.target;
-      if (rules.limit == Rules::Limit::scaled) {
+      if (scales_limit(job)) {
         job.limit = decision.limit = later(job.started, estimate(job, job.target));
       }
     }
@@ -542,7 +542,7 @@ void State::note_progress(Job& job, Nodes size, Duration paused) {
 }
 
 void State::scale_limit(Job& job, Reason reason) {
-  if (rules.limit == Rules::Limit::fixed || job.spec.type == JobType::rigid) return;
+  if (!scales_limit(job)) return;
   const AdaptiveSpec* spec = adaptive_spec(job);
   set_limit(job,
             later(now, time_for(spec ? spec->speedup : Speedup{}, job.spec.preferred,
@@ -558,7 +558,7 @@ void State::set_limit(Job& job, Time limit, Reason reason) {
 
 Time State::end_with(const Job& job, Duration walltime) const {
   if (job.spec.type == JobType::rigid) return later(job.started, walltime);
-  if (rules.limit == Rules::Limit::fixed) return later(job.limit, walltime - job.spec.walltime);
+  if (!scales_limit(job)) return later(job.limit - job.spec.walltime, walltime);
   Job copy = job;
   const Unanswered* open = job.doing == Doing::resizing ? find(job.decision) : nullptr;
   const Nodes size = open ? open->before : job.holding.count;
@@ -606,7 +606,7 @@ void State::believe_model(JobId id, const Speedup& model) {
     job.work_left -=
         std::min(job.work_left, work_done(model, job.spec.preferred, had.nodes, had.time));
   }
-  if (rules.limit == Rules::Limit::scaled && !job.shares) {
+  if (scales_limit(job) && !job.shares) {
     const Unanswered* open = job.doing == Doing::resizing ? find(job.decision) : nullptr;
     const Nodes size = open ? open->before : job.holding.count;
     job.limit = later(job.work_at, time_for(model, job.spec.preferred, size, job.work_left));

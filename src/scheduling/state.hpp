@@ -245,7 +245,17 @@ class State {
   bool allows(const Job& job, Nodes n) const {
     return job.spec.size.contains(n) && constraint(job).allows(n);
   }
-  /// The whole run time, as believed, at constant size n: the walltime scaled by the model.
+  /// Does its walltime hold whatever its size?
+  bool has_walltime_of_any_size(const Job& job) const {
+    const AdaptiveSpec* spec = adaptive_spec(job);
+    return job.spec.type == JobType::rigid || (spec && spec->walltime_for == WalltimeFor::any_size);
+  }
+  /// Does its limit follow its size?
+  bool scales_limit(const Job& job) const {
+    return rules.limit == Rules::Limit::scaled && !has_walltime_of_any_size(job);
+  }
+  /// The whole run time, as believed, at constant size n: the walltime, scaled by the model unless
+  /// it holds at any size.
   Duration estimate(const Job& job, Nodes n) const;
   /// What it takes at the size at which the policy starts it.
   Queue::Need start_need(const Job& job) const {

@@ -29,6 +29,28 @@ TEST(State, EstimatesScaleTheWalltimeByTheModel) {
   EXPECT_EQ(stage.state().estimate(stage.job(amdahl), 8), whole_seconds(100));  // all serial
 }
 
+TEST(State, AWalltimeOfAnySizeIsNeverScaled) {
+  Stage stage({.can = {.instant_start = false}});
+  const AdaptiveSpec absolute{.walltime_for = WalltimeFor::any_size};
+  const JobId id = stage.submit(malleable({1, 8}, 4, 100), absolute);
+  EXPECT_EQ(stage.state().estimate(stage.job(id), 1), whole_seconds(100));
+  stage.pass([&](Pass& p) {
+    p.start(id, exactly(2), {});
+    p.resize(id, 4, {});  // one decision to start on 4
+  });
+  EXPECT_EQ(stage.job(id).limit, at_s(100));
+  stage.tell(event::Started{id, stage.job(id).decision, {}, {}});
+  stage.at(10);
+  stage.pass([&](Pass& p) { p.resize(id, 2, {}); });
+  stage.resized(id);
+  EXPECT_EQ(stage.job(id).limit, at_s(100));
+  EXPECT_EQ(stage.state().end_with(stage.job(id), whole_seconds(60)), at_s(60));
+  stage.tell(event::Believed{id, 0, 0, 0, std::nullopt, whole_seconds(70)});
+  EXPECT_EQ(stage.job(id).limit, at_s(70));
+  stage.tell(event::Believed{id, 0, 0, 0, Speedup{Speedup::Kind::amdahl, 1.0}});
+  EXPECT_EQ(stage.job(id).limit, at_s(70));
+}
+
 TEST(State, APastEndReadsAsOneSecondFromNow) {
   Stage stage;
   const JobId id = stage.run(rigid(2, 10));

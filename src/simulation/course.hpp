@@ -12,51 +12,55 @@
 
 namespace ductile {
 
-/// The way from a job's start to its end. How far it is, is the work it has left: a whole number,
-/// so that a linear job without phases ends to the microsecond where it should, however often it is
-/// resized. With phases the end of each but the last is rounded to a microsecond besides.
+/// The way from a job's start to its end. How far it is, is the work it has left: a whole number.
+///
+/// Without phases that is node-microseconds at the preferred size, so that a linear job ends to the
+/// microsecond where it should, however often it is resized. With phases each iteration of any of
+/// them is the same number, whatever time it takes: where iterations end is exact, and never
+/// compared after rounding. Times are rounded once from where the job was last resized.
 ///
 /// A view: job and row live longer.
 class Course {
  public:
   /// A job without phases has one, of so many `iterations`.
-  Course(const WorkloadJob& job, const AdaptiveJob& more, std::uint32_t iterations = 1)
-      : more_(more),
-        preferred_(job.nodes),
-        iterations_(iterations),
-        total_(total_work(job.nodes, job.runtime)) {}
+  Course(const WorkloadJob& job, const AdaptiveJob& more, std::uint32_t iterations = 1);
 
   /// All of it.
   Work total() const { return total_; }
   /// What is left when the share `progress` is done.
   Work left_at(double progress) const;
-  /// What is left of `left` after `size` nodes worked for `time`.
+  /// What is left when a step asks.
+  Work left_at(const EvolvingStep& step) const;
+  /// What is left of `left` after `size` nodes worked for `time`. Where that is the end of an
+  /// iteration as near as times are known, it is that end: the first one, if iterations that take
+  /// no time follow.
   Work left_after(Work left, Nodes size, Duration time) const;
   /// What is left of `left` when the share `share` of all work need not be done any more, or, if it
   /// is negative, is to be done besides: never less than nothing, nor more than all.
   Work left_without(Work left, double share) const;
   /// When `size` nodes, going on with `left` at `from`, have only `to` left; `from` if they already
-  /// have no more, else at least a microsecond later.
+  /// have no more. Without phases it is at least a microsecond later.
   Time when(Time from, Work left, Work to, Nodes size) const;
-  /// What is left at the next scheduling point; nothing if the job ends before one. The job is at
-  /// one if it is less than a microsecond of `size` nodes away, for times are rounded: `left` then.
+  /// What is left at the next scheduling point of a job of this size, `left` if it is at one;
+  /// nothing if the job ends before one. Without phases it is at one that is half a microsecond
+  /// away, for times are rounded.
   std::optional<Work> next_point(Work left, Nodes size) const;
 
  private:
-  std::size_t phases() const { return more_.phases.empty() ? 1 : more_.phases.size(); }
-  const Speedup& speedup(std::size_t phase) const {
-    return more_.phases.empty() ? more_.speedup : more_.phases[phase].speedup;
-  }
-  /// What is left at the end of a phase.
-  Work end_of(std::size_t phase) const {
-    return phase + 1 >= phases() ? 0 : left_at(more_.phases[phase].until);
-  }
-  /// The phase that works on `left`, or the last one.
-  std::size_t phase_of(Work left) const;
+  struct Part;
+  /// Calls `visit(part)` for the phases in their order, until it returns false.
+  template <class Visit>
+  void for_parts(const Visit& visit) const;
+  bool has_phases() const { return unit_ > 0; }
+  double progress_at(Work left) const;
+  double ticks_of_iteration(const Part& part, Nodes size) const;
+  std::optional<Work> next_point_without_phases(Work left, Nodes size) const;
 
   const AdaptiveJob& more_;
   Nodes preferred_;
+  Duration runtime_;
   std::uint32_t iterations_;
+  Work unit_ = 0;  // of an iteration; 0: no phases
   Work total_;
 };
 

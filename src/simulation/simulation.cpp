@@ -68,6 +68,8 @@ struct Run {
   NodeSet nodes;        // what it really has; with identities
   Time end = kNever;    // of the work at this size, unless it pauses before
   Time pause = kNever;  // when the resize under way begins to cost time; no progress from then on
+  Work paused = 0;      // what is left then
+  Work reached = 0;     // no more is left: a step was there
   std::uint32_t step = 0;     // next evolving step
   bool denied = false;        // its last request was
   std::uint32_t resizes = 0;  // orders so far, in all its lives
@@ -158,6 +160,7 @@ class World {
   void carry_out(const Decision& decision);
   void begin(JobId id);
   void plan(JobId id);
+  void withdraw_requests(JobId id);
   bool predicts(JobId id) const { return settings_.predict_walltimes && truth(id).has_user(); }
   void watch_prediction(JobId id);
   Time kill_time(JobId id) const;
@@ -167,7 +170,12 @@ class World {
   void send(JobId id, Time at, Answer answer);
   double paid_node_s(JobId id) const;
   Holding partly(const Holding& before, const Holding& after, Draws draw) const;
-  std::optional<Time> next_resize(JobId id, Time ready) const;
+  struct Point {
+    Time at;
+    Work left;
+  };
+  std::optional<Point> next_resize(JobId id, Time ready) const;
+  Work left_at(JobId id, Time time) const;
   void advance(JobId id);
 
   void end(JobId id, EndState state, bool requeue = false);
@@ -187,12 +195,13 @@ class World {
   std::vector<Answer> answers_;
   std::vector<std::uint32_t> free_answers_;
   RuntimePrediction predictions_;
-  std::vector<double> saves_;                   // of each request so far
-  std::vector<std::uint32_t> account_numbers_;  // in the core, of those of the workload
-  std::vector<JobId> barriers_;                 // not over
-  std::vector<JobId> behind_;                   // jobs held because a barrier waits
-  bool timer_alone_ = false;                    // nothing but the timer came at this instant
-  bool fruitless_ = false;                      // and its pass decided nothing
+  std::vector<double> saves_;                           // of each request so far
+  std::vector<std::uint32_t> account_numbers_;          // in the core, of those of the workload
+  std::vector<JobId> barriers_;                         // not over
+  std::vector<JobId> behind_;                           // jobs held because a barrier waits
+  std::vector<std::pair<JobId, std::uint32_t>> asked_;  // they wait for this close; their epochs
+  bool timer_alone_ = false;  // nothing but the timer came at this instant
+  bool fruitless_ = false;    // and its pass decided nothing
   SimulationCounts counts_;
 };
 
@@ -272,6 +281,10 @@ void World::close() {
   for (const Decision& decision : decisions) {
     for (Observer* observer : observers_) observer->on_decision(now_, decision, core_);
     carry_out(decision);
+  }
+  // Those that asked before an iteration go on, unless they are resized first.
+  for (const auto& [id, epoch] : std::exchange(asked_, {})) {
+    if (epoch == epochs_[index(id)]) plan(id);
   }
   for (Observer* observer : observers_) observer->on_close(now_, core_);
 }
@@ -371,12 +384,24 @@ void World::happen(const Entry& entry) {
       const AdaptiveJob& more = *adaptive(id);
       Run& run = run_of(id);
       const EvolvingStep& step = more.steps[run.step++];
+      run.reached = course_of(id).left_at(step);
+      if (step.iterations > 0) {
+        if (core_.job(id).claim != ClaimId::none) {  // nodes are on their way
+          plan(id);
+          return;
+        }
+        withdraw_requests(id);
+      }
       const bool asks = run.denied || !step.if_denied;
       if (const std::int32_t delta = more.delta_of(step, run.size); asks && delta != 0) {
         const RequestId request{static_cast<std::uint32_t>(saves_.size())};
         saves_.push_back(step.saves);
         run.denied = false;
         tell(event::EvolvingRequested{request, id, delta, step.at_least});
+        if (step.iterations > 0) {
+          asked_.emplace_back(id, ++epochs_[index(id)]);
+          return;
+        }
       }
       plan(id);
       return;
@@ -433,7 +458,7 @@ void World::begin(JobId id) {
   if (adaptive(id)) {
     const Job& job = core_.job(id);
     Run& run = run_of(id);
-    run.left = course_of(id).total();
+    run.left = run.reached = course_of(id).total();
     run.at = now_;
     run.size = job.holding.count;
     run.nodes = job.holding.nodes;
@@ -459,13 +484,15 @@ void World::watch_prediction(JobId id) {
 
 Time World::kill_time(JobId id) const {
   const Job& job = core_.job(id);
+  const AdaptiveJob* more = adaptive(id);
+  if (more && more->believed.walltime_for == WalltimeFor::belief) return kNever;
   if (!predicts(id)) return job.limit;
   return core_.state().end_with(job, predictions_.requested(core_.state(), id));
 }
 
 // The end at the present size, or the kill, or the next evolving request, whatever comes first.
-// While the job pauses only the kill comes, where limits are fixed: one that is scaled counts work,
-// and there is none.
+// While the job pauses only the kill comes, where its limit is fixed: one that is scaled counts
+// work, and there is none.
 void World::plan(JobId id) {
   const std::vector<EvolvingStep>& steps = adaptive(id)->steps;
   const Course course = course_of(id);
@@ -473,17 +500,24 @@ void World::plan(JobId id) {
   const std::uint32_t epoch = ++epochs_[index(id)];
   const auto when = [&](Work left) { return course.when(run.at, run.left, left, run.size); };
   run.end = run.pause > now_ ? std::max(when(0), later(run.at, kTick)) : kNever;
-  if (run.end > run.pause) run.end = kNever;
+  // At a scheduling point something is left, even if it takes no time.
+  const bool at_point = settings_.resize.apply_at == ResizeBehaviour::ApplyAt::phase_end;
+  if (at_point ? run.end >= run.pause : run.end > run.pause) run.end = kNever;
   Time at = run.end;
   if (settings_.kill_overrun) {
     const Time kill = kill_time(id);
-    const bool counts_pauses = settings_.rules.limit == Rules::Limit::fixed;
+    const bool counts_pauses = !core_.state().scales_limit(core_.job(id));
     if (counts_pauses || kill <= run.pause) at = std::min(at, std::max(kill, now_));
   }
   watch_prediction(id);
   if (run.step < steps.size() && run.left > 0) {
-    const Time ask = when(course.left_at(steps[run.step].progress));
-    if (ask < at && ask <= run.pause) {
+    const EvolvingStep& step = steps[run.step];
+    const Work there = course.left_at(step);
+    const Time ask = when(there);
+    const bool counted = step.iterations > 0;
+    const bool is_resized = counted && run.pause != kNever && there <= run.paused;
+    const bool before_end = ask < at || (counted && ask == run.end && ask == at);
+    if (before_end && ask <= run.pause && !is_resized) {
       schedule(std::max(ask, now_), Kind::step, id, epoch);
       return;
     }
@@ -491,24 +525,42 @@ void World::plan(JobId id) {
   if (at != kNever) schedule(at, Kind::end, id, epoch);
 }
 
+// Jobs that ask before iterations say what they want at the size and for the iteration that they
+// have; what is open of what they wanted before is void.
+void World::withdraw_requests(JobId id) {
+  std::vector<RequestId> open;
+  for (const Request& request : core_.state().requests) {
+    if (request.job == id) open.push_back(request.id);
+  }
+  for (const RequestId request : open) tell(event::EvolvingWithdrawn{request});
+}
+
+// What it has left at a time, if it makes progress until then.
+Work World::left_at(JobId id, Time time) const {
+  const Run& run = run_of(id);
+  const Duration worked = std::max(time - run.at, Duration{});
+  return std::min(course_of(id).left_after(run.left, run.size, worked), run.reached);
+}
+
 void World::advance(JobId id) {
   Run& run = run_of(id);
-  const Duration worked = std::max(std::min(now_, run.pause) - run.at, Duration{});
-  run.left = course_of(id).left_after(run.left, run.size, worked);
+  run.left = run.reached = now_ >= run.pause ? run.paused : left_at(id, now_);
   run.at = now_;
 }
 
-// When the job can be resized, from `ready` on; nothing if its end comes first.
-std::optional<Time> World::next_resize(JobId id, Time ready) const {
-  if (settings_.resize.apply_at == ResizeBehaviour::ApplyAt::immediate) return ready;
-  const Course course = course_of(id);
+// Where the job can be resized, from `ready` on; nothing if its end comes first.
+std::optional<World::Point> World::next_resize(JobId id, Time ready) const {
   const Run& run = run_of(id);
-  const Work left = course.left_after(run.left, run.size, ready - run.at);
+  const Work left = left_at(id, ready);
+  if (settings_.resize.apply_at == ResizeBehaviour::ApplyAt::immediate) return Point{ready, left};
+  const Course course = course_of(id);
   const auto point = course.next_point(left, run.size);
   if (!point) return std::nullopt;
-  if (*point == left) return ready;
-  // From where the plan counts, so that what it has at this point comes at this time.
-  return std::max(ready, course.when(run.at, run.left, *point, run.size));
+  if (*point == left) return Point{ready, left};
+  // From where the plan counts, so that what it has at this point comes at this time. Times are
+  // rounded: a job without phases may be a little further then.
+  const Time at = std::max(ready, course.when(run.at, run.left, *point, run.size));
+  return Point{at, std::min(left_at(id, at), *point)};
 }
 
 void World::order_resize(const Decision& decision) {
@@ -522,11 +574,11 @@ void World::order_resize(const Decision& decision) {
     return;
   }
   const Duration delay = sample(how.delay, draws(Stream::resize_delay, id, order));
-  const std::optional<Time> at = next_resize(id, later(now_, delay));
-  if (!at) return;  // the end of the job is the answer
+  const std::optional<Point> point = next_resize(id, later(now_, delay));
+  if (!point) return;  // the end of the job is the answer
   Draws luck = draws(Stream::resize_refusal, id, order);
   if (luck.chance(how.refuse)) {
-    send(id, *at, std::move(answer));
+    send(id, point->at, std::move(answer));
     return;
   }
   answer.changed = true;
@@ -534,9 +586,10 @@ void World::order_resize(const Decision& decision) {
   if (luck.chance(how.partly)) answer.now = partly({run.size, run.nodes}, decision.after, luck);
   answer.cost = adaptive(id)->resize_cost(run.size, answer.now.count);
   if (decision.request != RequestId::none) answer.saves = saves_[index(decision.request)];
-  run.pause = *at;
+  run.pause = point->at;
+  run.paused = point->left;
   plan(id);
-  const Time paid = later(*at, answer.cost);
+  const Time paid = later(point->at, answer.cost);
   send(id, paid, std::move(answer));
 }
 
@@ -586,8 +639,14 @@ void World::answer_resize(JobId id, Answer answer) {
   Run& run = run_of(id);
   const Time retry = answer.changed ? Time{} : now_ + settings_.resize.retry;
   if (answer.changed) {
+    const Course course = course_of(id);
+    const std::vector<EvolvingStep>& steps = adaptive(id)->steps;
     advance(id);
-    run.left = course_of(id).left_without(run.left, answer.saves);
+    while (run.step < steps.size() && steps[run.step].iterations > 0 &&
+           course.left_at(steps[run.step]) >= run.left) {
+      ++run.step;
+    }
+    run.left = run.reached = course.left_without(run.left, answer.saves);
     run.pause = kNever;
     counts_.reconfiguration_node_s +=
         to_seconds(answer.cost) * std::max(answer.before, answer.now.count);
@@ -598,7 +657,11 @@ void World::answer_resize(JobId id, Answer answer) {
   tell(resized);
   if (draws(Stream::resize_repeat, id, index(answer.decision)).chance(settings_.resize.repeat))
     tell(resized);
-  if (answer.changed) plan(id);
+  if (answer.changed) {
+    const std::vector<EvolvingStep>& steps = adaptive(id)->steps;
+    if (!steps.empty() && steps.front().iterations > 0) withdraw_requests(id);
+    plan(id);
+  }
   for (Observer* observer : observers_) observer->on_resized(now_, id, answer.before, core_);
 }
 

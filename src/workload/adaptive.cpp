@@ -181,6 +181,12 @@ AdaptiveJob adaptive_of(Line& line, Accounts& accounts) {
       more.cost = cost_of(line, key, word);
     } else if (key == "believed_cost") {
       believed_cost = cost_of(line, key, word);
+    } else if (key == "walltime") {
+      const auto holds_for = from_word<WalltimeFor>(kWalltimeForWords, word);
+      if (!holds_for) {
+        line.fail(key, fmt::format("there is no '{}'", word), "use " + listed(kWalltimeForWords));
+      }
+      more.believed.walltime_for = *holds_for;
     } else if (key == "delay") {
       more.believed.resize_delay = seconds(line.number<double>(key, word, 0, kLongest_s));
     } else if (key == "watts") {
@@ -201,7 +207,7 @@ AdaptiveJob adaptive_of(Line& line, Accounts& accounts) {
       line.fail(
           {}, fmt::format("there is no '{}'", key),
           "there are type, size, priority, account, barrier, model, believed_model, constraint, "
-          "cost, believed_cost, delay, watts, request, phase");
+          "cost, believed_cost, walltime, delay, watts, request, phase");
     }
   }
   if (!type) line.fail("type", "is missing", "write type=malleable, or another one");
@@ -345,6 +351,10 @@ void append_job(std::string& text, const AdaptiveJob& more,
   }
   if (more.cost != ReconfigurationCost{}) append_cost(text += " cost=", more.cost);
   if (believed.cost != more.cost) append_cost(text += " believed_cost=", believed.cost);
+  if (believed.walltime_for != WalltimeFor{}) {
+    text.append(" walltime=")
+        .append(kWalltimeForWords[static_cast<std::size_t>(believed.walltime_for)]);
+  }
   if (believed.resize_delay != Duration{}) append_seconds(text += " delay=", believed.resize_delay);
   if (believed.watts_per_node != 0) append_number(text += " watts=", believed.watts_per_node);
   for (const EvolvingStep& step : more.steps) append_step(text += " request=", step);

@@ -46,7 +46,7 @@ TEST(Adaptive, EveryFieldIsReadAndWritten) {
       "job 2 type=adaptive size=2..16 priority=-7 account=physics barrier=yes model=powerlaw:0.2 "
       "believed_model=powerlaw:0.1 "
       "constraint=list:2:4:16 cost=0.01:0.02:0.03:0.5:1:0.75 believed_cost=0:0:0:2:0.5 "
-      "delay=2.000001 "
+      "walltime=any_size delay=2.000001 "
       "watts=310.5 request=0.25:+4 request=0.5:-2:1 request=0.5:+1:1:again:saves=-0.25 "
       "request=0.75:+3:again request=0.75:+3:saves=0.125 phase=0.5:10:yes phase=1:1:no:amdahl:0.25";
   const Workload workload = parsed(line);
@@ -63,7 +63,8 @@ TEST(Adaptive, EveryFieldIsReadAndWritten) {
                    .cost = {0, 0, 0, 2, 0.5},
                    .constraint = parse_constraint("list:2:4:16"),
                    .resize_delay = Duration{2'000'001},
-                   .watts_per_node = 310.5},
+                   .watts_per_node = 310.5,
+                   .walltime_for = WalltimeFor::any_size},
       .speedup = {Speedup::Kind::powerlaw, 0.2},
       .cost = {0.01, 0.02, 0.03, 0.5, 1, 0.75},
       .steps = {{0.25, 4, 0},
@@ -188,7 +189,7 @@ TEST(AdaptiveErrors, NameLineAndField) {
   EXPECT_EQ(
       line_error("job 1 speed=1"),
       "x.adaptive:2: there is no 'speed'; there are type, size, priority, account, barrier, model, "
-      "believed_model, constraint, cost, believed_cost, delay, watts, request, phase");
+      "believed_model, constraint, cost, believed_cost, walltime, delay, watts, request, phase");
   EXPECT_EQ(line_error("job 1 account=a,b"),
             "x.adaptive:2: account: 'a,b' is no name of an account; use up to 64 letters, digits, "
             "'_', '-' and '.'");
@@ -240,6 +241,7 @@ TEST(AdaptiveErrors, NameLineAndField) {
                            "job 1 cost=-1:2:3:4:5",
                            "job 1 cost=1:2:3:4:5:x",
                            "job 1 delay=-1",
+                           "job 1 walltime=always",
                            "job 1 watts=x",
                            "job 1 request=2:1",
                            "job 1 request=0.5",

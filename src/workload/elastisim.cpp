@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -29,6 +31,7 @@ constexpr double kMostNumber = 1e30;
 constexpr Nodes kMostSizes = 65'536;                // of one job
 constexpr std::uint64_t kMostRequests = 1'000'000;  // evolving requests of one job
 constexpr double kShortestSeconds = 1e-6;           // a model's times are above zero
+constexpr std::size_t kMostNamed = 8;               // tasks in a remark
 
 std::string load_file(const std::string& path) {
   CompressedFile file = CompressedFile::open(path);
@@ -51,6 +54,12 @@ struct Timed {
   std::vector<double> time_s;  // by size
 };
 
+// Tasks that want what is there once for all jobs.
+struct Contention {
+  std::uint64_t jobs = 0;  // that have such tasks
+  std::set<std::string> tasks;
+};
+
 class JobsReader {
  public:
   JobsReader(const std::string& configuration, const ElastisimRules& rules)
@@ -62,11 +71,11 @@ class JobsReader {
   std::string load(const std::string& path) const {
     return rules_.load ? rules_.load(path) : load_file(path);
   }
-  std::string find(const std::string& path, const std::string& named_by) const;
-  std::string configured(const JsonAt& json, const char* key) const;
+  std::string find(const JsonAt& path, const std::string& named_by);
   const ElastisimModel& model(const JsonAt& path, const std::string& jobs_file);
 
-  void job(const JsonAt& json, const std::string& jobs_file);
+  void job(const JsonAt& json, const std::string& jobs_file, std::uint64_t name);
+  static Time submit_of(const JsonAt& json);
   std::optional<SizeRange> sizes_of(const JsonAt& json, JobType type);
   std::uint32_t gpus_of(const JsonAt& json, JobType type);
   Variables arguments(const JsonAt& json);
@@ -74,40 +83,74 @@ class JobsReader {
   std::vector<Timed> timed(const ElastisimModel& model, ElastisimShape& shape, SizeRange sizes,
                            JobType type);
   static Speedup table(const std::vector<double>& time_s, Nodes first);
-  void phases(const std::vector<Timed>& timed, double total_s, std::size_t preferred,
-              AdaptiveJob& more);
-  void requests(const std::vector<Timed>& timed, double total_s, std::size_t preferred,
-                ElastisimShape& shape, AdaptiveJob& more);
+  static void phases(const std::vector<Timed>& timed, double total_s, std::size_t preferred,
+                     AdaptiveJob& more);
+  void requests(const std::vector<Timed>& timed, ElastisimShape& shape, AdaptiveJob& more);
   static void costs(const ElastisimModel& model, ElastisimShape& shape,
                     const SimgridMachine& machine, AdaptiveJob& more, Nodes preferred);
+  void contend(const ElastisimShape& shape);
+  void tell_contention(const Contention& contention, std::string_view of_what);
 
   std::string configuration_;
   const ElastisimRules& rules_;
   ElastisimInput input_;
   Remarks remarks_;
   bool clip_requests_ = true;
-  std::map<std::string, ElastisimModel> models_;  // by path
+  std::map<std::string, ElastisimModel> models_;                      // by path
+  std::map<std::pair<std::string, std::string>, std::string> found_;  // paths, by who names them
+  Contention of_files_, of_network_;
 };
 
-// As ElastiSim finds it, from the working directory; else beside the file that names it, or the
-// configuration.
-std::string JobsReader::find(const std::string& path, const std::string& named_by) const {
-  namespace fs = std::filesystem;
-  if (rules_.load) return path;
+// The folder of a file, the one around it, and so on.
+std::vector<std::filesystem::path> folders_around(const std::string& file) {
+  std::vector<std::filesystem::path> folders;
+  const auto add = [&](std::filesystem::path folder) {
+    while (folder.has_relative_path()) {
+      folders.push_back(folder);
+      folder = folder.parent_path();
+    }
+  };
+  const std::filesystem::path from(file);
+  add(from.parent_path());
+  if (from.is_absolute()) return folders;
   std::error_code ignored;
-  for (const std::string& from : {std::string(), named_by, configuration_}) {
-    const fs::path there = from.empty() ? fs::path(path) : fs::path(from).parent_path() / path;
-    if (fs::exists(there, ignored)) return there.string();
-  }
-  return path;
+  folders.emplace_back();
+  add(std::filesystem::current_path(ignored).parent_path());
+  return folders;
 }
 
-std::string JobsReader::configured(const JsonAt& json, const char* key) const {
-  return find(json.at(key).text(), configuration_);
+// As ElastiSim finds it, from the working directory. A study that was moved, or that ran in a
+// container, names its files from a folder that is not here. It has them still: in folders as they
+// are named around the one of the configuration or of the file that names them; or, with the last
+// names of their paths only, in these two.
+std::string JobsReader::find(const JsonAt& path_at, const std::string& named_by) {
+  namespace fs = std::filesystem;
+  const std::string path = path_at.text();
+  if (rules_.load) return path;
+  const auto known = found_.find({path, named_by});
+  if (known != found_.end()) return known->second;
+  std::vector<fs::path> places = {path};
+  const fs::path whole = fs::path(path).relative_path();
+  for (const std::string& from : {named_by, configuration_}) {
+    for (const fs::path& folder : folders_around(from)) places.push_back(folder / whole);
+  }
+  for (auto first = whole.begin(); first != whole.end(); ++first) {
+    const fs::path last = std::accumulate(first, whole.end(), fs::path(), std::divides<>());
+    for (const std::string& from : {named_by, configuration_}) {
+      places.push_back(fs::path(from).parent_path() / last);
+    }
+  }
+  std::error_code ignored;
+  for (const fs::path& there : places) {
+    if (!fs::exists(there, ignored) || fs::is_directory(there, ignored)) continue;
+    return found_[{path, named_by}] = there.string();
+  }
+  path_at.fail(fmt::format("'{}' is not there, from here or from the folders of the study", path),
+               fmt::format("put it beside {}", configuration_));
 }
 
 const ElastisimModel& JobsReader::model(const JsonAt& path, const std::string& jobs_file) {
-  const std::string found = find(path.text(), jobs_file);
+  const std::string found = find(path, jobs_file);
   const auto at = models_.find(found);
   if (at != models_.end()) return at->second;
   const nlohmann::json json = parse_json(load(found), found);
@@ -121,7 +164,7 @@ ElastisimInput JobsReader::read() {
     configuration.fail("is a file of jobs, not a configuration",
                        "give the configuration that names it as jobs_file");
   }
-  const std::string platform = configured(configuration, "platform_file");
+  const std::string platform = find(configuration.at("platform_file"), configuration_);
   input_.machine = parse_simgrid(load(platform), platform, input_.remarks);
   clip_requests_ = configuration.boolean("clip_evolving_requests", true);
   if (configuration.boolean("allow_oversubscription", false)) {
@@ -132,28 +175,33 @@ ElastisimInput JobsReader::read() {
     ++remarks_["job_kill_grace_period: jobs are killed at their walltime, if at all"];
   }
 
-  const std::string jobs_file = configured(configuration, "jobs_file");
+  const std::string jobs_file = find(configuration.at("jobs_file"), configuration_);
   const nlohmann::json jobs_json = parse_json(load(jobs_file), jobs_file);
   const JsonAt top(jobs_json, jobs_file);
   top.know({"jobs"}, remarks_);
   const JsonAt jobs = top.at("jobs");
-  Workload& workload = input_.workload;
-  workload.name = jobs_file;
-  for (std::size_t i = 0; i < jobs.size(); ++i) job(jobs.item(i), jobs_file);
-
-  std::ranges::stable_sort(workload.jobs, {}, &WorkloadJob::submit);
-  if (rules_.max_jobs > 0 && workload.jobs.size() > rules_.max_jobs) {
-    workload.jobs.resize(rules_.max_jobs);
+  input_.workload.name = jobs_file;
+  // ElastiSim numbers jobs in order of submission, from 0: also those that are skipped here.
+  std::vector<std::pair<Time, std::size_t>> order;
+  for (std::size_t i = 0; i < jobs.size(); ++i) order.emplace_back(submit_of(jobs.item(i)), i);
+  std::ranges::sort(order);
+  for (std::uint64_t name = 0; name < order.size(); ++name) {
+    if (rules_.max_jobs > 0 && input_.workload.jobs.size() >= rules_.max_jobs) break;
+    job(jobs.item(order[name].second), jobs_file, name);
   }
-  // ElastiSim numbers jobs in order of submission, from 0.
-  for (std::size_t i = 0; i < workload.jobs.size(); ++i) workload.jobs[i].name = i;
+  tell_contention(of_files_, "the file system");
+  tell_contention(of_network_, "the backbone of the network");
   for (const auto& [what, count] : remarks_) {
     input_.remarks.push_back(count > 1 ? fmt::format("{} ({} times)", what, count) : what);
   }
   return std::move(input_);
 }
 
-void JobsReader::job(const JsonAt& json, const std::string& jobs_file) {
+Time JobsReader::submit_of(const JsonAt& json) {
+  return Time{seconds(json.at("submit_time").number(0, kMostSeconds))};
+}
+
+void JobsReader::job(const JsonAt& json, const std::string& jobs_file, std::uint64_t name) {
   json.know({"type", "submit_time", "walltime", "num_nodes", "num_gpus_per_node", "num_nodes_min",
              "num_nodes_max", "num_gpus_per_node_min", "num_gpus_per_node_max", "application_model",
              "arguments", "attributes", "name", "id"},
@@ -167,7 +215,8 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file) {
                  fmt::format("use {}", fmt::join(kJobTypeWords, ", ")));
   }
   WorkloadJob job;
-  job.submit = Time{seconds(json.at("submit_time").number(0, kMostSeconds))};
+  job.name = name;
+  job.submit = submit_of(json);
   walltime(json, job);
   if (json.has("attributes")) {
     ++remarks_["attributes, which ElastiSim hands to its scheduler, are not read"];
@@ -205,9 +254,9 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file) {
     if (!(*std::ranges::max_element(whole_s) <= kMostSeconds)) {
       json.fail(fmt::format("takes more than {} s", kMostSeconds), "look at its iterations");
     }
-    if (total_s > 0 && (sizes_while_running(*type) || *type == JobType::evolving)) {
-      phases(all, total_s, preferred, more);
-      requests(all, total_s, preferred, shape, more);
+    if (*type != JobType::rigid) phases(all, total_s, preferred, more);
+    if (sizes_while_running(*type) || *type == JobType::evolving) {
+      requests(all, shape, more);
       costs(app, shape, input_.machine, more, job.nodes);
     }
   } catch (const InputError& error) {
@@ -216,16 +265,18 @@ void JobsReader::job(const JsonAt& json, const std::string& jobs_file) {
         std::string(error.what()) + fmt::format(" (job at {}:{})", jobs_file, json.place().field),
         "");
   }
-  job.runtime = seconds(total_s);
-  if (job.runtime <= Duration{}) {
-    ++input_.workload.skipped.no_runtime;
-    return;
-  }
+  contend(shape);
+  job.runtime = std::max(seconds(total_s), kTick);  // what takes no time takes the shortest one
+  // A walltime is the limit of the whole job, whatever its size; a job without one has none, and
+  // what it takes is believed.
+  more.believed.walltime_for = WalltimeFor::any_size;
   if (job.walltime == Duration{}) {
     job.walltime = job.runtime;
+    more.believed.walltime_for = WalltimeFor::belief;
     ++input_.workload.walltime_unknown;
   } else if (job.walltime < job.runtime && rules_.extend_walltime) {
     job.walltime = job.runtime;
+    more.believed.walltime_for = WalltimeFor::belief;
     ++input_.workload.walltime_raised;
   }
   if (*type != JobType::rigid) {
@@ -292,11 +343,9 @@ Variables JobsReader::arguments(const JsonAt& json) {
     const JsonAt at = json.at(name.c_str());
     double number = 0;
     if (value.is_string()) {
+      // What no formula uses may be any text.
       const auto parsed = parse_number<double>(at.text());
-      if (!parsed || !(std::abs(*parsed) <= kMostNumber)) {
-        at.fail(fmt::format("'{}' is not a number", at.text()), "write a number");
-      }
-      number = *parsed;
+      number = parsed && std::abs(*parsed) <= kMostNumber ? *parsed : std::nan("");
     } else {
       number = at.number(-kMostNumber, kMostNumber);
     }
@@ -335,9 +384,10 @@ std::vector<Timed> JobsReader::timed(const ElastisimModel& model, ElastisimShape
       return;
     }
     one.phase = first ? nullptr : &phase;
-    const bool asks =
+    // Where it may ask, it can be resized only if it does.
+    const bool may_ask =
         phase.evolving_request && (type == JobType::evolving || type == JobType::adaptive);
-    one.point_at_start = !first && (asks || (phase.scheduling_point && sizes_while_running(type)));
+    one.point_at_start = !first && !may_ask && phase.scheduling_point && sizes_while_running(type);
     for (shape.nodes = sizes.min; shape.nodes <= sizes.max; ++shape.nodes) {
       one.time_s.push_back(time_of(phase, shape, input_.machine));
     }
@@ -364,16 +414,14 @@ void JobsReader::phases(const std::vector<Timed>& timed, double total_s, std::si
   for (std::size_t i = 0; i < timed.size(); ++i) {
     const Timed& one = timed[i];
     const bool after = one.phase && i + 1 < timed.size() && timed[i + 1].point_at_start;
-    const double time_s = one.time_s[preferred];
-    if (time_s <= 0 && *std::ranges::max_element(one.time_s) > 0) {
-      ++remarks_["phases that take no time at the size the job prefers take none at any"];
-    }
-    const Speedup speedup = table(one.time_s, more.size.min);
+    const SharedList<double> times_s(one.time_s);
     const auto add = [&](std::uint64_t iterations, bool points) {
       if (iterations == 0) return;
-      done_s += static_cast<double>(iterations) * time_s;
-      more.phases.push_back({total_s > 0 ? std::min(done_s / total_s, 1.0) : 1, speedup,
-                             static_cast<std::uint32_t>(iterations), points});
+      done_s += static_cast<double>(iterations) * one.time_s[preferred];
+      more.phases.push_back({.until = total_s > 0 ? std::min(done_s / total_s, 1.0) : 1,
+                             .iterations = static_cast<std::uint32_t>(iterations),
+                             .scheduling_points = points,
+                             .times_s = times_s});
     };
     if (one.point_at_start == after) {
       add(one.iterations, after);
@@ -385,8 +433,8 @@ void JobsReader::phases(const std::vector<Timed>& timed, double total_s, std::si
 }
 
 // What evolving jobs ask for before each iteration but the first of all.
-void JobsReader::requests(const std::vector<Timed>& timed, double total_s, std::size_t preferred,
-                          ElastisimShape& shape, AdaptiveJob& more) {
+void JobsReader::requests(const std::vector<Timed>& timed, ElastisimShape& shape,
+                          AdaptiveJob& more) {
   if (more.type != JobType::evolving && more.type != JobType::adaptive) return;
   std::map<std::vector<Nodes>, SharedList<Nodes>> lists;
   shape.variables["num_nodes_min"] = more.size.min;
@@ -408,10 +456,9 @@ void JobsReader::requests(const std::vector<Timed>& timed, double total_s, std::
     }
     return sizes;
   };
-  double done_s = 0;
+  std::uint64_t done = 0;
   bool first = true;
   for (const Timed& one : timed) {
-    const double time_s = one.time_s[preferred];
     if (one.phase && one.phase->evolving_request) {
       const bool varies = one.phase->evolving_request->uses("phase_iteration");
       const std::size_t lists_each = varies ? one.time_s.size() : 1;
@@ -428,12 +475,10 @@ void JobsReader::requests(const std::vector<Timed>& timed, double total_s, std::
           if (is_new) at->second = SharedList(std::move(sizes));
           list = at->second;
         }
-        if (first && i == 0) continue;
-        const double progress = (done_s + static_cast<double>(i) * time_s) / total_s;
-        if (progress < 1) more.steps.push_back({progress, 0, 0, list});
+        if (!first || i > 0) more.steps.push_back({.wanted = list, .iterations = done + i});
       }
     }
-    done_s += static_cast<double>(one.iterations) * time_s;
+    done += one.iterations;
     if (one.phase) first = false;
   }
 }
@@ -456,6 +501,35 @@ void JobsReader::costs(const ElastisimModel& model, ElastisimShape& shape,
   more.costs.growth_s = SharedList(times(model.on_expansion, 1, more.size.max - more.size.min));
   const std::span<const double> after = more.costs.after_s.rows();
   if (!after.empty()) more.believed.cost.fixed_s = after[preferred - more.size.min];
+}
+
+void JobsReader::contend(const ElastisimShape& shape) {
+  using Type = ElastisimTask::Type;
+  Contention of_files, of_network;
+  for (const ElastisimTask* task : shape.contended) {
+    const bool file = task->type == Type::pfs_read || task->type == Type::pfs_write;
+    const std::string place = fmt::format("{}: {}", task->place.file, task->place.field);
+    (file ? of_files : of_network)
+        .tasks.insert(task->name.empty() ? place : fmt::format("'{}' ({})", task->name, place));
+  }
+  const auto add = [](Contention& all, Contention& more) {
+    all.jobs += more.tasks.empty() ? 0 : 1;
+    all.tasks.merge(more.tasks);
+  };
+  add(of_files_, of_files);
+  add(of_network_, of_network);
+}
+
+void JobsReader::tell_contention(const Contention& contention, std::string_view of_what) {
+  if (contention.jobs < 2) return;
+  const auto& tasks = contention.tasks;
+  const auto end = std::next(tasks.begin(), std::min(tasks.size(), kMostNamed));
+  std::string names = fmt::format("{}", fmt::join(tasks.begin(), end, ", "));
+  if (end != tasks.end()) names += fmt::format(" and {} more", tasks.size() - kMostNamed);
+  input_.remarks.push_back(
+      fmt::format("each job has {} for itself here, and jobs that use it at once do not slow each "
+                  "other down: {}",
+                  of_what, names));
 }
 
 }  // namespace

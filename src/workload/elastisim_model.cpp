@@ -110,6 +110,7 @@ class ModelReader {
     ElastisimTask task;
     task.place = json.place();
     task.type = kind_of<Type>(json.at("type"), kTypes);
+    if (json.has("name") && json.at("name").value().is_string()) task.name = json.at("name").text();
     if (json.has("iterations")) task.iterations = formula(json.at("iterations"));
     task.synchronized = json.boolean("synchronized", false);
     switch (task.type) {

@@ -52,6 +52,7 @@ struct ElastisimTask {
     sequence
   };
   Type type = Type::cpu;
+  std::string name;
   Place place;
   Formula iterations = Formula(1);
   bool synchronized = false;

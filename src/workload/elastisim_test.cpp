@@ -15,6 +15,7 @@
 namespace ductile {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -94,7 +95,10 @@ TEST(Elastisim, MoldableJobsHaveATimeForEachSize) {
   EXPECT_DOUBLE_EQ(more.speedup.relative_time(2, 4), 40.0 / 25);
   EXPECT_DOUBLE_EQ(more.speedup.relative_time(3, 4), 30.0 / 25);
   EXPECT_EQ(more.believed.speedup, more.speedup);
-  EXPECT_TRUE(more.phases.empty());
+  ASSERT_EQ(more.phases.size(), 2u);
+  EXPECT_THAT(more.phases[0].times_s.rows(), ElementsAre(30, 20, 15));
+  EXPECT_THAT(more.phases[1].times_s.rows(), ElementsAre(10, 10, 10));
+  EXPECT_FALSE(more.phases[0].scheduling_points);
 }
 
 TEST(Elastisim, MalleableJobsHavePhases) {
@@ -118,8 +122,8 @@ TEST(Elastisim, MalleableJobsHavePhases) {
   expect(1, 0.45, 3, true);
   expect(2, 0.60, 1, false);
   expect(3, 1, 2, false);
-  EXPECT_DOUBLE_EQ(more.phases[1].speedup.relative_time(2, 4), 2);
-  EXPECT_DOUBLE_EQ(more.phases[3].speedup.relative_time(2, 4), 1);
+  EXPECT_THAT(more.phases[1].times_s.rows(), ElementsAre(20, 40.0 / 3, 10));
+  EXPECT_THAT(more.phases[3].times_s.rows(), ElementsAre(20, 20, 20));
   EXPECT_THAT(more.costs.after_s.rows(), ElementsAre(6, 4, 3));
   EXPECT_THAT(more.costs.growth_s.rows(), ElementsAre(1, 2));
   EXPECT_DOUBLE_EQ(more.believed.cost.fixed_s, 3);
@@ -152,18 +156,37 @@ TEST(Elastisim, EvolvingJobsAskBeforeIterations) {
   EXPECT_EQ(it.nodes, 2u);  // begins small
   const AdaptiveJob& more = input.workload.adaptive.at(0);
   ASSERT_EQ(more.steps.size(), 3u);  // not before the very first iteration
-  EXPECT_DOUBLE_EQ(more.steps[0].progress, 0.25);
+  EXPECT_EQ(more.steps[0].iterations, 1u);
   EXPECT_THAT(more.steps[0].wanted.rows(), ElementsAre(4, 4, 4));
-  EXPECT_DOUBLE_EQ(more.steps[1].progress, 0.5);
+  EXPECT_EQ(more.steps[1].iterations, 2u);
   EXPECT_THAT(more.steps[1].wanted.rows(), ElementsAre(2, 2, 3));
-  EXPECT_DOUBLE_EQ(more.steps[2].progress, 0.875);
+  EXPECT_EQ(more.steps[2].iterations, 4u);
   EXPECT_THAT(more.steps[2].wanted.rows(), ElementsAre(4, 4, 4));
-  // Where it asks it can be resized.
-  ASSERT_EQ(more.phases.size(), 4u);
-  EXPECT_TRUE(more.phases[0].scheduling_points);
-  EXPECT_EQ(more.phases[0].iterations, 2u);
-  EXPECT_FALSE(more.phases[1].scheduling_points);
-  EXPECT_TRUE(more.phases[2].scheduling_points);
+  // It can be resized where it asks, and nowhere else.
+  ASSERT_EQ(more.phases.size(), 3u);
+  for (const Phase& phase : more.phases) EXPECT_FALSE(phase.scheduling_points);
+}
+
+TEST(Elastisim, AdaptiveJobsHaveNoSchedulingPointWhereTheyMayAsk) {
+  const ElastisimInput input = read(
+      files(job("adaptive", kTwoToFour),
+            model(phase("10", R"(, "iterations": 3)") + "," +
+                  phase("5", R"(, "iterations": 2, "evolving_request": "4")") + "," + phase("1"))));
+  const AdaptiveJob& more = input.workload.adaptive.at(0);
+  // Between the first three iterations, and before the last one.
+  ASSERT_EQ(more.phases.size(), 5u);
+  const auto expect = [&](std::size_t i, std::uint32_t iterations, bool points) {
+    EXPECT_EQ(more.phases[i].iterations, iterations) << i;
+    EXPECT_EQ(more.phases[i].scheduling_points, points) << i;
+  };
+  expect(0, 2, true);
+  expect(1, 1, false);
+  expect(2, 1, false);
+  expect(3, 1, true);
+  expect(4, 1, false);
+  ASSERT_EQ(more.steps.size(), 2u);
+  EXPECT_EQ(more.steps[0].iterations, 3u);
+  EXPECT_EQ(more.steps[1].iterations, 4u);
 }
 
 TEST(Elastisim, RequestsBeyondTheLimitsAreClippedOrNotMade) {
@@ -187,7 +210,7 @@ TEST(Elastisim, OnlyJobsThatEvolveAsk) {
   }
 }
 
-TEST(Elastisim, JobsAreNumberedInOrderOfSubmission) {
+TEST(Elastisim, JobsAreNumberedInOrderOfSubmissionAndKeepTheirNumbers) {
   const auto at = [](const std::string& time, const std::string& nodes) {
     return R"({"type": "rigid", "submit_time": )" + time + R"(, "num_nodes": )" + nodes +
            R"(, "application_model": "m.json"})";
@@ -198,12 +221,32 @@ TEST(Elastisim, JobsAreNumberedInOrderOfSubmission) {
   const ElastisimInput input = read(all);
   ASSERT_EQ(input.workload.jobs.size(), 3u);
   EXPECT_EQ(input.workload.skipped.too_large, 1u);
-  EXPECT_EQ(input.workload.jobs[0].name, 0u);
+  // The first one does not fit; it is job 0 all the same.
+  EXPECT_EQ(input.workload.jobs[0].name, 1u);
   EXPECT_EQ(input.workload.jobs[0].submit, Time{seconds(10.5)});
   EXPECT_EQ(input.workload.jobs[0].nodes, 2u);
+  EXPECT_EQ(input.workload.jobs[1].name, 2u);
   EXPECT_EQ(input.workload.jobs[1].nodes, 1u);
-  EXPECT_EQ(input.workload.jobs[2].name, 2u);
+  EXPECT_EQ(input.workload.jobs[2].name, 3u);
+  EXPECT_EQ(input.workload.jobs[2].nodes, 3u);
   EXPECT_EQ(read(all, {.max_jobs = 2}).workload.jobs.size(), 2u);
+}
+
+TEST(Elastisim, AWalltimeHoldsAtAnySize) {
+  const auto of = [](const std::string& walltime, ElastisimRules rules = {}) {
+    const ElastisimInput input = read(
+        files(job("malleable", kTwoToFour, R"(, "walltime": )" + walltime), model(phase("10"))),
+        std::move(rules));
+    return std::pair(input.workload.jobs.at(0).walltime,
+                     input.workload.adaptive.at(0).believed.walltime_for);
+  };
+  EXPECT_EQ(of("25"), std::pair(whole_seconds(25), WalltimeFor::any_size));
+  EXPECT_EQ(of("10"), std::pair(whole_seconds(10), WalltimeFor::any_size));
+  // None, or one that is raised: what the job takes is believed.
+  EXPECT_EQ(of("0"), std::pair(whole_seconds(10), WalltimeFor::belief));
+  EXPECT_EQ(of("9"), std::pair(whole_seconds(10), WalltimeFor::belief));
+  EXPECT_EQ(of("9", {.extend_walltime = false}),
+            std::pair(whole_seconds(9), WalltimeFor::any_size));
 }
 
 TEST(Elastisim, WalltimesAreRaisedUnlessTheyKill) {
@@ -215,11 +258,24 @@ TEST(Elastisim, WalltimesAreRaisedUnlessTheyKill) {
   EXPECT_EQ(read(all, {.extend_walltime = false}).workload.jobs[0].walltime, whole_seconds(6));
 }
 
-TEST(Elastisim, JobsWithoutWorkAreSkipped) {
+TEST(Elastisim, JobsThatTakeNoTimeAreJobs) {
+  for (const std::string& app :
+       {model(""), model(phase("0", R"(, "evolving_request": "3", "iterations": 2)"))}) {
+    for (const std::string& one : {job("rigid", R"("num_nodes": 2)"), job("moldable", kTwoToFour),
+                                   job("malleable", kTwoToFour), job("evolving", kTwoToFour)}) {
+      const ElastisimInput input = read(files(one, app));
+      ASSERT_EQ(input.workload.jobs.size(), 1u);
+      EXPECT_EQ(input.workload.jobs[0].runtime, kTick);
+      EXPECT_EQ(input.workload.jobs[0].walltime, kTick);
+      EXPECT_EQ(input.workload.skipped.total(), 0u);
+    }
+  }
+  // At the size asked for, that is; at another one it may take its time.
   const ElastisimInput input =
-      read(files(job("malleable", kTwoToFour), model(phase("0", R"(, "evolving_request": "3")"))));
-  EXPECT_TRUE(input.workload.jobs.empty());
-  EXPECT_EQ(input.workload.skipped.no_runtime, 1u);
+      read(files(job("malleable", kTwoToFour), model(phase("4 - num_nodes"))));
+  EXPECT_EQ(input.workload.jobs.at(0).runtime, kTick);
+  EXPECT_THAT(input.workload.adaptive.at(0).phases.at(0).times_s.rows(), ElementsAre(2, 1, 0));
+  EXPECT_THAT(input.remarks, IsEmpty());
 }
 
 TEST(Elastisim, TellsWhatElastisimWouldDoOtherwise) {
@@ -245,9 +301,6 @@ TEST(Elastisim, TellsWhatElastisimWouldDoOtherwise) {
               ElementsAre(HasSubstr("as large as the machine")));
   EXPECT_THAT(remarks(job("malleable", kTwoToFour + R"(, "num_gpus_per_node_max": 2)"), simple),
               ElementsAre(HasSubstr("num_gpus_per_node_max GPUs")));
-  EXPECT_THAT(
-      remarks(job("malleable", kTwoToFour), model(phase("4 - num_nodes") + "," + phase("1"))),
-      ElementsAre(HasSubstr("take none at any")));
   Files all = files(job("rigid", one), simple);
   all["c.json"] = R"({"jobs_file": "j.json", "platform_file": "p.xml",
                       "allow_oversubscription": true, "job_kill_grace_period": 5})";
@@ -255,10 +308,67 @@ TEST(Elastisim, TellsWhatElastisimWouldDoOtherwise) {
               ElementsAre(HasSubstr("nodes are not shared"), HasSubstr("job_kill_grace_period")));
 }
 
+// A phase that reads or writes files.
+std::string files_phase(const std::string& bytes, const std::string& name = "") {
+  return R"({"tasks": [{"type": "pfs_write", "bytes": )" + bytes + R"(, "pattern": "all_ranks")" +
+         (name.empty() ? "" : R"(, "name": ")" + name + '"') + "}]}";
+}
+
+TEST(Elastisim, TellsWhoSharesWhatEachJobHasForItself) {
+  const std::string one = job("rigid", R"("num_nodes": 2, "arguments": {"much": 1e9})");
+  const std::string none = job("rigid", R"("num_nodes": 2, "arguments": {"much": 0})");
+  const auto remarks = [](const std::string& jobs, const std::string& phases,
+                          const std::string& link) {
+    Files all = files(jobs, model(phases));
+    all["p.xml"] =
+        "<platform><zone id='z'><cluster id='c' radical='0-7' speed='1Gf' bw='1GBps'/>"
+        "<host id='store' speed='1f'><prop id='pfs_host' value='true'/></host>"
+        "<link id='l' latency='0' bandwidth=" +
+        link + "/><zoneRoute src='c' dst='z'><link_ctn id='l'/></zoneRoute></zone></platform>";
+    return read(all).remarks;
+  };
+  const std::string narrow = "'4GBps'", wide = "'8GBps'";
+  const std::string writes = files_phase("\"much\"", "result") + "," + files_phase("5");
+  EXPECT_THAT(remarks(one + "," + one, writes, narrow),
+              ElementsAre(AllOf(HasSubstr("the file system for itself"),
+                                HasSubstr("'result' (m.json: /phases/0/tasks/0), m.json: "
+                                          "/phases/1/tasks/0"))));
+  // Alone, with nothing to write, or where nodes together cannot ask for too much, it is right.
+  EXPECT_THAT(remarks(one, writes, narrow), IsEmpty());
+  EXPECT_THAT(remarks(one + "," + none, files_phase("\"much\""), narrow), IsEmpty());
+  EXPECT_THAT(remarks(one + "," + one, writes, wide), IsEmpty());
+  EXPECT_THAT(remarks(one + "," + one, writes, narrow + " sharing_policy='FATPIPE'"), IsEmpty());
+  std::string many;
+  for (int i = 0; i < 11; ++i) many += (i > 0 ? "," : "") + files_phase("5");
+  EXPECT_THAT(remarks(one + "," + one, many, narrow), ElementsAre(HasSubstr(" and 3 more")));
+}
+
+TEST(Elastisim, TellsWhoSharesTheBackbone) {
+  const std::string one = job("rigid", R"("num_nodes": 2)");
+  const auto remarks = [](const std::string& jobs, const std::string& backbone) {
+    Files all = files(jobs, model(R"({"tasks": [{"type": "cpu", "name": "exchange", "bytes": 1e9,
+                                     "communication_pattern": "ring"}]})"));
+    all["p.xml"] = "<platform><cluster id='c' radical='0-7' speed='1Gf' bw='1GBps' " + backbone +
+                   "/></platform>";
+    return read(all).remarks;
+  };
+  EXPECT_THAT(remarks(one + "," + one, "bb_bw='4GBps'"),
+              ElementsAre(AllOf(HasSubstr("the backbone"), HasSubstr("'exchange'"))));
+  EXPECT_THAT(remarks(one, "bb_bw='4GBps'"), IsEmpty());
+  EXPECT_THAT(remarks(one + "," + one, "bb_bw='8GBps'"), IsEmpty());
+  EXPECT_THAT(remarks(one + "," + one, ""), IsEmpty());
+}
+
 TEST(Elastisim, ArgumentsMayBeText) {
   const ElastisimInput input = read(files(
       job("rigid", R"("num_nodes": 1)", R"(, "arguments": {"d": "12.5"})"), model(phase("d * 2"))));
   EXPECT_EQ(input.workload.jobs.at(0).runtime, whole_seconds(25));
+  // What no formula uses may be any text.
+  const std::string named = R"(, "arguments": {"d": 3, "id": "5205826_ar2", "big": "1e99"})";
+  EXPECT_EQ(read(files(job("rigid", R"("num_nodes": 1)", named), model(phase("d * 2"))))
+                .workload.jobs.at(0)
+                .runtime,
+            whole_seconds(6));
 }
 
 TEST(Elastisim, SaysWhatIsWrongAndWhere) {
@@ -275,7 +385,8 @@ TEST(Elastisim, SaysWhatIsWrongAndWhere) {
   all["c.json"] = R"({"jobs_file": "x.json", "platform_file": "p.xml"})";
   EXPECT_THAT(error_of(all), HasSubstr("x.json: cannot be read"));
 
-  EXPECT_THAT(of("{}", simple), HasSubstr("j.json: /jobs/0: 'type' is missing"));
+  EXPECT_THAT(of("{}", simple), HasSubstr("j.json: /jobs/0: 'submit_time' is missing"));
+  EXPECT_THAT(of(R"({"submit_time": 0})", simple), HasSubstr("j.json: /jobs/0: 'type' is missing"));
   EXPECT_THAT(of(job("elastic", one), simple),
               HasSubstr("/jobs/0/type: there is no 'elastic'; use rigid"));
   EXPECT_THAT(of(job("rigid", R"("num_nodes": 0)"), simple), HasSubstr("/jobs/0/num_nodes"));
@@ -284,8 +395,9 @@ TEST(Elastisim, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(of(job("malleable", R"("num_nodes_min": 3, "num_nodes_max": 2)"), simple),
               HasSubstr("/jobs/0/num_nodes_max: is less than"));
   EXPECT_THAT(of(job("rigid", one, R"(, "walltime": -1)"), simple), HasSubstr("/walltime"));
-  EXPECT_THAT(of(job("rigid", one, R"(, "arguments": {"a": "much"})"), simple),
-              HasSubstr("/jobs/0/arguments/a: 'much' is not a number"));
+  EXPECT_THAT(of(job("rigid", one, R"(, "arguments": {"a": "much"})"), model(phase("a"))),
+              HasSubstr("m.json: /phases/0/tasks/0/delay: 'a' uses a, which is no number in the "
+                        "job; give the job a number there (job at j.json:/jobs/0)"));
   EXPECT_THAT(of(job("rigid", one, R"(, "arguments": {"a": []})"), simple),
               HasSubstr("/arguments/a"));
   EXPECT_THAT(of(job("rigid", one), model(phase("a"))),
@@ -321,6 +433,38 @@ TEST(Elastisim, FindsFilesBesideTheOneThatNamesThem) {
   EXPECT_EQ(input.workload.jobs.size(), 1u);
   fs::remove(folder / "jobs/m.json");
   EXPECT_THROW(read_elastisim((folder / "c.json").string(), {}), InputError);
+}
+
+// A study's files name each other from its own folder, or from where a container had them.
+TEST(Elastisim, FindsTheFilesOfAStudyThatWasMoved) {
+  namespace fs = std::filesystem;
+  const fs::path study = fs::path(::testing::TempDir()) / "study";
+  for (const std::string& base : {"data/input", "/data/input", "/somewhere/else", "."}) {
+    fs::remove_all(study);
+    fs::create_directories(study / "data/input");
+    const auto write = [&](const std::string& name, const std::string& text) {
+      std::ofstream(study / "data/input" / name) << text;
+    };
+    Files all = files(R"({"type": "rigid", "submit_time": 0, "num_nodes": 2,
+                          "application_model": ")" +
+                          base + R"(/m.json"})",
+                      model(phase("10")));
+    write("c.json",
+          R"({"jobs_file": ")" + base + R"(/j.json", "platform_file": ")" + base + R"(/p.xml"})");
+    for (const char* name : {"p.xml", "j.json", "m.json"}) write(name, all[name]);
+    const std::string configuration = (study / "data/input/c.json").string();
+    const ElastisimInput input = read_elastisim(configuration, {});
+    EXPECT_EQ(input.workload.jobs.size(), 1u) << base;
+    EXPECT_EQ(fs::path(input.workload.name).lexically_normal(), study / "data/input/j.json");
+    fs::remove(study / "data/input/m.json");
+    try {
+      read_elastisim(configuration, {});
+      ADD_FAILURE() << "a file that is not there was read";
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("/jobs/0/application_model: '" + base + "/m.json'"));
+      EXPECT_THAT(error.what(), HasSubstr("is not there"));
+    }
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ using Type = ElastisimTask::Type;
 // In SimGrid's model of parallel tasks a flow has at most this many bytes under way there and back.
 constexpr double kWindowBytes = 4194304;
 constexpr double kMostSeconds = 1e12;
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 // The most of anything that one way has to carry.
 struct Traffic {
@@ -80,6 +82,19 @@ Traffic traffic_of(const MatrixPattern& pattern, double bytes, double n) {
   return traffic;
 }
 
+// Each rank sends an equal part of what it has to all, itself included. `mine`: the most that one
+// has.
+Traffic striped(double mine, double least, double all, double n) {
+  if (n < 2) return {};
+  const double away = (n - 1) / n;
+  const auto received = [&](double its) { return (all - its) / n; };
+  return {.sent = mine * away,
+          .received = received(least),
+          .both = std::max(mine * away + received(mine), least * away + received(least)),
+          .all = all * away,
+          .flow = mine / n};
+}
+
 double over(const NetworkPath& path, double all, double flow) {
   return (path.shared ? all : flow) / path.bytes_per_s;
 }
@@ -97,7 +112,7 @@ struct Ranks {
 
 class TaskTimer {
  public:
-  TaskTimer(const ElastisimShape& shape, const SimgridMachine& machine)
+  TaskTimer(ElastisimShape& shape, const SimgridMachine& machine)
       : shape_(shape), machine_(machine), n_(shape.nodes) {}
 
   void run(const std::vector<ElastisimTask>& tasks, Ranks& ranks) {
@@ -170,11 +185,41 @@ class TaskTimer {
     return std::accumulate(task.spread.values.begin(), task.spread.values.end(), 0.0);
   }
 
+  // The least and the most that a rank does.
+  std::pair<double, double> extremes(const ElastisimTask& task, double amount) const {
+    if (task.spread.kind == VectorPattern::Kind::vector) {
+      const auto [least, most] = std::ranges::minmax(task.spread.values);
+      return {least, most};
+    }
+    std::pair of{share(task, amount, 0), share(task, amount, 0)};
+    for (std::size_t rank = 1; rank < 3 && static_cast<double>(rank) < n_; ++rank) {
+      of.first = std::min(of.first, share(task, amount, rank));
+      of.second = std::max(of.second, share(task, amount, rank));
+    }
+    return of;
+  }
+
+  // Can all nodes together want more of it than there is? It carries a part of what they send.
+  bool is_narrow(const NetworkPath& path, const NetworkPath& link, double part) const {
+    return path.shared &&
+           (link.shared ? part * machine_.nodes * link.bytes_per_s : kUnlimited) > path.bytes_per_s;
+  }
+
   // Of the way between two nodes.
   double latency() const { return 2 * machine_.link.latency_s + machine_.backbone.latency_s; }
 
-  double network(const Traffic& traffic) const {
+  double network(const ElastisimTask& task, const Traffic& traffic) const {
     if (traffic.flow <= 0) return 0;
+    if (!machine_.unknown_network.empty()) {
+      throw InputError(
+          task.place,
+          fmt::format("nodes send each other something, and how long that takes in a {} "
+                      "is not known",
+                      machine_.unknown_network),
+          "give the platform a flat <cluster>, or a FAT_TREE none of whose levels is "
+          "narrower than the one below");
+    }
+    if (is_narrow(machine_.backbone, machine_.link, 1)) shape_.contended.insert(&task);
     const double mine =
         machine_.both_ways ? std::max(traffic.sent, traffic.received) : traffic.both;
     return latency() + std::max({over(machine_.link, mine, traffic.flow),
@@ -245,7 +290,7 @@ class TaskTimer {
       const auto [inside, outside] =
           gpu ? of_gpus(task, bytes) : std::pair(0.0, traffic_of(task.sent, bytes, n_));
       for (double& time : busy) time = std::max(time, inside);
-      between = network(outside);
+      between = network(task, outside);
     }
     if (task.bytes && task.amount && task.coupled) {
       // One parallel task: all begin together, wait for the network, and end with the slowest.
@@ -304,22 +349,25 @@ class TaskTimer {
       need(task, speed > 0, "burst buffers");
       if (!machine_.buffers_striped) return mine / speed;
       if (mine <= 0) return 0;
-      const MatrixPattern everybody{MatrixPattern::Kind::all_to_all, {}};
-      const double moved = all * (n_ - 1) / n_;
+      const auto [least, most] = extremes(task, amount);
       const double work = machine_.flops_per_striped_byte * all / n_;
       if (work > 0) need(task, machine_.flops_per_s > 0, "speed");
-      return std::max({all / n_ / speed, network(traffic_of(everybody, moved, n_)),
+      return std::max({all / n_ / speed, network(task, striped(most, least, all, n_)),
                        work > 0 ? work / machine_.flops_per_s : 0});
     }
     need(task, !machine_.file_system.empty(), "a host with pfs_host");
     if (mine <= 0) return 0;
     const auto hosts = static_cast<double>(machine_.file_system.size());
-    const NetworkPath& link = machine_.link;
+    const NetworkPath none;
+    const NetworkPath& link = machine_.files_use_link ? machine_.link : none;
+    const NetworkPath& backbone = machine_.files_use_link ? machine_.backbone : none;
     double latency = 0, longest = mine / link.bytes_per_s;
-    longest = std::max(longest, over(machine_.backbone, all, mine / hosts));
+    longest = std::max(longest, over(backbone, all, mine / hosts));
+    if (is_narrow(backbone, link, 1)) shape_.contended.insert(&task);
     for (const FileSystemHost& host : machine_.file_system) {
       const NetworkPath& path = reads ? host.read : host.write;
-      const double there = link.latency_s + machine_.backbone.latency_s + path.latency_s;
+      const double there = link.latency_s + backbone.latency_s + path.latency_s;
+      if (is_narrow(path, link, 1 / hosts)) shape_.contended.insert(&task);
       latency = std::max(latency, there);
       longest = std::max({longest, over(path, all / hosts, mine / hosts),
                           2 * there * (mine / hosts) / kWindowBytes});
@@ -327,7 +375,7 @@ class TaskTimer {
     return latency + longest;
   }
 
-  const ElastisimShape& shape_;
+  ElastisimShape& shape_;
   const SimgridMachine& machine_;
   double n_;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 
 #include "base/ids.hpp"
 #include "workload/elastisim_model.hpp"
@@ -15,14 +16,18 @@ struct ElastisimShape {
   Nodes nodes = 1;
   std::uint32_t gpus = 0;  // of each node
   Variables variables;     // the job's arguments; num_nodes and the like are added
+  /// Tasks seen that want what other jobs want as well: the file system or the backbone, where it
+  /// is narrower than the nodes' links together.
+  std::set<const ElastisimTask*> contended;
 };
 
 /// How often a phase is repeated.
 std::uint64_t iterations_of(const ElastisimPhase& phase, const Variables& variables);
 
 /// How long an iteration of the phase takes, in seconds, if nobody else uses the machine. It sets
-/// the variables that say how large the job is: num_nodes, num_gpus_per_node, num_gpus. Throws
-/// InputError: a formula has no possible value, the machine lacks what the task needs.
+/// the variables that say how large the job is: num_nodes, num_gpus_per_node, num_gpus; and adds to
+/// `contended`. Throws InputError: a formula has no possible value, the machine lacks what the task
+/// needs.
 double time_of(const ElastisimPhase& phase, ElastisimShape& shape, const SimgridMachine& machine);
 
 }  // namespace ductile

@@ -10,6 +10,7 @@
 namespace ductile {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr double kG = 1e9;
@@ -165,8 +166,38 @@ TEST(BurstBuffers, AreOfANodeOrStriped) {
   // A third of all on each buffer; each of three nodes sends two thirds of its own away.
   EXPECT_DOUBLE_EQ(time(file("bb_read", "all_ranks"), 3, on), 8 / 3.0);
   EXPECT_DOUBLE_EQ(time(file("bb_write", "uniform"), 1, on), 6);
+  // The root alone sends two thirds of all; the even ones two thirds of their halves.
+  EXPECT_DOUBLE_EQ(time(file("bb_write", "root_only"), 3, on), 8);
+  EXPECT_DOUBLE_EQ(time(file("bb_read", "root_only"), 3, on), 8);
+  EXPECT_DOUBLE_EQ(time(file("bb_write", "even_ranks"), 3, on), 4);
+  EXPECT_DOUBLE_EQ(time(file("bb_write", "odd_ranks"), 3, on), 8);
+  EXPECT_DOUBLE_EQ(time(file("bb_write", "root_only"), 1, on), 6);  // its own buffer
+  const std::string vector = R"({"type": "bb_write", "bytes": [3e9, 0, 9e9], "pattern": "vector"})";
+  EXPECT_DOUBLE_EQ(time(vector, 3, on), 6);
+  // Who sends and who receives meet on links that take both in turn: 2 GB out and 10 / 3 in, ...
+  SimgridMachine one_way = on;
+  one_way.both_ways = false;
+  EXPECT_DOUBLE_EQ(time(vector, 3, one_way), 6 + 1);
   on.flops_per_striped_byte = 2;
   EXPECT_DOUBLE_EQ(time(file("bb_read", "all_ranks"), 3, on), 8);
+  EXPECT_DOUBLE_EQ(time(file("bb_write", "root_only"), 3, on), 8);
+}
+
+TEST(Networks, ThatAreNotModelledAreRefusedWhereTheyMatter) {
+  SimgridMachine torus = machine();
+  torus.unknown_network = "TORUS";
+  torus.files_use_link = false;
+  torus.buffer_write_bytes_per_s = 2 * kG;
+  EXPECT_THAT(error_of(bytes("ring"), 2, torus),
+              AllOf(HasSubstr("a.json: /phases/0/tasks/0"), HasSubstr("TORUS")));
+  EXPECT_DOUBLE_EQ(time(bytes("ring"), 1, torus), 0);
+  EXPECT_DOUBLE_EQ(time(bytes("ring", "0"), 2, torus), 0);
+  EXPECT_DOUBLE_EQ(time(flops("12e9", "all_ranks"), 4, torus), 3);
+  EXPECT_DOUBLE_EQ(time(file("bb_write", "all_ranks"), 3, torus), 2);
+  // Files do not pass the nodes' links there.
+  EXPECT_DOUBLE_EQ(time(file("pfs_read", "all_ranks"), 2, torus), 3);
+  torus.buffers_striped = true;
+  EXPECT_THAT(error_of(file("bb_write", "root_only"), 3, torus), HasSubstr("TORUS"));
 }
 
 TEST(Gpus, ComputeAndCommunicate) {

@@ -90,6 +90,10 @@ double Formula::value(const Variables& variables) const {
       compiled_->fail(fmt::format("uses {}, which the job does not have", name),
                       "give the job such an argument");
     }
+    if (std::isnan(found->second)) {
+      compiled_->fail(fmt::format("uses {}, which is no number in the job", name),
+                      "give the job a number there");
+    }
     value = found->second;
   }
   const double result = compiled_->value();

@@ -11,6 +11,7 @@
 
 namespace ductile {
 
+/// By name. One that is there and is no number, is NaN.
 using Variables = std::map<std::string, double, std::less<>>;
 
 /// An arithmetic expression over named numbers, or a number. It has the operators + - * / % ^,
@@ -25,7 +26,8 @@ class Formula {
   explicit Formula(double number);
 
   bool uses(std::string_view name) const;
-  /// Throws InputError if it uses a name that is not there, or has no finite value.
+  /// Throws InputError if it uses a name that is not there, or is no number, or if it has no finite
+  /// value.
   double value(const Variables& variables) const;
 
  private:

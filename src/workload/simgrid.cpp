@@ -280,6 +280,34 @@ Group Reader::compute_node(const Node& node, const std::string& zone) const {
   return group;
 }
 
+// Of a fat tree, "2;4,4;1,2;1,2": levels, and of each level links down, links up of what is below,
+// and cables of each link. Has every switch as many cables up as down?
+bool is_wide(std::string_view parameters) {
+  std::vector<std::vector<std::uint32_t>> rows(1);
+  for (std::string_view rest = parameters; !rest.empty();) {
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+    if (error != std::errc{}) return false;
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    rows.back().push_back(value);
+    if (rest.starts_with(';')) rows.emplace_back();
+    if (!rest.empty()) rest.remove_prefix(1);
+  }
+  if (rows.size() != 4 || rows[0].size() != 1) return false;
+  const auto& down = rows[1];
+  const auto& up = rows[2];
+  const auto& cables = rows[3];
+  const std::size_t levels = rows[0][0];
+  if (down.size() != levels || up.size() != levels || cables.size() != levels) return false;
+  for (std::size_t level = 1; level < levels; ++level) {
+    const auto all = [&](std::uint32_t links, std::size_t at) {
+      return std::uint64_t{links} * cables[at];
+    };
+    if (all(up[level], level) < all(down[level - 1], level - 1)) return false;
+  }
+  return true;
+}
+
 void Reader::cluster(const Node& node) {
   const std::string id = node.attribute("id").value();
   Group group = compute_node(node, id);
@@ -297,7 +325,13 @@ void Reader::cluster(const Node& node) {
   }
   if (const std::string_view topology = node.attribute("topology").value();
       !topology.empty() && topology != "FLAT") {
-    remark(fmt::format("the inner links of a {} are taken as wide enough", topology));
+    // There the nodes' links do not lead out of the cluster.
+    machine.files_use_link = false;
+    if (topology == "FAT_TREE" && is_wide(node.attribute("topo_parameters").value())) {
+      remark("a FAT_TREE is taken as one switch, for no level is narrower than the one below");
+    } else {
+      machine.unknown_network = topology;
+    }
   }
   if (node.attribute("core").as_uint(1) > 1) {
     remark("hosts have several cores; a task takes one, as in ElastiSim");
@@ -393,6 +427,8 @@ SimgridMachine Reader::whole() {
     less(machine.flops_per_gpu_s, other.flops_per_gpu_s, "GPUs");
     less(machine.gpu_bytes_per_s, other.gpu_bytes_per_s, "links of GPUs");
     machine.gpus = std::min(machine.gpus, other.gpus);
+    if (machine.unknown_network.empty()) machine.unknown_network = other.unknown_network;
+    machine.files_use_link = machine.files_use_link && other.files_use_link;
     machine.link.latency_s = std::max(machine.link.latency_s, other.link.latency_s);
   }
   if (count > kMostNodes) {

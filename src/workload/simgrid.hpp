@@ -33,6 +33,10 @@ struct SimgridMachine {
   NetworkPath link;        // of a node
   bool both_ways = true;   // what a node sends and what it receives do not share its link
   NetworkPath backbone;    // between all nodes
+  /// Not empty: its nodes reach each other over a network of this kind, which is not modelled. What
+  /// they send to others is not known; anything else is.
+  std::string unknown_network;
+  bool files_use_link = true;  // the way to the file system begins with the node's link
   std::vector<FileSystemHost> file_system;
   double buffer_read_bytes_per_s = 0, buffer_write_bytes_per_s = 0;  // 0: no burst buffer
   bool buffers_striped = false;       // over the burst buffers of all nodes of the job

@@ -183,17 +183,40 @@ TEST(Simgrid, TakesDifferentNodesAsTheSlowestAndSaysSo) {
 TEST(Simgrid, TellsWhatItDoesNotModel) {
   const auto remarks = parse(R"(
 <zone id="z" routing="Full"><prop id="x" value="y"/><router id="r"/>
-<cluster id="c" radical="0-9" speed="3Gf" bw="1GBps" lat="1us" topology="TORUS" core="4"/>
+<cluster id="c" radical="0-9" speed="3Gf" bw="1GBps" lat="1us" core="4"/>
 <host id="h" speed="1f"><prop id="pfs_host" value="true"/></host>
 <link id="l" bandwidth="1Bps" latency="0"/>
 <trace id="t"/><trace id="u"/>
 </zone>)")
                            .remarks;
-  EXPECT_THAT(remarks, Contains(HasSubstr("inner links of a TORUS")));
   EXPECT_THAT(remarks, Contains(HasSubstr("several cores")));
   EXPECT_THAT(remarks, Contains(HasSubstr("<trace> is not read (2 times)")));
   EXPECT_THAT(remarks, Contains(HasSubstr("no direct route from h to c")));
-  EXPECT_EQ(remarks.size(), 5u);  // and back
+  EXPECT_EQ(remarks.size(), 4u);  // and back
+}
+
+TEST(Simgrid, KnowsWhichNetworksItDoesNotModel) {
+  const auto of = [](const std::string& topology, const std::string& parameters = "") {
+    return parse("<cluster id='c' radical='0-15' speed='1f' bw='1Bps' topology='" + topology +
+                 "' topo_parameters='" + parameters + "'/>");
+  };
+  EXPECT_EQ(of("FLAT").machine.unknown_network, "");
+  EXPECT_TRUE(of("FLAT").machine.files_use_link);
+  for (const char* topology : {"TORUS", "DRAGONFLY", "HYPERCUBE"}) {
+    EXPECT_EQ(of(topology, "4,4").machine.unknown_network, topology);
+    EXPECT_FALSE(of(topology, "4,4").machine.files_use_link);
+  }
+  // Four nodes below each switch, and as many cables above it; or fewer.
+  for (const char* wide : {"2;4,4;1,2;1,2", "2;4,4;1,4;1,1", "1;16;1;1", "3;2,2,4;1,2,2;1,1,1"}) {
+    const auto [machine, remarks] = of("FAT_TREE", wide);
+    EXPECT_EQ(machine.unknown_network, "") << wide;
+    EXPECT_FALSE(machine.files_use_link);
+    EXPECT_THAT(remarks, ElementsAre(HasSubstr("a FAT_TREE is taken as one switch")));
+  }
+  for (const char* narrow : {"2;4,4;1,2;1,1", "3;2,2,4;1,2,1;1,1,1", "", "2;4,4;1,2", "2;4;1;1",
+                             "x", "2;4,4;1,2;1,x", "2;4,4;1,2;1,2;7", ";;;"}) {
+    EXPECT_EQ(of("FAT_TREE", narrow).machine.unknown_network, "FAT_TREE") << narrow;
+  }
 }
 
 TEST(Simgrid, SaysWhatIsWrongAndWhere) {

@@ -231,6 +231,17 @@ bool has_account_only(const AdaptiveJob& more) {
   return more == AdaptiveJob{.type = JobType::rigid, .size = more.size, .account = more.account};
 }
 
+// Measured times of phases.
+void scale_times(AdaptiveJob& more, double factor) {
+  if (factor == 1) return;
+  for (Phase& phase : more.phases) {
+    const auto rows = phase.times_s.rows();
+    std::vector<double> times_s(rows.begin(), rows.end());
+    for (double& time_s : times_s) time_s *= factor;
+    phase.times_s = SharedList(std::move(times_s));
+  }
+}
+
 // One job, all changes but that of its arrival.
 void change(Workload& workload, WorkloadJob& job, const Transform& transform, Nodes machine,
             std::uint64_t seed) {
@@ -240,6 +251,9 @@ void change(Workload& workload, WorkloadJob& job, const Transform& transform, No
   bool is_made_adaptive = false;
   job.runtime = scaled(job.runtime, transform.speed_factor, kWhat);
   job.walltime = scaled(job.walltime, transform.speed_factor, kWhat);
+  if (has_row) {
+    scale_times(workload.adaptive[job.adaptive], static_cast<double>(transform.speed_factor));
+  }
 
   const Chosen chosen = adaptive_already ? Chosen{} : choose(transform, job, seed);
   Duration believed_runtime = job.runtime;
@@ -283,6 +297,9 @@ void change(Workload& workload, WorkloadJob& job, const Transform& transform, No
     workload.adaptive[job.adaptive].cost = costs.truth;
   }
   job.walltime = estimate(transform.estimates, job.walltime, believed_runtime, job, seed);
+  if (adaptive_already && transform.estimates.replace()) {
+    workload.adaptive[job.adaptive].believed.walltime_for = WalltimeFor::preferred_size;
+  }
 }
 
 }  // namespace
@@ -309,9 +326,7 @@ double Spread::draw(Draws& draws) const {
 
 bool Transform::changes() const {
   return arrival_scale != Decimal(1) || speed_factor != Decimal(1) || malleable || moldable ||
-         evolving || reconfigure ||
-         (estimates.kind != EstimateSettings::Kind::requested &&
-          estimates.kind != EstimateSettings::Kind::predicted);
+         evolving || reconfigure || estimates.replace();
 }
 
 void transform(Workload& workload, const Transform& transform, Nodes nodes, std::uint64_t seed) {

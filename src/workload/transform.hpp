@@ -101,6 +101,9 @@ struct EstimateSettings {
   enum class Kind : std::uint8_t { requested, perfect, factor, menu, predicted };
   Kind kind = Kind::requested;
   double f = 0;
+
+  /// Do jobs get other walltimes?
+  bool replace() const { return kind != Kind::requested && kind != Kind::predicted; }
 };
 
 /// All changes, in the order in which they are made.

@@ -26,6 +26,9 @@ struct EvolvingStep {
   /// When this is granted and the job has its new size, so much of all its work (a share of it)
   /// need not be done any more. Negative: is to be done besides, no more than `progress`.
   double saves = 0;
+  /// Above 0, instead of `progress`: when so many iterations of its phases are done. What it asks
+  /// for there can be done there; if it is resized there anyway, it asks for nothing.
+  std::uint64_t iterations = 0;
 
   bool operator==(const EvolvingStep&) const = default;
 };
@@ -44,6 +47,9 @@ struct Phase {
   Speedup speedup;                // true
   std::uint32_t iterations = 1;   // at least 1
   bool scheduling_points = true;  // at the end of each iteration
+  /// Measured, instead of what share and model say: how many seconds one iteration takes, by size
+  /// from the job's smallest on.
+  SharedList<double> times_s = {};
 
   bool operator==(const Phase&) const = default;
 };

@@ -48,16 +48,19 @@ void check(const WorkloadJob& job, const AdaptiveJob& more) {
   require(more.size.min > 0 && more.size.contains(job.nodes));
   check_model(more.speedup, more.size);
   double until = 0;
+  std::uint64_t iterations = 0;
   for (const Phase& phase : more.phases) {
     require(phase.until >= until && phase.until <= 1);
     until = phase.until;
     require(phase.iterations > 0);
-    check_model(phase.speedup, more.size);
+    iterations += phase.iterations;
+    require(phase.times_s.rows().size() == std::size_t{more.size.max} - more.size.min + 1);
+    for (const double time_s : phase.times_s.rows()) require(time_s >= 0 && std::isfinite(time_s));
   }
-  double progress = 0;
+  std::uint64_t done = 0;
   for (const EvolvingStep& step : more.steps) {
-    require(step.progress >= progress && step.progress < 1);
-    progress = step.progress;
+    require(step.iterations > done && step.iterations < iterations);
+    done = step.iterations;
     for (const Nodes wanted : step.wanted.rows()) require(more.size.contains(wanted));
     require(more.delta_of(step, more.size.min) >= 0 || more.size.min < more.size.max);
   }

@@ -117,7 +117,8 @@ class Walk {
   void fields(const char* name, const Adaptive& a) {
     const AdaptiveSpec& spec = a.spec;
     row(name, a.mtct, a.rate, spec.cost.alpha_s, spec.cost.beta_s, spec.cost.b_s, spec.cost.fixed_s,
-        spec.cost.scale, spec.cost.transfer_s, spec.resize_delay, spec.watts_per_node);
+        spec.cost.scale, spec.cost.transfer_s, spec.resize_delay, spec.watts_per_node,
+        spec.walltime_for);
     const Speedup& speedup = spec.speedup;
     row("  speedup", speedup.kind, speedup.parameter, speedup.sigma);
     for (const TimeAt& point : speedup.times.rows()) row("  time", point.nodes, point.time);
@@ -126,7 +127,8 @@ class Walk {
     for (const Nodes size : spec.constraint.sizes.rows()) row("  size", size);
   }
   void fields(const char* name, const Claim& c) {
-    row(name, c.id, c.job, c.request, c.start, c.add, c.held, c.reason, c.made, c.expected, c.release);
+    row(name, c.id, c.job, c.request, c.start, c.add, c.held, c.reason, c.made, c.expected,
+        c.release);
     for (const Pledge& pledge : c.pledges) {
       row("  pledge", pledge.victim, pledge.shrink, pledge.count);
     }

@@ -41,10 +41,12 @@ std::vector<Piece> pieces_of(const WorkloadJob& job, const AdaptiveJob& more,
   return pieces;
 }
 
-/// Takes the first `done_s` of them away; returns the first with something left.
+/// Takes the first `done_s` of them away; returns the first with something left: more than sums
+/// lose, or its end would come twice.
 std::size_t skip(std::vector<Piece>& pieces, double done_s) {
+  constexpr double kLost_s = 1e-9;
   std::size_t piece = 0;
-  for (; piece < pieces.size() && pieces[piece].left_s <= done_s; ++piece) {
+  for (; piece < pieces.size() && pieces[piece].left_s <= done_s + kLost_s; ++piece) {
     done_s -= pieces[piece].left_s;
   }
   if (piece < pieces.size()) pieces[piece].left_s -= done_s;
@@ -75,7 +77,11 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
   Nodes to = 0;
   double unpaid_s = 0;
   bool granted = false;  // it asked for what it gets
+  bool refused = false;
+  double answered_s = -kForEver;
   const auto resized = [&](double at_s) {
+    answered_s = at_s;
+    if (refused) return;
     size = to;
     run.resized_s.push_back(at_s);
     if (!granted) return;
@@ -96,8 +102,9 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
         size = it.size;
         heard_s = kForEver;
         unpaid_s = 0;
-      } else if (!it.refused) {
-        to = it.size;
+      } else {
+        to = it.refused ? size : it.size;
+        refused = it.refused;
         granted = it.grants;
         heard_s = it.at_s + to_seconds(how.delay.a);
       }
@@ -128,16 +135,20 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
       done_s += worked_s;
       since_point_s += span;
       if (over) {
-        if (at.point_follows) since_point_s = 0;
+        // The next order comes a microsecond after an answer: it meets none that is no later.
+        if (at.point_follows && now + span - answered_s > kSame_s) since_point_s = 0;
         ++piece;
       }
     }
     now += span;
     step -= span;
     if (step <= 0) step = step_s;
-    // It answers before it asks, at one instant.
-    const bool resizes_first =
-        heard_s <= now && (anywhere || since_point_s < kSame_s) && cost_s(more.cost, size, to) == 0;
+    // It answers before it asks, at one instant: also if iterations that take no time come first.
+    std::size_t next = piece;
+    while (next < pieces.size() && pieces[next].left_s == 0 && !pieces[next].point_follows) ++next;
+    const bool point_comes = next < pieces.size() && pieces[next].left_s == 0;
+    const bool resizes_first = heard_s <= now && cost_s(more.cost, size, to) == 0 &&
+                               (anywhere || since_point_s < kSame_s || point_comes);
     if (resizes_first) continue;
     while (asked < more.steps.size() && unpaid_s == 0 && piece < pieces.size()) {
       const double until_s = more.steps[asked].progress * to_seconds(job.runtime) - done_s;
