@@ -58,7 +58,9 @@ struct Summary {
   double reconfiguration_node_s = 0;
   std::optional<double> energy_j;  // where power is modelled
   std::uint64_t killed = 0;        // of `jobs`: not completed
-  std::uint64_t rejected = 0;      // not in `jobs`: ended without ever running
+  /// Of these: killed at their limit, and would have kept it at the size at which they started.
+  std::uint64_t killed_by_resizes = 0;
+  std::uint64_t rejected = 0;  // not in `jobs`: ended without ever running
   /// Of the jobs of a priority above 0: the first submission and the last end, as shares of the
   /// makespan. (The benchmark ESP has rules for them.)
   std::optional<double> premium_from, premium_until;
@@ -104,6 +106,7 @@ void visit_figures(S& s, Visit&& visit) {
   visit("reconfiguration_node_s", s.reconfiguration_node_s);
   visit("energy_j", s.energy_j);
   visit("killed", s.killed);
+  visit("killed_by_resizes", s.killed_by_resizes);
   visit("rejected", s.rejected);
   visit("premium_from", s.premium_from);
   visit("premium_until", s.premium_until);

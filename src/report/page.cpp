@@ -284,6 +284,28 @@ void append_gantt(std::string& html, const RunPage& run, const std::string& name
 
 // ---- Tables -------------------------------------------------------------------------------------
 
+// A limit that does not move with the size is none that a job can keep when it is cut.
+void append_warning(std::string& html, const std::vector<PolicyRuns>& groups) {
+  std::string who;
+  for (const PolicyRuns& group : groups) {
+    std::uint64_t by_resizes = 0, killed = 0;
+    for (const Summary* summary : group.runs) {
+      by_resizes += summary->killed_by_resizes;
+      killed += summary->killed;
+    }
+    if (by_resizes == 0) continue;
+    who += fmt::format("{}{} of {} under {}", who.empty() ? "" : ", ", by_resizes, killed,
+                       escaped(group.policy));
+  }
+  if (who.empty()) return;
+  html += fmt::format(
+      "<p><strong>Resizes killed jobs: {}.</strong> At the size at which they started these would "
+      "have ended within their limit. With <code>--limit fixed</code> a job that is cut takes "
+      "longer "
+      "and may not; with <code>--limit scaled</code> its limit moves with its size.</p>\n",
+      who);
+}
+
 void append_main_table(std::string& html, const std::vector<PolicyRuns>& groups,
                        const std::vector<Column>& columns) {
   html += "<div class=\"scroll\"><table>\n<tr><th>policy</th>";
@@ -422,6 +444,7 @@ std::string html_page(std::span<const RunPage> runs) {
                           stopped, runs.size());
   }
 
+  append_warning(html, groups);
   html += "<h2>Main figures</h2>\n";
   append_main_table(html, groups, columns_for(summaries));
   if (runs.size() > groups.size()) {

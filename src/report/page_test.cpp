@@ -55,6 +55,18 @@ TEST(Page, OfSeveralPoliciesComparesThem) {
   EXPECT_THAT(html, HasSubstr("href=\"easy-s1/jobs.csv\""));
 }
 
+TEST(Page, WarnsOfJobsThatResizesKilled) {
+  std::vector<RunPage> pages = {small_page("fcfs"), small_page("easy"), small_page("easy")};
+  EXPECT_THAT(html_page(pages), Not(HasSubstr("Resizes killed jobs")));
+  for (RunPage& page : pages) page.summary.killed = 5;
+  pages[1].summary.killed_by_resizes = 3;
+  pages[2].summary.killed_by_resizes = 1;
+  const std::string html = html_page(pages);
+  EXPECT_THAT(html, HasSubstr("<strong>Resizes killed jobs: 4 of 10 under easy.</strong>"));
+  EXPECT_THAT(html, HasSubstr("<th>killed by resizes<small>"));
+  EXPECT_THAT(html, HasSubstr("<td>killed_by_resizes</td><td>0</td><td>3</td><td>1</td>"));
+}
+
 TEST(Page, OfARunThatResizesShowsWhyAndWhoHoldsWhat) {
   const RunPage page = small_page(kSmallResizingPolicy, small_resizing_workload());
   const std::string html = html_page({&page, 1});

@@ -41,6 +41,8 @@ constexpr std::array kColumns = std::to_array<Column>({
     {"premium until", "%", [](const Summary& s) { return 100 * s.premium_until.value_or(0); }, 1,
      false},
     {"killed", "", [](const Summary& s) { return static_cast<double>(s.killed); }, 0, false},
+    {"killed by resizes", "",
+     [](const Summary& s) { return static_cast<double>(s.killed_by_resizes); }, 0, false},
     {"rejected", "", [](const Summary& s) { return static_cast<double>(s.rejected); }, 0, false},
     {"requeued", "", [](const Summary& s) { return static_cast<double>(s.requeued); }, 0, false},
     {"left", "", [](const Summary& s) { return static_cast<double>(s.jobs_left); }, 0, false},

@@ -20,7 +20,7 @@ Workload workload_of_log(std::istream& in, const std::string& name, const Policy
 /// What a log has to tell besides its calls.
 struct Retold {
   Replayed replayed;
-  SimulationCounts counts;      // `reconfiguration_node_s` is not known, and 0
+  SimulationCounts counts;      // what resizes cost, and whom they killed, is not known, and 0
   SimulationSettings settings;  // the platform, the rules and the policy of the beginning
 };
 

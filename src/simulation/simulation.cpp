@@ -164,6 +164,7 @@ class World {
   bool predicts(JobId id) const { return settings_.predict_walltimes && truth(id).has_user(); }
   void watch_prediction(JobId id);
   Time kill_time(JobId id) const;
+  bool would_have_ended(JobId id) const;
   void order_resize(const Decision& decision);
   void answer_start(JobId id, const Answer& answer);
   void answer_resize(JobId id, Answer answer);
@@ -490,6 +491,19 @@ Time World::kill_time(JobId id) const {
   return core_.state().end_with(job, predictions_.requested(core_.state(), id));
 }
 
+// Would it have ended within its limit, had it kept the size at which it started?
+bool World::would_have_ended(JobId id) const {
+  if (!adaptive(id)) return false;
+  Job job = core_.job(id);
+  Time limit = kill_time(id);
+  if (core_.state().scales_limit(job)) {
+    job.spec.walltime = predictions_.requested(core_.state(), id);
+    limit = later(job.started, core_.state().estimate(job, job.first_size));
+  }
+  const Course course = course_of(id);
+  return course.when(job.started, course.total(), 0, job.first_size) <= limit;
+}
+
 // The end at the present size, or the kill, or the next evolving request, whatever comes first.
 // While the job pauses only the kill comes, where its limit is fixed: one that is scaled counts
 // work, and there is none.
@@ -674,6 +688,7 @@ void World::end(JobId id, EndState state, bool requeue) {
   }
   ++epochs_[index(id)];
   counts_.reconfiguration_node_s += paid_node_s(id);
+  counts_.killed_by_resizes += state == EndState::timeout && would_have_ended(id) ? 1 : 0;
   if (!requeue) {
     if (predicts(id)) predictions_.ending(core_.state(), id, now_);
     ++counts_.jobs_over;

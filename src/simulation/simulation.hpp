@@ -82,7 +82,9 @@ struct SimulationCounts {
   std::uint64_t passes = 0;     // of the policy
   std::uint64_t jobs_over = 0;  // ended, killed, cancelled or rejected
   std::uint64_t jobs_left = 0;  // waiting or running when nothing more could happen, or at a stop
-  std::uint64_t stale = 0;      // events the core refused: repeated answers, nodes as they were
+  /// Killed at their limit, and would have kept it at the size at which they started.
+  std::uint64_t killed_by_resizes = 0;
+  std::uint64_t stale = 0;  // events the core refused: repeated answers, nodes as they were
   Time first_submit{};
   Time last_end{};  // the last job left its nodes: it ended, or was requeued and never ran again
   double held_node_s = 0;             // integral of the nodes held by jobs

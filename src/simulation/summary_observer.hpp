@@ -77,6 +77,7 @@ class SummaryObserver final : public Observer {
     s.seed = settings.rules.seed;
     s.skipped = workload.skipped.total();
     s.nodes = settings.platform.nodes;
+    s.killed_by_resizes = counts.killed_by_resizes;
     s.jobs_left = counts.jobs_left;
     s.stopped = counts.stopped;
     s.events = counts.events;

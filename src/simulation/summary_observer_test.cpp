@@ -1,7 +1,10 @@
 #include "simulation/summary_observer.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -156,6 +159,53 @@ TEST(SummaryObserver, WhatWasPaidForAResizeUpToAnEndCounts) {
     EXPECT_DOUBLE_EQ(failed.makespan_s, 13);
     EXPECT_DOUBLE_EQ(failed.reconfiguration_node_s, 3 * 4);
   }
+}
+
+// A job of 4 nodes that needs 15 s of the 20 s it asked for is cut to 2 nodes at 5 s: it would need
+// until 25 s.
+TEST(SummaryObserver, JobsThatResizesKilledAreCountedApart) {
+  Workload workload = small_workload();
+  workload.jobs.resize(1);
+  WorkloadJob& job = workload.jobs[0];
+  job.nodes = 4;
+  job.runtime = whole_seconds(15);
+  job.walltime = whole_seconds(20);
+  job.adaptive = 0;
+  workload.adaptive = {{.type = JobType::malleable, .size = {2, 4}}};
+  const auto script = std::make_shared<testing::Scripted>();
+  script->write = [](Pass& pass) {
+    if (pass.now() == Time{}) pass.start(JobId{0}, exactly(4), {Why::in_order});
+    if (pass.now() == Time{}) pass.wake_by(Time{whole_seconds(5)});
+    if (pass.now() == Time{whole_seconds(5)}) pass.resize(JobId{0}, 2, {Why::corridor});
+  };
+  SimulationSettings settings = small_settings();
+  settings.policy = script;
+  settings.rules.limit = Rules::Limit::fixed;
+  settings.kill_overrun = true;
+  const auto figures = [&](int runtime_s) {
+    job.runtime = whole_seconds(runtime_s);
+    const Summary s = small_run(workload, settings, {});
+    return std::pair(s.killed, s.killed_by_resizes);
+  };
+  using Figures = std::pair<std::uint64_t, std::uint64_t>;
+  EXPECT_EQ(figures(12), Figures(0, 0));  // until 19 s
+  EXPECT_EQ(figures(15), Figures(1, 1));
+  EXPECT_EQ(figures(20), Figures(1, 1));  // to the microsecond
+  EXPECT_EQ(figures(21), Figures(1, 0));  // it would have been killed anyway
+  settings.rules.limit = Rules::Limit::scaled;
+  EXPECT_EQ(figures(15), Figures(0, 0));
+  EXPECT_EQ(figures(21), Figures(1, 0));
+  // What takes longer than its user knows is no fault of resizes, nor is what is killed at the size
+  // it always had.
+  settings.rules.limit = Rules::Limit::fixed;
+  script->write = [](Pass& pass) {
+    if (pass.now() == Time{}) pass.start(JobId{0}, exactly(2), {Why::in_order});
+  };
+  EXPECT_EQ(figures(20), Figures(0, 0));
+  std::vector<TimeAt> truth{{2, 80}, {4, 20}};  // and not 40 s
+  workload.adaptive[0].speedup = {.kind = Speedup::Kind::table,
+                                  .times = SharedList(std::move(truth))};
+  EXPECT_EQ(figures(20), Figures(1, 0));
 }
 
 TEST(SummaryObserver, AStoppedRunSaysSo) {

@@ -14,7 +14,7 @@ from conftest import RIGID_1000, RIGID_5000, ROOT, files_of
 KEYS = """policy seed jobs skipped nodes makespan_s utilization utilization_net efficiency
 throughput_jobs_h mean_wait_s median_wait_s p95_wait_s p99_wait_s max_wait_s mean_turnaround_s
 mean_slowdown mean_slowdown_actual mean_bounded_slowdown slowdown_of_means expands shrinks backfilled
-evolving_granted evolving_denied reconfiguration_node_s energy_j killed rejected premium_from
+evolving_granted evolving_denied reconfiguration_node_s energy_j killed killed_by_resizes rejected premium_from
 premium_until requeued jobs_left stopped events passes delays account_delays load_seconds simulate_seconds peak_rss_bytes""".split()
 MEASURED = {"load_seconds", "simulate_seconds", "peak_rss_bytes"}
 
@@ -242,6 +242,21 @@ def test_overrun_kill(ductile, tmp_path):
     assert (extended["killed"], extended["makespan_s"]) == (0, 100)
 
 
+def test_jobs_that_resizes_kill_are_counted_apart(ductile, tmp_path):
+    arguments = ["simulate", "--trace", "examples/kth-sp2-first-5000.swf.xz", "--malleable", "1", "--limit", "fixed",
+                 "--overrun", "kill", "--policy", "easy", "--policy", "mebf"]
+    easy, mebf = ductile.objects(*arguments, "--json", "--out", tmp_path)
+    assert (easy["killed"], easy["killed_by_resizes"]) == (70, 0)
+    # The others are of the 70.
+    assert mebf["killed_by_resizes"] > 200
+    assert 0 <= mebf["killed"] - mebf["killed_by_resizes"] <= 70
+    page = (tmp_path / "report.html").read_text()
+    assert f"Resizes killed jobs: {mebf['killed_by_resizes']} of {mebf['killed']} under mebf." in page
+    assert "Resizes killed" not in (tmp_path / "easy-s1/report.html").read_text()
+    [title, *_] = [line for line in ductile.output(*arguments).splitlines() if line.startswith("policy")]
+    assert "killed by resizes" in title
+
+
 def test_failures_requeue_jobs(ductile, tmp_path):
     arguments = ["simulate", "--trace", RIGID_1000, "--failures", "mtbf=2e6,repair=3600", "--json"]
     [first] = ductile.objects(*arguments, "--check")
@@ -284,6 +299,7 @@ def test_an_end_during_a_resize(ductile, tmp_path):
     [figures] = ductile.objects("simulate", "--trace", log, "--adaptive", adaptive, "--policy", "fpsma:tick=0",
                                 "--limit", "fixed", "--overrun", "kill", "--json", "--out", out)
     assert (figures["killed"], figures["shrinks"], figures["reconfiguration_node_s"]) == (1, 0, 20 * 4)
+    assert figures["killed_by_resizes"] == 0  # it asked for 30 s and needs 100
     with (out / "jobs.csv").open() as file:
         [job] = [row for row in csv.DictReader(file) if row["job_id"] == "1"]
     assert (job["start_nodes"], job["end_nodes"], job["shrinks"]) == ("4", "4", "0")

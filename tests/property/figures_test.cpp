@@ -29,6 +29,7 @@ namespace {
 class Books final : public Observer {
  public:
   double held_node_s = 0, paid_node_s = 0;
+  std::uint64_t killed_by_resizes = 0;  // of linear jobs
   Time last_held = Time::min(), now{};
 
   bool wants_events() const override { return true; }
@@ -49,6 +50,10 @@ class Books final : public Observer {
       const Nodes has = rows_[decision.job].nodes;
       enter(at, decision.job, std::max(has, decision.after.count), true);
     }
+  }
+  // What a linear job needs, and what it asked for, at another size are the same multiples.
+  void on_end(Time, JobId, const WorkloadJob& job, EndState state, bool, const Core&) override {
+    killed_by_resizes += state == EndState::timeout && job.runtime <= job.walltime ? 1 : 0;
   }
   void on_finish(Time at, const Core&) override {
     now = at;
@@ -94,7 +99,7 @@ Case random_case(std::uint64_t seed) {
 }
 
 TEST(Figures, AreThoseOfTheBooks) {
-  std::uint64_t left = 0, paid = 0, count = 0;
+  std::uint64_t left = 0, paid = 0, killed_by_resizes = 0, count = 0;
   testing::for_seeds(4'000, [&](std::uint64_t seed) {
     ++count;
     Case c = random_case(seed);
@@ -115,6 +120,9 @@ TEST(Figures, AreThoseOfTheBooks) {
     } else {
       ASSERT_LE(s.reconfiguration_node_s, books.paid_node_s * (1 + 1e-9) + 1e-6);
     }
+    ASSERT_EQ(s.killed_by_resizes, books.killed_by_resizes);
+    ASSERT_LE(s.killed_by_resizes, s.killed);
+    killed_by_resizes += s.killed_by_resizes;
     paid += s.reconfiguration_node_s > 0 ? 1 : 0;
     left += s.jobs_left > 0 && !s.stopped ? 1 : 0;
     if (s.makespan_s == 0) return;
@@ -128,12 +136,15 @@ TEST(Figures, AreThoseOfTheBooks) {
       ASSERT_LE(*s.premium_until, 1);
     }
   });
-  std::printf("%llu runs: in %llu jobs were left, in %llu resizes were paid for\n",
-              static_cast<unsigned long long>(count), static_cast<unsigned long long>(left),
-              static_cast<unsigned long long>(paid));
+  std::printf(
+      "%llu runs: in %llu jobs were left, in %llu resizes were paid for; %llu jobs were killed by "
+      "resizes\n",
+      static_cast<unsigned long long>(count), static_cast<unsigned long long>(left),
+      static_cast<unsigned long long>(paid), static_cast<unsigned long long>(killed_by_resizes));
   if (count < 1'000) return;
   EXPECT_GT(left, count / 40);
   EXPECT_GT(paid, count / 4);
+  EXPECT_GT(killed_by_resizes, count / 40);
 }
 
 }  // namespace
