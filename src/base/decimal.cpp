@@ -27,7 +27,8 @@ struct Quotient {
 
 // Rounded down; `unit` > 0.
 Quotient divided(Wide number, std::int64_t unit) {
-  Wide whole = number / unit;
+  const auto narrow = static_cast<std::int64_t>(number);  // divided much faster
+  Wide whole = narrow == number ? narrow / unit : number / unit;
   auto rest = static_cast<std::int64_t>(number - whole * unit);
   if (rest < 0) {
     --whole;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,6 +16,14 @@ double effective_nodes(const Speedup& speedup, Nodes preferred, Nodes n) {
   return preferred / speedup.relative_time(n, preferred);
 }
 
+// A whole number over another one, rounded half up.
+Work shared(Work left, Nodes n) {
+  const auto narrow = static_cast<std::uint64_t>(left);
+  if (narrow != left) return (2 * left + n) / (Work{2} * n);
+  const std::uint64_t rest = narrow % n;  // 64 bits are divided much faster than 128
+  return narrow / n + (2 * rest >= n ? 1 : 0);
+}
+
 // t(n) of a table, which has at least one point.
 double measured(std::span<const TimeAt> times, Nodes n) {
   const auto above = std::ranges::lower_bound(times, n, {}, &TimeAt::nodes);
@@ -27,12 +34,6 @@ double measured(std::span<const TimeAt> times, Nodes n) {
   const double share = std::log(static_cast<double>(n) / below.nodes) /
                        std::log(static_cast<double>(above->nodes) / below.nodes);
   return below.time * std::pow(above->time / below.time, share);
-}
-
-// To the nearest whole number, or the largest one there is.
-Work rounded(double value) {
-  constexpr auto kMost = std::numeric_limits<Work>::max();
-  return value < static_cast<double>(kMost) ? std::llround(value) : kMost;
 }
 
 }  // namespace
@@ -142,25 +143,19 @@ Speedup parse_speedup(std::string_view text, const Place& place) {
   return speedup;
 }
 
-Work total_work(Nodes preferred, Duration runtime) {
-  Work work = 0;
-  const bool fits = !__builtin_mul_overflow(static_cast<Work>(preferred), runtime.count(), &work);
-  return fits ? work : std::numeric_limits<Work>::max();
-}
-
 Work work_done(const Speedup& speedup, Nodes preferred, Nodes n, Duration time) {
   if (speedup.kind == Speedup::Kind::linear || n == preferred) return total_work(n, time);
   return rounded(effective_nodes(speedup, preferred, n) * static_cast<double>(time.count()));
 }
 
 Duration time_for(const Speedup& speedup, Nodes preferred, Nodes n, Work left) {
-  left = std::max<Work>(left, 0);
-  const auto exact = [&] { return static_cast<Work>((Wide{2} * left + n) / (Wide{2} * n)); };
+  constexpr Work kMost = Work{1} << 62;
+  left = std::max(left, Work{0});
   const bool linear = speedup.kind == Speedup::Kind::linear || n == preferred;
   const Work ticks =
-      linear ? exact()
+      linear ? shared(left, n)
              : rounded(static_cast<double>(left) / effective_nodes(speedup, preferred, n));
-  return std::max(Duration{ticks}, kTick);
+  return Duration{static_cast<std::int64_t>(std::clamp(ticks, Work{1}, kMost))};
 }
 
 }  // namespace ductile

@@ -61,14 +61,17 @@ double downey_speedup(double n, double a, double sigma);
 
 /// Work is counted in node-microseconds at the preferred size: a job of `preferred` nodes and
 /// `runtime` has preferred * runtime of it, and at any other size does what its model gives. Whole
-/// numbers, so that the linear model is exact however often a job is resized.
-using Work = std::int64_t;
+/// numbers, so that the linear model is exact however often a job is resized; wide ones, for a week
+/// of 2^24 nodes is more than 2^63.
+using Work = Wide;
 
-/// The largest number there is where the product would be larger still.
-Work total_work(Nodes preferred, Duration runtime);
+constexpr Work total_work(Nodes preferred, Duration runtime) {
+  return Work{preferred} * runtime.count();
+}
 /// What `n` nodes do in `time`.
 Work work_done(const Speedup& speedup, Nodes preferred, Nodes n, Duration time);
-/// How long `n` nodes need for `left`: rounded half up, at least one microsecond.
+/// How long `n` nodes need for `left`: rounded half up, at least one microsecond, and at most 2^62
+/// of them, 146,000 years, to which other times can still be added.
 Duration time_for(const Speedup& speedup, Nodes preferred, Nodes n, Work left);
 
 }  // namespace ductile

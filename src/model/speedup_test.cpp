@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -156,15 +155,20 @@ RC_GTEST_PROP(Speedup, NothingChangesAtThePreferredSize, ()) {
 }
 
 // However often a linear job is resized, what it has done and has left is its work to the last
-// node-microsecond, and it ends within half a microsecond of the exact time.
+// node-microsecond, and it ends within half a microsecond of the exact time. So it is for the
+// longest jobs that a log can describe, 10^12 s, on 2^24 nodes.
 RC_GTEST_PROP(Speedup, LinearIsExact, ()) {
   const Speedup linear{};
-  const auto preferred = *rc::gen::inRange<Nodes>(1, 1000);
-  const Duration runtime{*rc::gen::inRange<std::int64_t>(1, 100'000'000'000)};
+  const auto bits = *rc::gen::inRange(0, 25);
+  const Nodes most = Nodes{1} << bits;
+  const auto preferred = *rc::gen::inRange<Nodes>(1, most + 1);
+  const auto digits = *rc::gen::inRange(1, 19);
+  const Duration runtime{*rc::gen::inRange<std::int64_t>(
+      1, digits == 18 ? 1'000'000'000'000'000'000 : std::int64_t{1} << 3 * digits)};
   Work left = total_work(preferred, runtime);
   Work done = 0;
   for (int i = 0; i < 20; ++i) {
-    const auto n = *rc::gen::inRange<Nodes>(1, 4000);
+    const auto n = *rc::gen::inRange<Nodes>((preferred + 3) / 4, 4 * most);
     const Duration all = time_for(linear, preferred, n, left);
     const Work rest = total_work(n, all) - left;
     RC_ASSERT(2 * rest > -Work{n});
@@ -205,14 +209,21 @@ TEST(Speedup, TimeIsRoundedHalfUp) {
   EXPECT_EQ(time_for({}, 4, 3, 32), Duration{11});
 }
 
-TEST(Speedup, WhatIsTooLargeIsTheLargestThereIs) {
+TEST(Speedup, WorkIsNeverTooLarge) {
   constexpr Nodes kMany = 1u << 24;
-  const Duration long_time{std::int64_t{1} << 61};
-  const Speedup overhead{Kind::overhead, 1};
-  EXPECT_EQ(work_done({Kind::powerlaw, 0.1}, 1, kMany, long_time),
-            std::numeric_limits<Work>::max());
-  EXPECT_EQ(work_done({}, 1, kMany, long_time), std::numeric_limits<Work>::max());
-  EXPECT_EQ(time_for(overhead, 1, kMany, std::numeric_limits<Work>::max() / 2), Duration::max());
+  const Duration long_time{std::int64_t{1} << 60};
+  EXPECT_EQ(total_work(kMany, long_time), Work{1} << 84);
+  EXPECT_EQ(work_done({}, 1, kMany, long_time), Work{1} << 84);
+  EXPECT_EQ(work_done({Kind::powerlaw, 0.5}, 1, kMany, long_time), Work{1} << 72);
+  EXPECT_EQ(time_for({}, 1, kMany / 2, (Work{1} << 83) - 1), Duration{std::int64_t{1} << 60});
+  EXPECT_EQ(time_for({}, 1, kMany / 2, (Work{1} << 83) + (1 << 23)),
+            Duration{(std::int64_t{1} << 60) + 1});
+}
+
+TEST(Speedup, TimeIsAtMostSoLongThatMoreCanBeAdded) {
+  constexpr Duration kMost{std::int64_t{1} << 62};
+  EXPECT_EQ(time_for({}, 1, 1, Work{1} << 100), kMost);
+  EXPECT_EQ(time_for({Kind::overhead, 1}, 1, 1u << 24, Work{1} << 84), kMost);
 }
 
 }  // namespace

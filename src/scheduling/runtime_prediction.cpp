@@ -17,7 +17,8 @@ Duration had(const State& state, const Job& job, Time now) {
   const Work done = total_work(job.spec.preferred, job.spec.walltime) - job.work_left +
                     work_done(spec ? spec->speedup : Speedup{}, job.spec.preferred,
                               open ? open->before : job.holding.count, now - job.work_at);
-  return Duration{done / job.spec.preferred};
+  const Work most = Duration::max().count();
+  return Duration{static_cast<std::int64_t>(std::min(done / job.spec.preferred, most))};
 }
 
 }  // namespace

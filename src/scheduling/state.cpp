@@ -504,9 +504,8 @@ void State::answer(DecisionId id) {
 
 namespace {
 
-std::int64_t weighed(std::int64_t number, double rate) {
-  constexpr double kMost = 9.2e18;  // that still is one
-  return rate == 1 ? number : std::llround(std::min(static_cast<double>(number) * rate, kMost));
+Wide weighed(Wide number, double rate) {
+  return rate == 1 ? number : rounded(static_cast<double>(number) * rate);
 }
 
 }  // namespace
@@ -523,7 +522,7 @@ void State::advance_work(Job& job, Nodes size, Duration worked) const {
     job.work_left =
         std::max(job.work_left, work < whole - job.work_left ? job.work_left + work : whole);
   } else {
-    job.work_left = std::max<Work>(job.work_left - work, 0);
+    job.work_left = std::max(job.work_left - work, Work{0});
   }
   job.work_at = now;
 }
@@ -534,9 +533,9 @@ void State::note_progress(Job& job, Nodes size, Duration paused) {
     Adaptive& row = adaptive[job.adaptive];
     auto at = std::ranges::find(row.had, size, &TimeHad::nodes);
     if (at == row.had.end()) at = row.had.insert(at, {.nodes = size});
-    const Duration more{weighed(worked.count(), row.rate)};
-    at->time = more < Duration::max() - at->time ? at->time + more : Duration::max();
-    at->time = std::max(at->time, Duration{});
+    const Wide time = at->time.count() + weighed(worked.count(), row.rate);
+    at->time = Duration{static_cast<std::int64_t>(
+        std::clamp(time, Wide{0}, Wide{Duration::max().count()}))};
   }
   advance_work(job, size, worked);
 }
@@ -567,7 +566,7 @@ Time State::end_with(const Job& job, Duration walltime) const {
       total_work(job.spec.preferred, walltime) - total_work(job.spec.preferred, job.spec.walltime);
   const AdaptiveSpec* spec = adaptive_spec(job);
   return later(now, time_for(spec ? spec->speedup : Speedup{}, job.spec.preferred, size,
-                             std::max<Work>(copy.work_left + more, 0)));
+                             std::max(copy.work_left + more, Work{0})));
 }
 
 void State::believe_walltime(JobId id, Duration walltime) {
@@ -580,7 +579,7 @@ void State::believe_walltime(JobId id, Duration walltime) {
     if (job.spec.type != JobType::rigid) {
       job.work_left += total_work(job.spec.preferred, walltime) -
                        total_work(job.spec.preferred, job.spec.walltime);
-      job.work_left = std::max<Work>(job.work_left, 0);
+      job.work_left = std::max(job.work_left, Work{0});
     }
     list(job, id);
     if (job.shares) relist_hosts(id);

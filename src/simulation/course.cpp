@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/decimal.hpp"
+
 namespace ductile {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr Work kAllIterations = Work{1} << 62;
 constexpr double kSameShare = 1e-15;
 
 // Microseconds, whatever their number.
-Duration rounded(double ticks) {
+Duration microseconds(double ticks) {
   constexpr double kMost = 9e18;
   return ticks < kMost ? Duration{std::llround(ticks)} : Duration::max();
 }
@@ -34,7 +36,7 @@ Course::Course(const WorkloadJob& job, const AdaptiveJob& more, std::uint32_t it
   if (more.phases.empty()) return;
   Work all = 0;
   for (const Phase& phase : more.phases) all += phase.iterations;
-  unit_ = std::max<Work>(kAllIterations / all, 1);
+  unit_ = std::max(kAllIterations / all, Work{1});
   total_ = unit_ * all;
 }
 
@@ -62,11 +64,12 @@ double Course::ticks_of_iteration(const Part& part, Nodes size) const {
          part.phase.speedup.relative_time(size, preferred_);
 }
 
+Work Course::part(double share) const {
+  return Decimal(std::clamp(share, 0.0, 1.0)).round_of(total_);
+}
+
 Work Course::left_at(double progress) const {
-  if (!has_phases()) {
-    const double left = static_cast<double>(total_) * std::max(1 - progress, 0.0);
-    return left < static_cast<double>(total_) ? std::llround(left) : total_;
-  }
+  if (!has_phases()) return total_ - part(progress);
   if (progress <= 0) return total_;
   Work left = 0;
   for_parts([&](const Part& part) {
@@ -122,9 +125,9 @@ Work Course::left_after(Work left, Nodes size, Duration time) const {
       left = part.end;
       return false;
     }
-    const Work there = std::max<Work>(left - std::llround(rest / each), part.end);
+    const Work there = std::max(left - rounded(rest / each), part.end);
     const Work end = part.end + (there - part.end + unit_ / 2) / unit_ * unit_;
-    const bool is_end = static_cast<double>(std::abs(there - end)) * each < near;
+    const bool is_end = static_cast<double>((there < end ? end - there : there - end)) * each < near;
     left = is_end ? std::min(end, left) : there;
     return false;
   });
@@ -133,7 +136,7 @@ Work Course::left_after(Work left, Nodes size, Duration time) const {
 
 Work Course::left_without(Work left, double share) const {
   if (!has_phases()) {
-    const Work change = total_ - left_at(std::abs(share));
+    const Work change = part(std::abs(share));
     return share < 0 ? left + std::min(change, total_ - left) : std::max(left - change, Work{0});
   }
   return share == 0 ? left : left_at(progress_at(left) + share);
@@ -151,7 +154,7 @@ Time Course::when(Time from, Work left, Work to, Nodes size) const {
     }
     return part.end > to;
   });
-  return later(from, rounded(ticks));
+  return later(from, microseconds(ticks));
 }
 
 std::optional<Work> Course::next_point(Work left, Nodes size) const {
@@ -181,7 +184,7 @@ std::optional<Work> Course::next_point_without_phases(Work left, Nodes size) con
   std::uint32_t number = 1;
   if (total_ > 0) {
     number =
-        std::max(static_cast<std::uint32_t>(Wide{total_ - reached} * iterations_ / total_), 1u);
+        std::max(static_cast<std::uint32_t>((total_ - reached) * iterations_ / total_), 1u);
     while (number < iterations_ && after(number) > reached) ++number;
   }
   const Work point = after(number);

@@ -47,6 +47,8 @@ class Course {
   std::optional<Work> next_point(Work left, Nodes size) const;
 
  private:
+  /// A share of all work: of the decimal that it is written as, to the nearest whole number.
+  Work part(double share) const;
   struct Part;
   /// Calls `visit(part)` for the phases in their order, until it returns false.
   template <class Visit>

@@ -162,13 +162,30 @@ TEST(Course, NeverOverflows) {
   job.job.nodes = 1u << 31;
   job.job.runtime = Duration::max();
   const Course course = job.course();
-  EXPECT_EQ(course.total(), std::numeric_limits<Work>::max());
+  EXPECT_EQ(course.total(), (Work{1} << 94) - (Work{1} << 31));
   EXPECT_EQ(course.left_at(0), course.total());
   EXPECT_EQ(course.left_at(1e-30), course.total());
   EXPECT_EQ(course.left_at(1), 0);
   EXPECT_EQ(course.left_at(1.2), 0);  // never done
-  EXPECT_EQ(course.when(at_s(1), course.total(), 0, 1), kNever);
+  EXPECT_GT(course.when(at_s(1), course.total(), 0, 1), Time{whole_seconds(4'000'000'000'000)});
   EXPECT_EQ(course.left_after(course.total(), 1u << 31, Duration::max()), 0);
+}
+
+TEST(Course, SharesOfWorkAreExact) {
+  Draws draws(1, Stream::test, 1);
+  for (int i = 0; i < 2'000; ++i) {
+    Job job;
+    job.job.nodes = static_cast<Nodes>(1 + draws.below(std::uint64_t{1} << draws.below(25)));
+    job.job.runtime =
+        Duration{static_cast<std::int64_t>(1 + draws.below(std::uint64_t{1} << draws.below(60)))};
+    const auto permille = static_cast<int>(draws.below(1001));
+    const Course course = job.course();
+    const Work done = (2 * course.total() * permille + 1000) / 2000;
+    const double share = permille / 1000.0;
+    ASSERT_EQ(course.left_at(share), course.total() - done) << share;
+    ASSERT_EQ(course.left_without(course.total(), share), course.total() - done) << share;
+    ASSERT_EQ(course.left_without(0, -share), done) << share;
+  }
 }
 
 // --- Scheduling points ---------------------------------------------------------------------------

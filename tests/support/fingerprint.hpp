@@ -152,6 +152,7 @@ class Walk {
       sink_.number(std::bit_cast<std::uint64_t>(value));
     } else {
       sink_.number(static_cast<std::uint64_t>(value));
+      if constexpr (sizeof(T) > 8) sink_.number(static_cast<std::uint64_t>(value >> 64));
     }
   }
   void number(Time time) {

@@ -1,6 +1,7 @@
 // What jobs had of a run, counted beside the simulator.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -43,8 +44,10 @@ class WorkBooks final : public Observer {
   }
   void on_resized(Time now, JobId id, Nodes, const Core& core) override {
     advance(now, id);
-    rows_[index(id)].size = core.job(id).holding.count;
-    ++rows_[index(id)].resizes;
+    Row& row = rows_[index(id)];
+    row.size = core.job(id).holding.count;
+    row.most = std::max(row.most, row.size);
+    ++row.resizes;
   }
   void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
               const Core&) override {
@@ -54,7 +57,7 @@ class WorkBooks final : public Observer {
     row.over = !requeued;
     if (state != EndState::completed) return;
     // Each time is rounded to a microsecond.
-    const auto slack = static_cast<Work>((row.resizes + 2) * 1000);
+    const Work slack = Work{row.most} * (row.resizes + 2);
     const Work work = total_work(job.nodes, job.runtime);
     ASSERT_GE(row.done + slack, work) << "job " << job.name;
     ASSERT_LE(row.done - slack, work) << "job " << job.name;
@@ -73,7 +76,7 @@ class WorkBooks final : public Observer {
   struct Row {
     Work done = 0;
     Time at{};
-    Nodes size = 0;
+    Nodes size = 0, most = 0;
     std::uint32_t resizes = 0;
     bool over = false;
   };
@@ -83,6 +86,7 @@ class WorkBooks final : public Observer {
     row.done = 0;
     row.at = now;
     row.size = size;
+    row.most = std::max(row.most, size);
   }
   void advance(Time now, JobId id) {
     Row& row = rows_[index(id)];
