@@ -125,7 +125,7 @@ std::vector<std::filesystem::path> folders_around(const std::string& file) {
 // names of their paths only, in these two.
 std::string JobsReader::find(const JsonAt& path_at, const std::string& named_by) {
   namespace fs = std::filesystem;
-  const std::string path = path_at.text();
+  std::string path = path_at.text();
   if (rules_.load) return path;
   const auto known = found_.find({path, named_by});
   if (known != found_.end()) return known->second;

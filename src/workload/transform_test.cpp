@@ -100,6 +100,33 @@ TEST(Transform, SpeedChangesRunTimesAndRequests) {
   EXPECT_EQ(workload.jobs[0].submit, Time{whole_seconds(7)});
 }
 
+// A job of measured phases whose walltime holds at any size.
+TEST(Transform, ChangesMeasuredPhasesAndWhatAWalltimeHoldsFor) {
+  const auto changed = [](const Transform& changes) {
+    Workload workload;
+    workload.jobs.push_back({.name = 1,
+                             .runtime = whole_seconds(30),
+                             .walltime = whole_seconds(50),
+                             .nodes = 3,
+                             .adaptive = 0});
+    AdaptiveJob& more = workload.adaptive.emplace_back();
+    more.size = {2, 3};
+    more.phases = {{.iterations = 3, .times_s = SharedList<double>({15, 10})}};
+    more.believed.walltime_for = WalltimeFor::any_size;
+    transform(workload, changes, 8, 1);
+    return workload.adaptive[0];
+  };
+  const AdaptiveJob faster = changed({.speed_factor = Decimal(0.5)});
+  EXPECT_EQ(faster.phases[0].times_s, SharedList<double>({7.5, 5}));
+  EXPECT_EQ(faster.believed.walltime_for, WalltimeFor::any_size);
+  using Kind = EstimateSettings::Kind;
+  EXPECT_EQ(changed({.estimates = {.kind = Kind::predicted}}).believed.walltime_for,
+            WalltimeFor::any_size);
+  // It is made up, and of the size asked for.
+  EXPECT_EQ(changed({.estimates = {.kind = Kind::perfect}}).believed.walltime_for,
+            WalltimeFor::preferred_size);
+}
+
 TEST(Transform, NothingAskedNothingChanged) {
   EXPECT_FALSE(Transform{}.changes());
   const Workload before = many(100), same = after(before, {});

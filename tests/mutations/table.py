@@ -112,4 +112,12 @@ MUTATIONS = [
      "return size >= job.spec.size.min ? size : 0;",
      "return size;",
      "no job leaves a node for a size it cannot have"),
+    ("state.hpp",
+     "return rules.limit == Rules::Limit::scaled && !has_walltime_of_any_size(job);",
+     "return rules.limit == Rules::Limit::scaled && job.spec.type != JobType::rigid;",
+     "a walltime that holds at any size is not scaled by a resize"),
+    ("state.cpp",
+     "if (n == job.spec.preferred || has_walltime_of_any_size(job)) return job.spec.walltime;",
+     "if (n == job.spec.preferred) return job.spec.walltime;",
+     "a walltime that holds at any size is believed at any size"),
 ]
