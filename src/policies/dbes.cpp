@@ -345,17 +345,20 @@ class Dbes final : public Policy {
     return Offer::taken;
   }
 
-  /// 7. What is idle still is spread over malleable jobs that nobody waits for.
+  /// 7. What is idle still is spread over malleable jobs that nobody waits for, and moldable ones
+  /// that start now.
   void hand_out(Pass& pass, const Plan& plan) const {
     if (pass.idle() == 0) return;
     std::vector<JobId> jobs = growable_jobs(pass);
+    const std::vector<JobId> moldable = moldable_starts(pass);
+    jobs.insert(jobs.end(), moldable.begin(), moldable.end());
     std::erase_if(jobs, [&](JobId id) {
       return !may_grow(pass, id) || std::ranges::any_of(plan.later, [&](const StartLater& its) {
         return its.depends_on(id);
       });
     });
     std::ranges::sort(jobs);
-    hand_out_idle(pass, jobs, Share::level, benefit_, {Why::hand_out});
+    hand_out_idle(pass, jobs, {.share = Share::level, .benefit = benefit_, .plan = backfill_});
   }
 
   Backfill backfill_;

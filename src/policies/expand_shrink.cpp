@@ -49,9 +49,9 @@ class ExpandShrink final : public Policy {
   void schedule(Pass& pass) const override {
     answer_requests(pass);
     start_or_cut(pass);
-    if (backfill_first_) backfill(pass, backfill_);
-    hand_out_idle(pass, strategy_.share, benefit_, [&](JobId id) { return key(pass, id); });
-    if (!backfill_first_) backfill(pass, backfill_);
+    if (!backfill_first_) hand_out(pass, true, pass.pending() == 0);
+    backfill(pass, backfill_);
+    hand_out(pass, backfill_first_, true);
     tick(pass, tick_);
   }
 
@@ -63,6 +63,20 @@ class ExpandShrink final : public Policy {
                                                        : Time{};
     const std::int64_t value = time.time_since_epoch().count();
     return strategy_.latest_first ? -value : value;
+  }
+
+  /// Idle nodes to running malleable jobs, and to moldable ones that start now.
+  void hand_out(Pass& pass, bool malleable, bool moldable) const {
+    if (pass.idle() == 0) return;
+    std::vector<JobId> jobs;
+    if (malleable) jobs = growable_jobs(pass);
+    if (moldable) {
+      const std::vector<JobId> starts = moldable_starts(pass);
+      jobs.insert(jobs.end(), starts.begin(), starts.end());
+    }
+    hand_out_idle(pass, std::move(jobs),
+                  {.share = strategy_.share, .benefit = benefit_, .plan = backfill_},
+                  [&](JobId id) { return key(pass, id); });
   }
 
   template <class Take>

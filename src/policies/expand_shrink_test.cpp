@@ -17,7 +17,7 @@ const std::vector<std::string> kAll{"equipartition", "equigrow", "esf", "edf", "
 
 TEST(ExpandShrink, JobsStartAtTheirSmallestSizes) {
   for (const std::string& policy : kAll) {
-    SmallWorld world(10, policy);
+    SmallWorld world(9, policy);  // nothing idles
     AdaptiveSpec even;
     even.constraint.kind = SizeConstraint::Kind::even;
     world.submit(malleable({3, 4}, 3, 100), even);
@@ -27,6 +27,23 @@ TEST(ExpandShrink, JobsStartAtTheirSmallestSizes) {
     EXPECT_EQ(world.size(JobId{0}), 4u) << policy;
     EXPECT_EQ(world.size(JobId{1}), 2u) << policy;
     EXPECT_EQ(world.size(JobId{2}), 3u) << policy;
+  }
+}
+
+// Moldable ones then or never get what idles, up to their largest size.
+TEST(ExpandShrink, MoldableJobsStartOnWhatIdles) {
+  for (const std::string& policy : kAll) {
+    SmallWorld world(12, policy);
+    world.submit(testing::sized(JobType::moldable, {2, 8}, 4, 100));
+    world.submit(testing::sized(JobType::moldable, {2, 3}, 2, 100));
+    world.close();
+    EXPECT_EQ(world.size(JobId{0}), 8u) << policy;
+    EXPECT_EQ(world.size(JobId{1}), 3u) << policy;
+    EXPECT_EQ(world.decisions.size(), 2u) << policy;  // one start each
+    world.at(10);
+    world.end(JobId{1});
+    world.close();
+    EXPECT_EQ(world.size(JobId{0}), 8u) << policy;
   }
 }
 

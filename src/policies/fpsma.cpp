@@ -28,7 +28,8 @@ class Fpsma final : public Policy {
     start_in_order(pass, {.strict = true});
     if (!adapting) {
       if (const JobId head = pass.first_pending(); head != JobId::none) start_by_cuts(pass, head);
-      hand_out_idle(pass, Share::in_turn, benefit_, [&](JobId id) { return key(pass, id); });
+      hand_out_idle(pass, growable_jobs(pass), {.benefit = benefit_},
+                    [&](JobId id) { return key(pass, id); });
     }
     tick(pass, tick_);
   }

@@ -149,27 +149,50 @@ void tick(Pass& pass, Duration period) {
   pass.wake_by(pass.now() - past + (past < Duration{} ? Duration{} : period));
 }
 
+Left::Left(Timeline& plan) {
+  plan.nodes_room(nodes_);
+  if (plan.powered()) plan.power_room(power_);
+}
+
+Nodes Left::during(const Pass& pass, JobId id, Nodes n, Duration length) const {
+  std::int64_t most = std::min<std::int64_t>(n, nodes_.during(length));
+  if (const std::int64_t each = pass.demand(id, 1).power_mw; !power_.steps().empty() && each > 0) {
+    most = std::min(most, power_.during(length) / each);
+  }
+  return static_cast<Nodes>(std::max<std::int64_t>(most, 0));
+}
+
+void Left::take(const Pass& pass, JobId id, Nodes n, Duration length) {
+  nodes_.take(n, length);
+  if (!power_.steps().empty()) power_.take(pass.demand(id, n).power_mw, length);
+}
+
+Left left_by_reservations(const Pass& pass, Backfill options) {
+  Timeline plan = timeline_for(pass, options);
+  std::uint32_t left = options.reservation_depth;
+  for (JobId id = pass.first_pending(); id != JobId::none && left > 0; id = pass.next_pending(id)) {
+    reserve_earliest(pass, plan, id);
+    --left;
+  }
+  return Left(plan);
+}
+
 Shadow::Shadow(Pass& pass, JobId head, Nodes need) {
   Timeline plan = pass.timeline();
   const Demand demand = pass.demand(head, need);
   const Duration length = pass.estimate(head, need);
   const Time at = plan.earliest(demand, length, pass.job(head).not_before);
   plan.reserve(at, later(at, length), demand);
-  plan.nodes_room(nodes_);
-  if (plan.powered()) plan.power_room(power_);
+  left_ = Left(plan);
   pass.reserve(head, at, {Why::resources});
 }
 
 bool Shadow::allows(const Pass& pass, JobId id, Nodes n) const {
-  const Duration length = pass.estimate(id, n);
-  return nodes_.fits(n, length) &&
-         (power_.steps().empty() || pass.demand(id, n).power_mw <= power_.during(length));
+  return left_.during(pass, id, n, pass.estimate(id, n)) == n;
 }
 
 void Shadow::took(const Pass& pass, JobId id, Nodes n) {
-  const Duration length = pass.estimate(id, n);
-  nodes_.take(n, length);
-  if (!power_.steps().empty()) power_.take(pass.demand(id, n).power_mw, length);
+  left_.take(pass, id, n, pass.estimate(id, n));
 }
 
 }  // namespace ductile

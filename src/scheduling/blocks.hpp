@@ -86,6 +86,25 @@ inline Nodes free_nodes(const Pass& pass) { return pass.idle() + pass.incoming()
 /// Wakes the policy at the next multiple of `period` while a job waits or runs; 0: never.
 void tick(Pass& pass, Duration period);
 
+/// What a plan leaves to jobs without a reservation, as of its making: nodes, and power under a
+/// budget.
+class Left {
+ public:
+  Left() = default;
+  explicit Left(Timeline& plan);
+  /// How many nodes of this job, up to `n`, disturb no reservation from now on for so long? Does
+  /// not ask for idle nodes.
+  Nodes during(const Pass& pass, JobId id, Nodes n, Duration length) const;
+  void take(const Pass& pass, JobId id, Nodes n, Duration length);
+
+ private:
+  Room nodes_;
+  Room power_;  // empty without a budget
+};
+
+/// A plan of this moment: the first waiting jobs are reserved at their earliest times.
+Left left_by_reservations(const Pass& pass, Backfill options);
+
 /// EASY's reservation for the first waiting job, as of its making, and what it leaves to others:
 /// what ends by the shadow time, or uses no more than the extra nodes.
 class Shadow {
@@ -98,8 +117,7 @@ class Shadow {
   void took(const Pass& pass, JobId id, Nodes n);
 
  private:
-  Room nodes_;
-  Room power_;  // empty without a budget
+  Left left_;
 };
 
 }  // namespace ductile

@@ -44,6 +44,15 @@ std::vector<Request> Pass::requests() const {
   return visible;
 }
 
+std::vector<JobId> Pass::started() const {
+  std::vector<JobId> jobs;
+  for (const Decision& decision : state_.decisions) {
+    const bool of_pass = index(decision.id) >= state_.pass_first;
+    if (of_pass && decision.kind == Decision::Kind::start) jobs.push_back(decision.job);
+  }
+  return jobs;
+}
+
 bool Pass::startable(JobId id) const {
   const Job& its = job(id);
   return its.status == Status::pending && its.claim == ClaimId::none && now() >= its.not_before;
@@ -372,9 +381,8 @@ bool Pass::start_larger(JobId id, Claim& claim, Nodes more, Reason reason, const
   claim.grown += more;
   its.target += more;
   // As if it were started first and grew then.
-  const bool moves = state_.rules.limit == Rules::Limit::scaled;
-  claim.release =
-      later(claim.expected, state_.estimate(its, moves ? its.target : its.target - claim.grown));
+  claim.release = later(claim.expected,
+                        state_.estimate(its, ends_move() ? its.target : its.target - claim.grown));
   state_.list(claim);
   return true;
 }

@@ -74,6 +74,8 @@ class Pass {
   std::span<const JobId> running_malleable() const {
     return running().first(state_.running_malleable);
   }
+  /// Jobs that this pass started and that hold their nodes, in that order.
+  std::vector<JobId> started() const;
   /// Claims, oldest first.
   std::span<const Claim> claims() const { return state_.claims; }
   /// Evolving requests of jobs that are running and doing nothing, in order of arrival.
@@ -115,6 +117,8 @@ class Pass {
   /// cost from that size. All that a pass does to a job is one resize; what it starts pays nothing.
   /// At its present size: as things stand in this pass.
   Time expected_end_after(JobId id, Nodes to, const Sources& sources = {}) const;
+  /// Do believed ends move when sizes change (`limit = scaled`)?
+  bool ends_move() const { return state_.rules.limit == Rules::Limit::scaled; }
   /// Whole believed run time at constant size `n`.
   Duration estimate(JobId id, Nodes n) const { return state_.estimate(job(id), n); }
   /// When it would release nodes if it were cut now.

@@ -1,18 +1,10 @@
 #include "scheduling/resizing.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace ductile {
-namespace {
-
-Nodes room_of(const Pass& pass, JobId id) {
-  const Job& job = pass.job(id);
-  return pass.sizes(id).after_getting(job.size(), pass.idle(), job.spec.size) - job.size();
-}
-
-}  // namespace
-
 std::vector<Nodes> water_fill(std::span<const Vessel> vessels, Nodes amount) {
   std::vector<Nodes> gets(vessels.size(), 0);
   if (vessels.empty()) return gets;
@@ -56,6 +48,16 @@ std::vector<JobId> growable_jobs(const Pass& pass) {
   for (const JobId id : pass.running_malleable()) {
     if (pass.job(id).size() < pass.job(id).spec.size.max && pass.growable(id)) jobs.push_back(id);
   }
+  return jobs;
+}
+
+std::vector<JobId> moldable_starts(const Pass& pass) {
+  std::vector<JobId> jobs = pass.started();
+  std::erase_if(jobs, [&](JobId id) {
+    const JobSpec& spec = pass.job(id).spec;
+    return spec.type != JobType::moldable || pass.job(id).size() >= spec.size.max ||
+           !pass.growable(id);
+  });
   return jobs;
 }
 
@@ -120,32 +122,95 @@ Offer offer(Pass& pass, JobId id, Nodes nodes, Benefit benefit, Reason reason,
   return done ? Offer::taken : Offer::denied;
 }
 
-void hand_out_idle(Pass& pass, std::span<const JobId> jobs, Share share, Benefit benefit,
-                   Reason reason) {
-  std::vector<JobId> able(jobs.begin(), jobs.end());
-  for (bool again = share != Share::in_turn; again && pass.idle() > 0;) {
-    std::erase_if(able, [&](JobId id) { return room_of(pass, id) == 0; });
-    std::vector<Vessel> vessels;
-    vessels.reserve(able.size());
-    for (const JobId id : able) {
-      const Nodes level = share == Share::level ? pass.extra(id) : 0;
-      vessels.push_back({level, room_of(pass, id)});
+namespace {
+
+/// One hand-out.
+class HandingOut {
+ public:
+  HandingOut(Pass& pass, const HandOut& how) : pass_(pass), how_(how) {}
+
+  void operator()(std::vector<JobId> jobs) {
+    if (pass_.pending() > 0) {
+      const auto moldable = std::stable_partition(jobs.begin(), jobs.end(), [&](JobId id) {
+        return sizes_while_running(pass_.job(id).spec.type);
+      });
+      std::vector<JobId> last(moldable, jobs.end());
+      jobs.erase(moldable, jobs.end());
+      spread(std::move(jobs));
+      if (last.empty() || pass_.idle() == 0) return;
+      left_ = left_by_reservations(pass_, how_.plan);
+      jobs = std::move(last);
     }
-    const std::vector<Nodes> gets = water_fill(vessels, pass.idle());
-    std::vector<JobId> others;
-    again = false;
-    for (std::size_t i = 0; i < able.size(); ++i) {
-      const Offer its =
-          gets[i] > 0 ? offer(pass, able[i], gets[i], benefit, reason) : Offer::too_small;
-      if (its != Offer::denied) others.push_back(able[i]);
-      again |= its != Offer::too_small;
+    spread(std::move(jobs));
+  }
+
+ private:
+  void spread(std::vector<JobId> jobs) {
+    std::vector<JobId> able = jobs;
+    for (bool again = how_.share != Share::in_turn; again && pass_.idle() > 0;) {
+      std::vector<Vessel> vessels;
+      std::erase_if(able, [&](JobId id) { return takes(id, pass_.idle()) == 0; });
+      for (const JobId id : able) vessels.push_back({level(id), takes(id, pass_.idle())});
+      const std::vector<Nodes> gets = water_fill(vessels, pass_.idle());
+      std::vector<JobId> others;
+      again = false;
+      for (std::size_t i = 0; i < able.size(); ++i) {
+        const Offer its = give(able[i], gets[i]);
+        if (its != Offer::denied) others.push_back(able[i]);
+        again |= its != Offer::too_small;
+      }
+      able = std::move(others);
     }
-    able = std::move(others);
+    // In turn; or what was too small for anybody, or more than a job may have.
+    for (bool again = true; again && pass_.idle() > 0;) {
+      again = false;
+      for (const JobId id : jobs) again |= give(id, pass_.idle()) == Offer::taken;
+    }
   }
-  // In turn, or shares that were too small for anybody.
-  for (std::size_t i = 0; i < able.size() && pass.idle() > 0; ++i) {
-    offer(pass, able[i], pass.idle(), benefit, reason);
+
+  Offer give(JobId id, Nodes nodes) {
+    const Nodes more = takes(id, std::min(nodes, pass_.idle()));
+    const Offer its = offer(pass_, id, more, how_.benefit, {Why::hand_out});
+    if (its == Offer::taken && left_) left_->take(pass_, id, more, held(id, pass_.job(id).size()));
+    return its;
   }
+
+  /// Up to `nodes` more, as many as its limits, its constraint and the plan allow.
+  Nodes takes(JobId id, Nodes nodes) const {
+    const Job& job = pass_.job(id);
+    const auto after = [&](Nodes more) {
+      return pass_.sizes(id).after_getting(job.size(), more, job.spec.size) - job.size();
+    };
+    Nodes more = after(nodes);
+    while (left_ && more > 0) {
+      const Duration length = held(id, job.size() + more);
+      // If it would be slower the plan would lose what it has, too.
+      const bool slower = length > held(id, job.size());
+      const Nodes fits = slower ? 0 : left_->during(pass_, id, more, length);
+      if (fits == more) break;
+      more = after(fits);
+    }
+    return more;
+  }
+  /// For how long a job that starts now holds what it is given, as plans see it.
+  Duration held(JobId id, Nodes size) const {
+    return pass_.ends_move() ? pass_.estimate(id, size) : pass_.expected_end(id) - pass_.now();
+  }
+  std::int64_t level(JobId id) const {
+    if (how_.share != Share::level) return 0;
+    const bool stays = !sizes_while_running(pass_.job(id).spec.type);
+    return stays ? pass_.job(id).size() - pass_.smallest(id) : pass_.extra(id);
+  }
+
+  Pass& pass_;
+  const HandOut& how_;
+  std::optional<Left> left_;  // to moldable jobs, where others wait
+};
+
+}  // namespace
+
+void hand_out_idle(Pass& pass, std::span<const JobId> jobs, const HandOut& how) {
+  HandingOut(pass, how)({jobs.begin(), jobs.end()});
 }
 
 }  // namespace ductile

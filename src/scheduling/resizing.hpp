@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "scheduling/blocks.hpp"
 #include "scheduling/pass.hpp"
 
 namespace ductile {
@@ -41,6 +42,9 @@ bool may_expand(const Pass& pass, JobId id, Nodes to, Benefit benefit, const Sou
 
 /// Running jobs that can be given nodes.
 std::vector<JobId> growable_jobs(const Pass& pass);
+/// Moldable jobs that this pass started, and that could have been started larger: they can be given
+/// nodes now or never.
+std::vector<JobId> moldable_starts(const Pass& pass);
 
 /// Who can be cut so that `need` nodes are there, besides the idle ones and those that come and are
 /// promised to nobody.
@@ -94,19 +98,29 @@ enum class Offer : std::uint8_t { taken, too_small, denied };
 Offer offer(Pass& pass, JobId id, Nodes nodes, Benefit benefit, Reason reason,
             const Sources& sources = {});
 
-/// Gives the idle nodes to `jobs`, each `growable`, up to their largest size. What constraints on
-/// sizes leave over goes round again. A job that the rule of `benefit` denies what is offered to it
-/// gets nothing more, and the others get that.
-void hand_out_idle(Pass& pass, std::span<const JobId> jobs, Share share, Benefit benefit,
-                   Reason reason);
+/// How idle nodes are handed out.
+struct HandOut {
+  Share share = Share::in_turn;
+  Benefit benefit = Benefit::on;
+  /// While jobs wait, moldable ones come last, and get what such a plan leaves until they end:
+  /// nobody can take it back.
+  Backfill plan = {};
+};
 
-/// The same to all jobs that can be given nodes, the smallest `key(id)` first.
+/// Gives the idle nodes to `jobs`, each `growable`, up to their largest size. What constraints on
+/// sizes leave over goes round again. What a job is denied by the rule of `benefit` is offered to
+/// the others, and it to that job again only if less is left in the end.
+///
+/// O(J log R) for J jobs and each round of offers; a plan if one of them is moldable and others
+/// wait.
+void hand_out_idle(Pass& pass, std::span<const JobId> jobs, const HandOut& how);
+
+/// The same, the smallest `key(id)` first.
 template <class Key>
-void hand_out_idle(Pass& pass, Share share, Benefit benefit, Key key) {
+void hand_out_idle(Pass& pass, std::vector<JobId> jobs, const HandOut& how, Key key) {
   if (pass.idle() == 0) return;
-  std::vector<JobId> jobs = growable_jobs(pass);
   rank(jobs, key);
-  hand_out_idle(pass, jobs, share, benefit, {Why::hand_out});
+  hand_out_idle(pass, jobs, how);
 }
 
 }  // namespace ductile

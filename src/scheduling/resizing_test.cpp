@@ -12,6 +12,7 @@ namespace {
 
 using testing::malleable;
 using testing::rigid;
+using testing::sized;
 using testing::Stage;
 using Gets = std::vector<Nodes>;
 
@@ -79,7 +80,7 @@ std::vector<Nodes> sizes_after_handing_out(Stage& stage, Share share) {
   stage.submit(rigid(1, 10));
   stage.close([&](Pass& pass) {
     EXPECT_EQ(growable_jobs(pass).size(), 3u);
-    hand_out_idle(pass, kAll, share, Benefit::on, {Why::hand_out});
+    hand_out_idle(pass, kAll, HandOut{.share = share});
     for (const JobId id : kAll) sizes.push_back(pass.job(id).size());
   });
   return sizes;
@@ -126,7 +127,7 @@ TEST(HandOutIdle, WhatOneIsDeniedGoesToTheOthers) {
       EXPECT_TRUE(may_expand(pass, JobId{0}, 3, Benefit::on));
       EXPECT_FALSE(may_expand(pass, JobId{0}, 4, Benefit::on));
       EXPECT_TRUE(may_expand(pass, JobId{0}, 4, Benefit::off));
-      hand_out_idle(pass, kAll, share, benefit, {Why::hand_out});
+      hand_out_idle(pass, kAll, HandOut{.share = share, .benefit = benefit});
       for (const JobId id : kAll) sizes.push_back(pass.job(id).size());
     });
     return sizes;
@@ -136,6 +137,34 @@ TEST(HandOutIdle, WhatOneIsDeniedGoesToTheOthers) {
   EXPECT_EQ(after(Share::level, Benefit::on), (Gets{2, 5, 5}));
   EXPECT_EQ(after(Share::even, Benefit::on), (Gets{2, 5, 5}));
   EXPECT_EQ(after(Share::even, Benefit::off), (Gets{4, 4, 4}));
+}
+
+// Moldable jobs that start in this pass; others wait, or nobody does.
+TEST(HandOutIdle, MoldableJobsThatStart) {
+  const auto sizes_of = [](bool others_wait, Share share) {
+    Stage::Setup setup;
+    setup.platform.nodes = 12;
+    Stage stage(setup);
+    stage.run(rigid(2, 100));
+    stage.submit(malleable({2, 8}, 2));
+    stage.submit(sized(JobType::moldable, {2, 8}, 2, 400));
+    stage.submit(sized(JobType::moldable, {1, 1}, 1, 10));
+    if (others_wait) stage.submit(rigid(8, 10));  // from 100 on, when two nodes more are there
+    std::vector<Nodes> sizes;
+    stage.close([&](Pass& pass) {
+      for (std::uint32_t i = 1; i <= 3; ++i) pass.start(JobId{i}, exactly(i == 3 ? 1 : 2), {});
+      EXPECT_EQ(pass.started(), (std::vector<JobId>{JobId{1}, JobId{2}, JobId{3}}));
+      EXPECT_EQ(moldable_starts(pass),
+                (std::vector<JobId>{JobId{2}}));  // the other has its largest
+      hand_out_idle(pass, std::vector{JobId{2}, JobId{1}}, HandOut{.share = share});
+      for (std::uint32_t i = 1; i <= 2; ++i) sizes.push_back(pass.job(JobId{i}).size());
+    });
+    return sizes;
+  };
+  EXPECT_EQ(sizes_of(false, Share::in_turn), (Gets{2, 7}));
+  EXPECT_EQ(sizes_of(false, Share::level), (Gets{4, 5}));
+  EXPECT_EQ(sizes_of(true, Share::in_turn), (Gets{7, 2}));
+  EXPECT_EQ(sizes_of(true, Share::level), (Gets{7, 2}));
 }
 
 // A job that this pass started may be grown, one that it cut may be cut further, but not the

@@ -1,7 +1,6 @@
 #include "simulation/course.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -34,7 +33,8 @@ struct Job {
 
 /// The same place in an iteration, as near as times are known.
 void expect_same(const Course& course, Work a, Work b) {
-  EXPECT_EQ(course.when(Time{}, std::max(a, b), std::min(a, b), 1), Time{}) << a << ", " << b;
+  EXPECT_EQ(course.when(Time{}, std::max(a, b), std::min(a, b), 1), Time{})
+      << static_cast<double>(a) << ", " << static_cast<double>(b);
 }
 
 TEST(Course, WorkMayBecomeNeedlessOrComeBack) {

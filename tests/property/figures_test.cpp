@@ -29,7 +29,9 @@ namespace {
 class Books final : public Observer {
  public:
   double held_node_s = 0, paid_node_s = 0;
-  std::uint64_t killed_by_resizes = 0;  // of linear jobs
+  // Of linear jobs: those that asked for enough, and these with those that lacked next to nothing,
+  // which many nodes round away.
+  std::uint64_t killed_by_resizes = 0, at_most = 0;
   Time last_held = Time::min(), now{};
 
   bool wants_events() const override { return true; }
@@ -53,7 +55,9 @@ class Books final : public Observer {
   }
   // What a linear job needs, and what it asked for, at another size are the same multiples.
   void on_end(Time, JobId, const WorkloadJob& job, EndState state, bool, const Core&) override {
-    killed_by_resizes += state == EndState::timeout && job.runtime <= job.walltime ? 1 : 0;
+    if (state != EndState::timeout) return;
+    killed_by_resizes += job.runtime <= job.walltime ? 1 : 0;
+    at_most += job.runtime <= job.walltime + 100 * kTick ? 1 : 0;
   }
   void on_finish(Time at, const Core&) override {
     now = at;
@@ -120,7 +124,8 @@ TEST(Figures, AreThoseOfTheBooks) {
     } else {
       ASSERT_LE(s.reconfiguration_node_s, books.paid_node_s * (1 + 1e-9) + 1e-6);
     }
-    ASSERT_EQ(s.killed_by_resizes, books.killed_by_resizes);
+    ASSERT_GE(s.killed_by_resizes, books.killed_by_resizes);
+    ASSERT_LE(s.killed_by_resizes, books.at_most);
     ASSERT_LE(s.killed_by_resizes, s.killed);
     killed_by_resizes += s.killed_by_resizes;
     paid += s.reconfiguration_node_s > 0 ? 1 : 0;

@@ -1,5 +1,5 @@
 // DBES, the strategies that it was compared with, and FPSMA against naive ones, job by job, on
-// random workloads of rigid and malleable jobs that are resized at once and for nothing.
+// random workloads of rigid, moldable and malleable jobs that are resized at once and for nothing.
 //
 // DUCTILE_CASES: how many random runs each test makes. DUCTILE_SEED: only the run of this seed.
 
@@ -45,12 +45,13 @@ Workload random_workload(Draws& draws, std::uint64_t seed, Nodes nodes) {
   Workload workload;
   workload.jobs =
       random_jobs(seed, 5 + draws.below(50), nodes, draws.chance(0.7) ? 1'000'000 : 10'000'000);
-  const double share = draws.uniform(0.3, 1);
+  const double share = draws.uniform(0.3, 1), moldable = draws.chance(0.5) ? draws.uniform() : 0;
   for (WorkloadJob& job : workload.jobs) {
     job.walltime = std::max(job.walltime, job.runtime);
     if (!draws.chance(share)) continue;
     job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());
     AdaptiveJob& more = workload.adaptive.emplace_back();
+    more.type = draws.chance(moldable) ? JobType::moldable : JobType::malleable;
     more.size = {static_cast<Nodes>(draws.chance(0.5) ? job.nodes : 1 + draws.below(job.nodes)),
                  static_cast<Nodes>(job.nodes + draws.below(nodes))};
   }

@@ -13,7 +13,7 @@ constexpr std::size_t kNobody = ~std::size_t{0};
 enum class Phase : std::uint8_t { to_come, waits, runs, over };
 
 struct Job {
-  bool malleable = false;
+  bool malleable = false, moldable = false;
   Nodes first = 0;  // the size of its start
   Nodes least = 0, most = 0;
   std::int64_t work = 0, believed = 0;  // node-microseconds, all of it
@@ -107,6 +107,7 @@ class Machine {
       if (from.adaptive != WorkloadJob::kRigid) {
         const AdaptiveJob& more = workload.adaptive[from.adaptive];
         job.malleable = more.type == JobType::malleable;
+        job.moldable = more.type == JobType::moldable;
         job.least = more.size.min;
         job.most = std::min(more.size.max, nodes);
       }
@@ -307,7 +308,8 @@ class Machine {
       std::size_t best = kNobody;
       const auto level = [&](std::size_t i) {
         const std::int64_t had = gets[i];
-        return how == Share::level  ? direction * std::int64_t{jobs_[ids[i]].extra()} + had
+        return how == Share::level
+                   ? direction * std::int64_t{jobs_[ids[i]].size - jobs_[ids[i]].least} + had
                : how == Share::even ? had
                                     : 0;
       };
@@ -325,31 +327,72 @@ class Machine {
     const Job& job = jobs_[id];
     return time_for(job.believed_left, job.size + more) < time_for(job.believed_left, job.size);
   }
+
+  /// Moldable jobs that start in this pass: they can be given nodes now or never.
+  std::vector<std::size_t> moldable_starts() const {
+    std::vector<std::size_t> ids = those(Phase::runs);
+    std::erase_if(ids, [&](std::size_t id) { return !jobs_[id].moldable || !jobs_[id].fresh; });
+    return ids;
+  }
+  std::vector<std::size_t> both() const {
+    std::vector<std::size_t> ids = malleable();
+    for (const std::size_t id : moldable_starts()) ids.push_back(id);
+    std::ranges::sort(ids);
+    return ids;
+  }
+  /// While jobs wait, moldable ones come last: what is free until they end around the reservations
+  /// of the first of those that wait.
   void hand_out(std::vector<std::size_t> ids, Share how) {
-    if (how == Share::in_turn) {
-      for (const std::size_t id : ids) {
-        const Nodes its = std::min(idle_, room(id));
-        if (its > 0 && pays(id, its)) grow(id, its);
-      }
-      return;
-    }
-    // What one is denied goes to the others.
-    for (std::size_t denied = 1; denied > 0;) {
-      const std::vector<Nodes> gets = pour(idle_, ids, how, 1, [&](auto id) { return room(id); });
-      const std::vector<std::size_t> all = std::move(ids);
-      ids.clear();
+    std::vector<std::size_t> waiting = those(Phase::waits);
+    if (waiting.empty()) return spread(std::move(ids), how, nullptr);
+    std::vector<std::size_t> moldable = ids;
+    std::erase_if(ids, [&](std::size_t id) { return jobs_[id].moldable; });
+    std::erase_if(moldable, [&](std::size_t id) { return !jobs_[id].moldable; });
+    spread(std::move(ids), how, nullptr);
+    Profile around = present();
+    waiting.resize(std::min(waiting.size(), options_.depth));
+    for (const std::size_t id : waiting) reserve(around, id);
+    spread(std::move(moldable), how, &around);
+  }
+  /// What one is denied goes to the others, and back to it if less of it is left.
+  void spread(std::vector<std::size_t> ids, Share how, Profile* around) {
+    const auto held = [&](std::size_t id, Nodes more) {
+      const Job& job = jobs_[id];
+      return options_.scaled ? time_for(job.believed, job.size + more) : job.deadline - now_;
+    };
+    const auto takes = [&](std::size_t id, Nodes nodes) {
+      Nodes more = std::min({nodes, room(id), idle_});
+      while (around && more > 0 && !around->fits(now_, held(id, more), more)) --more;
+      return more;
+    };
+    const auto give = [&](std::size_t id, Nodes nodes) {
+      const Nodes more = takes(id, nodes);
+      if (more == 0 || !pays(id, more)) return false;
+      if (around) around->add(now_, now_ + held(id, more), -std::int64_t{more});
+      grow(id, more);
+      return true;
+    };
+    std::vector<std::size_t> able = ids;
+    for (bool again = how != Share::in_turn; again;) {
+      again = false;
+      const std::vector<Nodes> gets =
+          pour(idle_, able, how, 1, [&](std::size_t id) { return takes(id, idle_); });
+      const std::vector<std::size_t> all = std::move(able);
+      able.clear();
       for (std::size_t i = 0; i < all.size(); ++i) {
-        if (gets[i] > 0 && !pays(all[i], gets[i])) continue;
-        ids.push_back(all[i]);
-        if (gets[i] > 0) grow(all[i], gets[i]);
+        const bool offered = takes(all[i], gets[i]) > 0, taken = give(all[i], gets[i]);
+        again |= offered;
+        if (taken || !offered) able.push_back(all[i]);
       }
-      denied = all.size() - ids.size();
+    }
+    for (bool again = true; again;) {
+      again = false;
+      for (const std::size_t id : ids) again |= give(id, idle_);
     }
   }
-  void hand_out() {
-    std::vector<std::size_t> ids = malleable();
+  void hand_out_by_key(std::vector<std::size_t> ids) {
     std::ranges::stable_sort(ids, {}, [&](std::size_t id) { return key(id); });
-    hand_out(ids, share());
+    hand_out(std::move(ids), share());
   }
   bool start_by_cuts(std::size_t id) {
     std::vector<std::size_t> victims = malleable();
@@ -370,10 +413,11 @@ class Machine {
     for (const std::size_t id : those(Phase::waits)) {
       if (!start_by_cuts(id)) break;
     }
-    if (!options_.backfill_first) hand_out();
+    const bool nobody_waits = those(Phase::waits).empty();
+    if (!options_.backfill_first) hand_out_by_key(nobody_waits ? both() : malleable());
     Plan plan = start_or_plan();
     backfill(plan);
-    if (options_.backfill_first) hand_out();
+    hand_out_by_key(options_.backfill_first ? both() : moldable_starts());
   }
 
   void fpsma() {
@@ -385,7 +429,7 @@ class Machine {
       start_by_cuts(id);  // the head only
       break;
     }
-    hand_out();
+    hand_out_by_key(malleable());
   }
 
   // --- DBES, by the numbers of its listing
@@ -475,7 +519,7 @@ class Machine {
     }
     expand(plan);
     backfill(plan);  // 11
-    std::vector<std::size_t> rest = malleable();
+    std::vector<std::size_t> rest = both();
     std::erase_if(rest, [&](std::size_t id) { return plan.any_depends_on(id); });
     hand_out(rest, Share::level);  // 12
     for (const StartLater& its : plan.later) {
