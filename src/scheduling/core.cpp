@@ -209,9 +209,11 @@ bool Core::happened(const event::Resized& resized) {
   Holding lost = without(job.holding, resized.now, state_.rules.identities);
   state_.seize(gained);
   state_.before_change(job, resized.job);
+  // It cannot have stopped for a resize before that was decided.
+  const Duration paused = open ? std::min(resized.paused, state_.now - open->decided) : Duration{};
   // Each time that progress is noted it is rounded: only where it has to be.
-  const bool changes = resized.now.count != before || resized.paused > Duration{};
-  if (changes) state_.note_progress(job, before, resized.paused);
+  const bool changes = resized.now.count != before || paused > Duration{};
+  if (changes) state_.note_progress(job, before, paused);
   if (job.shares) state_.leave_shared(resized.job, lost);
   job.holding = resized.now;
   job.target = resized.now.count;

@@ -103,12 +103,16 @@ void deny(Pass& pass, const Request& request, Grant why) {
 }
 
 std::vector<Request> requests_now(Pass& pass) {
-  std::vector<Request> requests = pass.requests();
-  std::erase_if(requests, [&](const Request& request) {
+  std::vector<Request> now;
+  for (const Request& request : pass.requests()) {
     const Time not_before = pass.job(request.job).not_before;
-    return pass.now() < not_before && pass.wake_by(not_before);
-  });
-  return requests;
+    if (not_before <= pass.now()) {
+      now.push_back(request);
+    } else {
+      pass.wake_by(not_before);
+    }
+  }
+  return now;
 }
 
 void grant_from_idle(Pass& pass, Backfill plan) {

@@ -453,6 +453,7 @@ bool State::feed_claims() {
   bool any = false;
   for (Claim& claim : claims) {
     const Nodes owed = claim.pledged();
+    if (!fits_power(jobs[claim.job], claim.held.count + owed)) continue;
     const auto is_barrier = [](const Pledge& pledge) { return pledge.count == 0; };
     if (claim.pledges.empty() || owed > idle.count() ||
         std::ranges::any_of(claim.pledges, is_barrier)) {
@@ -534,8 +535,8 @@ void State::note_progress(Job& job, Nodes size, Duration paused) {
     auto at = std::ranges::find(row.had, size, &TimeHad::nodes);
     if (at == row.had.end()) at = row.had.insert(at, {.nodes = size});
     const Wide time = at->time.count() + weighed(worked.count(), row.rate);
-    at->time = Duration{static_cast<std::int64_t>(
-        std::clamp(time, Wide{0}, Wide{Duration::max().count()}))};
+    at->time = Duration{
+        static_cast<std::int64_t>(std::clamp(time, Wide{0}, Wide{Duration::max().count()}))};
   }
   advance_work(job, size, worked);
 }

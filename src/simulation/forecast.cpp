@@ -52,7 +52,11 @@ void BelievedWorld::begin(const WhatIf& change) {
     if (claim.start) jobs_[claim.job] = {claim.job};
   }
   for (const Unanswered& open : state.unanswered) {
-    answers_.push_back({std::max(open.expected, now_), open.decision});
+    const AdaptiveSpec* spec = state.adaptive_spec(core_.job(open.decision.job));
+    const bool is_resize = spec && open.decision.kind == Decision::Kind::resize;
+    const Duration cost =
+        is_resize ? spec->cost.of(open.before, open.decision.after.count) : Duration{};
+    answers_.push_back({std::max(later(open.expected, cost), now_), open.decision, cost});
   }
   if (change.fewer_nodes > 0) drain(change.fewer_nodes);
   if (change.policy && !core_.apply(now_, event::ConfigChanged{change.policy})) {
@@ -116,6 +120,7 @@ void BelievedWorld::give(const Answer& answer) {
 /// Believed; not before the answer to a resize for which it stops computing first.
 Time BelievedWorld::end_of(JobId id) const {
   const Time end = end_at_size(core_.job(id));
+  if (core_.job(id).doing != Doing::resizing) return end;
   const auto stops = [&](const Answer& answer) {
     return answer.decision.job == id && answer.paused > Duration{} &&
            answer.at - answer.paused < end;

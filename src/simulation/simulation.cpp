@@ -161,6 +161,7 @@ class World {
   void begin(JobId id);
   void plan(JobId id);
   void withdraw_requests(JobId id);
+  void go_on(JobId id);
   bool predicts(JobId id) const { return settings_.predict_walltimes && truth(id).has_user(); }
   void watch_prediction(JobId id);
   Time kill_time(JobId id) const;
@@ -480,6 +481,8 @@ void World::watch_prediction(JobId id) {
   if (!predicts(id)) return;
   const Job& job = core_.job(id);
   if (job.spec.walltime >= predictions_.requested(core_.state(), id)) return;
+  // While it pauses it outlives nothing; the answer plans anew.
+  if (adaptive(id) && core_.state().scales_limit(job) && job.limit > run_of(id).pause) return;
   schedule(std::max(job.limit, now_ + kTick), Kind::outlived, id, epochs_[index(id)]);
 }
 
@@ -547,6 +550,13 @@ void World::withdraw_requests(JobId id) {
     if (request.job == id) open.push_back(request.id);
   }
   for (const RequestId request : open) tell(event::EvolvingWithdrawn{request});
+}
+
+// With another size.
+void World::go_on(JobId id) {
+  const std::vector<EvolvingStep>& steps = adaptive(id)->steps;
+  if (!steps.empty() && steps.front().iterations > 0) withdraw_requests(id);
+  plan(id);
 }
 
 // What it has left at a time, if it makes progress until then.
@@ -671,11 +681,7 @@ void World::answer_resize(JobId id, Answer answer) {
   tell(resized);
   if (draws(Stream::resize_repeat, id, index(answer.decision)).chance(settings_.resize.repeat))
     tell(resized);
-  if (answer.changed) {
-    const std::vector<EvolvingStep>& steps = adaptive(id)->steps;
-    if (!steps.empty() && steps.front().iterations > 0) withdraw_requests(id);
-    plan(id);
-  }
+  if (answer.changed) go_on(id);
   for (Observer* observer : observers_) observer->on_resized(now_, id, answer.before, core_);
 }
 
@@ -730,7 +736,7 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
       run.size = rest.count;
       run.nodes = rest.nodes;
       tell(event::Resized{id, answers, std::move(rest), {}, paused});
-      plan(id);
+      go_on(id);
       for (Observer* observer : observers_) observer->on_resized(now_, id, before, core_);
       return;
     }

@@ -125,7 +125,11 @@ TEST(Figures, AreThoseOfTheBooks) {
       ASSERT_LE(s.reconfiguration_node_s, books.paid_node_s * (1 + 1e-9) + 1e-6);
     }
     ASSERT_GE(s.killed_by_resizes, books.killed_by_resizes);
-    ASSERT_LE(s.killed_by_resizes, books.at_most);
+    // A start that its pass made larger keeps the deadline of its first size where limits are
+    // fixed.
+    if (c.settings.rules.limit == Rules::Limit::scaled) {
+      ASSERT_LE(s.killed_by_resizes, books.at_most);
+    }
     ASSERT_LE(s.killed_by_resizes, s.killed);
     killed_by_resizes += s.killed_by_resizes;
     paid += s.reconfiguration_node_s > 0 ? 1 : 0;
