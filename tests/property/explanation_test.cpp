@@ -474,9 +474,9 @@ expect
 0  starts on 4 nodes (0-3): it was its turn
 4  shrinks from 4 to 2 nodes to leave nodes that drain
 5  has 2 nodes (0 2) now
-5  is now expected to end by 15
+5  is now expected to end by 17
 At 5 it runs:
-- on 2 nodes (0 2) since 0, expected to end by 15
+- on 2 nodes (0 2) since 0, expected to end by 17
 )");
 }
 
