@@ -127,7 +127,8 @@ Work Course::left_after(Work left, Nodes size, Duration time) const {
     }
     const Work there = std::max(left - rounded(rest / each), part.end);
     const Work end = part.end + (there - part.end + unit_ / 2) / unit_ * unit_;
-    const bool is_end = static_cast<double>((there < end ? end - there : there - end)) * each < near;
+    const bool is_end =
+        static_cast<double>((there < end ? end - there : there - end)) * each < near;
     left = is_end ? std::min(end, left) : there;
     return false;
   });
@@ -183,8 +184,7 @@ std::optional<Work> Course::next_point_without_phases(Work left, Nodes size) con
   // The first iteration that ends there or later.
   std::uint32_t number = 1;
   if (total_ > 0) {
-    number =
-        std::max(static_cast<std::uint32_t>((total_ - reached) * iterations_ / total_), 1u);
+    number = std::max(static_cast<std::uint32_t>((total_ - reached) * iterations_ / total_), 1u);
     while (number < iterations_ && after(number) > reached) ++number;
   }
   const Work point = after(number);

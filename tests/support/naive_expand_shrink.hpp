@@ -25,8 +25,8 @@ struct ExpandShrinkOptions {
   bool repeat = false;          // dbes: shrinking for waiting jobs until nobody starts by it
 };
 
-/// Rigid, moldable and malleable jobs, sorted by submit time, with walltimes that suffice, none larger than
-/// the machine. The times of each job, in the same order.
+/// Rigid, moldable and malleable jobs, sorted by submit time, with walltimes that suffice, none
+/// larger than the machine. The times of each job, in the same order.
 std::vector<JobTimes> expand_shrink(const Workload& workload, Nodes nodes,
                                     const ExpandShrinkOptions& options);
 
