@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <ostream>
 
 #include "base/text.hpp"
 
@@ -139,10 +138,6 @@ std::string to_text(const Decimal& decimal) {
     rest %= place;
   }
   return text;
-}
-
-std::ostream& operator<<(std::ostream& out, const Decimal& decimal) {
-  return out << to_text(decimal);
 }
 
 }  // namespace ductile

@@ -4,7 +4,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,7 +51,6 @@ class Decimal {
     return Wide{a.numerator_} * b.unit_ <=> Wide{b.numerator_} * a.unit_;
   }
   friend std::string to_text(const Decimal& decimal);
-  friend std::ostream& operator<<(std::ostream& out, const Decimal& decimal);
 
  private:
   struct Product {

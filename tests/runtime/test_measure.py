@@ -54,7 +54,7 @@ def test_resized_while_measured(mpi, tmp_path):
 
 def test_calls_that_only_begin_something(mpi, tmp_path):
     report = tmp_path / "report"
-    done = run("run", "--kind", "rigid", "-n", 1, "--measure", 1, "--report", report, "--",
+    done = run("run", "--kind", "rigid", "-n", 1, "--measure", 0.25, "--report", report, "--",
                example("rate", mpi), 4000)
     assert done.returncode == 0, done.stderr
     events = measured(report)
