@@ -430,6 +430,85 @@ TEST(Claims, ThatCannotBeMetAreDissolvedAndThePolicyIsAsked) {
   EXPECT_TRUE(asked);
 }
 
+// H38
+TEST(Claims, TakeIdleNodesInPlaceOfThoseTheyWaitFor) {
+  for (const bool take : {true, false}) {
+    Stage::Setup setup;
+    setup.rules.claims_take_idle = take;
+    Stage stage(setup);
+    const JobId victim = stage.run(malleable({1, 8}, 5));
+    const JobId other = stage.run(rigid(3, 100));
+    const JobId id = stage.submit(rigid(3, 100));
+    stage.close([&](Pass& p) {
+      const Cut cuts[] = {{victim, 2}};
+      EXPECT_TRUE(p.start(id, exactly(3), kReason, {cuts}));
+    });
+    stage.at(1);
+    ASSERT_TRUE(stage.ended(other));
+    EXPECT_EQ(starts(stage.close()).size(), take ? 1u : 0u);
+    EXPECT_EQ(stage.idle(), take ? 0u : 3u);
+    EXPECT_EQ(stage.state().incoming(), take ? 3u : 0u);
+    ASSERT_TRUE(stage.resized(victim));
+    EXPECT_EQ(starts(stage.close()).size(), take ? 0u : 1u);
+    EXPECT_EQ(stage.idle(), 3u);
+  }
+}
+
+TEST(Claims, WaitForABarrierBesideIdleNodes) {
+  Stage stage;
+  const JobId victim = stage.run(malleable({1, 8}, 4));
+  const JobId other = stage.run(rigid(1, 100));
+  const JobId id = stage.submit(rigid(2, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{victim, 3}};
+    EXPECT_TRUE(p.start(id, exactly(2), kReason, {cuts}));  // idle nodes suffice
+  });
+  stage.at(1);
+  ASSERT_TRUE(stage.ended(other));
+  EXPECT_TRUE(starts(stage.close()).empty());
+  ASSERT_TRUE(stage.resized(victim));
+  EXPECT_EQ(starts(stage.close()).size(), 1u);
+}
+
+// H38: nodes that an answer gives to nobody are an event for a policy that answers do not wake.
+TEST(Answers, ThatGiveNodesToNobodyWakeThePolicy) {
+  Stage stage;
+  stage.script->wakes = kEveryEvent & ~kind_of<event::Resized>();
+  const JobId id = stage.run(malleable({1, 8}, 4));
+  const auto wakes = [&](Nodes to, std::int64_t decided, std::int64_t answered, Interval holds) {
+    stage.at(decided);
+    stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, to, kReason)); });
+    stage.at(answered);
+    EXPECT_TRUE(stage.resized(id, holding({holds})));
+    const int asked = stage.script->asked;
+    stage.close();
+    return stage.script->asked > asked;
+  };
+  EXPECT_TRUE(wakes(6, 1, 2, {0, 3}));   // refused
+  EXPECT_TRUE(wakes(6, 3, 4, {0, 4}));   // done in part
+  EXPECT_FALSE(wakes(6, 5, 6, {0, 5}));  // done
+  EXPECT_FALSE(wakes(4, 7, 7, {0, 3}));  // the pass has seen what it gives at once
+  EXPECT_TRUE(wakes(2, 8, 9, {0, 1}));
+}
+
+TEST(Limits, LeavePausesOut) {
+  Stage stage;
+  const JobId id = stage.run(malleable({2, 4}, 4, 60));
+  stage.at(20);
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 2, kReason)); });
+  stage.at(25);
+  const Holding two = holding({{0, 1}});
+  ASSERT_TRUE(stage.tell(event::Resized{id, stage.job(id).decision, two, {}, whole_seconds(5)}));
+  EXPECT_EQ(stage.job(id).limit, at_s(105));
+  stage.at(35);
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 4, kReason)); });
+  stage.at(40);
+  // No resize stops a job before it was decided.
+  const Holding four = stage.job(id).holding;
+  ASSERT_TRUE(stage.tell(event::Resized{id, stage.job(id).decision, four, {}, whole_seconds(50)}));
+  EXPECT_EQ(stage.job(id).limit, at_s(75));
+}
+
 // H9
 TEST(Claims, WithdrawnNodesCanBeAdopted) {
   Stage stage;
