@@ -54,8 +54,8 @@ def test_resized_while_measured(mpi, tmp_path):
 
 def test_calls_that_only_begin_something(mpi, tmp_path):
     report = tmp_path / "report"
-    done = run("run", "--kind", "rigid", "-n", 1, "--measure", 0.25, "--report", report, "--",
-               example("rate", mpi), 4000)
+    done = run("run", "--kind", "rigid", "-n", 1, "--measure", 0.5, "--report", report, "--",
+               example("rate", mpi), 8000)
     assert done.returncode == 0, done.stderr
     events = measured(report)
     looks = sum(event["looks"] for event in events)
