@@ -1,0 +1,628 @@
+"""`ductile serve` for as long as one likes, under all that can happen to it: jobs of all types, clients that do their
+worst, the controller killed, suspended and started again, managers and programs killed and suspended, nodes drained
+and lost, disks full. Everything is drawn from a seed.
+
+What must hold is seen from outside, in the queue, in the history, in the journal, and in what the jobs themselves
+write: each says when it begins and when it ends.
+
+  nothing lost    what was acknowledged is in the history, and ended as it had to; no process and no folder is left
+  nothing twice   no job and no life of a requeued job began twice, no node was two jobs' at a time
+  nobody waits    no node is idle for more than IDLE seconds while a waiting job fits; a plain `queue` is answered in
+                  LATE seconds, whatever others do
+
+Usage: soak.py SECONDS [SEED]"""
+
+import ctypes
+import dataclasses
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from conftest import PROGRAM, Cluster, PATIENCE, example, processes_with
+
+IDLE = 5  # s
+LATE = float(os.environ.get("DUCTILE_TEST_LATE", 5))  # s; machines may be slow
+NODES = 6
+
+# Those who start whatever fits, of which this can be reckoned from outside; and some that resize.
+POLICIES = ("easy", "easy", "easy:order=sjf", "mebf", "equipartition", "elastic")
+
+CONFIG = """max_running_jobs_per_user = 40
+max_jobs_per_user = 5000
+"""
+
+# Says what happens to it, in lines that are written at once.
+JOB = """#!/bin/sh
+say() { read up _ < /proc/uptime; echo "$1 $DUCTILE_JOB_ID $DUCTILE_RESTART_COUNT $up $DUCTILE_JOB_NODELIST" >> %s; }
+say begin
+sleep $1
+echo result
+say end
+exit $2
+"""
+
+
+def nodes_of(text):
+    for part in text.replace(",", " ").split():
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+@dataclasses.dataclass
+class Kind:
+    """Of jobs: the fields of their submission, and how they end if nobody does anything to them."""
+    name: str
+    end: tuple  # state, exit code
+    weight: float
+    fields: dict = dataclasses.field(default_factory=dict)
+    arguments: tuple = ("0.5", "0")
+
+
+class Unfair(AssertionError):
+    """Something that must hold does not."""
+
+
+class SmallDisk(Cluster):
+    """Its state is on a disk of its own, where a mount can be made."""
+
+    def __init__(self, *words):
+        self.has_disk = None
+        super().__init__(*words)
+
+    def launch(self, *more):
+        if self.has_disk is None:
+            self.state.mkdir()
+            mount = ["mount", "-t", "tmpfs", "-o", "size=64m,mode=755", "none", str(self.state)]
+            self.has_disk = subprocess.run(mount, capture_output=True).returncode == 0
+        super().launch(*more)
+
+    def fill(self):
+        """What is left of it."""
+        try:
+            with open(self.state / "filler", "wb", buffering=0) as filler:
+                for size in (1 << 20, 1 << 12):
+                    try:
+                        while filler.write(b"x" * size) == size:
+                            pass
+                    except OSError:
+                        pass
+        except OSError:
+            pass
+
+    def empty(self):
+        (self.state / "filler").unlink(missing_ok=True)
+
+    def end(self):
+        try:
+            super().end()
+        finally:
+            if self.has_disk:
+                subprocess.run(["umount", "-l", str(self.state)], capture_output=True)
+                shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Soak:
+    def __init__(self, seconds, seed):
+        self.seconds = seconds
+        self.draws = random.Random(seed)
+        self.jobs = {}       # number: (kind, what was done to it)
+        self.unsure = {}     # name: kind, of submissions without an answer
+        self.touched_early = {}  # of these, by number
+        self.cancelled = set()  # acknowledged
+        self.done = {}       # what was done, how often
+        self.latencies = []
+        self.waiting = {}    # job: since when it fits and does not start
+        self.suspended = []  # (when they go on, processes)
+        self.crowd = []
+        self.undrain_at = 0
+        self.slots = 0
+        self.cluster = SmallDisk(f"{NODES}x1", "easy", "--config", self.write_config())
+        c = self.cluster
+        self.ran = c.folder / "ran"
+        self.finish = c.folder / "finish"
+        c.script("", "job.sh").write_text(JOB % self.ran)
+        self.kinds = self.all_kinds()
+
+    def write_config(self):
+        self.config = f"/tmp/ductile-soak-{os.getpid()}.toml"
+        with open(self.config, "w") as file:
+            file.write(CONFIG)
+        return self.config
+
+    # ---- What there is to run ---------------------------------------------------------------------
+
+    def all_kinds(self):
+        right = ("COMPLETED", 0)
+        kinds = [
+            Kind("work", right, 10),
+            Kind("requeued", right, 4, {"requeue": True}, ("1.5", "0")),
+            Kind("fails", ("FAILED", 3), 2, {}, ("0.2", "3")),
+            Kind("late", ("TIMEOUT", None), 1, {"time_us": 1_500_000}, ("1000", "0")),
+            Kind("endless", ("CANCELLED", None), 1, {"time_us": 36_000_000_000}, ("100000", "0")),
+            Kind("broken", ("FAILED", 1), 1, {"chdir": "/no/such/folder"}),
+            Kind("deaf", right, 2, {"output": "/dev/full"}),
+            Kind("array", right, 2, {"array": "0-5%3"}),
+            Kind("later", right, 2, {"begin_us": 0}),
+            Kind("held", right, 1, {"hold": True}),
+            Kind("after", right, 2, {"dependency": ""}),
+            Kind("moldable", right, 2, {"type": "moldable", "min": 1, "max": 4}),
+        ]
+        try:
+            until, evolving = example("until", "mpich"), example("evolving", "mpich")
+        except BaseException:  # of pytest: skipped
+            return kinds
+        mpi = {"mpi": "mpich", "min": 1, "max": NODES, "time_us": 36_000_000_000}
+        return kinds + [
+            Kind("malleable", right, 1.5, {**mpi, "type": "malleable", "program": [until, str(self.finish), "100"]}),
+            Kind("evolving", right, 1, {**mpi, "type": "evolving", "program": [evolving, "150", "20"]}),
+            Kind("adaptive", right, 0.5, {**mpi, "type": "adaptive", "requeue": True,
+                                          "program": [evolving, "150", "20"]}),
+        ]
+
+    def submission(self, kind):
+        c, draw = self.cluster, self.draws
+        self.slots += 1
+        name = f"{kind.name}-{self.slots}"
+        nodes = draw.choice((1, 1, 1, 2, 2, 3, NODES - 1))
+        job = {"name": name, "program": ["job.sh", *kind.arguments], "script": JOB % self.ran, "chdir": str(c.folder),
+               "nodes": nodes, "time_us": draw.choice((15, 30, 60, 600)) * 1_000_000, "priority": draw.choice((0, 0, 0, 5)),
+               "output": f"{c.folder}/%j.out",
+               "environment": [f"{key}={value}" for key, value in c.environment.items()]}
+        job.update(kind.fields)
+        if kind.name in ("malleable", "evolving", "adaptive"):
+            job["nodes"] = draw.randint(1, 2)
+            del job["script"]
+        if kind.name == "moldable":
+            job["nodes"] = draw.randint(1, 4)
+        if kind.name in ("late", "broken", "endless"):
+            job["nodes"] = 1
+        if kind.name == "later":
+            job["begin_us"] = int((time.time() + draw.uniform(0, 4)) * 1e6)
+        if kind.name == "after":
+            earlier = list(self.jobs)[-20:]
+            if not earlier:
+                return None
+            job["dependency"] = f"{draw.choice(('afterok', 'afterany', 'after'))}:{draw.choice(earlier)}"
+        return job
+
+    # ---- What is done -----------------------------------------------------------------------------
+
+    def count(self, what):
+        self.done[what] = self.done.get(what, 0) + 1
+
+    def ask(self, request):
+        """The answer; nothing if there is nobody, or it was lost."""
+        try:
+            return self.cluster.ask(request)
+        except (OSError, ValueError):
+            return None
+
+    def submit(self):
+        running = self.live_kinds()
+        kind = self.draws.choices(self.kinds, [kind.weight for kind in self.kinds])[0]
+        crowd = {"malleable": 2, "evolving": 1, "adaptive": 1, "endless": 2}
+        if running.count(kind.name) >= crowd.get(kind.name, 20):
+            return
+        job = self.submission(kind)
+        if not job:
+            return
+        self.unsure[job["name"]] = kind
+        answer = self.ask({"do": "submit", "job": job})
+        if answer is None:
+            self.count("submissions without an answer")
+            return
+        del self.unsure[job["name"]]
+        if answer["ok"]:
+            for number in range(answer["job"], answer["job"] + answer.get("tasks", 1)):
+                self.jobs[number] = (kind, set())
+            self.count(f"submitted {kind.name}")
+
+    def live_kinds(self):
+        return [row["name"].partition("-")[0] for row in self.rows]
+
+    def touch(self, job, how):
+        """What was done to it excuses other ends; so it counts before it is done."""
+        self.count(how)
+        # The number of an array means all its tasks.
+        for each in {job} | {row["job"] for row in self.rows if row["array_job"] == job}:
+            its = self.jobs[each][1] if each in self.jobs else self.touched_early.setdefault(each, set())
+            its.add(how)
+
+    def some_job(self, *states):
+        rows = [row for row in self.rows if row["state"] in states]
+        return self.draws.choice(rows)["job"] if rows else None
+
+    def cancel(self):
+        job = self.some_job("PENDING", "RUNNING", "CONFIGURING", "RESIZING")
+        if job and self.draws.random() < 0.3:
+            self.touch(job, "cancelled")
+            if (self.ask({"do": "cancel", "jobs": [job]}) or {}).get("ok"):
+                self.cancelled.add(job)
+
+    def requeue(self):
+        if job := self.some_job("RUNNING"):
+            self.touch(job, "requeued")
+            self.ask({"do": "requeue", "jobs": [job]})
+
+    def hold(self):
+        if job := self.some_job("PENDING"):
+            self.count("held")
+            self.ask({"do": "hold", "jobs": [job]})
+
+    def release(self):
+        for row in self.rows:
+            if row["reason"] == "JobHeldUser":
+                self.ask({"do": "release", "jobs": [row["job"]]})
+
+    def resize(self):
+        rows = [row for row in self.rows if row["type"] in ("malleable", "adaptive") and row["state"] == "RUNNING"]
+        if rows:
+            self.count("resizes ordered")
+            self.ask({"do": "resize", "job": self.draws.choice(rows)["job"], "nodes": self.draws.randint(0, NODES - 2)})
+
+    def drain(self):
+        node = str(self.draws.randrange(NODES))
+        health = self.draws.choice(("draining", "draining", "down"))
+        if health == "down":
+            for row in self.rows:
+                self.touch(row["job"], "down")
+        self.count(health)
+        self.ask({"do": "drain", "nodes": node, "health": health})
+        self.undrain_at = time.monotonic() + self.draws.uniform(0.5, 3)
+
+    def undrain(self):
+        self.ask({"do": "drain", "nodes": f"0-{NODES - 1}", "health": "up"})
+
+    def processes_of(self, job):
+        """Its manager, and its others."""
+        try:
+            manager = self.cluster.manager_of(job)
+        except AssertionError:
+            return None, []
+        its = processes_with(f"DUCTILE_JOB_FOLDER={self.cluster.state}/jobs/{job}")
+        return manager, [pid for pid in its if pid != manager]
+
+    def kill_manager(self):
+        job = self.some_job("RUNNING", "RESIZING")
+        manager = job and self.processes_of(job)[0]
+        if manager:
+            self.touch(job, "manager killed")
+            self.signal(manager, signal.SIGKILL)
+
+    def kill_program(self):
+        job = self.some_job("RUNNING", "RESIZING")
+        others = job and self.processes_of(job)[1]
+        if others:
+            self.touch(job, "program killed")
+            self.signal(self.draws.choice(others), signal.SIGKILL)
+
+    def suspend(self):
+        """A program, or its manager, or all of it; for a while."""
+        job = self.some_job("RUNNING", "RESIZING")
+        manager, others = self.processes_of(job) if job else (None, [])
+        if not manager:
+            return
+        which = self.draws.choice(([manager], others, [manager, *others]))
+        self.touch(job, "suspended")
+        for pid in which:
+            self.signal(pid, signal.SIGSTOP)
+        self.suspended.append((time.monotonic() + self.draws.uniform(0.2, 3), which))
+
+    @staticmethod
+    def signal(pid, number):
+        try:
+            os.kill(pid, number)
+        except OSError:
+            pass
+
+    def let_go_on(self, all_of_them=False):
+        now = time.monotonic()
+        for entry in list(self.suspended):
+            if all_of_them or entry[0] <= now:
+                self.suspended.remove(entry)
+                for pid in entry[1]:
+                    self.signal(pid, signal.SIGCONT)
+
+    def many_questions(self):
+        """Clients that do their worst: what they are told is of no interest."""
+        for connection in self.crowd:
+            connection.close()
+        self.crowd = []
+        self.count("bursts of clients")
+        jobs = list(self.jobs)[-1:]
+        worst = (b"", b"{", b"null\n", b"[" * 10000 + b"\n", b'{"do": "queue"}\n' * 1000, b'{"do": "history"}\n' * 20,
+                 b'{"do": "nodes"}\n' * 100, b"x" * (1 << 20), b'{"do": "cancel", "jobs": [0]}\n' * 100,
+                 b'{"do": "explain", "job": 1}\n' * 20, b'{"do": "predict"}\n' * 3,
+                 json.dumps({"do": "queue", "jobs": jobs * 1000}).encode() + b"\n",
+                 b'{"do": "submit", "job": {"program": ["x"], "chdir": "/", "nodes": 99}}\n' * 100,
+                 b'{"do": "submit", "job": {"program": ["x"], "chdir": "/", "environment": ["' + b"y" * 200000 + b'"')
+        for _ in range(40):
+            connection = socket.socket(socket.AF_UNIX)
+            connection.setblocking(False)
+            try:
+                connection.connect(self.cluster.socket)
+                connection.send(self.draws.choice(worst))
+            except OSError:
+                pass
+            self.crowd.append(connection)
+
+    def reload(self):
+        self.count("reloads")
+        self.cluster.server.send_signal(signal.SIGHUP)
+
+    def kill_controller(self):
+        self.count("controllers killed")
+        self.cluster.kill()
+
+    def stop_controller(self):
+        self.count("controllers ended")
+        self.cluster.server.send_signal(signal.SIGTERM)
+        self.cluster.server.wait(timeout=PATIENCE)
+
+    def suspend_controller(self):
+        self.count("controllers suspended")
+        self.cluster.server.send_signal(signal.SIGSTOP)
+        time.sleep(self.draws.uniform(0.1, 2))
+        self.cluster.server.send_signal(signal.SIGCONT)
+        self.waiting.clear()
+
+    def fill_disk(self):
+        if not self.cluster.has_disk:
+            return
+        self.count("disks full")
+        self.cluster.fill()
+        for _ in range(20):
+            self.submit()
+            time.sleep(0.1)
+            if self.cluster.server.poll() is not None:
+                self.count("controllers ended by a full disk")
+                break
+        self.cluster.empty()
+        self.waiting.clear()
+
+    def start_controller(self):
+        """After a while, perhaps under another policy, and perhaps to die soon again."""
+        time.sleep(self.draws.choice((0, 0, 0.5, 2)))
+        c = self.cluster
+        c.arguments[c.arguments.index("--policy") + 1] = self.draws.choice(POLICIES)
+        c.environment.pop("DUCTILE_CRASH_AT", None)
+        choice = self.draws.random()
+        if choice < 0.2:
+            c.environment["DUCTILE_CRASH_AT"] = str(self.draws.randrange(1, 200))
+        elif choice < 0.3:
+            c.environment["DUCTILE_CRASH_AT"] = f"resize:{self.draws.randrange(1, 10)}"
+        c.launch()
+        end = time.monotonic() + PATIENCE
+        while c.server.poll() is None and self.ask({"do": "nodes"}) is None:
+            if time.monotonic() > end:
+                raise Unfair("the controller does not listen")
+            time.sleep(0.02)
+        self.waiting.clear()
+
+    # ---- What must hold meanwhile -----------------------------------------------------------------
+
+    def look(self):
+        begin = time.monotonic()
+        queue = self.ask({"do": "queue"})
+        took = time.monotonic() - begin
+        nodes = self.ask({"do": "nodes"})
+        if queue is None or nodes is None:
+            return
+        self.latencies.append(took)
+        if took > LATE:
+            raise Unfair(f"a plain queue took {took:.1f} s")
+        self.rows = queue["jobs"]
+        held = [node for row in self.rows for node in nodes_of(row["nodelist"])]
+        if len(held) != len(set(held)):
+            raise Unfair(f"a node has two jobs: {self.rows}")
+        idle = sum(node["state"] == "IDLE" for node in nodes["nodes"])
+        self.look_at_idle(queue, idle)
+
+    def look_at_idle(self, queue, idle):
+        """The first in the queue is to start if it fits, and under EASY any that ends before the first one's turn."""
+        eligible = [row for row in queue["jobs"] if row["state"] == "PENDING" and row["reason"] in ("Resources", "Priority")]
+        fitting = set()
+        for row in eligible:
+            if row["nodes"] > idle:
+                continue
+            planned = eligible[0]["planned_start_s"]
+            is_first = row is eligible[0]
+            is_short = (queue["policy"].startswith("easy") and planned is not None
+                        and queue["now_s"] + row["time_limit_s"] < planned)
+            if is_first or is_short:
+                fitting.add(row["job"])
+        now = time.monotonic()
+        self.waiting = {job: self.waiting.get(job, now) for job in fitting}
+        for job, since in self.waiting.items():
+            if now - since > IDLE:
+                raise Unfair(f"{idle} nodes were idle for {now - since:.1f} s while job {job} fits: {queue}")
+
+    # ---- The whole --------------------------------------------------------------------------------
+
+    ACTIONS = (("submit", 60), ("cancel", 5), ("requeue", 1), ("hold", 1), ("release", 2), ("resize", 5), ("drain", 1),
+               ("kill_manager", 1.5), ("kill_program", 1.5), ("suspend", 3), ("many_questions", 2), ("reload", 0.5),
+               ("kill_controller", 1.5), ("stop_controller", 0.5), ("suspend_controller", 0.3), ("fill_disk", 0.4))
+
+    def run(self):
+        self.rows = []
+        end = time.monotonic() + self.seconds
+        names, weights = zip(*self.ACTIONS)
+        while time.monotonic() < end:
+            if self.cluster.server.poll() is not None:
+                self.start_controller()
+            self.let_go_on()
+            if self.undrain_at and time.monotonic() > self.undrain_at:
+                self.undrain_at = 0
+                self.undrain()
+            self.look()
+            # No more than can be done, so that most jobs get their turn.
+            what = self.draws.choices(names, weights)[0]
+            if what != "submit" or len(self.rows) < 60:
+                getattr(self, what)()
+            time.sleep(self.draws.uniform(0, 0.15))
+        self.come_to_an_end()
+        self.check()
+
+    def come_to_an_end(self):
+        c = self.cluster
+        c.environment.pop("DUCTILE_CRASH_AT", None)
+        for connection in self.crowd:
+            connection.close()
+        self.let_go_on(all_of_them=True)
+        if c.server.poll() is None:
+            self.stop_controller()
+        c.start()
+        self.undrain()
+        self.finish.touch()
+        end = time.monotonic() + 120
+        self.waiting.clear()
+        while True:
+            self.look()
+            if not self.rows:
+                return
+            for row in self.rows:
+                is_endless = row["name"].startswith("endless")
+                if is_endless or row["reason"] == "DependencyNeverSatisfied":
+                    self.touch(row["job"], "cancelled")
+                    self.ask({"do": "cancel", "jobs": [row["job"]]})
+                if row["type"] in ("malleable", "adaptive") and row["state"] == "RUNNING":
+                    self.ask({"do": "resize", "job": row["job"], "nodes": 0})
+            self.release()
+            if time.monotonic() > end:
+                raise Unfair("these do not end: " + json.dumps(self.rows) + "\n"
+                             + "\n".join(self.cluster.manager(row["job"]) for row in self.rows))
+            time.sleep(0.1)
+
+    def check(self):
+        wrong = []
+        lives = {}  # (job, restart): [begin, end, nodes]
+        for line in self.ran.read_text().splitlines() if self.ran.exists() else []:
+            what, job, restart, up, nodes = line.split(None, 4)
+            life = lives.setdefault((int(job), int(restart)), {})
+            if what in life:
+                wrong.append(f"job {job}, restart {restart}: two times {what}")
+            life[what] = float(up)
+            life["nodes"] = set(nodes_of(nodes))
+        names = set()
+        highest = self.highest()
+        for number in range(1, highest + 1):
+            row = self.cluster.history(number)
+            name = row["name"]
+            kind, touched = self.jobs.pop(number, (None, self.touched_early.get(number, set())))
+            if kind is None:
+                if name not in self.unsure:
+                    wrong.append(f"job {number}, {name}: nobody has submitted it")
+                    continue
+                kind = self.unsure[name]
+                if name in names and not row["array_job"]:
+                    wrong.append(f"{name} is there twice")
+            names.add(name)
+            wrong += [f"job {number} ({kind.name}, {sorted(touched)}): {why}: {row}"
+                      for why in self.faults(number, row, kind, touched, lives)]
+        wrong += [f"job {number} was lost" for number in self.jobs]
+        wrong += self.overlaps(lives)
+        left = list((self.cluster.state / "jobs").iterdir())
+        if left:
+            wrong.append(f"folders are left: {left}")
+        self.cluster.stop()
+        left = processes_with(f"CLUSTER_TEST_OF={self.cluster.folder}")
+        if left:
+            wrong.append(f"processes are left: {left}")
+        self.cluster.replay()
+        if wrong:
+            raise Unfair("\n".join(wrong[:50]))
+        size = sum(path.stat().st_size for path in self.cluster.state.glob("journal.db*"))
+        self.latencies.sort()
+        print(f"{highest} jobs, {len(lives)} lives of scripts; journal {size / 1e6:.1f} MB; a plain queue: median "
+              f"{self.latencies[len(self.latencies) // 2] * 1e3:.1f} ms, slowest {self.latencies[-1] * 1e3:.0f} ms")
+        print(", ".join(f"{count} {what}" for what, count in sorted(self.done.items())))
+
+    def highest(self):
+        rows = self.cluster.ask({"do": "history", "last": 1})["jobs"]
+        return rows[0]["job"] if rows else 0
+
+    def faults(self, number, row, kind, touched, lives):
+        """In how a job ended."""
+        ends = {kind.end}
+        state, code = row["state"], row["exit_code"]
+        kills = touched & {"manager killed", "program killed"}
+        excused = ((state == "CANCELLED" and "cancelled" in touched)
+                   or (state == "NODE_FAIL" and "down" in touched)
+                   or (state in ("FAILED", "COMPLETED") and kills)
+                   or (state == "TIMEOUT" and touched & {"suspended"})
+                   or (kind.name == "deaf" and code == 143))
+        if (state, code) not in ends and not (kind.end[1] is None and state == kind.end[0]) and not excused:
+            yield "it ended otherwise"
+        if number in self.cancelled and state == "TIMEOUT" and kind.name == "endless":
+            yield "it was not cancelled"
+        its = [life for (job, _), life in lives.items() if job == number]
+        if len(its) > row["restarts"] + 1:
+            yield f"it began {len(its)} times"
+        if row["restarts"] and not touched & {"requeued", "manager killed", "down"}:
+            yield "it began again"
+        if state == "COMPLETED" and kind.name not in ("malleable", "evolving", "adaptive") and not kills:
+            if not any("end" in life for life in its):
+                yield "it never came to its end"
+            if kind.name != "deaf" and (self.cluster.folder / f"{number}.out").read_text() != "result\n":
+                yield "its output is wrong"
+        if state == "COMPLETED" and kind.name == "malleable":
+            if (self.cluster.folder / f"{number}.out").read_text() != "right\n":
+                yield "its result is wrong"
+
+    @staticmethod
+    def overlaps(lives):
+        """A job that begins on a node while another one is between its begin and its end there."""
+        wrong = []
+        for node in range(NODES):
+            its = sorted((life["begin"], life.get("end"), job) for job, life in lives.items()
+                         if "begin" in life and node in life["nodes"])
+            busy_until, by = 0, None
+            for begin, end, job in its:
+                if begin < busy_until and by != job:
+                    wrong.append(f"node {node} is {by}'s until {busy_until}, and {job}'s at {begin}")
+                if end and end > busy_until:
+                    busy_until, by = end, job
+        return wrong
+
+
+def in_own_mounts():
+    """Begins again where a disk can be mounted that nobody else sees, if that can be had."""
+    if os.environ.get("SOAK_HAS_MOUNTS"):
+        return
+    words = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "--map-root-user"]
+    can = subprocess.run([*words, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0
+    os.environ["SOAK_HAS_MOUNTS"] = "yes"
+    if can:
+        os.execvp(words[0], [*words, sys.executable, "-B", *sys.argv])
+
+
+def main():
+    seconds = float(sys.argv[1])
+    seed = int(sys.argv[2] if len(sys.argv) > 2 else
+               os.environ.get("DUCTILE_TEST_SEED", random.SystemRandom().randrange(10 ** 6)))
+    in_own_mounts()
+    print(f"DUCTILE_TEST_SEED={seed}", flush=True)
+    soak = Soak(seconds, seed)
+    try:
+        soak.run()
+    except BaseException:
+        log = soak.cluster.log.read_text()
+        if keep := os.environ.get("SOAK_KEEP"):
+            subprocess.run(["cp", "-r", str(soak.cluster.folder), keep])
+        print(log[-20000:], file=sys.stderr)
+        raise
+    finally:
+        soak.let_go_on(all_of_them=True)
+        soak.cluster.environment.pop("DUCTILE_CRASH_AT", None)
+        soak.cluster.end()
+        os.unlink(soak.config)
+
+
+if __name__ == "__main__":
+    main()
