@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include <dlfcn.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -31,6 +32,15 @@ std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+/// What mpi_yield_when_idle says, while the program runs. Of Open MPI only; that of the program, as
+/// this library may have been linked with another version's.
+void yield_when_idle(bool is_on) {
+  using Set = bool (*)(bool);
+  static const auto set =
+      reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "opal_progress_set_yield_when_idle"));
+  if (set != nullptr) set(is_on);
 }
 
 }  // namespace
@@ -80,7 +90,11 @@ std::optional<wire::Message> Link::receive(std::chrono::milliseconds timeout) {
       if (auto message = reader_.next()) {
         receive_with_faults(role(message->generation), *message,
                             [&] { shutdown(socket_.get(), SHUT_RDWR); });
-        return message;
+        // It has nothing to do with what whoever receives is about to do.
+        const auto* const yield = std::get_if<wire::Yield>(&message->content);
+        if (yield == nullptr) return message;
+        yield_when_idle(yield->on != 0);
+        continue;
       }
     } catch (const wire::ProtocolError& error) {
       complain(std::string("the manager sends ") + error.what());

@@ -158,7 +158,8 @@ std::vector<std::string> program_of(const Launcher& launcher) {
 
 /// As steps of a job go beside each other: two generations share the nodes while one takes over
 /// from the other.
-std::vector<std::string> srun_line(const Launcher& launcher, std::uint32_t size) {
+std::vector<std::string> srun_line(const Launcher& launcher, std::uint32_t size,
+                                   const Cores& cores) {
   std::vector<std::string> words = {launcher.mpiexec, "--quiet", "-n", std::to_string(size),
                                     "--overlap", "--overcommit", "--cpu-bind=none",
                                     "--kill-on-bad-exit=1",
@@ -176,7 +177,7 @@ std::vector<std::string> srun_line(const Launcher& launcher, std::uint32_t size)
                                "--nodelist=" + hosts});
   }
   std::string passed = "--export=ALL";
-  if (launcher.mpi == Mpi::openmpi) passed += ",OMPI_MCA_mpi_yield_when_idle=1";
+  if (launcher.mpi == Mpi::openmpi && cores.are_shared) passed += ",OMPI_MCA_mpi_yield_when_idle=1";
   if (!launcher.preload.empty()) passed += ",LD_PRELOAD=" + launcher.preload;
   words.push_back(std::move(passed));
   return words;
@@ -185,11 +186,11 @@ std::vector<std::string> srun_line(const Launcher& launcher, std::uint32_t size)
 }  // namespace
 
 std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t size,
-                                      const Variables& variables) {
+                                      const Variables& variables, const Cores& cores) {
   std::vector<std::string> program = program_of(launcher);
   if (launcher.mpi == Mpi::none) return program;
   if (launcher.starter == Starter::srun) {
-    std::vector<std::string> words = srun_line(launcher, size);
+    std::vector<std::string> words = srun_line(launcher, size, cores);
     words.insert(words.end(), launcher.arguments.begin(), launcher.arguments.end());
     words.insert(words.end(), program.begin(), program.end());
     return words;
@@ -206,9 +207,9 @@ std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t si
     add({"-hosts", hosts, "-launcher", "ssh", "-launcher-exec", launcher.agent});
   }
   if (launcher.mpi == Mpi::openmpi) {
-    // Two generations share the cores while one takes over from the other: bound to cores, both
-    // would sit on the same ones.
-    add({"--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"});
+    // Whoever is bound before it begins stays so.
+    if (cores.are_chosen || launcher.cores > 0) add({"--bind-to", "none"});
+    if (cores.are_shared) add({"--mca", "mpi_yield_when_idle", "1"});
     if (hosts.empty()) {
       add({"--oversubscribe"});
     } else {

@@ -48,6 +48,15 @@ struct Launcher {
   std::vector<std::string> program{};
 };
 
+/// What the processes of a generation find.
+struct Cores {
+  /// Whoever started the job has chosen them. Open MPI would bind to the first ones of the machine.
+  bool are_chosen = false;
+  /// More processes are on them than there are cores, if only until another generation has left: a
+  /// process that waits lets others go first.
+  bool are_shared = false;
+};
+
 /// A variable and its value.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
@@ -57,10 +66,11 @@ std::vector<Host> parse_hosts(const std::string& text);
 /// The hosts that `size` processes take, the first ones first, and how many each; as many as fit.
 std::vector<Host> place(const std::vector<Host>& hosts, std::uint32_t size);
 
-/// What starts `size` processes. The names of `variables` are told to mpiexec where it does not
-/// pass on all it has.
+/// What starts `size` processes. Where they find cores of their own, it is what a user of that
+/// mpiexec would write, so that the program is as fast. The names of `variables` are told to
+/// mpiexec where it does not pass on all it has.
 std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t size,
-                                      const Variables& variables);
+                                      const Variables& variables, const Cores& cores = {});
 
 /// The program's file, looked up in PATH as a shell does. InputError if there is none.
 std::string find_program(const std::string& name);

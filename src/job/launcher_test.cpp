@@ -56,6 +56,23 @@ TEST(Launcher, OpenMpiIsToldWhichVariablesToPassOn) {
   for (const std::string& word : words) EXPECT_EQ(word.find("secret"), std::string::npos);
 }
 
+// Whoever waits on cores that others need lets them go first; on its own it would only be slower.
+// Open MPI binds to the first cores of the machine, whichever a job has.
+TEST(Launcher, OpenMpiBindsAndSpinsAsByItselfOnCoresOfItsOwn) {
+  Launcher launcher{.mpi = Mpi::openmpi, .mpiexec = "mpiexec", .program = {"a.out"}};
+  const auto has = [&](const Cores& cores, const std::string& word) {
+    return std::ranges::count(command_line(launcher, 2, {}, cores), word) > 0;
+  };
+  EXPECT_FALSE(has({}, "--bind-to"));
+  EXPECT_FALSE(has({}, "mpi_yield_when_idle"));
+  EXPECT_TRUE(has({.are_chosen = true}, "--bind-to"));
+  EXPECT_FALSE(has({.are_chosen = true}, "mpi_yield_when_idle"));
+  EXPECT_FALSE(has({.are_shared = true}, "--bind-to"));
+  EXPECT_TRUE(has({.are_shared = true}, "mpi_yield_when_idle"));
+  launcher.cores = 1;
+  EXPECT_TRUE(has({}, "--bind-to"));
+}
+
 TEST(Launcher, SrunStartsAStepBesideTheOthers) {
   Launcher launcher{.mpi = Mpi::mpich,
                     .starter = Starter::srun,
@@ -68,11 +85,12 @@ TEST(Launcher, SrunStartsAStepBesideTheOthers) {
                    "--kill-on-bad-exit=1", "--mpi=pmi2", "-N", "2", "--distribution=arbitrary",
                    "--nodelist=h1,h1,h2", "--export=ALL", "--job-name=x", "a.out", "1"}));
   launcher.mpi = Mpi::openmpi;
+  EXPECT_EQ(std::ranges::count(command_line(launcher, 3, {}), "--export=ALL"), 1);
   launcher.hosts.clear();
   launcher.preload = "/lib/m.so";
   launcher.arguments.clear();
   EXPECT_EQ(
-      command_line(launcher, 1, {}),
+      command_line(launcher, 1, {}, {.are_shared = true}),
       (Words{"srun", "--quiet", "-n", "1", "--overlap", "--overcommit", "--cpu-bind=none",
              "--kill-on-bad-exit=1", "--mpi=pmix",
              "--export=ALL,OMPI_MCA_mpi_yield_when_idle=1,LD_PRELOAD=/lib/m.so", "a.out", "1"}));

@@ -152,6 +152,8 @@ class Manager {
 
   // ---- What is done --------------------------------------------------------------------------
   void start_generation(std::uint32_t size);
+  bool is_crowded(std::uint32_t size) const;
+  void let_yield(const Generation& generation, bool is_on);
   /// Why not, if this size cannot be ordered now.
   std::optional<std::string> objection(std::uint32_t size) const;
   void order(std::uint32_t size);
@@ -251,7 +253,8 @@ void Manager::start_generation(std::uint32_t size) {
   if (settings_.launcher.cores > 0) {
     variables.emplace_back("OMP_NUM_THREADS", std::to_string(settings_.launcher.cores));
   }
-  const std::vector<std::string> words = command_line(settings_.launcher, size, variables);
+  const Cores cores{.are_chosen = !cpus_.empty(), .are_shared = number > 0 || is_crowded(size)};
+  const std::vector<std::string> words = command_line(settings_.launcher, size, variables, cores);
   spdlog::debug("generation {}: {}", number, fmt::join(words, " "));
   // Only the first generation reads: what it has read is gone for the others. A terminal would stop
   // a process that is not in its foreground.
@@ -261,6 +264,25 @@ void Manager::start_generation(std::uint32_t size) {
       start_process(words, variables, reads, cpus_,
                     generation->group ? generation->group->procs() : std::string());
   generations_.emplace(number, std::move(generation));
+}
+
+/// More processes than cores. The slots of hosts are what there is to know of theirs.
+bool Manager::is_crowded(std::uint32_t size) const {
+  if (!settings_.launcher.hosts.empty() || settings_.launcher.starter == Starter::srun)
+    return false;
+  const std::uint32_t cores = cpus_.empty() ? std::thread::hardware_concurrency()
+                                            : static_cast<std::uint32_t>(cpus_.count());
+  return cores < std::uint64_t{size} * std::max(settings_.launcher.cores, 1U);
+}
+
+/// What Open MPI takes from its launcher at the beginning, while another generation comes and goes.
+/// Who asks for it himself has it as he wants.
+void Manager::let_yield(const Generation& generation, bool is_on) {
+  if (settings_.launcher.mpi != Mpi::openmpi) return;
+  if (std::getenv("OMPI_MCA_mpi_yield_when_idle") != nullptr) return;
+  for (Peer* const peer : generation.peers) {
+    if (peer != nullptr) send(*peer, {generation.number, wire::Yield{.on = is_on ? 1U : 0U}});
+  }
 }
 
 void Manager::reap() {
@@ -525,6 +547,7 @@ void Manager::begin_resize() {
   spdlog::info("resizing from {} to {} processes", current().size, size);
   try {
     start_generation(size);
+    let_yield(current(), true);
   } catch (const RunError& error) {
     give_up_resize(error.what());
   }
@@ -687,6 +710,7 @@ void Manager::conclude_resize() {
   resize_.reset();
   // Whoever won, two generations have shared the cores until now.
   forget_measured();
+  let_yield(current(), is_crowded(current().size));
   is_planned_ = false;
   if (is_committed) request_.reset();  // of the generation that has gone
   if (std::exchange(is_requested_, false) && !is_committed && !exit_code_) offer(0);

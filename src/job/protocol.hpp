@@ -258,12 +258,21 @@ struct Iterations {
   auto fields() { return std::tie(count, total_ns, longest_ns); }
 };
 
+/// To the processes of a generation: those that wait in MPI let others go first (1), as another
+/// generation is on the same cores, or do no more (0).
+struct Yield {
+  static constexpr std::string_view kName = "yield";
+  std::uint32_t on = 0;
+  auto fields() { return std::tie(on); }
+};
+
 // ---- Messages -----------------------------------------------------------------------------------
 
 /// The place in this list, from 1, is the type in the header: append only.
-using Content = std::variant<Hello, Ready, At, Reached, Sent, Taken, Failed, Running, Finishing,
-                             Welcome, Prepare, Meet, Take, Go, Commit, Abort, Finish, Open, Data,
-                             Close, Watch, Measured, Request, Offer, Sizes, Postponed, Iterations>;
+using Content =
+    std::variant<Hello, Ready, At, Reached, Sent, Taken, Failed, Running, Finishing, Welcome,
+                 Prepare, Meet, Take, Go, Commit, Abort, Finish, Open, Data, Close, Watch, Measured,
+                 Request, Offer, Sizes, Postponed, Iterations, Yield>;
 
 struct Message {
   /// The generation it is about: of a resize, the new one; otherwise the sender's own. Numbers are

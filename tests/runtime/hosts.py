@@ -77,7 +77,8 @@ def main():
     if MPI == "mpich":
         os.environ.update(UCX_TLS="tcp,self", UCX_NET_DEVICES="eth0")
     else:
-        for word in ("--mca btl_tcp_if_include eth0 --mca oob_tcp_if_include 10.77.0.0/24 "
+        # All hosts have the same cores here: bound, the first process of each would be on the first one.
+        for word in ("--bind-to none --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include 10.77.0.0/24 "
                      "--mca btl self,tcp --mca pml ob1").split():
             options.append(f"--mpiexec-arg={word}")
     stop = FOLDER / "stop"

@@ -87,9 +87,9 @@ def slurm(tmp_path_factory):
             time.sleep(0.1)
         yield environment
     finally:
+        # One after the other: a step's end has to be told to the controller.
         for process in reversed(started):
             process.terminate()
-        for process in started:
             process.wait(60)
 
 
