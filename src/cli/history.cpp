@@ -53,6 +53,7 @@ void history(const Options& options) {
   }
   std::vector<std::vector<std::string>> rows{
       {"JOBID", "NAME", "USER", "TYPE", "STATE", "EXIT", "ELAPSED", "NODE_S", "SIZES"}};
+  std::string notes;
   for (const Json& job : answer["jobs"]) {
     const bool is_over = job["start_s"].is_number() && job["end_s"].is_number();
     const double elapsed = is_over ? job["end_s"].get<double>() - job["start_s"].get<double>() : 0;
@@ -60,8 +61,9 @@ void history(const Options& options) {
                     job["exit_code"].is_null() ? "" : job["exit_code"].dump(),
                     is_over ? limit_text(whole_seconds(std::llround(elapsed))) : "",
                     fmt::format("{:.1f}", job["node_s"].get<double>()), sizes_of(job["sizes"])});
+    notes += note_line(job);
   }
-  std::cout << aligned_text(rows, rows.front().size());
+  std::cout << aligned_text(rows, rows.front().size()) << notes;
 }
 
 }  // namespace

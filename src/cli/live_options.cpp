@@ -27,6 +27,11 @@ Json job_name(std::string_view text) {
   return text;
 }
 
+std::string note_line(const Json& row) {
+  const std::string note = row.value("note", std::string());
+  return note.empty() ? "" : "job " + job_text(row) + ": " + note + "\n";
+}
+
 std::string job_text(const Json& row) {
   if (row["array_job"].is_null()) return row["job"].dump();
   return row["array_job"].dump() + "_" + row["array_task"].dump();

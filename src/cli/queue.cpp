@@ -40,13 +40,20 @@ void queue(const Options& options) {
   const Json answer = Json::parse(line);
   std::vector<std::vector<std::string>> rows{{"JOBID", "NAME", "USER", "STATE", "TYPE", "TIME",
                                               "TIME_LIMIT", "NODES", "NODELIST(REASON)"}};
+  std::string notes;
   for (const Json& job : answer["jobs"]) {
     const std::string reason = job["reason"];
     rows.push_back({job_text(job), job["name"], job["user"], job["state"], job["type"],
                     limit_of(job["elapsed_s"]), limit_of(job["time_limit_s"]), job["nodes"].dump(),
                     reason.empty() ? job["nodelist"].get<std::string>() : "(" + reason + ")"});
+    notes += note_line(job);
   }
-  std::cout << aligned_text(rows, rows.front().size());
+  for (const Json& job : answer.value("ended", Json::array())) {
+    const std::string note = job["note"];
+    notes += fmt::format("job {} is over: {}{}\n", job_text(job), job["state"].get<std::string>(),
+                         note.empty() ? "" : ": " + note);
+  }
+  std::cout << aligned_text(rows, rows.front().size()) << notes;
 }
 
 }  // namespace

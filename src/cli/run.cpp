@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -23,6 +24,7 @@
 #include "base/node_set.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "job/report_file.hpp"
 
 namespace ductile {
 namespace {
@@ -69,6 +71,7 @@ void set_up_log(int verbosity, const std::string& file) {
                                                    spdlog::level::debug, spdlog::level::trace};
   log->set_level(kLevels[std::min(verbosity, 3)]);
   log->flush_on(spdlog::level::trace);
+  log->set_error_handler([](const std::string&) {});  // a full disk; stderr is the job's
   spdlog::set_default_logger(std::move(log));
 }
 
@@ -123,8 +126,7 @@ bool is_same(const std::string& rigid, const std::string& resized) {
   return false;
 }
 
-int run(Options& options) {
-  set_up_log(options.verbosity, options.log);
+int run_program(const Options& options) {
   RunSettings settings = options.settings;
   settings.is_rigid = options.kind == "rigid";
   settings.launcher.program.front() = find_program(settings.launcher.program.front());
@@ -233,6 +235,32 @@ int run(Options& options) {
                                              : "; the output is NOT that of the rigid run");
   if (done.exit_code != 0) return done.exit_code;
   return is_good ? 0 : 1;
+}
+
+/// Who reads the report hears also of a program that could not be started.
+void report_failure(const std::string& file, int exit_code, const char* why) {
+  if (file.empty()) return;
+  ReportFile report;
+  report.open(file, ReportFile::Begin::at_end);
+  const nlohmann::ordered_json line = {{"time_s", 0.0},
+                                       {"event", "failed"},
+                                       {"exit_code", exit_code},
+                                       {"reason", "JobLaunchFailure"},
+                                       {"note", why}};
+  report.write(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), true);
+}
+
+int run(const Options& options) {
+  set_up_log(options.verbosity, options.log);
+  try {
+    return run_program(options);
+  } catch (const InputError& error) {
+    report_failure(options.settings.report, 2, error.what());
+    throw;
+  } catch (const RunError& error) {
+    report_failure(options.settings.report, 1, error.what());
+    throw;
+  }
 }
 
 }  // namespace

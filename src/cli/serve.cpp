@@ -1,5 +1,6 @@
 #include "cli/serve.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -77,6 +78,11 @@ ServeSettings settings_of(const Options& options) {
 }
 
 void run(Options& options) {
+  // One that comes before the controller listens to it reads the settings again, as any other.
+  sigset_t hangup;
+  sigemptyset(&hangup);
+  sigaddset(&hangup, SIGHUP);
+  sigprocmask(SIG_BLOCK, &hangup, nullptr);
   set_up_log(options.verbosity);
   if (!options.local.empty()) options.given.local = parse_local(options.local);
   if (!options.default_time.empty()) options.given.default_time = parse_limit(options.default_time);

@@ -83,6 +83,7 @@ struct Written {
   bool requeues = false;
   bool holds = false;
   bool waits = false;
+  std::string key{};
 };
 
 struct Options {
@@ -137,6 +138,8 @@ void add_options(CLI::App& command, Written& w) {
   command.add_flag("--requeue", w.requeues,
                    "let it wait again when a node of it, or its manager, is lost");
   command.add_flag("-H,--hold", w.holds, "not before `ductile release`");
+  add("--key", w.key,
+      "a name of this submission: sent again with the same one, it is not done again");
   command.add_flag("-W,--wait", w.waits, "wait for its end; the exit code is that of the job");
 }
 
@@ -242,10 +245,13 @@ void submit(const Options& options, CLI::App& command) {
     }
   }
   const Submission job = submission_of(written, options.program, path, std::move(script));
-  const Json request = {{"do", "submit"}, {"job", to_json(job)}, {"wait", written.waits}};
+  Json request = {{"do", "submit"}, {"job", to_json(job)}, {"wait", written.waits}};
+  if (!written.key.empty()) request["key"] = written.key;
   const auto print = [&](const Json& answer) {
     std::cout << (options.live.json ? answer.dump()
-                                    : fmt::format("submitted job {}", answer["job"].dump()))
+                  : answer.value("known", false)
+                      ? "job " + answer["job"].dump() + " was submitted before, with this key"
+                      : "submitted job " + answer["job"].dump())
               << std::endl;
   };
   const Json answer =
@@ -253,11 +259,12 @@ void submit(const Options& options, CLI::App& command) {
   if (!written.waits) return print(answer);
   if (options.live.json) std::cout << answer.dump() << std::endl;
   const std::string state = answer.value("state", std::string());
-  if (state == "COMPLETED") return;
-  const Json code = answer.value("exit_code", Json());
   const std::string note = answer.value("note", std::string());
+  if (state == "COMPLETED" && note.empty()) return;
+  const Json code = answer.value("exit_code", Json());
   std::cerr << fmt::format("ductile: job {}: {}{}\n", answer["job"].dump(), state,
                            note.empty() ? "" : ": " + note);
+  if (state == "COMPLETED") return;
   const int exit_code = code.is_number_integer() ? code.get<int>() : 1;
   throw CLI::RuntimeError(exit_code == 0 ? 1 : exit_code);
 }

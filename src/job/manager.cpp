@@ -24,12 +24,14 @@
 #include <spdlog/spdlog.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/size_range.hpp"
 #include "job/cgroup.hpp"
+#include "job/failure.hpp"
 #include "job/fault.hpp"
 #include "job/host_sweep.hpp"
 #include "job/line_socket.hpp"
@@ -38,6 +40,7 @@
 #include "job/power.hpp"
 #include "job/process.hpp"
 #include "job/protocol.hpp"
+#include "job/report_file.hpp"
 #include "job/socket.hpp"
 
 namespace ductile {
@@ -57,8 +60,26 @@ constexpr std::size_t kMaxUnsent = std::size_t{64} << 20;
 constexpr std::size_t kMaxWaitingOutput = std::size_t{1} << 20;
 /// Writing so much to a pipe that has room never blocks.
 constexpr std::size_t kPipeChunk = 4096;
+/// So much of the end of the output is looked through for why a program has failed.
+constexpr std::size_t kLastWords = 8192;
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+/// Which of stdout and stderr are files with a name, each file once.
+std::vector<int> named_outputs() {
+  std::vector<int> outputs;
+  struct stat out {
+  }, err{};
+  const auto is_named = [](const struct stat& found) {
+    return S_ISREG(found.st_mode) && found.st_nlink > 0;
+  };
+  const bool has_out = fstat(STDOUT_FILENO, &out) == 0 && is_named(out);
+  const bool has_err = fstat(STDERR_FILENO, &err) == 0 && is_named(err);
+  if (has_out) outputs.push_back(STDOUT_FILENO);
+  const bool is_same = has_out && out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+  if (has_err && !is_same) outputs.push_back(STDERR_FILENO);
+  return outputs;
+}
 
 /// A connection of a process, or of somebody who has yet to say who they are.
 struct Peer {
@@ -174,7 +195,12 @@ class Manager {
   void flush(Peer& peer);
   void pass_output();
   void write_output(int fd, std::string& text);
-  void report(std::string_view what, const Json& details);
+  void lose(std::uint64_t bytes, const std::string& why);
+  void tell_lost();
+  Json lost() const;
+  Json how_it_ended() const;
+  void look_at_outputs();
+  bool report(std::string_view what, const Json& details);
   void trace_resize();
   void stop(int signal);
   bool clean_up();
@@ -213,6 +239,7 @@ class Manager {
   std::uint32_t current_ = 0;
   std::uint32_t next_number_ = 0;
   std::optional<int> exit_code_{};
+  int status_ = 0;  // of waitpid, from which it is
   int stop_signal_ = 0;
 
   std::optional<std::uint32_t> ordered_{};  // a size, waiting for the program to begin
@@ -228,7 +255,13 @@ class Manager {
 
   std::string out_{};
   std::string err_{};
-  std::ofstream report_{};
+  std::vector<int> outputs_ = named_outputs();
+  std::string last_words_{};                               // the end of stdout and stderr
+  std::uint64_t starved_ = processes_killed_for_memory();  // when it began
+  std::string lost_why_{};                                 // why the last of the output was lost
+  std::uint64_t lost_reported_ = 0;                        // of it, in bytes
+  Clock::time_point lost_told_{};
+  ReportFile report_{};
   Json trace_ = Json::array();
   RunResult result_{};
 };
@@ -320,6 +353,7 @@ void Manager::on_ended(Generation& generation, int status) {
     give_up_resize(fmt::format("the new generation ended with exit code {}", code));
   } else if (generation.number == current_ && !exit_code_) {
     exit_code_ = stop_signal_ != 0 && code == 0 ? 128 + stop_signal_ : code;
+    status_ = status;
     ordered_.reset();
     give_up_resize("the job has ended");
     // Who waits for a resize hears how that went.
@@ -746,23 +780,25 @@ Json Manager::status() {
   const auto known = [](const std::optional<double>& value) {
     return value ? Json(*value) : Json();
   };
-  return {{"ok", true},
-          {"generation", now.number},
-          {"size", now.size},
-          {"min", std::max(settings_.min, now.sizes.range.min)},
-          {"max", std::min(settings_.max, now.sizes.range.max)},
-          {"constraint", to_text(now.sizes.constraint)},
-          {"rigid", settings_.is_rigid},
-          {"connected", now.connected},
-          {"request",
-           request_ ? Json({{"at_least", request_->at_least}, {"preferred", request_->preferred}})
-                    : Json()},
-          {"mtct", known(mtct_)},
-          {"iteration_s", known(iteration_s_)},
-          {"power_w", known(power_w_)},
-          {"phase", resize_    ? word(resize_->phase())
-                    : ordered_ ? word(Resize::Phase::starting)
-                               : "running"}};
+  Json status{{"ok", true},
+              {"generation", now.number},
+              {"size", now.size},
+              {"min", std::max(settings_.min, now.sizes.range.min)},
+              {"max", std::min(settings_.max, now.sizes.range.max)},
+              {"constraint", to_text(now.sizes.constraint)},
+              {"rigid", settings_.is_rigid},
+              {"connected", now.connected},
+              {"request", request_ ? Json({{"at_least", request_->at_least},
+                                           {"preferred", request_->preferred}})
+                                   : Json()},
+              {"mtct", known(mtct_)},
+              {"iteration_s", known(iteration_s_)},
+              {"power_w", known(power_w_)},
+              {"phase", resize_    ? word(resize_->phase())
+                        : ordered_ ? word(Resize::Phase::starting)
+                                   : "running"}};
+  status.update(lost());
+  return status;
 }
 
 void Manager::on_order(Client& client, const std::string& line) {
@@ -881,14 +917,15 @@ void Manager::trace_resize() {
   }
 }
 
-void Manager::report(std::string_view what, const Json& details) {
+/// False if the file of the report did not get it.
+bool Manager::report(std::string_view what, const Json& details) {
   Json json = {{"time_s", seconds(Clock::now() - begin_)}, {"event", what}};
   json.update(details);
   for (const auto& client : clients_) {
     if (client->watches) tell(*client, json);
   }
-  if (report_.is_open())
-    report_ << json.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+  if (!report_.is_open()) return true;
+  return report_.write(json.dump(-1, ' ', false, Json::error_handler_t::replace), what == "ended");
 }
 
 // ---- Output -------------------------------------------------------------------------------------
@@ -904,6 +941,9 @@ void Manager::read_output(Generation& generation, Descriptor& pipe) {
   } else if (!generation.is_discarded) {
     generation.held += text;
   }
+  if (generation.is_discarded) return;
+  last_words_ += text;
+  if (last_words_.size() > kLastWords) last_words_.erase(0, last_words_.size() - kLastWords);
 }
 
 /// Generation after generation, so that nothing of a new one comes before the last of the old one,
@@ -931,15 +971,67 @@ void Manager::write_output(int fd, std::string& text) {
     if (poll(&waiting, 1, 0) <= 0) break;
     const ssize_t written = write(fd, text.data() + done, std::min(text.size() - done, kPipeChunk));
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) break;
     if (written < 0) {
-      // Nobody reads any more: the job ends as a program in a pipe does.
+      if (errno != EPIPE) {
+        lose(text.size() - done, std::strerror(errno));
+      } else if (stop_signal_ == 0 && fd == STDOUT_FILENO) {
+        stop(SIGPIPE);  // nobody reads any more: the job ends as a program in a pipe does
+      }
       done = text.size();
-      if (stop_signal_ == 0 && fd == STDOUT_FILENO) stop(SIGPIPE);
       break;
     }
     done += static_cast<std::size_t>(written);
   }
   text.erase(0, done);
+}
+
+/// Output that cannot be written, because a disk is full or broken, is no reason to end: it is
+/// counted, and told.
+void Manager::lose(std::uint64_t bytes, const std::string& why) {
+  if (result_.lost_output == 0) {
+    spdlog::warn("the output cannot be written: {}; the job goes on", why);
+    lost_told_ = {};
+  }
+  result_.lost_output += bytes;
+  lost_why_ = why;
+}
+
+/// To those who watch; they hear of it once a second at most.
+void Manager::tell_lost() {
+  const auto now = Clock::now();
+  if (result_.lost_output == lost_reported_ || now < lost_told_ + std::chrono::seconds(1)) return;
+  lost_told_ = now;
+  lost_reported_ = result_.lost_output;
+  report("output-lost", lost());
+}
+
+Json Manager::lost() const {
+  if (result_.lost_output == 0) return Json::object();
+  return {{"lost_output", result_.lost_output}, {"lost_why", lost_why_}};
+}
+
+Json Manager::how_it_ended() const {
+  Json ended = {{"exit_code", exit_code_.value_or(1)}, {"resizes", result_.resizes}};
+  // Who was told to end has not failed.
+  const auto failure =
+      stop_signal_ == 0 ? failure_of(status_, last_words_, processes_killed_for_memory() > starved_)
+                        : Failure{};
+  if (!failure.reason.empty()) {
+    ended["reason"] = failure.reason;
+    ended["note"] = failure.note;
+  }
+  ended.update(lost());
+  return ended;
+}
+
+/// A file that somebody has removed takes what is in it along.
+void Manager::look_at_outputs() {
+  for (const int fd : outputs_) {
+    struct stat found {};
+    if (fstat(fd, &found) != 0 || found.st_nlink > 0) continue;
+    lose(static_cast<std::uint64_t>(found.st_size), "the file was removed");
+  }
 }
 
 // ---- Signals and time ---------------------------------------------------------------------------
@@ -1082,6 +1174,7 @@ void Manager::on_time() {
     answer(false, details);
   }
   if (settings_.measure.count() > 0 && now >= measured_ + settings_.measure) report_measurement();
+  tell_lost();
   begin_resize();
   consider_request();
   if (planned_ < settings_.plan.size() && !resize_ && !ordered_ && !exit_code_) {
@@ -1150,10 +1243,7 @@ void Manager::wait() {
 }
 
 RunResult Manager::run() {
-  if (!settings_.report.empty()) {
-    report_.open(settings_.report);
-    if (!report_) throw InputError("'" + settings_.report + "' cannot be written", "");
-  }
+  if (!settings_.report.empty()) report_.open(settings_.report);
   if (!settings_.is_rigid || settings_.measure.count() > 0)
     listener_ = listen_tcp(settings_.listen);
   if (settings_.measure.count() > 0) {
@@ -1181,13 +1271,13 @@ RunResult Manager::run() {
   sigset_t before;
   sigprocmask(SIG_BLOCK, &handled, &before);
   const auto old_pipe = std::signal(SIGPIPE, SIG_IGN);
+  const auto old_file_size = std::signal(SIGXFSZ, SIG_IGN);
   signals_ = Descriptor(signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
   adopt_orphans();
 
   try {
     // Before it is: who finds no line here may start the job once more.
-    report("started", {{"size", settings_.size}});
-    if (!settings_.report.empty() && !report_) {
+    if (!report("started", {{"size", settings_.size}})) {
       throw RunError("'" + settings_.report + "' cannot be written");
     }
     start_generation(settings_.size);
@@ -1217,14 +1307,20 @@ RunResult Manager::run() {
     write_output(STDOUT_FILENO, out_);
     write_output(STDERR_FILENO, err_);
   }
-  report("ended", {{"exit_code", exit_code_.value_or(1)}, {"resizes", result_.resizes}});
+  look_at_outputs();
+  if (result_.lost_output > 0) {
+    spdlog::warn("{} bytes of the output could not be written: {}", result_.lost_output, lost_why_);
+  }
+  report("ended", how_it_ended());
   if (!settings_.trace.empty()) {
     std::ofstream file(settings_.trace);
     file << Json({{"traceEvents", trace_}}).dump() << '\n';
-    if (!file.flush()) throw RunError("'" + settings_.trace + "' cannot be written");
+    // The job has done its work all the same.
+    if (!file.flush()) spdlog::warn("'{}' cannot be written", settings_.trace);
   }
   sigprocmask(SIG_SETMASK, &before, nullptr);
   std::signal(SIGPIPE, old_pipe);
+  std::signal(SIGXFSZ, old_file_size);
   result_.exit_code = exit_code_.value_or(1);
   result_.unplanned = static_cast<std::uint32_t>(settings_.plan.size() - planned_);
   return std::move(result_);

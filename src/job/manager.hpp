@@ -68,6 +68,8 @@ struct RunResult {
   std::uint32_t aborted = 0;
   /// Planned resizes that the job did not live to see.
   std::uint32_t unplanned = 0;
+  /// Bytes of its output that could not be written, on a full disk for example.
+  std::uint64_t lost_output = 0;
   std::string output{};
 };
 

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -74,6 +75,24 @@ std::string content_of(const std::filesystem::path& path) {
   }
 }
 
+std::string beginning_of(const std::string& path, std::size_t bytes) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string content(bytes, '\0');
+  const ssize_t got = read(file.get(), content.data(), content.size());
+  content.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return content;
+}
+
+/// What a script names in its first line, if this is one.
+std::optional<std::string> interpreter_of(const std::string& path) {
+  const std::string content = beginning_of(path, 256);
+  std::string_view line = std::string_view(content).substr(0, content.find('\n'));
+  if (!line.starts_with("#!")) return std::nullopt;
+  const std::size_t begin = std::min(line.find_first_not_of(" \t", 2), line.size());
+  line.remove_prefix(begin);
+  return printable(line.substr(0, line.find_first_of(" \t")));
+}
+
 /// Parent and state of a process; the name in between may contain anything.
 struct Stat {
   pid_t parent = -1;
@@ -134,7 +153,8 @@ NewProcess begin_session(const std::vector<std::string>& words,
   if (pid == 0) {
     setsid();
     if (keep >= 0) keep_only(keep, failure.write.get());
-    for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+    for (const int signal :
+         {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
       std::signal(signal, SIG_DFL);
     }
     sigset_t none;
@@ -158,9 +178,13 @@ bool NewProcess::has_begun() {
   if (got < 0 && errno == EAGAIN) return false;
   if (got != static_cast<ssize_t>(sizeof what)) return true;
   waitpid(pid_, nullptr, 0);
-  const std::string why =
-      (what.step != nullptr ? what.step : "'" + program_ + "' cannot be started") +
-      std::string(": ") + std::strerror(what.error);
+  std::string why = (what.step != nullptr ? what.step : "'" + program_ + "' cannot be started") +
+                    std::string(": ") + std::strerror(what.error);
+  if (what.step == nullptr && what.error == ENOENT) {
+    if (const auto missing = interpreter_of(program_)) {
+      why = "'" + program_ + "' cannot be started: there is no interpreter '" + *missing + "'";
+    }
+  }
   const bool may_pass =
       what.error == EMFILE || what.error == ENFILE || what.error == ENOMEM || what.error == EAGAIN;
   if (may_pass) throw NoProcess(why);

@@ -144,11 +144,6 @@ std::shared_ptr<Batch> Batches::over(JobId id) {
   Batch& batch = *job.batch;
   if (auto user = users_.find(job.row.owner.user); --user->second.jobs == 0) users_.erase(user);
   batch.unstarted -= !job.row.started;
-  if (batch.failed == 0) {
-    batch.state = job.row.state;
-    batch.exit_code = job.row.exit_code;
-    batch.note = job.row.note;
-  }
   batch.failed += job.row.state != kEndWords[0];
   if (--batch.left == 0) {
     batches_.erase(batch.number);

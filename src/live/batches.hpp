@@ -58,10 +58,6 @@ struct Batch {
   std::uint32_t unstarted = 0;     // that have never begun, of these
   std::uint32_t active = 0;        // that the policy sees, of these
   std::uint32_t failed = 0;        // jobs that are over, and did not complete
-  // Of the job that is to be told to those who wait for all: the first that failed, or the last.
-  std::string state{};
-  std::optional<int> exit_code{};
-  std::string note{};
 };
 
 /// A job that is not over.

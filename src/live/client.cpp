@@ -5,7 +5,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 #include <poll.h>
@@ -65,19 +69,25 @@ std::string find_socket(const std::string& given) {
 
 namespace {
 
+/// The controller, before it has answered.
+class Gone : public RunError {
+ public:
+  using RunError::RunError;
+};
+
 /// A connection, and what has come of answers.
 class Asker {
  public:
   Asker(const std::string& socket, const Json& request) : connection_(connected(socket)) {
     if (!send_all(connection_,
                   request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n")) {
-      throw RunError("the controller has closed the connection");
+      throw Gone("the controller has closed the connection");
     }
   }
   /// The next answer, if it is none that refuses.
   std::string answer(int patience_ms) {
     auto line = line_from(connection_, come_, patience_ms);
-    if (!line) throw RunError("the controller ended without an answer");
+    if (!line) throw Gone("the controller ended without an answer");
     if (line->starts_with(R"({"ok":true,)")) return std::move(*line);
     const Json json = Json::parse(*line, nullptr, false);
     if (!json.is_object()) throw RunError("the controller answers '" + *line + "'");
@@ -107,6 +117,25 @@ Json parsed(const std::string& line) {
   return json;
 }
 
+/// Asks the controller that has this socket next, and takes its first answer.
+Asker found_again(const std::string& socket, const Json& request) {
+  constexpr auto kPause = std::chrono::milliseconds(200);
+  for (;;) {
+    std::this_thread::sleep_for(kPause);
+    std::optional<Asker> asker;
+    try {
+      asker.emplace(socket, request);
+    } catch (const std::runtime_error&) {  // nobody listens yet, or cannot be reached now
+      continue;
+    }
+    try {
+      asker->answer(kPatienceMs);
+      return std::move(*asker);
+    } catch (const Gone&) {
+    }
+  }
+}
+
 }  // namespace
 
 std::string ask_for_line(const std::string& socket, const Json& request) {
@@ -115,11 +144,18 @@ std::string ask_for_line(const std::string& socket, const Json& request) {
 
 Json ask_controller(const std::string& socket, const Json& request, bool waits,
                     const std::function<void(const Json&)>& first) {
-  Asker asker(socket, request);
-  Json json = parsed(asker.answer(kPatienceMs));
+  std::optional<Asker> asker(std::in_place, socket, request);
+  const Json json = parsed(asker->answer(kPatienceMs));
   if (!waits) return json;
   if (first) first(json);
-  return parsed(asker.answer(-1));
+  for (;;) {
+    try {
+      return parsed(asker->answer(-1));
+    } catch (const RunError& error) {
+      std::cerr << "ductile: " << error.what() << "; waiting for it to come back" << std::endl;
+    }
+    asker = found_again(socket, {{"do", "wait"}, {"job", json["job"]}});
+  }
 }
 
 }  // namespace ductile

@@ -17,7 +17,8 @@ std::string default_state();
 std::string find_socket(const std::string& given);
 
 /// Asks, and returns the answer. With `waits` a second answer follows, however long it takes, and
-/// is returned instead; `first` is called with the first one. Throws InputError where the request
+/// is returned instead, from the next controller if this one ends meanwhile; `first` is called with
+/// the first one. Throws InputError where the request
 /// was wrong or nobody listens, RunError where it could not be done, in the controller's words.
 nlohmann::ordered_json ask_controller(
     const std::string& socket, const nlohmann::ordered_json& request, bool waits = false,

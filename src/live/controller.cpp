@@ -239,7 +239,7 @@ void Controller::settle() {
     const std::vector<Decision> orders(decisions.begin(), decisions.end());
     for (const Decision& order : orders) {
       if (order.kind == Decision::Kind::reject) {
-        on_over(order.job, EndState::cancelled, std::nullopt, "it can never run here");
+        on_over(order.job, EndState::cancelled, {.note = "it can never run here"});
       }
     }
     note_sizes();
@@ -336,6 +336,7 @@ void Controller::on_happened(const Happened& as_it_is) {
       ended && !ended->requeue && jobs_.contains(ended->job)) {
     learn_from_end(ended->job, happened);
   }
+  const HowItEnded how = how_it_ended(happened);
   const bool taken = tell(happened.event);
   if (!taken) spdlog::debug("a late event changed nothing");
   if (const auto* asked = std::get_if<event::EvolvingRequested>(&happened.event); asked && !taken) {
@@ -354,9 +355,9 @@ void Controller::on_happened(const Happened& as_it_is) {
     note_size(failed->job);
   } else if (const auto* ended = std::get_if<event::Ended>(&happened.event)) {
     if (ended->requeue) {
-      on_requeued(ended->job, happened.note);
+      on_requeued(ended->job, how.note);
     } else {
-      on_over(ended->job, ended->state, happened.exit_code, happened.note);
+      on_over(ended->job, ended->state, how);
     }
   }
 }
@@ -367,6 +368,7 @@ void Controller::on_requeued(JobId id, const std::string& note) {
   note_size(id);
   if (std::exchange(job.row.started, std::nullopt)) jobs_.requeued(id);
   ++job.row.restarts;
+  job.row.note = note;
   over_.push_back(job.row.number);
   predictions_.watch(core_.state(), id);
   // Something else than its node is wrong.
@@ -396,34 +398,65 @@ std::string Controller::metrics() const {
   return metrics_.text(core_, jobs, clients_.size());
 }
 
+/// Before the core hears of it: then it is forgotten which nodes the job had.
+Controller::HowItEnded Controller::how_it_ended(const Happened& happened) const {
+  const auto* const ended = std::get_if<event::Ended>(&happened.event);
+  HowItEnded how{happened.exit_code, happened.reason, happened.note, happened.lost};
+  if (ended == nullptr || !jobs_.contains(ended->job)) return how;
+  if (ended->state == EndState::timeout) {
+    how.reason = "TimeLimit";
+    how.note = fmt::format("its limit of {} was over",
+                           limit_text(end_of(ended->job) - core_.job(ended->job).started));
+  } else if (ended->state == EndState::node_fail) {
+    how.reason = "NodeDown";
+    NodeSet down;
+    for (const Interval& part : core_.job(ended->job).holding.nodes.parts) {
+      for (std::uint32_t node = part.first; node <= part.last; ++node) {
+        if (core_.state().health[node] == Health::down) down.insert(node, node);
+      }
+    }
+    how.note = down.empty() ? "a node of it was down" : "down: nodes " + to_string(down);
+  }
+  if (how.lost.bytes > 0) how.note += (how.note.empty() ? "" : "; ") + how.lost.text();
+  return how;
+}
+
+/// What is told to those who wait for a job, or for all tasks of an array, once it is over.
+std::string Controller::outcome(std::uint64_t number) const {
+  const JobRow end = *journal_.end_of(number);
+  return line_of({{"ok", true},
+                  {"job", number},
+                  {"state", end_word(end.state)},
+                  {"exit_code", end.exit_code ? Json(*end.exit_code) : Json()},
+                  {"reason", end.reason},
+                  {"note", end.note},
+                  {"lost_output", end.lost_output}});
+}
+
 /// The job will not come back.
-void Controller::on_over(JobId id, EndState state, std::optional<int> exit_code,
-                         const std::string& note) {
+void Controller::on_over(JobId id, EndState state, const HowItEnded& how) {
   learn_from_measurements(id);
   LiveJob& job = jobs_.at(id);
   const std::uint64_t number = job.row.number;
   if (job.held > 0) journal_.held(number, now_, 0);
   job.row.ended = now_;
   job.row.state = kEndWords[static_cast<std::size_t>(state)];
-  job.row.exit_code = exit_code;
-  job.row.note = note;
+  job.row.exit_code = how.exit_code;
+  job.row.note = how.note;
+  job.row.reason = how.reason;
+  job.row.lost_output = how.lost.bytes;
   journal_.ended(job.row);
   metrics_.ended(state);
   spdlog::info("job {}: {}{}{}", number, end_word(job.row.state),
-               exit_code ? fmt::format(", exit code {}", *exit_code) : "",
-               note.empty() ? "" : ": " + note);
+               how.exit_code ? fmt::format(", exit code {}", *how.exit_code) : "",
+               how.note.empty() ? "" : ": " + how.note);
   predictions_.forget(id);
   over_.push_back(number);
   const std::shared_ptr<Batch> batch = jobs_.over(id);
   if (batch->left > 0) return;
   const auto [first, last] = waiting_.equal_range(batch->number);
   for (auto at = first; at != last; ++at) {
-    outbox_.emplace_back(
-        at->second, line_of({{"ok", true},
-                             {"job", batch->number},
-                             {"state", end_word(batch->state)},
-                             {"exit_code", batch->exit_code ? Json(*batch->exit_code) : Json()},
-                             {"note", batch->note}}));
+    outbox_.emplace_back(at->second, outcome(batch->number));
     const auto client =
         std::ranges::find(clients_, at->second, [](const auto& c) { return c->id; });
     if (client != clients_.end()) --(*client)->waits;

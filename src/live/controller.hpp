@@ -112,7 +112,15 @@ class Controller {
   void on_happened(const Happened& as_it_is);
   void count_resize(const event::Resized& resized);
   std::string metrics() const;
-  void on_over(JobId id, EndState state, std::optional<int> exit_code, const std::string& note);
+  /// How a job ended, besides its state: for people.
+  struct HowItEnded {
+    std::optional<int> exit_code{};
+    std::string reason{}, note{};
+    LostOutput lost{};
+  };
+  HowItEnded how_it_ended(const Happened& happened) const;
+  void on_over(JobId id, EndState state, const HowItEnded& how);
+  std::string outcome(std::uint64_t number) const;
   void on_requeued(JobId id, const std::string& note);
   void end(JobId id, Ending why);
   Time end_of(JobId id) const;
@@ -139,8 +147,11 @@ class Controller {
   void serve(Client& client);
   void send(Client& client, std::string_view answer);
   std::string on_request(Client& client, const std::string& line);
-  Json on_submit(Client& client, const Json& request);
-  std::string on_queue(const Json& request) const;
+  std::string on_submit(Client& client, const Json& request);
+  std::string on_wait(Client& client, const Json& request);
+  std::string wait_for(Client& client, std::string answer, std::uint64_t number);
+  std::string on_queue(const Client& client, const Json& request) const;
+  Json ends_of(const Client& client, const Json& wanted) const;
   Json on_nodes() const;
   Json on_history(const Client& client, const Json& request) const;
   Json on_hold(const Client& client, const Json& request, bool holds);

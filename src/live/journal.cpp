@@ -52,6 +52,16 @@ CREATE TABLE measured (
   PRIMARY KEY (job, nodes)) WITHOUT ROWID;
 )";
 
+// What journals of this version have not had from the beginning: a row is there if there is
+// something to say.
+constexpr const char* kMoreTables = R"(
+CREATE TABLE IF NOT EXISTS failures (
+  job INTEGER PRIMARY KEY, reason TEXT NOT NULL, lost_output INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS keys (
+  user INTEGER NOT NULL, key TEXT NOT NULL, job INTEGER NOT NULL,
+  PRIMARY KEY (user, key)) WITHOUT ROWID;
+)";
+
 Time time_of(std::int64_t microseconds) { return Time(Duration(microseconds)); }
 std::int64_t microseconds(Time time) { return time.time_since_epoch().count(); }
 
@@ -154,6 +164,7 @@ Journal::Journal(const std::string& path, Use use) : path_(path) {
     throw InputError({path}, "this is no journal of ductile",
                      "give the journal.db of a --state folder");
   }
+  if (use == Use::write) run(kMoreTables);
   is_opened_ = true;
 }
 
@@ -362,6 +373,12 @@ void Journal::ended(const JobRow& row) {
       .add(row.note)
       .add(row.number)
       .next();
+  if (row.reason.empty() && row.lost_output == 0) return;
+  Statement(*this, "INSERT OR REPLACE INTO failures VALUES (?, ?, ?)")
+      .add(row.number)
+      .add(row.reason)
+      .add(row.lost_output)
+      .next();
 }
 
 template <class Value, class... Values>
@@ -402,6 +419,11 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
     jobs.push_back(std::move(job));
   }
   for (JobRow& job : jobs) {
+    Statement failure(*this, "SELECT reason, lost_output FROM failures WHERE job = ?");
+    if (failure.add(job.number).next()) {
+      job.reason = failure.text(0);
+      job.lost_output = static_cast<std::uint64_t>(failure.number(1));
+    }
     Statement sizes(*this, "SELECT time_us, nodes FROM sizes WHERE job = ? ORDER BY rowid");
     sizes.add(job.number);
     while (sizes.next()) {
@@ -429,6 +451,24 @@ std::optional<JobRow> Journal::job(std::uint64_t number) const {
   auto found = read_jobs("number = ?", number);
   if (found.empty()) return std::nullopt;
   return std::move(found.front());
+}
+
+std::optional<JobRow> Journal::end_of(std::uint64_t number) const {
+  Statement row(*this,
+                "SELECT number, state FROM jobs WHERE number = ?1 OR array = ?1 "
+                "ORDER BY state IS NOT NULL, state = 'completed', ended_us, number LIMIT 1");
+  if (!row.add(number).next() || row.is_null(1)) return std::nullopt;
+  return job(static_cast<std::uint64_t>(row.number(0)));
+}
+
+std::optional<std::uint64_t> Journal::job_of_key(std::uint32_t user, const std::string& key) const {
+  Statement row(*this, "SELECT job FROM keys WHERE user = ? AND key = ?");
+  if (!row.add(user).add(key).next()) return std::nullopt;
+  return static_cast<std::uint64_t>(row.number(0));
+}
+
+void Journal::key(std::uint32_t user, const std::string& key, std::uint64_t number) {
+  Statement(*this, "INSERT INTO keys VALUES (?, ?, ?)").add(user).add(key).add(number).next();
 }
 
 std::vector<JobRow> Journal::tasks(std::uint64_t array) const {

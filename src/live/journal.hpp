@@ -48,7 +48,9 @@ struct JobRow {
   std::optional<Time> ended{};
   std::string state{};  // a word of `kEndWords`; empty before
   std::optional<int> exit_code{};
-  std::string note{};  // what there is to say about it
+  std::string note{};             // what there is to say about it
+  std::string reason{};           // of a failure, a word
+  std::uint64_t lost_output = 0;  // bytes that could not be written
 
   std::int64_t node_us = 0;  // node-microseconds it has held, up to its last change of size
   std::vector<std::pair<Time, Nodes>> sizes{};  // what it held since when; 0 at its end
@@ -113,6 +115,12 @@ class Journal {
   std::vector<JobRow> living() const;
   std::vector<JobRow> jobs(const JobFilter& filter) const;
   std::optional<JobRow> job(std::uint64_t number) const;
+  /// The job that says how a job, or all tasks of an array, ended: the first that failed, or else
+  /// one that completed. Nothing while one of them is not over.
+  std::optional<JobRow> end_of(std::uint64_t number) const;
+  /// The job that this user has submitted with this key, once and for all; and that it is this one.
+  std::optional<std::uint64_t> job_of_key(std::uint32_t user, const std::string& key) const;
+  void key(std::uint32_t user, const std::string& key, std::uint64_t number);
   /// All tasks of an array.
   std::vector<JobRow> tasks(std::uint64_t array) const;
   /// Has this job, or a task of this array, not completed? Nothing if none of them is over.

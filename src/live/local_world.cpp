@@ -24,8 +24,10 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "job/cgroup.hpp"
+#include "job/failure.hpp"
 #include "job/json_line.hpp"
 #include "job/process.hpp"
+#include "job/report_file.hpp"
 #include "live/crash.hpp"
 
 namespace ductile {
@@ -76,25 +78,53 @@ double measure_in(const Json& json, const char* field, double most) {
   return value >= 0 && value <= most ? value : 0;
 }
 
+/// A text of a manager's, of which a user may have made anything.
+std::string words_in(const Json& json, const char* field) {
+  constexpr std::size_t kLongest = 1000;
+  return printable(text_in(json, field).substr(0, kLongest));
+}
+
+LostOutput lost_in(const Json& json) {
+  const auto bytes = json.find("lost_output");
+  if (bytes == json.end() || !bytes->is_number_unsigned()) return {};
+  return {bytes->get<std::uint64_t>(), words_in(json, "lost_why")};
+}
+
 /// The last line of a manager's report, if it lived to write it.
 struct ReportedEnd {
+  bool is_orderly = false;  // nothing of the job is left
   int exit_code = 0;
   Duration ran{};
+  std::string reason{}, note{};
+  LostOutput lost{};
 };
+
+std::optional<ReportedEnd> end_in(const Json& json) {
+  if (!json.is_object()) return std::nullopt;
+  const std::string event = text_in(json, "event");
+  if (event != "ended" && event != "failed") return std::nullopt;
+  const auto code = json.find("exit_code");
+  if (code == json.end() || !code->is_number_integer()) return std::nullopt;
+  const auto value = code->get<std::int64_t>();
+  if (value < 0 || value > 255) return std::nullopt;
+  constexpr double kLongest_s = 1e10;
+  ReportedEnd end{.is_orderly = event == "ended",
+                  .exit_code = static_cast<int>(value),
+                  .ran = seconds(measure_in(json, "time_s", kLongest_s)),
+                  .lost = lost_in(json)};
+  if (std::string reason = text_in(json, "reason"); is_reason(reason)) {
+    end.reason = std::move(reason);
+    end.note = words_in(json, "note");
+  }
+  return end;
+}
 
 std::optional<ReportedEnd> reported_end(const std::string& path) {
   std::string text = end_of_file(path);
   if (text.empty() || text.back() != '\n') return std::nullopt;
   text.pop_back();
   const std::size_t before = text.rfind('\n');
-  const Json json = parse_json_line(std::string_view(text).substr(before + 1));
-  if (!json.is_object() || text_in(json, "event") != "ended") return std::nullopt;
-  const auto code = json.find("exit_code");
-  if (code == json.end() || !code->is_number_integer()) return std::nullopt;
-  const auto value = code->get<std::int64_t>();
-  if (value < 0 || value > 255) return std::nullopt;
-  constexpr double kLongest_s = 1e10;
-  return ReportedEnd{static_cast<int>(value), seconds(measure_in(json, "time_s", kLongest_s))};
+  return end_in(parse_json_line(std::string_view(text).substr(before + 1)));
 }
 
 std::vector<std::uint32_t> own_cpus() {
@@ -120,10 +150,12 @@ std::vector<gid_t> groups_of(const Owner& owner) {
 
 /// A new file with this text, of this owner if there is one. Its mode is that of a program if it is
 /// one.
-void write_file(const std::string& path, std::string_view text, const Owner* owner, mode_t mode) {
+/// So many bytes are kept free for what will be written to it.
+void write_file(const std::string& path, std::string_view text, const Owner* owner, mode_t mode,
+                off_t kept = 0) {
   const Descriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-  bool is_written = static_cast<bool>(file);
+  bool is_written = file && (kept == 0 || reserve(file, kept));
   while (is_written && !text.empty()) {
     const ssize_t written = write(file.get(), text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
@@ -179,11 +211,13 @@ struct LocalWorld::Running {
   bool is_measured = false;       // what others tell of themselves does not count
   bool survives = false;          // the loss of its manager: it waits again
   Time kill_at = kNever;
-  Time contact_at = kNever;   // nobody could be reached; again then
-  std::string group{};        // its cgroup, if it has one
-  bool is_gone = false;       // its manager
-  std::set<pid_t> orphans{};  // that it may have left
-  Time gone_at = kNever;      // and is said to be slow in going
+  Time contact_at = kNever;               // nobody could be reached; again then
+  std::string group{};                    // its cgroup, if it has one
+  bool is_gone = false;                   // its manager
+  std::set<pid_t> orphans{};              // that it may have left
+  Time gone_at = kNever;                  // and is said to be slow in going
+  LostOutput lost{};                      // so far
+  std::optional<ReportedEnd> end_told{};  // by its manager, whose report may have found no room
   bool is_over = false;
 
   std::string socket() const { return folder + "/control"; }
@@ -303,7 +337,7 @@ void LocalWorld::make_folder(Running& its, const JobFacts& job, bool changes_use
   if (mkdir(its.folder.c_str(), changes_user ? 0711 : 0700) != 0) {
     throw std::system_error(errno, std::generic_category(), "'" + its.folder + "' cannot be made");
   }
-  write_file(its.report(), "", owner, 0600);
+  write_file(its.report(), "", owner, 0600, 2 * kReportReserve);
   write_file(its.log(), "", owner, 0600);
   if (!job.what->script.empty()) write_file(its.script(), job.what->script, owner, 0700);
   if (group_.empty()) return;
@@ -458,8 +492,11 @@ void LocalWorld::not_started(const Running& job, DecisionId order,
     spdlog::warn("job {} cannot be started now: {}", job.number, error.what());
     return happen(event::StartFailed{job.id, order, now_ + settings_.retry});
   }
-  happened_.push_back({event::Ended{job.id, job.end.value_or(EndState::failed), job.requeue}, 1,
-                       printable(error.what())});
+  happened_.push_back(
+      {.event = event::Ended{job.id, job.end.value_or(EndState::failed), job.requeue},
+       .exit_code = 1,
+       .note = printable(error.what()),
+       .reason = "JobLaunchFailure"});
 }
 
 void LocalWorld::end(Time now, JobId id, EndState state, bool requeue) {
@@ -574,6 +611,8 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
   const Json json = parse_json_line(line);
   if (!json.is_object()) return;
   const std::string event = text_in(json, "event");
+  if (const LostOutput lost = lost_in(json); lost.bytes > 0) job.lost = lost;
+  if (auto end = end_in(json)) job.end_told = std::move(end);
   if (event == "requested") {
     on_request(job, count_in(json, "at_least"), count_in(json, "preferred"));
   } else if (event == "resized" || event == "aborted") {
@@ -731,8 +770,9 @@ void LocalWorld::gone(Running& job) {
   job.control.reset();
   job.kill_at = job.contact_at = kNever;
   job.gone_at = now_;
+  const auto reported = reported_end(job.report());
   const bool is_orderly =
-      reported_end(job.report()).has_value() && (!job.status || WIFEXITED(*job.status));
+      reported && reported->is_orderly && (!job.status || WIFEXITED(*job.status));
   if (is_orderly && is_empty_cgroup(job.group)) return over(job);
   sweep_at_ = now_;
 }
@@ -793,15 +833,40 @@ void LocalWorld::sweep() {
 
 void LocalWorld::over(Running& job) {
   job.is_over = true;
-  const auto reported = reported_end(job.report());
+  auto reported = reported_end(job.report());
+  if (!reported) reported = job.end_told;
   std::optional<int> code;
   if (reported) code = reported->exit_code;
   if (!code && job.status && WIFEXITED(*job.status)) code = exit_code(*job.status);
   const EndState state = job.end ? *job.end : code == 0 ? EndState::completed : EndState::failed;
   const bool waits_again = job.requeue || (job.survives && !code && !job.end);
-  happened_.push_back({event::Ended{job.id, state, waits_again}, code,
-                       code ? "" : "its manager was gone, and had left no exit code",
-                       reported ? std::optional(reported->ran) : std::nullopt});
+  Happened end{.event = event::Ended{job.id, state, waits_again}, .exit_code = code};
+  if (reported) {
+    end.ran = reported->ran;
+    end.reason = reported->reason;
+    end.note = reported->note;
+    end.lost = reported->lost;
+  } else {
+    end.lost = job.lost;
+  }
+  if (!code) {
+    const auto signal =
+        job.status && WIFSIGNALED(*job.status) ? signal_name(WTERMSIG(*job.status)) : std::nullopt;
+    end.note = fmt::format("its manager was gone{}, and had left no exit code",
+                           signal ? ", killed by " + *signal : "");
+    end.reason = "SystemFailure";
+  }
+  happened_.push_back(std::move(end));
+}
+
+std::string LostOutput::text() const {
+  return bytes == 0 ? ""
+                    : fmt::format("{} bytes of its output could not be written: {}", bytes, why);
+}
+
+LostOutput LocalWorld::lost_output(JobId id) const {
+  const auto found = running_.find(id);
+  return found == running_.end() ? LostOutput{} : found->second->lost;
 }
 
 }  // namespace ductile

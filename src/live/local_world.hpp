@@ -45,12 +45,23 @@
 
 namespace ductile {
 
+/// Output of a job that could not be written, and why; docs/commands/run.md.
+struct LostOutput {
+  std::uint64_t bytes = 0;
+  std::string why{};
+
+  /// In words; empty if there is none.
+  std::string text() const;
+};
+
 /// What happened in the world: told to the core as it is, and what people want to know besides.
 struct Happened {
   Event event;
   std::optional<int> exit_code{};
   std::string note{};
   std::optional<Duration> ran{};  // of an end: how long, as its manager has reported
+  std::string reason{};           // of a failure, a word of job/failure.hpp
+  LostOutput lost{};
 };
 
 /// What a job did at its present size, since the time before.
@@ -130,6 +141,8 @@ class LocalWorld {
   std::vector<Happened> take() { return std::exchange(happened_, {}); }
   /// For how many seconds applications stood still to be resized, since the last call.
   std::vector<double> take_pauses() { return std::exchange(pauses_, {}); }
+  /// What a running job has lost of its output, as far as it has told.
+  LostOutput lost_output(JobId id) const;
   /// What was measured since the last call.
   std::vector<Measured> take_measured() { return std::exchange(measured_, {}); }
 

@@ -35,6 +35,7 @@ constexpr std::size_t kMaxAnswers = std::size_t{64} << 20;
 /// With so much waiting for it a client is not asked for more.
 constexpr std::size_t kManyAnswers = std::size_t{1} << 20;
 constexpr std::size_t kMaxClientsOfUser = 1024;
+constexpr std::size_t kMaxKey = 255;
 constexpr std::uint64_t kUsualHistory = 1000, kMaxHistory = 10'000;
 
 /// The states as Slurm names them.
@@ -169,8 +170,9 @@ std::string Controller::on_request(Client& client, const std::string& line) {
     throw InputError("a request is a JSON object with \"do\"", "see docs/formats/controller.md");
   }
   const std::string verb = request["do"];
-  if (verb == "submit") return line_of(on_submit(client, request));
-  if (verb == "queue") return on_queue(request);
+  if (verb == "submit") return on_submit(client, request);
+  if (verb == "wait") return on_wait(client, request);
+  if (verb == "queue") return on_queue(client, request);
   if (verb == "nodes") return line_of(on_nodes());
   if (verb == "history") return line_of(on_history(client, request));
   if (verb == "explain" || verb == "predict") {
@@ -186,9 +188,44 @@ std::string Controller::on_request(Client& client, const std::string& line) {
   throw InputError("there is no request '" + verb + "'", "see docs/formats/controller.md");
 }
 
-Json Controller::on_submit(Client& client, const Json& request) {
-  // Nothing may be wrong once the core has heard of it.
+/// The second answer of `submit --wait`, once more: its first connection may have gone.
+std::string Controller::on_wait(Client& client, const Json& request) {
+  const Json name = request.value("job", Json());
+  const auto row = name.is_number_unsigned() ? journal_.job(name) : std::nullopt;
+  if (!row) throw InputError("there is no job " + name.dump(), "see `ductile history`");
+  if (row->owner.user != client.peer.user && !is_operator(client)) {
+    throw Refused(fmt::format("job {} is not yours", row->number));
+  }
+  if (row->array != 0 && row->array != row->number) {
+    throw InputError("one waits for all tasks of an array", fmt::format("name {}", row->array));
+  }
+  return wait_for(client, line_of({{"ok", true}, {"job", row->number}}), row->number);
+}
+
+/// The client hears how this job, or all tasks of this array, ended: with this answer if that is
+/// known.
+std::string Controller::wait_for(Client& client, std::string answer, std::uint64_t number) {
+  if (jobs_.batch(number) == nullptr) return answer + "\n" + outcome(number);
+  waiting_.emplace(number, client.id);
+  ++client.waits;
+  return answer;
+}
+
+std::string Controller::on_submit(Client& client, const Json& request) {
   const bool waits = request.value("wait", false);
+  const std::string key = request.value("key", std::string());
+  if (key.size() > kMaxKey) {
+    throw InputError({.field = "key"}, "it is too long", fmt::format("at most {} bytes", kMaxKey));
+  }
+  const auto answer = [&](Json json, std::uint64_t number) {
+    return waits ? wait_for(client, line_of(json), number) : line_of(json);
+  };
+  if (!key.empty()) {
+    if (const auto known = journal_.job_of_key(client.peer.user, key)) {
+      return answer({{"ok", true}, {"job", *known}, {"known", true}}, *known);
+    }
+  }
+  // Nothing may be wrong once the core has heard of it.
   Submission what = submission_from_json(request.value("job", Json()));
   if (what.walltime == Duration{}) what.walltime = settings_.default_time;
   JobSpec spec = spec_of(what, core_.state().platform);
@@ -261,13 +298,10 @@ Json Controller::on_submit(Client& client, const Json& request) {
   spdlog::info("job {}: submitted by {}{}", first, name_of_user(user),
                count > 1 ? fmt::format(", {} tasks", count) : "");
   had_jobs_ = true;
-  if (waits) {
-    waiting_.emplace(first, client.id);
-    ++client.waits;
-  }
-  Json answer = {{"ok", true}, {"job", first}};
-  if (batch->what.array.count() > 0) answer["tasks"] = count;
-  return answer;
+  if (!key.empty()) journal_.key(user, key, first);
+  Json json = {{"ok", true}, {"job", first}};
+  if (batch->what.array.count() > 0) json["tasks"] = count;
+  return answer(std::move(json), first);
 }
 
 /// Why a job does not run; empty if it does.
@@ -291,6 +325,7 @@ void Controller::write_row(JsonText& text, JobId id, Time now) const {
   };
   const bool has_task = live.row.array != 0;
   const Time begin = live.what().begin;
+  const LostOutput lost = world_.lost_output(id);
   text.begin()
       .add("job", live.row.number)
       .add("array_job", if_any(has_task, live.row.array))
@@ -317,6 +352,8 @@ void Controller::write_row(JsonText& text, JobId id, Time now) const {
       .add("time_limit_s", to_seconds(runs ? end_of(id) - job.started : live.what().walltime))
       .add("planned_start_s", if_any(!runs && job.reserved != kNever, to_seconds(job.reserved)))
       .add("resizes", job.expands + job.shrinks)
+      .add("note", lost.bytes > 0 ? lost.text() : live.row.note)
+      .add("lost_output", lost.bytes)
       .end();
 }
 
@@ -338,7 +375,28 @@ Json Controller::delays_of(Party::Kind kind) const {
   return rows;
 }
 
-std::string Controller::on_queue(const Json& request) const {
+/// How those jobs ended that are asked for and are over, if the client may know.
+Json Controller::ends_of(const Client& client, const Json& wanted) const {
+  constexpr std::size_t kMost = 100;
+  Json rows = Json::array();
+  for (const Json& name : wanted) {
+    if (rows.size() == kMost) break;
+    if (!name.is_number_unsigned() || !jobs_named(name).empty()) continue;
+    const auto end = journal_.end_of(name);
+    if (!end || (end->owner.user != client.peer.user && !is_operator(client))) continue;
+    rows.push_back({{"job", end->number},
+                    {"array_job", end->array != 0 ? Json(end->array) : Json()},
+                    {"array_task", end->array != 0 ? Json(end->task) : Json()},
+                    {"state", end_word(end->state)},
+                    {"exit_code", end->exit_code ? Json(*end->exit_code) : Json()},
+                    {"reason", end->reason},
+                    {"note", end->note},
+                    {"lost_output", end->lost_output}});
+  }
+  return rows;
+}
+
+std::string Controller::on_queue(const Client& client, const Json& request) const {
   const Json wanted = request.value("jobs", Json::array());
   if (!wanted.is_array()) throw InputError("\"jobs\" is a list of numbers", "");
   std::set<JobId> named;
@@ -370,6 +428,7 @@ std::string Controller::on_queue(const Json& request) const {
     if (waits_elsewhere) write_row(text, id, now);
   }
   text.end_list();
+  if (!wanted.empty()) text.add("ended", ends_of(client, wanted));
   text.add("delays", delays_of(Party::Kind::user));
   text.add("account_delays", delays_of(Party::Kind::account));
   return text.end().take();
@@ -442,7 +501,9 @@ Json Controller::on_history(const Client& client, const Json& request) const {
          {"type", job.type},
          {"state", job.state.empty() ? (job.started ? "RUNNING" : "PENDING") : end_word(job.state)},
          {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
+         {"reason", job.reason},
          {"note", job.note},
+         {"lost_output", job.lost_output},
          {"restarts", job.restarts},
          {"submit_s", to_seconds(job.submitted)},
          {"start_s", job.started ? Json(to_seconds(*job.started)) : Json()},
@@ -562,7 +623,7 @@ Json Controller::on_end(const Client& client, const Json& request, Ending why) {
     if (core_.job(id).status == Status::running) {
       end(id, why);
     } else if (tell(event::Ended{id, EndState::cancelled, false})) {
-      on_over(id, EndState::cancelled, std::nullopt, "");
+      on_over(id, EndState::cancelled, {});
     }
   }
   return {{"ok", true}};
