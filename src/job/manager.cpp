@@ -30,6 +30,7 @@
 
 #include "base/error.hpp"
 #include "base/size_range.hpp"
+#include "job/boot_clock.hpp"
 #include "job/cgroup.hpp"
 #include "job/failure.hpp"
 #include "job/fault.hpp"
@@ -734,6 +735,9 @@ void Manager::conclude_resize() {
     if (is_planned_) ++result_.aborted;
     if (has_killed_) remove_shared_memory(wall_begin_);
     details["size"] = resize_->old_size();
+    if (times.stopped != Clock::time_point{}) {
+      details["pause_s"] = seconds(times.settled - times.stopped);
+    }
     details["error"] = resize_->reason();
     spdlog::warn("the resize from {} to {} processes was given up: {}", resize_->old_size(),
                  resize_->new_size(), resize_->reason());
@@ -1012,7 +1016,10 @@ Json Manager::lost() const {
 }
 
 Json Manager::how_it_ended() const {
-  Json ended = {{"exit_code", exit_code_.value_or(1)}, {"resizes", result_.resizes}};
+  Json ended = {{"exit_code", exit_code_.value_or(1)},
+                {"resizes", result_.resizes},
+                {"boot", boot_id()},
+                {"boot_s", seconds(boot_time())}};
   // Who was told to end has not failed.
   const auto failure =
       stop_signal_ == 0 ? failure_of(status_, last_words_, processes_killed_for_memory() > starved_)

@@ -144,7 +144,7 @@ bool Resize::postpone(std::uint32_t rank, std::uint64_t probe, Clock::time_point
     meeting_ = probe;
     ++postponements_;
     postponed_ = reached_ = Roll(old_size_);
-    times_.handing_over = {};
+    times_.stopped = times_.handing_over = {};  // they compute on
     phase_ = Phase::gathering;
     deadline_ = times_.gathering + limits_.gathering;
   }

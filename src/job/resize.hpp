@@ -46,8 +46,8 @@ class Resize {
     wire::Content content;
   };
 
-  /// When each phase began; when the first old process stopped computing and when the last new one
-  /// had begun.
+  /// When each phase began; when the first old process stopped computing, if one has and did not
+  /// postpone it, and when the last new one had begun.
   struct Times {
     Clock::time_point starting{};
     Clock::time_point agreeing{};

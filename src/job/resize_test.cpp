@@ -139,7 +139,8 @@ TEST(Resize, TheProgramMayPostpone) {
   Resize resize = standing();
   resize.receive(Side::old, 1, Postponed{160}, kStart + 1s);
   EXPECT_EQ(resize.phase(), Phase::gathering);
-  EXPECT_EQ(resize.deadline(), kStart + 3s);  // as before
+  EXPECT_EQ(resize.deadline(), kStart + 3s);                       // as before
+  EXPECT_EQ(resize.times().stopped, Resize::Clock::time_point{});  // they compute on
   // Process 1 is there before process 0 has said anything; what process 0 says twice is of no use.
   resize.receive(Side::old, 1, Reached{}, kStart + 2s);
   resize.receive(Side::old, 0, Reached{}, kStart + 2s);

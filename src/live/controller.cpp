@@ -38,6 +38,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr auto kIdle = std::chrono::minutes(1);
 
+/// While a job waits for a time of people's clock, that clock is looked at so often.
+constexpr Duration kLookAtWall = whole_seconds(1);
+
 /// A job that loses its manager so often is held.
 constexpr std::uint32_t kMostLosses = 5;
 
@@ -86,14 +89,16 @@ Controller::Controller(const ServeSettings& settings, const std::function<ServeS
       journal_(settings.state + "/journal.db"),
       core_(make_core()),
       accounts_(core_.state().rules.fairness),
-      clock_(core_.state().now),
-      world_(core_.state().platform, {.folder = settings.state + "/jobs",
-                                      .program = settings.program,
-                                      .retry = settings.retry,
-                                      .patience = settings.patience,
-                                      .cgroups = settings.cgroups,
-                                      .measure = measure_of(settings)}),
+      clock_(journal_.clock(), core_.state().now),
+      world_(core_.state().platform, clock_,
+             {.folder = settings.state + "/jobs",
+              .program = settings.program,
+              .retry = settings.retry,
+              .patience = settings.patience,
+              .cgroups = settings.cgroups,
+              .measure = measure_of(settings)}),
       jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {
+  if (clock_.text() != journal_.clock()) journal_.write_clock(clock_.text());
   for (const std::string& name : journal_.accounts()) accounts_.number(name);
 }
 
@@ -187,7 +192,7 @@ void Controller::recover() {
     const auto decision = std::ranges::find(open, id, &Decision::job);
     const auto request = std::ranges::find(requests, id, &Request::job);
     const auto before = settled_.find(id);
-    world_.take_up(clock_.now(), id, facts(id),
+    world_.take_up(id, facts(id), core_.state().now,
                    before != settled_.end() ? before->second : core_.job(id).holding,
                    decision != open.end() ? &*decision : nullptr,
                    request != requests.end() ? &*request : nullptr);
@@ -278,8 +283,7 @@ void Controller::carry_out() {
     queue.pop_front();
     Moment moment = Moment::any;
     if (const auto* ending = std::get_if<std::pair<JobId, Ending>>(&order)) {
-      world_.end(clock_.now(), ending->first, state_of(ending->second),
-                 ending->second == Ending::requeued);
+      world_.end(ending->first, state_of(ending->second), ending->second == Ending::requeued);
     } else if (const auto& decision = std::get<Decision>(order); jobs_.contains(decision.job)) {
       spdlog::info("job {}: {} {} ({})", number_of(decision.job), word(decision.kind),
                    decision.after.count > 0 ? "nodes " + to_string(decision.after.nodes) : "",
@@ -291,7 +295,7 @@ void Controller::carry_out() {
         job.what = &whole;
       }
       if (decision.kind == Decision::Kind::resize) moment = Moment::resize;
-      world_.carry_out(clock_.now(), decision, job);
+      world_.carry_out(decision, job);
     }
     crash_point(moment);
   }
@@ -299,17 +303,17 @@ void Controller::carry_out() {
 
 /// What each job holds, for those who are to pay for it.
 void Controller::note_sizes() {
-  for (const JobId id : core_.state().running) note_size(id);
+  for (const JobId id : core_.state().running) note_size(id, now_);
 }
 
-void Controller::note_size(JobId id) {
+void Controller::note_size(JobId id, Time since) {
   LiveJob& job = jobs_.at(id);
   const Job& its = core_.job(id);
   const Nodes held = its.status == Status::running ? its.holding.count : 0;
   if (held == job.held) return;
   job.held = held;
-  journal_.held(job.row.number, now_, held);
-  job.row.sizes.emplace_back(now_, held);
+  journal_.held(job.row.number, since, held);
+  job.row.sizes.emplace_back(since, held);
   job.asked_until = asked_until(job.what(), job.row.sizes);
 }
 
@@ -352,20 +356,27 @@ void Controller::on_happened(const Happened& as_it_is) {
   } else if (const auto* resized = std::get_if<event::Resized>(&happened.event)) {
     predictions_.watch(core_.state(), resized->job);
   } else if (const auto* failed = std::get_if<event::StartFailed>(&happened.event)) {
-    note_size(failed->job);
+    note_size(failed->job, now_);
   } else if (const auto* ended = std::get_if<event::Ended>(&happened.event)) {
     if (ended->requeue) {
-      on_requeued(ended->job, how.note);
+      on_requeued(ended->job, how.note, how.ended);
     } else {
       on_over(ended->job, ended->state, how);
     }
   }
 }
 
+/// As it was seen by who was there; the core hears of it now.
+Time Controller::when_ended(const Happened& happened, JobId id) const {
+  const JobRow& row = jobs_.at(id).row;
+  const Time least = row.sizes.empty() ? row.started.value_or(now_) : row.sizes.back().first;
+  return std::clamp(happened.ended.value_or(now_), std::min(least, now_), now_);
+}
+
 /// The job waits again.
-void Controller::on_requeued(JobId id, const std::string& note) {
+void Controller::on_requeued(JobId id, const std::string& note, std::optional<Time> ended) {
   LiveJob& job = jobs_.at(id);
-  note_size(id);
+  note_size(id, ended.value_or(now_));
   if (std::exchange(job.row.started, std::nullopt)) jobs_.requeued(id);
   ++job.row.restarts;
   job.row.note = note;
@@ -403,6 +414,7 @@ Controller::HowItEnded Controller::how_it_ended(const Happened& happened) const 
   const auto* const ended = std::get_if<event::Ended>(&happened.event);
   HowItEnded how{happened.exit_code, happened.reason, happened.note, happened.lost};
   if (ended == nullptr || !jobs_.contains(ended->job)) return how;
+  how.ended = when_ended(happened, ended->job);
   if (ended->state == EndState::timeout) {
     how.reason = "TimeLimit";
     how.note = fmt::format("its limit of {} was over",
@@ -438,8 +450,8 @@ void Controller::on_over(JobId id, EndState state, const HowItEnded& how) {
   learn_from_measurements(id);
   LiveJob& job = jobs_.at(id);
   const std::uint64_t number = job.row.number;
-  if (job.held > 0) journal_.held(number, now_, 0);
-  job.row.ended = now_;
+  job.row.ended = how.ended.value_or(now_);
+  if (job.held > 0) journal_.held(number, *job.row.ended, 0);
   job.row.state = kEndWords[static_cast<std::size_t>(state)];
   job.row.exit_code = how.exit_code;
   job.row.note = how.note;
@@ -480,9 +492,9 @@ void Controller::end(JobId id, Ending why) {
 
 /// Shows the policy what nothing keeps back any more.
 void Controller::judge() {
-  const Time now = clock_.now();
-  if (jobs_.next() > now) return;
-  jobs_.judge(now, user_limits(), [&](JobId id) { tell(event::Eligible{id, true}); });
+  jobs_.judge(clock_.wall(clock_.now()), user_limits(), [&](JobId id) {
+    tell(event::Eligible{id, true});
+  });
 }
 
 /// When a running job may be ended: at the limit that the core believes in, but not before the time
@@ -494,6 +506,14 @@ Time Controller::end_of(JobId id) const {
   const bool is_predicted = job.spec.walltime < asked;
   return std::max({is_predicted ? core_.state().end_with(job, asked) : job.limit,
                    later(job.started, asked), jobs_.at(id).asked_until});
+}
+
+/// When a running job is ended. Not in the pause of a resize, which makes a limit later that
+/// follows the size; how long it was is known at its end.
+Time Controller::due(JobId id) const {
+  const Job& job = core_.job(id);
+  const bool may_pause = job.doing == Doing::resizing && core_.state().scales_limit(job);
+  return may_pause || !jobs_.at(id).row.ending.empty() ? kNever : end_of(id);
 }
 
 /// Jobs that have outlived what was predicted of them.
@@ -510,20 +530,19 @@ void Controller::raise_predictions() {
 void Controller::keep_limits() {
   const Time now = clock_.now();
   for (const JobId id : core_.state().running) {
-    const LiveJob& job = jobs_.at(id);
-    if (!job.row.ending.empty() || end_of(id) > now) continue;
-    spdlog::info("job {}: its time is over", job.row.number);
+    if (due(id) > now) continue;
+    spdlog::info("job {}: its time is over", number_of(id));
     end(id, Ending::timeout);
   }
 }
 
 Duration Controller::until_next() const {
   if (has_requests_ || has_orders()) return {};
-  Time next = std::min({core_.next_wake(), world_.next(), jobs_.next()});
+  Time next = std::min({core_.next_wake(), world_.next(), clock_.from_wall(jobs_.next())});
+  // A clock on the wall may be set at any moment, and nobody is told.
+  if (jobs_.next() != kNever) next = std::min(next, clock_.now() + kLookAtWall);
   if (accept_at_ > clock_.now()) next = std::min(next, accept_at_);
-  for (const JobId id : core_.state().running) {
-    if (jobs_.at(id).row.ending.empty()) next = std::min(next, end_of(id));
-  }
+  for (const JobId id : core_.state().running) next = std::min(next, due(id));
   next = std::min(next, predictions_.next());
   if (measurements_.has_news()) next = std::min(next, learn_at_);
   constexpr Duration kLongest = whole_seconds(30);  // idle clients are looked for
@@ -728,10 +747,11 @@ void Controller::loop() {
     if (metrics_server_) metrics_server_->add_to(poller, [this] { return metrics(); });
     errands_.add_to(poller);
     poller.wait(until_next());
+    clock_.look();
     serve_clients();
 
     carry_out();
-    world_.look(clock_.now());
+    world_.look();
     // Before the ends: a job may have told its last on its way out.
     for (const Measured& each : world_.take_measured()) {
       if (jobs_.contains(each.job)) measurements_.add(each.job, each.nodes, each.seen);

@@ -36,6 +36,7 @@
 #include "live/local_world.hpp"
 #include "live/metrics.hpp"
 #include "live/metrics_server.hpp"
+#include "live/schedule_clock.hpp"
 #include "live/serve.hpp"
 #include "live/submission.hpp"
 #include "model/fairness.hpp"
@@ -59,21 +60,6 @@ std::string_view end_word(std::string_view state);
 class Refused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
-};
-
-/// The time of schedules: that of the wall when the controller began, and never going back.
-class WallClock {
- public:
-  /// Not before `least`.
-  explicit WallClock(Time least)
-      : first_(std::max(least, Time(std::chrono::duration_cast<Duration>(
-                                   std::chrono::system_clock::now().time_since_epoch())))) {}
-  Time now() const { return first_ + std::chrono::duration_cast<Duration>(Steady::now() - begin_); }
-
- private:
-  using Steady = std::chrono::steady_clock;
-  Time first_;
-  Steady::time_point begin_ = Steady::now();
 };
 
 /// How long requests, or orders to the world, may delay everything else in a turn.
@@ -107,7 +93,7 @@ class Controller {
   void carry_out();
   bool has_orders() const { return !orders_.empty() || !starts_.empty(); }
   void note_sizes();
-  void note_size(JobId id);
+  void note_size(JobId id, Time since);
   Happened as_asked(Happened happened) const;
   void on_happened(const Happened& as_it_is);
   void count_resize(const event::Resized& resized);
@@ -117,13 +103,16 @@ class Controller {
     std::optional<int> exit_code{};
     std::string reason{}, note{};
     LostOutput lost{};
+    std::optional<Time> ended{};  // not now
   };
+  Time when_ended(const Happened& happened, JobId id) const;
   HowItEnded how_it_ended(const Happened& happened) const;
   void on_over(JobId id, EndState state, const HowItEnded& how);
   std::string outcome(std::uint64_t number) const;
-  void on_requeued(JobId id, const std::string& note);
+  void on_requeued(JobId id, const std::string& note, std::optional<Time> ended);
   void end(JobId id, Ending why);
   Time end_of(JobId id) const;
+  Time due(JobId id) const;
   void raise_predictions();
   void recall();
   void learn();
@@ -186,7 +175,7 @@ class Controller {
   Applications applications_{};
   Measurements measurements_{};
   Time learn_at_{};  // not before
-  WallClock clock_;
+  ScheduleClock clock_;
   LocalWorld world_;
   Metrics metrics_{};
   std::unique_ptr<MetricsServer> metrics_server_{};

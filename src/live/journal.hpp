@@ -88,6 +88,11 @@ class Journal {
   Core fold(const PolicyMaker& make,
             const std::function<void(const Event&, const Core&)>& seen = {}) const;
 
+  /// What the clock of schedules is to go on by (live/schedule_clock.hpp); empty if there is none.
+  std::string clock() const;
+  /// In a transaction of its own.
+  void write_clock(const std::string& text);
+
   void begin();
   void event(Time now, const Event& event, bool taken);
   void close(Time now, const Core& core, std::span<const Decision> decisions);

@@ -97,6 +97,8 @@ struct ReportedEnd {
   Duration ran{};
   std::string reason{}, note{};
   LostOutput lost{};
+  std::string boot{};  // when it ended: in which boot of the machine, and
+  Duration machine{};  // by its clock (job/boot_clock.hpp)
 };
 
 std::optional<ReportedEnd> end_in(const Json& json) {
@@ -111,7 +113,9 @@ std::optional<ReportedEnd> end_in(const Json& json) {
   ReportedEnd end{.is_orderly = event == "ended",
                   .exit_code = static_cast<int>(value),
                   .ran = seconds(measure_in(json, "time_s", kLongest_s)),
-                  .lost = lost_in(json)};
+                  .lost = lost_in(json),
+                  .boot = text_in(json, "boot"),
+                  .machine = seconds(measure_in(json, "boot_s", kLongest_s))};
   if (std::string reason = text_in(json, "reason"); is_reason(reason)) {
     end.reason = std::move(reason);
     end.note = words_in(json, "note");
@@ -213,7 +217,10 @@ struct LocalWorld::Running {
   Time kill_at = kNever;
   Time contact_at = kNever;               // nobody could be reached; again then
   std::string group{};                    // its cgroup, if it has one
+  Time seen{};                            // it was alive then
+  bool is_of_before = false;              // the machine was started again
   bool is_gone = false;                   // its manager
+  bool left_nothing = false;              // and it had ended in order
   std::set<pid_t> orphans{};              // that it may have left
   Time gone_at = kNever;                  // and is said to be slow in going
   LostOutput lost{};                      // so far
@@ -231,8 +238,8 @@ struct LocalWorld::Running {
   }
 };
 
-LocalWorld::LocalWorld(const Platform& platform, Settings settings)
-    : platform_(platform), settings_(std::move(settings)), cpus_(own_cpus()) {
+LocalWorld::LocalWorld(const Platform& platform, const ScheduleClock& clock, Settings settings)
+    : platform_(platform), clock_(clock), settings_(std::move(settings)), cpus_(own_cpus()) {
   getrlimit(RLIMIT_NOFILE, &files_);
   fs::create_directories(settings_.folder);
   // Users reach their own job's folder through it, and see no other.
@@ -279,8 +286,7 @@ NodeSet LocalWorld::cpus_of(const NodeSet& nodes) const {
 
 // ---- Decisions ----------------------------------------------------------------------------------
 
-void LocalWorld::carry_out(Time now, const Decision& decision, const JobFacts& job) {
-  now_ = now;
+void LocalWorld::carry_out(const Decision& decision, const JobFacts& job) {
   if (decision.kind == Decision::Kind::start) return start(decision, job);
   const auto found = running_.find(decision.job);
   if (found == running_.end()) return;  // it has ended, as the core will hear
@@ -351,7 +357,7 @@ void LocalWorld::make_folder(Running& its, const JobFacts& job, bool changes_use
 }
 
 void LocalWorld::start(const Decision& decision, const JobFacts& job) {
-  if (job.end) return happen(event::StartFailed{decision.job, decision.id, now_});
+  if (job.end) return happen(event::StartFailed{decision.job, decision.id, now()});
   const Submission& what = *job.what;
   auto its = running(decision.job, job);
   its->holding = decision.after;
@@ -461,8 +467,9 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
   }
   crash_point();
   Running& running = *its;
+  running.seen = now();
   running_[decision.job] = std::move(its);
-  if (connect(running) != Contact::made) running.contact_at = now_;
+  if (connect(running) != Contact::made) running.contact_at = now();
 }
 
 /// It runs, or it could not be started.
@@ -490,7 +497,7 @@ void LocalWorld::not_started(const Running& job, DecisionId order,
                             (system != nullptr && is_passing(system->code()));
   if (may_be_later && !job.end) {
     spdlog::warn("job {} cannot be started now: {}", job.number, error.what());
-    return happen(event::StartFailed{job.id, order, now_ + settings_.retry});
+    return happen(event::StartFailed{job.id, order, now() + settings_.retry});
   }
   happened_.push_back(
       {.event = event::Ended{job.id, job.end.value_or(EndState::failed), job.requeue},
@@ -499,11 +506,10 @@ void LocalWorld::not_started(const Running& job, DecisionId order,
        .reason = "JobLaunchFailure"});
 }
 
-void LocalWorld::end(Time now, JobId id, EndState state, bool requeue) {
+void LocalWorld::end(JobId id, EndState state, bool requeue) {
   const auto found = running_.find(id);
   if (found == running_.end()) return;
   Running& job = *found->second;
-  now_ = now;
   if (job.end) {
     // It is told already; but it may have been meant to wait again.
     if (job.requeue && !requeue) {
@@ -521,16 +527,17 @@ void LocalWorld::mark_ended(Running& job, EndState state, bool requeue) const {
   job.requeue = requeue;
   // Its manager needs as long to make an end; after that it is itself in the way. If it is gone
   // already, what it has left is being killed.
-  if (!job.is_gone) job.kill_at = now_ + settings_.patience + whole_seconds(10);
+  if (!job.is_gone) job.kill_at = now() + settings_.patience + whole_seconds(10);
 }
 
 // ---- After a restart ----------------------------------------------------------------------------
 
-void LocalWorld::take_up(Time now, JobId id, const JobFacts& job, const Holding& held,
+void LocalWorld::take_up(JobId id, const JobFacts& job, Time seen, const Holding& held,
                          const Decision* open, const Request* request) {
-  now_ = now;
   auto its = running(id, job);
   its->holding = held;
+  its->seen = seen;
+  its->is_of_before = clock_.is_anew();
   its->group = end_of_file(its->group_file());
   const bool is_starting = open != nullptr && open->kind == Decision::Kind::start;
   if (open != nullptr && !is_starting) its->order = *open;
@@ -540,7 +547,7 @@ void LocalWorld::take_up(Time now, JobId id, const JobFacts& job, const Holding&
   Running& running = *its;
   const Contact contact = connect(running);
   if (contact == Contact::nobody && is_starting && end_of_file(running.report()).empty()) {
-    return happen(event::StartFailed{id, open->id, now});
+    return happen(event::StartFailed{id, open->id, now()});
   }
   running_[id] = std::move(its);
   if (contact == Contact::nobody) return gone(running);
@@ -571,7 +578,7 @@ LocalWorld::Contact LocalWorld::connect(Running& job) {
   } catch (const std::system_error& error) {
     // It is not gone; it, or this process, has too much to do.
     spdlog::warn("job {} cannot be reached now: {}", job.number, error.what());
-    job.contact_at = now_ + kContact;
+    job.contact_at = now() + kContact;
     return Contact::not_now;
   }
   crash_point();
@@ -673,7 +680,7 @@ void LocalWorld::settle(Running& job, std::uint32_t processes) {
       happen(event::EvolvingWithdrawn{std::exchange(job.request, std::nullopt)->id});
     }
   }
-  happen(event::Resized{job.id, order.id, job.holding, is_done ? now_ : now_ + settings_.retry,
+  happen(event::Resized{job.id, order.id, job.holding, is_done ? now() : now() + settings_.retry,
                         std::exchange(job.paused, Duration{})});
 }
 
@@ -729,16 +736,16 @@ bool LocalWorld::is_orphan(pid_t pid) const {
          });
 }
 
-void LocalWorld::look(Time now) {
-  now_ = now;
+void LocalWorld::look() {
   reap();
   for (auto& [id, owned] : running_) {
     Running& job = *owned;
     if (job.is_gone || job.is_over) continue;
     // Who was told something may have been gone already.
     if (job.control && job.control->is_closed()) on_closed(job);
-    if (now >= job.contact_at && connect(job) == Contact::nobody && job.child < 0) gone(job);
-    if (now >= job.kill_at && !job.is_gone) {
+    if (job.control) job.seen = now();
+    if (now() >= job.contact_at && connect(job) == Contact::nobody && job.child < 0) gone(job);
+    if (now() >= job.kill_at && !job.is_gone) {
       spdlog::warn("job {} does not end; it is killed", job.number);
       job.kill_at = kNever;
       if (job.child > 0) kill(job.child, SIGKILL);
@@ -750,7 +757,7 @@ void LocalWorld::look(Time now) {
       }
     }
   }
-  if (now >= sweep_at_) sweep();
+  if (now() >= sweep_at_) sweep();
   std::erase_if(running_, [](const auto& entry) { return entry.second->is_over; });
 }
 
@@ -769,12 +776,13 @@ void LocalWorld::gone(Running& job) {
   job.is_gone = true;
   job.control.reset();
   job.kill_at = job.contact_at = kNever;
-  job.gone_at = now_;
+  job.gone_at = now();
   const auto reported = reported_end(job.report());
   const bool is_orderly =
       reported && reported->is_orderly && (!job.status || WIFEXITED(*job.status));
-  if (is_orderly && is_empty_cgroup(job.group)) return over(job);
-  sweep_at_ = now_;
+  job.left_nothing = is_orderly && is_empty_cgroup(job.group);
+  if (job.left_nothing) return over(job);
+  sweep_at_ = now();
 }
 
 /// Kills what those have left whose managers are gone.
@@ -822,8 +830,8 @@ void LocalWorld::sweep() {
       over(*job);
       continue;
     }
-    sweep_at_ = now_ + kSweep;
-    if (now_ - job->gone_at > whole_seconds(10)) {
+    sweep_at_ = now() + kSweep;
+    if (now() - job->gone_at > whole_seconds(10)) {
       job->gone_at = kNever;
       spdlog::warn("job {}: its processes do not go; its nodes stay with it until they do",
                    job->number);
@@ -856,7 +864,20 @@ void LocalWorld::over(Running& job) {
                            signal ? ", killed by " + *signal : "");
     end.reason = "SystemFailure";
   }
+  end.ended =
+      when_ended(job, reported ? reported->boot : "", reported ? reported->machine : Duration{});
   happened_.push_back(std::move(end));
+}
+
+/// When all of it had ended, as its manager saw it by the clock of the machine; nothing if that was
+/// just now. Reports are their users' own: not before it was seen alive.
+std::optional<Time> LocalWorld::when_ended(const Running& job, const std::string& boot,
+                                           Duration machine) const {
+  const auto reported = clock_.when(boot, machine);
+  if (reported && job.left_nothing) return std::clamp(*reported, job.seen, now());
+  // All ended with the machine, at the latest. When that was nobody knows.
+  if (job.is_of_before) return job.seen;
+  return std::nullopt;
 }
 
 std::string LostOutput::text() const {

@@ -38,6 +38,7 @@
 #include "job/line_socket.hpp"
 #include "job/poller.hpp"
 #include "live/applications.hpp"
+#include "live/schedule_clock.hpp"
 #include "live/submission.hpp"
 #include "model/platform.hpp"
 #include "scheduling/event.hpp"
@@ -62,6 +63,7 @@ struct Happened {
   std::optional<Duration> ran{};  // of an end: how long, as its manager has reported
   std::string reason{};           // of a failure, a word of job/failure.hpp
   LostOutput lost{};
+  std::optional<Time> ended{};  // and when it was, where that is known and not now
 };
 
 /// What a job did at its present size, since the time before.
@@ -100,7 +102,8 @@ class LocalWorld {
     Duration measure{};
   };
 
-  LocalWorld(const Platform& platform, Settings settings);
+  /// What is told to happen at a time is told by this clock, which outlives it.
+  LocalWorld(const Platform& platform, const ScheduleClock& clock, Settings settings);
   ~LocalWorld();
   LocalWorld(const LocalWorld&) = delete;
   LocalWorld& operator=(const LocalWorld&) = delete;
@@ -109,17 +112,17 @@ class LocalWorld {
 
   /// Does what was decided. Answers come as what happened, some at once. A job that is being ended
   /// already is not started.
-  void carry_out(Time now, const Decision& decision, const JobFacts& job);
+  void carry_out(const Decision& decision, const JobFacts& job);
   /// Ends a running job; it will be over with this state, or wait again. Asked again, nothing more
   /// happens, but that one which was to wait again can be ended for good.
-  void end(Time now, JobId id, EndState state, bool requeue);
+  void end(JobId id, EndState state, bool requeue);
   /// Nobody else answers this request: the application is told that it is denied.
   void deny(RequestId id);
 
-  /// Takes up a job that runs as far as the core knows, after a restart. `held`: what it held
-  /// before `open`, the decision about it without an answer; `request`: it has made, and has no
-  /// answer.
-  void take_up(Time now, JobId id, const JobFacts& job, const Holding& held, const Decision* open,
+  /// Takes up a job that runs as far as the core knows, after a restart. `seen`: until then
+  /// it was known to be alive; `held`: what it held before `open`, the decision about it without an
+  /// answer; `request`: it has made, and has no answer.
+  void take_up(JobId id, const JobFacts& job, Time seen, const Holding& held, const Decision* open,
                const Request* request);
   /// Removes what jobs have left that are over.
   void forget(std::uint64_t number) const;
@@ -134,7 +137,7 @@ class LocalWorld {
 
   void add_to(Poller& poller);
   /// After waiting: children that have ended, and times that have come.
-  void look(Time now);
+  void look();
   /// When `look` has something to do; `kNever` if not.
   Time next() const;
   /// What happened since the last call, in order.
@@ -169,11 +172,17 @@ class LocalWorld {
   void gone(Running& job);
   void sweep();
   void over(Running& job);
+  std::optional<Time> when_ended(const Running& job, const std::string& boot,
+                                 Duration machine) const;
   void happen(Event event) { happened_.push_back({std::move(event)}); }
   NodeSet cpus_of(const NodeSet& nodes) const;
   std::string folder_of(std::uint64_t number) const;
 
+  /// Never a remembered time: while the controller waits, that is long past.
+  Time now() const { return clock_.now(); }
+
   Platform platform_;
+  const ScheduleClock& clock_;
   Settings settings_;
   std::vector<std::uint32_t> cpus_;  // of this machine; empty: fewer than virtual ones
   std::string group_{};              // the cgroup above those of jobs; empty: there are none
@@ -184,7 +193,6 @@ class LocalWorld {
   std::vector<double> pauses_;
   std::vector<Measured> measured_;
   rlimit files_{};  // of jobs, whatever this process needs itself
-  Time now_{};
   std::uint32_t next_request_ = 0;
 };
 

@@ -28,12 +28,14 @@ std::int64_t number_in(const Json& request, const char* field, std::int64_t most
   return value.get<std::int64_t>();
 }
 
-Json time_or_null(Time time) { return time == kNever ? Json() : Json(to_seconds(time)); }
+Json time_or_null(Time time, Duration ahead) {
+  return time == kNever ? Json() : Json(to_seconds(time + ahead));
+}
 
-Json fate(const Forecast& its) {
+Json fate(const Forecast& its, Duration ahead) {
   return {{"nodes", its.nodes == 0 ? Json() : Json(its.nodes)},
-          {"start_s", time_or_null(its.start)},
-          {"end_s", time_or_null(its.end)}};
+          {"start_s", time_or_null(its.start, ahead)},
+          {"end_s", time_or_null(its.end, ahead)}};
 }
 
 }  // namespace
@@ -62,8 +64,8 @@ WhatIf what_if_from(const Json& request, const Core& core, Time now) {
   return change;
 }
 
-Json prediction(const Core& core, Time now, const Json& request, const WhatIf& change,
-                Duration most) {
+Json prediction(const Core& core, Time now, Duration ahead, const Json& request,
+                const WhatIf& change, Duration most) {
   const auto run = [&](const WhatIf& what) {
     const auto end = std::chrono::steady_clock::now() + most;
     return forecast(core, now, what, [&] { return std::chrono::steady_clock::now() > end; });
@@ -81,19 +83,19 @@ Json prediction(const Core& core, Time now, const Json& request, const WhatIf& c
     const bool is_asked = wanted.empty() || std::ranges::find(wanted, Json(number)) != wanted.end();
     if (!is_asked) return;
     Json row{{"job", number}, {"state", its.runs ? "RUNNING" : "PENDING"}};
-    row.update(fate(its));
+    row.update(fate(its, ahead));
     const std::uint32_t adaptive = core.job(its.job).adaptive;
     const bool has_model = adaptive != Job::kNoRow;
     const Adaptive known = has_model ? core.state().adaptive[adaptive] : Adaptive{};
     row["model"] = has_model ? Json(to_text(known.spec.speedup)) : Json();
     row["mtct"] = known.mtct > 0 ? Json(known.mtct) : Json();
-    if (changes) row["changed"] = fate(otherwise[its.job]);
+    if (changes) row["changed"] = fate(otherwise[its.job], ahead);
     jobs.push_back(std::move(row));
   };
   std::ranges::for_each(rows, add);
-  Json answer{{"ok", true}, {"now_s", to_seconds(now)}, {"policy", core.policy().settings}};
+  Json answer{{"ok", true}, {"now_s", to_seconds(now + ahead)}, {"policy", core.policy().settings}};
   answer["jobs"] = std::move(jobs);
-  if (change.another) answer["added"] = fate(otherwise[JobId{core.state().jobs.size()}]);
+  if (change.another) answer["added"] = fate(otherwise[JobId{core.state().jobs.size()}], ahead);
   return answer;
 }
 

@@ -12,9 +12,11 @@ namespace ductile {
 /// The change that a request names, checked against the core. Throws InputError.
 WhatIf what_if_from(const nlohmann::ordered_json& request, const Core& core, Time now);
 
-/// The answer to a request, whose change this is; docs/formats/controller.md. Takes as long as it
-/// takes, at most about `most` for each of its two runs.
-nlohmann::ordered_json prediction(const Core& core, Time now, const nlohmann::ordered_json& request,
-                                  const WhatIf& change, Duration most);
+/// The answer to a request, whose change this is; docs/formats/controller.md. `ahead`: people's
+/// clock, of that of schedules. Takes as long as it takes, at most about `most` for each of its two
+/// runs.
+nlohmann::ordered_json prediction(const Core& core, Time now, Duration ahead,
+                                  const nlohmann::ordered_json& request, const WhatIf& change,
+                                  Duration most);
 
 }  // namespace ductile

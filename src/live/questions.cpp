@@ -74,7 +74,8 @@ void Controller::on_predict(Client& client, const Json& request) {
   ask_child(
       client,
       [this, request, change] {
-        std::cout << prediction(core_, clock_.now(), request, change, kMost).dump() << std::flush;
+        std::cout << prediction(core_, clock_.now(), clock_.ahead(), request, change, kMost).dump()
+                  << std::flush;
       },
       [](const std::string& text) { return Json::parse(text, nullptr, false); });
 }

@@ -323,6 +323,7 @@ void Controller::write_row(JsonText& text, JobId id, Time now) const {
   const auto if_any = [](bool is_there, auto value) {
     return is_there ? std::optional(value) : std::nullopt;
   };
+  const auto wall = [&](Time time) { return to_seconds(clock_.wall(time)); };
   const bool has_task = live.row.array != 0;
   const Time begin = live.what().begin;
   const LostOutput lost = world_.lost_output(id);
@@ -341,16 +342,16 @@ void Controller::write_row(JsonText& text, JobId id, Time now) const {
       .add("max_nodes", job.spec.size.max)
       .add("nodelist", to_string(job.holding.nodes))
       .add("priority", job.spec.priority)
-      .add("submit_s", to_seconds(live.row.submitted))
+      .add("submit_s", wall(live.row.submitted))
       .add("begin_s", if_any(begin != Time{}, to_seconds(begin)))
       .add("dependency", to_text(live.batch->open))
       .add("restarts", live.row.restarts)
       .add("cpus_per_task",
            if_any(live.what().cores_per_process != 0, live.what().cores_per_process))
-      .add("start_s", if_any(runs, to_seconds(job.started)))
+      .add("start_s", if_any(runs, wall(job.started)))
       .add("elapsed_s", runs ? to_seconds(now - job.started) : 0.0)
       .add("time_limit_s", to_seconds(runs ? end_of(id) - job.started : live.what().walltime))
-      .add("planned_start_s", if_any(!runs && job.reserved != kNever, to_seconds(job.reserved)))
+      .add("planned_start_s", if_any(!runs && job.reserved != kNever, wall(job.reserved)))
       .add("resizes", job.expands + job.shrinks)
       .add("note", lost.bytes > 0 ? lost.text() : live.row.note)
       .add("lost_output", lost.bytes)
@@ -410,7 +411,7 @@ std::string Controller::on_queue(const Client& client, const Json& request) cons
 
   const Time now = clock_.now();
   JsonText text;
-  text.begin().add("ok", true).add("now_s", to_seconds(now));
+  text.begin().add("ok", true).add("now_s", to_seconds(clock_.wall(now)));
   text.add("policy", core_.policy().settings).begin_list("jobs");
   // Running ones first, then those that wait, in the order in which they do.
   std::vector<bool> is_shown(core_.state().jobs.size());
@@ -462,6 +463,7 @@ Json Controller::on_nodes() const {
 }
 
 Json Controller::on_history(const Client& client, const Json& request) const {
+  const auto wall = [&](Time time) { return to_seconds(clock_.wall(time)); };
   Json rows = Json::array();
   std::vector<JobRow> jobs;
   if (const Json number = request.value("job", Json()); number.is_number_unsigned()) {
@@ -481,7 +483,7 @@ Json Controller::on_history(const Client& client, const Json& request) const {
       throw InputError("\"since_s\" is a time", "write seconds since the epoch");
     }
     filter.most = last;
-    if (!since.is_null()) filter.since = Time(seconds(since.get<double>()));
+    if (!since.is_null()) filter.since = clock_.from_wall(Time(seconds(since.get<double>())));
     if (!is_operator(client)) filter.user = client.peer.user;
     jobs = journal_.jobs(filter);
   }
@@ -489,7 +491,7 @@ Json Controller::on_history(const Client& client, const Json& request) const {
     if (job.owner.user != client.peer.user && !is_operator(client)) continue;
     Json sizes = Json::array();
     for (const auto& [time, nodes] : job.sizes) {
-      sizes.push_back({{"time_s", to_seconds(time)}, {"nodes", nodes}});
+      sizes.push_back({{"time_s", wall(time)}, {"nodes", nodes}});
     }
     rows.push_back(
         {{"job", job.number},
@@ -505,9 +507,9 @@ Json Controller::on_history(const Client& client, const Json& request) const {
          {"note", job.note},
          {"lost_output", job.lost_output},
          {"restarts", job.restarts},
-         {"submit_s", to_seconds(job.submitted)},
-         {"start_s", job.started ? Json(to_seconds(*job.started)) : Json()},
-         {"end_s", job.ended ? Json(to_seconds(*job.ended)) : Json()},
+         {"submit_s", wall(job.submitted)},
+         {"start_s", job.started ? Json(wall(*job.started)) : Json()},
+         {"end_s", job.ended ? Json(wall(*job.ended)) : Json()},
          {"node_s", static_cast<double>(job.node_us) / 1e6},
          {"sizes", std::move(sizes)}});
   }

@@ -219,8 +219,9 @@ bool Core::happened(const event::Resized& resized) {
   job.target = resized.now.count;
   job.doing = Doing::nothing;
   job.not_before = std::max(resized.retry_at, state_.now + kTick);
-  // Another size than was decided is looked at again as soon as it can be changed.
-  state_.retry(!as_decided && job.target != before ? job.not_before : resized.retry_at);
+  // What is not as it was decided is looked at again as soon as it can be changed: at once, if that
+  // is past.
+  state_.retry(as_decided ? resized.retry_at : job.not_before);
   if (ours) state_.answer(resized.answers);
   if (job.target != before) {
     ++(job.target > before ? job.expands : job.shrinks);

@@ -656,6 +656,18 @@ TEST(Passes, AJobIsTouchedOnceInAnInstant) {
   stage.close([&](Pass& p) { EXPECT_TRUE(p.resize(id, 4, kReason)); });
 }
 
+// What a world says may be late: what is due in the past is due now.
+TEST(Passes, ARefusalWithATimeThatHasPassedIsTriedAgain) {
+  Stage stage;
+  const JobId id = stage.run(malleable({1, 8}, 4));
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 3, kReason)); });
+  stage.at(50);
+  ASSERT_TRUE(stage.refused(id, at_s(10)));
+  EXPECT_EQ(stage.core.next_wake(), at_s(50) + kTick);
+  stage.now += kTick;
+  stage.close([&](Pass& p) { EXPECT_TRUE(p.resize(id, 3, kReason)); });
+}
+
 TEST(Passes, ThePolicysTimerIsTheEarliest) {
   Stage stage;
   stage.pass([&](Pass& p) {

@@ -16,7 +16,7 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from programs import PROGRAM, check, example, processes_with  # noqa: E402, F401
+from programs import EXAMPLES, PROGRAM, check, example, processes_with  # noqa: E402, F401
 
 PATIENCE = int(os.environ.get("DUCTILE_TEST_PATIENCE", "120"))  # s; machines may be slow
 
@@ -24,7 +24,8 @@ PATIENCE = int(os.environ.get("DUCTILE_TEST_PATIENCE", "120"))  # s; machines ma
 class Cluster:
     """`ductile serve --local` and those who ask it."""
 
-    def __init__(self, local, policy, *options):
+    def __init__(self, local, policy, *options, has_clock=False):
+        """With `has_clock` its clock on the wall, and that of its clients and jobs, can be set."""
         # Not in tmp_path: paths of sockets are short.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ductile-"))
         self.state = self.folder / "state"
@@ -32,11 +33,28 @@ class Cluster:
         self.log = self.folder / "log"
         self.environment = dict(os.environ, DUCTILE_SOCKET=self.socket,
                                 CLUSTER_TEST_OF=str(self.folder))
+        if has_clock:
+            self.environment.update(LD_PRELOAD=str(EXAMPLES / "libclock_shim.so"),
+                                    CLOCK_SHIM_FILE=str(self.folder / "clock"),
+                                    CLOCK_SHIM_BOOT_ID=str(self.folder / "boot_id"))
+            self.set_boot_id("the first start")
+            self.set_clock(0)
         self.arguments = ["serve", "--local", local, "--policy", policy, "--state", str(self.state),
                           "--retry", "0.5", "--patience", "2", *map(str, options)]
         self.launch_with = []  # a command that starts it
         self.server = None
         self.start()
+
+    def set_clock(self, ahead):
+        """Somebody sets the clock on the wall: so many seconds ahead of the true one."""
+        (self.folder / "clock.new").write_text(str(ahead))
+        (self.folder / "clock.new").rename(self.folder / "clock")
+
+    def set_boot_id(self, name):
+        (self.folder / "boot_id").write_text(name)
+
+    def wall(self):
+        return time.time() + float((self.folder / "clock").read_text())
 
     def launch(self, *more):
         with open(self.log, "a") as log:
@@ -196,8 +214,8 @@ class Cluster:
 def cluster():
     clusters = []
 
-    def make(local="4x1", policy="easy", *options):
-        clusters.append(Cluster(local, policy, *options))
+    def make(local="4x1", policy="easy", *options, **more):
+        clusters.append(Cluster(local, policy, *options, **more))
         return clusters[-1]
 
     yield make

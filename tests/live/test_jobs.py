@@ -2,12 +2,14 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
+import time
 import urllib.request
 
 import pytest
-from conftest import PROGRAM, example
+from conftest import PATIENCE, PROGRAM, example
 
 
 @pytest.fixture(params=["mpich", "openmpi"])
@@ -48,6 +50,25 @@ def test_a_malleable_job_gives_nodes_to_another(cluster):
     (c.folder / "done").touch()
     assert [end["exit_code"] for end in c.wait_for_end(first, second)] == [0, 0]
     assert (c.output(first), c.output(second)) == ("right\n", "right\n")
+
+
+def test_a_refused_resize_is_tried_again_however_late_the_refusal_comes(cluster):
+    c = cluster("2x1", "equipartition")
+    other = c.submit(c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
+    # It says only after 3 s where it is, and the controller hears nothing before it has refused.
+    job = c.submit("--mpi", "mpich", "-N", 1, "--min-nodes", 1, "--max-nodes", 2, "--", "/usr/bin/env",
+                   "DUCTILE_FAULT=1:old/0:before:at:stall", example("rank_printer", "mpich"), 100000, "not now")
+    c.wait_for_size(other, 1)
+    c.wait_for_size(job, 1)
+    (c.folder / "go").touch()
+    c.wait_for_text(c.log, "job 2: resize")
+    c.server.send_signal(signal.SIGSTOP)
+    c.wait_for_text(c.state / "jobs" / str(job) / "report", "not now")
+    c.server.send_signal(signal.SIGCONT)
+    end = time.monotonic() + PATIENCE  # and now nobody asks
+    while c.log.read_text().count("not now") < 2:
+        assert time.monotonic() < end, c.log.read_text()
+        time.sleep(0.1)
 
 
 def test_an_evolving_job_asks_and_is_answered(cluster):

@@ -1,0 +1,102 @@
+"""The clock on the wall is set while the controller serves, or while it does not; the machine is started again."""
+
+import os
+import signal
+import time
+
+import pytest
+from conftest import processes_with
+
+DAY = 86_400
+
+
+def is_about(one, other):
+    return one == pytest.approx(other, abs=30)
+
+
+def test_begin_is_a_time_of_the_wall(cluster):
+    c = cluster("2x1", has_clock=True)
+    waits = c.submit("--begin", "now+2hours", "/bin/true")
+    c.wait_for(lambda: c.queue()[waits]["reason"] == "BeginTime", "the wait")
+    c.set_clock(3 * 3600)
+    assert c.wait_for_end(waits)[0]["state"] == "COMPLETED"
+    end = c.history(waits)
+    assert is_about(end["start_s"], c.wall()) and is_about(end["end_s"], c.wall())
+    # And back: what is later now waits.
+    c.set_clock(-DAY)
+    waits = c.submit("--begin", "now+10minutes", "/bin/true")
+    row = c.queue()[waits]
+    assert row["reason"] == "BeginTime" and row["begin_s"] == pytest.approx(c.wall() + 600, abs=30)
+    assert is_about(row["submit_s"], c.wall()) and is_about(c.ask({"do": "queue"})["now_s"], c.wall())
+    c.kill()
+    c.start()
+    assert c.queue()[waits]["reason"] == "BeginTime"
+    c.set_clock(-DAY + 700)
+    c.wait_for_end(waits)
+    c.replay()
+
+
+@pytest.mark.parametrize("ahead", (2 * DAY, -2 * DAY))
+def test_no_limit_and_no_length_comes_from_the_wall(cluster, ahead):
+    c = cluster("2x1", has_clock=True)
+    begin = time.monotonic()
+    job = c.submit("-t", 10, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
+    short = c.submit("-t", "0:02", "/bin/sleep", 1000)
+    c.wait_for_size(job, 1)
+    c.set_clock(ahead)
+    c.kill()
+    c.start()
+    assert c.wait_for_end(short)[0]["state"] == "TIMEOUT"
+    row = c.queue()[job]
+    assert row["state"] == "RUNNING" and row["elapsed_s"] <= time.monotonic() - begin
+    assert row["start_s"] == pytest.approx(c.wall() - row["elapsed_s"], abs=10)
+    (c.folder / "go").touch()
+    ends = c.wait_for_end(job, short)
+    assert ends[0]["state"] == "COMPLETED"
+    for end in ends:
+        assert 0 < end["end_s"] - end["start_s"] <= time.monotonic() - begin
+        assert 0 < end["node_s"] <= time.monotonic() - begin
+    c.replay()
+
+
+def test_a_job_that_ends_without_a_controller_ended_when_it_did(cluster):
+    c = cluster("2x1", has_clock=True)
+    begin = time.monotonic()
+    job = c.submit("-N", 2, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
+    c.wait_for_size(job, 2)
+    c.kill()
+    (c.folder / "go").touch()
+    c.wait_for_text(c.state / "jobs" / str(job) / "report", '"ended"')
+    ran = time.monotonic() - begin
+    c.set_clock(DAY)
+    time.sleep(2)  # for which nobody is to pay
+    c.start()
+    end = c.wait_for_end(job)[0]
+    assert end["state"] == "COMPLETED"
+    assert 0 < end["end_s"] - end["start_s"] <= ran and 0 < end["node_s"] <= 2 * ran
+
+
+def test_nobody_pays_for_the_time_the_machine_was_off(cluster):
+    c = cluster("2x1", has_clock=True)
+    begin = time.monotonic()
+    job = c.submit("/bin/sleep", 1000)
+    c.wait_for_size(job, 1)
+    late = c.submit("--begin", "now+10hours", "/bin/true")
+    c.kill()
+    for pid in processes_with(f"DUCTILE_JOB_FOLDER={c.state}/jobs/{job}"):
+        os.kill(pid, signal.SIGKILL)
+    c.set_boot_id("the second start")
+    c.set_clock(DAY)
+    c.start()
+    end = c.wait_for_end(job)[0]
+    assert end["state"] == "FAILED" and 0 < end["node_s"] <= time.monotonic() - begin
+    assert c.wait_for_end(late)[0]["state"] == "COMPLETED"
+    # Its clock may have lost its battery: the time of schedules goes forwards all the same.
+    c.kill()
+    c.set_boot_id("the third start")
+    c.set_clock(-1000 * DAY)
+    c.start()
+    again = c.submit("-t", "0:02", "/bin/sleep", 1000)
+    end = c.wait_for_end(again)[0]
+    assert end["state"] == "TIMEOUT" and is_about(end["end_s"], c.wall())
+    c.replay()
