@@ -29,6 +29,8 @@ std::string_view word(ParameterType type) {
       return "duration";
     case ParameterType::choice:
       return "choice";
+    case ParameterType::text:
+      return "text";
   }
   return "";
 }
@@ -55,14 +57,15 @@ std::string list_text() {
 
 std::string range_text(const ParameterInfo& info) {
   if (info.type == ParameterType::choice) {
-    return fmt::format("{}", fmt::join(info.choices, ", "));
+    return fmt::format(": {}", fmt::join(info.choices, ", "));
   }
-  return fmt::format("{} to {}{}{}", info.min, info.max, info.unit.empty() ? "" : " ", info.unit);
+  if (info.type == ParameterType::text) return "";
+  return fmt::format(": {} to {}{}{}", info.min, info.max, info.unit.empty() ? "" : " ", info.unit);
 }
 
 void append(std::string& text, const std::vector<ParameterInfo>& parameters) {
   for (const ParameterInfo& info : parameters) {
-    fmt::format_to(std::back_inserter(text), "  {}={}\n      {}\n      {}: {}\n", info.name,
+    fmt::format_to(std::back_inserter(text), "  {}={}\n      {}\n      {}{}\n", info.name,
                    info.fallback, info.summary, word(info.type), range_text(info));
     if (!info.source.empty()) fmt::format_to(std::back_inserter(text), "      {}\n", info.source);
   }
@@ -88,7 +91,7 @@ Json as_json(const std::vector<ParameterInfo>& parameters) {
     Json json = {{"name", info.name}, {"type", word(info.type)}, {"default", info.fallback}};
     if (info.type == ParameterType::choice) {
       json["choices"] = info.choices;
-    } else {
+    } else if (info.type != ParameterType::text) {
       json["min"] = info.min;
       json["max"] = info.max;
     }

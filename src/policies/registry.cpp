@@ -17,6 +17,7 @@ std::variant<Decimal, std::string> checked(const std::string& policy, const Para
     if (std::ranges::find(info.choices, text) != info.choices.end()) return text;
     throw InputError(place, "there is no '" + text + "'", "use one of " + listed(info.choices));
   }
+  if (info.type == ParameterType::text) return text;
   const bool integer = info.type == ParameterType::integer;
   const auto value = Decimal::parse(text);
   if (!value || *value < Decimal(info.min) || Decimal(info.max) < *value ||
@@ -99,6 +100,21 @@ const std::vector<ParameterInfo>& common_parameters() {
   static const std::vector<ParameterInfo> table = [] {
     const ParameterInfo order = choice_parameter("order", kQueueOrderWords, "fcfs",
                                                  "queue order among jobs of equal priority");
+    const ParameterInfo half_life{.name = "half_life",
+                                  .type = ParameterType::duration,
+                                  .fallback = "604800",
+                                  .min = 0,
+                                  .max = 1e9,
+                                  .unit = "s",
+                                  .summary =
+                                      "of what users have used, in the order fairshare; 0: it "
+                                      "never fades"};
+    const ParameterInfo shares{.name = "shares",
+                               .type = ParameterType::text,
+                               .fallback = "none",
+                               .summary =
+                                   "of users by number, in the order fairshare, like "
+                                   "1001:4+1002:0.5; all others have 1"};
     const ParameterInfo period{.name = "priority_period",
                                .type = ParameterType::duration,
                                .fallback = "0",
@@ -106,9 +122,9 @@ const std::vector<ParameterInfo>& common_parameters() {
                                .max = 1e9,
                                .unit = "s",
                                .summary =
-                                   "how often an order that changes with time (wfp3, unicef) "
-                                   "is sorted anew; 0: at each pass"};
-    return std::vector{order, period};
+                                   "how often an order that changes with time (wfp3, unicef, "
+                                   "fairshare) is sorted anew; 0: at each pass"};
+    return std::vector{order, period, half_life, shares};
   }();
   return table;
 }
@@ -130,6 +146,9 @@ std::shared_ptr<const Policy> make_policy(std::string_view text) {
   const std::shared_ptr<Policy> policy = info->make(parameters);
   policy->order = chosen<QueueOrder>(parameters, "order", kQueueOrderWords);
   policy->priority_period = seconds(parameters.number("priority_period"));
+  policy->fair_share = {
+      .half_life = seconds(parameters.number("half_life")),
+      .shares = parse_shares(parameters.choice("shares"), {"", 0, "policy " + name + ": shares"})};
   policy->settings = std::string(text);
   return policy;
 }

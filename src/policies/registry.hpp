@@ -18,7 +18,7 @@
 
 namespace ductile {
 
-enum class ParameterType : std::uint8_t { integer, number, duration, choice };
+enum class ParameterType : std::uint8_t { integer, number, duration, choice, text };
 
 /// One parameter of a policy.
 struct ParameterInfo {
@@ -41,6 +41,7 @@ class Parameters {
   }
   /// As a real number, for formulas.
   double number(const std::string& name) const { return static_cast<double>(decimal(name)); }
+  /// Of a choice, or a text.
   const std::string& choice(const std::string& name) const {
     return std::get<std::string>(values_.at(name));
   }

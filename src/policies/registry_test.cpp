@@ -41,6 +41,10 @@ TEST(Registry, ReadsParameters) {
   EXPECT_EQ(make_policy("easy")->order, QueueOrder::fcfs);
   EXPECT_EQ(make_policy("easy:order=wfp3,priority_period=60")->order, QueueOrder::wfp3);
   EXPECT_EQ(make_policy("easy:priority_period=0.5")->priority_period, seconds(0.5));
+  const auto fair = make_policy("easy:order=fairshare,half_life=60,shares=7:2+1001:0.5");
+  EXPECT_EQ(fair->order, QueueOrder::fairshare);
+  EXPECT_EQ(fair->fair_share.half_life, whole_seconds(60));
+  EXPECT_EQ(fair->fair_share.shares, (std::vector<UserShare>{{7, 2}, {1001, 0.5}}));
 }
 
 TEST(Registry, NumbersAreDecimals) {
@@ -64,6 +68,8 @@ TEST(Registry, ErrorsSayWhatThereIs) {
   EXPECT_THAT(error_of("backfill:depth"), HasSubstr("a value is missing"));
   EXPECT_THAT(error_of("backfill:depth=1,depth=2"), HasSubstr("given twice"));
   EXPECT_THAT(error_of("easy:order=lifo"), HasSubstr("use one of fcfs, sjf"));
+  EXPECT_THAT(error_of("easy:shares=ada:2"),
+              HasSubstr("policy easy: shares: 'ada:2' is no user's"));
 }
 
 }  // namespace

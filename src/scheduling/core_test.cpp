@@ -720,6 +720,42 @@ TEST(Passes, TimeDependentOrdersAreSortedByPeriod) {
   stage.close([&](Pass& p) { EXPECT_EQ(p.first_pending(), small); });
 }
 
+TEST(Passes, WhoHasHeldLessForHisShareGoesFirstUnderFairshare) {
+  const auto of = [](std::uint32_t user, Nodes nodes) {
+    JobSpec spec = rigid(nodes, 10'000);
+    spec.user = user;
+    return spec;
+  };
+  Stage stage;
+  stage.script->order = QueueOrder::fairshare;
+  stage.script->fair_share = {.half_life = whole_seconds(100), .shares = {{2, 0.25}}};
+  stage.run(of(1, 2));
+  const JobId of_two = stage.run(of(2, 1));
+  const JobId one = stage.submit(of(1, 8)), two = stage.submit(of(2, 8)),
+              none = stage.submit(of(3, 8));
+  stage.close();
+  const auto order = [&] {
+    std::vector<JobId> ids;
+    stage.submit(of(4, 8));  // a pass, as for any event
+    stage.close([&](Pass& p) {
+      for (JobId id = p.first_pending(); id != JobId::none; id = p.next_pending(id)) {
+        if (p.job(id).spec.user != 4) ids.push_back(id);
+      }
+    });
+    return ids;
+  };
+  stage.at(10);
+  EXPECT_EQ(order(), (std::vector{none, one, two}));
+  // What is over fades, and what runs does not.
+  ASSERT_TRUE(stage.ended(of_two));
+  stage.at(1000);
+  EXPECT_EQ(order(), (std::vector{none, two, one}));
+  JobSpec urgent = of(1, 8);
+  urgent.priority = 1;
+  const JobId first = stage.submit(urgent);
+  EXPECT_EQ(order().front(), first);
+}
+
 TEST(Passes, AnotherPolicyTakesOver) {
   Stage stage;
   const JobId large = stage.submit(rigid(8, 1000));

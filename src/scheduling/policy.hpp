@@ -5,6 +5,7 @@
 
 #include "base/time.hpp"
 #include "scheduling/event.hpp"
+#include "scheduling/fair_share.hpp"
 #include "scheduling/queue.hpp"
 
 namespace ductile {
@@ -30,6 +31,7 @@ class Policy {
 
   // Common to all policies; set by whoever makes one, before its first use.
   QueueOrder order = QueueOrder::fcfs;
+  FairShare fair_share{};  // of the order `fairshare`
   StartSize start_size = StartSize::preferred;
   Duration priority_period{};  // how often an order that changes with time is sorted; 0: each pass
   std::string settings;        // "NAME:parameter=value,...", as a user would write it

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "scheduling/job.hpp"
 
@@ -33,6 +34,10 @@ double Queue::value(const JobSpec& spec) const {
     }
     case QueueOrder::f1:
       return std::log10(r) * n + 870 * std::log10(std::max(to_seconds(spec.submitted), 1.0));
+    case QueueOrder::fairshare: {
+      const auto at = std::ranges::lower_bound(standings_, spec.user, {}, &Standing::user);
+      return at != standings_.end() && at->user == spec.user ? at->value : 0;
+    }
   }
   return 0;
 }
@@ -69,12 +74,13 @@ JobId Queue::first_fit(JobId id, const JobSpec* spec, const Room& room) const {
 }
 
 void Queue::resort(QueueOrder order, Time now, const JobTable& jobs,
-                   const std::function<Need(JobId)>& need) {
+                   const std::function<Need(JobId)>& need, std::vector<Standing> standings) {
   std::vector<JobId> ids;
   ids.reserve(size());
   for_each([&](JobId id) { ids.push_back(id); });
   order_ = order;
   sorted_at_ = now;
+  standings_ = std::move(standings);
   std::vector<Key> keys;
   keys.reserve(ids.size());
   for (const JobId id : ids) keys.push_back(key(id, jobs[id].spec));

@@ -15,6 +15,7 @@
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "model/job_spec.hpp"
+#include "scheduling/fair_share.hpp"
 #include "scheduling/sorted_blocks.hpp"
 
 namespace ductile {
@@ -22,24 +23,25 @@ namespace ductile {
 /// Who goes first among jobs of equal priority; ties: the earlier submission, that is the smaller
 /// id. n is the preferred size, r the requested walltime, s the submit time, w the time waited.
 enum class QueueOrder : std::uint8_t {
-  fcfs,      // first come, first served
-  sjf,       // smallest r
-  ljf,       // largest r
-  smallest,  // smallest n
-  largest,   // largest n
-  wfp3,      // largest (w/r)^3 n                       Tang et al. 2009; changes with time
-  unicef,    // largest w / (log2(n) r)                 Tang et al. 2009; changes with time
-  f1,        // smallest log10(r) n + 870 log10(s)      Carastan-Santos and de Camargo 2017
+  fcfs,       // first come, first served
+  sjf,        // smallest r
+  ljf,        // largest r
+  smallest,   // smallest n
+  largest,    // largest n
+  wfp3,       // largest (w/r)^3 n                       Tang et al. 2009; changes with time
+  unicef,     // largest w / (log2(n) r)                 Tang et al. 2009; changes with time
+  f1,         // smallest log10(r) n + 870 log10(s)      Carastan-Santos and de Camargo 2017
+  fairshare,  // its user's smallest use for his share  scheduling/fair_share.hpp; changes with time
 };
 
-constexpr std::array<std::string_view, 8> kQueueOrderWords{"fcfs",    "sjf",  "ljf",    "smallest",
-                                                           "largest", "wfp3", "unicef", "f1"};
+constexpr std::array<std::string_view, 9> kQueueOrderWords{
+    "fcfs", "sjf", "ljf", "smallest", "largest", "wfp3", "unicef", "f1", "fairshare"};
 
 /// At which size a policy starts jobs whose size it may choose; all others start as they asked.
 enum class StartSize : std::uint8_t { preferred, smallest };
 
 constexpr bool changes_with_time(QueueOrder order) {
-  return order == QueueOrder::wfp3 || order == QueueOrder::unicef;
+  return order == QueueOrder::wfp3 || order == QueueOrder::unicef || order == QueueOrder::fairshare;
 }
 
 /// Nodes that can be taken from now on, for how long: `nodes` are free from `from` (after now) on,
@@ -125,9 +127,10 @@ class Queue {
 
   /// When the keys were last computed; matters to orders that change with time.
   Time sorted_at() const { return sorted_at_; }
-  /// Sorts by `order` as seen at `now`; `need` is what a job takes from now on.
+  /// Sorts by `order` as seen at `now`; `need` is what a job takes from now on. `standings`, by
+  /// user, are what `fairshare` goes by until the next time.
   void resort(QueueOrder order, Time now, const JobTable& jobs,
-              const std::function<Need(JobId)>& need);
+              const std::function<Need(JobId)>& need, std::vector<Standing> standings = {});
 
  private:
   struct Key {
@@ -178,6 +181,7 @@ class Queue {
 
   QueueOrder order_;
   Time sorted_at_{};
+  std::vector<Standing> standings_{};
   SortedBlocks<Block> rows_;
 };
 

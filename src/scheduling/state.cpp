@@ -87,7 +87,12 @@ Unanswered* State::find(DecisionId id) {
 
 void State::resort(const Policy& policy) {
   start_size = policy.start_size;
-  queue.resort(policy.order, now, jobs, [this](JobId id) { return start_need(jobs[id]); });
+  half_life = policy.fair_share.half_life;
+  std::vector<Standing> standings;
+  if (policy.order == QueueOrder::fairshare) standings = uses.standings(now, policy.fair_share);
+  queue.resort(
+      policy.order, now, jobs, [this](JobId id) { return start_need(jobs[id]); },
+      std::move(standings));
 }
 
 Decision& State::decide(Decision::Kind kind, JobId job, Reason reason, RequestId request) {
@@ -705,6 +710,7 @@ Nodes State::owned_count(const Job& job, JobId id) const {
 void State::count(const Job& job, JobId id, int sign) {
   const Nodes n = owned_count(job, id);
   held += sign > 0 ? n : -n;
+  uses.change(job.spec.user, sign * std::int64_t{n}, now, half_life);
   jobs_mw += sign * extra_power_mw(job, n);
 }
 

@@ -18,6 +18,7 @@
 #include "model/platform.hpp"
 #include "scheduling/decision.hpp"
 #include "scheduling/event.hpp"
+#include "scheduling/fair_share.hpp"
 #include "scheduling/idle_nodes.hpp"
 #include "scheduling/job.hpp"
 #include "scheduling/policy.hpp"
@@ -189,6 +190,8 @@ class State {
   std::vector<std::uint32_t> free_rows;
   Queue queue;                                  // pending jobs without a claim
   StartSize start_size = StartSize::preferred;  // the policy's
+  Duration half_life = FairShare{}.half_life;   // the policy's
+  Uses uses;                                    // of users, whatever the order
   // Those whose size may change while they run first, else in no particular order.
   std::vector<JobId> running;
   std::uint32_t running_malleable = 0;  // how many these are

@@ -11,6 +11,7 @@ namespace {
 std::string value(const ParameterInfo& info, Draws& draws) {
   if (draws.chance(0.3)) return info.fallback;
   if (info.type == ParameterType::choice) return info.choices[draws.below(info.choices.size())];
+  if (info.type == ParameterType::text) return "0:2+3:0.25";  // shares, the only one
   double number = 0;
   if (info.type == ParameterType::duration) {
     number = std::array{0.0, 2.5, 7.0, 30.0}[draws.below(4)];

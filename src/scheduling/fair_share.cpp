@@ -1,0 +1,68 @@
+#include "scheduling/fair_share.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/text.hpp"
+
+namespace ductile {
+
+double FairShare::share_of(std::uint32_t user) const {
+  const auto at = std::ranges::lower_bound(shares, user, {}, &UserShare::user);
+  return at != shares.end() && at->user == user ? at->share : 1;
+}
+
+std::vector<UserShare> parse_shares(std::string_view text, const Place& place) {
+  std::vector<UserShare> shares;
+  const auto fail = [&](std::string_view item) {
+    throw InputError(place, "'" + std::string(item) + "' is no user's share",
+                     "write like 1001:4+1002:0.5, each user once, each share above 0");
+  };
+  if (text == "none") return shares;
+  for (std::string_view left = text; left.data() != nullptr;) {
+    const std::size_t end = left.find('+');
+    const std::string_view item = left.substr(0, end);
+    left = end == left.npos ? std::string_view{} : left.substr(end + 1);
+    std::string_view rest = item;
+    const auto user = parse_number<std::uint32_t>(next_part(rest, ':'));
+    const auto share = parse_number<double>(rest);
+    if (!user || !share || !(*share > 0 && *share <= 1e9)) fail(item);
+    const auto at = std::ranges::lower_bound(shares, *user, {}, &UserShare::user);
+    if (at != shares.end() && at->user == *user) fail(item);
+    shares.insert(at, {*user, *share});
+  }
+  return shares;
+}
+
+/// The integral of what is held, each moment of it faded since.
+double Uses::Use::until(Time now, Duration half_life) const {
+  const double passed = to_seconds(now - at);
+  const auto held = static_cast<double>(nodes);
+  if (half_life == Duration{}) return node_s + held * passed;
+  const double rate = std::numbers::ln2 / to_seconds(half_life);
+  const double lost = -std::expm1(-rate * passed);  // of what there was, 0 .. 1
+  return node_s * (1 - lost) + held * lost / rate;
+}
+
+void Uses::change(std::uint32_t user, std::int64_t nodes, Time now, Duration half_life) {
+  auto at = std::ranges::lower_bound(users_, user, {}, &Use::user);
+  if (at == users_.end() || at->user != user) at = users_.insert(at, {user, 0, 0, now});
+  if (now != at->at) {
+    at->node_s = at->until(now, half_life);
+    at->at = now;
+  }
+  at->nodes += nodes;
+}
+
+std::vector<Standing> Uses::standings(Time now, const FairShare& rules) const {
+  std::vector<Standing> standings;
+  standings.reserve(users_.size());
+  for (const Use& use : users_) {
+    const double node_s = use.until(now, rules.half_life);
+    standings.push_back({use.user, node_s / rules.share_of(use.user)});
+  }
+  return standings;
+}
+
+}  // namespace ductile

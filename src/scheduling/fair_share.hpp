@@ -1,0 +1,62 @@
+// What users have used of the machine lately, for the queue order `fairshare`: node-seconds that
+// fade by half in each half-life, as with Slurm's multifactor priority.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/time.hpp"
+#include "model/job_spec.hpp"
+
+namespace ductile {
+
+/// A user's part of the machine, in comparison with that of others.
+struct UserShare {
+  std::uint32_t user = 0;
+  double share = 1;
+  bool operator==(const UserShare&) const = default;
+};
+
+/// How use fades, and how it is weighed.
+struct FairShare {
+  Duration half_life = whole_seconds(7 * 24 * 3600);  // 0: nothing fades
+  std::vector<UserShare> shares{};                    // by user; all others have 1
+
+  double share_of(std::uint32_t user) const;
+};
+
+/// "1001:4+1002:0.5": numbers of users, and their shares, above 0; or "none". Throws InputError,
+/// which names `place`.
+std::vector<UserShare> parse_shares(std::string_view text, const Place& place = {});
+
+/// A user's use of the machine for its share, at some moment: who has less goes first.
+struct Standing {
+  std::uint32_t user = 0;
+  double value = 0;
+};
+
+/// The use of all users. What runs counts from moment to moment, and not when it ends.
+class Uses {
+ public:
+  /// From now on the user holds so many nodes more, or fewer. `now` never goes back.
+  void change(std::uint32_t user, std::int64_t nodes, Time now, Duration half_life);
+  /// By user; who is not there has used nothing.
+  std::vector<Standing> standings(Time now, const FairShare& rules) const;
+
+ private:
+  struct Use {
+    std::uint32_t user = 0;
+    std::int64_t nodes = 0;  // held since `at`
+    double node_s = 0;       // faded to `at`
+    Time at{};
+
+    double until(Time now, Duration half_life) const;
+  };
+
+  std::vector<Use> users_{};  // by user
+};
+
+}  // namespace ductile
