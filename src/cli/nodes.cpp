@@ -21,10 +21,11 @@ void nodes(const LiveOptions& options) {
     std::cout << answer.dump() << '\n';
     return;
   }
-  std::vector<std::vector<std::string>> rows{{"NODE", "STATE", "CORES", "JOBID"}};
+  std::vector<std::vector<std::string>> rows{{"NODE", "STATE", "CORES", "JOBID", "REASON"}};
   for (const Json& node : answer["nodes"]) {
     rows.push_back({node["node"].dump(), node["state"], node["cores"].dump(),
-                    node["job"].is_null() ? "" : node["job"].dump()});
+                    node["job"].is_null() ? "" : node["job"].dump(),
+                    node["reason"].is_null() ? "" : node["reason"].get<std::string>()});
   }
   std::cout << aligned_text(rows, rows.front().size());
 }

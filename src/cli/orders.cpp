@@ -17,6 +17,7 @@ struct Options {
   LiveOptions live{};
   std::vector<std::string> jobs{};
   std::string nodes{};
+  std::string reason{};
   bool undoes = false;
   bool fails = false;
 };
@@ -49,9 +50,13 @@ void add_order_commands(CLI::App& app) {
   CLI::Option* undo = command->add_flag("--undo", options->undoes, "use them again");
   command->add_flag("--down", options->fails, "they have failed: end the jobs that run there")
       ->excludes(undo);
+  command->add_option("--reason", options->reason, "why, for `ductile nodes`")->excludes(undo);
   command->callback([options] {
     const char* health = options->undoes ? "up" : options->fails ? "down" : "draining";
-    ask(options->live, {{"do", "drain"}, {"nodes", options->nodes}, {"health", health}});
+    ask(options->live, {{"do", "drain"},
+                        {"nodes", options->nodes},
+                        {"health", health},
+                        {"reason", options->reason}});
   });
 }
 

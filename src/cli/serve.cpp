@@ -68,6 +68,8 @@ ServeSettings settings_of(const Options& options) {
          settings.max_running_jobs_per_user);
   choose(given.max_running_nodes_per_user, file.max_running_nodes_per_user,
          settings.max_running_nodes_per_user);
+  choose(given.max_priority, file.max_priority, settings.max_priority);
+  if (file.shares) settings.policy = with_shares(settings.policy, *file.shares);
   choose(given.cgroups, file.cgroups, settings.cgroups);
   if (settings.state.empty()) settings.state = default_state();
   settings.state = fs::absolute(settings.state).lexically_normal();

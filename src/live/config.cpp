@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -56,6 +57,13 @@ class Value {
     if (value == nullptr || value->get() < 1) fail(node_, "is no number above 0", "");
     return static_cast<std::uint64_t>(value->get());
   }
+  std::int32_t priority() const {
+    const auto* const value = node_.as_integer();
+    if (value == nullptr || std::abs(value->get()) > 1'000'000) {
+      fail(node_, "is no priority", "write a number from -1000000 to 1000000");
+    }
+    return static_cast<std::int32_t>(value->get());
+  }
   bool flag() const {
     if (!node_.is_boolean()) fail(node_, "is neither true nor false", "");
     return *node_.value<bool>();
@@ -65,12 +73,22 @@ class Value {
     if (list == nullptr) fail(node_, "is no list", "write it like [\"ada\", \"grace\"]");
     std::vector<std::uint32_t> users;
     for (const toml::node& item : *list) {
-      const std::string user = text(item);
-      const passwd* const entry = getpwnam(user.c_str());
-      if (entry == nullptr) fail(item, "there is no user '" + user + "'", "");
-      users.push_back(entry->pw_uid);
+      users.push_back(user(item, text(item)));
     }
     return users;
+  }
+  std::vector<UserShare> shares() const {
+    const toml::table* const table = node_.as_table();
+    if (table == nullptr) fail(node_, "is no table", "write it like { ada = 2, grace = 0.5 }");
+    std::vector<UserShare> shares;
+    for (const auto& [name, item] : *table) {
+      const auto share = item.value<double>();
+      if (!share || !(*share > 0 && *share <= 1e9)) {
+        fail(item, "is no share", "write a number above 0");
+      }
+      shares.push_back({user(item, std::string(name.str())), *share});
+    }
+    return shares;
   }
 
   [[noreturn]] void fail(const toml::node& at, const std::string& what,
@@ -82,6 +100,12 @@ class Value {
   std::string text(const toml::node& node) const {
     if (const auto* value = node.as_string()) return value->get();
     fail(node, "is no text", "put it in quotes");
+  }
+
+  std::uint32_t user(const toml::node& at, const std::string& name) const {
+    const passwd* const entry = getpwnam(name.c_str());
+    if (entry == nullptr) fail(at, "there is no user '" + name + "'", "");
+    return entry->pw_uid;
   }
 
   const std::string& path_;
@@ -122,6 +146,8 @@ constexpr Setting kSettings[] = {
      [](const Value& v, Configuration& c) { c.max_running_jobs_per_user = v.count(); }},
     {"max_running_nodes_per_user",
      [](const Value& v, Configuration& c) { c.max_running_nodes_per_user = v.count(); }},
+    {"max_priority", [](const Value& v, Configuration& c) { c.max_priority = v.priority(); }},
+    {"shares", [](const Value& v, Configuration& c) { c.shares = v.shares(); }},
     {"cgroups", [](const Value& v, Configuration& c) { c.cgroups = v.flag(); }},
 };
 
@@ -163,6 +189,15 @@ bool parse_predicts(const std::string& text) {
 Models parse_models(const std::string& text) {
   if (const auto models = from_word<Models>(kModelsWords, text)) return *models;
   throw InputError("there are no models '" + text + "'", "use " + listed(kModelsWords));
+}
+
+std::string with_shares(const std::string& policy, const std::vector<UserShare>& shares) {
+  std::string text;
+  for (const UserShare& each : shares) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : "+", each.user, each.share);
+  }
+  if (text.empty()) return policy;
+  return fmt::format("{}{}shares={}", policy, policy.find(':') == policy.npos ? ':' : ',', text);
 }
 
 Platform parse_local(const std::string& text) {

@@ -10,6 +10,7 @@
 #include "live/serve.hpp"
 #include "model/fairness.hpp"
 #include "model/platform.hpp"
+#include "scheduling/fair_share.hpp"
 
 namespace ductile {
 
@@ -26,11 +27,16 @@ struct Configuration {
   std::optional<std::vector<std::uint32_t>> operators{};
   std::optional<std::uint64_t> max_jobs{}, max_jobs_per_user{};
   std::optional<std::uint64_t> max_running_jobs_per_user{}, max_running_nodes_per_user{};
+  std::optional<std::int32_t> max_priority{};
+  std::optional<std::vector<UserShare>> shares{};
   std::optional<bool> cgroups{};
 };
 
 /// Reads and checks all of a file. Throws InputError with the line.
 Configuration read_configuration(const std::string& path);
+
+/// A policy with these shares of users in its settings.
+std::string with_shares(const std::string& policy, const std::vector<UserShare>& shares);
 
 /// "4x2": 4 nodes of 2 cores. Throws InputError.
 Platform parse_local(const std::string& text);

@@ -42,6 +42,8 @@ max_jobs = 9
 max_jobs_per_user = 8
 max_running_jobs_per_user = 7
 max_running_nodes_per_user = 6
+max_priority = -5
+shares = { root = 2.5 }
 cgroups = false
 )"));
   EXPECT_EQ(c.local->nodes, 4u);
@@ -58,9 +60,18 @@ cgroups = false
   EXPECT_EQ(c.max_jobs_per_user, 8u);
   EXPECT_EQ(c.max_running_jobs_per_user, 7u);
   EXPECT_EQ(c.max_running_nodes_per_user, 6u);
+  EXPECT_EQ(c.max_priority, -5);
+  EXPECT_EQ(c.shares, (std::vector<UserShare>{{0, 2.5}}));
   EXPECT_EQ(c.cgroups, false);
   EXPECT_EQ(c.operators, std::vector<std::uint32_t>{0});
   EXPECT_FALSE(read_configuration(file_with("")).policy);
+}
+
+TEST(Config, SharesBecomeAParameterOfThePolicy) {
+  EXPECT_EQ(with_shares("easy", {}), "easy");
+  EXPECT_EQ(with_shares("easy", {{7, 2}}), "easy:shares=7:2");
+  EXPECT_EQ(with_shares("easy:order=fairshare", {{7, 2}, {9, 0.5}}),
+            "easy:order=fairshare,shares=7:2+9:0.5");
 }
 
 TEST(Config, SaysWhereAndWhatIsWrong) {
@@ -69,7 +80,8 @@ TEST(Config, SaysWhereAndWhatIsWrong) {
             "models, state, socket, metrics, default_time, retry_s, patience_s, measure_s, "
             "operators, max_jobs, "
             "max_jobs_per_user, "
-            "max_running_jobs_per_user, max_running_nodes_per_user, cgroups");
+            "max_running_jobs_per_user, max_running_nodes_per_user, max_priority, shares, "
+            "cgroups");
   EXPECT_EQ(error_in("local = 4"), ":1: local: is no text; put it in quotes");
   EXPECT_EQ(error_in("local = \"4x\""),
             ":1: local: '4x' is not NODESxCORES; write it like 4x2, each number from 1 to 4096");
@@ -82,6 +94,10 @@ TEST(Config, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(error_in("operators = [\"no such user\"]"),
             ":1: operators: there is no user 'no such user'");
   EXPECT_EQ(error_in("max_jobs = 0"), ":1: max_jobs: is no number above 0");
+  EXPECT_EQ(error_in("max_priority = 1.5"),
+            ":1: max_priority: is no priority; write a number from -1000000 to 1000000");
+  EXPECT_EQ(error_in("shares = { root = 0 }"), ":1: shares: is no share; write a number above 0");
+  EXPECT_EQ(error_in("shares = { nobody-here = 1 }"), ":1: shares: there is no user 'nobody-here'");
   EXPECT_EQ(error_in("cgroups = 1"), ":1: cgroups: is neither true nor false");
   EXPECT_NE(error_in("local = "), "");
 }

@@ -100,6 +100,7 @@ Controller::Controller(const ServeSettings& settings, const std::function<ServeS
       jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {
   if (clock_.text() != journal_.clock()) journal_.write_clock(clock_.text());
   for (const std::string& name : journal_.accounts()) accounts_.number(name);
+  node_reasons_ = journal_.node_reasons();
 }
 
 // ---- The core and its journal -------------------------------------------------------------------
@@ -341,6 +342,7 @@ void Controller::on_happened(const Happened& as_it_is) {
     learn_from_end(ended->job, happened);
   }
   const HowItEnded how = how_it_ended(happened);
+  watch_nodes(happened);
   const bool taken = tell(happened.event);
   if (!taken) spdlog::debug("a late event changed nothing");
   if (const auto* asked = std::get_if<event::EvolvingRequested>(&happened.event); asked && !taken) {
@@ -371,6 +373,56 @@ Time Controller::when_ended(const Happened& happened, JobId id) const {
   const JobRow& row = jobs_.at(id).row;
   const Time least = row.sizes.empty() ? row.started.value_or(now_) : row.sizes.back().first;
   return std::clamp(happened.ended.value_or(now_), std::min(least, now_), now_);
+}
+
+/// A node on which jobs die at once, one after the other, is drained: who is idle first gets the
+/// next one. The last node that is up stays, whatever happens there.
+void Controller::watch_nodes(const Happened& happened) {
+  constexpr Duration kAtOnce = whole_seconds(5);
+  const auto* const ended = std::get_if<event::Ended>(&happened.event);
+  if (ended == nullptr || !jobs_.contains(ended->job)) return;
+  const Job& its = core_.job(ended->job);
+  const LiveJob& job = jobs_.at(ended->job);
+  const NodeSet held = its.holding.nodes;
+  if (its.status != Status::running || !job.row.ending.empty()) return;
+  const Applications::Key what{its.spec.user, job.batch->application};
+  if (!NodeWatch::is_death(happened.reason) || clock_.now() - its.started > kAtOnce) {
+    if (its.doing != Doing::starting) nodes_.ran(held, what);
+    return;
+  }
+  if (held.count() != 1 || !nodes_.died(held.parts.front().first, what)) return;
+  const std::uint32_t node = held.parts.front().first;
+  const State& state = core_.state();
+  const std::string reason = fmt::format("{} jobs in a row died at once, the last one was {}",
+                                         NodeWatch::kMost, job.row.number);
+  if (state.platform.nodes - state.not_up.count() <= 1) {
+    spdlog::warn("node {}: {}; it is the last one, and stays", node, reason);
+    return;
+  }
+  if (state.not_up.contains(node)) return;
+  spdlog::warn("node {}: {}; it is drained until `ductile drain --undo {}`", node, reason, node);
+  metrics_.drained();
+  change_nodes(held, Health::draining, reason);
+}
+
+/// Whoever wants it.
+void Controller::change_nodes(const NodeSet& nodes, Health health, const std::string& reason) {
+  if (health == Health::up) nodes_.forget(nodes);
+  tell(event::NodesChanged{nodes, health});
+  for (const Interval& part : nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      const std::string& now = health == Health::up ? std::string() : reason;
+      const auto had = node_reasons_.find(node);
+      if (had == node_reasons_.end() ? now.empty() : had->second == now) continue;
+      open();
+      journal_.node_reason(node, now);
+      if (now.empty()) {
+        node_reasons_.erase(node);
+      } else {
+        node_reasons_[node] = now;
+      }
+    }
+  }
 }
 
 /// The job waits again.

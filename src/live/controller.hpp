@@ -36,6 +36,7 @@
 #include "live/local_world.hpp"
 #include "live/metrics.hpp"
 #include "live/metrics_server.hpp"
+#include "live/node_watch.hpp"
 #include "live/schedule_clock.hpp"
 #include "live/serve.hpp"
 #include "live/submission.hpp"
@@ -150,7 +151,12 @@ class Controller {
   void on_explain(Client& client, const Json& request);
   void on_predict(Client& client, const Json& request);
   void ask_child(Client& client, Errands::Work work, std::function<Json(const std::string&)> read);
-  bool is_operator(const Client& client) const;
+  bool is_operator(const Client& client) const { return is_operator(client.peer.user); }
+  bool is_operator(std::uint32_t user) const;
+  void check_priority(const Client& client, std::int32_t priority) const;
+  void watch_nodes(const Happened& happened);
+  void change_nodes(const NodeSet& nodes, Health health, const std::string& reason);
+  bool makes_room(std::uint32_t user);
   std::vector<JobId> jobs_named(const Json& name) const;
   std::vector<JobId> jobs_of(const Client& client, const Json& names) const;
   std::vector<JobId> those_that(const std::vector<JobId>& jobs, bool run) const;
@@ -178,6 +184,8 @@ class Controller {
   ScheduleClock clock_;
   LocalWorld world_;
   Metrics metrics_{};
+  NodeWatch nodes_{};
+  std::map<std::uint32_t, std::string> node_reasons_{};  // why they have no more jobs
   std::unique_ptr<MetricsServer> metrics_server_{};
   Descriptor signals_{};
   Descriptor listener_{};

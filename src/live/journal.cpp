@@ -60,6 +60,7 @@ CREATE TABLE IF NOT EXISTS failures (
 CREATE TABLE IF NOT EXISTS keys (
   user INTEGER NOT NULL, key TEXT NOT NULL, job INTEGER NOT NULL,
   PRIMARY KEY (user, key)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS nodes (node INTEGER PRIMARY KEY, reason TEXT NOT NULL);
 )";
 
 Time time_of(std::int64_t microseconds) { return Time(Duration(microseconds)); }
@@ -353,6 +354,24 @@ std::vector<std::string> Journal::accounts() const {
   std::vector<std::string> names;
   while (rows.next()) names.push_back(rows.text(0));
   return names;
+}
+
+void Journal::node_reason(std::uint32_t node, const std::string& reason) {
+  if (reason.empty()) {
+    Statement(*this, "DELETE FROM nodes WHERE node = ?").add(node).next();
+  } else {
+    Statement(*this, "INSERT OR REPLACE INTO nodes (node, reason) VALUES (?, ?)")
+        .add(node)
+        .add(reason)
+        .next();
+  }
+}
+
+std::map<std::uint32_t, std::string> Journal::node_reasons() const {
+  Statement rows(*this, "SELECT node, reason FROM nodes");
+  std::map<std::uint32_t, std::string> reasons;
+  while (rows.next()) reasons[static_cast<std::uint32_t>(rows.number(0))] = rows.text(1);
+  return reasons;
 }
 
 void Journal::changed(const JobRow& row) {

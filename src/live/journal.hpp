@@ -103,6 +103,8 @@ class Journal {
   /// From now on this number stands for the account of this name.
   void account(std::uint32_t number, const std::string& name);
   void held(std::uint64_t number, Time now, Nodes nodes);
+  /// Why a node has no more jobs; empty: it has.
+  void node_reason(std::uint32_t node, const std::string& reason);
   void ended(const JobRow& row);
   /// What this user's last jobs took, one or two, the last one last.
   void took(std::uint32_t user, const std::vector<Duration>& last);
@@ -116,6 +118,8 @@ class Journal {
 
   /// Names of accounts, by their numbers; those of the rules are not among them.
   std::vector<std::string> accounts() const;
+  /// Of nodes for which there is one.
+  std::map<std::uint32_t, std::string> node_reasons() const;
   /// Jobs that are not over, in order of their numbers.
   std::vector<JobRow> living() const;
   std::vector<JobRow> jobs(const JobFilter& filter) const;

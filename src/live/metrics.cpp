@@ -95,6 +95,9 @@ std::string Metrics::text(const Core& core, std::span<const JobId> jobs,
     line(text, "ductile_nodes_health{{health=\"{}\"}} {}", kHealthWords[h],
          std::ranges::count(state.health, static_cast<Health>(h)));
   }
+  family(text, "ductile_nodes_drained", "counter", "",
+         "Nodes that were drained because jobs died on them at once.");
+  line(text, "ductile_nodes_drained_total {}", drained_);
 
   family(text, "ductile_pass_duration_seconds", "histogram", "seconds",
          "Time of a scheduling pass, the journal not included.");

@@ -42,6 +42,7 @@ class Metrics {
   void passed(std::chrono::duration<double> took) { passes_.observe(took.count()); }
   /// What came of a decision of ours: it had `before`, was to have `wanted`, and has `now`.
   void resized(Nodes before, Nodes wanted, Nodes now);
+  void drained() { ++drained_; }
   void paused(double seconds) { pauses_.observe(seconds); }
 
   /// With what can be seen now: the jobs that are not over, the nodes, connections.
@@ -54,6 +55,7 @@ class Metrics {
   std::array<std::uint64_t, kTypes> submitted_{};
   std::array<std::uint64_t, kEndWords.size()> ended_{};
   std::array<std::array<std::uint64_t, 3>, 2> resizes_{};  // by direction (shrink, expand), outcome
+  std::uint64_t drained_ = 0;
   Histogram passes_{{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1}};
   Histogram pauses_{{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30}};
 };

@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -69,6 +70,32 @@ std::string_view end_word(std::string_view state) {
   return found ? kWords[static_cast<std::size_t>(*found)] : "RUNNING";
 }
 
+/// May this user have one more connection? All and each user's are limited; for operators, who
+/// always get in, another one makes room: that which has asked for nothing for the longest time.
+bool Controller::makes_room(std::uint32_t user) {
+  const auto is_same = [&](const auto& client) { return client->peer.user == user; };
+  const auto same = std::ranges::count_if(clients_, is_same);
+  const bool has_many = static_cast<std::size_t>(same) >= kMaxClientsOfUser;
+  if (clients_.size() < max_clients_ && !has_many) return true;
+  if (!is_operator(user)) return false;
+  // Of others if all are taken, and of this user's own if it has its part.
+  const auto can_go = [&](const auto& client) { return has_many ? is_same(client) : true; };
+  auto oldest = clients_.end();
+  for (auto at = clients_.begin(); at != clients_.end(); ++at) {
+    if ((*at)->lines.is_closed() || !can_go(*at)) continue;
+    const auto order = [&](const auto& client) {
+      const bool is_busy = client->is_owed || client->is_asking || client->waits > 0;
+      return std::tuple(is_operator(*client), is_busy, client->heard);
+    };
+    if (oldest == clients_.end() || order(*at) < order(*oldest)) oldest = at;
+  }
+  if (oldest == clients_.end()) return false;
+  spdlog::warn("an operator needs a connection; one of user {} was closed",
+               name_of_user((*oldest)->peer.user));
+  (*oldest)->lines.close();  // and it is forgotten at the end of this turn
+  return true;
+}
+
 void Controller::accept_clients() {
   while (auto socket = accept_from(listener_)) {
     const auto peer = peer_of(*socket);
@@ -76,9 +103,7 @@ void Controller::accept_clients() {
     const bool is_ours = peer->user == geteuid() || peer->user == 0;
     // A controller that is not root's could run the jobs of others only as its own.
     if (!is_ours && geteuid() != 0) continue;
-    const auto same = std::ranges::count_if(
-        clients_, [&](const auto& client) { return client->peer.user == peer->user; });
-    if (clients_.size() >= max_clients_ || static_cast<std::size_t>(same) >= kMaxClientsOfUser) {
+    if (!makes_room(peer->user)) {
       spdlog::warn("user {} has too many connections; one was refused", name_of_user(peer->user));
       continue;
     }
@@ -228,6 +253,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
   // Nothing may be wrong once the core has heard of it.
   Submission what = submission_from_json(request.value("job", Json()));
   if (what.walltime == Duration{}) what.walltime = settings_.default_time;
+  check_priority(client, what.priority);
   JobSpec spec = spec_of(what, core_.state().platform);
   const std::uint32_t user = client.peer.user;
   const std::size_t count = std::max(what.array.count(), 1U);
@@ -454,10 +480,12 @@ Json Controller::on_nodes() const {
     if (health == Health::draining) word = is_held ? "DRAINING" : "DRAINED";
     if (health == Health::down) word = "DOWN";
     if (health == Health::off) word = "POWERED_DOWN";
+    const auto reason = node_reasons_.find(node);
     rows.push_back({{"node", node},
                     {"state", word},
                     {"cores", state.platform.cores_per_node},
-                    {"job", is_held ? Json(holders[node]) : Json()}});
+                    {"job", is_held ? Json(holders[node]) : Json()},
+                    {"reason", reason != node_reasons_.end() ? Json(reason->second) : Json()}});
   }
   return {{"ok", true}, {"nodes", std::move(rows)}};
 }
@@ -516,9 +544,15 @@ Json Controller::on_history(const Client& client, const Json& request) const {
   return {{"ok", true}, {"jobs", std::move(rows)}};
 }
 
-bool Controller::is_operator(const Client& client) const {
-  return client.peer.user == 0 || client.peer.user == geteuid() ||
-         std::ranges::find(settings_.operators, client.peer.user) != settings_.operators.end();
+bool Controller::is_operator(std::uint32_t user) const {
+  return user == 0 || user == geteuid() ||
+         std::ranges::find(settings_.operators, user) != settings_.operators.end();
+}
+
+/// Going before others is the operators' to give.
+void Controller::check_priority(const Client& client, std::int32_t priority) const {
+  if (priority <= settings_.max_priority || is_operator(client)) return;
+  throw Refused(fmt::format("only operators may give a priority above {}", settings_.max_priority));
 }
 
 /// The living jobs of a name: a number, that of an array means all its tasks; or "12_3", a task.
@@ -661,9 +695,15 @@ Json Controller::on_drain(const Client& client, const Json& request) {
   if (!health || *health == Health::off) {
     throw InputError("nodes can be made \"up\", \"draining\" or \"down\"", "");
   }
-  if (!tell(event::NodesChanged{*nodes, *health})) return {{"ok", true}};
-  spdlog::info("nodes {} are {}", to_string(*nodes),
-               kHealthWords[static_cast<std::size_t>(*health)]);
+  const std::string reason = request.value("reason", std::string());
+  if (reason.size() > 255 || !is_printable(reason)) {
+    throw InputError({.field = "reason"}, "it is too long, or has a control character",
+                     "say why in a few words");
+  }
+  change_nodes(*nodes, *health, reason);
+  spdlog::info("nodes {} are {}{}", to_string(*nodes),
+               kHealthWords[static_cast<std::size_t>(*health)],
+               reason.empty() ? "" : ": " + reason);
   if (*health != Health::down) return {{"ok", true}};
   for (const JobId id : core_.state().running) {
     if (!core_.job(id).holding.nodes.intersects(*nodes)) continue;

@@ -52,6 +52,8 @@ struct ServeSettings {
   /// Jobs that are not over: of all users, and of each one.
   std::uint64_t max_jobs = 100'000;
   std::uint64_t max_jobs_per_user = ~std::uint64_t{0};
+  /// The highest priority that users who are no operators may give.
+  std::int32_t max_priority = 0;
   /// What of a user's jobs the policy gets to see at once.
   std::uint64_t max_running_jobs_per_user = ~std::uint64_t{0};
   std::uint64_t max_running_nodes_per_user = ~std::uint64_t{0};

@@ -21,6 +21,25 @@ from programs import EXAMPLES, PROGRAM, check, example, processes_with  # noqa: 
 PATIENCE = int(os.environ.get("DUCTILE_TEST_PATIENCE", "120"))  # s; machines may be slow
 
 
+# Several users in a namespace of this user's own: the second one is of /etc/subuid, by newuidmap. A single
+# mapping, all that can be had without that, has no room for a second user.
+USERS = ["unshare", "--user", "--map-root-user", "--map-auto"]
+
+
+def how_to_be_root():
+    """In front of a command; nothing if that cannot be had."""
+    if not shutil.which("setpriv"):
+        return None
+    if os.geteuid() == 0:
+        return []
+    can = subprocess.run([*USERS, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "true"],
+                         capture_output=True)
+    return USERS if can.returncode == 0 else None
+
+
+AS_ROOT = how_to_be_root()
+
+
 class Cluster:
     """`ductile serve --local` and those who ask it."""
 
@@ -105,6 +124,30 @@ class Cluster:
 
     def submit(self, *words, **options):
         return json.loads(self.run("submit", "--json", *words, **options).stdout)["job"]
+
+    def open_to_others(self):
+        """Several users: it is root's, and another one is `nobody`, who may come in."""
+        if AS_ROOT is None:
+            pytest.skip("neither root, nor newuidmap and a range in /etc/subuid")
+        if AS_ROOT:
+            # The same users as before, and root's name for the one who runs this.
+            self.stop()
+            self.launch_with = AS_ROOT
+            self.start()
+        os.chmod(self.folder, 0o755)
+        os.chmod(self.state, 0o711)
+        self.others = self.folder / "theirs"
+        self.others.mkdir()
+        os.chmod(self.others, 0o777)
+        shutil.copy(PROGRAM, self.others / "ductile")
+
+    def of_nobody(self, *words):
+        """The command as somebody who is not root."""
+        return [*AS_ROOT, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *map(str, words)]
+
+    def as_nobody(self, *words):
+        return subprocess.run(self.of_nobody(self.others / "ductile", *words), env=self.environment,
+                              cwd=self.others, text=True, capture_output=True, timeout=PATIENCE)
 
     def script(self, text, name="script.sh"):
         path = self.folder / name

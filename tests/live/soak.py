@@ -31,7 +31,7 @@ LATE = float(os.environ.get("DUCTILE_TEST_LATE", 5))  # s; machines may be slow
 NODES = 6
 
 # Those who start whatever fits, of which this can be reckoned from outside; and some that resize.
-POLICIES = ("easy", "easy", "easy:order=sjf", "mebf", "equipartition", "elastic")
+POLICIES = ("easy", "easy:order=fairshare,half_life=20", "easy:order=sjf", "mebf", "equipartition", "elastic")
 
 CONFIG = """max_running_jobs_per_user = 40
 max_jobs_per_user = 5000
@@ -556,7 +556,7 @@ class Soak:
                    or (state == "NODE_FAIL" and "down" in touched)
                    or (state in ("FAILED", "COMPLETED") and kills)
                    or (state == "TIMEOUT" and touched & {"suspended"})
-                   or (kind.name == "deaf" and code == 143))
+                   or (kind.name == "deaf" and code in (141, 143)))
         if (state, code) not in ends and not (kind.end[1] is None and state == kind.end[0]) and not excused:
             yield "it ended otherwise"
         if number in self.cancelled and state == "TIMEOUT" and kind.name == "endless":

@@ -62,6 +62,40 @@ def test_a_full_disk_is_said_and_loses_nothing(cluster):
     c.replay()
 
 
+def test_jobs_on_a_full_disk_are_not_lost(cluster):
+    """What is to begin waits for room, and how a job has ended while there was none is known."""
+    words = namespaces()
+    c = cluster("2x1")
+    c.stop()
+    shutil.rmtree(c.state)
+    c.state.mkdir()
+    # Started again, with room, when it has ended for want of that.
+    c.launch_with = [*words, "sh", "-c",
+                     f'mount -t tmpfs -o size=2m none {c.state} || exit 9; trap \'kill $pid\' TERM; while :; do '
+                     f'"$@" & pid=$!; wait $pid; code=$?; [ $code -gt 128 ] && wait $pid && code=0; '
+                     f'[ -e {c.state}/filler ] || exit $code; rm {c.state}/filler; done', "sh"]
+    c.launch()
+    inside = f"/proc/{c.server.pid}/root{c.state}"
+    c.environment["DUCTILE_SOCKET"] = c.socket = f"{inside}/socket"
+    c.wait_for_socket(c.socket)
+    go = c.folder / "go"
+    runs = c.submit(c.script(f"until [ -e {go} ]; do sleep 0.02; done; exit 3", "runs.sh"))
+    c.wait_for_size(runs, 1)
+    with open(f"{inside}/filler", "wb", buffering=0) as filler:
+        for size in (2 ** 16, 2 ** 12):
+            try:
+                while filler.write(b"x" * size) == size:
+                    pass
+            except OSError:
+                pass
+    go.touch()
+    c.wait_for_text(c.log, "database or disk is full")
+    c.wait_for_socket(c.socket)
+    end = c.wait_for_end(runs)[0]
+    assert (end["state"], end["exit_code"]) == ("FAILED", 3), end
+    assert c.wait_for_end(c.submit("/bin/true"))[0]["state"] == "COMPLETED"
+
+
 def test_a_damaged_journal_is_refused(cluster):
     c = cluster("1x1")
     for _ in range(20):

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import PROGRAM, processes_with
+from conftest import AS_ROOT, PROGRAM, processes_with
 
 
 def connect(cluster):
@@ -103,47 +103,11 @@ def test_idle_connections_and_slow_readers_delay_nobody(cluster):
         connection.close()
 
 
-# Several users in a namespace of this user's own: the second one is of /etc/subuid, by newuidmap. A single
-# mapping, all that can be had without that, has no room for a second user.
-USERS = ["unshare", "--user", "--map-root-user", "--map-auto"]
-
-
-def how_to_be_root():
-    """In front of a command; nothing if that cannot be had."""
-    if not shutil.which("setpriv"):
-        return None
-    if os.geteuid() == 0:
-        return []
-    can = subprocess.run([*USERS, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "true"],
-                         capture_output=True)
-    return USERS if can.returncode == 0 else None
-
-
-AS_ROOT = how_to_be_root()
-
-
-@pytest.mark.skipif(AS_ROOT is None, reason="neither root, nor newuidmap and a range in /etc/subuid")
 def test_users_touch_their_own_jobs_only(cluster):
     c = cluster("2x1")
-    if AS_ROOT:
-        # The same users as before, and root's name for the one who runs this.
-        c.stop()
-        c.launch_with = AS_ROOT
-        c.start()
-    os.chmod(c.folder, 0o755)
-    os.chmod(c.state, 0o711)
-    others = c.folder / "theirs"
-    others.mkdir(mode=0o777)
-    os.chmod(others, 0o777)
+    c.open_to_others()
+    others, as_nobody = c.others, c.as_nobody
     mine = c.submit("--hold", "/bin/sleep", 100)
-
-    def as_nobody(*words):
-        program = others / "ductile"
-        if not program.exists():
-            shutil.copy(PROGRAM, program)
-        return subprocess.run([*AS_ROOT, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program,
-                               *map(str, words)], env=c.environment, cwd=others, text=True,
-                              capture_output=True, timeout=60)
 
     assert f"job {mine} is not yours" in as_nobody("cancel", mine).stderr
     assert "only operators" in as_nobody("drain", 0).stderr

@@ -1,0 +1,139 @@
+"""Several users on one machine: who may go before whom, who gets in, and a node that ends all that it gets."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+def config(tmp_path, text):
+    path = tmp_path / "config.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_priority_above_the_ordinary_is_the_operators(cluster, tmp_path):
+    settings = config(tmp_path, "")
+    c = cluster("1x1", "easy", "--config", settings)
+    c.open_to_others()
+    c.submit("--hold", "--priority", 5, "/bin/true")
+    done = c.as_nobody("submit", "--hold", "--priority", 1, "/bin/true")
+    assert done.returncode == 1 and "only operators may give a priority above 0" in done.stderr
+    assert c.as_nobody("submit", "--hold", "--priority", -1, "/bin/true").returncode == 0
+    settings.write_text("max_priority = 7\n")
+    c.stop()
+    c.start()
+    assert c.as_nobody("submit", "--hold", "--priority", 7, "/bin/true").returncode == 0
+    assert "above 7" in c.as_nobody("submit", "--hold", "--priority", 8, "/bin/true").stderr
+    settings.write_text('operators = ["nobody"]\n')
+    c.stop()
+    c.start()
+    assert c.as_nobody("submit", "--hold", "--priority", 8, "/bin/true").returncode == 0
+    assert [row["priority"] for row in c.queue().values()] == [5, -1, 7, 8]
+    c.run("cancel", *c.queue())
+
+
+@pytest.mark.parametrize("shares, first", [("", "nobody"), ("shares = { nobody = 1e-9 }\n", "root")])
+def test_who_has_used_less_goes_first(cluster, tmp_path, shares, first):
+    """By the shares of users, and also when it is started again."""
+    settings = config(tmp_path, f'policy = "easy:order=fairshare"\n{shares}')
+    c = cluster("1x1", "easy:order=fairshare", "--config", settings)
+    at = c.arguments.index("--policy")
+    del c.arguments[at:at + 2]
+    c.stop()
+    c.start()
+    c.open_to_others()
+    script = c.script("sleep 0.2", "theirs.sh")
+    done = c.as_nobody("submit", "--json", "--wait", "-o", "/dev/null", script)
+    assert done.returncode == 0, done.stderr
+    # Root has used more, and more again while its next job runs.
+    go = c.folder / "go"
+    used = c.submit("-o", "/dev/null", c.script("sleep 2", "ours.sh"))
+    c.wait_for_end(used)
+    runs = c.submit(c.script(f"until [ -e {go} ]; do sleep 0.02; done"))
+    c.wait_for_size(runs, 1)
+    ours = c.submit("-o", "/dev/null", "/bin/true")
+    theirs = json.loads(c.as_nobody("submit", "--json", "-o", "/dev/null", "/bin/true").stdout)["job"]
+    c.kill()
+    c.start()
+    go.touch()
+    ends = c.wait_for_end(ours, theirs)
+    by_start = sorted(ends, key=lambda end: end["start_s"])
+    assert by_start[0]["user"] == ("root" if first == "root" else "nobody"), ends
+    c.replay()
+
+
+def test_an_operator_gets_in_when_all_connections_are_taken(cluster):
+    c = cluster("1x1")
+    c.open_to_others()
+    c.stop()
+    c.launch_with = [*c.launch_with, "prlimit", "--nofile=64"]
+    c.start()
+    crowd = subprocess.Popen(
+        c.of_nobody(sys.executable, "-c", "import socket, sys\ntaken = []\nfor _ in range(100):\n"
+                    " taken.append(socket.socket(socket.AF_UNIX)); taken[-1].connect(sys.argv[1])\n"
+                    "print('taken', flush=True); sys.stdin.read()", c.socket),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert crowd.stdout.readline() == "taken\n"
+        done = c.as_nobody("queue")
+        assert done.returncode != 0, done
+        for _ in range(40):
+            assert c.ask({"do": "queue"})["ok"]
+        job = c.submit("/bin/true")
+        c.wait_for_end(job)
+    finally:
+        crowd.communicate("")
+    assert "an operator needs a connection" in c.log.read_text()
+
+
+def test_a_node_on_which_jobs_die_at_once_is_drained(cluster):
+    c = cluster("3x1")
+    # Node 1 ends all that it gets; the others are kept busy, so that it gets the next ones.
+    c.run("drain", "0,2", "--reason", "not today")
+    for name in ("a.sh", "b.sh", "c.sh"):
+        dies = c.submit(c.script("kill -9 $$", name))
+        c.wait_for_end(dies)
+    rows = c.ask({"do": "nodes"})["nodes"]
+    assert [row["state"] for row in rows] == ["DRAINED", "IDLE", "DRAINED"], "the last one stays"
+    assert [row["reason"] for row in rows] == ["not today", None, "not today"]
+    c.run("drain", "--undo", "0,2")
+
+    def state():
+        return {row["node"]: (row["state"], row["reason"]) for row in c.ask({"do": "nodes"})["nodes"]}
+
+    # One that ends in any way of its own, or was ended, is no sign.
+    c.run("drain", "0,2")
+    for code in (1, 137):
+        c.wait_for_end(c.submit(c.script(f"sleep 0.1; exit {1}", f"own-{code}.sh")))
+    c.run("drain", "--undo", "0,2")
+    waits = [c.submit("-N", 1, "/bin/sleep", 100) for _ in range(3)]
+    for job in waits:
+        c.wait_for_size(job, 1)
+    on = {c.queue()[job]["nodelist"]: job for job in waits}
+    c.run("cancel", on["1"])
+    c.wait_for_end(on["1"])
+    for name in ("d.sh", "e.sh", "f.sh"):
+        dies = c.submit(c.script("kill -9 $$", name))
+        c.wait_for_end(dies)
+    assert state()[1] == ("DRAINED", f"3 jobs in a row died at once, the last one was {dies}")
+    assert f"jobs in a row died at once, the last one was {dies}" in c.run("nodes").stdout
+    waits_now = c.submit("/bin/true")
+    assert c.queue()[waits_now]["state"] == "PENDING"
+    c.kill()
+    c.start()
+    assert state()[1][1].startswith("3 jobs in a row")
+    c.run("drain", "--undo", 1)
+    c.wait_for_end(waits_now)
+    assert state()[1] == ("IDLE", None)
+    # A program that dies wherever it is speaks against no node.
+    c.run("cancel", *c.queue())
+    c.wait_for(lambda: not c.queue(), "the end of all")
+    killer = c.script("kill -9 $$", "killer.sh")
+    array = c.submit("-a", "0-11", killer)
+    c.wait_for_end(*range(array, array + 12))
+    assert [row["state"] for row in c.ask({"do": "nodes"})["nodes"]] == ["IDLE"] * 3
+    c.replay()
