@@ -1,6 +1,6 @@
 """`ductile serve` for as long as one likes, under all that can happen to it: jobs of all types, clients that do their
 worst, the controller killed, suspended and started again, managers and programs killed and suspended, nodes drained
-and lost, disks full. Everything is drawn from a seed.
+and lost, disks full, clocks set. Everything is drawn from a seed.
 
 What must hold is seen from outside, in the queue, in the history, in the journal, and in what the jobs themselves
 write: each says when it begins and when it ends.
@@ -24,7 +24,7 @@ import subprocess
 import sys
 import time
 
-from conftest import PROGRAM, Cluster, PATIENCE, example, processes_with
+from conftest import EXAMPLES, PROGRAM, Cluster, PATIENCE, example, processes_with
 
 IDLE = 5  # s
 LATE = float(os.environ.get("DUCTILE_TEST_LATE", 5))  # s; machines may be slow
@@ -71,9 +71,9 @@ class Unfair(AssertionError):
 class SmallDisk(Cluster):
     """Its state is on a disk of its own, where a mount can be made."""
 
-    def __init__(self, *words):
+    def __init__(self, *words, **options):
         self.has_disk = None
-        super().__init__(*words)
+        super().__init__(*words, **options)
 
     def launch(self, *more):
         if self.has_disk is None:
@@ -122,7 +122,8 @@ class Soak:
         self.crowd = []
         self.undrain_at = 0
         self.slots = 0
-        self.cluster = SmallDisk(f"{NODES}x1", "easy", "--config", self.write_config())
+        self.has_clock = (EXAMPLES / "libclock_shim.so").exists()
+        self.cluster = SmallDisk(f"{NODES}x1", "easy", "--config", self.write_config(), has_clock=self.has_clock)
         c = self.cluster
         self.ran = c.folder / "ran"
         self.finish = c.folder / "finish"
@@ -183,7 +184,7 @@ class Soak:
         if kind.name in ("late", "broken", "endless"):
             job["nodes"] = 1
         if kind.name == "later":
-            job["begin_us"] = int((time.time() + draw.uniform(0, 4)) * 1e6)
+            job["begin_us"] = int((self.wall() + draw.uniform(0, 4)) * 1e6)
         if kind.name == "after":
             earlier = list(self.jobs)[-20:]
             if not earlier:
@@ -222,6 +223,14 @@ class Soak:
             for number in range(answer["job"], answer["job"] + answer.get("tasks", 1)):
                 self.jobs[number] = (kind, set())
             self.count(f"submitted {kind.name}")
+
+    def wall(self):
+        return self.cluster.wall() if self.has_clock else time.time()
+
+    def set_clock(self):
+        if self.has_clock:
+            self.count("clocks set")
+            self.cluster.set_clock(self.draws.choice((-86400, -3600, -5, 0, 5, 3600, 86400)))
 
     def live_kinds(self):
         return [row["name"].partition("-")[0] for row in self.rows]
@@ -447,7 +456,7 @@ class Soak:
 
     ACTIONS = (("submit", 60), ("cancel", 5), ("requeue", 1), ("hold", 1), ("release", 2), ("resize", 5), ("drain", 1),
                ("kill_manager", 1.5), ("kill_program", 1.5), ("suspend", 3), ("many_questions", 2), ("reload", 0.5),
-               ("kill_controller", 1.5), ("stop_controller", 0.5), ("suspend_controller", 0.3), ("fill_disk", 0.4))
+               ("kill_controller", 1.5), ("stop_controller", 0.5), ("suspend_controller", 0.3), ("fill_disk", 0.4), ("set_clock", 1))
 
     def run(self):
         self.rows = []
@@ -479,6 +488,8 @@ class Soak:
             self.stop_controller()
         c.start()
         self.undrain()
+        if self.has_clock:
+            self.cluster.set_clock(3 * 86400)  # whatever is to begin on the wall begins
         self.finish.touch()
         end = time.monotonic() + 120
         self.waiting.clear()
@@ -555,8 +566,7 @@ class Soak:
         excused = ((state == "CANCELLED" and "cancelled" in touched)
                    or (state == "NODE_FAIL" and "down" in touched)
                    or (state in ("FAILED", "COMPLETED") and kills)
-                   or (state == "TIMEOUT" and touched & {"suspended"})
-                   )
+                   or (state == "TIMEOUT" and "suspended" in touched))
         if (state, code) not in ends and not (kind.end[1] is None and state == kind.end[0]) and not excused:
             yield "it ended otherwise"
         if number in self.cancelled and state == "TIMEOUT" and kind.name == "endless":
