@@ -71,6 +71,9 @@ ServeSettings settings_of(const Options& options) {
   choose(given.max_priority, file.max_priority, settings.max_priority);
   if (file.shares) settings.policy = with_shares(settings.policy, *file.shares);
   choose(given.cgroups, file.cgroups, settings.cgroups);
+  choose(given.default_memory, file.default_memory, settings.default_memory);
+  choose(given.max_processes_per_node, file.max_processes_per_node,
+         settings.max_processes_per_node);
   if (settings.state.empty()) settings.state = default_state();
   settings.state = fs::absolute(settings.state).lexically_normal();
   if (settings.socket.empty()) settings.socket = settings.state + "/socket";

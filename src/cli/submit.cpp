@@ -31,7 +31,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Slurm's options that mean the same here, and those with a value.
-constexpr std::array<std::pair<std::string_view, bool>, 29> kOfSlurm{{
+constexpr std::array<std::pair<std::string_view, bool>, 30> kOfSlurm{{
     {"-A", true},
     {"--account", true},
     {"-N", true},
@@ -49,6 +49,7 @@ constexpr std::array<std::pair<std::string_view, bool>, 29> kOfSlurm{{
     {"--ntasks-per-node", true},
     {"-c", true},
     {"--cpus-per-task", true},
+    {"--mem", true},
     {"--priority", true},
     {"-d", true},
     {"--dependency", true},
@@ -75,6 +76,7 @@ struct Written {
   std::string error{};
   std::uint32_t tasks_per_node = 0;
   std::uint32_t cores_per_process = 0;
+  std::string memory{};
   std::int32_t priority = 0;
   std::string account{};
   std::string model{}, sizes{};
@@ -121,6 +123,9 @@ void add_options(CLI::App& command, Written& w) {
       "cores that each process keeps to, and its number of OpenMP threads; if not given, all of "
       "a node run where they like")
       ->check(CLI::Range(1U, 4096U));
+  add("--mem", w.memory,
+      "memory that it may have on each node: megabytes, or with K, M, G or T; what `serve` says if "
+      "not given");
   add("--priority", w.priority, "higher goes first")->check(CLI::Range(-1'000'000, 1'000'000));
   add("-A,--account", w.account, "who pays for it: a name, for the rules of fairness");
   add("--model", w.model, "how its run time depends on its size: linear, amdahl:0.1, ...");
@@ -176,6 +181,7 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
   if (!w.time.empty()) s.walltime = parse_limit(w.time);
   s.tasks_per_node = w.tasks_per_node;
   s.cores_per_process = w.cores_per_process;
+  if (!w.memory.empty()) s.memory = parse_memory(w.memory);
   s.priority = w.priority;
   if (!w.account.empty()) s.account = account_name(w.account, {.field = "--account"});
   if (!w.model.empty()) s.model = parse_speedup(w.model, {.field = "--model"});

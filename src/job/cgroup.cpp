@@ -88,6 +88,40 @@ bool is_empty_cgroup(const std::string& group) {
 
 void kill_cgroup(const std::string& group) { write_word((group + "/cgroup.kill").c_str(), "1"); }
 
+std::set<std::string> enable_controllers(const std::string& group,
+                                         const std::set<std::string>& names,
+                                         const std::string& own) {
+  std::set<std::string> enabled;
+  std::ifstream there(group + "/cgroup.controllers");
+  const std::string file = group + "/cgroup.subtree_control";
+  for (std::string name; there >> name;) {
+    if (!names.contains(name)) continue;
+    const std::string word = "+" + name;
+    bool is_enabled = write_word(file.c_str(), word);
+    // A group with processes in it, but for the root of all, has none below it.
+    if (!is_enabled && errno == EBUSY && make_cgroup(own)) {
+      is_enabled =
+          enter_cgroup(processes_of_cgroup(own).c_str()) && write_word(file.c_str(), word);
+    }
+    if (is_enabled) enabled.insert(name);
+  }
+  return enabled;
+}
+
+bool limit_cgroup(const std::string& group, const GroupLimits& limits,
+                  const std::set<std::string>& controllers) {
+  const auto set = [&](const char* controller, const char* file, const std::string& value) {
+    return !controllers.contains(controller) ||
+           write_word((group + "/" + file).c_str(), value + "\n");
+  };
+  const auto most = [](std::uint64_t limit) {
+    return limit == 0 ? std::string("max") : std::to_string(limit);
+  };
+  const bool has_cpus = set("cpuset", "cpuset.cpus", limits.cpus);
+  const bool has_memory = set("memory", "memory.max", most(limits.memory));
+  return set("pids", "pids.max", most(limits.processes)) && has_memory && has_cpus;
+}
+
 void remove_cgroup(const std::string& group) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(group, ignored)) {

@@ -1,10 +1,12 @@
 // Control groups, version 2: the kernel keeps the processes of a group together, whatever they do
-// to their session, parents or environment, and kills all of them at once. Only that is used here;
-// no controller has to be enabled.
+// to their session, parents or environment, and kills all of them at once. That needs no controller;
+// those of memory, processors and processes keep the group to a part of the machine.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -26,6 +28,24 @@ bool is_empty_cgroup(const std::string& group);
 void kill_cgroup(const std::string& group);
 /// Removes an empty one, and the empty ones below it.
 void remove_cgroup(const std::string& group);
+
+/// The kernel's controllers of these names that groups below this one have from now on, as far as
+/// there are such and nobody is in the way: if this process is in the group itself it goes to one
+/// below it, `own`.
+std::set<std::string> enable_controllers(const std::string& group,
+                                         const std::set<std::string>& names,
+                                         const std::string& own);
+
+/// What the processes of a group may have together, as far as its controllers are enabled.
+struct GroupLimits {
+  std::string cpus{};           // as "0-3,7"; empty: all
+  std::uint64_t memory = 0;     // bytes; 0: all
+  std::uint64_t processes = 0;  // and threads; 0: any number
+  bool operator==(const GroupLimits&) const = default;
+};
+/// False if one of these could not be set.
+bool limit_cgroup(const std::string& group, const GroupLimits& limits,
+                  const std::set<std::string>& controllers);
 
 /// A group for the processes of one generation, below that of this process.
 class Cgroup {

@@ -2,6 +2,8 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <set>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -56,6 +58,57 @@ TEST(Cgroup, NobodyLeavesIt) {
   EXPECT_EQ(group->kill_all(), 0u);
   group.reset();
   EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::string text;
+  std::getline(file, text);
+  return text;
+}
+
+// With whatever controllers the group above gives; none has to be one that Ductile uses.
+TEST(Cgroup, GivesOnItsControllersAlsoFromWithin) {
+  const auto own = own_cgroup();
+  if (!own) GTEST_SKIP() << "no group can be made here";
+  const std::string group = *own + "/ductile-unit-test-" + std::to_string(getpid());
+  ASSERT_TRUE(make_cgroup(group));
+  std::set<std::string> there;
+  std::ifstream file(group + "/cgroup.controllers");
+  for (std::string name; file >> name;) there.insert(name);
+  if (there.empty()) {
+    remove_cgroup(group);
+    GTEST_SKIP() << "the control group of this process gives no controllers to those below it";
+  }
+  const std::string jobs = group + "/jobs", inner = group + "/inner";
+  const pid_t pid = fork();
+  if (pid == 0) {
+    // Who is in the group itself goes out of the way.
+    if (!enter_cgroup(processes_of_cgroup(group).c_str())) _exit(2);
+    if (enable_controllers(group, there, inner) != there) _exit(3);
+    if (!enable_controllers(group, {"no such"}, inner).empty()) _exit(4);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(exit_code(status), 0);
+  ASSERT_TRUE(make_cgroup(jobs));
+  const GroupLimits limits{.cpus = "0", .memory = std::uint64_t{64} << 20, .processes = 12};
+  EXPECT_TRUE(limit_cgroup(jobs, limits, there));
+  if (there.contains("cpuset")) {
+    EXPECT_EQ(text_of(jobs + "/cpuset.cpus"), "0");
+  }
+  if (there.contains("memory")) {
+    EXPECT_EQ(text_of(jobs + "/memory.max"), "67108864");
+  }
+  if (there.contains("pids")) {
+    EXPECT_EQ(text_of(jobs + "/pids.max"), "12");
+  }
+  EXPECT_TRUE(limit_cgroup(jobs, {}, there));
+  if (there.contains("memory")) {
+    EXPECT_EQ(text_of(jobs + "/memory.max"), "max");
+  }
+  remove_cgroup(group);
 }
 
 }  // namespace

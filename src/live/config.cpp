@@ -149,6 +149,10 @@ constexpr Setting kSettings[] = {
     {"max_priority", [](const Value& v, Configuration& c) { c.max_priority = v.priority(); }},
     {"shares", [](const Value& v, Configuration& c) { c.shares = v.shares(); }},
     {"cgroups", [](const Value& v, Configuration& c) { c.cgroups = v.flag(); }},
+    {"default_memory",
+     [](const Value& v, Configuration& c) { c.default_memory = v.parsed(parse_memory); }},
+    {"max_processes_per_node",
+     [](const Value& v, Configuration& c) { c.max_processes_per_node = v.count(); }},
 };
 
 }  // namespace

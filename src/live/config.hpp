@@ -30,6 +30,7 @@ struct Configuration {
   std::optional<std::int32_t> max_priority{};
   std::optional<std::vector<UserShare>> shares{};
   std::optional<bool> cgroups{};
+  std::optional<std::uint64_t> default_memory{}, max_processes_per_node{};
 };
 
 /// Reads and checks all of a file. Throws InputError with the line.

@@ -45,6 +45,8 @@ max_running_nodes_per_user = 6
 max_priority = -5
 shares = { root = 2.5 }
 cgroups = false
+default_memory = "2G"
+max_processes_per_node = 100
 )"));
   EXPECT_EQ(c.local->nodes, 4u);
   EXPECT_EQ(c.local->cores_per_node, 2u);
@@ -63,6 +65,8 @@ cgroups = false
   EXPECT_EQ(c.max_priority, -5);
   EXPECT_EQ(c.shares, (std::vector<UserShare>{{0, 2.5}}));
   EXPECT_EQ(c.cgroups, false);
+  EXPECT_EQ(c.default_memory, std::uint64_t{2} << 30);
+  EXPECT_EQ(c.max_processes_per_node, 100u);
   EXPECT_EQ(c.operators, std::vector<std::uint32_t>{0});
   EXPECT_FALSE(read_configuration(file_with("")).policy);
 }
@@ -81,7 +85,7 @@ TEST(Config, SaysWhereAndWhatIsWrong) {
             "operators, max_jobs, "
             "max_jobs_per_user, "
             "max_running_jobs_per_user, max_running_nodes_per_user, max_priority, shares, "
-            "cgroups");
+            "cgroups, default_memory, max_processes_per_node");
   EXPECT_EQ(error_in("local = 4"), ":1: local: is no text; put it in quotes");
   EXPECT_EQ(error_in("local = \"4x\""),
             ":1: local: '4x' is not NODESxCORES; write it like 4x2, each number from 1 to 4096");
@@ -98,6 +102,9 @@ TEST(Config, SaysWhereAndWhatIsWrong) {
             ":1: max_priority: is no priority; write a number from -1000000 to 1000000");
   EXPECT_EQ(error_in("shares = { root = 0 }"), ":1: shares: is no share; write a number above 0");
   EXPECT_EQ(error_in("shares = { nobody-here = 1 }"), ":1: shares: there is no user 'nobody-here'");
+  EXPECT_EQ(error_in("default_memory = \"2X\""),
+            ":1: default_memory: mem: '2X' is no size of memory; write megabytes, or a number with "
+            "K, M, G or T");
   EXPECT_EQ(error_in("cgroups = 1"), ":1: cgroups: is neither true nor false");
   EXPECT_NE(error_in("local = "), "");
 }

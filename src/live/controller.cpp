@@ -96,6 +96,7 @@ Controller::Controller(const ServeSettings& settings, const std::function<ServeS
               .retry = settings.retry,
               .patience = settings.patience,
               .cgroups = settings.cgroups,
+              .max_processes_per_node = settings.max_processes_per_node,
               .measure = measure_of(settings)}),
       jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {
   if (clock_.text() != journal_.clock()) journal_.write_clock(clock_.text());
@@ -729,8 +730,11 @@ void Controller::reload() {
     if (next.platform.nodes != had.nodes || next.platform.cores_per_node != had.cores_per_node ||
         next.state != settings_.state || next.socket != settings_.socket ||
         next.fairness != settings_.fairness || next.cgroups != settings_.cgroups ||
-        next.metrics != settings_.metrics) {
-      throw InputError("nodes, fairness, state, socket, metrics and cgroups stay while it serves",
+        next.metrics != settings_.metrics ||
+        next.max_processes_per_node != settings_.max_processes_per_node) {
+      throw InputError(
+          "nodes, fairness, state, socket, metrics, cgroups and max_processes_per_node stay while "
+          "it serves",
                        "end it, and start it again");
     }
     if (next.policy != settings_.policy && !tell(event::ConfigChanged{make_policy(next.policy)})) {

@@ -163,6 +163,7 @@ class Controller {
   std::string_view reason_of(JobId id) const;
   void write_row(JsonText& text, JobId id, Time now) const;
   Json delays_of(Party::Kind kind) const;
+  Json uses() const;
 
   void on_signal();
   void reload();

@@ -212,6 +212,7 @@ struct LocalWorld::Running {
   std::optional<Request> request{};
   std::optional<EndState> end{};  // somebody ends it
   bool requeue = false;           // and it waits again
+  std::uint64_t memory = 0;       // on each node; 0: all of it
   bool is_measured = false;       // what others tell of themselves does not count
   bool survives = false;          // the loss of its manager: it waits again
   Time kill_at = kNever;
@@ -256,6 +257,43 @@ LocalWorld::LocalWorld(const Platform& platform, const ScheduleClock& clock, Set
     if (!make_cgroup(group_)) group_.clear();
   }
   spdlog::debug("jobs have {}", group_.empty() ? "no cgroups" : "cgroups below " + group_);
+  if (settings_.cgroups) enable_limits();
+}
+
+/// The kernel keeps jobs to what they may have, or it is said that it does not.
+void LocalWorld::enable_limits() {
+  const std::set<std::string> wanted{"cpuset", "memory", "pids"};
+  if (!group_.empty()) {
+    const std::string above = group_.substr(0, group_.rfind('/'));
+    enable_controllers(above, wanted, above + "/ductile-controller");
+    controllers_ = enable_controllers(group_, wanted, group_ + "/none");
+  }
+  std::string missing;
+  for (const auto& [name, what] : {std::pair{"memory", "memory"},
+                                   std::pair{"cpuset", "processors"},
+                                   std::pair{"pids", "number of processes"}}) {
+    if (!controllers_.contains(name)) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", what);
+  }
+  if (missing.empty()) {
+    spdlog::info("control groups keep jobs to their memory, processors and number of processes");
+  } else {
+    spdlog::warn(
+        "jobs are not kept to their {}: there are no control groups of version 2 with these "
+        "controllers for this process",
+        missing);
+  }
+}
+
+/// What a job may have that holds these nodes.
+void LocalWorld::limit(const Running& job, const Holding& holding) const {
+  if (job.group.empty() || controllers_.empty()) return;
+  GroupLimits limits{.memory = job.memory * holding.count,
+                     .processes = settings_.max_processes_per_node * holding.count};
+  limits.cpus = to_string(cpus_of(holding.nodes));
+  std::ranges::replace(limits.cpus, ' ', ',');
+  if (!limit_cgroup(job.group, limits, controllers_)) {
+    spdlog::warn("job {}: its limits could not be set: {}", job.number, std::strerror(errno));
+  }
 }
 
 LocalWorld::~LocalWorld() {
@@ -295,6 +333,11 @@ void LocalWorld::carry_out(const Decision& decision, const JobFacts& job) {
     deny(decision.request);
   } else if (decision.kind == Decision::Kind::resize) {
     its.order = decision;
+    // Both generations are there until it is answered.
+    Holding both = its.holding;
+    both.count = std::max(both.count, decision.after.count);
+    both.nodes.insert(decision.after.nodes);
+    limit(its, both);
     its.paused = {};
     its.is_lost = !its.control;  // nobody hears of it
     const bool is_grant =
@@ -327,6 +370,7 @@ std::unique_ptr<LocalWorld::Running> LocalWorld::running(JobId id, const JobFact
   its->asks = job.what->type == JobType::evolving || job.what->type == JobType::adaptive;
   its->survives = job.what->is_requeued;
   its->is_measured = measures(*job.what);
+  its->memory = job.what->memory;
   return its;
 }
 
@@ -351,6 +395,7 @@ void LocalWorld::make_folder(Running& its, const JobFacts& job, bool changes_use
   // The next controller may have another place for new ones.
   if (make_cgroup(its.group)) {
     write_file(its.group_file(), its.group, nullptr, 0600);
+    limit(its, its.holding);
   } else {
     its.group.clear();
   }
@@ -680,6 +725,7 @@ void LocalWorld::settle(Running& job, std::uint32_t processes) {
       happen(event::EvolvingWithdrawn{std::exchange(job.request, std::nullopt)->id});
     }
   }
+  limit(job, job.holding);
   happen(event::Resized{job.id, order.id, job.holding, is_done ? now() : now() + settings_.retry,
                         std::exchange(job.paused, Duration{})});
 }

@@ -98,6 +98,8 @@ class LocalWorld {
     Duration patience = whole_seconds(10);
     /// Keep jobs in cgroups where that can be done.
     bool cgroups = true;
+    /// Of each node, where cgroups can see to it; 0: any number.
+    std::uint64_t max_processes_per_node = 0;
     /// Programs of an MPI that can have several sizes are measured so often; never if 0.
     Duration measure{};
   };
@@ -176,6 +178,8 @@ class LocalWorld {
                                  Duration machine) const;
   void happen(Event event) { happened_.push_back({std::move(event)}); }
   NodeSet cpus_of(const NodeSet& nodes) const;
+  void enable_limits();
+  void limit(const Running& job, const Holding& holding) const;
   std::string folder_of(std::uint64_t number) const;
 
   /// Never a remembered time: while the controller waits, that is long past.
@@ -186,6 +190,7 @@ class LocalWorld {
   Settings settings_;
   std::vector<std::uint32_t> cpus_;  // of this machine; empty: fewer than virtual ones
   std::string group_{};              // the cgroup above those of jobs; empty: there are none
+  std::set<std::string> controllers_{};  // that these have
   std::map<JobId, std::unique_ptr<Running>> running_;
   std::set<pid_t> orphans_{};  // of managers that were killed, until they are reaped
   Time sweep_at_ = kNever;

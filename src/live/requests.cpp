@@ -253,6 +253,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
   // Nothing may be wrong once the core has heard of it.
   Submission what = submission_from_json(request.value("job", Json()));
   if (what.walltime == Duration{}) what.walltime = settings_.default_time;
+  if (what.memory == 0) what.memory = settings_.default_memory;
   check_priority(client, what.priority);
   JobSpec spec = spec_of(what, core_.state().platform);
   const std::uint32_t user = client.peer.user;
@@ -374,6 +375,7 @@ void Controller::write_row(JsonText& text, JobId id, Time now) const {
       .add("restarts", live.row.restarts)
       .add("cpus_per_task",
            if_any(live.what().cores_per_process != 0, live.what().cores_per_process))
+      .add("memory", if_any(live.what().memory != 0, live.what().memory))
       .add("start_s", if_any(runs, wall(job.started)))
       .add("elapsed_s", runs ? to_seconds(now - job.started) : 0.0)
       .add("time_limit_s", to_seconds(runs ? end_of(id) - job.started : live.what().walltime))
@@ -423,6 +425,20 @@ Json Controller::ends_of(const Client& client, const Json& wanted) const {
   return rows;
 }
 
+/// What users have used lately, whatever the order: node-seconds, and in proportion to their
+/// shares.
+Json Controller::uses() const {
+  const State& state = core_.state();
+  FairShare rules{.half_life = state.half_life};
+  const std::vector<Standing> used = state.uses.standings(clock_.now(), rules);
+  Json rows = Json::array();
+  for (const Standing& each : used) {
+    const double share = core_.policy().fair_share.share_of(each.user);
+    rows.push_back({{"user", name_of_user(each.user)}, {"node_s", each.value}, {"share", share}});
+  }
+  return rows;
+}
+
 std::string Controller::on_queue(const Client& client, const Json& request) const {
   const Json wanted = request.value("jobs", Json::array());
   if (!wanted.is_array()) throw InputError("\"jobs\" is a list of numbers", "");
@@ -456,6 +472,7 @@ std::string Controller::on_queue(const Client& client, const Json& request) cons
   }
   text.end_list();
   if (!wanted.empty()) text.add("ended", ends_of(client, wanted));
+  text.add("uses", uses());
   text.add("delays", delays_of(Party::Kind::user));
   text.add("account_delays", delays_of(Party::Kind::account));
   return text.end().take();

@@ -59,6 +59,10 @@ struct ServeSettings {
   std::uint64_t max_running_nodes_per_user = ~std::uint64_t{0};
   /// Keep jobs in cgroups where that can be done.
   bool cgroups = true;
+  /// What jobs may have of each node that they hold, where cgroups can see to it: bytes, for those
+  /// that do not say how many, and processes; 0: any number.
+  std::uint64_t default_memory = 0;
+  std::uint64_t max_processes_per_node = 0;
   /// End when no job is left, once there was one.
   bool until_idle = false;
 };

@@ -125,6 +125,7 @@ Json to_json(const Submission& s) {
   json["time_us"] = s.walltime.count();
   json["tasks_per_node"] = s.tasks_per_node;
   json["cores_per_process"] = s.cores_per_process;
+  json["memory"] = s.memory;
   json["priority"] = s.priority;
   json["account"] = s.account;
   json["model"] = to_text(s.model);
@@ -156,6 +157,7 @@ Submission submission_from_json(const Json& json) {
   s.walltime = Duration(in.number<std::int64_t>("time_us", 0, kLongest.count(), 0));
   s.tasks_per_node = in.number<std::uint32_t>("tasks_per_node", 0, 4096, 0);
   s.cores_per_process = in.number<std::uint32_t>("cores_per_process", 0, 4096, 0);
+  s.memory = in.number<std::uint64_t>("memory", 0, std::int64_t{1} << 60, 0);
   s.priority = in.number<std::int32_t>("priority", -1'000'000, 1'000'000, 0);
   if (const std::string account = in.text("account"); !account.empty()) {
     s.account = account_name(account, {.field = "account"});
@@ -314,6 +316,22 @@ Duration parse_limit(std::string_view text) {
   const Duration limit = whole_seconds(seconds);
   if (limit <= Duration{} || limit > kLongest) throw wrong();
   return limit;
+}
+
+std::uint64_t parse_memory(std::string_view text) {
+  const auto wrong = [&]() -> InputError {
+    return {{.field = "mem"},
+            "'" + std::string(text) + "' is no size of memory",
+            "write megabytes, or a number with K, M, G or T"};
+  };
+  constexpr std::string_view kUnits = "KMGT";
+  const std::size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
+  const auto number =
+      parse_number<std::uint64_t>(text.substr(0, text.size() - (unit == kUnits.npos ? 0 : 1)));
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
+  const unsigned shift = unit == kUnits.npos ? 20 : 10 * static_cast<unsigned>(unit + 1);
+  if (!number || *number == 0 || *number > kMost >> shift) throw wrong();
+  return *number << shift;
 }
 
 std::string limit_text(Duration duration) {

@@ -30,6 +30,7 @@ struct Submission {
   Duration walltime{};                  // 0: the controller's default
   std::uint32_t tasks_per_node = 0;     // processes of an MPI on each node; 0: as many as fit
   std::uint32_t cores_per_process = 0;  // which it keeps to; 0: not given, one is counted
+  std::uint64_t memory = 0;             // bytes on each node; 0: the controller's default
   std::int32_t priority = 0;
   std::string account{};  // who pays; empty: nobody is named
   Speedup model{};
@@ -82,6 +83,8 @@ std::string file_name(std::string_view pattern, const JobNames& names);
 
 /// A time as Slurm writes them: M, M:S, H:M:S, D-H, D-H:M or D-H:M:S. Throws InputError.
 Duration parse_limit(std::string_view text);
+/// Memory as Slurm writes it: megabytes, or with K, M, G or T; in bytes. Throws InputError.
+std::uint64_t parse_memory(std::string_view text);
 /// "[D-]HH:MM:SS" or "MM:SS", as Slurm shows them; whole seconds.
 std::string limit_text(Duration duration);
 

@@ -164,6 +164,18 @@ TEST(Submission, ReadsLimitsAsSlurmDoes) {
   EXPECT_EQ(limit_text(whole_seconds(86400 + 61)), "1-00:01:01");
 }
 
+TEST(Submission, ReadsMemoryAsSlurmDoes) {
+  EXPECT_EQ(parse_memory("7"), std::uint64_t{7} << 20);
+  EXPECT_EQ(parse_memory("512K"), std::uint64_t{512} << 10);
+  EXPECT_EQ(parse_memory("100M"), std::uint64_t{100} << 20);
+  EXPECT_EQ(parse_memory("3G"), std::uint64_t{3} << 30);
+  EXPECT_EQ(parse_memory("1048576T"), std::uint64_t{1} << 60);
+  for (const char* text :
+       {"", "0", "G", "-1", "1.5G", "1g", "1GB", "1048577T", "99999999999999999999"}) {
+    EXPECT_THROW(parse_memory(text), InputError) << text;
+  }
+}
+
 TEST(Submission, NamesFiles) {
   EXPECT_EQ(file_name("%x-%j.%%.%y%", {.number = 12, .name = "job"}), "job-12.%.%y%");
   EXPECT_EQ(file_name("%A_%a", {.number = 12}), "12_0");
