@@ -327,6 +327,9 @@ DUCTILE_EXPORT int ductile_join(void) {
   }
   self.must_join = false;
   ductile::listen(self);
+  // It goes on when it has heard from the others: the first communication of processes that have
+  // just begun takes long, and belongs to what the resize costs.
+  MPI_Barrier(MPI_COMM_WORLD);
   self.link->send(self.link->generation(), wire::Running{});
   return 0;
 }

@@ -4,15 +4,18 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "job/fault.hpp"
 
@@ -26,31 +29,37 @@ constexpr std::chrono::milliseconds kForever{-1};
 /// Connections that have not said who they are; more are closed at once.
 constexpr std::size_t kMaxStrangers = 64;
 
-/// The program's memory behind an overlap, piece by piece.
+/// Pieces below this size go through a buffer: one call of the system for few bytes costs more than
+/// a copy.
+constexpr std::size_t kSmallPiece = 4096;
+/// Small enough to stay in a cache between the copy and the call.
+constexpr std::size_t kBuffer = std::size_t{128} << 10;
+
+/// The program's memory behind an overlap: pieces of one length, one distance apart, of which the
+/// last one may be shorter.
 class Pieces {
  public:
   Pieces(const Registered& data, Seat me, const Overlap& shared)
-      : data_(&data),
-        me_(me),
-        shared_(shared),
-        left_(static_cast<std::size_t>(shared.total) * data.element_bytes) {}
+      : next_(place_of(data, me, shared.begin)),
+        piece_(static_cast<std::size_t>(shared.length) * data.element_bytes),
+        left_(static_cast<std::size_t>(shared.total) * data.element_bytes) {
+    if (shared.count > 1) {
+      distance_ = static_cast<std::size_t>(place_of(data, me, shared.begin + shared.step) - next_);
+    }
+    // Who has all of them has them in a row.
+    if (distance_ == piece_) piece_ = left_;
+  }
 
   std::size_t left() const { return left_; }
+  bool are_small() const { return piece_ < kSmallPiece && left_ > piece_; }
 
   /// The next pieces; how many.
   std::size_t fill(std::array<iovec, 64>& parts) const {
     std::size_t count = 0;
-    std::size_t skip = done_;
-    std::size_t rest = left_;
-    for (std::int64_t i = next_; rest > 0 && count < parts.size(); ++i, ++count) {
-      const std::size_t size = std::min(piece_bytes() - skip, rest);
-      const std::int64_t element = shared_.begin + i * shared_.step;
-      char* const begin =
-          data_->own() +
-          static_cast<std::size_t>(local_index(data_->layout, me_, element)) * data_->element_bytes;
-      parts[count] = {begin + skip, size};
-      rest -= size;
-      skip = 0;
+    Pieces rest = *this;
+    while (rest.left_ > 0 && count < parts.size()) {
+      parts[count++] = {rest.next_ + rest.done_, rest.here()};
+      rest.advance(rest.here());
     }
     return count;
   }
@@ -58,21 +67,82 @@ class Pieces {
   void advance(std::size_t bytes) {
     left_ -= bytes;
     done_ += bytes;
-    next_ += static_cast<std::int64_t>(done_ / piece_bytes());
-    done_ %= piece_bytes();
+    if (done_ < piece_) return;
+    next_ += done_ / piece_ * distance_;
+    done_ %= piece_;
+  }
+
+  /// Copies the next bytes into the buffer, or out of it; how many. They count as done.
+  std::size_t gather(char* buffer, std::size_t most) {
+    return copy(most, [&](char* place, std::size_t at, auto bytes) {
+      std::memcpy(buffer + at, place, bytes);
+    });
+  }
+  void scatter(const char* buffer, std::size_t bytes) {
+    copy(bytes,
+         [&](char* place, std::size_t at, auto size) { std::memcpy(place, buffer + at, size); });
   }
 
  private:
-  std::size_t piece_bytes() const {
-    return static_cast<std::size_t>(shared_.length) * data_->element_bytes;
+  static char* place_of(const Registered& data, Seat me, std::int64_t element) {
+    return data.own() +
+           static_cast<std::size_t>(local_index(data.layout, me, element)) * data.element_bytes;
   }
 
-  const Registered* data_;
-  Seat me_;
-  Overlap shared_;
+  /// Bytes in a row from here on.
+  std::size_t here() const { return std::min(piece_ - done_, left_); }
+
+  template <class Move>
+  std::size_t copy(std::size_t most, const Move& move) {
+    most = std::min(most, left_);
+    std::size_t at = 0;
+    const auto one = [&] {
+      const std::size_t bytes = std::min(here(), most - at);
+      move(next_ + done_, at, bytes);
+      at += bytes;
+      advance(bytes);
+    };
+    while (at < most && done_ > 0) one();
+    // The usual sizes are known to the compiler.
+    switch (piece_) {
+      case 1:
+        at += copy_whole<1>(most - at, at, move);
+        break;
+      case 2:
+        at += copy_whole<2>(most - at, at, move);
+        break;
+      case 4:
+        at += copy_whole<4>(most - at, at, move);
+        break;
+      case 8:
+        at += copy_whole<8>(most - at, at, move);
+        break;
+      case 16:
+        at += copy_whole<16>(most - at, at, move);
+        break;
+      default:
+        break;
+    }
+    while (at < most) one();
+    return at;
+  }
+
+  template <std::size_t kSize, class Move>
+  std::size_t copy_whole(std::size_t most, std::size_t at, const Move& move) {
+    const std::size_t count = most / kSize;
+    for (std::size_t i = 0; i < count; ++i) {
+      move(next_, at + i * kSize, std::integral_constant<std::size_t, kSize>{});
+      next_ += distance_;
+    }
+    left_ -= count * kSize;
+    return count * kSize;
+  }
+
+  char* next_;                // piece
+  std::size_t done_ = 0;      // bytes of it
+  std::size_t piece_;         // bytes
+  std::size_t distance_ = 0;  // from one to the next, in bytes
   std::size_t left_;
-  std::int64_t next_ = 0;  // piece
-  std::size_t done_ = 0;   // bytes of it
 };
 
 /// Of what the program packs, it alone knows: all processes talk to all.
@@ -124,7 +194,7 @@ struct Aborted {};
 class Sender {
  public:
   Sender(Link& link, std::uint32_t resize, const std::string& address)
-      : link_(link), resize_(resize), socket_(connect_tcp(address, kPatience)) {
+      : link_(link), resize_(resize), socket_(connect_to(address, kPatience)) {
     set_blocking(socket_, false);
   }
 
@@ -135,7 +205,12 @@ class Sender {
   }
 
   void send(Pieces pieces) {
+    if (pieces.are_small()) buffer_.resize(kBuffer);
     while (pieces.left() > 0) {
+      if (pieces.are_small()) {
+        send(buffer_.data(), pieces.gather(buffer_.data(), buffer_.size()));
+        continue;
+      }
       std::array<iovec, 64> parts;
       const std::size_t count = pieces.fill(parts);
       pieces.advance(send_some(parts, count));
@@ -143,10 +218,11 @@ class Sender {
   }
 
  private:
-  void send(std::string bytes) {
-    for (std::size_t sent = 0; sent < bytes.size();) {
+  void send(std::string bytes) { send(bytes.data(), bytes.size()); }
+  void send(char* bytes, std::size_t size) {
+    for (std::size_t sent = 0; sent < size;) {
       std::array<iovec, 64> parts;
-      parts[0] = {bytes.data() + sent, bytes.size() - sent};
+      parts[0] = {bytes + sent, size - sent};
       sent += send_some(parts, 1);
     }
   }
@@ -175,6 +251,7 @@ class Sender {
   Link& link_;
   std::uint32_t resize_;
   Descriptor socket_;
+  std::vector<char> buffer_{};
 };
 
 std::uint64_t send_packed(Sender& sender, const Registered& one, std::size_t index, Seat to) {
@@ -225,6 +302,8 @@ struct Source {
   std::size_t next = 0;                 // the first data that has not come
   std::vector<char> packed{};           // what the program is to unpack
   Registered packed_view{};
+  std::size_t packed_bytes = 0;
+  bool is_waiting = false;  // until another one's is unpacked
   bool closed = false;
 };
 
@@ -244,10 +323,12 @@ class Taker {
   /// All data, or what the manager decided meanwhile.
   std::optional<Verdict> take(const Descriptor& listener) {
     while (missing_ > 0) {
+      begin_next_packed();
       std::vector<pollfd> waiting{{.fd = link_.socket().get(), .events = POLLIN, .revents = 0},
                                   {.fd = listener.get(), .events = POLLIN, .revents = 0}};
       for (const auto& source : sources_) {
-        waiting.push_back({.fd = source->socket.get(), .events = POLLIN, .revents = 0});
+        waiting.push_back(
+            {.fd = source->is_waiting ? -1 : source->socket.get(), .events = POLLIN, .revents = 0});
       }
       poll(waiting.data(), waiting.size(), 1000);
       if (waiting[0].revents != 0) {
@@ -258,7 +339,7 @@ class Taker {
       for (std::size_t i = 2; i < waiting.size(); ++i) {
         if (waiting[i].revents != 0) serve(*sources_[i - 2]);
       }
-      if (waiting[1].revents != 0) accept_one(listener);
+      if (waiting[1].revents != 0) accept_all(listener);
       const auto too_old = Clock::now() - kPatience;
       std::erase_if(sources_, [&](const auto& source) {
         return source->closed || !source->socket || (!source->rank && source->since < too_old);
@@ -270,15 +351,20 @@ class Taker {
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  void accept_one(const Descriptor& listener) {
-    auto socket = accept_from(listener);
-    const auto strangers =
-        std::ranges::count_if(sources_, [](const auto& source) { return !source->rank; });
-    if (!socket || static_cast<std::size_t>(strangers) >= kMaxStrangers + old_size_) return;
-    auto source = std::make_unique<Source>();
-    source->socket = std::move(*socket);
-    source->since = Clock::now();
-    sources_.push_back(std::move(source));
+  void accept_all(const Descriptor& listener) {
+    while (auto socket = accept_from(listener)) {
+      // Who belongs here says so at once: the one who has been silent for longest does not.
+      const auto is_stranger = [](const auto& source) { return !source->rank && source->socket; };
+      const auto strangers = std::ranges::count_if(sources_, is_stranger);
+      if (static_cast<std::size_t>(strangers) >= kMaxStrangers + old_size_) {
+        (*std::ranges::find_if(sources_, is_stranger))->socket.reset();
+      }
+      auto source = std::make_unique<Source>();
+      source->socket = std::move(*socket);
+      source->since = Clock::now();
+      sources_.push_back(std::move(source));
+      serve(*sources_.back());
+    }
   }
 
   void serve(Source& source) {
@@ -296,10 +382,15 @@ class Taker {
   }
 
   void receive(Source& source) {
-    while (!source.closed) {
+    while (!source.closed && !source.is_waiting) {
       ssize_t got = 0;
       std::array<char, 4096> bytes;
-      if (source.payload) {
+      const bool is_scattered = source.payload && source.payload->are_small();
+      if (is_scattered) {
+        buffer_.resize(kBuffer);
+        got = recv(source.socket.get(), buffer_.data(),
+                   std::min(buffer_.size(), source.payload->left()), 0);
+      } else if (source.payload) {
         std::array<iovec, 64> parts;
         const std::size_t count = source.payload->fill(parts);
         got = readv(source.socket.get(), parts.data(), static_cast<int>(count));
@@ -313,7 +404,11 @@ class Taker {
       if (got == 0) throw std::runtime_error("the connection ended before its data");
       if (source.payload) {
         bytes_ += static_cast<std::uint64_t>(got);
-        source.payload->advance(static_cast<std::size_t>(got));
+        if (is_scattered) {
+          source.payload->scatter(buffer_.data(), static_cast<std::size_t>(got));
+        } else {
+          source.payload->advance(static_cast<std::size_t>(got));
+        }
         if (source.payload->left() == 0) end_payload(source);
         continue;
       }
@@ -375,7 +470,7 @@ class Taker {
     while (source.next < data_.size() && !share(data_[source.next], from, me_)) ++source.next;
   }
 
-  void end_payload(Source& source) const {
+  void end_payload(Source& source) {
     source.payload.reset();
     const Registered& one = data_[source.next];
     if (one.unpack != nullptr &&
@@ -383,7 +478,10 @@ class Taker {
                    source.packed.data(), source.packed.size()) != 0) {
       throw std::runtime_error("the program cannot unpack '" + one.name + "'");
     }
-    source.packed = {};
+    if (one.unpack != nullptr) {
+      source.packed = {};
+      is_unpacking_ = false;
+    }
     ++source.next;
     skip_empty(source);
   }
@@ -407,16 +505,34 @@ class Taker {
       source.payload.emplace(one, me_, shared);
       return;
     }
-    source.packed.resize(header.bytes);
+    source.packed_bytes = header.bytes;
+    source.is_waiting = is_unpacking_;
+    if (!is_unpacking_) begin_packed(source);
+  }
+
+  /// One at a time, so that not the data of all old processes are held at once: the others wait
+  /// with their sending.
+  void begin_packed(Source& source) {
+    is_unpacking_ = true;
+    source.packed.resize(source.packed_bytes);
     source.packed_view = plain_bytes(source.packed.data(), source.packed.size());
     source.payload.emplace(source.packed_view, Seat{}, overlap(source.packed_view.layout, {}, {}));
     if (source.packed.empty()) end_payload(source);
+  }
+
+  void begin_next_packed() {
+    for (const auto& source : sources_) {
+      if (is_unpacking_) return;
+      if (std::exchange(source->is_waiting, false)) begin_packed(*source);
+    }
   }
 
   Link& link_;
   const std::vector<Registered>& data_;
   Seat me_;
   std::uint32_t old_size_;
+  std::vector<char> buffer_{};
+  bool is_unpacking_ = false;
   std::vector<bool> arrived_;
   std::uint32_t missing_ = 0;
   std::uint64_t bytes_ = 0;
@@ -447,12 +563,32 @@ Verdict hand_over(Link& link, std::uint32_t resize, const std::vector<std::strin
   return wait_for_verdict(link, resize);
 }
 
+namespace {
+
+/// Heard only by those who reach this process by the way that leads to the manager.
+Descriptor listen_for_data(const Link& link) {
+  const std::string folder = folder_of_address(link.manager());
+  if (folder.empty()) return listen_tcp(local_host(link.socket()));
+  return listen_in_folder(folder + "/data." + std::to_string(link.generation()) + "." +
+                          std::to_string(link.rank()));
+}
+
+/// What a socket in a folder leaves there.
+struct Unlink {
+  std::string address;
+  ~Unlink() {
+    if (!folder_of_address(address).empty()) unlink(address.c_str() + address.find('/'));
+  }
+};
+
+}  // namespace
+
 Verdict take_over(Link& link, const std::vector<Registered>& data) {
   const std::uint32_t resize = link.generation();
   try {
-    // Heard only by those who reach this process by the way that leads to the manager.
-    const Descriptor listener = listen_tcp(local_host(link.socket()));
-    link.send(resize, wire::Ready{.address = local_address(listener)});
+    const Descriptor listener = listen_for_data(link);
+    const Unlink unlink_later{local_address(listener)};
+    link.send(resize, wire::Ready{.address = unlink_later.address});
     for (;;) {
       const auto message = link.receive(kForever);
       if (message->generation != resize) continue;

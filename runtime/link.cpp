@@ -54,7 +54,8 @@ void complain(const std::string& what) {
 
 Link::Link(const std::string& manager, const wire::Token& token, std::uint32_t generation,
            std::uint32_t rank, std::uint32_t size)
-    : socket_(connect_tcp(manager, kPatience)),
+    : manager_(manager),
+      socket_(connect_to(manager, kPatience)),
       token_(token),
       generation_(generation),
       rank_(rank),

@@ -38,12 +38,15 @@ class Link {
   std::string role(std::uint32_t resize) const;
 
   const Descriptor& socket() const { return socket_; }
+  /// The address of the manager.
+  const std::string& manager() const { return manager_; }
   std::uint32_t generation() const { return generation_; }
   std::uint32_t rank() const { return rank_; }
   std::uint32_t size() const { return size_; }
   const wire::Token& token() const { return token_; }
 
  private:
+  std::string manager_;
   Descriptor socket_;
   wire::Token token_;
   std::uint32_t generation_;

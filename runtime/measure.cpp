@@ -75,7 +75,7 @@ class Watcher {
  public:
   Watcher(const std::string& manager, const wire::Token& token, std::uint32_t generation,
           std::uint32_t rank, std::uint32_t size)
-      : socket_(connect_tcp(manager, std::chrono::seconds(5))), generation_(generation) {
+      : socket_(connect_to(manager, std::chrono::seconds(5))), generation_(generation) {
     send_all(socket_, wire::encode({generation, wire::Watch{token, rank, size}}));
     thread_ = quiet_thread([this] { run(); });
   }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -35,6 +36,7 @@
 #include "job/failure.hpp"
 #include "job/fault.hpp"
 #include "job/host_sweep.hpp"
+#include "job/job_folder.hpp"
 #include "job/line_socket.hpp"
 #include "job/order.hpp"
 #include "job/poller.hpp"
@@ -154,6 +156,8 @@ class Manager {
  private:
   // ---- What happens --------------------------------------------------------------------------
   void wait();
+  void make_folder();
+  Descriptor listen_to_processes();
   void on_signal();
   void reap();
   void on_ended(Generation& generation, int status);
@@ -232,6 +236,7 @@ class Manager {
   std::optional<double> mtct_{}, iteration_s_{}, power_w_{};
   bool has_killed_ = false;  // or found dead: processes that have not left in order
   Descriptor signals_{};
+  std::optional<JobFolder> folder_{};
   Descriptor listener_{};
   Descriptor control_{};
   std::vector<std::unique_ptr<Peer>> peers_{};
@@ -367,15 +372,36 @@ void Manager::on_ended(Generation& generation, int status) {
 
 // ---- Processes that talk ------------------------------------------------------------------------
 
+void Manager::make_folder() {
+  if (settings_.launcher.mpi == Mpi::none) return;
+  try {
+    folder_.emplace();
+  } catch (const std::system_error& error) {
+    spdlog::debug("the job has no folder of its own: {}", error.what());
+  }
+}
+
+/// Where all is on this host, at a place that no other user reaches.
+Descriptor Manager::listen_to_processes() {
+  const bool is_here = settings_.launcher.hosts.empty() &&
+                       settings_.launcher.starter == Starter::mpiexec &&
+                       settings_.listen == RunSettings{}.listen;
+  if (!is_here || !folder_) return listen_tcp(settings_.listen);
+  return listen_in_folder(folder_->path() + "/manager");
+}
+
 void Manager::accept_peers() {
   while (auto socket = accept_from(listener_)) {
-    const auto strangers =
-        std::ranges::count_if(peers_, [](const auto& peer) { return !peer->generation; });
+    const auto is_stranger = [](const auto& peer) { return !peer->generation && !peer->is_closed; };
+    const auto strangers = std::ranges::count_if(peers_, is_stranger);
     std::size_t expected = 0;
     for (const auto& [number, generation] : generations_) {
       expected += generation->size - generation->connected;
     }
-    if (static_cast<std::size_t>(strangers) >= kMaxStrangers + expected) continue;  // closes it
+    // Who belongs here says so at once: the one who has been silent for longest does not.
+    if (static_cast<std::size_t>(strangers) >= kMaxStrangers + expected) {
+      on_closed(**std::ranges::find_if(peers_, is_stranger));
+    }
     auto peer = std::make_unique<Peer>();
     peer->socket = std::move(*socket);
     peer->since = Clock::now();
@@ -1251,8 +1277,8 @@ void Manager::wait() {
 
 RunResult Manager::run() {
   if (!settings_.report.empty()) report_.open(settings_.report);
-  if (!settings_.is_rigid || settings_.measure.count() > 0)
-    listener_ = listen_tcp(settings_.listen);
+  make_folder();
+  if (!settings_.is_rigid || settings_.measure.count() > 0) listener_ = listen_to_processes();
   if (settings_.measure.count() > 0) {
     EnergyMeter meter(settings_.power_from);
     if (meter.is_there()) {

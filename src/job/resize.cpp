@@ -30,6 +30,12 @@ bool Resize::Roll::add(std::uint32_t rank, Clock::time_point now) {
   return true;
 }
 
+void Resize::Roll::not_before(Clock::time_point time) {
+  for (auto& said : said_) {
+    if (said) said = std::max(*said, time);
+  }
+}
+
 void Resize::enter(Phase phase, Clock::time_point now) {
   phase_ = phase;
   switch (phase) {
@@ -50,6 +56,7 @@ void Resize::enter(Phase phase, Clock::time_point now) {
       break;
     case Phase::handing_over:
       times_.handing_over = now;
+      taken_.not_before(now);
       deadline_ = now + limits_.handing_over;
       orders_.push_back({Side::old, wire::Go{.addresses = addresses_}});
       break;
@@ -120,14 +127,15 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
     abort("process " + std::to_string(rank) + " hands over what others postpone", now);
     return true;
   }
-  if (phase_ != Phase::handing_over) return false;
-  if (std::holds_alternative<wire::Sent>(content)) {
-    if (!from_old || !sent_.add(rank, now)) return false;
-  } else if (const auto* taken = std::get_if<wire::Taken>(&content)) {
-    if (from_old || !taken_.add(rank, now)) return false;
+  if (const auto* taken = std::get_if<wire::Taken>(&content)) {
+    // One for which there is nothing has it all as soon as it knows from how many it would come.
+    const bool is_told = phase_ == Phase::agreeing || phase_ == Phase::gathering;
+    if (from_old || !(is_told || phase_ == Phase::handing_over) || !taken_.add(rank, now))
+      return false;
     bytes_ += taken->bytes;
   } else {
-    return false;
+    if (!std::holds_alternative<wire::Sent>(content) || phase_ != Phase::handing_over) return false;
+    if (!from_old || !sent_.add(rank, now)) return false;
   }
   if (sent_.is_full() && taken_.is_full()) enter(Phase::committed, now);
   return true;

@@ -65,6 +65,8 @@ class Resize {
     bool add(std::uint32_t rank, Clock::time_point now);
     bool has(std::uint32_t rank) const { return rank < said_.size() && said_[rank]; }
     std::uint32_t count() const { return count_; }
+    /// Who has said it before this counts as having said it then.
+    void not_before(Clock::time_point time);
     bool is_full() const { return count_ == said_.size(); }
     /// The beginning of the clock if it has not.
     Clock::time_point operator[](std::uint32_t rank) const {

@@ -96,6 +96,26 @@ TEST(Resize, StrayMessagesChangeNothing) {
 }
 
 // Until the commit a failure of any process, at any time, leaves the old generation the job.
+// A process for which there is nothing, as there are more processes than elements, says so before
+// the others meet. Nothing else would tell that it is done.
+TEST(Resize, NewProcessesWithoutDataAreDoneBeforeTheOthersMeet) {
+  for (const std::size_t place : {3U, 4U, 6U}) {
+    std::vector<Step> steps = whole_resize();
+    const auto done = steps.begin() + 10;
+    const Step early = {Side::fresh, done->rank, wire::Taken{}};
+    steps.erase(done);
+    steps.insert(steps.begin() + static_cast<std::ptrdiff_t>(place), early);
+    Resize resize(1, 2, 3, {}, kStart);
+    auto now = kStart;
+    for (std::size_t i = 0; i < kStepsToCommit; ++i) {
+      resize.receive(steps[i].side, steps[i].rank, steps[i].content, now += 1s);
+    }
+    EXPECT_EQ(resize.phase(), Phase::committed) << place;
+    EXPECT_EQ(resize.strays(), 0u);
+    EXPECT_EQ(resize.taken()[early.rank], resize.times().handing_over);
+  }
+}
+
 TEST(Resize, AbortsBeforeTheCommitAndNeverAfter) {
   const std::vector<Step> steps = whole_resize();
   for (std::size_t at = 0; at <= steps.size(); ++at) {

@@ -31,6 +31,18 @@ void turn_on(int fd, int level, int option) {
   setsockopt(fd, level, option, &on, sizeof on);
 }
 
+/// A host that has vanished does not say so: after a minute of silence it is asked, six times.
+void keep_alive(int fd) {
+  turn_on(fd, SOL_SOCKET, SO_KEEPALIVE);
+  constexpr std::pair<int, int> kTimes[] = {
+      {TCP_KEEPIDLE, 60}, {TCP_KEEPINTVL, 10}, {TCP_KEEPCNT, 6}};
+  for (const auto& [option, value] : kTimes) {
+    setsockopt(fd, IPPROTO_TCP, option, &value, sizeof value);
+  }
+}
+
+constexpr std::string_view kUnix = "unix:";
+
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 // Numeric addresses only: no name server can delay a job.
@@ -60,6 +72,9 @@ std::pair<std::string, std::string> name_of(const Descriptor& socket) {
   socklen_t size = sizeof address;
   if (getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
     fail("getsockname");
+  }
+  if (address.ss_family == AF_UNIX) {
+    return {std::string(kUnix) + reinterpret_cast<const sockaddr_un&>(address).sun_path, ""};
   }
   char host[NI_MAXHOST];
   char port[NI_MAXSERV];
@@ -126,10 +141,35 @@ Descriptor listen_tcp(const std::string& host, std::uint16_t port) {
 
 std::string local_address(const Descriptor& socket) {
   const auto [host, port] = name_of(socket);
+  if (port.empty()) return host;
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + port;
 }
 
 std::string local_host(const Descriptor& socket) { return name_of(socket).first; }
+
+std::string folder_of_address(const std::string& address) {
+  if (!address.starts_with(kUnix)) return {};
+  return address.substr(kUnix.size(), address.rfind('/') - kUnix.size());
+}
+
+namespace {
+
+/// Waits for a place among those that wait to be accepted.
+Descriptor connect_in_folder(const std::string& path, std::chrono::milliseconds timeout) {
+  const sockaddr_un address = unix_address(path);
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) fail("socket");
+  const timeval longest{.tv_sec = timeout.count() / 1000, .tv_usec = timeout.count() % 1000 * 1000};
+  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
+  int result = 0;
+  do {
+    result = connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) fail("connecting to " + path);
+  const timeval for_ever{};
+  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &for_ever, sizeof for_ever);
+  return socket;
+}
 
 Descriptor connect_tcp(const std::string& address, std::chrono::milliseconds timeout) {
   const auto [host, port] = host_and_port(address);
@@ -137,6 +177,7 @@ Descriptor connect_tcp(const std::string& address, std::chrono::milliseconds tim
   Descriptor socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) fail("socket");
   turn_on(socket.get(), IPPROTO_TCP, TCP_NODELAY);
+  keep_alive(socket.get());
   if (connect(socket.get(), found->ai_addr, found->ai_addrlen) != 0) {
     if (errno != EINPROGRESS) fail("connecting to " + address);
     pollfd waiting{.fd = socket.get(), .events = POLLOUT, .revents = 0};
@@ -150,6 +191,24 @@ Descriptor connect_tcp(const std::string& address, std::chrono::milliseconds tim
     if (error != 0) fail("connecting to " + address, error);
   }
   set_blocking(socket, true);
+  return socket;
+}
+
+}  // namespace
+
+Descriptor connect_to(const std::string& address, std::chrono::milliseconds timeout) {
+  if (!address.starts_with(kUnix)) return connect_tcp(address, timeout);
+  return connect_in_folder(address.substr(kUnix.size()), timeout);
+}
+
+Descriptor listen_in_folder(const std::string& path) {
+  const sockaddr_un address = unix_address(path);
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) fail("socket");
+  if (bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      listen(socket.get(), SOMAXCONN) != 0) {
+    fail("listening at " + path);
+  }
   return socket;
 }
 
@@ -192,7 +251,8 @@ Descriptor connect_unix(const std::string& path) {
 std::optional<Descriptor> accept_from(const Descriptor& listener) {
   Descriptor socket(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) return std::nullopt;
-  turn_on(socket.get(), IPPROTO_TCP, TCP_NODELAY);  // has no effect on Unix sockets
+  turn_on(socket.get(), IPPROTO_TCP, TCP_NODELAY);  // no effect on Unix sockets, as the next one
+  keep_alive(socket.get());
   return socket;
 }
 

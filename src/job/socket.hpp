@@ -34,13 +34,19 @@ class Descriptor {
 /// std::system_error, as all of these do.
 Descriptor listen_tcp(const std::string& host, std::uint16_t port = 0);
 
-/// "127.0.0.1:4711" or "[::1]:4711": this end of a socket.
-std::string local_address(const Descriptor& socket);
-/// The same without the port.
-std::string local_host(const Descriptor& socket);
+/// Listens at this path, in a folder that only this user may enter.
+Descriptor listen_in_folder(const std::string& path);
 
-/// Connects to an address as `local_address` writes it.
-Descriptor connect_tcp(const std::string& address, std::chrono::milliseconds timeout);
+/// "127.0.0.1:4711", "[::1]:4711" or "unix:/tmp/folder/name": this end of a socket.
+std::string local_address(const Descriptor& socket);
+/// Of a TCP socket the same without the port.
+std::string local_host(const Descriptor& socket);
+/// The folder of the socket with this address; empty if it is one of TCP.
+std::string folder_of_address(const std::string& address);
+
+/// Connects to an address as `local_address` writes it. A connection of TCP whose other end has
+/// gone without a word is found broken after minutes.
+Descriptor connect_to(const std::string& address, std::chrono::milliseconds timeout);
 
 /// Listens at a path that only this user may use, or everybody. A socket nobody listens at any more
 /// is replaced; anything else at that path is an InputError.

@@ -100,6 +100,16 @@ class Job:
         return [event for event in events if event["event"] == kind]
 
 
+def connect(address):
+    """As a process does: "127.0.0.1:4711" or "unix:/tmp/folder/name"."""
+    import socket
+    if address.startswith("unix:"):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(address.removeprefix("unix:"))
+        return connection
+    return socket.create_connection(address.split(":"))
+
+
 @pytest.fixture(params=["mpich", "openmpi"])
 def mpi(request):
     return request.param

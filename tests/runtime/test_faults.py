@@ -3,12 +3,11 @@ after it the new one does; what fails when no generation can go on, ends at once
 
 import os
 import pathlib
-import socket
 import time
 
 import pytest
 
-from conftest import example, left_in_shared_memory, processes_with
+from conftest import connect, example, left_in_shared_memory, processes_with
 
 COMMIT, ABORT = "resized", "aborted"
 
@@ -108,7 +107,7 @@ def walk_through(walk, mpi, start, tmp_path, monkeypatch, *arguments):
         "--start-limit", 5, "--probe-limit", 2, "--hand-over-limit", 2, "--patience", 2])
     job.wait_until_connected()
     # One who says half of it, and then nothing.
-    silent = socket.create_connection(job.environment()["DUCTILE_MANAGER"].split(":"))
+    silent = connect(job.environment()["DUCTILE_MANAGER"])
     silent.sendall(b"\x30\0\0\0\x01\0")
     size = 2
     wrong = []

@@ -16,7 +16,7 @@ import time
 
 import pytest
 
-from conftest import EXAMPLES, PROGRAM, ROOT, example, mpiexec, processes_with, run
+from conftest import EXAMPLES, PROGRAM, ROOT, connect, example, mpiexec, processes_with, run
 
 # Rows, columns, iterations, milliseconds per iteration.
 PLATE = (120, 80, 500, 10)
@@ -305,11 +305,16 @@ def is_closed(connection):
         return True
 
 
-def test_strangers_are_refused_and_do_no_harm(start, mpi="openmpi"):
-    job = start(mpi, 2, "jacobi", *PLATE)
+# Anybody on this host may come to a port of the loopback; to the job's own folder only its user.
+BY_TCP = ["--listen", "127.0.0.2"]
+
+
+@pytest.mark.parametrize("options", [[], BY_TCP])
+def test_strangers_are_refused_and_do_no_harm(start, options, mpi="openmpi"):
+    job = start(mpi, 2, "jacobi", *PLATE, options=options)
     job.wait_until_connected()
     variables = job.environment()
-    host, port = variables["DUCTILE_MANAGER"].split(":")
+    address = variables["DUCTILE_MANAGER"]
     good = variables["DUCTILE_TOKEN"]
     numbers = random.Random(1)
     wrong = [
@@ -324,11 +329,12 @@ def test_strangers_are_refused_and_do_no_harm(start, mpi="openmpi"):
         numbers.randbytes(10000),
     ]
     for bytes_ in wrong:
-        with socket.create_connection((host, int(port))) as connection:
-            connection.sendall(bytes_)
+        with connect(address) as connection:
+            with contextlib.suppress(BrokenPipeError):  # refused before it had said all
+                connection.sendall(bytes_)
             assert is_closed(connection), bytes_[:50]
     # One who says half and then nothing: he waits, the job does not.
-    silent = socket.create_connection((host, int(port)))
+    silent = connect(address)
     silent.sendall(hello(good)[:20])
     assert job.resize(3).returncode == 0
     code, out, err = job.finish()
@@ -358,7 +364,7 @@ def listening_ports(job, program, generation):
 
 def test_strangers_bring_no_data(start, tmp_path):
     """Those who come to the new processes while these wait, because the program postpones."""
-    job = start("openmpi", 2, "until", tmp_path / "stop", 20000, 2000, 1500)
+    job = start("openmpi", 2, "until", tmp_path / "stop", 20000, 2000, 1500, options=BY_TCP)
     job.wait_until_connected()
     good = job.environment()["DUCTILE_TOKEN"]
     order = threading.Thread(target=lambda: job.resize(3))
@@ -390,6 +396,78 @@ def test_strangers_bring_no_data(start, tmp_path):
     assert err.count("a connection for data was refused") == 5 * len(ports)
     for connection in silent:
         connection.close()
+
+
+def test_silent_strangers_keep_no_resize_from_others(start, tmp_path, mpi="mpich"):
+    """More than are waited for, at every place where a process listens."""
+    job = start(mpi, 2, "until", tmp_path / "stop", 20000, 2000, 1000, options=BY_TCP)
+    job.wait_until_connected()
+    silent = [connect(job.environment()["DUCTILE_MANAGER"]) for _ in range(400)]
+    done = []
+    order = threading.Thread(target=lambda: done.append(job.resize(3)))
+    order.start()
+    while job.status()["phase"] != "gathering":
+        assert order.is_alive(), done[0].stderr
+        time.sleep(0.02)
+    for port in listening_ports(job, "until", 1):
+        silent += [socket.create_connection(("127.0.0.1", port)) for _ in range(150)]
+    order.join()
+    assert done[0].returncode == 0, done[0].stderr
+    (tmp_path / "stop").touch()
+    assert job.finish()[:2] == (0, "right\n")
+    for connection in silent:
+        connection.close()
+
+
+def test_a_job_on_one_host_is_reached_by_its_user_alone(start, tmp_path, mpi="openmpi"):
+    job = start(mpi, 2, "until", tmp_path / "stop", 20000, 2000, 500)
+    job.wait_until_connected()
+    folder = pathlib.Path(job.environment()["DUCTILE_MANAGER"].removeprefix("unix:")).parent
+    assert folder.stat().st_mode & 0o777 == 0o700
+    order = threading.Thread(target=lambda: job.resize(3))
+    order.start()
+    while job.status()["phase"] != "gathering":
+        assert order.is_alive()
+        time.sleep(0.02)
+    assert len(list(folder.glob("data.1.*"))) == 3
+    assert listening_ports(job, "until", 1) == []
+    order.join()
+    assert [path.name for path in folder.iterdir()] == ["manager"]
+    (tmp_path / "stop").touch()
+    assert job.finish()[:2] == (0, "right\n")
+    assert not folder.exists()
+
+
+def test_what_a_killed_manager_has_left_is_removed_by_the_next_one(start, tmp_path, mpi="openmpi"):
+    """Its folder, and the shared memory of its program, of which it is told by the folder."""
+    job = start(mpi, 2, "until", tmp_path / "stop", 100)
+    job.wait_until_connected()
+    folder = pathlib.Path(job.environment()["DUCTILE_MANAGER"].removeprefix("unix:")).parent
+    # All at once, so that nobody can put away his own.
+    left = {*processes_with(job.mark), job.process.pid}
+    for pid in left:
+        os.kill(pid, signal.SIGSTOP)
+    memory = {path for pid in left for path in shared_memory_of(pid)}
+    assert memory
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    job.process.communicate()
+    while processes_with(job.mark):
+        time.sleep(0.02)
+    assert folder.exists() and all(path.exists() for path in memory)
+    time.sleep(2)  # what is younger may belong to one who is just beginning
+    assert run("run", "--kind", "rigid", "--mpi", mpi, "--", "true").returncode == 0
+    assert folder.exists()
+    os.utime(folder, (time.time() - 61,) * 2)
+    assert run("run", "--kind", "rigid", "--mpi", mpi, "--", "true").returncode == 0
+    assert not folder.exists() and not any(path.exists() for path in memory)
+
+
+def shared_memory_of(pid):
+    with contextlib.suppress(OSError):
+        for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+            if "/dev/shm/" in line:
+                yield pathlib.Path(line.split()[-1])
 
 
 def test_the_control_socket_is_for_its_user_alone(start):
