@@ -278,6 +278,11 @@ def measure(its, policies):
     array = dict(its.job, array=f"1-{its.waiting}")
     took = timed(lambda: its.asker.ask({"do": "submit", "job": array}))
     print(f"an array of {its.waiting} tasks: {ms(took)}; {witness.report()} ({load()})")
+    for name, request in worst_of(its):
+        begin = time.monotonic()
+        answer = json.loads(its.asker.raw(request))
+        print(f"one client, {name}: {ms(time.monotonic() - begin)}{'' if answer['ok'] else ', refused'}; "
+              f"{witness.report()} (bar 100 ms) ({load()})")
     witness.is_over = True
     witness.join()
     its.server.kill()
@@ -295,6 +300,26 @@ def measure(its, policies):
     print(f"all cancelled: {timed(end):.1f} s ({load()})")
     its.server.terminate()
     assert its.server.wait() == 0
+
+
+def worst_of(its):
+    """What one client may ask at its worst."""
+    held = dict(its.job, hold=True)
+    array = its.asker.ask({"do": "submit", "job": dict(held, array=f"1-{its.waiting}")})["job"]
+    tasks = [f"{array}_{task}" for task in range(1, its.waiting + 1)]
+    return [("an array, 10,000 times", {"do": "queue", "jobs": [array] * 10_000}),
+            ("each of its tasks", {"do": "queue", "jobs": tasks}),
+            ("a million values", {"do": "queue", "jobs": [array] * 1_000_000}),
+            ("all jobs", {"do": "queue"}),
+            ("the longest history", {"do": "history", "last": 10_000}),
+            ("the history of the array", {"do": "history", "job": array}),
+            ("another array", {"do": "submit", "job": dict(held, array=f"1-{its.waiting}")}),
+            ("dependencies", {"do": "submit", "job": dict(held, dependency="afterok:" + ":".join(
+                str(array + task) for task in range(min(1000, its.waiting))))}),
+            ("a release of the array", {"do": "release", "jobs": [array]}),
+            ("a hold of the array", {"do": "hold", "jobs": [array]}),
+            ("a cancel of each task", {"do": "cancel", "jobs": tasks}),
+            ("how each of them ended", {"do": "queue", "jobs": [array + task for task in range(its.waiting)]})]
 
 
 def main():

@@ -11,9 +11,18 @@ std::size_t Batches::count_of(std::uint32_t user) const {
   return found == users_.end() ? 0 : found->second.jobs;
 }
 
-const Batch* Batches::batch(std::uint64_t number) const {
+std::shared_ptr<Batch> Batches::shared_batch(std::uint64_t number) const {
   const auto found = batches_.find(number);
-  return found == batches_.end() ? nullptr : found->second.get();
+  return found == batches_.end() ? nullptr : found->second;
+}
+
+JobId Batches::task(std::uint64_t array, std::uint32_t task) const {
+  const Batch* const whole = batch(array);
+  if (whole == nullptr) return JobId::none;
+  const auto at = std::ranges::lower_bound(whole->tasks, task);
+  const bool is_there = at != whole->tasks.end() && *at == task;
+  return is_there ? id_of(array + static_cast<std::uint64_t>(at - whole->tasks.begin()))
+                  : JobId::none;
 }
 
 std::vector<JobId> Batches::tasks(std::uint64_t array) const {
@@ -42,8 +51,10 @@ Dependency::Stage Batches::stage_of(std::uint64_t number) const {
   return has_failed_(number).value_or(true) ? Stage::failed : Stage::succeeded;
 }
 
-void Batches::look_at_dependencies(Batch& batch) {
+/// At all, or at those on this one.
+void Batches::look_at_dependencies(Batch& batch, std::uint64_t on) {
   std::erase_if(batch.open, [&](const Dependency& each) {
+    if (on != 0 && each.job != on) return false;
     const Fulfilled is = fulfilled(each.kind, stage_of(each.job));
     batch.is_never = batch.is_never || is == Fulfilled::never;
     return is == Fulfilled::yes;
@@ -53,14 +64,26 @@ void Batches::look_at_dependencies(Batch& batch) {
 
 /// The job has come one stage further.
 void Batches::tell_dependents(const LiveJob& job) {
-  const auto tell = [&](std::uint64_t number) {
-    const auto [first, last] = dependents_.equal_range(number);
-    for (auto at = first; at != last; ++at) {
-      if (const auto batch = at->second.lock()) look_at_dependencies(*batch);
-    }
-  };
-  tell(job.row.number);
-  if (job.batch->number != job.row.number) tell(job.batch->number);
+  tell_dependents(job.row.number);
+  if (job.batch->number != job.row.number) tell_dependents(job.batch->number);
+}
+
+void Batches::tell_dependents(std::uint64_t number) {
+  for (auto at = dependents_.lower_bound({number, 0});
+       at != dependents_.end() && at->first.first == number; ++at) {
+    look_at_dependencies(*at->second, number);
+  }
+}
+
+void Batches::expect_more(Batch& batch) {
+  ++batch.left;
+  ++batch.unstarted;
+}
+
+void Batches::is_whole(Batch& batch) {
+  --batch.left;
+  --batch.unstarted;
+  tell_dependents(batch.number);
 }
 
 // ---- Jobs ---------------------------------------------------------------------------------------
@@ -69,6 +92,9 @@ std::shared_ptr<Batch> Batches::add_batch(std::uint64_t number, Submission what)
   auto batch = std::make_shared<Batch>();
   batch->number = number;
   batch->open = what.dependencies;
+  for (const Interval& part : what.array.tasks.parts) {
+    for (std::uint32_t task = part.first; task <= part.last; ++task) batch->tasks.push_back(task);
+  }
   batch->application = Applications::hash_of(what);
   // To assign something empty would keep the memory.
   const auto drop = [](auto& text) {
@@ -83,7 +109,7 @@ std::shared_ptr<Batch> Batches::add_batch(std::uint64_t number, Submission what)
   if (!batch->what.array.empty()) batch->failed = has_failed_(number).value_or(false);
   batches_[number] = batch;
   if (!batch->open.empty()) look_at_dependencies(*batch);
-  for (const Dependency& each : batch->open) dependents_.emplace(each.job, batch);
+  for (const Dependency& each : batch->open) dependents_[{each.job, number}] = batch;
   return batch;
 }
 
@@ -148,16 +174,17 @@ std::shared_ptr<Batch> Batches::over(JobId id) {
   if (--batch.left == 0) {
     batches_.erase(batch.number);
     for (const Dependency& each : batch.what.dependencies) {
-      const auto [first, last] = dependents_.equal_range(each.job);
-      const auto entry = std::find_if(
-          first, last, [&](const auto& one) { return one.second.lock() == job.batch; });
-      if (entry != last) dependents_.erase(entry);
+      dependents_.erase({each.job, batch.number});
     }
   }
   tell_dependents(job);
   // What depends on these has been decided for good.
-  if (job.row.number != batch.number) dependents_.erase(job.row.number);
-  if (batch.left == 0) dependents_.erase(batch.number);
+  const auto forget = [&](std::uint64_t number) {
+    dependents_.erase(dependents_.lower_bound({number, 0}),
+                      dependents_.lower_bound({number + 1, 0}));
+  };
+  if (job.row.number != batch.number) forget(job.row.number);
+  if (batch.left == 0) forget(batch.number);
   return job.batch;
 }
 

@@ -51,13 +51,14 @@ struct Batch {
   std::uint64_t number = 0;  // of its first job
   /// Without script, program and environment, which may be long: the journal has them.
   Submission what{};
-  std::uint64_t application = 0;   // hash of what is run
-  std::vector<Dependency> open{};  // not fulfilled yet
-  bool is_never = false;           // one of them cannot be any more
-  std::uint32_t left = 0;          // jobs that are not over
-  std::uint32_t unstarted = 0;     // that have never begun, of these
-  std::uint32_t active = 0;        // that the policy sees, of these
-  std::uint32_t failed = 0;        // jobs that are over, and did not complete
+  std::vector<std::uint32_t> tasks{};  // of an array, in the order of their jobs' numbers
+  std::uint64_t application = 0;       // hash of what is run
+  std::vector<Dependency> open{};      // not fulfilled yet
+  bool is_never = false;               // one of them cannot be any more
+  std::uint32_t left = 0;              // jobs that are not over
+  std::uint32_t unstarted = 0;         // that have never begun, of these
+  std::uint32_t active = 0;            // that the policy sees, of these
+  std::uint32_t failed = 0;            // jobs that are over, and did not complete
 };
 
 /// A job that is not over.
@@ -97,15 +98,21 @@ class Batches {
   LiveJob& at(JobId id) { return jobs_.at(id); }
   const LiveJob& at(JobId id) const { return jobs_.at(id); }
   std::size_t count_of(std::uint32_t user) const;
-  /// How many dependencies are looked after.
+  /// How many jobs and arrays wait for another one, each counted once for each of these.
   std::size_t dependencies() const { return dependents_.size(); }
   /// The batch of this number, if a job of it lives.
-  const Batch* batch(std::uint64_t number) const;
+  const Batch* batch(std::uint64_t number) const { return shared_batch(number).get(); }
+  std::shared_ptr<Batch> shared_batch(std::uint64_t number) const;
   /// The living jobs of an array.
   std::vector<JobId> tasks(std::uint64_t array) const;
+  /// The job of a task of an array of which one lives; none if there is no such task.
+  JobId task(std::uint64_t array, std::uint32_t task) const;
 
   /// A batch that is new, or was found in the journal. Dependencies are looked up.
   std::shared_ptr<Batch> add_batch(std::uint64_t number, Submission what);
+  /// More of its jobs will be added: it is not over, and has not begun as a whole; and now all are.
+  void expect_more(Batch& batch);
+  void is_whole(Batch& batch);
   /// Must the core hold such jobs until `judge` shows them?
   static bool is_conditional(const Submission& what, const UserLimits& limits);
   /// A job of a batch, as the core knows it.
@@ -132,8 +139,9 @@ class Batches {
   };
 
   Dependency::Stage stage_of(std::uint64_t number) const;
-  void look_at_dependencies(Batch& batch);
+  void look_at_dependencies(Batch& batch, std::uint64_t on = 0);
   void tell_dependents(const LiveJob& job);
+  void tell_dependents(std::uint64_t number);
   Wait reason(const LiveJob& job, Time now, const UserLimits& limits);
   void activate(LiveJob& job);
   void deactivate(LiveJob& job);
@@ -144,7 +152,8 @@ class Batches {
   Ended has_failed_;
   std::map<JobId, LiveJob> jobs_{};
   std::map<std::uint64_t, std::shared_ptr<Batch>> batches_{};
-  std::multimap<std::uint64_t, std::weak_ptr<Batch>> dependents_{};  // by what they depend on
+  // By what they depend on, and their number.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::shared_ptr<Batch>> dependents_{};
   std::map<std::uint32_t, Usage> users_{};
   std::set<std::pair<std::int64_t, JobId>> kept_{};  // held in the core, and by no user
   Time next_begin_ = kNever;

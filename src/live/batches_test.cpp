@@ -89,6 +89,55 @@ TEST(Batches, KeepBackWhatDependsOnOthers) {
   EXPECT_EQ(world.wait(9), Wait::never);
 }
 
+TEST(Batches, KnowTheJobsOfTasks) {
+  World world;
+  Submission array;
+  array.array = parse_array("3,7-9,20");
+  ASSERT_EQ(world.submit(job_after("afterok:1")), 1u);
+  ASSERT_EQ(world.submit(array), 2u);
+  EXPECT_EQ(world.batches.task(2, 3), id_of(2));
+  EXPECT_EQ(world.batches.task(2, 8), id_of(4));
+  EXPECT_EQ(world.batches.task(2, 20), id_of(6));
+  for (const std::uint32_t task : {0U, 4U, 10U, 21U}) {
+    EXPECT_EQ(world.batches.task(2, task), JobId::none);
+  }
+  EXPECT_EQ(world.batches.task(1, 0), JobId::none);
+  EXPECT_EQ(world.batches.task(3, 7), JobId::none);  // no array
+}
+
+// Tasks are added over several turns: the first may be over before the last is there.
+TEST(Batches, AnArrayIsNotOverBeforeItIsWhole) {
+  World world;
+  Submission array;
+  array.array = parse_array("1-3");
+  const auto batch = world.batches.add_batch(1, array);
+  world.batches.expect_more(*batch);
+  Job job;
+  job.spec.size = {1, 1};
+  const auto add = [&](std::uint64_t number) {
+    world.batches.add({.number = number, .array = 1}, batch, job);
+  };
+  add(1);
+  world.start(1);
+  world.end(1);
+  ASSERT_NE(world.batches.batch(1), nullptr);
+  world.next = 9;
+  const std::uint64_t begun = world.submit(job_after("after:1"));
+  const std::uint64_t over = world.submit(job_after("afterok:1"));
+  EXPECT_EQ(world.shown(), "");
+  add(2);
+  add(3);
+  world.batches.is_whole(*batch);
+  EXPECT_EQ(world.shown(), "");
+  world.start(2);
+  world.start(3);
+  EXPECT_EQ(world.shown(), std::to_string(begun) + ' ');
+  world.end(2);
+  EXPECT_EQ(world.shown(), "");
+  world.end(3);
+  EXPECT_EQ(world.shown(), std::to_string(over) + ' ');
+}
+
 TEST(Batches, KeepBackTasksBeyondTheLimitOfTheirArray) {
   World world;
   Submission array;
@@ -171,7 +220,7 @@ TEST(Batches, ForgetDependenciesOfWhatIsOver) {
   what.array = parse_array("1-2");
   for (int i = 0; i < 3; ++i) {
     const auto second = w.submit(what);
-    EXPECT_EQ(w.batches.dependencies(), 2U);
+    EXPECT_EQ(w.batches.dependencies(), 1U);  // both are on the same job
     w.end(second, EndState::cancelled);
     w.end(second + 1, EndState::cancelled);
     EXPECT_EQ(w.batches.dependencies(), 0U);

@@ -87,6 +87,7 @@ TaskArray parse_array(std::string_view text) {
   if (ranges.empty() || ranges.back() == ',') {
     throw fail("'" + std::string(text) + "' are no tasks");
   }
+  std::uint64_t named = 0;
   while (!ranges.empty()) {
     std::string_view range = next_part(ranges, ',');
     std::string_view step_text = range;
@@ -96,16 +97,15 @@ TaskArray parse_array(std::string_view text) {
     const std::uint32_t last = last_text.empty() ? first : number(last_text);
     const std::uint32_t step = step_text.empty() ? 1 : number(step_text);
     if (last < first || step == 0) throw fail("'" + std::string(range) + "' are no tasks");
-    if ((last - first) / step >= TaskArray::kMost) {
+    // As they are written: what is there twice is counted twice.
+    named += (last - first) / step + 1;
+    if (named > TaskArray::kMost) {
       throw fail(fmt::format("there are more than {} tasks", TaskArray::kMost));
     }
     if (step == 1) {
       array.tasks.insert(first, last);
     } else {
       for (std::uint32_t task = first; task <= last; task += step) array.tasks.insert(task, task);
-    }
-    if (array.count() > TaskArray::kMost) {
-      throw fail(fmt::format("there are more than {} tasks", TaskArray::kMost));
     }
   }
   return array;

@@ -199,6 +199,7 @@ void Controller::recover() {
                    decision != open.end() ? &*decision : nullptr,
                    request != requests.end() ? &*request : nullptr);
   }
+  add_what_is_missing();
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(settings_.state + "/jobs", ignored)) {
     const auto number = parse_number<std::uint64_t>(entry.path().filename().native());
@@ -215,6 +216,20 @@ void Controller::recover() {
   }
   settle();
   if (!jobs_.empty()) spdlog::info("{} jobs were taken up", jobs_.all().size());
+}
+
+/// It may have ended between the tasks of an array.
+void Controller::add_what_is_missing() {
+  const std::uint64_t number = core_.state().jobs.size();
+  const auto last = journal_.job(number);
+  if (!last || last->array == 0) return;
+  Submission what = submission_from_json(Json::parse(journal_.submission(last->array)));
+  const std::uint64_t there = number - last->array + 1;
+  if (there >= what.array.count()) return;
+  open();
+  begin_adding(last->owner, std::move(what), last->submitted, last->array);
+  long_.push_back(
+      {0, [this] { return add_tasks() ? std::optional<std::string>("") : std::nullopt; }});
 }
 
 /// From now on all belongs to one instant, until `settle`.
@@ -590,7 +605,7 @@ void Controller::keep_limits() {
 }
 
 Duration Controller::until_next() const {
-  if (has_requests_ || has_orders()) return {};
+  if (has_requests_ || has_orders() || has_long_requests()) return {};
   Time next = std::min({core_.next_wake(), world_.next(), clock_.from_wall(jobs_.next())});
   // A clock on the wall may be set at any moment, and nobody is told.
   if (jobs_.next() != kNever) next = std::min(next, clock_.now() + kLookAtWall);
@@ -805,6 +820,7 @@ void Controller::loop() {
     poller.wait(until_next());
     clock_.look();
     serve_clients();
+    go_on();
 
     carry_out();
     world_.look();
@@ -826,7 +842,7 @@ void Controller::loop() {
       return client->lines.is_closed() || (client->waits == 0 && !client->is_asking &&
                                            client->lines.is_flushed() && client->heard < idle);
     });
-    if (settings_.until_idle && had_jobs_ && jobs_.empty()) {
+    if (settings_.until_idle && had_jobs_ && jobs_.empty() && !adding_) {
       is_ended_ = std::ranges::all_of(
           clients_, [](const auto& client) { return client->lines.is_flushed(); });
     }

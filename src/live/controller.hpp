@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -131,21 +133,54 @@ class Controller {
   JobFacts facts(JobId id) const;
   Submission submission_of(JobId id) const;
 
+  // ---- Requests that are too long for a turn -------------------------------------------------
+  /// A part of one. It takes a few milliseconds, and gives the answer when all is done.
+  using Part = std::function<std::optional<std::string>()>;
+  struct LongRequest {
+    std::uint64_t client = 0;  // 0: nobody waits for it
+    Part part{};
+  };
+  /// A job, or an array whose tasks are added over several turns.
+  struct Adding {
+    std::uint64_t first = 0;
+    JobSpec spec{};
+    std::optional<AdaptiveSpec> adaptive{};
+    std::optional<Speedup> learned{};
+    Duration asked{};
+    JobRow row{};
+    std::shared_ptr<Batch> batch{};
+    bool is_kept = false;  // from the policy, at first
+    std::string text{};    // what was submitted
+    std::size_t next = 0;  // task
+  };
+  std::string in_parts(Client& client, Part part);
+  std::string to_each(Client& client, std::vector<JobId> jobs, std::function<void(JobId)> change);
+  void go_on();
+  bool has_long_requests() const { return !long_.empty() || (!adding_ && !late_.empty()); }
+  bool must_wait(const Json& request) const;
+  void begin_adding(const Owner& owner, Submission what, Time submitted, std::uint64_t first);
+  bool add_tasks();
+  void add_what_is_missing();
+
   // ---- Those who ask -------------------------------------------------------------------------
   void accept_clients();
   void serve_clients();
   void serve(Client& client);
+  static std::string answer_of(const std::function<std::string()>& request);
+  Client* find(std::uint64_t client);
+  void reply(std::uint64_t client, std::string answer);
   void send(Client& client, std::string_view answer);
   std::string on_request(Client& client, const std::string& line);
   std::string on_submit(Client& client, const Json& request);
   std::string on_wait(Client& client, const Json& request);
   std::string wait_for(Client& client, std::string answer, std::uint64_t number);
-  std::string on_queue(const Client& client, const Json& request) const;
-  Json ends_of(const Client& client, const Json& wanted) const;
-  Json on_nodes() const;
-  Json on_history(const Client& client, const Json& request) const;
-  Json on_hold(const Client& client, const Json& request, bool holds);
-  Json on_end(const Client& client, const Json& request, Ending why);
+  std::string on_queue(Client& client, const Json& request);
+  Json end_of_job(const Owner& peer, std::uint64_t number) const;
+  std::string on_nodes() const;
+  std::string on_history(Client& client, const Json& request);
+  void write_history(JsonText& text, const JobRow& job) const;
+  std::string on_hold(Client& client, const Json& request, bool holds);
+  std::string on_end(Client& client, const Json& request, Ending why);
   Json on_resize(const Client& client, const Json& request);
   Json on_drain(const Client& client, const Json& request);
   void on_explain(Client& client, const Json& request);
@@ -157,7 +192,15 @@ class Controller {
   void watch_nodes(const Happened& happened);
   void change_nodes(const NodeSet& nodes, Health health, const std::string& reason);
   bool makes_room(std::uint32_t user);
-  std::vector<JobId> jobs_named(const Json& name) const;
+  /// What users call a job.
+  struct JobName {
+    std::uint64_t number = 0;
+    std::optional<std::uint32_t> task{};
+    auto operator<=>(const JobName&) const = default;
+  };
+  static JobName parse_name(const Json& name);
+  std::set<JobName> names_in(const Json& names) const;
+  std::vector<JobId> jobs_named(const JobName& name) const;
   std::vector<JobId> jobs_of(const Client& client, const Json& names) const;
   std::vector<JobId> those_that(const std::vector<JobId>& jobs, bool run) const;
   std::string_view reason_of(JobId id) const;
@@ -208,6 +251,9 @@ class Controller {
   std::vector<std::pair<JobId, Ending>> endings_{};  // that become orders once they are durable
   std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
   Errands errands_{};
+  std::list<LongRequest> long_{};
+  std::optional<Adding> adding_{};  // all tasks of an array follow one another
+  std::deque<std::pair<std::uint64_t, std::string>> late_{};  // requests of clients, for after it
   Time now_{};
   bool is_ended_ = false;
   bool had_jobs_ = false;

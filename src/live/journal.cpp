@@ -467,11 +467,24 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
 
 std::vector<JobRow> Journal::living() const { return read_jobs("state IS NULL ORDER BY number"); }
 
-std::vector<JobRow> Journal::jobs(const JobFilter& filter) const {
-  return read_jobs(
-      "(?1 IS NULL OR user = ?1) AND (?2 IS NULL OR ended_us IS NULL OR ended_us >= ?2) "
-      "ORDER BY number DESC LIMIT ?3",
-      filter.user, filter.since, filter.most);
+std::vector<JobRow> Journal::next_jobs(JobFilter& filter) const {
+  if (filter.is_done()) return {};
+  constexpr std::uint64_t kAtOnce = 100;
+  std::uint64_t from = filter.from, end = filter.end;
+  if (end - from <= kAtOnce) {
+    filter.from = end;
+  } else if (filter.is_newest_first) {
+    filter.end = from = end - kAtOnce;
+  } else {
+    filter.from = end = from + kAtOnce;
+  }
+  std::vector<JobRow> found = read_jobs(
+      fmt::format("number >= ?1 AND number < ?2 AND (?3 IS NULL OR user = ?3) AND "
+                  "(?4 IS NULL OR ended_us IS NULL OR ended_us >= ?4) ORDER BY number {} LIMIT ?5",
+                  filter.is_newest_first ? "DESC" : "ASC"),
+      from, end, filter.user, filter.since, std::min(filter.most, kAtOnce));
+  filter.most -= found.size();
+  return found;
 }
 
 std::optional<JobRow> Journal::job(std::uint64_t number) const {
@@ -498,8 +511,10 @@ void Journal::key(std::uint32_t user, const std::string& key, std::uint64_t numb
   Statement(*this, "INSERT INTO keys VALUES (?, ?, ?)").add(user).add(key).add(number).next();
 }
 
-std::vector<JobRow> Journal::tasks(std::uint64_t array) const {
-  return read_jobs("array = ? ORDER BY number", array);
+std::uint64_t Journal::end_of_array(std::uint64_t array) const {
+  Statement row(*this, "SELECT max(number) + 1 FROM jobs WHERE array = ?");
+  row.add(array).next();
+  return static_cast<std::uint64_t>(row.number(0));
 }
 
 std::optional<bool> Journal::has_failed(std::uint64_t number) const {

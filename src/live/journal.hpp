@@ -61,11 +61,15 @@ enum class Ending : std::uint8_t { cancelled, timeout, requeued, node_fail };
 constexpr std::array<std::string_view, 4> kEndingWords{"cancelled", "timeout", "requeued",
                                                        "node-fail"};
 
-/// Which jobs, newest first.
+/// Which jobs.
 struct JobFilter {
-  std::uint64_t most = 1000;
+  std::uint64_t from = 1, end = 1;  // their numbers, without `end`
+  bool is_newest_first = true;
+  std::uint64_t most = ~std::uint64_t{0};
   std::optional<std::uint32_t> user{};
   std::optional<Time> since{};  // not over before
+
+  bool is_done() const { return from >= end || most == 0; }
 };
 
 /// All calls between `begin` and `commit` are durable together, or not at all. Whatever cannot be
@@ -122,7 +126,9 @@ class Journal {
   std::map<std::uint32_t, std::string> node_reasons() const;
   /// Jobs that are not over, in order of their numbers.
   std::vector<JobRow> living() const;
-  std::vector<JobRow> jobs(const JobFilter& filter) const;
+  /// The first of them, if any: looks at so many as can be in a moment. The filter is that of the
+  /// others afterwards.
+  std::vector<JobRow> next_jobs(JobFilter& filter) const;
   std::optional<JobRow> job(std::uint64_t number) const;
   /// The job that says how a job, or all tasks of an array, ended: the first that failed, or else
   /// one that completed. Nothing while one of them is not over.
@@ -130,8 +136,8 @@ class Journal {
   /// The job that this user has submitted with this key, once and for all; and that it is this one.
   std::optional<std::uint64_t> job_of_key(std::uint32_t user, const std::string& key) const;
   void key(std::uint32_t user, const std::string& key, std::uint64_t number);
-  /// All tasks of an array.
-  std::vector<JobRow> tasks(std::uint64_t array) const;
+  /// One more than the number of its last task.
+  std::uint64_t end_of_array(std::uint64_t array) const;
   /// Has this job, or a task of this array, not completed? Nothing if none of them is over.
   std::optional<bool> has_failed(std::uint64_t number) const;
   /// Of a job, or of the array to which it belongs.

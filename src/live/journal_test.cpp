@@ -26,6 +26,16 @@ std::string fresh(const std::string& name) {
 
 std::shared_ptr<const Policy> make(std::string_view text) { return make_policy(text); }
 
+std::vector<std::uint64_t> numbers(const Journal& journal, JobFilter filter) {
+  std::vector<std::uint64_t> result;
+  while (!filter.is_done()) {
+    const std::vector<JobRow> some = journal.next_jobs(filter);
+    EXPECT_LE(some.size(), 100u);
+    for (const JobRow& job : some) result.push_back(job.number);
+  }
+  return result;
+}
+
 /// A core and its journal, as the controller keeps them.
 struct Both {
   explicit Both(const std::string& path)
@@ -155,7 +165,7 @@ TEST(Journal, KeepsJobs) {
   EXPECT_EQ(journal.accounts(), (std::vector<std::string>{"math", "physics"}));
   ASSERT_EQ(journal.living().size(), 2u);
   EXPECT_EQ(journal.living()[0].number, 2u);
-  EXPECT_EQ(journal.tasks(2).at(1).task, 7u);
+  EXPECT_EQ(journal.end_of_array(2), 4u);
   EXPECT_EQ(journal.submission(1), "{\"name\": \"a name\"}");
   EXPECT_EQ(journal.submission(3), "{}");
   EXPECT_EQ(journal.submission(9), "");
@@ -176,17 +186,31 @@ TEST(Journal, KeepsJobs) {
   EXPECT_EQ(journal.has_failed(1), true);
   EXPECT_EQ(journal.has_failed(2), std::nullopt);
 
-  const auto numbers = [&](const JobFilter& filter) {
-    std::vector<std::uint64_t> result;
-    for (const JobRow& job : journal.jobs(filter)) result.push_back(job.number);
-    return result;
-  };
   using Numbers = std::vector<std::uint64_t>;
-  EXPECT_EQ(numbers({}), (Numbers{3, 2, 1}));
-  EXPECT_EQ(numbers({.most = 2}), (Numbers{3, 2}));
-  EXPECT_EQ(numbers({.user = 7}), (Numbers{1}));
-  EXPECT_EQ(numbers({.since = at(6)}), (Numbers{3, 2, 1}));
-  EXPECT_EQ(numbers({.since = at(7)}), (Numbers{3, 2}));
+  EXPECT_EQ(numbers(journal, {.end = 4}), (Numbers{3, 2, 1}));
+  EXPECT_EQ(numbers(journal, {.from = 2, .end = 4, .is_newest_first = false}), (Numbers{2, 3}));
+  EXPECT_EQ(numbers(journal, {.end = 4, .most = 2}), (Numbers{3, 2}));
+  EXPECT_EQ(numbers(journal, {.end = 4, .user = 7}), (Numbers{1}));
+  EXPECT_EQ(numbers(journal, {.end = 4, .since = at(6)}), (Numbers{3, 2, 1}));
+  EXPECT_EQ(numbers(journal, {.end = 4, .since = at(7)}), (Numbers{3, 2}));
+  EXPECT_EQ(numbers(journal, {}), Numbers{});
+}
+
+TEST(Journal, ReadsManyJobsInParts) {
+  Journal journal(fresh("many"));
+  journal.begin();
+  for (std::uint64_t number = 1; number <= 1000; ++number) {
+    journal.submitted({.number = number, .owner = {number % 2 == 0 ? 7U : 8U, 1}}, "{}");
+  }
+  journal.commit();
+  for (const bool is_newest_first : {true, false}) {
+    JobFilter filter{.from = 5, .end = 998, .is_newest_first = is_newest_first, .most = 300};
+    filter.user = 7;
+    std::vector<std::uint64_t> expected;
+    for (std::uint64_t i = 0; i < 300; ++i)
+      expected.push_back(is_newest_first ? 996 - 2 * i : 6 + 2 * i);
+    EXPECT_EQ(numbers(journal, filter), expected);
+  }
 }
 
 TEST(Journal, IsReadWithoutBeingMade) {

@@ -39,6 +39,33 @@ constexpr std::size_t kMaxClientsOfUser = 1024;
 constexpr std::size_t kMaxKey = 255;
 constexpr std::uint64_t kUsualHistory = 1000, kMaxHistory = 10'000;
 
+/// What one request may name, and of how many values its JSON may be.
+constexpr std::size_t kMaxNames = 10'000, kMaxValues = 100'000;
+/// Of how many jobs that are over an answer to `queue` tells how they ended.
+constexpr std::size_t kMaxEnds = 100;
+
+/// Is it of so many values at most? Found out before memory and time go into them.
+bool is_small(std::string_view json) {
+  std::size_t separators = 0;
+  bool is_text = false;
+  for (std::size_t i = 0; i < json.size() && separators < kMaxValues; ++i) {
+    if (json[i] == '"') is_text = !is_text;
+    if (is_text && json[i] == '\\') ++i;
+    separators += !is_text && (json[i] == ',' || json[i] == '[' || json[i] == '{');
+  }
+  return separators < kMaxValues;
+}
+
+/// A part of a long request takes no longer.
+class Slice {
+ public:
+  bool is_over() const { return std::chrono::steady_clock::now() >= end_; }
+
+ private:
+  std::chrono::steady_clock::time_point end_ =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(3);
+};
+
 /// The states as Slurm names them.
 std::string_view state_word(const Job& job) {
   if (job.status == Status::held || job.status == Status::pending) return "PENDING";
@@ -151,26 +178,100 @@ void Controller::serve(Client& client) {
   if (!line) return;
   client.heard = std::chrono::steady_clock::now();
   client.is_owed = true;
-  std::string answer;
-  const auto refuse = [&](int code, const std::string& why) {
-    answer = line_of({{"ok", false}, {"code", code}, {"error", why}});
+  const std::string answer = answer_of([&] { return on_request(client, *line); });
+  if (!client.is_asking) reply(client.id, answer);
+}
+
+/// What came of it, in words where it was refused.
+std::string Controller::answer_of(const std::function<std::string()>& request) {
+  const auto refused = [&](int code, const std::string& why) {
+    return line_of({{"ok", false}, {"code", code}, {"error", why}});
   };
   try {
-    answer = on_request(client, *line);
+    return request();
   } catch (const InputError& error) {
-    refuse(2, printable(error.what()));
+    return refused(2, printable(error.what()));
   } catch (const Refused& error) {
-    refuse(1, printable(error.what()));
+    return refused(1, printable(error.what()));
   } catch (const Json::exception&) {
-    refuse(2, "the request is not as it should be");
+    return refused(2, "the request is not as it should be");
   }
-  if (client.is_asking) return;  // a child answers
+}
+
+Client* Controller::find(std::uint64_t client) {
+  const auto at = std::ranges::find(clients_, client, [](const auto& each) { return each->id; });
+  return at == clients_.end() ? nullptr : at->get();
+}
+
+/// If it is still there.
+void Controller::reply(std::uint64_t client, std::string answer) {
+  Client* const asker = find(client);
+  if (asker == nullptr) return;
+  asker->is_asking = false;
   // What it tells may be of an instant that is not durable yet.
   if (is_open_) {
-    outbox_.emplace_back(client.id, std::move(answer));
+    outbox_.emplace_back(client, std::move(answer));
   } else {
-    send(client, answer);
+    send(*asker, answer);
   }
+}
+
+// ---- Long requests ------------------------------------------------------------------------------
+
+/// Does the first part at once, and the others after those that others ask; until all is done
+/// nothing else of this client is read.
+std::string Controller::in_parts(Client& client, Part part) {
+  if (auto answer = part()) return std::move(*answer);
+  client.is_asking = true;
+  long_.push_back({client.id, std::move(part)});
+  return {};
+}
+
+/// Parts of long requests in turn, as long as there is time.
+void Controller::go_on() {
+  const auto end = std::chrono::steady_clock::now() + kTurn;
+  while (!long_.empty() && std::chrono::steady_clock::now() < end) {
+    for (auto at = long_.begin(); at != long_.end();) {
+      std::optional<std::string> done;
+      const std::string answer = answer_of([&] {
+        done.emplace();  // also if it is refused
+        done = at->part();
+        return done.value_or("");
+      });
+      if (!done) {
+        ++at;
+        continue;
+      }
+      const std::uint64_t client = at->client;
+      at = long_.erase(at);
+      reply(client, answer);
+      has_requests_ = true;  // it may have asked more meanwhile
+    }
+  }
+  while (!adding_ && !late_.empty() && std::chrono::steady_clock::now() < end) {
+    const auto [id, line] = std::move(late_.front());
+    late_.pop_front();
+    Client* const client = find(id);
+    if (client == nullptr) continue;
+    client->is_asking = false;
+    const std::string answer = answer_of([&, &line = line] { return on_request(*client, line); });
+    if (!client->is_asking) reply(id, answer);
+    has_requests_ = true;
+  }
+}
+
+/// While the tasks of an array are added no other job gets a number, and nothing is done to the
+/// array.
+bool Controller::must_wait(const Json& request) const {
+  if (!adding_) return false;
+  if (request["do"] == "submit") return true;
+  const Json jobs = request["do"] == "resize" ? Json::array({request.value("job", Json())})
+                                              : request.value("jobs", Json::array());
+  static constexpr std::array<std::string_view, 5> kChanges{"cancel", "requeue", "hold", "release",
+                                                            "resize"};
+  return jobs.is_array() && std::ranges::count(kChanges, std::string(request["do"])) > 0 &&
+         std::ranges::any_of(
+             jobs, [&](const Json& name) { return parse_name(name).number >= adding_->row.array; });
 }
 
 /// A user's clients together may let as much wait as one of them.
@@ -190,26 +291,35 @@ void Controller::send(Client& client, std::string_view answer) {
 }
 
 std::string Controller::on_request(Client& client, const std::string& line) {
+  if (!is_small(line)) {
+    throw InputError(fmt::format("a request is of {} values at most", kMaxValues),
+                     "ask for less at a time");
+  }
   const Json request = parse_json_line(line);
   if (!request.is_object() || !request.contains("do") || !request["do"].is_string()) {
     throw InputError("a request is a JSON object with \"do\"", "see docs/formats/controller.md");
   }
   const std::string verb = request["do"];
+  if (must_wait(request)) {
+    client.is_asking = true;
+    late_.emplace_back(client.id, line);
+    return {};
+  }
   if (verb == "submit") return on_submit(client, request);
   if (verb == "wait") return on_wait(client, request);
   if (verb == "queue") return on_queue(client, request);
-  if (verb == "nodes") return line_of(on_nodes());
-  if (verb == "history") return line_of(on_history(client, request));
+  if (verb == "nodes") return on_nodes();
+  if (verb == "history") return on_history(client, request);
   if (verb == "explain" || verb == "predict") {
     verb == "explain" ? on_explain(client, request) : on_predict(client, request);
     return {};
   }
   if (verb == "resize") return line_of(on_resize(client, request));
   if (verb == "drain") return line_of(on_drain(client, request));
-  if (verb == "cancel") return line_of(on_end(client, request, Ending::cancelled));
-  if (verb == "requeue") return line_of(on_end(client, request, Ending::requeued));
-  if (verb == "hold") return line_of(on_hold(client, request, true));
-  if (verb == "release") return line_of(on_hold(client, request, false));
+  if (verb == "cancel") return on_end(client, request, Ending::cancelled);
+  if (verb == "requeue") return on_end(client, request, Ending::requeued);
+  if (verb == "hold") return on_hold(client, request, true);
+  if (verb == "release") return on_hold(client, request, false);
   throw InputError("there is no request '" + verb + "'", "see docs/formats/controller.md");
 }
 
@@ -255,7 +365,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
   if (what.walltime == Duration{}) what.walltime = settings_.default_time;
   if (what.memory == 0) what.memory = settings_.default_memory;
   check_priority(client, what.priority);
-  JobSpec spec = spec_of(what, core_.state().platform);
+  const JobSpec spec = spec_of(what, core_.state().platform);
   const std::uint32_t user = client.peer.user;
   const std::size_t count = std::max(what.array.count(), 1U);
   if (jobs_.all().size() + count > settings_.max_jobs) {
@@ -266,11 +376,9 @@ std::string Controller::on_submit(Client& client, const Json& request) {
     throw Refused(fmt::format("you may have {} jobs at a time; try again later",
                               settings_.max_jobs_per_user));
   }
-  const UserLimits limits = user_limits();
-  if (spec.preferred > limits.nodes) {
+  if (const UserLimits limits = user_limits(); spec.preferred > limits.nodes) {
     throw Refused(fmt::format("you may have {} nodes at a time; ask for fewer", limits.nodes));
   }
-  spec.size.max = static_cast<Nodes>(std::min<std::uint64_t>(spec.size.max, limits.nodes));
   for (const Dependency& each : what.dependencies) {
     if (each.job > core_.state().jobs.size()) {
       throw InputError({.field = "dependency"}, fmt::format("there is no job {}", each.job),
@@ -280,55 +388,82 @@ std::string Controller::on_submit(Client& client, const Json& request) {
 
   open();
   const std::uint64_t first = number_of(JobId{core_.state().jobs.size()});
-  const std::string text = to_json(what).dump(-1, ' ', false, Json::error_handler_t::replace);
-  spec.user = user;
-  spec.group = client.peer.group;
-  const std::size_t known = accounts_.names().size();
-  spec.account = accounts_.number(what.account);
-  if (spec.account > known) journal_.account(spec.account, what.account);
-  spec.submitted = now_;
-  const Duration asked = what.walltime;
-  if (settings_.predicts) spec.walltime = predictions_.walltime(user, asked);
-  std::optional<AdaptiveSpec> adaptive;
-  if (spec.type != JobType::rigid) adaptive = adaptive_spec_of(what);
-  JobRow row{.owner = client.peer,
-             .name = what.name,
-             .type = std::string(word(what.type)),
-             .account = what.account,
-             .submitted = now_,
-             .is_held = what.is_held};
-  if (!what.array.empty()) row.array = first;
-  const bool is_kept = Batches::is_conditional(what, limits);
-  const std::shared_ptr<Batch> batch = jobs_.add_batch(first, std::move(what));
-  std::optional<Speedup> learned;
-  if (settings_.models != Models::declared && adaptive) {
-    learned = model_of(applications_.seen({user, batch->application}),
-                       batch->what.processes_per_node(core_.state().platform),
-                       settings_.models == Models::guessed);
-  }
-  const auto submit_job = [&](std::uint32_t task) {
-    const JobId id{core_.state().jobs.size()};
-    spec.name = row.number = number_of(id);
-    row.task = task;
-    tell(event::Submitted{spec, adaptive});
-    metrics_.submitted(spec.type);
-    predictions_.submitted(id, asked, spec.walltime);
-    if (learned) tell(event::Believed{id, 0, 0, 0, learned});
-    if (is_kept) tell(event::Eligible{id, false});
-    journal_.submitted(row, row.number == first ? text : "");
-    jobs_.add(row, batch, core_.job(id));
-  };
-  if (batch->what.array.empty()) submit_job(0);
-  for (const Interval& part : batch->what.array.tasks.parts) {
-    for (std::uint32_t task = part.first; task <= part.last; ++task) submit_job(task);
-  }
+  begin_adding(client.peer, std::move(what), now_, first);
   spdlog::info("job {}: submitted by {}{}", first, name_of_user(user),
                count > 1 ? fmt::format(", {} tasks", count) : "");
   had_jobs_ = true;
   if (!key.empty()) journal_.key(user, key, first);
   Json json = {{"ok", true}, {"job", first}};
-  if (batch->what.array.count() > 0) json["tasks"] = count;
-  return answer(std::move(json), first);
+  if (adding_->row.array != 0) json["tasks"] = count;
+  return in_parts(
+      client,
+      [this, id = client.id, waits, first, line = line_of(json)]() -> std::optional<std::string> {
+        if (!add_tasks()) return std::nullopt;
+        Client* const asker = waits ? find(id) : nullptr;
+        return asker != nullptr ? wait_for(*asker, line, first) : line;
+      });
+}
+
+/// What the tasks of an array have in common, or a job; `add_tasks` adds them.
+void Controller::begin_adding(const Owner& owner, Submission what, Time submitted,
+                              std::uint64_t first) {
+  Adding its;
+  its.first = first;
+  its.next = number_of(JobId{core_.state().jobs.size()}) - first;
+  its.text = to_json(what).dump(-1, ' ', false, Json::error_handler_t::replace);
+  its.asked = what.walltime;
+  const UserLimits limits = user_limits();
+  its.is_kept = Batches::is_conditional(what, limits);
+  its.spec = spec_of(what, core_.state().platform);
+  its.spec.size.max = static_cast<Nodes>(std::min<std::uint64_t>(its.spec.size.max, limits.nodes));
+  its.spec.user = owner.user;
+  its.spec.group = owner.group;
+  const std::size_t known = accounts_.names().size();
+  its.spec.account = accounts_.number(what.account);
+  if (its.spec.account > known) journal_.account(its.spec.account, what.account);
+  its.spec.submitted = submitted;
+  if (settings_.predicts) its.spec.walltime = predictions_.walltime(owner.user, its.asked);
+  if (its.spec.type != JobType::rigid) its.adaptive = adaptive_spec_of(what);
+  its.row = {.owner = owner,
+             .name = what.name,
+             .type = std::string(word(what.type)),
+             .account = what.account,
+             .submitted = submitted,
+             .is_held = what.is_held};
+  if (!what.array.empty()) its.row.array = first;
+  its.batch = jobs_.shared_batch(first);
+  if (!its.batch) its.batch = jobs_.add_batch(first, std::move(what));
+  jobs_.expect_more(*its.batch);
+  if (settings_.models != Models::declared && its.adaptive) {
+    its.learned = model_of(applications_.seen({owner.user, its.batch->application}),
+                           its.batch->what.processes_per_node(core_.state().platform),
+                           settings_.models == Models::guessed);
+  }
+  adding_ = std::move(its);
+}
+
+/// As many as there is time for. All of them are there: true.
+bool Controller::add_tasks() {
+  Adding& its = *adding_;
+  open();
+  const std::vector<std::uint32_t>& tasks = its.batch->tasks;
+  const std::size_t count = std::max<std::size_t>(tasks.size(), 1);
+  for (const Slice slice; its.next < count;) {
+    const JobId id{core_.state().jobs.size()};
+    its.spec.name = its.row.number = number_of(id);
+    its.row.task = tasks.empty() ? 0 : tasks[its.next];
+    tell(event::Submitted{its.spec, its.adaptive});
+    metrics_.submitted(its.spec.type);
+    predictions_.submitted(id, its.asked, its.spec.walltime);
+    if (its.learned) tell(event::Believed{id, 0, 0, 0, its.learned});
+    if (its.is_kept) tell(event::Eligible{id, false});
+    journal_.submitted(its.row, its.row.number == its.first ? its.text : "");
+    jobs_.add(its.row, its.batch, core_.job(id));
+    if (++its.next < count && slice.is_over()) return false;
+  }
+  jobs_.is_whole(*its.batch);
+  adding_.reset();
+  return true;
 }
 
 /// Why a job does not run; empty if it does.
@@ -404,25 +539,19 @@ Json Controller::delays_of(Party::Kind kind) const {
   return rows;
 }
 
-/// How those jobs ended that are asked for and are over, if the client may know.
-Json Controller::ends_of(const Client& client, const Json& wanted) const {
-  constexpr std::size_t kMost = 100;
-  Json rows = Json::array();
-  for (const Json& name : wanted) {
-    if (rows.size() == kMost) break;
-    if (!name.is_number_unsigned() || !jobs_named(name).empty()) continue;
-    const auto end = journal_.end_of(name);
-    if (!end || (end->owner.user != client.peer.user && !is_operator(client))) continue;
-    rows.push_back({{"job", end->number},
-                    {"array_job", end->array != 0 ? Json(end->array) : Json()},
-                    {"array_task", end->array != 0 ? Json(end->task) : Json()},
-                    {"state", end_word(end->state)},
-                    {"exit_code", end->exit_code ? Json(*end->exit_code) : Json()},
-                    {"reason", end->reason},
-                    {"note", end->note},
-                    {"lost_output", end->lost_output}});
-  }
-  return rows;
+/// How a job, or an array, ended that is asked for by its number; null if that is nobody's
+/// business, or not known yet.
+Json Controller::end_of_job(const Owner& peer, std::uint64_t number) const {
+  const auto end = journal_.end_of(number);
+  if (!end || (end->owner.user != peer.user && !is_operator(peer.user))) return {};
+  return {{"job", end->number},
+          {"array_job", end->array != 0 ? Json(end->array) : Json()},
+          {"array_task", end->array != 0 ? Json(end->task) : Json()},
+          {"state", end_word(end->state)},
+          {"exit_code", end->exit_code ? Json(*end->exit_code) : Json()},
+          {"reason", end->reason},
+          {"note", end->note},
+          {"lost_output", end->lost_output}};
 }
 
 /// What users have used lately, whatever the order: node-seconds, and in proportion to their
@@ -439,46 +568,70 @@ Json Controller::uses() const {
   return rows;
 }
 
-std::string Controller::on_queue(const Client& client, const Json& request) const {
+/// Each job as it is when its row is written; one that has gone by then has none.
+std::string Controller::on_queue(Client& client, const Json& request) {
+  struct Rows {
+    std::vector<JobId> order{};
+    std::set<std::uint64_t> over{};
+    std::size_t next = 0;
+    JsonText text{};
+    Json ended = Json::array();
+  };
   const Json wanted = request.value("jobs", Json::array());
-  if (!wanted.is_array()) throw InputError("\"jobs\" is a list of numbers", "");
-  std::set<JobId> named;
-  for (const Json& name : wanted) {
-    for (const JobId id : jobs_named(name)) named.insert(id);
-  }
-  std::vector<JobId> shown(named.begin(), named.end());
+  const auto its = std::make_shared<Rows>();
+  std::vector<JobId> shown;
   if (wanted.empty()) {
     for (const auto& [id, job] : jobs_.all()) shown.push_back(id);
   }
+  for (const JobName& name : names_in(wanted)) {
+    const std::vector<JobId> found = jobs_named(name);
+    shown.insert(shown.end(), found.begin(), found.end());
+    if (found.empty() && !name.task) its->over.insert(name.number);
+  }
 
-  const Time now = clock_.now();
-  JsonText text;
-  text.begin().add("ok", true).add("now_s", to_seconds(clock_.wall(now)));
-  text.add("policy", core_.policy().settings).begin_list("jobs");
   // Running ones first, then those that wait, in the order in which they do.
   std::vector<bool> is_shown(core_.state().jobs.size());
+  for (const JobId id : shown) is_shown[index(id)] = true;
+  const auto take = [&](JobId id) {
+    if (!is_shown[index(id)]) return;
+    is_shown[index(id)] = false;
+    its->order.push_back(id);
+  };
+  std::ranges::sort(shown);
   for (const JobId id : shown) {
-    is_shown[index(id)] = true;
-    if (core_.job(id).status == Status::running) write_row(text, id, now);
+    if (core_.job(id).status == Status::running) take(id);
   }
-  core_.state().queue.for_each([&](JobId id) {
-    if (is_shown[index(id)]) write_row(text, id, now);
-  });
-  for (const JobId id : shown) {
-    const Job& its = core_.job(id);
-    const bool waits_elsewhere =
-        its.status == Status::held || (its.status == Status::pending && its.claim != ClaimId::none);
-    if (waits_elsewhere) write_row(text, id, now);
-  }
-  text.end_list();
-  if (!wanted.empty()) text.add("ended", ends_of(client, wanted));
-  text.add("uses", uses());
-  text.add("delays", delays_of(Party::Kind::user));
-  text.add("account_delays", delays_of(Party::Kind::account));
-  return text.end().take();
+  core_.state().queue.for_each(take);
+  std::ranges::for_each(shown, take);
+
+  const Time now = clock_.now();
+  its->text.begin().add("ok", true).add("now_s", to_seconds(clock_.wall(now)));
+  its->text.add("policy", core_.policy().settings).begin_list("jobs");
+  const bool names = !wanted.empty();
+  return in_parts(client,
+                  [this, its, now, names, peer = client.peer]() -> std::optional<std::string> {
+                    const Slice slice;
+                    for (; its->next < its->order.size(); ++its->next) {
+                      if (slice.is_over()) return std::nullopt;
+                      const JobId id = its->order[its->next];
+                      if (jobs_.contains(id)) write_row(its->text, id, now);
+                    }
+                    for (; !its->over.empty() && its->ended.size() < kMaxEnds;
+                         its->over.erase(its->over.begin())) {
+                      if (slice.is_over()) return std::nullopt;
+                      if (Json end = end_of_job(peer, *its->over.begin()); !end.is_null())
+                        its->ended.push_back(end);
+                    }
+                    its->text.end_list();
+                    if (names) its->text.add("ended", its->ended);
+                    its->text.add("uses", uses());
+                    its->text.add("delays", delays_of(Party::Kind::user));
+                    its->text.add("account_delays", delays_of(Party::Kind::account));
+                    return its->text.end().take();
+                  });
 }
 
-Json Controller::on_nodes() const {
+std::string Controller::on_nodes() const {
   const State& state = core_.state();
   std::vector<std::uint64_t> holders(state.platform.nodes, 0);
   for (const JobId id : state.running) {
@@ -489,7 +642,8 @@ Json Controller::on_nodes() const {
   }
   NodeSet claimed;
   for (const Claim& claim : state.claims) claimed.insert(claim.held.nodes);
-  Json rows = Json::array();
+  JsonText text;
+  text.begin().add("ok", true).begin_list("nodes");
   for (std::uint32_t node = 0; node < state.platform.nodes; ++node) {
     const Health health = state.health[node];
     const bool is_held = holders[node] != 0;
@@ -498,27 +652,27 @@ Json Controller::on_nodes() const {
     if (health == Health::down) word = "DOWN";
     if (health == Health::off) word = "POWERED_DOWN";
     const auto reason = node_reasons_.find(node);
-    rows.push_back({{"node", node},
-                    {"state", word},
-                    {"cores", state.platform.cores_per_node},
-                    {"job", is_held ? Json(holders[node]) : Json()},
-                    {"reason", reason != node_reasons_.end() ? Json(reason->second) : Json()}});
+    text.begin()
+        .add("node", node)
+        .add("state", word)
+        .add("cores", state.platform.cores_per_node)
+        .add("job", is_held ? std::optional(holders[node]) : std::nullopt)
+        .add("reason", reason != node_reasons_.end() ? std::optional(reason->second) : std::nullopt)
+        .end();
   }
-  return {{"ok", true}, {"nodes", std::move(rows)}};
+  return text.end_list().end().take();
 }
 
-Json Controller::on_history(const Client& client, const Json& request) const {
-  const auto wall = [&](Time time) { return to_seconds(clock_.wall(time)); };
-  Json rows = Json::array();
-  std::vector<JobRow> jobs;
-  if (const Json number = request.value("job", Json()); number.is_number_unsigned()) {
-    jobs = journal_.tasks(number);
-    if (jobs.empty()) {
-      if (auto job = journal_.job(number)) jobs.push_back(std::move(*job));
-    }
-    if (jobs.empty()) throw InputError("there is no job " + number.dump(), "");
+std::string Controller::on_history(Client& client, const Json& request) {
+  JobFilter filter;
+  const Json number = request.value("job", Json());
+  if (number.is_number_unsigned()) {
+    const auto job = journal_.job(number);
+    if (!job) throw InputError("there is no job " + number.dump(), "");
+    filter.from = job->number;
+    filter.end = job->array == job->number ? journal_.end_of_array(job->number) : job->number + 1;
+    filter.is_newest_first = false;
   } else {
-    JobFilter filter;
     const Json last = request.value("last", Json(kUsualHistory));
     const Json since = request.value("since_s", Json());
     if (!last.is_number_unsigned() || last.get<std::uint64_t>() > kMaxHistory) {
@@ -529,36 +683,51 @@ Json Controller::on_history(const Client& client, const Json& request) const {
     }
     filter.most = last;
     if (!since.is_null()) filter.since = clock_.from_wall(Time(seconds(since.get<double>())));
-    if (!is_operator(client)) filter.user = client.peer.user;
-    jobs = journal_.jobs(filter);
+    filter.end = std::uint64_t{core_.state().jobs.size()} + 1;
   }
-  for (const JobRow& job : jobs) {
-    if (job.owner.user != client.peer.user && !is_operator(client)) continue;
-    Json sizes = Json::array();
-    for (const auto& [time, nodes] : job.sizes) {
-      sizes.push_back({{"time_s", wall(time)}, {"nodes", nodes}});
+  if (!is_operator(client)) filter.user = client.peer.user;
+  const auto text = std::make_shared<JsonText>();
+  text->begin().add("ok", true).begin_list("jobs");
+  return in_parts(client, [this, text, filter]() mutable -> std::optional<std::string> {
+    for (const Slice slice; !filter.is_done();) {
+      for (const JobRow& job : journal_.next_jobs(filter)) write_history(*text, job);
+      if (slice.is_over() && !filter.is_done()) return std::nullopt;
     }
-    rows.push_back(
-        {{"job", job.number},
-         {"array_job", job.array != 0 ? Json(job.array) : Json()},
-         {"array_task", job.array != 0 ? Json(job.task) : Json()},
-         {"name", job.name},
-         {"user", name_of_user(job.owner.user)},
-         {"account", job.account},
-         {"type", job.type},
-         {"state", job.state.empty() ? (job.started ? "RUNNING" : "PENDING") : end_word(job.state)},
-         {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
-         {"reason", job.reason},
-         {"note", job.note},
-         {"lost_output", job.lost_output},
-         {"restarts", job.restarts},
-         {"submit_s", wall(job.submitted)},
-         {"start_s", job.started ? Json(wall(*job.started)) : Json()},
-         {"end_s", job.ended ? Json(wall(*job.ended)) : Json()},
-         {"node_s", static_cast<double>(job.node_us) / 1e6},
-         {"sizes", std::move(sizes)}});
+    return text->end_list().end().take();
+  });
+}
+
+void Controller::write_history(JsonText& text, const JobRow& job) const {
+  const auto wall = [&](Time time) { return to_seconds(clock_.wall(time)); };
+  const auto if_any = [](bool is_there, auto value) {
+    return is_there ? std::optional(value) : std::nullopt;
+  };
+  const std::string_view state = !job.state.empty() ? end_word(job.state)
+                                 : job.started      ? "RUNNING"
+                                                    : "PENDING";
+  text.begin()
+      .add("job", job.number)
+      .add("array_job", if_any(job.array != 0, job.array))
+      .add("array_task", if_any(job.array != 0, job.task))
+      .add("name", job.name)
+      .add("user", name_of_user(job.owner.user))
+      .add("account", job.account)
+      .add("type", job.type)
+      .add("state", state)
+      .add("exit_code", job.exit_code)
+      .add("reason", job.reason)
+      .add("note", job.note)
+      .add("lost_output", job.lost_output)
+      .add("restarts", job.restarts)
+      .add("submit_s", wall(job.submitted))
+      .add("start_s", if_any(job.started.has_value(), wall(job.started.value_or(Time{}))))
+      .add("end_s", if_any(job.ended.has_value(), wall(job.ended.value_or(Time{}))))
+      .add("node_s", static_cast<double>(job.node_us) / 1e6)
+      .begin_list("sizes");
+  for (const auto& [time, nodes] : job.sizes) {
+    text.begin().add("time_s", wall(time)).add("nodes", nodes).end();
   }
-  return {{"ok", true}, {"jobs", std::move(rows)}};
+  text.end_list().end();
 }
 
 bool Controller::is_operator(std::uint32_t user) const {
@@ -572,53 +741,82 @@ void Controller::check_priority(const Client& client, std::int32_t priority) con
   throw Refused(fmt::format("only operators may give a priority above {}", settings_.max_priority));
 }
 
-/// The living jobs of a name: a number, that of an array means all its tasks; or "12_3", a task.
-std::vector<JobId> Controller::jobs_named(const Json& name) const {
-  std::uint64_t number = 0;
-  std::optional<std::uint32_t> task;
-  if (name.is_number_unsigned()) {
-    number = name;
-  } else if (name.is_string()) {
-    const std::string text = name;
-    std::string_view rest = text;
-    number = parse_number<std::uint64_t>(next_part(rest, '_')).value_or(0);
-    if (!rest.empty()) task = parse_number<std::uint32_t>(rest);
-    if (!rest.empty() && !task) number = 0;
+/// A number, that of an array means all its tasks; or "12_3", a task. The number 0: it is no name.
+Controller::JobName Controller::parse_name(const Json& name) {
+  if (name.is_number_unsigned()) return {name.get<std::uint64_t>(), std::nullopt};
+  if (!name.is_string()) return {};
+  const std::string text = name;
+  std::string_view rest = text;
+  JobName its{parse_number<std::uint64_t>(next_part(rest, '_')).value_or(0), std::nullopt};
+  if (!rest.empty()) its.task = parse_number<std::uint32_t>(rest);
+  return rest.empty() || its.task ? its : JobName{};
+}
+
+/// Each once, however often it is there.
+std::set<Controller::JobName> Controller::names_in(const Json& names) const {
+  if (!names.is_array()) throw InputError("\"jobs\" is a list of numbers", "");
+  if (names.size() > kMaxNames) {
+    throw InputError(fmt::format("{} jobs are named", names.size()),
+                     fmt::format("name at most {} at a time; an array is one", kMaxNames));
   }
-  if (number == 0)
-    throw InputError("a job is a number, or a task like 12_3", "see `ductile queue`");
-  if (number > core_.state().jobs.size()) {
-    throw InputError(fmt::format("there is no job {}", number), "see `ductile queue`");
+  std::set<JobName> named;
+  for (const Json& each : names) {
+    const JobName name = parse_name(each);
+    if (name.number == 0)
+      throw InputError("a job is a number, or a task like 12_3", "see `ductile queue`");
+    if (name.number > core_.state().jobs.size()) {
+      throw InputError(fmt::format("there is no job {}", name.number), "see `ductile queue`");
+    }
+    named.insert(name);
   }
-  const Batch* const batch = jobs_.batch(number);
-  const bool is_array = batch != nullptr && !batch->what.array.empty();
-  if (!task && !is_array) {
-    return jobs_.contains(id_of(number)) ? std::vector{id_of(number)} : std::vector<JobId>{};
+  return named;
+}
+
+/// The living jobs of a name.
+std::vector<JobId> Controller::jobs_named(const JobName& name) const {
+  if (!name.task) {
+    const Batch* const batch = jobs_.batch(name.number);
+    if (batch != nullptr && !batch->what.array.empty()) return jobs_.tasks(name.number);
   }
-  std::vector<JobId> found = jobs_.tasks(number);
-  if (task) std::erase_if(found, [&](JobId id) { return jobs_.at(id).row.task != *task; });
-  return found;
+  const JobId id = name.task ? jobs_.task(name.number, *name.task) : id_of(name.number);
+  return jobs_.contains(id) ? std::vector{id} : std::vector<JobId>{};
 }
 
 /// All that these names mean, if the client may touch it. All are looked up before anything is
 /// done, and none is there twice.
 std::vector<JobId> Controller::jobs_of(const Client& client, const Json& names) const {
   if (!names.is_array() || names.empty()) throw InputError("no job is named", "name some");
-  std::set<JobId> jobs;
-  for (const Json& name : names) {
+  std::vector<JobId> jobs;
+  for (const JobName& name : names_in(names)) {
     const std::vector<JobId> found = jobs_named(name);
     if (found.empty()) {
-      throw Refused(
-          fmt::format("job {} is over", name.is_string() ? name.get<std::string>() : name.dump()));
+      const std::string task = name.task ? fmt::format("_{}", *name.task) : "";
+      throw Refused(fmt::format("job {}{} is over", name.number, task));
     }
     for (const JobId id : found) {
       if (jobs_.at(id).row.owner.user != client.peer.user && !is_operator(client)) {
         throw Refused(fmt::format("job {} is not yours", number_of(id)));
       }
-      jobs.insert(id);
+      jobs.push_back(id);
     }
   }
-  return {jobs.begin(), jobs.end()};
+  std::ranges::sort(jobs);
+  jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
+  return jobs;
+}
+
+/// Does the same to all of these that are not over by then, and answers that it is done.
+std::string Controller::to_each(Client& client, std::vector<JobId> jobs,
+                                std::function<void(JobId)> change) {
+  return in_parts(client,
+                  [this, jobs = std::move(jobs), change = std::move(change),
+                   next = std::size_t{0}]() mutable -> std::optional<std::string> {
+                    for (const Slice slice; next < jobs.size();) {
+                      if (jobs_.contains(jobs[next])) change(jobs[next]);
+                      if (++next < jobs.size() && slice.is_over()) return std::nullopt;
+                    }
+                    return line_of({{"ok", true}});
+                  });
 }
 
 /// Those of these jobs that run, or wait. It is refused if a job does not, or no task of an array.
@@ -637,11 +835,12 @@ std::vector<JobId> Controller::those_that(const std::vector<JobId>& jobs, bool r
   return chosen;
 }
 
-Json Controller::on_hold(const Client& client, const Json& request, bool holds) {
+std::string Controller::on_hold(Client& client, const Json& request, bool holds) {
   const std::vector<JobId> jobs = jobs_of(client, request.value("jobs", Json::array()));
-  for (const JobId id : those_that(jobs, false)) {
+  return to_each(client, those_that(jobs, false), [this, holds](JobId id) {
     LiveJob& job = jobs_.at(id);
-    if (job.row.is_held == holds) continue;
+    // It may have begun meanwhile.
+    if (job.row.is_held == holds || core_.job(id).status == Status::running) return;
     open();
     if (holds) {
       jobs_.hold(id);
@@ -650,12 +849,11 @@ Json Controller::on_hold(const Client& client, const Json& request, bool holds) 
       jobs_.release(id);
     }
     journal_.changed(job.row);
-  }
-  return {{"ok", true}};
+  });
 }
 
 /// Ends jobs; those that wait are over at once.
-Json Controller::on_end(const Client& client, const Json& request, Ending why) {
+std::string Controller::on_end(Client& client, const Json& request, Ending why) {
   std::vector<JobId> jobs = jobs_of(client, request.value("jobs", Json::array()));
   if (why == Ending::requeued) {
     jobs = those_that(jobs, true);
@@ -672,14 +870,13 @@ Json Controller::on_end(const Client& client, const Json& request, Ending why) {
                                 number_of(*which), jobs_.at(*which).row.ending));
     }
   }
-  for (const JobId id : jobs) {
+  return to_each(client, std::move(jobs), [this, why](JobId id) {
     if (core_.job(id).status == Status::running) {
       end(id, why);
-    } else if (tell(event::Ended{id, EndState::cancelled, false})) {
+    } else if (why == Ending::cancelled && tell(event::Ended{id, EndState::cancelled, false})) {
       on_over(id, EndState::cancelled, {});
     }
-  }
-  return {{"ok", true}};
+  });
 }
 
 Json Controller::on_resize(const Client& client, const Json& request) {

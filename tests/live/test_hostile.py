@@ -304,6 +304,88 @@ def test_many_requests_delay_nobody(cluster):
         connection.close()
 
 
+# What one client may ask at its worst, of `first`, an array of 10,000 tasks.
+WORST = {
+    "an array as often as a request may name something": lambda first: {"do": "queue", "jobs": [first] * 10_000},
+    "each of its tasks": lambda first: {"do": "queue", "jobs": [f"{first}_{i}" for i in range(1, 10_001)]},
+    "all jobs": lambda first: {"do": "queue"},
+    "more values than a request may have": lambda first: {"do": "queue", "jobs": [first] * 1_000_000},
+    "the longest history": lambda first: {"do": "history", "last": 10_000},
+    "the history of an array": lambda first: {"do": "history", "job": first},
+    "an array more": lambda first: {"do": "submit", "job": {"program": ["/bin/true"], "chdir": "/", "hold": True,
+                                                           "array": "1-10000", "output": "/dev/null"}},
+    "an array of ranges": lambda first: {"do": "submit", "job": {
+        "program": ["/bin/true"], "chdir": "/", "array": ",".join(["1", "3"] * 30_000)}},
+    "many dependencies": lambda first: {"do": "submit", "job": {
+        "program": ["/bin/true"], "chdir": "/", "hold": True,
+        "dependency": "afterok:" + ":".join(str(first + i) for i in range(1000))}},
+    "a release": lambda first: {"do": "release", "jobs": [first]},
+    "a hold": lambda first: {"do": "hold", "jobs": [first]},
+    "what can be, to many": lambda first: {"do": "predict", "jobs": [first] * 10_000},
+    "a cancel of each task": lambda first: {"do": "cancel", "jobs": [f"{first}_{i}" for i in range(1, 10_001)]},
+    "how many ended": lambda first: {"do": "queue", "jobs": list(range(first, first + 10_000))},
+}
+
+
+def test_one_client_at_its_worst_delays_nobody(cluster):
+    """How long others wait is a figure of bench/live_load.py; here nobody waits for seconds."""
+    c = cluster("2x1")
+    blocker = c.submit("-N", 2, "/bin/sleep", 1000)
+    c.wait_for_size(blocker, 2)
+    first = c.ask(WORST["an array more"](0))["job"]
+    other = connect(c)
+    answers = other.makefile()
+    for name, request in WORST.items():
+        worst = connect(c)
+        worst.settimeout(60)
+        worst.sendall(json.dumps(request(first)).encode() + b"\n")
+        deadline = time.monotonic() + 60
+        done, longest = b"", 0
+        worst.setblocking(False)
+        while not done.endswith(b"\n"):
+            assert time.monotonic() < deadline, name
+            begin = time.monotonic()
+            other.sendall(json.dumps({"do": "queue", "jobs": [blocker]}).encode() + b"\n")
+            assert [row["job"] for row in json.loads(answers.readline())["jobs"]] == [blocker]
+            longest = max(longest, time.monotonic() - begin)
+            with contextlib.suppress(BlockingIOError):
+                done += worst.recv(1 << 22)
+        assert longest < 2, (name, longest)
+        answer = json.loads(done)
+        assert answer["ok"] or answer["code"] == 2, (name, answer)
+        worst.close()
+    c.ask({"do": "cancel", "jobs": sorted({row["array_job"] or row["job"] for row in c.queue().values()})})
+
+
+def test_an_array_is_whole_whatever_happens_meanwhile(cluster):
+    c = cluster("2x1")
+    array = {"do": "submit", "job": {"program": ["/bin/true"], "chdir": "/", "hold": True, "array": "1-5000",
+                                     "output": "/dev/null"}}
+    one, two, three = connect(c), connect(c), connect(c)
+    for connection in (one, two):  # each may be half there when the other one comes
+        connection.sendall(json.dumps(array).encode() + b"\n")
+    three.sendall(json.dumps(array).encode() + b"\n")
+    three.close()  # who asks may go
+    first, second = (json.loads(connection.makefile().readline()) for connection in (one, two))
+    assert {first["tasks"], second["tasks"]} == {5000} and abs(first["job"] - second["job"]) >= 5000
+    # It is killed after the first tasks are there, and before the last ones.
+    known = len(c.queue())
+    four = connect(c)
+    four.sendall(json.dumps(array).encode() + b"\n")
+    c.wait_for(lambda: len(c.queue()) > known, "the first tasks")
+    c.kill()
+    c.start()
+    c.wait_for(lambda: len(c.queue()) % 5000 == 0, "all tasks")
+    rows = c.queue()
+    arrays = {row["array_job"] for row in rows.values()}
+    assert len(rows) == 5000 * len(arrays) and len(arrays) in (3, 4)
+    for array in arrays:
+        assert [rows[array + i]["array_task"] for i in range(5000)] == list(range(1, 5001))
+    c.ask({"do": "cancel", "jobs": sorted(arrays)})
+    assert c.queue() == {}
+    c.replay()
+
+
 def test_it_outlives_a_lack_of_descriptors(cluster):
     c = cluster("4x1")
     c.stop()
