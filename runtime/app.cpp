@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include <dlfcn.h>
 #include <ductile/app.h>
 #include <poll.h>
 #include <unistd.h>
@@ -29,7 +29,8 @@
 namespace ductile {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+/// Whether MPI has come to its end here.
+enum class End { no, ending, ended };
 
 /// What this process knows; one per process, as MPI is.
 struct App {
@@ -38,8 +39,8 @@ struct App {
   int size = 1;
   int generation = 0;
   bool must_join = false;
-  bool is_leaving = false;
   bool is_spread = false;  // over several hosts
+  End end = End::no;
   bool is_adapting = false;
   std::vector<Registered> data{};
   /// None without a manager: then the program is rigid.
@@ -178,22 +179,17 @@ int probe(Listener& listener) {
 /// no barrier that could be trusted with this, as the last message of one may still be in a process
 /// that exits.
 void meet_at_the_end(Link& link) {
-  link.send(link.generation(), wire::Finishing{});
-  const auto end = std::chrono::steady_clock::now() + kPatience;
-  std::chrono::milliseconds pause{0};
-  while (std::chrono::steady_clock::now() < end) {
+  for (;;) {
     keep_mpi_moving();
-    const auto message = link.receive(pause);
+    const auto message = link.receive(std::chrono::milliseconds(1));
     if (message && std::holds_alternative<wire::Finish>(message->content)) return;
-    pause = std::chrono::milliseconds(1);
   }
 }
 
-/// Whether this process may end without MPI_Finalize. Of MPICH 4.0 that call is known to hang when
-/// the processes are on several hosts, so that it is left out there, and by every leaving process;
-/// Open MPI's launcher insists on it.
-bool may_skip_finalize(const App& self) {
-  return std::string_view(DUCTILE_BUILT_FOR) == "mpich" && (self.is_leaving || self.is_spread);
+/// Whether MPI_Finalize is left out: that of MPICH 4.0 is known to hang when the processes are on
+/// several hosts.
+bool skips_finalize(const App& self) {
+  return std::string_view(DUCTILE_BUILT_FOR) == "mpich" && self.is_spread && self.link;
 }
 
 /// What MPI_Finalize of MPICH says to its launcher, in version 1 of its process management
@@ -211,14 +207,34 @@ void tell_launcher() {
   }
 }
 
-/// MPI_Finalize, but it cannot keep the process for ever.
-void finalize_mpi() {
-  std::thread([] {
-    std::this_thread::sleep_for(kPatience);
-    std::fflush(nullptr);
-    _exit(0);
-  }).detach();
-  MPI_Finalize();
+/// MPI_Finalize of whoever comes after this library: a tool that measures, or MPI itself.
+int next_finalize() {
+  using Finalize = int (*)();
+  const auto next = reinterpret_cast<Finalize>(dlsym(RTLD_NEXT, "MPI_Finalize"));
+  return next != nullptr ? next() : PMPI_Finalize();
+}
+
+/// The end of MPI in this process, and no more than that: what the program does from here on, for
+/// how long and with which exit code, is its own.
+int end_mpi(App& self) {
+  self.end = End::ending;
+  std::fflush(nullptr);
+  if (self.listener) {
+    self.listener->stop();
+    self.link->send(self.link->generation(), wire::Finishing{});
+  }
+  int result = MPI_SUCCESS;
+  int is_finalized = 0;
+  PMPI_Finalized(&is_finalized);  // by a program whose calls do not come this way
+  if (is_finalized == 0 && skips_finalize(self)) {
+    if (self.listener) meet_at_the_end(*self.link);
+    tell_launcher();
+  } else if (is_finalized == 0) {
+    result = MPI_Finalize();
+  }
+  // The connection stays open until the process ends, which is how the manager learns of it.
+  self.end = End::ended;
+  return result;
 }
 
 }  // namespace
@@ -357,8 +373,10 @@ DUCTILE_EXPORT int ductile_adapt(void) {
   const Verdict verdict =
       hand_over(*self.link, self.listener->resize(), self.listener->addresses(), self.data);
   self.is_adapting = false;
-  self.is_leaving = verdict == Verdict::committed;
-  if (self.is_leaving) return DUCTILE_LEAVE;
+  if (verdict == Verdict::committed) {
+    self.link->send(self.listener->resize(), wire::Leaving{});
+    return DUCTILE_LEAVE;
+  }
   self.listener->resume();
   if (self.pace) self.pace->leave();
   return DUCTILE_STAY;
@@ -429,18 +447,23 @@ DUCTILE_EXPORT int ductile_offer(void) {
 DUCTILE_EXPORT int ductile_finalize(void) {
   App& self = app();
   if (!self.is_initialised) return wrong_call("ductile_finalize() before ductile_init()");
-  std::fflush(nullptr);
-  if (self.listener) {
-    self.listener->stop();
-    ductile::meet_at_the_end(*self.link);
-  }
-  // The connection stays open until the process ends, which is how the manager learns of it.
-  if (ductile::may_skip_finalize(self)) {
-    ductile::tell_launcher();
-  } else {
-    ductile::finalize_mpi();
-  }
+  if (self.end == ductile::End::no) ductile::end_mpi(self);
   return 0;
+}
+
+// A program may call both, in either order, or only one: it is the same end, and it comes once.
+
+DUCTILE_EXPORT int MPI_Finalize(void) {
+  App& self = app();
+  if (self.end == ductile::End::ended) return MPI_SUCCESS;
+  if (self.end == ductile::End::ending || !self.is_initialised) return ductile::next_finalize();
+  return ductile::end_mpi(self);
+}
+
+DUCTILE_EXPORT int MPI_Finalized(int* flag) {
+  const int result = PMPI_Finalized(flag);
+  if (app().end == ductile::End::ended) *flag = 1;
+  return result;
 }
 
 }  // extern "C"

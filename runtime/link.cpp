@@ -20,8 +20,8 @@
 namespace ductile {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
-constexpr int kPaceMs = 500;  // from one message about iterations to the next
+constexpr std::chrono::seconds kPatience{60};  // on a busy machine; a manager that has gone is seen
+constexpr int kPaceMs = 500;                   // from one message about iterations to the next
 
 [[noreturn]] void end_with_manager() {
   complain("the manager of this job has gone, and so does this process");

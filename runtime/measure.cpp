@@ -20,6 +20,7 @@
 #include <string>
 #include <thread>
 
+#include <dlfcn.h>
 #include <mpi.h>
 
 #include "job/protocol.hpp"
@@ -165,7 +166,10 @@ DUCTILE_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* p
 
 DUCTILE_EXPORT int MPI_Finalize(void) {
   ductile::watcher().reset();
-  return PMPI_Finalize();
+  // That of libductile-app, if the program uses it.
+  using Finalize = int (*)();
+  const auto next = reinterpret_cast<Finalize>(dlsym(RTLD_NEXT, "MPI_Finalize"));
+  return next != nullptr ? next() : PMPI_Finalize();
 }
 
 #define DUCTILE_WRAP(name, parameters, arguments) \

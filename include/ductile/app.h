@@ -135,15 +135,17 @@ int ductile_refuse(const char *reason);
  * while it computes on: a resize to a size within the range, as any other; or an offer outside of it,
  * which the program takes by asking for exactly that size, or leaves by doing nothing. */
 
-/* All processes may call it; that of rank 0 asks. A new request replaces one without an answer. */
+/* All processes may call it; that of rank 0 asks. A new request replaces one without an answer; asked
+ * again, it is the same one. More than 10 at once, and then one each second, are denied. */
 int ductile_request(int at_least, int preferred);
 
 /* What came instead of a resize, once: -1 nothing so far, 0 the request was denied, or else the size that
  * is offered. On rank 0 only, -1 on the others: broadcast it. */
 int ductile_offer(void);
 
-/* Instead of MPI_Finalize(). A leaving process should exit soon after: what is left of an old
- * generation is killed. */
+/* The end of MPI in this process, as MPI_Finalize() is, and the same: a program may call either, or
+ * both. What it does from then on, for how long and with which exit code, is its own; after
+ * DUCTILE_LEAVE, too, but the resize is over only when the old processes have ended. */
 int ductile_finalize(void);
 
 #ifdef __cplusplus

@@ -31,6 +31,7 @@
 
 #include "base/error.hpp"
 #include "base/size_range.hpp"
+#include "job/allowance.hpp"
 #include "job/boot_clock.hpp"
 #include "job/cgroup.hpp"
 #include "job/failure.hpp"
@@ -61,6 +62,10 @@ constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;
 constexpr std::size_t kMaxUnsent = std::size_t{64} << 20;
 /// Output waiting to be passed on; more is left in the pipes.
 constexpr std::size_t kMaxWaitingOutput = std::size_t{1} << 20;
+/// Of a program's requests, and of what it says of its sizes: so many at once, then one each
+/// second.
+constexpr int kAsksAtOnce = 10;
+constexpr std::chrono::seconds kAsk{1};
 /// Writing so much to a pipe that has room never blocks.
 constexpr std::size_t kPipeChunk = 4096;
 /// So much of the end of the output is looked through for why a program has failed.
@@ -93,6 +98,7 @@ struct Peer {
   std::optional<std::uint32_t> generation{};  // once it has said so
   std::uint32_t rank = 0;
   bool is_watch = false;  // of libductile-measure
+  bool is_finishing = false;
   bool is_closed = false;
 };
 
@@ -109,6 +115,7 @@ struct ProgramSizes {
   SizeRange range{1, wire::kMaxProcesses};
   SizeConstraint constraint{};
 
+  bool operator==(const ProgramSizes&) const = default;
   bool allow(std::uint32_t size) const { return range.contains(size) && constraint.allows(size); }
   /// The largest up to `size`; 0 if there is none.
   std::uint32_t at_most(std::uint32_t size) const {
@@ -134,12 +141,14 @@ struct Generation {
   std::uint32_t connected = 0;
   bool has_begun = false;       // a process has said hello
   std::uint32_t finishing = 0;  // processes at their end
+  std::uint32_t gone = 0;       // processes that have gone before it
   std::optional<int> status{};  // of waitpid, once it has ended
   Clock::time_point ended{};
   /// When it has to have ended: SIGTERM then, SIGKILL at the next. Once it has: when to sweep
   /// again.
   Clock::time_point deadline = Clock::time_point::max();
   bool is_terminated = false;
+  bool is_late = false;       // it left long ago, and its program works on
   bool is_discarded = false;  // its output is nobody's
   std::string held{};         // output that waits for the generation before to end
 
@@ -165,7 +174,9 @@ class Manager {
   void read_peer(Peer& peer);
   void on_message(Peer& peer, const wire::Message& message);
   void on_hello(Peer& peer, const wire::Message& message);
-  void on_finishing(Generation& generation);
+  void on_finishing(Peer& peer);
+  void tell_finish(Generation& generation);
+  void on_leaving_late(Generation& generation);
   void on_closed(Peer& peer);
   void accept_clients();
   void read_client(Client& client);
@@ -188,6 +199,7 @@ class Manager {
   void on_sizes(const Peer& peer, const wire::Sizes& sizes);
   void on_iterations(const wire::Iterations& iterations);
   void on_request(const Peer& peer, const wire::Request& request);
+  void refuse_request(const Peer& peer);
   void consider_request();
   void offer(std::uint32_t size);
   Json status();
@@ -222,6 +234,11 @@ class Manager {
            current().held.empty();
   }
   bool is_resizing() const { return resize_ && !resize_->is_settled(); }
+  /// The job is not ended, and all processes of the old generation have said that they leave.
+  bool is_left_to_itself() const {
+    return stop_signal_ == 0 && resize_ && resize_->phase() == Resize::Phase::committed &&
+           resize_->is_leaving();
+  }
 
   const RunSettings& settings_;
   NodeSet cpus_ = settings_.cpus;  // of the next generation
@@ -252,6 +269,9 @@ class Manager {
   Clock::time_point ordered_at_{};
   std::optional<wire::Request> request_{};  // of the program, without an answer
   bool is_requested_ = false;               // the order is the answer to one
+  Allowance requests_{kAsksAtOnce, kAsk};
+  Allowance sizes_told_{kAsksAtOnce, kAsk};
+  std::uint64_t refused_requests_ = 0;
   std::optional<Resize> resize_{};
   std::uint32_t old_ = 0;  // the generation that is resized
   std::optional<Clock::time_point> leaves_freed_{};
@@ -483,8 +503,7 @@ void Manager::on_message(Peer& peer, const wire::Message& message) {
   spdlog::trace("process {} of generation {}: {} {}", peer.rank, *peer.generation,
                 wire::name_of(message.content), message.generation);
   if (std::holds_alternative<wire::Finishing>(message.content)) {
-    if (Generation* const generation = find(*peer.generation)) on_finishing(*generation);
-    return;
+    return on_finishing(peer);
   }
   if (const auto* request = std::get_if<wire::Request>(&message.content)) {
     return on_request(peer, *request);
@@ -506,9 +525,17 @@ void Manager::on_message(Peer& peer, const wire::Message& message) {
   carry_out();
 }
 
-void Manager::on_finishing(Generation& generation) {
-  if (generation.number == current_) give_up_resize("the program has come to its end");
-  if (++generation.finishing != generation.size) return;
+void Manager::on_finishing(Peer& peer) {
+  Generation* const generation = find(*peer.generation);
+  if (generation == nullptr || std::exchange(peer.is_finishing, true)) return;
+  ++generation->finishing;
+  if (generation->number == current_) give_up_resize("the program has come to its end");
+  tell_finish(*generation);
+}
+
+/// None of this generation needs another any more, if all have come to their end or have gone.
+void Manager::tell_finish(Generation& generation) {
+  if (generation.finishing + generation.gone != generation.size) return;
   for (Peer* const peer : generation.peers) {
     if (peer != nullptr) send(*peer, {generation.number, wire::Finish{}});
   }
@@ -522,6 +549,10 @@ void Manager::on_closed(Peer& peer) {
   if (generation == nullptr) return;
   generation->peers[peer.rank] = nullptr;
   --generation->connected;
+  if (!peer.is_finishing) {
+    ++generation->gone;
+    tell_finish(*generation);
+  }
   if (is_resizing() && (*peer.generation == old_ || *peer.generation == resize_->generation())) {
     give_up_resize(
         fmt::format("{}process {} has gone", *peer.generation == old_ ? "" : "new ", peer.rank));
@@ -628,19 +659,23 @@ void Manager::on_sizes(const Peer& peer, const wire::Sizes& sizes) {
   }
   Generation* const generation = find(*peer.generation);
   if (generation == nullptr) return;
+  const ProgramSizes before = generation->sizes;
   try {
     generation->sizes = {.range = {sizes.min, sizes.max},
                          .constraint = parse_constraint(sizes.constraint)};
   } catch (const InputError& error) {
     throw wire::ProtocolError(error.what());
   }
+  if (generation->sizes == before) return;
   const bool is_new = is_resizing() && generation->number == resize_->generation();
   if (!is_new && generation->number != current_) return;
-  report("sizes", {{"generation", generation->number},
-                   {"size", generation->size},
-                   {"min", sizes.min},
-                   {"max", sizes.max},
-                   {"constraint", sizes.constraint}});
+  if (sizes_told_.take(Clock::now())) {
+    report("sizes", {{"generation", generation->number},
+                     {"size", generation->size},
+                     {"min", sizes.min},
+                     {"max", sizes.max},
+                     {"constraint", sizes.constraint}});
+  }
   // What was ordered before the program had said it.
   const std::uint32_t ordered = is_resizing() ? resize_->new_size() : generation->size;
   if (generation->sizes.allow(ordered)) return;
@@ -660,11 +695,30 @@ void Manager::on_request(const Peer& peer, const wire::Request& request) {
     throw wire::ProtocolError("a request that makes no sense");
   }
   if (*peer.generation != current_) return;  // it has been resized meanwhile
+  if (request_ && request_->at_least == request.at_least &&
+      request_->preferred == request.preferred) {
+    return;  // asked again, it is the same request
+  }
+  if (!requests_.take(Clock::now())) return refuse_request(peer);
   request_ = request;
   report("requested", {{"generation", current_},
                        {"size", current().size},
                        {"at_least", request.at_least},
                        {"preferred", request.preferred}});
+}
+
+/// It asks too often: this one is not heeded, and nobody else hears of it.
+void Manager::refuse_request(const Peer& peer) {
+  if (refused_requests_++ == 0) {
+    // Among what the program itself says: it is for who wrote it.
+    err_ += fmt::format(
+        "ductile: the program asks for another number of processes too often; more than {} "
+        "requests at once, and then one each second, are denied\n",
+        kAsksAtOnce);
+  }
+  // To one that is open an answer will come.
+  Peer* const asking = current().peers[peer.rank];
+  if (!request_ && asking != nullptr) send(*asking, {current_, wire::Offer{.size = 0}});
 }
 
 /// Answers the program's request, if nobody else is to do it.
@@ -983,7 +1037,7 @@ void Manager::pass_output() {
     if (generation->is_discarded) continue;
     if (number > current_) break;
     out_ += std::exchange(generation->held, {});
-    if (generation->process.out) break;
+    if (generation->process.out && !generation->is_late) break;
   }
   if (settings_.keep_output) result_.output += out_;
   if (!settings_.pass_output) {
@@ -1054,6 +1108,7 @@ Json Manager::how_it_ended() const {
     ended["reason"] = failure.reason;
     ended["note"] = failure.note;
   }
+  if (refused_requests_ > 0) ended["refused_requests"] = refused_requests_;
   ended.update(lost());
   return ended;
 }
@@ -1127,6 +1182,17 @@ void Manager::sweep(Generation& generation) {
   }
 }
 
+/// The old generation has left in order. Whatever its program still does is its right: only who
+/// ends the job ends it.
+void Manager::on_leaving_late(Generation& generation) {
+  generation.deadline = Clock::time_point::max();
+  generation.is_late = true;
+  spdlog::warn(
+      "the old generation of {} processes has left, but its program works on; its processors are "
+      "free, and the resize is over, when it has ended",
+      generation.size);
+}
+
 /// MPI time over compute time, iterations and power since the last time, over all processes.
 void Manager::report_measurement() {
   const auto now = Clock::now();
@@ -1175,6 +1241,8 @@ void Manager::on_time() {
     if (now < generation->deadline) continue;
     if (generation->status) {
       sweep(*generation);
+    } else if (number == old_ && is_left_to_itself()) {
+      on_leaving_late(*generation);
     } else if (!generation->is_terminated) {
       generation->is_terminated = true;
       generation->deadline = now + settings_.patience / 5;

@@ -249,6 +249,12 @@ struct Postponed {
   auto fields() { return std::tie(probe); }
 };
 
+/// An old process has heard of the commit: from here on the program leaves, in its own time.
+struct Leaving {
+  static constexpr std::string_view kName = "leaving";
+  auto fields() { return std::tie(); }
+};
+
 /// Of a measured process: its iterations, from probe to probe, since the last message.
 struct Iterations {
   static constexpr std::string_view kName = "iterations";
@@ -272,7 +278,7 @@ struct Yield {
 using Content =
     std::variant<Hello, Ready, At, Reached, Sent, Taken, Failed, Running, Finishing, Welcome,
                  Prepare, Meet, Take, Go, Commit, Abort, Finish, Open, Data, Close, Watch, Measured,
-                 Request, Offer, Sizes, Postponed, Iterations, Yield>;
+                 Request, Offer, Sizes, Postponed, Iterations, Yield, Leaving>;
 
 struct Message {
   /// The generation it is about: of a resize, the new one; otherwise the sender's own. Numbers are

@@ -38,7 +38,8 @@ std::vector<Message> some_of_each() {
           {1, Sizes{2, 8, "pof2"}},
           {1, Postponed{40}},
           {1, Iterations{250, 1000000, 5000}},
-          {1, Yield{1}}};
+          {1, Yield{1}},
+          {1, Leaving{}}};
 }
 
 TEST(Protocol, EveryMessageComesBackAsItWas) {

@@ -19,6 +19,7 @@ Resize::Resize(std::uint32_t generation, std::uint32_t old_size, std::uint32_t n
       taken_(new_size),
       running_(new_size),
       postponed_(old_size),
+      leaving_(old_size),
       addresses_(new_size) {
   enter(Phase::starting, now);
 }
@@ -118,6 +119,9 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
     if (from_old || phase_ != Phase::committed || !running_.add(rank, now)) return false;
     times_.running = now;
     return true;
+  }
+  if (std::holds_alternative<wire::Leaving>(content)) {
+    return from_old && phase_ == Phase::committed && leaving_.add(rank, now);
   }
   if (const auto* postponed = std::get_if<wire::Postponed>(&content)) {
     return from_old && postpone(rank, postponed->probe, now);

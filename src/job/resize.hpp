@@ -102,6 +102,8 @@ class Resize {
   bool is_settled() const { return phase_ == Phase::committed || phase_ == Phase::aborted; }
   /// All new processes have said that they go on.
   bool is_running() const { return running_.is_full(); }
+  /// All old processes have said that they leave.
+  bool is_leaving() const { return leaving_.is_full(); }
 
   std::uint32_t generation() const { return generation_; }
   std::uint32_t old_size() const { return old_size_; }
@@ -138,7 +140,7 @@ class Resize {
   Phase phase_ = Phase::starting;
   Clock::time_point deadline_{};
   Times times_{};
-  Roll ready_, at_, reached_, sent_, taken_, running_, postponed_;
+  Roll ready_, at_, reached_, sent_, taken_, running_, postponed_, leaving_;
   std::vector<std::string> addresses_;
   std::uint64_t meeting_ = 0;
   std::uint64_t slowest_ = std::numeric_limits<std::uint64_t>::max();

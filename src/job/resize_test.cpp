@@ -41,7 +41,8 @@ std::vector<Step> whole_resize() {
           {Side::fresh, 0, Taken{10}},    {Side::fresh, 1, Taken{20}},
           {Side::fresh, 2, Taken{30}},    {Side::old, 1, Sent{}},
           {Side::fresh, 0, Running{}},    {Side::fresh, 1, Running{}},
-          {Side::fresh, 2, Running{}}};
+          {Side::fresh, 2, Running{}},    {Side::old, 1, Leaving{}},
+          {Side::old, 0, Leaving{}}};
 }
 constexpr std::size_t kStepsToCommit = 12;
 
@@ -65,6 +66,9 @@ TEST(Resize, GoesThroughItsPhases) {
   EXPECT_FALSE(resize.is_running());
   EXPECT_EQ(run_to(15), Texts{});
   EXPECT_TRUE(resize.is_running());
+  EXPECT_FALSE(resize.is_leaving());
+  EXPECT_EQ(run_to(17), Texts{});
+  EXPECT_TRUE(resize.is_leaving());
   EXPECT_EQ(resize.bytes(), 60u);
   EXPECT_EQ(resize.strays(), 0u);
 }

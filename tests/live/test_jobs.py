@@ -91,6 +91,29 @@ def test_an_evolving_job_asks_and_is_answered(cluster):
     assert c.replay()["decisions"] >= 6
 
 
+@pytest.mark.parametrize("policy,sizes", [("easy", [4]), ("equipartition", [3, 4]), ("dbes", [1, 4])])
+def test_a_job_that_asks_a_thousand_times_a_second_does_not_fill_the_journal(cluster, policy, sizes):
+    """Less than 1 MiB a minute; the program is told."""
+    c = cluster("4x1", policy)
+    rigid = c.submit("-N", 2, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
+    c.wait_for_size(rigid, 2)
+    job = c.submit("-N", 2, "--min-nodes", 1, "--type", "evolving", "--max-nodes", 6, "--",
+                   example("asks", "mpich"), c.folder / "go", *sizes)
+    c.wait_for_text(c.folder / f"ductile-{job}.out", "too often")
+
+    def bytes_kept():
+        files = [*c.state.glob("journal.db*"), c.state / "jobs" / str(job) / "report"]
+        return sum(file.stat().st_size for file in files)
+
+    before, begin = bytes_kept(), time.monotonic()
+    time.sleep(4)
+    grown, passed = bytes_kept() - before, time.monotonic() - begin
+    assert grown / passed * 60 < 2 ** 20
+    (c.folder / "go").touch()
+    c.wait_for_end(rigid, job)
+    assert "\ndenied, " in c.output(job)
+
+
 def test_dbes_serves_evolving_jobs(cluster):
     """Granted, on nodes that another job gives; granted at the second attempt; denied."""
     asks = "asks for 5 processes\n"

@@ -120,8 +120,8 @@ def start(tmp_path):
     """Starts jobs, and ends those that a failed test leaves."""
     jobs = []
 
-    def starter(*arguments, **options):
-        jobs.append(Job(tmp_path, *arguments, **options))
+    def starter(*arguments, folder=tmp_path, **options):
+        jobs.append(Job(folder, *arguments, **options))
         return jobs[-1]
 
     yield starter

@@ -1,0 +1,32 @@
+// How often somebody may do something.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+namespace ductile {
+
+/// `most` at once, and one more for each interval: what is more than that is refused. No clock of
+/// its own; times never go back.
+class Allowance {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Allowance(int most, Clock::duration interval) : most_(most), interval_(interval) {}
+
+  /// Takes one, if there is one.
+  bool take(Clock::time_point now) {
+    // It is empty where `most` intervals lie ahead.
+    full_at_ = std::max(full_at_, now);
+    if (full_at_ - now > (most_ - 1) * interval_) return false;
+    full_at_ += interval_;
+    return true;
+  }
+
+ private:
+  int most_;
+  Clock::duration interval_;
+  Clock::time_point full_at_{};
+};
+
+}  // namespace ductile

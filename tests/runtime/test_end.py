@@ -1,0 +1,75 @@
+"""What a program does after the end of MPI is its right: nothing ends it but who ends the job."""
+
+import json
+import socket
+import time
+
+import pytest
+
+from conftest import PATIENCE
+
+# Ways to the end (tests/runtime/programs/ends.c) on which work is done.
+WAYS = ["fw", "wf", "afr", "fmw", "bfw", "mw", "mfw", "Wf", "afbt", "fwu"]
+# Longer than any limit that there once was.
+LONG_S = 12
+
+
+def wait_for(what):
+    end = time.monotonic() + 2 * PATIENCE
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def order(job, size):
+    """Without waiting for the answer, which comes when the old generation has gone."""
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(job.socket)
+    connection.sendall(json.dumps({"do": "resize", "size": size}).encode() + b"\n")
+    return connection
+
+
+def folder_of(tmp_path, way):
+    return tmp_path / f"{way}-"  # no name begins another one: processes are known by it
+
+
+def begin(start, mpi, tmp_path, way, seconds, code):
+    folder = folder_of(tmp_path, way)
+    (folder / "found").mkdir(parents=True)
+    return start(mpi, 2, "ends", folder / "stop", folder / "found", way, seconds, code,
+                 options=["--patience", 1], folder=folder)
+
+
+def found_by(tmp_path, way):
+    return sorted(path.name for path in (folder_of(tmp_path, way) / "found").iterdir())
+
+
+def test_what_comes_after_the_end_is_done(mpi, start, tmp_path):
+    """In the generation that leaves and in the last one, both at the same time."""
+    jobs = {way: begin(start, mpi, tmp_path, way, LONG_S, 0) for way in WAYS}
+    orders = []
+    for job in jobs.values():
+        job.wait_until_connected()
+        orders.append(order(job, 3))
+    for way, job in jobs.items():
+        wait_for(lambda job=job: job.status()["generation"] == 1)
+        (folder_of(tmp_path, way) / "stop").touch()
+    for way, job in jobs.items():
+        code, out, err = job.finish()
+        all_ranks = ["0.0", "0.1", "1.0", "1.1", "1.2"]
+        assert found_by(tmp_path, way) == (["0.1", "1.2"] if "W" in way else all_ranks), (way, err)
+        assert (code, out) == (0, "begins\nends\n"), (way, err)
+        assert "left with exit code" not in err and "BAD TERMINATION" not in err, (way, err)
+        assert "but its program works on" in err
+        assert len(job.events("resized")) == 1
+    for connection in orders:
+        connection.close()
+
+
+@pytest.mark.parametrize("way", ["fr", "mr", "ft", "fu", "mu"])
+def test_the_exit_code_is_that_of_the_program(mpi, start, tmp_path, way):
+    job = begin(start, mpi, tmp_path, way, 0, 7)
+    job.wait_until_connected()
+    (folder_of(tmp_path, way) / "stop").touch()
+    code, out, err = job.finish()
+    assert (code, out) == (7, "begins\nends\n"), err
