@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "base/size_range.hpp"
 #include "handover.hpp"
+#include "job/launcher_variables.hpp"
 #include "job/layout.hpp"
 #include "job/protocol.hpp"
 #include "link.hpp"
@@ -42,6 +43,8 @@ struct App {
   bool is_spread = false;  // over several hosts
   End end = End::no;
   bool is_adapting = false;
+  bool is_measured = false;
+  std::string launcher{};  // the descriptor at which MPICH's listens
   std::vector<Registered> data{};
   /// None without a manager: then the program is rigid.
   std::unique_ptr<Link> link{};
@@ -82,6 +85,17 @@ std::string variable(const char* name) {
   return text == nullptr ? "" : text;
 }
 
+/// A job around this one is measured, with a library that cannot be in a program of this MPI.
+void refuse_other_measuring() {
+  const std::string preloaded = variable("LD_PRELOAD");
+  const std::size_t at = preloaded.find("libductile-measure-");
+  if (at == std::string::npos || preloaded.find("libductile-measure-" DUCTILE_BUILT_FOR) == at)
+    return;
+  complain("LD_PRELOAD has a library that measures programs of another MPI than " +
+           full_name(DUCTILE_BUILT_FOR) + "; start this one with `ductile run`, or without it");
+  std::_Exit(2);
+}
+
 void initialise_mpi(int* argc, char*** argv) {
   int is_initialised = 0;
   MPI_Initialized(&is_initialised);
@@ -102,7 +116,18 @@ bool spans_hosts(int size) {
 
 void find_manager(App& self) {
   const std::string manager = variable("DUCTILE_MANAGER");
+  const std::string launcher = variable("DUCTILE_MPI");
   if (manager.empty()) return;
+  if (launcher != DUCTILE_BUILT_FOR) {
+    // The job is another program's, and this one runs inside of it.
+    if (self.rank > 0 || self.size > 1) return;
+    complain("this program uses " + full_name(DUCTILE_BUILT_FOR) + " and is in a job of " +
+             full_name(launcher) +
+             ": it runs by itself and is not resized; if it is to be the job, "
+             "use ductile run --mpi " +
+             DUCTILE_BUILT_FOR);
+    return;
+  }
   const auto token = wire::parse_token(variable("DUCTILE_TOKEN"));
   const std::string text = variable("DUCTILE_GENERATION");
   const auto [end, error] =
@@ -119,6 +144,19 @@ void find_manager(App& self) {
   } catch (const std::exception& problem) {
     give_up(std::string("no connection to `ductile run`: ") + problem.what());
   }
+  self.is_measured = !variable("DUCTILE_WATCH").empty();
+}
+
+/// What this process starts is no process of the job, though it is known as one of this generation
+/// by variables that stay, and ends with it.
+void untie_children() {
+  if (variable("DUCTILE_TOKEN").empty()) return;
+  std::vector<std::string> ties;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string name(*entry, std::strcspn(*entry, "="));
+    if (ties_to_launcher(name)) ties.push_back(std::move(name));
+  }
+  for (const std::string& name : ties) unsetenv(name.c_str());
 }
 
 int add(const char* name, const Registered& one) {
@@ -148,7 +186,7 @@ void keep_mpi_moving() {
 }
 
 void listen(App& self) {
-  if (!variable("DUCTILE_WATCH").empty()) self.pace = std::make_unique<Pace>();
+  if (self.is_measured) self.pace = std::make_unique<Pace>();
   self.listener = std::make_unique<Listener>(*self.link, self.pace.get());
 }
 
@@ -194,8 +232,7 @@ bool skips_finalize(const App& self) {
 
 /// What MPI_Finalize of MPICH says to its launcher, in version 1 of its process management
 /// interface: who exits without that is taken for crashed, and the others are killed.
-void tell_launcher() {
-  const std::string text = variable("PMI_FD");
+void tell_launcher(const std::string& text) {
   int fd = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), fd);
   if (error != std::errc{} || fd < 0) return;
@@ -228,7 +265,7 @@ int end_mpi(App& self) {
   PMPI_Finalized(&is_finalized);  // by a program whose calls do not come this way
   if (is_finalized == 0 && skips_finalize(self)) {
     if (self.listener) meet_at_the_end(*self.link);
-    tell_launcher();
+    tell_launcher(self.launcher);
   } else if (is_finalized == 0) {
     result = MPI_Finalize();
   }
@@ -265,17 +302,14 @@ DUCTILE_EXPORT int ductile_init_checked(int* argc, char*** argv, int version, co
                      " but linked with libductile-app-" + own + "; link it with libductile-app-" +
                      mpi);
   }
-  const std::string launcher = ductile::variable("DUCTILE_MPI");
-  if (!launcher.empty() && launcher != own) {
-    ductile::give_up("this program uses " + ductile::full_name(own) +
-                     " but was started by the launcher of " + ductile::full_name(launcher) +
-                     "; use ductile run --mpi " + own);
-  }
+  ductile::refuse_other_measuring();
   ductile::initialise_mpi(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &self.size);
   self.is_spread = ductile::spans_hosts(self.size);
+  self.launcher = ductile::variable("PMI_FD");
   ductile::find_manager(self);
+  ductile::untie_children();
   self.is_initialised = true;
   self.must_join = self.generation > 0;
   // A joining process talks to the manager itself until it has its data.

@@ -179,11 +179,14 @@ void Listener::handle(const wire::Message& message) {
   }
   std::unique_lock lock(mutex_);
   if (std::holds_alternative<wire::Prepare>(message.content)) {
-    if (message.generation <= resize_) return;  // of a resize that is over
-    resize_ = message.generation;
-    meeting_ = 0;
-    reached_ = false;
-    announced_ = true;
+    const bool is_new = message.generation > resize_;
+    if (!is_new && (message.generation < resize_ || !announced_)) return;  // it is over
+    if (is_new) {
+      resize_ = message.generation;
+      meeting_ = 0;
+      reached_ = false;
+      announced_ = true;
+    }
     const std::uint64_t probe = probes_;
     lock.unlock();
     link_.send(message.generation, wire::At{.probe = probe});

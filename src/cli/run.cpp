@@ -76,8 +76,16 @@ void set_up_log(int verbosity, const std::string& file) {
 }
 
 Mpi choose_mpi(const Options& options, const std::string& program) {
-  if (options.mpi != "auto") return *from_word<Mpi>(kMpiWords, options.mpi);
   const std::optional<Mpi> found = mpi_of_program(program);
+  if (options.mpi != "auto") {
+    const Mpi said = *from_word<Mpi>(kMpiWords, options.mpi);
+    if (said != Mpi::none && found.value_or(Mpi::none) != Mpi::none && said != *found) {
+      throw InputError(
+          fmt::format("'{}' is not linked with {}", program, options.mpi),
+          fmt::format("use ductile run --mpi {}", kMpiWords[static_cast<std::size_t>(*found)]));
+    }
+    return said;
+  }
   if (!found) {
     throw InputError("it cannot be seen which MPI '" + program + "' uses",
                      "say --mpi mpich, openmpi or none");
@@ -198,8 +206,9 @@ int run_program(const Options& options) {
     }
     settings.launcher.preload = *library;
     // What its user has there comes after it, and is not lost.
-    const char* const own = std::getenv("LD_PRELOAD");
-    if (own != nullptr && *own != '\0') settings.launcher.preload += std::string(":") + own;
+    const char* const variable = std::getenv("LD_PRELOAD");
+    const auto own = inherited("LD_PRELOAD", variable != nullptr ? variable : "");
+    if (!own->empty()) settings.launcher.preload += ":" + *own;
   }
   settings.plan = parse_script(options.script);
   if (options.torture > 0) settings.plan = torture(options, settings);

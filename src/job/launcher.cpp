@@ -17,6 +17,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "job/launcher_variables.hpp"
 
 namespace ductile {
 namespace {
@@ -226,6 +227,23 @@ std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t si
   words.insert(words.end(), launcher.arguments.begin(), launcher.arguments.end());
   words.insert(words.end(), program.begin(), program.end());
   return words;
+}
+
+std::optional<std::string> inherited(std::string_view name, std::string_view value) {
+  // Ranks and sizes there would be wrong as well.
+  const bool is_of_launcher = ties_to_launcher(name) || name.starts_with("OMPI_COMM_WORLD_") ||
+                              name.starts_with("MPI_LOCALRANK") ||
+                              name.starts_with("MPI_LOCALNRANKS");
+  if (is_of_launcher) return std::nullopt;
+  if (name != "LD_PRELOAD") return std::string(value);
+  // Another job is measured, with the library of its own MPI.
+  std::string rest;
+  while (!value.empty()) {
+    const std::string_view library = next_part(value, ':');
+    if (library.find("/libductile-measure-") != std::string_view::npos) continue;
+    rest += (rest.empty() ? "" : ":") + std::string(library);
+  }
+  return rest;
 }
 
 std::string find_program(const std::string& name) {

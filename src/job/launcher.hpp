@@ -72,6 +72,10 @@ std::vector<Host> place(const std::vector<Host>& hosts, std::uint32_t size);
 std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t size,
                                       const Variables& variables, const Cores& cores = {});
 
+/// What a new job gets of a variable of this process: nothing of those by which a launcher that has
+/// started this process tells it who it is.
+std::optional<std::string> inherited(std::string_view name, std::string_view value);
+
 /// The program's file, looked up in PATH as a shell does. InputError if there is none.
 std::string find_program(const std::string& name);
 

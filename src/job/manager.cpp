@@ -140,6 +140,7 @@ struct Generation {
   std::vector<Peer*> peers{};
   std::uint32_t connected = 0;
   bool has_begun = false;       // a process has said hello
+  Clock::time_point begun{};    // when
   std::uint32_t finishing = 0;  // processes at their end
   std::uint32_t gone = 0;       // processes that have gone before it
   std::optional<int> status{};  // of waitpid, once it has ended
@@ -149,7 +150,8 @@ struct Generation {
   Clock::time_point deadline = Clock::time_point::max();
   bool is_terminated = false;
   bool is_late = false;       // it left long ago, and its program works on
-  bool is_discarded = false;  // its output is nobody's
+  bool is_discarded = false;  // it never became the job
+  bool is_muted = false;      // what it writes is nobody's
   std::string held{};         // output that waits for the generation before to end
 
   /// All of its processes are gone, everywhere.
@@ -206,6 +208,8 @@ class Manager {
   void give_up_resize(const std::string& reason);
   void carry_out();
   void settle();
+  void mute(Generation& generation);
+  void tell_who_is_missing();
   void conclude_resize();
   void answer(bool ok, const Json& details);
   void send(Peer& peer, const wire::Message& message);
@@ -273,7 +277,8 @@ class Manager {
   Allowance sizes_told_{kAsksAtOnce, kAsk};
   std::uint64_t refused_requests_ = 0;
   std::optional<Resize> resize_{};
-  std::uint32_t old_ = 0;  // the generation that is resized
+  bool is_wait_told_ = false;  // that processes wait for others
+  std::uint32_t old_ = 0;      // the generation that is resized
   std::optional<Clock::time_point> leaves_freed_{};
   std::size_t planned_ = 0;  // of settings_.plan: how many were ordered
   bool is_planned_ = false;  // the order is one of the plan
@@ -479,7 +484,7 @@ void Manager::on_hello(Peer& peer, const wire::Message& message) {
     generation->deadline = Clock::now();
   }
   if (hello->size != generation->size) throw wire::ProtocolError("another number of processes");
-  generation->has_begun = true;
+  if (!std::exchange(generation->has_begun, true)) generation->begun = Clock::now();
   peer.generation = message.generation;
   peer.rank = hello->rank;
   generation->peers[hello->rank] = &peer;
@@ -635,7 +640,9 @@ void Manager::begin_resize() {
   }
   old_ = current_;
   leaves_freed_.reset();
-  resize_.emplace(next_number_, current().size, size, settings_.limits, Clock::now());
+  resize_.emplace(next_number_, current().size, size, settings_.limits, Clock::now(),
+                  current().begun);
+  is_wait_told_ = false;
   spdlog::info("resizing from {} to {} processes", current().size, size);
   try {
     start_generation(size);
@@ -769,12 +776,22 @@ void Manager::settle() {
   }
   if (Generation* const generation = find(fresh); generation && !generation->is_discarded) {
     generation->is_discarded = true;
-    generation->held.clear();
+    // Of one that has failed by itself all words are still to come, and its launcher ends it.
+    const bool has_failed = generation->gone > 0 || generation->status;
+    if (!has_failed) mute(*generation);
     // Those that have come so far hear of it and leave in order; others would wait for ever.
     const bool is_whole = generation->connected == generation->size;
-    generation->deadline = is_whole ? now + settings_.patience / 5 : now;
+    if (!generation->status) {
+      generation->deadline = is_whole || has_failed ? now + settings_.patience / 5 : now;
+    }
   }
   conclude_resize();
+}
+
+/// Launchers complain when they are told to end.
+void Manager::mute(Generation& generation) {
+  generation.is_muted = true;
+  generation.held.clear();
 }
 
 void Manager::conclude_resize() {
@@ -1020,20 +1037,20 @@ void Manager::read_output(Generation& generation, Descriptor& pipe) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return pipe.reset();
   const std::string_view text(bytes.data(), static_cast<std::size_t>(got));
-  if (&pipe == &generation.process.err) {
-    if (!generation.is_discarded) err_ += text;  // launchers complain when told to end
-  } else if (!generation.is_discarded) {
-    generation.held += text;
-  }
+  if (generation.is_muted) return;
+  (&pipe == &generation.process.err ? err_ : generation.held) += text;
   if (generation.is_discarded) return;
   last_words_ += text;
   if (last_words_.size() > kLastWords) last_words_.erase(0, last_words_.size() - kLastWords);
 }
 
-/// Generation after generation, so that nothing of a new one comes before the last of the old one,
-/// and nothing at all of one that never became the job.
+/// Generation after generation, so that nothing of a new one comes before the last of the old one.
+/// What one wrote that never became the job is no output of the job, but may say why.
 void Manager::pass_output() {
   for (const auto& [number, generation] : generations_) {
+    if (generation->is_discarded && !generation->process.out && !generation->held.empty()) {
+      err_ += "ductile: the new generation had written:\n" + std::exchange(generation->held, {});
+    }
     if (generation->is_discarded) continue;
     if (number > current_) break;
     out_ += std::exchange(generation->held, {});
@@ -1182,6 +1199,15 @@ void Manager::sweep(Generation& generation) {
   }
 }
 
+void Manager::tell_who_is_missing() {
+  constexpr std::chrono::seconds kSoon{5};
+  const auto now = Clock::now();
+  const bool is_long = resize_->phase() == Resize::Phase::gathering &&
+                       resize_->reached().count() > 0 && now > resize_->times().stopped + kSoon;
+  if (!is_long || std::exchange(is_wait_told_, true)) return;
+  spdlog::warn("the resize waits: {}", resize_->missing(now));
+}
+
 /// The old generation has left in order. Whatever its program still does is its right: only who
 /// ends the job ends it.
 void Manager::on_leaving_late(Generation& generation) {
@@ -1235,6 +1261,7 @@ void Manager::on_time() {
   const auto now = Clock::now();
   if (resize_) {
     resize_->tick(now);
+    tell_who_is_missing();
     carry_out();
   }
   for (const auto& [number, generation] : generations_) {
@@ -1245,6 +1272,7 @@ void Manager::on_time() {
       on_leaving_late(*generation);
     } else if (!generation->is_terminated) {
       generation->is_terminated = true;
+      generation->is_muted = generation->is_discarded;
       generation->deadline = now + settings_.patience / 5;
       spdlog::debug("generation {} is told to end", number);
       kill(generation->process.pid, SIGTERM);
@@ -1333,7 +1361,7 @@ void Manager::wait() {
   const auto now = Clock::now();
   auto next = now + std::chrono::seconds(1);
   if (settings_.measure.count() > 0) next = std::min(next, measured_ + settings_.measure);
-  if (resize_) next = std::min(next, resize_->deadline());
+  if (resize_) next = std::min(next, resize_->next());
   for (const auto& [number, generation] : generations_) next = std::min(next, generation->deadline);
   if (planned_ < settings_.plan.size() && !resize_ && !ordered_) {
     const PlannedResize& planned = settings_.plan[planned_];

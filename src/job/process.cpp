@@ -124,11 +124,12 @@ void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
 std::vector<std::string> environment_with(const Variables& variables) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::string name = text.substr(0, text.find('='));
+    std::string_view value = *entry;
+    const std::string name(next_part(value, '='));
     const bool is_replaced = std::ranges::any_of(
         variables, [&](const auto& variable) { return variable.first == name; });
-    if (!is_replaced) environment.push_back(text);
+    if (is_replaced) continue;
+    if (const auto kept = inherited(name, value)) environment.push_back(name + "=" + *kept);
   }
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
   return environment;

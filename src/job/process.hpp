@@ -28,7 +28,7 @@ struct Process {
 /// From now on, processes whose parents have died become children of this one.
 void adopt_orphans();
 
-/// The environment of this process with more variables, as "NAME=value".
+/// What a new job inherits of the environment of this process, with more variables, as "NAME=value".
 std::vector<std::string> environment_with(const Variables& variables);
 
 /// The machine has no room for one more process now.

@@ -4,14 +4,25 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace ductile {
+namespace {
+
+/// From one question where a process is to the next.
+constexpr std::chrono::seconds kAsk{2};
+/// Processes that a message names.
+constexpr std::size_t kMostNamed = 4;
+
+}  // namespace
 
 Resize::Resize(std::uint32_t generation, std::uint32_t old_size, std::uint32_t new_size,
-               const Limits& limits, Clock::time_point now)
+               const Limits& limits, Clock::time_point now, std::optional<Clock::time_point> begun)
     : generation_(generation),
       old_size_(old_size),
       fresh_size_(new_size),
       limits_(limits),
+      begun_(begun.value_or(now)),
       ready_(new_size),
       at_(old_size),
       reached_(old_size),
@@ -20,7 +31,8 @@ Resize::Resize(std::uint32_t generation, std::uint32_t old_size, std::uint32_t n
       running_(new_size),
       postponed_(old_size),
       leaving_(old_size),
-      addresses_(new_size) {
+      addresses_(new_size),
+      places_(old_size) {
   enter(Phase::starting, now);
 }
 
@@ -53,6 +65,7 @@ void Resize::enter(Phase phase, Clock::time_point now) {
     case Phase::gathering:
       times_.gathering = now;
       deadline_ = now + limits_.gathering;  // postponing does not make it longer
+      ask_at_ = now + kAsk;
       orders_.push_back({Side::old, wire::Meet{.probe = meeting_}});
       break;
     case Phase::handing_over:
@@ -98,7 +111,10 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
     return true;
   }
   if (const auto* at = std::get_if<wire::At>(&content)) {
-    if (!from_old || phase_ != Phase::agreeing || !at_.add(rank, now)) return false;
+    if (!from_old || rank >= old_size_) return false;
+    if (phase_ != Phase::agreeing) return locate(rank, at->probe, now);
+    if (!at_.add(rank, now)) return false;
+    places_[rank] = {.probe = at->probe, .since = now};
     // No process has left the probe after the one it told, so that nobody is past this one.
     meeting_ = std::max(meeting_, at->probe + 1);
     slowest_ = std::min(slowest_, at->probe);
@@ -145,6 +161,48 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
   return true;
 }
 
+/// The answer of a process that was asked once more.
+bool Resize::locate(std::uint32_t rank, std::uint64_t probe, Clock::time_point now) {
+  if (!has_asked_) return false;
+  if (probe > places_[rank].probe) places_[rank] = {.probe = probe, .since = now};
+  return true;
+}
+
+bool Resize::is_stuck(std::uint32_t rank, Clock::time_point now) const {
+  const auto& [probe, since] = places_[rank];
+  const auto iteration = (since - begun_) / static_cast<Clock::rep>(probe + 1);
+  return now - since > std::max<Clock::duration>(limits_.stuck, 100 * iteration);
+}
+
+std::string Resize::missing(Clock::time_point now) const {
+  std::string text;
+  std::size_t count = 0;
+  for (std::uint32_t rank = 0; rank < old_size_; ++rank) {
+    if (reached_.has(rank) || ++count > kMostNamed) continue;
+    const auto& [probe, since] = places_[rank];
+    text += fmt::format("{}process {} is at probe {}", count > 1 ? ", " : "", rank, probe);
+    const auto still = std::chrono::duration_cast<std::chrono::seconds>(now - since);
+    if (still.count() > 1) text += fmt::format(" for {} s", still.count());
+  }
+  if (count > kMostNamed) text += fmt::format(" (and {} more)", count - kMostNamed);
+  return text + fmt::format("; {} of {} wait at probe {}", reached_.count(), old_size_, meeting_);
+}
+
+/// Those that wait at the meeting point may be what another process waits for, if not all probe
+/// equally often.
+void Resize::look_after_missing(Clock::time_point now) {
+  if (now < ask_at_) return;
+  ask_at_ = now + kAsk;
+  if (reached_.count() == 0) return;
+  for (std::uint32_t rank = 0; rank < old_size_; ++rank) {
+    if (!reached_.has(rank) && is_stuck(rank, now)) {
+      return abort(missing(now) + "; do all processes probe equally often?", now);
+    }
+  }
+  has_asked_ = true;
+  orders_.push_back({Side::old, wire::Prepare{}});
+}
+
 /// The old processes stand at the meeting point, and this one says where to meet instead; the
 /// others will say the same.
 bool Resize::postpone(std::uint32_t rank, std::uint64_t probe, Clock::time_point now) {
@@ -174,6 +232,7 @@ void Resize::abort(const std::string& reason, Clock::time_point now) {
 }
 
 void Resize::tick(Clock::time_point now) {
+  if (phase_ == Phase::gathering) look_after_missing(now);
   if (is_settled() || now < deadline_) return;
   switch (phase_) {
     case Phase::starting:
@@ -181,7 +240,7 @@ void Resize::tick(Clock::time_point now) {
     case Phase::agreeing:
       return abort("not all processes said in time where they are", now);
     case Phase::gathering:
-      return abort("not all processes came to a probe in time", now);
+      return abort("not all processes came to a probe in time: " + missing(now), now);
     case Phase::handing_over:
       return abort("the data was not handed over in time", now);
     case Phase::committed:

@@ -11,6 +11,7 @@
 //   aborted       the old one is, with all its data, and the new one is to be removed
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -37,6 +38,9 @@ class Resize {
     /// Until all processes have come to a probe at which the program can be resized: as long as an
     /// iteration may take, or as many as it may postpone.
     std::chrono::milliseconds gathering = std::chrono::minutes(10);
+    /// A process that comes to no further probe for so long, and for a hundred times its mean
+    /// iteration, while others wait for it, does not come: one of those may be what it waits for.
+    std::chrono::milliseconds stuck = std::chrono::seconds(30);
     std::chrono::milliseconds handing_over = std::chrono::minutes(5);
   };
 
@@ -78,9 +82,11 @@ class Resize {
     std::uint32_t count_ = 0;
   };
 
-  /// `generation` is the new one's number. Sizes are at least 1.
+  /// `generation` is the new one's number. Sizes are at least 1. The old generation has been
+  /// computing since `begun`.
   Resize(std::uint32_t generation, std::uint32_t old_size, std::uint32_t new_size,
-         const Limits& limits, Clock::time_point now);
+         const Limits& limits, Clock::time_point now,
+         std::optional<Clock::time_point> begun = std::nullopt);
 
   /// A message about this resize from a process. One that does not belong here, or that came
   /// before, changes nothing and is counted.
@@ -90,10 +96,16 @@ class Resize {
   /// generation did not start, somebody gave up. Nothing happens once it is settled.
   void abort(const std::string& reason, Clock::time_point now);
 
-  /// Aborts if the phase took too long.
+  /// Aborts if the phase took too long. While processes wait for others, asks these where they are.
   void tick(Clock::time_point now);
-  /// When `tick` has something to do.
+  /// When the phase has taken too long.
   Clock::time_point deadline() const { return deadline_; }
+  /// When `tick` has something to do.
+  Clock::time_point next() const {
+    return phase_ == Phase::gathering ? std::min(deadline_, ask_at_) : deadline_;
+  }
+  /// Which processes have not come to the meeting point, where they are, and where the others wait.
+  std::string missing(Clock::time_point now) const;
 
   /// What has to be told since the last call, in this order.
   std::vector<Order> take_orders();
@@ -129,6 +141,15 @@ class Resize {
   std::uint64_t strays() const { return strays_; }
 
  private:
+  /// The last probe that a process is known to have come to, and since when.
+  struct Place {
+    std::uint64_t probe = 0;
+    Clock::time_point since{};
+  };
+
+  bool is_stuck(std::uint32_t rank, Clock::time_point now) const;
+  void look_after_missing(Clock::time_point now);
+  bool locate(std::uint32_t rank, std::uint64_t probe, Clock::time_point now);
   bool postpone(std::uint32_t rank, std::uint64_t probe, Clock::time_point now);
   bool accept(Side side, std::uint32_t rank, const wire::Content& content, Clock::time_point now);
   void enter(Phase phase, Clock::time_point now);
@@ -138,10 +159,14 @@ class Resize {
   std::uint32_t fresh_size_;
   Limits limits_;
   Phase phase_ = Phase::starting;
+  Clock::time_point begun_;
   Clock::time_point deadline_{};
+  Clock::time_point ask_at_{};
+  bool has_asked_ = false;
   Times times_{};
   Roll ready_, at_, reached_, sent_, taken_, running_, postponed_, leaving_;
   std::vector<std::string> addresses_;
+  std::vector<Place> places_;  // of the old processes
   std::uint64_t meeting_ = 0;
   std::uint64_t slowest_ = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t skew_ = 0;

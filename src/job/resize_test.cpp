@@ -207,7 +207,9 @@ TEST(Resize, EveryPhaseHasItsLimit) {
     std::string reason;
   } cases[] = {{2, 1s, "the new generation was not ready in time"},
                {4, 2s, "not all processes said in time where they are"},
-               {6, 3s, "not all processes came to a probe in time"},
+               {6, 3s,
+                "not all processes came to a probe in time: process 0 is at probe 100 for 3 s; 1 "
+                "of 2 wait at probe 151"},
                {11, 4s, "the data was not handed over in time"}};
   for (const auto& [count, limit, reason] : cases) {
     Resize resize(1, 2, 3, limits, kStart);
@@ -221,6 +223,65 @@ TEST(Resize, EveryPhaseHasItsLimit) {
     resize.tick(kStart + limit);
     EXPECT_EQ(resize.reason(), reason);
   }
+}
+
+// Processes 0 and 2 wait at the meeting point, process 1 does not come.
+Resize one_is_missing(std::uint64_t probe_of_1) {
+  using namespace wire;  // NOLINT(google-build-using-namespace)
+  Resize resize(1, 3, 1, {}, kStart + 100s, kStart);
+  resize.receive(Side::fresh, 0, Ready{"a:0"}, kStart + 100s);
+  resize.receive(Side::old, 0, At{200}, kStart + 100s);
+  resize.receive(Side::old, 1, At{probe_of_1}, kStart + 100s);
+  resize.receive(Side::old, 2, At{199}, kStart + 100s);
+  resize.receive(Side::old, 0, Reached{}, kStart + 101s);
+  resize.receive(Side::old, 2, Reached{}, kStart + 101s);
+  resize.take_orders();
+  return resize;
+}
+
+TEST(Resize, AsksWhoDoesNotComeWhereItIs) {
+  Resize resize = one_is_missing(100);
+  EXPECT_EQ(resize.next(), kStart + 102s);
+  resize.tick(kStart + 102s);
+  EXPECT_EQ(orders(resize), (Texts{"old:prepare"}));
+  EXPECT_EQ(resize.missing(kStart + 105s),
+            "process 1 is at probe 100 for 5 s; 2 of 3 wait at probe 201");
+  resize.receive(Side::old, 1, wire::At{150}, kStart + 105s);
+  EXPECT_EQ(resize.missing(kStart + 105s), "process 1 is at probe 150; 2 of 3 wait at probe 201");
+  EXPECT_EQ(resize.strays(), 0u);
+  EXPECT_EQ(resize.phase(), Phase::gathering);
+}
+
+// A hundred iterations of a second have to pass; those of a process that goes on do not.
+TEST(Resize, GivesUpOnWhoComesToNoFurtherProbe) {
+  Resize resize = one_is_missing(99);
+  resize.tick(kStart + 190s);
+  resize.receive(Side::old, 1, wire::At{100}, kStart + 190s);
+  resize.tick(kStart + 230s);
+  EXPECT_EQ(resize.phase(), Phase::gathering);
+  resize.tick(kStart + 380s);
+  EXPECT_EQ(resize.phase(), Phase::aborted);
+  EXPECT_EQ(resize.reason(),
+            "process 1 is at probe 100 for 190 s; 2 of 3 wait at probe 201; do all processes probe "
+            "equally often?");
+  // Short iterations.
+  Resize other = one_is_missing(199);
+  other.tick(kStart + 160s);
+  EXPECT_EQ(other.phase(), Phase::aborted);
+}
+
+TEST(Resize, WaitsAsLongAsItMayWhereNobodyWaitsForAnother) {
+  Resize resize(1, 2, 3, {}, kStart, kStart);
+  for (const Step& step : whole_resize()) {
+    if (std::holds_alternative<wire::Reached>(step.content)) break;
+    resize.receive(step.side, step.rank, step.content, kStart);
+  }
+  resize.take_orders();
+  resize.tick(kStart + 599s);
+  EXPECT_EQ(resize.phase(), Phase::gathering);
+  EXPECT_EQ(orders(resize), Texts{});
+  resize.tick(kStart + 600s);
+  EXPECT_EQ(resize.phase(), Phase::aborted);
 }
 
 }  // namespace

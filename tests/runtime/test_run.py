@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import socket
 import struct
@@ -16,7 +17,7 @@ import time
 
 import pytest
 
-from conftest import EXAMPLES, PROGRAM, ROOT, connect, example, mpiexec, processes_with, run
+from conftest import EXAMPLES, PATIENCE, PROGRAM, ROOT, connect, example, mpiexec, processes_with, run
 
 # Rows, columns, iterations, milliseconds per iteration.
 PLATE = (120, 80, 500, 10)
@@ -150,6 +151,42 @@ def test_a_program_may_refuse(mpi, start):
         assert "refused: in the middle of something" in done.stderr
     code, out, _ = job.finish()
     assert (code, out) == (0, "begins with 2\nends with 2\n")
+
+
+def test_a_process_that_dies_before_it_joins_is_heard(mpi, start, tmp_path):
+    """Each time: its words may come later than the end of its connection."""
+    job = start(mpi, 2, "dies", tmp_path / "stop")
+    job.wait_until_connected()
+    for generation in range(1, 7):
+        done = job.resize(3)
+        assert done.returncode == 1, done.stdout
+        assert "has gone" in done.stderr or "exit code 3" in done.stderr
+    (tmp_path / "stop").touch()
+    code, out, err = job.finish()
+    assert (code, out) == (0, "ends\n")
+    for generation in range(1, 7):
+        assert f"no memory for generation {generation}\n" in err
+        assert f"there is no file input.{generation}\n" in err
+
+
+def test_who_does_not_come_to_the_probe_is_named(mpi, start, tmp_path):
+    """After seconds, long before the limit; and the program goes on when it is given up."""
+    job = start(mpi, 3, "uneven", tmp_path / "stop", options=["--log", tmp_path / "log", "--probe-limit", 8])
+    job.wait_until_connected()
+    order = threading.Thread(target=job.resize, args=[2])
+    order.start()
+    named = re.compile(r"the resize waits: process 1 is at probe \d+ for \d+ s, process 2 is at probe \d+ for "
+                       r"\d+ s; 1 of 3 wait at probe \d+\n")
+    end = time.monotonic() + PATIENCE
+    while not named.search((tmp_path / "log").read_text()):
+        assert order.is_alive() and time.monotonic() < end
+        time.sleep(0.1)
+    order.join()
+    aborted, = job.events("aborted")
+    assert "1 of 3 wait at probe" in aborted["error"]
+    (tmp_path / "stop").touch()
+    code, out, _ = job.finish()
+    assert (code, out) == (0, "ends\n")
 
 
 # ---- The wrong MPI ------------------------------------------------------------------------------
