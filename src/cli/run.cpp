@@ -354,6 +354,12 @@ void add_run_command(CLI::App& app) {
   command->add_option("--cpus", options->cpus,
                       "processors of this host on which the processes run: 0-3,7");
   command
+      ->add_option_function<std::string>(
+          "--limit",
+          [options](const std::string& text) { options->settings.resources = parse_limits(text); },
+          "resource limits of the program, soft and hard: core=0:unlimited,nofile=1024:4096")
+      ->type_name("NAME=SOFT:HARD,...");
+  command
       ->add_option("-c,--cores-per-process", settings.launcher.cores,
                    "cores that each process keeps to, and its number of OpenMP threads; if not "
                    "given, all run where they like")

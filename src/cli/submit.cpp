@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -15,12 +17,15 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/live_options.hpp"
+#include "cli/qsub.hpp"
 #include "job/launcher.hpp"
+#include "job/resource_limits.hpp"
 #include "live/client.hpp"
 #include "live/submission.hpp"
 #include "model/fairness.hpp"
@@ -31,7 +36,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Slurm's options that mean the same here, and those with a value.
-constexpr std::array<std::pair<std::string_view, bool>, 30> kOfSlurm{{
+constexpr std::array<std::pair<std::string_view, bool>, 33> kOfSlurm{{
+    {"--min-nodes-invasic", true},  // paper 003
+    {"--max-nodes-invasic", true},
+    {"--node-constraints", true},
     {"-A", true},
     {"--account", true},
     {"-N", true},
@@ -66,7 +74,7 @@ constexpr std::array<std::pair<std::string_view, bool>, 30> kOfSlurm{{
 
 /// What is written on the command line or in a script; both are parsed by the same options.
 struct Written {
-  std::string nodes = "1";
+  std::string nodes{};
   std::string type{};
   Nodes min = 0, max = 0;
   std::string time{};
@@ -79,7 +87,8 @@ struct Written {
   std::string memory{};
   std::int32_t priority = 0;
   std::string account{};
-  std::string model{}, sizes{};
+  std::string model{}, sizes{}, constraint{};
+  std::string malleability{};
   std::string mpi = "auto";
   std::string dependency{}, array{}, begin{};
   bool requeues = false;
@@ -90,6 +99,7 @@ struct Written {
 
 struct Options {
   Written written{};
+  std::vector<std::string> resources{};
   std::vector<std::string> program{};
   LiveOptions live{};
 };
@@ -100,15 +110,16 @@ void add_options(CLI::App& command, Written& w) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   };
   add("-N,--nodes", w.nodes,
-      "nodes at first, N; or MIN-MAX, which sets --min-nodes and --max-nodes")
-      ->capture_default_str();
+      "nodes at first, N; or MIN-MAX, which sets --min-nodes and --max-nodes; if not given, the "
+      "fewest it can have, or 1");
   add("--type", w.type,
       "rigid, moldable, malleable, evolving or adaptive (both of these); rigid, or "
       "malleable where there is a range of nodes")
       ->check(CLI::IsMember({"rigid", "moldable", "malleable", "evolving", "adaptive"}));
-  add("--min-nodes", w.min, "fewest nodes of a job that is not rigid")
+  add("--min-nodes,--min-nodes-invasic", w.min, "fewest nodes of a job that is not rigid")
       ->check(CLI::Range(1U, 1U << 24));
-  add("--max-nodes", w.max, "most nodes of it")->check(CLI::Range(1U, 1U << 24));
+  add("--max-nodes,--max-nodes-invasic", w.max, "most nodes of it")
+      ->check(CLI::Range(1U, 1U << 24));
   add("-t,--time", w.time, "limit: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S");
   add("-J,--job-name", w.name, "name; that of the file if not given");
   add("-D,--chdir", w.folder, "folder in which it runs; this one if not given");
@@ -130,6 +141,10 @@ void add_options(CLI::App& command, Written& w) {
   add("-A,--account", w.account, "who pays for it: a name, for the rules of fairness");
   add("--model", w.model, "how its run time depends on its size: linear, amdahl:0.1, ...");
   add("--sizes", w.sizes, "sizes it can have: any, pof2, even, odd, cubic, multiple:4, list:1:2:6");
+  add("--node-constraints", w.constraint,
+      "the same, as paper 003 writes it: power-of-two, even, odd, cubic");
+  add("-L,--malleability", w.malleability,
+      "as qsub of paper 001: max=M,type=K, a malleable job of --nodes to M nodes");
   add("--mpi", w.mpi,
       "the MPI that the program is linked with; every process runs it, a script too")
       ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}))
@@ -159,25 +174,89 @@ std::optional<std::string> script_of(const std::string& path) {
   return text.str();
 }
 
+/// `max=M,type=K`, as paper 001 has it: the job begins with the fewest nodes it can have.
+void set_malleability(std::string_view list, Submission& s, std::string& type) {
+  const auto wrong = [](std::string_view part) {
+    return InputError({.field = "-L"},
+                      "'" + std::string(part) + "' says nothing of a malleable job",
+                      "write it like max=6,type=mpi");
+  };
+  if (s.min == 0) s.min = s.nodes;
+  while (!list.empty()) {
+    const std::string_view part = next_part(list, ',');
+    std::string_view value = part;
+    const std::string_view name = next_part(value, '=');
+    if (name == "max") {
+      const auto most = parse_number<Nodes>(value);
+      if (!most || *most < s.nodes) throw wrong(part);
+      s.max = *most;
+    } else if (name == "type" && value == "charm++") {
+      std::cerr << "ductile: type=charm++: only programs with libductile-app are resized"
+                << std::endl;
+    } else if (name == "type" && from_word<JobType>(kJobTypeWords, value)) {
+      type = value;
+    } else if (name != "type" || (value != "mpi" && !from_word<Mpi>(kMpiWords, value))) {
+      throw wrong(part);
+    }
+  }
+  if (s.max == 0) {
+    throw InputError({.field = "-L"}, "it has no max", "write it like max=6,type=mpi");
+  }
+}
+
+SizeConstraint node_constraint(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) {
+    return c == '_' || c == ' ' ? '-' : static_cast<char>(std::tolower(c));
+  });
+  const bool is_power = text == "power-of-two" || text == "powers-of-two" || text == "power-of-2";
+  return parse_constraint(is_power ? "pof2" : text, {.field = "--node-constraints"});
+}
+
+/// As the user calls it, who may have come by a link.
+std::string present_folder() {
+  namespace fs = std::filesystem;
+  const char* const named = std::getenv("PWD");
+  std::error_code error;
+  const bool is_it = named != nullptr && *named == '/' && fs::equivalent(named, ".", error);
+  return is_it ? named : fs::current_path().string();
+}
+
+/// The file of a program: one of this name in the present folder goes before those in PATH, as for
+/// Slurm. Of a script nobody need be allowed to execute it.
+std::string find_file(const std::string& name) {
+  std::error_code error;
+  const bool is_file = std::filesystem::is_regular_file(name, error);
+  if (is_file && (script_of(name) || access(name.c_str(), X_OK) == 0)) return name;
+  return find_program(name);
+}
+
+/// How many nodes, and what kind of job.
+void set_sizes(const Written& w, Submission& s) {
+  const std::string nodes = !w.nodes.empty() ? w.nodes : std::to_string(std::max(w.min, 1U));
+  std::string_view rest = nodes;
+  const auto first = parse_number<Nodes>(next_part(rest, '-'));
+  const auto last = rest.empty() ? first : parse_number<Nodes>(rest);
+  if (!first || !last || *first == 0 || *last < *first || nodes.back() == '-') {
+    throw InputError({.field = "--nodes"}, "'" + nodes + "' is neither N nor MIN-MAX",
+                     "write it like 4 or 2-8");
+  }
+  const bool is_range = nodes.find('-') != std::string::npos;
+  s.nodes = *first;
+  s.min = w.min != 0 ? w.min : is_range ? *first : 0;
+  s.max = w.max != 0 ? w.max : is_range ? *last : 0;
+  std::string type = w.type;
+  if (!w.malleability.empty()) set_malleability(w.malleability, s, type);
+  s.type = !type.empty()              ? *from_word<JobType>(kJobTypeWords, type)
+           : s.min != 0 || s.max != 0 ? JobType::malleable
+                                      : JobType::rigid;
+}
+
 Submission submission_of(const Written& w, const std::vector<std::string>& words,
                          const std::string& path, std::optional<std::string> script) {
   Submission s;
   s.program = words;
   s.name = w.name.empty() ? std::filesystem::path(path).filename().string() : w.name;
-  std::string_view rest = w.nodes;
-  const auto first = parse_number<Nodes>(next_part(rest, '-'));
-  const auto last = rest.empty() ? first : parse_number<Nodes>(rest);
-  if (!first || !last || *first == 0 || *last < *first || w.nodes.back() == '-') {
-    throw InputError({.field = "--nodes"}, "'" + w.nodes + "' is neither N nor MIN-MAX",
-                     "write it like 4 or 2-8");
-  }
-  const bool is_range = w.nodes.find('-') != std::string::npos;
-  s.nodes = *first;
-  s.min = w.min != 0 ? w.min : is_range ? *first : 0;
-  s.max = w.max != 0 ? w.max : is_range ? *last : 0;
-  s.type = !w.type.empty()            ? *from_word<JobType>(kJobTypeWords, w.type)
-           : s.min != 0 || s.max != 0 ? JobType::malleable
-                                      : JobType::rigid;
+  set_sizes(w, s);
   if (!w.time.empty()) s.walltime = parse_limit(w.time);
   s.tasks_per_node = w.tasks_per_node;
   s.cores_per_process = w.cores_per_process;
@@ -186,6 +265,7 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
   if (!w.account.empty()) s.account = account_name(w.account, {.field = "--account"});
   if (!w.model.empty()) s.model = parse_speedup(w.model, {.field = "--model"});
   if (!w.sizes.empty()) s.sizes = parse_constraint(w.sizes, {.field = "--sizes"});
+  if (!w.constraint.empty()) s.sizes = node_constraint(w.constraint);
   s.is_held = w.holds;
   s.is_requeued = w.requeues;
   if (!w.dependency.empty()) s.dependencies = parse_dependencies(w.dependency);
@@ -209,47 +289,65 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
   } else {
     s.program.front() = path;
   }
-  s.folder = std::filesystem::absolute(w.folder.empty() ? "." : w.folder).lexically_normal();
+  s.folder = (std::filesystem::path(present_folder()) / w.folder).lexically_normal();
+  if (s.folder.size() > 1 && s.folder.back() == '/') s.folder.pop_back();
   s.output = !w.output.empty() ? w.output
              : s.array.empty() ? "ductile-%j.out"
                                : "ductile-%A_%a.out";
   s.error = w.error;
+  s.called_in = present_folder();
+  s.umask = umask(0);
+  umask(*s.umask);
+  s.limits = own_limits();
   for (char** entry = environ; *entry != nullptr; ++entry) s.environment.emplace_back(*entry);
   return s;
 }
 
-void submit(const Options& options, CLI::App& command) {
-  const std::string path =
-      std::filesystem::absolute(find_program(options.program.front())).lexically_normal();
-  std::optional<std::string> script = script_of(path);
-  Written written = options.written;
-  if (script) {
-    // The command line comes after the script, and the last one counts.
-    std::vector<std::string> ignored;
-    std::vector<std::string> words = script_options(path, *script, ignored);
-    Written in_script;
-    CLI::App lines;
-    lines.set_help_flag();
-    add_options(lines, in_script);
-    for (const CLI::Option* option : command.get_options()) {
-      const std::string name = option->get_single_name();
-      if (option->count() == 0 || lines.get_option_no_throw("--" + name) == nullptr) continue;
-      const bool is_flag = option->get_type_size() == 0;
-      words.push_back(is_flag ? "--" + name
-                              : fmt::format("--{}={}", name, option->results().back()));
-    }
-    try {
-      std::reverse(words.begin(), words.end());
-      lines.parse(words);
-    } catch (const CLI::ParseError& error) {
-      throw InputError({.file = path}, std::string("its #DUCTILE lines: ") + error.what(),
-                       "see `ductile submit --help`");
-    }
-    written = in_script;
-    for (const std::string& word : ignored) {
-      std::cerr << "ductile: '#SBATCH " << word << "' means nothing here" << std::endl;
-    }
+/// What is written on the command line, as the words of options.
+std::vector<std::string> words_of(const CLI::App& command, const CLI::App& known) {
+  std::vector<std::string> words;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_single_name();
+    if (option->count() == 0 || known.get_option_no_throw("--" + name) == nullptr) continue;
+    const bool is_flag = option->get_type_size() == 0;
+    words.push_back(is_flag ? "--" + name : fmt::format("--{}={}", name, option->results().back()));
   }
+  return words;
+}
+
+/// Of the lines of a script, if it is one, and the command line. The latter comes after the former,
+/// and the last one counts.
+Written written_in(const CLI::App& command, const Options& options, const std::string& path,
+                   const std::optional<std::string>& script) {
+  Written written;
+  CLI::App known;
+  known.set_help_flag();
+  add_options(known, written);
+  std::vector<std::string> ignored;
+  std::vector<std::string> words;
+  if (script) words = script_options(path, *script, ignored);
+  for (const std::string& list : options.resources) {
+    std::ranges::copy(options_of_resources(list, ignored), std::back_inserter(words));
+  }
+  std::ranges::copy(words_of(command, known), std::back_inserter(words));
+  for (const std::string& what : ignored) {
+    std::cerr << "ductile: '" << what << "' means nothing here" << std::endl;
+  }
+  try {
+    std::reverse(words.begin(), words.end());
+    known.parse(words);
+  } catch (const CLI::ParseError& error) {
+    throw InputError({.file = path}, std::string("its lines of options: ") + error.what(),
+                     "see `ductile submit --help`");
+  }
+  return written;
+}
+
+void submit(const Options& options, const CLI::App& command) {
+  const std::string path =
+      std::filesystem::absolute(find_file(options.program.front())).lexically_normal();
+  std::optional<std::string> script = script_of(path);
+  const Written written = written_in(command, options, path, script);
   const Submission job = submission_of(written, options.program, path, std::move(script));
   Json request = {{"do", "submit"}, {"job", to_json(job)}, {"wait", written.waits}};
   if (!written.key.empty()) request["key"] = written.key;
@@ -277,45 +375,67 @@ void submit(const Options& options, CLI::App& command) {
 
 }  // namespace
 
+namespace {
+
+/// The words of a #SBATCH line that mean the same here.
+std::vector<std::string> options_of_sbatch(const std::vector<std::string>& words,
+                                           std::vector<std::string>& ignored) {
+  std::vector<std::string> options;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string name = words[i].substr(0, words[i].find('='));
+    const auto* known =
+        std::ranges::find(kOfSlurm, name, &std::pair<std::string_view, bool>::first);
+    const bool is_known = known != kOfSlurm.end();
+    const bool has_value =
+        words[i].size() == name.size() && i + 1 < words.size() && words[i + 1].front() != '-';
+    if (!is_known) {
+      ignored.push_back("#SBATCH " + words[i] + (has_value ? " " + words[i + 1] : ""));
+      i += has_value;
+      continue;
+    }
+    options.push_back(words[i]);
+    if (known->second && has_value) options.push_back(words[++i]);
+  }
+  return options;
+}
+
+}  // namespace
+
 std::vector<std::string> script_options(const std::string& file, const std::string& script,
                                         std::vector<std::string>& ignored) {
   std::vector<std::string> options;
   std::istringstream lines(script);
   std::string line;
+  bool is_begun = false;  // a command has come
   for (std::uint64_t number = 1; std::getline(lines, line); ++number) {
     std::string_view rest = line;
     if (rest.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    if (rest.front() != '#') break;
-    const bool is_ours = rest.starts_with("#DUCTILE ");
-    if (!is_ours && !rest.starts_with("#SBATCH ")) continue;
+    is_begun |= rest.front() != '#';
+    const std::string_view mark = rest.substr(0, rest.find_first_of(" \t"));
+    if (mark.size() == rest.size()) continue;
+    if (mark != "#DUCTILE" && mark != "#SBATCH" && mark != "#PBS") continue;
     // A comment may follow.
     rest = rest.substr(0, rest.find(" #", 1));
-    std::vector<std::string> words;
-    for (const auto& word : CLI::detail::split_up(std::string(rest.substr(rest.find(' '))))) {
-      words.push_back(word);
-    }
-    if (is_ours) {
-      if (words.empty() || words.front().front() != '-') {
-        throw InputError({file, number, "#DUCTILE"}, "no option follows",
-                         "write it like #DUCTILE --nodes=4");
-      }
-      options.insert(options.end(), words.begin(), words.end());
+    rest = rest.substr(0, rest.find_last_not_of(" \t\r") + 1);
+    if (is_begun) {
+      ignored.push_back(fmt::format("{}: {}, after the first command,", number, rest));
       continue;
     }
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      const std::string name = words[i].substr(0, words[i].find('='));
-      const auto* known =
-          std::ranges::find(kOfSlurm, name, &std::pair<std::string_view, bool>::first);
-      const bool has_value =
-          words[i].size() == name.size() && i + 1 < words.size() && words[i + 1].front() != '-';
-      if (known == kOfSlurm.end()) {
-        ignored.push_back(words[i]);
-        if (has_value) ++i;
-        continue;
-      }
-      options.push_back(words[i]);
-      if (known->second && has_value) options.push_back(words[++i]);
+    rest.remove_prefix(std::min(mark.size() + 1, rest.size()));
+    std::vector<std::string> words;
+    for (const auto& word : CLI::detail::split_up(std::string(rest))) words.push_back(word);
+    if (mark == "#DUCTILE" && (words.empty() || words.front().front() != '-')) {
+      throw InputError({file, number, "#DUCTILE"}, "no option follows",
+                       "write it like #DUCTILE --nodes=4");
     }
+    if (mark == "#PBS") {
+      const std::size_t before = ignored.size();
+      words = options_of_qsub(words, ignored);
+      for (std::size_t i = before; i < ignored.size(); ++i) ignored[i].insert(0, "#PBS ");
+    } else if (mark == "#SBATCH") {
+      words = options_of_sbatch(words, ignored);
+    }
+    options.insert(options.end(), words.begin(), words.end());
   }
   return options;
 }
@@ -328,6 +448,12 @@ void add_submit_command(CLI::App& app) {
       ->required();
   command->positionals_at_end();
   add_options(*command, options->written);
+  command
+      ->add_option("-l", options->resources,
+                   "as qsub: nodes=N:ppn=P,walltime=T, where a plain T is seconds")
+      ->type_name("LIST")
+      ->expected(1)
+      ->take_all();
   add_live_options(*command, options->live, true);
   command->callback([options, command] { submit(*options, *command); });
 }

@@ -12,9 +12,10 @@ namespace ductile {
 /// --wait CLI::RuntimeError with the job's exit code if that is not 0.
 void add_submit_command(CLI::App& app);
 
-/// The words of the `#DUCTILE` lines of a script, and of those `#SBATCH` lines that mean the same
-/// here; `ignored` gets the other ones of these. They end with the first line that is neither a
-/// comment nor empty. Throws InputError, which names `file`.
+/// The words of the `#DUCTILE` lines of a script, and of those `#SBATCH` and `#PBS` lines that mean
+/// the same here, as options of `ductile submit`; `ignored` gets the other ones of these, and those
+/// that come after the first line that is neither a comment nor empty. Throws InputError, which
+/// names `file`.
 std::vector<std::string> script_options(const std::string& file, const std::string& script,
                                         std::vector<std::string>& ignored);
 

@@ -324,9 +324,9 @@ void Manager::start_generation(std::uint32_t size) {
   // a process that is not in its foreground.
   const bool reads = settings_.is_rigid && isatty(STDIN_FILENO) == 0;
   generation->group = Cgroup::make(std::to_string(number));
-  generation->process =
-      start_process(words, variables, reads, cpus_,
-                    generation->group ? generation->group->procs() : std::string());
+  generation->process = start_process(
+      words, variables, reads, cpus_,
+      generation->group ? generation->group->procs() : std::string(), settings_.resources);
   generations_.emplace(number, std::move(generation));
 }
 

@@ -11,6 +11,7 @@
 #include "base/node_set.hpp"
 #include "job/launcher.hpp"
 #include "job/resize.hpp"
+#include "job/resource_limits.hpp"
 
 namespace ductile {
 
@@ -46,6 +47,8 @@ struct RunSettings {
   Resize::Limits limits{};
   /// How long an old generation may take to leave, and a job to end after SIGTERM.
   std::chrono::milliseconds patience = std::chrono::seconds(10);
+  /// Resource limits of the program.
+  ResourceLimits resources{};
   /// How often to tell what share of its time the program spends in MPI; never if 0. The launcher
   /// has to preload libductile-measure.
   std::chrono::milliseconds measure{};

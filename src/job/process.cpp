@@ -201,7 +201,8 @@ pid_t start_session(const std::vector<std::string>& words,
 }
 
 Process start_process(const std::vector<std::string>& words, const Variables& variables,
-                      bool reads_stdin, const NodeSet& cpus, const std::string& group) {
+                      bool reads_stdin, const NodeSet& cpus, const std::string& group,
+                      const ResourceLimits& limits) {
   Pipe out = new_pipe();
   Pipe err = new_pipe();
   const pid_t parent = getpid();
@@ -217,6 +218,7 @@ Process start_process(const std::vector<std::string>& words, const Variables& va
     if (!reads_stdin) dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
     dup2(out.write.get(), STDOUT_FILENO);
     dup2(err.write.get(), STDERR_FILENO);
+    set_limits(limits);
     return nullptr;
   });
   set_blocking(out.read, false);

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/node_set.hpp"
 #include "job/launcher.hpp"
+#include "job/resource_limits.hpp"
 #include "job/socket.hpp"
 
 namespace ductile {
@@ -70,10 +71,11 @@ pid_t start_session(const std::vector<std::string>& words,
 
 /// Starts `words` with more environment variables, on these processors (any, if there are none). It
 /// leads a session of its own, ends when this process does (SIGTERM), and reads nothing: stdin is
-/// empty unless `reads_stdin`. It is in the control group of the file `group` if that is not empty.
-/// Throws RunError if it cannot be started.
+/// empty unless `reads_stdin`. It is in the control group of the file `group` if that is not empty,
+/// and has these resource limits. Throws RunError if it cannot be started.
 Process start_process(const std::vector<std::string>& words, const Variables& variables,
-                      bool reads_stdin, const NodeSet& cpus = {}, const std::string& group = {});
+                      bool reads_stdin, const NodeSet& cpus = {}, const std::string& group = {},
+                      const ResourceLimits& limits = {});
 
 /// This process, and those it will start, run on these processors only; on any if there are none.
 void keep_to(const NodeSet& cpus);

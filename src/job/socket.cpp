@@ -263,6 +263,18 @@ std::optional<Owner> peer_of(const Descriptor& socket) {
   return Owner{peer.uid, peer.gid};
 }
 
+std::vector<gid_t> groups_of_peer(const Descriptor& socket) {
+  socklen_t size = 0;
+  // Asked without room, it says how much is needed.
+  getsockopt(socket.get(), SOL_SOCKET, SO_PEERGROUPS, nullptr, &size);
+  std::vector<gid_t> groups(size / sizeof(gid_t));
+  if (groups.empty() ||
+      getsockopt(socket.get(), SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) {
+    return {};
+  }
+  return groups;
+}
+
 bool may_order(const Descriptor& socket) {
   const auto peer = peer_of(socket);
   return peer && (peer->user == geteuid() || peer->user == 0);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -64,6 +65,8 @@ struct Owner {
   gid_t group = 0;
 };
 std::optional<Owner> peer_of(const Descriptor& socket);
+/// The supplementary groups of that process.
+std::vector<gid_t> groups_of_peer(const Descriptor& socket);
 /// Whether the other end of a Unix socket belongs to this user, or to root.
 bool may_order(const Descriptor& socket);
 

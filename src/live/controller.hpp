@@ -72,6 +72,7 @@ struct Client {
   std::uint64_t id = 0;
   LineSocket lines;
   Owner peer{};
+  std::vector<gid_t> groups{};  // supplementary ones
   std::chrono::steady_clock::time_point heard{};
   std::size_t waits = 0;   // for so many batches
   bool is_owed = false;    // an answer

@@ -152,9 +152,17 @@ std::vector<gid_t> groups_of(const Owner& owner) {
   return groups;
 }
 
+/// Does this process have these supplementary groups?
+bool has_groups(std::vector<gid_t> wanted) {
+  std::vector<gid_t> own(static_cast<std::size_t>(std::max(getgroups(0, nullptr), 0)));
+  if (getgroups(static_cast<int>(own.size()), own.data()) < 0) return false;
+  std::ranges::sort(own);
+  std::ranges::sort(wanted);
+  return own == wanted;
+}
+
 /// A new file with this text, of this owner if there is one. Its mode is that of a program if it is
-/// one.
-/// So many bytes are kept free for what will be written to it.
+/// one. So many bytes are kept free for what will be written to it.
 void write_file(const std::string& path, std::string_view text, const Owner* owner, mode_t mode,
                 off_t kept = 0) {
   const Descriptor file(
@@ -429,6 +437,7 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     if (const NodeSet cpus = cpus_of(decision.after.nodes); !cpus.empty()) {
       add({"--cpus", to_string(cpus)});
     }
+    if (!what.limits.empty()) add({"--limit", to_text(what.limits)});
 
     crash_point();
     Descriptor listener = listen_unix(its->socket());
@@ -447,6 +456,7 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
       const bool is_of_job =
           variable.starts_with("DUCTILE_") || variable.starts_with("SLURM_ARRAY_") ||
           variable.starts_with("SLURM_CPUS_PER_TASK=") ||
+          variable.starts_with("SLURM_SUBMIT_DIR=") || variable.starts_with("PBS_O_WORKDIR=") ||
           (what.cores_per_process != 0 && variable.starts_with("OMP_NUM_THREADS="));
       if (!is_of_job) environment.push_back(variable);
     }
@@ -458,7 +468,10 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     set("DUCTILE_JOB_NAME", what.name);
     set("DUCTILE_JOB_NUM_NODES", decision.after.count);
     set("DUCTILE_JOB_NODELIST", to_string(decision.after.nodes));
-    set("DUCTILE_SUBMIT_DIR", what.folder);
+    const std::string& called_in = what.called_in.empty() ? what.folder : what.called_in;
+    for (const char* name : {"DUCTILE_SUBMIT_DIR", "SLURM_SUBMIT_DIR", "PBS_O_WORKDIR"}) {
+      set(name, called_in);
+    }
     set("DUCTILE_RESTART_COUNT", job.restarts);
     if (what.cores_per_process != 0) {
       for (const char* name : {"DUCTILE_CPUS_PER_TASK", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS"}) {
@@ -479,16 +492,20 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     const std::string output = file_name(what.output, job.names);
     const std::string error = file_name(what.error, job.names);
     const std::string group = its->group.empty() ? "" : processes_of_cgroup(its->group);
-    const std::vector<gid_t> groups = groups_of(job.owner);
+    const std::vector<gid_t> groups = what.groups ? *what.groups : groups_of(job.owner);
+    const bool changes_groups =
+        geteuid() == 0 && (changes_user || getegid() != job.owner.group || !has_groups(groups));
     // Folders and files of users may be far away, and take long to answer: the new process waits
     // for them, not this one.
     const auto prepare = [&]() -> const char* {
       // Without it, it is still known by its environment.
       if (!group.empty()) enter_cgroup(group.c_str());
-      if (changes_user && (setgroups(groups.size(), groups.data()) != 0 ||
-                           setgid(job.owner.group) != 0 || setuid(job.owner.user) != 0)) {
+      if ((changes_groups &&
+           (setgroups(groups.size(), groups.data()) != 0 || setgid(job.owner.group) != 0)) ||
+          (changes_user && setuid(job.owner.user) != 0)) {
         return "the job cannot run as its user";
       }
+      if (what.umask) umask(*what.umask);
       if (chdir(what.folder.c_str()) != 0) return "the job's folder cannot be entered";
       const int out = open_output(output);
       if (out < 0) return "the job's output file cannot be written";

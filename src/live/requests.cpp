@@ -134,10 +134,12 @@ void Controller::accept_clients() {
       spdlog::warn("user {} has too many connections; one was refused", name_of_user(peer->user));
       continue;
     }
+    std::vector<gid_t> groups = groups_of_peer(*socket);
     clients_.push_back(std::make_unique<Client>(
         Client{.id = next_client_++,
                .lines = LineSocket(std::move(*socket), kMaxRequest, kMaxAnswers),
                .peer = *peer,
+               .groups = std::move(groups),
                .heard = std::chrono::steady_clock::now()}));
   }
   if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
@@ -362,6 +364,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
   }
   // Nothing may be wrong once the core has heard of it.
   Submission what = submission_from_json(request.value("job", Json()));
+  what.groups = client.groups;
   if (what.walltime == Duration{}) what.walltime = settings_.default_time;
   if (what.memory == 0) what.memory = settings_.default_memory;
   check_priority(client, what.priority);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -25,6 +26,38 @@ constexpr Duration kLongest = whole_seconds(std::int64_t{400} * 24 * 3600);
 
 [[noreturn]] void fail(const char* field, const std::string& what, const std::string& remedy) {
   throw InputError({.field = field}, what, remedy);
+}
+
+/// Texts of users are bytes; JSON has UTF-8 alone.
+Json text_json(const std::string& text) {
+  Json json = text;
+  try {
+    json.dump();
+    return json;
+  } catch (const Json::type_error&) {
+    std::string hex;
+    for (const char byte : text) {
+      fmt::format_to(std::back_inserter(hex), "{:02x}", static_cast<unsigned char>(byte));
+    }
+    return {{"hex", hex}};
+  }
+}
+
+Json texts_json(const std::vector<std::string>& texts) {
+  Json json = Json::array();
+  for (const std::string& text : texts) json.push_back(text_json(text));
+  return json;
+}
+
+std::optional<std::string> from_hex(std::string_view hex) {
+  std::string text;
+  for (; hex.size() >= 2; hex.remove_prefix(2)) {
+    unsigned char byte = 0;
+    const char* const end = hex.data() + 2;
+    if (std::from_chars(hex.data(), end, byte, 16).ptr != end) return std::nullopt;
+    text.push_back(static_cast<char>(byte));
+  }
+  return hex.empty() ? std::optional(text) : std::nullopt;
 }
 
 class Fields {
@@ -52,8 +85,7 @@ class Fields {
   std::string text(const char* field, std::size_t most = kMaxWord) {
     const auto at = find(field);
     if (at == json_.end()) return {};
-    if (!at->is_string()) fail(field, "it is no text", "");
-    std::string value = *at;
+    std::string value = bytes(field, *at);
     check(field, value, most);
     return value;
   }
@@ -63,9 +95,21 @@ class Fields {
     if (!at->is_array() || at->size() > kMaxWords) fail(field, "it is no list", "");
     std::vector<std::string> values;
     for (const Json& value : *at) {
-      if (!value.is_string()) fail(field, "an entry is no text", "");
-      values.push_back(value);
+      values.push_back(bytes(field, value));
       check(field, values.back(), kMaxWord);
+    }
+    return values;
+  }
+  template <class Number>
+  std::vector<Number> numbers(const char* field) {
+    const auto at = find(field);
+    std::vector<Number> values;
+    if (!at->is_array() || at->size() > (std::size_t{1} << 16)) fail(field, "it is no list", "");
+    for (const Json& value : *at) {
+      const bool fits = value.is_number_unsigned() &&
+                        value.get<std::uint64_t>() <= std::numeric_limits<Number>::max();
+      if (!fits) fail(field, "an entry is no number", "");
+      values.push_back(value.get<Number>());
     }
     return values;
   }
@@ -95,6 +139,16 @@ class Fields {
     known_ += at != json_.end();
     return at;
   }
+  /// A text, or `text_json` of one that is no UTF-8.
+  static std::string bytes(const char* field, const Json& json) {
+    if (json.is_string()) return json;
+    const bool is_object = json.is_object() && json.size() == 1 && json.contains("hex");
+    const auto text = is_object && json["hex"].is_string()
+                          ? from_hex(json["hex"].get_ref<const std::string&>())
+                          : std::nullopt;
+    if (!text) fail(field, "it is no text", "");
+    return *text;
+  }
   static void check(const char* field, const std::string& value, std::size_t most) {
     if (value.size() > most) fail(field, "it is too long", fmt::format("at most {} bytes", most));
     if (value.find('\0') != std::string::npos) fail(field, "it has a byte 0", "");
@@ -117,7 +171,7 @@ std::uint32_t Submission::processes_per_node(const Platform& platform) const {
 
 Json to_json(const Submission& s) {
   Json json;
-  json["name"] = s.name;
+  json["name"] = text_json(s.name);
   json["type"] = word(s.type);
   json["nodes"] = s.nodes;
   json["min"] = s.min;
@@ -136,12 +190,16 @@ Json to_json(const Submission& s) {
   json["array"] = s.array.empty() ? "" : to_text(s.array);
   json["requeue"] = s.is_requeued;
   json["mpi"] = kMpiWords[static_cast<std::size_t>(s.mpi)];
-  json["script"] = s.script;
-  json["program"] = s.program;
-  json["chdir"] = s.folder;
-  json["output"] = s.output;
-  json["error"] = s.error;
-  json["environment"] = s.environment;
+  json["script"] = text_json(s.script);
+  json["program"] = texts_json(s.program);
+  json["chdir"] = text_json(s.folder);
+  json["output"] = text_json(s.output);
+  json["error"] = text_json(s.error);
+  json["environment"] = texts_json(s.environment);
+  json["called_in"] = text_json(s.called_in);
+  if (s.umask) json["umask"] = *s.umask;
+  json["limits"] = to_text(s.limits);
+  if (s.groups) json["groups"] = *s.groups;
   return json;
 }
 
@@ -183,6 +241,12 @@ Submission submission_from_json(const Json& json) {
   s.output = in.text("output", 4096);
   s.error = in.text("error", 4096);
   s.environment = in.texts("environment");
+  s.called_in = in.text("called_in", 4096);
+  constexpr std::int64_t kNobody = -1, kNothing = 0777;
+  const auto umask = in.number<std::int64_t>("umask", 0, kNothing, kNobody);
+  if (umask != kNobody) s.umask = static_cast<mode_t>(umask);
+  s.limits = parse_limits(in.text("limits"));
+  if (json.contains("groups")) s.groups = in.numbers<gid_t>("groups");
   in.finish();
 
   if (s.program.empty() || s.program.front().empty()) {

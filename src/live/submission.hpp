@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,11 +10,13 @@
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
+#include <sys/types.h>
 
 #include "base/ids.hpp"
 #include "base/size_range.hpp"
 #include "base/time.hpp"
 #include "job/launcher.hpp"
+#include "job/resource_limits.hpp"
 #include "live/conditions.hpp"
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
@@ -46,6 +49,10 @@ struct Submission {
   std::string folder{};                    // where it runs
   std::string output{}, error{};           // files, see `file_name`; no `error`: with the output
   std::vector<std::string> environment{};  // "NAME=value"
+  std::string called_in{};                 // the folder of the call; empty: `folder`
+  std::optional<mode_t> umask{};
+  ResourceLimits limits{};
+  std::optional<std::vector<gid_t>> groups{};  // of its user, as the controller has seen them
 
   /// Processes on each node of this machine.
   std::uint32_t processes_per_node(const Platform& platform) const;
