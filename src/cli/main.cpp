@@ -26,6 +26,7 @@
 #include "cli/serve.hpp"
 #include "cli/simulate.hpp"
 #include "cli/submit.hpp"
+#include "cli/update.hpp"
 #include "cli/workload.hpp"
 
 namespace {
@@ -55,6 +56,7 @@ int run(int argc, char** argv) {
   ductile::add_explain_command(app);
   ductile::add_predict_command(app);
   ductile::add_order_commands(app);
+  ductile::add_update_command(app);
   ductile::add_resize_command(app);
   ductile::add_completion_command(app);
   try {

@@ -232,18 +232,10 @@ std::string find_file(const std::string& name) {
 
 /// How many nodes, and what kind of job.
 void set_sizes(const Written& w, Submission& s) {
-  const std::string nodes = !w.nodes.empty() ? w.nodes : std::to_string(std::max(w.min, 1U));
-  std::string_view rest = nodes;
-  const auto first = parse_number<Nodes>(next_part(rest, '-'));
-  const auto last = rest.empty() ? first : parse_number<Nodes>(rest);
-  if (!first || !last || *first == 0 || *last < *first || nodes.back() == '-') {
-    throw InputError({.field = "--nodes"}, "'" + nodes + "' is neither N nor MIN-MAX",
-                     "write it like 4 or 2-8");
-  }
-  const bool is_range = nodes.find('-') != std::string::npos;
-  s.nodes = *first;
-  s.min = w.min != 0 ? w.min : is_range ? *first : 0;
-  s.max = w.max != 0 ? w.max : is_range ? *last : 0;
+  const NodeRange nodes = parse_nodes(w.nodes.empty() ? std::to_string(std::max(w.min, 1U)) : w.nodes);
+  s.nodes = nodes.first;
+  s.min = w.min != 0 ? w.min : nodes.is_range ? nodes.first : 0;
+  s.max = w.max != 0 ? w.max : nodes.is_range ? nodes.last : 0;
   std::string type = w.type;
   if (!w.malleability.empty()) set_malleability(w.malleability, s, type);
   s.type = !type.empty()              ? *from_word<JobType>(kJobTypeWords, type)

@@ -91,11 +91,19 @@ void Batches::is_whole(Batch& batch) {
 std::shared_ptr<Batch> Batches::add_batch(std::uint64_t number, Submission what) {
   auto batch = std::make_shared<Batch>();
   batch->number = number;
-  batch->open = what.dependencies;
   for (const Interval& part : what.array.tasks.parts) {
     for (std::uint32_t task = part.first; task <= part.last; ++task) batch->tasks.push_back(task);
   }
-  batch->application = Applications::hash_of(what);
+  set(*batch, std::move(what));
+  // Of an array that was found in the journal, tasks may be over.
+  if (!batch->what.array.empty()) batch->failed = has_failed_(number).value_or(false);
+  batches_[number] = batch;
+  add_dependencies(batch);
+  return batch;
+}
+
+void Batches::set(Batch& batch, Submission what) {
+  batch.application = Applications::hash_of(what);
   // To assign something empty would keep the memory.
   const auto drop = [](auto& text) {
     text.clear();
@@ -104,13 +112,38 @@ std::shared_ptr<Batch> Batches::add_batch(std::uint64_t number, Submission what)
   drop(what.script);
   drop(what.program);
   drop(what.environment);
-  batch->what = std::move(what);
-  // Of an array that was found in the journal, tasks may be over.
-  if (!batch->what.array.empty()) batch->failed = has_failed_(number).value_or(false);
-  batches_[number] = batch;
+  batch.what = std::move(what);
+}
+
+void Batches::add_dependencies(const std::shared_ptr<Batch>& batch) {
+  batch->open = batch->what.dependencies;
+  batch->is_never = false;
   if (!batch->open.empty()) look_at_dependencies(*batch);
-  for (const Dependency& each : batch->open) dependents_[{each.job, number}] = batch;
-  return batch;
+  for (const Dependency& each : batch->open) dependents_[{each.job, batch->number}] = batch;
+}
+
+void Batches::drop_dependencies(const Batch& batch) {
+  for (const Dependency& each : batch.what.dependencies) {
+    dependents_.erase({each.job, batch.number});
+  }
+}
+
+void Batches::alter(std::uint64_t number, Submission what, const JobSpec& spec,
+                    const std::vector<JobId>& jobs) {
+  const std::shared_ptr<Batch> batch = batches_.at(number);
+  for (const JobId id : jobs) {
+    LiveJob& job = jobs_.at(id);
+    deactivate(job);
+    kept_.erase(place_of(job));
+    job.row.name = what.name;
+    job.priority = spec.priority;
+    job.most = spec.size.max;
+    if (!job.row.is_held) kept_.insert(place_of(job));
+  }
+  drop_dependencies(*batch);
+  set(*batch, std::move(what));
+  add_dependencies(batch);
+  must_judge_ = true;
 }
 
 bool Batches::is_conditional(const Submission& what, const UserLimits& limits) {
@@ -173,9 +206,7 @@ std::shared_ptr<Batch> Batches::over(JobId id) {
   batch.failed += job.row.state != kEndWords[0];
   if (--batch.left == 0) {
     batches_.erase(batch.number);
-    for (const Dependency& each : batch.what.dependencies) {
-      dependents_.erase({each.job, batch.number});
-    }
+    drop_dependencies(batch);
   }
   tell_dependents(job);
   // What depends on these has been decided for good.

@@ -120,6 +120,10 @@ class Batches {
   /// A user holds it, or no longer does.
   void hold(JobId id);
   void release(JobId id);
+  /// What was submitted is another thing now, of which these jobs live and none runs; the core has
+  /// held those that the policy saw. `judge` shows them again.
+  void alter(std::uint64_t number, Submission what, const JobSpec& spec,
+             const std::vector<JobId>& jobs);
   /// It has begun; it waits again; it is over, as its row says, and this is its batch.
   void started(JobId id);
   void requeued(JobId id) { ++jobs_.at(id).batch->unstarted; }
@@ -139,7 +143,10 @@ class Batches {
   };
 
   Dependency::Stage stage_of(std::uint64_t number) const;
+  static void set(Batch& batch, Submission what);
   void look_at_dependencies(Batch& batch, std::uint64_t on = 0);
+  void add_dependencies(const std::shared_ptr<Batch>& batch);
+  void drop_dependencies(const Batch& batch);
   void tell_dependents(const LiveJob& job);
   void tell_dependents(std::uint64_t number);
   Wait reason(const LiveJob& job, Time now, const UserLimits& limits);

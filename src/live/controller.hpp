@@ -183,6 +183,11 @@ class Controller {
   std::string on_hold(Client& client, const Json& request, bool holds);
   std::string on_end(Client& client, const Json& request, Ending why);
   Json on_resize(const Client& client, const Json& request);
+  Json on_update(const Client& client, const Json& request);
+  void change_limit(const std::vector<JobId>& jobs, const Submission& what);
+  void alter(const std::vector<JobId>& jobs, Submission what, const JobSpec& spec);
+  bool waits_for(std::uint64_t number, const std::vector<Dependency>& dependencies) const;
+  JobSpec spec_of_user(Submission& what) const;
   Json on_drain(const Client& client, const Json& request);
   void on_explain(Client& client, const Json& request);
   void on_predict(Client& client, const Json& request);

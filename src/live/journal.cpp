@@ -345,6 +345,18 @@ void Journal::submitted(const JobRow& row, const std::string& submission) {
       .next();
 }
 
+void Journal::altered(std::uint64_t number, const std::string& name,
+                      const std::string& submission) {
+  Statement(*this, "UPDATE jobs SET submission = ? WHERE number = ?")
+      .add(submission)
+      .add(number)
+      .next();
+  Statement(*this, "UPDATE jobs SET name = ?1 WHERE number = ?2 OR array = ?2")
+      .add(name)
+      .add(number)
+      .next();
+}
+
 void Journal::account(std::uint32_t number, const std::string& name) {
   Statement(*this, "INSERT INTO accounts VALUES (?, ?)").add(number).add(name).next();
 }

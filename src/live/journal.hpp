@@ -104,6 +104,8 @@ class Journal {
   void submitted(const JobRow& row, const std::string& submission);
   /// What changes while it lives.
   void changed(const JobRow& row);
+  /// What was submitted under this number, and is called so, is from now on this.
+  void altered(std::uint64_t number, const std::string& name, const std::string& submission);
   /// From now on this number stands for the account of this name.
   void account(std::uint32_t number, const std::string& name);
   void held(std::uint64_t number, Time now, Nodes nodes);

@@ -317,6 +317,7 @@ std::string Controller::on_request(Client& client, const std::string& line) {
     return {};
   }
   if (verb == "resize") return line_of(on_resize(client, request));
+  if (verb == "update") return line_of(on_update(client, request));
   if (verb == "drain") return line_of(on_drain(client, request));
   if (verb == "cancel") return on_end(client, request, Ending::cancelled);
   if (verb == "requeue") return on_end(client, request, Ending::requeued);
@@ -348,6 +349,25 @@ std::string Controller::wait_for(Client& client, std::string answer, std::uint64
   return answer;
 }
 
+/// What the core is to be told of it, within the limits of users.
+JobSpec Controller::spec_of_user(Submission& what) const {
+  if (what.walltime == Duration{}) what.walltime = settings_.default_time;
+  if (what.memory == 0) what.memory = settings_.default_memory;
+  JobSpec spec = spec_of(what, core_.state().platform);
+  const UserLimits limits = user_limits();
+  if (spec.preferred > limits.nodes) {
+    throw Refused(fmt::format("you may have {} nodes at a time; ask for fewer", limits.nodes));
+  }
+  spec.size.max = static_cast<Nodes>(std::min<std::uint64_t>(spec.size.max, limits.nodes));
+  for (const Dependency& each : what.dependencies) {
+    if (each.job > core_.state().jobs.size()) {
+      throw InputError({.field = "dependency"}, fmt::format("there is no job {}", each.job),
+                       "see `ductile queue`");
+    }
+  }
+  return spec;
+}
+
 std::string Controller::on_submit(Client& client, const Json& request) {
   const bool waits = request.value("wait", false);
   const std::string key = request.value("key", std::string());
@@ -365,10 +385,8 @@ std::string Controller::on_submit(Client& client, const Json& request) {
   // Nothing may be wrong once the core has heard of it.
   Submission what = submission_from_json(request.value("job", Json()));
   what.groups = client.groups;
-  if (what.walltime == Duration{}) what.walltime = settings_.default_time;
-  if (what.memory == 0) what.memory = settings_.default_memory;
   check_priority(client, what.priority);
-  const JobSpec spec = spec_of(what, core_.state().platform);
+  const JobSpec spec = spec_of_user(what);
   const std::uint32_t user = client.peer.user;
   const std::size_t count = std::max(what.array.count(), 1U);
   if (jobs_.all().size() + count > settings_.max_jobs) {
@@ -378,15 +396,6 @@ std::string Controller::on_submit(Client& client, const Json& request) {
   if (jobs_.count_of(user) + count > settings_.max_jobs_per_user) {
     throw Refused(fmt::format("you may have {} jobs at a time; try again later",
                               settings_.max_jobs_per_user));
-  }
-  if (const UserLimits limits = user_limits(); spec.preferred > limits.nodes) {
-    throw Refused(fmt::format("you may have {} nodes at a time; ask for fewer", limits.nodes));
-  }
-  for (const Dependency& each : what.dependencies) {
-    if (each.job > core_.state().jobs.size()) {
-      throw InputError({.field = "dependency"}, fmt::format("there is no job {}", each.job),
-                       "see `ductile queue`");
-    }
   }
 
   open();
@@ -899,6 +908,104 @@ Json Controller::on_resize(const Client& client, const Json& request) {
                                     job.spec.size.min, job.spec.size.max));
   }
   return {{"ok", true}};
+}
+
+/// Another submission under the same number: all tasks of an array have one.
+Json Controller::on_update(const Client& client, const Json& request) {
+  constexpr std::array<std::string_view, 8> kFields{"name", "nodes",    "min",        "max",
+                                                    "time_us", "priority", "dependency", "begin_us"};
+  const std::vector<JobId> jobs = jobs_of(client, Json::array({request.value("job", Json())}));
+  const Json set = request.value("set", Json());
+  if (!set.is_object() || set.empty()) throw InputError("nothing is to be changed", "");
+  for (const auto& [field, value] : set.items()) {
+    if (std::ranges::find(kFields, field) == kFields.end()) {
+      throw InputError({.field = field}, "it cannot be changed", "change " + listed(kFields));
+    }
+  }
+  const Batch& batch = *jobs_.at(jobs.front()).batch;
+  if (jobs.size() != batch.left) {
+    throw InputError("all tasks of an array are changed together",
+                     fmt::format("name {}", batch.number));
+  }
+  Json json = Json::parse(journal_.submission(batch.number));
+  json.update(set);
+  if (adding_ && adding_->batch.get() == &batch) throw Refused("not all of its tasks are there yet");
+  Submission what = submission_from_json(json);
+  if (what.priority != batch.what.priority) check_priority(client, what.priority);
+  const JobSpec spec = spec_of_user(what);
+  if (waits_for(batch.number, what.dependencies)) {
+    throw InputError({.field = "dependency"}, "the job would wait for itself", "");
+  }
+  const auto running = std::ranges::find_if(
+      jobs, [&](JobId id) { return core_.job(id).status == Status::running; });
+  if (running == jobs.end()) {
+    alter(jobs, std::move(what), spec);
+  } else if (set.size() > 1 || !set.contains("time_us")) {
+    throw Refused(fmt::format("job {} runs; only its limit can be changed", number_of(*running)));
+  } else if (what.walltime > batch.what.walltime && !is_operator(client)) {
+    throw Refused("only operators may raise the limit of a job that runs");
+  } else {
+    change_limit(jobs, what);
+  }
+  spdlog::info("job {}: updated by {}: {}", batch.number, name_of_user(client.peer.user),
+               line_of(set));
+  return {{"ok", true}};
+}
+
+/// Would a job with these dependencies wait for the one of this number?
+bool Controller::waits_for(std::uint64_t number,
+                           const std::vector<Dependency>& dependencies) const {
+  std::set<std::uint64_t> seen;
+  std::vector<std::uint64_t> open;
+  const auto add = [&](const std::vector<Dependency>& more) {
+    for (const Dependency& each : more) {
+      const bool is_task = jobs_.contains(id_of(each.job));
+      const std::uint64_t batch = is_task ? jobs_.at(id_of(each.job)).batch->number : each.job;
+      if (seen.insert(batch).second) open.push_back(batch);
+    }
+  };
+  add(dependencies);
+  while (!open.empty() && !seen.contains(number)) {
+    const Batch* const batch = jobs_.batch(open.back());
+    open.pop_back();
+    if (batch != nullptr) add(batch->open);
+  }
+  return seen.contains(number);
+}
+
+/// The policy sees them again when nothing keeps them back, as after their submission.
+void Controller::alter(const std::vector<JobId>& jobs, Submission what, const JobSpec& spec) {
+  open();
+  const std::uint64_t number = jobs_.at(jobs.front()).batch->number;
+  const Duration asked = what.walltime;
+  journal_.altered(number, what.name, to_json(what).dump());
+  for (const JobId id : jobs) {
+    if (core_.job(id).status == Status::pending) tell(event::Eligible{id, false});
+  }
+  jobs_.alter(number, std::move(what), spec, jobs);
+  for (const JobId id : jobs) {
+    const Duration believed =
+        settings_.predicts ? predictions_.walltime(core_.job(id).spec.user, asked) : asked;
+    predictions_.forget(id);
+    predictions_.submitted(id, asked, believed);
+    tell(event::Altered{id, spec.priority, believed, spec.size, spec.preferred});
+  }
+}
+
+void Controller::change_limit(const std::vector<JobId>& jobs, const Submission& what) {
+  open();
+  const std::shared_ptr<Batch> batch = jobs_.at(jobs.front()).batch;
+  journal_.altered(batch->number, what.name, to_json(what).dump());
+  batch->what.walltime = what.walltime;
+  for (const JobId id : jobs) {
+    LiveJob& job = jobs_.at(id);
+    predictions_.forget(id);
+    predictions_.submitted(id, what.walltime, what.walltime);
+    tell(event::Believed{.job = id, .watts_per_node = 0, .mtct = 0, .rate = 0,
+                         .walltime = what.walltime});
+    job.asked_until = asked_until(what, job.row.sizes);
+    predictions_.watch(core_.state(), id);
+  }
 }
 
 Json Controller::on_drain(const Client& client, const Json& request) {

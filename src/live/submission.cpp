@@ -346,6 +346,18 @@ std::string file_name(std::string_view pattern, const JobNames& names) {
   return result;
 }
 
+NodeRange parse_nodes(std::string_view text) {
+  std::string_view rest = text;
+  const auto first = parse_number<Nodes>(next_part(rest, '-'));
+  const auto last = rest.empty() ? first : parse_number<Nodes>(rest);
+  if (!first || !last || *first == 0 || *last < *first || text.back() == '-') {
+    throw InputError({.field = "--nodes"},
+                     "'" + std::string(text) + "' is neither N nor MIN-MAX",
+                     "write it like 4 or 2-8");
+  }
+  return {*first, *last, text.find('-') != std::string_view::npos};
+}
+
 Duration parse_limit(std::string_view text) {
   const auto wrong = [&]() -> InputError {
     return {{.field = "time"},

@@ -88,6 +88,14 @@ struct JobNames {
 /// it belongs to none), the task's for %a, and % for %%.
 std::string file_name(std::string_view pattern, const JobNames& names);
 
+/// How many nodes, as Slurm writes it: N, or MIN-MAX.
+struct NodeRange {
+  Nodes first = 1, last = 1;
+  bool is_range = false;
+};
+/// Throws InputError.
+NodeRange parse_nodes(std::string_view text);
+
 /// A time as Slurm writes them: M, M:S, H:M:S, D-H, D-H:M or D-H:M:S. Throws InputError.
 Duration parse_limit(std::string_view text);
 /// Memory as Slurm writes it: megabytes, or with K, M, G or T; in bytes. Throws InputError.

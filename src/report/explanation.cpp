@@ -265,6 +265,11 @@ void Explainer::on_event(Time now, const Event& event, bool taken, const Core& c
       words.say("it is ordered to have {}", nodes_text(ordered->size));
     }
     add(now, "ordered", words);
+  } else if (const auto* altered = std::get_if<event::Altered>(&event)) {
+    words.say("it is altered: {} at first, {} to {}, limit {} s, priority {}",
+              nodes_text(altered->preferred), altered->size.min, altered->size.max,
+              seconds_text(altered->walltime), altered->priority);
+    add(now, "altered", words);
   } else if (const auto* believed = std::get_if<event::Believed>(&event)) {
     if (believed->model) {
       add(now, "believed",

@@ -81,6 +81,7 @@ bool Core::apply(Time now, const event::NodesChanged& e) { return apply_at(now, 
 bool Core::apply(Time now, const event::CorridorChanged& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::Believed& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::SizeOrdered& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::Altered& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::ConfigChanged& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::TimerFired& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const Event& event) {
@@ -351,6 +352,31 @@ bool Core::happened(const event::SizeOrdered& ordered) {
   if (job.ordered == 0) state_.ordered.push_back(ordered.job);
   job.ordered = ordered.size;
   if (job.ordered == 0) std::erase(state_.ordered, ordered.job);
+  return true;
+}
+
+bool Core::happened(const event::Altered& altered) {
+  if (!state_.jobs.contains(altered.job)) return false;
+  Job& job = state_.jobs[altered.job];
+  if (job.status != Status::held && job.status != Status::pending) return false;
+  JobSpec spec = job.spec;
+  spec.priority = altered.priority;
+  spec.walltime = altered.walltime;
+  spec.preferred = altered.preferred;
+  spec.size = {std::max(altered.size.min, Nodes{1}),
+               std::min(altered.size.max, state_.platform.nodes)};
+  if (!spec.size.contains(spec.preferred)) return false;
+  if (spec.type == JobType::rigid && spec.size.min != spec.size.max) return false;
+  if (job.claim != ClaimId::none) state_.dissolve(job.claim);
+  if (job.status == Status::pending) state_.queue.remove(altered.job, job.spec);
+  job.spec = spec;
+  job.reserved = kNever;
+  if (job.status == Status::pending) state_.enqueue(altered.job, job);
+  if (job.ordered != 0 && !state_.allows(job, job.ordered)) {
+    job.ordered = 0;
+    std::erase(state_.ordered, altered.job);
+  }
+  state_.must_wake = true;
   return true;
 }
 

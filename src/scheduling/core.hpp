@@ -39,6 +39,7 @@ class Core {
   bool apply(Time now, const event::CorridorChanged& changed);
   bool apply(Time now, const event::Believed& believed);
   bool apply(Time now, const event::SizeOrdered& ordered);
+  bool apply(Time now, const event::Altered& altered);
   bool apply(Time now, const event::ConfigChanged& changed);
   bool apply(Time now, const event::TimerFired& fired);
   bool apply(Time now, const Event& event);
@@ -78,6 +79,7 @@ class Core {
   bool happened(const event::CorridorChanged& changed);
   bool happened(const event::Believed& believed);
   bool happened(const event::SizeOrdered& ordered);
+  bool happened(const event::Altered& altered);
   bool happened(const event::ConfigChanged& changed);
   bool happened(const event::TimerFired& fired) const;
 

@@ -105,6 +105,14 @@ struct ConfigChanged {
   std::shared_ptr<const Policy> policy;
 };
 struct TimerFired {};
+/// A job that does not run is to be another one: its limit, sizes and priority.
+struct Altered {
+  JobId job;
+  std::int32_t priority;
+  Duration walltime;
+  SizeRange size;
+  Nodes preferred;
+};
 
 }  // namespace event
 
@@ -112,7 +120,7 @@ using Event =
     std::variant<event::Submitted, event::Eligible, event::Started, event::StartFailed,
                  event::Resized, event::Ended, event::EvolvingRequested, event::EvolvingWithdrawn,
                  event::NodesChanged, event::CorridorChanged, event::Believed, event::SizeOrdered,
-                 event::ConfigChanged, event::TimerFired>;
+                 event::ConfigChanged, event::TimerFired, event::Altered>;
 
 /// A set of event kinds; bit i is alternative i of `Event`.
 using EventKinds = std::uint32_t;

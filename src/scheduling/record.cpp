@@ -15,9 +15,10 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kLimitWords{"fixed", "scaled"};
 // In the order of `Event`.
-constexpr std::array<std::string_view, 14> kEventWords{
+constexpr std::array<std::string_view, 15> kEventWords{
     "submitted", "eligible", "started",  "start-failed", "resized", "ended",  "requested",
-    "withdrawn", "nodes",    "corridor", "believed",     "ordered", "config", "timer"};
+    "withdrawn", "nodes",    "corridor", "believed",     "ordered", "config", "timer",
+    "altered"};
 static_assert(kEventWords.size() == std::variant_size_v<Event>);
 
 // Limits that keep arithmetic on what was read within its types. The difference of two times, and a
@@ -143,6 +144,10 @@ struct EventWriter {
     out.word(e.policy ? std::string_view(e.policy->settings) : std::string_view("-"));
   }
   void operator()(const event::TimerFired&) const {}
+  void operator()(const event::Altered& e) const {
+    out.id(e.job).number(e.priority).duration(e.walltime);
+    out.number(e.size.min).number(e.size.max).number(e.preferred);
+  }
 };
 
 // --- Reading -------------------------------------------------------------------------------------
@@ -457,8 +462,15 @@ Event event_from_record(std::string_view text, const PolicyMaker& make) {
         if (settings == "-") return event::ConfigChanged{};
         return event::ConfigChanged{make(settings)};
       }
-      default:
+      case 13:
         return event::TimerFired{};
+      default: {
+        event::Altered e{job(), in.number<std::int32_t>("priority"), in.duration("walltime")};
+        e.size.min = in.count("smallest size");
+        e.size.max = in.count("largest size");
+        e.preferred = in.count("preferred size");
+        return e;
+      }
     }
   }();
   in.finish();

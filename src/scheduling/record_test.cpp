@@ -165,8 +165,12 @@ struct Any {
         return event::SizeOrdered{id<JobId>(), count()};
       case 12:
         return event::ConfigChanged{flag() ? named("easy:order=sjf") : nullptr};
-      default:
+      case 13:
         return event::TimerFired{};
+      default:
+        return event::Altered{id<JobId>(), static_cast<std::int32_t>(count()), duration(),
+                              {count(), count()},
+                              count()};
     }
   }
 
@@ -314,6 +318,8 @@ TEST(Record, OfEventsIsReadable) {
   EXPECT_EQ(to_record(event::Believed{JobId{5}, -1, 0, 1, Speedup{Speedup::Kind::amdahl, 0.25}}),
             "believed 5 -1 0 1 0 1 amdahl:0.25");
   EXPECT_EQ(to_record(event::SizeOrdered{JobId{5}, 12}), "ordered 5 12");
+  EXPECT_EQ(to_record(event::Altered{JobId{5}, -3, whole_seconds(2), {1, 4}, 2}),
+            "altered 5 -3 2000000 1 4 2");
   EXPECT_EQ(to_record(event::ConfigChanged{named("easy:order=sjf")}), "config easy:order=sjf");
   EXPECT_EQ(to_record(event::ConfigChanged{}), "config -");
   EXPECT_EQ(to_record(event::TimerFired{}), "timer");

@@ -1,0 +1,92 @@
+#include "cli/update.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/time.hpp"
+#include "cli/live_options.hpp"
+#include "live/conditions.hpp"
+#include "live/submission.hpp"
+
+namespace ductile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  LiveOptions live{};
+  std::string job{};
+  std::optional<std::string> nodes{}, time{}, name{}, dependency{}, begin{};
+  std::optional<Nodes> min{}, max{};
+  std::optional<std::int32_t> priority{};
+};
+
+/// The fields of a submission that are to be others.
+Json changes(const Options& options) {
+  Json set = Json::object();
+  if (options.nodes) {
+    const NodeRange nodes = parse_nodes(*options.nodes);
+    set["nodes"] = nodes.first;
+    if (nodes.is_range) {
+      set["min"] = nodes.first;
+      set["max"] = nodes.last;
+    }
+  }
+  if (options.min) set["min"] = *options.min;
+  if (options.max) set["max"] = *options.max;
+  if (options.time) set["time_us"] = parse_limit(*options.time).count();
+  if (options.name) set["name"] = *options.name;
+  if (options.priority) set["priority"] = *options.priority;
+  if (options.dependency) {
+    const bool is_none = *options.dependency == "none";
+    set["dependency"] = is_none ? "" : to_text(parse_dependencies(*options.dependency));
+  }
+  if (options.begin) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const Time begin =
+        parse_begin(*options.begin, Time(std::chrono::duration_cast<Duration>(now)));
+    set["begin_us"] = begin.time_since_epoch().count();
+  }
+  return set;
+}
+
+void update(const Options& options) {
+  const Json set = changes(options);
+  if (set.empty()) {
+    throw InputError("nothing is to be changed", "give an option, like --time 30");
+  }
+  ask(options.live, {{"do", "update"}, {"job", job_name(options.job)}, {"set", set}});
+}
+
+}  // namespace
+
+void add_update_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("update", "Change a job that waits, or the limit of one that runs");
+  command->add_option("JOB", options->job, "its number, or that of an array")->required();
+  command->add_option("-N,--nodes", options->nodes,
+                      "nodes at first, N; or MIN-MAX, which sets --min-nodes and --max-nodes");
+  command->add_option("--min-nodes", options->min, "fewest nodes of a job that is not rigid")
+      ->check(CLI::Range(1U, 1U << 24));
+  command->add_option("--max-nodes", options->max, "most nodes of it")
+      ->check(CLI::Range(1U, 1U << 24));
+  command->add_option("-t,--time", options->time,
+                      "limit: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S; only operators raise "
+                      "that of a job that runs");
+  command->add_option("-J,--job-name", options->name, "name");
+  command->add_option("--priority", options->priority, "higher goes first")
+      ->check(CLI::Range(-1'000'000, 1'000'000));
+  command->add_option("-d,--dependency", options->dependency,
+                      "not before these jobs, as of `submit --dependency`; none");
+  command->add_option("-b,--begin", options->begin, "not before, as of `submit --begin`; now");
+  add_live_options(*command, options->live, false);
+  command->callback([options] { update(*options); });
+}
+
+}  // namespace ductile
