@@ -232,7 +232,8 @@ std::string find_file(const std::string& name) {
 
 /// How many nodes, and what kind of job.
 void set_sizes(const Written& w, Submission& s) {
-  const NodeRange nodes = parse_nodes(w.nodes.empty() ? std::to_string(std::max(w.min, 1U)) : w.nodes);
+  const NodeRange nodes =
+      parse_nodes(w.nodes.empty() ? std::to_string(std::max(w.min, 1U)) : w.nodes);
   s.nodes = nodes.first;
   s.min = w.min != 0 ? w.min : nodes.is_range ? nodes.first : 0;
   s.max = w.max != 0 ? w.max : nodes.is_range ? nodes.last : 0;

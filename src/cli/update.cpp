@@ -48,8 +48,7 @@ Json changes(const Options& options) {
   }
   if (options.begin) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
-    const Time begin =
-        parse_begin(*options.begin, Time(std::chrono::duration_cast<Duration>(now)));
+    const Time begin = parse_begin(*options.begin, Time(std::chrono::duration_cast<Duration>(now)));
     set["begin_us"] = begin.time_since_epoch().count();
   }
   return set;

@@ -912,8 +912,8 @@ Json Controller::on_resize(const Client& client, const Json& request) {
 
 /// Another submission under the same number: all tasks of an array have one.
 Json Controller::on_update(const Client& client, const Json& request) {
-  constexpr std::array<std::string_view, 8> kFields{"name", "nodes",    "min",        "max",
-                                                    "time_us", "priority", "dependency", "begin_us"};
+  constexpr std::array<std::string_view, 8> kFields{
+      "name", "nodes", "min", "max", "time_us", "priority", "dependency", "begin_us"};
   const std::vector<JobId> jobs = jobs_of(client, Json::array({request.value("job", Json())}));
   const Json set = request.value("set", Json());
   if (!set.is_object() || set.empty()) throw InputError("nothing is to be changed", "");
@@ -936,8 +936,8 @@ Json Controller::on_update(const Client& client, const Json& request) {
   if (waits_for(batch.number, what.dependencies)) {
     throw InputError({.field = "dependency"}, "the job would wait for itself", "");
   }
-  const auto running = std::ranges::find_if(
-      jobs, [&](JobId id) { return core_.job(id).status == Status::running; });
+  const auto running =
+      std::ranges::find_if(jobs, [&](JobId id) { return core_.job(id).status == Status::running; });
   if (running == jobs.end()) {
     alter(jobs, std::move(what), spec);
   } else if (set.size() > 1 || !set.contains("time_us")) {
@@ -1001,8 +1001,8 @@ void Controller::change_limit(const std::vector<JobId>& jobs, const Submission& 
     LiveJob& job = jobs_.at(id);
     predictions_.forget(id);
     predictions_.submitted(id, what.walltime, what.walltime);
-    tell(event::Believed{.job = id, .watts_per_node = 0, .mtct = 0, .rate = 0,
-                         .walltime = what.walltime});
+    tell(event::Believed{
+        .job = id, .watts_per_node = 0, .mtct = 0, .rate = 0, .walltime = what.walltime});
     job.asked_until = asked_until(what, job.row.sizes);
     predictions_.watch(core_.state(), id);
   }

@@ -351,8 +351,7 @@ NodeRange parse_nodes(std::string_view text) {
   const auto first = parse_number<Nodes>(next_part(rest, '-'));
   const auto last = rest.empty() ? first : parse_number<Nodes>(rest);
   if (!first || !last || *first == 0 || *last < *first || text.back() == '-') {
-    throw InputError({.field = "--nodes"},
-                     "'" + std::string(text) + "' is neither N nor MIN-MAX",
+    throw InputError({.field = "--nodes"}, "'" + std::string(text) + "' is neither N nor MIN-MAX",
                      "write it like 4 or 2-8");
   }
   return {*first, *last, text.find('-') != std::string_view::npos};

@@ -1705,5 +1705,45 @@ TEST_F(CrossCutting, ACopyGoesItsOwnWay) {
   EXPECT_EQ(stage_.job(victim_).status, Status::running);
 }
 
+// --- Jobs that are altered
+// -----------------------------------------------------------------------------------------
+
+TEST(Altered, AWaitingJobHasAnotherPlaceAndSize) {
+  Stage stage;
+  const JobId first = stage.submit(rigid(4, 100)), second = stage.submit(rigid(2, 100));
+  ASSERT_TRUE(stage.tell(event::Altered{first, -1, whole_seconds(50), exactly(3), 3}));
+  const auto decisions = stage.close([&](Pass& p) {
+    EXPECT_EQ(p.first_pending(), second);
+    EXPECT_EQ(p.job(first).spec.walltime, whole_seconds(50));
+    EXPECT_TRUE(p.start(first, exactly(3), kReason));
+  });
+  EXPECT_EQ(starts(decisions).size(), 1u);
+  EXPECT_EQ(stage.job(first).limit, at_s(50));
+}
+
+TEST(Altered, AHeldJobStaysHeld) {
+  Stage stage;
+  const JobId id = stage.submit(malleable({1, 8}, 4, 100));
+  ASSERT_TRUE(stage.tell(event::Eligible{id, false}));
+  ASSERT_TRUE(stage.tell(event::Altered{id, 7, whole_seconds(100), {2, 1000}, 5}));
+  EXPECT_EQ(stage.job(id).status, Status::held);
+  EXPECT_EQ(stage.job(id).spec.size, (SizeRange{2, 8}));  // as large as the machine
+  EXPECT_EQ(stage.job(id).spec.preferred, 5u);
+  ASSERT_TRUE(stage.tell(event::Eligible{id, true}));
+  EXPECT_EQ(stage.core.state().queue.front(), id);
+}
+
+TEST(Altered, WhatCannotBeChangesNothing) {
+  Stage stage;
+  const JobId job = stage.submit(rigid(2, 100)), runs = stage.submit(rigid(2, 100));
+  stage.close([&](Pass& p) { EXPECT_TRUE(p.start(runs, exactly(2), kReason)); });
+  EXPECT_FALSE(stage.tell(event::Altered{runs, 0, whole_seconds(9), exactly(2), 2}));
+  EXPECT_FALSE(stage.tell(event::Altered{job, 0, whole_seconds(9), exactly(9), 9}));
+  EXPECT_FALSE(stage.tell(event::Altered{job, 0, whole_seconds(9), {1, 4}, 2}));  // it is rigid
+  EXPECT_FALSE(stage.tell(event::Altered{JobId{77}, 0, whole_seconds(9), exactly(1), 1}));
+  EXPECT_EQ(stage.job(job).spec.preferred, 2u);
+  EXPECT_EQ(stage.job(job).spec.walltime, whole_seconds(100));
+}
+
 }  // namespace
 }  // namespace ductile

@@ -16,9 +16,9 @@ namespace {
 constexpr std::array<std::string_view, 2> kLimitWords{"fixed", "scaled"};
 // In the order of `Event`.
 constexpr std::array<std::string_view, 15> kEventWords{
-    "submitted", "eligible", "started",  "start-failed", "resized", "ended",  "requested",
-    "withdrawn", "nodes",    "corridor", "believed",     "ordered", "config", "timer",
-    "altered"};
+    "submitted", "eligible",  "started",   "start-failed", "resized",
+    "ended",     "requested", "withdrawn", "nodes",        "corridor",
+    "believed",  "ordered",   "config",    "timer",        "altered"};
 static_assert(kEventWords.size() == std::variant_size_v<Event>);
 
 // Limits that keep arithmetic on what was read within its types. The difference of two times, and a

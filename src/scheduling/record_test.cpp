@@ -168,7 +168,9 @@ struct Any {
       case 13:
         return event::TimerFired{};
       default:
-        return event::Altered{id<JobId>(), static_cast<std::int32_t>(count()), duration(),
+        return event::Altered{id<JobId>(),
+                              static_cast<std::int32_t>(count()),
+                              duration(),
                               {count(), count()},
                               count()};
     }
@@ -215,7 +217,7 @@ TEST_P(EventRecord, IsReadAsItWasWritten) {
     }
   }
   // Another value gives another text, as far as there are other values.
-  const bool is_timer = GetParam() + 1 == std::variant_size_v<Event>;
+  const bool is_timer = (kind_of<event::TimerFired>() >> GetParam() & 1) != 0;
   EXPECT_EQ(seen.size() > 1, !is_timer);
 }
 
