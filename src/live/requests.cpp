@@ -386,7 +386,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
   Submission what = submission_from_json(request.value("job", Json()));
   what.groups = client.groups;
   check_priority(client, what.priority);
-  const JobSpec spec = spec_of_user(what);
+  spec_of_user(what);
   const std::uint32_t user = client.peer.user;
   const std::size_t count = std::max(what.array.count(), 1U);
   if (jobs_.all().size() + count > settings_.max_jobs) {
@@ -929,7 +929,8 @@ Json Controller::on_update(const Client& client, const Json& request) {
   }
   Json json = Json::parse(journal_.submission(batch.number));
   json.update(set);
-  if (adding_ && adding_->batch.get() == &batch) throw Refused("not all of its tasks are there yet");
+  if (adding_ && adding_->batch.get() == &batch)
+    throw Refused("not all of its tasks are there yet");
   Submission what = submission_from_json(json);
   if (what.priority != batch.what.priority) check_priority(client, what.priority);
   const JobSpec spec = spec_of_user(what);
