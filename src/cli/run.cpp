@@ -34,6 +34,7 @@ constexpr std::array<std::string_view, 3> kEvolvingWords = {"grant", "deny", "as
 struct Options {
   RunSettings settings{};
   std::string kind = "mpi";
+  const CLI::Option* processes = nullptr;
   std::string mpi = "auto";
   std::string launcher = "mpiexec";
   std::uint32_t max = 0;
@@ -136,7 +137,8 @@ bool is_same(const std::string& rigid, const std::string& resized) {
 
 int run_program(const Options& options) {
   RunSettings settings = options.settings;
-  settings.is_rigid = options.kind == "rigid";
+  settings.is_rigid = options.kind != "mpi";
+  settings.has_steps = options.kind == "steps";
   settings.launcher.program.front() = find_program(settings.launcher.program.front());
   settings.launcher.starter = *from_word<Starter>(kStarterWords, options.launcher);
   settings.launcher.mpi = choose_mpi(options, settings.launcher.program.front());
@@ -144,7 +146,11 @@ int run_program(const Options& options) {
     if (!settings.is_rigid) {
       throw InputError("--mpi none starts one process that is never resized", "add --kind rigid");
     }
-    if (settings.size != 1) throw InputError("without an MPI there is one process", "drop -n");
+    if (settings.size != 1 && !settings.has_steps) {
+      throw InputError("without an MPI there is one process", "drop -n");
+    }
+  } else if (settings.has_steps) {
+    throw InputError("a script with steps is no program of an MPI", "say --mpi none");
   } else if (settings.launcher.mpiexec.empty()) {
     settings.launcher.mpiexec = settings.launcher.starter == Starter::srun
                                     ? find_program("srun")
@@ -209,6 +215,13 @@ int run_program(const Options& options) {
     const char* const variable = std::getenv("LD_PRELOAD");
     const auto own = inherited("LD_PRELOAD", variable != nullptr ? variable : "");
     if (!own->empty()) settings.launcher.preload += ":" + *own;
+  }
+  settings.step_cores = settings.has_steps ? std::exchange(settings.launcher.cores, 0) : 0;
+  const bool is_plain = settings.launcher.mpi != Mpi::none && settings.launcher.hosts.empty();
+  const std::uint32_t given = settings.size;
+  if (is_plain && options.script.empty() && options.torture == 0 && become_step(settings) &&
+      settings.is_rigid && options.processes->count() > 0) {
+    settings.size = given;
   }
   settings.plan = parse_script(options.script);
   if (options.torture > 0) settings.plan = torture(options, settings);
@@ -309,9 +322,9 @@ void add_run_command(CLI::App& app) {
   command
       ->add_option("PROGRAM", settings.launcher.program, "the program and its arguments, after --")
       ->required();
-  command->add_option("-n,--processes", settings.size, "processes at first")
-      ->check(CLI::Range(1U, wire::kMaxProcesses))
-      ->capture_default_str();
+  options->processes = command->add_option("-n,--processes", settings.size, "processes at first")
+                           ->check(CLI::Range(1U, wire::kMaxProcesses))
+                           ->capture_default_str();
   command->add_option("--min", settings.min, "fewest processes")
       ->check(CLI::Range(1U, wire::kMaxProcesses))
       ->capture_default_str();
@@ -319,8 +332,12 @@ void add_run_command(CLI::App& app) {
       ->add_option("--max", options->max,
                    "most processes; if not given, what --hosts take, or twice those at first")
       ->check(CLI::Range(1U, wire::kMaxProcesses));
-  command->add_option("--kind", options->kind, "mpi: can be resized; rigid: never")
-      ->check(CLI::IsMember({"mpi", "rigid"}))
+  command
+      ->add_option(
+          "--kind", options->kind,
+          "mpi: can be resized; rigid: never; steps: a script, of which each `ductile run` "
+          "is resized")
+      ->check(CLI::IsMember({"mpi", "rigid", "steps"}))
       ->capture_default_str();
   command->add_option("--mpi", options->mpi, "the MPI that the program is linked with")
       ->check(CLI::IsMember({"auto", "mpich", "openmpi", "none"}))

@@ -38,6 +38,7 @@
 #include "job/fault.hpp"
 #include "job/host_sweep.hpp"
 #include "job/job_folder.hpp"
+#include "job/json_line.hpp"
 #include "job/line_socket.hpp"
 #include "job/order.hpp"
 #include "job/poller.hpp"
@@ -53,6 +54,8 @@ namespace {
 using Clock = Resize::Clock;
 using Json = nlohmann::ordered_json;
 
+/// Where steps find the manager of their script.
+constexpr const char* kStepsVariable = "DUCTILE_STEPS";
 constexpr std::chrono::seconds kHelloPatience{10};
 constexpr std::chrono::milliseconds kSweep{100};
 constexpr std::size_t kMaxStrangers = 256;
@@ -108,6 +111,7 @@ struct Client {
   bool awaits_resize = false;
   Json id{};             // of the order it awaits, as the client calls it
   bool watches = false;  // wants to hear of everything that happens
+  bool is_step = false;  // the step of a script
 };
 
 /// The numbers of processes that a program can have, as it says itself.
@@ -183,6 +187,11 @@ class Manager {
   void accept_clients();
   void read_client(Client& client);
   void on_order(Client& client, const std::string& line);
+  void begin_step(Client& client, const Json& id);
+  void order_step(Client& client, const Order& order);
+  void on_step(const std::string& line);
+  void end_step_order(bool ok, Json details);
+  Client* step() const;
   void read_output(Generation& generation, Descriptor& pipe);
   void on_time();
   void report_measurement();
@@ -269,6 +278,10 @@ class Manager {
   int status_ = 0;  // of waitpid, from which it is
   int stop_signal_ = 0;
 
+  std::uint32_t step_size_ = settings_.size;   // what steps may have
+  std::optional<std::uint32_t> step_order_{};  // what the step is told to have
+  NodeSet step_cpus_{};                        // where it ran before that
+
   std::optional<std::uint32_t> ordered_{};  // a size, waiting for the program to begin
   Clock::time_point ordered_at_{};
   std::optional<wire::Request> request_{};  // of the program, without an answer
@@ -311,6 +324,9 @@ void Manager::start_generation(std::uint32_t size) {
   variables.emplace_back("DUCTILE_MPI",
                          kMpiWords[static_cast<std::size_t>(settings_.launcher.mpi)]);
   variables.emplace_back("DUCTILE_MANAGER", settings_.is_rigid ? "" : local_address(listener_));
+  if (settings_.has_steps && !settings_.control.empty()) {
+    variables.emplace_back(kStepsVariable, settings_.control);
+  }
   if (settings_.measure.count() > 0) {
     variables.emplace_back("DUCTILE_WATCH", local_address(listener_));
   }
@@ -869,7 +885,9 @@ void Manager::accept_clients() {
 
 void Manager::read_client(Client& client) {
   client.lines.work();
-  while (const auto line = client.lines.next()) on_order(client, *line);
+  while (const auto line = client.lines.next()) {
+    client.is_step ? on_step(*line) : on_order(client, *line);
+  }
 }
 
 void tell(Client& client, const Json& json) {
@@ -899,8 +917,96 @@ Json Manager::status() {
                         : ordered_ ? word(Resize::Phase::starting)
                                    : "running"}};
   status.update(lost());
+  if (settings_.has_steps) {
+    status["rigid"] = false;
+    status["size"] = step_size_;
+    if (step_order_) status["phase"] = word(Resize::Phase::starting);
+  }
   return status;
 }
+
+// ---- Steps of a script --------------------------------------------------------------------------
+
+Client* Manager::step() const {
+  const auto found =
+      std::ranges::find_if(clients_, [](const auto& client) { return client->is_step; });
+  return found == clients_.end() ? nullptr : found->get();
+}
+
+void Manager::begin_step(Client& client, const Json& id) {
+  Json reply = {{"ok", false}};
+  if (!id.is_null()) reply["id"] = id;
+  if (!settings_.has_steps) {
+    reply["error"] = "the job is no script with steps";
+  } else if (step() != nullptr) {
+    reply["error"] = "another step of this job runs; they go one after another";
+  } else {
+    client.is_step = true;
+    reply.update({{"ok", true},
+                  {"size", step_size_},
+                  {"max", settings_.max},
+                  {"cores", settings_.step_cores},
+                  {"cpus", to_string(cpus_)}});
+  }
+  tell(client, reply);
+}
+
+/// Who has the nodes of a script is its step; between steps nobody has them.
+void Manager::order_step(Client& client, const Order& order) {
+  Json reply = {{"ok", false}, {"size", step_size_}};
+  if (!order.id.is_null()) reply["id"] = order.id;
+  if (order.verb == Order::Verb::answer) {
+    reply["error"] = "a script asks for nothing";
+  } else if (step_order_ || exit_code_) {
+    reply["error"] = exit_code_ ? "the job has ended" : "a resize is under way";
+  } else if (order.size < settings_.min || order.size > settings_.max) {
+    reply["error"] = fmt::format("{} is not between {} and {} processes", order.size, settings_.min,
+                                 settings_.max);
+  } else {
+    step_cpus_ = cpus_;
+    if (!order.cpus.empty()) cpus_ = order.cpus;
+    client.awaits_resize = true;
+    client.id = order.id;
+    step_order_ = order.size;
+    Client* const its = step();
+    if (its == nullptr) return end_step_order(true, Json::object());
+    Json passed = {{"do", "resize"}, {"size", order.size}};
+    if (!order.cpus.empty()) passed["cpus"] = to_string(order.cpus);
+    return tell(*its, passed);
+  }
+  tell(client, reply);
+}
+
+/// What a step tells of itself is for those who watch the job, its answer for who has ordered.
+void Manager::on_step(const std::string& line) {
+  Json json = parse_json_line(line);
+  if (!json.is_object()) return;
+  if (const auto event = json.find("event"); event != json.end()) {
+    // Of how it began and ended the script makes what it likes.
+    if (*event != "resized" && *event != "aborted") return;
+    for (const auto& client : clients_) {
+      if (client->watches) tell(*client, json);
+    }
+  } else if (step_order_) {
+    const auto ok = json.find("ok");
+    end_step_order(ok != json.end() && *ok == true, std::move(json));
+  }
+}
+
+void Manager::end_step_order(bool ok, Json details) {
+  if (ok) {
+    step_size_ = *step_order_;
+  } else {
+    cpus_ = step_cpus_;
+  }
+  step_order_.reset();
+  details["ok"] = ok;
+  details["size"] = step_size_;
+  details.erase("id");
+  answer(ok, details);
+}
+
+// ---- Orders -------------------------------------------------------------------------------------
 
 void Manager::on_order(Client& client, const std::string& line) {
   const auto parsed = parse_order(line);
@@ -923,7 +1029,10 @@ void Manager::on_order(Client& client, const std::string& line) {
       // Who asks again may have been restarted, and have forgotten that it did.
       if (stop_signal_ == 0) stop(SIGTERM);
       return;
+    case Order::Verb::step:
+      return begin_step(client, order.id);
     case Order::Verb::answer:
+      if (settings_.has_steps) break;
       if (!request_) {
         return reply({{"ok", false}, {"error", "the program has asked for nothing"}}, order.id);
       }
@@ -936,6 +1045,7 @@ void Manager::on_order(Client& client, const std::string& line) {
     case Order::Verb::resize:
       break;
   }
+  if (settings_.has_steps) return order_step(client, order);
   if (const auto why = objection(order.size)) {
     return reply({{"ok", false}, {"error", *why}, {"size", current().size}}, order.id);
   }
@@ -1391,6 +1501,11 @@ RunResult Manager::run() {
   } else if (!settings_.control.empty()) {
     control_ = listen_unix(settings_.control);
   }
+  if (settings_.step_fd >= 0) {
+    clients_.push_back(std::make_unique<Client>(
+        Client{.lines = LineSocket(Descriptor(settings_.step_fd), kMaxLine, kMaxAnswers),
+               .watches = true}));
+  }
 
   sigset_t handled;
   sigemptyset(&handled);
@@ -1409,12 +1524,14 @@ RunResult Manager::run() {
     if (!report("started", {{"size", settings_.size}})) {
       throw RunError("'" + settings_.report + "' cannot be written");
     }
-    start_generation(settings_.size);
+    start_generation(settings_.has_steps ? 1 : settings_.size);
     while (!is_over()) {
       wait();
       reap();
       std::erase_if(peers_, [](const auto& peer) { return peer->is_closed; });
       std::erase_if(clients_, [](const auto& client) { return client->lines.is_closed(); });
+      // A step that has gone needs no nodes any more.
+      if (step_order_ && step() == nullptr) end_step_order(true, Json::object());
       on_time();
       pass_output();
       if (resize_ && resize_->is_settled()) conclude_resize();
@@ -1474,6 +1591,31 @@ bool Manager::clean_up() {
 }  // namespace
 
 RunResult run_job(const RunSettings& settings) { return Manager(settings).run(); }
+
+bool become_step(RunSettings& settings) {
+  const char* const path = std::getenv(kStepsVariable);
+  if (path == nullptr || *path == '\0') return false;
+  Descriptor connection = connect_unix(path);
+  unsetenv(kStepsVariable);  // what the step starts is none
+  std::string line;
+  // Not a byte of what follows the answer.
+  if (send_all(connection, "{\"do\": \"step\"}\n")) {
+    for (char byte = 0; read(connection.get(), &byte, 1) == 1 && byte != '\n';) line += byte;
+  }
+  const Json answer = parse_json_line(line);
+  if (!answer.is_object() || !answer.value("ok", false)) {
+    throw RunError("this is no step of the job: " +
+                   (answer.is_object() ? answer.value("error", "it does not say why")
+                                       : "its manager does not answer"));
+  }
+  settings.size = answer.value("size", 1U);
+  settings.max = answer.value("max", settings.size);
+  settings.cpus = parse_node_set(answer.value("cpus", "")).value_or(NodeSet{});
+  settings.launcher.cores = answer.value("cores", 0U);
+  settings.evolving = Evolving::deny;
+  settings.step_fd = connection.release();
+  return true;
+}
 
 std::string ask_manager(const std::string& socket, const std::string& order) {
   const Descriptor connection = connect_unix(socket);

@@ -34,6 +34,13 @@ struct RunSettings {
   std::uint32_t max = wire::kMaxProcesses;
   /// A rigid job is never resized.
   bool is_rigid = false;
+  /// The program is a script that is started once, not once for each process: those are for its
+  /// steps, which are programs that it starts by `ductile run`, one after another. Their cores
+  /// each.
+  bool has_steps = false;
+  std::uint32_t step_cores = 0;
+  /// This run is a step: a connection to the manager of the script; negative if it is none.
+  int step_fd = -1;
   /// Where its processes find the manager: a numeric address of this host.
   std::string listen = "127.0.0.1";
   /// Path of a Unix socket that takes orders; none if empty.
@@ -79,6 +86,10 @@ struct RunResult {
 /// Runs the job to its end. InputError if the settings do not fit together; RunError if the program
 /// cannot be started.
 RunResult run_job(const RunSettings& settings);
+
+/// Whether this process belongs to a script with steps, and has become the next one. It gives the
+/// connection, sizes and places of it; RunError if it cannot be one now.
+bool become_step(RunSettings& settings);
 
 /// Sends one order, a JSON object on one line, to the socket of `ductile run --control`, and
 /// returns the line that comes back. InputError if nobody listens there; RunError if the job ends

@@ -16,7 +16,9 @@ std::variant<Order, BadOrder> parse_order(std::string_view line) {
   const auto bad = [&](std::string why) { return BadOrder{std::move(why), order.id}; };
   const auto verb = from_word<Order::Verb>(kOrderWords, std::string(json["do"]));
   if (!verb) {
-    return bad("there are the orders \"status\", \"watch\", \"resize\", \"answer\" and \"stop\"");
+    return bad(
+        "there are the orders \"status\", \"watch\", \"resize\", \"answer\", \"stop\" and "
+        "\"step\"");
   }
   order.verb = *verb;
   if (*verb != Order::Verb::resize && *verb != Order::Verb::answer) return order;

@@ -277,10 +277,10 @@ void LocalWorld::enable_limits() {
     controllers_ = enable_controllers(group_, wanted, group_ + "/none");
   }
   std::string missing;
-  for (const auto& [name, what] : {std::pair{"memory", "memory"},
-                                   std::pair{"cpuset", "processors"},
+  for (const auto& [name, what] : {std::pair{"memory", "memory"}, std::pair{"cpuset", "processors"},
                                    std::pair{"pids", "number of processes"}}) {
-    if (!controllers_.contains(name)) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", what);
+    if (!controllers_.contains(name))
+      missing += fmt::format("{}{}", missing.empty() ? "" : ", ", what);
   }
   if (missing.empty()) {
     spdlog::info("control groups keep jobs to their memory, processors and number of processes");
@@ -422,9 +422,15 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
       words.insert(words.end(), more);
     };
     const bool is_rigid = what.type == JobType::rigid || what.type == JobType::moldable;
-    const std::uint32_t size = what.mpi == Mpi::none ? 1 : decision.after.count * its->per_node;
-    add({"--kind", is_rigid ? "rigid" : "mpi", "--mpi",
-         std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n", std::to_string(size)});
+    const bool has_steps = what.has_steps();
+    const std::uint32_t size =
+        what.mpi == Mpi::none && !has_steps ? 1 : decision.after.count * its->per_node;
+    add({"--kind",
+         is_rigid    ? "rigid"
+         : has_steps ? "steps"
+                     : "mpi",
+         "--mpi", std::string(kMpiWords[static_cast<std::size_t>(what.mpi)]), "-n",
+         std::to_string(size)});
     // The scheduler knows which sizes are possible.
     if (!is_rigid) add({"--max", std::to_string(platform_.nodes * its->per_node)});
     if (its->is_measured) add({"--measure", fmt::format("{}", to_seconds(settings_.measure))});
@@ -464,6 +470,7 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
       environment.push_back(fmt::format("{}={}", name, value));
     };
     set(kMark, its->folder);
+    if (has_steps) set("DUCTILE_STEPS", its->socket());
     set("DUCTILE_JOB_ID", job.number);
     set("DUCTILE_JOB_NAME", what.name);
     set("DUCTILE_JOB_NUM_NODES", decision.after.count);

@@ -163,8 +163,10 @@ bool is_resized(JobType type) { return type != JobType::rigid && type != JobType
 
 }  // namespace
 
+bool Submission::has_steps() const { return mpi == Mpi::none && is_resized(type); }
+
 std::uint32_t Submission::processes_per_node(const Platform& platform) const {
-  if (mpi == Mpi::none) return 1;
+  if (mpi == Mpi::none && !has_steps()) return 1;
   if (tasks_per_node != 0) return tasks_per_node;
   return std::max(platform.cores_per_node / std::max(cores_per_process, 1U), 1U);
 }
@@ -259,8 +261,10 @@ Submission submission_from_json(const Json& json) {
   if (s.type == JobType::rigid && (s.min != 0 || s.max != 0)) {
     fail("min", "a rigid job has one size", "give a type, such as --type malleable");
   }
-  if (is_resized(s.type) && s.mpi == Mpi::none) {
-    fail("mpi", fmt::format("a {} job is a program of an MPI", word(s.type)),
+  if (s.has_steps() && (s.script.empty() || s.type != JobType::malleable)) {
+    fail("mpi",
+         fmt::format("a {} job is a program of an MPI{}", word(s.type),
+                     s.type == JobType::malleable ? ", or a script that runs such ones" : ""),
          "say --mpi mpich or openmpi if it is one");
   }
   return s;

@@ -54,6 +54,8 @@ struct Submission {
   ResourceLimits limits{};
   std::optional<std::vector<gid_t>> groups{};  // of its user, as the controller has seen them
 
+  /// Is it a script that runs once, and whose steps are resized?
+  bool has_steps() const;
   /// Processes on each node of this machine.
   std::uint32_t processes_per_node(const Platform& platform) const;
 };

@@ -53,6 +53,50 @@ TEST(Submission, IsTheSameAfterTheWire) {
   EXPECT_EQ(to_json(submission_from_json(Json::parse(json.dump()))), json);
 }
 
+TEST(Submission, HasBytesAndWhatTheCallHad) {
+  Submission s = sample();
+  s.name = "caf\xe9";
+  s.program = {"/bin/\xff", "\xc3\xa9 is UTF-8, \xc3 is none"};
+  s.environment = {"\xe9=\xff", "PLAIN=1"};
+  s.folder = "/\xff";
+  s.output = "\xff.%j";
+  s.error = "\xfe";
+  s.script = "#!/bin/sh\n\xff\n";
+  s.called_in = "/\xfd";
+  s.umask = 027;
+  s.limits = parse_limits("core=0:unlimited");
+  s.groups = {4, 4'000'000'000};
+  const Submission again = submission_from_json(Json::parse(to_json(s).dump()));
+  EXPECT_EQ(again.name, s.name);
+  EXPECT_EQ(again.program, s.program);
+  EXPECT_EQ(again.environment, s.environment);
+  EXPECT_EQ(again.folder, s.folder);
+  EXPECT_EQ(again.output, s.output);
+  EXPECT_EQ(again.error, s.error);
+  EXPECT_EQ(again.script, s.script);
+  EXPECT_EQ(again.called_in, s.called_in);
+  EXPECT_EQ(again.umask, s.umask);
+  EXPECT_EQ(to_text(again.limits), to_text(s.limits));
+  EXPECT_EQ(again.groups, s.groups);
+  s.groups = std::vector<gid_t>{};  // none is another thing than not known
+  EXPECT_TRUE(submission_from_json(to_json(s)).groups);
+  EXPECT_FALSE(submission_from_json(to_json(sample())).groups);
+}
+
+TEST(Submission, OfAScriptHasSteps) {
+  Submission s = sample();
+  s.mpi = Mpi::none;
+  s.script = "#!/bin/sh\n";
+  EXPECT_EQ(error_of(to_json(s)), "");
+  EXPECT_TRUE(s.has_steps());
+  EXPECT_EQ(s.processes_per_node({.nodes = 4, .cores_per_node = 8}), 3u);
+  s.type = JobType::evolving;
+  EXPECT_NE(error_of(to_json(s)), "");
+  s.type = JobType::moldable;
+  EXPECT_FALSE(s.has_steps());
+  EXPECT_EQ(s.processes_per_node({.nodes = 4, .cores_per_node = 8}), 1u);
+}
+
 TEST(Submission, IsChecked) {
   const Json good = to_json(sample());
   const auto with = [&](const char* field, const Json& value) {
@@ -70,8 +114,17 @@ TEST(Submission, IsChecked) {
       "type: there is no 'rubber'; use one of rigid, moldable, malleable, evolving, adaptive");
   EXPECT_EQ(with("type", "rigid"),
             "min: a rigid job has one size; give a type, such as --type malleable");
-  EXPECT_EQ(with("mpi", "none"),
-            "mpi: a malleable job is a program of an MPI; say --mpi mpich or openmpi if it is one");
+  EXPECT_EQ(
+      with("mpi", "none"),
+      "mpi: a malleable job is a program of an MPI, or a script that runs such ones; say --mpi "
+      "mpich or openmpi if it is one");
+  for (const Json& hex : {Json("0"), Json("0g"), Json("+1"), Json(1), Json()}) {
+    EXPECT_EQ(with("chdir", {{"hex", hex}}), "chdir: it is no text");
+  }
+  EXPECT_EQ(with("chdir", {{"hex", "2f00"}}), "chdir: it has a byte 0");
+  EXPECT_EQ(with("umask", 01000), "umask: 512 is out of range; use 0 to 511");
+  EXPECT_EQ(with("limits", "core=2:1").substr(0, 29), "'core=2:1' is no resource lim");
+  EXPECT_EQ(with("groups", {-1}), "groups: an entry is no number");
   EXPECT_EQ(with("program", Json::array()), "program: there is none; name a script or a program");
   EXPECT_EQ(with("program", {std::string("a\0b", 3)}), "program: it has a byte 0");
   EXPECT_EQ(with("chdir", "here"), "chdir: 'here' does not begin with '/'; give the whole path");

@@ -37,7 +37,7 @@ def test_the_malleable_job_of_paper_001(cluster):
     words = ["-l", "nodes=2:ppn=8,walltime=3600", "-L", "max=6,type=charm++"]
     lines = c.script("#PBS -l nodes=2:ppn=8,walltime=3600 \n#PBS -L max=6,type=charm++\n", "lines.sh")
     for call in ([*words, script], [lines]):
-        row, said = row_of(c, "--mpi", "mpich", *call)
+        row, said = row_of(c, *call)
         assert (row["type"], row["nodes"], row["min_nodes"], row["max_nodes"], row["time_limit_s"]) == (
             "malleable", 2, 2, 6, 3600)
         assert "type=charm++: only programs with libductile-app are resized" in said
@@ -52,7 +52,7 @@ def test_the_elastic_job_of_paper_003(cluster, written, is_allowed):
     lines = c.script(f"#SBATCH -N 1 --partition=all\n#SBATCH {options[0]} --max-nodes-invasic 8\n#SBATCH {options[2]}\n", "lines.sh")
     plain = c.script("true\n")
     for call in ([*options, plain], [lines]):
-        row, said = row_of(c, "--mpi", "mpich", *call)
+        row, said = row_of(c, *call)
         assert (row["type"], row["nodes"], row["min_nodes"], row["max_nodes"]) == ("malleable", 1, 1, 8)
         assert (call == [lines]) == ("'#SBATCH --partition=all' means nothing here" in said)
         c.run("resize", row["job"], is_allowed)
@@ -62,5 +62,5 @@ def test_the_elastic_job_of_paper_003(cluster, written, is_allowed):
 
 def test_without_a_size_it_is_the_smallest(cluster):
     c = cluster("8x1")
-    row, _ = row_of(c, "--mpi", "mpich", "--min-nodes-invasic", 3, "--max-nodes-invasic", 6, c.script("true\n"))
+    row, _ = row_of(c, "--min-nodes-invasic", 3, "--max-nodes-invasic", 6, c.script("true\n"))
     assert (row["nodes"], row["min_nodes"], row["max_nodes"]) == (3, 3, 6)
