@@ -7,8 +7,11 @@
   p9     latency of a measurement (paper 003)
   mtct   MPI time over compute time against processes and input size (paper 003, Fig. 2)
   layer  what the measuring layer costs a program that does nothing but send small messages
+  plain  a program under mpiexec, under `ductile run --kind rigid` and under `ductile run`, which is not resized, in
+         turns: round trips of one byte, or with --program another one of each MPI (%M in its path is replaced by
+         mpich or openmpi), whole runs
 
-BUILD is a build folder with DUCTILE_BUILD_TESTS=ON. Without a part all are measured, which takes about 20
+BUILD is a build folder with DUCTILE_BUILD_TESTS=ON. Without a part all but plain are measured, which takes about 20
 minutes on an idle machine: p8 five for each MPI, d12 two, layer and mtct three each. All "nodes" are
 processes of this machine, which share its cores: figures beyond that number show the machine more than
 the runtime."""
@@ -193,20 +196,58 @@ def layer():
                   flush=True)
 
 
-PARTS = {"d12": d12, "p8": p8, "p9": p9, "mtct": mtct, "layer": layer}
+def plain():
+    """Runs of the three ways take turns, in an order that goes round, so that other work on the machine meets all
+    alike; each is compared with the one under mpiexec beside it."""
+    rounds = RUNS or 15
+    what = "seconds of whole runs" if PROGRAM else "microseconds of a round trip, median of 20,000"
+    print(f"\nAs under mpiexec: {what}; {rounds} turns, {PROCESSES} processes\n"
+          "| | mpiexec, median (least) | rigid | | not resized | |\n|---|---|---|---|---|---|")
+    for mpi in MPIS:
+        words = [word.replace("%M", mpi) for word in PROGRAM] or [BUILD / "examples" / f"roundtrip-{mpi}", "20000"]
+        own = ["--oversubscribe"] if mpi == "openmpi" and PROCESSES > os.cpu_count() else []
+        own += ["--allow-run-as-root"] if mpi == "openmpi" and os.geteuid() == 0 else []
+        size = ["-n", str(PROCESSES)]
+        ways = [[f"mpiexec.{mpi}", *own, *size],
+                [BUILD / "ductile", "run", "--mpi", mpi, "--kind", "rigid", *size, "--"],
+                [BUILD / "ductile", "run", "--mpi", mpi, *size, "--max", "32", "--"]]
+        figures = [[], [], []]
+        for turn in range(rounds):
+            for place in range(3):
+                way = (turn + place) % 3
+                with tempfile.TemporaryDirectory() as folder:
+                    begin = time.perf_counter()
+                    done = subprocess.run([*ways[way], *words], capture_output=True, text=True, cwd=folder)
+                    took = time.perf_counter() - begin
+                if done.returncode != 0:
+                    raise SystemExit(f"{ways[way]} {words}: exit code {done.returncode}\n{done.stderr}")
+                figures[way].append(took if PROGRAM else float(done.stdout))
+        row = f"| {mpi} | {statistics.median(figures[0]):.3f} ({min(figures[0]):.3f}) |"
+        for way in (1, 2):
+            ratios = [mine / other for mine, other in zip(figures[way], figures[0])]
+            lower, middle, upper = statistics.quantiles(ratios, n=4) if rounds > 1 else 3 * ratios
+            row += (f" {statistics.median(figures[way]):.3f} ({min(figures[way]):.3f}) | "
+                    f"{100 * (middle - 1):+.1f} % ({100 * (lower - 1):+.1f} to {100 * (upper - 1):+.1f}) |")
+        print(row, flush=True)
+
+
+PARTS = {"d12": d12, "p8": p8, "p9": p9, "mtct": mtct, "layer": layer, "plain": plain}
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("build", type=pathlib.Path)
 parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
 parser.add_argument("--mpi", action="append", choices=("mpich", "openmpi"), help="only this one")
-parser.add_argument("--runs", type=int, help="how often (d12: 3, p8: 5, layer: 11)")
+parser.add_argument("--runs", type=int, help="how often (d12: 3, p8: 5, layer: 11, plain: 15)")
+parser.add_argument("--processes", type=int, default=2, help="of plain (2)")
+parser.add_argument("--program", nargs=argparse.REMAINDER, default=[], help="of plain, with its arguments; the last option")
 options = parser.parse_args()
 if unknown := set(options.parts) - set(PARTS):
     parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
 if options.runs is not None and options.runs < 1:
     parser.error("--runs is at least 1")
+PROGRAM, PROCESSES = options.program, options.processes
 BUILD, MPIS, RUNS = options.build.resolve(), options.mpi or ("mpich", "openmpi"), options.runs
 print(f"load of this machine before: {os.getloadavg()[0]:.1f}, cores: {os.cpu_count()}", flush=True)
-for part in options.parts or PARTS:
+for part in options.parts or [name for name in PARTS if name != "plain"]:
     begin = time.monotonic()
     PARTS[part]()
     print(f"\n{part} took {time.monotonic() - begin:.0f} s, the load is now {os.getloadavg()[0]:.1f}", flush=True)

@@ -127,15 +127,15 @@ class Pieces {
     return at;
   }
 
-  template <std::size_t kSize, class Move>
+  template <std::size_t Size, class Move>
   std::size_t copy_whole(std::size_t most, std::size_t at, const Move& move) {
-    const std::size_t count = most / kSize;
+    const std::size_t count = most / Size;
     for (std::size_t i = 0; i < count; ++i) {
-      move(next_, at + i * kSize, std::integral_constant<std::size_t, kSize>{});
+      move(next_, at + i * Size, std::integral_constant<std::size_t, Size>{});
       next_ += distance_;
     }
-    left_ -= count * kSize;
-    return count * kSize;
+    left_ -= count * Size;
+    return count * Size;
   }
 
   char* next_;                // piece

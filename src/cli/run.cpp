@@ -24,6 +24,7 @@
 #include "base/node_set.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "cli/output_difference.hpp"
 #include "job/report_file.hpp"
 
 namespace ductile {
@@ -45,6 +46,8 @@ struct Options {
   std::uint32_t torture = 0;
   std::uint64_t seed = 1;
   bool compares = true;
+  double tolerance = 0;
+  std::string ignored{};
   double start_limit = 120;
   double probe_limit = 600;
   double hand_over_limit = 300;
@@ -117,22 +120,16 @@ std::vector<PlannedResize> torture(const Options& options, const RunSettings& se
   return plan;
 }
 
-std::string_view line_of(const std::string& text, std::size_t at) {
-  const std::size_t before = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
-  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-  return std::string_view(text).substr(begin, text.find('\n', begin) - begin);
-}
-
-/// Tells where the outputs differ; true if they do not.
-bool is_same(const std::string& rigid, const std::string& resized) {
-  const auto [left, right] = std::ranges::mismatch(rigid, resized);
-  if (left == rigid.end() && right == resized.end()) return true;
-  const auto at = static_cast<std::size_t>(left - rigid.begin());
-  std::cerr << fmt::format(
-      "ductile: line {} of the output differs from the rigid run's:\n  rigid    {}\n  resized  "
-      "{}\n",
-      std::count(rigid.begin(), left, '\n') + 1, line_of(rigid, at), line_of(resized, at));
-  return false;
+OutputRules rules_of(const Options& options) {
+  OutputRules rules{.tolerance = options.tolerance};
+  try {
+    if (!options.ignored.empty()) rules.ignored.emplace(options.ignored);
+  } catch (const std::regex_error& error) {
+    throw InputError({.field = "--ignore-lines"},
+                     "'" + options.ignored + "' is no pattern: " + error.what(),
+                     "write an ECMAScript regular expression");
+  }
+  return rules;
 }
 
 int run_program(const Options& options) {
@@ -228,6 +225,7 @@ int run_program(const Options& options) {
   if (settings.plan.empty()) return run_job(settings).exit_code;
   if (settings.is_rigid) throw InputError("a rigid job is never resized", "drop --kind rigid");
 
+  const OutputRules rules = rules_of(options);
   std::string expected;
   if (options.compares) {
     RunSettings rigid = settings;
@@ -249,7 +247,10 @@ int run_program(const Options& options) {
   }
   settings.keep_output = options.compares;
   const RunResult done = run_job(settings);
-  const bool is_good = !options.compares || is_same(expected, done.output);
+  const auto difference =
+      options.compares ? output_difference(expected, done.output, rules) : std::nullopt;
+  if (difference) std::cerr << "ductile: " << *difference << '\n';
+  const bool is_good = !difference;
   std::cerr << fmt::format("ductile: {} resizes, {} given up, {} not come to{}\n", done.resizes,
                            done.aborted, done.unplanned,
                            !options.compares ? ""
@@ -391,6 +392,14 @@ void add_run_command(CLI::App& app) {
   command->add_option("--seed", options->seed, "of --torture")->capture_default_str();
   command->add_flag("!--no-compare", options->compares,
                     "--script and --torture: do not run the program rigidly first, to compare");
+  command
+      ->add_option("--tolerance", options->tolerance,
+                   "of that comparison: numbers may differ by this share of the larger one")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  command->add_option(
+      "--ignore-lines", options->ignored,
+      "of that comparison: lines in which this regular expression is found do not count");
   command->add_option("--log", options->log,
                       "say what there is to say to this file, not to stderr");
   command->add_option("--report", settings.report, "write what happens to this file, JSON lines");

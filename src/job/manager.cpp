@@ -40,6 +40,7 @@
 #include "job/job_folder.hpp"
 #include "job/json_line.hpp"
 #include "job/line_socket.hpp"
+#include "job/name_of_host.hpp"
 #include "job/order.hpp"
 #include "job/poller.hpp"
 #include "job/power.hpp"
@@ -143,8 +144,10 @@ struct Generation {
   Variables marks{};  // what its processes have in their environment
   std::vector<Peer*> peers{};
   std::uint32_t connected = 0;
-  bool has_begun = false;       // a process has said hello
-  Clock::time_point begun{};    // when
+  bool has_begun = false;     // a process has said hello
+  Clock::time_point begun{};  // when
+  Clock::time_point started = Clock::now();
+  bool is_told_slow = false;
   std::uint32_t finishing = 0;  // processes at their end
   std::uint32_t gone = 0;       // processes that have gone before it
   std::optional<int> status{};  // of waitpid, once it has ended
@@ -194,6 +197,7 @@ class Manager {
   Client* step() const;
   void read_output(Generation& generation, Descriptor& pipe);
   void on_time();
+  void tell_slow_start();
   void report_measurement();
   void forget_measured();
   void sweep(Generation& generation);
@@ -266,6 +270,7 @@ class Manager {
   std::optional<double> mtct_{}, iteration_s_{}, power_w_{};
   bool has_killed_ = false;  // or found dead: processes that have not left in order
   Descriptor signals_{};
+  std::unique_ptr<NameOfHost> name_of_host_{};  // looked up when a start is slow
   std::optional<JobFolder> folder_{};
   Descriptor listener_{};
   Descriptor control_{};
@@ -1367,6 +1372,30 @@ void Manager::forget_measured() {
   iterations_ = {};
 }
 
+/// On what somebody waits who wants another size.
+void Manager::tell_slow_start() {
+  const bool is_starting = resize_ && resize_->phase() == Resize::Phase::starting;
+  Generation* const generation = is_starting ? find(resize_->generation()) : &current();
+  if ((!is_starting && !ordered_) || generation == nullptr || generation->status) return;
+  const auto time = Clock::now() - generation->started;
+  // A name server that does not answer keeps Open MPI from starting anything.
+  if (time > kSlowStart / 2 && !name_of_host_) name_of_host_ = std::make_unique<NameOfHost>();
+  if (time < kSlowStart || std::exchange(generation->is_told_slow, true)) return;
+  const std::uint32_t size = generation->size;
+  const bool have_begun = generation->connected == size;
+  std::string what =
+      fmt::format("{} of its processes have come to {}",
+                  have_begun && is_starting ? resize_->ready().count() : generation->connected,
+                  have_begun ? "ductile_join()" : "ductile_init()");
+  if (generation->connected == 0 && !name_of_host_->is_known()) {
+    what += fmt::format(
+        "; the name of this host, {}, is not resolved for seconds, on which {} may wait",
+        name_of_host_->name(), settings_.launcher.mpiexec);
+  }
+  spdlog::warn("the start of {} processes takes more than {} s: {}", size, kSlowStart.count(),
+               what);
+}
+
 void Manager::on_time() {
   const auto now = Clock::now();
   if (resize_) {
@@ -1414,6 +1443,7 @@ void Manager::on_time() {
   }
   if (settings_.measure.count() > 0 && now >= measured_ + settings_.measure) report_measurement();
   tell_lost();
+  tell_slow_start();
   begin_resize();
   consider_request();
   if (planned_ < settings_.plan.size() && !resize_ && !ordered_ && !exit_code_) {

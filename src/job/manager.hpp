@@ -23,6 +23,9 @@ struct PlannedResize {
   bool after_previous = false;
 };
 
+/// A start that somebody waits for and that takes longer is told.
+inline constexpr std::chrono::seconds kSlowStart{5};
+
 /// Who answers when a program asks for another size: somebody at the control socket, or nobody.
 enum class Evolving { grant, deny, ask };
 

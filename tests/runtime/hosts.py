@@ -82,7 +82,7 @@ def main():
                      "--mca btl self,tcp --mca pml ob1").split():
             options.append(f"--mpiexec-arg={word}")
     stop = FOLDER / "stop"
-    job = Job(FOLDER, MPI, 2, "until", stop, 5000, 10000, options=options)
+    job = Job(FOLDER, MPI, 2, "until", stop, 5000, 10000, options=options, is_patient=False)
     job.wait_until_connected()
     steps = []
     for size in (6, 3, 8, 1, 9):

@@ -8,7 +8,7 @@ from conftest import example, mpiexec, run
 # Without messages the fast processes run free; with some they are held back by what the MPI buffers.
 @pytest.mark.parametrize("size_of_messages", [0, 16, 100000])
 def test_processes_far_apart(mpi, start, size_of_messages):
-    arguments = ((2500, 600) if size_of_messages < 1000 else (400, 1000)) + (size_of_messages,)
+    arguments = ((30000, 1000) if size_of_messages < 1000 else (400, 50000)) + (size_of_messages,)
     job = start(mpi, 3, "skewed", *arguments)
     job.wait_until_connected()
     done = job.resize(2)

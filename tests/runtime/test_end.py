@@ -37,7 +37,7 @@ def begin(start, mpi, tmp_path, way, seconds, code):
     folder = folder_of(tmp_path, way)
     (folder / "found").mkdir(parents=True)
     return start(mpi, 2, "ends", folder / "stop", folder / "found", way, seconds, code,
-                 options=["--patience", 1], folder=folder)
+                 options=["--patience", 1], folder=folder, is_patient=False)
 
 
 def found_by(tmp_path, way):

@@ -4,35 +4,38 @@ import json
 import socket
 import time
 
-from conftest import example, mpiexec, run
+from conftest import example, mpiexec
 
 ASKS = "asks for 6 processes\n"
 
 
-def output(mpi, *options):
-    done = run("run", "-n", 2, *options, "--", example("evolving", mpi), 150, 12)
-    assert done.returncode == 0, done.stderr
-    *lines, result = done.stdout.splitlines(keepends=True)
+def output(mpi, start, *options, resizes=0):
+    # Without a resize it has to hear the last answer before it comes to its end, of which nobody else knows.
+    job = start(mpi, 2, "evolving", 150, 150 if resizes else 40, options=options, is_patient=resizes > 0)
+    job.wait_for_resizes(resizes)
+    code, out, err = job.finish()
+    assert code == 0, err
+    *lines, result = out.splitlines(keepends=True)
     # Denied and alone it is the same program.
     assert result == mpiexec(mpi, 2, example("evolving", mpi), 150).splitlines(keepends=True)[-1]
     return "".join(lines)
 
 
-def test_granted(mpi):
-    assert output(mpi, "--max", 6) == ASKS + "goes on with 6 processes\n"
+def test_granted(mpi, start):
+    assert output(mpi, start, "--max", 6, resizes=1) == ASKS + "goes on with 6 processes\n"
 
 
-def test_denied_twice(mpi):
-    assert output(mpi, "--max", 6, "--evolving", "deny") == 2 * (ASKS + "denied\n")
+def test_denied_twice(mpi, start):
+    assert output(mpi, start, "--max", 6, "--evolving", "deny") == 2 * (ASKS + "denied\n")
 
 
-def test_takes_a_counter_offer(mpi):
-    assert output(mpi, "--max", 3) == (
+def test_takes_a_counter_offer(mpi, start):
+    assert output(mpi, start, "--max", 3, resizes=1) == (
         ASKS + "is offered 3 processes, and takes them\ngoes on with 3 processes\n")
 
 
-def test_nothing_to_offer(mpi):
-    assert output(mpi, "--max", 2) == 2 * (ASKS + "denied\n")
+def test_nothing_to_offer(mpi, start):
+    assert output(mpi, start, "--max", 2) == 2 * (ASKS + "denied\n")
 
 
 def ask(job, order):
@@ -52,7 +55,7 @@ def wait_for_request(job):
 
 
 def test_answered_by_hand(mpi, start):
-    job = start(mpi, 2, "evolving", 400, 12, options=["--max", 8, "--evolving", "ask"])
+    job = start(mpi, 2, "evolving", 150, 150, options=["--max", 8, "--evolving", "ask"])
     job.wait_until_connected()
     assert "asked for nothing" in ask(job, {"do": "answer", "size": 6})["error"]
     assert wait_for_request(job) == {"at_least": 6, "preferred": 6}

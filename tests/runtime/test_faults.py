@@ -141,7 +141,7 @@ def test_what_a_generation_wrote_that_did_not_come_is_dropped(mpi, start, tmp_pa
     script.write_text(f"#!/bin/sh\necho begins\nexec {example('until', mpi)} \"$@\"\n")
     script.chmod(0o755)
     monkeypatch.setenv("DUCTILE_FAULT", "1:new/1:before:ready:exit")
-    job = start(mpi, 2, script, tmp_path / "stop", 2000, options=["--mpi", mpi])
+    job = start(mpi, 2, script, tmp_path / "stop", 2000)
     job.wait_until_connected()
     job.resize(3)
     assert len(job.events(ABORT)) == 1

@@ -93,7 +93,7 @@ def test_power(start, tmp_path):
         (zones / zone / "name").write_text(name + "\n")
         (zones / zone / "energy_uj").write_text(f"{used}\n")
         (zones / zone / "max_energy_range_uj").write_text("1000000000\n")
-    job = start("mpich", 1, "jacobi", 60, 60, 250, 10,
+    job = start("mpich", 1, "jacobi", 60, 60, 250, 200,
                 options=["--measure", 0.5, "--power-from", zones])
     job.wait_until_connected()
     with socket.socket(socket.AF_UNIX) as connection:

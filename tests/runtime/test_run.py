@@ -20,7 +20,7 @@ import pytest
 from conftest import EXAMPLES, PATIENCE, PROGRAM, ROOT, connect, example, mpiexec, processes_with, run
 
 # Rows, columns, iterations, milliseconds per iteration.
-PLATE = (120, 80, 500, 10)
+PLATE = (120, 80, 500, 200)
 
 
 @functools.cache
@@ -66,27 +66,39 @@ def test_grows_and_shrinks_by_hand(mpi, start, tmp_path):
     assert [event["bytes"] for event in events] == [120 * 80 * 8 + 8 * n for n in (4, 1, 3)]
 
 
-def test_script_compares_with_the_rigid_run(mpi):
-    done = run("run", "-n", 2, "--max", 4, "--script", "t=0.2:4,t=0.9:1", "--",
-               example("jacobi", mpi), 60, 60, 250, 8)
-    assert done.returncode == 0, done.stderr
-    assert "2 resizes, 0 given up, 0 not come to; the output is that of the rigid run" in done.stderr
-    assert done.stdout == rigid_output(mpi, 60, 60, 250)
+def test_script_compares_with_the_rigid_run(mpi, start):
+    job = start(mpi, 2, "jacobi", 60, 60, 250, 200, options=["--max", 4, "--script", "t=0.2:4,t=0.9:1"])
+    job.wait_for_resizes(2)
+    code, out, err = job.finish()
+    assert code == 0, err
+    assert "2 resizes, 0 given up, 0 not come to; the output is that of the rigid run" in err
+    assert out == rigid_output(mpi, 60, 60, 250)
 
 
-def test_script_finds_a_program_that_gives_other_results(mpi):
-    # The size belongs to the output of this one.
-    done = run("run", "-n", 1, "--script", "t=0.2:2", "--", example("rank_printer", mpi), 300)
-    assert done.returncode == 1
-    assert "line 2 of the output differs from the rigid run's" in done.stderr
-    assert "the output is NOT that of the rigid run" in done.stderr
+# The size belongs to the output of this one.
+@pytest.mark.parametrize("options, is_same", [([], False), (["--tolerance", 0.5], True),
+                                              (["--tolerance", 0.4], False), (["--ignore-lines", "^ends "], True)])
+def test_script_finds_a_program_that_gives_other_results(start, options, is_same, mpi="mpich"):
+    job = start(mpi, 1, "rank_printer", 20000, options=["--script", "t=0.2:2", *options])
+    job.wait_for_resizes(1)
+    code, out, err = job.finish()
+    assert out == "begins with 1\nends with 2\n"
+    assert code == (0 if is_same else 1), err
+    assert ("line 2 of the output differs from the rigid run's" in err) != is_same
+    assert f"the output is {'' if is_same else 'NOT '}that of the rigid run" in err
 
 
-def test_torture(mpi):
-    done = run("run", "-n", 2, "--max", 4, "--torture", 2, "--seed", 7, "--",
-               example("jacobi", mpi), 60, 60, 220, 10)
-    assert done.returncode == 0, done.stderr
-    assert "2 resizes, 0 given up, 0 not come to; the output is that of the rigid run" in done.stderr
+def test_a_wrong_pattern_of_lines(mpi="mpich"):
+    done = run("run", "--script", "t=1:2", "--ignore-lines", "(", "--", example("rank_printer", mpi), 1)
+    assert done.returncode == 2 and "'(' is no pattern" in done.stderr
+
+
+def test_torture(mpi, start):
+    job = start(mpi, 2, "jacobi", 60, 60, 220, 200, options=["--max", 4, "--torture", 2, "--seed", 7])
+    job.wait_for_resizes(2)
+    code, _, err = job.finish()
+    assert code == 0, err
+    assert "2 resizes, 0 given up, 0 not come to; the output is that of the rigid run" in err
 
 
 def test_needs_no_manager(mpi):
@@ -112,7 +124,7 @@ def test_resizes_that_cannot_be(start, mpi="openmpi"):
 
 
 def test_rigid_jobs_are_not_resized(start, mpi="openmpi"):
-    job = start(mpi, 2, "jacobi", 60, 60, 300, 3, options=["--kind", "rigid"])
+    job = start(mpi, 2, "jacobi", 60, 60, 300, 3, options=["--kind", "rigid"], is_patient=False)
     while not os.path.exists(job.socket):
         time.sleep(0.01)
     assert "the job is rigid" in job.resize(3).stderr
@@ -121,7 +133,7 @@ def test_rigid_jobs_are_not_resized(start, mpi="openmpi"):
 
 
 def test_a_program_without_the_library_cannot_be_resized(mpi, start):
-    job = start(mpi, 2, "jacobi_rigid", 60, 60, 200, 10, options=["--start-limit", 0.5])
+    job = start(mpi, 2, "jacobi_rigid", 60, 60, 200, 200, options=["--start-limit", 0.5])
     while not os.path.exists(job.socket):
         time.sleep(0.01)
     assert "does not use libductile-app" in job.resize(3).stderr
@@ -133,7 +145,7 @@ def test_a_program_without_the_library_cannot_be_resized(mpi, start):
 
 
 def test_a_resize_as_the_program_ends_is_given_up(mpi, start):
-    job = start(mpi, 1, "jacobi", 30, 30, 100, 3)
+    job = start(mpi, 1, "jacobi", 30, 30, 100, 3, is_patient=False)
     job.wait_until_connected()
     done = job.resize(2)
     code, out, _ = job.finish()
@@ -143,7 +155,7 @@ def test_a_resize_as_the_program_ends_is_given_up(mpi, start):
 
 
 def test_a_program_may_refuse(mpi, start):
-    job = start(mpi, 2, "rank_printer", 800, "in the middle of something")
+    job = start(mpi, 2, "rank_printer", 20000, "in the middle of something")
     job.wait_until_connected()
     for _ in range(2):
         done = job.resize(3)

@@ -8,7 +8,7 @@ from conftest import example, run
 
 
 def test_sizes_that_a_program_can_have_and_where_it_can_be_resized(mpi, start):
-    job = start(mpi, 2, "choosy", 3000, 50, 2, 8, "pof2", options=["--max", 16])
+    job = start(mpi, 2, "choosy", 30000, 50, 2, 8, "pof2", options=["--max", 16])
     while not os.path.exists(job.socket):
         time.sleep(0.005)
     # The first order comes before the program has said anything, the others after it.
@@ -40,7 +40,7 @@ def test_random_sizes_are_those_that_it_can_have():
 
 
 def test_postponed_for_too_long(start):
-    job = start("mpich", 2, "choosy", 500, 100000, 1, 0, "any", options=["--probe-limit", 0.3])
+    job = start("mpich", 2, "choosy", 20000, 100000, 1, 0, "any", options=["--probe-limit", 0.3])
     job.wait_until_connected()
     done = job.resize(3)
     assert done.returncode == 1 and "came to a probe in time" in done.stderr

@@ -1,0 +1,29 @@
+#include "job/name_of_host.hpp"
+
+#include <array>
+#include <csignal>
+#include <thread>
+
+#include <netdb.h>
+#include <unistd.h>
+
+namespace ductile {
+
+NameOfHost::NameOfHost() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  name_ = name.data();
+  // Signals are for the thread that made it.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread([own_name = name_, is_known = is_known_] {
+    addrinfo* found = nullptr;
+    if (getaddrinfo(own_name.c_str(), nullptr, nullptr, &found) == 0) freeaddrinfo(found);
+    *is_known = true;
+  }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace ductile
