@@ -404,11 +404,11 @@ std::uint64_t parse_memory(std::string_view text) {
             "write megabytes, or a number with K, M, G or T"};
   };
   constexpr std::string_view kUnits = "KMGT";
-  const std::size_t unit = text.empty() ? kUnits.npos : kUnits.find(text.back());
-  const auto number =
-      parse_number<std::uint64_t>(text.substr(0, text.size() - (unit == kUnits.npos ? 0 : 1)));
+  const std::size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back());
+  const auto number = parse_number<std::uint64_t>(
+      text.substr(0, text.size() - (unit == std::string_view::npos ? 0 : 1)));
   constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
-  const unsigned shift = unit == kUnits.npos ? 20 : 10 * static_cast<unsigned>(unit + 1);
+  const unsigned shift = unit == std::string_view::npos ? 20 : 10 * static_cast<unsigned>(unit + 1);
   if (!number || *number == 0 || *number > kMost >> shift) throw wrong();
   return *number << shift;
 }
