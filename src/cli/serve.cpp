@@ -22,7 +22,7 @@ struct Options {
   std::string config{};
   Configuration given{};  // on the command line
   std::string local{}, default_time{};
-  double retry = 0, patience = 0, measure = 0;
+  double retry = 0, resize_deadline = 0, patience = 0, measure = 0;
   bool until_idle = false;
   int verbosity = 0;
 };
@@ -59,6 +59,7 @@ ServeSettings settings_of(const Options& options) {
   choose(given.metrics, file.metrics, settings.metrics);
   choose(given.default_time, file.default_time, settings.default_time);
   choose(given.retry, file.retry, settings.retry);
+  choose(given.resize_deadline, file.resize_deadline, settings.resize_deadline);
   choose(given.patience, file.patience, settings.patience);
   choose(given.measure, file.measure, settings.measure);
   choose(given.operators, file.operators, settings.operators);
@@ -92,6 +93,7 @@ void run(Options& options) {
   if (!options.local.empty()) options.given.local = parse_local(options.local);
   if (!options.default_time.empty()) options.given.default_time = parse_limit(options.default_time);
   if (options.retry > 0) options.given.retry = seconds(options.retry);
+  if (options.resize_deadline > 0) options.given.resize_deadline = seconds(options.resize_deadline);
   if (options.patience > 0) options.given.patience = seconds(options.patience);
   if (options.measure > 0) options.given.measure = seconds(options.measure);
   serve(settings_of(options), [&] { return settings_of(options); });
@@ -153,6 +155,12 @@ void add_serve_command(CLI::App& app) {
   command
       ->add_option("--retry", options->retry,
                    "seconds until a job that refused a resize is asked again [10]")
+      ->check(CLI::Range(0.1, 1e6));
+  command
+      ->add_option(
+          "--resize-deadline", options->resize_deadline,
+          "seconds after which a resize that is not answered is withdrawn [by how long the "
+          "job's took before]")
       ->check(CLI::Range(0.1, 1e6));
   command->add_option("--patience", options->patience, "seconds from SIGTERM to SIGKILL [10]")
       ->check(CLI::Range(0.1, 1e6));

@@ -1036,6 +1036,12 @@ void Manager::on_order(Client& client, const std::string& line) {
       return;
     case Order::Verb::step:
       return begin_step(client, order.id);
+    case Order::Verb::withdraw:
+      // Who ordered it hears that it was given up, unless it is done already.
+      if (step_order_ && step() != nullptr) tell(*step(), {{"do", "withdraw"}});
+      give_up_resize("it was withdrawn");
+      if (!order.id.is_null()) reply({{"ok", true}}, order.id);
+      return;
     case Order::Verb::answer:
       if (settings_.has_steps) break;
       if (!request_) {

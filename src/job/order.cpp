@@ -17,8 +17,8 @@ std::variant<Order, BadOrder> parse_order(std::string_view line) {
   const auto verb = from_word<Order::Verb>(kOrderWords, std::string(json["do"]));
   if (!verb) {
     return bad(
-        "there are the orders \"status\", \"watch\", \"resize\", \"answer\", \"stop\" and "
-        "\"step\"");
+        "there are the orders \"status\", \"watch\", \"resize\", \"answer\", \"stop\", "
+        "\"step\" and \"withdraw\"");
   }
   order.verb = *verb;
   if (*verb != Order::Verb::resize && *verb != Order::Verb::answer) return order;

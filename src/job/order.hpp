@@ -14,7 +14,7 @@
 namespace ductile {
 
 struct Order {
-  enum class Verb { status, watch, resize, answer, stop, step };
+  enum class Verb { status, watch, resize, answer, stop, step, withdraw };
   Verb verb = Verb::status;
   /// What the client calls it; null if nothing.
   nlohmann::json id{};
@@ -24,8 +24,8 @@ struct Order {
   NodeSet cpus{};
 };
 
-inline constexpr std::array<std::string_view, 6> kOrderWords = {"status", "watch", "resize",
-                                                                "answer", "stop",  "step"};
+inline constexpr std::array<std::string_view, 7> kOrderWords = {
+    "status", "watch", "resize", "answer", "stop", "step", "withdraw"};
 
 /// Why a line is no order.
 struct BadOrder {

@@ -17,7 +17,7 @@ TEST(Order, IsReadFromALine) {
   EXPECT_EQ(to_string(order->cpus), "0-2 7");
   EXPECT_EQ(order->id.dump(), "[1]");
   for (const char* line : {R"({"do":"status"})", R"({"do":"watch"})", R"({"do":"stop"})",
-                           R"({"do":"answer","size":0})"}) {
+                           R"({"do":"answer","size":0})", R"({"do":"withdraw"})"}) {
     EXPECT_TRUE(std::holds_alternative<Order>(parse_order(line))) << line;
   }
 }

@@ -136,6 +136,7 @@ constexpr Setting kSettings[] = {
     {"default_time",
      [](const Value& v, Configuration& c) { c.default_time = v.parsed(parse_limit); }},
     {"retry_s", [](const Value& v, Configuration& c) { c.retry = v.time(); }},
+    {"resize_deadline_s", [](const Value& v, Configuration& c) { c.resize_deadline = v.time(); }},
     {"patience_s", [](const Value& v, Configuration& c) { c.patience = v.time(); }},
     {"measure_s", [](const Value& v, Configuration& c) { c.measure = v.time(0.5); }},
     {"operators", [](const Value& v, Configuration& c) { c.operators = v.users(); }},

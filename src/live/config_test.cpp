@@ -81,7 +81,8 @@ TEST(Config, SharesBecomeAParameterOfThePolicy) {
 TEST(Config, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(error_in("\nlocals = 1"),
             ":2: locals: there is no such setting; use one of local, policy, fairness, estimates, "
-            "models, state, socket, metrics, default_time, retry_s, patience_s, measure_s, "
+            "models, state, socket, metrics, default_time, retry_s, resize_deadline_s, patience_s, "
+            "measure_s, "
             "operators, max_jobs, "
             "max_jobs_per_user, "
             "max_running_jobs_per_user, max_running_nodes_per_user, max_priority, shares, "

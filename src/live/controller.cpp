@@ -97,6 +97,7 @@ Controller::Controller(const ServeSettings& settings, const std::function<ServeS
               .patience = settings.patience,
               .cgroups = settings.cgroups,
               .max_processes_per_node = settings.max_processes_per_node,
+              .resize_deadline = settings.resize_deadline,
               .measure = measure_of(settings)}),
       jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {
   if (clock_.text() != journal_.clock()) journal_.write_clock(clock_.text());
@@ -130,6 +131,7 @@ Core Controller::make_core() {
   Rules rules;
   rules.identities = true;
   rules.record = true;
+  rules.counted_refusals = 7;  // up to 64 times `retry`
   rules.fairness = settings_.fairness.value_or(Fairness{});
   const auto make = [](std::string_view text) { return make_policy(text); };
   // Before anything is written, so that a policy that cannot be leaves no trace.
@@ -750,7 +752,7 @@ void Controller::reload() {
       throw InputError(
           "nodes, fairness, state, socket, metrics, cgroups and max_processes_per_node stay while "
           "it serves",
-                       "end it, and start it again");
+          "end it, and start it again");
     }
     if (next.policy != settings_.policy && !tell(event::ConfigChanged{make_policy(next.policy)})) {
       throw InputError("this world cannot do what the policy " + next.policy + " needs",
@@ -758,7 +760,8 @@ void Controller::reload() {
     }
     settings_ = next;
     jobs_.must_judge();
-    world_.set(settings_.retry, settings_.patience, measure_of(settings_));
+    world_.set(settings_.retry, settings_.patience, settings_.resize_deadline,
+               measure_of(settings_));
     spdlog::info("the settings were read again; the policy is {}", settings_.policy);
   } catch (const InputError& error) {
     spdlog::error("the settings stay as they are: {}", error.what());
@@ -830,6 +833,7 @@ void Controller::loop() {
     }
     for (const Happened& happened : world_.take()) on_happened(happened);
     for (const double pause_s : world_.take_pauses()) metrics_.paused(pause_s);
+    metrics_.withdrawn(world_.take_withdrawn());
     keep_limits();
     learn();
     judge();

@@ -234,6 +234,10 @@ struct LocalWorld::Running {
   Time gone_at = kNever;                  // and is said to be slow in going
   LostOutput lost{};                      // so far
   std::optional<ReportedEnd> end_told{};  // by its manager, whose report may have found no room
+  Time ordered_at{};                      // the resize under way
+  Time answer_by = kNever;                // or it is withdrawn
+  Duration longest{};                     // that a resize took
+  bool is_withdrawn = false;              // the resize under way, or the last one
   bool is_over = false;
 
   std::string socket() const { return folder + "/control"; }
@@ -347,6 +351,7 @@ void LocalWorld::carry_out(const Decision& decision, const JobFacts& job) {
     both.nodes.insert(decision.after.nodes);
     limit(its, both);
     its.paused = {};
+    expect_answer(its);
     its.is_lost = !its.control;  // nobody hears of it
     const bool is_grant =
         decision.request != RequestId::none && its.request && its.request->id == decision.request;
@@ -359,6 +364,44 @@ void LocalWorld::carry_out(const Decision& decision, const JobFacts& job) {
     }
     its.say(order);
   }
+}
+
+void LocalWorld::expect_answer(Running& job) const {
+  job.is_withdrawn = false;
+  job.ordered_at = now();
+  job.answer_by = later(now(), settings_.resize_deadline > Duration{} ? settings_.resize_deadline
+                                                                      : patience_with(job.longest));
+}
+
+/// The answer is late. First its manager is told to give it up, and says what came of it; if it
+/// says nothing either, the job has the size that it had, and others go on without it.
+void LocalWorld::withdraw(Running& job) {
+  constexpr Duration kAnswer = whole_seconds(5);
+  if (!job.is_withdrawn) {
+    spdlog::warn("job {} has not answered an order to resize for {:.0f} s; it is withdrawn",
+                 job.number, to_seconds(now() - job.ordered_at));
+    ++withdrawn_;
+    job.is_withdrawn = true;
+    job.answer_by = now() + kAnswer;
+    job.say({{"do", "withdraw"}});
+    return;
+  }
+  spdlog::warn("the manager of job {} does not answer; its size stays as it was", job.number);
+  settle(job, job.holding.count * job.per_node);
+}
+
+/// It was resized after nobody waited for that any more.
+void LocalWorld::keep_to_size(Running& job, std::uint32_t processes) {
+  const std::uint32_t held = job.holding.count * job.per_node;
+  if (!job.is_withdrawn || job.order || processes == 0 || processes == held) return;
+  spdlog::warn("job {} has {} processes after all; it is ordered back to {}", job.number, processes,
+               held);
+  job.say({{"do", "resize"}, {"size", held}});
+}
+
+bool LocalWorld::is_silent(JobId id) const {
+  const auto found = running_.find(id);
+  return found != running_.end() && found->second->is_withdrawn;
 }
 
 void LocalWorld::deny(RequestId id) {
@@ -611,6 +654,7 @@ void LocalWorld::take_up(JobId id, const JobFacts& job, Time seen, const Holding
   const bool is_starting = open != nullptr && open->kind == Decision::Kind::start;
   if (open != nullptr && !is_starting) its->order = *open;
   its->is_lost = its->order.has_value();
+  if (its->order) expect_answer(*its);
   if (request != nullptr) its->request = *request;
   if (job.end) mark_ended(*its, *job.end, job.requeue);
   Running& running = *its;
@@ -701,10 +745,14 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
       }
     }
     if (job.is_lost) settle(job, count_in(json, "size"));
+    keep_to_size(job, count_in(json, "size"));
   } else if (event == "measured") {
     on_measured(job, json);
   } else if (json.contains("phase")) {
-    if (job.is_lost && text_in(json, "phase") == "running") settle(job, count_in(json, "size"));
+    if (text_in(json, "phase") == "running") {
+      if (job.is_lost) settle(job, count_in(json, "size"));
+      keep_to_size(job, count_in(json, "size"));
+    }
     if (const auto request = json.find("request"); request != json.end() && request->is_object()) {
       on_request(job, count_in(*request, "at_least"), count_in(*request, "preferred"));
     } else if (job.request && !job.order) {  // taken back while nobody listened
@@ -740,9 +788,12 @@ void LocalWorld::on_measured(const Running& job, const Json& json) {
 void LocalWorld::settle(Running& job, std::uint32_t processes) {
   crash_point(Moment::resize);
   job.is_lost = false;
+  job.answer_by = kNever;
+  if (!job.is_withdrawn) job.longest = std::max(job.longest, now() - job.ordered_at);
   Decision order = std::move(*std::exchange(job.order, std::nullopt));
   const bool is_done = job.nodes(processes) == order.after.count;
   if (is_done) {
+    job.is_withdrawn = false;
     job.holding = std::move(order.after);
     // The manager has forgotten a request of the generation that has gone.
     if (job.request) {
@@ -814,6 +865,7 @@ void LocalWorld::look() {
     // Who was told something may have been gone already.
     if (job.control && job.control->is_closed()) on_closed(job);
     if (job.control) job.seen = now();
+    if (job.order && now() >= job.answer_by) withdraw(job);
     if (now() >= job.contact_at && connect(job) == Contact::nobody && job.child < 0) gone(job);
     if (now() >= job.kill_at && !job.is_gone) {
       spdlog::warn("job {} does not end; it is killed", job.number);
@@ -835,7 +887,7 @@ Time LocalWorld::next() const {
   Time next = sweep_at_;
   for (const auto& [id, job] : running_) {
     if (job->control && job->control->is_closed()) return Time{};
-    next = std::min({next, job->kill_at, job->contact_at});
+    next = std::min({next, job->kill_at, job->contact_at, job->answer_by});
   }
   return next;
 }
@@ -845,7 +897,7 @@ Time LocalWorld::next() const {
 void LocalWorld::gone(Running& job) {
   job.is_gone = true;
   job.control.reset();
-  job.kill_at = job.contact_at = kNever;
+  job.kill_at = job.contact_at = job.answer_by = kNever;
   job.gone_at = now();
   const auto reported = reported_end(job.report());
   const bool is_orderly =

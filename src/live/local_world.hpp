@@ -19,6 +19,7 @@
 // there is no controller, succeeds.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -85,6 +86,13 @@ struct JobFacts {
   bool requeue = false;
 };
 
+/// How long the answer to an order to resize may take where nobody says: ten times what it took the
+/// job at most so far, from half a minute to ten; two minutes if nothing is known.
+constexpr Duration patience_with(Duration longest) {
+  if (longest == Duration{}) return whole_seconds(120);
+  return std::clamp(10 * longest, whole_seconds(30), whole_seconds(600));
+}
+
 class LocalWorld {
  public:
   struct Settings {
@@ -100,6 +108,8 @@ class LocalWorld {
     bool cgroups = true;
     /// Of each node, where cgroups can see to it; 0: any number.
     std::uint64_t max_processes_per_node = 0;
+    /// A resize that takes longer is withdrawn; 0: as `patience_with` says.
+    Duration resize_deadline{};
     /// Programs of an MPI that can have several sizes are measured so often; never if 0.
     Duration measure{};
   };
@@ -129,9 +139,10 @@ class LocalWorld {
   /// Removes what jobs have left that are over.
   void forget(std::uint64_t number) const;
   /// From now on.
-  void set(Duration retry, Duration patience, Duration measure) {
+  void set(Duration retry, Duration patience, Duration resize_deadline, Duration measure) {
     settings_.retry = retry;
     settings_.patience = patience;
+    settings_.resize_deadline = resize_deadline;
     settings_.measure = measure;
   }
   /// The next number of an evolving request.
@@ -148,6 +159,10 @@ class LocalWorld {
   std::vector<double> take_pauses() { return std::exchange(pauses_, {}); }
   /// What a running job has lost of its output, as far as it has told.
   LostOutput lost_output(JobId id) const;
+  /// How many orders to resize were withdrawn since the last call, for want of an answer.
+  std::uint64_t take_withdrawn() { return std::exchange(withdrawn_, 0); }
+  /// Was the last order to resize this job withdrawn?
+  bool is_silent(JobId id) const;
   /// What was measured since the last call.
   std::vector<Measured> take_measured() { return std::exchange(measured_, {}); }
 
@@ -169,6 +184,9 @@ class LocalWorld {
   void on_request(Running& job, std::uint32_t at_least, std::uint32_t preferred);
   void on_measured(const Running& job, const nlohmann::ordered_json& json);
   void settle(Running& job, std::uint32_t processes);
+  void expect_answer(Running& job) const;
+  void withdraw(Running& job);
+  static void keep_to_size(Running& job, std::uint32_t processes);
   void reap();
   bool is_orphan(pid_t pid) const;
   void gone(Running& job);
@@ -188,14 +206,15 @@ class LocalWorld {
   Platform platform_;
   const ScheduleClock& clock_;
   Settings settings_;
-  std::vector<std::uint32_t> cpus_;  // of this machine; empty: fewer than virtual ones
-  std::string group_{};              // the cgroup above those of jobs; empty: there are none
+  std::vector<std::uint32_t> cpus_;      // of this machine; empty: fewer than virtual ones
+  std::string group_{};                  // the cgroup above those of jobs; empty: there are none
   std::set<std::string> controllers_{};  // that these have
   std::map<JobId, std::unique_ptr<Running>> running_;
   std::set<pid_t> orphans_{};  // of managers that were killed, until they are reaped
   Time sweep_at_ = kNever;
   std::vector<Happened> happened_;
   std::vector<double> pauses_;
+  std::uint64_t withdrawn_ = 0;
   std::vector<Measured> measured_;
   rlimit files_{};  // of jobs, whatever this process needs itself
   std::uint32_t next_request_ = 0;

@@ -110,6 +110,9 @@ std::string Metrics::text(const Core& core, std::span<const JobId> jobs,
            kOutcomes[o], resizes_[d][o]);
     }
   }
+  family(text, "ductile_resizes_withdrawn", "counter", "",
+         "Orders to resize that were not answered in time.");
+  line(text, "ductile_resizes_withdrawn_total {}", withdrawn_);
   family(text, "ductile_resize_pause_seconds", "histogram", "seconds",
          "Time for which an application stood still to be resized.");
   pauses_.write(text, "ductile_resize_pause_seconds");

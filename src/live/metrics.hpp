@@ -44,6 +44,8 @@ class Metrics {
   void resized(Nodes before, Nodes wanted, Nodes now);
   void drained() { ++drained_; }
   void paused(double seconds) { pauses_.observe(seconds); }
+  /// Orders to resize, for want of an answer.
+  void withdrawn(std::uint64_t orders) { withdrawn_ += orders; }
 
   /// With what can be seen now: the jobs that are not over, the nodes, connections.
   std::string text(const Core& core, std::span<const JobId> jobs, std::size_t connections) const;
@@ -57,6 +59,7 @@ class Metrics {
   std::array<std::array<std::uint64_t, 3>, 2> resizes_{};  // by direction (shrink, expand), outcome
   std::uint64_t drained_ = 0;
   Histogram passes_{{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1}};
+  std::uint64_t withdrawn_ = 0;
   Histogram pauses_{{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30}};
 };
 

@@ -266,14 +266,15 @@ void Controller::go_on() {
 /// array.
 bool Controller::must_wait(const Json& request) const {
   if (!adding_) return false;
-  if (request["do"] == "submit") return true;
-  const Json jobs = request["do"] == "resize" ? Json::array({request.value("job", Json())})
-                                              : request.value("jobs", Json::array());
-  static constexpr std::array<std::string_view, 5> kChanges{"cancel", "requeue", "hold", "release",
-                                                            "resize"};
-  return jobs.is_array() && std::ranges::count(kChanges, std::string(request["do"])) > 0 &&
-         std::ranges::any_of(
-             jobs, [&](const Json& name) { return parse_name(name).number >= adding_->row.array; });
+  const std::string verb = request["do"];
+  static constexpr std::array<std::string_view, 6> kChanges{"cancel",  "requeue", "hold",
+                                                            "release", "resize",  "update"};
+  if (std::ranges::count(kChanges, verb) == 0) return verb == "submit";
+  const Json jobs = request.contains("job") ? Json::array({request["job"]})
+                                            : request.value("jobs", Json::array());
+  return jobs.is_array() && std::ranges::any_of(jobs, [&](const Json& name) {
+           return parse_name(name).number >= adding_->row.array;
+         });
 }
 
 /// A user's clients together may let as much wait as one of them.
@@ -481,7 +482,7 @@ bool Controller::add_tasks() {
 /// Why a job does not run; empty if it does.
 std::string_view Controller::reason_of(JobId id) const {
   const Job& job = core_.job(id);
-  if (job.status == Status::running) return "";
+  if (job.status == Status::running) return world_.is_silent(id) ? "ResizeUnanswered" : "";
   if (job.status == Status::held) {
     return kWaitWords[static_cast<std::size_t>(jobs_.at(id).wait)];
   }

@@ -219,7 +219,12 @@ bool Core::happened(const event::Resized& resized) {
   job.holding = resized.now;
   job.target = resized.now.count;
   job.doing = Doing::nothing;
-  job.not_before = std::max(resized.retry_at, state_.now + kTick);
+  const bool is_refused = ours && !as_decided && job.target == before;
+  const std::uint32_t refusals = is_refused ? job.refusals + 1U : ours ? 0U : job.refusals;
+  job.refusals = static_cast<std::uint16_t>(std::min(refusals, state_.rules.counted_refusals));
+  // Who refuses again and again is left alone twice as long each time.
+  const Duration alone = std::max(resized.retry_at - state_.now, kTick);
+  job.not_before = later(state_.now, alone * (1U << std::max<int>(job.refusals - 1, 0)));
   // What is not as it was decided is looked at again as soon as it can be changed: at once, if that
   // is past.
   state_.retry(as_decided ? resized.retry_at : job.not_before);
@@ -348,6 +353,8 @@ bool Core::happened(const event::SizeOrdered& ordered) {
         state_.capabilities.resizes_per_job > 0)) {
     return false;
   }
+  // An operator does not wait for what refusals have brought.
+  if (std::exchange(job.refusals, 0) > 0) job.not_before = state_.now;
   if (job.claim != ClaimId::none && ordered.size != 0) state_.dissolve(job.claim);
   if (job.ordered == 0) state_.ordered.push_back(ordered.job);
   job.ordered = ordered.size;
@@ -397,7 +404,7 @@ void Core::requeue(JobId id, Time not_before) {
   job.status = Status::pending;
   job.not_before = std::max(not_before, state_.now + kTick);
   job.started = job.limit = {};
-  job.expands = job.shrinks = 0;
+  job.expands = job.shrinks = job.refusals = 0;
   job.gain = 0;
   job.tag = JobId::none;
   state_.enqueue(id, job);

@@ -668,6 +668,36 @@ TEST(Passes, ARefusalWithATimeThatHasPassedIsTriedAgain) {
   stage.close([&](Pass& p) { EXPECT_TRUE(p.resize(id, 3, kReason)); });
 }
 
+TEST(Passes, WhoRefusesAgainAndAgainIsLeftAloneTwiceAsLong) {
+  Stage::Setup setup;
+  setup.rules.counted_refusals = 4;
+  Stage stage(setup);
+  const JobId id = stage.run(malleable({1, 8}, 4));
+  const auto asked_again_after = [&] {
+    stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 3, kReason)); });
+    EXPECT_TRUE(stage.refused(id, stage.now + whole_seconds(10)));
+    const Duration alone = stage.core.next_wake() - stage.now;
+    stage.now += alone - kTick;
+    stage.pass([&](Pass& p) { EXPECT_FALSE(p.resizable(id)); });
+    stage.now += kTick;
+    return static_cast<int>(to_seconds(alone));
+  };
+  for (const int expected : {10, 20, 40, 80, 80}) EXPECT_EQ(asked_again_after(), expected);
+  // It does as it is told, once.
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 3, kReason)); });
+  ASSERT_TRUE(stage.resized(id));
+  stage.now += kTick;
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 4, kReason)); });
+  ASSERT_TRUE(stage.resized(id));
+  stage.now += kTick;
+  for (const int expected : {10, 20}) EXPECT_EQ(asked_again_after(), expected);
+  // An operator does not wait for that.
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 3, kReason)); });
+  ASSERT_TRUE(stage.refused(id, stage.now + whole_seconds(10)));
+  ASSERT_TRUE(stage.tell(event::SizeOrdered{id, 2}));
+  EXPECT_EQ(resizes(stage.close()).size(), 1u);
+}
+
 TEST(Passes, ThePolicysTimerIsTheEarliest) {
   Stage stage;
   stage.pass([&](Pass& p) {

@@ -43,7 +43,8 @@ struct Job {
   std::uint32_t power_mw = 0;    // believed, per node
   std::uint32_t running_at = 0;  // place in the list of running jobs
   std::uint16_t expands = 0, shrinks = 0, restarts = 0;
-  std::int32_t gain = 0;  // nodes it was given minus nodes taken from it, by resizes
+  std::uint16_t refusals = 0;  // of resizes, in a row; as many as count
+  std::int32_t gain = 0;       // nodes it was given minus nodes taken from it, by resizes
   Nodes first_size = 0;
   Nodes ordered = 0;        // an operator's order; 0: none
   JobId tag = JobId::none;  // a policy's memory

@@ -335,6 +335,7 @@ std::string to_record(const Rules& rules) {
   Writer out;
   out.word(name(kLimitWords, rules.limit)).flag(rules.identities).number(rules.seed);
   out.word(to_text(rules.fairness)).flag(rules.claims_take_idle);
+  if (rules.counted_refusals > 0) out.number(rules.counted_refusals);
   return out.take();
 }
 
@@ -406,6 +407,11 @@ Rules rules_from_record(std::string_view text) {
   rules.fairness = in.parsed("fairness", parse_fairness);
   // Records of builds that knew no such rule did not do it.
   rules.claims_take_idle = !in.at_end() && in.flag("claims take idle nodes");
+  constexpr std::uint32_t kMost = 20;  // doublings of a long time
+  if (!in.at_end()) rules.counted_refusals = in.number<std::uint32_t>("counted refusals");
+  if (rules.counted_refusals > kMost) {
+    throw RecordError("counted refusals", "there are too many");
+  }
   in.finish();
   return rules;
 }

@@ -688,8 +688,9 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
                {"nodes", "cores per node", "idle power", "busy power", "boot time"});
   check_fields(kWorld, "1 4 0 1 0",
                {"instant start", "resizes per job", "sharing", "exact nodes", "power control"});
-  check_fields(kRules, "scaled 0 1 none 1",
-               {"limit", "identities", "seed", "fairness", "claims take idle nodes"}, 1);
+  check_fields(
+      kRules, "scaled 0 1 none 1 7",
+      {"limit", "identities", "seed", "fairness", "claims take idle nodes", "counted refusals"}, 2);
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {

@@ -68,12 +68,17 @@ Victims victims_for(const Pass& pass, Nodes need, JobId spared) {
   if (victims.enough) return victims;
   victims.missing = need - there;
   Nodes extra = 0;
+  std::vector<JobId> unwilling;  // they have refused; asked where it cannot be done without
   for (const JobId id : pass.running_malleable()) {
     const Nodes its = id == spared ? 0 : pass.extra(id);
     if (its == 0 || !pass.cuttable(id)) continue;
-    victims.jobs.push_back(id);
-    extra += its;
+    (pass.job(id).refusals > 0 ? unwilling : victims.jobs).push_back(id);
+    if (pass.job(id).refusals == 0) extra += its;
   }
+  victims.enough = extra >= victims.missing;
+  if (victims.enough) return victims;
+  for (const JobId id : unwilling) extra += pass.extra(id);
+  victims.jobs.insert(victims.jobs.end(), unwilling.begin(), unwilling.end());
   victims.enough = extra >= victims.missing;
   return victims;
 }

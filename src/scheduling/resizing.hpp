@@ -53,7 +53,8 @@ struct Victims {
   Nodes missing = 0;        // what they have to give together
   bool enough = false;      // can they?
 };
-/// All running jobs but `spared` can be victims.
+/// All running jobs but `spared` can be victims; those that have refused if the others do not
+/// suffice.
 Victims victims_for(const Pass& pass, Nodes need, JobId spared = JobId::none);
 
 /// Sorts by `key(id)`, the smallest first; ties: the smaller id.

@@ -49,6 +49,9 @@ struct Rules {
   /// A claim that waits for nodes of running jobs takes idle ones in their place, if they make it
   /// due; what the running jobs then give is promised to nobody.
   bool claims_take_idle = true;
+  /// So many refusals of a job in a row count: after each but the first it is left alone twice as
+  /// long, and jobs that have none are asked to shrink first. 0: they do not count.
+  std::uint32_t counted_refusals = 0;
   bool identities = false;  // which nodes, not only how many
   bool record = false;      // keep the pen calls of each instant
   bool check =              // check the invariants after every event and pen call
