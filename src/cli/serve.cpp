@@ -62,6 +62,7 @@ ServeSettings settings_of(const Options& options) {
   choose(given.resize_deadline, file.resize_deadline, settings.resize_deadline);
   choose(given.patience, file.patience, settings.patience);
   choose(given.measure, file.measure, settings.measure);
+  choose(given.idle, file.idle, settings.idle);
   choose(given.operators, file.operators, settings.operators);
   choose(given.max_jobs, file.max_jobs, settings.max_jobs);
   choose(given.max_jobs_per_user, file.max_jobs_per_user, settings.max_jobs_per_user);

@@ -139,6 +139,7 @@ constexpr Setting kSettings[] = {
     {"resize_deadline_s", [](const Value& v, Configuration& c) { c.resize_deadline = v.time(); }},
     {"patience_s", [](const Value& v, Configuration& c) { c.patience = v.time(); }},
     {"measure_s", [](const Value& v, Configuration& c) { c.measure = v.time(0.5); }},
+    {"idle_s", [](const Value& v, Configuration& c) { c.idle = v.time(); }},
     {"operators", [](const Value& v, Configuration& c) { c.operators = v.users(); }},
     {"max_jobs", [](const Value& v, Configuration& c) { c.max_jobs = v.count(); }},
     {"max_jobs_per_user",
@@ -202,7 +203,8 @@ std::string with_shares(const std::string& policy, const std::vector<UserShare>&
     text += fmt::format("{}{}:{}", text.empty() ? "" : "+", each.user, each.share);
   }
   if (text.empty()) return policy;
-  return fmt::format("{}{}shares={}", policy, policy.find(':') == policy.npos ? ':' : ',', text);
+  return fmt::format("{}{}shares={}", policy, policy.find(':') == std::string::npos ? ':' : ',',
+                     text);
 }
 
 Platform parse_local(const std::string& text) {

@@ -23,7 +23,7 @@ struct Configuration {
   std::optional<Models> models{};
   std::optional<std::string> state{}, socket{}, metrics{};
   std::optional<Duration> default_time{};
-  std::optional<Duration> retry{}, patience{}, measure{}, resize_deadline{};
+  std::optional<Duration> retry{}, patience{}, measure{}, resize_deadline{}, idle{};
   std::optional<std::vector<std::uint32_t>> operators{};
   std::optional<std::uint64_t> max_jobs{}, max_jobs_per_user{};
   std::optional<std::uint64_t> max_running_jobs_per_user{}, max_running_nodes_per_user{};

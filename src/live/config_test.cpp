@@ -36,6 +36,7 @@ default_time = "0:30"
 retry_s = 5
 patience_s = 0.5
 measure_s = 2
+idle_s = 3
 models = "guessed"
 operators = ["root"]
 max_jobs = 9
@@ -56,6 +57,7 @@ max_processes_per_node = 100
   EXPECT_EQ(c.default_time, whole_seconds(30));
   EXPECT_EQ(c.retry, whole_seconds(5));
   EXPECT_EQ(c.patience, seconds(0.5));
+  EXPECT_EQ(c.idle, whole_seconds(3));
   EXPECT_EQ(c.measure, whole_seconds(2));
   EXPECT_EQ(c.models, Models::guessed);
   EXPECT_EQ(c.max_jobs, 9u);
@@ -83,7 +85,7 @@ TEST(Config, SaysWhereAndWhatIsWrong) {
             ":2: locals: there is no such setting; use one of local, policy, fairness, estimates, "
             "models, state, socket, metrics, default_time, retry_s, resize_deadline_s, patience_s, "
             "measure_s, "
-            "operators, max_jobs, "
+            "idle_s, operators, max_jobs, "
             "max_jobs_per_user, "
             "max_running_jobs_per_user, max_running_nodes_per_user, max_priority, shares, "
             "cgroups, default_memory, max_processes_per_node");

@@ -36,8 +36,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr auto kIdle = std::chrono::minutes(1);
-
 /// While a job waits for a time of people's clock, that clock is looked at so often.
 constexpr Duration kLookAtWall = whole_seconds(1);
 
@@ -615,7 +613,9 @@ Duration Controller::until_next() const {
   for (const JobId id : core_.state().running) next = std::min(next, due(id));
   next = std::min(next, predictions_.next());
   if (measurements_.has_news()) next = std::min(next, learn_at_);
-  constexpr Duration kLongest = whole_seconds(30);  // idle clients are looked for
+  // Idle clients are looked for.
+  const Duration longest =
+      clients_.empty() ? whole_seconds(30) : std::min(whole_seconds(30), settings_.idle / 2);
   const Time now = clock_.now();
   const auto errand = errands_.next();
   if (errand) {
@@ -623,7 +623,7 @@ Duration Controller::until_next() const {
                                              *errand - std::chrono::steady_clock::now()),
                                          Duration{}));
   }
-  return next <= now ? Duration{} : std::min(kLongest, next - now);
+  return next <= now ? Duration{} : std::min(longest, next - now);
 }
 
 // ---- What is learned ----------------------------------------------------------------------------
@@ -785,6 +785,15 @@ void Controller::run() {
   }
 }
 
+/// Who waits for a job, or for an answer that we owe, is not. Who does not read what there is for
+/// him has longer.
+bool Controller::is_idle(const Client& client) const {
+  constexpr int kSlow = 10;
+  const auto silent = std::chrono::steady_clock::now() - client.heard;
+  return client.waits == 0 && !client.is_asking &&
+         silent > (client.lines.is_flushed() ? 1 : kSlow) * settings_.idle;
+}
+
 void Controller::loop() {
   sigset_t handled;
   sigemptyset(&handled);
@@ -841,10 +850,8 @@ void Controller::loop() {
     if (core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
     settle();
     errands_.look();
-    const auto idle = std::chrono::steady_clock::now() - kIdle;
     std::erase_if(clients_, [&](const auto& client) {
-      return client->lines.is_closed() || (client->waits == 0 && !client->is_asking &&
-                                           client->lines.is_flushed() && client->heard < idle);
+      return client->lines.is_closed() || is_idle(*client);
     });
     if (settings_.until_idle && had_jobs_ && jobs_.empty() && !adding_) {
       is_ended_ = std::ranges::all_of(

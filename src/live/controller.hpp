@@ -195,6 +195,7 @@ class Controller {
   bool is_operator(const Client& client) const { return is_operator(client.peer.user); }
   bool is_operator(std::uint32_t user) const;
   void check_priority(const Client& client, std::int32_t priority) const;
+  bool is_idle(const Client& client) const;
   void watch_nodes(const Happened& happened);
   void change_nodes(const NodeSet& nodes, Health health, const std::string& reason);
   bool makes_room(std::uint32_t user);

@@ -47,6 +47,8 @@ struct ServeSettings {
   /// Where models are learned, jobs report so often what they do, and no more often it is written
   /// and believed.
   Duration measure = whole_seconds(10);
+  /// A connection that asks for nothing for so long is closed.
+  Duration idle = whole_seconds(60);
   /// Users who may do all that root and the controller's own user may.
   std::vector<std::uint32_t> operators{};
   /// Where metrics are answered, "HOST:PORT"; empty: nowhere.

@@ -23,7 +23,7 @@ std::vector<UserShare> parse_shares(std::string_view text, const Place& place) {
   for (std::string_view left = text; left.data() != nullptr;) {
     const std::size_t end = left.find('+');
     const std::string_view item = left.substr(0, end);
-    left = end == left.npos ? std::string_view{} : left.substr(end + 1);
+    left = end == std::string_view::npos ? std::string_view{} : left.substr(end + 1);
     std::string_view rest = item;
     const auto user = parse_number<std::uint32_t>(next_part(rest, ':'));
     const auto share = parse_number<double>(rest);
@@ -53,6 +53,11 @@ void Uses::change(std::uint32_t user, std::int64_t nodes, Time now, Duration hal
     at->at = now;
   }
   at->nodes += nodes;
+}
+
+std::int64_t Uses::nodes_of(std::uint32_t user) const {
+  const auto at = std::ranges::lower_bound(users_, user, {}, &Use::user);
+  return at != users_.end() && at->user == user ? at->nodes : 0;
 }
 
 std::vector<Standing> Uses::standings(Time now, const FairShare& rules) const {

@@ -43,6 +43,8 @@ class Uses {
  public:
   /// From now on the user holds so many nodes more, or fewer. `now` never goes back.
   void change(std::uint32_t user, std::int64_t nodes, Time now, Duration half_life);
+  /// What the user holds now.
+  std::int64_t nodes_of(std::uint32_t user) const;
   /// By user; who is not there has used nothing.
   std::vector<Standing> standings(Time now, const FairShare& rules) const;
 

@@ -26,10 +26,12 @@ void check_nodes(const State& state) {
     owners.insert(nodes);
   };
   std::int64_t power = 0;
+  std::map<std::uint32_t, std::int64_t> held_by;  // users
   for (const JobId id : state.running) {
     const Job& job = state.jobs[id];
     const Holding mine = owned(state, job, id);
     held += mine.count;
+    held_by[job.spec.user] += mine.count;
     power += state.extra_power_mw(job, mine.count);
     if (state.rules.identities) {
       require(job.holding.nodes.count() == job.holding.count, "nodes and count differ", id);
@@ -46,6 +48,9 @@ void check_nodes(const State& state) {
     }
   }
   require(held == state.held, "sum of held nodes");
+  for (const auto& [user, nodes] : held_by) {
+    require(nodes == state.uses.nodes_of(user), "sum of nodes held by a user");
+  }
   require(claimed == state.claimed, "sum of claimed nodes");
   require(power == state.jobs_mw, "sum of power");
   require(held + claimed + state.idle.count() + state.out_of_service == state.platform.nodes,

@@ -12,7 +12,6 @@ write: each says when it begins and when it ends.
 
 Usage: soak.py SECONDS [SEED]"""
 
-import ctypes
 import dataclasses
 import json
 import os
@@ -125,6 +124,7 @@ class Soak:
         self.has_clock = (EXAMPLES / "libclock_shim.so").exists()
         self.cluster = SmallDisk(f"{NODES}x1", "easy", "--config", self.write_config(), has_clock=self.has_clock)
         c = self.cluster
+        os.chmod(c.folder, 0o755)  # others may come, too
         self.ran = c.folder / "ran"
         self.finish = c.folder / "finish"
         c.script("", "job.sh").write_text(JOB % self.ran)
@@ -353,15 +353,22 @@ class Soak:
                  json.dumps({"do": "queue", "jobs": jobs * 1000}).encode() + b"\n",
                  b'{"do": "submit", "job": {"program": ["x"], "chdir": "/", "nodes": 99}}\n' * 100,
                  b'{"do": "submit", "job": {"program": ["x"], "chdir": "/", "environment": ["' + b"y" * 200000 + b'"')
-        for _ in range(40):
-            connection = socket.socket(socket.AF_UNIX)
-            connection.setblocking(False)
-            try:
-                connection.connect(self.cluster.socket)
-                connection.send(self.draws.choice(worst))
-            except OSError:
-                pass
-            self.crowd.append(connection)
+        is_nobody = os.geteuid() == 0 and self.draws.random() < 0.5
+        if is_nobody:
+            os.seteuid(65534)
+        try:
+            for _ in range(40):
+                connection = socket.socket(socket.AF_UNIX)
+                connection.setblocking(False)
+                try:
+                    connection.connect(self.cluster.socket)
+                    connection.send(self.draws.choice(worst))
+                except OSError:
+                    pass
+                self.crowd.append(connection)
+        finally:
+            if is_nobody:
+                os.seteuid(0)
 
     def reload(self):
         self.count("reloads")

@@ -1,12 +1,13 @@
 """Several users on one machine: who may go before whom, who gets in, and a node that ends all that it gets."""
 
 import json
-import os
+import select
+import socket
 import subprocess
 import sys
-import time
 
 import pytest
+from conftest import PATIENCE, PROGRAM
 
 
 def config(tmp_path, text):
@@ -88,6 +89,31 @@ def test_an_operator_gets_in_when_all_connections_are_taken(cluster):
     finally:
         crowd.communicate("")
     assert "an operator needs a connection" in c.log.read_text()
+
+
+def test_idle_connections_are_closed(cluster, tmp_path):
+    """And not those who wait for a job."""
+    c = cluster("1x1", "easy", "--config", config(tmp_path, "idle_s = 0.3\n"))
+    c.ask({"do": "submit", "job": {"program": ["/bin/true"], "chdir": "/", "hold": True, "array": "1-100"}})
+    go = c.folder / "go"
+    waits = subprocess.Popen([PROGRAM, "submit", "--wait", c.script(f"until [ -e {go} ]; do sleep 0.02; done")],
+                             env=c.environment, cwd=c.folder)
+    silent, half, deaf = [socket.socket(socket.AF_UNIX) for _ in range(3)]
+    for connection in (silent, half, deaf):
+        connection.settimeout(PATIENCE)
+        connection.connect(c.socket)
+    half.sendall(b'{"do": "que')
+    # More than the system keeps for it, and less than is too much for the controller.
+    deaf.sendall(b'{"do": "queue"}\n' * 40)
+    assert silent.recv(1) == b"" and half.recv(1) == b""
+    hung_up = select.poll()
+    hung_up.register(deaf, 0)
+    assert hung_up.poll(PATIENCE * 1000), "who does not read is still there"
+    assert waits.poll() is None
+    go.touch()
+    assert waits.wait(timeout=PATIENCE) == 0
+    for connection in (silent, half, deaf):
+        connection.close()
 
 
 def test_a_node_on_which_jobs_die_at_once_is_drained(cluster):
