@@ -785,13 +785,11 @@ void Controller::run() {
   }
 }
 
-/// Who waits for a job, or for an answer that we owe, is not. Who does not read what there is for
-/// him has longer.
+/// Who waits is not. Who does not read what there is for him has longer.
 bool Controller::is_idle(const Client& client) const {
   constexpr int kSlow = 10;
   const auto silent = std::chrono::steady_clock::now() - client.heard;
-  return client.waits == 0 && !client.is_asking &&
-         silent > (client.lines.is_flushed() ? 1 : kSlow) * settings_.idle;
+  return !client.is_waiting() && silent > (client.lines.is_flushed() ? 1 : kSlow) * settings_.idle;
 }
 
 void Controller::loop() {

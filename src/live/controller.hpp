@@ -77,6 +77,9 @@ struct Client {
   std::size_t waits = 0;   // for so many batches
   bool is_owed = false;    // an answer
   bool is_asking = false;  // a child: nothing more is read until it has answered
+
+  /// For an answer, or for a job.
+  bool is_waiting() const { return is_owed || is_asking || waits > 0; }
 };
 
 class Controller {

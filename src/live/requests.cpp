@@ -111,8 +111,7 @@ bool Controller::makes_room(std::uint32_t user) {
   for (auto at = clients_.begin(); at != clients_.end(); ++at) {
     if ((*at)->lines.is_closed() || !can_go(*at)) continue;
     const auto order = [&](const auto& client) {
-      const bool is_busy = client->is_owed || client->is_asking || client->waits > 0;
-      return std::tuple(is_operator(*client), is_busy, client->heard);
+      return std::tuple(is_operator(*client), client->is_waiting(), client->heard);
     };
     if (oldest == clients_.end() || order(*at) < order(*oldest)) oldest = at;
   }
