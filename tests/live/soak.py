@@ -266,6 +266,13 @@ class Soak:
             self.count("held")
             self.ask({"do": "hold", "jobs": [job]})
 
+    def update(self):
+        if job := self.some_job("PENDING"):
+            self.count("updated")
+            change = self.draws.choice(({"priority": self.draws.randint(-3, 3)}, {"nodes": self.draws.randint(1, 3)},
+                                        {"begin_us": int((self.wall() + 1) * 1e6)}))
+            self.ask({"do": "update", "job": job, "set": change})
+
     def release(self):
         for row in self.rows:
             if row["reason"] == "JobHeldUser":
@@ -463,7 +470,7 @@ class Soak:
 
     # ---- The whole --------------------------------------------------------------------------------
 
-    ACTIONS = (("submit", 60), ("cancel", 5), ("requeue", 1), ("hold", 1), ("release", 2), ("resize", 5), ("drain", 1),
+    ACTIONS = (("submit", 60), ("cancel", 5), ("requeue", 1), ("hold", 1), ("update", 2), ("release", 2), ("resize", 5), ("drain", 1),
                ("kill_manager", 1.5), ("kill_program", 1.5), ("suspend", 3), ("many_questions", 2), ("reload", 0.5),
                ("kill_controller", 1.5), ("stop_controller", 0.5), ("suspend_controller", 0.3), ("fill_disk", 0.4), ("set_clock", 1))
 
