@@ -460,6 +460,18 @@ DUCTILE_EXPORT int ductile_sizes(int minimum, int maximum, const char* constrain
   return 0;
 }
 
+DUCTILE_EXPORT int ductile_stdin(int what) {
+  App& self = app();
+  if (!self.is_initialised) return wrong_call("ductile_stdin() before ductile_init()");
+  if (what != DUCTILE_STDIN_EMPTY && what != DUCTILE_STDIN_AGAIN) {
+    return wrong_call("ductile_stdin() wants DUCTILE_STDIN_EMPTY or DUCTILE_STDIN_AGAIN");
+  }
+  if (self.rank != 0 || !self.link) return 0;
+  self.link->send(self.link->generation(),
+                  wire::Input{.again = what == DUCTILE_STDIN_AGAIN ? 1U : 0U});
+  return 0;
+}
+
 DUCTILE_EXPORT int ductile_request(int at_least, int preferred) {
   App& self = app();
   if (!self.is_initialised) return wrong_call("ductile_request() before ductile_init()");

@@ -72,6 +72,13 @@ int ductile_generation(void);
  * changes. From then on the manager refuses orders for other sizes. */
 int ductile_sizes(int minimum, int maximum, const char *constraint);
 
+/* What the next generations find on the standard input of rank 0: nothing, or all of it again, from the
+ * beginning, which must be a file then. The first generation finds it as under mpiexec. Called by all
+ * processes between ductile_init() and ductile_join(). A program that does not say it is told on stderr when
+ * it is resized and stdin is a file. */
+enum { DUCTILE_STDIN_EMPTY = 0, DUCTILE_STDIN_AGAIN = 1 };
+int ductile_stdin(int what);
+
 /* ---- Data that goes over to the next generation ----
  *
  * Every generation registers the same data in the same order, after ductile_init() and before

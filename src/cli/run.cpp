@@ -19,6 +19,7 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/node_set.hpp"
@@ -227,6 +228,7 @@ int run_program(const Options& options) {
 
   const OutputRules rules = rules_of(options);
   std::string expected;
+  const off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
   if (options.compares) {
     RunSettings rigid = settings;
     rigid.is_rigid = true;
@@ -244,6 +246,7 @@ int run_program(const Options& options) {
       return done.exit_code;
     }
     expected = std::move(done.output);
+    if (input >= 0) lseek(STDIN_FILENO, input, SEEK_SET);  // it has read the file, if it is one
   }
   settings.keep_output = options.compares;
   const RunResult done = run_job(settings);

@@ -46,7 +46,7 @@ TEST(Cgroup, NobodyLeavesIt) {
   const std::string folder = std::filesystem::path(group->procs()).parent_path();
   const Process process = start_process(
       {"/bin/sh", "-c", "env -i setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo began"},
-      {{"A", "1"}}, false, {}, group->procs());
+      {{"A", "1"}}, {}, {}, group->procs());
   set_blocking(process.out, true);
   std::string text;
   char byte = 0;

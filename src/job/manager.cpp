@@ -141,7 +141,8 @@ struct Generation {
   std::optional<Cgroup> group{};
   std::optional<HostSweep> sweep{};  // of its hosts, once it has ended
   ProgramSizes sizes{};
-  Variables marks{};  // what its processes have in their environment
+  std::optional<bool> reads_again{};  // the next one all of the input, or nothing, if it said so
+  Variables marks{};                  // what its processes have in their environment
   std::vector<Peer*> peers{};
   std::uint32_t connected = 0;
   bool has_begun = false;     // a process has said hello
@@ -212,6 +213,8 @@ class Manager {
   void begin_resize();
   std::uint32_t slots() const;
   void on_sizes(const Peer& peer, const wire::Sizes& sizes);
+  void on_input(const Peer& peer, const wire::Input& input);
+  Descriptor input_of(std::uint32_t number);
   void on_iterations(const wire::Iterations& iterations);
   void on_request(const Peer& peer, const wire::Request& request);
   void refuse_request(const Peer& peer);
@@ -295,8 +298,10 @@ class Manager {
   Allowance sizes_told_{kAsksAtOnce, kAsk};
   std::uint64_t refused_requests_ = 0;
   std::optional<Resize> resize_{};
-  bool is_wait_told_ = false;  // that processes wait for others
-  std::uint32_t old_ = 0;      // the generation that is resized
+  std::optional<off_t> input_begin_{};  // where it is a file
+  bool is_input_told_ = false;          // that later generations do not read
+  bool is_wait_told_ = false;           // that processes wait for others
+  std::uint32_t old_ = 0;               // the generation that is resized
   std::optional<Clock::time_point> leaves_freed_{};
   std::size_t planned_ = 0;  // of settings_.plan: how many were ordered
   bool is_planned_ = false;  // the order is one of the plan
@@ -341,14 +346,54 @@ void Manager::start_generation(std::uint32_t size) {
   const Cores cores{.are_chosen = !cpus_.empty(), .are_shared = number > 0 || is_crowded(size)};
   const std::vector<std::string> words = command_line(settings_.launcher, size, variables, cores);
   spdlog::debug("generation {}: {}", number, fmt::join(words, " "));
-  // Only the first generation reads: what it has read is gone for the others. A terminal would stop
-  // a process that is not in its foreground.
-  const bool reads = settings_.is_rigid && isatty(STDIN_FILENO) == 0;
   generation->group = Cgroup::make(std::to_string(number));
   generation->process = start_process(
-      words, variables, reads, cpus_,
+      words, variables, input_of(number), cpus_,
       generation->group ? generation->group->procs() : std::string(), settings_.resources);
   generations_.emplace(number, std::move(generation));
+}
+
+/// What a generation reads. What the first one has read is gone for the others, unless it is a
+/// file. A terminal would stop a process that is not in its foreground.
+Descriptor Manager::input_of(std::uint32_t number) {
+  if (isatty(STDIN_FILENO) != 0) return {};
+  if (number == 0) return Descriptor(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  const std::optional<bool> again = current().reads_again;
+  if (!again && input_begin_ && !std::exchange(is_input_told_, true)) {
+    err_ +=
+        "ductile: only the first generation of processes reads standard input; the next ones find "
+        "it empty, or find it again, as the program says (ductile_stdin)\n";
+  }
+  if (!again.value_or(false) || !input_begin_) return {};
+  Descriptor file(open("/proc/self/fd/0", O_RDONLY | O_CLOEXEC));
+  if (!file || lseek(file.get(), *input_begin_, SEEK_SET) < 0) {
+    spdlog::warn("standard input cannot be read again: {}", std::strerror(errno));
+    return {};
+  }
+  return file;
+}
+
+/// The place at which a file begins that is the standard input, and has something in it.
+std::optional<off_t> begin_of_input() {
+  struct stat found {};
+  const off_t begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
+  if (fstat(STDIN_FILENO, &found) != 0 || !S_ISREG(found.st_mode)) return std::nullopt;
+  return begin >= 0 && begin < found.st_size ? std::optional(begin) : std::nullopt;
+}
+
+void Manager::on_input(const Peer& peer, const wire::Input& input) {
+  if (peer.rank != 0 || input.again > 1) throw wire::ProtocolError("no input that there is");
+  Generation* const generation = find(*peer.generation);
+  if (generation == nullptr) return;
+  generation->reads_again = input.again == 1;
+  struct stat found {};
+  const bool is_stream =
+      isatty(STDIN_FILENO) != 0 ||
+      (fstat(STDIN_FILENO, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISCHR(found.st_mode));
+  if (input.again == 0 || !is_stream || std::exchange(is_input_told_, true)) return;
+  err_ +=
+      "ductile: standard input is no file and cannot be read again; the next generations of "
+      "processes find it empty\n";
 }
 
 /// More processes than cores. The slots of hosts are what there is to know of theirs.
@@ -405,6 +450,8 @@ void Manager::on_ended(Generation& generation, int status) {
     give_up_resize(fmt::format("the new generation ended with exit code {}", code));
   } else if (generation.number == current_ && !exit_code_) {
     exit_code_ = stop_signal_ != 0 && code == 0 ? 128 + stop_signal_ : code;
+    // It was ended because it is not as it should be, and its launcher thinks nothing of it.
+    if (code == 0 && generation.is_terminated && stop_signal_ == 0) exit_code_ = 1;
     status_ = status;
     ordered_.reset();
     give_up_resize("the job has ended");
@@ -536,6 +583,9 @@ void Manager::on_message(Peer& peer, const wire::Message& message) {
   }
   if (const auto* sizes = std::get_if<wire::Sizes>(&message.content)) {
     return on_sizes(peer, *sizes);
+  }
+  if (const auto* input = std::get_if<wire::Input>(&message.content)) {
+    return on_input(peer, *input);
   }
   if (const auto* iterations = std::get_if<wire::Iterations>(&message.content)) {
     if (*peer.generation == current_) on_iterations(*iterations);
@@ -1560,6 +1610,7 @@ RunResult Manager::run() {
     if (!report("started", {{"size", settings_.size}})) {
       throw RunError("'" + settings_.report + "' cannot be written");
     }
+    input_begin_ = begin_of_input();
     start_generation(settings_.has_steps ? 1 : settings_.size);
     while (!is_over()) {
       wait();

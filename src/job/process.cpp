@@ -201,7 +201,7 @@ pid_t start_session(const std::vector<std::string>& words,
 }
 
 Process start_process(const std::vector<std::string>& words, const Variables& variables,
-                      bool reads_stdin, const NodeSet& cpus, const std::string& group,
+                      const Descriptor& input, const NodeSet& cpus, const std::string& group,
                       const ResourceLimits& limits) {
   Pipe out = new_pipe();
   Pipe err = new_pipe();
@@ -215,7 +215,7 @@ Process start_process(const std::vector<std::string>& words, const Variables& va
       [[maybe_unused]] const ssize_t written = write(file, "0", 1);
     }
     keep_to(cpus);
-    if (!reads_stdin) dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+    dup2(input ? input.get() : open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
     dup2(out.write.get(), STDOUT_FILENO);
     dup2(err.write.get(), STDERR_FILENO);
     set_limits(limits);

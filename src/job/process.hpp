@@ -29,7 +29,8 @@ struct Process {
 /// From now on, processes whose parents have died become children of this one.
 void adopt_orphans();
 
-/// What a new job inherits of the environment of this process, with more variables, as "NAME=value".
+/// What a new job inherits of the environment of this process, with more variables, as
+/// "NAME=value".
 std::vector<std::string> environment_with(const Variables& variables);
 
 /// The machine has no room for one more process now.
@@ -70,12 +71,12 @@ pid_t start_session(const std::vector<std::string>& words,
                     const std::function<const char*()>& prepare);
 
 /// Starts `words` with more environment variables, on these processors (any, if there are none). It
-/// leads a session of its own, ends when this process does (SIGTERM), and reads nothing: stdin is
-/// empty unless `reads_stdin`. It is in the control group of the file `group` if that is not empty,
-/// and has these resource limits. Throws RunError if it cannot be started.
+/// leads a session of its own, ends when this process does (SIGTERM), and reads from `input`; from
+/// /dev/null if that is no descriptor. It is in the control group of the file `group` if that is
+/// not empty, and has these resource limits. Throws RunError if it cannot be started.
 Process start_process(const std::vector<std::string>& words, const Variables& variables,
-                      bool reads_stdin, const NodeSet& cpus = {}, const std::string& group = {},
-                      const ResourceLimits& limits = {});
+                      const Descriptor& input, const NodeSet& cpus = {},
+                      const std::string& group = {}, const ResourceLimits& limits = {});
 
 /// This process, and those it will start, run on these processors only; on any if there are none.
 void keep_to(const NodeSet& cpus);

@@ -34,26 +34,26 @@ int wait_for(pid_t pid) {
 
 TEST(Process, HasItsOutputsItsVariablesAndNoInput) {
   const Process process = start_process({"/bin/sh", "-c", "cat; echo \"$A\"; echo err >&2; exit 3"},
-                                        {{"A", "value of A"}}, false);
+                                        {{"A", "value of A"}}, {});
   EXPECT_EQ(all_of(process.out), "value of A\n");
   EXPECT_EQ(all_of(process.err), "err\n");
   EXPECT_EQ(wait_for(process.pid), 3);
 }
 
 TEST(Process, LeadsASessionOfItsOwn) {
-  const Process process = start_process({"/bin/sleep", "100"}, {}, false);
+  const Process process = start_process({"/bin/sleep", "100"}, {}, {});
   EXPECT_EQ(getsid(process.pid), process.pid);
   kill(process.pid, SIGTERM);
   EXPECT_EQ(wait_for(process.pid), 128 + SIGTERM);
 }
 
 TEST(Process, SaysWhyItCannotBeStarted) {
-  EXPECT_THROW(start_process({"/no/such/program"}, {}, false), RunError);
+  EXPECT_THROW(start_process({"/no/such/program"}, {}, {}), RunError);
 }
 
 TEST(Process, IsFoundByItsVariables) {
-  const Process one = start_process({"/bin/sleep", "100"}, {{"A", "1"}, {"B", "1"}}, false);
-  const Process two = start_process({"/bin/sleep", "100"}, {{"A", "1"}, {"B", "11"}}, false);
+  const Process one = start_process({"/bin/sleep", "100"}, {{"A", "1"}, {"B", "1"}}, {});
+  const Process two = start_process({"/bin/sleep", "100"}, {{"A", "1"}, {"B", "11"}}, {});
   EXPECT_EQ(descendants({{"A", "1"}, {"B", "1"}}), std::vector<pid_t>{one.pid});
   EXPECT_EQ(descendants({{"A", "1"}}).size(), 2u);
   EXPECT_TRUE(descendants({{"A", ""}}).empty());
@@ -63,7 +63,7 @@ TEST(Process, IsFoundByItsVariables) {
 }
 
 TEST(Process, IsSeenWithItsParentAndAVariable) {
-  const Process one = start_process({"/bin/sleep", "100"}, {{"A", "value of A"}}, false);
+  const Process one = start_process({"/bin/sleep", "100"}, {{"A", "value of A"}}, {});
   const auto seen = all_processes("A");
   const auto at = std::ranges::find(seen, one.pid, &Seen::pid);
   ASSERT_NE(at, seen.end());
@@ -107,7 +107,7 @@ TEST(Process, BeginsWhileOthersGoOn) {
         return read(file, &byte, 1) == 1 ? nullptr : "nothing came";
       },
       kept[1]);
-  set_blocking(started.descriptor(), false);
+  set_blocking(started.descriptor(), {});
   EXPECT_FALSE(started.has_begun());
   other_writer.reset();
   writer.reset();

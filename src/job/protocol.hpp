@@ -249,6 +249,14 @@ struct Postponed {
   auto fields() { return std::tie(probe); }
 };
 
+/// From rank 0: whether the next generation finds the job's standard input again, from the
+/// beginning, or nothing.
+struct Input {
+  static constexpr std::string_view kName = "input";
+  std::uint32_t again = 0;
+  auto fields() { return std::tie(again); }
+};
+
 /// An old process has heard of the commit: from here on the program leaves, in its own time.
 struct Leaving {
   static constexpr std::string_view kName = "leaving";
@@ -278,7 +286,7 @@ struct Yield {
 using Content =
     std::variant<Hello, Ready, At, Reached, Sent, Taken, Failed, Running, Finishing, Welcome,
                  Prepare, Meet, Take, Go, Commit, Abort, Finish, Open, Data, Close, Watch, Measured,
-                 Request, Offer, Sizes, Postponed, Iterations, Yield, Leaving>;
+                 Request, Offer, Sizes, Postponed, Iterations, Yield, Leaving, Input>;
 
 struct Message {
   /// The generation it is about: of a resize, the new one; otherwise the sender's own. Numbers are

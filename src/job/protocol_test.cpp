@@ -39,7 +39,8 @@ std::vector<Message> some_of_each() {
           {1, Postponed{40}},
           {1, Iterations{250, 1000000, 5000}},
           {1, Yield{1}},
-          {1, Leaving{}}};
+          {1, Leaving{}},
+          {1, Input{1}}};
 }
 
 TEST(Protocol, EveryMessageComesBackAsItWas) {

@@ -49,7 +49,7 @@ class Job:
     """`ductile run` in the background, its orders and its files. A program of so many steps, with a pause in
     each, does not come to its end before finish(): see tests/live/programs/patient.c."""
 
-    def __init__(self, folder, mpi, size, program, *arguments, options=(), is_patient=True):
+    def __init__(self, folder, mpi, size, program, *arguments, options=(), is_patient=True, stdin=None):
         if not isinstance(program, pathlib.Path):
             program = example(program, mpi)
         self.hurry = folder / "hurry"
@@ -60,7 +60,7 @@ class Job:
         self.process = subprocess.Popen(
             [PROGRAM, "run", "-n", str(size), "--mpi", mpi, "--control", self.socket, "--report",
              str(self.report), *map(str, options), "--", *program, *map(str, arguments)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=dict(os.environ, DUCTILE_TEST=str(folder), PATIENT_UNTIL=str(self.hurry)))
 
     def resize(self, size):

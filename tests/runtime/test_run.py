@@ -261,6 +261,47 @@ def test_stdin_and_both_outputs_of_a_rigid_program():
     assert (done.returncode, done.stdout, done.stderr) == (0, "one\ntwo\n", "err\n")
 
 
+LATER_FIND_NOTHING = "only the first generation of processes reads standard input"
+IS_NO_FILE = "standard input is no file and cannot be read again"
+
+
+@pytest.mark.parametrize("says,from_file,bytes_read,word", [
+    ((), True, (5, 0, 0), LATER_FIND_NOTHING),
+    (("empty",), True, (5, 0, 0), ""),
+    (("again",), True, (5, 5, 5), ""),
+    ((), False, (6, 0, 0), ""),
+    (("again",), False, (6, 0, 0), IS_NO_FILE),
+])
+def test_stdin_of_a_malleable_program(mpi, start, tmp_path, says, from_file, bytes_read, word):
+    """As under mpiexec; and in the next generations as the program says. A file may stand elsewhere than at its
+    beginning."""
+    (tmp_path / "input").write_text("123456")
+    with open(tmp_path / "input") as file:
+        os.lseek(file.fileno(), 1, os.SEEK_SET)
+        job = start(mpi, 2, "reads", tmp_path / "stop", *says, stdin=file if from_file else subprocess.PIPE)
+    if not from_file:
+        job.process.stdin.write("123456")
+        job.process.stdin.close()
+        job.process.stdin = None
+    job.wait_until_connected()
+    for size in (3, 2):
+        assert job.resize(size).returncode == 0
+    (tmp_path / "stop").touch()
+    code, out, err = job.finish()
+    assert (code, out) == (0, "".join(f"generation {i} reads {n} bytes\n" for i, n in enumerate(bytes_read)))
+    assert err.count("standard input") == (1 if word else 0) and word in err
+
+
+def test_stdin_of_both_runs_that_are_compared(tmp_path):
+    (tmp_path / "input").write_text("123456")
+    (tmp_path / "stop").touch()
+    with open(tmp_path / "input") as file:
+        done = run("run", "-n", 2, "--script", "t=1000:3", "--", example("reads", "mpich"), tmp_path / "stop",
+                   stdin=file)
+    assert (done.returncode, done.stdout) == (0, "generation 0 reads 6 bytes\n"), done.stderr
+    assert "the output is that of the rigid run" in done.stderr
+
+
 def test_much_output_comes_whole():
     done = run("run", "--kind", "rigid", "--", "seq", 1000000)
     assert done.stdout == "".join(f"{i}\n" for i in range(1, 1000001))
