@@ -36,7 +36,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Slurm's options that mean the same here, and those with a value.
-constexpr std::array<std::pair<std::string_view, bool>, 33> kOfSlurm{{
+constexpr std::array<std::pair<std::string_view, bool>, 35> kOfSlurm{{
     {"--min-nodes-invasic", true},  // paper 003
     {"--max-nodes-invasic", true},
     {"--node-constraints", true},
@@ -52,6 +52,8 @@ constexpr std::array<std::pair<std::string_view, bool>, 33> kOfSlurm{{
     {"--output", true},
     {"-e", true},
     {"--error", true},
+    {"-i", true},
+    {"--input", true},
     {"-D", true},
     {"--chdir", true},
     {"--ntasks-per-node", true},
@@ -81,6 +83,7 @@ struct Written {
   std::string name{};
   std::string folder{};
   std::string output{};
+  std::string input{};
   std::string error{};
   std::uint32_t tasks_per_node = 0;
   std::uint32_t cores_per_process = 0;
@@ -127,6 +130,8 @@ void add_options(CLI::App& command, Written& w) {
       "file for its output; %j is the job's number, %x its name, %A and %a the array's and the "
       "task's; ductile-%j.out, or ductile-%A_%a.out of a task, if not given");
   add("-e,--error", w.error, "file for its stderr; that of the output if not given");
+  add("-i,--input", w.input,
+      "file that it reads from its stdin, with the same %; it is empty if not given");
   add("--ntasks-per-node", w.tasks_per_node,
       "processes of an MPI on each node; if not given, as many as its cores are for")
       ->check(CLI::Range(1U, 4096U));
@@ -292,6 +297,7 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
   s.umask = umask(0);
   umask(*s.umask);
   s.limits = own_limits();
+  s.input = w.input;
   for (char** entry = environ; *entry != nullptr; ++entry) s.environment.emplace_back(*entry);
   return s;
 }

@@ -541,6 +541,7 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
 
     const std::string output = file_name(what.output, job.names);
     const std::string error = file_name(what.error, job.names);
+    const std::string input = what.input.empty() ? "/dev/null" : file_name(what.input, job.names);
     const std::string group = its->group.empty() ? "" : processes_of_cgroup(its->group);
     const std::vector<gid_t> groups = what.groups ? *what.groups : groups_of(job.owner);
     const bool changes_groups =
@@ -561,8 +562,9 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
       if (out < 0) return "the job's output file cannot be written";
       const int err = error.empty() || error == output ? out : open_output(error);
       if (err < 0) return "the job's error file cannot be written";
-      const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-      dup2(null, STDIN_FILENO);
+      const int in = open(input.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+      if (in < 0) return "the job's input file cannot be read";
+      dup2(in, STDIN_FILENO);
       dup2(out, STDOUT_FILENO);
       dup2(err, STDERR_FILENO);
       if (out > STDERR_FILENO) close(out);

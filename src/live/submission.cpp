@@ -197,6 +197,7 @@ Json to_json(const Submission& s) {
   json["chdir"] = text_json(s.folder);
   json["output"] = text_json(s.output);
   json["error"] = text_json(s.error);
+  if (!s.input.empty()) json["input"] = text_json(s.input);
   json["environment"] = texts_json(s.environment);
   json["called_in"] = text_json(s.called_in);
   if (s.umask) json["umask"] = *s.umask;
@@ -242,6 +243,7 @@ Submission submission_from_json(const Json& json) {
   s.folder = in.text("chdir", 4096);
   s.output = in.text("output", 4096);
   s.error = in.text("error", 4096);
+  s.input = in.text("input", 4096);
   s.environment = in.texts("environment");
   s.called_in = in.text("called_in", 4096);
   constexpr std::int64_t kNobody = -1, kNothing = 0777;

@@ -48,6 +48,7 @@ struct Submission {
   std::vector<std::string> program{};      // with its arguments
   std::string folder{};                    // where it runs
   std::string output{}, error{};           // files, see `file_name`; no `error`: with the output
+  std::string input{};                     // a file as these, which it reads; nothing if empty
   std::vector<std::string> environment{};  // "NAME=value"
   std::string called_in{};                 // the folder of the call; empty: `folder`
   std::optional<mode_t> umask{};

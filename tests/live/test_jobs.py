@@ -114,6 +114,22 @@ def test_a_job_that_asks_a_thousand_times_a_second_does_not_fill_the_journal(clu
     assert "\ndenied, " in c.output(job)
 
 
+def test_a_job_reads_its_input(cluster, mpi):
+    """A script, and the first process of a malleable program."""
+    c = cluster("2x1")
+    (c.folder / "input.7").write_text("seven\n")
+    (c.folder / "done").touch()
+    script = c.submit("--input", "input.%a", "--array", "7", c.script("#SBATCH -i nothing\ncat"))
+    program = c.submit("-N", 1, "--max-nodes", 2, "-i", "input.7", "--", example("reads", mpi), c.folder / "done")
+    empty = c.submit(c.script("cat", "empty.sh"))
+    missing = c.submit(c.script("#SBATCH --input=missing\ncat", "missing.sh"))
+    c.wait_for(lambda: not c.queue(), "the end of all")
+    assert (c.folder / f"ductile-{script}_7.out").read_text() == "seven\n"
+    assert c.output(program) == "generation 0 reads 6 bytes\n"
+    assert c.output(empty) == ""
+    assert "input file cannot be read" in c.history(missing)["note"]
+
+
 def test_dbes_serves_evolving_jobs(cluster):
     """Granted, on nodes that another job gives; granted at the second attempt; denied."""
     asks = "asks for 5 processes\n"
