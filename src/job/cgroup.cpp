@@ -100,8 +100,7 @@ std::set<std::string> enable_controllers(const std::string& group,
     bool is_enabled = write_word(file.c_str(), word);
     // A group with processes in it, but for the root of all, has none below it.
     if (!is_enabled && errno == EBUSY && make_cgroup(own)) {
-      is_enabled =
-          enter_cgroup(processes_of_cgroup(own).c_str()) && write_word(file.c_str(), word);
+      is_enabled = enter_cgroup(processes_of_cgroup(own).c_str()) && write_word(file.c_str(), word);
     }
     if (is_enabled) enabled.insert(name);
   }

@@ -1,6 +1,6 @@
 // Control groups, version 2: the kernel keeps the processes of a group together, whatever they do
-// to their session, parents or environment, and kills all of them at once. That needs no controller;
-// those of memory, processors and processes keep the group to a part of the machine.
+// to their session, parents or environment, and kills all of them at once. That needs no
+// controller; those of memory, processors and processes keep the group to a part of the machine.
 #pragma once
 
 #include <cstddef>

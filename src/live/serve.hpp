@@ -40,7 +40,8 @@ struct ServeSettings {
   Duration default_time = whole_seconds(3600);
   /// A job that refused a resize, or could not be started, is left alone so long.
   Duration retry = whole_seconds(10);
-  /// An order to resize that is not answered so long is withdrawn; 0: by what the job's took before.
+  /// An order to resize that is not answered so long is withdrawn; 0: by how long resizes of the
+  /// job took before.
   Duration resize_deadline{};
   /// From SIGTERM to SIGKILL.
   Duration patience = whole_seconds(10);
