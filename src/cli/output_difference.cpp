@@ -1,13 +1,16 @@
 #include "cli/output_difference.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <string_view>
+#include <cstdlib>
 #include <system_error>
 
 #include <fmt/format.h>
+
+#include "base/error.hpp"
 
 namespace ductile {
 namespace {
@@ -24,7 +27,8 @@ std::optional<double> take_number(std::string_view& text, char before) {
   const char* const begin = text.data() + (text.front() == '+' ? 1 : 0);
   double value = 0;
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-  if (error != std::errc{}) return std::nullopt;
+  // Too small or too large for an ordinary number: as near as there is one.
+  if (error != std::errc{}) value = std::strtod(std::string(begin, end).c_str(), nullptr);
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return value;
 }
@@ -39,7 +43,8 @@ bool is_same(std::string_view left, std::string_view right, double tolerance) {
     const auto one = take_number(left_rest, before);
     const auto other = take_number(right_rest, before);
     if (one && other) {
-      if (std::abs(*one - *other) > tolerance * std::max(std::abs(*one), std::abs(*other))) {
+      const double larger = std::max(std::abs(*one), std::abs(*other));
+      if (*one != *other && !(std::abs(*one - *other) <= tolerance * std::max(larger, 1.0))) {
         return false;
       }
       left = left_rest;
@@ -67,8 +72,7 @@ class Lines {
       const std::string_view whole = rest_.substr(0, line.size() + 1);
       rest_.remove_prefix(whole.size());
       ++number_;
-      if (!rules_.ignored || !std::regex_search(line.begin(), line.end(), *rules_.ignored))
-        return whole;
+      if (!rules_.ignored || !rules_.ignored->is_in(line)) return whole;
     }
     return std::nullopt;
   }
@@ -87,6 +91,25 @@ std::string shown(const std::optional<std::string_view>& line) {
 }
 
 }  // namespace
+
+LinePattern::LinePattern(const std::string& text) {
+  regex_t compiled{};
+  if (const int error = regcomp(&compiled, text.c_str(), REG_EXTENDED | REG_NOSUB)) {
+    std::array<char, 200> why{};
+    regerror(error, &compiled, why.data(), why.size());
+    throw InputError({.field = "--ignore-lines"}, "'" + text + "' is no pattern: " + why.data(),
+                     "write an extended regular expression, as for grep -E");
+  }
+  compiled_ = {new regex_t(compiled), [](regex_t* its) {
+                 regfree(its);
+                 delete its;
+               }};
+}
+
+bool LinePattern::is_in(std::string_view line) const {
+  regmatch_t range{.rm_so = 0, .rm_eo = static_cast<regoff_t>(line.size())};
+  return regexec(compiled_.get(), line.data(), 0, &range, REG_STARTEND) == 0;
+}
 
 std::optional<std::string> output_difference(const std::string& rigid, const std::string& resized,
                                              const OutputRules& rules) {
