@@ -43,10 +43,9 @@ bool is_same(std::string_view left, std::string_view right, double tolerance) {
     const auto one = take_number(left_rest, before);
     const auto other = take_number(right_rest, before);
     if (one && other) {
-      const double larger = std::max(std::abs(*one), std::abs(*other));
-      if (*one != *other && !(std::abs(*one - *other) <= tolerance * std::max(larger, 1.0))) {
-        return false;
-      }
+      const double difference = *one == *other ? 0 : std::abs(*one - *other);
+      const double larger = std::max({std::abs(*one), std::abs(*other), 1.0});
+      if (!std::isfinite(difference) || difference > tolerance * larger) return false;
       left = left_rest;
       right = right_rest;
       before = '0';
