@@ -98,7 +98,6 @@ Controller::Controller(const ServeSettings& settings, const std::function<ServeS
               .resize_deadline = settings.resize_deadline,
               .measure = measure_of(settings)}),
       jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {
-  if (clock_.text() != journal_.clock()) journal_.write_clock(clock_.text());
   for (const std::string& name : journal_.accounts()) accounts_.number(name);
   node_reasons_ = journal_.node_reasons();
 }
@@ -169,6 +168,11 @@ Core Controller::make_core() {
 
 /// Takes up the jobs that were not over, and compares with what there is in the world.
 void Controller::recover() {
+  // Ends of before another start of the machine are written with it, or neither is.
+  if (clock_.text() != journal_.clock()) {
+    open();
+    journal_.write_clock(clock_.text());
+  }
   world_.requests_from(requests_);
   std::map<std::uint64_t, std::shared_ptr<Batch>> batches;
   for (JobRow& row : journal_.living()) {
@@ -234,30 +238,29 @@ void Controller::add_what_is_missing() {
 
 /// From now on all belongs to one instant, until `settle`.
 void Controller::open() {
-  if (is_open_) return;
+  if (instant_) return;
   journal_.begin();
-  now_ = clock_.now();
-  is_open_ = true;
+  instant_ = clock_.now();
 }
 
 /// The core hears of it, and the journal; nobody else before the instant is closed.
 bool Controller::tell(const Event& event) {
   open();
-  const bool taken = core_.apply(now_, event);
+  const bool taken = core_.apply(instant(), event);
   const bool is_resize = std::holds_alternative<event::Resized>(event);
   has_resize_ = has_resize_ || is_resize;
   crash_point(is_resize ? Moment::resize : Moment::any);
-  journal_.event(now_, event, taken);
+  journal_.event(instant(), event, taken);
   return taken;
 }
 
 /// Closes the instant, and those that follow from it at once.
 void Controller::settle() {
-  while (is_open_) {
+  while (instant_) {
     const auto begin = std::chrono::steady_clock::now();
-    const auto decisions = core_.close_instant(now_);
+    const auto decisions = core_.close_instant(instant());
     metrics_.passed(std::chrono::steady_clock::now() - begin);
-    journal_.close(now_, core_, decisions);
+    journal_.close(instant(), core_, decisions);
     const std::vector<Decision> orders(decisions.begin(), decisions.end());
     for (const Decision& order : orders) {
       if (order.kind == Decision::Kind::reject) {
@@ -272,7 +275,7 @@ void Controller::settle() {
     crash_point(moment);
     journal_.commit();
     crash_point(moment);
-    is_open_ = false;
+    instant_.reset();
 
     for (const auto& [id, answer] : std::exchange(outbox_, {})) {
       const auto client = std::ranges::find(clients_, id, [](const auto& c) { return c->id; });
@@ -320,7 +323,7 @@ void Controller::carry_out() {
 
 /// What each job holds, for those who are to pay for it.
 void Controller::note_sizes() {
-  for (const JobId id : core_.state().running) note_size(id, now_);
+  for (const JobId id : core_.state().running) note_size(id, instant());
 }
 
 void Controller::note_size(JobId id, Time since) {
@@ -352,6 +355,8 @@ Happened Controller::as_asked(Happened happened) const {
 
 void Controller::on_happened(const Happened& as_it_is) {
   const Happened happened = as_asked(as_it_is);
+  // All that is said of it below belongs to one instant.
+  if (std::holds_alternative<event::Ended>(happened.event)) open();
   if (const auto* resized = std::get_if<event::Resized>(&happened.event)) count_resize(*resized);
   if (const auto* ended = std::get_if<event::Ended>(&happened.event);
       ended && !ended->requeue && jobs_.contains(ended->job)) {
@@ -367,14 +372,14 @@ void Controller::on_happened(const Happened& as_it_is) {
   if (!taken) return;
   if (const auto* started = std::get_if<event::Started>(&happened.event)) {
     LiveJob& job = jobs_.at(started->job);
-    job.row.started = now_;
+    job.row.started = instant();
     journal_.changed(job.row);
     jobs_.started(started->job);
     predictions_.watch(core_.state(), started->job);
   } else if (const auto* resized = std::get_if<event::Resized>(&happened.event)) {
     predictions_.watch(core_.state(), resized->job);
   } else if (const auto* failed = std::get_if<event::StartFailed>(&happened.event)) {
-    note_size(failed->job, now_);
+    note_size(failed->job, instant());
   } else if (const auto* ended = std::get_if<event::Ended>(&happened.event)) {
     if (ended->requeue) {
       on_requeued(ended->job, how.note, how.ended);
@@ -387,8 +392,8 @@ void Controller::on_happened(const Happened& as_it_is) {
 /// As it was seen by who was there; the core hears of it now.
 Time Controller::when_ended(const Happened& happened, JobId id) const {
   const JobRow& row = jobs_.at(id).row;
-  const Time least = row.sizes.empty() ? row.started.value_or(now_) : row.sizes.back().first;
-  return std::clamp(happened.ended.value_or(now_), std::min(least, now_), now_);
+  const Time least = row.sizes.empty() ? row.started.value_or(instant()) : row.sizes.back().first;
+  return std::clamp(happened.ended.value_or(instant()), std::min(least, instant()), instant());
 }
 
 /// A node on which jobs die at once, one after the other, is drained: who is idle first gets the
@@ -444,7 +449,7 @@ void Controller::change_nodes(const NodeSet& nodes, Health health, const std::st
 /// The job waits again.
 void Controller::on_requeued(JobId id, const std::string& note, std::optional<Time> ended) {
   LiveJob& job = jobs_.at(id);
-  note_size(id, ended.value_or(now_));
+  note_size(id, ended.value_or(instant()));
   if (std::exchange(job.row.started, std::nullopt)) jobs_.requeued(id);
   ++job.row.restarts;
   job.row.note = note;
@@ -518,7 +523,7 @@ void Controller::on_over(JobId id, EndState state, const HowItEnded& how) {
   learn_from_measurements(id);
   LiveJob& job = jobs_.at(id);
   const std::uint64_t number = job.row.number;
-  job.row.ended = how.ended.value_or(now_);
+  job.row.ended = how.ended.value_or(instant());
   if (job.held > 0) journal_.held(number, *job.row.ended, 0);
   job.row.state = kEndWords[static_cast<std::size_t>(state)];
   job.row.exit_code = how.exit_code;
@@ -701,7 +706,7 @@ void Controller::learn_from_end(JobId id, const Happened& happened) {
   const std::uint32_t user = job.spec.user;
   open();
   // Reports are their users' own: no job can have run until later than now.
-  const Time end = std::min(later(job.started, *happened.ran), now_);
+  const Time end = std::min(later(job.started, *happened.ran), instant());
   predictions_.ending(core_.state(), id, end);
   journal_.took(user, predictions_.last_of(user));
   const bool has_completed = std::get<event::Ended>(happened.event).state == EndState::completed;

@@ -95,6 +95,8 @@ class Controller {
   Core make_core();
   void recover();
   void open();
+  /// Of the instant that is open; there is none before `open`.
+  Time instant() const { return instant_.value(); }
   bool tell(const Event& event);
   void settle();
   void carry_out();
@@ -252,9 +254,9 @@ class Controller {
   Time accept_at_{};           // clients; not before
   std::multimap<std::uint64_t, std::uint64_t> waiting_{};  // clients for the end of a batch
   std::vector<std::pair<std::uint64_t, std::string>>
-      outbox_{};             // what clients hear once it is durable
-  bool is_open_ = false;     // an instant
-  bool has_resize_ = false;  // an answer to one, in it
+      outbox_{};                   // what clients hear once it is durable
+  std::optional<Time> instant_{};  // that is open
+  bool has_resize_ = false;        // an answer to one, in it
   using Order = std::variant<Decision, std::pair<JobId, Ending>>;
   std::deque<Order> orders_{};  // durable ones, which the world has not heard of yet
   std::deque<Order> starts_{};  // the same, for when there is no other
@@ -264,7 +266,6 @@ class Controller {
   std::list<LongRequest> long_{};
   std::optional<Adding> adding_{};  // all tasks of an array follow one another
   std::deque<std::pair<std::uint64_t, std::string>> late_{};  // requests of clients, for after it
-  Time now_{};
   bool is_ended_ = false;
   bool had_jobs_ = false;
 };

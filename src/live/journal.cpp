@@ -294,9 +294,7 @@ Core Journal::fold(const PolicyMaker& make,
 std::string Journal::clock() const { return head("clock"); }
 
 void Journal::write_clock(const std::string& text) {
-  begin();
   Statement(*this, "INSERT OR REPLACE INTO head VALUES ('clock', ?)").add(text).next();
-  commit();
 }
 
 void Journal::begin() { Statement(*this, "BEGIN IMMEDIATE").next(); }

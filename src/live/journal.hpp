@@ -94,7 +94,7 @@ class Journal {
 
   /// What the clock of schedules is to go on by (live/schedule_clock.hpp); empty if there is none.
   std::string clock() const;
-  /// In a transaction of its own.
+  /// Within an instant.
   void write_clock(const std::string& text);
 
   void begin();

@@ -210,7 +210,7 @@ void Controller::reply(std::uint64_t client, std::string answer) {
   if (asker == nullptr) return;
   asker->is_asking = false;
   // What it tells may be of an instant that is not durable yet.
-  if (is_open_) {
+  if (instant_) {
     outbox_.emplace_back(client, std::move(answer));
   } else {
     send(*asker, answer);
@@ -400,7 +400,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
 
   open();
   const std::uint64_t first = number_of(JobId{core_.state().jobs.size()});
-  begin_adding(client.peer, std::move(what), now_, first);
+  begin_adding(client.peer, std::move(what), instant(), first);
   spdlog::info("job {}: submitted by {}{}", first, name_of_user(user),
                count > 1 ? fmt::format(", {} tasks", count) : "");
   had_jobs_ = true;

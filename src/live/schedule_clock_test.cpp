@@ -19,8 +19,9 @@ TEST(ScheduleClock, BeginsWithTheWallAndGoesOnAsItWas) {
   EXPECT_EQ(first.ahead(), Duration{});
 
   // As if the clock on the wall had been set a day ahead between the two.
-  const ScheduleClock late("", first.now() + whole_seconds(86'400));
-  EXPECT_GE(late.now(), first.now() + whole_seconds(86'400));
+  const Time tomorrow = first.now() + whole_seconds(86'400);
+  const ScheduleClock late("", tomorrow);
+  EXPECT_GE(late.now(), tomorrow);
   const ScheduleClock again(late.text(), Time{});
   EXPECT_FALSE(again.is_anew());
   EXPECT_EQ(again.text(), late.text());

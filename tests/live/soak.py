@@ -590,6 +590,7 @@ class Soak:
         its = [life for (job, _), life in lives.items() if job == number]
         if len(its) > row["restarts"] + 1:
             yield f"it began {len(its)} times"
+        yield from self.wrong_times(row, its[-1] if its else {}, kills)
         if row["restarts"] and not touched & {"requeued", "manager killed", "down"}:
             yield "it began again"
         if state == "COMPLETED" and kind.name not in ("malleable", "evolving", "adaptive") and not kills:
@@ -602,6 +603,22 @@ class Soak:
             # What was killed may be of the generation before, about whose end mpiexec has a word.
             if said.count("right") != 1 or (len(said) != 1 and not kills):
                 yield "its result is wrong"
+
+    def wrong_times(self, row, life, kills):
+        """In what its user is charged for."""
+        if row["node_s"] < 0:
+            yield "its charge is negative"
+        if row["start_s"] is not None and row["end_s"] < row["start_s"] - 1e-3:
+            yield "it ended before it started"
+        times = [size["time_s"] for size in row["sizes"]]
+        if times != sorted(times):
+            yield "its sizes are not in order"
+        # What was lost with its manager is over when that is seen.
+        if row["state"] == "COMPLETED" and "end" in life and not kills:
+            ago = time.clock_gettime(time.CLOCK_BOOTTIME) - life["end"]
+            late = row["end_s"] - (self.cluster.ask({"do": "queue"})["now_s"] - ago)
+            if not -1 < late < 10:
+                yield f"it ended {late:.1f} s after it said so"
 
     @staticmethod
     def overlaps(lives):

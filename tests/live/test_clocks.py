@@ -100,3 +100,81 @@ def test_nobody_pays_for_the_time_the_machine_was_off(cluster):
     end = c.wait_for_end(again)[0]
     assert end["state"] == "TIMEOUT" and is_about(end["end_s"], c.wall())
     c.replay()
+
+
+def lose_manager(c, job):
+    os.kill(c.manager_of(job), signal.SIGKILL)
+
+
+def lose_all(c, job):
+    """As if a job had been killed as a whole, with the controller that was to hear of it."""
+    c.kill()
+    for pid in processes_with(f"DUCTILE_JOB_FOLDER={c.state}/jobs/{job}"):
+        os.kill(pid, signal.SIGKILL)
+    c.start()
+
+
+@pytest.mark.parametrize("lose", (lose_manager, lose_all))
+def test_an_end_that_nobody_reports_is_when_it_was_seen(cluster, lose):
+    """And not when anything else happened before, or at the start of all time."""
+    c = cluster("2x1")
+    job = c.submit("-N", 2, "/bin/sleep", 1000)
+    c.wait_for_size(job, 2)
+    begin = time.monotonic()
+    time.sleep(1.5)  # nothing else happens
+    ran = time.monotonic() - begin
+    lose(c, job)
+    end = c.wait_for_end(job)[0]
+    assert end["state"] == "FAILED"
+    assert ran - 0.1 < end["end_s"] - end["start_s"] and is_about(end["end_s"], time.time()), end
+    assert end["node_s"] == pytest.approx(2 * (end["end_s"] - end["start_s"]), abs=0.1), end
+
+
+@pytest.mark.parametrize("lose", (lose_manager, lose_all))
+def test_a_life_that_nobody_reports_is_charged_until_it_was_over(cluster, lose):
+    c = cluster("1x1")
+    job = c.submit("--requeue", "/bin/sleep", 1000)
+    c.wait_for_size(job, 1)
+    time.sleep(1.5)
+    lose(c, job)
+    c.wait_for(lambda: c.queue()[job]["restarts"] == 1, "its next life")
+    c.wait_for_size(job, 1)
+    c.run("cancel", job)
+    end = c.wait_for_end(job)[0]
+    times = [size["time_s"] for size in end["sizes"]]
+    assert times == sorted(times) and [size["nodes"] for size in end["sizes"]] == [1, 0, 1, 0], end
+    assert times[1] - times[0] > 1.4 and is_about(times[1], time.time()), end
+    assert end["node_s"] == pytest.approx(times[1] - times[0] + times[3] - times[2], abs=0.1), end
+
+
+def test_a_job_pays_for_the_time_it_needs_to_die(cluster):
+    c = cluster("1x1")
+    job = c.submit(c.script("trap 'sleep 1; exit 1' TERM\ntouch ready\nwhile :; do sleep 0.02; done"))
+    c.wait_for(lambda: (c.folder / "ready").exists(), "the job")
+    c.run("requeue", job)
+    asked = time.time()
+    c.wait_for(lambda: c.queue()[job]["restarts"] == 1, "its next life")
+    c.run("cancel", job)
+    end = c.wait_for_end(job)[0]
+    assert end["sizes"][1]["nodes"] == 0 and end["sizes"][1]["time_s"] > asked + 0.7, (asked, end)
+
+
+def test_a_crash_before_the_ends_of_before_a_reboot_are_written_loses_nothing(cluster):
+    """Whatever its moment: the next controller still knows that the machine was started again meanwhile."""
+    c = cluster("1x1", has_clock=True)
+    begin = time.monotonic()
+    job = c.submit("/bin/sleep", 1000)
+    c.wait_for_size(job, 1)
+    c.kill()
+    for pid in processes_with(f"DUCTILE_JOB_FOLDER={c.state}/jobs/{job}"):
+        os.kill(pid, signal.SIGKILL)
+    c.set_boot_id("the second start")
+    c.set_clock(DAY)
+    c.environment["DUCTILE_CRASH_AT"] = "1"
+    c.launch()
+    assert c.server.wait(60) == -signal.SIGKILL
+    del c.environment["DUCTILE_CRASH_AT"]
+    c.start()
+    end = c.wait_for_end(job)[0]
+    assert end["state"] == "FAILED" and 0 < end["node_s"] <= time.monotonic() - begin, end
+    c.replay()
