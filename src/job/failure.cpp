@@ -44,8 +44,22 @@ std::string sentence(std::string_view text, std::size_t at, int lines) {
   return result.substr(0, kLongest);
 }
 
+/// By which signal Open MPI's launcher says that a process has ended.
+std::optional<int> signal_told_by_openmpi(std::string_view text) {
+  constexpr std::string_view kNoticed = " noticed that process rank ";
+  constexpr std::string_view kSignal = " exited on signal ";
+  const std::size_t noticed = text.rfind(kNoticed);
+  if (noticed == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(noticed);
+  std::string_view line = next_part(text, '\n');
+  const std::size_t at = line.find(kSignal);
+  if (at == std::string_view::npos) return std::nullopt;
+  line.remove_prefix(at + kSignal.size());
+  return parse_number<int>(line.substr(0, line.find_first_not_of("0123456789")));
+}
+
 /// By which signal MPICH's launcher says that a process has ended.
-std::optional<int> signal_told(std::string_view text) {
+std::optional<int> signal_told_by_mpich(std::string_view text) {
   const std::size_t at = text.rfind("\nYOUR APPLICATION TERMINATED WITH THE EXIT STRING: ");
   if (at == std::string_view::npos) return std::nullopt;
   text.remove_prefix(at + 1);
@@ -99,8 +113,9 @@ Failure failure_of(int status, std::string_view last_words, bool is_starved) {
       return {std::string(words.reason), sentence(last_words, at, words.lines)};
     }
   }
-  // MPICH's launcher says it; shells and Open MPI's tell of a signal by such a code.
-  const auto told = signal_told(last_words);
+  // Launchers say it; shells tell of a signal by such a code.
+  auto told = signal_told_by_mpich(last_words);
+  if (!told) told = signal_told_by_openmpi(last_words);
   const int signal = told.value_or(code - 128);
   const auto name = signal_name(signal);
   if (!name) return {"NonZeroExitCode", fmt::format("exit code {}", code)};
@@ -108,10 +123,10 @@ Failure failure_of(int status, std::string_view last_words, bool is_starved) {
     return {"OutOfMemory", "killed by SIGKILL, as the system did for want of memory"};
   }
   const std::string by = "killed by " + *name;
+  const bool was_killed = told || WIFSIGNALED(status);
   return {"RaisedSignal:" + *name,
-          told || WIFSIGNALED(status)
-              ? by
-              : fmt::format("exit code {}, as of a process that was {}", code, by)};
+          was_killed ? by : fmt::format("exit code {}, as of a process that was {}", code, by),
+          was_killed};
 }
 
 std::uint64_t processes_killed_for_memory() {

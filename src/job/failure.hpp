@@ -11,9 +11,12 @@ namespace ductile {
 
 /// `reason` is one of Slurm's words where there is one: NonZeroExitCode, RaisedSignal:SIGSEGV,
 /// MPIAbort, OutOfMemory, JobLaunchFailure; empty if nothing failed. `note` is for people.
+/// `was_killed`: the system or the launcher has told of the signal. Else a signal is what an exit
+/// code looks like, as shells give it; a program may have chosen it itself.
 struct Failure {
   std::string reason{};
   std::string note{};
+  bool was_killed = false;
 };
 
 /// Is it such a word? Who reads it may not know who wrote it.

@@ -26,6 +26,18 @@ TEST(Failure, NamesSignalsAndCodes) {
   EXPECT_EQ(failure_of(real_time, "", false).reason, "RaisedSignal:SIGRTMIN+3");
 }
 
+TEST(Failure, KnowsWhatWasKilledFromWhatLooksLikeIt) {
+  EXPECT_TRUE(failure_of(SIGSEGV, "", false).was_killed);
+  EXPECT_FALSE(failure_of(exited(139), "", false).was_killed);
+  EXPECT_FALSE(failure_of(exited(3), "", false).was_killed);
+  EXPECT_TRUE(failure_of(exited(139),
+                         "mpirun noticed that process rank 1 with PID 7 on node n exited on signal "
+                         "11 (Segmentation fault).\n",
+                         false)
+                  .was_killed);
+  EXPECT_FALSE(failure_of(exited(139), "it exited on signal 11\n", false).was_killed);
+}
+
 TEST(Failure, HearsLaunchers) {
   const std::string mpich =
       "=   EXIT CODE: 8\n===\nYOUR APPLICATION TERMINATED WITH THE EXIT STRING: Floating point "

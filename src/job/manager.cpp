@@ -1295,6 +1295,7 @@ Json Manager::how_it_ended() const {
   if (!failure.reason.empty()) {
     ended["reason"] = failure.reason;
     ended["note"] = failure.note;
+    if (failure.was_killed) ended["was_killed"] = true;
   }
   if (refused_requests_ > 0) ended["refused_requests"] = refused_requests_;
   ended.update(lost());

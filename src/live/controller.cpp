@@ -406,12 +406,13 @@ void Controller::watch_nodes(const Happened& happened) {
   const LiveJob& job = jobs_.at(ended->job);
   const NodeSet held = its.holding.nodes;
   if (its.status != Status::running || !job.row.ending.empty()) return;
-  const Applications::Key what{its.spec.user, job.batch->application};
-  if (!NodeWatch::is_death(happened.reason) || clock_.now() - its.started > kAtOnce) {
-    if (its.doing != Doing::starting) nodes_.ran(held, what);
+  const std::uint32_t user = its.spec.user;
+  if (!NodeWatch::is_death(happened.reason, happened.was_killed) ||
+      clock_.now() - its.started > kAtOnce) {
+    if (its.doing != Doing::starting) nodes_.ran(held, user);
     return;
   }
-  if (held.count() != 1 || !nodes_.died(held.parts.front().first, what)) return;
+  if (held.count() != 1 || !nodes_.died(held.parts.front().first, user)) return;
   const std::uint32_t node = held.parts.front().first;
   const State& state = core_.state();
   const std::string reason = fmt::format("{} jobs in a row died at once, the last one was {}",

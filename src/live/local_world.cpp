@@ -96,6 +96,7 @@ struct ReportedEnd {
   int exit_code = 0;
   Duration ran{};
   std::string reason{}, note{};
+  bool was_killed = false;
   LostOutput lost{};
   std::string boot{};  // when it ended: in which boot of the machine, and
   Duration machine{};  // by its clock (job/boot_clock.hpp)
@@ -119,6 +120,8 @@ std::optional<ReportedEnd> end_in(const Json& json) {
   if (std::string reason = text_in(json, "reason"); is_reason(reason)) {
     end.reason = std::move(reason);
     end.note = words_in(json, "note");
+    const auto killed = json.find("was_killed");
+    end.was_killed = killed != json.end() && *killed == true;
   }
   return end;
 }
@@ -977,6 +980,7 @@ void LocalWorld::over(Running& job) {
     end.ran = reported->ran;
     end.reason = reported->reason;
     end.note = reported->note;
+    end.was_killed = reported->was_killed;
     end.lost = reported->lost;
   } else {
     end.lost = job.lost;

@@ -63,6 +63,7 @@ struct Happened {
   std::string note{};
   std::optional<Duration> ran{};  // of an end: how long, as its manager has reported
   std::string reason{};           // of a failure, a word of job/failure.hpp
+  bool was_killed = false;        // by a signal, for sure
   LostOutput lost{};
   std::optional<Time> ended{};  // and when it was, where that is known and not now
 };

@@ -131,17 +131,18 @@ def test_a_node_on_which_jobs_die_at_once_is_drained(cluster):
     def state():
         return {row["node"]: (row["state"], row["reason"]) for row in c.ask({"do": "nodes"})["nodes"]}
 
-    # One that ends in any way of its own, or was ended, is no sign.
-    c.run("drain", "0,2")
-    for code in (1, 137):
-        c.wait_for_end(c.submit(c.script(f"sleep 0.1; exit {1}", f"own-{code}.sh")))
-    c.run("drain", "--undo", "0,2")
     waits = [c.submit("-N", 1, "/bin/sleep", 100) for _ in range(3)]
     for job in waits:
         c.wait_for_size(job, 1)
     on = {c.queue()[job]["nodelist"]: job for job in waits}
     c.run("cancel", on["1"])
     c.wait_for_end(on["1"])
+    # One that ends in any way of its own is no sign, also where that looks like another one.
+    for code in (137, 139, 1):
+        for i in range(3):
+            end = c.wait_for_end(c.submit(c.script(f"exit {code}", f"own-{code}-{i}.sh")))[0]
+            assert (end["state"], end["exit_code"]) == ("FAILED", code)
+    assert state()[1] == ("IDLE", None)
     for name in ("d.sh", "e.sh", "f.sh"):
         dies = c.submit(c.script("kill -9 $$", name))
         c.wait_for_end(dies)
@@ -155,11 +156,36 @@ def test_a_node_on_which_jobs_die_at_once_is_drained(cluster):
     c.run("drain", "--undo", 1)
     c.wait_for_end(waits_now)
     assert state()[1] == ("IDLE", None)
-    # A program that dies wherever it is speaks against no node.
     c.run("cancel", *c.queue())
     c.wait_for(lambda: not c.queue(), "the end of all")
-    killer = c.script("kill -9 $$", "killer.sh")
-    array = c.submit("-a", "0-11", killer)
-    c.wait_for_end(*range(array, array + 12))
-    assert [row["state"] for row in c.ask({"do": "nodes"})["nodes"]] == ["IDLE"] * 3
+    c.replay()
+
+
+def test_bad_jobs_of_one_user_drain_one_node_at_most(cluster):
+    c = cluster("6x1")
+    c.open_to_others()
+
+    def drained():
+        return [row["node"] for row in c.ask({"do": "nodes"})["nodes"] if row["state"] != "IDLE"]
+
+    jobs = [c.submit("-o", "/dev/null", "/bin/sh", "-c", f"kill -SEGV $$ # {i}") for i in range(20)]
+    for end in c.wait_for_end(*jobs):
+        assert end["reason"] == "RaisedSignal:SIGSEGV"
+    assert len(drained()) <= 1
+    # Of a second user they count as well: another node gets them, beside one that is busy.
+    node = next(node for node in (1, 3) if node not in drained() and node + 1 not in drained())
+    c.run("drain", ",".join(str(other) for other in range(6) if other not in (node, node + 1)))
+    stays = [c.submit("/bin/sleep", 1000) for _ in range(2)]
+    for job in stays:
+        c.wait_for_size(job, 1)
+    on = {c.queue()[job]["nodelist"]: job for job in stays}
+    c.run("cancel", on[str(node)])
+    c.wait_for_end(on[str(node)])
+    for i in range(3):
+        done = c.as_nobody("submit", "-o", "/dev/null", "/bin/sh", "-c", f"kill -SEGV $$ # {i}")
+        assert done.returncode == 0, done.stderr
+    row = c.wait_for(lambda: next((row for row in c.ask({"do": "nodes"})["nodes"] if row["node"] == node
+                                   and row["state"] == "DRAINED"), None), "the drain")
+    assert row["reason"].startswith("3 jobs in a row died at once"), row
+    c.wait_for(c.cancel_all, "the end of all")
     c.replay()
