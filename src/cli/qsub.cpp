@@ -69,14 +69,23 @@ std::string dependency_of(std::string_view text) {
   return result;
 }
 
-/// `-W depend=afterok:1`.
+/// `-W depend=afterok:1,group_list=x`. The conditions of a dependency have commas between them,
+/// too.
 void add_attributes(std::string_view text, Words& options, Words& ignored) {
-  constexpr std::string_view kDepend = "depend=";
-  if (text.starts_with(kDepend)) {
-    options.push_back("--dependency=" + dependency_of(text.substr(kDepend.size())));
-  } else {
-    ignored.push_back("-W " + std::string(text));
+  std::string dependencies;
+  bool is_depend = false;  // what comes without a name
+  while (!text.empty()) {
+    const std::string_view part = next_part(text, ',');
+    std::string_view value = part;
+    const bool has_name = part.find('=') != std::string_view::npos;
+    if (has_name) is_depend = next_part(value, '=') == "depend";
+    if (is_depend) {
+      dependencies.append(dependencies.empty() ? "" : ",").append(dependency_of(value));
+    } else {
+      ignored.push_back("-W " + std::string(part));
+    }
   }
+  if (!dependencies.empty()) options.push_back("--dependency=" + dependencies);
 }
 
 /// [CC]YYMMDDhhmm or hhmm, as `--begin` has it.

@@ -59,6 +59,15 @@ TEST(Qsub, OptionsAreThoseOfSubmit) {
   EXPECT_EQ(qsub({"-a", "1630", "-r", "n"}).options, Words{"--begin=16:30"});
 }
 
+TEST(Qsub, AttributesAreOneByOne) {
+  const Read read = qsub({"-W", "depend=afterok:1.server:2,group_list=x,umask=022"});
+  EXPECT_EQ(read.options, Words{"--dependency=afterok:1:2"});
+  EXPECT_EQ(read.ignored, (Words{"-W group_list=x", "-W umask=022"}));
+  const Read other = qsub({"-W", "group_list=x,depend=afterok:1.server,afterany:2.server"});
+  EXPECT_EQ(other.options, Words{"--dependency=afterok:1,afterany:2"});
+  EXPECT_EQ(other.ignored, Words{"-W group_list=x"});
+}
+
 TEST(Qsub, WhatMeansNothingIsTold) {
   EXPECT_EQ(qsub({"-q", "batch", "-m", "abe", "-I", "word", "-W", "umask=7", "-a", "12", "--long"}),
             (Read{{}, {"-q batch", "-m abe", "-I", "word", "-W umask=7", "-a 12", "--long"}}));
