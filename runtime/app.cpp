@@ -31,7 +31,12 @@ namespace ductile {
 namespace {
 
 /// Whether MPI has come to its end here.
-enum class End { no, ending, ended };
+enum class End {
+  no,
+  ending,
+  left_to_program,  // all but what ends MPI itself
+  ended
+};
 
 /// What this process knows; one per process, as MPI is.
 struct App {
@@ -114,10 +119,17 @@ bool spans_hosts(int size) {
   return neighbours < size;
 }
 
+/// By a process of the job, whose variables it has got with it: the manager has not started it.
+bool was_spawned() {
+  MPI_Comm parent = MPI_COMM_NULL;
+  MPI_Comm_get_parent(&parent);
+  return parent != MPI_COMM_NULL;
+}
+
 void find_manager(App& self) {
   const std::string manager = variable("DUCTILE_MANAGER");
   const std::string launcher = variable("DUCTILE_MPI");
-  if (manager.empty()) return;
+  if (manager.empty() || was_spawned()) return;
   if (launcher != DUCTILE_BUILT_FOR) {
     // The job is another program's, and this one runs inside of it.
     if (self.rank > 0 || self.size > 1) return;
@@ -244,22 +256,39 @@ void tell_launcher(const std::string& text) {
   }
 }
 
-/// MPI_Finalize of whoever comes after this library: a tool that measures, or MPI itself.
-int next_finalize() {
-  using Finalize = int (*)();
-  const auto next = reinterpret_cast<Finalize>(dlsym(RTLD_NEXT, "MPI_Finalize"));
-  return next != nullptr ? next() : PMPI_Finalize();
+using Finalize = int (*)();
+
+/// That of whoever comes after this library: of MPI_Finalize a tool that measures, or MPI itself.
+int next_finalize(const char* name) {
+  const auto next = reinterpret_cast<Finalize>(dlsym(RTLD_NEXT, name));
+  if (next == nullptr) give_up(std::string("there is no ") + name + " behind libductile-app");
+  return next();
+}
+
+/// Whether calls of MPI_Finalize come here, by whatever name: not where MPI is linked before this
+/// library.
+bool is_asked_first() {
+  Dl_info first{};
+  Dl_info own{};
+  return dladdr(dlsym(RTLD_DEFAULT, "PMPI_Finalize"), &first) != 0 &&
+         dladdr(reinterpret_cast<void*>(&is_asked_first), &own) != 0 &&
+         first.dli_fbase == own.dli_fbase;
+}
+
+/// From here on no process of this generation needs to be resized, or to answer.
+void say_finishing(App& self) {
+  self.end = End::ending;
+  std::fflush(nullptr);
+  if (!self.listener) return;
+  self.listener->stop();
+  self.link->send(self.link->generation(), wire::Finishing{});
 }
 
 /// The end of MPI in this process, and no more than that: what the program does from here on, for
 /// how long and with which exit code, is its own.
-int end_mpi(App& self) {
+int end_mpi(App& self, Finalize finalize) {
+  if (self.end == End::no) say_finishing(self);
   self.end = End::ending;
-  std::fflush(nullptr);
-  if (self.listener) {
-    self.listener->stop();
-    self.link->send(self.link->generation(), wire::Finishing{});
-  }
   int result = MPI_SUCCESS;
   int is_finalized = 0;
   PMPI_Finalized(&is_finalized);  // by a program whose calls do not come this way
@@ -267,11 +296,16 @@ int end_mpi(App& self) {
     if (self.listener) meet_at_the_end(*self.link);
     tell_launcher(self.launcher);
   } else if (is_finalized == 0) {
-    result = MPI_Finalize();
+    result = finalize();
   }
   // The connection stays open until the process ends, which is how the manager learns of it.
   self.end = End::ended;
   return result;
+}
+
+/// What the program has not done by then, where its call of it would not have come here.
+void end_mpi_at_exit() {
+  if (app().end == End::left_to_program) end_mpi(app(), MPI_Finalize);
 }
 
 }  // namespace
@@ -311,6 +345,8 @@ DUCTILE_EXPORT int ductile_init_checked(int* argc, char*** argv, int version, co
   ductile::find_manager(self);
   ductile::untie_children();
   self.is_initialised = true;
+  // Before anything that the program registers, and so after it.
+  if (!ductile::is_asked_first()) std::atexit(ductile::end_mpi_at_exit);
   self.must_join = self.generation > 0;
   // A joining process talks to the manager itself until it has its data.
   if (self.link && !self.must_join) ductile::listen(self);
@@ -493,7 +529,13 @@ DUCTILE_EXPORT int ductile_offer(void) {
 DUCTILE_EXPORT int ductile_finalize(void) {
   App& self = app();
   if (!self.is_initialised) return wrong_call("ductile_finalize() before ductile_init()");
-  if (self.end == ductile::End::no) ductile::end_mpi(self);
+  if (self.end != ductile::End::no) return 0;
+  if (ductile::is_asked_first()) {
+    ductile::end_mpi(self, MPI_Finalize);
+  } else {
+    ductile::say_finishing(self);
+    self.end = ductile::End::left_to_program;
+  }
   return 0;
 }
 
@@ -502,8 +544,19 @@ DUCTILE_EXPORT int ductile_finalize(void) {
 DUCTILE_EXPORT int MPI_Finalize(void) {
   App& self = app();
   if (self.end == ductile::End::ended) return MPI_SUCCESS;
-  if (self.end == ductile::End::ending || !self.is_initialised) return ductile::next_finalize();
-  return ductile::end_mpi(self);
+  if (self.end == ductile::End::ending || !self.is_initialised) {
+    return ductile::next_finalize("MPI_Finalize");
+  }
+  return ductile::end_mpi(self, [] { return ductile::next_finalize("MPI_Finalize"); });
+}
+
+// What Fortran's MPI_FINALIZE calls, and what tools call in theirs.
+DUCTILE_EXPORT int PMPI_Finalize(void) {
+  App& self = app();
+  if (self.end == ductile::End::ended) return MPI_SUCCESS;
+  const auto next = [] { return ductile::next_finalize("PMPI_Finalize"); };
+  if (self.end == ductile::End::ending || !self.is_initialised) return next();
+  return ductile::end_mpi(self, next);
 }
 
 DUCTILE_EXPORT int MPI_Finalized(int* flag) {

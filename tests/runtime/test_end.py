@@ -2,11 +2,12 @@
 
 import json
 import socket
+import subprocess
 import time
 
 import pytest
 
-from conftest import PATIENCE
+from conftest import EXAMPLES, PATIENCE, ROOT
 
 # Ways to the end (tests/runtime/programs/ends.c) on which work is done.
 WAYS = ["fw", "wf", "afr", "fmw", "bfw", "mw", "mfw", "Wf", "afbt", "fwu"]
@@ -29,14 +30,20 @@ def order(job, size):
     return connection
 
 
+def order_and_wait(job):
+    connection = order(job, 3)
+    wait_for(lambda: job.status()["generation"] == 1)
+    return connection
+
+
 def folder_of(tmp_path, way):
     return tmp_path / f"{way}-"  # no name begins another one: processes are known by it
 
 
-def begin(start, mpi, tmp_path, way, seconds, code):
+def begin(start, mpi, tmp_path, way, seconds, code, program="ends"):
     folder = folder_of(tmp_path, way)
     (folder / "found").mkdir(parents=True)
-    return start(mpi, 2, "ends", folder / "stop", folder / "found", way, seconds, code,
+    return start(mpi, 2, program, folder / "stop", folder / "found", way, seconds, code,
                  options=["--patience", 1], folder=folder, is_patient=False)
 
 
@@ -73,3 +80,39 @@ def test_the_exit_code_is_that_of_the_program(mpi, start, tmp_path, way):
     (folder_of(tmp_path, way) / "stop").touch()
     code, out, err = job.finish()
     assert (code, out) == (7, "begins\nends\n"), err
+
+
+FORTRAN = {"mpich": "-lmpichfort", "openmpi": "-lmpi_mpifh"}
+PACKAGE = {"mpich": "mpich", "openmpi": "ompi-c"}
+
+
+def link_ends(mpi, folder, order):
+    """`ends`, with its libraries in this order."""
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", PACKAGE[mpi]], capture_output=True, text=True,
+                           check=True).stdout.split()
+    library = EXAMPLES.parent / "lib"
+    own = [f"-L{library}", f"-lductile-app-{mpi}", f"-Wl,-rpath,{library}"]
+    libraries = {"MPI first": [*flags, *own], "MPI last": [*own, *flags],
+                 "Fortran": ["-DFORTRAN", *own, FORTRAN[mpi], *flags]}[order]
+    program = folder / f"ends-{mpi}"
+    done = subprocess.run(["cc", f"-I{ROOT / 'include'}", ROOT / "tests/runtime/programs/ends.c", "-o", program,
+                           "-Wl,--no-as-needed", *libraries, "-pthread"], capture_output=True, text=True, check=False)
+    if "cannot find -l" in done.stderr:
+        pytest.skip(f"no library of Fortran: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    return program
+
+
+@pytest.mark.parametrize("order", ["MPI first", "MPI last", "Fortran"])
+def test_however_it_is_linked(mpi, start, tmp_path, order):
+    """Its calls of MPI_Finalize may not come by way of libductile-app."""
+    program = link_ends(mpi, tmp_path, order)
+    for way in ["f", "fF", "F", "fb", "bf", "Ff"] + ([] if order == "Fortran" else ["fm", "mf"]):
+        job = begin(start, mpi, tmp_path, way, 0, 7, program)
+        job.wait_until_connected()
+        connection = order_and_wait(job)
+        (folder_of(tmp_path, way) / "stop").touch()
+        code, out, err = job.finish()
+        connection.close()
+        assert (code, out) == (7, "begins\nends\n"), (way, err)
+        assert "after MPI_FINALIZE" not in err and "BAD TERMINATION" not in err, (way, err)

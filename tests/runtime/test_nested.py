@@ -75,3 +75,10 @@ def test_nested(mpi, outer, inner):
         assert done.returncode != 0 and why in done.stderr
         return
     assert (done.returncode, done.stdout) == (0, f"begins with {size}\nends with {size}\n"), done.stderr
+
+
+@pytest.mark.parametrize("kind", ["mpi", "rigid"])
+def test_what_a_process_spawns_is_not_of_the_job(kind, mpi="openmpi"):
+    done = subprocess.run(ductile_run("-n", 1, "--kind", kind) + [example("spawns", mpi)], capture_output=True,
+                          text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout) == (0, "1 with 2 more\n"), done.stderr

@@ -1,7 +1,7 @@
 /* Computes until the file STOP appears, and is resized meanwhile. Then, and where it leaves, it
  * comes to its end as STEPS say, one letter after the other: f  ductile_finalize()            m
  * MPI_Finalize()          c  MPI_Finalize() unless MPI_Finalized() w  works for SECONDS and writes
- * what it has found to FOLDER/GENERATION.RANK; W on the last rank only a  atexit() of w b  atexit()
+ * what it has found to FOLDER/GENERATION.RANK; W on the last rank only F  MPI_FINALIZE of Fortran, compiled with FORTRAN a  atexit() of w b  atexit()
  * of c t  exit(CODE) in another thread  u  _exit(CODE)             r  return CODE from main()
  * Usage: ends STOP FOLDER STEPS SECONDS CODE */
 #include <ductile/app.h>
@@ -9,6 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#ifdef FORTRAN
+void mpi_finalize_(int* error);
+#else
+static void mpi_finalize_(int* error) { *error = MPI_Finalize(); }
+#endif
 
 static char found[4096];
 static int seconds, code, rank, size;
@@ -36,6 +42,8 @@ static int end(const char* steps) {
     pthread_t thread;
     if (*steps == 'f') ductile_finalize();
     if (*steps == 'm') MPI_Finalize();
+    int error;
+    if (*steps == 'F') mpi_finalize_(&error);
     if (*steps == 'c') finalize_if_not();
     if (*steps == 'w' || (*steps == 'W' && rank == size - 1)) work();
     if (*steps == 'a') atexit(work);
