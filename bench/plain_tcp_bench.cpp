@@ -36,7 +36,7 @@ void send(const std::string& address, std::size_t bytes, int say, int hear) {
   const std::string memory(bytes, 'x');
   char byte = 0;
   if (write(say, &byte, 1) != 1 || read(hear, &byte, 1) != 0) _exit(1);
-  const Descriptor socket = ductile::connect_tcp(address, std::chrono::seconds(10));
+  const Descriptor socket = ductile::connect_to(address, std::chrono::seconds(10));
   ductile::set_blocking(socket, true);
   if (!ductile::send_all(socket, memory)) _exit(1);
 }
