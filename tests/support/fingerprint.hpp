@@ -70,8 +70,9 @@ class Walk {
     for (const std::uint32_t row_of : s.free_rows) row("free row", row_of);
     row("queue", s.queue.order(), s.queue.sorted_at(), s.queue.size());
     s.queue.for_each([&](JobId id) { number(id); });
-    for (const Standing& each : s.uses.standings(s.now, {.half_life = s.half_life})) {
-      row("use", each.user, each.value);
+    // As of one moment, so that it is no matter of the clock.
+    for (const Standing& each : s.uses.standings(Time{}, {.half_life = Duration{}})) {
+      row("use", each.user, s.uses.nodes_of(each.user), each.value);
     }
     row("running");
     for (const JobId id : s.running) number(id);
