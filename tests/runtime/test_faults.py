@@ -9,7 +9,7 @@ import pytest
 
 from conftest import connect, example, left_in_shared_memory, processes_with
 
-COMMIT, ABORT = "resized", "aborted"
+COMMIT, ABORT, EITHER = "resized", "aborted", "either"
 
 # Who, when, message, kind (src/job/fault.hpp), and what becomes of the resize.
 WALK = [
@@ -42,7 +42,8 @@ WALK = [
     ("old/1", "after", "data", "cut", ABORT),
     ("old/1", "before", "open", "twice", ABORT),
     ("old/1", "before", "data", "twice", ABORT),
-    ("old/1", "before", "close", "twice", COMMIT),
+    # Who has all of it has closed, or is about to: the second one may find nobody.
+    ("old/1", "before", "close", "twice", EITHER),
     # The manager repeats itself.
     *[("manager", "before", message, kind, COMMIT)
       for message in ("welcome", "take", "prepare", "meet", "go", "commit")
@@ -117,7 +118,7 @@ def walk_through(walk, mpi, start, tmp_path, monkeypatch, *arguments):
         events = job.events(COMMIT) + job.events(ABORT)
         assert len(events) == generation, fault
         last = max(events, key=lambda event: event["time_s"])
-        if last["event"] != fault[4]:
+        if fault[4] not in (last["event"], EITHER):
             wrong.append((generation, fault, last))
         if last["event"] == COMMIT:
             size = 5 - size
