@@ -28,6 +28,8 @@ constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::milliseconds kForever{-1};
 /// Connections that have not said who they are; more are closed at once.
 constexpr std::size_t kMaxStrangers = 64;
+/// Connections taken in one turn, so that those that have come are heard whoever else comes.
+constexpr int kMostAccepted = 64;
 
 /// Pieces below this size go through a buffer: one call of the system for few bytes costs more than
 /// a copy.
@@ -339,7 +341,7 @@ class Taker {
       for (std::size_t i = 2; i < waiting.size(); ++i) {
         if (waiting[i].revents != 0) serve(*sources_[i - 2]);
       }
-      if (waiting[1].revents != 0) accept_all(listener);
+      if (waiting[1].revents != 0) accept_some(listener);
       const auto too_old = Clock::now() - kPatience;
       std::erase_if(sources_, [&](const auto& source) {
         return source->closed || !source->socket || (!source->rank && source->since < too_old);
@@ -351,8 +353,10 @@ class Taker {
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  void accept_all(const Descriptor& listener) {
-    while (auto socket = accept_from(listener)) {
+  void accept_some(const Descriptor& listener) {
+    for (int i = 0; i < kMostAccepted; ++i) {
+      auto socket = accept_from(listener);
+      if (!socket) return;
       // Who belongs here says so at once: the one who has been silent for longest does not.
       const auto is_stranger = [](const auto& source) { return !source->rank && source->socket; };
       const auto strangers = std::ranges::count_if(sources_, is_stranger);

@@ -177,14 +177,25 @@ std::vector<std::string> srun_line(const Launcher& launcher, std::uint32_t size,
     words.insert(words.end(), {"-N", std::to_string(placed.size()), "--distribution=arbitrary",
                                "--nodelist=" + hosts});
   }
+  const bool is_to_yield =
+      launcher.mpi == Mpi::openmpi && cores.are_shared && !user_decides_yield(launcher);
   std::string passed = "--export=ALL";
-  if (launcher.mpi == Mpi::openmpi && cores.are_shared) passed += ",OMPI_MCA_mpi_yield_when_idle=1";
+  if (is_to_yield) passed += ",OMPI_MCA_mpi_yield_when_idle=1";
   if (!launcher.preload.empty()) passed += ",LD_PRELOAD=" + launcher.preload;
   words.push_back(std::move(passed));
   return words;
 }
 
 }  // namespace
+
+bool user_decides_yield(const Launcher& launcher) {
+  constexpr const char* kParameter = "mpi_yield_when_idle";
+  const auto names_it = [&](const std::string& word) {
+    return word.find(kParameter) != std::string::npos;
+  };
+  return std::getenv("OMPI_MCA_mpi_yield_when_idle") != nullptr ||
+         std::ranges::any_of(launcher.arguments, names_it);
+}
 
 std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t size,
                                       const Variables& variables, const Cores& cores) {
@@ -210,7 +221,8 @@ std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t si
   if (launcher.mpi == Mpi::openmpi) {
     // Whoever is bound before it begins stays so.
     if (cores.are_chosen || launcher.cores > 0) add({"--bind-to", "none"});
-    if (cores.are_shared) add({"--mca", "mpi_yield_when_idle", "1"});
+    if (cores.are_shared && !user_decides_yield(launcher))
+      add({"--mca", "mpi_yield_when_idle", "1"});
     if (hosts.empty()) {
       add({"--oversubscribe"});
     } else {

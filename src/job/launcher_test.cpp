@@ -1,6 +1,7 @@
 #include "job/launcher.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -71,6 +72,30 @@ TEST(Launcher, OpenMpiBindsAndSpinsAsByItselfOnCoresOfItsOwn) {
   EXPECT_TRUE(has({.are_shared = true}, "mpi_yield_when_idle"));
   launcher.cores = 1;
   EXPECT_TRUE(has({}, "--bind-to"));
+}
+
+// mpirun refuses a parameter that is listed twice.
+TEST(Launcher, HowOpenMpiWaitsIsLeftToTheUserWhoSaysIt) {
+  const auto says = [](const Launcher& launcher) {
+    const Words words = command_line(launcher, 2, {}, {.are_shared = true});
+    return std::ranges::count_if(words, [](const std::string& word) {
+      return word.find("mpi_yield_when_idle") != std::string::npos;
+    });
+  };
+  Launcher by_mpiexec{.mpi = Mpi::openmpi, .mpiexec = "mpiexec", .program = {"a.out"}};
+  Launcher by_srun{
+      .mpi = Mpi::openmpi, .starter = Starter::srun, .mpiexec = "srun", .program = {"a.out"}};
+  setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
+  const auto in_environment = says(by_mpiexec) + says(by_srun);
+  unsetenv("OMPI_MCA_mpi_yield_when_idle");
+  EXPECT_EQ(in_environment, 0);
+  EXPECT_EQ(says(by_mpiexec), 1);
+  EXPECT_EQ(says(by_srun), 1);
+  by_mpiexec.arguments = {"--mca", "mpi_yield_when_idle", "0"};
+  by_srun.arguments = {"--export=ALL,OMPI_MCA_mpi_yield_when_idle=0"};
+  EXPECT_EQ(says(by_mpiexec), 1);
+  EXPECT_EQ(says(by_srun), 1);
+  EXPECT_TRUE(user_decides_yield(by_mpiexec));
 }
 
 TEST(Launcher, SrunStartsAStepBesideTheOthers) {

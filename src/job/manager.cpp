@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
+#include <sched.h>
 #include <spdlog/spdlog.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -60,6 +61,8 @@ constexpr const char* kStepsVariable = "DUCTILE_STEPS";
 constexpr std::chrono::seconds kHelloPatience{10};
 constexpr std::chrono::milliseconds kSweep{100};
 constexpr std::size_t kMaxStrangers = 256;
+/// Connections taken in one turn: however many come, the rest of the job is looked after.
+constexpr int kMostAccepted = 64;
 constexpr std::size_t kMaxLine = 4096;
 /// Answers that may wait for a client: one that does not read them has only itself to blame.
 constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;
@@ -396,20 +399,26 @@ void Manager::on_input(const Peer& peer, const wire::Input& input) {
       "processes find it empty\n";
 }
 
+/// Those on which this process may run.
+std::uint32_t own_cores() {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return std::thread::hardware_concurrency();
+  return static_cast<std::uint32_t>(CPU_COUNT(&cores));
+}
+
 /// More processes than cores. The slots of hosts are what there is to know of theirs.
 bool Manager::is_crowded(std::uint32_t size) const {
   if (!settings_.launcher.hosts.empty() || settings_.launcher.starter == Starter::srun)
     return false;
-  const std::uint32_t cores = cpus_.empty() ? std::thread::hardware_concurrency()
-                                            : static_cast<std::uint32_t>(cpus_.count());
+  const std::uint32_t cores =
+      cpus_.empty() ? own_cores() : static_cast<std::uint32_t>(cpus_.count());
   return cores < std::uint64_t{size} * std::max(settings_.launcher.cores, 1U);
 }
 
 /// What Open MPI takes from its launcher at the beginning, while another generation comes and goes.
 /// Who asks for it himself has it as he wants.
 void Manager::let_yield(const Generation& generation, bool is_on) {
-  if (settings_.launcher.mpi != Mpi::openmpi) return;
-  if (std::getenv("OMPI_MCA_mpi_yield_when_idle") != nullptr) return;
+  if (settings_.launcher.mpi != Mpi::openmpi || user_decides_yield(settings_.launcher)) return;
   for (Peer* const peer : generation.peers) {
     if (peer != nullptr) send(*peer, {generation.number, wire::Yield{.on = is_on ? 1U : 0U}});
   }
@@ -484,7 +493,9 @@ Descriptor Manager::listen_to_processes() {
 }
 
 void Manager::accept_peers() {
-  while (auto socket = accept_from(listener_)) {
+  for (int i = 0; i < kMostAccepted; ++i) {
+    auto socket = accept_from(listener_);
+    if (!socket) return;
     const auto is_stranger = [](const auto& peer) { return !peer->generation && !peer->is_closed; };
     const auto strangers = std::ranges::count_if(peers_, is_stranger);
     std::size_t expected = 0;
@@ -499,6 +510,8 @@ void Manager::accept_peers() {
     peer->socket = std::move(*socket);
     peer->since = Clock::now();
     peers_.push_back(std::move(peer));
+    // What it has said already may show that it is none.
+    read_peer(*peers_.back());
   }
 }
 

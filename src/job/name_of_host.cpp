@@ -2,6 +2,7 @@
 
 #include <array>
 #include <csignal>
+#include <system_error>
 #include <thread>
 
 #include <netdb.h>
@@ -18,11 +19,15 @@ NameOfHost::NameOfHost() {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([own_name = name_, is_known = is_known_] {
-    addrinfo* found = nullptr;
-    if (getaddrinfo(own_name.c_str(), nullptr, nullptr, &found) == 0) freeaddrinfo(found);
-    *is_known = true;
-  }).detach();
+  try {
+    std::thread([own_name = name_, is_known = is_known_] {
+      addrinfo* found = nullptr;
+      if (getaddrinfo(own_name.c_str(), nullptr, nullptr, &found) == 0) freeaddrinfo(found);
+      *is_known = true;
+    }).detach();
+  } catch (const std::system_error&) {
+    *is_known_ = true;  // it is not known to be slow
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

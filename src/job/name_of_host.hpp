@@ -13,7 +13,7 @@ class NameOfHost {
  public:
   NameOfHost();
   const std::string& name() const { return name_; }
-  /// There was an answer, if only that there is no such name.
+  /// There was an answer, if only that there is no such name; or it could not be looked up.
   bool is_known() const { return *is_known_; }
 
  private:

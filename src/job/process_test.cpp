@@ -107,7 +107,7 @@ TEST(Process, BeginsWhileOthersGoOn) {
         return read(file, &byte, 1) == 1 ? nullptr : "nothing came";
       },
       kept[1]);
-  set_blocking(started.descriptor(), {});
+  set_blocking(started.descriptor(), false);
   EXPECT_FALSE(started.has_begun());
   other_writer.reset();
   writer.reset();
