@@ -14,12 +14,12 @@ class Allowance {
 
   Allowance(int most, Clock::duration interval) : most_(most), interval_(interval) {}
 
-  /// Takes one, if there is one.
-  bool take(Clock::time_point now) {
+  /// Takes so many, if there is one; those that there are not yet are missing later.
+  bool take(Clock::time_point now, int count = 1) {
     // It is empty where `most` intervals lie ahead.
     full_at_ = std::max(full_at_, now);
     if (full_at_ - now > (most_ - 1) * interval_) return false;
-    full_at_ += interval_;
+    full_at_ += count * interval_;
     return true;
   }
 

@@ -32,6 +32,14 @@ TEST(Allowance, AskedAllTheTimeItGivesOneForEachInterval) {
   EXPECT_EQ(all, 10 + 59);
 }
 
+TEST(Allowance, WhatWasTakenAtOnceIsMissingLater) {
+  Allowance allowance(10, 1s);
+  EXPECT_TRUE(allowance.take(kStart, 9));
+  EXPECT_TRUE(allowance.take(kStart, 4));  // there is one
+  EXPECT_FALSE(allowance.take(kStart + 3s));
+  EXPECT_TRUE(allowance.take(kStart + 4s));
+}
+
 TEST(Allowance, WhoAsksSlowlyIsNeverRefused) {
   Allowance allowance(1, 1s);
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(allowance.take(kStart + i * 1s));

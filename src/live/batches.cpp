@@ -255,7 +255,7 @@ Wait Batches::reason(const LiveJob& job, Time now, const UserLimits& limits) {
   return Wait::no;
 }
 
-void Batches::judge(Time now, const UserLimits& limits, const std::function<void(JobId)>& show) {
+void Batches::judge(Time now, const UserLimits& limits, const std::function<bool(JobId)>& show) {
   if (next() > now) return;
   must_judge_ = false;
   next_begin_ = kNever;
@@ -269,7 +269,9 @@ void Batches::judge(Time now, const UserLimits& limits, const std::function<void
     }
     at = kept_.erase(at);
     activate(job);
-    show(id);
+    if (show(id)) continue;
+    must_judge_ = true;
+    return;
   }
 }
 

@@ -129,8 +129,9 @@ class Batches {
   void requeued(JobId id) { ++jobs_.at(id).batch->unstarted; }
   std::shared_ptr<Batch> over(JobId id);
 
-  /// Calls `show` for all jobs that nothing keeps back any more, in order of priority and number.
-  void judge(Time now, const UserLimits& limits, const std::function<void(JobId)>& show);
+  /// Calls `show` for all jobs that nothing keeps back any more, in order of priority and number,
+  /// until it says that this is enough: the next call goes on.
+  void judge(Time now, const UserLimits& limits, const std::function<bool(JobId)>& show);
   /// When `judge` has something to do without anything having happened.
   Time next() const { return must_judge_ ? Time{} : next_begin_; }
   /// The limits are others.

@@ -50,9 +50,12 @@ struct World {
     batches.over(id_of(number));
   }
   /// The jobs that are shown now.
-  std::string shown(Time now = at(0)) {
+  std::string shown(Time now = at(0), int most = 1000) {
     std::string text;
-    batches.judge(now, limits, [&](JobId id) { text += std::to_string(number_of(id)) + ' '; });
+    batches.judge(now, limits, [&](JobId id) {
+      text += std::to_string(number_of(id)) + ' ';
+      return --most > 0;
+    });
     return text;
   }
   Wait wait(std::uint64_t number) { return batches.at(id_of(number)).wait; }
@@ -103,6 +106,19 @@ TEST(Batches, KnowTheJobsOfTasks) {
   }
   EXPECT_EQ(world.batches.task(1, 0), JobId::none);
   EXPECT_EQ(world.batches.task(3, 7), JobId::none);  // no array
+}
+
+// Thousands may become free at once.
+TEST(Batches, ShowSoManyAtATime) {
+  World world;
+  world.submit({});  // 1
+  for (int i = 2; i <= 6; ++i) world.submit(job_after("afterok:1"));
+  world.end(1);
+  EXPECT_EQ(world.shown(at(0), 2), "2 3 ");
+  EXPECT_EQ(world.batches.next(), Time{});  // at once again
+  EXPECT_EQ(world.shown(at(0), 2), "4 5 ");
+  EXPECT_EQ(world.shown(at(0), 2), "6 ");
+  EXPECT_EQ(world.batches.next(), kNever);
 }
 
 // Tasks are added over several turns: the first may be over before the last is there.

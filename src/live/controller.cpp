@@ -232,8 +232,9 @@ void Controller::add_what_is_missing() {
   if (there >= what.array.count()) return;
   open();
   begin_adding(last->owner, std::move(what), last->submitted, last->array);
-  long_.push_back(
-      {0, [this] { return add_tasks() ? std::optional<std::string>("") : std::nullopt; }});
+  long_.add(last->owner.user, {.part = [this] {
+              return add_tasks() ? std::optional<std::string>("") : std::nullopt;
+            }});
 }
 
 /// From now on all belongs to one instant, until `settle`.
@@ -278,9 +279,9 @@ void Controller::settle() {
     instant_.reset();
 
     for (const auto& [id, answer] : std::exchange(outbox_, {})) {
-      const auto client = std::ranges::find(clients_, id, [](const auto& c) { return c->id; });
-      if (client == clients_.end()) continue;
-      send(**client, answer);
+      Client* const client = find(id);
+      if (client == nullptr) continue;
+      send(*client, answer);
       crash_point();
     }
     for (const std::uint64_t number : std::exchange(over_, {})) world_.forget(number);
@@ -288,7 +289,7 @@ void Controller::settle() {
       (order.kind == Decision::Kind::start ? starts_ : orders_).emplace_back(order);
     }
     for (const auto& ending : std::exchange(endings_, {})) orders_.emplace_back(ending);
-    judge();
+    judge_more();
   }
 }
 
@@ -540,12 +541,18 @@ void Controller::on_over(JobId id, EndState state, const HowItEnded& how) {
   over_.push_back(number);
   const std::shared_ptr<Batch> batch = jobs_.over(id);
   if (batch->left > 0) return;
-  const auto [first, last] = waiting_.equal_range(batch->number);
+  tell_waiting(batch->number);
+}
+
+/// All that wait for this job, or array, hear how it ended.
+void Controller::tell_waiting(std::uint64_t number) {
+  const auto first = waiting_.lower_bound({number, 0});
+  const auto last = waiting_.lower_bound({number + 1, 0});
+  if (first == last) return;
+  const std::string how = outcome(number);
   for (auto at = first; at != last; ++at) {
-    outbox_.emplace_back(at->second, outcome(batch->number));
-    const auto client =
-        std::ranges::find(clients_, at->second, [](const auto& c) { return c->id; });
-    if (client != clients_.end()) --(*client)->waits;
+    outbox_.emplace_back(at->second, how);
+    if (Client* const client = find(at->second)) client->waits.erase(number);
   }
   waiting_.erase(first, last);
 }
@@ -564,10 +571,19 @@ void Controller::end(JobId id, Ending why) {
 
 // ---- What the policy does not see to ------------------------------------------------------------
 
-/// Shows the policy what nothing keeps back any more.
+/// Shows the policy what nothing keeps back any more, as long as there is time in this turn.
 void Controller::judge() {
+  judge_until_ = std::chrono::steady_clock::now() + kTurn;
+  judge_more();
+}
+
+/// What is left of that time.
+void Controller::judge_more() {
+  const auto is_time = [&] { return std::chrono::steady_clock::now() < judge_until_; };
+  if (!is_time()) return;
   jobs_.judge(clock_.wall(clock_.now()), user_limits(), [&](JobId id) {
     tell(event::Eligible{id, true});
+    return is_time();
   });
 }
 
@@ -781,7 +797,7 @@ void Controller::run() {
     loop();
   } catch (const RunError& error) {
     for (const auto& client : clients_) {
-      if (!client->is_owed && client->waits == 0) continue;
+      if (!client->is_owed && client->waits.empty()) continue;
       send(*client,
            line_of({{"ok", false},
                     {"code", 1},
@@ -854,9 +870,7 @@ void Controller::loop() {
     if (core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
     settle();
     errands_.look();
-    std::erase_if(clients_, [&](const auto& client) {
-      return client->lines.is_closed() || is_idle(*client);
-    });
+    forget_clients();
     if (settings_.until_idle && had_jobs_ && jobs_.empty() && !adding_) {
       is_ended_ = std::ranges::all_of(
           clients_, [](const auto& client) { return client->lines.is_flushed(); });

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,6 +28,7 @@
 
 #include "base/ids.hpp"
 #include "base/time.hpp"
+#include "job/allowance.hpp"
 #include "job/line_socket.hpp"
 #include "job/socket.hpp"
 #include "live/applications.hpp"
@@ -42,6 +42,7 @@
 #include "live/schedule_clock.hpp"
 #include "live/serve.hpp"
 #include "live/submission.hpp"
+#include "live/turns.hpp"
 #include "model/fairness.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/runtime_prediction.hpp"
@@ -74,12 +75,12 @@ struct Client {
   Owner peer{};
   std::vector<gid_t> groups{};  // supplementary ones
   std::chrono::steady_clock::time_point heard{};
-  std::size_t waits = 0;   // for so many batches
-  bool is_owed = false;    // an answer
-  bool is_asking = false;  // a child: nothing more is read until it has answered
+  std::set<std::uint64_t> waits{};  // for the ends of these batches
+  bool is_owed = false;             // an answer
+  bool is_asking = false;           // a child: nothing more is read until it has answered
 
   /// For an answer, or for a job.
-  bool is_waiting() const { return is_owed || is_asking || waits > 0; }
+  bool is_waiting() const { return is_owed || is_asking || !waits.empty(); }
 };
 
 class Controller {
@@ -131,6 +132,7 @@ class Controller {
   void note_seen(JobId id, Nodes nodes, const Observed& seen);
   void keep_limits();
   void judge();
+  void judge_more();
   Duration until_next() const;
   UserLimits user_limits() const {
     return {.jobs = settings_.max_running_jobs_per_user,
@@ -144,7 +146,13 @@ class Controller {
   using Part = std::function<std::optional<std::string>()>;
   struct LongRequest {
     std::uint64_t client = 0;  // 0: nobody waits for it
+    bool is_question = false;  // which nobody needs answered once the client has gone
     Part part{};
+  };
+  /// A request that may not begin yet.
+  struct LateRequest {
+    std::uint64_t client = 0;
+    std::string line{};
   };
   /// A job, or an array whose tasks are added over several turns.
   struct Adding {
@@ -159,9 +167,11 @@ class Controller {
     std::string text{};    // what was submitted
     std::size_t next = 0;  // task
   };
-  std::string in_parts(Client& client, Part part);
+  std::string in_parts(Client& client, bool is_question, Part part);
   std::string to_each(Client& client, std::vector<JobId> jobs, std::function<void(JobId)> change);
   void go_on();
+  bool go_on(LongRequest& request);
+  void catch_up();
   bool has_long_requests() const { return !long_.empty() || (!adding_ && !late_.empty()); }
   bool must_wait(const Json& request) const;
   void begin_adding(const Owner& owner, Submission what, Time submitted, std::uint64_t first);
@@ -170,16 +180,22 @@ class Controller {
 
   // ---- Those who ask -------------------------------------------------------------------------
   void accept_clients();
+  void wait_for_descriptors();
   void serve_clients();
   void serve(Client& client);
   static std::string answer_of(const std::function<std::string()>& request);
+  void answer_to(Client& client, const std::function<std::string()>& request);
+  static Json parse_request(const std::string& line);
   Client* find(std::uint64_t client);
   void reply(std::uint64_t client, std::string answer);
   void send(Client& client, std::string_view answer);
-  std::string on_request(Client& client, const std::string& line);
+  std::string on_line(Client& client, const std::string& line);
+  std::string on_request(Client& client, const Json& request);
   std::string on_submit(Client& client, const Json& request);
   std::string on_wait(Client& client, const Json& request);
   std::string wait_for(Client& client, std::string answer, std::uint64_t number);
+  void tell_waiting(std::uint64_t number);
+  void forget_clients();
   std::string on_queue(Client& client, const Json& request);
   Json end_of_job(const Owner& peer, std::uint64_t number) const;
   std::string on_nodes() const;
@@ -199,6 +215,7 @@ class Controller {
   void ask_child(Client& client, Errands::Work work, std::function<Json(const std::string&)> read);
   bool is_operator(const Client& client) const { return is_operator(client.peer.user); }
   bool is_operator(std::uint32_t user) const;
+  void charge(const Client& client, std::size_t jobs);
   void check_priority(const Client& client, std::int32_t priority) const;
   bool is_idle(const Client& client) const;
   void watch_nodes(const Happened& happened);
@@ -236,7 +253,8 @@ class Controller {
   RuntimePrediction predictions_{};
   Applications applications_{};
   Measurements measurements_{};
-  Time learn_at_{};  // not before
+  Time learn_at_{};                                      // not before
+  std::chrono::steady_clock::time_point judge_until_{};  // in this turn
   ScheduleClock clock_;
   LocalWorld world_;
   Metrics metrics_{};
@@ -245,14 +263,16 @@ class Controller {
   std::unique_ptr<MetricsServer> metrics_server_{};
   Descriptor signals_{};
   Descriptor listener_{};
-  Batches jobs_;  // not over
-  std::vector<std::unique_ptr<Client>> clients_{};
+  Batches jobs_;                                    // not over
+  std::vector<std::unique_ptr<Client>> clients_{};  // in the order of their numbers
   std::uint64_t next_client_ = 1;
   std::size_t max_clients_ = 4096;
-  std::size_t turn_ = 0;
-  bool has_requests_ = false;  // of clients, that had to wait for the next turn
-  Time accept_at_{};           // clients; not before
-  std::multimap<std::uint64_t, std::uint64_t> waiting_{};  // clients for the end of a batch
+  std::size_t served_ = 0;
+  std::map<std::uint32_t, Allowance> changes_{};  // of jobs, by user
+  Turns<Client*> ready_{};                        // to be served
+  bool has_requests_ = false;                     // of clients, that had to wait for the next turn
+  Time accept_at_{};                              // clients; not before
+  std::set<std::pair<std::uint64_t, std::uint64_t>> waiting_{};  // for a batch's end, clients
   std::vector<std::pair<std::uint64_t, std::string>>
       outbox_{};                   // what clients hear once it is durable
   std::optional<Time> instant_{};  // that is open
@@ -263,9 +283,9 @@ class Controller {
   std::vector<std::pair<JobId, Ending>> endings_{};  // that become orders once they are durable
   std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
   Errands errands_{};
-  std::list<LongRequest> long_{};
+  Turns<LongRequest> long_{};
   std::optional<Adding> adding_{};  // all tasks of an array follow one another
-  std::deque<std::pair<std::uint64_t, std::string>> late_{};  // requests of clients, for after it
+  Turns<LateRequest> late_{};       // for after it
   bool is_ended_ = false;
   bool had_jobs_ = false;
 };

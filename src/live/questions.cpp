@@ -1,5 +1,4 @@
 // Questions that take a while: children answer them, the controller goes on; errands.hpp.
-#include <algorithm>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -20,9 +19,9 @@ using Json = nlohmann::ordered_json;
 void Controller::ask_child(Client& client, Errands::Work work,
                            std::function<Json(const std::string&)> read) {
   const auto done = [this, id = client.id, read](std::optional<std::string> text) {
-    const auto at = std::ranges::find(clients_, id, [](const auto& c) { return c->id; });
-    if (at == clients_.end()) return;
-    Client& asker = **at;
+    Client* const found = find(id);
+    if (found == nullptr) return;
+    Client& asker = *found;
     Json answer;
     if (text) answer = read(*text);
     if (!answer.is_object()) {

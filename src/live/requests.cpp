@@ -41,6 +41,10 @@ constexpr std::uint64_t kUsualHistory = 1000, kMaxHistory = 10'000;
 
 /// What one request may name, and of how many values its JSON may be.
 constexpr std::size_t kMaxNames = 10'000, kMaxValues = 100'000;
+/// How many jobs a user may change at once, one as often as one likes, and how soon one more: each
+/// change is in the journal for good.
+constexpr int kChangesAtOnce = 20'000;
+constexpr auto kChange = std::chrono::milliseconds(50);
 /// Of how many jobs that are over an answer to `queue` tells how they ended.
 constexpr std::size_t kMaxEnds = 100;
 
@@ -63,7 +67,7 @@ class Slice {
 
  private:
   std::chrono::steady_clock::time_point end_ =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(3);
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
 };
 
 /// The states as Slurm names them.
@@ -122,8 +126,20 @@ bool Controller::makes_room(std::uint32_t user) {
   return true;
 }
 
+/// After `accept` has failed: nobody may be there, or there may be no descriptor.
+void Controller::wait_for_descriptors() {
+  if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+    // Who waits stays at the door, where it would call for us again and again.
+    spdlog::warn("no connection can be taken now: {}", std::strerror(errno));
+    accept_at_ = clock_.now() + whole_seconds(1);
+  }
+}
+
+/// As many as there is time for: others may come as fast as they are let in.
 void Controller::accept_clients() {
-  while (auto socket = accept_from(listener_)) {
+  for (const Slice slice; !slice.is_over();) {
+    auto socket = accept_from(listener_);
+    if (!socket) return wait_for_descriptors();
     const auto peer = peer_of(*socket);
     if (!peer) continue;
     const bool is_ours = peer->user == geteuid() || peer->user == 0;
@@ -141,11 +157,15 @@ void Controller::accept_clients() {
                .groups = std::move(groups),
                .heard = std::chrono::steady_clock::now()}));
   }
-  if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-    // Who waits stays at the door, where it would call for us again and again.
-    spdlog::warn("no connection can be taken now: {}", std::strerror(errno));
-    accept_at_ = clock_.now() + whole_seconds(1);
-  }
+}
+
+/// Those that have gone, or have nothing to hear and are silent.
+void Controller::forget_clients() {
+  std::erase_if(clients_, [&](const auto& client) {
+    if (!client->lines.is_closed() && !is_idle(*client)) return false;
+    for (const std::uint64_t number : client->waits) waiting_.erase({number, client->id});
+    return true;
+  });
 }
 
 /// Each user in turn, as long as there is time; the rest is for the next turn.
@@ -153,24 +173,21 @@ void Controller::serve_clients() {
   const auto is_ready = [](const Client& client) {
     return client.lines.has_line() && !client.is_asking && client.lines.unsent() < kManyAnswers;
   };
-  std::map<uid_t, std::vector<Client*>> ready;
-  for (const auto& client : clients_) {
-    if (is_ready(*client)) ready[client->peer.user].push_back(client.get());
+  ready_.clear();
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    Client& client = *clients_[(served_ + i) % clients_.size()];
+    if (is_ready(client)) ready_.add(client.peer.user, &client);
     // A line that is too long is noticed by who asks for it.
-    if (!client->lines.has_line()) client->lines.next();
+    if (!client.lines.has_line()) client.lines.next();
   }
   const auto end = std::chrono::steady_clock::now() + kTurn;
-  for (std::size_t round = turn_++; !ready.empty(); ++round) {
-    for (auto user = ready.begin(); user != ready.end();) {
-      std::vector<Client*>& clients = user->second;
-      const auto next = clients.begin() + static_cast<std::ptrdiff_t>(round % clients.size());
-      serve(**next);
-      if (!is_ready(**next)) clients.erase(next);
-      user = clients.empty() ? ready.erase(user) : std::next(user);
-    }
-    if (std::chrono::steady_clock::now() > end) break;
+  while (!ready_.empty() && std::chrono::steady_clock::now() < end) {
+    const auto [user, client] = ready_.take();
+    serve(*client);
+    ++served_;
+    if (is_ready(*client)) ready_.add(user, client);
   }
-  has_requests_ = !ready.empty();
+  has_requests_ = !ready_.empty();
 }
 
 /// One request.
@@ -179,7 +196,12 @@ void Controller::serve(Client& client) {
   if (!line) return;
   client.heard = std::chrono::steady_clock::now();
   client.is_owed = true;
-  const std::string answer = answer_of([&] { return on_request(client, *line); });
+  answer_to(client, [&] { return on_line(client, *line); });
+}
+
+/// Unless that takes longer.
+void Controller::answer_to(Client& client, const std::function<std::string()>& request) {
+  const std::string answer = answer_of(request);
   if (!client.is_asking) reply(client.id, answer);
 }
 
@@ -200,8 +222,9 @@ std::string Controller::answer_of(const std::function<std::string()>& request) {
 }
 
 Client* Controller::find(std::uint64_t client) {
-  const auto at = std::ranges::find(clients_, client, [](const auto& each) { return each->id; });
-  return at == clients_.end() ? nullptr : at->get();
+  const auto at =
+      std::ranges::lower_bound(clients_, client, {}, [](const auto& each) { return each->id; });
+  return at == clients_.end() || (*at)->id != client ? nullptr : at->get();
 }
 
 /// If it is still there.
@@ -221,51 +244,55 @@ void Controller::reply(std::uint64_t client, std::string answer) {
 
 /// Does the first part at once, and the others after those that others ask; until all is done
 /// nothing else of this client is read.
-std::string Controller::in_parts(Client& client, Part part) {
+std::string Controller::in_parts(Client& client, bool is_question, Part part) {
   if (auto answer = part()) return std::move(*answer);
   client.is_asking = true;
-  long_.push_back({client.id, std::move(part)});
+  long_.add(client.peer.user, {client.id, is_question, std::move(part)});
   return {};
 }
 
-/// Parts of long requests in turn, as long as there is time.
+/// Parts of long requests, each user's in turn, and then what could not begin, as long as there is
+/// time.
 void Controller::go_on() {
   const auto end = std::chrono::steady_clock::now() + kTurn;
-  while (!long_.empty() && std::chrono::steady_clock::now() < end) {
-    for (auto at = long_.begin(); at != long_.end();) {
-      std::optional<std::string> done;
-      const std::string answer = answer_of([&] {
-        done.emplace();  // also if it is refused
-        done = at->part();
-        return done.value_or("");
-      });
-      if (!done) {
-        ++at;
-        continue;
-      }
-      const std::uint64_t client = at->client;
-      at = long_.erase(at);
-      reply(client, answer);
-      has_requests_ = true;  // it may have asked more meanwhile
-    }
+  const auto is_time = [&] { return std::chrono::steady_clock::now() < end; };
+  while (!long_.empty() && is_time()) {
+    auto [user, request] = long_.take();
+    if (!go_on(request)) long_.add(user, std::move(request));
   }
-  while (!adding_ && !late_.empty() && std::chrono::steady_clock::now() < end) {
-    const auto [id, line] = std::move(late_.front());
-    late_.pop_front();
-    Client* const client = find(id);
-    if (client == nullptr) continue;
-    client->is_asking = false;
-    const std::string answer = answer_of([&, &line = line] { return on_request(*client, line); });
-    if (!client->is_asking) reply(id, answer);
-    has_requests_ = true;
-  }
+  while (!adding_ && !late_.empty() && is_time()) catch_up();
+}
+
+/// One part. It was the last one: true.
+bool Controller::go_on(LongRequest& request) {
+  if (request.is_question && find(request.client) == nullptr) return true;
+  std::optional<std::string> done;
+  const std::string answer = answer_of([&] {
+    done.emplace();  // also if it is refused
+    done = request.part();
+    return done.value_or("");
+  });
+  if (!done) return false;
+  reply(request.client, answer);
+  has_requests_ = true;  // it may have asked more meanwhile
+  return true;
+}
+
+/// One request that could not begin before.
+void Controller::catch_up() {
+  const LateRequest late = late_.take().second;
+  Client* const client = find(late.client);
+  if (client == nullptr) return;
+  client->is_asking = false;
+  answer_to(*client, [&] { return on_request(*client, parse_request(late.line)); });
+  has_requests_ = true;
 }
 
 /// While the tasks of an array are added no other job gets a number, and nothing is done to the
-/// array.
+/// array; nor does who comes now go before those who have waited for that.
 bool Controller::must_wait(const Json& request) const {
-  if (!adding_) return false;
   const std::string verb = request["do"];
+  if (!adding_) return verb == "submit" && !late_.empty();
   static constexpr std::array<std::string_view, 6> kChanges{"cancel",  "requeue", "hold",
                                                             "release", "resize",  "update"};
   if (std::ranges::count(kChanges, verb) == 0) return verb == "submit";
@@ -292,21 +319,28 @@ void Controller::send(Client& client, std::string_view answer) {
   }
 }
 
-std::string Controller::on_request(Client& client, const std::string& line) {
+Controller::Json Controller::parse_request(const std::string& line) {
   if (!is_small(line)) {
     throw InputError(fmt::format("a request is of {} values at most", kMaxValues),
                      "ask for less at a time");
   }
-  const Json request = parse_json_line(line);
+  Json request = parse_json_line(line);
   if (!request.is_object() || !request.contains("do") || !request["do"].is_string()) {
     throw InputError("a request is a JSON object with \"do\"", "see docs/formats/controller.md");
   }
+  return request;
+}
+
+std::string Controller::on_line(Client& client, const std::string& line) {
+  const Json request = parse_request(line);
+  if (!must_wait(request)) return on_request(client, request);
+  client.is_asking = true;
+  late_.add(client.peer.user, {client.id, line});
+  return {};
+}
+
+std::string Controller::on_request(Client& client, const Json& request) {
   const std::string verb = request["do"];
-  if (must_wait(request)) {
-    client.is_asking = true;
-    late_.emplace_back(client.id, line);
-    return {};
-  }
   if (verb == "submit") return on_submit(client, request);
   if (verb == "wait") return on_wait(client, request);
   if (verb == "queue") return on_queue(client, request);
@@ -345,7 +379,7 @@ std::string Controller::on_wait(Client& client, const Json& request) {
 std::string Controller::wait_for(Client& client, std::string answer, std::uint64_t number) {
   if (jobs_.batch(number) == nullptr) return answer + "\n" + outcome(number);
   waiting_.emplace(number, client.id);
-  ++client.waits;
+  client.waits.insert(number);
   return answer;
 }
 
@@ -408,7 +442,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
   Json json = {{"ok", true}, {"job", first}};
   if (adding_->row.array != 0) json["tasks"] = count;
   return in_parts(
-      client,
+      client, false,
       [this, id = client.id, waits, first, line = line_of(json)]() -> std::optional<std::string> {
         if (!add_tasks()) return std::nullopt;
         Client* const asker = waits ? find(id) : nullptr;
@@ -620,7 +654,7 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   its->text.begin().add("ok", true).add("now_s", to_seconds(clock_.wall(now)));
   its->text.add("policy", core_.policy().settings).begin_list("jobs");
   const bool names = !wanted.empty();
-  return in_parts(client,
+  return in_parts(client, true,
                   [this, its, now, names, peer = client.peer]() -> std::optional<std::string> {
                     const Slice slice;
                     for (; its->next < its->order.size(); ++its->next) {
@@ -700,7 +734,7 @@ std::string Controller::on_history(Client& client, const Json& request) {
   if (!is_operator(client)) filter.user = client.peer.user;
   const auto text = std::make_shared<JsonText>();
   text->begin().add("ok", true).begin_list("jobs");
-  return in_parts(client, [this, text, filter]() mutable -> std::optional<std::string> {
+  return in_parts(client, true, [this, text, filter]() mutable -> std::optional<std::string> {
     for (const Slice slice; !filter.is_done();) {
       for (const JobRow& job : journal_.next_jobs(filter)) write_history(*text, job);
       if (slice.is_over() && !filter.is_done()) return std::nullopt;
@@ -745,6 +779,16 @@ void Controller::write_history(JsonText& text, const JobRow& job) const {
 bool Controller::is_operator(std::uint32_t user) const {
   return user == 0 || user == geteuid() ||
          std::ranges::find(settings_.operators, user) != settings_.operators.end();
+}
+
+/// A user changes so many jobs. What can be done but once to a job, as to cancel it, is free.
+void Controller::charge(const Client& client, std::size_t jobs) {
+  if (is_operator(client)) return;
+  Allowance& its = changes_.try_emplace(client.peer.user, kChangesAtOnce, kChange).first->second;
+  if (its.take(std::chrono::steady_clock::now(), static_cast<int>(jobs))) return;
+  throw Refused(
+      fmt::format("you have changed more than {} jobs of late; {} a second are left to you",
+                  kChangesAtOnce, std::chrono::seconds(1) / kChange));
 }
 
 /// Going before others is the operators' to give.
@@ -820,7 +864,7 @@ std::vector<JobId> Controller::jobs_of(const Client& client, const Json& names) 
 /// Does the same to all of these that are not over by then, and answers that it is done.
 std::string Controller::to_each(Client& client, std::vector<JobId> jobs,
                                 std::function<void(JobId)> change) {
-  return in_parts(client,
+  return in_parts(client, false,
                   [this, jobs = std::move(jobs), change = std::move(change),
                    next = std::size_t{0}]() mutable -> std::optional<std::string> {
                     for (const Slice slice; next < jobs.size();) {
@@ -849,6 +893,7 @@ std::vector<JobId> Controller::those_that(const std::vector<JobId>& jobs, bool r
 
 std::string Controller::on_hold(Client& client, const Json& request, bool holds) {
   const std::vector<JobId> jobs = jobs_of(client, request.value("jobs", Json::array()));
+  charge(client, jobs.size());
   return to_each(client, those_that(jobs, false), [this, holds](JobId id) {
     LiveJob& job = jobs_.at(id);
     // It may have begun meanwhile.
@@ -868,6 +913,7 @@ std::string Controller::on_hold(Client& client, const Json& request, bool holds)
 std::string Controller::on_end(Client& client, const Json& request, Ending why) {
   std::vector<JobId> jobs = jobs_of(client, request.value("jobs", Json::array()));
   if (why == Ending::requeued) {
+    charge(client, jobs.size());
     jobs = those_that(jobs, true);
     // What is being ended for good cannot wait again; of an array, the others can.
     const auto is_ending = [&](JobId id) {
@@ -894,6 +940,7 @@ std::string Controller::on_end(Client& client, const Json& request, Ending why) 
 Json Controller::on_resize(const Client& client, const Json& request) {
   const std::vector<JobId> jobs = jobs_of(client, Json::array({request.value("job", Json())}));
   if (jobs.size() != 1) throw InputError("that is an array", "name one of its tasks, like 12_3");
+  charge(client, 1);
   const JobId id = jobs.front();
   const Json size = request.value("nodes", Json());
   if (!size.is_number_unsigned() || size.get<std::uint64_t>() > core_.state().platform.nodes) {
@@ -922,6 +969,7 @@ Json Controller::on_update(const Client& client, const Json& request) {
       throw InputError({.field = field}, "it cannot be changed", "change " + listed(kFields));
     }
   }
+  charge(client, jobs.size());
   const Batch& batch = *jobs_.at(jobs.front()).batch;
   if (jobs.size() != batch.left) {
     throw InputError("all tasks of an array are changed together",

@@ -9,6 +9,7 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+import threading
 import time
 
 import pytest
@@ -67,7 +68,7 @@ def test_noise_and_half_messages_disturb_nobody(cluster):
             pass
         open_ones.append(connection)
     deep = connect(c)
-    deep.sendall(b'{"do": "queue", "jobs": ' + b"[" * 2_000_000 + b"\n")
+    deep.sendall(b'{"do": "queue", "jobs": ' + b"[" * 90_000 + b"\n")
     assert b"JSON" in deep.recv(2 ** 16)
     deep.close()
     too_long = connect(c)
@@ -355,6 +356,97 @@ def test_one_client_at_its_worst_delays_nobody(cluster):
         assert answer["ok"] or answer["code"] == 2, (name, answer)
         worst.close()
     c.ask({"do": "cancel", "jobs": sorted({row["array_job"] or row["job"] for row in c.queue().values()})})
+
+
+def longest_of(other, job, still, patience=60):
+    """How long one more client waited at worst for the row of a job, as long as `still` says."""
+    answers, longest, deadline = other.makefile(), 0, time.monotonic() + patience
+    while still():
+        assert time.monotonic() < deadline
+        begin = time.monotonic()
+        other.sendall(json.dumps({"do": "queue", "jobs": [job]}).encode() + b"\n")
+        assert [row["job"] for row in json.loads(answers.readline())["jobs"]] == [job]
+        longest = max(longest, time.monotonic() - begin)
+    return longest
+
+
+def for_seconds(seconds):
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() < end
+
+
+def test_a_flood_of_waits_delays_nobody(cluster):
+    """Who waits for the same job many times hears of its end once."""
+    c = cluster("2x1")
+    job, other = (c.submit("--hold", "/bin/sleep", 1000) for _ in range(2))
+    waits = 100_000
+    eager, witness = connect(c), connect(c)
+    line = json.dumps({"do": "wait", "job": job}).encode() + b"\n"
+    sender = threading.Thread(target=eager.sendall, args=(line * waits,))
+    sender.start()
+    answers = eager.makefile("rb")
+    for _ in range(waits):
+        assert json.loads(answers.readline()) == {"ok": True, "job": job}
+    sender.join()
+    c.run("cancel", job)
+    assert longest_of(witness, other, for_seconds(1)) < 2
+    assert json.loads(answers.readline())["state"] == "CANCELLED"
+    eager.sendall(b'{"do": "queue", "jobs": [%d]}\n' % other)
+    assert [row["job"] for row in json.loads(answers.readline())["jobs"]] == [other]
+
+
+def test_those_who_ask_and_leave_delay_nobody(cluster):
+    c = cluster("2x1")
+    c.open_to_others()
+    job = c.submit("--hold", "/bin/sleep", 1000)
+    c.ask(WORST["an array more"](0))
+    leave = ("import socket, sys\n"
+             "while True:\n"
+             "    s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])\n"
+             "    s.sendall(b'{\"do\": \"queue\"}\\n'); s.close()\n")
+    stay = ("import select, socket, sys\n"
+            "all = [socket.socket(socket.AF_UNIX) for _ in range(300)]\n"
+            "for s in all: s.connect(sys.argv[1]); s.sendall(b'{\"do\": \"queue\"}\\n')\n"
+            "print(flush=True)\n"
+            "while True:\n"
+            "    for s in select.select(all, [], [])[0]:\n"
+            "        if s.recv(1 << 20).endswith(b'\\n'): s.sendall(b'{\"do\": \"queue\"}\\n')\n")
+    witness = connect(c)
+    for what, number in ((leave, 2), (stay, 1)):
+        crowd = [subprocess.Popen(c.of_nobody("/usr/bin/python3", "-c", what, c.socket)) for _ in range(number)]
+        try:
+            assert longest_of(witness, job, for_seconds(5)) < 2, what
+            assert all(each.poll() is None for each in crowd)
+        finally:
+            for each in crowd:
+                each.kill()
+                each.wait()
+    assert longest_of(witness, job, for_seconds(0.1)) < 2
+
+
+def test_what_a_user_may_change_is_limited(cluster):
+    """Each change of a job is in the journal for good; operators are free, and so are submissions and ends."""
+    c = cluster("2x1")
+    c.open_to_others()
+    ask = ("import json, socket, sys\n"
+           "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); f = s.makefile()\n"
+           "def ask(request):\n"
+           "    s.sendall(json.dumps(request).encode() + b'\\n'); return json.loads(f.readline())\n"
+           "job = {'program': ['/bin/true'], 'chdir': '/', 'hold': True, 'array': '1-9000', 'output': '/dev/null'}\n"
+           "job = ask({'do': 'submit', 'job': job})['job']\n"
+           "changes = [ask({'do': ['hold', 'release'][i % 2], 'jobs': [job]}) for i in range(6)]\n"
+           "print(json.dumps([changes, ask({'do': 'cancel', 'jobs': [job]}), job]))\n")
+    config = c.submit("-N", 2, "/bin/sleep", 1000)  # nothing of it starts
+    done = subprocess.run(c.of_nobody("/usr/bin/python3", "-c", ask, c.socket), text=True, capture_output=True, timeout=120)
+    changes, cancelled, _ = json.loads(done.stdout)
+    assert [each["ok"] for each in changes] == [True] * 3 + [False] * 3, changes
+    assert "you have changed more than 20000 jobs of late" in changes[-1]["error"]
+    assert cancelled["ok"]
+    mine = c.ask({"do": "submit", "job": {"program": ["/bin/true"], "chdir": "/", "hold": True, "array": "1-9000",
+                                          "output": "/dev/null"}})["job"]
+    for i in range(6):
+        c.ask({"do": ("hold", "release")[i % 2], "jobs": [mine]})
+    c.ask({"do": "cancel", "jobs": [mine, config]})
 
 
 def test_an_array_is_whole_whatever_happens_meanwhile(cluster):
