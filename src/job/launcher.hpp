@@ -72,8 +72,8 @@ std::vector<Host> place(const std::vector<Host>& hosts, std::uint32_t size);
 std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t size,
                                       const Variables& variables, const Cores& cores = {});
 
-/// Whether the user has said how processes of Open MPI wait, in the environment or in the launcher's
-/// arguments: then they wait so.
+/// Whether the user has said how processes of Open MPI wait, in the environment or in the
+/// launcher's arguments: then they wait so.
 bool user_decides_yield(const Launcher& launcher);
 
 /// What a new job gets of a variable of this process: nothing of those by which a launcher that has
