@@ -127,7 +127,8 @@ def test_an_end_that_nobody_reports_is_when_it_was_seen(cluster, lose):
     end = c.wait_for_end(job)[0]
     assert end["state"] == "FAILED"
     assert ran - 0.1 < end["end_s"] - end["start_s"] and is_about(end["end_s"], time.time()), end
-    assert end["node_s"] == pytest.approx(2 * (end["end_s"] - end["start_s"]), abs=0.1), end
+    # It has paid since its start was decided, a moment before it began.
+    assert 0 <= end["node_s"] - 2 * (end["end_s"] - end["start_s"]) < 10, end
 
 
 @pytest.mark.parametrize("lose", (lose_manager, lose_all))
