@@ -213,5 +213,26 @@ TEST(VictimsFor, AreAskedOnlyIfTheySuffice) {
   });
 }
 
+// Who has refused is asked only where it cannot be done without him, and then last.
+TEST(VictimsFor, HaveNotRefusedIfTheOthersSuffice) {
+  Stage::Setup setup;
+  setup.rules.counted_refusals = 4;
+  Stage stage(setup);
+  const JobId unwilling = stage.run(malleable({1, 4}, 4));
+  const JobId willing = stage.run(malleable({1, 4}, 4));
+  const Reason why{Why::in_order};
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(unwilling, 3, why)); });
+  ASSERT_TRUE(stage.refused(unwilling, stage.now + whole_seconds(10)));
+  stage.now += whole_seconds(20);
+  stage.pass([&](Pass& p) {
+    ASSERT_TRUE(p.resizable(unwilling));
+    const Nodes idle = p.idle();
+    EXPECT_EQ(victims_for(p, idle + 3, JobId::none).jobs, (std::vector{willing}));
+    EXPECT_EQ(victims_for(p, idle + 4, JobId::none).jobs, (std::vector{willing, unwilling}));
+    EXPECT_TRUE(victims_for(p, idle + 6, JobId::none).enough);
+    EXPECT_FALSE(victims_for(p, idle + 7, JobId::none).enough);
+  });
+}
+
 }  // namespace
 }  // namespace ductile

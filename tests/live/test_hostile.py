@@ -379,7 +379,7 @@ def test_a_flood_of_waits_delays_nobody(cluster):
     """Who waits for the same job many times hears of its end once."""
     c = cluster("2x1")
     job, other = (c.submit("--hold", "/bin/sleep", 1000) for _ in range(2))
-    waits = 100_000
+    waits = 10_000
     eager, witness = connect(c), connect(c)
     line = json.dumps({"do": "wait", "job": job}).encode() + b"\n"
     sender = threading.Thread(target=eager.sendall, args=(line * waits,))

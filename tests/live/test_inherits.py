@@ -20,12 +20,12 @@ def end_of(c, job, state="COMPLETED"):
 
 def test_umask_and_limits_are_those_of_the_call(cluster):
     c = cluster("1x1")
-    script = c.script("umask\nulimit -Sn\nulimit -Hn\nulimit -Sc\nulimit -f\nulimit -v\ntouch made\n")
-    done = subprocess.run(["prlimit", "--nofile=100:200", "--core=0:", "--fsize=51200000", "--as=20000000000", "sh", "-c",
+    script = c.script("umask\nulimit -Sn\nulimit -Hn\nulimit -Sc\nulimit -f\nulimit -l\ntouch made\n")
+    done = subprocess.run(["prlimit", "--nofile=100:200", "--core=0:", "--fsize=51200000", "--memlock=40960", "sh", "-c",
                            f"umask 027 && exec {PROGRAM} submit --wait -o out {script}"], env=c.environment,
                           cwd=c.folder, timeout=PATIENCE, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert (c.folder / "out").read_text().split() == ["0027", "100", "200", "0", "100000", "19531250"]
+    assert (c.folder / "out").read_text().split() == ["0027", "100", "200", "0", "100000", "40"]
     assert (c.folder / "out").stat().st_mode & 0o777 == 0o640
     assert (c.folder / "made").stat().st_mode & 0o777 == 0o640
 
@@ -44,17 +44,17 @@ def test_limits_of_a_program_are_none_of_its_manager(cluster):
 def test_limits_outlive_a_restart_and_are_never_raised(cluster):
     c = cluster("1x1")
     c.stop()
-    c.launch_with = ["prlimit", "--core=100:2000", "--"]
+    c.launch_with = ["prlimit", "--memlock=4096:20480", "--"]
     c.start()
-    script = c.script("ulimit -Sc; ulimit -Hc")
-    done = subprocess.run(["prlimit", "--core=1024000:2048000", "--", PROGRAM, "submit", "--hold", script], env=c.environment,
+    script = c.script("ulimit -Sl; ulimit -Hl")
+    done = subprocess.run(["prlimit", "--memlock=40960:81920", "--", PROGRAM, "submit", "--hold", script], env=c.environment,
                           cwd=c.folder, timeout=PATIENCE, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     c.stop()
     c.start()
     c.run("release", 1)
     end_of(c, 1)
-    assert c.output(1).split() == ["3", "3"]  # blocks of 512 bytes
+    assert c.output(1).split() == ["20", "20"]  # KiB
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="not root")

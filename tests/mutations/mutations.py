@@ -24,8 +24,8 @@ from table import MUTATIONS  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORE = ROOT / "src" / "scheduling"
-TESTS = [CORE / name for name in ("core_test.cpp", "pass_test.cpp", "state_test.cpp",
-                               "timeline_test.cpp")]
+TESTS = [CORE / name for name in ("core_test.cpp", "fair_share_test.cpp", "pass_test.cpp",
+                               "resizing_test.cpp", "state_test.cpp", "timeline_test.cpp")]
 TESTS += [ROOT / "tests" / name for name in ("property/contract_test.cpp", "test_main.cpp")]
 FLAGS = ["-std=c++20", "-ffp-contract=off", "-w", f"-I{ROOT / 'src'}", f"-I{ROOT / 'tests'}"]
 CASES = "800"  # random runs
