@@ -145,7 +145,7 @@ std::string ask_for_line(const std::string& socket, const Json& request) {
 Json ask_controller(const std::string& socket, const Json& request, bool waits,
                     const std::function<void(const Json&)>& first) {
   std::optional<Asker> asker(std::in_place, socket, request);
-  const Json json = parsed(asker->answer(kPatienceMs));
+  Json json = parsed(asker->answer(kPatienceMs));
   if (!waits) return json;
   if (first) first(json);
   for (;;) {
@@ -154,7 +154,7 @@ Json ask_controller(const std::string& socket, const Json& request, bool waits,
     } catch (const RunError& error) {
       std::cerr << "ductile: " << error.what() << "; waiting for it to come back" << std::endl;
     }
-    asker = found_again(socket, {{"do", "wait"}, {"job", json["job"]}});
+    asker = found_again(socket, {{"do", "wait"}, {"job", json.at("job")}});
   }
 }
 
