@@ -500,14 +500,17 @@ def test_it_outlives_a_lack_of_descriptors(cluster):
     c.state, c.socket = c.folder / "wide", str(c.folder / "wide" / "socket")
     c.environment["DUCTILE_SOCKET"] = c.socket
     c.start()
-    number = c.ask({"do": "submit", "job": {"program": ["/bin/sleep", "0.5"], "chdir": "/", "array": "1-26",
+    finish = c.folder / "finish"
+    until = ["/bin/sh", "-c", f"until [ -e {finish} ]; do sleep 0.1; done"]
+    number = c.ask({"do": "submit", "job": {"program": until, "chdir": "/", "array": "1-26",
                                             "output": "/dev/null"}})["job"]
+    c.wait_for(lambda: "cannot be started now" in c.log.read_text(), "a job that cannot be started")
+    finish.touch()
     ends = c.wait_for_end(*range(number, number + 26))
     assert {(end["state"], end["exit_code"]) for end in ends} == {("COMPLETED", 0)}, ends
     # Nor are they charged for what they were to have.
     sizes = [[size["nodes"] for size in end["sizes"]] for end in ends]
     assert all(each == [1, 0] * (len(each) // 2) for each in sizes) and max(map(len, sizes)) > 2
-    assert "cannot be started now" in c.log.read_text()
 
 
 def test_jobs_that_multiply_or_do_not_listen_are_ended(cluster):
