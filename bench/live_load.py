@@ -309,7 +309,7 @@ def worst_of(its):
     tasks = [f"{array}_{task}" for task in range(1, its.waiting + 1)]
     return [("an array, 10,000 times", {"do": "queue", "jobs": [array] * 10_000}),
             ("each of its tasks", {"do": "queue", "jobs": tasks}),
-            ("a million values", {"do": "queue", "jobs": [array] * 1_000_000}),
+            ("half a million values", {"do": "queue", "jobs": [array] * 500_000}),
             ("all jobs", {"do": "queue"}),
             ("the longest history", {"do": "history", "last": 10_000}),
             ("the history of the array", {"do": "history", "job": array}),

@@ -61,8 +61,8 @@ class Cgroup {
   }
   ~Cgroup();
 
-  /// A process that writes "0" to this file is in the group, as are those it starts.
-  std::string procs() const { return processes_of_cgroup(folder_); }
+  /// Where a process begins that is to be in it (begin_session()), with those it starts.
+  const std::string& folder() const { return folder_; }
 
   /// Kills all that are in it or below, and those they start meanwhile; returns how many there were
   /// first.

@@ -22,11 +22,10 @@ TEST(Cgroup, KillsAllThatIsInIt) {
   ASSERT_TRUE(make_cgroup(group));
   EXPECT_TRUE(make_cgroup(group));
   EXPECT_TRUE(is_empty_cgroup(group));
-  const std::string file = processes_of_cgroup(group);
   // It leaves its session, and its environment.
   const pid_t pid = start_session(
       {"/bin/sh", "-c", "setsid env -i sleep 1000 & exec sleep 1000"}, {},
-      [&]() -> const char* { return enter_cgroup(file.c_str()) ? nullptr : "not entered"; });
+      []() -> const char* { return nullptr; }, group);
   EXPECT_FALSE(is_empty_cgroup(group));
   kill_cgroup(group);
   int status = 0;
@@ -43,10 +42,10 @@ TEST(Cgroup, KillsAllThatIsInIt) {
 TEST(Cgroup, NobodyLeavesIt) {
   auto group = Cgroup::make("test");
   if (!group) GTEST_SKIP() << "no control groups of version 2 here, or not for this user";
-  const std::string folder = std::filesystem::path(group->procs()).parent_path();
+  const std::string folder = group->folder();
   const Process process = start_process(
       {"/bin/sh", "-c", "env -i setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo began"},
-      {{"A", "1"}}, {}, {}, group->procs());
+      {{"A", "1"}}, {}, {}, group->folder());
   set_blocking(process.out, true);
   std::string text;
   char byte = 0;

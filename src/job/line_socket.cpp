@@ -10,8 +10,9 @@
 
 namespace ductile {
 
-LineSocket::LineSocket(Descriptor socket, std::size_t longest, std::size_t most)
-    : socket_(std::move(socket)), longest_(longest), most_(most) {
+LineSocket::LineSocket(Descriptor socket, std::size_t longest, std::size_t most,
+                       std::string too_long)
+    : socket_(std::move(socket)), longest_(longest), most_(most), too_long_(std::move(too_long)) {
   set_blocking(socket_, false);
 }
 
@@ -33,7 +34,10 @@ std::optional<std::string> LineSocket::next() {
   const std::size_t end = come_.find('\n', searched_);
   if (end == std::string::npos) {
     searched_ = come_.size();
-    if (come_.size() > longest_) close();
+    if (come_.size() > longest_) {
+      if (!too_long_.empty()) send(too_long_);
+      close();
+    }
     return std::nullopt;
   }
   std::string line = come_.substr(0, end);

@@ -15,8 +15,9 @@ namespace ductile {
 /// have, or does not read, is closed.
 class LineSocket {
  public:
-  /// `longest`: bytes that a line of the other side may have; `most`: that may wait for it.
-  LineSocket(Descriptor socket, std::size_t longest, std::size_t most);
+  /// `longest`: bytes that a line of the other side may have; `most`: that may wait for it. Who
+  /// sends a longer line is sent `too_long`, if there is any, before it is closed.
+  LineSocket(Descriptor socket, std::size_t longest, std::size_t most, std::string too_long = {});
 
   const Descriptor& descriptor() const { return socket_; }
   /// What to wait for: POLLIN while no line waits to be taken, POLLOUT while something is unsent.
@@ -41,7 +42,8 @@ class LineSocket {
 
   Descriptor socket_;
   std::size_t longest_, most_;
-  std::string come_, unsent_;
+  std::string too_long_;
+  std::string come_{}, unsent_{};
   std::size_t sent_ = 0;      // of `unsent_`, from its beginning
   std::size_t searched_ = 0;  // of `come_`: no end of a line before
 };

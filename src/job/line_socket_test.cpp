@@ -73,6 +73,20 @@ TEST(LineSocket, ClosesWhoSendsTooLongALine) {
   EXPECT_TRUE(lines.is_closed());
 }
 
+// Who still sends when it is closed can read what it was told.
+TEST(LineSocket, SaysThatALineIsTooLong) {
+  auto [raw, socket] = ends();
+  LineSocket lines(std::move(socket), 10, 100, "at most 10");
+  send_all(raw, "01234567890");
+  lines.work();
+  EXPECT_EQ(lines.next(), std::nullopt);
+  EXPECT_TRUE(lines.is_closed());
+  EXPECT_FALSE(send_all(raw, "more"));
+  std::string told(100, '\0');
+  const ssize_t got = read(raw.get(), told.data(), told.size());
+  EXPECT_EQ(told.substr(0, static_cast<std::size_t>(std::max<ssize_t>(got, 0))), "at most 10\n");
+}
+
 TEST(LineSocket, ClosesWhoDoesNotRead) {
   auto [raw, socket] = ends();
   LineSocket lines(std::move(socket), 10, 1000);

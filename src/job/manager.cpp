@@ -352,7 +352,7 @@ void Manager::start_generation(std::uint32_t size) {
   generation->group = Cgroup::make(std::to_string(number));
   generation->process = start_process(
       words, variables, input_of(number), cpus_,
-      generation->group ? generation->group->procs() : std::string(), settings_.resources);
+      generation->group ? generation->group->folder() : std::string(), settings_.resources);
   generations_.emplace(number, std::move(generation));
 }
 

@@ -17,14 +17,17 @@
 #include <thread>
 
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "job/cgroup.hpp"
 
 namespace ductile {
 namespace {
@@ -59,6 +62,16 @@ void keep_only(int kept, int own) {
   close_from(low + 1, static_cast<unsigned>(high - 1));
   close_from(high + 1, ~0U);
   fcntl(kept, F_SETFD, 0);
+}
+
+/// As fork(), but the new process is in the control group of this folder from its beginning: to
+/// move it there later takes 15 ms. Negative where that is not possible (before Linux 5.7).
+pid_t fork_into(const Descriptor& group) {
+  clone_args arguments{};
+  arguments.flags = CLONE_INTO_CGROUP;
+  arguments.exit_signal = SIGCHLD;
+  arguments.cgroup = static_cast<std::uint64_t>(group.get());
+  return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof arguments));
 }
 
 /// Of a file below /proc, as far as it can be read: a process may end meanwhile, which a stream
@@ -137,7 +150,8 @@ std::vector<std::string> environment_with(const Variables& variables) {
 
 NewProcess begin_session(const std::vector<std::string>& words,
                          const std::vector<std::string>& environment,
-                         const std::function<const char*()>& prepare, int keep) {
+                         const std::function<const char*()>& prepare, const std::string& group,
+                         int keep) {
   // All that needs memory before the fork.
   const auto pointers = [](const std::vector<std::string>& texts) {
     std::vector<char*> result;
@@ -147,9 +161,14 @@ NewProcess begin_session(const std::vector<std::string>& words,
   };
   const std::vector<char*> arguments = pointers(words);
   const std::vector<char*> variables = pointers(environment);
+  const std::string entrance = group.empty() ? "" : processes_of_cgroup(group);
+  const Descriptor folder(group.empty() ? -1
+                                        : open(group.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   Pipe failure = new_pipe();
 
-  const pid_t pid = fork();
+  pid_t pid = folder ? fork_into(folder) : -1;
+  const bool is_inside = pid >= 0;
+  if (!is_inside) pid = fork();
   if (pid < 0) throw NoProcess(std::string("no process: ") + std::strerror(errno));
   if (pid == 0) {
     setsid();
@@ -161,6 +180,8 @@ NewProcess begin_session(const std::vector<std::string>& words,
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
+    // Where it cannot be there, it is found by its environment.
+    if (!is_inside && !entrance.empty()) enter_cgroup(entrance.c_str());
     Failure what{.step = prepare()};
     if (what.step == nullptr) execve(arguments[0], arguments.data(), variables.data());
     what.error = errno;
@@ -194,8 +215,8 @@ bool NewProcess::has_begun() {
 
 pid_t start_session(const std::vector<std::string>& words,
                     const std::vector<std::string>& environment,
-                    const std::function<const char*()>& prepare) {
-  NewProcess started = begin_session(words, environment, prepare);
+                    const std::function<const char*()>& prepare, const std::string& group) {
+  NewProcess started = begin_session(words, environment, prepare, group);
   started.has_begun();
   return started.pid();
 }
@@ -206,21 +227,17 @@ Process start_process(const std::vector<std::string>& words, const Variables& va
   Pipe out = new_pipe();
   Pipe err = new_pipe();
   const pid_t parent = getpid();
-  const pid_t pid = start_session(words, environment_with(variables), [&]() -> const char* {
+  const auto prepare = [&]() -> const char* {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(127);  // it has gone meanwhile
-    if (!group.empty()) {
-      // Where it cannot be, it is found by its environment.
-      const int file = open(group.c_str(), O_WRONLY | O_CLOEXEC);
-      [[maybe_unused]] const ssize_t written = write(file, "0", 1);
-    }
     keep_to(cpus);
     dup2(input ? input.get() : open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
     dup2(out.write.get(), STDOUT_FILENO);
     dup2(err.write.get(), STDERR_FILENO);
     set_limits(limits);
     return nullptr;
-  });
+  };
+  const pid_t pid = start_session(words, environment_with(variables), prepare, group);
   set_blocking(out.read, false);
   set_blocking(err.read, false);
   return {.pid = pid, .out = std::move(out.read), .err = std::move(err.read)};

@@ -60,20 +60,24 @@ class NewProcess {
 /// Starts `words` with this environment as the leader of a session of its own. `prepare` is called
 /// in the new process before the program; what it could not do, a text that lives as long as the
 /// program, comes back as RunError with errno in words, as does a program that cannot be started.
-/// With `keep`, a descriptor that the program is to have, it has no other one above stderr from the
-/// beginning: who prepares for long holds nothing of this process.
+/// `prepare` uses no memory that it has not, and of glibc only what does not look for the threads
+/// of the process it is a copy of (setuid() and its like do). The new process is in the control
+/// group of the folder `group`, if there is one and it can be there. With `keep`, a descriptor that
+/// the program is to have, it has no other one above stderr from the beginning: who prepares for
+/// long holds nothing of this process.
 NewProcess begin_session(const std::vector<std::string>& words,
                          const std::vector<std::string>& environment,
-                         const std::function<const char*()>& prepare, int keep = -1);
+                         const std::function<const char*()>& prepare, const std::string& group = {},
+                         int keep = -1);
 /// The same, once it is its program.
 pid_t start_session(const std::vector<std::string>& words,
                     const std::vector<std::string>& environment,
-                    const std::function<const char*()>& prepare);
+                    const std::function<const char*()>& prepare, const std::string& group = {});
 
 /// Starts `words` with more environment variables, on these processors (any, if there are none). It
 /// leads a session of its own, ends when this process does (SIGTERM), and reads from `input`; from
-/// /dev/null if that is no descriptor. It is in the control group of the file `group` if that is
-/// not empty, and has these resource limits. Throws RunError if it cannot be started.
+/// /dev/null if that is no descriptor. It is in the control group of the folder `group` if that
+/// is not empty, and has these resource limits. Throws RunError if it cannot be started.
 Process start_process(const std::vector<std::string>& words, const Variables& variables,
                       const Descriptor& input, const NodeSet& cpus = {},
                       const std::string& group = {}, const ResourceLimits& limits = {});

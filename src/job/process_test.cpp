@@ -106,7 +106,7 @@ TEST(Process, BeginsWhileOthersGoOn) {
         const int file = open(gate.c_str(), O_RDONLY | O_CLOEXEC);  // its own is closed
         return read(file, &byte, 1) == 1 ? nullptr : "nothing came";
       },
-      kept[1]);
+      {}, kept[1]);
   set_blocking(started.descriptor(), false);
   EXPECT_FALSE(started.has_begun());
   other_writer.reset();

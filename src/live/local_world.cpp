@@ -18,6 +18,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -545,18 +546,16 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     const std::string output = file_name(what.output, job.names);
     const std::string error = file_name(what.error, job.names);
     const std::string input = what.input.empty() ? "/dev/null" : file_name(what.input, job.names);
-    const std::string group = its->group.empty() ? "" : processes_of_cgroup(its->group);
     const std::vector<gid_t> groups = what.groups ? *what.groups : groups_of(job.owner);
     const bool changes_groups =
         geteuid() == 0 && (changes_user || getegid() != job.owner.group || !has_groups(groups));
     // Folders and files of users may be far away, and take long to answer: the new process waits
     // for them, not this one.
     const auto prepare = [&]() -> const char* {
-      // Without it, it is still known by its environment.
-      if (!group.empty()) enter_cgroup(group.c_str());
-      if ((changes_groups &&
-           (setgroups(groups.size(), groups.data()) != 0 || setgid(job.owner.group) != 0)) ||
-          (changes_user && setuid(job.owner.user) != 0)) {
+      // System calls: glibc's own change all the threads that this process had before it began.
+      if ((changes_groups && (syscall(SYS_setgroups, groups.size(), groups.data()) != 0 ||
+                              syscall(SYS_setgid, job.owner.group) != 0)) ||
+          (changes_user && syscall(SYS_setuid, job.owner.user) != 0)) {
         return "the job cannot run as its user";
       }
       if (what.umask) umask(*what.umask);
@@ -575,7 +574,7 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
       setrlimit(RLIMIT_NOFILE, &files_);
       return nullptr;
     };
-    its->fresh = begin_session(words, environment, prepare, listener.get());
+    its->fresh = begin_session(words, environment, prepare, its->group, listener.get());
     set_blocking(its->fresh->descriptor(), false);
     its->child = its->fresh->pid();
     its->start_order = decision.id;

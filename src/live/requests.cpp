@@ -150,12 +150,15 @@ void Controller::accept_clients() {
       continue;
     }
     std::vector<gid_t> groups = groups_of_peer(*socket);
-    clients_.push_back(std::make_unique<Client>(
-        Client{.id = next_client_++,
-               .lines = LineSocket(std::move(*socket), kMaxRequest, kMaxAnswers),
-               .peer = *peer,
-               .groups = std::move(groups),
-               .heard = std::chrono::steady_clock::now()}));
+    clients_.push_back(std::make_unique<Client>(Client{
+        .id = next_client_++,
+        .lines = LineSocket(std::move(*socket), kMaxRequest, kMaxAnswers,
+                            line_of({{"ok", false},
+                                     {"code", 2},
+                                     {"error", "a request has at most 4 MiB; ask in parts"}})),
+        .peer = *peer,
+        .groups = std::move(groups),
+        .heard = std::chrono::steady_clock::now()}));
   }
 }
 
