@@ -19,7 +19,7 @@
 namespace ductile {
 namespace {
 
-constexpr int kVersion = 4;
+constexpr int kVersion = 5;
 
 // Times are microseconds since the Unix epoch.
 constexpr const char* kTables = R"(

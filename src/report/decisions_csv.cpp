@@ -33,9 +33,8 @@ void DecisionsCsv::on_decision(Time now, const Decision& decision, const Core& c
   fmt::format_to(out, ",{},{},{},{},{},{},{},{},", index(decision.id), what, name(decision.job),
                  before, size, to_string(decision.after.nodes), word(decision.reason.why),
                  name(decision.reason.job));
-  const bool limited = decision.kind == Decision::Kind::start ||
-                       decision.kind == Decision::Kind::share ||
-                       decision.kind == Decision::Kind::set_limit;
+  const bool limited =
+      decision.kind == Decision::Kind::start || decision.kind == Decision::Kind::set_limit;
   if (limited && decision.limit < kNever) append_seconds(text, decision.limit);
   text += '\n';
   file_.appended();

@@ -370,7 +370,6 @@ void Explainer::on_decision(Time now, const Decision& decision, const Core& core
   using Kind = Decision::Kind;
   switch (decision.kind) {
     case Kind::start:
-    case Kind::share:
       explain_start(now, decision, core);
       break;
     case Kind::resize:
@@ -433,10 +432,6 @@ void Explainer::explain_start(Time now, const Decision& decision, const Core& co
     }
     case Why::shrunk_for:
       words.say(": the nodes freed for it are there");
-      break;
-    case Why::guest:
-      words.say(" as a guest of ");
-      words.list(decision.mates, "more", [&](JobId id) { words.job(id); });
       break;
     default:
       words.say(" ({})", word(decision.reason.why));

@@ -40,8 +40,7 @@ JobsCsv::JobsCsv(const std::filesystem::path& path, const Workload& workload)
 }
 
 void JobsCsv::on_decision(Time, const Decision& decision, const Core&) {
-  if (decision.kind == Decision::Kind::start || decision.kind == Decision::Kind::share ||
-      decision.kind == Decision::Kind::reject) {
+  if (decision.kind == Decision::Kind::start || decision.kind == Decision::Kind::reject) {
     why_[index(decision.job)] = decision.reason.why;
   }
 }

@@ -232,7 +232,6 @@ constexpr std::string_view colour(Why why) {
     case Why::dependency_expand:
       return "var(--c7)";
     case Why::corridor:
-    case Why::guest:
       return "var(--c6)";
     default:
       return "var(--c5)";

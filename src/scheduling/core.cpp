@@ -146,11 +146,10 @@ bool Core::happened(const event::Started& started) {
     if (!answers(job, started.answers, Doing::starting)) return false;
     if (started.now.count != 0 && !is_sound(state_, started.now)) return false;
     const Reason reason = state_.find(started.answers)->decision.reason;
-    state_.before_change(job, started.job);
+    state_.before_change(job);
     job.limit = later(job.limit, state_.now - job.started);
     job.started = job.work_at = state_.now;
     if (started.now.count != 0 && !(started.now == job.holding)) {
-      if (job.shares) throw std::logic_error("a guest was started on other nodes than its mates'");
       const Holding gained = without(started.now, job.holding, state_.rules.identities);
       const Holding lost = without(job.holding, started.now, state_.rules.identities);
       state_.seize(gained);
@@ -165,11 +164,6 @@ bool Core::happened(const event::Started& started) {
     job.doing = Doing::nothing;
     state_.answer(started.answers);
     state_.after_change(job, started.job);
-    if (job.shares) state_.relist_hosts(started.job);
-    for (const Tenancy& tenancy : state_.tenancies) {
-      Job& host = state_.jobs[tenancy.host];
-      if (tenancy.guest == started.job && host.doing == Doing::sharing) host.doing = Doing::nothing;
-    }
   }
   job.keep = started.keep.value_or(Job::kNoKeep);
   job.not_before = state_.now + kTick;
@@ -207,15 +201,14 @@ bool Core::happened(const event::Resized& resized) {
   const RequestId request = open ? open->decision.request : RequestId::none;
   const bool as_decided = open && resized.now.count == open->decision.after.count;
   const Holding gained = without(resized.now, job.holding, state_.rules.identities);
-  Holding lost = without(job.holding, resized.now, state_.rules.identities);
+  const Holding lost = without(job.holding, resized.now, state_.rules.identities);
   state_.seize(gained);
-  state_.before_change(job, resized.job);
+  state_.before_change(job);
   // It cannot have stopped for a resize before that was decided.
   const Duration paused = open ? std::min(resized.paused, state_.now - open->decided) : Duration{};
   // Each time that progress is noted it is rounded: only where it has to be.
   const bool changes = resized.now.count != before || paused > Duration{};
   if (changes) state_.note_progress(job, before, paused);
-  if (job.shares) state_.leave_shared(resized.job, lost);
   job.holding = resized.now;
   job.target = resized.now.count;
   job.doing = Doing::nothing;
@@ -238,7 +231,6 @@ bool Core::happened(const event::Resized& resized) {
   if (changes) state_.scale_limit(job, reason);
   if (request != RequestId::none && job.target <= before) state_.forget_delays(request);
   state_.after_change(job, resized.job);
-  if (job.shares) state_.relist_hosts(resized.job);
   state_.release(resized.job, lost);
   // What goes to nobody is looked at by every policy. The pass that decided a shrink has seen what
   // it gives back at once.
@@ -261,7 +253,7 @@ bool Core::happened(const event::Ended& ended) {
   }
   if (job.claim != ClaimId::none) state_.dissolve(job.claim);
   drop_requests(ended.job);
-  if (job.doing == Doing::starting || job.doing == Doing::resizing) state_.answer(job.decision);
+  if (job.doing != Doing::nothing) state_.answer(job.decision);
   state_.vacate(ended.job);
   if (ended.requeue) {
     ++job.restarts;
@@ -326,7 +318,7 @@ bool Core::happened(const event::Believed& believed) {
   Job& job = state_.jobs[believed.job];
   if (job.status == Status::over) return false;
   if (believed.watts_per_node > 0) {
-    if (job.status == Status::running) state_.before_change(job, believed.job);
+    if (job.status == Status::running) state_.before_change(job);
     job.power_mw = static_cast<std::uint32_t>(believed.watts_per_node * 1000 + 0.5);
     if (job.status == Status::running) state_.after_change(job, believed.job);
   }
@@ -559,7 +551,7 @@ void Core::carry_out_orders() {
   state_.pass_first = state_.next_decision;
   for (const JobId id : state_.ordered) {
     Job& job = state_.jobs[id];
-    if (job.status != Status::running || job.doing != Doing::nothing || job.shares) continue;
+    if (job.status != Status::running || job.doing != Doing::nothing) continue;
     if (job.target == job.ordered || !state_.world_can_resize(job)) continue;
     if (state_.now < job.not_before) {
       state_.retry(job.not_before);

@@ -522,7 +522,7 @@ TEST(Claims, WithdrawnNodesCanBeAdopted) {
   stage.at(1);
   const auto decisions = stage.pass([&](Pass& p) {
     EXPECT_FALSE(p.start(second, exactly(4), kReason, {.incoming = true}));  // all promised
-    EXPECT_TRUE(p.withdraw(p.claims()[0].id, {Why::stolen}));
+    EXPECT_TRUE(p.withdraw(p.claims()[0].id, kReason));
     EXPECT_EQ(p.idle(), 2u);
     EXPECT_EQ(p.incoming(), 3u);
     EXPECT_EQ(p.first_pending(), first);
@@ -1300,121 +1300,6 @@ TEST(Power, NodesThatBootAreExpectedWhenTheyAreReady) {
   EXPECT_EQ(stage.idle(), 4u);
 }
 
-// --- Sharing
-// -----------------------------------------------------------------------------------------
-
-class Sharing : public ::testing::TestWithParam<bool> {
- protected:
-  static Stage::Setup setup() {
-    Stage::Setup setup;
-    setup.can.sharing = true;
-    setup.can.instant_start = GetParam();
-    return setup;
-  }
-  void share() {
-    stage_.pass([&](Pass& p) {
-      const JobId mates[] = {a_, b_};
-      EXPECT_TRUE(p.share(guest_, mates, 1, {Why::guest}));
-    });
-  }
-  Stage stage_{setup()};
-  const JobId a_ = stage_.run(malleable({1, 8}, 3, 100));
-  const JobId b_ = stage_.run(malleable({1, 8}, 2, 100));
-  const JobId guest_ = stage_.submit(rigid(5, 10));
-};
-
-// H32
-TEST_P(Sharing, IsOneDecisionAndLengthensAllLimits) {
-  const auto decisions = stage_.close([&](Pass& p) {
-    const JobId mates[] = {a_, b_};
-    const JobId too_few[] = {a_};
-    const JobId twice[] = {a_, a_};
-    EXPECT_FALSE(p.share(guest_, too_few, 1, {}));
-    EXPECT_FALSE(p.share(guest_, twice, 1, {}));
-    EXPECT_FALSE(p.share(guest_, mates, 0, {}));
-    EXPECT_FALSE(p.share(guest_, mates, 4, {}));  // all the cores
-    EXPECT_TRUE(p.share(guest_, mates, 1, {Why::guest}));
-    EXPECT_FALSE(p.resizable(a_));
-    EXPECT_FALSE(p.resizable(guest_));
-    EXPECT_EQ(p.idle(), 3u);
-  });
-  const auto shares = of(Decision::Kind::share, decisions);
-  ASSERT_EQ(shares.size(), 1u);
-  EXPECT_EQ(shares[0].after, holding({{0, 4}}));
-  EXPECT_EQ(shares[0].guest_cores, 1);
-  EXPECT_EQ(shares[0].mates, (std::vector<JobId>{a_, b_}));
-  EXPECT_EQ(of(Decision::Kind::set_limit, decisions).size(), 2u);
-  // A quarter of the cores: four times as long; the mates lose a quarter of that time.
-  EXPECT_EQ(stage_.job(guest_).limit, stage_.now + whole_seconds(40));
-  EXPECT_EQ(stage_.job(a_).limit, stage_.job(a_).started + whole_seconds(110));
-  EXPECT_EQ(stage_.state().held, 5u);
-  if (!GetParam()) {
-    EXPECT_EQ(stage_.job(a_).doing, Doing::sharing);
-    EXPECT_EQ(stage_.job(guest_).doing, Doing::starting);
-    stage_.at(5);
-    ASSERT_TRUE(stage_.started(guest_));
-    // A host's nodes come free when both are gone.
-    EXPECT_EQ(stage_.job(guest_).limit, at_s(45));
-  }
-  EXPECT_EQ(stage_.job(a_).doing, Doing::nothing);
-}
-
-TEST_P(Sharing, AGuestMayEndFirst) {
-  share();
-  ASSERT_TRUE(stage_.ended(guest_));
-  EXPECT_EQ(stage_.idle(), 3u);
-  EXPECT_TRUE(stage_.state().tenancies.empty());
-  EXPECT_EQ(stage_.job(a_).doing, Doing::nothing);
-  EXPECT_EQ(stage_.job(b_).limit, stage_.job(b_).started + whole_seconds(100));
-  stage_.now += kTick;
-  stage_.pass([&](Pass& p) { EXPECT_TRUE(p.resizable(a_)); });
-}
-
-TEST_P(Sharing, AHostMayEndFirst) {
-  share();
-  ASSERT_TRUE(stage_.ended(a_));
-  EXPECT_EQ(stage_.idle(), 3u);  // the guest goes on, as the owner of what it shared
-  EXPECT_EQ(stage_.job(guest_).holding, holding({{0, 4}}));
-  ASSERT_TRUE(stage_.ended(b_));
-  EXPECT_FALSE(stage_.job(guest_).shares);
-  ASSERT_TRUE(stage_.ended(guest_));
-  EXPECT_EQ(stage_.idle(), 8u);
-}
-
-TEST_P(Sharing, AMateMayRefuse) {
-  share();
-  if (GetParam()) return;  // a world that starts instantly refuses nothing
-  ASSERT_TRUE(stage_.tell(event::StartFailed{guest_, stage_.job(guest_).decision, at_s(9)}));
-  EXPECT_EQ(stage_.job(guest_).status, Status::pending);
-  EXPECT_TRUE(stage_.state().tenancies.empty());
-  EXPECT_EQ(stage_.idle(), 3u);
-  EXPECT_EQ(stage_.job(a_).doing, Doing::nothing);
-}
-
-TEST_P(Sharing, NobodyIsInvitedToSickNodes) {
-  stage_.tell(event::NodesChanged{nodes({{0, 0}}), Health::draining});
-  stage_.close([&](Pass& p) {
-    const JobId mates[] = {a_, b_};
-    EXPECT_FALSE(p.share(guest_, mates, 1, {Why::guest}));
-  });
-}
-
-// Fails on a shared node: the world shrinks or ends both.
-TEST_P(Sharing, BothLoseANodeThatFails) {
-  share();
-  if (!GetParam()) stage_.started(guest_);
-  ASSERT_TRUE(stage_.tell(event::NodesChanged{nodes({{0, 0}}), Health::down}));
-  ASSERT_TRUE(stage_.tell(event::Resized{a_, DecisionId::none, holding({{1, 2}}), {}}));
-  EXPECT_EQ(stage_.state().out_of_service, 0u);  // the guest has it still
-  ASSERT_TRUE(stage_.tell(event::Resized{guest_, DecisionId::none, holding({{1, 4}}), {}}));
-  EXPECT_EQ(stage_.state().out_of_service, 1u);
-  ASSERT_TRUE(stage_.ended(guest_));
-  ASSERT_TRUE(stage_.ended(a_));
-  EXPECT_EQ(stage_.idle(), 5u);
-}
-
-INSTANTIATE_TEST_SUITE_P(InstantStart, Sharing, ::testing::Bool());
-
 // --- Capabilities
 // ------------------------------------------------------------------------------------
 
@@ -1441,7 +1326,6 @@ TEST(Capabilities, OneResizePerJob) {
 TEST(Capabilities, NoneAtAll) {
   Stage stage({.can = {.resizes_per_job = 0}});
   const JobId id = stage.run(sized(JobType::adaptive, {1, 8}, 4, 100));
-  const JobId guest = stage.submit(rigid(4, 10));
   stage.tell(event::EvolvingRequested{RequestId{1}, id, 1, 0});
   EXPECT_FALSE(stage.tell(event::SizeOrdered{id, 2}));
   stage.close([&](Pass& p) {
@@ -1449,8 +1333,6 @@ TEST(Capabilities, NoneAtAll) {
     EXPECT_FALSE(p.resize(id, 2, kReason));
     EXPECT_FALSE(p.grant(RequestId{1}, kReason));
     EXPECT_TRUE(p.deny(RequestId{1}, kReason));
-    const JobId mates[] = {id};
-    EXPECT_FALSE(p.share(guest, mates, 1, kReason));
     EXPECT_FALSE(p.power_off(1, kReason));
     EXPECT_FALSE(p.power_on(1, kReason));
   });

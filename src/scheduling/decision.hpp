@@ -21,39 +21,26 @@ struct Holding {
   bool operator==(const Holding&) const = default;
 };
 
-/// What the world shall do. A start, a resize and a share get exactly one answer each, unless the
-/// world starts jobs instantly; power changes are answered by `NodesChanged`; the rest by nothing.
+/// What the world shall do. A start and a resize get exactly one answer each, unless the world
+/// starts jobs instantly; power changes are answered by `NodesChanged`; the rest by nothing.
 struct Decision {
-  enum class Kind : std::uint8_t {
-    start,
-    resize,
-    share,
-    deny,
-    set_limit,
-    power_on,
-    power_off,
-    reject
-  };
+  enum class Kind : std::uint8_t { start, resize, deny, set_limit, power_on, power_off, reject };
 
   DecisionId id = DecisionId::none;
   Kind kind = Kind::start;
   JobId job = JobId::none;
   Holding after;                        // what the job holds when it is done; for power: the nodes
-  Time limit{};                         // start, share, set_limit: when the world may kill it
+  Time limit{};                         // start, set_limit: when the world may kill it
   RequestId request = RequestId::none;  // resize that grants, deny: which request
-  std::uint16_t guest_cores = 0;        // share: cores of each node for the guest
-  std::vector<JobId> mates;             // share: whose nodes
   Reason reason;
 
   bool operator==(const Decision&) const = default;
   /// Does the world owe an answer that quotes `id`?
-  bool answered() const {
-    return kind == Kind::start || kind == Kind::resize || kind == Kind::share;
-  }
+  bool answered() const { return kind == Kind::start || kind == Kind::resize; }
 };
 
-constexpr std::array<std::string_view, 8> kDecisionWords{
-    "start", "resize", "share", "deny", "set-limit", "power-on", "power-off", "reject"};
+constexpr std::array<std::string_view, 7> kDecisionWords{
+    "start", "resize", "deny", "set-limit", "power-on", "power-off", "reject"};
 constexpr std::string_view word(Decision::Kind kind) {
   return kDecisionWords[static_cast<std::size_t>(kind)];
 }
@@ -81,7 +68,6 @@ struct PenCall {
     resize,
     grant,
     deny,
-    share,
     withdraw,
     reserve,
     tag,
@@ -91,23 +77,22 @@ struct PenCall {
   };
 
   Verb verb = Verb::start;
-  JobId job = JobId::none;              // whom it is about; the guest of a share
+  JobId job = JobId::none;              // whom it is about
   JobId other = JobId::none;            // tag: the value
   RequestId request = RequestId::none;  // grant, deny
   ClaimId claim = ClaimId::none;        // withdraw
-  SizeRange size{};  // start: range; resize: to; share: guest's cores; power: count
+  SizeRange size{};                     // start: range; resize: to; power: count
   Reason reason{};
   std::vector<Cut> cuts{};
   bool incoming = false;
   Time time{};                  // reserve, wake_by
-  std::vector<JobId> mates{};   // share
   std::vector<Delay> delays{};  // grant
 
   bool operator==(const PenCall&) const = default;
 };
 
-constexpr std::array<std::string_view, 11> kVerbWords{"start",   "resize",   "grant",    "deny",
-                                                      "share",   "withdraw", "reserve",  "tag",
-                                                      "wake-by", "power-on", "power-off"};
+constexpr std::array<std::string_view, 10> kVerbWords{"start",    "resize",   "grant", "deny",
+                                                      "withdraw", "reserve",  "tag",   "wake-by",
+                                                      "power-on", "power-off"};
 
 }  // namespace ductile

@@ -29,13 +29,12 @@ void check_nodes(const State& state) {
   std::map<std::uint32_t, std::int64_t> held_by;  // users
   for (const JobId id : state.running) {
     const Job& job = state.jobs[id];
-    const Holding mine = owned(state, job, id);
-    held += mine.count;
-    held_by[job.spec.user] += mine.count;
-    power += state.extra_power_mw(job, mine.count);
+    held += job.holding.count;
+    held_by[job.spec.user] += job.holding.count;
+    power += state.extra_power_mw(job, job.holding.count);
     if (state.rules.identities) {
       require(job.holding.nodes.count() == job.holding.count, "nodes and count differ", id);
-      own(mine.nodes, id);
+      own(job.holding.nodes, id);
     }
   }
   for (const Claim& claim : state.claims) {
@@ -60,11 +59,6 @@ void check_nodes(const State& state) {
     require(idle.count() == state.idle.count(), "idle nodes and their count differ");
     require(!idle.intersects(state.not_up), "an idle node is not up");
     own(idle, JobId::none);
-    for (const Tenancy& t : state.tenancies) {
-      require(state.jobs[t.guest].holding.nodes.contains(t.nodes), "a guest without nodes",
-              t.guest);
-      require(state.jobs[t.host].holding.nodes.contains(t.nodes), "a host without nodes", t.host);
-    }
   }
 }
 
@@ -100,7 +94,7 @@ void check_answers(const State& state) {
   std::size_t waiting = 0;
   for (const JobId id : state.running) {
     const Job& job = state.jobs[id];
-    if (job.doing == Doing::nothing || job.doing == Doing::sharing) continue;
+    if (job.doing == Doing::nothing) continue;
     ++waiting;
     const Unanswered* u = state.find(job.decision);
     require(u && u->decision.job == id, "a job waits for no answer", id);
@@ -137,7 +131,7 @@ void check_jobs(const State& state) {
             "the list of running malleable jobs", id);
     require(job.work_left >= 0, "work left is negative", id);
     require(job.holding.count > 0, "a running job without nodes", id);
-    if (job.doing != Doing::nothing && job.doing != Doing::sharing) {
+    if (job.doing != Doing::nothing) {
       // Decisions of ours keep to the limits; what the world reports need not.
       const Unanswered& u = *state.find(job.decision);
       const bool evolved = u.decision.request != RequestId::none;
@@ -153,7 +147,7 @@ void check_releases(const State& state) {
   std::map<ReleaseTag, std::pair<Time, std::int64_t>> want;
   for (const JobId id : state.running) {
     const Job& job = state.jobs[id];
-    std::int64_t nodes = state.healthy(owned(state, job, id));
+    std::int64_t nodes = state.healthy(job.holding);
     if (job.doing == Doing::resizing && job.target < job.holding.count) {
       const Unanswered& u = *state.find(job.decision);
       nodes -= u.releases;
@@ -161,7 +155,7 @@ void check_releases(const State& state) {
         want[ReleaseTag::incoming(id)] = {u.expected, std::int64_t{u.releases} - u.pledged};
       }
     }
-    want[ReleaseTag::of(id)] = {state.release_time(job, id), nodes};
+    want[ReleaseTag::of(id)] = {job.limit, nodes};
   }
   for (const Claim& claim : state.claims) {
     want[ReleaseTag::of(claim.id)] = {claim.release,

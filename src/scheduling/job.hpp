@@ -16,7 +16,7 @@ namespace ductile {
 
 enum class Status : std::uint8_t { held, pending, running, over };
 /// What a running job is doing that the world has not answered yet.
-enum class Doing : std::uint8_t { nothing, starting, resizing, sharing };
+enum class Doing : std::uint8_t { nothing, starting, resizing };
 
 /// One job: what is known, where it stands, what it holds.
 struct Job {
@@ -27,7 +27,6 @@ struct Job {
   std::uint32_t adaptive = kNoRow;  // row of the table of adaptive jobs
   Status status = Status::pending;
   Doing doing = Doing::nothing;
-  bool shares = false;                     // guest or host of a tenancy
   DecisionId decision = DecisionId::none;  // the last one about it; unanswered unless doing nothing
   Holding holding;                // from a decision to its answer: the union of before and after
   Nodes target = 0;               // its size once the unanswered decision is done

@@ -67,8 +67,7 @@ bool Pass::cut_in_pass(const Job& its) const {
 }
 
 bool Pass::grown_in_pass(const Job& its) const {
-  return state_.in_pass(its) && its.claim == ClaimId::none && its.target == its.holding.count &&
-         its.doing != Doing::sharing && !its.shares;
+  return state_.in_pass(its) && its.claim == ClaimId::none && its.target == its.holding.count;
 }
 
 bool Pass::cuttable(JobId id) const {
@@ -98,7 +97,7 @@ Claim* Pass::waiting_start(const Job& its) const {
 Nodes Pass::extra(JobId id) const {
   const Job& its = job(id);
   if (its.target == 0 || !sizes_while_running(its.spec.type)) return 0;
-  if (its.ordered != 0 || its.shares || !state_.world_can_resize(its)) return 0;
+  if (its.ordered != 0 || !state_.world_can_resize(its)) return 0;
   const Nodes least = smallest(id);
   if (its.status != Status::running) return its.target > least ? its.target - least : 0;
   // A shrink gives up nodes that are not up first.
@@ -457,66 +456,6 @@ bool Pass::deny(RequestId id, Reason reason) {
       [&] { return PenCall{.verb = PenCall::Verb::deny, .request = id, .reason = reason}; });
 }
 
-bool Pass::share(JobId guest, std::span<const JobId> mates, std::uint16_t guest_cores,
-                 Reason reason) {
-  const std::uint32_t cores = platform().cores_per_node;
-  if (!state_.capabilities.sharing || !state_.rules.identities || mates.empty()) return false;
-  if (!knows(guest)) return false;
-  if (!startable(guest) || guest_cores == 0 || guest_cores >= cores) return false;
-  Holding nodes;
-  for (const JobId mate : mates) {
-    if (!knows(mate)) return false;
-    const NodeSet& theirs = job(mate).holding.nodes;
-    if (!resizable(mate) || nodes.nodes.intersects(theirs)) return false;
-    if (theirs.intersects(state_.not_up)) return false;
-    nodes.count += job(mate).holding.count;
-    nodes.nodes.insert(job(mate).holding.nodes);
-  }
-  Job& its = state_.jobs[guest];
-  if (nodes.count != its.spec.preferred &&
-      !(sizes_at_start(its.spec.type) && state_.allows(its, nodes.count))) {
-    return false;
-  }
-
-  state_.queue.remove(guest, its.spec);
-  its.shares = true;
-  for (const JobId mate : mates) {
-    state_.tenancies.push_back({guest, mate, job(mate).holding.nodes, guest_cores, {}});
-  }
-  state_.start(guest, std::move(nodes), reason, Decision::Kind::share);
-  const DecisionId id = its.decision;
-  // Worst case: the guest has a share of every node, the mates have the rest (paper 004, eq. 6).
-  const double share = static_cast<double>(guest_cores) / cores;
-  state_.before_change(its, guest);
-  its.limit = later(now(), seconds(to_seconds(its.limit - now()) / share));
-  state_.after_change(its, guest);
-  const Duration lengthened = seconds(to_seconds(its.limit - now()) * share);
-  for (const JobId mate : mates) {
-    Job& host = state_.jobs[mate];
-    state_.before_change(host, mate);
-    host.shares = true;
-    if (its.doing == Doing::starting) {
-      host.doing = Doing::sharing;
-      host.decision = id;
-    }
-    state_.set_limit(host, later(host.limit, lengthened), {Why::guest, guest});
-    for (Tenancy& tenancy : state_.tenancies) {
-      if (tenancy.host == mate) tenancy.lengthened = lengthened;
-    }
-    state_.after_change(host, mate);
-  }
-  Decision& decision = state_.decision_of_pass(id);
-  decision.limit = its.limit;
-  decision.guest_cores = guest_cores;
-  decision.mates.assign(mates.begin(), mates.end());
-  return wrote([&] {
-    PenCall call{
-        .verb = PenCall::Verb::share, .job = guest, .size = exactly(guest_cores), .reason = reason};
-    call.mates.assign(mates.begin(), mates.end());
-    return call;
-  });
-}
-
 bool Pass::withdraw(ClaimId id, Reason reason) {
   if (!state_.find(id)) return false;
   const bool woken = state_.must_wake;
@@ -604,8 +543,6 @@ bool Pass::call(const PenCall& c) {
       return grant(c.request, c.reason, sources, c.delays);
     case PenCall::Verb::deny:
       return deny(c.request, c.reason);
-    case PenCall::Verb::share:
-      return share(c.job, c.mates, static_cast<std::uint16_t>(c.size.max), c.reason);
     case PenCall::Verb::withdraw:
       return withdraw(c.claim, c.reason);
     case PenCall::Verb::reserve:

@@ -87,7 +87,7 @@ class Pass {
 
   /// Could it start at `n` nodes now: waiting, not to be left alone, idle nodes and power suffice?
   bool fits(JobId id, Nodes n) const;
-  /// Running, doing nothing, no claim, no order, not shared, and the world can.
+  /// Running, doing nothing, no claim, no order, and the world can.
   bool resizable(JobId id) const { return state_.resizable(id); }
   SizeConstraint sizes(JobId id) const { return state_.constraint(job(id)); }
   /// The performance model, as believed; linear where none is known.
@@ -171,8 +171,6 @@ class Pass {
   /// keeps to the job's largest size; a shrink may go below its smallest: the application asked.
   bool grant(RequestId id, Reason reason, Sources sources = {}, std::span<const Delay> delays = {});
   bool deny(RequestId id, Reason reason);
-  /// Starts `guest` on all the nodes of `mates`, with `guest_cores` of each node's cores.
-  bool share(JobId guest, std::span<const JobId> mates, std::uint16_t guest_cores, Reason reason);
   /// Gives a claim up: its nodes become idle, those still to come incoming.
   bool withdraw(ClaimId id, Reason reason);
   /// Says when a waiting job is planned to start. Explains, has no effect.

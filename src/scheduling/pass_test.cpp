@@ -296,7 +296,7 @@ TEST(Pen, AReservationIsRecordedWhenItChanges) {
 
 // H36
 TEST(Pen, WhatIsNotPossibleChangesNothing) {
-  Stage stage({.can = {.sharing = true, .power_control = true}});
+  Stage stage({.can = {.power_control = true}});
   const JobId runs = stage.run(malleable({2, 6}, 4));
   const JobId busy = stage.run(malleable({1, 8}, 2));
   const JobId waits = stage.submit(rigid(5, 10));
@@ -313,7 +313,6 @@ TEST(Pen, WhatIsNotPossibleChangesNothing) {
     const Cut is_busy[] = {{busy, 1}};
     const Cut twice[] = {{runs, 3}, {runs, 2}};
     const Cut waiting[] = {{held, 1}};
-    const JobId mates[] = {busy};
     EXPECT_FALSE(p.start(runs, exactly(4), kReason));
     EXPECT_FALSE(p.start(held, exactly(1), kReason));
     EXPECT_FALSE(p.start(over, exactly(1), kReason));
@@ -333,16 +332,14 @@ TEST(Pen, WhatIsNotPossibleChangesNothing) {
     EXPECT_FALSE(p.resize(busy, 2, kReason));
     EXPECT_FALSE(p.grant(RequestId{1}, kReason));
     EXPECT_FALSE(p.deny(RequestId{1}, kReason));
-    EXPECT_FALSE(p.share(waits, mates, 1, kReason));
-    EXPECT_FALSE(p.share(waits, {}, 1, kReason));
     EXPECT_FALSE(p.withdraw(ClaimId{1}, kReason));
     EXPECT_FALSE(p.reserve(runs, at_s(5), kReason));
     EXPECT_FALSE(p.wake_by(stage.now));
     EXPECT_FALSE(p.power_off(3, kReason));
     EXPECT_FALSE(p.power_off(0, kReason));
     EXPECT_FALSE(p.power_on(1, kReason));
-    for (const auto verb : {PenCall::Verb::start, PenCall::Verb::resize, PenCall::Verb::share,
-                            PenCall::Verb::reserve, PenCall::Verb::tag}) {
+    for (const auto verb : {PenCall::Verb::start, PenCall::Verb::resize, PenCall::Verb::reserve,
+                            PenCall::Verb::tag}) {
       EXPECT_FALSE(p.call({.verb = verb, .job = unknown, .size = exactly(1), .time = at_s(9)}));
     }
     PenCall strange_victim{.verb = PenCall::Verb::start, .job = waits, .size = exactly(5)};
@@ -354,7 +351,7 @@ TEST(Pen, WhatIsNotPossibleChangesNothing) {
 }
 
 TEST(Pen, EveryCallIsRecordedAndCanBeMadeAgain) {
-  Stage::Setup setup{.can = {.sharing = true, .power_control = true}};
+  Stage::Setup setup{.can = {.power_control = true}};
   Stage live(setup), again(setup);
   for (Stage* stage : {&live, &again}) {
     stage->run(malleable({1, 8}, 3));
@@ -371,7 +368,7 @@ TEST(Pen, EveryCallIsRecordedAndCanBeMadeAgain) {
     EXPECT_TRUE(p.power_on(1, kReason));
     EXPECT_TRUE(p.power_off(1, kReason));
     EXPECT_TRUE(p.grant(RequestId{1}, {Why::evolving}, {cuts, false}, delays));
-    EXPECT_TRUE(p.withdraw(p.claims()[0].id, {Why::stolen}));
+    EXPECT_TRUE(p.withdraw(p.claims()[0].id, kReason));
     EXPECT_TRUE(p.start(JobId{2}, exactly(2), kReason, {.incoming = true}));
     EXPECT_TRUE(p.reserve(JobId{3}, at_s(50), {Why::resources}));
     EXPECT_TRUE(p.tag(JobId{3}, JobId{0}));

@@ -20,21 +20,16 @@ enum class Why : std::uint8_t {
   evolving,           // the application asked
   fairness,           // denied: it would delay others more than allowed
   corridor,           // to keep the power corridor
-  guest,              // shares the nodes of running jobs
   ordered,            // an operator's order
   draining,           // to leave nodes that drain
-  hopeless,           // a claim that could no longer be met
-  stolen,             // a claim withdrawn for another
   resources,          // waits for nodes
-  priority,           // waits behind others
   infeasible,         // can never run on this machine
 };
 
 /// The words of a reason, as files and commands write them.
-constexpr std::array<std::string_view, 16> kWhyWords{
-    "in-order", "backfilled", "shrunk-for", "dependency-expand", "hand-out", "evolving",
-    "fairness", "corridor",   "guest",      "ordered",           "draining", "hopeless",
-    "stolen",   "resources",  "priority",   "infeasible"};
+constexpr std::array<std::string_view, 12> kWhyWords{
+    "in-order", "backfilled", "shrunk-for", "dependency-expand", "hand-out",  "evolving",
+    "fairness", "corridor",   "ordered",    "draining",          "resources", "infeasible"};
 
 constexpr std::string_view word(Why why) { return kWhyWords[static_cast<std::size_t>(why)]; }
 

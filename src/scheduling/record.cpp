@@ -326,8 +326,7 @@ std::string to_record(const Platform& platform) {
 
 std::string to_record(const Capabilities& can) {
   Writer out;
-  out.flag(can.instant_start).number(can.resizes_per_job).flag(can.sharing);
-  out.flag(can.exact_nodes).flag(can.power_control);
+  out.flag(can.instant_start).number(can.resizes_per_job).flag(can.power_control);
   return out.take();
 }
 
@@ -352,7 +351,6 @@ std::string to_record(const PenCall& call) {
   out.id(call.claim).number(call.size.min).number(call.size.max).reason(call.reason);
   out.list(call.cuts, [](Writer& w, const Cut& cut) { w.id(cut.victim).number(cut.to); });
   out.flag(call.incoming).time(call.time);
-  out.list(call.mates, [](Writer& w, JobId mate) { w.id(mate); });
   out.list(call.delays, [](Writer& w, const Delay& delay) {
     w.id(delay.job).duration(delay.by).time(delay.from);
   });
@@ -362,8 +360,7 @@ std::string to_record(const PenCall& call) {
 std::string to_record(const Decision& decision) {
   Writer out;
   out.id(decision.id).word(word(decision.kind)).id(decision.job).holding(decision.after);
-  out.time(decision.limit).id(decision.request).number(decision.guest_cores);
-  out.list(decision.mates, [](Writer& w, JobId mate) { w.id(mate); }).reason(decision.reason);
+  out.time(decision.limit).id(decision.request).reason(decision.reason);
   return out.take();
 }
 
@@ -391,8 +388,6 @@ Capabilities capabilities_from_record(std::string_view text) {
   Capabilities can;
   can.instant_start = in.flag("instant start");
   can.resizes_per_job = in.number<std::uint32_t>("resizes per job");
-  can.sharing = in.flag("sharing");
-  can.exact_nodes = in.flag("exact nodes");
   can.power_control = in.flag("power control");
   in.finish();
   return can;
@@ -500,7 +495,6 @@ PenCall pen_call_from_record(std::string_view text) {
   });
   call.incoming = in.flag("incoming");
   call.time = in.planned("time");
-  call.mates = in.list<JobId>("mates", [](Reader& r) { return r.id<JobId>("mate"); });
   call.delays = in.list<Delay>("delays", [](Reader& r) {
     const auto job = r.id<JobId>("delayed job");
     const Duration by = r.duration("delay");

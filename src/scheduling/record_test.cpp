@@ -188,7 +188,6 @@ struct Any {
     call.cuts = list<Cut>([&] { return Cut{id<JobId>(), count()}; });
     call.incoming = flag();
     call.time = time();
-    call.mates = list<JobId>([&] { return id<JobId>(); });
     call.delays = list<Delay>([&] { return Delay{id<JobId>(), duration(), moment()}; });
     return call;
   }
@@ -239,8 +238,7 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     const std::string machine = to_record(platform);
     EXPECT_EQ(to_record(platform_from_record(machine)), machine);
 
-    const Capabilities can{any.flag(), static_cast<std::uint32_t>(any.bits(32)), any.flag(),
-                           any.flag(), any.flag()};
+    const Capabilities can{any.flag(), static_cast<std::uint32_t>(any.bits(32)), any.flag()};
     const std::string world = to_record(can);
     EXPECT_EQ(to_record(capabilities_from_record(world)), world);
 
@@ -334,18 +332,12 @@ TEST(Record, OfPenCallsAndDecisionsIsReadable) {
                .reason = {Why::shrunk_for, JobId{2}, us(5)},
                .cuts = {{JobId{0}, 4}, {JobId{1}, 2}},
                .incoming = true};
-  EXPECT_EQ(to_record(call), "start 2 - - - 4 8 shrunk-for 2 5 2 0 4 1 2 1 0 0 0");
+  EXPECT_EQ(to_record(call), "start 2 - - - 4 8 shrunk-for 2 5 2 0 4 1 2 1 0 0");
   call = {.verb = PenCall::Verb::grant,
           .request = RequestId{3},
           .reason = {Why::evolving},
           .delays = {{JobId{4}, whole_seconds(1), us(7)}}};
-  EXPECT_EQ(to_record(call), "grant - - 3 - 0 0 evolving - 0 0 0 0 0 1 4 1000000 7");
-  call = {.verb = PenCall::Verb::share,
-          .job = JobId{3},
-          .size = exactly(2),
-          .reason = {Why::guest},
-          .mates = {JobId{0}, JobId{1}}};
-  EXPECT_EQ(to_record(call), "share 3 - - - 2 2 guest - 0 0 0 0 2 0 1 0");
+  EXPECT_EQ(to_record(call), "grant - - 3 - 0 0 evolving - 0 0 0 0 1 4 1000000 7");
 
   Decision decision;
   decision.id = DecisionId{12};
@@ -354,18 +346,16 @@ TEST(Record, OfPenCallsAndDecisionsIsReadable) {
   decision.after = {4, NodeSet{{{0, 3}}}};
   decision.request = RequestId{1};
   decision.reason = {Why::hand_out};
-  EXPECT_EQ(to_record(decision), "12 resize 3 4 0-3 0 1 0 0 hand-out - 0");
-  decision.kind = Decision::Kind::share;
+  EXPECT_EQ(to_record(decision), "12 resize 3 4 0-3 0 1 hand-out - 0");
+  decision.kind = Decision::Kind::start;
   decision.limit = kNever;
   decision.request = RequestId::none;
-  decision.guest_cores = 2;
-  decision.mates = {JobId{0}};
-  EXPECT_EQ(to_record(decision), "12 share 3 4 0-3 never - 2 1 0 hand-out - 0");
+  EXPECT_EQ(to_record(decision), "12 start 3 4 0-3 never - hand-out - 0");
 }
 
 TEST(Record, OfTheRunIsReadable) {
   EXPECT_EQ(to_record(Platform{100, 4, 90, 250.5, whole_seconds(3)}), "100 4 90 250.5 3000000");
-  EXPECT_EQ(to_record(Capabilities{}), "1 4294967295 0 1 0");
+  EXPECT_EQ(to_record(Capabilities{}), "1 4294967295 0");
   EXPECT_EQ(to_record(Rules{}), "scaled 0 1 none 1");
 }
 
@@ -391,20 +381,12 @@ std::string_view expected(Why why) {
       return "fairness";
     case Why::corridor:
       return "corridor";
-    case Why::guest:
-      return "guest";
     case Why::ordered:
       return "ordered";
     case Why::draining:
       return "draining";
-    case Why::hopeless:
-      return "hopeless";
-    case Why::stolen:
-      return "stolen";
     case Why::resources:
       return "resources";
-    case Why::priority:
-      return "priority";
     case Why::infeasible:
       return "infeasible";
   }
@@ -418,8 +400,6 @@ std::string_view expected(Decision::Kind kind) {
       return "start";
     case Kind::resize:
       return "resize";
-    case Kind::share:
-      return "share";
     case Kind::deny:
       return "deny";
     case Kind::set_limit:
@@ -445,8 +425,6 @@ std::string_view expected(PenCall::Verb verb) {
       return "grant";
     case Verb::deny:
       return "deny";
-    case Verb::share:
-      return "share";
     case Verb::withdraw:
       return "withdraw";
     case Verb::reserve:
@@ -673,21 +651,16 @@ TEST(RecordErrors, NameTheFieldOfAnEvent) {
 }
 
 TEST(RecordErrors, NameTheFieldOfAPenCall) {
-  check_fields(kPenCall, "start 2 1 3 4 4 8 shrunk-for 2 5 1 0 4 1 7 1 6 1 5 1000000 7",
-               {"verb",          "job",      "other job",
-                "request",       "claim",    "smallest size",
-                "largest size",  "reason",   "reason's job",
-                "reason's time", "cuts",     "victim",
-                "victim's size", "incoming", "time",
-                "mates",         "mate",     "delays",
-                "delayed job",   "delay",    "start without the grant"});
+  check_fields(kPenCall, "start 2 1 3 4 4 8 shrunk-for 2 5 1 0 4 1 7 1 5 1000000 7",
+               {"verb", "job", "other job", "request", "claim", "smallest size", "largest size",
+                "reason", "reason's job", "reason's time", "cuts", "victim", "victim's size",
+                "incoming", "time", "delays", "delayed job", "delay", "start without the grant"});
 }
 
 TEST(RecordErrors, NameTheFieldOfTheRun) {
   check_fields(kPlatform, "100 4 90 250 3000000",
                {"nodes", "cores per node", "idle power", "busy power", "boot time"});
-  check_fields(kWorld, "1 4 0 1 0",
-               {"instant start", "resizes per job", "sharing", "exact nodes", "power control"});
+  check_fields(kWorld, "1 4 0", {"instant start", "resizes per job", "power control"});
   check_fields(
       kRules, "scaled 0 1 none 1 7",
       {"limit", "identities", "seed", "fairness", "claims take idle nodes", "counted refusals"}, 2);
@@ -712,7 +685,7 @@ TEST(RecordErrors, KeepArithmeticInItsTypes) {
   EXPECT_EQ(complaint(kEvent, "eligible 5 2"), "eligible");
   EXPECT_EQ(complaint(kEvent, "eligible 4294967296 1"), "job");
   // A list is no longer than the record.
-  EXPECT_EQ(complaint(kPenCall, "tag 1 2 - - 0 0 in-order - 0 4000000000 0 0 0"), "cuts");
+  EXPECT_EQ(complaint(kPenCall, "tag 1 2 - - 0 0 in-order - 0 4000000000 0 0"), "cuts");
   EXPECT_THROW(time_from_record(too_late), RecordError);
   EXPECT_THROW(time_from_record("never"), RecordError);
   EXPECT_THROW(time_from_record("1 "), RecordError);

@@ -70,7 +70,7 @@ Nodes State::size_off_draining(const Job& job) const {
 bool State::resizable(JobId id) const {
   const Job& job = jobs[id];
   return job.status == Status::running && job.doing == Doing::nothing &&
-         job.claim == ClaimId::none && job.ordered == 0 && !job.shares && now >= job.not_before &&
+         job.claim == ClaimId::none && job.ordered == 0 && now >= job.not_before &&
          sizes_while_running(job.spec.type) && world_can_resize(job);
 }
 
@@ -144,10 +144,10 @@ void State::put_running(JobId id, std::size_t place) {
   jobs[id].running_at = static_cast<std::uint32_t>(place);
 }
 
-void State::start(JobId id, Holding nodes, Reason reason, Decision::Kind kind) {
+void State::start(JobId id, Holding nodes, Reason reason) {
   Job& job = jobs[id];
   run(id, std::move(nodes));
-  Decision& decision = decide(kind, id, reason);
+  Decision& decision = decide(Decision::Kind::start, id, reason);
   decision.after = job.holding;
   decision.limit = job.limit;
   job.doing = capabilities.instant_start ? Doing::nothing : Doing::starting;
@@ -160,7 +160,7 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
   Job& job = jobs[id];
   const bool merges = in_pass(job);
   ++changes;
-  before_change(job, id);
+  before_change(job);
   job.holding.count += more.count;
   job.holding.nodes.insert(more.nodes);
   const Nodes before = job.target;
@@ -188,7 +188,7 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
 void State::shrink(JobId id, Nodes to, Reason reason, RequestId request) {
   Job& job = jobs[id];
   ++changes;
-  before_change(job, id);
+  before_change(job);
   if (!in_pass(job)) {
     job.decision = decide(Decision::Kind::resize, id, reason, request).id;
     job.doing = Doing::resizing;
@@ -308,38 +308,7 @@ void State::seize(const Holding& nodes) {
 void State::vacate(JobId id) {
   Job& job = jobs[id];
   unlist(job, id);
-  Holding mine = owned(*this, job, id);
-  if (job.shares) {
-    for (std::size_t i = 0; i < tenancies.size();) {
-      Tenancy& tenancy = tenancies[i];
-      if (tenancy.guest != id && tenancy.host != id) {
-        ++i;
-        continue;
-      }
-      const JobId other = tenancy.guest == id ? tenancy.host : tenancy.guest;
-      Job& partner = jobs[other];
-      before_change(partner, other);
-      const Tenancy gone = tenancy;
-      tenancies.erase(tenancies.begin() + static_cast<std::ptrdiff_t>(i));
-      partner.shares = std::ranges::any_of(
-          tenancies, [&](const Tenancy& t) { return t.guest == other || t.host == other; });
-      if (gone.guest == id) {
-        // The host has its cores back: the part of the lengthening that is still ahead goes.
-        const Duration ahead = std::max(job.limit - now, Duration{});
-        const Duration whole = job.limit - job.started;
-        const double unused = whole.count() > 0 ? to_seconds(ahead) / to_seconds(whole) : 0;
-        set_limit(partner, partner.limit - seconds(to_seconds(gone.lengthened) * unused),
-                  {Why::guest, id});
-        if (partner.doing == Doing::sharing) partner.doing = Doing::nothing;
-      } else {
-        // The guest goes on alone, as the owner.
-        mine.count -= gone.nodes.count();
-        mine.nodes.erase(gone.nodes);
-      }
-      after_change(partner, other);
-    }
-    job.shares = false;
-  }
+  const Holding mine = std::move(job.holding);
   std::size_t gap = job.running_at;
   if (gap < running_malleable) {
     put_running(running[--running_malleable], gap);
@@ -353,26 +322,6 @@ void State::vacate(JobId id) {
   job.keep = Job::kNoKeep;
   job.doing = Doing::nothing;
   release(id, mine);
-}
-
-void State::leave_shared(JobId id, Holding& lost) {
-  const auto stays = [&](const NodeSet& nodes) {
-    lost.count -= nodes.count();
-    lost.nodes.erase(nodes);
-  };
-  for (Tenancy& tenancy : tenancies) {
-    NodeSet nodes = intersection(tenancy.nodes, lost.nodes);
-    if (nodes.empty() || (tenancy.guest != id && tenancy.host != id)) continue;
-    if (tenancy.guest == id) {  // the host owns them
-      tenancy.nodes.erase(nodes);
-    } else {  // the guest goes on alone, as the owner
-      Job& guest = jobs[tenancy.guest];
-      before_change(guest, tenancy.guest);
-      tenancy.nodes.erase(nodes);
-      after_change(guest, tenancy.guest);
-    }
-    stays(nodes);
-  }
 }
 
 void State::retire(JobId id) {
@@ -393,7 +342,7 @@ void State::change_health(const NodeSet& nodes, Health to) {
     if (jobs[id].holding.nodes.intersects(nodes)) touched.push_back(id);
   }
   for (const JobId id : touched) {
-    before_change(jobs[id], id);
+    before_change(jobs[id]);
     if (Unanswered* u = find(jobs[id].decision)) unlist_incoming(*u);
   }
   const NodeSet from_idle = idle.among(nodes);
@@ -588,7 +537,6 @@ void State::believe_walltime(JobId id, Duration walltime) {
       job.work_left = std::max(job.work_left, Work{0});
     }
     list(job, id);
-    if (job.shares) relist_hosts(id);
   }
   job.spec.walltime = walltime;
   if (queued) enqueue(id, job);
@@ -611,7 +559,7 @@ void State::believe_model(JobId id, const Speedup& model) {
     job.work_left -=
         std::min(job.work_left, work_done(model, job.spec.preferred, had.nodes, had.time));
   }
-  if (scales_limit(job) && !job.shares) {
+  if (scales_limit(job)) {
     const Unanswered* open = job.doing == Doing::resizing ? find(job.decision) : nullptr;
     const Nodes size = open ? open->before : job.holding.count;
     job.limit = later(job.work_at, time_for(model, job.spec.preferred, size, job.work_left));
@@ -621,8 +569,7 @@ void State::believe_model(JobId id, const Speedup& model) {
 
 bool State::is_visible(const Request& request) const {
   const Job& job = jobs[request.job];
-  return job.status == Status::running && job.doing == Doing::nothing && !job.shares &&
-         job.claim == ClaimId::none;
+  return job.status == Status::running && job.doing == Doing::nothing && job.claim == ClaimId::none;
 }
 
 void State::retry(Time at) {
@@ -693,68 +640,45 @@ double State::faded(const Delays& of) const {
   return of.sum_s * std::pow(rules.fairness.decay, static_cast<double>(passed));
 }
 
-Time State::release_time(const Job& job, JobId id) const {
-  Time time = job.limit;
-  if (job.shares) {
-    for (const Tenancy& tenancy : tenancies) {
-      if (tenancy.host == id) time = std::max(time, jobs[tenancy.guest].limit);
-    }
-  }
-  return time;
-}
-
-Nodes State::owned_count(const Job& job, JobId id) const {
-  return job.shares ? owned(*this, job, id).count : job.holding.count;
-}
-
-void State::count(const Job& job, JobId id, int sign) {
-  const Nodes n = owned_count(job, id);
+void State::count(const Job& job, int sign) {
+  const Nodes n = job.holding.count;
   held += sign > 0 ? n : -n;
   uses.change(job.spec.user, sign * std::int64_t{n}, now, half_life);
   jobs_mw += sign * extra_power_mw(job, n);
 }
 
-Nodes State::sound_release(const Job& job, JobId id) const {
-  const Nodes sound = healthy(job.shares ? owned(*this, job, id) : job.holding);
+Nodes State::sound_release(const Job& job) const {
+  const Nodes sound = healthy(job.holding);
   const bool shrinks = job.doing == Doing::resizing && job.target < job.holding.count;
   return shrinks ? sound - find(job.decision)->releases : sound;
 }
+
 void State::list(Job& job, JobId id) {
-  job.release = release_time(job, id);
-  releases.insert(job.release, ReleaseTag::of(id), sound_release(job, id));
+  job.release = job.limit;
+  releases.insert(job.release, ReleaseTag::of(id), sound_release(job));
   if (budget_mw != kNoBudget) {
-    power_releases.insert(job.release, ReleaseTag::of(id),
-                          extra_power_mw(job, owned_count(job, id)));
+    power_releases.insert(job.release, ReleaseTag::of(id), extra_power_mw(job, job.holding.count));
   }
-  count(job, id, 1);
+  count(job, 1);
 }
 
 void State::unlist(const Job& job, JobId id) {
   releases.erase(job.release, ReleaseTag::of(id));
   if (budget_mw != kNoBudget) power_releases.erase(job.release, ReleaseTag::of(id));
-  count(job, id, -1);
+  count(job, -1);
 }
 
-void State::before_change(const Job& job, JobId id) { count(job, id, -1); }
+void State::before_change(const Job& job) { count(job, -1); }
 
 void State::after_change(Job& job, JobId id) {
   const Time before = job.release;
-  job.release = release_time(job, id);
-  releases.move(before, job.release, ReleaseTag::of(id), sound_release(job, id));
+  job.release = job.limit;
+  releases.move(before, job.release, ReleaseTag::of(id), sound_release(job));
   if (budget_mw != kNoBudget) {
     power_releases.move(before, job.release, ReleaseTag::of(id),
-                        extra_power_mw(job, owned_count(job, id)));
+                        extra_power_mw(job, job.holding.count));
   }
-  count(job, id, 1);
-}
-
-void State::relist_hosts(JobId guest) {
-  for (const Tenancy& tenancy : tenancies) {
-    if (tenancy.guest != guest) continue;
-    Job& host = jobs[tenancy.host];
-    before_change(host, tenancy.host);
-    after_change(host, tenancy.host);
-  }
+  count(job, 1);
 }
 
 void State::list(Claim& claim) {
@@ -781,17 +705,6 @@ void State::budget(double low_w, double high_w) {
   corridor_low_w = low_w;
   budget_mw = std::isfinite(high_w) ? std::llround(high_w * 1000) : kNoBudget;
   for (const JobId id : running) list(jobs[id], id);
-}
-
-Holding owned(const State& state, const Job& job, JobId id) {
-  Holding mine = job.holding;
-  if (!job.shares) return mine;
-  for (const Tenancy& tenancy : state.tenancies) {
-    if (tenancy.guest != id) continue;
-    mine.count -= tenancy.nodes.count();
-    mine.nodes.erase(tenancy.nodes);
-  }
-  return mine;
 }
 
 }  // namespace ductile

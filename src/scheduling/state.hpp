@@ -34,8 +34,6 @@ struct Capabilities {
 
   bool instant_start = true;                   // a start needs no answer
   std::uint32_t resizes_per_job = kUnlimited;  // 0: none
-  bool sharing = false;                        // two jobs on one node
-  bool exact_nodes = true;                     // it can give a job the very nodes decided
   bool power_control = false;                  // nodes can be switched on and off
 };
 
@@ -111,14 +109,6 @@ struct Request {
   JobId job = JobId::none;
   std::int32_t delta = 0;
   Nodes at_least = 0;  // of a growth
-};
-
-/// A guest on the nodes of a host (D'Amico, Jokanovic and Corbalan 2019). The host owns them.
-struct Tenancy {
-  JobId guest = JobId::none, host = JobId::none;
-  NodeSet nodes;
-  std::uint16_t guest_cores = 0;  // of each node
-  Duration lengthened{};          // of the host's limit, because of the guest
 };
 
 /// How long a job has run on so many nodes, weighed with its rate.
@@ -211,8 +201,7 @@ class State {
   std::uint32_t next_claim = 0;
   std::vector<Unanswered> unanswered;  // by decision
   std::vector<Request> requests;       // in order of arrival
-  std::vector<Tenancy> tenancies;
-  std::vector<JobId> ordered;  // jobs with an operator's order
+  std::vector<JobId> ordered;          // jobs with an operator's order
   std::vector<Delays> delays;
   std::vector<PlannedDelay> planned_delays;  // of jobs that have not started since
   std::vector<Boot> boots;
@@ -338,7 +327,7 @@ class State {
   /// The job runs from now on, on `nodes`, as far as its own row goes.
   void run(JobId id, Holding nodes);
   /// Idle nodes to a job that starts now.
-  void start(JobId id, Holding nodes, Reason reason, Decision::Kind kind = Decision::Kind::start);
+  void start(JobId id, Holding nodes, Reason reason);
   /// A running job gets more nodes, which leave idle or a claim.
   void grow(JobId id, const Holding& more, Reason reason, RequestId request = RequestId::none);
   /// A running job shall shrink; called again in one pass it shrinks further.
@@ -351,10 +340,8 @@ class State {
   void free_nodes(const Holding& nodes);
   /// The world gave these nodes to a job: they leave idle, a claim, or are out of service.
   void seize(const Holding& nodes);
-  /// A job leaves the nodes it runs on and the list of running jobs; what it owned is released.
+  /// A job leaves the list of running jobs, and its nodes are released.
   void vacate(JobId id);
-  /// A sharing job gives up `lost`: what stays with its partners is taken out of it.
-  void leave_shared(JobId id, Holding& lost);
   /// The job will not come back.
   void retire(JobId id);
   /// Nodes become up, draining, down or off, whoever owns them.
@@ -401,36 +388,29 @@ class State {
   /// A sum in seconds, faded to the present interval.
   double faded(const Delays& delays) const;
 
-  /// A running job's row in the releases comes and goes.
+  /// A running job's row in the releases, at its limit, comes and goes.
   void list(Job& job, JobId id);
   void unlist(const Job& job, JobId id);
   /// Around a change that matters to the row (limit, nodes, size to come, health, power). Nothing
   /// may read the releases in between.
-  void before_change(const Job& job, JobId id);
+  void before_change(const Job& job);
   void after_change(Job& job, JobId id);
-  /// A guest's limit changed: until then its hosts' nodes are taken.
-  void relist_hosts(JobId guest);
   void list(Claim& claim);
   void unlist(const Claim& claim);
   void list_incoming(const Unanswered& shrink);
   void unlist_incoming(const Unanswered& shrink);
-  /// When the host of guests, or a guest that owns nodes, gives them back.
-  Time release_time(const Job& job, JobId id) const;
 
   std::int64_t idle_mw() const { return idle_mw_; }
   void budget(double low_w, double high_w);
 
  private:
   /// What running jobs hold and draw together, with this one or without.
-  void count(const Job& job, JobId id, int sign);
-  Nodes owned_count(const Job& job, JobId id) const;
-  Nodes sound_release(const Job& job, JobId id) const;
+  void count(const Job& job, int sign);
+  /// Healthy nodes that it gives back at its end.
+  Nodes sound_release(const Job& job) const;
   void put_running(JobId id, std::size_t place);
 
   std::int64_t idle_mw_ = 0;
 };
-
-/// The nodes of a job that it owns: all but those it is a guest on.
-Holding owned(const State& state, const Job& job, JobId id);
 
 }  // namespace ductile

@@ -90,7 +90,7 @@ void BelievedWorld::close() {
 void BelievedWorld::carry_out(const Decision& decision) {
   const State& state = core_.state();
   using Kind = Decision::Kind;
-  if (decision.kind == Kind::start || decision.kind == Kind::share) {
+  if (decision.kind == Kind::start) {
     Forecast& its = jobs_[decision.job];
     its.job = decision.job;
     its.nodes = decision.after.count;

@@ -12,7 +12,7 @@
 namespace ductile {
 
 /// The first line of a log.
-inline constexpr std::string_view kFirstLogLine = "ductile-log 1";
+inline constexpr std::string_view kFirstLogLine = "ductile-log 2";
 
 /// Counts the lines of a log and sums them up.
 class LogSeal {

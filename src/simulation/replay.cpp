@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/invariants.hpp"
@@ -70,6 +71,12 @@ class Lines {
 void check_whole(std::istream& in, const std::string& name) {
   Lines lines(in, name);
   if (!lines.next() || lines.text() != kFirstLogLine) {
+    std::string_view found = lines.text(), known = kFirstLogLine;
+    const bool is_log = next_part(found, ' ') == next_part(known, ' ');
+    if (const auto version = parse_number<int>(found); is_log && version) {
+      lines.fail("", "it is a log of version " + std::to_string(*version),
+                 "this ductile reads version " + std::string(known));
+    }
     lines.fail("", "this is no log of this version",
                "its first line must be '" + std::string(kFirstLogLine) + "'");
   }

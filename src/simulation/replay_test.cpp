@@ -50,10 +50,11 @@ TEST(Replay, TellsWhatTheLogHas) {
 TEST(ReplayErrors, SayThatALogIsNoneOrNotWhole) {
   const std::string log = sealed_log(kSmallLog);
   const std::string none =
-      "run.log:1: this is no log of this version; its first line must be 'ductile-log 1'";
+      "run.log:1: this is no log of this version; its first line must be 'ductile-log 2'";
   EXPECT_EQ(complaint<InputError>(""), none);
   EXPECT_EQ(complaint<InputError>("; SWF\n"), none);
-  EXPECT_EQ(complaint<InputError>("ductile-log 2\n"), none);
+  EXPECT_EQ(complaint<InputError>("ductile-log 1\n"),
+            "run.log:1: it is a log of version 1; this ductile reads version 2");
   EXPECT_EQ(complaint<InputError>(kSmallLog),
             "run.log:24: end: the log was cut: its last line is missing; record the run again");
   EXPECT_EQ(complaint<InputError>(log.substr(0, log.size() - 1)),
@@ -67,7 +68,8 @@ TEST(ReplayErrors, SayThatALogIsNoneOrNotWhole) {
 }
 
 TEST(ReplayErrors, OfALineThatIsTooLong) {
-  EXPECT_EQ(complaint<InputError>("ductile-log 1\n" + std::string((1 << 24) + 1, 'x') + "\n"),
+  EXPECT_EQ(complaint<InputError>(std::string(kFirstLogLine) + "\n" +
+                                  std::string((1 << 24) + 1, 'x') + "\n"),
             "run.log:2: line: it is too long; this is no log of ductile");
 }
 
@@ -94,7 +96,7 @@ TEST(ReplayErrors, NameLineAndField) {
       {{2, "platform 4 1 0 0"}, "2: boot time: is missing"},
       {{2, ""}, "2: platform: the line is missing here"},
       {{2, "platform"}, "2: platform: the line is missing here"},
-      {{3, "world 1 2 3 4 5"}, "3: sharing: '3' is out of range"},
+      {{3, "world 1 2 3"}, "3: power control: '3' is out of range"},
       {{4, "rules loose 1 1 1 1"}, "4: limit: there is no 'loose'"},
       {{5, "politics easy"}, "5: policy: the line is missing here"},
       {{5, "policy easier"}, "5: policy: there is no policy 'easier'; there are "},
@@ -150,18 +152,18 @@ TEST(ReplayErrors, NodesThatNobodyCanNameAreNotTaken) {
 // --- Other decisions -----------------------------------------------------------------------------
 
 TEST(ReplayErrors, NoticeOtherDecisions) {
-  EXPECT_EQ(complaint<RunError>(with_line(9, "D 1 start 0 3 0-2 10000000 - 0 0 backfilled - 0")),
+  EXPECT_EQ(complaint<RunError>(with_line(9, "D 1 start 0 3 0-2 10000000 - backfilled - 0")),
             "run.log:9: the log has\n"
-            "  D 1 start 0 3 0-2 10000000 - 0 0 backfilled - 0\n"
+            "  D 1 start 0 3 0-2 10000000 - backfilled - 0\n"
             "but this build has\n"
-            "  D 1 start 0 3 0-2 10000000 - 0 0 in-order - 0");
-  EXPECT_NE(complaint<RunError>(with_line(8, "P start 0 - - - 3 3 backfilled - 0 0 0 0 0 0")), "");
+            "  D 1 start 0 3 0-2 10000000 - in-order - 0");
+  EXPECT_NE(complaint<RunError>(with_line(8, "P start 0 - - - 3 3 backfilled - 0 0 0 0 0")), "");
   EXPECT_NE(complaint<RunError>(with_line(8, "")), "");
   EXPECT_NE(complaint<RunError>(with_line(9, "")), "");
   // More than this build does.
-  EXPECT_EQ(complaint<RunError>(with_line(10, "D 2 reject 0 0 - 0 - 0 0 infeasible - 0")),
+  EXPECT_EQ(complaint<RunError>(with_line(10, "D 2 reject 0 0 - 0 - infeasible - 0")),
             "run.log:10: the log has\n"
-            "  D 2 reject 0 0 - 0 - 0 0 infeasible - 0\n"
+            "  D 2 reject 0 0 - 0 - infeasible - 0\n"
             "but this build has\n"
             "  nothing more at this instant");
   // An event that was taken, and one that was not.

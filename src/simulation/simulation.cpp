@@ -449,7 +449,6 @@ void World::carry_out(const Decision& decision) {
     case Decision::Kind::deny:
       run_of(id).denied = true;  // the application goes on, and may ask again
       return;
-    case Decision::Kind::share:
     case Decision::Kind::power_on:
     case Decision::Kind::power_off:
       throw std::logic_error("a decision this world cannot do");

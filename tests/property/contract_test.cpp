@@ -38,12 +38,12 @@ void run_seeds(std::uint64_t first, std::uint64_t count) {
   }
   std::printf(
       "%llu runs: %llu instants, %llu closes, %llu events, %llu stale, %llu decisions, %llu "
-      "claims, %llu shares, %llu grants, %llu left draining nodes\n",
+      "claims, %llu grants, %llu left draining nodes\n",
       static_cast<unsigned long long>(count), static_cast<unsigned long long>(sum.instants),
       static_cast<unsigned long long>(sum.closes), static_cast<unsigned long long>(sum.events),
       static_cast<unsigned long long>(sum.stale), static_cast<unsigned long long>(sum.decisions),
-      static_cast<unsigned long long>(sum.claims), static_cast<unsigned long long>(sum.shares),
-      static_cast<unsigned long long>(sum.grants), static_cast<unsigned long long>(sum.vacated));
+      static_cast<unsigned long long>(sum.claims), static_cast<unsigned long long>(sum.grants),
+      static_cast<unsigned long long>(sum.vacated));
 }
 
 /// In parts, so that they run at the same time.

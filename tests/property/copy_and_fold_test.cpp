@@ -108,7 +108,7 @@ TEST(CopyAndFold, IdentitiesChangeNoDecision) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     HostileSettings settings = recorded(seed);
     settings.node_events = settings.takes_from_claims = false;
-    settings.capabilities.sharing = settings.capabilities.power_control = false;
+    settings.capabilities.power_control = false;
     settings.rules.identities = true;
     HostileWorld with(settings);
     settings.rules.identities = false;

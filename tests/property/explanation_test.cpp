@@ -572,7 +572,7 @@ TEST_F(AClaim, OfAJobThatLeavesADrainingNode) {
 TEST_F(AClaim, ThatThePolicyWithdraws) {
   make(false);
   script_->write = [](Pass& pass) {
-    EXPECT_TRUE(pass.withdraw(pass.job(JobId{0}).claim, {Why::stolen}));
+    EXPECT_TRUE(pass.withdraw(pass.job(JobId{0}).claim, {Why::resources}));
   };
   hand_.tell(6, event::ConfigChanged{script_});
   EXPECT_EQ(hand_.explainer.explanation().history.back().text, gave_up_);

@@ -91,9 +91,6 @@ class Walk {
       row("  sizes", u.before, u.releases, u.pledged, u.expected, u.decided);
     }
     for (const Request& r : s.requests) row("request", r.id, r.job, r.delta, r.at_least);
-    for (const Tenancy& t : s.tenancies) {
-      row("tenancy", t.guest, t.host, t.nodes, t.guest_cores, t.lengthened);
-    }
     for (const Delays& d : s.delays)
       row("delays", d.party.kind, d.party.number, d.interval, d.sum_s);
     for (const PlannedDelay& p : s.planned_delays) {
@@ -110,10 +107,10 @@ class Walk {
   }
 
   void fields(const char* name, JobId id, const Job& j) {
-    row(name, id, j.adaptive, j.status, j.doing, j.shares, j.decision, j.holding, j.target, j.claim,
-        j.keep, j.started, j.limit, j.not_before, j.release, j.reserved, j.work_left, j.work_at,
-        j.power_mw, j.running_at, j.expands, j.shrinks, j.restarts, j.gain, j.first_size, j.ordered,
-        j.tag, j.delayed);
+    row(name, id, j.adaptive, j.status, j.doing, j.decision, j.holding, j.target, j.claim, j.keep,
+        j.started, j.limit, j.not_before, j.release, j.reserved, j.work_left, j.work_at, j.power_mw,
+        j.running_at, j.expands, j.shrinks, j.restarts, j.gain, j.first_size, j.ordered, j.tag,
+        j.delayed);
     const JobSpec& spec = j.spec;
     row("  spec", spec.name, spec.user, spec.group, spec.priority, spec.type, spec.submitted,
         spec.walltime, spec.size, spec.preferred);
@@ -138,13 +135,11 @@ class Walk {
     }
   }
   void fields(const char* name, const Decision& d) {
-    row(name, d.id, d.kind, d.job, d.after, d.limit, d.request, d.guest_cores, d.reason);
-    for (const JobId mate : d.mates) row("  mate", mate);
+    row(name, d.id, d.kind, d.job, d.after, d.limit, d.request, d.reason);
   }
   void fields(const char* name, const PenCall& c) {
     row(name, c.verb, c.job, c.other, c.request, c.claim, c.size, c.reason, c.incoming, c.time);
     for (const Cut& cut : c.cuts) row("  cut", cut.victim, cut.to);
-    for (const JobId mate : c.mates) row("  mate", mate);
     for (const Delay& delay : c.delays) row("  delay", delay.job, delay.by);
   }
 

@@ -85,7 +85,6 @@ HostileSettings random_settings(std::uint64_t seed) {
   const std::uint32_t resizes[] = {0, 1, Capabilities::kUnlimited, Capabilities::kUnlimited,
                                    Capabilities::kUnlimited};
   can.resizes_per_job = resizes[draws.below(5)];
-  can.sharing = draws.chance(0.4);
   can.power_control = draws.chance(0.3);
 
   Rules& rules = settings.rules;
@@ -94,7 +93,7 @@ HostileSettings random_settings(std::uint64_t seed) {
   rules.record = draws.chance(0.3);
   rules.check = true;
   rules.seed = seed;
-  if (!rules.identities) can.sharing = can.power_control = false;
+  if (!rules.identities) can.power_control = false;
 
   settings.jobs = static_cast<std::uint32_t>(8 + draws.below(25));
   settings.acts = static_cast<std::uint32_t>(8 + draws.below(30));
@@ -128,7 +127,6 @@ HostileWorld::Figures& HostileWorld::Figures::operator+=(const Figures& other) {
   stale += other.stale;
   claims += other.claims;
   waited += other.waited;
-  shares += other.shares;
   grants += other.grants;
   vacated += other.vacated;
   return *this;
@@ -297,20 +295,6 @@ std::vector<JobId> HostileWorld::with_stage(Stage stage) const {
   return ids;
 }
 
-bool HostileWorld::shares(JobId id) const {
-  if (!identities()) return false;
-  return std::ranges::any_of(holders_, [&](const std::vector<JobId>& holders) {
-    return holders.size() > 1 && std::ranges::find(holders, id) != holders.end();
-  });
-}
-
-bool HostileWorld::is_busy_mate(JobId id) const {
-  return std::ranges::any_of(jobs_, [&](const Truth& job) {
-    return job.open != DecisionId::none && job.decision.kind == Decision::Kind::share &&
-           std::ranges::find(job.decision.mates, id) != job.decision.mates.end();
-  });
-}
-
 std::size_t HostileWorld::open_count() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(jobs_, [](const Truth& job) { return job.open != DecisionId::none; }));
@@ -327,7 +311,7 @@ void HostileWorld::check_books() const {
     require(known.status == Status::running, name(JobId{i}) + " runs, and the core does not know");
     require(known.holding == job.has, name(JobId{i}) + " has other nodes than the core knows");
     const bool is_free = sizes_while_running(job.spec.type) && job.open == DecisionId::none &&
-                         job.ordered == 0 && !shares(JobId{i}) && known.claim == ClaimId::none &&
+                         job.ordered == 0 && known.claim == ClaimId::none &&
                          now_ >= job.not_before &&
                          job.resizes < settings_.capabilities.resizes_per_job;
     if (is_free && size_off_draining(job) > 0) {
@@ -499,13 +483,12 @@ void HostileWorld::start_unasked() {
 
 void HostileWorld::resize_unasked() {
   std::vector<JobId> ids = with_stage(Stage::running);
-  std::erase_if(ids,
-                [&](JobId id) { return truth(id).open != DecisionId::none || is_busy_mate(id); });
+  std::erase_if(ids, [&](JobId id) { return truth(id).open != DecisionId::none; });
   if (ids.empty()) return;
   const JobId id = ids[draws_.below(ids.size())];
   const Truth& job = truth(id);
   Holding now;
-  if (draws_.chance(0.5) && !shares(id)) {
+  if (draws_.chance(0.5)) {
     const Nodes more = std::min<Nodes>(takeable().count, static_cast<Nodes>(1 + draws_.below(4)));
     now = plus(job.has, grab(more));
   } else {
@@ -571,7 +554,7 @@ void HostileWorld::lose_nodes(JobId id) {
   if (starts && draws_.chance(0.5)) {
     answer_start(id, job);  // some answer; if it runs, it is lost in a moment
     if (job.stage == Stage::running) end(id, EndState::node_fail, draws_.chance(0.5));
-  } else if (starts || left.count == 0 || is_busy_mate(id) || draws_.chance(0.5)) {
+  } else if (starts || left.count == 0 || draws_.chance(0.5)) {
     end(id, EndState::node_fail, draws_.chance(0.5));
   } else {
     report_resized(id, job.open, left, random_retry());
@@ -727,8 +710,6 @@ void HostileWorld::check(const Decision& decision) {
       return check_start(decision);
     case Decision::Kind::resize:
       return check_resize(decision);
-    case Decision::Kind::share:
-      return check_share(decision);
     case Decision::Kind::deny: {
       const auto at = requests_.find(decision.request);
       require(at != requests_.end() && at->second.job == decision.job, "a deny of nothing");
@@ -786,7 +767,6 @@ void HostileWorld::check_resize(const Decision& decision) {
   const std::string who = name(decision.job);
   require(job.stage == Stage::running && job.open == DecisionId::none,
           who + " is resized, and is busy or does not run");
-  require(!shares(decision.job), who + " is resized, and shares nodes");
   const bool at_once = job.grows_at == now_;
   job.grows_at = Time::min();
   require(at_once || now_ >= job.not_before, who + " is resized too soon");
@@ -848,37 +828,6 @@ void HostileWorld::check_resize(const Decision& decision) {
     require(!(gives_sound && keeps_sick), who + " keeps a sick node and gives up a sound one");
   }
   job.last_decision = now_;
-  job.open = decision.id;
-  job.decision = decision;
-  answer_later(decision.job, decision.id);
-}
-
-void HostileWorld::check_share(const Decision& decision) {
-  ++figures_.shares;
-  Truth& job = truth(decision.job);
-  const std::string who = name(decision.job);
-  require(settings_.capabilities.sharing, "this world cannot share");
-  require(job.stage == Stage::waiting && now_ >= job.not_before, who + " cannot be a guest now");
-  NodeSet nodes;
-  for (const JobId mate : decision.mates) {
-    const Truth& host = truth(mate);
-    require(host.stage == Stage::running && host.open == DecisionId::none && !shares(mate),
-            name(mate) + " cannot be a host now");
-    nodes.insert(host.has.nodes);
-  }
-  require(nodes == decision.after.nodes, who + " gets other nodes than its mates'");
-  require(decision.guest_cores > 0 && decision.guest_cores < settings_.platform.cores_per_node,
-          who + " leaves a mate without cores");
-  job.has = decision.after;
-  job.before = {};
-  job.last_decision = now_;
-  book(decision.job, job.has);
-  job.stage = Stage::running;
-  if (settings_.capabilities.instant_start) {
-    job.not_before = now_ + kTick;
-    begin_run(decision.job);
-    return;
-  }
   job.open = decision.id;
   job.decision = decision;
   answer_later(decision.job, decision.id);
@@ -1074,8 +1023,7 @@ void HostileWorld::settle() {
   }
   const State& state = core_.state();
   require(state.claims.empty() && state.unanswered.empty() && state.requests.empty() &&
-              state.tenancies.empty() && state.queue.empty() && state.running.empty() &&
-              state.ordered.empty(),
+              state.queue.empty() && state.running.empty() && state.ordered.empty(),
           "all jobs are over, and something is left");
   require(state.idle.count() == settings_.platform.nodes && state.releases.size() == 0,
           "all jobs are over, and nodes are missing");

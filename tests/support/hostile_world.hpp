@@ -76,7 +76,7 @@ class HostileWorld {
   /// What happened, to see that the tests see much.
   struct Figures {
     std::uint64_t instants = 0, closes = 0, decisions = 0, events = 0, stale = 0;
-    std::uint64_t claims = 0, waited = 0, shares = 0, grants = 0;
+    std::uint64_t claims = 0, waited = 0, grants = 0;
     std::uint64_t vacated = 0;  // times a job was sent off nodes that drain
     Figures& operator+=(const Figures& other);
   };
@@ -128,8 +128,6 @@ class HostileWorld {
   /// no such node, or no such size.
   Nodes size_off_draining(const Truth& job) const;
   std::vector<JobId> with_stage(Stage stage) const;
-  bool shares(JobId id) const;
-  bool is_busy_mate(JobId id) const;
   std::size_t open_count() const;
 
   // --- What happens
@@ -159,7 +157,6 @@ class HostileWorld {
   void check(const Decision& decision);
   void check_start(const Decision& decision);
   void check_resize(const Decision& decision);
-  void check_share(const Decision& decision);
   void check_power(const Decision& decision);
   void check_books() const;
   void answer_later(JobId id, DecisionId decision);

@@ -1,12 +1,13 @@
 #include "support/log.hpp"
 
 #include "scheduling/record.hpp"
+#include "simulation/recording.hpp"
 
 namespace ductile::testing {
 
 std::string log_lines(const HostileWorld& world) {
   const State& state = world.first().state();
-  std::string text = "ductile-log 1\n";
+  std::string text = std::string(kFirstLogLine) + '\n';
   const auto line = [&](const char* head, const std::string& record) {
     text.append(head).append(" ").append(record).append("\n");
   };

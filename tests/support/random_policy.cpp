@@ -134,12 +134,10 @@ class Scribble {
       case 14:
         return answer_request();
       case 15:
-        return share();
-      case 16:
         return below(3) == 0 ? withdraw() : notes();
-      case 17:
+      case 16:
         return notes();
-      case 18:
+      case 17:
         return power();
       default:
         return impossible();
@@ -227,30 +225,11 @@ class Scribble {
     write("grant", [&] { return pass_.grant(id, {Why::evolving}, sources, delays); });
   }
 
-  void share() {
-    const std::vector<JobId> waiting = pending();
-    const std::vector<JobId> mates_from = resizable();
-    if (waiting.empty() || mates_from.empty()) return;
-    std::vector<JobId> mates{any_of(mates_from)};
-    if (below(3) == 0) mates.push_back(any_of(mates_from));
-    Nodes nodes = 0;
-    for (const JobId mate : mates) nodes += pass_.job(mate).size();
-    // A guest that just fits, if there is one.
-    JobId guest = any_of(waiting);
-    for (const JobId id : waiting) {
-      const JobSpec& spec = pass_.job(id).spec;
-      const bool sized = sizes_at_start(spec.type) && spec.size.contains(nodes);
-      if (spec.preferred == nodes || sized) guest = id;
-    }
-    const auto cores = static_cast<std::uint16_t>(below(pass_.platform().cores_per_node + 1));
-    write("share", [&] { return pass_.share(guest, mates, cores, {Why::guest}); });
-  }
-
   void withdraw() {
     if (pass_.claims().empty()) return;
     const ClaimId id = pass_.claims()[below(pass_.claims().size())].id;
     write(
-        "withdraw", [&] { return pass_.withdraw(id, {Why::stolen}); }, true);
+        "withdraw", [&] { return pass_.withdraw(id, {Why::resources}); }, true);
   }
 
   void notes() {
@@ -311,7 +290,6 @@ class Scribble {
       refuse("a cut of a waiting job", [&] {
         return pass_.start(id, exactly(pass_.job(id).spec.preferred), reason, {cuts, false});
       });
-      refuse("a guest without mates", [&] { return pass_.share(id, {}, 1, reason); });
     }
     if (busy.empty()) return;
     const JobId id = any_of(busy);
@@ -321,7 +299,6 @@ class Scribble {
     refuse("a resize to the same", [&] { return pass_.resize(id, job.size(), reason); });
     refuse("a reservation of a running job",
            [&] { return pass_.reserve(id, pass_.now(), reason); });
-    refuse("a running guest", [&] { return pass_.share(id, busy, 1, reason); });
     if (!pass_.resizable(id)) {
       const std::vector<JobId> waiting = pending();
       const std::vector<Cut> twice{{id, job.size()}, {id, job.size()}};

@@ -516,7 +516,7 @@ void Parser::script(Line& line) {
   action.reason.why = action.verb == Verb::start      ? Why::in_order
                       : action.verb == Verb::resize   ? Why::hand_out
                       : action.verb == Verb::deny     ? Why::fairness
-                      : action.verb == Verb::withdraw ? Why::stolen
+                      : action.verb == Verb::withdraw ? Why::resources
                       : action.verb == Verb::reserve  ? Why::resources
                                                       : Why::evolving;
   for (const auto& [key, value] :
