@@ -44,7 +44,8 @@ class Cluster:
     """`ductile serve --local` and those who ask it."""
 
     def __init__(self, local, policy, *options, has_clock=False):
-        """With `has_clock` its clock on the wall, and that of its clients and jobs, can be set."""
+        """Without a policy it is that of a file among the options. With `has_clock` its clock on the wall, and that
+        of its clients and jobs, can be set."""
         # Not in tmp_path: paths of sockets are short.
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ductile-"))
         self.state = self.folder / "state"
@@ -58,8 +59,8 @@ class Cluster:
                                     CLOCK_SHIM_BOOT_ID=str(self.folder / "boot_id"))
             self.set_boot_id("the first start")
             self.set_clock(0)
-        self.arguments = ["serve", "--local", local, "--policy", policy, "--state", str(self.state),
-                          "--retry", "0.5", "--patience", "2", *map(str, options)]
+        self.arguments = ["serve", "--local", local, *(["--policy", policy] if policy else []),
+                          "--state", str(self.state), "--retry", "0.5", "--patience", "2", *map(str, options)]
         self.launch_with = []  # a command that starts it
         self.server = None
         self.start()

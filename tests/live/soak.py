@@ -29,10 +29,15 @@ IDLE = 5  # s
 LATE = float(os.environ.get("DUCTILE_TEST_LATE", 5))  # s; machines may be slow
 NODES = 6
 
-# Those who start whatever fits, of which this can be reckoned from outside; and some that resize.
-POLICIES = ("easy", "easy:order=fairshare,half_life=20", "easy:order=sjf", "mebf", "equipartition", "elastic")
+POLICIES = ("fcfs", "easy", "easy:order=fairshare,half_life=20", "easy:order=sjf", "backfill:depth=3", "conservative",
+            "mebf", "elastic", "dbes", "equipartition", "equigrow", "esf", "edf", "ldf", "fpsma")
+# What they do with the nodes that are idle:
+IN_ORDER = ("fcfs", "fpsma")  # nothing passes the first waiting job, nor one that waits for promised nodes
+CHOOSES_SIZES = ("mebf", "elastic", "dbes", "equipartition", "equigrow", "esf", "edf", "ldf")  # and starts at the smallest
+TRIES_LARGEST = ("mebf",)  # that fits beside the others, and no other one
 
-CONFIG = """max_running_jobs_per_user = 40
+CONFIG = """policy = "%s"
+max_running_jobs_per_user = 40
 max_jobs_per_user = 5000
 """
 
@@ -53,6 +58,99 @@ def nodes_of(text):
         yield from range(int(first), int(last or first) + 1)
 
 
+def those_that_fit(queue, nodes):
+    """The waiting jobs that the policy had to start on what is idle: the first one, and under backfilling each that
+    disturbs no reservation. What cannot be reckoned from outside counts against them: jobs that can be resized, or are
+    late, run for ever, and those that wait for promised nodes keep as many."""
+    policy = queue["policy"].partition(":")[0]
+    now = queue["now_s"]
+    waiting = [row for row in queue["jobs"] if row["state"] == "PENDING" and row["reason"] in ("Resources", "Priority")]
+    promised = [row for row in queue["jobs"] if row["reason"] == "Claim"]
+    idle = sum(node["state"] == "IDLE" for node in nodes["nodes"])
+    healthy = {node["node"] for node in nodes["nodes"] if node["state"] == "ALLOCATED"}
+
+    def size(row):
+        is_chosen = policy in CHOOSES_SIZES and row["type"] in ("moldable", "malleable", "adaptive")
+        return min(row["min_nodes"], row["nodes"]) if is_chosen else row["nodes"]
+
+    def length(row, count):
+        return row["time_limit_s"] * max(row["nodes"] / count, 1)
+
+    changes = [(0, idle, None)]  # from when on so many nodes more are idle, or less, and by whom
+    for row in queue["jobs"]:
+        end = (row["start_s"] or 0) + row["time_limit_s"]
+        if row["state"] == "RUNNING" and row["type"] in ("rigid", "moldable") and end > now + 1:
+            changes.append((end, len(healthy & set(nodes_of(row["nodelist"]))), None))
+    for row in waiting:
+        if row["planned_start_s"] is not None:
+            begin = max(row["planned_start_s"], now)  # it is of the last pass
+            most = length(row, size(row))
+            changes += [(begin, -row["nodes"], row["job"]), (begin + most, row["nodes"], row["job"])]
+    changes += [(now, -row["nodes"], row["job"]) for row in promised]
+
+    def is_free(count, until, job):
+        moments = {now, *(time for time, _, _ in changes if now < time < until)}
+        return all(count <= sum(more for time, more, by in changes if time <= moment and by != job) for moment in moments)
+
+    fitting = set()
+    for row in waiting:
+        least = size(row)
+        if least > idle:
+            continue
+        if row is waiting[0]:
+            if not (policy in IN_ORDER and promised):
+                fitting.add(row["job"])
+        elif policy not in IN_ORDER:
+            count = min(row["nodes"], idle) if policy in TRIES_LARGEST else least
+            if is_free(count, now + length(row, least) + 1, row["job"]):
+                fitting.add(row["job"])
+    return fitting
+
+
+class Answers:
+    """How long plain questions took, and what was being done when one was slow."""
+
+    def __init__(self):
+        self.all = []  # (seconds, the controller's own, waiting for a processor, what was done before)
+
+    @staticmethod
+    def times_of(pid):
+        """Of a process, in seconds: on a processor, and waiting for one."""
+        try:
+            with open(f"/proc/{pid}/schedstat") as file:
+                worked, waited, _ = file.read().split()
+        except (OSError, ValueError):
+            return 0, 0
+        return int(worked) / 1e9, int(waited) / 1e9
+
+    def measure(self, pid, what, ask):
+        before = self.times_of(pid)
+        begin = time.monotonic()
+        answer = ask()
+        took = time.monotonic() - begin
+        after = self.times_of(pid)
+        if answer is not None:
+            self.all.append((took, after[0] - before[0], after[1] - before[1], what))
+        return answer, took
+
+    def __str__(self):
+        if not self.all:
+            return "no plain queue was answered"
+        self.all.sort(reverse=True)
+
+        def at(share):
+            return self.all[int((len(self.all) - 1) * (1 - share))][0] * 1e3
+
+        slow = sum(took > 0.1 for took, *_ in self.all)
+        lines = [f"{len(self.all)} plain queues: median {at(0.5):.1f} ms, 99 % {at(0.99):.1f} ms, "
+                 f"99.9 % {at(0.999):.1f} ms, slowest {at(1):.0f} ms; {slow} above 100 ms; the slowest:"]
+        for took, worked, waited, what in self.all[:8]:
+            rest = max(took - worked - waited, 0)
+            lines.append(f"  {took * 1e3:.0f} ms, the controller {worked * 1e3:.0f} at work, {waited * 1e3:.0f} without a "
+                         f"processor, {rest * 1e3:.0f} waiting for something else; {what}")
+        return "\n".join(lines)
+
+
 @dataclasses.dataclass
 class Kind:
     """Of jobs: the fields of their submission, and how they end if nobody does anything to them."""
@@ -68,10 +166,10 @@ class Unfair(AssertionError):
 
 
 class SmallDisk(Cluster):
-    """Its state is on a disk of its own, where a mount can be made."""
+    """Its state is on a disk of its own, in memory, where a mount can be made; else with all others."""
 
-    def __init__(self, *words, **options):
-        self.has_disk = None
+    def __init__(self, *words, is_small, **options):
+        self.has_disk = None if is_small else False
         super().__init__(*words, **options)
 
     def launch(self, *more):
@@ -110,19 +208,25 @@ class Soak:
     def __init__(self, seconds, seed):
         self.seconds = seconds
         self.draws = random.Random(seed)
+        self.begun = time.monotonic()
+        self.rows = []       # of the queue, when it was seen last
         self.jobs = {}       # number: (kind, what was done to it)
         self.unsure = {}     # name: kind, of submissions without an answer
         self.touched_early = {}  # of these, by number
         self.cancelled = set()  # acknowledged
         self.done = {}       # what was done, how often
-        self.latencies = []
+        self.answers = Answers()
+        self.doing = "begin"  # the last that was done
         self.waiting = {}    # job: since when it fits and does not start
         self.suspended = []  # (when they go on, processes)
         self.crowd = []
         self.undrain_at = 0
         self.slots = 0
         self.has_clock = (EXAMPLES / "libclock_shim.so").exists()
-        self.cluster = SmallDisk(f"{NODES}x1", "easy", "--config", self.write_config(), has_clock=self.has_clock)
+        self.config = f"/tmp/ductile-soak-{os.getpid()}.toml"
+        self.choose_policy()
+        self.cluster = SmallDisk(f"{NODES}x1", None, "--config", self.config, has_clock=self.has_clock,
+                                 is_small=self.draws.random() < 0.7)
         c = self.cluster
         os.chmod(c.folder, 0o755)  # others may come, too
         self.ran = c.folder / "ran"
@@ -130,11 +234,10 @@ class Soak:
         c.script("", "job.sh").write_text(JOB % self.ran)
         self.kinds = self.all_kinds()
 
-    def write_config(self):
-        self.config = f"/tmp/ductile-soak-{os.getpid()}.toml"
+    def choose_policy(self):
+        """For the next time that the settings are read."""
         with open(self.config, "w") as file:
-            file.write(CONFIG)
-        return self.config
+            file.write(CONFIG % self.draws.choice(POLICIES))
 
     # ---- What there is to run ---------------------------------------------------------------------
 
@@ -379,6 +482,7 @@ class Soak:
 
     def reload(self):
         self.count("reloads")
+        self.choose_policy()
         self.cluster.server.send_signal(signal.SIGHUP)
 
     def kill_controller(self):
@@ -415,7 +519,7 @@ class Soak:
         """After a while, perhaps under another policy, and perhaps to die soon again."""
         time.sleep(self.draws.choice((0, 0, 0.5, 2)))
         c = self.cluster
-        c.arguments[c.arguments.index("--policy") + 1] = self.draws.choice(POLICIES)
+        self.choose_policy()
         c.environment.pop("DUCTILE_CRASH_AT", None)
         choice = self.draws.random()
         if choice < 0.2:
@@ -433,40 +537,29 @@ class Soak:
     # ---- What must hold meanwhile -----------------------------------------------------------------
 
     def look(self):
-        begin = time.monotonic()
-        queue = self.ask({"do": "queue"})
-        took = time.monotonic() - begin
+        what = (f"after {self.doing}, {len(self.rows)} jobs, load {os.getloadavg()[0]:.1f}, "
+                f"{time.monotonic() - self.begun:.0f} s on")
+        queue, took = self.answers.measure(self.cluster.server.pid, what, lambda: self.ask({"do": "queue"}))
         nodes = self.ask({"do": "nodes"})
         if queue is None or nodes is None:
             return
-        self.latencies.append(took)
         if took > LATE:
             raise Unfair(f"a plain queue took {took:.1f} s")
         self.rows = queue["jobs"]
         held = [node for row in self.rows for node in nodes_of(row["nodelist"])]
         if len(held) != len(set(held)):
             raise Unfair(f"a node has two jobs: {self.rows}")
-        idle = sum(node["state"] == "IDLE" for node in nodes["nodes"])
-        self.look_at_idle(queue, idle)
+        self.look_at_idle(queue, nodes)
 
-    def look_at_idle(self, queue, idle):
-        """The first in the queue is to start if it fits, and under EASY any that ends before the first one's turn."""
-        eligible = [row for row in queue["jobs"] if row["state"] == "PENDING" and row["reason"] in ("Resources", "Priority")]
-        fitting = set()
-        for row in eligible:
-            if row["nodes"] > idle:
-                continue
-            planned = eligible[0]["planned_start_s"]
-            is_first = row is eligible[0]
-            is_short = (queue["policy"].startswith("easy") and planned is not None
-                        and queue["now_s"] + row["time_limit_s"] < planned)
-            if is_first or is_short:
-                fitting.add(row["job"])
+    def look_at_idle(self, queue, nodes):
         now = time.monotonic()
+        fitting = those_that_fit(queue, nodes)
+        for _ in fitting - self.waiting.keys():
+            self.count(f"seen to fit under {queue['policy'].partition(':')[0]}")
         self.waiting = {job: self.waiting.get(job, now) for job in fitting}
         for job, since in self.waiting.items():
             if now - since > IDLE:
-                raise Unfair(f"{idle} nodes were idle for {now - since:.1f} s while job {job} fits: {queue}")
+                raise Unfair(f"nodes were idle for {now - since:.1f} s while job {job} fits: {nodes} {queue}")
 
     # ---- The whole --------------------------------------------------------------------------------
 
@@ -475,8 +568,7 @@ class Soak:
                ("kill_controller", 1.5), ("stop_controller", 0.5), ("suspend_controller", 0.3), ("fill_disk", 0.4), ("set_clock", 1))
 
     def run(self):
-        self.rows = []
-        end = time.monotonic() + self.seconds
+        end = self.begun + self.seconds
         names, weights = zip(*self.ACTIONS)
         while time.monotonic() < end:
             if self.cluster.server.poll() is not None:
@@ -489,6 +581,7 @@ class Soak:
             # No more than can be done, so that most jobs get their turn.
             what = self.draws.choices(names, weights)[0]
             if what != "submit" or len(self.rows) < 60:
+                self.doing = what
                 getattr(self, what)()
             time.sleep(self.draws.uniform(0, 0.15))
         self.come_to_an_end()
@@ -565,9 +658,8 @@ class Soak:
         if wrong:
             raise Unfair("\n".join(wrong[:50]))
         size = sum(path.stat().st_size for path in self.cluster.state.glob("journal.db*"))
-        self.latencies.sort()
-        print(f"{highest} jobs, {len(lives)} lives of scripts; journal {size / 1e6:.1f} MB; a plain queue: median "
-              f"{self.latencies[len(self.latencies) // 2] * 1e3:.1f} ms, slowest {self.latencies[-1] * 1e3:.0f} ms")
+        print(f"{highest} jobs, {len(lives)} lives of scripts; journal {size / 1e6:.1f} MB")
+        print(f"on {'a small disk in memory' if self.cluster.has_disk else 'the disk of all'}: {self.answers}")
         print(", ".join(f"{count} {what}" for what, count in sorted(self.done.items())))
 
     def highest(self):

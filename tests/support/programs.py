@@ -43,11 +43,11 @@ def run(*arguments, timeout=PATIENCE, **options):
 
 
 def processes_with(mark):
-    """Processes that have this in their environment, without zombies."""
+    """Processes that have this variable, NAME=VALUE, in their environment, without zombies."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
-            if mark.encode() in (folder / "environ").read_bytes():
+            if mark.encode() in (folder / "environ").read_bytes().split(b"\0"):
                 found.append(int(folder.name))
         except OSError:
             pass
