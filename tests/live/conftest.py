@@ -184,7 +184,7 @@ class Cluster:
     def manager_of(self, job):
         """The process of its `ductile run`."""
         for pid in processes_with(f"DUCTILE_JOB_FOLDER={self.state}/jobs/{job}"):
-            with open(f"/proc/{pid}/cmdline") as file:
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as file:  # it may end meanwhile
                 if f"{self.state}/jobs/{job}/report" in file.read().split("\0"):
                     return pid
         raise AssertionError(f"job {job} has no manager")

@@ -251,6 +251,7 @@ class Soak:
             Kind("endless", ("CANCELLED", None), 1, {"time_us": 36_000_000_000}, ("100000", "0")),
             Kind("broken", ("FAILED", 1), 1, {"chdir": "/no/such/folder"}),
             Kind("deaf", right, 2, {"output": "/dev/full"}),
+            Kind("tight", right, 2, {"output": f"{self.cluster.state}/%j.out"}),  # on the disk that may be full
             Kind("array", right, 2, {"array": "0-5%3"}),
             Kind("later", right, 2, {"begin_us": 0}),
             Kind("held", right, 1, {"hold": True}),
@@ -688,13 +689,20 @@ class Soak:
         if state == "COMPLETED" and kind.name not in ("malleable", "evolving", "adaptive") and not kills:
             if not any("end" in life for life in its):
                 yield "it never came to its end"
-            if kind.name != "deaf" and (self.cluster.folder / f"{number}.out").read_text() != "result\n":
-                yield "its output is wrong"
+            there, result = self.output(number, kind), "result\n"
+            if not result.startswith(there) or len(there) + row["lost_output"] != len(result):
+                yield f"its output is wrong: {there!r}"
+            if row["lost_output"] and kind.name not in ("deaf", "tight"):
+                yield "its output was lost"
         if state == "COMPLETED" and kind.name == "malleable":
             said = (self.cluster.folder / f"{number}.out").read_text().splitlines()
             # What was killed may be of the generation before, about whose end mpiexec has a word.
             if said.count("right") != 1 or (len(said) != 1 and not kills):
                 yield "its result is wrong"
+
+    def output(self, number, kind):
+        folder = self.cluster.state if kind.name == "tight" else self.cluster.folder
+        return "" if kind.name == "deaf" else (folder / f"{number}.out").read_text()
 
     def wrong_times(self, row, life, kills):
         """In what its user is charged for."""
