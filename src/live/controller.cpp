@@ -137,15 +137,9 @@ Core Controller::make_core() {
     journal_.write_head(core);
     return core;
   }
-  Core folded = journal_.fold(make, [&](const Event& event, const Core& now) {
-    if (const auto* started = std::get_if<event::Started>(&event)) {
-      settled_[started->job] = now.job(started->job).holding;
-    } else if (const auto* resized = std::get_if<event::Resized>(&event)) {
-      settled_[resized->job] = resized->now;
-    } else if (const auto* asked = std::get_if<event::EvolvingRequested>(&event)) {
+  Core folded = journal_.fold(make, [&](const Event& event, const Core&) {
+    if (const auto* asked = std::get_if<event::EvolvingRequested>(&event)) {
       requests_ = std::max(requests_, index(asked->id) + 1);
-    } else if (const auto* ended = std::get_if<event::Ended>(&event)) {
-      settled_.erase(ended->job);
     } else if (const auto* believed = std::get_if<event::Believed>(&event)) {
       if (believed->walltime > Duration{}) ++raised_[believed->job];
     }
@@ -197,9 +191,7 @@ void Controller::recover() {
     if (core_.job(id).status != Status::running) continue;
     const auto decision = std::ranges::find(open, id, &Decision::job);
     const auto request = std::ranges::find(requests, id, &Request::job);
-    const auto before = settled_.find(id);
-    world_.take_up(id, facts(id), core_.state().now,
-                   before != settled_.end() ? before->second : core_.job(id).holding,
+    world_.take_up(id, facts(id), core_.state().now, core_.state().settled(core_.job(id)),
                    decision != open.end() ? &*decision : nullptr,
                    request != requests.end() ? &*request : nullptr);
   }
@@ -475,7 +467,7 @@ void Controller::on_requeued(JobId id, const std::string& note, std::optional<Ti
 
 void Controller::count_resize(const event::Resized& resized) {
   const Unanswered* const open = core_.state().find(resized.answers);
-  if (open) metrics_.resized(open->before, open->decision.after.count, resized.now.count);
+  if (open) metrics_.resized(open->before.count, open->decision.after.count, resized.now.count);
 }
 
 std::string Controller::metrics() const {

@@ -245,7 +245,6 @@ class Controller {
   const std::function<ServeSettings()>& reload_;
   Descriptor lock_{};
   Journal journal_;
-  std::map<JobId, Holding> settled_{};       // by the last answer; of the journal as it was found
   std::uint32_t requests_ = 0;               // the next number of one
   std::map<JobId, std::uint32_t> raised_{};  // how often what is predicted of it was; the same
   Core core_;

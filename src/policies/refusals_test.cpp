@@ -40,7 +40,7 @@ int resizes_of_the_willing(const std::string& policy, std::uint32_t counted_refu
         if (each.kind == Decision::Kind::start) {
           core.apply(now, event::Started{each.job, each.id, {}, std::nullopt});
         } else if (each.kind == Decision::Kind::resize && each.job == refuses) {
-          const Nodes before = core.state().find(each.id)->before;
+          const Nodes before = core.state().find(each.id)->before.count;
           core.apply(now, event::Resized{each.job, each.id, {before, {}}, now + kRetry});
         } else if (each.kind == Decision::Kind::resize) {
           resizes += each.job == willing;

@@ -26,7 +26,7 @@ void DecisionsCsv::on_decision(Time now, const Decision& decision, const Core& c
   Nodes before = 0;
   std::string_view what = word(decision.kind);
   if (decision.kind == Decision::Kind::resize) {
-    if (const Unanswered* order = core.state().find(decision.id)) before = order->before;
+    if (const Unanswered* order = core.state().find(decision.id)) before = order->before.count;
     what = size > before ? "expand" : "shrink";
   }
   append_seconds(text, now);

@@ -444,7 +444,8 @@ void Explainer::explain_resize(Time now, const Decision& decision, const Core& c
   const State& state = core.state();
   const auto open = std::ranges::find(state.unanswered, decision.id,
                                       [](const Unanswered& u) { return u.decision.id; });
-  const Nodes before = open != state.unanswered.end() ? open->before : core.job(*id_).holding.count;
+  const Nodes before =
+      open != state.unanswered.end() ? open->before.count : core.job(*id_).holding.count;
   const Nodes after = decision.after.count;
   const bool grows = after > before;
   was_decided_ = was_decided_ || grows;
@@ -573,7 +574,7 @@ void Explainer::on_close(Time now, const Core& core) {
       const auto open = std::ranges::find(core.state().unanswered, decision.id,
                                           [](const Unanswered& u) { return u.decision.id; });
       words.job(decision.job);
-      if (open != core.state().unanswered.end()) words.say(" goes from {}", open->before);
+      if (open != core.state().unanswered.end()) words.say(" goes from {}", open->before.count);
       words.say(" to {}", nodes_text(decision.after.count));
     });
     add(now, "for-it", words, word(for_it_.front().reason.why));

@@ -83,7 +83,7 @@ void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state,
   // A resize that its end came before has changed nothing.
   const Unanswered* open = core.state().find(record->decision);
   const Nodes size =
-      open && open->decision.kind == Decision::Kind::resize ? open->before : record->size();
+      open && open->decision.kind == Decision::Kind::resize ? open->before.count : record->size();
   fmt::format_to(out, ",{},-1,,{},{},{},{},{},{},{}\n", to_string(record->holding.nodes),
                  static_cast<std::int32_t>(job.user), record->first_size, size, record->expands,
                  record->shrinks, record->restarts, word(why_[index(id)]));

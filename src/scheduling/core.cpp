@@ -195,7 +195,7 @@ bool Core::happened(const event::Resized& resized) {
 
   const std::optional<Unanswered> open =
       ours ? std::optional(*state_.find(resized.answers)) : std::nullopt;
-  const Nodes before = open ? open->before : job.holding.count;
+  const Nodes before = state_.settled(job).count;
   const Nodes idle_before = state_.idle.count();
   const Reason reason = open ? open->decision.reason : Reason{Why::ordered};
   const RequestId request = open ? open->decision.request : RequestId::none;
@@ -293,7 +293,6 @@ bool Core::happened(const event::NodesChanged& changed) {
   for (const Interval& part : changed.nodes.parts) {
     for (std::uint32_t node = part.first; node <= part.last; ++node) {
       any |= state_.health[node] != changed.health;
-      state_.health[node] = changed.health;
     }
   }
   if (!any) return false;
@@ -325,8 +324,7 @@ bool Core::happened(const event::Believed& believed) {
   if (believed.walltime > Duration{}) state_.believe_walltime(believed.job, believed.walltime);
   if (job.adaptive != Job::kNoRow) {
     if (job.status == Status::running && job.doing != Doing::starting) {
-      const Unanswered* open = job.doing == Doing::resizing ? state_.find(job.decision) : nullptr;
-      state_.note_progress(job, open ? open->before : job.holding.count);
+      state_.note_progress(job, state_.settled(job).count);
     }
     Adaptive& row = state_.adaptive[job.adaptive];
     if (believed.mtct > 0) row.mtct = believed.mtct;

@@ -114,13 +114,9 @@ Time Pass::expected_end(JobId id) const {
 }
 
 Time Pass::expected_end(JobId id, Nodes n) const {
-  Job copy = job(id);
-  if (copy.spec.type == JobType::rigid) return state_.expected_end(copy);
-  const Unanswered* open = copy.doing == Doing::resizing ? state_.find(copy.decision) : nullptr;
-  state_.advance_work(copy, open ? open->before : copy.holding.count);
-  const AdaptiveSpec* spec = state_.adaptive_spec(copy);
-  return later(now(),
-               time_for(spec ? spec->speedup : Speedup{}, copy.spec.preferred, n, copy.work_left));
+  const Job& its = job(id);
+  if (its.spec.type == JobType::rigid) return state_.expected_end(its);
+  return later(now(), state_.time_for_work(its, state_.work_left(its), n));
 }
 
 Time Pass::expected_end_after(JobId id, Nodes to, const Sources& sources) const {
@@ -141,14 +137,10 @@ Time Pass::expected_end_after(JobId id, Nodes to, const Sources& sources) const 
   }
   const bool starts = state_.in_pass(its) && its.doing != Doing::resizing;
   if (starts && !waits) return later(now(), state_.estimate(its, to));
-  Job copy = its;
-  const Unanswered* open = copy.doing == Doing::resizing ? state_.find(copy.decision) : nullptr;
-  const Nodes before = open ? open->before : copy.holding.count;
-  state_.advance_work(copy, before);
-  const AdaptiveSpec* spec = state_.adaptive_spec(copy);
-  const auto left_at = [&](Nodes n) {
-    return time_for(spec ? spec->speedup : Speedup{}, copy.spec.preferred, n, copy.work_left);
-  };
+  const AdaptiveSpec* spec = state_.adaptive_spec(its);
+  const Nodes before = state_.settled(its).count;
+  const Work work = state_.work_left(its);
+  const auto left_at = [&](Nodes n) { return state_.time_for_work(its, work, n); };
   const Duration left = left_at(before);
   const Duration ready = come - now() + (spec ? spec->resize_delay : Duration{});
   if (to == before || left <= ready) return later(now(), left);
@@ -172,16 +164,14 @@ Duration Pass::expected_cost(JobId id, Nodes to) const {
 }
 
 Pass::WorkLeft Pass::work_left(JobId id) const {
-  Job copy = job(id);
-  const Work whole = total_work(copy.spec.preferred, copy.spec.walltime);
-  if (copy.status != Status::running || whole == 0) return {};
-  if (copy.spec.type == JobType::rigid) {
-    const Duration left = std::max(copy.limit - now(), Duration{});
-    return {left.count(), (copy.limit - copy.started).count()};
+  const Job& its = job(id);
+  const Work whole = total_work(its.spec.preferred, its.spec.walltime);
+  if (its.status != Status::running || whole == 0) return {};
+  if (its.spec.type == JobType::rigid) {
+    const Duration left = std::max(its.limit - now(), Duration{});
+    return {left.count(), (its.limit - its.started).count()};
   }
-  const Unanswered* open = copy.doing == Doing::resizing ? state_.find(copy.decision) : nullptr;
-  state_.advance_work(copy, open ? open->before : copy.holding.count);
-  return {copy.work_left, whole};
+  return {state_.work_left(its), whole};
 }
 
 double Pass::mtct(JobId id) const {
@@ -495,10 +485,6 @@ bool Pass::power_off(Nodes n, Reason reason) {
   NodeSet all = state_.idle.nodes();
   const NodeSet nodes = all.take_highest(n);
   state_.decide(Decision::Kind::power_off, JobId::none, reason).after = {n, nodes};
-  for (const Interval& part : nodes.parts) {
-    std::fill(state_.health.begin() + part.first, state_.health.begin() + part.last + 1,
-              Health::off);
-  }
   state_.change_health(nodes, Health::off);
   return wrote([&] {
     return PenCall{.verb = PenCall::Verb::power_off, .size = exactly(n), .reason = reason};

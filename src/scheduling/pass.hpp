@@ -91,11 +91,7 @@ class Pass {
   bool resizable(JobId id) const { return state_.resizable(id); }
   SizeConstraint sizes(JobId id) const { return state_.constraint(job(id)); }
   /// The performance model, as believed; linear where none is known.
-  const Speedup& speedup(JobId id) const {
-    static const Speedup linear;
-    const AdaptiveSpec* spec = state_.adaptive_spec(job(id));
-    return spec ? spec->speedup : linear;
-  }
+  const Speedup& speedup(JobId id) const { return state_.speedup(job(id)); }
   /// The smallest size that the scheduler may choose for it; if it chooses none, the preferred one.
   Nodes smallest(JobId id) const { return state_.smallest(job(id)); }
   /// Can it be cut: resizable, or being cut by this very pass?

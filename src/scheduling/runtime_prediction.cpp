@@ -12,11 +12,9 @@ Duration had(const State& state, const Job& job, Time now) {
   const bool of_any_size = state.has_walltime_of_any_size(job);
   now = std::max(now, of_any_size ? job.started : job.work_at);
   if (of_any_size) return now - job.started;
-  const Unanswered* open = job.doing == Doing::resizing ? state.find(job.decision) : nullptr;
-  const AdaptiveSpec* spec = state.adaptive_spec(job);
   const Work done = total_work(job.spec.preferred, job.spec.walltime) - job.work_left +
-                    work_done(spec ? spec->speedup : Speedup{}, job.spec.preferred,
-                              open ? open->before : job.holding.count, now - job.work_at);
+                    work_done(state.speedup(job), job.spec.preferred, state.settled(job).count,
+                              now - job.work_at);
   const Work most = Duration::max().count();
   return Duration{static_cast<std::int64_t>(std::min(done / job.spec.preferred, most))};
 }

@@ -18,9 +18,7 @@ State::State(const Platform& machine, const Capabilities& can, const Rules& run)
 
 Duration State::estimate(const Job& job, Nodes n) const {
   if (n == job.spec.preferred || has_walltime_of_any_size(job)) return job.spec.walltime;
-  const AdaptiveSpec* spec = adaptive_spec(job);
-  return time_for(spec ? spec->speedup : Speedup{}, job.spec.preferred, n,
-                  total_work(job.spec.preferred, job.spec.walltime));
+  return time_for_work(job, total_work(job.spec.preferred, job.spec.walltime), n);
 }
 
 Nodes State::smallest(const Job& job) const {
@@ -161,9 +159,9 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
   const bool merges = in_pass(job);
   ++changes;
   before_change(job);
+  Holding before = merges ? Holding{} : job.holding;
   job.holding.count += more.count;
   job.holding.nodes.insert(more.nodes);
-  const Nodes before = job.target;
   job.target = job.holding.count;
   if (merges) {
     Decision& decision = decision_of_pass(job.decision);
@@ -179,7 +177,7 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
     decision.after = job.holding;
     job.doing = Doing::resizing;
     job.decision = decision.id;
-    unanswered.back().before = before;
+    unanswered.back().before = std::move(before);
     unanswered.back().expected = unanswered.back().decided = now;
   }
   after_change(job, id);
@@ -193,7 +191,7 @@ void State::shrink(JobId id, Nodes to, Reason reason, RequestId request) {
     job.decision = decide(Decision::Kind::resize, id, reason, request).id;
     job.doing = Doing::resizing;
     const AdaptiveSpec* spec = adaptive_spec(job);
-    unanswered.back().before = job.target;
+    unanswered.back().before = job.holding;
     unanswered.back().decided = now;
     unanswered.back().expected = now + (spec ? spec->resize_delay : Duration{});
   } else {
@@ -334,6 +332,9 @@ void State::retire(JobId id) {
 }
 
 void State::change_health(const NodeSet& nodes, Health to) {
+  for (const Interval& part : nodes.parts) {
+    std::fill(health.begin() + part.first, health.begin() + part.last + 1, to);
+  }
   draining.erase(nodes);
   if (to == Health::draining) draining.insert(nodes);
   // Rows of the releases that depend on the health of held nodes.
@@ -465,21 +466,13 @@ Wide weighed(Wide number, double rate) {
 
 }  // namespace
 
-void State::advance_work(Job& job, Nodes size, Duration worked) const {
-  if (job.spec.type == JobType::rigid) return;
-  const AdaptiveSpec* spec = adaptive_spec(job);
+Work State::work_left_after(const Job& job, Nodes size, Duration worked) const {
   const Duration span = worked < Duration{} ? -worked : worked;
-  const Work work =
-      weighed(work_done(spec ? spec->speedup : Speedup{}, job.spec.preferred, size, span),
-              spec ? adaptive[job.adaptive].rate : 1);
-  if (worked < Duration{}) {
-    const Work whole = total_work(job.spec.preferred, job.spec.walltime);
-    job.work_left =
-        std::max(job.work_left, work < whole - job.work_left ? job.work_left + work : whole);
-  } else {
-    job.work_left = std::max(job.work_left - work, Work{0});
-  }
-  job.work_at = now;
+  const double rate = job.adaptive == Job::kNoRow ? 1 : adaptive[job.adaptive].rate;
+  const Work work = weighed(work_done(speedup(job), job.spec.preferred, size, span), rate);
+  if (worked >= Duration{}) return std::max(job.work_left - work, Work{0});
+  const Work whole = total_work(job.spec.preferred, job.spec.walltime);
+  return std::max(job.work_left, work < whole - job.work_left ? job.work_left + work : whole);
 }
 
 void State::note_progress(Job& job, Nodes size, Duration paused) {
@@ -492,16 +485,14 @@ void State::note_progress(Job& job, Nodes size, Duration paused) {
     at->time = Duration{
         static_cast<std::int64_t>(std::clamp(time, Wide{0}, Wide{Duration::max().count()}))};
   }
-  advance_work(job, size, worked);
+  if (job.spec.type == JobType::rigid) return;
+  job.work_left = work_left_after(job, size, worked);
+  job.work_at = now;
 }
 
 void State::scale_limit(Job& job, Reason reason) {
   if (!scales_limit(job)) return;
-  const AdaptiveSpec* spec = adaptive_spec(job);
-  set_limit(job,
-            later(now, time_for(spec ? spec->speedup : Speedup{}, job.spec.preferred,
-                                job.holding.count, job.work_left)),
-            reason);
+  set_limit(job, later(now, time_for_work(job, job.work_left, job.holding.count)), reason);
 }
 
 void State::set_limit(Job& job, Time limit, Reason reason) {
@@ -513,15 +504,10 @@ void State::set_limit(Job& job, Time limit, Reason reason) {
 Time State::end_with(const Job& job, Duration walltime) const {
   if (job.spec.type == JobType::rigid) return later(job.started, walltime);
   if (!scales_limit(job)) return later(job.limit - job.spec.walltime, walltime);
-  Job copy = job;
-  const Unanswered* open = job.doing == Doing::resizing ? find(job.decision) : nullptr;
-  const Nodes size = open ? open->before : job.holding.count;
-  advance_work(copy, size);
   const Work more =
       total_work(job.spec.preferred, walltime) - total_work(job.spec.preferred, job.spec.walltime);
-  const AdaptiveSpec* spec = adaptive_spec(job);
-  return later(now, time_for(spec ? spec->speedup : Speedup{}, job.spec.preferred, size,
-                             std::max(copy.work_left + more, Work{0})));
+  const Work left = std::max(work_left(job) + more, Work{0});
+  return later(now, time_for_work(job, left, settled(job).count));
 }
 
 void State::believe_walltime(JobId id, Duration walltime) {
@@ -560,9 +546,7 @@ void State::believe_model(JobId id, const Speedup& model) {
         std::min(job.work_left, work_done(model, job.spec.preferred, had.nodes, had.time));
   }
   if (scales_limit(job)) {
-    const Unanswered* open = job.doing == Doing::resizing ? find(job.decision) : nullptr;
-    const Nodes size = open ? open->before : job.holding.count;
-    job.limit = later(job.work_at, time_for(model, job.spec.preferred, size, job.work_left));
+    job.limit = later(job.work_at, time_for_work(job, job.work_left, settled(job).count));
   }
   list(job, id);
 }

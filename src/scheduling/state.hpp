@@ -96,7 +96,7 @@ struct Claim {
 /// A decision that the world has not answered.
 struct Unanswered {
   Decision decision;
-  Nodes before = 0;    // the size it changes
+  Holding before;      // resize: what the job held then, and holds until it has answered
   Nodes releases = 0;  // shrink: healthy nodes it will give back,
   Nodes pledged = 0;   //         of these promised to claims; the rest is incoming
   Time expected{};     //         when
@@ -192,9 +192,9 @@ class State {
   Nodes held = 0;              // by jobs
   Nodes claimed = 0;           // by claims
   Nodes out_of_service = 0;    // nobody's, and not up
-  std::vector<Health> health;  // with identities
+  std::vector<Health> health;  // with identities; two indices of it:
   NodeSet not_up;
-  NodeSet draining;           // of these
+  NodeSet draining;
   Releases releases;          // of nodes
   Releases power_releases;    // of milliwatts; kept while there is a budget
   std::vector<Claim> claims;  // oldest first
@@ -248,6 +248,25 @@ class State {
   /// Does its limit follow its size?
   bool scales_limit(const Job& job) const {
     return rules.limit == Rules::Limit::scaled && !has_walltime_of_any_size(job);
+  }
+  /// How its run time depends on its size, as believed; linear where nothing is known.
+  const Speedup& speedup(const Job& job) const {
+    static const Speedup linear;
+    const AdaptiveSpec* spec = adaptive_spec(job);
+    return spec ? spec->speedup : linear;
+  }
+  /// How long so much of its work takes at n nodes.
+  Duration time_for_work(const Job& job, Work work, Nodes n) const {
+    return time_for(speedup(job), job.spec.preferred, n, work);
+  }
+  /// What a running job computes on: what it holds; while a resize is under way, what it held when
+  /// that was decided.
+  const Holding& settled(const Job& job) const {
+    return job.doing == Doing::resizing ? find(job.decision)->before : job.holding;
+  }
+  /// What is left now of the work of a running job that is not rigid, as believed.
+  Work work_left(const Job& job) const {
+    return work_left_after(job, settled(job).count, now - job.work_at);
   }
   /// The whole run time, as believed, at constant size n: the walltime, scaled by the model unless
   /// it holds at any size.
@@ -344,7 +363,7 @@ class State {
   void vacate(JobId id);
   /// The job will not come back.
   void retire(JobId id);
-  /// Nodes become up, draining, down or off, whoever owns them.
+  /// Nodes become up, draining, down or off, whoever owns them. The only way.
   void change_health(const NodeSet& nodes, Health health);
   /// What running jobs still owe the claim is promised to nobody.
   void free_pledges(const Claim& claim);
@@ -357,10 +376,6 @@ class State {
   /// A shrink releases fewer healthy nodes than it promised: the newest claims get less.
   void trim_pledges(Unanswered& shrink);
   void answer(DecisionId id);
-  /// Believed progress up to now, at the size it had.
-  void advance_work(Job& job, Nodes size) const { advance_work(job, size, now - job.work_at); }
-  /// The same after `worked`, which may be negative: what was counted before was a pause.
-  void advance_work(Job& job, Nodes size, Duration worked) const;
   /// Progress up to now, but for a pause, and it is remembered, so that another model can tell what
   /// was done.
   void note_progress(Job& job, Nodes size, Duration paused = {});
@@ -404,6 +419,9 @@ class State {
   void budget(double low_w, double high_w);
 
  private:
+  /// What is left after it has `worked` at this size since `work_at`; less than nothing, if what
+  /// was counted before was a pause.
+  Work work_left_after(const Job& job, Nodes size, Duration worked) const;
   /// What running jobs hold and draw together, with this one or without.
   void count(const Job& job, int sign);
   /// Healthy nodes that it gives back at its end.

@@ -55,7 +55,7 @@ void BelievedWorld::begin(const WhatIf& change) {
     const AdaptiveSpec* spec = state.adaptive_spec(core_.job(open.decision.job));
     const bool is_resize = spec && open.decision.kind == Decision::Kind::resize;
     const Duration cost =
-        is_resize ? spec->cost.of(open.before, open.decision.after.count) : Duration{};
+        is_resize ? spec->cost.of(open.before.count, open.decision.after.count) : Duration{};
     answers_.push_back({std::max(later(open.expected, cost), now_), open.decision, cost});
   }
   if (change.fewer_nodes > 0) drain(change.fewer_nodes);
@@ -101,7 +101,8 @@ void BelievedWorld::carry_out(const Decision& decision) {
                                         [](const Unanswered& u) { return u.decision.id; });
     const Job& job = core_.job(decision.job);
     const AdaptiveSpec* spec = state.adaptive_spec(job);
-    const Duration cost = spec ? spec->cost.of(open->before, decision.after.count) : Duration{};
+    const Duration cost =
+        spec ? spec->cost.of(open->before.count, decision.after.count) : Duration{};
     const Duration delay = spec ? spec->resize_delay : Duration{};
     answers_.push_back({later(later(now_, delay), cost), decision, cost});
   }
@@ -135,13 +136,7 @@ Time BelievedWorld::end_at_size(const Job& job) const {
   }
   // The limit stays whatever the size: what is left of the work tells.
   const State& state = core_.state();
-  Job copy = job;
-  const Unanswered* open = job.doing == Doing::resizing ? state.find(job.decision) : nullptr;
-  const Nodes size = open ? open->before : job.holding.count;
-  state.advance_work(copy, size);
-  const AdaptiveSpec* spec = state.adaptive_spec(job);
-  const Duration left =
-      time_for(spec ? spec->speedup : Speedup{}, job.spec.preferred, size, copy.work_left);
+  const Duration left = state.time_for_work(job, state.work_left(job), state.settled(job).count);
   return std::max(later(state.now, left), late);
 }
 

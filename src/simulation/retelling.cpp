@@ -72,7 +72,7 @@ class Retelling final : public ReplayWatcher {
     if (const auto* resized = std::get_if<event::Resized>(&event)) {
       if (!core.state().jobs.contains(resized->job)) return;
       const Unanswered* const open = core.state().find(resized->answers);
-      before_ = open ? open->before : core.job(resized->job).holding.count;
+      before_ = open ? open->before.count : core.job(resized->job).holding.count;
     } else if (const auto* ended = std::get_if<event::Ended>(&event)) {
       // Observers see the job as it was; whether the event is taken is known from the same state.
       if (!core.state().jobs.contains(ended->job)) return;

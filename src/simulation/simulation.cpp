@@ -65,7 +65,6 @@ struct Run {
   Work left = 0;  // at `at`
   Time at{};
   Nodes size = 0;
-  NodeSet nodes;        // what it really has; with identities
   Time end = kNever;    // of the work at this size, unless it pauses before
   Time pause = kNever;  // when the resize under way begins to cost time; no progress from then on
   Work paused = 0;      // what is left then
@@ -462,7 +461,6 @@ void World::begin(JobId id) {
     run.left = run.reached = course_of(id).total();
     run.at = now_;
     run.size = job.holding.count;
-    run.nodes = job.holding.nodes;
     run.pause = kNever;  // it may have been about to be resized in another life
     run.step = 0;
     run.denied = false;
@@ -591,7 +589,8 @@ void World::order_resize(const Decision& decision) {
   const ResizeBehaviour& how = settings_.resize;
   Run& run = run_of(id);
   const std::uint64_t order = run.resizes++;
-  Answer answer{.decision = decision.id, .before = run.size, .now = {run.size, run.nodes}};
+  const Holding& has = core_.state().settled(core_.job(id));
+  Answer answer{.decision = decision.id, .before = run.size, .now = has};
   if (draws(Stream::resize_loss, id, order).chance(how.lose)) {
     send(id, now_ + how.timeout, std::move(answer));
     return;
@@ -606,7 +605,7 @@ void World::order_resize(const Decision& decision) {
   }
   answer.changed = true;
   answer.now = decision.after;
-  if (luck.chance(how.partly)) answer.now = partly({run.size, run.nodes}, decision.after, luck);
+  if (luck.chance(how.partly)) answer.now = partly(has, decision.after, luck);
   answer.cost = adaptive(id)->resize_cost(run.size, answer.now.count);
   if (decision.request != RequestId::none) answer.saves = saves_[index(decision.request)];
   run.pause = point->at;
@@ -674,7 +673,6 @@ void World::answer_resize(JobId id, Answer answer) {
     counts_.reconfiguration_node_s +=
         to_seconds(answer.cost) * std::max(answer.before, answer.now.count);
     run.size = answer.now.count;
-    run.nodes = answer.now.nodes;
   }
   const event::Resized resized{id, answer.decision, std::move(answer.now), retry, answer.cost};
   tell(resized);
@@ -721,7 +719,7 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
                           (job.doing == Doing::nothing || job.doing == Doing::resizing);
   if (may_shrink) {
     Run& run = run_of(id);
-    Holding rest{0, difference(run.nodes, lost)};
+    Holding rest{0, difference(core_.state().settled(job).nodes, lost)};
     rest.count = rest.nodes.count();
     if (rest.count > 0 && core_.state().allows(job, rest.count)) {
       // A resize under way is given up; what is left of the old nodes goes on.
@@ -733,7 +731,6 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
       if (rest.count != before || paused > Duration{}) advance(id);
       run.pause = kNever;
       run.size = rest.count;
-      run.nodes = rest.nodes;
       tell(event::Resized{id, answers, std::move(rest), {}, paused});
       go_on(id);
       for (Observer* observer : observers_) observer->on_resized(now_, id, before, core_);
