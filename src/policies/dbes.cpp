@@ -44,7 +44,7 @@ struct Plan {
   JobId last = JobId::none;       // has the last reservation there may be; none: there are fewer
   Nodes extra = 0;                // what all that can be cut could give
   bool moves_with_time = false;   // a reservation that begins now, a job that waits to be resized
-  Room power;
+  FreeProfile power;
 
   const StartLater* of(JobId id) const {
     const auto at =
@@ -74,7 +74,7 @@ class Dbes final : public Policy {
 
  private:
   void iterate(Pass& pass) const {
-    pass.forget_tried();
+    pass.forget_memo();
     answer_requests(pass);
     if (pass.pending() == 0) return hand_out(pass, {});
     Plan plan = start_or_plan(pass);
@@ -86,12 +86,12 @@ class Dbes final : public Policy {
     }
     resized |= expand_dependencies(pass, plan);
     if (plan.last != JobId::none) {
-      Room& room = pass.tried().room;
-      room.limit(pass.idle());
+      FreeProfile& free = pass.memo().free;
+      free.limit(pass.idle());
       const std::size_t waiting = pass.pending();
-      start_behind(pass, plan.last, room, plan.power);
+      start_behind(pass, plan.last, free, plan.power);
       // Who was resized, or started after the dependencies were found, may be in one now.
-      if (!plan.moves_with_time && !resized && pass.pending() == waiting) pass.noted();
+      if (!plan.moves_with_time && !resized && pass.pending() == waiting) pass.keep_memo();
     }
     hand_out(pass, plan);
     // When a reservation begins. Not that of a job whose nodes are late: they come when they come.
@@ -110,11 +110,11 @@ class Dbes final : public Policy {
     Plan plan;
     plan.last = start_or_reserve(pass, timeline, backfill_, &reservations);
     plan.moves_with_time = timeline.begins_now();
-    Tried& tried = pass.tried();
-    tried.depth = backfill_.reservation_depth;
-    tried.reserved = plan.last;
-    timeline.nodes_room(tried.room);
-    if (timeline.powered()) timeline.power_room(plan.power);
+    LaneMemo& memo = pass.memo();
+    memo.depth = backfill_.reservation_depth;
+    memo.reserved = plan.last;
+    timeline.nodes_from_now(memo.free);
+    if (timeline.powered()) timeline.power_from_now(plan.power);
     plan.later.reserve(reservations.size());
     for (const Reservation& reserved : reservations) plan.later.push_back({reserved, {}});
     find_dependencies(pass, plan);
@@ -340,7 +340,7 @@ class Dbes final : public Policy {
     const JobId other = expanded_for(pass, id);
     if (other == JobId::none || pass.before(whom, other)) pass.tag(id, whom);
     if (!backfill_.extra_is_free) {
-      pass.tried().room.take(more, pass.expected_end(id) - pass.now());
+      pass.memo().free.take(more, pass.expected_end(id) - pass.now());
     }
     return Offer::taken;
   }

@@ -108,7 +108,7 @@ class Mebf final : public Policy {
   bool backfill(Pass& pass, JobId head) const {
     bool found = false;
     Shadow shadow(pass, head, start_sizes(pass, head).min);
-    Room idle;  // that the smallest size fits into it does not mean that the job does
+    FreeProfile idle;  // that the smallest size fits into it does not mean that the job does
     idle.add({}, pass.idle());
     std::uint32_t tried = 0;
     for (JobId id = pass.first_fit(head, idle); id != JobId::none; id = pass.first_fit(id, idle)) {

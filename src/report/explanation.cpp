@@ -56,7 +56,7 @@ std::string_view requeue_text(EndState state) {
 State planned_now(const Core& core) {
   State state = core.state();
   state.rules.record = state.rules.check = false;
-  state.tried = {};
+  state.memo = {};
   state.woken = kEveryEvent;
   state.pass_first = state.next_decision;
   for (JobId id = state.queue.front(); id != JobId::none;

@@ -72,7 +72,7 @@ JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
   return last;
 }
 
-void start_behind(Pass& pass, JobId last, Room& nodes, Room& power) {
+void start_behind(Pass& pass, JobId last, FreeProfile& nodes, FreeProfile& power) {
   const bool powered = !power.steps().empty();
   for (JobId id = last; pass.idle() > 0 && (id = pass.first_fit(id, nodes)) != JobId::none;) {
     const auto [count, walltime] = pass.start_need(id);
@@ -85,48 +85,48 @@ void start_behind(Pass& pass, JobId last, Room& nodes, Room& power) {
 }
 
 bool backfill_submitted(Pass& pass, Backfill options) {
-  Tried* const tried = pass.still_tried();
-  if (!tried || tried->depth != options.reservation_depth) return false;
+  LaneMemo* const memo = pass.valid_memo();
+  if (!memo || memo->depth != options.reservation_depth) return false;
   std::vector<JobId> fresh;
-  for (std::uint32_t i = tried->jobs; i < pass.submitted(); ++i) {
+  for (std::uint32_t i = memo->jobs; i < pass.submitted(); ++i) {
     const JobId id{i};
     if (pass.job(id).status != Status::pending) continue;
-    if (pass.before(id, tried->reserved)) return false;
-    if (tried->room.could_fit(pass.start_need(id).nodes)) fresh.push_back(id);
+    if (pass.before(id, memo->reserved)) return false;
+    if (memo->free.could_fit(pass.start_need(id).nodes)) fresh.push_back(id);
   }
-  tried->room.move_on(pass.now() - tried->at);
+  memo->free.move_on(pass.now() - memo->at);
   if (fresh.size() > 1) {
     std::ranges::sort(fresh, [&](JobId a, JobId b) { return pass.before(a, b); });
   }
   for (const JobId id : fresh) {
     const auto [nodes, walltime] = pass.start_need(id);
-    if (tried->room.fits(nodes, walltime) && start(pass, id, nodes, Why::backfilled)) {
-      tried->room.take(nodes, walltime);
+    if (memo->free.fits(nodes, walltime) && start(pass, id, nodes, Why::backfilled)) {
+      memo->free.take(nodes, walltime);
     }
   }
-  pass.noted();
+  pass.keep_memo();
   return true;
 }
 
 void backfill(Pass& pass, Backfill options) {
   if (pass.pending() == 0) return;
   if (backfill_submitted(pass, options)) return;
-  pass.forget_tried();
+  pass.forget_memo();
 
   Timeline plan = timeline_for(pass, options);
   const JobId last = start_or_reserve(pass, plan, options);
   if (last == JobId::none) return;
 
-  Tried& tried = pass.tried();
-  tried.depth = options.reservation_depth;
-  tried.reserved = last;
-  plan.nodes_room(tried.room);
-  tried.room.limit(pass.idle());
-  Room power;
-  if (plan.powered()) plan.power_room(power);
-  start_behind(pass, last, tried.room, power);
+  LaneMemo& memo = pass.memo();
+  memo.depth = options.reservation_depth;
+  memo.reserved = last;
+  plan.nodes_from_now(memo.free);
+  memo.free.limit(pass.idle());
+  FreeProfile power;
+  if (plan.powered()) plan.power_from_now(power);
+  start_behind(pass, last, memo.free, power);
   // A reservation that begins now moves with time; others stay while nothing changes.
-  if (!plan.begins_now()) pass.noted();
+  if (!plan.begins_now()) pass.keep_memo();
 }
 
 SizeRange start_sizes(const Pass& pass, JobId id) {
@@ -150,8 +150,8 @@ void tick(Pass& pass, Duration period) {
 }
 
 Left::Left(Timeline& plan) {
-  plan.nodes_room(nodes_);
-  if (plan.powered()) plan.power_room(power_);
+  plan.nodes_from_now(nodes_);
+  if (plan.powered()) plan.power_from_now(power_);
 }
 
 Nodes Left::during(const Pass& pass, JobId id, Nodes n, Duration length) const {

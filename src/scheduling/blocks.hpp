@@ -51,7 +51,7 @@ JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
 
 /// Starts jobs behind `last` in the queue that fit into what a plan leaves, as nodes and, under a
 /// budget, as power (else empty), and takes it from there. O(Q / 64) per started job.
-void start_behind(Pass& pass, JobId last, Room& nodes, Room& power);
+void start_behind(Pass& pass, JobId last, FreeProfile& nodes, FreeProfile& power);
 
 /// If nothing changed since the last backfilling but that jobs were submitted behind those that
 /// hold reservations, only these can start: starts those that fit. Else false: plan anew.
@@ -98,8 +98,8 @@ class Left {
   void take(const Pass& pass, JobId id, Nodes n, Duration length);
 
  private:
-  Room nodes_;
-  Room power_;  // empty without a budget
+  FreeProfile nodes_;
+  FreeProfile power_;  // empty without a budget
 };
 
 /// A plan of this moment: the first waiting jobs are reserved at their earliest times.

@@ -192,16 +192,16 @@ Timeline Pass::timeline() const {
   return Timeline(Profile(state_.releases, idle(), now()), std::move(power), now());
 }
 
-Tried* Pass::still_tried() {
-  const bool same = state_.tried.changes == state_.changes &&
-                    state_.budget_mw == State::kNoBudget && !state_.releases.any_late(now());
-  return same ? &state_.tried : nullptr;
+LaneMemo* Pass::valid_memo() {
+  const bool same = state_.memo.changes == state_.changes && state_.budget_mw == State::kNoBudget &&
+                    !state_.releases.any_late(now());
+  return same ? &state_.memo : nullptr;
 }
 
-void Pass::noted() {
-  state_.tried.changes = state_.changes;
-  state_.tried.jobs = state_.jobs.size();
-  state_.tried.at = now();
+void Pass::keep_memo() {
+  state_.memo.changes = state_.changes;
+  state_.memo.jobs = state_.jobs.size();
+  state_.memo.at = now();
 }
 
 Draws& Pass::draws() {

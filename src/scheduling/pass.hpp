@@ -59,9 +59,9 @@ class Pass {
   JobId next_pending(JobId id) const { return state_.queue.after(id, job(id).spec); }
   /// What a waiting job takes when it is started at the size at which this policy starts jobs.
   Queue::Need start_need(JobId id) const { return state_.start_need(job(id)); }
-  /// The first one after `id` (`none`: from the front) whose need then fits into `room`.
-  JobId first_fit(JobId id, const Room& room) const {
-    return state_.queue.first_fit(id, id == JobId::none ? nullptr : &job(id).spec, room);
+  /// The first one after `id` (`none`: from the front) whose need then fits into `free`.
+  JobId first_fit(JobId id, const FreeProfile& free) const {
+    return state_.queue.first_fit(id, id == JobId::none ? nullptr : &job(id).spec, free);
   }
   std::size_t pending() const { return state_.queue.size(); }
   /// Does `a` go before `b` in the queue's order?
@@ -139,12 +139,14 @@ class Pass {
   Demand demand(JobId id, Nodes n) const {
     return {n, state_.budget_mw == State::kNoBudget ? 0 : state_.extra_power_mw(job(id), n)};
   }
-  /// What the last backfilling found out, if nothing changed since but that jobs were submitted.
-  Tried* still_tried();
-  /// The place to note it; `noted` says that it is complete, `forget_tried` that it is void.
-  Tried& tried() { return state_.tried; }
-  void noted();
-  void forget_tried() { state_.tried.changes = 0; }
+  /// The memo of the last backfilling, or null if more happened since than that jobs were
+  /// submitted.
+  LaneMemo* valid_memo();
+  /// Where to write one: void it (`forget_memo`), fill it in, and then `keep_memo` says that it
+  /// holds as of now.
+  LaneMemo& memo() { return state_.memo; }
+  void keep_memo();
+  void forget_memo() { state_.memo.changes = 0; }
   /// Jobs are numbered from 0 in order of submission.
   std::uint32_t submitted() const { return state_.jobs.size(); }
   /// A random number of this pass: a function of seed, pass and how many were drawn.

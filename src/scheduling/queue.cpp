@@ -56,17 +56,17 @@ JobId Queue::after(JobId id, const JobSpec& spec) const {
   return rows_.at_end(place) ? JobId::none : rows_.block(place).key(place.row).id;
 }
 
-JobId Queue::first_fit(JobId id, const JobSpec* spec, const Room& room) const {
+JobId Queue::first_fit(JobId id, const JobSpec* spec, const FreeProfile& free) const {
   SortedBlocks<Block>::Place place;
   if (id != JobId::none) place = rows_.lower_bound(key(id, *spec));
-  const auto most = room.steps().front().nodes;
+  const auto most = free.steps().front().nodes;
   for (; !rows_.at_end(place); place = {place.slot + 1, 0}) {
     const auto& slot = rows_.slots()[place.slot];
-    if (!room.fits(slot.summary.nodes, slot.summary.walltime)) continue;
+    if (!free.fits(slot.summary.nodes, slot.summary.walltime)) continue;
     const Block& block = rows_.block(slot);
     for (std::uint32_t i = place.row; i < block.size(); ++i) {
       const Row& row = block.row(i);
-      if (row.nodes > most || !room.fits(row.nodes, row.walltime)) continue;
+      if (row.nodes > most || !free.fits(row.nodes, row.walltime)) continue;
       if (block.key(i).id != id) return block.key(i).id;
     }
   }

@@ -44,9 +44,11 @@ constexpr bool changes_with_time(QueueOrder order) {
   return order == QueueOrder::wfp3 || order == QueueOrder::unicef || order == QueueOrder::fairshare;
 }
 
-/// Nodes that can be taken from now on, for how long: `nodes` are free from `from` (after now) on,
-/// up to the next step's `from`. A job fits if it needs no more than any step before its end has.
-class Room {
+/// What can be taken now, by how long it is taken for: nodes, or milliwatts. From `from` (after
+/// now) on so many are free, up to the next step's `from`. A job fits if it needs no more than each
+/// step before its end has: with 8 free now and 3 from 10 s on, a job of 10 s can have 8, a longer
+/// one 3.
+class FreeProfile {
  public:
   struct Step {
     Duration from;
@@ -70,7 +72,7 @@ class Room {
   bool fits(Nodes need, Duration length) const { return need <= during(length); }
   /// Could a job of any length fit?
   bool could_fit(Nodes need) const { return need <= steps_.front().nodes; }
-  /// The same room, seen `elapsed` later, while no step began.
+  /// The same, seen `elapsed` later, while no step began.
   void move_on(Duration elapsed) {
     for (std::size_t i = 1; i < steps_.size(); ++i) steps_[i].from -= elapsed;
   }
@@ -109,9 +111,9 @@ class Queue {
   JobId front() const;
   /// The job after `id`, which may have left the queue meanwhile; `none` at the end.
   JobId after(JobId id, const JobSpec& spec) const;
-  /// The first job after `id` (`none`: from the front) whose need fits into `room`. Skips blocks of
+  /// The first job after `id` (`none`: from the front) whose need fits into `free`. Skips blocks of
   /// jobs that cannot fit: O(Q / 64) at worst.
-  JobId first_fit(JobId id, const JobSpec* spec, const Room& room) const;
+  JobId first_fit(JobId id, const JobSpec* spec, const FreeProfile& free) const;
   /// Does `a` go before `b`?
   bool before(JobId a, const JobSpec& spec_a, JobId b, const JobSpec& spec_b) const {
     return key(a, spec_a) < key(b, spec_b);

@@ -35,17 +35,17 @@ std::function<Queue::Need(JobId)> needs(const JobTable& jobs) {
   return [&jobs](JobId id) { return need(jobs[id].spec); };
 }
 
-Room random_room(Draws& draws) {
-  Room room;
+FreeProfile random_free(Draws& draws) {
+  FreeProfile free;
   std::int64_t nodes = static_cast<std::int64_t>(draws.below(25));
-  room.add(Duration{}, nodes);
+  free.add(Duration{}, nodes);
   Duration from{};
   for (auto n = draws.below(4); n > 0; --n) {
     from += whole_seconds(static_cast<std::int64_t>(1 + draws.below(10)));
     nodes = static_cast<std::int64_t>(draws.below(25)) - 2;
-    room.add(from, nodes);
+    free.add(from, nodes);
   }
-  return room;
+  return free;
 }
 
 TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
@@ -77,7 +77,7 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
       }
 
       // From any job on, be it in the queue or not.
-      const Room room = random_room(draws);
+      const FreeProfile free = random_free(draws);
       JobId from = JobId::none;
       if (jobs.size() > 0 && draws.chance(0.7)) {
         from = JobId{static_cast<std::uint32_t>(draws.below(jobs.size()))};
@@ -86,9 +86,9 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
       const auto begin =
           from == JobId::none ? naive.begin() : std::ranges::upper_bound(naive, from, before);
       const auto fits = std::find_if(begin, naive.end(), [&](JobId id) {
-        return room.fits(jobs[id].spec.preferred, jobs[id].spec.walltime);
+        return free.fits(jobs[id].spec.preferred, jobs[id].spec.walltime);
       });
-      ASSERT_EQ(queue.first_fit(from, spec, room), fits == naive.end() ? JobId::none : *fits);
+      ASSERT_EQ(queue.first_fit(from, spec, free), fits == naive.end() ? JobId::none : *fits);
       if (from != JobId::none) {
         ASSERT_EQ(queue.after(from, *spec), begin == naive.end() ? JobId::none : *begin);
       }
@@ -156,14 +156,14 @@ TEST(Queue, WhatAJobNeedsIsSaidApartFromItsPlace) {
     jobs[id].spec = job(n, 10, 0);
     queue.add(id, jobs[id].spec, {n == 8 ? 3u : 4u, whole_seconds(10)});
   }
-  Room room;
-  room.add(Duration{}, 3);
-  EXPECT_EQ(queue.first_fit(JobId::none, nullptr, room), JobId{0});
+  FreeProfile free;
+  free.add(Duration{}, 3);
+  EXPECT_EQ(queue.first_fit(JobId::none, nullptr, free), JobId{0});
   queue.resort(QueueOrder::smallest, Time{}, jobs, [](JobId id) {
     return Queue::Need{index(id) == 0 ? 4u : 2u, whole_seconds(10)};
   });
   EXPECT_EQ(queue.front(), JobId{1});
-  EXPECT_EQ(queue.first_fit(JobId::none, nullptr, room), JobId{1});
+  EXPECT_EQ(queue.first_fit(JobId::none, nullptr, free), JobId{1});
 }
 
 TEST(Queue, ARequeuedJobHasItsPlace) {
@@ -186,18 +186,18 @@ TEST(Queue, OnlySomeOrdersChangeWithTime) {
   }
 }
 
-TEST(Room, AJobNeedsWhatIsFreeUntilItsEnd) {
-  Room room;
-  room.add(Duration{}, 8);
-  room.add(whole_seconds(10), 3);
-  EXPECT_TRUE(room.fits(8, whole_seconds(10)));
-  EXPECT_FALSE(room.fits(8, whole_seconds(10) + kTick));
-  EXPECT_TRUE(room.fits(3, whole_seconds(1000)));
-  room.take(5, whole_seconds(10));  // ends just in time
-  EXPECT_EQ(room.during(whole_seconds(10)), 3);
-  EXPECT_EQ(room.during(whole_seconds(11)), 3);
-  room.take(1, whole_seconds(11));
-  EXPECT_EQ(room.during(whole_seconds(11)), 2);
+TEST(FreeProfile, AJobNeedsWhatIsFreeUntilItsEnd) {
+  FreeProfile free;
+  free.add(Duration{}, 8);
+  free.add(whole_seconds(10), 3);
+  EXPECT_TRUE(free.fits(8, whole_seconds(10)));
+  EXPECT_FALSE(free.fits(8, whole_seconds(10) + kTick));
+  EXPECT_TRUE(free.fits(3, whole_seconds(1000)));
+  free.take(5, whole_seconds(10));  // ends just in time
+  EXPECT_EQ(free.during(whole_seconds(10)), 3);
+  EXPECT_EQ(free.during(whole_seconds(11)), 3);
+  free.take(1, whole_seconds(11));
+  EXPECT_EQ(free.during(whole_seconds(11)), 2);
 }
 
 }  // namespace

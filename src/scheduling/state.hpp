@@ -96,7 +96,7 @@ struct Claim {
 /// A decision that the world has not answered.
 struct Unanswered {
   Decision decision;
-  Holding before;      // resize: what the job held then, and holds until it has answered
+  Holding before;      // resize: what the job held when it was decided
   Nodes releases = 0;  // shrink: healthy nodes it will give back,
   Nodes pledged = 0;   //         of these promised to claims; the rest is incoming
   Time expected{};     //         when
@@ -155,15 +155,17 @@ struct Boot {
   Time ready{};
 };
 
-/// What the last backfilling found out. While nothing changes but that jobs are submitted, what did
-/// not fit does not fit, and only the new jobs need a look. Saves work, never changes a decision.
-struct Tried {
+/// What the last backfilling found out: all that waited then and did not start, does not fit. As
+/// long as nothing happens but that jobs are submitted, only these need a look. With 2 nodes free
+/// behind the reservation of the first job, a new job of 3 nodes is not even planned.
+/// Saves work, never changes a decision.
+struct LaneMemo {
   std::uint64_t changes = 0;     // `State::changes` then; 0: nothing is known
-  std::uint32_t depth = 0;       // reservations allowed,
+  std::uint32_t depth = 0;       // how many reservations there may be,
   JobId reserved = JobId::none;  // and the last job that held one
-  std::uint32_t jobs = 0;        // jobs submitted by then
-  Time at{};
-  Room room;  // for the jobs without a reservation
+  std::uint32_t jobs = 0;        // how many jobs had been submitted by then
+  Time at{};                     // when
+  FreeProfile free;              // for the jobs without a reservation
 };
 
 /// All the core knows. Copying it is copying arrays.
@@ -219,7 +221,7 @@ class State {
   bool must_wake = false;                 // what the policy did not foresee; a time came
   bool idle_grew = false;                 // since claims last looked at idle nodes
   std::uint64_t changes = 1;              // of anything but the queue's end
-  Tried tried;
+  LaneMemo memo;
   std::uint64_t pass_first = 0;     // number of the first decision of this pass
   std::vector<Decision> decisions;  // of this instant
   bool handed_out = false;          // and the world has them

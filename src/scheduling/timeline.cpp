@@ -183,14 +183,14 @@ void Profile::flush() {
   newest_.reset();
 }
 
-void Profile::room(Room& room) {
-  room.clear();
+void Profile::from_now(FreeProfile& result) {
+  result.clear();
   Releases::Cursor base(*releases_, now_);
   if (overlay_.empty() && newest_ && newest_->amount < 0 && newest_->from > now_) {
-    room.add({}, free_);
+    result.add({}, free_);
     if (newest_->from == kNever) return;
     const std::int64_t free = free_ + base.until(newest_->from) + newest_->amount;
-    if (free < free_) room.add(newest_->from - now_, free);
+    if (free < free_) result.add(newest_->from - now_, free);
     return;
   }
   flush();
@@ -205,14 +205,14 @@ void Profile::room(Room& room) {
       }
       // Steps higher than one before them never bind.
       const std::int64_t free = free_ + base.until(from) + level;
-      if (room.steps().empty()) room.add({}, least);
+      if (result.steps().empty()) result.add({}, least);
       if (free < least) {
         least = free;
-        room.add(from - now_, free);
+        result.add(from - now_, free);
       }
     }
   }
-  if (room.steps().empty()) room.add({}, least);
+  if (result.steps().empty()) result.add({}, least);
 }
 
 namespace {

@@ -84,8 +84,8 @@ class Profile {
   void free_until(std::vector<Overlay::Step> falls);
   /// A job was really started: `amount` less is free now.
   void took(std::int64_t amount) { free_ -= amount; }
-  /// What is free from now on, for `Room::fits`.
-  void room(Room& room);
+  /// What is free from now on, for `FreeProfile::fits`.
+  void from_now(FreeProfile& free);
 
  private:
   struct Change {
@@ -145,8 +145,8 @@ class Timeline {
   void add(Time from, Time to, std::int64_t nodes) { nodes_.add(from, to, nodes); }
   /// A job was really started.
   void took(Demand need);
-  void nodes_room(Room& room) { nodes_.room(room); }
-  void power_room(Room& room) { power_->room(room); }
+  void nodes_from_now(FreeProfile& free) { nodes_.from_now(free); }
+  void power_from_now(FreeProfile& free) { power_->from_now(free); }
 
  private:
   Profile nodes_;

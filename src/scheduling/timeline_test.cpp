@@ -147,11 +147,11 @@ void plan_at_random(std::uint64_t seed, std::uint64_t jobs, bool grants) {
       naive.add(from, to, amount);
     }
     if (n % 16 == 0) {
-      Room room;
-      profile.room(room);
+      FreeProfile from_now;
+      profile.from_now(from_now);
       for (const std::int64_t half : {1, 7, 30, 111, 400}) {
         const Duration window{half * 500'000};
-        ASSERT_EQ(room.during(window), naive.least(now, now + window)) << "seed " << seed;
+        ASSERT_EQ(from_now.during(window), naive.least(now, now + window)) << "seed " << seed;
       }
     }
   }

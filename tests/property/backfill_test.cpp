@@ -55,7 +55,7 @@ const std::array<Order, 5> kOrders = {{{QueueOrder::fcfs, naive::fcfs_order},
                                        {QueueOrder::smallest, naive::smallest_order},
                                        {QueueOrder::largest, naive::largest_order}}};
 
-/// The registered policies' backfilling; or the same without its note of what was tried.
+/// The registered policies' backfilling; or the same without its memo.
 class Plain final : public Policy {
  public:
   Plain(std::uint32_t depth, QueueOrder chosen, bool remembers)
@@ -64,7 +64,7 @@ class Plain final : public Policy {
     settings = "plain";
   }
   void schedule(Pass& pass) const override {
-    if (!remembers_) pass.forget_tried();
+    if (!remembers_) pass.forget_memo();
     start_in_order(pass);
     backfill(pass, {.reservation_depth = depth_});
   }

@@ -97,7 +97,7 @@ TEST_P(Policies, DecideTheSameWithoutNotesAndWithIdentities) {
     EventKinds wakes_on() const override { return its->wakes_on(); }
     bool answers_requests() const override { return its->answers_requests(); }
     void schedule(Pass& pass) const override {
-      pass.forget_tried();
+      pass.forget_memo();
       its->schedule(pass);
     }
     std::shared_ptr<const Policy> its;
