@@ -48,7 +48,8 @@ void check_nodes(const State& state) {
   }
   require(held == state.held, "sum of held nodes");
   for (const auto& [user, nodes] : held_by) {
-    require(nodes == state.uses.nodes_of(user), "sum of nodes held by a user");
+    require(!state.rules.counts_uses || nodes == state.uses.nodes_of(user),
+            "sum of nodes held by a user");
   }
   require(claimed == state.claimed, "sum of claimed nodes");
   require(power == state.jobs_mw, "sum of power");

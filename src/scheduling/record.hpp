@@ -33,7 +33,7 @@ class RecordError : public std::runtime_error {
 std::string to_record(Time time);
 std::string to_record(const Platform& platform);
 std::string to_record(const Capabilities& capabilities);
-std::string to_record(const Rules& rules);  // without `record` and `check`
+std::string to_record(const Rules& rules);  // without `record`, `check` and `counts_uses`
 std::string to_record(const Event& event);
 std::string to_record(const PenCall& call);
 std::string to_record(const Decision& decision);

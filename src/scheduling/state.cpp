@@ -627,7 +627,7 @@ double State::faded(const Delays& of) const {
 void State::count(const Job& job, int sign) {
   const Nodes n = job.holding.count;
   held += sign > 0 ? n : -n;
-  uses.change(job.spec.user, sign * std::int64_t{n}, now, half_life);
+  if (rules.counts_uses) uses.change(job.spec.user, sign * std::int64_t{n}, now, half_life);
   jobs_mw += sign * extra_power_mw(job, n);
 }
 

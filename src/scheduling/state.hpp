@@ -52,7 +52,10 @@ struct Rules {
   std::uint32_t counted_refusals = 0;
   bool identities = false;  // which nodes, not only how many
   bool record = false;      // keep the pen calls of each instant
-  bool check =              // check the invariants after every event and pen call
+  /// Keep what users have used, also under orders that do not ask: the policy may change. Not
+  /// written in records, which may have such a change.
+  bool counts_uses = true;
+  bool check =  // check the invariants after every event and pen call
 #ifdef DUCTILE_CHECK_INVARIANTS
       true;
 #else
@@ -186,7 +189,7 @@ class State {
   Queue queue;                                  // pending jobs without a claim
   StartSize start_size = StartSize::preferred;  // the policy's
   Duration half_life = FairShare{}.half_life;   // the policy's
-  Uses uses;                                    // of users, whatever the order
+  Uses uses;                                    // of users, if they are counted
   // Those whose size may change while they run first, else in no particular order.
   std::vector<JobId> running;
   std::uint32_t running_malleable = 0;  // how many these are

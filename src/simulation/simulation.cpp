@@ -92,7 +92,7 @@ class World {
       : workload_(workload),
         settings_(settings),
         observers_(observers),
-        core_(settings.platform, capabilities(settings), settings.rules, settings.policy),
+        core_(settings.platform, capabilities(settings), rules(settings), settings.policy),
         epochs_(workload.jobs.size(), 0),
         runs_(workload.adaptive.size()) {
     for (Observer* observer : observers_) {
@@ -114,6 +114,12 @@ class World {
     Capabilities can;
     can.instant_start = settings.start_delay.is_zero();
     return can;
+  }
+
+  static Rules rules(const SimulationSettings& settings) {
+    Rules rules = settings.rules;
+    rules.counts_uses = settings.policy->order == QueueOrder::fairshare;  // nobody changes it
+    return rules;
   }
 
   const WorkloadJob& truth(JobId id) const { return workload_.jobs[index(id)]; }

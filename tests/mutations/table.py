@@ -141,7 +141,7 @@ MUTATIONS = [
      "standings.push_back({use.user, node_s});",
      "use is weighed with the user's share"),
     ("state.cpp",
-     "uses.change(job.spec.user, sign * std::int64_t{n}, now, half_life);",
+     "if (rules.counts_uses) uses.change(job.spec.user, sign * std::int64_t{n}, now, half_life);",
      "if (sign > 0) uses.change(job.spec.user, sign * std::int64_t{n}, now, half_life);",
      "a user has used what his jobs held, and no longer than they held it"),
 ]
