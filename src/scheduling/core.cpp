@@ -135,18 +135,21 @@ bool Core::happened(const event::Eligible& eligible) {
 bool Core::happened(const event::Started& started) {
   if (!state_.jobs.contains(started.job)) return false;
   Job& job = state_.jobs[started.job];
+  const std::uint32_t keep = started.keep.value_or(Job::kNoKeep);
   if (started.answers == DecisionId::none) {  // somebody else started it
     if (job.status != Status::pending || !is_sound(state_, started.now)) return false;
     if (job.claim != ClaimId::none) state_.dissolve(job.claim);
     state_.seize(started.now);
     state_.queue.remove(started.job, job.spec);
     state_.run(started.job, started.now);
+    job.keep = keep;
     state_.list(job, started.job);
   } else {
     if (!answers(job, started.answers, Doing::starting)) return false;
     if (started.now.count != 0 && !is_sound(state_, started.now)) return false;
     const Reason reason = state_.find(started.answers)->decision.reason;
     state_.before_change(job);
+    job.keep = keep;
     job.limit = later(job.limit, state_.now - job.started);
     job.started = job.work_at = state_.now;
     if (started.now.count != 0 && !(started.now == job.holding)) {
@@ -165,7 +168,6 @@ bool Core::happened(const event::Started& started) {
     state_.answer(started.answers);
     state_.after_change(job, started.job);
   }
-  job.keep = started.keep.value_or(Job::kNoKeep);
   job.not_before = state_.now + kTick;
   state_.settle_delays(started.job);
   return true;
@@ -440,7 +442,7 @@ bool Core::begin_close(Time now) {
   state_.now = std::max(state_.now, now);
   if (!state_.claims.empty()) settle_claims();
   if (!state_.ordered.empty()) carry_out_orders();
-  if (!state_.draining.empty()) leave_draining_nodes();
+  if (!state_.leaving.empty()) leave_draining_nodes();
   if (state_.timer <= state_.now) {
     state_.timer = kNever;
     state_.must_wake = true;
@@ -565,15 +567,15 @@ void Core::carry_out_orders() {
 /// Jobs that can be smaller leave the nodes that drain: those go first when a job shrinks. One that
 /// could not give up all of them would only be slower.
 void Core::leave_draining_nodes() {
-  for (std::uint32_t i = 0; i < state_.running_malleable; ++i) {
-    const JobId id = state_.running[i];
-    const Job& job = state_.jobs[id];
-    const Nodes size = state_.size_off_draining(job);
-    if (size == 0) continue;
+  std::erase_if(state_.leaving,
+                [&](JobId id) { return state_.size_off_draining(state_.jobs[id]) == 0; });
+  std::vector<JobId> jobs = state_.leaving;
+  std::ranges::sort(jobs, {}, [&](JobId id) { return state_.jobs[id].running_at; });
+  for (const JobId id : jobs) {
     if (state_.resizable(id)) {
-      state_.shrink(id, size, {Why::draining});
-    } else if (job.doing == Doing::nothing) {
-      state_.retry(job.not_before);
+      state_.shrink(id, state_.size_off_draining(state_.jobs[id]), {Why::draining});
+    } else if (state_.jobs[id].doing == Doing::nothing) {
+      state_.retry(state_.jobs[id].not_before);
     }
   }
 }

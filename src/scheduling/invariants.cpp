@@ -131,6 +131,9 @@ void check_jobs(const State& state) {
     require(sizes_while_running(job.spec.type) == (i < state.running_malleable),
             "the list of running malleable jobs", id);
     require(job.work_left >= 0, "work left is negative", id);
+    require(state.size_off_draining(job) == 0 ||
+                std::ranges::find(state.leaving, id) != state.leaving.end(),
+            "a job that may leave draining nodes is not known for that", id);
     require(job.holding.count > 0, "a running job without nodes", id);
     if (job.doing != Doing::nothing) {
       // Decisions of ours keep to the limits; what the world reports need not.

@@ -57,6 +57,7 @@ Nodes State::incoming() const {
 }
 
 Nodes State::size_off_draining(const Job& job) const {
+  if (!sizes_while_running(job.spec.type)) return 0;
   NodeSet leaves = intersection(job.holding.nodes, draining);
   if (job.keep != Job::kNoKeep) leaves.erase(NodeSet{{{job.keep, job.keep}}});
   if (leaves.empty()) return 0;
@@ -315,6 +316,7 @@ void State::vacate(JobId id) {
   const JobId last = running.back();
   running.pop_back();
   if (gap < running.size()) put_running(last, gap);
+  std::erase(leaving, id);
   job.holding = {};
   job.target = 0;
   job.keep = Job::kNoKeep;
@@ -637,6 +639,11 @@ Nodes State::sound_release(const Job& job) const {
   return shrinks ? sound - find(job.decision)->releases : sound;
 }
 
+void State::look_for_draining(const Job& job, JobId id) {
+  if (draining.empty() || size_off_draining(job) == 0) return;
+  if (std::ranges::find(leaving, id) == leaving.end()) leaving.push_back(id);
+}
+
 void State::list(Job& job, JobId id) {
   job.release = job.limit;
   releases.insert(job.release, ReleaseTag::of(id), sound_release(job));
@@ -644,6 +651,7 @@ void State::list(Job& job, JobId id) {
     power_releases.insert(job.release, ReleaseTag::of(id), extra_power_mw(job, job.holding.count));
   }
   count(job, 1);
+  look_for_draining(job, id);
 }
 
 void State::unlist(const Job& job, JobId id) {
@@ -663,6 +671,7 @@ void State::after_change(Job& job, JobId id) {
                         extra_power_mw(job, job.holding.count));
   }
   count(job, 1);
+  look_for_draining(job, id);
 }
 
 void State::list(Claim& claim) {

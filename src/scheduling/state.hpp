@@ -200,9 +200,10 @@ class State {
   std::vector<Health> health;  // with identities; two indices of it:
   NodeSet not_up;
   NodeSet draining;
-  Releases releases;          // of nodes
-  Releases power_releases;    // of milliwatts; kept while there is a budget
-  std::vector<Claim> claims;  // oldest first
+  std::vector<JobId> leaving;  // those that may leave draining nodes; each once
+  Releases releases;           // of nodes
+  Releases power_releases;     // of milliwatts; kept while there is a budget
+  std::vector<Claim> claims;   // oldest first
   std::uint32_t next_claim = 0;
   std::vector<Unanswered> unanswered;  // by decision
   std::vector<Request> requests;       // in order of arrival
@@ -321,8 +322,8 @@ class State {
   /// the preferred one, which is always legal. The next resize moves into the constraint.
   Nodes largest_start(const Job& job, Nodes most) const;
   Nodes incoming() const;
-  /// The largest size at which the job holds no draining node that it can give up; 0 if it has
-  /// none, or cannot be so small.
+  /// The largest size at which the running job holds no draining node that it can give up; 0 if it
+  /// has none, or cannot be so small, or keeps its size.
   Nodes size_off_draining(const Job& job) const;
   /// Running, nothing under way about it, and the world can: a policy may cut or grow it.
   bool resizable(JobId id) const;
@@ -427,6 +428,8 @@ class State {
   /// What is left after it has `worked` at this size since `work_at`; less than nothing, if what
   /// was counted before was a pause.
   Work work_left_after(const Job& job, Nodes size, Duration worked) const;
+  /// It holds other nodes now, or others drain.
+  void look_for_draining(const Job& job, JobId id);
   /// What running jobs hold and draw together, with this one or without.
   void count(const Job& job, int sign);
   /// Healthy nodes that it gives back at its end.

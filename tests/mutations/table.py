@@ -117,7 +117,7 @@ MUTATIONS = [
      "",
      "hints hold only while free nodes fall"),
     ("core.cpp",
-     "if (!state_.draining.empty()) leave_draining_nodes();",
+     "if (!state_.leaving.empty()) leave_draining_nodes();",
      "",
      "malleable jobs leave nodes that drain"),
     ("state.cpp",
