@@ -1,10 +1,14 @@
 #include "scheduling/fair_grants.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace ductile {
 namespace {
+
+/// Logs give this number to users they do not know. A job of one is nobody's own.
+constexpr std::uint32_t kUnknownUser = 0;
 
 /// What the rules set for a user, a group or an account.
 DelayLimits limits_of(const Fairness& fairness, const Party& party) {
@@ -38,6 +42,10 @@ class Judge {
     if (asks_single && limits.single && pass_.delay_of(id) + delay > *limits.single) return false;
     const bool asks_target = rules_.policy == Policy::target || rules_.policy == Policy::both;
     if (!asks_target || !limits.target) return true;
+    // Unknown users are not one user: each of their jobs counts alone.
+    if (party.kind == Party::Kind::user && party.number == kUnknownUser) {
+      return pass_.delay_of(id) + delay <= *limits.target;
+    }
     auto at = std::ranges::find(sums_, party, &std::pair<Party, Duration>::first);
     if (at == sums_.end()) at = sums_.insert(at, {party, pass_.delay_of(party)});
     at->second += delay;
@@ -77,8 +85,7 @@ std::optional<std::vector<Delay>> fair_delays(const Pass& pass, const Request& r
       --left;
     }
     if (after <= before) continue;
-    // Logs number an unknown user 0: nobody's own job.
-    if (!rules.own_jobs && user != 0 && pass.job(id).spec.user == user) continue;
+    if (!rules.own_jobs && user != kUnknownUser && pass.job(id).spec.user == user) continue;
     if (after == kNever) return std::nullopt;
     if (!judge.allows(id, after - before)) return std::nullopt;
     delays.push_back({id, after - before, before});

@@ -82,6 +82,12 @@ TEST(FairGrants, AddUpWhatOneGrantDoesToAUser) {
       Asked("both,single=50,target=99", waiting).delays({.reservation_depth = 2}).has_value());
 }
 
+TEST(FairGrants, UnknownUsersAreNotOne) {
+  const std::vector<JobSpec> waiting{of_user(rigid(3, 20), 0), of_user(rigid(3, 10), 0)};
+  EXPECT_TRUE(Asked("target,target=50", waiting).delays({.reservation_depth = 2}).has_value());
+  EXPECT_FALSE(Asked("target,target=49", waiting).delays({.reservation_depth = 2}).has_value());
+}
+
 TEST(FairGrants, AUsersOwnLimitGoesBeforeEverybodys) {
   const std::vector<JobSpec> waiting{of_user(rigid(3, 20), 2)};
   EXPECT_TRUE(Asked("single,single=0,user2.single=50", waiting).delays().has_value());
