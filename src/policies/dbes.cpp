@@ -6,8 +6,11 @@
 // only nodes that nobody can use otherwise are spread over the others. Each expanded job remembers
 // for whom (`Pass::tag`), and gives its nodes back first for that job, or for evolving requests.
 //
-// With R running jobs and k reservations a pass costs O(k R) and the plans O(R log R + k log R),
-// unless nothing but submissions happened.
+// With R running jobs and k reservations a pass costs O(k R), and each plan in it O(R log R +
+// k log R). One plan is for the waiting jobs, one is made anew when step 3 has started any. Further
+// ones: for step 3, around those before the job that it tries; two for each evolving request, under
+// rules of fairness; and one if idle nodes are handed to moldable jobs that start while others wait
+// (`HandOut::plan`). If nothing but submissions happened and no node is idle, there is none.
 #include <algorithm>
 #include <array>
 #include <optional>

@@ -3,9 +3,12 @@
 // suffice; what stays idle expands running jobs; others are backfilled. They differ in who is
 // expanded and who is cut.
 //
-// With R running and Q waiting jobs a pass costs O(R) to see what could be cut for the first
-// waiting job and whom idle nodes could go to, O(R log R) where something is cut or handed out, and
-// the plan O(R log R + depth R) unless nothing but submissions happened.
+// With R running jobs a pass costs O(R) to see what could be cut for the first waiting job and whom
+// idle nodes could go to, O(R log R) where something is cut or handed out, and O(R log R + depth R)
+// for each plan. Backfilling makes one, unless nothing but submissions happened. Another one is
+// made if idle nodes are left for moldable jobs that start while others wait: nobody can take these
+// nodes back, so they get what disturbs no reservation (`HandOut::plan`). Under rules of fairness
+// each evolving request costs two.
 #include <algorithm>
 #include <array>
 #include <string>

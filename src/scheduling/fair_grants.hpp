@@ -16,7 +16,7 @@ namespace ductile {
 /// with it, the nodes held until the believed end of the job that asks. Nothing if the rules do not
 /// allow it. Empty where `Fairness::Policy::none` asks for no plan.
 ///
-/// Two plans of `Fairness::depth` reservations.
+/// Costs two plans, with as many reservations as `Fairness::depth` says.
 std::optional<std::vector<Delay>> fair_delays(const Pass& pass, const Request& request, Nodes nodes,
                                               Backfill plan, std::span<const Cut> cuts = {});
 

@@ -108,10 +108,12 @@ class Pass {
   Time expected_end(JobId id) const;
   /// Believed end if it ran at `n` from now on; the cost of the change is not in it.
   Time expected_end(JobId id, Nodes n) const;
-  /// Believed end, by its work also under `limit = fixed`, if the pass brings it to `to` with nodes
-  /// from there: it computes on at its old size until they have come and it is ready, and pays the
-  /// cost from that size. All that a pass does to a job is one resize; what it starts pays nothing.
-  /// At its present size: as things stand in this pass.
+  /// Believed end if the pass brings it to `to` with nodes from there; at its present size, as
+  /// things stand in this pass. Also under `limit = fixed` the work that is left tells. A job at 2
+  /// nodes has 100 s left; 2 more come in 10 s, it is ready for them at once, and a resize costs 5
+  /// s: it computes for 10 s, pauses for 5 s, and does the other 90 s in 45: it ends in 60 s. All
+  /// that a pass does to a job is one resize, from the size before the pass; a job that the pass
+  /// starts pays nothing.
   Time expected_end_after(JobId id, Nodes to, const Sources& sources = {}) const;
   /// Do believed ends move when sizes change (`limit = scaled`)?
   bool ends_move() const { return state_.rules.limit == Rules::Limit::scaled; }

@@ -1,4 +1,6 @@
-// When nodes are expected to come free: the base of every plan.
+// When nodes are expected to come free: the base of every plan. A job of 4 nodes with its limit at
+// 100 s is the row "100 s, job, 4"; while it shrinks to 1 it is "100 s, job, 1", and what it gives
+// back is "12 s, incoming, 3".
 #pragma once
 
 #include <array>
@@ -10,8 +12,11 @@
 
 namespace ductile {
 
-/// Who releases: a running job at its end, a shrinking job what nobody was promised, a claim's
-/// beneficiary at its end, nodes that boot.
+/// Which row it is:
+///   job       what a running job holds, at its limit
+///   incoming  what a running job gives back by a shrink and nobody was promised, at its answer
+///   claim     what a claim holds and has been promised, at the end of the job that waits for it
+///   boot      nodes that were switched on, when they are up
 class ReleaseTag {
  public:
   enum class Kind : std::uint32_t { job, incoming, claim, boot };
@@ -35,7 +40,8 @@ class ReleaseTag {
 /// Expected releases of healthy nodes (or of milliwatts), sorted by time. Insert and erase O(log R
 /// + 64), sums O(R/64).
 ///
-/// What should have come by `now` but did not is expected at now + 1 s; this is applied on reading.
+/// Rows whose time is past, as of a job beyond its limit, are read as if they came at now + 1 s.
+/// They stay as they are: so nothing has to be written as time goes by.
 class Releases {
  public:
   void insert(Time at, ReleaseTag who, std::int64_t nodes) { rows_.insert({at, who}, nodes); }

@@ -74,9 +74,10 @@ void rank(std::vector<JobId>& jobs, Key key) {
 std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Nodes nodes,
                           Share share);
 
-/// Has `take(Sources)` start or grant something: with idle nodes, those that come, and cuts of the
-/// victims, by `share` in their order, for what is missing. False if there are not enough, or
-/// `take` says so.
+/// Calls `take(Sources)`, which starts or grants something and says whether it did. Its sources are
+/// nodes that come anyway, and cuts of the victims for what is missing then, by `share` in their
+/// order. 6 nodes are needed, 1 idles and 2 come: the cuts give 3. False, without a call, if the
+/// victims do not suffice.
 template <class Take>
 bool with_cuts(const Pass& pass, const Victims& victims, Share share, Take take) {
   if (!victims.enough) return false;

@@ -17,8 +17,11 @@
 
 namespace ductile {
 
-/// A step function of time, 0 at first: the overlay of a profile. In blocks with minimum, maximum
-/// and an addition that waits, so that planning many reservations stays far below quadratic.
+/// What one plan adds to the free nodes, as a step function of time, 0 at first: a reservation of 4
+/// nodes during [10 s, 20 s) is a step to -4 at 10 s and one back to 0 at 20 s. The steps are kept
+/// in blocks. Each block knows its least and its highest level, so that a search skips it whole,
+/// and what is to be added to all of its steps, so that a long reservation touches few of them:
+/// many reservations cost far less than the square of their number.
 class Overlay {
  public:
   struct Step {
@@ -79,8 +82,9 @@ class Profile {
   Time earliest(std::int64_t need, Duration length, Time not_before);
   /// A reservation during [from, to) if `amount` is negative; else nodes that are only imagined.
   void add(Time from, Time to, std::int64_t amount);
-  /// So much more is free from now on, each until its time: the first changes of a plan. That what
-  /// is added falls with time, from a higher number of free nodes, keeps searches short.
+  /// So much more is free from now on, each until its time: the first changes of a plan. All of it
+  /// is added to the free nodes of now, and falls away at its time. So the overlay is nowhere above
+  /// 0, and a search begins where the releases alone suffice.
   void free_until(std::vector<Overlay::Step> falls);
   /// A job was really started: `amount` less is free now.
   void took(std::int64_t amount) { free_ -= amount; }
