@@ -23,7 +23,7 @@ struct Options {
   Configuration given{};  // on the command line
   std::string local{}, default_time{};
   double retry = 0, resize_deadline = 0, patience = 0, measure = 0;
-  bool until_idle = false;
+  bool until_idle = false, restored = false;
   int verbosity = 0;
 };
 
@@ -81,6 +81,7 @@ ServeSettings settings_of(const Options& options) {
   if (settings.socket.empty()) settings.socket = settings.state + "/socket";
   settings.program = fs::read_symlink("/proc/self/exe");
   settings.until_idle = options.until_idle;
+  settings.restored = options.restored;
   return settings;
 }
 
@@ -169,6 +170,9 @@ void add_serve_command(CLI::App& app) {
       ->add_option("--measure", options->measure,
                    "where models are learned, seconds from one report of a job to the next [10]")
       ->check(CLI::Range(0.5, 1e6));
+  command->add_flag("--restored", options->restored,
+                    "the journal was put back, or is what is left of it: go on with it, though "
+                    "more was told to users than it has");
   command->add_flag("--until-idle", options->until_idle, "end when no job is left");
   command->add_flag("-v,--verbose", options->verbosity, "say more");
   command->callback([options] { run(*options); });

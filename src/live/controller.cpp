@@ -84,7 +84,8 @@ Controller::Controller(const ServeSettings& settings, const std::function<ServeS
     : settings_(settings),
       reload_(reload),
       lock_(lock_state(settings.state)),
-      journal_(settings.state + "/journal.db"),
+      journal_(settings.state + "/journal.db",
+               settings.restored ? Journal::Use::restore : Journal::Use::write),
       core_(make_core()),
       accounts_(core_.state().rules.fairness),
       clock_(journal_.clock(), core_.state().now),
@@ -169,8 +170,10 @@ void Controller::recover() {
   }
   world_.requests_from(requests_);
   std::map<std::uint64_t, std::shared_ptr<Batch>> batches;
-  for (JobRow& row : journal_.living()) {
-    const JobId id = id_of(row.number);
+  for (std::uint64_t number = 1; number <= core_.state().jobs.size(); ++number) {
+    const JobId id = id_of(number);
+    if (core_.job(id).status == Status::over) continue;
+    JobRow row = journal_.living(number);
     const std::uint64_t first = row.array != 0 ? row.array : row.number;
     auto& batch = batches[first];
     if (!batch) {

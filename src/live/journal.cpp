@@ -1,6 +1,7 @@
 #include "live/journal.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -9,10 +10,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <lzma.h>
+#include <spdlog/spdlog.h>
 #include <sqlite3.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "simulation/recording.hpp"
 #include "simulation/replay.hpp"
 
@@ -21,47 +26,121 @@ namespace {
 
 constexpr int kVersion = 5;
 
-// Times are microseconds since the Unix epoch.
-constexpr const char* kTables = R"(
-CREATE TABLE head (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE records (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, text TEXT NOT NULL);
-CREATE TABLE jobs (
-  number INTEGER PRIMARY KEY, user INTEGER NOT NULL, "group" INTEGER NOT NULL,
-  name TEXT NOT NULL, type TEXT NOT NULL, account TEXT NOT NULL, array INTEGER, task INTEGER, submission TEXT,
-  submitted_us INTEGER NOT NULL,
-  held INTEGER NOT NULL, ending TEXT NOT NULL, restarts INTEGER NOT NULL,
-  losses INTEGER NOT NULL,
-  started_us INTEGER, ended_us INTEGER, state TEXT, exit_code INTEGER, note TEXT);
-CREATE INDEX tasks_of_array ON jobs (array) WHERE array IS NOT NULL;
-CREATE INDEX living ON jobs (number) WHERE state IS NULL;
-CREATE TABLE sizes (
-  job INTEGER NOT NULL, time_us INTEGER NOT NULL, nodes INTEGER NOT NULL);
-CREATE INDEX sizes_of_job ON sizes (job);
-CREATE TABLE accounts (number INTEGER PRIMARY KEY, name TEXT NOT NULL);
-CREATE TABLE users (user INTEGER PRIMARY KEY, before_us INTEGER, last_us INTEGER NOT NULL);
-CREATE TABLE applications (
-  number INTEGER PRIMARY KEY, user INTEGER NOT NULL, application INTEGER NOT NULL,
-  nodes INTEGER NOT NULL, runs INTEGER NOT NULL, run_us INTEGER NOT NULL,
-  iterations INTEGER NOT NULL, iteration_us INTEGER NOT NULL,
-  looks INTEGER NOT NULL, in_mpi INTEGER NOT NULL,
-  UNIQUE (user, application, nodes));
-CREATE TABLE measured (
-  job INTEGER NOT NULL, nodes INTEGER NOT NULL, runs INTEGER NOT NULL, run_us INTEGER NOT NULL,
-  iterations INTEGER NOT NULL, iteration_us INTEGER NOT NULL,
-  looks INTEGER NOT NULL, in_mpi INTEGER NOT NULL,
-  PRIMARY KEY (job, nodes)) WITHOUT ROWID;
-)";
+/// A table: its columns with their types, what they are besides, and what else belongs to it. Each
+/// row has the sum of its values, so that nothing is read that is not as it was written.
+struct Table {
+  std::string_view name;
+  std::string_view columns;
+  std::string_view keys = "";
+  std::string_view options = "";
+  std::string_view indices = "";
+};
 
-// What journals of this version have not had from the beginning: a row is there if there is
-// something to say.
-constexpr const char* kMoreTables = R"(
-CREATE TABLE IF NOT EXISTS failures (
-  job INTEGER PRIMARY KEY, reason TEXT NOT NULL, lost_output INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS keys (
-  user INTEGER NOT NULL, key TEXT NOT NULL, job INTEGER NOT NULL,
-  PRIMARY KEY (user, key)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS nodes (node INTEGER PRIMARY KEY, reason TEXT NOT NULL);
-)";
+// Times are microseconds since the Unix epoch.
+constexpr Table kTables[] = {
+    {"head", "name TEXT PRIMARY KEY, value TEXT NOT NULL", "", "WITHOUT ROWID"},
+    {"records", "number INTEGER PRIMARY KEY, kind TEXT NOT NULL, text TEXT NOT NULL"},
+    {"jobs",
+     "number INTEGER PRIMARY KEY, user INTEGER NOT NULL, \"group\" INTEGER NOT NULL, "
+     "name TEXT NOT NULL, type TEXT NOT NULL, account TEXT NOT NULL, array INTEGER, task INTEGER, "
+     "submitted_us INTEGER NOT NULL, held INTEGER NOT NULL, ending TEXT NOT NULL, "
+     "restarts INTEGER NOT NULL, losses INTEGER NOT NULL, started_us INTEGER, ended_us INTEGER, "
+     "state TEXT, exit_code INTEGER, note TEXT",
+     "", "", "CREATE INDEX IF NOT EXISTS tasks_of_array ON jobs (array) WHERE array IS NOT NULL"},
+    {"submissions", "job INTEGER PRIMARY KEY, submission TEXT NOT NULL"},
+    {"sizes", "job INTEGER NOT NULL, time_us INTEGER NOT NULL, nodes INTEGER NOT NULL", "", "",
+     "CREATE INDEX IF NOT EXISTS sizes_of_job ON sizes (job)"},
+    {"failures", "job INTEGER PRIMARY KEY, reason TEXT NOT NULL, lost_output INTEGER NOT NULL"},
+    {"keys", "user INTEGER NOT NULL, key TEXT NOT NULL, job INTEGER NOT NULL",
+     "PRIMARY KEY (user, key)", "WITHOUT ROWID"},
+    {"nodes", "node INTEGER PRIMARY KEY, reason TEXT NOT NULL"},
+    {"accounts", "number INTEGER PRIMARY KEY, name TEXT NOT NULL"},
+    {"users", "user INTEGER PRIMARY KEY, before_us INTEGER, last_us INTEGER NOT NULL"},
+    {"applications",
+     "number INTEGER PRIMARY KEY, user INTEGER NOT NULL, application INTEGER NOT NULL, "
+     "nodes INTEGER NOT NULL, runs INTEGER NOT NULL, run_us INTEGER NOT NULL, "
+     "iterations INTEGER NOT NULL, iteration_us INTEGER NOT NULL, looks INTEGER NOT NULL, "
+     "in_mpi INTEGER NOT NULL",
+     "UNIQUE (user, application, nodes)"},
+    {"measured",
+     "job INTEGER NOT NULL, nodes INTEGER NOT NULL, runs INTEGER NOT NULL, run_us INTEGER NOT "
+     "NULL, iterations INTEGER NOT NULL, iteration_us INTEGER NOT NULL, looks INTEGER NOT NULL, "
+     "in_mpi INTEGER NOT NULL",
+     "PRIMARY KEY (job, nodes)", "WITHOUT ROWID"}};
+
+/// The names of its columns, as the sum is of them; each with `before` before it.
+std::string names_of(const Table& table, std::string_view before = "") {
+  std::string names;
+  for (std::string_view rest = table.columns; !rest.empty();) {
+    std::string_view column = next_part(rest, ',');
+    column.remove_prefix(column.find_first_not_of(' '));
+    names.append(names.empty() ? "" : ", ").append(before).append(next_part(column, ' '));
+  }
+  return names;
+}
+
+std::string sql_of(const Table& table) {
+  const auto with_comma = [](std::string_view words) {
+    return words.empty() ? std::string() : ", " + std::string(words);
+  };
+  return fmt::format(
+      "CREATE TABLE IF NOT EXISTS {0} ({1}, sum INTEGER NOT NULL "
+      "GENERATED ALWAYS AS (row_sum('{0}', {2})) STORED{3}) {4}; {5}; "
+      "CREATE TRIGGER IF NOT EXISTS {0}_are_whole BEFORE UPDATE ON {0} "
+      "BEGIN SELECT whole(old.sum, '{0}', {6}); END;",
+      table.name, table.columns, names_of(table), with_comma(table.keys), table.options,
+      table.indices, names_of(table, "old."));
+}
+
+/// True of each row that is as it was written, in SQL; reading another one fails.
+std::string whole(std::string_view name) {
+  const Table& table = *std::ranges::find(kTables, name, &Table::name);
+  return fmt::format("whole(sum, '{}', {})", name, names_of(table));
+}
+
+std::int64_t sum_of(int count, sqlite3_value** values) {
+  std::uint64_t sum = 0;
+  const auto add = [&](const void* bytes, std::size_t size) {
+    sum = lzma_crc64(static_cast<const std::uint8_t*>(bytes), size, sum);
+  };
+  for (int i = 0; i < count; ++i) {
+    // Where one value ends and the next begins counts, too.
+    const int type = sqlite3_value_type(values[i]);
+    const void* const bytes = type == SQLITE_TEXT ? sqlite3_value_blob(values[i]) : nullptr;
+    const std::int64_t value =
+        type == SQLITE_TEXT ? sqlite3_value_bytes(values[i]) : sqlite3_value_int64(values[i]);
+    add(&type, sizeof type);
+    add(&value, sizeof value);
+    if (bytes != nullptr) add(bytes, static_cast<std::size_t>(value));
+  }
+  return static_cast<std::int64_t>(sum);
+}
+
+void sql_row_sum(sqlite3_context* context, int count, sqlite3_value** values) {
+  sqlite3_result_int64(context, sum_of(count, values));
+}
+
+void sql_whole(sqlite3_context* context, int count, sqlite3_value** values) {
+  if (count > 2 && sqlite3_value_int64(values[0]) == sum_of(count - 1, values + 1)) {
+    return sqlite3_result_int(context, 1);
+  }
+  const auto text = [&](int i) {
+    const unsigned char* const word = count > i ? sqlite3_value_text(values[i]) : nullptr;
+    return word == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(word));
+  };
+  const std::string what = fmt::format("row {} of table {} is not as it was written",
+                                       printable(text(2).substr(0, 40)), text(1));
+  sqlite3_result_error(context, what.c_str(), -1);
+  sqlite3_result_error_code(context, SQLITE_CORRUPT);
+}
+
+std::string random_id() {
+  std::array<std::uint64_t, 2> words{};
+  if (getrandom(words.data(), sizeof words, 0) != sizeof words) {
+    throw RunError("there are no random numbers");
+  }
+  return fmt::format("{:016x}{:016x}", words[0], words[1]);
+}
 
 Time time_of(std::int64_t microseconds) { return Time(Duration(microseconds)); }
 std::int64_t microseconds(Time time) { return time.time_since_epoch().count(); }
@@ -135,22 +214,34 @@ class Journal::Statement {
 };
 
 Journal::Journal(const std::string& path, Use use) : path_(path) {
-  if (use == Use::write) {
+  const bool writes = use != Use::read;
+  const bool is_there = !writes || access(path.c_str(), F_OK) == 0;
+  if (!is_there && use == Use::write) refuse_if_gone();
+  if (writes) {
     // It has the scripts and environments of all users. The other files of SQLite take its mode.
     const int mine = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (mine >= 0) ::close(mine);
   }
   sqlite3* database = nullptr;
-  const int opened =
-      sqlite3_open_v2(path.c_str(), &database,
-                      use == Use::write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, nullptr);
+  const int opened = sqlite3_open_v2(
+      path.c_str(), &database, writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, nullptr);
   database_.reset(database);
-  if (opened != SQLITE_OK && use == Use::read) {
+  if (opened != SQLITE_OK && !writes) {
     throw InputError({path}, "it cannot be read", "give the journal.db of a --state folder");
   }
   if (opened != SQLITE_OK) fail("cannot be opened");
+  // What is refused is left as it is: closing would drop what SQLite does not take for whole.
+  sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   sqlite3_busy_timeout(database, 2000);
-  if (use == Use::write) run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+  const auto define = [&](const char* name,
+                          void (*function)(sqlite3_context*, int, sqlite3_value**)) {
+    constexpr int kFlags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+    sqlite3_create_function_v2(database, name, -1, kFlags, nullptr, function, nullptr, nullptr,
+                               nullptr);
+  };
+  define("row_sum", &sql_row_sum);
+  define("whole", &sql_whole);
+  if (writes) run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
   Statement version(*this, "PRAGMA user_version");
   version.next();
   const std::int64_t found = version.number(0);
@@ -159,13 +250,15 @@ Journal::Journal(const std::string& path, Use use) : path_(path) {
   } else if (found != 0) {
     throw InputError({path}, fmt::format("it is a journal of version {}", found),
                      fmt::format("this ductile reads version {}", kVersion));
-  } else if (use == Use::write) {
+  } else if (writes) {
+    if (is_there && use == Use::write) refuse_if_gone();
     make_tables();
   } else {
     throw InputError({path}, "this is no journal of ductile",
                      "give the journal.db of a --state folder");
   }
-  if (use == Use::write) run(kMoreTables);
+  if (writes) keep_promises(use);
+  sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   is_opened_ = true;
 }
 
@@ -175,23 +268,74 @@ void Journal::make_tables() {
   if (tables.number(0) != 0) {
     throw InputError({path_}, "this is no journal of ductile", "give another --state folder");
   }
-  run(fmt::format("BEGIN; {} PRAGMA user_version = {}; COMMIT;", kTables, kVersion).c_str());
+  std::string sql = "BEGIN;";
+  for (const Table& table : kTables) sql += sql_of(table);
+  sql += fmt::format("INSERT INTO head VALUES ('id', '{}');", random_id());
+  run(fmt::format("{} PRAGMA user_version = {}; COMMIT;", sql, kVersion).c_str());
 }
 
 /// Nothing may be missing, wherever it is: what was lost in silence would be done wrong in silence.
 void Journal::check() const {
-  const auto damaged = [&](const std::string& what) {
-    return InputError({path_}, "the journal is damaged: " + what,
-                      "go on with a copy of it from before, or with another --state");
-  };
   Statement pages(*this, "PRAGMA quick_check(1)");
-  if (!pages.next() || pages.text(0) != "ok") throw damaged(pages.text(0));
+  if (!pages.next() || pages.text(0) != "ok") damaged(pages.text(0));
   Statement records(*this, "SELECT count(*), coalesce(max(number), 0) FROM records");
   records.next();
-  if (records.number(0) != records.number(1)) throw damaged("records are missing");
+  if (records.number(0) != records.number(1)) damaged("records are missing");
   Statement jobs(*this, "SELECT count(*), coalesce(max(number), 0) FROM jobs");
   jobs.next();
-  if (jobs.number(0) != jobs.number(1)) throw damaged("jobs are missing");
+  if (jobs.number(0) != jobs.number(1)) damaged("jobs are missing");
+}
+
+namespace {
+
+constexpr const char* kRestore =
+    "put back what belongs there; or go on with what is there by `ductile serve --restored`";
+
+std::string mark_of(const std::string& journal) {
+  return std::filesystem::path(journal).replace_extension("mark");
+}
+
+}  // namespace
+
+/// A mark without its journal: there was one.
+void Journal::refuse_if_gone() const {
+  bool is_hurt = false;
+  const auto promise = Mark::read(mark_of(path_), is_hurt);
+  if (!promise || promise->commits == 0) return;
+  throw InputError({path_},
+                   fmt::format("the journal is gone or empty, but its mark is there, after {} "
+                               "transactions",
+                               promise->commits),
+                   kRestore);
+}
+
+/// It has all that was promised to somebody, and goes on.
+void Journal::keep_promises(Use use) {
+  const std::string path = mark_of(path_);
+  promised_ = {.journal = head("id"),
+               .commits = parse_number<std::uint64_t>(head("commits")).value_or(0)};
+  bool is_hurt = false;
+  const auto told = Mark::read(path, is_hurt);
+  if (use == Use::restore) {
+    promised_.journal = random_id();
+    Statement(*this, "UPDATE head SET value = ? WHERE name = 'id'").add(promised_.journal).next();
+  } else if (promised_.commits > 0) {
+    const std::string mark = std::filesystem::path(path).filename();
+    if (!told) throw InputError({path_}, "its mark, " + mark + ", is missing or damaged", kRestore);
+    if (told->journal != promised_.journal) {
+      throw InputError({path_}, mark + " is the mark of another journal", kRestore);
+    }
+    if (told->commits > promised_.commits) {
+      throw InputError({path_},
+                       fmt::format("its end is lost: it has {} transactions, {} were told to "
+                                   "somebody",
+                                   promised_.commits, told->commits),
+                       kRestore);
+    }
+    if (is_hurt) spdlog::warn("{}: one of its two slots is damaged; the other one is used", path);
+  }
+  mark_.emplace(path);
+  for (int slot = 0; slot < 2; ++slot) mark_->write(promised_);
 }
 
 Journal::~Journal() = default;
@@ -203,11 +347,13 @@ void Journal::fail(const std::string& what) const {
   if (code == SQLITE_NOTADB && !is_opened_) {
     throw InputError({path_}, "this is no journal of ductile", "give another --state folder");
   }
-  if (code == SQLITE_CORRUPT && !is_opened_) {
-    throw InputError({path_}, "the journal is damaged: " + why,
-                     "go on with a copy of it from before, or with another --state");
-  }
+  if (code == SQLITE_CORRUPT) damaged(why);
   throw RunError(fmt::format("the journal {} {}: {}", path_, what, why));
+}
+
+void Journal::damaged(const std::string& what) const {
+  throw InputError({path_}, "the journal is damaged: " + what,
+                   "go on with a copy of it from before, or with another --state");
 }
 
 void Journal::run(const char* sql) const {
@@ -217,7 +363,7 @@ void Journal::run(const char* sql) const {
 }
 
 std::string Journal::head(const char* name) const {
-  Statement row(*this, "SELECT value FROM head WHERE name = ?");
+  Statement row(*this, "SELECT value FROM head WHERE name = ? AND " + whole("head"));
   return row.add(std::string(name)).next() ? row.text(0) : "";
 }
 
@@ -252,8 +398,10 @@ Core Journal::fold(const PolicyMaker& make,
       closing.reset();
       calls.clear();
     };
-    Statement rows(*this,
-                   "SELECT number, kind, text FROM records WHERE kind != 'D' ORDER BY number");
+    // In this order: what was another kind is not passed over.
+    Statement rows(*this, fmt::format("SELECT number, kind, text FROM records "
+                                      "WHERE CASE WHEN {} THEN kind != 'D' END ORDER BY number",
+                                      whole("records")));
     while (rows.next()) {
       number = rows.number(0);
       const std::string kind = rows.text(1), text = rows.text(2);
@@ -299,7 +447,15 @@ void Journal::write_clock(const std::string& text) {
 
 void Journal::begin() { Statement(*this, "BEGIN IMMEDIATE").next(); }
 
-void Journal::commit() { Statement(*this, "COMMIT").next(); }
+void Journal::commit() {
+  Promise next = promised_;
+  Statement(*this, "INSERT OR REPLACE INTO head VALUES ('commits', ?)")
+      .add(std::to_string(++next.commits))
+      .next();
+  Statement(*this, "COMMIT").next();
+  promised_ = next;
+  mark_->write(promised_);
+}
 
 void Journal::record(const char* kind, const std::string& text) {
   Statement(*this, "INSERT INTO records (kind, text) VALUES (?, ?)")
@@ -324,8 +480,8 @@ void Journal::submitted(const JobRow& row, const std::string& submission) {
   };
   Statement(*this,
             "INSERT INTO jobs (number, user, \"group\", name, type, account, array, task, "
-            "submission, submitted_us, held, ending, restarts, losses) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+            "submitted_us, held, ending, restarts, losses) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .add(row.number)
       .add(row.owner.user)
       .add(row.owner.group)
@@ -334,18 +490,19 @@ void Journal::submitted(const JobRow& row, const std::string& submission) {
       .add(row.account)
       .add(if_any(row.array, row.array != 0))
       .add(if_any(row.task, row.array != 0))
-      .add(if_any(submission, !submission.empty()))
       .add(row.submitted)
       .add(int{row.is_held})
       .add(row.ending)
       .add(row.restarts)
       .add(row.losses)
       .next();
+  if (submission.empty()) return;
+  Statement(*this, "INSERT INTO submissions VALUES (?, ?)").add(row.number).add(submission).next();
 }
 
 void Journal::altered(std::uint64_t number, const std::string& name,
                       const std::string& submission) {
-  Statement(*this, "UPDATE jobs SET submission = ? WHERE number = ?")
+  Statement(*this, "UPDATE submissions SET submission = ? WHERE job = ?")
       .add(submission)
       .add(number)
       .next();
@@ -360,7 +517,8 @@ void Journal::account(std::uint32_t number, const std::string& name) {
 }
 
 std::vector<std::string> Journal::accounts() const {
-  Statement rows(*this, "SELECT name FROM accounts ORDER BY number");
+  Statement rows(*this,
+                 "SELECT name FROM accounts WHERE " + whole("accounts") + " ORDER BY number");
   std::vector<std::string> names;
   while (rows.next()) names.push_back(rows.text(0));
   return names;
@@ -378,7 +536,7 @@ void Journal::node_reason(std::uint32_t node, const std::string& reason) {
 }
 
 std::map<std::uint32_t, std::string> Journal::node_reasons() const {
-  Statement rows(*this, "SELECT node, reason FROM nodes");
+  Statement rows(*this, "SELECT node, reason FROM nodes WHERE " + whole("nodes"));
   std::map<std::uint32_t, std::string> reasons;
   while (rows.next()) reasons[static_cast<std::uint32_t>(rows.number(0))] = rows.text(1);
   return reasons;
@@ -431,7 +589,7 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
                  "SELECT number, user, \"group\", name, type, array, task, submitted_us, held, "
                  "ending, restarts, started_us, ended_us, state, exit_code, note, account, "
                  "losses FROM jobs WHERE " +
-                     condition);
+                     whole("jobs") + " AND " + condition);
   bind(rows, values...);
   std::vector<JobRow> jobs;
   while (rows.next()) {
@@ -456,12 +614,14 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
     jobs.push_back(std::move(job));
   }
   for (JobRow& job : jobs) {
-    Statement failure(*this, "SELECT reason, lost_output FROM failures WHERE job = ?");
+    Statement failure(
+        *this, "SELECT reason, lost_output FROM failures WHERE job = ? AND " + whole("failures"));
     if (failure.add(job.number).next()) {
       job.reason = failure.text(0);
       job.lost_output = static_cast<std::uint64_t>(failure.number(1));
     }
-    Statement sizes(*this, "SELECT time_us, nodes FROM sizes WHERE job = ? ORDER BY rowid");
+    Statement sizes(*this, "SELECT time_us, nodes FROM sizes WHERE job = ? AND " + whole("sizes") +
+                               " ORDER BY rowid");
     sizes.add(job.number);
     while (sizes.next()) {
       const Time time = time_of(sizes.number(0));
@@ -475,7 +635,13 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
   return jobs;
 }
 
-std::vector<JobRow> Journal::living() const { return read_jobs("state IS NULL ORDER BY number"); }
+JobRow Journal::living(std::uint64_t number) const {
+  auto found = job(number);
+  if (!found || !found->state.empty()) {
+    damaged(fmt::format("job {} {}", number, found ? "is not over, but has an end" : "is missing"));
+  }
+  return std::move(*found);
+}
 
 std::vector<JobRow> Journal::next_jobs(JobFilter& filter) const {
   if (filter.is_done()) return {};
@@ -505,14 +671,15 @@ std::optional<JobRow> Journal::job(std::uint64_t number) const {
 
 std::optional<JobRow> Journal::end_of(std::uint64_t number) const {
   Statement row(*this,
-                "SELECT number, state FROM jobs WHERE number = ?1 OR array = ?1 "
-                "ORDER BY state IS NOT NULL, state = 'completed', ended_us, number LIMIT 1");
+                "SELECT number, state FROM jobs WHERE (number = ?1 OR array = ?1) AND " +
+                    whole("jobs") +
+                    " ORDER BY state IS NOT NULL, state = 'completed', ended_us, number LIMIT 1");
   if (!row.add(number).next() || row.is_null(1)) return std::nullopt;
   return job(static_cast<std::uint64_t>(row.number(0)));
 }
 
 std::optional<std::uint64_t> Journal::job_of_key(std::uint32_t user, const std::string& key) const {
-  Statement row(*this, "SELECT job FROM keys WHERE user = ? AND key = ?");
+  Statement row(*this, "SELECT job FROM keys WHERE user = ? AND key = ? AND " + whole("keys"));
   if (!row.add(user).add(key).next()) return std::nullopt;
   return static_cast<std::uint64_t>(row.number(0));
 }
@@ -530,15 +697,17 @@ std::uint64_t Journal::end_of_array(std::uint64_t array) const {
 std::optional<bool> Journal::has_failed(std::uint64_t number) const {
   Statement row(*this,
                 "SELECT max(state != 'completed') FROM jobs "
-                "WHERE (number = ?1 OR array = ?1) AND state IS NOT NULL");
+                "WHERE (number = ?1 OR array = ?1) AND CASE WHEN " +
+                    whole("jobs") + " THEN state IS NOT NULL END");
   row.add(number).next();
   return row.is_null(0) ? std::nullopt : std::optional(row.number(0) != 0);
 }
 
 std::string Journal::submission(std::uint64_t number) const {
   Statement row(*this,
-                "SELECT submission FROM jobs WHERE number = "
-                "(SELECT coalesce(array, number) FROM jobs WHERE number = ?)");
+                "SELECT submission FROM submissions WHERE job = "
+                "(SELECT coalesce(array, number) FROM jobs WHERE number = ?) AND " +
+                    whole("submissions"));
   return row.add(number).next() ? row.text(0) : "";
 }
 
@@ -614,7 +783,7 @@ void Journal::forget_measured(std::uint64_t number) {
 }
 
 void Journal::each_user(const std::function<void(std::uint32_t, Duration)>& read) const {
-  Statement rows(*this, "SELECT user, before_us, last_us FROM users");
+  Statement rows(*this, "SELECT user, before_us, last_us FROM users WHERE " + whole("users"));
   while (rows.next()) {
     const auto user = static_cast<std::uint32_t>(rows.number(0));
     if (!rows.is_null(1)) read(user, Duration(rows.number(1)));
@@ -625,8 +794,8 @@ void Journal::each_user(const std::function<void(std::uint32_t, Duration)>& read
 void Journal::each_application(
     const std::function<void(const Applications::Key&, Nodes, const Observed&)>& read) const {
   Statement rows(*this, fmt::format("SELECT user, application, nodes, {} FROM applications "
-                                    "ORDER BY number",
-                                    kSeenColumns));
+                                    "WHERE {} ORDER BY number",
+                                    kSeenColumns, whole("applications")));
   while (rows.next()) {
     read({static_cast<std::uint32_t>(rows.number(0)), static_cast<std::uint64_t>(rows.number(1))},
          static_cast<Nodes>(rows.number(2)), read_seen(rows, 3));
@@ -635,7 +804,8 @@ void Journal::each_application(
 
 void Journal::each_measured(
     const std::function<void(std::uint64_t, Nodes, const Observed&)>& read) const {
-  Statement rows(*this, fmt::format("SELECT job, nodes, {} FROM measured", kSeenColumns));
+  Statement rows(*this, fmt::format("SELECT job, nodes, {} FROM measured WHERE {}", kSeenColumns,
+                                    whole("measured")));
   while (rows.next()) {
     read(static_cast<std::uint64_t>(rows.number(0)), static_cast<Nodes>(rows.number(1)),
          read_seen(rows, 2));
@@ -662,7 +832,8 @@ std::string log_of_journal(const std::string& path) {
   for (const char* name : {"platform", "world", "rules", "policy"}) {
     lines.append(name).append(" ").append(journal.head(name)).push_back('\n');
   }
-  Journal::Statement rows(journal, "SELECT kind, text FROM records ORDER BY number");
+  Journal::Statement rows(
+      journal, "SELECT kind, text FROM records WHERE " + whole("records") + " ORDER BY number");
   while (rows.next()) lines.append(rows.text(0)).append(" ").append(rows.text(1)).push_back('\n');
   return sealed_log(std::move(lines));
 }

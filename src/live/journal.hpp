@@ -17,6 +17,7 @@
 #include "base/time.hpp"
 #include "job/socket.hpp"
 #include "live/applications.hpp"
+#include "live/mark.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/record.hpp"
 
@@ -73,11 +74,14 @@ struct JobFilter {
 };
 
 /// All calls between `begin` and `commit` are durable together, or not at all. Whatever cannot be
-/// written or read is a RunError that says so; a file that is no journal is an InputError.
+/// written or read is a RunError that says so; a file that is no journal is an InputError, and so is
+/// a row that is not as it was written, whenever it is read.
 class Journal {
  public:
-  /// Opens or makes it, or opens it to be read only. One that is damaged is an InputError.
-  enum class Use { write, read };
+  /// Opens or makes it, or opens it to be read only. One that is damaged, or that has lost what was
+  /// told to somebody (live/mark.hpp), is an InputError and is left as it is. With `restore` one is
+  /// taken as it is found, and is another journal from then on.
+  enum class Use { write, read, restore };
   explicit Journal(const std::string& path, Use use = Use::write);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -126,8 +130,8 @@ class Journal {
   std::vector<std::string> accounts() const;
   /// Of nodes for which there is one.
   std::map<std::uint32_t, std::string> node_reasons() const;
-  /// Jobs that are not over, in order of their numbers.
-  std::vector<JobRow> living() const;
+  /// A job that is not over, as the core knows: one without this row is an InputError.
+  JobRow living(std::uint64_t number) const;
   /// The first of them, if any: looks at so many as can be in a moment. The filter is that of the
   /// others afterwards.
   std::vector<JobRow> next_jobs(JobFilter& filter) const;
@@ -165,6 +169,9 @@ class Journal {
 
   void make_tables();
   void check() const;
+  void refuse_if_gone() const;
+  void keep_promises(Use use);
+  [[noreturn]] void damaged(const std::string& what) const;
   void run(const char* sql) const;
   [[noreturn]] void fail(const std::string& what) const;
   void record(const char* kind, const std::string& text);
@@ -180,6 +187,8 @@ class Journal {
   std::string path_;
   std::unique_ptr<sqlite3, Close> database_;
   mutable std::map<std::string, Prepared> prepared_{};  // statements, by their text
+  std::optional<Mark> mark_{};
+  Promise promised_{};      // up to the last commit
   bool is_opened_ = false;  // from then on whatever is wrong is a RunError
 };
 

@@ -1,12 +1,17 @@
 #include "live/journal.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <string>
 
+#include <fmt/chrono.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/error.hpp"
 #include "policies/registry.hpp"
@@ -106,30 +111,167 @@ TEST(Journal, ForgetsWhatWasNotCommitted) {
   EXPECT_EQ(Journal(path).fold(make).state().jobs.size(), 1u);
 }
 
-TEST(Journal, DropsATornEnd) {
-  const std::string path = fresh("torn");
-  {
+void execute(const std::string& path, const char* sql) {
+  sqlite3* database = nullptr;
+  sqlite3_open(path.c_str(), &database);
+  EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sql;
+  sqlite3_close(database);
+}
+
+/// A journal as one leaves it that is killed: half of it is in the database, the rest not yet.
+std::string killed(const std::string& name, int instants) {
+  const std::string path = fresh(name);
+  const pid_t writer = fork();
+  if (writer == 0) {
     Both live(path);
-    live.instant(at(1), {malleable()});
-    live.instant(at(2), {malleable()});
-    // What a machine leaves that loses power: the files as they are now.
-    for (const char* suffix : {"", "-wal"}) {
-      fs::copy_file(path + suffix, path + ".torn" + suffix);
+    for (int i = 1; i <= instants; ++i) {
+      if (i == instants / 2) execute(path, "PRAGMA wal_checkpoint(TRUNCATE)");
+      live.instant(at(i), {malleable()}, false);
+      live.journal.submitted({.number = std::uint64_t(i), .name = "job", .submitted = at(i)},
+                             "{\"name\": \"job\"}");
+      live.journal.held(std::uint64_t(i), at(i), 1);
+      live.journal.took(7, {whole_seconds(i)});
+      live.journal.commit();
     }
+    _exit(0);
   }
-  const std::string torn = path + ".torn";
-  const auto whole = fs::file_size(torn + "-wal");
-  std::uint32_t last = 3;
+  int status = 0;
+  EXPECT_EQ(waitpid(writer, &status, 0), writer);
+  EXPECT_EQ(status, 0);
+  return path;
+}
+
+constexpr const char* kFiles[] = {".db", ".db-wal", ".mark"};
+
+std::string copy_of(const std::string& path, const std::string& name) {
+  const fs::path copy = fresh(name);
+  for (const char* extension : kFiles) {
+    const fs::path from = fs::path(path).replace_extension(extension);
+    if (fs::exists(from)) fs::copy_file(from, fs::path(copy).replace_extension(extension));
+  }
+  return copy;
+}
+
+/// All of it that a controller reads when it begins, and jobs that are asked for later.
+std::string contents(const Journal& journal) {
+  std::string text;
+  const Core core = journal.fold(make, [&](const Event& event, const Core& now) {
+    text += to_record(now.state().now) + to_record(event) + '\n';
+  });
+  for (std::uint64_t number = 1; number <= core.state().jobs.size(); ++number) {
+    const JobRow row = journal.living(number);
+    text += fmt::format("{} {} {} {} {} {}\n", number, row.name, row.submitted.time_since_epoch(),
+                        row.sizes.size(), row.restarts, journal.submission(number));
+  }
+  journal.each_user([&](std::uint32_t user, Duration took) {
+    text += fmt::format("{} {}\n", user, took.count());
+  });
+  return text + journal.clock();
+}
+
+// What a machine leaves that loses power while its disk keeps nothing: what was told is not there.
+TEST(Journal, RefusesAnEndThatIsLost) {
+  const std::string path = killed("torn", 3);
+  const std::string wal = path + "-wal";
+  const auto whole = fs::file_size(wal);
+  std::size_t last = 4;
   for (std::uintmax_t cut = 1; cut < whole; cut = cut * 3 / 2 + 1) {
-    fs::resize_file(torn + "-wal", whole - cut);
-    const std::string copy = fresh("torn-copy");
-    for (const char* suffix : {"", "-wal"}) fs::copy_file(torn + suffix, copy + suffix);
-    const Journal journal(copy);
-    const std::uint32_t jobs = journal.is_new() ? 0 : journal.fold(make).state().jobs.size();
+    const std::string copy = copy_of(path, "torn-copy");
+    fs::resize_file(copy + "-wal", whole - cut);
+    const std::string left = copy_of(copy, "torn-left");
+    EXPECT_THROW(Journal{copy}, InputError);
+    EXPECT_EQ(fs::file_size(copy + "-wal"), whole - cut);  // as it was found
+    const Journal journal(left, Journal::Use::restore);
+    const std::size_t jobs = journal.is_new() ? 0 : journal.fold(make).state().jobs.size();
     EXPECT_LE(jobs, last);  // less and less, each a moment that was
     last = jobs;
+    EXPECT_THROW(log_of_journal(copy + ".none"), InputError);
   }
-  EXPECT_EQ(last, 0u);
+  EXPECT_LE(last, 1u);  // what is in the database stays
+}
+
+// Wherever a bit flips, the journal is refused, or nothing of it has changed.
+TEST(Journal, SeesEachBitThatFlips) {
+  const std::string path = killed("flips", 40);
+  const std::string before = contents(Journal(copy_of(path, "flips-copy")));
+  const char* const given = std::getenv("DUCTILE_TEST_SEED");
+  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : 20261123;
+  RecordProperty("seed", std::to_string(seed));
+  std::mt19937_64 draws(seed);
+  int refused = 0;
+  for (const char* extension : kFiles) {
+    for (int i = 0; i < 100; ++i) {
+      const fs::path copy = copy_of(path, "flips-copy");
+      const fs::path file = fs::path(copy).replace_extension(extension);
+      const auto at = static_cast<std::streamoff>(draws() % fs::file_size(file));
+      const int bit = static_cast<int>(draws() % 8);
+      std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
+      bytes.seekg(at);
+      const char flipped = static_cast<char>(bytes.get() ^ (1 << bit));
+      bytes.seekp(at);
+      bytes.put(flipped);
+      bytes.close();
+      try {
+        const std::string after = contents(Journal(copy));
+        ASSERT_EQ(after, before) << "seed " << seed << ": bit " << bit << " of byte " << at
+                                 << " of " << file;
+      } catch (const InputError&) {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 100);
+}
+
+// Another one's mark, none, and one whose journal is gone; a mark of which one half is damaged is
+// none the worse.
+TEST(Journal, BelongsToItsMark) {
+  const std::string path = killed("marked", 3), other = killed("other", 3);
+  const auto mark = [](const std::string& journal) {
+    return fs::path(journal).replace_extension("mark");
+  };
+  const auto why = [](const std::string& journal) {
+    try {
+      const Journal opened(journal);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto says = [&](const std::string& journal, const char* what) {
+    const std::string said = why(journal);
+    return said.find(what) != std::string::npos &&
+           said.find("ductile serve --restored") != std::string::npos;
+  };
+  EXPECT_EQ(why(copy_of(path, "marked-copy")), "");
+
+  std::string copy = copy_of(path, "marked-copy");
+  fs::remove(mark(copy));
+  EXPECT_TRUE(says(copy, "journal.mark, is missing or damaged"));
+  copy = copy_of(path, "marked-copy");
+  fs::copy_file(mark(other), mark(copy), fs::copy_options::overwrite_existing);
+  EXPECT_TRUE(says(copy, "journal.mark is the mark of another journal"));
+  copy = copy_of(path, "marked-copy");
+  fs::remove(copy);
+  fs::remove(copy + "-wal");
+  EXPECT_TRUE(says(copy, "the journal is gone or empty"));
+  EXPECT_FALSE(fs::exists(copy));
+  std::ofstream(copy).close();
+  EXPECT_TRUE(says(copy, "the journal is gone or empty"));
+
+  copy = copy_of(path, "marked-copy");
+  std::fstream slots(mark(copy), std::ios::in | std::ios::out | std::ios::binary);
+  slots.put('x');
+  slots.close();
+  EXPECT_EQ(why(copy), "");
+
+  // Put back as it is, it is another one from then on.
+  copy = copy_of(path, "marked-copy");
+  fs::remove(mark(copy));
+  { const Journal restored(copy, Journal::Use::restore); }
+  EXPECT_EQ(why(copy), "");
+  fs::copy_file(mark(path), mark(copy), fs::copy_options::overwrite_existing);
+  EXPECT_TRUE(says(copy, "journal.mark is the mark of another journal"));
 }
 
 TEST(Journal, KeepsJobs) {
@@ -163,8 +305,9 @@ TEST(Journal, KeepsJobs) {
   journal.commit();
 
   EXPECT_EQ(journal.accounts(), (std::vector<std::string>{"math", "physics"}));
-  ASSERT_EQ(journal.living().size(), 2u);
-  EXPECT_EQ(journal.living()[0].number, 2u);
+  EXPECT_EQ(journal.living(2).array, 2u);
+  EXPECT_THROW(journal.living(1), InputError);
+  EXPECT_THROW(journal.living(4), InputError);
   EXPECT_EQ(journal.end_of_array(2), 4u);
   EXPECT_EQ(journal.submission(1), "{\"name\": \"a name\"}");
   EXPECT_EQ(journal.submission(3), "{}");
@@ -223,10 +366,7 @@ TEST(Journal, IsReadWithoutBeingMade) {
 
 TEST(Journal, SaysWhatIsDamaged) {
   const auto damaged = [](const std::string& path, const char* sql) {
-    sqlite3* database = nullptr;
-    sqlite3_open(path.c_str(), &database);
-    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK);
-    sqlite3_close(database);
+    execute(path, sql);
     try {
       const Journal journal(path);
     } catch (const InputError& error) {

@@ -68,6 +68,8 @@ struct ServeSettings {
   /// that do not say how many, and processes; 0: any number.
   std::uint64_t default_memory = 0;
   std::uint64_t max_processes_per_node = 0;
+  /// Take the journal as it is found, without its mark or behind it: a copy of another day.
+  bool restored = false;
   /// End when no job is left, once there was one.
   bool until_idle = false;
 };

@@ -1,0 +1,88 @@
+#include "live/mark.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <lzma.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace ductile {
+namespace {
+
+/// Where the second slot begins: a disk that damages a page does not reach both.
+constexpr std::uint64_t kDistance = 4096;
+/// Bytes of a slot: a line, filled up with spaces.
+constexpr std::size_t kSlot = 128;
+constexpr std::string_view kFirst = "ductile-mark-1";
+
+std::string sum_of(std::string_view text) {
+  return fmt::format(
+      "{:016x}", lzma_crc64(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), 0));
+}
+
+std::string slot_of(const Promise& promise) {
+  std::string line = fmt::format("{} {} {} ", kFirst, promise.journal, promise.commits);
+  line += sum_of(line);
+  line.resize(kSlot - 1, ' ');
+  return line + '\n';
+}
+
+std::optional<Promise> promise_in(const std::string& slot) {
+  std::string_view rest = slot;
+  const std::string_view first = next_part(rest, ' ');
+  Promise promise;
+  promise.journal = next_part(rest, ' ');
+  const auto commits = parse_number<std::uint64_t>(next_part(rest, ' '));
+  if (first != kFirst || !commits) return std::nullopt;
+  promise.commits = *commits;
+  // Whatever is not as it was written is not whole.
+  return slot_of(promise) == slot ? std::optional(promise) : std::nullopt;
+}
+
+}  // namespace
+
+bool Mark::exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+std::optional<Promise> Mark::read(const std::string& path, bool& is_hurt) {
+  std::ifstream file(path, std::ios::binary);
+  std::optional<Promise> last;
+  for (const std::uint64_t at : {std::uint64_t{0}, kDistance}) {
+    std::string slot(kSlot, '\0');
+    file.seekg(static_cast<std::streamoff>(at));
+    file.read(slot.data(), static_cast<std::streamsize>(slot.size()));
+    const auto promise = promise_in(slot);
+    if (!promise) {
+      is_hurt = true;
+    } else if (!last || promise->commits > last->commits) {
+      last = promise;
+    }
+  }
+  return last;
+}
+
+Mark::Mark(const std::string& path)
+    : path_(path), file_(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) {
+  if (!file_) throw RunError(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
+}
+
+void Mark::write(const Promise& promise) {
+  const std::string slot = slot_of(promise);
+  const auto at = static_cast<off_t>(slot_++ % 2 * kDistance);
+  if (pwrite(file_.get(), slot.data(), slot.size(), at) != static_cast<ssize_t>(slot.size())) {
+    throw RunError(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
+  }
+  constexpr auto kUnsynced = std::chrono::seconds(1);
+  const auto now = std::chrono::steady_clock::now();
+  if (now - synced_ < kUnsynced) return;
+  fdatasync(file_.get());
+  synced_ = now;
+}
+
+}  // namespace ductile

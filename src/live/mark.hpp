@@ -1,0 +1,44 @@
+// The mark beside the journal: what of it was promised to somebody. SQLite takes a journal whose
+// end was lost, by a bit that flipped on the disk or a file of another day, for a whole one: the
+// mark does not. Format: docs/formats/journal.md.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "job/socket.hpp"
+
+namespace ductile {
+
+/// Which journal, and how many transactions it had.
+struct Promise {
+  std::string journal{};  // its random id
+  std::uint64_t commits = 0;
+  bool operator==(const Promise&) const = default;
+};
+
+/// A file of two slots, which are written in turn: one of them is whole at any time.
+class Mark {
+ public:
+  /// The last promise in the file; nothing if there is none, or neither slot is whole. `is_hurt`
+  /// becomes true if one of them is not.
+  static std::optional<Promise> read(const std::string& path, bool& is_hurt);
+  /// Is there such a file?
+  static bool exists(const std::string& path);
+
+  /// Opens or makes it. Throws RunError.
+  explicit Mark(const std::string& path);
+  /// After each commit, before anybody hears of it; on the disk after a second at most, if there is
+  /// a next one. Throws RunError.
+  void write(const Promise& promise);
+
+ private:
+  std::string path_;
+  Descriptor file_;
+  std::uint64_t slot_ = 0;
+  std::chrono::steady_clock::time_point synced_{};
+};
+
+}  // namespace ductile
