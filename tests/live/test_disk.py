@@ -26,11 +26,9 @@ def test_a_full_disk_is_said_and_loses_nothing(cluster):
     c.state.mkdir()
     # It fills its disk but for a little, and is told when there is room again.
     c.launch_with = [*words, "sh", "-c",
-                     f'mount -t tmpfs -o size=1m none {c.state} && if [ -e {c.folder}/kept.db ]; then '
-                     f'cp {c.folder}/kept.db {c.state}/journal.db; else '
-                     f'dd if=/dev/zero of={c.state}/filler bs=1k count=700 2> /dev/null; fi; '
-                     f'"$@"; code=$?; cp {c.state}/journal.db {c.folder}/kept.db; '
-                     f'cp {c.state}/journal.db-wal {c.folder}/kept.db-wal 2> /dev/null; exit $code', "sh"]
+                     f'mount -t tmpfs -o size=1m none {c.state} && '
+                     f'dd if=/dev/zero of={c.state}/filler bs=1k count=700 2> /dev/null; '
+                     f'"$@"; code=$?; mkdir {c.folder}/kept; cp {c.state}/journal.* {c.folder}/kept; exit $code', "sh"]
     c.launch()
     inside = f"/proc/{c.server.pid}/root{c.state}/socket"
     c.environment["DUCTILE_SOCKET"] = inside
@@ -50,9 +48,9 @@ def test_a_full_disk_is_said_and_loses_nothing(cluster):
     assert c.server.wait(timeout=PATIENCE) == 1
     assert "database or disk is full" in c.log.read_text()
     # There is room again, and all that was promised.
-    shutil.move(c.folder / "kept.db", c.state / "journal.db")
-    if (c.folder / "kept.db-wal").exists():
-        shutil.move(c.folder / "kept.db-wal", c.state / "journal.db-wal")
+    for name in ("journal.db", "journal.db-wal", "journal.mark"):
+        if (c.folder / "kept" / name).exists():
+            shutil.move(c.folder / "kept" / name, c.state / name)
     c.launch_with = []
     c.environment["DUCTILE_SOCKET"] = c.socket
     c.start()
@@ -112,3 +110,50 @@ def test_a_damaged_journal_is_refused(cluster):
     journal.write_bytes(whole)
     c.start()
     assert len(c.queue()) == 20
+
+
+def test_a_journal_that_has_lost_what_was_told_is_refused(cluster):
+    """As it is after somebody put back a copy of another day, or lost it."""
+    c = cluster("1x1")
+    serve = ["serve", "--state", c.state, "--local", "1x1"]
+    early = [c.submit("--hold", "/bin/true") for _ in range(3)]
+    c.stop()
+    journal, mark = c.state / "journal.db", c.state / "journal.mark"
+    backup = journal.read_bytes()
+    c.start()
+    late = c.submit("--hold", "/bin/true")
+    c.kill()
+    journal.write_bytes(backup)
+    (c.state / "journal.db-wal").unlink()
+    done = c.run(*serve, code=2)
+    assert "its end is lost: it has " in done.stderr and "ductile serve --restored" in done.stderr
+    assert journal.read_bytes() == backup
+    journal.unlink()
+    assert "the journal is gone or empty" in c.run(*serve, code=2).stderr
+    assert not journal.exists()
+    journal.write_bytes(backup)
+    mark.unlink()
+    assert "journal.mark, is missing" in c.run(*serve, code=2).stderr
+
+    c.start("--restored")
+    assert sorted(c.queue()) == early
+    c.kill()
+    c.start()  # from then on it has its mark
+    assert sorted(c.queue()) == early and c.submit("--hold", "/bin/true") == late
+    c.cancel_all()
+    c.replay()
+
+
+def test_a_row_that_is_not_as_it_was_written_is_refused(cluster):
+    c = cluster("1x1")
+    job = c.submit("--hold", "-J", "remember-me", "/bin/true")
+    c.stop()
+    journal = c.state / "journal.db"
+    whole = journal.read_bytes()
+    assert b"remember-me" in whole
+    journal.write_bytes(whole.replace(b"remember-me", b"remember-my"))
+    done = c.run("serve", "--state", c.state, "--local", "1x1", code=2)
+    assert f"row {job} of table " in done.stderr and "is not as it was written" in done.stderr
+    journal.write_bytes(whole)
+    c.start()
+    assert sorted(c.queue()) == [job]

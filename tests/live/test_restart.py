@@ -98,7 +98,7 @@ def test_a_journal_that_is_none_is_refused(cluster):
     c = cluster("1x1")
     c.stop()
     journal = c.state / "journal.db"
-    for name in ("journal.db-wal", "journal.db-shm"):
+    for name in ("journal.db-wal", "journal.db-shm", "journal.mark"):
         (c.state / name).unlink(missing_ok=True)
     journal.write_bytes(b"no journal at all" * 1000)
     done = c.run("serve", "--state", c.state, "--local", "1x1", code=2)
