@@ -161,8 +161,37 @@ Core Controller::make_core() {
   return folded;
 }
 
+/// Numbers of jobs that have a folder here.
+std::vector<std::uint64_t> Controller::folders_of_jobs() const {
+  std::vector<std::uint64_t> numbers;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(settings_.state + "/jobs", ignored)) {
+    const auto number = parse_number<std::uint64_t>(entry.path().filename().native());
+    if (number && *number > 0) numbers.push_back(*number);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+/// Jobs that run here and that the journal has never heard of are of one that is lost. Their nodes
+/// would be given to others.
+void Controller::refuse_strangers() const {
+  std::vector<std::uint64_t> strangers;
+  for (const std::uint64_t number : folders_of_jobs()) {
+    if (number > core_.state().jobs.size() && world_.has_manager(number))
+      strangers.push_back(number);
+  }
+  if (strangers.empty()) return;
+  throw InputError(
+      {settings_.state},
+      fmt::format("jobs of another journal still run here: {}", fmt::join(strangers, ", ")),
+      fmt::format("wait until they are over, or end each by `pkill -f {}/jobs/NUMBER/report`",
+                  settings_.state));
+}
+
 /// Takes up the jobs that were not over, and compares with what there is in the world.
 void Controller::recover() {
+  refuse_strangers();
   // Ends of before another start of the machine are written with it, or neither is.
   if (clock_.text() != journal_.clock()) {
     open();
@@ -199,13 +228,10 @@ void Controller::recover() {
                    request != requests.end() ? &*request : nullptr);
   }
   add_what_is_missing();
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(settings_.state + "/jobs", ignored)) {
-    const auto number = parse_number<std::uint64_t>(entry.path().filename().native());
-    if (!number || *number == 0) continue;
+  for (const std::uint64_t number : folders_of_jobs()) {
     // Of one that waits again it is of a life before, and no sign that it has run in this one.
-    const JobId id = id_of(*number);
-    if (!jobs_.contains(id) || core_.job(id).status != Status::running) world_.forget(*number);
+    const JobId id = id_of(number);
+    if (!jobs_.contains(id) || core_.job(id).status != Status::running) world_.forget(number);
   }
   for (const Happened& happened : world_.take()) on_happened(happened);
   judge();

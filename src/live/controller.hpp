@@ -94,6 +94,8 @@ class Controller {
 
   // ---- The core and its journal --------------------------------------------------------------
   Core make_core();
+  std::vector<std::uint64_t> folders_of_jobs() const;
+  void refuse_strangers() const;
   void recover();
   void open();
   /// Of the instant that is open; there is none before `open`.

@@ -671,6 +671,18 @@ void LocalWorld::take_up(JobId id, const JobFacts& job, Time seen, const Holding
   if (is_starting) happen(event::Started{id, open->id, held, std::nullopt});
 }
 
+bool LocalWorld::has_manager(std::uint64_t number) const {
+  Running its;
+  its.folder = folder_of(number);
+  try {
+    return static_cast<bool>(connect_unix(its.socket()));
+  } catch (const InputError&) {
+    return false;
+  } catch (const std::system_error&) {
+    return true;  // it has too much to do
+  }
+}
+
 void LocalWorld::forget(std::uint64_t number) const {
   // Never what is below it: there is nothing, and all in it is known.
   Running its;

@@ -137,6 +137,8 @@ class LocalWorld {
   /// answer; `request`: it has made, and has no answer.
   void take_up(JobId id, const JobFacts& job, Time seen, const Holding& held, const Decision* open,
                const Request* request);
+  /// Is there a manager of a job with this number, whoever has started it?
+  bool has_manager(std::uint64_t number) const;
   /// Removes what jobs have left that are over.
   void forget(std::uint64_t number) const;
   /// From now on.

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -121,7 +122,8 @@ def test_a_journal_that_has_lost_what_was_told_is_refused(cluster):
     journal, mark = c.state / "journal.db", c.state / "journal.mark"
     backup = journal.read_bytes()
     c.start()
-    late = c.submit("--hold", "/bin/true")
+    late = c.submit(c.script("exec sleep 1000", "late.sh"))
+    c.wait_for_size(late, 1)
     c.kill()
     journal.write_bytes(backup)
     (c.state / "journal.db-wal").unlink()
@@ -135,10 +137,16 @@ def test_a_journal_that_has_lost_what_was_told_is_refused(cluster):
     mark.unlink()
     assert "journal.mark, is missing" in c.run(*serve, code=2).stderr
 
-    c.start("--restored")
+    # What runs is not known to it, and its node is nobody else's.
+    done = c.run(*serve, "--restored", code=2)
+    assert f"jobs of another journal still run here: {late}; wait until they are over" in done.stderr
+    manager = c.manager_of(late)
+    os.kill(manager, signal.SIGTERM)
+    c.wait_for(lambda: not os.path.exists(f"/proc/{manager}"), "the end of the stranger")
+    c.start()
     assert sorted(c.queue()) == early
     c.kill()
-    c.start()  # from then on it has its mark
+    c.start()
     assert sorted(c.queue()) == early and c.submit("--hold", "/bin/true") == late
     c.cancel_all()
     c.replay()
