@@ -235,7 +235,7 @@ class Controller {
   std::vector<JobId> jobs_of(const Client& client, const Json& names) const;
   std::vector<JobId> those_that(const std::vector<JobId>& jobs, bool run) const;
   std::string_view reason_of(JobId id) const;
-  void write_row(JsonText& text, JobId id, Time now) const;
+  void write_row(JsonText& text, JobId id, Time now, bool runs) const;
   Json delays_of(Party::Kind kind) const;
   Json uses() const;
 

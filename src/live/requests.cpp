@@ -527,10 +527,11 @@ std::string_view Controller::reason_of(JobId id) const {
   return is_next ? "Resources" : "Priority";
 }
 
-void Controller::write_row(JsonText& text, JobId id, Time now) const {
+/// As the job was at `now`, when it ran or did not: what has begun since then still waits.
+void Controller::write_row(JsonText& text, JobId id, Time now, bool runs) const {
   const LiveJob& live = jobs_.at(id);
   const Job& job = core_.job(id);
-  const bool runs = job.status == Status::running;
+  const bool has_begun = !runs && job.status == Status::running;
   const auto if_any = [](bool is_there, auto value) {
     return is_there ? std::optional(value) : std::nullopt;
   };
@@ -545,13 +546,13 @@ void Controller::write_row(JsonText& text, JobId id, Time now) const {
       .add("name", live.row.name)
       .add("user", name_of_user(live.row.owner.user))
       .add("account", live.row.account)
-      .add("state", state_word(job))
-      .add("reason", reason_of(id))
+      .add("state", runs ? state_word(job) : "PENDING")
+      .add("reason", has_begun ? "Resources" : reason_of(id))
       .add("type", word(job.spec.type))
       .add("nodes", runs ? job.holding.count : job.spec.preferred)
       .add("min_nodes", job.spec.size.min)
       .add("max_nodes", job.spec.size.max)
-      .add("nodelist", to_string(job.holding.nodes))
+      .add("nodelist", runs ? to_string(job.holding.nodes) : "")
       .add("priority", job.spec.priority)
       .add("submit_s", wall(live.row.submitted))
       .add("begin_s", if_any(begin != Time{}, to_seconds(begin)))
@@ -617,7 +618,8 @@ Json Controller::uses() const {
   return rows;
 }
 
-/// Each job as it is when its row is written; one that has gone by then has none.
+/// Who has which nodes is of one moment; of those that wait each is shown as it is when its row is
+/// written, and one that has gone by then has none.
 std::string Controller::on_queue(Client& client, const Json& request) {
   struct Rows {
     std::vector<JobId> order{};
@@ -646,16 +648,17 @@ std::string Controller::on_queue(Client& client, const Json& request) {
     is_shown[index(id)] = false;
     its->order.push_back(id);
   };
-  std::ranges::sort(shown);
-  for (const JobId id : shown) {
-    if (core_.job(id).status == Status::running) take(id);
-  }
-  core_.state().queue.for_each(take);
-  std::ranges::for_each(shown, take);
-
   const Time now = clock_.now();
   its->text.begin().add("ok", true).add("now_s", to_seconds(clock_.wall(now)));
   its->text.add("policy", core_.policy().settings).begin_list("jobs");
+  std::ranges::sort(shown);
+  for (const JobId id : shown) {
+    if (core_.job(id).status != Status::running || !is_shown[index(id)]) continue;
+    is_shown[index(id)] = false;
+    write_row(its->text, id, now, true);
+  }
+  core_.state().queue.for_each(take);
+  std::ranges::for_each(shown, take);
   const bool names = !wanted.empty();
   return in_parts(client, true,
                   [this, its, now, names, peer = client.peer]() -> std::optional<std::string> {
@@ -663,7 +666,11 @@ std::string Controller::on_queue(Client& client, const Json& request) {
                     for (; its->next < its->order.size(); ++its->next) {
                       if (slice.is_over()) return std::nullopt;
                       const JobId id = its->order[its->next];
-                      if (jobs_.contains(id)) write_row(its->text, id, now);
+                      if (jobs_.contains(id)) {
+                        write_row(its->text, id, now, false);
+                      } else if (names) {
+                        its->over.insert(number_of(id));
+                      }
                     }
                     for (; !its->over.empty() && its->ended.size() < kMaxEnds;
                          its->over.erase(its->over.begin())) {

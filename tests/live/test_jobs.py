@@ -369,3 +369,22 @@ def test_metrics_are_answered(cluster):
     other = subprocess.run([PROGRAM, "serve", "--local", "1x1", "--state", c.folder / "other",
                             "--metrics", str(port)], capture_output=True, text=True, timeout=60)
     assert other.returncode == 2 and "--metrics" in other.stderr
+
+
+def test_a_long_queue_is_of_one_moment(cluster):
+    """However long it takes to write it: no node has two jobs, and none began after the moment that it names."""
+    c = cluster("3x1", "easy")
+    c.wait_for_size(c.submit("-N", 2, "-t", 1000, c.script("exec sleep 10000", "long.sh")), 2)
+    c.submit("-N", 3, "--array", "0-2999", "/bin/true")
+    small = c.submit("-N", 1, "-t", 1, "--array", "0-59", "/bin/true")  # on the third node, the last ones in the queue
+    answers, is_there = 0, True
+    while is_there:
+        answers += 1
+        jobs = c.ask({"do": "queue"})["jobs"]
+        held = [row["nodelist"] for row in jobs if row["nodelist"]]
+        assert len(held) == len(set(held)), [row for row in jobs if row["nodelist"]]
+        for row in jobs:
+            assert row["elapsed_s"] >= 0, row
+            assert bool(row["nodelist"]) == (row["state"] != "PENDING") == (row["reason"] == ""), row
+        is_there = any(row["array_job"] == small for row in jobs)
+    assert answers > 10
