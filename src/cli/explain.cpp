@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "live/client.hpp"
 #include "live/journal.hpp"
+#include "live/schedule_clock.hpp"
 #include "policies/registry.hpp"
 #include "report/explanation.hpp"
 #include "simulation/replay.hpp"
@@ -33,16 +34,26 @@ Time today() {
       std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()));
 }
 
+/// How far the clock on the wall is ahead of the one of a controller's schedules.
+Duration ahead_of(const std::string& journal) {
+  return ScheduleClock(Journal(journal, Journal::Use::read).clock(), Time{}).ahead();
+}
+
 /// Of a recorded run, or of the journal of a controller.
 void explain_log(const Options& options) {
-  const Explainer::TimeText clock = is_journal(options.log) ? wall_clock(today()) : simulated_time;
-  Explainer explainer(options.job, clock);
+  const bool is_live = is_journal(options.log);
+  const Explainer::TimeText clock = is_live ? wall_clock(today()) : simulated_time;
+  const Duration ahead = is_live ? ahead_of(options.log) : Duration{};
+  Explainer explainer(options.job, [&](Time time) { return clock(time + ahead); });
   const auto make = [](std::string_view settings) { return make_policy(settings); };
   fold(*open_log(options.log), options.log, make, explainer);
-  const Explanation& explanation = explainer.explanation();
+  Explanation explanation = explainer.explanation();
   if (!explanation.is_known) {
     throw InputError({options.log}, fmt::format("it has no job {}", options.job),
                      "name another one");
+  }
+  for (auto* lines : {&explanation.history, &explanation.now}) {
+    for (Explained& line : *lines) line.at += ahead;
   }
   std::cout << (options.json ? to_json(explanation) + '\n' : to_text(explanation, clock));
 }

@@ -5,6 +5,11 @@
 #include "live/applications.hpp"
 
 namespace ductile {
+namespace {
+
+Wait wait_of(Hold by) { return by == Hold::admin ? Wait::admin : Wait::user; }
+
+}  // namespace
 
 std::size_t Batches::count_of(std::uint32_t user) const {
   const auto found = users_.find(user);
@@ -128,22 +133,32 @@ void Batches::drop_dependencies(const Batch& batch) {
   }
 }
 
-void Batches::alter(std::uint64_t number, Submission what, const JobSpec& spec,
-                    const std::vector<JobId>& jobs) {
-  const std::shared_ptr<Batch> batch = batches_.at(number);
-  for (const JobId id : jobs) {
-    LiveJob& job = jobs_.at(id);
-    deactivate(job);
-    kept_.erase(place_of(job));
-    job.row.name = what.name;
-    job.priority = spec.priority;
-    job.most = spec.size.max;
-    if (!job.row.is_held) kept_.insert(place_of(job));
-  }
-  drop_dependencies(*batch);
-  set(*batch, std::move(what));
-  add_dependencies(batch);
+void Batches::set_changing(Batch& batch, bool is_changing) {
+  batch.is_changing = is_changing;
   must_judge_ = true;
+}
+
+void Batches::hide(JobId id) {
+  LiveJob& job = jobs_.at(id);
+  deactivate(job);
+  kept_.insert(place_of(job));
+  job.wait = Wait::change;
+}
+
+void Batches::alter(Batch& batch, Submission what) {
+  drop_dependencies(batch);
+  set(batch, std::move(what));
+  add_dependencies(batches_.at(batch.number));
+  must_judge_ = true;
+}
+
+void Batches::alter(JobId id, const JobSpec& spec) {
+  LiveJob& job = jobs_.at(id);
+  const bool was_kept = kept_.erase(place_of(job)) > 0;
+  job.row.name = job.what().name;
+  job.priority = spec.priority;
+  job.most = spec.size.max;
+  if (was_kept) kept_.insert(place_of(job));
 }
 
 bool Batches::is_conditional(const Submission& what, const UserLimits& limits) {
@@ -163,8 +178,8 @@ LiveJob& Batches::add(JobRow row, std::shared_ptr<Batch> batch, const Job& job) 
   ++users_[its.row.owner.user].jobs;
   if (job.status != Status::held) {
     activate(its);
-  } else if (its.row.is_held) {
-    its.wait = Wait::user;
+  } else if (its.row.held != Hold::none) {
+    its.wait = wait_of(its.row.held);
   } else {
     kept_.insert(place_of(its));
     must_judge_ = true;
@@ -172,17 +187,17 @@ LiveJob& Batches::add(JobRow row, std::shared_ptr<Batch> batch, const Job& job) 
   return its;
 }
 
-void Batches::hold(JobId id) {
+void Batches::hold(JobId id, Hold by) {
   LiveJob& job = jobs_.at(id);
-  job.row.is_held = true;
-  job.wait = Wait::user;
+  job.row.held = by;
+  job.wait = wait_of(by);
   kept_.erase(place_of(job));
   deactivate(job);
 }
 
 void Batches::release(JobId id) {
   LiveJob& job = jobs_.at(id);
-  if (!std::exchange(job.row.is_held, false)) return;
+  if (std::exchange(job.row.held, Hold::none) == Hold::none) return;
   kept_.insert(place_of(job));
   must_judge_ = true;
 }
@@ -241,6 +256,7 @@ void Batches::deactivate(LiveJob& job) {
 
 Wait Batches::reason(const LiveJob& job, Time now, const UserLimits& limits) {
   const Batch& batch = *job.batch;
+  if (batch.is_changing) return Wait::change;
   if (!batch.open.empty()) return batch.is_never ? Wait::never : Wait::dependency;
   if (batch.what.begin > now) {
     next_begin_ = std::min(next_begin_, batch.what.begin);

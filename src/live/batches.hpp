@@ -30,21 +30,25 @@ inline JobId id_of(std::uint64_t number) { return JobId{static_cast<std::uint32_
 enum class Wait : std::uint8_t {
   no,
   user,
+  admin,
   dependency,
   never,
   begin,
   array,
   jobs_of_user,
-  nodes_of_user
+  nodes_of_user,
+  change  // of what was submitted, which is not done
 };
-constexpr std::array<std::string_view, 8> kWaitWords{"",
-                                                     "JobHeldUser",
-                                                     "Dependency",
-                                                     "DependencyNeverSatisfied",
-                                                     "BeginTime",
-                                                     "JobArrayTaskLimit",
-                                                     "QOSMaxJobsPerUserLimit",
-                                                     "QOSMaxNodePerUserLimit"};
+constexpr std::array<std::string_view, 10> kWaitWords{"",
+                                                      "JobHeldUser",
+                                                      "JobHeldAdmin",
+                                                      "Dependency",
+                                                      "DependencyNeverSatisfied",
+                                                      "BeginTime",
+                                                      "JobArrayTaskLimit",
+                                                      "QOSMaxJobsPerUserLimit",
+                                                      "QOSMaxNodePerUserLimit",
+                                                      "None"};
 
 /// What was submitted at once: a job, or the tasks of an array.
 struct Batch {
@@ -55,6 +59,7 @@ struct Batch {
   std::uint64_t application = 0;       // hash of what is run
   std::vector<Dependency> open{};      // not fulfilled yet
   bool is_never = false;               // one of them cannot be any more
+  bool is_changing = false;            // its waiting jobs are, and none is shown
   std::uint32_t left = 0;              // jobs that are not over
   std::uint32_t unstarted = 0;         // that have never begun, of these
   std::uint32_t active = 0;            // that the policy sees, of these
@@ -117,13 +122,16 @@ class Batches {
   static bool is_conditional(const Submission& what, const UserLimits& limits);
   /// A job of a batch, as the core knows it.
   LiveJob& add(JobRow row, std::shared_ptr<Batch> batch, const Job& job);
-  /// A user holds it, or no longer does.
-  void hold(JobId id);
+  /// Somebody holds it, or nobody does any more.
+  void hold(JobId id, Hold by);
   void release(JobId id);
-  /// What was submitted is another thing now, of which these jobs live and none runs; the core has
-  /// held those that the policy saw. `judge` shows them again.
-  void alter(std::uint64_t number, Submission what, const JobSpec& spec,
-             const std::vector<JobId>& jobs);
+  /// From now on, and until the opposite is said, `judge` shows no job of it.
+  void set_changing(Batch& batch, bool is_changing);
+  /// The core has held a job that the policy saw; `judge` may show it again.
+  void hide(JobId id);
+  /// What was submitted is another thing now; and a job of it, which the policy does not see.
+  void alter(Batch& batch, Submission what);
+  void alter(JobId id, const JobSpec& spec);
   /// It has begun; it waits again; it is over, as its row says, and this is its batch.
   void started(JobId id);
   void requeued(JobId id) { ++jobs_.at(id).batch->unstarted; }

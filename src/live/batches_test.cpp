@@ -32,7 +32,7 @@ struct World {
       JobRow row;
       row.number = next++;
       row.owner.user = user;
-      row.is_held = what.is_held;
+      row.held = what.is_held ? Hold::user : Hold::none;
       if (!what.array.empty()) row.array = first;
       batches.add(row, batch, job);
     }
@@ -193,10 +193,41 @@ TEST(Batches, KeepBackUntilItsTimeAndWhileUsersHoldIt) {
   world.batches.release(id_of(2));
   world.batches.release(id_of(2));
   EXPECT_EQ(world.shown(at(10)), "2 ");
-  world.batches.hold(id_of(1));
+  world.batches.hold(id_of(1), Hold::user);
   EXPECT_EQ(world.shown(at(20)), "");
   world.batches.release(id_of(1));
   EXPECT_EQ(world.shown(at(20)), "1 ");
+}
+
+TEST(Batches, ShowNoneOfThoseThatAreChanging) {
+  World world;
+  Submission two;
+  two.array = parse_array("0-1");
+  world.submit(two);
+  Batches& batches = world.batches;
+  Batch& batch = *batches.shared_batch(1);
+  batches.set_changing(batch, true);
+  batches.hide(id_of(1));
+  batches.hide(id_of(2));
+  batches.hold(id_of(2), Hold::admin);
+  EXPECT_EQ(world.shown(), "");
+  EXPECT_EQ(world.wait(1), Wait::change);
+  EXPECT_EQ(world.wait(2), Wait::admin);
+  two.name = "other";
+  two.priority = 3;
+  batches.alter(batch, two);
+  JobSpec spec;
+  spec.priority = 3;
+  spec.size = {1, 5};
+  batches.alter(id_of(1), spec);
+  batches.alter(id_of(2), spec);
+  EXPECT_EQ(world.shown(), "");
+  EXPECT_EQ(batches.at(id_of(1)).row.name, "other");
+  EXPECT_EQ(batches.at(id_of(1)).most, 5u);
+  batches.set_changing(batch, false);
+  EXPECT_EQ(world.shown(), "1 ");
+  batches.release(id_of(2));
+  EXPECT_EQ(world.shown(), "2 ");
 }
 
 TEST(Batches, KeepUsersWithinTheirLimits) {

@@ -143,6 +143,8 @@ Core Controller::make_core() {
       requests_ = std::max(requests_, index(asked->id) + 1);
     } else if (const auto* believed = std::get_if<event::Believed>(&event)) {
       if (believed->walltime > Duration{}) ++raised_[believed->job];
+    } else if (const auto* altered = std::get_if<event::Altered>(&event)) {
+      raised_.erase(altered->job);
     }
   });
   const Platform& had = folded.state().platform;
@@ -228,6 +230,7 @@ void Controller::recover() {
                    request != requests.end() ? &*request : nullptr);
   }
   add_what_is_missing();
+  change_what_is_left();
   for (const std::uint64_t number : folders_of_jobs()) {
     // Of one that waits again it is of a life before, and no sign that it has run in this one.
     const JobId id = id_of(number);
@@ -480,7 +483,7 @@ void Controller::on_requeued(JobId id, const std::string& note, std::optional<Ti
   predictions_.watch(core_.state(), id);
   // Something else than its node is wrong.
   if (job.row.ending.empty() && ++job.row.losses >= kMostLosses) {
-    jobs_.hold(id);
+    jobs_.hold(id, Hold::user);
     tell(event::Eligible{id, false});
   }
   job.row.ending.clear();

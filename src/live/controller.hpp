@@ -174,11 +174,27 @@ class Controller {
   void go_on();
   bool go_on(LongRequest& request);
   void catch_up();
-  bool has_long_requests() const { return !long_.empty() || (!adding_ && !late_.empty()); }
+  /// A change of a job, or of an array over several turns.
+  struct Changing {
+    std::shared_ptr<Batch> batch{};
+    std::vector<JobId> jobs{};
+    JobSpec spec{};        // of those that wait
+    std::size_t next = 0;  // of the jobs
+  };
+  bool is_busy() const { return adding_ || changing_; }
+  bool has_long_requests() const { return !long_.empty() || (!is_busy() && !late_.empty()); }
   bool must_wait(const Json& request) const;
   void begin_adding(const Owner& owner, Submission what, Time submitted, std::uint64_t first);
   bool add_tasks();
   void add_what_is_missing();
+  bool runs(JobId id) const { return core_.job(id).status == Status::running; }
+  static std::string only_its_limit(JobId id);
+  bool hide_tasks();
+  void begin_change(Submission what);
+  bool change_tasks();
+  void change(JobId id, const JobSpec& spec);
+  void end_change();
+  void change_what_is_left();
 
   // ---- Those who ask -------------------------------------------------------------------------
   void accept_clients();
@@ -206,10 +222,9 @@ class Controller {
   std::string on_hold(Client& client, const Json& request, bool holds);
   std::string on_end(Client& client, const Json& request, Ending why);
   Json on_resize(const Client& client, const Json& request);
-  Json on_update(const Client& client, const Json& request);
-  void change_limit(const std::vector<JobId>& jobs, const Submission& what);
-  void alter(const std::vector<JobId>& jobs, Submission what, const JobSpec& spec);
+  std::string on_update(Client& client, const Json& request);
   bool waits_for(std::uint64_t number, const std::vector<Dependency>& dependencies) const;
+  JobSpec spec_within_limits(const Submission& what) const;
   JobSpec spec_of_user(Submission& what) const;
   Json on_drain(const Client& client, const Json& request);
   void on_explain(Client& client, const Json& request);
@@ -218,11 +233,12 @@ class Controller {
   bool is_operator(const Client& client) const { return is_operator(client.peer.user); }
   bool is_operator(std::uint32_t user) const;
   void charge(const Client& client, std::size_t jobs);
-  void check_priority(const Client& client, std::int32_t priority) const;
+  void check_priority(const Client& client, std::int32_t priority,
+                      std::optional<std::int32_t> given) const;
   bool is_idle(const Client& client) const;
   void watch_nodes(const Happened& happened);
   void change_nodes(const NodeSet& nodes, Health health, const std::string& reason);
-  bool makes_room(std::uint32_t user);
+  bool makes_room(std::uint32_t user, bool has_descriptor);
   /// What users call a job.
   struct JobName {
     std::uint64_t number = 0;
@@ -233,6 +249,7 @@ class Controller {
   std::set<JobName> names_in(const Json& names) const;
   std::vector<JobId> jobs_named(const JobName& name) const;
   std::vector<JobId> jobs_of(const Client& client, const Json& names) const;
+  std::vector<JobId> releasable(const Client& client, std::vector<JobId> jobs) const;
   std::vector<JobId> those_that(const std::vector<JobId>& jobs, bool run) const;
   std::string_view reason_of(JobId id) const;
   void write_row(JsonText& text, JobId id, Time now, bool runs) const;
@@ -264,6 +281,7 @@ class Controller {
   std::unique_ptr<MetricsServer> metrics_server_{};
   Descriptor signals_{};
   Descriptor listener_{};
+  Descriptor spare_{};  // with which operators get in when there is no other
   Batches jobs_;                                    // not over
   std::vector<std::unique_ptr<Client>> clients_{};  // in the order of their numbers
   std::uint64_t next_client_ = 1;
@@ -285,8 +303,9 @@ class Controller {
   std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
   Errands errands_{};
   Turns<LongRequest> long_{};
-  std::optional<Adding> adding_{};  // all tasks of an array follow one another
-  Turns<LateRequest> late_{};       // for after it
+  std::optional<Adding> adding_{};      // all tasks of an array follow one another
+  std::optional<Changing> changing_{};  // one at a time
+  Turns<LateRequest> late_{};           // for after it
   bool is_ended_ = false;
   bool had_jobs_ = false;
 };

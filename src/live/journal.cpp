@@ -491,7 +491,7 @@ void Journal::submitted(const JobRow& row, const std::string& submission) {
       .add(if_any(row.array, row.array != 0))
       .add(if_any(row.task, row.array != 0))
       .add(row.submitted)
-      .add(int{row.is_held})
+      .add(static_cast<int>(row.held))
       .add(row.ending)
       .add(row.restarts)
       .add(row.losses)
@@ -510,6 +510,18 @@ void Journal::altered(std::uint64_t number, const std::string& name,
       .add(name)
       .add(number)
       .next();
+}
+
+void Journal::changing(std::uint64_t number) {
+  Statement(*this, "INSERT OR REPLACE INTO head VALUES ('changing', ?)")
+      .add(std::to_string(number))
+      .next();
+}
+
+void Journal::is_changed() { Statement(*this, "DELETE FROM head WHERE name = 'changing'").next(); }
+
+std::uint64_t Journal::changing() const {
+  return parse_number<std::uint64_t>(head("changing")).value_or(0);
 }
 
 void Journal::account(std::uint32_t number, const std::string& name) {
@@ -546,7 +558,7 @@ void Journal::changed(const JobRow& row) {
   Statement(*this,
             "UPDATE jobs SET held = ?, ending = ?, restarts = ?, losses = ?, "
             "started_us = ? WHERE number = ?")
-      .add(int{row.is_held})
+      .add(static_cast<int>(row.held))
       .add(row.ending)
       .add(row.restarts)
       .add(row.losses)
@@ -601,7 +613,7 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
     job.array = static_cast<std::uint64_t>(rows.number(5));  // null: 0
     job.task = static_cast<std::uint32_t>(rows.number(6));
     job.submitted = time_of(rows.number(7));
-    job.is_held = rows.number(8) != 0;
+    job.held = static_cast<Hold>(std::clamp<std::int64_t>(rows.number(8), 0, 2));
     job.ending = rows.text(9);
     job.restarts = static_cast<std::uint32_t>(rows.number(10));
     job.started = rows.time(11);

@@ -26,6 +26,9 @@ struct sqlite3_stmt;
 
 namespace ductile {
 
+/// Who keeps a job back: its user, who can release it; or an operator, and then only operators can.
+enum class Hold : std::uint8_t { none, user, admin };
+
 /// A job in the journal. What the controller reads often is in columns of its own, and not only in
 /// the submission, which may be long.
 struct JobRow {
@@ -39,7 +42,7 @@ struct JobRow {
   Time submitted{};
 
   // What changes while it lives.
-  bool is_held = false;  // by a user
+  Hold held = Hold::none;
   std::string ending{};  // why it is ended; a word of `kEndingWords`
   std::uint32_t restarts = 0;
   std::uint32_t losses = 0;  // of its manager, which are restarts as well
@@ -110,6 +113,11 @@ class Journal {
   void changed(const JobRow& row);
   /// What was submitted under this number, and is called so, is from now on this.
   void altered(std::uint64_t number, const std::string& name, const std::string& submission);
+  /// Not all of its jobs have become that; and now they have. One number at a time.
+  void changing(std::uint64_t number);
+  void is_changed();
+  /// That number; 0 if there is none.
+  std::uint64_t changing() const;
   /// From now on this number stands for the account of this name.
   void account(std::uint32_t number, const std::string& name);
   void held(std::uint64_t number, Time now, Nodes nodes);

@@ -281,12 +281,12 @@ TEST(Journal, KeepsJobs) {
              .name = "a name",
              .type = "rigid",
              .submitted = at(1),
-             .is_held = true};
+             .held = Hold::admin};
   journal.begin();
   journal.submitted(row, "{\"name\": \"a name\"}");
   journal.submitted({.number = 2, .array = 2, .task = 5, .submitted = at(2)}, "{}");
   journal.submitted({.number = 3, .array = 2, .task = 7, .submitted = at(2)}, "");
-  row.is_held = false;
+  row.held = Hold::none;
   row.ending = "cancelled";
   row.restarts = 2;
   row.started = at(3);
@@ -318,7 +318,7 @@ TEST(Journal, KeepsJobs) {
   EXPECT_EQ(found->owner.group, 8u);
   EXPECT_EQ(found->name, "a name");
   EXPECT_EQ(found->array, 0u);
-  EXPECT_FALSE(found->is_held);
+  EXPECT_EQ(found->held, Hold::none);
   EXPECT_EQ(found->restarts, 2u);
   EXPECT_EQ(found->started, at(3));
   EXPECT_EQ(found->ended, at(6));

@@ -1,7 +1,8 @@
-// JSON as text, for answers of many rows: each is written once, and no tree of values is made of
-// it.
+// JSON as text. Answers of many rows are written once, and no tree of values is made of them; long
+// texts take a moment.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -44,6 +45,11 @@ class JsonText {
     write(value);
     return *this;
   }
+  /// A value alone.
+  JsonText& add(const nlohmann::ordered_json& value) {
+    write(value);
+    return *this;
+  }
   std::string take() { return std::move(text_); }
 
  private:
@@ -69,7 +75,22 @@ class JsonText {
   }
   void write(std::nullptr_t) { text_ += "null"; }
   void write(const nlohmann::ordered_json& value) {
-    text_ += value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    if (value.is_string()) return write(value.get_ref<const std::string&>());
+    if (!value.is_structured()) {
+      text_ += value.dump();
+      return;
+    }
+    text_ += value.is_array() ? '[' : '{';
+    bool is_first = true;
+    for (const auto& [key, each] : value.items()) {
+      if (!std::exchange(is_first, false)) text_ += ',';
+      if (value.is_object()) {
+        write(key);
+        text_ += ':';
+      }
+      write(each);
+    }
+    text_ += value.is_array() ? ']' : '}';
   }
   template <class Value>
   void write(const std::optional<Value>& value) {
@@ -78,11 +99,32 @@ class JsonText {
   template <std::convertible_to<std::string_view> Text>
   void write(const Text& text) {
     const std::string_view view = text;
-    for (const char c : view) {
-      const bool is_plain = ' ' <= c && c <= '~' && c != '"' && c != '\\';
-      if (!is_plain) return write(nlohmann::ordered_json(view));
+    const bool is_ascii = std::ranges::all_of(view, [](char c) { return c >= 0; });
+    if (!is_ascii) {
+      using Json = nlohmann::ordered_json;
+      text_ += Json(view).dump(-1, ' ', false, Json::error_handler_t::replace);
+      return;
     }
-    text_.append(1, '"').append(view).append(1, '"');
+    text_ += '"';
+    for (std::size_t at = 0; at < view.size(); ++at) {
+      const std::size_t plain = at;
+      while (at < view.size() && view[at] >= ' ' && view[at] != '"' && view[at] != '\\') ++at;
+      text_.append(view, plain, at - plain);
+      if (at < view.size()) escape(view[at]);
+    }
+    text_ += '"';
+  }
+  void escape(char c) {
+    constexpr std::string_view kNamed = "\"\\\b\f\n\r\t", kNames = "\"\\bfnrt",
+                               kHex = "0123456789abcdef";
+    const std::size_t named = kNamed.find(c);
+    text_ += '\\';
+    if (named != std::string_view::npos) {
+      text_ += kNames[named];
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      text_.append("u00").append(1, kHex[byte / 16]).append(1, kHex[byte % 16]);
+    }
   }
 
   std::string text_{};

@@ -20,7 +20,10 @@ constexpr std::array kNumbers{0.0, 1.0, -2.5, 5e-06, 1e-05, 1e16, 1e300, 1795221
 // What it writes is what a tree of values would be written as.
 TEST(JsonText, IsThatOfValues) {
   const std::string awkward = "a\"b\\c\n\x01 \u00e9";
-  const Json part = {{"x", 1}, {"y", Json::array({nullptr})}};
+  std::string ascii;
+  for (char c = 1; c > 0 && c < 127; ++c) ascii += c;
+  const Json part = {{"x", 1},
+                     {"y", Json::array({nullptr, ascii, {{"\"z", awkward}}, Json::object()})}};
   JsonText text;
   text.begin().add("ok", true).add("none", std::optional<int>()).begin_list("rows");
   for (const double value : kNumbers) {
@@ -40,6 +43,13 @@ TEST(JsonText, IsThatOfValues) {
   expected["some"] = 3;
   expected["part"] = part;
   EXPECT_EQ(text.take(), expected.dump());
+}
+
+TEST(JsonText, IsThatOfOneValue) {
+  for (const Json& value :
+       {Json("a\x7f\x1f\b"), Json(1.5), Json(), Json::array(), Json{{"a", {1, {"b"}}}}}) {
+    EXPECT_EQ(JsonText().add(value).take(), value.dump());
+  }
 }
 
 TEST(JsonText, ReplacesWhatIsNoText) {

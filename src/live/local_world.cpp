@@ -242,6 +242,7 @@ struct LocalWorld::Running {
   Time answer_by = kNever;                // or it is withdrawn
   Duration longest{};                     // that a resize took
   bool is_withdrawn = false;              // the resize under way, or the last one
+  bool was_taken_up = false;              // and one may have been withdrawn before
   bool is_over = false;
 
   std::string socket() const { return folder + "/control"; }
@@ -397,7 +398,8 @@ void LocalWorld::withdraw(Running& job) {
 /// It was resized after nobody waited for that any more.
 void LocalWorld::keep_to_size(Running& job, std::uint32_t processes) {
   const std::uint32_t held = job.holding.count * job.per_node;
-  if (!job.is_withdrawn || job.order || processes == 0 || processes == held) return;
+  const bool may_differ = job.is_withdrawn || job.was_taken_up;
+  if (!may_differ || job.order || processes == 0 || processes == held) return;
   spdlog::warn("job {} has {} processes after all; it is ordered back to {}", job.number, processes,
                held);
   job.say({{"do", "resize"}, {"size", held}});
@@ -652,6 +654,7 @@ void LocalWorld::take_up(JobId id, const JobFacts& job, Time seen, const Holding
                          const Decision* open, const Request* request) {
   auto its = running(id, job);
   its->holding = held;
+  its->was_taken_up = job.what->type != JobType::rigid && job.what->type != JobType::moldable;
   its->seen = seen;
   its->is_of_before = clock_.is_anew();
   its->group = end_of_file(its->group_file());

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <pwd.h>
@@ -39,8 +40,9 @@ constexpr std::size_t kMaxClientsOfUser = 1024;
 constexpr std::size_t kMaxKey = 255;
 constexpr std::uint64_t kUsualHistory = 1000, kMaxHistory = 10'000;
 
-/// What one request may name, and of how many values its JSON may be.
-constexpr std::size_t kMaxNames = 10'000, kMaxValues = 100'000;
+/// What one request may name, and of how many values and fields its JSON may be: to look for a
+/// field takes as long as there are fields.
+constexpr std::size_t kMaxNames = 10'000, kMaxValues = 100'000, kMaxFields = 1000;
 /// How many jobs a user may change at once, one as often as one likes, and how soon one more: each
 /// change is in the journal for good.
 constexpr int kChangesAtOnce = 20'000;
@@ -48,16 +50,20 @@ constexpr auto kChange = std::chrono::milliseconds(50);
 /// Of how many jobs that are over an answer to `queue` tells how they ended.
 constexpr std::size_t kMaxEnds = 100;
 
-/// Is it of so many values at most? Found out before memory and time go into them.
+/// Is it of no more? Found out before memory and time go into them.
 bool is_small(std::string_view json) {
-  std::size_t separators = 0;
+  std::size_t separators = 0, fields = 0;
   bool is_text = false;
   for (std::size_t i = 0; i < json.size() && separators < kMaxValues; ++i) {
     if (json[i] == '"') is_text = !is_text;
-    if (is_text && json[i] == '\\') ++i;
-    separators += !is_text && (json[i] == ',' || json[i] == '[' || json[i] == '{');
+    if (is_text) {
+      i += json[i] == '\\';
+      continue;
+    }
+    separators += json[i] == ',' || json[i] == '[' || json[i] == '{';
+    fields += json[i] == ':';
   }
-  return separators < kMaxValues;
+  return separators < kMaxValues && fields <= kMaxFields;
 }
 
 /// A part of a long request takes no longer.
@@ -69,6 +75,19 @@ class Slice {
   std::chrono::steady_clock::time_point end_ =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
 };
+
+/// A field of a request; null if it is not there.
+const Json& field_of(const Json& request, const char* name) {
+  static const Json kNone;
+  const auto at = request.find(name);
+  return at != request.end() ? *at : kNone;
+}
+
+const Json& names_of(const Json& request) {
+  static const Json kNone = Json::array();
+  const Json& names = field_of(request, "jobs");
+  return names.is_null() ? kNone : names;
+}
 
 /// The states as Slurm names them.
 std::string_view state_word(const Job& job) {
@@ -90,9 +109,7 @@ const std::string& name_of_user(uid_t user) {
   return name;
 }
 
-std::string line_of(const nlohmann::ordered_json& answer) {
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string line_of(const nlohmann::ordered_json& answer) { return JsonText().add(answer).take(); }
 
 std::string_view end_word(std::string_view state) {
   constexpr std::array<std::string_view, 5> kWords{"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED",
@@ -101,13 +118,14 @@ std::string_view end_word(std::string_view state) {
   return found ? kWords[static_cast<std::size_t>(*found)] : "RUNNING";
 }
 
-/// May this user have one more connection? All and each user's are limited; for operators, who
-/// always get in, another one makes room: that which has asked for nothing for the longest time.
-bool Controller::makes_room(std::uint32_t user) {
+/// May this user have one more connection? All and each user's are limited, and so are descriptors;
+/// for operators, who always get in, another one makes room: that which has asked for nothing for
+/// the longest time.
+bool Controller::makes_room(std::uint32_t user, bool has_descriptor) {
   const auto is_same = [&](const auto& client) { return client->peer.user == user; };
   const auto same = std::ranges::count_if(clients_, is_same);
   const bool has_many = static_cast<std::size_t>(same) >= kMaxClientsOfUser;
-  if (clients_.size() < max_clients_ && !has_many) return true;
+  if (clients_.size() < max_clients_ && !has_many && has_descriptor) return true;
   if (!is_operator(user)) return false;
   // Of others if all are taken, and of this user's own if it has its part.
   const auto can_go = [&](const auto& client) { return has_many ? is_same(client) : true; };
@@ -119,7 +137,7 @@ bool Controller::makes_room(std::uint32_t user) {
     };
     if (oldest == clients_.end() || order(*at) < order(*oldest)) oldest = at;
   }
-  if (oldest == clients_.end()) return false;
+  if (oldest == clients_.end()) return !has_many && !has_descriptor;
   spdlog::warn("an operator needs a connection; one of user {} was closed",
                name_of_user((*oldest)->peer.user));
   (*oldest)->lines.close();  // and it is forgotten at the end of this turn
@@ -138,14 +156,20 @@ void Controller::wait_for_descriptors() {
 /// As many as there is time for: others may come as fast as they are let in.
 void Controller::accept_clients() {
   for (const Slice slice; !slice.is_over();) {
+    if (!spare_) spare_ = Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     auto socket = accept_from(listener_);
+    const bool has_descriptor = socket || errno != EMFILE;
+    if (!has_descriptor && spare_) {
+      spare_.reset();
+      socket = accept_from(listener_);
+    }
     if (!socket) return wait_for_descriptors();
     const auto peer = peer_of(*socket);
     if (!peer) continue;
     const bool is_ours = peer->user == geteuid() || peer->user == 0;
     // A controller that is not root's could run the jobs of others only as its own.
     if (!is_ours && geteuid() != 0) continue;
-    if (!makes_room(peer->user)) {
+    if (!makes_room(peer->user, has_descriptor)) {
       spdlog::warn("user {} has too many connections; one was refused", name_of_user(peer->user));
       continue;
     }
@@ -263,7 +287,7 @@ void Controller::go_on() {
     auto [user, request] = long_.take();
     if (!go_on(request)) long_.add(user, std::move(request));
   }
-  while (!adding_ && !late_.empty() && is_time()) catch_up();
+  while (!is_busy() && !late_.empty() && is_time()) catch_up();
 }
 
 /// One part. It was the last one: true.
@@ -291,19 +315,27 @@ void Controller::catch_up() {
   has_requests_ = true;
 }
 
-/// While the tasks of an array are added no other job gets a number, and nothing is done to the
-/// array; nor does who comes now go before those who have waited for that.
+/// While the tasks of an array are added no other job gets a number, while they are changed no
+/// other one is, and nothing is done to the array; nor does who comes now go before those who have
+/// waited for that.
 bool Controller::must_wait(const Json& request) const {
-  const std::string verb = request["do"];
-  if (!adding_) return verb == "submit" && !late_.empty();
+  const std::string& verb = request["do"].get_ref<const std::string&>();
+  if (verb == "submit") return adding_ || !late_.empty();
+  if (verb == "update" && (changing_ || !late_.empty())) return true;
+  if (!is_busy()) return false;
   static constexpr std::array<std::string_view, 6> kChanges{"cancel",  "requeue", "hold",
                                                             "release", "resize",  "update"};
-  if (std::ranges::count(kChanges, verb) == 0) return verb == "submit";
-  const Json jobs = request.contains("job") ? Json::array({request["job"]})
-                                            : request.value("jobs", Json::array());
-  return jobs.is_array() && std::ranges::any_of(jobs, [&](const Json& name) {
-           return parse_name(name).number >= adding_->row.array;
-         });
+  if (std::ranges::count(kChanges, verb) == 0) return false;
+  const auto is_under_way = [&](const Json& name) {
+    const std::uint64_t number = parse_name(name).number;
+    if (adding_ && number >= adding_->row.array) return true;
+    if (!changing_) return false;
+    const Batch& batch = *changing_->batch;
+    return number - batch.number < std::max<std::size_t>(batch.tasks.size(), 1);
+  };
+  const Json& jobs = names_of(request);
+  return is_under_way(field_of(request, "job")) ||
+         (jobs.is_array() && std::ranges::any_of(jobs, is_under_way));
 }
 
 /// A user's clients together may let as much wait as one of them.
@@ -324,10 +356,11 @@ void Controller::send(Client& client, std::string_view answer) {
 
 Controller::Json Controller::parse_request(const std::string& line) {
   if (!is_small(line)) {
-    throw InputError(fmt::format("a request is of {} values at most", kMaxValues),
-                     "ask for less at a time");
+    throw InputError(
+        fmt::format("a request is of {} values and {} fields at most", kMaxValues, kMaxFields),
+        "ask for less at a time");
   }
-  Json request = parse_json_line(line);
+  Json request = parse_json_line<Json>(line);
   if (!request.is_object() || !request.contains("do") || !request["do"].is_string()) {
     throw InputError("a request is a JSON object with \"do\"", "see docs/formats/controller.md");
   }
@@ -354,7 +387,7 @@ std::string Controller::on_request(Client& client, const Json& request) {
     return {};
   }
   if (verb == "resize") return line_of(on_resize(client, request));
-  if (verb == "update") return line_of(on_update(client, request));
+  if (verb == "update") return on_update(client, request);
   if (verb == "drain") return line_of(on_drain(client, request));
   if (verb == "cancel") return on_end(client, request, Ending::cancelled);
   if (verb == "requeue") return on_end(client, request, Ending::requeued);
@@ -386,16 +419,21 @@ std::string Controller::wait_for(Client& client, std::string answer, std::uint64
   return answer;
 }
 
-/// What the core is to be told of it, within the limits of users.
+JobSpec Controller::spec_within_limits(const Submission& what) const {
+  JobSpec spec = spec_of(what, core_.state().platform);
+  spec.size.max = static_cast<Nodes>(std::min<std::uint64_t>(spec.size.max, user_limits().nodes));
+  return spec;
+}
+
+/// What the core is to be told of it, if a user may have that.
 JobSpec Controller::spec_of_user(Submission& what) const {
   if (what.walltime == Duration{}) what.walltime = settings_.default_time;
   if (what.memory == 0) what.memory = settings_.default_memory;
-  JobSpec spec = spec_of(what, core_.state().platform);
+  const JobSpec spec = spec_within_limits(what);
   const UserLimits limits = user_limits();
   if (spec.preferred > limits.nodes) {
     throw Refused(fmt::format("you may have {} nodes at a time; ask for fewer", limits.nodes));
   }
-  spec.size.max = static_cast<Nodes>(std::min<std::uint64_t>(spec.size.max, limits.nodes));
   for (const Dependency& each : what.dependencies) {
     if (each.job > core_.state().jobs.size()) {
       throw InputError({.field = "dependency"}, fmt::format("there is no job {}", each.job),
@@ -420,9 +458,10 @@ std::string Controller::on_submit(Client& client, const Json& request) {
     }
   }
   // Nothing may be wrong once the core has heard of it.
-  Submission what = submission_from_json(request.value("job", Json()));
+  Submission what = submission_from_json(field_of(request, "job"));
   what.groups = client.groups;
-  check_priority(client, what.priority);
+  what.given_priority.reset();
+  check_priority(client, what.priority, {});
   spec_of_user(what);
   const std::uint32_t user = client.peer.user;
   const std::size_t count = std::max(what.array.count(), 1U);
@@ -459,12 +498,10 @@ void Controller::begin_adding(const Owner& owner, Submission what, Time submitte
   Adding its;
   its.first = first;
   its.next = number_of(JobId{core_.state().jobs.size()}) - first;
-  its.text = to_json(what).dump(-1, ' ', false, Json::error_handler_t::replace);
+  its.text = line_of(to_json(what));
   its.asked = what.walltime;
-  const UserLimits limits = user_limits();
-  its.is_kept = Batches::is_conditional(what, limits);
-  its.spec = spec_of(what, core_.state().platform);
-  its.spec.size.max = static_cast<Nodes>(std::min<std::uint64_t>(its.spec.size.max, limits.nodes));
+  its.is_kept = Batches::is_conditional(what, user_limits());
+  its.spec = spec_within_limits(what);
   its.spec.user = owner.user;
   its.spec.group = owner.group;
   const std::size_t known = accounts_.names().size();
@@ -478,7 +515,7 @@ void Controller::begin_adding(const Owner& owner, Submission what, Time submitte
              .type = std::string(word(what.type)),
              .account = what.account,
              .submitted = submitted,
-             .is_held = what.is_held};
+             .held = what.is_held ? Hold::user : Hold::none};
   if (!what.array.empty()) its.row.array = first;
   its.batch = jobs_.shared_batch(first);
   if (!its.batch) its.batch = jobs_.add_batch(first, std::move(what));
@@ -628,7 +665,7 @@ std::string Controller::on_queue(Client& client, const Json& request) {
     JsonText text{};
     Json ended = Json::array();
   };
-  const Json wanted = request.value("jobs", Json::array());
+  const Json& wanted = names_of(request);
   const auto its = std::make_shared<Rows>();
   std::vector<JobId> shown;
   if (wanted.empty()) {
@@ -801,10 +838,15 @@ void Controller::charge(const Client& client, std::size_t jobs) {
                   kChangesAtOnce, std::chrono::seconds(1) / kChange));
 }
 
-/// Going before others is the operators' to give.
-void Controller::check_priority(const Client& client, std::int32_t priority) const {
-  if (priority <= settings_.max_priority || is_operator(client)) return;
-  throw Refused(fmt::format("only operators may give a priority above {}", settings_.max_priority));
+/// Going before others is the operators' to give. What one of them has given to a job is its limit.
+void Controller::check_priority(const Client& client, std::int32_t priority,
+                                std::optional<std::int32_t> given) const {
+  if (priority <= given.value_or(settings_.max_priority) || is_operator(client)) return;
+  throw Refused(
+      given ? fmt::format("an operator gave it the priority {}, and only operators raise "
+                          "that",
+                          *given)
+            : fmt::format("only operators may give a priority above {}", settings_.max_priority));
 }
 
 /// A number, that of an array means all its tasks; or "12_3", a task. The number 0: it is no name.
@@ -901,16 +943,37 @@ std::vector<JobId> Controller::those_that(const std::vector<JobId>& jobs, bool r
   return chosen;
 }
 
+/// Those of these jobs that the client may release. It is refused if a job is held by an operator,
+/// or all tasks of an array.
+std::vector<JobId> Controller::releasable(const Client& client, std::vector<JobId> jobs) const {
+  if (is_operator(client)) return jobs;
+  const auto is_kept = [&](JobId id) { return jobs_.at(id).row.held == Hold::admin; };
+  const bool all = std::ranges::all_of(jobs, is_kept);
+  const auto wrong = std::ranges::find_if(
+      jobs, [&](JobId id) { return is_kept(id) && (all || jobs_.at(id).row.array == 0); });
+  if (wrong != jobs.end()) {
+    throw Refused(fmt::format("job {} is held by an operator, and only operators release it",
+                              number_of(*wrong)));
+  }
+  std::erase_if(jobs, is_kept);
+  return jobs;
+}
+
+/// What an operator holds of others, only operators release.
 std::string Controller::on_hold(Client& client, const Json& request, bool holds) {
-  const std::vector<JobId> jobs = jobs_of(client, request.value("jobs", Json::array()));
+  std::vector<JobId> jobs = jobs_of(client, names_of(request));
   charge(client, jobs.size());
-  return to_each(client, those_that(jobs, false), [this, holds](JobId id) {
+  jobs = those_that(jobs, false);
+  if (!holds) jobs = releasable(client, std::move(jobs));
+  return to_each(client, std::move(jobs), [this, holds, user = client.peer.user](JobId id) {
     LiveJob& job = jobs_.at(id);
-    // It may have begun meanwhile.
-    if (job.row.is_held == holds || core_.job(id).status == Status::running) return;
+    const Hold by = user == job.row.owner.user ? Hold::user : Hold::admin;
+    // It may have begun meanwhile, or an operator may hold it.
+    if (runs(id) || (holds ? job.row.held >= by : job.row.held == Hold::none)) return;
+    if (!holds && job.row.held == Hold::admin && !is_operator(user)) return;
     open();
     if (holds) {
-      jobs_.hold(id);
+      jobs_.hold(id, by);
       if (core_.job(id).status == Status::pending) tell(event::Eligible{id, false});
     } else {
       jobs_.release(id);
@@ -921,7 +984,7 @@ std::string Controller::on_hold(Client& client, const Json& request, bool holds)
 
 /// Ends jobs; those that wait are over at once.
 std::string Controller::on_end(Client& client, const Json& request, Ending why) {
-  std::vector<JobId> jobs = jobs_of(client, request.value("jobs", Json::array()));
+  std::vector<JobId> jobs = jobs_of(client, names_of(request));
   if (why == Ending::requeued) {
     charge(client, jobs.size());
     jobs = those_that(jobs, true);
@@ -968,7 +1031,7 @@ Json Controller::on_resize(const Client& client, const Json& request) {
 }
 
 /// Another submission under the same number: all tasks of an array have one.
-Json Controller::on_update(const Client& client, const Json& request) {
+std::string Controller::on_update(Client& client, const Json& request) {
   constexpr std::array<std::string_view, 8> kFields{
       "name", "nodes", "min", "max", "time_us", "priority", "dependency", "begin_us"};
   const std::vector<JobId> jobs = jobs_of(client, Json::array({request.value("job", Json())}));
@@ -980,35 +1043,46 @@ Json Controller::on_update(const Client& client, const Json& request) {
     }
   }
   charge(client, jobs.size());
-  const Batch& batch = *jobs_.at(jobs.front()).batch;
+  const std::shared_ptr<Batch> shared = jobs_.at(jobs.front()).batch;
+  const Batch& batch = *shared;
   if (jobs.size() != batch.left) {
     throw InputError("all tasks of an array are changed together",
                      fmt::format("name {}", batch.number));
   }
   Json json = Json::parse(journal_.submission(batch.number));
   json.update(set);
-  if (adding_ && adding_->batch.get() == &batch)
-    throw Refused("not all of its tasks are there yet");
   Submission what = submission_from_json(json);
-  if (what.priority != batch.what.priority) check_priority(client, what.priority);
+  const std::uint32_t owner = jobs_.at(jobs.front()).row.owner.user;
+  if (what.priority != batch.what.priority) {
+    check_priority(client, what.priority, what.given_priority);
+    if (is_operator(client) && client.peer.user != owner) what.given_priority = what.priority;
+  }
   const JobSpec spec = spec_of_user(what);
   if (waits_for(batch.number, what.dependencies)) {
     throw InputError({.field = "dependency"}, "the job would wait for itself", "");
   }
-  const auto running =
-      std::ranges::find_if(jobs, [&](JobId id) { return core_.job(id).status == Status::running; });
-  if (running == jobs.end()) {
-    alter(jobs, std::move(what), spec);
-  } else if (set.size() > 1 || !set.contains("time_us")) {
-    throw Refused(fmt::format("job {} runs; only its limit can be changed", number_of(*running)));
-  } else if (what.walltime > batch.what.walltime && !is_operator(client)) {
-    throw Refused("only operators may raise the limit of a job that runs");
-  } else {
-    change_limit(jobs, what);
+  const auto running = std::ranges::find_if(jobs, [&](JobId id) { return runs(id); });
+  const bool waits = running == jobs.end();
+  if (!waits && (set.size() > 1 || !set.contains("time_us"))) {
+    throw Refused(only_its_limit(*running));
   }
-  spdlog::info("job {}: updated by {}: {}", batch.number, name_of_user(client.peer.user),
-               line_of(set));
-  return {{"ok", true}};
+  if (!waits && what.walltime > batch.what.walltime && !is_operator(client)) {
+    throw Refused("only operators may raise the limit of a job that runs");
+  }
+  const std::string told = fmt::format("job {}: updated by {}: {}", batch.number,
+                                       name_of_user(client.peer.user), line_of(set));
+  changing_ = Changing{shared, jobs, spec};
+  if (waits) jobs_.set_changing(*shared, true);
+  return in_parts(client, false,
+                  [this, what = std::move(what), told, is_hidden = !waits,
+                   is_begun = false]() mutable -> std::optional<std::string> {
+                    if (!is_hidden && !hide_tasks()) return std::nullopt;
+                    is_hidden = true;
+                    if (!std::exchange(is_begun, true)) begin_change(std::move(what));
+                    if (!change_tasks()) return std::nullopt;
+                    spdlog::info("{}", told);
+                    return line_of({{"ok", true}});
+                  });
 }
 
 /// Would a job with these dependencies wait for the one of this number?
@@ -1032,39 +1106,100 @@ bool Controller::waits_for(std::uint64_t number,
   return seen.contains(number);
 }
 
-/// The policy sees them again when nothing keeps them back, as after their submission.
-void Controller::alter(const std::vector<JobId>& jobs, Submission what, const JobSpec& spec) {
-  open();
-  const std::uint64_t number = jobs_.at(jobs.front()).batch->number;
-  const Duration asked = what.walltime;
-  journal_.altered(number, what.name, to_json(what).dump());
-  for (const JobId id : jobs) {
-    if (core_.job(id).status == Status::pending) tell(event::Eligible{id, false});
-  }
-  jobs_.alter(number, std::move(what), spec, jobs);
-  for (const JobId id : jobs) {
-    const Duration believed =
-        settings_.predicts ? predictions_.walltime(core_.job(id).spec.user, asked) : asked;
-    predictions_.forget(id);
-    predictions_.submitted(id, asked, believed);
-    tell(event::Altered{id, spec.priority, believed, spec.size, spec.preferred});
-  }
+std::string Controller::only_its_limit(JobId id) {
+  return fmt::format("job {} runs; only its limit can be changed", number_of(id));
 }
 
-void Controller::change_limit(const std::vector<JobId>& jobs, const Submission& what) {
-  open();
-  const std::shared_ptr<Batch> batch = jobs_.at(jobs.front()).batch;
-  journal_.altered(batch->number, what.name, to_json(what).dump());
-  batch->what.walltime = what.walltime;
-  for (const JobId id : jobs) {
-    LiveJob& job = jobs_.at(id);
-    predictions_.forget(id);
-    predictions_.submitted(id, what.walltime, what.walltime);
-    tell(event::Believed{
-        .job = id, .watts_per_node = 0, .mtct = 0, .rate = 0, .walltime = what.walltime});
-    job.asked_until = asked_until(what, job.row.sizes);
-    predictions_.watch(core_.state(), id);
+/// The policy sees none of those that are to change, as many as there is time for. All: true. It is
+/// refused if one begins meanwhile.
+bool Controller::hide_tasks() {
+  Changing& its = *changing_;
+  const auto hide = [&](JobId id) {
+    if (!jobs_.contains(id) || core_.job(id).status != Status::pending) return;
+    tell(event::Eligible{id, false});
+    jobs_.hide(id);
+  };
+  for (const Slice slice; its.next < its.jobs.size();) {
+    hide(its.jobs[its.next]);
+    if (++its.next < its.jobs.size() && slice.is_over()) return false;
   }
+  its.next = 0;
+  std::erase_if(its.jobs, [&](JobId id) { return !jobs_.contains(id); });
+  const auto running = std::ranges::find_if(its.jobs, [&](JobId id) { return runs(id); });
+  if (running != its.jobs.end() || its.jobs.empty()) {
+    const std::string why = its.jobs.empty() ? fmt::format("job {} is over", its.batch->number)
+                                             : only_its_limit(*running);
+    end_change();
+    throw Refused(why);
+  }
+  // One may have failed to start meanwhile.
+  std::ranges::for_each(its.jobs, hide);
+  return true;
+}
+
+/// From now on it will be this, whatever happens.
+void Controller::begin_change(Submission what) {
+  Batch& batch = *changing_->batch;
+  open();
+  journal_.altered(batch.number, what.name, line_of(to_json(what)));
+  journal_.changing(batch.number);
+  jobs_.alter(batch, std::move(what));
+}
+
+/// As many as there is time for. All: true. The policy sees those that wait again when nothing
+/// keeps them back, as after their submission.
+bool Controller::change_tasks() {
+  Changing& its = *changing_;
+  open();
+  for (const Slice slice; its.next < its.jobs.size();) {
+    if (jobs_.contains(its.jobs[its.next])) change(its.jobs[its.next], its.spec);
+    if (++its.next < its.jobs.size() && slice.is_over()) return false;
+  }
+  journal_.is_changed();
+  end_change();
+  return true;
+}
+
+void Controller::change(JobId id, const JobSpec& spec) {
+  const Submission& what = jobs_.at(id).what();
+  if (runs(id)) {
+    LiveJob& job = jobs_.at(id);
+    if (const auto less = predictions_.asked(core_.state(), id, what.walltime)) tell(*less);
+    job.asked_until = asked_until(what, job.row.sizes);
+    return predictions_.watch(core_.state(), id);
+  }
+  if (core_.job(id).status == Status::pending) {
+    tell(event::Eligible{id, false});
+    jobs_.hide(id);
+  }
+  jobs_.alter(id, spec);
+  const Duration believed = settings_.predicts
+                                ? predictions_.walltime(core_.job(id).spec.user, what.walltime)
+                                : what.walltime;
+  predictions_.forget(id);
+  predictions_.submitted(id, what.walltime, believed);
+  tell(event::Altered{id, spec.priority, believed, spec.size, spec.preferred});
+}
+
+void Controller::end_change() {
+  jobs_.set_changing(*changing_->batch, false);
+  changing_.reset();
+}
+
+/// It may have ended between the tasks of an array.
+void Controller::change_what_is_left() {
+  const std::uint64_t number = journal_.changing();
+  const std::shared_ptr<Batch> batch = jobs_.shared_batch(number);
+  if (!batch) return;
+  std::vector<JobId> jobs = jobs_named({number, std::nullopt});
+  const auto what = submission_from_json(Json::parse(journal_.submission(number)));
+  changing_ = Changing{batch, std::move(jobs), spec_within_limits(what)};
+  if (std::ranges::none_of(changing_->jobs, [&](JobId id) { return runs(id); })) {
+    jobs_.set_changing(*batch, true);
+  }
+  long_.add(0, {.part = [this] {
+              return change_tasks() ? std::optional<std::string>("") : std::nullopt;
+            }});
 }
 
 Json Controller::on_drain(const Client& client, const Json& request) {

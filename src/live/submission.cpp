@@ -31,6 +31,7 @@ constexpr Duration kLongest = whole_seconds(std::int64_t{400} * 24 * 3600);
 /// Texts of users are bytes; JSON has UTF-8 alone.
 Json text_json(const std::string& text) {
   Json json = text;
+  if (std::ranges::all_of(text, [](char c) { return c >= 0; })) return json;
   try {
     json.dump();
     return json;
@@ -183,6 +184,7 @@ Json to_json(const Submission& s) {
   json["cores_per_process"] = s.cores_per_process;
   json["memory"] = s.memory;
   json["priority"] = s.priority;
+  if (s.given_priority) json["given_priority"] = *s.given_priority;
   json["account"] = s.account;
   json["model"] = to_text(s.model);
   json["sizes"] = to_text(s.sizes);
@@ -219,7 +221,11 @@ Submission submission_from_json(const Json& json) {
   s.tasks_per_node = in.number<std::uint32_t>("tasks_per_node", 0, 4096, 0);
   s.cores_per_process = in.number<std::uint32_t>("cores_per_process", 0, 4096, 0);
   s.memory = in.number<std::uint64_t>("memory", 0, std::int64_t{1} << 60, 0);
-  s.priority = in.number<std::int32_t>("priority", -1'000'000, 1'000'000, 0);
+  constexpr std::int32_t kMostPriority = 1'000'000;
+  s.priority = in.number<std::int32_t>("priority", -kMostPriority, kMostPriority, 0);
+  if (json.contains("given_priority")) {
+    s.given_priority = in.number<std::int32_t>("given_priority", -kMostPriority, kMostPriority, 0);
+  }
   if (const std::string account = in.text("account"); !account.empty()) {
     s.account = account_name(account, {.field = "account"});
   }

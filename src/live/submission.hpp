@@ -35,7 +35,8 @@ struct Submission {
   std::uint32_t cores_per_process = 0;  // which it keeps to; 0: not given, one is counted
   std::uint64_t memory = 0;             // bytes on each node; 0: the controller's default
   std::int32_t priority = 0;
-  std::string account{};  // who pays; empty: nobody is named
+  std::optional<std::int32_t> given_priority{};  // by an operator: its user may ask for no more
+  std::string account{};                         // who pays; empty: nobody is named
   Speedup model{};
   SizeConstraint sizes{};
   bool is_held = false;

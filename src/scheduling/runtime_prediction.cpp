@@ -52,6 +52,21 @@ Duration RuntimePrediction::requested(const State& state, JobId id) const {
   return at == open_.end() ? state.jobs[id].spec.walltime : at->second.requested;
 }
 
+std::optional<event::Believed> RuntimePrediction::asked(const State& state, JobId id,
+                                                        Duration requested) {
+  const Duration believed = state.jobs[id].spec.walltime;
+  const bool is_predicted = believed < this->requested(state, id);
+  if (is_predicted && believed < requested) {
+    open_.at(id).requested = requested;
+    return std::nullopt;
+  }
+  forget(id);
+  if (believed == requested) return std::nullopt;
+  event::Believed now{id, 0, 0, 0};
+  now.walltime = requested;
+  return now;
+}
+
 void RuntimePrediction::ending(const State& state, JobId id, Time now) {
   const Job& job = state.jobs[id];
   if (job.status == Status::running && job.doing != Doing::starting) {

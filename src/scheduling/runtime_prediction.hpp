@@ -33,6 +33,9 @@ class RuntimePrediction {
   void submitted(JobId id, Duration requested, Duration predicted, std::uint32_t raised = 0);
   /// What its user asked for; as the core believes it if no less was predicted.
   Duration requested(const State& state, JobId id) const;
+  /// A running job is from now on to have so much: what to tell the core, if it has to believe
+  /// another time. A prediction of less stays.
+  std::optional<event::Believed> asked(const State& state, JobId id, Duration requested);
   /// A running job ends for good: its runtime counts from now on. Call it before the core hears.
   void ending(const State& state, JobId id, Time now);
   /// It will not run any more, and its runtime is not known.

@@ -142,5 +142,30 @@ TEST(RuntimePrediction, BelievedOfAWaitingJobChangesWhatItNeeds) {
   EXPECT_EQ(world.core.state().queue.front(), waits);
 }
 
+TEST(RuntimePrediction, StaysWhenAnotherLimitIsAskedFor) {
+  World world;
+  world.predictions.took(7, whole_seconds(10));
+  world.predictions.took(7, whole_seconds(10));
+  const JobId id = world.submit(0, 100);
+  const State& state = world.core.state();
+  EXPECT_EQ(world.limit(id), at(10));
+  for (const int more : {50, 200, 11}) {
+    EXPECT_FALSE(world.predictions.asked(state, id, whole_seconds(more)));
+    EXPECT_EQ(world.predictions.requested(state, id), whole_seconds(more));
+  }
+  const auto less = world.predictions.asked(state, id, whole_seconds(9));
+  ASSERT_TRUE(less);
+  EXPECT_EQ(less->walltime, whole_seconds(9));
+  world.tell(1, *less);
+  EXPECT_EQ(world.limit(id), at(9));
+  // From now on nothing is predicted of it.
+  const auto more = world.predictions.asked(state, id, whole_seconds(20));
+  ASSERT_TRUE(more);
+  EXPECT_EQ(more->walltime, whole_seconds(20));
+  world.tell(2, *more);
+  EXPECT_FALSE(world.predictions.asked(state, id, whole_seconds(20)));
+  EXPECT_EQ(world.limit(id), at(20));
+}
+
 }  // namespace
 }  // namespace ductile

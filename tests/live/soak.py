@@ -466,7 +466,7 @@ class Soak:
         worst = (b"", b"{", b"null\n", b"[" * 10000 + b"\n", b'{"do": "queue"}\n' * 1000, b'{"do": "history"}\n' * 20,
                  b'{"do": "nodes"}\n' * 100, b"x" * (1 << 20), b'{"do": "cancel", "jobs": [0]}\n' * 100,
                  b'{"do": "explain", "job": 1}\n' * 20, b'{"do": "predict"}\n' * 3,
-                 json.dumps({"do": "queue", "jobs": jobs * 1000}).encode() + b"\n",
+                 json.dumps({"do": "queue", "jobs": jobs * 1000}).encode() + b"\n", b"".join(map(self.changes_of, jobs)) * 20,
                  b'{"do": "submit", "job": {"program": ["x"], "chdir": "/", "nodes": 99}}\n' * 100,
                  b'{"do": "submit", "job": {"program": ["x"], "chdir": "/", "environment": ["' + b"y" * 200000 + b'"')
         is_nobody = os.geteuid() == 0 and self.draws.random() < 0.5
@@ -485,6 +485,13 @@ class Soak:
         finally:
             if is_nobody:
                 os.seteuid(0)
+
+    def changes_of(self, job):
+        """Whichever of them are lost, it can be released and begin in the end."""
+        array = next((row["array_job"] for row in self.rows if row["job"] == job), None) or job
+        return b"".join(json.dumps(request).encode() + b"\n" for request in (
+            {"do": "update", "job": array, "set": {"begin_us": 1}}, {"do": "hold", "jobs": [array]},
+            {"do": "update", "job": array, "set": {"begin_us": 0}}, {"do": "release", "jobs": [array]}))
 
     def reload(self):
         self.count("reloads")

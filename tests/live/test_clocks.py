@@ -1,5 +1,6 @@
 """The clock on the wall is set while the controller serves, or while it does not; the machine is started again."""
 
+import json
 import os
 import signal
 import time
@@ -34,6 +35,26 @@ def test_begin_is_a_time_of_the_wall(cluster):
     c.set_clock(-DAY + 700)
     c.wait_for_end(waits)
     c.replay()
+
+
+def test_explain_tells_times_of_the_wall(cluster):
+    c = cluster("1x1", has_clock=True)
+    busy = c.submit("-t", 60, "/bin/sleep", 1000)
+    c.wait_for_size(busy, 1)
+    waits = c.submit("-t", 60, "/bin/true")
+    c.set_clock(9 * DAY)
+    c.wait_for(lambda: is_about(c.ask({"do": "queue"})["now_s"], c.wall()), "the clock")
+    row = c.queue()[waits]
+    for more in ([], ["--log", c.state / "journal.db"]):
+        said = json.loads(c.run("explain", "--json", *more, waits).stdout)
+        assert all(is_about(line["time_s"], c.wall()) for line in said["history"] + said["now"]), said
+        assert said["history"][0]["time_s"] == pytest.approx(row["submit_s"], abs=1)
+        # In the words as well.
+        text = c.run("explain", *more, waits).stdout
+        day = time.strftime("%Y-%m-%d", time.localtime(c.wall()))
+        hour = time.strftime("%H:%M:%S", time.localtime(row["planned_start_s"]))
+        assert f"planned to start at {hour}" in text or f"planned to start at {day} {hour}" in text, text
+    c.run("cancel", busy, waits)
 
 
 @pytest.mark.parametrize("ahead", (2 * DAY, -2 * DAY))

@@ -1,7 +1,9 @@
 """Orders to resize that nobody answers: by a program that never probes, or is suspended, or whose manager is."""
 
+import json
 import os
 import signal
+import socket
 
 import pytest
 from conftest import example, processes_with
@@ -50,4 +52,31 @@ def test_an_order_that_is_not_answered_is_withdrawn(cluster, silent):
         (c.folder / "done").touch()
         assert c.wait_for_end(victim)[0]["state"] == "COMPLETED"
         assert c.output(victim) == "right\n"
+    c.replay()
+
+
+def test_a_job_that_was_resized_while_nobody_looked_is_ordered_back(cluster):
+    """As one does whose order was withdrawn, when the controller has gone meanwhile."""
+    c = cluster("4x1")
+    job = c.submit("-N", 3, "--min-nodes", 1, "--max-nodes", 3, "-t", 60, "--", example("until", "mpich"),
+                   c.folder / "done", 100, 20000)
+    c.wait_for_size(job, 3)
+    folder = c.state / "jobs" / str(job)
+    c.wait_for_text(folder / "report", "started")
+
+    def ask(request):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(60)
+            connection.connect(str(folder / "control"))
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            return json.loads(connection.makefile().readline())
+
+    c.kill()
+    assert ask({"do": "resize", "size": 1, "id": 1})["size"] == 1
+    c.start()
+    c.wait_for(lambda: ask({"do": "status"})["size"] == 3, "its size")
+    assert c.queue()[job]["nodes"] == 3
+    assert "has 1 processes after all; it is ordered back to 3" in c.log.read_text()
+    (c.folder / "done").touch()
+    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
     c.replay()

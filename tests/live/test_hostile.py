@@ -320,8 +320,15 @@ WORST = {
     "many dependencies": lambda first: {"do": "submit", "job": {
         "program": ["/bin/true"], "chdir": "/", "hold": True,
         "dependency": "afterok:" + ":".join(str(first + i) for i in range(1000))}},
+    "another limit": lambda first: {"do": "update", "job": first, "set": {"time_us": 10 ** 9}},
     "a release": lambda first: {"do": "release", "jobs": [first]},
+    "another name of what the policy sees": lambda first: {"do": "update", "job": first, "set": {"name": "other"}},
+    "another begin": lambda first: {"do": "update", "job": first, "set": {"begin_us": 4 * 10 ** 15}},
+    "a begin at once": lambda first: {"do": "update", "job": first, "set": {"begin_us": 0}},
     "a hold": lambda first: {"do": "hold", "jobs": [first]},
+    "a job as long as it may be": lambda first: {"do": "submit", "job": {
+        "program": ["/bin/true"], "chdir": "/", "hold": True, "environment": ["A=" + "x" * 120_000] * 28}},
+    "many fields": lambda first: {"do": "queue", "jobs": [first], "more": {str(i): i for i in range(100_000)}},
     "what can be, to many": lambda first: {"do": "predict", "jobs": [first] * 10_000},
     "a cancel of each task": lambda first: {"do": "cancel", "jobs": [f"{first}_{i}" for i in range(1, 10_001)]},
     "how many ended": lambda first: {"do": "queue", "jobs": list(range(first, first + 10_000))},

@@ -1,7 +1,11 @@
 """`ductile update`: jobs that wait are other ones, and running ones have less time."""
 
+import contextlib
+import json
 import os
 import shutil
+import socket
+import sqlite3
 import subprocess
 
 import pytest
@@ -85,6 +89,112 @@ def test_arrays_are_changed_as_a_whole(cluster):
     assert "are changed together" in c.run("update", f"{array}_1", "-t", 8, code=2).stderr
     c.run("release", array)
     c.wait_for_end(*range(array, array + 4))
+
+
+LONG = {"program": ["/bin/true"], "chdir": "/", "array": "1-10000", "output": "/dev/null"}
+
+
+def altered(c):
+    """How many tasks are changed, as the journal has it, and over how many instants."""
+    with contextlib.closing(sqlite3.connect(c.state / "journal.db")) as journal:
+        first, last, count = journal.execute("SELECT min(number), max(number), count(*) FROM records WHERE kind = 'E'"
+                                             " AND text LIKE '% altered %'").fetchone()
+        closes = journal.execute("SELECT count(*) FROM records WHERE kind = 'C' AND number BETWEEN ? AND ?",
+                                 [first, last]).fetchone()[0]
+    return count, closes
+
+
+def send(c, request):
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(PATIENCE)
+    connection.connect(c.socket)
+    connection.sendall(json.dumps(request).encode() + b"\n")
+    return connection
+
+
+def answer_of(connection):
+    with connection:
+        return json.loads(connection.makefile().readline())
+
+
+@pytest.mark.parametrize("hold", (True, False))
+def test_an_array_is_changed_over_several_turns(cluster, hold):
+    """Others are answered meanwhile; who would touch it waits."""
+    c = cluster("2x1")
+    busy = c.submit("-N", 2, "/bin/sleep", 1000)
+    c.wait_for_size(busy, 2)
+    array = c.ask({"do": "submit", "job": dict(LONG, hold=hold)})["job"]
+    change = send(c, {"do": "update", "job": array, "set": {"time_us": 420 * 10 ** 6, "name": "all", "priority": -3}})
+    c.wait_for(lambda: altered(c)[0], "the first change")
+    others = [send(c, {"do": "update", "job": array, "set": {"priority": -4}}),
+              send(c, {"do": "release", "jobs": [array + 5]}),
+              send(c, {"do": "hold", "jobs": [array + 6]})]
+    assert answer_of(change) == {"ok": True}
+    assert altered(c)[1] > 1
+    assert [answer_of(other) for other in others] == [{"ok": True}] * 3
+    rows = c.ask({"do": "queue", "jobs": [array]})["jobs"]
+    assert {(row["time_limit_s"], row["name"], row["priority"]) for row in rows} == {(420, "all", -4)}
+    assert len(rows) == 10_000
+    reasons = {row["job"]: row["reason"] for row in rows}
+    assert reasons[array + 5] != "JobHeldUser" and reasons[array + 6] == "JobHeldUser"
+    c.run("cancel", array, busy)
+    c.replay()
+
+
+def test_a_change_that_was_begun_is_made(cluster):
+    c = cluster("2x1")
+    busy = c.submit("-N", 2, "/bin/sleep", 1000)
+    c.wait_for_size(busy, 2)
+    array = c.ask({"do": "submit", "job": LONG})["job"]
+    with send(c, {"do": "update", "job": array, "set": {"time_us": 420 * 10 ** 6, "name": "all", "nodes": 2}}):
+        c.wait_for(lambda: altered(c)[0], "the first change")
+        c.kill()
+    assert altered(c)[0] < 10_000
+    c.start()
+
+    def changed():
+        rows = c.ask({"do": "queue", "jobs": [array]})["jobs"]
+        return {(row["time_limit_s"], row["name"], row["nodes"]) for row in rows} == {(420, "all", 2)}
+
+    c.wait_for(changed, "the change")
+    c.kill()  # and it is not made again
+    before = altered(c)[0]
+    c.start()
+    assert changed() and altered(c)[0] == before
+    reasons = c.wait_for(lambda: {row["reason"] for row in c.ask({"do": "queue", "jobs": [array]})["jobs"]} - {"None"}, "all")
+    assert reasons <= {"Resources", "Priority"}
+    c.run("cancel", array, busy)
+    c.replay()
+
+
+def test_a_lower_limit_does_not_raise_what_is_believed(cluster):
+    """A prediction stays, unless it is more than the job may have now."""
+    c = cluster("1x1", "easy", "--estimates", "predicted")
+    for _ in range(2):
+        c.wait_for_end(c.submit("-t", 60, "/bin/sleep", 0.5))
+    job = c.submit("-t", 60, "/bin/sleep", 1000)
+    c.wait_for_size(job, 1)
+    waits = c.submit("-t", 60, "/bin/true")
+
+    def begin():
+        """Of the job that waits for it, as far as is believed."""
+        return c.ask({"do": "predict", "jobs": [waits]})["jobs"][0]["start_s"] - c.queue()[job]["start_s"]
+
+    # It was predicted to take a second, and has outlived that.
+    assert begin() < 1800
+    c.run("update", job, "-t", 50)
+    assert c.queue()[job]["time_limit_s"] == pytest.approx(3000)
+    assert begin() < 1800
+    c.kill()
+    c.start()
+    assert c.queue()[job]["time_limit_s"] == pytest.approx(3000)
+    assert begin() < 1800
+    c.run("update", job, "-t", 100)
+    assert begin() < 1800
+    assert c.queue()[job]["time_limit_s"] == pytest.approx(6000)
+    c.run("cancel", job)
+    c.wait_for_end(job, waits)
+    c.replay()
 
 
 def test_a_running_job_may_have_less_time(cluster):

@@ -1,6 +1,7 @@
 """Several users on one machine: who may go before whom, who gets in, and a node that ends all that it gets."""
 
 import json
+import os
 import select
 import socket
 import subprocess
@@ -35,6 +36,57 @@ def test_a_priority_above_the_ordinary_is_the_operators(cluster, tmp_path):
     assert c.as_nobody("submit", "--hold", "--priority", 8, "/bin/true").returncode == 0
     assert [row["priority"] for row in c.queue().values()] == [5, -1, 7, 8]
     c.run("cancel", *c.queue())
+
+
+def test_what_an_operator_holds_or_puts_back_is_the_operators_to_undo(cluster):
+    c = cluster("1x1")
+    c.open_to_others()
+
+    def submit(*words):
+        return json.loads(c.as_nobody("submit", "--json", "--hold", "-o", "/dev/null", *words, "/bin/true").stdout)["job"]
+
+    def reason(job):
+        return c.queue()[job]["reason"]
+
+    own, theirs, array = submit(), submit(), submit("-a", "0-1")
+    assert [reason(job) for job in (own, theirs)] == ["JobHeldUser"] * 2
+    c.run("hold", theirs, f"{array}_1")
+    assert [reason(job) for job in (theirs, array, array + 1)] == ["JobHeldAdmin", "JobHeldUser", "JobHeldAdmin"]
+    c.kill()
+    c.start()
+    assert reason(theirs) == "JobHeldAdmin"
+    assert c.as_nobody("hold", theirs).returncode == 0 and reason(theirs) == "JobHeldAdmin"
+    for job in (theirs, f"{array}_1"):
+        done = c.as_nobody("release", job)
+        assert done.returncode == 1 and "is held by an operator, and only operators release it" in done.stderr
+    # Of an array those that can be.
+    assert c.as_nobody("release", own, array).returncode == 0
+    c.wait_for_end(own, array)
+    assert reason(array + 1) == "JobHeldAdmin"
+    assert "held by an operator" in c.as_nobody("release", array).stderr
+    c.run("release", theirs, array)
+    c.wait_for_end(theirs, array + 1)
+    # An operator's own job is held by its user.
+    mine = c.submit("/bin/sleep", 0)
+    mine = c.submit("--hold", "/bin/true")
+    c.run("hold", mine)
+    assert reason(mine) == "JobHeldUser"
+
+    job = submit("--priority", -1)
+    c.run("update", job, "--priority", -5)
+    c.kill()
+    c.start()
+    done = c.as_nobody("update", job, "--priority", -4)
+    assert done.returncode == 1 and "an operator gave it the priority -5, and only operators raise that" in done.stderr
+    for priority in (-7, -5):
+        assert c.as_nobody("update", job, "--priority", priority).returncode == 0
+        assert c.queue()[job]["priority"] == priority
+    c.run("update", job, "--priority", 3)
+    assert c.as_nobody("update", job, "--priority", 2).returncode == 0
+    own = submit("--priority", -3)
+    assert c.as_nobody("update", own, "--priority", 0).returncode == 0
+    c.run("cancel", job, own, mine)
+    c.replay()
 
 
 @pytest.mark.parametrize("shares, first", [("", "nobody"), ("shares = { nobody = 1e-9 }\n", "root")])
@@ -89,6 +141,28 @@ def test_an_operator_gets_in_when_all_connections_are_taken(cluster):
     finally:
         crowd.communicate("")
     assert "an operator needs a connection" in c.log.read_text()
+
+
+def test_an_operator_gets_in_without_a_descriptor(cluster):
+    """Jobs have so many of them that there may not be as many connections as otherwise."""
+    c = cluster("14x1")
+    c.stop()
+    c.launch_with = ["prlimit", "--nofile=32"]
+    c.start()
+    jobs = [c.submit("/bin/sleep", 1000) for _ in range(14)]
+    for job in jobs:
+        c.wait_for_size(job, 1)
+    assert 32 - len(os.listdir(f"/proc/{c.server.pid}/fd")) < 16
+    there = []
+    for _ in range(20):
+        there.append(socket.socket(socket.AF_UNIX))
+        there[-1].connect(c.socket)
+        assert set(jobs) == {row["job"] for row in c.ask({"do": "queue"}, timeout=20)["jobs"]}
+    assert "an operator needs a connection" in c.log.read_text()
+    assert "no connection can be taken now" not in c.log.read_text()
+    for connection in there:
+        connection.close()
+    c.run("cancel", *jobs)
 
 
 def test_idle_connections_are_closed(cluster, tmp_path):

@@ -442,6 +442,8 @@ void HostileWorld::act() {
       return change_policy();
     case 14:
       return lie();
+    case 15:
+      return alter();
     default:
       return request();
   }
@@ -580,6 +582,47 @@ void HostileWorld::order() {
   if (!possible || job.ordered == size) return fib("an impossible order", event);
   job.ordered = size;
   fact("an order", event);
+}
+
+void HostileWorld::alter() {
+  const Stage stages[] = {Stage::waiting, Stage::waiting, Stage::waiting, Stage::held,
+                          Stage::running};
+  const std::vector<JobId> ids = with_stage(stages[draws_.below(5)]);
+  if (ids.empty()) return;
+  const JobId id = ids[draws_.below(ids.size())];
+  Truth& job = truth(id);
+  const Nodes total = settings_.platform.nodes;
+  event::Altered to{.job = id,
+                    .priority = static_cast<std::int32_t>(draws_.below(3)) - 1,
+                    .walltime = whole_seconds(static_cast<std::int64_t>(1 + draws_.below(60))),
+                    .size = job.spec.size,
+                    .preferred = job.spec.preferred};
+  const bool is_rigid = job.spec.type == JobType::rigid;
+  if (draws_.chance(0.7)) {
+    to.preferred = static_cast<Nodes>(1 + draws_.below(draws_.chance(0.9) ? total / 4 : total + 2));
+    to.size = exactly(to.preferred);
+  }
+  if (draws_.chance(is_rigid ? 0.1 : 0.7)) {
+    to.size = {static_cast<Nodes>(1 + draws_.below(to.preferred)),
+               to.preferred + static_cast<Nodes>(draws_.below(total / 2))};
+  }
+  const bool has_one_size = to.size.min == std::min(to.size.max, total);
+  if (job.stage == Stage::running || to.preferred > total || (is_rigid && !has_one_size)) {
+    return fib("an impossible change", to);
+  }
+  job.spec.priority = to.priority;
+  job.spec.walltime = to.walltime;
+  job.spec.preferred = to.preferred;
+  job.spec.size = to.size;
+  const bool may_have = job.spec.size.contains(job.ordered) && job.ordered <= total;
+  if (!may_have) job.ordered = 0;
+  fact("Altered", to);
+  const Job& known = core_.job(id);
+  require(known.spec.priority == to.priority && known.spec.preferred == to.preferred &&
+              known.spec.walltime == to.walltime && known.spec.size.min == to.size.min,
+          name(id) + " is not what it was to become");
+  require(known.claim == ClaimId::none, name(id) + " keeps a claim of the job that it was");
+  require(known.ordered == job.ordered, name(id) + " has another order");
 }
 
 void HostileWorld::request() {

@@ -145,6 +145,7 @@ class HostileWorld {
   void repair(const NodeSet& nodes);
   void lose_nodes(JobId id);
   void order();
+  void alter();
   void request();
   void believe();
   void change_corridor();
