@@ -2,7 +2,6 @@
 // texts take a moment.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -16,6 +15,13 @@
 #include "base/text.hpp"
 
 namespace ductile {
+
+/// Does every byte stand for itself in UTF-8?
+inline bool is_ascii(std::string_view text) {
+  unsigned char all = 0;
+  for (const char c : text) all |= static_cast<unsigned char>(c);
+  return all < 0x80;
+}
 
 /// An object, or objects within it, as text on one line. Bytes that are no UTF-8 are replaced.
 class JsonText {
@@ -99,8 +105,7 @@ class JsonText {
   template <std::convertible_to<std::string_view> Text>
   void write(const Text& text) {
     const std::string_view view = text;
-    const bool is_ascii = std::ranges::all_of(view, [](char c) { return c >= 0; });
-    if (!is_ascii) {
+    if (!is_ascii(view)) {
       using Json = nlohmann::ordered_json;
       text_ += Json(view).dump(-1, ' ', false, Json::error_handler_t::replace);
       return;

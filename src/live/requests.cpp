@@ -50,22 +50,6 @@ constexpr auto kChange = std::chrono::milliseconds(50);
 /// Of how many jobs that are over an answer to `queue` tells how they ended.
 constexpr std::size_t kMaxEnds = 100;
 
-/// Is it of no more? Found out before memory and time go into them.
-bool is_small(std::string_view json) {
-  std::size_t separators = 0, fields = 0;
-  bool is_text = false;
-  for (std::size_t i = 0; i < json.size() && separators < kMaxValues; ++i) {
-    if (json[i] == '"') is_text = !is_text;
-    if (is_text) {
-      i += json[i] == '\\';
-      continue;
-    }
-    separators += json[i] == ',' || json[i] == '[' || json[i] == '{';
-    fields += json[i] == ':';
-  }
-  return separators < kMaxValues && fields <= kMaxFields;
-}
-
 /// A part of a long request takes no longer.
 class Slice {
  public:
@@ -355,7 +339,8 @@ void Controller::send(Client& client, std::string_view answer) {
 }
 
 Controller::Json Controller::parse_request(const std::string& line) {
-  if (!is_small(line)) {
+  const JsonExtent extent = extent_of(line);
+  if (extent.values >= kMaxValues || extent.fields > kMaxFields) {
     throw InputError(
         fmt::format("a request is of {} values and {} fields at most", kMaxValues, kMaxFields),
         "ask for less at a time");

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "live/json_text.hpp"
 #include "model/fairness.hpp"
 
 namespace ductile {
@@ -31,7 +32,7 @@ constexpr Duration kLongest = whole_seconds(std::int64_t{400} * 24 * 3600);
 /// Texts of users are bytes; JSON has UTF-8 alone.
 Json text_json(const std::string& text) {
   Json json = text;
-  if (std::ranges::all_of(text, [](char c) { return c >= 0; })) return json;
+  if (is_ascii(text)) return json;
   try {
     json.dump();
     return json;
