@@ -142,7 +142,7 @@ void Batches::hide(JobId id) {
   LiveJob& job = jobs_.at(id);
   deactivate(job);
   kept_.insert(place_of(job));
-  job.wait = Wait::change;
+  job.wait = Wait::unknown;
 }
 
 void Batches::alter(Batch& batch, Submission what) {
@@ -181,6 +181,7 @@ LiveJob& Batches::add(JobRow row, std::shared_ptr<Batch> batch, const Job& job) 
   } else if (its.row.held != Hold::none) {
     its.wait = wait_of(its.row.held);
   } else {
+    its.wait = Wait::unknown;
     kept_.insert(place_of(its));
     must_judge_ = true;
   }
@@ -256,7 +257,7 @@ void Batches::deactivate(LiveJob& job) {
 
 Wait Batches::reason(const LiveJob& job, Time now, const UserLimits& limits) {
   const Batch& batch = *job.batch;
-  if (batch.is_changing) return Wait::change;
+  if (batch.is_changing) return Wait::unknown;
   if (!batch.open.empty()) return batch.is_never ? Wait::never : Wait::dependency;
   if (batch.what.begin > now) {
     next_begin_ = std::min(next_begin_, batch.what.begin);

@@ -37,7 +37,7 @@ enum class Wait : std::uint8_t {
   array,
   jobs_of_user,
   nodes_of_user,
-  change  // of what was submitted, which is not done
+  unknown  // not looked at yet, or it is being changed
 };
 constexpr std::array<std::string_view, 10> kWaitWords{"",
                                                       "JobHeldUser",

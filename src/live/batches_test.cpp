@@ -184,6 +184,7 @@ TEST(Batches, KeepBackUntilItsTimeAndWhileUsersHoldIt) {
   held.is_held = true;
   world.submit(later);
   world.submit(held);
+  EXPECT_EQ(world.wait(1), Wait::unknown);
   EXPECT_EQ(world.shown(at(9)), "");
   EXPECT_EQ(world.wait(1), Wait::begin);
   EXPECT_EQ(world.wait(2), Wait::user);
@@ -211,7 +212,7 @@ TEST(Batches, ShowNoneOfThoseThatAreChanging) {
   batches.hide(id_of(2));
   batches.hold(id_of(2), Hold::admin);
   EXPECT_EQ(world.shown(), "");
-  EXPECT_EQ(world.wait(1), Wait::change);
+  EXPECT_EQ(world.wait(1), Wait::unknown);
   EXPECT_EQ(world.wait(2), Wait::admin);
   two.name = "other";
   two.priority = 3;
