@@ -8,6 +8,7 @@
 #include <string>
 
 #include <fmt/chrono.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
@@ -120,7 +121,7 @@ void execute(const std::string& path, const char* sql) {
 
 /// A journal as one leaves it that is killed: half of it is in the database, the rest not yet.
 std::string killed(const std::string& name, int instants) {
-  const std::string path = fresh(name);
+  std::string path = fresh(name);
   const pid_t writer = fork();
   if (writer == 0) {
     Both live(path);
