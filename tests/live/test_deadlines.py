@@ -36,8 +36,8 @@ def test_an_order_that_is_not_answered_is_withdrawn(cluster, silent):
         # It needs a node of the victim's, and holds the idle one until it has it.
         waits = c.submit("-N", 2, "-t", 60, "/bin/sleep", 0)
         c.wait_for(lambda: c.queue()[waits]["reason"] == "Claim", "the claim")
-        c.wait_for(lambda: c.queue()[waits]["reason"] != "Claim", "the end of the claim")
-        row = c.queue()[victim]
+        # Soon it is asked once more.
+        row = c.wait_for(lambda: (queue := c.queue())[waits]["reason"] != "Claim" and queue[victim], "the end of the claim")
         assert (row["state"], row["nodes"], row["reason"]) == ("RUNNING", 3, "ResizeUnanswered")
         assert "has not answered an order to resize" in c.log.read_text()
         # Others go on.
