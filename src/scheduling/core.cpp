@@ -567,15 +567,20 @@ void Core::carry_out_orders() {
 /// Jobs that can be smaller leave the nodes that drain: those go first when a job shrinks. One that
 /// could not give up all of them would only be slower.
 void Core::leave_draining_nodes() {
-  std::erase_if(state_.leaving,
-                [&](JobId id) { return state_.size_off_draining(state_.jobs[id]) == 0; });
-  std::vector<JobId> jobs = state_.leaving;
+  std::vector<JobId> jobs = std::exchange(state_.leaving, {});
   std::ranges::sort(jobs, {}, [&](JobId id) { return state_.jobs[id].running_at; });
   for (const JobId id : jobs) {
+    Job& job = state_.jobs[id];
+    job.leaves = false;
+    if (job.doing != Doing::nothing) continue;  // its answer brings it back
+    const Nodes size = state_.size_off_draining(job);
+    if (size == 0) continue;
     if (state_.resizable(id)) {
-      state_.shrink(id, state_.size_off_draining(state_.jobs[id]), {Why::draining});
-    } else if (state_.jobs[id].doing == Doing::nothing) {
-      state_.retry(state_.jobs[id].not_before);
+      state_.shrink(id, size, {Why::draining});
+    } else {
+      job.leaves = true;
+      state_.leaving.push_back(id);
+      state_.retry(job.not_before);
     }
   }
 }

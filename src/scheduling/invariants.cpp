@@ -124,6 +124,7 @@ void check_jobs(const State& state) {
                                              state.jobs[planned.job].doing == Doing::starting);
     require(waits, "a planned delay of a job that does not wait", planned.job);
   }
+  std::size_t leaving = 0;
   for (std::size_t i = 0; i < state.running.size(); ++i) {
     const JobId id = state.running[i];
     const Job& job = state.jobs[id];
@@ -131,9 +132,9 @@ void check_jobs(const State& state) {
     require(sizes_while_running(job.spec.type) == (i < state.running_malleable),
             "the list of running malleable jobs", id);
     require(job.work_left >= 0, "work left is negative", id);
-    require(state.size_off_draining(job) == 0 ||
-                std::ranges::find(state.leaving, id) != state.leaving.end(),
+    require(job.leaves || job.doing != Doing::nothing || state.size_off_draining(job) == 0,
             "a job that may leave draining nodes is not known for that", id);
+    leaving += job.leaves;
     require(job.holding.count > 0, "a running job without nodes", id);
     if (job.doing != Doing::nothing) {
       // Decisions of ours keep to the limits; what the world reports need not.
@@ -144,6 +145,7 @@ void check_jobs(const State& state) {
       require(job.target <= job.holding.count, "a job is to hold more than it was given", id);
     }
   }
+  require(leaving == state.leaving.size(), "jobs that may leave draining nodes");
 }
 
 // (h): the releases, row by row.

@@ -27,6 +27,7 @@ struct Job {
   std::uint32_t adaptive = kNoRow;  // row of the table of adaptive jobs
   Status status = Status::pending;
   Doing doing = Doing::nothing;
+  bool leaves = false;                     // is it in `State::leaving`?
   DecisionId decision = DecisionId::none;  // the last one about it; unanswered unless doing nothing
   Holding holding;                // from a decision to its answer: the union of before and after
   Nodes target = 0;               // its size once the unanswered decision is done

@@ -316,7 +316,7 @@ void State::vacate(JobId id) {
   const JobId last = running.back();
   running.pop_back();
   if (gap < running.size()) put_running(last, gap);
-  std::erase(leaving, id);
+  if (std::exchange(job.leaves, false)) std::erase(leaving, id);
   job.holding = {};
   job.target = 0;
   job.keep = Job::kNoKeep;
@@ -639,9 +639,11 @@ Nodes State::sound_release(const Job& job) const {
   return shrinks ? sound - find(job.decision)->releases : sound;
 }
 
-void State::look_for_draining(const Job& job, JobId id) {
-  if (draining.empty() || size_off_draining(job) == 0) return;
-  if (std::ranges::find(leaving, id) == leaving.end()) leaving.push_back(id);
+void State::look_for_draining(Job& job, JobId id) {
+  if (draining.empty() || job.leaves || job.doing != Doing::nothing) return;
+  if (size_off_draining(job) == 0) return;
+  job.leaves = true;
+  leaving.push_back(id);
 }
 
 void State::list(Job& job, JobId id) {

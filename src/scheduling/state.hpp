@@ -200,10 +200,12 @@ class State {
   std::vector<Health> health;  // with identities; two indices of it:
   NodeSet not_up;
   NodeSet draining;
-  std::vector<JobId> leaving;  // those that may leave draining nodes; each once
-  Releases releases;           // of nodes
-  Releases power_releases;     // of milliwatts; kept while there is a budget
-  std::vector<Claim> claims;   // oldest first
+  /// Running jobs that do nothing and may leave draining nodes; those among them that do not are
+  /// taken out when they are looked at.
+  std::vector<JobId> leaving;
+  Releases releases;          // of nodes
+  Releases power_releases;    // of milliwatts; kept while there is a budget
+  std::vector<Claim> claims;  // oldest first
   std::uint32_t next_claim = 0;
   std::vector<Unanswered> unanswered;  // by decision
   std::vector<Request> requests;       // in order of arrival
@@ -429,7 +431,7 @@ class State {
   /// was counted before was a pause.
   Work work_left_after(const Job& job, Nodes size, Duration worked) const;
   /// It holds other nodes now, or others drain.
-  void look_for_draining(const Job& job, JobId id);
+  void look_for_draining(Job& job, JobId id);
   /// What running jobs hold and draw together, with this one or without.
   void count(const Job& job, int sign);
   /// Healthy nodes that it gives back at its end.
