@@ -18,8 +18,8 @@ namespace ductile {
 
 /// Where the nodes of a start or an expansion come from. Idle nodes are always the first source.
 struct Sources {
-  std::span<const Cut>
-      cuts{};             // then these, in order; a cut not needed for nodes is still waited for
+  // Then running jobs that shrink, in order. Also one whose nodes are not needed is waited for.
+  std::span<const Cut> cuts{};
   bool incoming = false;  // then nodes that come and are promised to nobody
 };
 
@@ -94,7 +94,7 @@ class Pass {
   const Speedup& speedup(JobId id) const { return state_.speedup(job(id)); }
   /// The smallest size that the scheduler may choose for it; if it chooses none, the preferred one.
   Nodes smallest(JobId id) const { return state_.smallest(job(id)); }
-  /// Can it be cut: resizable, or being cut by this very pass?
+  /// Can it be cut: resizable, or being cut by this very pass, which may cut it further?
   bool cuttable(JobId id) const;
   /// Can it be given nodes: resizable, or started or grown by this very pass, also if its start
   /// waits for nodes?

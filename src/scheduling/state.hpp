@@ -65,7 +65,9 @@ struct Rules {
   Fairness fairness;
 };
 
-/// A victim's shrink owes a claim nodes. 0 nodes: a barrier.
+/// A running job that shrinks owes so many of its nodes to a claim: of 5 that it gives back 3 may
+/// be for one claim and 2 for another. None: a barrier, the claim waits for the answer all the
+/// same.
 struct Pledge {
   JobId victim = JobId::none;
   DecisionId shrink = DecisionId::none;
@@ -79,8 +81,8 @@ struct Claim {
   JobId job = JobId::none;              // the beneficiary
   RequestId request = RequestId::none;  // a claim that grants this
   bool start = false;                   // a start; else an expansion
-  SizeRange add;                        // nodes: at least, at most
-  Nodes grown = 0;         // a start: how many of the latter the pass that made it added later
+  SizeRange add;                        // how many nodes its job starts with, or gets
+  Nodes grown = 0;  // of a start: by so many the pass that made it has raised `add.max` since
   std::uint64_t pass = 0;  // the number of that pass
   Holding held;
   std::vector<Pledge> pledges;
@@ -140,13 +142,15 @@ struct Delays {
   double caused_s = 0;     // what came to others of the delays that its requests planned
 };
 
-/// A grant made the planned start of a waiting job later.
+/// A grant made the planned start of a waiting job later. Kept until that starts, to see how much
+/// of it came.
 struct PlannedDelay {
   JobId job = JobId::none;
   RequestId request = RequestId::none;
   std::array<Party, kPartyWords.size()> by;  // who asked
   Time from{}, to{};                         // the job's start without the grant, and with it
-  // What the limits count of it, and since which `Fairness::interval`; `to` may have moved since.
+  // How much of it the limits count, and since which `Fairness::interval`. Not `to` - `from`:
+  // the plan of a later grant may know better, and makes `to` earlier.
   Duration counted{};
   std::int64_t interval = 0;
 };
