@@ -316,8 +316,11 @@ def worst_of(its):
             ("another array", {"do": "submit", "job": dict(held, array=f"1-{its.waiting}")}),
             ("dependencies", {"do": "submit", "job": dict(held, dependency="afterok:" + ":".join(
                 str(array + task) for task in range(min(1000, its.waiting))))}),
+            ("another limit of the array", {"do": "update", "job": array, "set": {"time_us": 10 ** 9}}),
             ("a release of the array", {"do": "release", "jobs": [array]}),
+            ("another name of the array", {"do": "update", "job": array, "set": {"name": "other"}}),
             ("a hold of the array", {"do": "hold", "jobs": [array]}),
+            ("a job of megabytes", {"do": "submit", "job": dict(held, environment=["A=" + "x" * 120_000] * 28)}),
             ("a cancel of each task", {"do": "cancel", "jobs": tasks}),
             ("how each of them ended", {"do": "queue", "jobs": [array + task for task in range(its.waiting)]})]
 
