@@ -141,6 +141,17 @@ def test_an_array_is_changed_over_several_turns(cluster, hold):
     c.replay()
 
 
+def test_an_array_that_is_being_added_is_changed_when_it_is_there(cluster):
+    c = cluster("2x1")
+    adding = send(c, {"do": "submit", "job": dict(LONG, hold=True)})
+    array = min(c.wait_for(c.queue, "the first task"))
+    assert c.ask({"do": "update", "job": array, "set": {"time_us": 420 * 10 ** 6}}) == {"ok": True}
+    assert answer_of(adding)["tasks"] == 10_000
+    rows = c.ask({"do": "queue", "jobs": [array]})["jobs"]
+    assert len(rows) == 10_000 and {row["time_limit_s"] for row in rows} == {420}
+    c.run("cancel", array)
+
+
 def test_a_change_that_was_begun_is_made(cluster):
     c = cluster("2x1")
     busy = c.submit("-N", 2, "/bin/sleep", 1000)
