@@ -1633,6 +1633,15 @@ TEST(Altered, AWaitingJobHasAnotherPlaceAndSize) {
   EXPECT_EQ(stage.job(first).limit, at_s(50));
 }
 
+TEST(Altered, WhatWasPlannedForItIsNoMore) {
+  Stage stage;
+  const JobId id = stage.submit(rigid(4, 100));
+  stage.close([&](Pass& p) { EXPECT_TRUE(p.reserve(id, at_s(50), kReason)); });
+  ASSERT_EQ(stage.job(id).reserved, at_s(50));
+  ASSERT_TRUE(stage.tell(event::Altered{id, 0, whole_seconds(100), exactly(2), 2}));
+  EXPECT_EQ(stage.job(id).reserved, kNever);
+}
+
 TEST(Altered, AHeldJobStaysHeld) {
   Stage stage;
   const JobId id = stage.submit(malleable({1, 8}, 4, 100));

@@ -174,8 +174,4 @@ MUTATIONS = [
      "if (spec.type == JobType::rigid && spec.size.min != spec.size.max) return false;",
      "",
      "a rigid job has one size whatever it becomes"),
-    ("core.cpp",
-     "std::erase(state_.ordered, altered.job); } state_.must_wake = true;",
-     "std::erase(state_.ordered, altered.job); }",
-     "the policy is asked about a job that has become another one"),
 ]
