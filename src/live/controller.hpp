@@ -282,7 +282,7 @@ class Controller {
   Descriptor signals_{};
   Descriptor listener_{};
   Descriptor spare_{};  // with which operators get in when there is no other
-  Batches jobs_;                                    // not over
+  Batches jobs_;        // not over
   std::vector<std::unique_ptr<Client>> clients_{};  // in the order of their numbers
   std::uint64_t next_client_ = 1;
   std::size_t max_clients_ = 4096;
