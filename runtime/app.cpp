@@ -408,7 +408,9 @@ DUCTILE_EXPORT int ductile_join(void) {
   if (!self.is_initialised) return wrong_call("ductile_join() before ductile_init()");
   if (!self.must_join) return 0;
   if (take_over(*self.link, self.data) == Verdict::aborted) {
-    // The job goes on elsewhere; what this process has done so far must not be seen.
+    // The job goes on elsewhere, and what this process has done so far must not be seen, but for
+    // words that may say why.
+    std::fflush(stdout);
     std::_Exit(0);
   }
   self.must_join = false;

@@ -97,6 +97,10 @@ std::optional<wire::Message> Link::receive(std::chrono::milliseconds timeout) {
         yield_when_idle(yield->on != 0);
         continue;
       }
+    } catch (const wire::OtherVersion& error) {
+      complain(std::string("`ductile run` speaks ") + error.what() +
+               ", as the libductile-app of this program; link it with the one that belongs to it");
+      _exit(EXIT_FAILURE);
     } catch (const wire::ProtocolError& error) {
       complain(std::string("the manager sends ") + error.what());
       end_with_manager();

@@ -37,6 +37,7 @@
 #include "job/cgroup.hpp"
 #include "job/failure.hpp"
 #include "job/fault.hpp"
+#include "job/held_output.hpp"
 #include "job/host_sweep.hpp"
 #include "job/job_folder.hpp"
 #include "job/json_line.hpp"
@@ -69,6 +70,11 @@ constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;
 constexpr std::size_t kMaxUnsent = std::size_t{64} << 20;
 /// Output waiting to be passed on; more is left in the pipes.
 constexpr std::size_t kMaxWaitingOutput = std::size_t{1} << 20;
+/// Of a generation that may not be heard yet: it is to come to its data meanwhile.
+constexpr std::uint64_t kMaxHeldOutput = std::uint64_t{1} << 28;
+/// What a pipe can hold, and what is read of it at once.
+constexpr std::size_t kMaxInPipe = std::size_t{1} << 20;
+constexpr std::size_t kReadAtOnce = std::size_t{1} << 16;
 /// Of a program's requests, and of what it says of its sizes: so many at once, then one each
 /// second.
 constexpr int kAsksAtOnce = 10;
@@ -163,7 +169,9 @@ struct Generation {
   bool is_late = false;       // it left long ago, and its program works on
   bool is_discarded = false;  // it never became the job
   bool is_muted = false;      // what it writes is nobody's
-  std::string held{};         // output that waits for the generation before to end
+  bool is_heard = false;      // what it writes goes on at once
+  bool is_quoted = false;     // that it never became the job has been said before its words
+  HeldOutput held{};          // output that waits for the generation before to end
 
   /// All of its processes are gone, everywhere.
   bool is_gone() const { return status && (!sweep || sweep->is_done()); }
@@ -185,6 +193,7 @@ class Manager {
   void on_ended(Generation& generation, int status);
   void accept_peers();
   void read_peer(Peer& peer);
+  void refuse(Peer& peer, const wire::ProtocolError& error);
   void on_message(Peer& peer, const wire::Message& message);
   void on_hello(Peer& peer, const wire::Message& message);
   void on_finishing(Peer& peer);
@@ -199,7 +208,10 @@ class Manager {
   void on_step(const std::string& line);
   void end_step_order(bool ok, Json details);
   Client* step() const;
-  void read_output(Generation& generation, Descriptor& pipe);
+  bool read_output(Generation& generation, Descriptor& pipe);
+  bool has_room_for(const Generation& generation) const;
+  void hold(Generation& generation, std::string_view text);
+  void hear_to_the_end(Generation& generation);
   void on_time();
   void tell_slow_start();
   void report_measurement();
@@ -234,6 +246,8 @@ class Manager {
   void send(Peer& peer, const wire::Message& message);
   void flush(Peer& peer);
   void pass_output();
+  void pass(HeldOutput& held, std::string& to, int fd);
+  void deliver(int fd, std::string& text);
   void write_output(int fd, std::string& text);
   void lose(std::uint64_t bytes, const std::string& why);
   void tell_lost();
@@ -533,10 +547,21 @@ void Manager::read_peer(Peer& peer) {
       spdlog::warn("process {} of generation {} sends {}", peer.rank, *peer.generation,
                    error.what());
     } else {
-      spdlog::warn("a connection was refused: {}", error.what());
+      refuse(peer, error);
     }
     on_closed(peer);
   }
+}
+
+/// A program may be linked with an older or a newer library: both it and its user are to know.
+void Manager::refuse(Peer& peer, const wire::ProtocolError& error) {
+  if (dynamic_cast<const wire::OtherVersion*>(&error) == nullptr) {
+    return spdlog::warn("a connection was refused: {}", error.what());
+  }
+  const std::string why = fmt::format(
+      "{}; link the program with the libductile-app of this `ductile run`", error.what());
+  spdlog::warn("a connection was refused: {}", why);
+  send(peer, {current_, wire::Abort{.reason = why}});
 }
 
 void Manager::on_hello(Peer& peer, const wire::Message& message) {
@@ -860,13 +885,15 @@ void Manager::settle() {
   }
   if (Generation* const generation = find(fresh); generation && !generation->is_discarded) {
     generation->is_discarded = true;
-    // Of one that has failed by itself all words are still to come, and its launcher ends it.
-    const bool has_failed = generation->gone > 0 || generation->status;
+    // Of one that has failed by itself all words are still to come.
+    const bool has_died = generation->gone > 0 || generation->status;
+    const bool has_failed = has_died || resize_->is_new_to_blame();
     if (!has_failed) mute(*generation);
-    // Those that have come so far hear of it and leave in order; others would wait for ever.
+    // Those that have come so far hear of it and leave in order, or their launcher ends them;
+    // others would wait for ever.
     const bool is_whole = generation->connected == generation->size;
     if (!generation->status) {
-      generation->deadline = is_whole || has_failed ? now + settings_.patience / 5 : now;
+      generation->deadline = is_whole || has_died ? now + settings_.patience / 5 : now;
     }
   }
   conclude_resize();
@@ -1215,38 +1242,92 @@ bool Manager::report(std::string_view what, const Json& details) {
 
 // ---- Output -------------------------------------------------------------------------------------
 
-void Manager::read_output(Generation& generation, Descriptor& pipe) {
-  std::array<char, 65536> bytes;
+/// True if there may be more.
+bool Manager::read_output(Generation& generation, Descriptor& pipe) {
+  std::array<char, kReadAtOnce> bytes;
   const ssize_t got = read(pipe.get(), bytes.data(), bytes.size());
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) return pipe.reset();
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (got <= 0) {
+    pipe.reset();
+    return false;
+  }
   const std::string_view text(bytes.data(), static_cast<std::size_t>(got));
-  if (generation.is_muted) return;
-  (&pipe == &generation.process.err ? err_ : generation.held) += text;
-  if (generation.is_discarded) return;
+  if (generation.is_muted) return true;
+  if (&pipe == &generation.process.err) {
+    err_ += text;
+  } else {
+    hold(generation, text);
+  }
+  if (generation.is_discarded) return true;
   last_words_ += text;
   if (last_words_.size() > kLastWords) last_words_.erase(0, last_words_.size() - kLastWords);
+  return true;
+}
+
+/// Who may not be heard yet must not wait for that: others wait for it.
+bool Manager::has_room_for(const Generation& generation) const {
+  if (generation.is_muted) return true;
+  return generation.held.size() + out_.size() <
+         (generation.is_heard ? kMaxWaitingOutput : kMaxHeldOutput);
+}
+
+void Manager::hold(Generation& generation, std::string_view text) {
+  const std::string folder = folder_ ? folder_->path() : std::string("/tmp");
+  if (!generation.held.append(text, folder)) lose(text.size(), std::strerror(errno));
+  const bool is_new = is_resizing() && generation.number == resize_->generation();
+  if (!is_new || has_room_for(generation)) return;
+  resize_->abort(
+      fmt::format("the new generation wrote {} MiB before it had its data", kMaxHeldOutput >> 20),
+      Clock::now(), Side::fresh);
+  carry_out();
+}
+
+/// What is in its pipes, before whatever comes then is nobody's.
+void Manager::hear_to_the_end(Generation& generation) {
+  for (Descriptor* const pipe : {&generation.process.out, &generation.process.err}) {
+    for (std::size_t i = 0; *pipe && i < kMaxInPipe / kReadAtOnce; ++i) {
+      if (!read_output(generation, *pipe)) break;
+    }
+  }
 }
 
 /// Generation after generation, so that nothing of a new one comes before the last of the old one.
 /// What one wrote that never became the job is no output of the job, but may say why.
 void Manager::pass_output() {
   for (const auto& [number, generation] : generations_) {
-    if (generation->is_discarded && !generation->process.out && !generation->held.empty()) {
-      err_ += "ductile: the new generation had written:\n" + std::exchange(generation->held, {});
+    if (generation->is_discarded) {
+      if (generation->process.out || generation->held.empty()) continue;
+      if (!std::exchange(generation->is_quoted, true)) {
+        err_ += "ductile: the new generation had written:\n";
+      }
+      pass(generation->held, err_, STDERR_FILENO);
+      continue;
     }
-    if (generation->is_discarded) continue;
     if (number > current_) break;
-    out_ += std::exchange(generation->held, {});
-    if (generation->process.out && !generation->is_late) break;
+    generation->is_heard = true;
+    pass(generation->held, out_, STDOUT_FILENO);
+    if (!generation->held.empty() || (generation->process.out && !generation->is_late)) break;
   }
-  if (settings_.keep_output) result_.output += out_;
-  if (!settings_.pass_output) {
-    out_.clear();
-    err_.clear();
+  deliver(STDOUT_FILENO, out_);
+  deliver(STDERR_FILENO, err_);
+}
+
+/// As much as goes on now, and as much as may wait behind it.
+void Manager::pass(HeldOutput& held, std::string& to, int fd) {
+  while (!held.empty() && to.size() < kMaxWaitingOutput) {
+    const std::string text = held.take(kMaxWaitingOutput - to.size());
+    if (settings_.keep_output && fd == STDOUT_FILENO) result_.output += text;
+    to += text;
+    deliver(fd, to);
   }
-  write_output(STDOUT_FILENO, out_);
-  write_output(STDERR_FILENO, err_);
+}
+
+void Manager::deliver(int fd, std::string& text) {
+  if (settings_.pass_output) {
+    write_output(fd, text);
+  } else {
+    text.clear();
+  }
 }
 
 void Manager::write_output(int fd, std::string& text) {
@@ -1481,6 +1562,7 @@ void Manager::on_time() {
       on_leaving_late(*generation);
     } else if (!generation->is_terminated) {
       generation->is_terminated = true;
+      if (generation->is_discarded) hear_to_the_end(*generation);
       generation->is_muted = generation->is_discarded;
       generation->deadline = now + settings_.patience / 5;
       spdlog::debug("generation {} is told to end", number);
@@ -1556,7 +1638,7 @@ void Manager::wait() {
   }
   for (const auto& [number, owned] : generations_) {
     Generation* const generation = owned.get();
-    if (generation->process.out && generation->held.size() + out_.size() < kMaxWaitingOutput) {
+    if (generation->process.out && has_room_for(*generation)) {
       poller.add(generation->process.out, POLLIN,
                  [this, generation] { read_output(*generation, generation->process.out); });
     }

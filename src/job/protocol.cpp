@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr std::size_t kTypes = std::variant_size_v<Content>;
+constexpr std::uint16_t kHello = 1;
+constexpr std::uint16_t kRefusal = 16;  // abort
 
 // Numbers are little-endian, texts and lists have their length before them.
 class Writer {
@@ -165,8 +167,10 @@ Header decode_header(std::string_view bytes) {
   read(header.type);
   read(header.generation);
   if (version != kVersion) {
-    throw ProtocolError("version " + std::to_string(version) + " of the protocol, not " +
-                        std::to_string(kVersion));
+    const std::string what =
+        "version " + std::to_string(version) + " of the protocol, not " + std::to_string(kVersion);
+    if (header.type == kHello || header.type == kRefusal) throw OtherVersion(what);
+    throw ProtocolError(what);
   }
   if (header.type == 0 || header.type > kTypes) throw ProtocolError("a message of unknown type");
   if (header.body_bytes > kMaxBody) throw ProtocolError("a message that is too large");

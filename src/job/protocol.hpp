@@ -18,8 +18,9 @@
 
 namespace ductile::wire {
 
-/// The other side must speak exactly this version.
-inline constexpr std::uint16_t kVersion = 1;
+/// The other side must speak exactly this version. Another message, or another body of one, is
+/// another version.
+inline constexpr std::uint16_t kVersion = 2;
 
 inline constexpr std::size_t kHeaderBytes = 12;
 /// No body is larger: room for the addresses of some 30 000 processes.
@@ -31,6 +32,12 @@ inline constexpr std::uint32_t kMaxProcesses = 1U << 15;
 class ProtocolError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+/// It says hello, or answers it, in another version.
+class OtherVersion : public ProtocolError {
+ public:
+  using ProtocolError::ProtocolError;
 };
 
 /// The secret that the processes of one job share: 32 hexadecimal digits.
@@ -310,7 +317,7 @@ struct Header {
 };
 
 /// From exactly `kHeaderBytes` bytes. ProtocolError if this is another protocol or version, or too
-/// large.
+/// large; OtherVersion if that is why two do not come to know each other.
 Header decode_header(std::string_view bytes);
 /// ProtocolError unless `body` is exactly one content of the type in the header.
 Message decode_body(const Header& header, std::string_view body);

@@ -72,7 +72,7 @@ TEST(Protocol, MessagesComeInAnyPieces) {
 // The bytes that docs/formats/runtime-protocol.md shows: other builds have to understand them.
 TEST(Protocol, TheBytesAreThoseOfTheDocumentation) {
   EXPECT_EQ(encode({2, Meet{0x0151}}),
-            std::string("\x08\0\0\0\x01\0\x0c\0\x02\0\0\0\x51\x01\0\0\0\0\0\0", 20));
+            std::string("\x08\0\0\0\x02\0\x0c\0\x02\0\0\0\x51\x01\0\0\0\0\0\0", 20));
 }
 
 std::string failure_of(const std::string& bytes) {
@@ -94,7 +94,7 @@ TEST(Protocol, WhatIsNoMessageIsRefused) {
     return bytes;
   };
   EXPECT_EQ(failure_of(good), "");
-  EXPECT_EQ(failure_of(with(4, 9)), "version 9 of the protocol, not 1");
+  EXPECT_EQ(failure_of(with(4, 9)), "version 9 of the protocol, not 2");
   EXPECT_EQ(failure_of(with(6, 0)), "a message of unknown type");
   EXPECT_EQ(failure_of(with(6, 100)), "a message of unknown type");
   EXPECT_EQ(failure_of(with(3, 1)), "a message that is too large");
@@ -103,7 +103,25 @@ TEST(Protocol, WhatIsNoMessageIsRefused) {
   std::string many = encode({1, Go{}});
   many[kHeaderBytes + 3] = 1;
   EXPECT_EQ(failure_of(many), "a list that is too long");
-  EXPECT_EQ(failure_of("GET / HTTP/1.1\r\n"), "version 8239 of the protocol, not 1");
+  EXPECT_EQ(failure_of("GET / HTTP/1.1\r\n"), "version 8239 of the protocol, not 2");
+}
+
+TEST(Protocol, AnotherVersionIsKnownAsThatAtTheBeginning) {
+  const auto of_version_1 = [](const Content& content) {
+    std::string bytes = encode({0, content});
+    bytes[4] = 1;
+    MessageReader reader;
+    reader.feed(bytes);
+    reader.next();
+  };
+  EXPECT_THROW(of_version_1(Hello{}), OtherVersion);
+  EXPECT_THROW(of_version_1(Abort{}), OtherVersion);
+  try {
+    of_version_1(Taken{});
+    FAIL();
+  } catch (const ProtocolError& error) {
+    EXPECT_EQ(dynamic_cast<const OtherVersion*>(&error), nullptr);
+  }
 }
 
 TEST(Protocol, LongTextsAreCut) {

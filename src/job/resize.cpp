@@ -101,7 +101,7 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
   if (const auto* failed = std::get_if<wire::Failed>(&content)) {
     if (is_settled()) return false;
     abort((from_old ? "process " : "new process ") + std::to_string(rank) + ": " + failed->reason,
-          now);
+          now, side);
     return true;
   }
   if (const auto* ready = std::get_if<wire::Ready>(&content)) {
@@ -225,9 +225,10 @@ bool Resize::postpone(std::uint32_t rank, std::uint64_t probe, Clock::time_point
   return true;
 }
 
-void Resize::abort(const std::string& reason, Clock::time_point now) {
+void Resize::abort(const std::string& reason, Clock::time_point now, std::optional<Side> blamed) {
   if (is_settled()) return;
   reason_ = reason;
+  blamed_ = blamed;
   enter(Phase::aborted, now);
 }
 
@@ -236,13 +237,14 @@ void Resize::tick(Clock::time_point now) {
   if (is_settled() || now < deadline_) return;
   switch (phase_) {
     case Phase::starting:
-      return abort("the new generation was not ready in time", now);
+      return abort("the new generation was not ready in time", now, Side::fresh);
     case Phase::agreeing:
       return abort("not all processes said in time where they are", now);
     case Phase::gathering:
       return abort("not all processes came to a probe in time: " + missing(now), now);
     case Phase::handing_over:
-      return abort("the data was not handed over in time", now);
+      return abort("the data was not handed over in time", now,
+                   taken_.is_full() ? Side::old : Side::fresh);
     case Phase::committed:
     case Phase::aborted:
       break;

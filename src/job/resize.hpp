@@ -94,7 +94,9 @@ class Resize {
 
   /// Something happened outside, after which this resize cannot go on: a process has gone, a
   /// generation did not start, somebody gave up. Nothing happens once it is settled.
-  void abort(const std::string& reason, Clock::time_point now);
+  /// `blamed` is the side that has failed, if it is known.
+  void abort(const std::string& reason, Clock::time_point now,
+             std::optional<Side> blamed = std::nullopt);
 
   /// Aborts if the phase took too long. While processes wait for others, asks these where they are.
   void tick(Clock::time_point now);
@@ -122,6 +124,8 @@ class Resize {
   std::uint32_t new_size() const { return fresh_size_; }
   /// Why it was aborted.
   const std::string& reason() const { return reason_; }
+  /// It was aborted because the new generation failed: what that wrote may say why.
+  bool is_new_to_blame() const { return blamed_ == Side::fresh; }
   const Times& times() const { return times_; }
   // Which old processes stood at the probe and had sent all, and which new ones were ready, had all
   // and went on.
@@ -174,6 +178,7 @@ class Resize {
   std::uint64_t bytes_ = 0;
   std::uint64_t strays_ = 0;
   std::string reason_{};
+  std::optional<Side> blamed_{};
   std::vector<Order> orders_{};
 };
 

@@ -380,7 +380,10 @@ def test_a_process_that_dies_ends_the_job(mpi, start):
 # ---- Strangers ----------------------------------------------------------------------------------
 
 
-def hello(token, generation=0, rank=0, size=2, version=1):
+VERSION = 2
+
+
+def hello(token, generation=0, rank=0, size=2, version=VERSION):
     body = token.encode() + struct.pack("<III", rank, size, 1) + struct.pack("<H", 4) + b"host"
     return struct.pack("<IHHI", len(body), version, 1, generation) + body
 
@@ -413,8 +416,7 @@ def test_strangers_are_refused_and_do_no_harm(start, options, mpi="openmpi"):
         hello(good, generation=9),
         hello(good, rank=5),
         hello(good, rank=0),  # taken
-        hello(good, version=2),
-        struct.pack("<IHHI", 0xffffffff, 1, 1, 0),
+        struct.pack("<IHHI", 0xffffffff, VERSION, 1, 0),
         numbers.randbytes(10000),
     ]
     for bytes_ in wrong:
@@ -430,6 +432,42 @@ def test_strangers_are_refused_and_do_no_harm(start, options, mpi="openmpi"):
     assert code == 0 and out == rigid_output(mpi, *PLATE)
     assert err.count("a connection was refused") >= len(wrong)
     silent.close()
+
+
+@pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
+def test_a_library_of_another_version_is_told(start, version, mpi="mpich"):
+    job = start(mpi, 2, "jacobi", *PLATE)
+    job.wait_until_connected()
+    variables = job.environment()
+    words = f"version {version} of the protocol, not {VERSION}; link the program with the libductile-app"
+    with connect(variables["DUCTILE_MANAGER"]) as connection:
+        connection.sendall(hello(variables["DUCTILE_TOKEN"], version=version))
+        connection.settimeout(20)
+        answer = connection.makefile("rb").read()
+    bytes_, its_version, type_, _ = struct.unpack_from("<IHHI", answer)
+    assert (its_version, type_, bytes_) == (VERSION, 16, len(answer) - 12)
+    assert words in answer[14:].decode()
+    code, _, err = job.finish()
+    assert code == 0 and words in err
+
+
+def test_a_program_meets_a_manager_of_another_version(mpi, tmp_path):
+    """It hears of it, and does not begin."""
+    path = tmp_path / "manager"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        variables = {"DUCTILE_MANAGER": f"unix:{path}", "DUCTILE_TOKEN": 32 * "0", "DUCTILE_GENERATION": "0",
+                     "DUCTILE_MPI": mpi}
+        program = subprocess.Popen([example("jacobi", mpi), "10", "10", "10"], env=dict(os.environ, **variables),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        connection, _ = listener.accept()
+        with connection:
+            body = struct.pack("<H", 5) + b"other"
+            connection.sendall(struct.pack("<IHHI", len(body), VERSION + 1, 16, 0) + body)
+            out, err = program.communicate(timeout=PATIENCE)
+    assert program.returncode != 0 and out == ""
+    assert f"version {VERSION + 1} of the protocol, not {VERSION}" in err and "link it with" in err
 
 
 def listening_ports(job, program, generation):
@@ -466,7 +504,7 @@ def test_strangers_bring_no_data(start, tmp_path):
 
     def opening(token, generation=1, rank=0, size=2):
         body = token.encode() + struct.pack("<II", rank, size)
-        return struct.pack("<IHHI", len(body), 1, 18, generation) + body
+        return struct.pack("<IHHI", len(body), VERSION, 18, generation) + body
 
     silent = []
     for port in ports:

@@ -1,0 +1,40 @@
+"""What a generation writes before it is the job: it waits for nobody to read it, and is not lost where it says why
+the resize failed."""
+
+import pytest
+
+LINE = "{}: {:0100d}\n"
+# More than any pipe takes, and than the manager keeps in memory.
+LINES = 30000
+
+
+def written(generation):
+    return "".join(LINE.format(generation, i) for i in range(LINES))
+
+
+def test_much_output_before_joining_delays_no_resize(mpi, start, tmp_path):
+    job = start(mpi, 2, "talks", tmp_path / "stop", LINES, "joins", options=["--start-limit", 20])
+    job.wait_until_connected()
+    for size in (3, 2):
+        done = job.resize(size)
+        assert done.returncode == 0, done.stderr
+    (tmp_path / "stop").touch()
+    code, out, err = job.finish()
+    assert (code, err) == (0, "")
+    expected = ["generation 0 ends\n", written(1), "generation 1 ends\n", written(2), "generation 2 ends\n"]
+    assert out == "".join(expected)
+
+
+@pytest.mark.parametrize("how,why,last", [("waits", "was not ready in time", []),
+                                          ("cannot", "cannot unpack", ["this byte is wrong\n"])])
+def test_a_generation_that_fails_is_heard(mpi, start, tmp_path, how, why, last):
+    job = start(mpi, 2, "talks", tmp_path / "stop", LINES, how, options=["--start-limit", 6])
+    job.wait_until_connected()
+    done = job.resize(1)
+    assert done.returncode == 1 and why in done.stderr
+    (tmp_path / "stop").touch()
+    code, out, err = job.finish()
+    assert (code, out) == (0, "generation 0 ends\n")
+    words = "".join(["ductile: the new generation had written:\n", written(1), *last])
+    assert words in err
+    assert err.count("no use for this byte") == len(last)
