@@ -5,19 +5,21 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "job/fault.hpp"
+#include "job/strided_copy.hpp"
 
 namespace ductile {
 namespace {
@@ -35,7 +37,9 @@ constexpr int kMostAccepted = 64;
 /// a copy.
 constexpr std::size_t kSmallPiece = 4096;
 /// Small enough to stay in a cache between the copy and the call.
-constexpr std::size_t kBuffer = std::size_t{128} << 10;
+constexpr std::size_t kBuffer = std::size_t{32} << 10;
+/// New processes that an old one serves at a time.
+constexpr std::int64_t kMostServed = 32;
 
 /// The program's memory behind an overlap: pieces of one length, one distance apart, of which the
 /// last one may be shorter.
@@ -76,13 +80,24 @@ class Pieces {
 
   /// Copies the next bytes into the buffer, or out of it; how many. They count as done.
   std::size_t gather(char* buffer, std::size_t most) {
-    return copy(most, [&](char* place, std::size_t at, auto bytes) {
-      std::memcpy(buffer + at, place, bytes);
-    });
+    return copy(
+        most,
+        [&](char* place, std::size_t at, std::size_t bytes) {
+          std::memcpy(buffer + at, place, bytes);
+        },
+        [&](char* place, std::size_t at, std::size_t count) {
+          ductile::gather(buffer + at, place, piece_, distance_, count);
+        });
   }
   void scatter(const char* buffer, std::size_t bytes) {
-    copy(bytes,
-         [&](char* place, std::size_t at, auto size) { std::memcpy(place, buffer + at, size); });
+    copy(
+        bytes,
+        [&](char* place, std::size_t at, std::size_t size) {
+          std::memcpy(place, buffer + at, size);
+        },
+        [&](char* place, std::size_t at, std::size_t count) {
+          ductile::scatter(place, buffer + at, piece_, distance_, count);
+        });
   }
 
  private:
@@ -94,50 +109,23 @@ class Pieces {
   /// Bytes in a row from here on.
   std::size_t here() const { return std::min(piece_ - done_, left_); }
 
-  template <class Move>
-  std::size_t copy(std::size_t most, const Move& move) {
+  /// `part(place, at, bytes)` copies what is in a row, `pieces(place, at, count)` whole pieces.
+  template <class Part, class Whole>
+  std::size_t copy(std::size_t most, const Part& part, const Whole& pieces) {
     most = std::min(most, left_);
     std::size_t at = 0;
-    const auto one = [&] {
-      const std::size_t bytes = std::min(here(), most - at);
-      move(next_ + done_, at, bytes);
+    while (at < most) {
+      const std::size_t count = done_ == 0 ? (most - at) / piece_ : 0;
+      const std::size_t bytes = count > 0 ? count * piece_ : std::min(here(), most - at);
+      if (count > 0) {
+        pieces(next_, at, count);
+      } else {
+        part(next_ + done_, at, bytes);
+      }
       at += bytes;
       advance(bytes);
-    };
-    while (at < most && done_ > 0) one();
-    // The usual sizes are known to the compiler.
-    switch (piece_) {
-      case 1:
-        at += copy_whole<1>(most - at, at, move);
-        break;
-      case 2:
-        at += copy_whole<2>(most - at, at, move);
-        break;
-      case 4:
-        at += copy_whole<4>(most - at, at, move);
-        break;
-      case 8:
-        at += copy_whole<8>(most - at, at, move);
-        break;
-      case 16:
-        at += copy_whole<16>(most - at, at, move);
-        break;
-      default:
-        break;
     }
-    while (at < most) one();
     return at;
-  }
-
-  template <std::size_t Size, class Move>
-  std::size_t copy_whole(std::size_t most, std::size_t at, const Move& move) {
-    const std::size_t count = most / Size;
-    for (std::size_t i = 0; i < count; ++i) {
-      move(next_, at + i * Size, std::integral_constant<std::size_t, Size>{});
-      next_ += distance_;
-    }
-    left_ -= count * Size;
-    return count * Size;
   }
 
   char* next_;                // piece
@@ -206,16 +194,17 @@ class Sender {
         [this] { shutdown(socket_.get(), SHUT_RDWR); });
   }
 
+  /// A buffer full of them, from there.
+  void send_some(Pieces& pieces, std::vector<char>& buffer) {
+    buffer.resize(kBuffer);
+    send(buffer.data(), pieces.gather(buffer.data(), buffer.size()));
+  }
+
   void send(Pieces pieces) {
-    if (pieces.are_small()) buffer_.resize(kBuffer);
     while (pieces.left() > 0) {
-      if (pieces.are_small()) {
-        send(buffer_.data(), pieces.gather(buffer_.data(), buffer_.size()));
-        continue;
-      }
       std::array<iovec, 64> parts;
       const std::size_t count = pieces.fill(parts);
-      pieces.advance(send_some(parts, count));
+      pieces.advance(send_parts(parts, count));
     }
   }
 
@@ -225,12 +214,12 @@ class Sender {
     for (std::size_t sent = 0; sent < size;) {
       std::array<iovec, 64> parts;
       parts[0] = {bytes + sent, size - sent};
-      sent += send_some(parts, 1);
+      sent += send_parts(parts, 1);
     }
   }
 
   // Waits until something can be sent, listening to the manager.
-  std::size_t send_some(std::array<iovec, 64>& parts, std::size_t count) {
+  std::size_t send_parts(std::array<iovec, 64>& parts, std::size_t count) {
     msghdr message{};
     message.msg_iov = parts.data();
     message.msg_iovlen = count;
@@ -253,7 +242,12 @@ class Sender {
   Link& link_;
   std::uint32_t resize_;
   Descriptor socket_;
-  std::vector<char> buffer_{};
+};
+
+/// A new process and the way to it.
+struct Target {
+  Seat seat;
+  Sender sender;
 };
 
 std::uint64_t send_packed(Sender& sender, const Registered& one, std::size_t index, Seat to) {
@@ -271,23 +265,51 @@ std::uint64_t send_packed(Sender& sender, const Registered& one, std::size_t ind
   return bytes;
 }
 
-std::uint64_t send_to(Sender& sender, const Link& link, const std::vector<Registered>& data,
-                      Seat from, Seat to) {
-  std::uint64_t bytes = 0;
-  sender.send(wire::Open{.token = link.token(), .rank = link.rank(), .size = link.size()});
-  for (std::size_t index = 0; index < data.size(); ++index) {
-    const Overlap shared = overlap(data[index].layout, from, to);
-    if (data[index].pack != nullptr) {
-      bytes += send_packed(sender, data[index], index, to);
-      continue;
-    }
-    if (shared.total == 0) continue;
-    const wire::Data header = header_of(data[index], index, shared);
-    sender.send(header);
-    sender.send(Pieces(data[index], from, shared));
-    bytes += header.bytes;
+/// Pieces that are still to be sent.
+struct Rest {
+  Sender* sender;
+  Pieces pieces;
+};
+
+/// To each a little in turn: what lies between the pieces of one, which are another's, is still in
+/// a cache then.
+void send_in_turns(std::vector<Rest> rests) {
+  std::vector<char> buffer;
+  while (!rests.empty()) {
+    for (Rest& rest : rests) rest.sender->send_some(rest.pieces, buffer);
+    std::erase_if(rests, [](const Rest& rest) { return rest.pieces.left() == 0; });
   }
-  sender.send(wire::Close{});
+}
+
+std::uint64_t send_to(std::vector<Target>& targets, const Link& link,
+                      const std::vector<Registered>& data, Seat from) {
+  std::uint64_t bytes = 0;
+  for (Target& to : targets) {
+    to.sender.send(wire::Open{.token = link.token(), .rank = link.rank(), .size = link.size()});
+  }
+  for (std::size_t index = 0; index < data.size(); ++index) {
+    const Registered& one = data[index];
+    std::vector<Rest> small;
+    for (Target& to : targets) {
+      if (one.pack != nullptr) {
+        bytes += send_packed(to.sender, one, index, to.seat);
+        continue;
+      }
+      const Overlap shared = overlap(one.layout, from, to.seat);
+      if (shared.total == 0) continue;
+      const wire::Data header = header_of(one, index, shared);
+      to.sender.send(header);
+      bytes += header.bytes;
+      const Pieces pieces(one, from, shared);
+      if (pieces.are_small()) {
+        small.push_back({&to.sender, pieces});
+      } else {
+        to.sender.send(pieces);
+      }
+    }
+    send_in_turns(std::move(small));
+  }
+  for (Target& to : targets) to.sender.send(wire::Close{});
   return bytes;
 }
 
@@ -551,12 +573,16 @@ Verdict hand_over(Link& link, std::uint32_t resize, const std::vector<std::strin
   const auto size = static_cast<std::int64_t>(addresses.size());
   std::uint64_t bytes = 0;
   try {
+    std::vector<Target> targets;
     for (std::int64_t i = 0; i < size; ++i) {
       // Each begins with another one, so that not all send to the same.
       const Seat to{(me.rank + i) % size, size};
-      if (!share(data, me, to)) continue;
-      Sender sender(link, resize, addresses[static_cast<std::size_t>(to.rank)]);
-      bytes += send_to(sender, link, data, me, to);
+      if (share(data, me, to)) {
+        targets.push_back({to, Sender(link, resize, addresses[static_cast<std::size_t>(to.rank)])});
+      }
+      if (i + 1 < size && std::ssize(targets) < kMostServed) continue;
+      bytes += send_to(targets, link, data, me);
+      targets.clear();
     }
     link.send(resize, wire::Sent{.bytes = bytes});
   } catch (const Aborted&) {
@@ -585,11 +611,35 @@ struct Unlink {
   }
 };
 
+/// Has memory ready into which small pieces will come, page after page from each old process:
+/// before the program pauses for them.
+void prepare_memory(const std::vector<Registered>& data, Seat me) {
+#if defined(MADV_POPULATE_WRITE)
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  for (const Registered& one : data) {
+    const Layout& layout = one.layout;
+    const bool is_small = layout.spread == Spread::cyclic &&
+                          static_cast<std::size_t>(layout.block) < kSmallPiece / one.element_bytes;
+    if (!is_small) continue;
+    // Whole pages of it. A system that cannot do this does it as they are written.
+    const auto begin = reinterpret_cast<std::uintptr_t>(one.own());
+    const auto end = begin + static_cast<std::size_t>(held(layout, me)) * one.element_bytes;
+    const std::uintptr_t first = (begin + page - 1) / page * page;
+    if (first < end) {
+      madvise(reinterpret_cast<void*>(first), (end - first) / page * page, MADV_POPULATE_WRITE);
+    }
+  }
+#else
+  static_cast<void>(data), static_cast<void>(me);
+#endif
+}
+
 }  // namespace
 
 Verdict take_over(Link& link, const std::vector<Registered>& data) {
   const std::uint32_t resize = link.generation();
   try {
+    prepare_memory(data, {link.rank(), link.size()});
     const Descriptor listener = listen_for_data(link);
     const Unlink unlink_later{local_address(listener)};
     link.send(resize, wire::Ready{.address = unlink_later.address});

@@ -26,6 +26,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "cli/output_difference.hpp"
+#include "cli/shared_input.hpp"
 #include "job/report_file.hpp"
 
 namespace ductile {
@@ -37,6 +38,7 @@ struct Options {
   RunSettings settings{};
   std::string kind = "mpi";
   const CLI::Option* processes = nullptr;
+  const CLI::Option* probe_limit_given = nullptr;
   std::string mpi = "auto";
   std::string launcher = "mpiexec";
   std::uint32_t max = 0;
@@ -188,6 +190,8 @@ int run_program(const Options& options) {
   }
   settings.limits.starting = milliseconds(options.start_limit);
   settings.limits.gathering = milliseconds(options.probe_limit);
+  // Who says how long it may take means all of it.
+  if (options.probe_limit_given->count() > 0) settings.limits.stuck = settings.limits.gathering;
   settings.limits.agreeing = std::min(settings.limits.agreeing, settings.limits.gathering);
   settings.limits.handing_over = milliseconds(options.hand_over_limit);
   settings.patience = milliseconds(options.patience);
@@ -222,8 +226,10 @@ int run_program(const Options& options) {
 
   const OutputRules rules = rules_of(options);
   std::string expected;
-  const off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
+  std::optional<SharedInput> input;
   if (options.compares) {
+    input.emplace();
+    input->begin();
     RunSettings rigid = settings;
     rigid.is_rigid = true;
     rigid.plan.clear();
@@ -240,7 +246,7 @@ int run_program(const Options& options) {
       return done.exit_code;
     }
     expected = std::move(done.output);
-    if (input >= 0) lseek(STDIN_FILENO, input, SEEK_SET);  // it has read the file, if it is one
+    input->begin();
   }
   settings.keep_output = options.compares;
   const RunResult done = run_job(settings);
@@ -420,10 +426,13 @@ void add_run_command(CLI::App& app) {
                    "folder with the counters of energy of this host, for --measure")
       ->check(CLI::ExistingDirectory);
   const auto limit = [&](const char* name, double& seconds, const char* what) {
-    command->add_option(name, seconds, what)->check(CLI::Range(0.1, 1e6))->capture_default_str();
+    return command->add_option(name, seconds, what)
+        ->check(CLI::Range(0.1, 1e6))
+        ->capture_default_str();
   };
   limit("--start-limit", options->start_limit, "seconds until a new generation must be ready");
-  limit("--probe-limit", options->probe_limit, "seconds until all processes must come to a probe");
+  options->probe_limit_given = limit("--probe-limit", options->probe_limit,
+                                     "seconds until all processes must come to a probe");
   limit("--hand-over-limit", options->hand_over_limit, "seconds that moving the data may take");
   limit("--patience", options->patience,
         "seconds to leave, or to end after SIGTERM, before SIGKILL");

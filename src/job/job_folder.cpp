@@ -1,11 +1,14 @@
 #include "job/job_folder.hpp"
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "job/boot_clock.hpp"
 #include "job/process.hpp"
 
 namespace ductile {
@@ -27,11 +31,43 @@ constexpr std::size_t kLongestParent = 50;
 
 std::string prefix() { return fmt::format("ductile-run.{}.", geteuid()); }
 
-std::string parent() {
+/// Which of the hosts that share a folder has made one in it, in two lines.
+constexpr const char* kHostFile = "host";
+/// A line for each folder of a launcher's session.
+constexpr const char* kSessionsFile = "sessions";
+
+/// Where it may be, the best place first.
+std::vector<std::string> parents() {
+  std::vector<std::string> all;
   const char* const temporary = std::getenv("TMPDIR");
   const std::string_view path = temporary == nullptr ? "" : temporary;
-  const bool fits = path.starts_with('/') && path.size() <= kLongestParent;
-  return fits ? std::string(path) : "/tmp";
+  if (path.starts_with('/') && path.size() <= kLongestParent) all.emplace_back(path);
+  all.insert(all.end(), {"/tmp", "/dev/shm"});
+  return all;
+}
+
+struct ThisHost {
+  std::string name;
+  std::string boot = boot_id();
+
+  ThisHost() {
+    std::array<char, 256> text{};
+    gethostname(text.data(), text.size() - 1);
+    name = text.data();
+  }
+  /// The name stays when the machine starts again, the start is the same in all its containers.
+  bool has_made(const std::string& folder) const {
+    std::ifstream file(folder + "/" + kHostFile);
+    std::string its_name;
+    std::string its_boot;
+    if (!std::getline(file, its_name) || !std::getline(file, its_boot)) return false;
+    return its_name == name || (its_boot == boot && !boot.empty());
+  }
+};
+
+void remove_sessions(const std::string& folder) {
+  std::ifstream file(folder + "/" + kSessionsFile);
+  for (std::string session; std::getline(file, session);) remove_session_folder(session);
 }
 
 /// Held as long as its manager lives, in whatever container.
@@ -42,6 +78,7 @@ Descriptor lock(const std::string& folder) {
 }
 
 void remove_old(const std::string& parent) {
+  const ThisHost host;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     const std::string path = entry.path();
@@ -51,7 +88,10 @@ void remove_old(const std::string& parent) {
       continue;
     }
     const auto changed = std::chrono::system_clock::from_time_t(found.st_mtime);
-    if (changed > std::chrono::system_clock::now() - kYoung || !lock(path)) continue;
+    if (changed > std::chrono::system_clock::now() - kYoung) continue;
+    // On some file systems another host's lock is not seen.
+    if (!host.has_made(path) || !lock(path)) continue;
+    remove_sessions(path);
     remove_shared_memory(changed - kYoung);
     fs::remove_all(path, ignored);
   }
@@ -60,13 +100,25 @@ void remove_old(const std::string& parent) {
 }  // namespace
 
 JobFolder::JobFolder() {
-  const std::string where = parent();
-  remove_old(where);
-  path_ = where + "/" + prefix() + "XXXXXX";
-  if (mkdtemp(path_.data()) == nullptr) {
-    throw std::system_error(errno, std::generic_category(), "a folder in " + where);
+  std::string why;
+  int error = 0;
+  for (const std::string& where : parents()) {
+    remove_old(where);
+    path_ = where + "/" + prefix() + "XXXXXX";
+    if (mkdtemp(path_.data()) != nullptr) {
+      lock_ = lock(path_);
+      const ThisHost host;
+      std::ofstream(path_ + "/" + kHostFile) << host.name << '\n' << host.boot << '\n';
+      return;
+    }
+    error = errno;
+    why += (why.empty() ? "a folder in " : " or ") + where;
   }
-  lock_ = lock(path_);
+  throw std::system_error(error, std::generic_category(), why);
+}
+
+void JobFolder::note_session(const std::string& folder) const {
+  std::ofstream(path_ + "/" + kSessionsFile, std::ios::app) << folder << '\n';
 }
 
 JobFolder::~JobFolder() {

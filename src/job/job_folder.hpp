@@ -7,18 +7,21 @@
 
 namespace ductile {
 
-/// Goes with this object. What managers that were killed have left, their folders and the shared
-/// memory of their programs, is removed when the next one is made.
+/// Goes with this object. What managers of this host that were killed have left, their folders,
+/// those of their launchers and the shared memory of their programs, is removed when the next one
+/// is made.
 class JobFolder {
  public:
-  /// Below $TMPDIR, or /tmp where that is not short enough for a socket's path. std::system_error
-  /// if none can be made.
+  /// Below $TMPDIR, or where none can be made there, or its path would be too long for a socket,
+  /// below /tmp or /dev/shm. std::system_error if none can be made.
   JobFolder();
   JobFolder(const JobFolder&) = delete;
   JobFolder& operator=(const JobFolder&) = delete;
   ~JobFolder();
 
   const std::string& path() const { return path_; }
+  /// The folder of a launcher's session is to go with it, if its manager is killed.
+  void note_session(const std::string& folder) const;
 
  private:
   std::string path_{};

@@ -228,6 +228,7 @@ class Manager {
   void begin_resize();
   std::uint32_t slots() const;
   void on_sizes(const Peer& peer, const wire::Sizes& sizes);
+  void tell_sizes();
   void on_input(const Peer& peer, const wire::Input& input);
   Descriptor input_of(std::uint32_t number);
   void on_iterations(const wire::Iterations& iterations);
@@ -292,6 +293,7 @@ class Manager {
   Descriptor signals_{};
   std::unique_ptr<NameOfHost> name_of_host_{};  // looked up when a start is slow
   std::optional<JobFolder> folder_{};
+  std::string no_folder_{};  // why there is none
   Descriptor listener_{};
   Descriptor control_{};
   std::vector<std::unique_ptr<Peer>> peers_{};
@@ -313,6 +315,7 @@ class Manager {
   bool is_requested_ = false;               // the order is the answer to one
   Allowance requests_{kAsksAtOnce, kAsk};
   Allowance sizes_told_{kAsksAtOnce, kAsk};
+  std::optional<std::uint32_t> untold_sizes_of_{};  // a generation that has said others since
   std::uint64_t refused_requests_ = 0;
   std::optional<Resize> resize_{};
   std::optional<off_t> input_begin_{};  // where it is a file
@@ -367,6 +370,9 @@ void Manager::start_generation(std::uint32_t size) {
   generation->process = start_process(
       words, variables, input_of(number), cpus_,
       generation->group ? generation->group->folder() : std::string(), settings_.resources);
+  const bool has_session =
+      settings_.launcher.mpi == Mpi::openmpi && settings_.launcher.starter == Starter::mpiexec;
+  if (has_session && folder_) folder_->note_session(session_folder(generation->process.pid));
   generations_.emplace(number, std::move(generation));
 }
 
@@ -467,7 +473,7 @@ void Manager::on_ended(Generation& generation, int status) {
   const int code = exit_code(status);
   spdlog::debug("generation {} ended with {}", generation.number, code);
   if (settings_.launcher.mpi == Mpi::openmpi && settings_.launcher.starter == Starter::mpiexec)
-    remove_session_folder(generation.process.pid);
+    remove_session_folder(session_folder(generation.process.pid));
   if (code != 0 || left > 0) has_killed_ = settings_.launcher.mpi != Mpi::none;
   if (is_resizing() && generation.number == resize_->generation()) {
     give_up_resize(fmt::format("the new generation ended with exit code {}", code));
@@ -493,7 +499,7 @@ void Manager::make_folder() {
   try {
     folder_.emplace();
   } catch (const std::system_error& error) {
-    spdlog::debug("the job has no folder of its own: {}", error.what());
+    no_folder_ = error.what();
   }
 }
 
@@ -502,6 +508,10 @@ Descriptor Manager::listen_to_processes() {
   const bool is_here = settings_.launcher.hosts.empty() &&
                        settings_.launcher.starter == Starter::mpiexec &&
                        settings_.listen == RunSettings{}.listen;
+  if (is_here && !folder_) {
+    spdlog::warn("there is no place for the sockets of the job, which are of TCP now: {}",
+                 no_folder_);
+  }
   if (!is_here || !folder_) return listen_tcp(settings_.listen);
   return listen_in_folder(folder_->path() + "/manager");
 }
@@ -785,18 +795,31 @@ void Manager::on_sizes(const Peer& peer, const wire::Sizes& sizes) {
   if (generation->sizes == before) return;
   const bool is_new = is_resizing() && generation->number == resize_->generation();
   if (!is_new && generation->number != current_) return;
-  if (sizes_told_.take(Clock::now())) {
-    report("sizes", {{"generation", generation->number},
-                     {"size", generation->size},
-                     {"min", sizes.min},
-                     {"max", sizes.max},
-                     {"constraint", sizes.constraint}});
-  }
+  untold_sizes_of_ = generation->number;
+  tell_sizes();
   // What was ordered before the program had said it.
   const std::uint32_t ordered = is_resizing() ? resize_->new_size() : generation->size;
   if (generation->sizes.allow(ordered)) return;
   if (is_resizing()) return give_up_resize(not_for_program(generation->sizes, ordered));
   spdlog::warn("{}; it has {} all the same", not_for_program(generation->sizes, ordered), ordered);
+}
+
+/// The last ones that the program has said. If it says others too often, they come when it may
+/// again.
+void Manager::tell_sizes() {
+  if (!untold_sizes_of_) return;
+  const Generation* const speaker = find(*untold_sizes_of_);
+  const bool is_new = is_resizing() && *untold_sizes_of_ == resize_->generation();
+  if (speaker == nullptr || (!is_new && speaker->number != current_)) {
+    return untold_sizes_of_.reset();
+  }
+  if (!sizes_told_.take(Clock::now())) return;
+  untold_sizes_of_.reset();
+  report("sizes", {{"generation", speaker->number},
+                   {"size", speaker->size},
+                   {"min", speaker->sizes.range.min},
+                   {"max", speaker->sizes.range.max},
+                   {"constraint", to_text(speaker->sizes.constraint)}});
 }
 
 void Manager::on_iterations(const wire::Iterations& iterations) {
@@ -1595,6 +1618,7 @@ void Manager::on_time() {
   }
   if (settings_.measure.count() > 0 && now >= measured_ + settings_.measure) report_measurement();
   tell_lost();
+  tell_sizes();
   tell_slow_start();
   begin_resize();
   consider_request();

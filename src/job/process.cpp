@@ -315,7 +315,8 @@ std::size_t kill_descendants(const Variables& variables) {
 
 std::size_t remove_shared_memory(std::chrono::system_clock::time_point since) {
   namespace fs = std::filesystem;
-  constexpr std::string_view kNames[] = {"mpich_shar_tmp", "vader_segment.", "ucx_shm_posix_"};
+  constexpr std::string_view kNames[] = {"mpich_shar_tmp", "vader_segment.", "ucx_shm_posix_",
+                                         "osc_rdma.", "osc_sm."};
   const std::time_t first = std::chrono::system_clock::to_time_t(since);
   const std::time_t last =
       std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()) - 1;
@@ -342,18 +343,28 @@ std::size_t remove_shared_memory(std::chrono::system_clock::time_point since) {
   return candidates.size();
 }
 
-void remove_session_folder(pid_t mpiexec) {
+std::string session_folder(pid_t mpiexec) {
   const char* const temporary = std::getenv("TMPDIR");
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   // Open MPI takes the name up to the first dot.
   std::string_view rest = host.data();
   const std::string name(next_part(rest, '.'));
+  return std::filesystem::path(temporary != nullptr ? temporary : "/tmp") /
+         ("ompi." + name + "." + std::to_string(geteuid())) / ("pid." + std::to_string(mpiexec));
+}
+
+void remove_session_folder(const std::string& folder) {
+  const std::filesystem::path path(folder);
+  const std::string name = path.filename();
+  constexpr std::string_view kBegin = "pid.";
+  if (!name.starts_with(kBegin) || !path.parent_path().filename().native().starts_with("ompi.")) {
+    return;
+  }
+  const auto pid = parse_number<pid_t>(std::string_view(name).substr(kBegin.size()));
+  if (!pid || kill(*pid, 0) == 0) return;
   std::error_code ignored;
-  std::filesystem::remove_all(std::filesystem::path(temporary != nullptr ? temporary : "/tmp") /
-                                  ("ompi." + name + "." + std::to_string(geteuid())) /
-                                  ("pid." + std::to_string(mpiexec)),
-                              ignored);
+  std::filesystem::remove_all(path, ignored);
 }
 
 int exit_code(int status) {

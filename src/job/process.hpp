@@ -109,8 +109,10 @@ std::size_t kill_descendants(const Variables& variables);
 /// Returns how many.
 std::size_t remove_shared_memory(std::chrono::system_clock::time_point since);
 
-/// Removes the session folder of an mpiexec of Open MPI that was killed.
-void remove_session_folder(pid_t mpiexec);
+/// Where an mpiexec of Open MPI on this host keeps the files of its session.
+std::string session_folder(pid_t mpiexec);
+/// Removes such a folder if that mpiexec has gone; nothing that is none.
+void remove_session_folder(const std::string& folder);
 
 /// The exit code a shell shows for what waitpid() told.
 int exit_code(int status);

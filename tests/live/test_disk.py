@@ -1,22 +1,12 @@
 """The disk of the journal: full, or damaged."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
 
-import pytest
-
 from conftest import PATIENCE, PROGRAM
-
-
-def namespaces():
-    """What makes a small disk that is ours alone, and goes with its last process; if that is possible."""
-    words = ["unshare", "--mount", "--map-root-user"] if os.geteuid() else ["unshare", "--mount"]
-    if subprocess.run([*words, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode:
-        pytest.skip("no mounts can be made here")
-    return words
+from programs import namespaces
 
 
 def test_a_full_disk_is_said_and_loses_nothing(cluster):

@@ -13,7 +13,7 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from programs import (EXAMPLES, PATIENCE, PROGRAM, ROOT, check, example, mpiexec,  # noqa: E402, F401
+from programs import (EXAMPLES, PATIENCE, PROGRAM, ROOT, check, example, mpiexec, namespaces,  # noqa: E402, F401
                       processes_with, run)
 
 

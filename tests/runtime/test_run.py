@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -17,7 +18,7 @@ import time
 
 import pytest
 
-from conftest import EXAMPLES, PATIENCE, PROGRAM, ROOT, connect, example, mpiexec, processes_with, run
+from conftest import EXAMPLES, PATIENCE, PROGRAM, ROOT, connect, example, mpiexec, namespaces, processes_with, run
 
 # Rows, columns, iterations, milliseconds per iteration.
 PLATE = (120, 80, 500, 200)
@@ -200,6 +201,17 @@ def test_who_does_not_come_to_the_probe_is_named(mpi, start, tmp_path):
     assert job.finish()[0] != 0
 
 
+@pytest.mark.skipif(os.environ.get("DUCTILE_FULL", "0") == "0", reason="takes 40 s; DUCTILE_FULL=1")
+def test_a_probe_limit_is_how_long_it_may_take(start, tmp_path, mpi="mpich"):
+    """Also of a process that others have waited for longer than one that comes to no probe is waited for else."""
+    job = start(mpi, 3, "uneven", tmp_path / "stop", options=["--probe-limit", 36])
+    job.wait_until_connected()
+    done = job.resize(2)
+    assert "not all processes came to a probe in time" in done.stderr, done.stderr
+    job.process.terminate()
+    assert job.finish()[0] != 0
+
+
 # ---- The wrong MPI ------------------------------------------------------------------------------
 
 
@@ -291,14 +303,29 @@ def test_stdin_of_a_malleable_program(mpi, start, tmp_path, says, from_file, byt
     assert err.count("standard input") == (1 if word else 0) and word in err
 
 
-def test_stdin_of_both_runs_that_are_compared(tmp_path):
-    (tmp_path / "input").write_text("123456")
+@pytest.mark.parametrize("is_file", [True, False])
+# More than a pipe takes is too much for the mpiexec of MPICH.
+@pytest.mark.parametrize("mpi,size", [("mpich", 6), ("openmpi", 300000)])
+def test_stdin_of_both_runs_that_are_compared(tmp_path, is_file, mpi, size):
+    (tmp_path / "input").write_text(size * "x")
     (tmp_path / "stop").touch()
-    with open(tmp_path / "input") as file:
-        done = run("run", "-n", 2, "--script", "t=1000:3", "--", example("reads", "mpich"), tmp_path / "stop",
-                   stdin=file)
-    assert (done.returncode, done.stdout) == (0, "generation 0 reads 6 bytes\n"), done.stderr
+    command = ["run", "-n", 2, "--script", "t=1000:3", "--", example("reads", mpi), tmp_path / "stop"]
+    if is_file:
+        with open(tmp_path / "input") as file:
+            done = run(*command, stdin=file)
+    else:
+        done = run(*command, input=size * "x")
+    assert (done.returncode, done.stdout) == (0, f"generation 0 reads {size} bytes\n"), done.stderr
     assert "the output is that of the rigid run" in done.stderr
+
+
+def test_both_runs_do_not_wait_for_the_end_of_an_input_that_they_do_not_read(mpi):
+    done = subprocess.Popen([PROGRAM, "run", "-n", "1", "--script", "t=1000:2", "--", example("jacobi", mpi), "30", "30",
+                             "10"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert done.wait(timeout=PATIENCE) == 0
+    assert "the output is that of the rigid run" in done.stderr.read()
+    for stream in (done.stdin, done.stdout, done.stderr):
+        stream.close()
 
 
 def test_much_output_comes_whole():
@@ -559,7 +586,7 @@ def test_a_job_on_one_host_is_reached_by_its_user_alone(start, tmp_path, mpi="op
     assert len(list(folder.glob("data.1.*"))) == 3
     assert listening_ports(job, "until", 1) == []
     order.join()
-    assert [path.name for path in folder.iterdir()] == ["manager"]
+    assert not list(folder.glob("data.*"))
     (tmp_path / "stop").touch()
     assert job.finish()[:2] == (0, "right\n")
     assert not folder.exists()
@@ -576,18 +603,48 @@ def test_what_a_killed_manager_has_left_is_removed_by_the_next_one(start, tmp_pa
         os.kill(pid, signal.SIGSTOP)
     memory = {path for pid in left for path in shared_memory_of(pid)}
     assert memory
+    memory.add(pathlib.Path(f"/dev/shm/osc_sm.test.{os.getpid()}"))
+    for path in memory:
+        path.touch()
+    sessions = {path for path in pathlib.Path("/tmp").glob("ompi.*/pid.*") if int(path.suffix[1:]) in left}
+    assert sessions
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     job.process.communicate()
     while processes_with(job.mark):
         time.sleep(0.02)
-    assert folder.exists() and all(path.exists() for path in memory)
+    assert folder.exists() and all(path.exists() for path in {*memory, *sessions})
+    others = folder.with_name(f"ductile-run.{os.geteuid()}.other{os.getpid()}")
+    others.mkdir()
+    (others / "host").write_text("another\nstart of another\n")
     time.sleep(2)  # what is younger may belong to one who is just beginning
     assert run("run", "--kind", "rigid", "--mpi", mpi, "--", "true").returncode == 0
     assert folder.exists()
-    os.utime(folder, (time.time() - 61,) * 2)
+    for path in (folder, others):
+        os.utime(path, (time.time() - 61,) * 2)
     assert run("run", "--kind", "rigid", "--mpi", mpi, "--", "true").returncode == 0
-    assert not folder.exists() and not any(path.exists() for path in memory)
+    assert not folder.exists() and not any(path.exists() for path in {*memory, *sessions})
+    assert others.exists()  # whatever it is that cannot be seen from here
+    shutil.rmtree(others)
+
+
+@pytest.mark.parametrize("folder", ["/nonexistent/folder", "/" + 60 * "x"])
+def test_sockets_are_elsewhere_where_tmpdir_is_no_place_for_them(start, monkeypatch, folder, mpi="mpich"):
+    monkeypatch.setenv("TMPDIR", folder)
+    job = start(mpi, 2, "jacobi", *PLATE)
+    job.wait_until_connected()
+    assert job.environment()["DUCTILE_MANAGER"].startswith("unix:/tmp/")
+    assert job.finish()[0] == 0
+
+
+def test_sockets_of_tcp_are_told():
+    words = namespaces()
+    done = subprocess.run([*words, "sh", "-c", 'mount -t tmpfs -o ro none /tmp && mount -t tmpfs -o ro none /dev/shm '
+                           '&& exec "$@"', "sh", PROGRAM, "run", "--mpi", "mpich", "--", "true"],
+                          capture_output=True, text=True, timeout=PATIENCE,
+                          env={name: value for name, value in os.environ.items() if name != "TMPDIR"})
+    assert done.returncode == 0, done.stderr
+    assert "there is no place for the sockets of the job, which are of TCP now: a folder in /tmp or /dev/shm: " in done.stderr
 
 
 def shared_memory_of(pid):

@@ -4,7 +4,7 @@ where its threads run."""
 import os
 import time
 
-from conftest import example, run
+from conftest import PATIENCE, example, run
 
 
 def test_sizes_that_a_program_can_have_and_where_it_can_be_resized(mpi, start):
@@ -29,6 +29,19 @@ def test_sizes_that_a_program_can_have_and_where_it_can_be_resized(mpi, start):
     # Probes are counted from 1, by each process from its own beginning.
     assert event["postponed"] == 1 and event["probe"] % 50 == 1
     assert out.startswith(f"left at {event['probe'] - 1}\n")
+
+
+def test_the_last_of_many_sizes_arrives(mpi, start, tmp_path):
+    """However often the program says others before, of which not all are told."""
+    job = start(mpi, 2, "fickle", tmp_path / "stop", 100)
+    job.wait_until_connected()
+    end = time.monotonic() + PATIENCE
+    while not job.events("sizes") or job.events("sizes")[-1]["max"] != 102:
+        assert time.monotonic() < end, job.report.read_text()
+        time.sleep(0.05)
+    assert len(job.events("sizes")) < 50
+    (tmp_path / "stop").touch()
+    assert job.finish()[0] == 0
 
 
 def test_random_sizes_are_those_that_it_can_have():

@@ -1,11 +1,13 @@
 /* Holds an array until a file appears, then checks every byte of it. BLOCK elements are dealt to
  * the processes in turn; 0: each has one block of its own; -1: each has one, packed by the program.
- * Usage: dealt FILE ELEMENTS BYTES BLOCK */
+ * TIMES gets lines "left GENERATION SECONDS", when the iteration before the resize was over, and "joined
+ * GENERATION SECONDS", from each process. Usage: dealt FILE ELEMENTS BYTES BLOCK [TIMES] */
 #include <ductile/app.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static int64_t elements, bytes, block, begin, end;
@@ -39,6 +41,18 @@ static int unpack(void* user, int from, int from_size, const void* data, size_t 
   return 0;
 }
 
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+static void note(const char* file, const char* what, double time) {
+  FILE* times = file != NULL ? fopen(file, "a") : NULL;
+  if (times == NULL) return;
+  fprintf(times, "%s %d %.6f\n", what, ductile_generation(), time);
+  fclose(times);
+}
+
 int main(int argc, char** argv) {
   const int is_joining = ductile_init(&argc, &argv) == DUCTILE_JOINING;
   MPI_Comm comm = ductile_comm();
@@ -52,10 +66,14 @@ int main(int argc, char** argv) {
   if (block == 0) ductile_add_block("values", (void**)&values, (size_t)bytes, elements, 0);
   if (block < 0) ductile_add_packed("values", pack, unpack, NULL);
   ductile_join();
+  const char* times = argc > 5 ? argv[5] : NULL;
+  if (is_joining) note(times, "joined", now());
   for (int64_t i = 0; i < mine && !is_joining; ++i)
     for (int64_t k = 0; k < bytes; ++k) values[i * bytes + k] = byte_of(global(i), k);
   for (int done = 0; !done;) {
+    const double before = now();
     if (ductile_probe() == DUCTILE_ADAPT && ductile_adapt() == DUCTILE_LEAVE) {
+      note(times, "left", before);
       ductile_finalize();
       return 0;
     }

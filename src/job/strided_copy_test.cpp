@@ -1,0 +1,46 @@
+#include "job/strided_copy.hpp"
+
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace ductile {
+namespace {
+
+/// Bytes of which no two neighbours are the same, in memory that ends with them.
+std::vector<char> bytes(std::size_t count, unsigned seed) {
+  std::vector<char> all(count);
+  for (std::size_t i = 0; i < count; ++i) all[i] = static_cast<char>((i + seed) * 2654435761U >> 7);
+  return all;
+}
+
+TEST(StridedCopy, GathersAndScattersWhatOneByOneWould) {
+  for (const std::size_t size : {1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24, 32, 33, 64, 65, 200}) {
+    for (const std::size_t distance : {1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 17}) {
+      for (const std::size_t gap : {0, 1}) {
+        const std::size_t step = distance * size + gap;
+        for (const std::size_t count : {0, 1, 2, 15, 16, 17, 33, 100}) {
+          const std::size_t span = count == 0 ? 0 : (count - 1) * step + size;
+          const std::vector<char> spread = bytes(span, 1);
+          const std::vector<char> row = bytes(count * size, 2);
+          std::vector<char> expected_row(row.size());
+          std::vector<char> expected_spread = spread;
+          for (std::size_t i = 0; i < count; ++i) {
+            std::memcpy(expected_row.data() + i * size, spread.data() + i * step, size);
+            std::memcpy(expected_spread.data() + i * step, row.data() + i * size, size);
+          }
+          std::vector<char> gathered(row.size());
+          gather(gathered.data(), spread.data(), size, step, count);
+          EXPECT_EQ(gathered, expected_row) << size << " of " << step << ", " << count;
+          std::vector<char> scattered = spread;
+          scatter(scattered.data(), row.data(), size, step, count);
+          EXPECT_EQ(scattered, expected_spread) << size << " of " << step << ", " << count;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ductile
