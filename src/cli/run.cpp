@@ -39,6 +39,7 @@ struct Options {
   std::string kind = "mpi";
   const CLI::Option* processes = nullptr;
   const CLI::Option* probe_limit_given = nullptr;
+  const CLI::Option* evolving_given = nullptr;
   std::string mpi = "auto";
   std::string launcher = "mpiexec";
   std::uint32_t max = 0;
@@ -121,6 +122,24 @@ std::vector<PlannedResize> torture(const Options& options, const RunSettings& se
         {.time = milliseconds(draws.uniform(0, 0.3)), .size = size, .after_previous = true});
   }
   return plan;
+}
+
+/// The job of its script decides; what the command line says otherwise does not count.
+void tell_what_a_step_has(const Options& options, const RunSettings& given,
+                          const RunSettings& step) {
+  std::vector<std::string> others;
+  const auto compare = [&](bool is_given, std::string_view name, auto said, auto is) {
+    if (is_given && said != is) others.push_back(fmt::format("{} is {}, not {}", name, is, said));
+  };
+  compare(options.processes->count() > 0, "-n", given.size, step.size);
+  compare(options.max != 0, "--max", given.max, step.max);
+  compare(!options.cpus.empty(), "--cpus", to_string(given.cpus), to_string(step.cpus));
+  compare(given.launcher.cores > 0, "--cores-per-process", given.launcher.cores,
+          step.launcher.cores);
+  compare(options.evolving_given->count() > 0, "--evolving", options.evolving,
+          std::string(kEvolvingWords[static_cast<std::size_t>(step.evolving)]));
+  if (others.empty()) return;
+  spdlog::warn("this is a step of a script, and has what the job has: {}", fmt::join(others, ", "));
 }
 
 OutputRules rules_of(const Options& options) {
@@ -214,10 +233,10 @@ int run_program(const Options& options) {
   }
   settings.step_cores = settings.has_steps ? std::exchange(settings.launcher.cores, 0) : 0;
   const bool is_plain = settings.launcher.mpi != Mpi::none && settings.launcher.hosts.empty();
-  const std::uint32_t given = settings.size;
-  if (is_plain && options.script.empty() && options.torture == 0 && become_step(settings) &&
-      settings.is_rigid && options.processes->count() > 0) {
-    settings.size = given;
+  const RunSettings given = settings;
+  if (is_plain && options.script.empty() && options.torture == 0 && become_step(settings)) {
+    if (settings.is_rigid && options.processes->count() > 0) settings.size = given.size;
+    tell_what_a_step_has(options, given, settings);
   }
   settings.plan = parse_script(options.script);
   if (options.torture > 0) settings.plan = torture(options, settings);
@@ -283,6 +302,8 @@ int run(const Options& options) {
   } catch (const InputError& error) {
     report_failure(options.settings.report, 2, error.what());
     throw;
+  } catch (const StillRunning&) {
+    throw;  // no end to report
   } catch (const RunError& error) {
     report_failure(options.settings.report, 1, error.what());
     throw;
@@ -407,13 +428,14 @@ void add_run_command(CLI::App& app) {
   command->add_option("--log", options->log,
                       "say what there is to say to this file, not to stderr");
   command->add_option("--report", settings.report, "write what happens to this file, JSON lines");
-  command
-      ->add_option(
-          "--evolving", options->evolving,
-          "when the program asks for another size: grant it up to --max, deny it, or ask at "
-          "--control")
-      ->check(CLI::IsMember({"grant", "deny", "ask"}))
-      ->capture_default_str();
+  options->evolving_given =
+      command
+          ->add_option(
+              "--evolving", options->evolving,
+              "when the program asks for another size: grant it up to --max, deny it, or ask at "
+              "--control")
+          ->check(CLI::IsMember({"grant", "deny", "ask"}))
+          ->capture_default_str();
   command->add_option("--trace", settings.trace,
                       "write the timeline of all resizes to this file; opens in Perfetto");
   command

@@ -86,19 +86,15 @@ constexpr std::size_t kLastWords = 8192;
 
 double seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-/// Which of stdout and stderr are files with a name, each file once.
+/// Which of stdout and stderr are files with a name.
 std::vector<int> named_outputs() {
   std::vector<int> outputs;
-  struct stat out {
-  }, err{};
-  const auto is_named = [](const struct stat& found) {
-    return S_ISREG(found.st_mode) && found.st_nlink > 0;
-  };
-  const bool has_out = fstat(STDOUT_FILENO, &out) == 0 && is_named(out);
-  const bool has_err = fstat(STDERR_FILENO, &err) == 0 && is_named(err);
-  if (has_out) outputs.push_back(STDOUT_FILENO);
-  const bool is_same = has_out && out.st_dev == err.st_dev && out.st_ino == err.st_ino;
-  if (has_err && !is_same) outputs.push_back(STDERR_FILENO);
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat found {};
+    if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink > 0) {
+      outputs.push_back(fd);
+    }
+  }
   return outputs;
 }
 
@@ -254,7 +250,7 @@ class Manager {
   void tell_lost();
   Json lost() const;
   Json how_it_ended() const;
-  void look_at_outputs();
+  bool is_removed(int fd) const;
   bool report(std::string_view what, const Json& details);
   void trace_resize();
   void stop(int signal);
@@ -1353,7 +1349,18 @@ void Manager::deliver(int fd, std::string& text) {
   }
 }
 
+/// A file that somebody has removed takes all that is written to it, and nobody will read it.
+bool Manager::is_removed(int fd) const {
+  struct stat found {};
+  return std::ranges::find(outputs_, fd) != outputs_.end() && fstat(fd, &found) == 0 &&
+         found.st_nlink == 0;
+}
+
 void Manager::write_output(int fd, std::string& text) {
+  if (!text.empty() && is_removed(fd)) {
+    lose(text.size(), "the file was removed");
+    text.clear();
+  }
   std::size_t done = 0;
   while (done < text.size()) {
     pollfd waiting{.fd = fd, .events = POLLOUT, .revents = 0};
@@ -1417,15 +1424,6 @@ Json Manager::how_it_ended() const {
   if (refused_requests_ > 0) ended["refused_requests"] = refused_requests_;
   ended.update(lost());
   return ended;
-}
-
-/// A file that somebody has removed takes what is in it along.
-void Manager::look_at_outputs() {
-  for (const int fd : outputs_) {
-    struct stat found {};
-    if (fstat(fd, &found) != 0 || found.st_nlink > 0) continue;
-    lose(static_cast<std::uint64_t>(found.st_size), "the file was removed");
-  }
 }
 
 // ---- Signals and time ---------------------------------------------------------------------------
@@ -1751,7 +1749,7 @@ RunResult Manager::run() {
     throw;
   }
   // Nobody may take its nodes for free then: there is no report of an end in order.
-  if (!clean_up()) throw RunError("processes of the job cannot be killed, and do not end");
+  if (!clean_up()) throw StillRunning("processes of the job cannot be killed, and do not end");
   while (!out_.empty() || !err_.empty()) {
     std::array<pollfd, 2> waiting{
         {{.fd = out_.empty() ? -1 : STDOUT_FILENO, .events = POLLOUT, .revents = 0},
@@ -1760,7 +1758,6 @@ RunResult Manager::run() {
     write_output(STDOUT_FILENO, out_);
     write_output(STDERR_FILENO, err_);
   }
-  look_at_outputs();
   if (result_.lost_output > 0) {
     spdlog::warn("{} bytes of the output could not be written: {}", result_.lost_output, lost_why_);
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/node_set.hpp"
 #include "job/launcher.hpp"
 #include "job/resize.hpp"
@@ -86,8 +87,14 @@ struct RunResult {
   std::string output{};
 };
 
+/// The job has ended, but for processes that cannot be killed: what it has is not free.
+class StillRunning : public RunError {
+ public:
+  using RunError::RunError;
+};
+
 /// Runs the job to its end. InputError if the settings do not fit together; RunError if the program
-/// cannot be started.
+/// cannot be started; StillRunning.
 RunResult run_job(const RunSettings& settings);
 
 /// Whether this process belongs to a script with steps, and has become the next one. It gives the

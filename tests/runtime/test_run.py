@@ -404,6 +404,57 @@ def test_a_process_that_dies_ends_the_job(mpi, start):
     assert code != 0
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a process that its job cannot kill")
+def test_processes_that_cannot_be_killed_are_no_end(tmp_path):
+    """Who reads the report must not take what they have for free."""
+    helper, report = tmp_path / "setpriv", tmp_path / "of nobody" / "report"
+    shutil.copy(shutil.which("setpriv"), helper)
+    helper.chmod(0o4755)
+    report.parent.mkdir()
+    os.chown(report.parent, 65534, 65534)
+    for folder in [tmp_path, *tmp_path.parents][:-1]:
+        folder.chmod(folder.stat().st_mode | 0o055)
+    mark = f"DUCTILE_TEST={tmp_path}"
+    try:
+        done = run("run", "--kind", "rigid", "--mpi", "none", "--report", report, "--patience", 1, "--", "sh", "-c",
+                   f"{helper} --reuid 0 --clear-groups env {mark} sleep 1000 > /dev/null 2>&1 & exit 0",
+                   user=65534, group=65534, extra_groups=[])
+        assert processes_with(mark) != []
+    finally:
+        for pid in processes_with(mark):
+            os.kill(pid, signal.SIGKILL)
+    assert done.returncode == 1 and "processes of the job cannot be killed" in done.stderr
+    assert [json.loads(line)["event"] for line in report.read_text().splitlines()] == ["started"]
+
+
+@pytest.mark.parametrize("says,words", [
+    (["-n", 3, "--max", 8, "--evolving", "grant", "-c", 1],
+     "-n is 2, not 3, --max is 4, not 8, --cores-per-process is 0, not 1, --evolving is deny, not grant\n"),
+    (["-n", 2, "--max", 4], None)])
+def test_what_a_step_does_not_get_is_told(tmp_path, says, words, mpi="mpich"):
+    step = " ".join(map(str, [PROGRAM, "run", *says, "--", example("rank_printer", mpi), 1]))
+    done = run("run", "--kind", "steps", "--mpi", "none", "-n", 2, "--max", 4, "--control", tmp_path / "control", "--",
+               "sh", "-c", step)
+    assert (done.returncode, done.stdout) == (0, "begins with 2\nends with 2\n"), done.stderr
+    told = "this is a step of a script, and has what the job has: "
+    assert (told + words if words else "") in done.stderr and (told in done.stderr) == bool(words)
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_what_comes_after_its_file_was_removed_is_lost(tmp_path, stream):
+    """Not what came before, nor what was there before the job."""
+    out, report = tmp_path / "out", tmp_path / "report"
+    out.write_text("of another job\n")
+    to = 1 if stream == "stdout" else 2
+    script = (f"echo before >&{to}; until grep -q before {out}; do sleep 0.01; done; rm {out}; echo afterwards >&{to}")
+    with open(out, "a") as file:
+        done = subprocess.run([PROGRAM, "run", "--kind", "rigid", "--mpi", "none", "--report", report, "--", "sh", "-c",
+                               script], timeout=PATIENCE, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: file})
+    assert done.returncode == 0
+    ended = json.loads(report.read_text().splitlines()[-1])
+    assert (ended["lost_output"], ended["lost_why"]) == (len("afterwards\n"), "the file was removed")
+
+
 # ---- Strangers ----------------------------------------------------------------------------------
 
 
@@ -571,6 +622,54 @@ def test_silent_strangers_keep_no_resize_from_others(start, tmp_path, mpi="mpich
     assert job.finish()[:2] == (0, "right\n")
     for connection in silent:
         connection.close()
+
+
+def test_a_flood_of_connections_keeps_no_resize(start, tmp_path, mpi="mpich"):
+    """Those that come and go, as fast as they can, and say nothing or nonsense."""
+    job = start(mpi, 2, "until", tmp_path / "stop", 20000, 2000, options=[*BY_TCP, "--log", tmp_path / "log"])
+    job.wait_until_connected()
+    address = job.environment()["DUCTILE_MANAGER"]
+    is_over, count = threading.Event(), [0, 0]
+
+    def flood(own, bytes_):
+        while not is_over.is_set():
+            with contextlib.suppress(OSError), connect(address) as connection:
+                connection.sendall(bytes_)
+                count[own] += 1
+
+    floods = [threading.Thread(target=flood, args=arguments) for arguments in ((0, b""), (1, b"x" * 100))]
+    for one in floods:
+        one.start()
+    try:
+        for size in (3, 2):
+            done = job.resize(size)
+            assert done.returncode == 0, done.stderr
+    finally:
+        is_over.set()
+        for one in floods:
+            one.join()
+    assert min(count) > 100
+    (tmp_path / "stop").touch()
+    assert job.finish()[:2] == (0, "right\n")
+
+
+def test_a_host_that_has_vanished_is_asked(start, mpi="openmpi"):
+    """Both ends of each connection have the system send something when it has been still for a minute."""
+    job = start(mpi, 2, "jacobi", *PLATE, options=BY_TCP)
+    job.wait_until_connected()
+    host, port = job.environment()["DUCTILE_MANAGER"].split(":")
+    place = f"{socket.inet_aton(host)[::-1].hex().upper()}:{int(port):04X}"
+    end = time.monotonic() + PATIENCE
+    while True:
+        # Of each connection: this end, the other one, its state, and which timer runs: 02 is this one.
+        lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        timers = [(place == words[1], words[5]) for words in lines if place in words[1:3] and words[3] == "01"]
+        asks = [timer.startswith("02:") and int(timer[3:], 16) <= 60 * os.sysconf("SC_CLK_TCK") for _, timer in timers]
+        if sorted(is_manager for is_manager, _ in timers) == [False, False, True, True] and all(asks):
+            break
+        assert time.monotonic() < end, timers
+        time.sleep(0.05)
+    assert job.finish()[0] == 0
 
 
 def test_a_job_on_one_host_is_reached_by_its_user_alone(start, tmp_path, mpi="openmpi"):
