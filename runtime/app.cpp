@@ -257,12 +257,26 @@ void tell_launcher(const std::string& text) {
 }
 
 using Finalize = int (*)();
+using Finalized = int (*)(int* flag);
 
 /// That of whoever comes after this library: of MPI_Finalize a tool that measures, or MPI itself.
-int next_finalize(const char* name) {
-  const auto next = reinterpret_cast<Finalize>(dlsym(RTLD_NEXT, name));
-  if (next == nullptr) give_up(std::string("there is no ") + name + " behind libductile-app");
-  return next();
+template <class Function>
+Function behind(const char* name) {
+  const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+  if (next == nullptr) {
+    complain(std::string("there is no ") + name + " behind libductile-app");
+    std::_Exit(2);
+  }
+  return next;
+}
+
+int next_finalize(const char* name) { return behind<Finalize>(name)(); }
+
+/// What MPI says, or that it has ended where that was left out.
+int ask_finalized(const char* name, int* flag) {
+  const int result = behind<Finalized>(name)(flag);
+  if (app().end == End::ended) *flag = 1;
+  return result;
 }
 
 /// Whether calls of MPI_Finalize come here, by whatever name: not where MPI is linked before this
@@ -562,9 +576,12 @@ DUCTILE_EXPORT int PMPI_Finalize(void) {
 }
 
 DUCTILE_EXPORT int MPI_Finalized(int* flag) {
-  const int result = PMPI_Finalized(flag);
-  if (app().end == ductile::End::ended) *flag = 1;
-  return result;
+  return ductile::ask_finalized("MPI_Finalized", flag);
+}
+
+// As PMPI_Finalize.
+DUCTILE_EXPORT int PMPI_Finalized(int* flag) {
+  return ductile::ask_finalized("PMPI_Finalized", flag);
 }
 
 }  // extern "C"

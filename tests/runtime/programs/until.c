@@ -67,5 +67,9 @@ int main(int argc, char **argv) {
   if (rank == 0 && all[0] + all[1] != 0)
     printf("wrong: %lld values, %lld dealt\n", (long long)all[0], (long long)all[1]);
   ductile_finalize();
+  int is_finalized[2] = {0, 0};
+  MPI_Finalized(&is_finalized[0]);
+  PMPI_Finalized(&is_finalized[1]);
+  if (!is_finalized[0] || !is_finalized[1]) printf("not finalized\n");
   return 0;
 }
