@@ -260,21 +260,18 @@ using Finalize = int (*)();
 using Finalized = int (*)(int* flag);
 
 /// That of whoever comes after this library: of MPI_Finalize a tool that measures, or MPI itself.
-template <class Function>
-Function behind(const char* name) {
-  const auto next = reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-  if (next == nullptr) {
-    complain(std::string("there is no ") + name + " behind libductile-app");
-    std::_Exit(2);
-  }
-  return next;
+int next_finalize(const char* name) {
+  const auto next = reinterpret_cast<Finalize>(dlsym(RTLD_NEXT, name));
+  if (next == nullptr) give_up(std::string("there is no ") + name + " behind libductile-app");
+  return next();
 }
 
-int next_finalize(const char* name) { return behind<Finalize>(name)(); }
-
-/// What MPI says, or that it has ended where that was left out.
+/// What MPI says, or that it has ended where that was left out. A compiler may call this from here
+/// also where MPI is linked before this library.
 int ask_finalized(const char* name, int* flag) {
-  const int result = behind<Finalized>(name)(flag);
+  void* next = dlsym(RTLD_NEXT, name);
+  if (next == nullptr) next = dlsym(RTLD_DEFAULT, name);
+  const int result = reinterpret_cast<Finalized>(next)(flag);
   if (app().end == End::ended) *flag = 1;
   return result;
 }

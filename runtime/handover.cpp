@@ -638,19 +638,23 @@ void prepare_memory(const std::vector<Registered>& data, Seat me) {
 
 Verdict take_over(Link& link, const std::vector<Registered>& data) {
   const std::uint32_t resize = link.generation();
+  // If it fails, nobody fails because of that before it has said so: they stay open until then.
+  Descriptor listener;
+  Unlink unlink_later{};
+  std::optional<Taker> taker;
   try {
     prepare_memory(data, {link.rank(), link.size()});
-    const Descriptor listener = listen_for_data(link);
-    const Unlink unlink_later{local_address(listener)};
+    listener = listen_for_data(link);
+    unlink_later.address = local_address(listener);
     link.send(resize, wire::Ready{.address = unlink_later.address});
     for (;;) {
       const auto message = link.receive(kForever);
       if (message->generation != resize) continue;
       if (std::holds_alternative<wire::Abort>(message->content)) return Verdict::aborted;
       if (const auto* from = std::get_if<wire::Take>(&message->content)) {
-        Taker taker(link, data, from->from);
-        if (const auto verdict = taker.take(listener)) return *verdict;
-        link.send(resize, wire::Taken{.bytes = taker.bytes()});
+        taker.emplace(link, data, from->from);
+        if (const auto verdict = taker->take(listener)) return *verdict;
+        link.send(resize, wire::Taken{.bytes = taker->bytes()});
         break;
       }
     }

@@ -116,3 +116,12 @@ def test_however_it_is_linked(mpi, start, tmp_path, order):
         connection.close()
         assert (code, out) == (7, "begins\nends\n"), (way, err)
         assert "after MPI_FINALIZE" not in err and "BAD TERMINATION" not in err, (way, err)
+
+
+def test_mpi_has_ended_where_its_end_is_left_out(start, tmp_path, monkeypatch):
+    """As far as anybody can ask: MPICH takes each process for one of another host here."""
+    monkeypatch.setenv("MPIR_CVAR_NOLOCAL", "1")
+    job = start("mpich", 2, "until", tmp_path / "stop", 2000)
+    job.wait_until_connected()
+    (tmp_path / "stop").touch()
+    assert job.finish()[:2] == (0, "right\n")
