@@ -12,7 +12,7 @@ DAY = 86_400
 
 
 def is_about(one, other):
-    return one == pytest.approx(other, abs=30)
+    return one == pytest.approx(other, abs=300)  # clocks are days apart, and machines may be slow
 
 
 def test_begin_is_a_time_of_the_wall(cluster):
