@@ -1,6 +1,7 @@
 """The disk of the journal: full, or damaged."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
