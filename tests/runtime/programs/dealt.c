@@ -1,7 +1,7 @@
 /* Holds an array until a file appears, then checks every byte of it. BLOCK elements are dealt to
  * the processes in turn; 0: each has one block of its own; -1: each has one, packed by the program.
- * TIMES gets lines "left GENERATION SECONDS", when the iteration before the resize was over, and "joined
- * GENERATION SECONDS", from each process. Usage: dealt FILE ELEMENTS BYTES BLOCK [TIMES] */
+ * TIMES gets lines "left GENERATION SECONDS", when the iteration before the resize was over, and
+ * "joined GENERATION SECONDS", from each process. Usage: dealt FILE ELEMENTS BYTES BLOCK [TIMES] */
 #include <ductile/app.h>
 #include <stdint.h>
 #include <stdio.h>
