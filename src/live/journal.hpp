@@ -77,8 +77,8 @@ struct JobFilter {
 };
 
 /// All calls between `begin` and `commit` are durable together, or not at all. Whatever cannot be
-/// written or read is a RunError that says so; a file that is no journal is an InputError, and so is
-/// a row that is not as it was written, whenever it is read.
+/// written or read is a RunError that says so; a file that is no journal is an InputError, and so
+/// is a row that is not as it was written, whenever it is read.
 class Journal {
  public:
   /// Opens or makes it, or opens it to be read only. One that is damaged, or that has lost what was
