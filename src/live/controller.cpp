@@ -166,29 +166,36 @@ Core Controller::make_core() {
 /// Numbers of jobs that have a folder here.
 std::vector<std::uint64_t> Controller::folders_of_jobs() const {
   std::vector<std::uint64_t> numbers;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(settings_.state + "/jobs", ignored)) {
+  const std::string folder = settings_.state + "/jobs";
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
     const auto number = parse_number<std::uint64_t>(entry.path().filename().native());
     if (number && *number > 0) numbers.push_back(*number);
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw RunError(fmt::format("{} cannot be read: {}", folder, error.message()));
   }
   std::ranges::sort(numbers);
   return numbers;
 }
 
-/// Jobs that run here and that the journal has never heard of are of one that is lost. Their nodes
-/// would be given to others.
+/// Jobs that run here and of whose start the journal does not know are of one that is lost, or went
+/// on after a copy of it was made. Their nodes would be given to others, and they would run twice.
 void Controller::refuse_strangers() const {
-  std::vector<std::uint64_t> strangers;
+  std::vector<std::string> strangers;
   for (const std::uint64_t number : folders_of_jobs()) {
-    if (number > core_.state().jobs.size() && world_.has_manager(number))
-      strangers.push_back(number);
+    const bool is_known =
+        number <= core_.state().jobs.size() && core_.job(id_of(number)).status == Status::running;
+    if (is_known || !world_.has_manager(number)) continue;
+    const auto manager = world_.manager_of(number);
+    strangers.push_back(manager ? fmt::format("{} (process {})", number, *manager)
+                                : std::to_string(number));
   }
   if (strangers.empty()) return;
-  throw InputError(
-      {settings_.state},
-      fmt::format("jobs of another journal still run here: {}", fmt::join(strangers, ", ")),
-      fmt::format("wait until they are over, or end each by `pkill -f {}/jobs/NUMBER/report`",
-                  settings_.state));
+  throw InputError({settings_.state},
+                   fmt::format("jobs run here of whose start the journal does not know: {}",
+                               fmt::join(strangers, ", ")),
+                   "wait until they are over, or end them by `kill PROCESS`");
 }
 
 /// Takes up the jobs that were not over, and compares with what there is in the world.
@@ -819,7 +826,7 @@ void Controller::reload() {
 void Controller::run() {
   try {
     loop();
-  } catch (const RunError& error) {
+  } catch (const std::runtime_error& error) {
     for (const auto& client : clients_) {
       if (!client->is_owed && client->waits.empty()) continue;
       send(*client,

@@ -120,6 +120,8 @@ void sql_row_sum(sqlite3_context* context, int count, sqlite3_value** values) {
   sqlite3_result_int64(context, sum_of(count, values));
 }
 
+/// What is wrong goes to a text of the journal's: an error of SQLite that says "corrupt" would undo
+/// whatever else is being written.
 void sql_whole(sqlite3_context* context, int count, sqlite3_value** values) {
   if (count > 2 && sqlite3_value_int64(values[0]) == sum_of(count - 1, values + 1)) {
     return sqlite3_result_int(context, 1);
@@ -128,10 +130,10 @@ void sql_whole(sqlite3_context* context, int count, sqlite3_value** values) {
     const unsigned char* const word = count > i ? sqlite3_value_text(values[i]) : nullptr;
     return word == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(word));
   };
-  const std::string what = fmt::format("row {} of table {} is not as it was written",
-                                       printable(text(2).substr(0, 40)), text(1));
-  sqlite3_result_error(context, what.c_str(), -1);
-  sqlite3_result_error_code(context, SQLITE_CORRUPT);
+  auto& damage = *static_cast<std::string*>(sqlite3_user_data(context));
+  damage = fmt::format("row {} of table {} is not as it was written",
+                       printable(text(2).substr(0, 40)), text(1));
+  sqlite3_result_error(context, damage.c_str(), -1);
 }
 
 std::string random_id() {
@@ -190,7 +192,9 @@ class Journal::Statement {
   /// Is there one more row?
   bool next() {
     const int result = sqlite3_step(statement_.get());
-    if (result != SQLITE_ROW && result != SQLITE_DONE) journal_.fail("cannot be written or read");
+    if (result != SQLITE_ROW && result != SQLITE_DONE) {
+      journal_.fail("cannot be written or read", sqlite3_stmt_readonly(statement_.get()) == 0);
+    }
     return result == SQLITE_ROW;
   }
   std::int64_t number(int column) const { return sqlite3_column_int64(statement_.get(), column); }
@@ -236,7 +240,7 @@ Journal::Journal(const std::string& path, Use use) : path_(path) {
   const auto define = [&](const char* name,
                           void (*function)(sqlite3_context*, int, sqlite3_value**)) {
     constexpr int kFlags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
-    sqlite3_create_function_v2(database, name, -1, kFlags, nullptr, function, nullptr, nullptr,
+    sqlite3_create_function_v2(database, name, -1, kFlags, &damage_, function, nullptr, nullptr,
                                nullptr);
   };
   define("row_sum", &sql_row_sum);
@@ -311,19 +315,21 @@ void Journal::refuse_if_gone() const {
 
 /// It has all that was promised to somebody, and goes on.
 void Journal::keep_promises(Use use) {
-  const std::string path = mark_of(path_);
+  const std::string path = mark_of(path_), name = std::filesystem::path(path).filename();
   promised_ = {.journal = head("id"),
                .commits = parse_number<std::uint64_t>(head("commits")).value_or(0)};
   bool is_hurt = false;
   const auto told = Mark::read(path, is_hurt);
   if (use == Use::restore) {
+    spdlog::warn("{}: it is gone on with from its transaction {}; {}", path_, promised_.commits,
+                 told ? fmt::format("{} were told to users", told->commits)
+                      : "nobody knows how many were told to users");
+    // First the mark: whoever dies in between is refused, and told to do it again.
     promised_.journal = random_id();
-    Statement(*this, "UPDATE head SET value = ? WHERE name = 'id'").add(promised_.journal).next();
-  } else if (promised_.commits > 0) {
-    const std::string mark = std::filesystem::path(path).filename();
-    if (!told) throw InputError({path_}, "its mark, " + mark + ", is missing or damaged", kRestore);
+  } else if (promised_.commits > 0 || (told && told->commits > 0)) {
+    if (!told) throw InputError({path_}, "its mark, " + name + ", is missing or damaged", kRestore);
     if (told->journal != promised_.journal) {
-      throw InputError({path_}, mark + " is the mark of another journal", kRestore);
+      throw InputError({path_}, name + " is the mark of another journal", kRestore);
     }
     if (told->commits > promised_.commits) {
       throw InputError({path_},
@@ -334,26 +340,32 @@ void Journal::keep_promises(Use use) {
     }
     if (is_hurt) spdlog::warn("{}: one of its two slots is damaged; the other one is used", path);
   }
-  mark_.emplace(path);
-  for (int slot = 0; slot < 2; ++slot) mark_->write(promised_);
+  mark_.emplace(path, promised_);
+  if (use == Use::restore) {
+    Statement(*this, "UPDATE head SET value = ? WHERE name = 'id'").add(promised_.journal).next();
+  }
 }
 
 Journal::~Journal() = default;
 
-void Journal::fail(const std::string& what) const {
+/// What is damaged is the fault of no request, but it is an answer to one that reads; who writes
+/// cannot go on.
+void Journal::fail(const std::string& what, bool writes) const {
   const int code = database_ ? sqlite3_errcode(database_.get()) : SQLITE_NOMEM;
   const std::string why = database_ ? sqlite3_errmsg(database_.get()) : "out of memory";
   // Later it was a journal, and no request is to blame for what became of it.
   if (code == SQLITE_NOTADB && !is_opened_) {
     throw InputError({path_}, "this is no journal of ductile", "give another --state folder");
   }
-  if (code == SQLITE_CORRUPT) damaged(why);
+  const bool is_damaged = code == SQLITE_CORRUPT || !damage_.empty();
+  damage_.clear();
+  if (is_damaged && !writes) damaged(why);
   throw RunError(fmt::format("the journal {} {}: {}", path_, what, why));
 }
 
 void Journal::damaged(const std::string& what) const {
   throw InputError({path_}, "the journal is damaged: " + what,
-                   "go on with a copy of it from before, or with another --state");
+                   "go on with a copy of it from before, by `ductile serve --restored`");
 }
 
 void Journal::run(const char* sql) const {

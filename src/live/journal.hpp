@@ -181,7 +181,7 @@ class Journal {
   void keep_promises(Use use);
   [[noreturn]] void damaged(const std::string& what) const;
   void run(const char* sql) const;
-  [[noreturn]] void fail(const std::string& what) const;
+  [[noreturn]] void fail(const std::string& what, bool writes = false) const;
   void record(const char* kind, const std::string& text);
   std::string head(const char* name) const;
   static void write_seen(Statement& statement, const Observed& seen);
@@ -196,8 +196,9 @@ class Journal {
   std::unique_ptr<sqlite3, Close> database_;
   mutable std::map<std::string, Prepared> prepared_{};  // statements, by their text
   std::optional<Mark> mark_{};
-  Promise promised_{};      // up to the last commit
-  bool is_opened_ = false;  // from then on whatever is wrong is a RunError
+  mutable std::string damage_{};  // a row that is not as it was written, when it was read
+  Promise promised_{};            // up to the last commit
+  bool is_opened_ = false;        // from then on whatever is wrong is a RunError
 };
 
 /// Is it a journal, by its first bytes?

@@ -191,6 +191,76 @@ TEST(Journal, RefusesAnEndThatIsLost) {
   EXPECT_LE(last, 1u);  // what is in the database stays
 }
 
+// What nobody was told may be there or not: its writer died before it could tell.
+TEST(Journal, TakesAnEndThatNobodyWasTold) {
+  const std::string path = killed("untold", 3);
+  const std::string told = copy_of(path, "untold-told");
+  const auto length = fs::file_size(path + "-wal");
+  const pid_t writer = fork();
+  if (writer == 0) {
+    Journal journal(path);
+    journal.begin();
+    journal.took(9, {whole_seconds(1)});
+    journal.commit();
+    _exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(writer, &status, 0), writer);
+  const auto users = [&](std::uintmax_t size) {
+    const fs::path copy = copy_of(path, "untold-copy");
+    fs::copy_file(fs::path(told).replace_extension("mark"),
+                  fs::path(copy).replace_extension("mark"), fs::copy_options::overwrite_existing);
+    fs::resize_file(copy.string() + "-wal", size);
+    std::string seen;
+    Journal(copy).each_user(
+        [&](std::uint32_t user, Duration) { seen += fmt::format("{} ", user); });
+    return seen;
+  };
+  const auto whole = fs::file_size(path + "-wal");
+  ASSERT_GT(whole, length);
+  EXPECT_EQ(users(whole), "7 9 ");
+  EXPECT_EQ(users(whole - 1), "7 ");
+  EXPECT_EQ(users(length), "7 ");
+}
+
+// A row that is damaged is an answer to who reads it, and others go on; it is not changed, and so
+// not taken for whole.
+TEST(Journal, ReadsAndWritesBesideADamagedRow) {
+  const std::string path = killed("row", 3);
+  Journal journal(path);
+  // As if the disk had changed it under SQLite.
+  sqlite3* other = nullptr;
+  sqlite3_open(path.c_str(), &other);
+  const auto one = [](sqlite3_context* context, int, sqlite3_value**) {
+    sqlite3_result_int64(context, 1);
+  };
+  for (const char* name : {"row_sum", "whole"}) {
+    sqlite3_create_function_v2(other, name, -1,
+                               SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, nullptr, one,
+                               nullptr, nullptr, nullptr);
+  }
+  EXPECT_EQ(sqlite3_exec(other, "UPDATE jobs SET name = 'other' WHERE number = 2", nullptr, nullptr,
+                         nullptr),
+            SQLITE_OK);
+  sqlite3_close(other);
+
+  journal.begin();
+  EXPECT_THROW(journal.job(2), InputError);
+  EXPECT_EQ(journal.job(1)->name, "job");
+  journal.took(8, {whole_seconds(5)});
+  journal.commit();
+  JobRow row = *journal.job(1);
+  row.restarts = 1;
+  journal.begin();
+  journal.changed(row);
+  row.number = 2;
+  EXPECT_THROW(journal.changed(row), RunError);
+  EXPECT_THROW(journal.job(2), InputError);
+  bool is_there = false;
+  journal.each_user([&](std::uint32_t user, Duration) { is_there |= user == 8; });
+  EXPECT_TRUE(is_there);
+}
+
 // Wherever a bit flips, the journal is refused, or nothing of it has changed.
 TEST(Journal, SeesEachBitThatFlips) {
   const std::string path = killed("flips", 40);

@@ -686,6 +686,16 @@ bool LocalWorld::has_manager(std::uint64_t number) const {
   }
 }
 
+std::optional<pid_t> LocalWorld::manager_of(std::uint64_t number) const {
+  // All of the job's processes know its folder; the manager is the first of them.
+  std::vector<Seen> its = all_processes("DUCTILE_JOB_FOLDER");
+  std::erase_if(its, [&](const Seen& seen) { return seen.value != folder_of(number); });
+  const auto manager = std::ranges::find_if(its, [&](const Seen& seen) {
+    return std::ranges::find(its, seen.parent, &Seen::pid) == its.end();
+  });
+  return manager != its.end() ? std::optional(manager->pid) : std::nullopt;
+}
+
 void LocalWorld::forget(std::uint64_t number) const {
   // Never what is below it: there is nothing, and all in it is known.
   Running its;

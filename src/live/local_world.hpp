@@ -139,6 +139,8 @@ class LocalWorld {
                const Request* request);
   /// Is there a manager of a job with this number, whoever has started it?
   bool has_manager(std::uint64_t number) const;
+  /// Its process, if it can be found.
+  std::optional<pid_t> manager_of(std::uint64_t number) const;
   /// Removes what jobs have left that are over.
   void forget(std::uint64_t number) const;
   /// From now on.

@@ -48,8 +48,6 @@ std::optional<Promise> promise_in(const std::string& slot) {
 
 }  // namespace
 
-bool Mark::exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
-
 std::optional<Promise> Mark::read(const std::string& path, bool& is_hurt) {
   std::ifstream file(path, std::ios::binary);
   std::optional<Promise> last;
@@ -67,22 +65,35 @@ std::optional<Promise> Mark::read(const std::string& path, bool& is_hurt) {
   return last;
 }
 
-Mark::Mark(const std::string& path)
+Mark::Mark(const std::string& path, const Promise& promise)
     : path_(path), file_(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) {
   if (!file_) throw RunError(fmt::format("{} cannot be written: {}", path, std::strerror(errno)));
+  for (int slot = 0; slot < 2; ++slot) write_slot(promise);
+  sync();
 }
 
 void Mark::write(const Promise& promise) {
+  write_slot(promise);
+  constexpr auto kUnsynced = std::chrono::seconds(1);
+  if (std::chrono::steady_clock::now() - synced_ >= kUnsynced) sync();
+}
+
+void Mark::write_slot(const Promise& promise) {
   const std::string slot = slot_of(promise);
   const auto at = static_cast<off_t>(slot_++ % 2 * kDistance);
   if (pwrite(file_.get(), slot.data(), slot.size(), at) != static_cast<ssize_t>(slot.size())) {
-    throw RunError(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
+    fail();
   }
-  constexpr auto kUnsynced = std::chrono::seconds(1);
-  const auto now = std::chrono::steady_clock::now();
-  if (now - synced_ < kUnsynced) return;
-  fdatasync(file_.get());
-  synced_ = now;
+}
+
+void Mark::sync() {
+  if (fdatasync(file_.get()) != 0) fail();
+  synced_ = std::chrono::steady_clock::now();
+}
+
+void Mark::fail() const {
+  throw RunError(fmt::format("{} cannot be written: {}; what was asked for last may be done", path_,
+                             std::strerror(errno)));
 }
 
 }  // namespace ductile

@@ -22,19 +22,21 @@ struct Promise {
 /// A file of two slots, which are written in turn: one of them is whole at any time.
 class Mark {
  public:
-  /// The last promise in the file; nothing if there is none, or neither slot is whole. `is_hurt`
-  /// becomes true if one of them is not.
+  /// The last promise in the file, of either slot; nothing if there is none, or neither slot is
+  /// whole. `is_hurt` becomes true if one of them is not.
   static std::optional<Promise> read(const std::string& path, bool& is_hurt);
-  /// Is there such a file?
-  static bool exists(const std::string& path);
 
-  /// Opens or makes it. Throws RunError.
-  explicit Mark(const std::string& path);
-  /// After each commit, before anybody hears of it; on the disk after a second at most, if there is
-  /// a next one. Throws RunError.
+  /// Opens or makes it, and writes both slots to the disk. Throws RunError.
+  Mark(const std::string& path, const Promise& promise);
+  /// After each commit, before anybody hears of it. It is on the disk with the first one that comes
+  /// a second after the last that was. Throws RunError, that the commit was made all the same.
   void write(const Promise& promise);
 
  private:
+  void write_slot(const Promise& promise);
+  void sync();
+  [[noreturn]] void fail() const;
+
   std::string path_;
   Descriptor file_;
   std::uint64_t slot_ = 0;

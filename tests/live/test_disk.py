@@ -106,15 +106,17 @@ def test_a_damaged_journal_is_refused(cluster):
 
 def test_a_journal_that_has_lost_what_was_told_is_refused(cluster):
     """As it is after somebody put back a copy of another day, or lost it."""
-    c = cluster("1x1")
-    serve = ["serve", "--state", c.state, "--local", "1x1"]
-    early = [c.submit("--hold", "/bin/true") for _ in range(3)]
+    c = cluster("2x1")
+    serve = ["serve", "--state", c.state, "--local", "2x1"]
+    early = [c.submit("--hold", c.script("exec sleep 1000", "early.sh")) for _ in range(3)]
     c.stop()
     journal, mark = c.state / "journal.db", c.state / "journal.mark"
     backup = journal.read_bytes()
     c.start()
     late = c.submit(c.script("exec sleep 1000", "late.sh"))
-    c.wait_for_size(late, 1)
+    c.run("release", early[0])
+    for job in (early[0], late):
+        c.wait_for_size(job, 1)
     c.kill()
     journal.write_bytes(backup)
     (c.state / "journal.db-wal").unlink()
@@ -128,12 +130,15 @@ def test_a_journal_that_has_lost_what_was_told_is_refused(cluster):
     mark.unlink()
     assert "journal.mark, is missing" in c.run(*serve, code=2).stderr
 
-    # What runs is not known to it, and its node is nobody else's.
-    done = c.run(*serve, "--restored", code=2)
-    assert f"jobs of another journal still run here: {late}; wait until they are over" in done.stderr
-    manager = c.manager_of(late)
-    os.kill(manager, signal.SIGTERM)
-    c.wait_for(lambda: not os.path.exists(f"/proc/{manager}"), "the end of the stranger")
+    # What runs is not known to it, or waits for all it knows: its node is nobody else's.
+    managers = {job: c.manager_of(job) for job in (early[0], late)}
+    said = ", ".join(f"{job} (process {pid})" for job, pid in managers.items())
+    for more in (["--restored"], []):
+        done = c.run(*serve, *more, code=2)
+        assert f"jobs run here of whose start the journal does not know: {said}; wait until they are over" in done.stderr
+    for manager in managers.values():
+        os.kill(manager, signal.SIGTERM)
+        c.wait_for(lambda: not os.path.exists(f"/proc/{manager}"), "the end of the stranger")
     c.start()
     assert sorted(c.queue()) == early
     c.kill()
