@@ -198,7 +198,7 @@ def test_a_request_is_told_once(cluster):
                     c.folder / "done", 100, 1_500_000)
     c.wait_for_size(slow, 5)
     job = c.submit("-N", 1, "--type", "evolving", "--max-nodes", 5, "--",
-                   example("evolving", "mpich"), 200, 20)
+                   example("evolving", "mpich"), 2000, 20)
 
     def asked():
         """Events of requests in the journal: their numbers."""
@@ -210,9 +210,9 @@ def test_a_request_is_told_once(cluster):
     c.wait_for(asked, "its request")
     c.kill()
     c.start()
-    c.wait_for_end(job)
+    c.wait_for(lambda: "goes on with 5 processes" in c.output(job), "its nodes")
     assert asked() == ["0"], c.log.read_text()
-    assert "goes on with 5 processes" in c.output(job)
+    c.run("cancel", job)
     (c.folder / "done").touch()
     c.wait_for_end(slow)
     c.replay()
