@@ -126,6 +126,20 @@ class Cluster:
     def submit(self, *words, **options):
         return json.loads(self.run("submit", "--json", *words, **options).stdout)["job"]
 
+    def patiently(self):
+        """Programs that are submitted from now on do not come to their end before `end_after` says so: they
+        have a number of steps that is enough for slow machines, and then hurry (programs/patient.c)."""
+        self.environment["LD_PRELOAD"] = f"{EXAMPLES / 'libpatient.so'} {self.environment.get('LD_PRELOAD', '')}".strip()
+        self.environment["PATIENT_UNTIL"] = str(self.folder / "hurry")
+
+    def end_after(self, job, text, times=1):
+        """Waits until a job has written this, lets it come to its end, and waits for that."""
+        output = self.folder / f"ductile-{job}.out"
+        self.wait_for(lambda: output.exists() and self.output(job).count(text) >= times, f"{times} times '{text}'")
+        (self.folder / "hurry").touch()
+        self.wait_for_end(job)
+        (self.folder / "hurry").unlink()
+
     def open_to_others(self):
         """Several users: it is root's, and another one is `nobody`, who may come in."""
         if AS_ROOT is None:

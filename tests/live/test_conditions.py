@@ -181,12 +181,13 @@ def test_malleable_jobs_leave_nodes_that_drain(cluster):
 def test_requests_are_answered_whoever_decides(cluster):
     """A policy that never looks at them, and a job that has no size to choose."""
     c = cluster("6x1", "easy")
+    c.patiently()
     asks = "asks for 6 processes\n"
     evolving = c.submit("-N", 2, "--type", "evolving", "--max-nodes", 6, "--",
                         example("evolving", "mpich"), 150, 20)
     malleable = c.submit("-N", 2, "--max-nodes", 6, "--", example("evolving", "mpich"), 150, 20)
-    c.wait_for_end(evolving, malleable)
     for job in (evolving, malleable):
+        c.end_after(job, "denied", 2)
         assert c.output(job).startswith(2 * (asks + "denied\n") + "result "), c.output(job)
     c.replay()
 
@@ -194,6 +195,7 @@ def test_requests_are_answered_whoever_decides(cluster):
 def test_a_request_is_told_once(cluster):
     """One that waits for nodes of another job is the same one after a restart."""
     c = cluster("6x1", "dbes")
+    c.patiently()
     slow = c.submit("-N", 5, "--min-nodes", 1, "--max-nodes", 5, "--", example("until", "mpich"),
                     c.folder / "done", 100, 1_500_000)
     c.wait_for_size(slow, 5)
@@ -210,9 +212,8 @@ def test_a_request_is_told_once(cluster):
     c.wait_for(asked, "its request")
     c.kill()
     c.start()
-    c.wait_for(lambda: "goes on with 5 processes" in c.output(job), "its nodes")
+    c.end_after(job, "goes on with 5 processes")
     assert asked() == ["0"], c.log.read_text()
-    c.run("cancel", job)
     (c.folder / "done").touch()
     c.wait_for_end(slow)
     c.replay()

@@ -74,9 +74,10 @@ def test_a_refused_resize_is_tried_again_however_late_the_refusal_comes(cluster)
 def test_an_evolving_job_asks_and_is_answered(cluster):
     asks = "asks for 6 processes\n"
     c = cluster("6x1", "equipartition")
+    c.patiently()
     job = c.submit("-N", 2, "--type", "evolving", "--max-nodes", 6, "--", example("evolving", "mpich"),
-                   300, 20)
-    c.wait_for_end(job)
+                   1500, 20)
+    c.end_after(job, "goes on")
     # Alone it is granted.
     assert c.output(job).startswith(asks + "goes on with 6 processes\nresult ")
     # Without nodes it is denied, and asks once more.
@@ -84,7 +85,7 @@ def test_an_evolving_job_asks_and_is_answered(cluster):
     rigid = c.submit("-N", 4, script)
     job = c.submit("-N", 2, "--type", "evolving", "--max-nodes", 6, "--", example("evolving", "mpich"),
                    150, 20)
-    c.wait_for_end(job)
+    c.end_after(job, "denied", 2)
     assert c.output(job).startswith(2 * (asks + "denied\n") + "result ")
     (c.folder / "go").touch()
     c.wait_for_end(rigid)
@@ -134,6 +135,7 @@ def test_dbes_serves_evolving_jobs(cluster):
     """Granted, on nodes that another job gives; granted at the second attempt; denied."""
     asks = "asks for 5 processes\n"
     c = cluster("6x1", "dbes")
+    c.patiently()
 
     def evolving(steps):
         return c.submit("-N", 1, "--type", "evolving", "--max-nodes", 5,
@@ -142,25 +144,26 @@ def test_dbes_serves_evolving_jobs(cluster):
     malleable = c.submit("-N", 1, "--max-nodes", 6, "--", example("until", "mpich"), c.folder / "done",
                          100)
     c.wait_for_size(malleable, 6)
-    job = evolving(400)
+    job = evolving(1500)
     c.wait_for_size(malleable, 5)
     c.wait_for_size(malleable, 1)
-    c.wait_for_end(job)
+    c.end_after(job, "goes on")
     assert c.output(job).startswith(asks + "goes on with 5 processes\nresult ")
     (c.folder / "done").touch()
     c.wait_for_end(malleable)
 
     rigid = c.submit("-N", 4, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
-    job = evolving(1000)  # 1.8 s between its attempts
+    job = evolving(1500)  # 2.7 s between its attempts
     c.wait_for(c.denials, "a denial")
     (c.folder / "go").touch()
-    c.wait_for_end(rigid, job)
+    c.wait_for_end(rigid)
+    c.end_after(job, "goes on")
     assert c.output(job).startswith(asks + "denied\n" + asks + "goes on with 5 processes\nresult ")
 
     (c.folder / "go").unlink()
     rigid = c.submit("-N", 4, c.folder / "script.sh")
     job = evolving(150)
-    c.wait_for_end(job)
+    c.end_after(job, "denied", 2)
     assert c.output(job).startswith(2 * (asks + "denied\n") + "result ")
     (c.folder / "go").touch()
     c.wait_for_end(rigid)
@@ -170,8 +173,9 @@ def test_dbes_serves_evolving_jobs(cluster):
 
 def test_the_rules_of_fairness_are_those_of_the_simulator(cluster):
     c = cluster("6x1", "dbes", "--fairness", "single,account:strict.single=0,own=yes")
+    c.patiently()
     evolving = ["-N", 1, "-t", 10, "--type", "evolving", "--max-nodes", 5, "-A", "late",
-                "--", example("evolving", "mpich"), 250, 20]
+                "--", example("evolving", "mpich"), 1500, 20]
     rigid = c.submit("-N", 1, "-t", 1, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
     c.wait_for_size(rigid, 1)
     job = c.submit(*evolving)
@@ -179,7 +183,9 @@ def test_the_rules_of_fairness_are_those_of_the_simulator(cluster):
     waits = c.submit("-N", 5, "-t", 1, "-A", "strict", c.folder / "script.sh")
     c.wait_for(lambda: c.denials("fairness") == 2, "two denials")
     (c.folder / "go").touch()
-    c.wait_for_end(rigid, job, waits)
+    c.wait_for_end(rigid)
+    c.end_after(job, "denied", 2)
+    c.wait_for_end(waits)
     assert c.output(job).count("denied") == 2
     assert c.history(waits)["account"] == "strict"
     assert c.ask({"do": "queue"})["account_delays"] == []
@@ -194,8 +200,7 @@ def test_the_rules_of_fairness_are_those_of_the_simulator(cluster):
     job = c.submit(*evolving)
     waits = c.submit("-N", 5, "-t", 1, "-A", "other", c.folder / "script.sh")
     assert c.queue()[waits]["account"] == "other"
-    c.wait_for_end(job)
-    assert "goes on with 5 processes" in c.output(job)
+    c.end_after(job, "goes on with 5 processes")
     (c.folder / "go").touch()
     c.wait_for_end(rigid, waits)
     [row] = c.ask({"do": "queue"})["account_delays"]

@@ -186,7 +186,8 @@ def test_a_model_is_learned_while_a_job_runs(cluster):
     now = json.loads(c.run("predict", "--json", job).stdout)["now_s"]
     times = [next_time - time for (time, _), (next_time, _) in zip(sizes, [*sizes[1:], (now, 0)])]
     done = sum(time / relative_time(its["model"], nodes) for time, (_, nodes) in zip(times, sizes))
-    assert its["end_s"] == pytest.approx(now + (600 - done) * relative_time(its["model"], 4), abs=2)
+    # It stood still while it was resized; if the model were linear it would end 48 s earlier.
+    assert its["end_s"] == pytest.approx(now + (600 - done) * relative_time(its["model"], 4), abs=15)
     # The same is believed after a crash; and then of others that are the same program.
     c.kill()
     c.start()
