@@ -259,6 +259,14 @@ void tell_launcher(const std::string& text) {
 using Finalize = int (*)();
 using Finalized = int (*)(int* flag);
 
+/// Whether this function is one of this library.
+bool is_own(void* function) {
+  Dl_info its{};
+  Dl_info own{};
+  return dladdr(function, &its) != 0 && dladdr(reinterpret_cast<void*>(&is_own), &own) != 0 &&
+         its.dli_fbase == own.dli_fbase;
+}
+
 /// That of whoever comes after this library: of MPI_Finalize a tool that measures, or MPI itself.
 int next_finalize(const char* name) {
   const auto next = reinterpret_cast<Finalize>(dlsym(RTLD_NEXT, name));
@@ -271,6 +279,10 @@ int next_finalize(const char* name) {
 int ask_finalized(const char* name, int* flag) {
   void* next = dlsym(RTLD_NEXT, name);
   if (next == nullptr) next = dlsym(RTLD_DEFAULT, name);
+  if (next == nullptr || is_own(next)) {  // give_up() would ask again
+    complain(std::string("there is no ") + name + " of MPI");
+    std::_Exit(2);
+  }
   const int result = reinterpret_cast<Finalized>(next)(flag);
   if (app().end == End::ended) *flag = 1;
   return result;
@@ -278,13 +290,7 @@ int ask_finalized(const char* name, int* flag) {
 
 /// Whether calls of MPI_Finalize come here, by whatever name: not where MPI is linked before this
 /// library.
-bool is_asked_first() {
-  Dl_info first{};
-  Dl_info own{};
-  return dladdr(dlsym(RTLD_DEFAULT, "PMPI_Finalize"), &first) != 0 &&
-         dladdr(reinterpret_cast<void*>(&is_asked_first), &own) != 0 &&
-         first.dli_fbase == own.dli_fbase;
-}
+bool is_asked_first() { return is_own(dlsym(RTLD_DEFAULT, "PMPI_Finalize")); }
 
 /// From here on no process of this generation needs to be resized, or to answer.
 void say_finishing(App& self) {

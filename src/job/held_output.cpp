@@ -30,6 +30,7 @@ bool HeldOutput::append(std::string_view text, const std::string& folder) {
     return true;
   }
   if (!file_) file_ = nameless_file(folder);
+  if (!file_) return false;
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t got = pwrite(file_.get(), text.data() + done, text.size() - done,
                                static_cast<off_t>(written_ + done));
@@ -41,11 +42,12 @@ bool HeldOutput::append(std::string_view text, const std::string& folder) {
   return true;
 }
 
-std::string HeldOutput::take(std::size_t most) {
-  std::string text = head_.substr(0, most);
+HeldOutput::Taken HeldOutput::take(std::size_t most) {
+  Taken taken{.text = head_.substr(0, most)};
+  std::string& text = taken.text;
   head_.erase(0, text.size());
   const auto rest = std::min<std::uint64_t>(most - text.size(), written_ - read_);
-  if (rest == 0) return text;
+  if (rest == 0) return taken;
   const std::size_t begin = text.size();
   text.resize(begin + static_cast<std::size_t>(rest));
   for (std::size_t done = 0; done < rest;) {
@@ -53,6 +55,8 @@ std::string HeldOutput::take(std::size_t most) {
                               static_cast<off_t>(read_ + done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {  // a broken disk: what it does not give is gone
+      taken.missing = rest - done;
+      taken.error = got < 0 ? errno : EIO;
       text.resize(begin + done);
       break;
     }
@@ -63,7 +67,7 @@ std::string HeldOutput::take(std::size_t most) {
     file_.reset();
     read_ = written_ = 0;
   }
-  return text;
+  return taken;
 }
 
 void HeldOutput::clear() { *this = {}; }

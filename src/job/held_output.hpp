@@ -15,8 +15,13 @@ class HeldOutput {
  public:
   /// False, with errno, if the file in `folder` does not take it: nothing of it is kept then.
   bool append(std::string_view text, const std::string& folder);
+  struct Taken {
+    std::string text{};
+    std::uint64_t missing = 0;  // at its end: what the file did not give
+    int error = 0;              // why
+  };
   /// The first ones, so many at most; they are held no longer.
-  std::string take(std::size_t most);
+  Taken take(std::size_t most);
   void clear();
 
   std::uint64_t size() const { return head_.size() + (written_ - read_); }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -26,6 +27,8 @@ namespace fs = std::filesystem;
 
 /// One that is younger may have no lock yet.
 constexpr std::chrono::seconds kYoung{60};
+/// One that does not say whose it is stays for so long.
+constexpr std::chrono::hours kNobodys{24};
 /// The name of a socket in it takes less than the rest of a socket's path.
 constexpr std::size_t kLongestParent = 50;
 
@@ -55,19 +58,31 @@ struct ThisHost {
     gethostname(text.data(), text.size() - 1);
     name = text.data();
   }
-  /// The name stays when the machine starts again, the start is the same in all its containers.
-  bool has_made(const std::string& folder) const {
+  /// Nothing if the folder does not say it. The name stays when the machine starts again, the start
+  /// is the same in all its containers.
+  std::optional<bool> has_made(const std::string& folder) const {
     std::ifstream file(folder + "/" + kHostFile);
     std::string its_name;
     std::string its_boot;
-    if (!std::getline(file, its_name) || !std::getline(file, its_boot)) return false;
+    if (!std::getline(file, its_name) || !std::getline(file, its_boot)) return std::nullopt;
     return its_name == name || (its_boot == boot && !boot.empty());
+  }
+  /// False if the folder does not take it, with errno.
+  bool sign(const std::string& folder) const {
+    std::ofstream file(folder + "/" + kHostFile);
+    file << name << '\n' << boot << '\n';
+    return bool(file.flush());
   }
 };
 
-void remove_sessions(const std::string& folder) {
+/// False if one of them stays.
+bool remove_sessions(const std::string& folder) {
   std::ifstream file(folder + "/" + kSessionsFile);
-  for (std::string session; std::getline(file, session);) remove_session_folder(session);
+  bool have_all_gone = true;
+  for (std::string session; std::getline(file, session);) {
+    if (!remove_session_folder(session)) have_all_gone = false;
+  }
+  return have_all_gone;
 }
 
 /// Held as long as its manager lives, in whatever container.
@@ -88,11 +103,16 @@ void remove_old(const std::string& parent) {
       continue;
     }
     const auto changed = std::chrono::system_clock::from_time_t(found.st_mtime);
-    if (changed > std::chrono::system_clock::now() - kYoung) continue;
+    const auto age = std::chrono::system_clock::now() - changed;
+    if (age < kYoung) continue;
+    const std::optional<bool> is_of_this_host = host.has_made(path);
     // On some file systems another host's lock is not seen.
-    if (!host.has_made(path) || !lock(path)) continue;
-    remove_sessions(path);
-    remove_shared_memory(changed - kYoung);
+    if (!is_of_this_host.value_or(age > kNobodys) || !lock(path)) continue;
+    if (is_of_this_host) {
+      remove_shared_memory(changed - kYoung);
+      // It is all that tells of those that are left.
+      if (!remove_sessions(path)) continue;
+    }
     fs::remove_all(path, ignored);
   }
 }
@@ -107,11 +127,13 @@ JobFolder::JobFolder() {
     path_ = where + "/" + prefix() + "XXXXXX";
     if (mkdtemp(path_.data()) != nullptr) {
       lock_ = lock(path_);
-      const ThisHost host;
-      std::ofstream(path_ + "/" + kHostFile) << host.name << '\n' << host.boot << '\n';
-      return;
+      if (ThisHost().sign(path_)) return;
+      error = errno;
+      std::error_code ignored;
+      fs::remove_all(path_, ignored);
+    } else {
+      error = errno;
     }
-    error = errno;
     why += (why.empty() ? "a folder in " : " or ") + where;
   }
   throw std::system_error(error, std::generic_category(), why);

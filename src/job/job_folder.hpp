@@ -13,7 +13,7 @@ namespace ductile {
 class JobFolder {
  public:
   /// Below $TMPDIR, or where none can be made there, or its path would be too long for a socket,
-  /// below /tmp or /dev/shm. std::system_error if none can be made.
+  /// or the disk is full, below /tmp or /dev/shm. std::system_error if none can be made.
   JobFolder();
   JobFolder(const JobFolder&) = delete;
   JobFolder& operator=(const JobFolder&) = delete;

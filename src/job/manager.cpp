@@ -108,6 +108,7 @@ struct Peer {
   std::uint32_t rank = 0;
   bool is_watch = false;  // of libductile-measure
   bool is_finishing = false;
+  bool is_refused = false;  // it has been told why, and may still send
   bool is_closed = false;
 };
 
@@ -168,10 +169,14 @@ struct Generation {
   bool is_heard = false;      // what it writes goes on at once
   bool is_quoted = false;     // that it never became the job has been said before its words
   HeldOutput held{};          // output that waits for the generation before to end
+  std::uint64_t lost = 0;     // of what was to be held, and is nobody's if this never is the job
+  std::string lost_why{};
 
   /// All of its processes are gone, everywhere.
   bool is_gone() const { return status && (!sweep || sweep->is_done()); }
   bool is_over() const { return is_gone() && !process.out && !process.err; }
+  /// All that it wrote has gone on, or is told.
+  bool has_been_heard() const { return held.empty() && (lost == 0 || is_discarded); }
 };
 
 class Manager {
@@ -265,7 +270,7 @@ class Manager {
   /// The job has ended, and all that it had begun.
   bool is_over() {
     return exit_code_ && !resize_ && generations_.size() == 1 && current().is_over() &&
-           current().held.empty();
+           current().has_been_heard();
   }
   bool is_resizing() const { return resize_ && !resize_->is_settled(); }
   /// The job is not ended, and all processes of the old generation have said that they leave.
@@ -540,6 +545,7 @@ void Manager::read_peer(Peer& peer) {
   const ssize_t got = recv(peer.socket.get(), bytes.data(), bytes.size(), 0);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (got <= 0) return on_closed(peer);
+  if (peer.is_refused) return;
   try {
     peer.reader.feed({bytes.data(), static_cast<std::size_t>(got)});
     while (!peer.is_closed) {
@@ -555,7 +561,7 @@ void Manager::read_peer(Peer& peer) {
     } else {
       refuse(peer, error);
     }
-    on_closed(peer);
+    if (!peer.is_refused) on_closed(peer);
   }
 }
 
@@ -567,6 +573,8 @@ void Manager::refuse(Peer& peer, const wire::ProtocolError& error) {
   const std::string why = fmt::format(
       "{}; link the program with the libductile-app of this `ductile run`", error.what());
   spdlog::warn("a connection was refused: {}", why);
+  // Closed now, with something of it unread, the connection could lose the answer.
+  peer.is_refused = true;
   send(peer, {current_, wire::Abort{.reason = why}});
 }
 
@@ -703,6 +711,7 @@ void Manager::flush(Peer& peer) {
       shutdown(peer.socket.get(), SHUT_RDWR);
     }
   }
+  if (peer.is_refused && !peer.is_closed) shutdown(peer.socket.get(), SHUT_WR);
 }
 
 // ---- Resizing -----------------------------------------------------------------------------------
@@ -1292,7 +1301,10 @@ bool Manager::has_room_for(const Generation& generation) const {
 
 void Manager::hold(Generation& generation, std::string_view text) {
   const std::string folder = folder_ ? folder_->path() : std::string("/tmp");
-  if (!generation.held.append(text, folder)) lose(text.size(), std::strerror(errno));
+  if (!generation.held.append(text, folder)) {
+    generation.lost += text.size();
+    generation.lost_why = std::strerror(errno);
+  }
   const bool is_new = is_resizing() && generation.number == resize_->generation();
   if (!is_new || has_room_for(generation)) return;
   resize_->abort(
@@ -1324,6 +1336,7 @@ void Manager::pass_output() {
     }
     if (number > current_) break;
     generation->is_heard = true;
+    if (generation->lost > 0) lose(std::exchange(generation->lost, 0), generation->lost_why);
     pass(generation->held, out_, STDOUT_FILENO);
     if (!generation->held.empty() || (generation->process.out && !generation->is_late)) break;
   }
@@ -1334,8 +1347,9 @@ void Manager::pass_output() {
 /// As much as goes on now, and as much as may wait behind it.
 void Manager::pass(HeldOutput& held, std::string& to, int fd) {
   while (!held.empty() && to.size() < kMaxWaitingOutput) {
-    const std::string text = held.take(kMaxWaitingOutput - to.size());
+    const auto [text, missing, error] = held.take(kMaxWaitingOutput - to.size());
     if (settings_.keep_output && fd == STDOUT_FILENO) result_.output += text;
+    if (missing > 0 && fd == STDOUT_FILENO) lose(missing, std::strerror(error));
     to += text;
     deliver(fd, to);
   }
@@ -1597,7 +1611,9 @@ void Manager::on_time() {
   }
   for (const auto& peer : peers_) {
     if (!peer->generation && !peer->is_closed && now > peer->since + kHelloPatience) {
-      spdlog::warn("a connection was refused: it did not say who it is");
+      if (!peer->is_refused) {
+        spdlog::warn("a connection was refused: it did not say who it is");
+      }
       on_closed(*peer);
     }
   }
@@ -1741,7 +1757,7 @@ RunResult Manager::run() {
       pass_output();
       if (resize_ && resize_->is_settled()) conclude_resize();
       std::erase_if(generations_, [&](const auto& entry) {
-        return entry.first != current_ && entry.second->is_over() && entry.second->held.empty();
+        return entry.first != current_ && entry.second->is_over() && entry.second->has_been_heard();
       });
     }
   } catch (...) {

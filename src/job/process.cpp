@@ -354,17 +354,19 @@ std::string session_folder(pid_t mpiexec) {
          ("ompi." + name + "." + std::to_string(geteuid())) / ("pid." + std::to_string(mpiexec));
 }
 
-void remove_session_folder(const std::string& folder) {
+bool remove_session_folder(const std::string& folder) {
   const std::filesystem::path path(folder);
   const std::string name = path.filename();
   constexpr std::string_view kBegin = "pid.";
   if (!name.starts_with(kBegin) || !path.parent_path().filename().native().starts_with("ompi.")) {
-    return;
+    return true;
   }
   const auto pid = parse_number<pid_t>(std::string_view(name).substr(kBegin.size()));
-  if (!pid || kill(*pid, 0) == 0) return;
   std::error_code ignored;
+  if (!pid || !std::filesystem::exists(path, ignored)) return true;
+  if (kill(*pid, 0) == 0) return false;
   std::filesystem::remove_all(path, ignored);
+  return true;
 }
 
 int exit_code(int status) {

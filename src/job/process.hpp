@@ -111,8 +111,9 @@ std::size_t remove_shared_memory(std::chrono::system_clock::time_point since);
 
 /// Where an mpiexec of Open MPI on this host keeps the files of its session.
 std::string session_folder(pid_t mpiexec);
-/// Removes such a folder if that mpiexec has gone; nothing that is none.
-void remove_session_folder(const std::string& folder);
+/// Removes such a folder if that mpiexec has gone; nothing that is none. False if it stays, as
+/// there is a process with the number of that mpiexec.
+bool remove_session_folder(const std::string& folder);
 
 /// The exit code a shell shows for what waitpid() told.
 int exit_code(int status);

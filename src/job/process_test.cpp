@@ -4,6 +4,8 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "job/cgroup.hpp"
 
 namespace ductile {
 namespace {
@@ -121,6 +124,23 @@ TEST(Process, BeginsWhileOthersGoOn) {
   EXPECT_EQ(said.substr(0, static_cast<std::size_t>(std::max<ssize_t>(got, 0))),
             std::to_string(started.pid()) + "\n");
   waitpid(started.pid(), nullptr, 0);
+}
+
+// Where a process cannot begin in a group, it tries to enter it, and begins in any case.
+TEST(Process, BeginsWhereItsGroupIsNone) {
+  const std::string folder = ::testing::TempDir() + "no_group";
+  const std::string entrance = processes_of_cgroup(folder);
+  ASSERT_TRUE(std::filesystem::create_directory(folder));
+  std::ofstream(entrance) << "";
+  for (const std::string& group : {folder, folder + "/missing"}) {
+    const Process process =
+        start_process({"/bin/sh", "-c", "echo $A"}, {{"A", "begun"}}, {}, {}, group);
+    EXPECT_EQ(all_of(process.out), "begun\n");
+    EXPECT_EQ(wait_for(process.pid), 0);
+  }
+  std::string entered;
+  std::ifstream(entrance) >> entered;
+  EXPECT_EQ(entered, "0");
 }
 
 }  // namespace

@@ -16,7 +16,10 @@ namespace {
 constexpr std::string_view kDigits = "0123456789abcdef";
 constexpr std::size_t kTypes = std::variant_size_v<Content>;
 constexpr std::uint16_t kHello = 1;
-constexpr std::uint16_t kRefusal = 16;  // abort
+constexpr std::uint16_t kRefusal = 16;
+// They are what they are in every version.
+static_assert(std::is_same_v<std::variant_alternative_t<kHello - 1, Content>, Hello>);
+static_assert(std::is_same_v<std::variant_alternative_t<kRefusal - 1, Content>, Abort>);
 
 // Numbers are little-endian, texts and lists have their length before them.
 class Writer {

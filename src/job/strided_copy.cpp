@@ -78,7 +78,7 @@ constexpr std::size_t kPage = 4096;
 /// Pieces so near to each other that a vector has several: `kVector` bytes of the row are in as
 /// many vectors beside each other as pieces fit into the distance.
 bool is_dense(std::size_t size, std::size_t distance) {
-  return (size == 1 || size == 2 || size == 4) && distance % size == 0 &&
+  return (size == 1 || size == 2 || size == 4) && size <= distance && distance % size == 0 &&
          distance / size < kVector / size && __builtin_cpu_supports("ssse3") != 0;
 }
 

@@ -1,5 +1,6 @@
 #include "job/strided_copy.hpp"
 
+#include <cstddef>
 #include <cstring>
 #include <vector>
 
@@ -39,6 +40,23 @@ TEST(StridedCopy, GathersAndScattersWhatOneByOneWould) {
         }
       }
     }
+  }
+}
+
+TEST(StridedCopy, TakesOnePlaceAgainAndAgain) {
+  for (const std::size_t size : {1, 2, 4, 8}) {
+    const std::vector<char> piece = bytes(size, 1);
+    const std::vector<char> row = bytes(20 * size, 2);
+    std::vector<char> gathered(row.size());
+    gather(gathered.data(), piece.data(), size, 0, 20);
+    std::vector<char> expected;
+    for (int i = 0; i < 20; ++i) expected.insert(expected.end(), piece.begin(), piece.end());
+    EXPECT_EQ(gathered, expected) << size;
+    std::vector<char> scattered(size);
+    scatter(scattered.data(), row.data(), size, 0, 20);
+    EXPECT_EQ(scattered,
+              std::vector<char>(row.end() - static_cast<std::ptrdiff_t>(size), row.end()))
+        << size;
   }
 }
 

@@ -1,13 +1,16 @@
 """What a program does after the end of MPI is its right: nothing ends it but who ends the job."""
 
 import json
+import os
+import pathlib
+import re
 import socket
 import subprocess
 import time
 
 import pytest
 
-from conftest import EXAMPLES, PATIENCE, ROOT
+from conftest import EXAMPLES, PATIENCE, ROOT, example
 
 # Ways to the end (tests/runtime/programs/ends.c) on which work is done.
 WAYS = ["fw", "wf", "afr", "fmw", "bfw", "mw", "mfw", "Wf", "afbt", "fwu"]
@@ -125,3 +128,20 @@ def test_mpi_has_ended_where_its_end_is_left_out(start, tmp_path, monkeypatch):
     job.wait_until_connected()
     (tmp_path / "stop").touch()
     assert job.finish()[:2] == (0, "right\n")
+
+
+def test_an_mpi_without_an_end_is_told(tmp_path, mpi="mpich"):
+    """Where a library has the name of MPI and is none."""
+    own = pathlib.Path(re.search(rf"libductile-app-{mpi}\S* => (\S+)", subprocess.run(
+        ["ldd", example("until", mpi)], capture_output=True, text=True, check=True).stdout)[1])
+    needed = subprocess.run(["readelf", "-d", own], capture_output=True, text=True, check=True).stdout
+    name = re.search(r"NEEDED.*\[(libmpi\S*)\]", needed)[1]
+    (tmp_path / "none.c").write_text("int nothing;\n")
+    (tmp_path / "asks.c").write_text("int MPI_Finalized(int* flag);\n"
+                                     "int main(void) { int flag = 0; return MPI_Finalized(&flag); }\n")
+    for words in (["-shared", "-fPIC", "none.c", f"-Wl,-soname,{name}", "-o", name],
+                  ["asks.c", "-o", "asks", own, "-Wl,--allow-shlib-undefined", "-Wl,-z,lazy", f"-Wl,-rpath,{own.parent}"]):
+        subprocess.run(["cc", *words], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "asks"], capture_output=True, text=True,
+                          env=dict(os.environ, LD_LIBRARY_PATH=str(tmp_path)))
+    assert (done.returncode, done.stderr) == (2, "ductile: there is no MPI_Finalized of MPI\n")

@@ -512,21 +512,42 @@ def test_strangers_are_refused_and_do_no_harm(start, options, mpi="openmpi"):
     silent.close()
 
 
+@pytest.mark.parametrize("options", [[], BY_TCP])
 @pytest.mark.parametrize("version", [VERSION - 1, VERSION + 1])
-def test_a_library_of_another_version_is_told(start, version, mpi="mpich"):
-    job = start(mpi, 2, "jacobi", *PLATE)
+def test_a_library_of_another_version_is_told(start, version, options, mpi="mpich"):
+    """And whatever it says meanwhile does not break the connection."""
+    job = start(mpi, 2, "jacobi", *PLATE, options=options)
     job.wait_until_connected()
     variables = job.environment()
     words = f"version {version} of the protocol, not {VERSION}; link the program with the libductile-app"
     with connect(variables["DUCTILE_MANAGER"]) as connection:
-        connection.sendall(hello(variables["DUCTILE_TOKEN"], version=version))
         connection.settimeout(20)
+        connection.sendall(hello(variables["DUCTILE_TOKEN"], version=version) + bytes(1 << 20))
         answer = connection.makefile("rb").read()
+        connection.sendall(b"more")
     bytes_, its_version, type_, _ = struct.unpack_from("<IHHI", answer)
     assert (its_version, type_, bytes_) == (VERSION, 16, len(answer) - 12)
     assert words in answer[14:].decode()
     code, _, err = job.finish()
     assert code == 0 and words in err
+
+
+def test_who_is_refused_may_not_stay(start, tmp_path, mpi="mpich"):
+    job = start(mpi, 2, "until", tmp_path / "stop", 2000)
+    job.wait_until_connected()
+    variables = job.environment()
+    with connect(variables["DUCTILE_MANAGER"]) as connection:
+        connection.sendall(hello(variables["DUCTILE_TOKEN"], version=VERSION - 1))
+        connection.settimeout(20)
+        assert connection.makefile("rb").read()
+        end = time.monotonic() + PATIENCE
+        with pytest.raises(BrokenPipeError):
+            while time.monotonic() < end:
+                connection.sendall(b"more")
+                time.sleep(0.05)
+    (tmp_path / "stop").touch()
+    code, _, err = job.finish()
+    assert code == 0 and err.count("a connection was refused") == 1
 
 
 def test_a_program_meets_a_manager_of_another_version(mpi, tmp_path):
