@@ -25,14 +25,18 @@ namespace fs = std::filesystem;
 
 /// What others have left in the folder where those of jobs are made.
 class Left : public ::testing::Test {
+ public:
+  Left(const Left&) = delete;
+  Left& operator=(const Left&) = delete;
+  ~Left() override {
+    unsetenv("TMPDIR");
+    fs::remove_all(parent_);
+  }
+
  protected:
   Left() {
     fs::create_directories(parent_);
     setenv("TMPDIR", parent_.c_str(), 1);
-  }
-  ~Left() override {
-    unsetenv("TMPDIR");
-    fs::remove_all(parent_);
   }
 
   std::string make(const std::string& name) const {
