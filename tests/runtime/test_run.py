@@ -407,7 +407,7 @@ def test_a_process_that_dies_ends_the_job(mpi, start):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a process that its job cannot kill")
 def test_processes_that_cannot_be_killed_are_no_end(tmp_path):
     """Who reads the report must not take what they have for free."""
-    helper, report = tmp_path / "setpriv", tmp_path / "of nobody" / "report"
+    helper, report, ready = tmp_path / "setpriv", tmp_path / "of nobody" / "report", tmp_path / "ready"
     shutil.copy(shutil.which("setpriv"), helper)
     helper.chmod(0o4755)
     report.parent.mkdir()
@@ -417,7 +417,8 @@ def test_processes_that_cannot_be_killed_are_no_end(tmp_path):
     mark = f"DUCTILE_TEST={tmp_path}"
     try:
         done = run("run", "--kind", "rigid", "--mpi", "none", "--report", report, "--patience", 1, "--", "sh", "-c",
-                   f"{helper} --reuid 0 --clear-groups env {mark} sleep 1000 > /dev/null 2>&1 & exit 0",
+                   f"{helper} --reuid 0 --clear-groups env {mark} sh -c 'touch {ready}; exec sleep 1000' > /dev/null 2>&1 & "
+                   f"until [ -e {ready} ]; do sleep 0.01; done",
                    user=65534, group=65534, extra_groups=[])
         assert processes_with(mark) != []
     finally:
