@@ -142,13 +142,15 @@ void Batches::hide(JobId id) {
   LiveJob& job = jobs_.at(id);
   deactivate(job);
   kept_.insert(place_of(job));
-  job.wait = Wait::unknown;
+  job.wait = Wait::changing;
 }
 
 void Batches::alter(Batch& batch, Submission what) {
-  drop_dependencies(batch);
+  const bool are_others = what.dependencies != batch.what.dependencies;
+  if (are_others) drop_dependencies(batch);
   set(batch, std::move(what));
-  add_dependencies(batches_.at(batch.number));
+  // What was fulfilled stays so.
+  if (are_others) add_dependencies(batches_.at(batch.number));
   must_judge_ = true;
 }
 
@@ -257,7 +259,7 @@ void Batches::deactivate(LiveJob& job) {
 
 Wait Batches::reason(const LiveJob& job, Time now, const UserLimits& limits) {
   const Batch& batch = *job.batch;
-  if (batch.is_changing) return Wait::unknown;
+  if (batch.is_changing) return Wait::changing;
   if (!batch.open.empty()) return batch.is_never ? Wait::never : Wait::dependency;
   if (batch.what.begin > now) {
     next_begin_ = std::min(next_begin_, batch.what.begin);

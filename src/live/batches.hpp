@@ -26,7 +26,7 @@ namespace ductile {
 inline std::uint64_t number_of(JobId id) { return std::uint64_t{index(id)} + 1; }
 inline JobId id_of(std::uint64_t number) { return JobId{static_cast<std::uint32_t>(number - 1)}; }
 
-/// Why the policy does not see a job; the words are Slurm's.
+/// Why the policy does not see a job; the words are Slurm's, where it has one.
 enum class Wait : std::uint8_t {
   no,
   user,
@@ -37,9 +37,10 @@ enum class Wait : std::uint8_t {
   array,
   jobs_of_user,
   nodes_of_user,
-  unknown  // not looked at yet, or it is being changed
+  changing,
+  unknown  // not looked at yet
 };
-constexpr std::array<std::string_view, 10> kWaitWords{"",
+constexpr std::array<std::string_view, 11> kWaitWords{"",
                                                       "JobHeldUser",
                                                       "JobHeldAdmin",
                                                       "Dependency",
@@ -48,6 +49,7 @@ constexpr std::array<std::string_view, 10> kWaitWords{"",
                                                       "JobArrayTaskLimit",
                                                       "QOSMaxJobsPerUserLimit",
                                                       "QOSMaxNodePerUserLimit",
+                                                      "BeingChanged",
                                                       "None"};
 
 /// What was submitted at once: a job, or the tasks of an array.
@@ -127,7 +129,8 @@ class Batches {
   void release(JobId id);
   /// From now on, and until the opposite is said, `judge` shows no job of it.
   void set_changing(Batch& batch, bool is_changing);
-  /// The core has held a job that the policy saw; `judge` may show it again.
+  /// It is being changed, and the core has held a job that the policy saw; `judge` may show it
+  /// again.
   void hide(JobId id);
   /// What was submitted is another thing now; and a job of it, which the policy does not see.
   void alter(Batch& batch, Submission what);

@@ -108,6 +108,34 @@ TEST(Batches, KnowTheJobsOfTasks) {
   EXPECT_EQ(world.batches.task(3, 7), JobId::none);  // no array
 }
 
+TEST(Batches, WhatWasFulfilledStaysSoWhenOtherThingsChange) {
+  World world;
+  world.submit({});  // 1
+  Submission array = job_after("after:1");
+  array.array = parse_array("1-2");
+  world.submit(array);  // 2, 3
+  world.start(1);
+  EXPECT_EQ(world.shown(), "2 3 ");
+  world.batches.at(id_of(1)).row.started.reset();
+  world.batches.requeued(id_of(1));
+  const auto batch = world.batches.shared_batch(2);
+  array.walltime = whole_seconds(7);
+  world.batches.hide(id_of(3));
+  EXPECT_EQ(world.wait(3), Wait::changing);
+  world.batches.alter(*batch, array);
+  EXPECT_EQ(batch->what.walltime, whole_seconds(7));
+  EXPECT_EQ(world.shown(), "3 ");
+  // Other ones are looked up.
+  world.batches.hide(id_of(3));
+  array.dependencies = parse_dependencies("afterany:1");
+  world.batches.alter(*batch, array);
+  EXPECT_EQ(world.shown(), "");
+  EXPECT_EQ(world.wait(3), Wait::dependency);
+  world.start(1);
+  world.end(1);
+  EXPECT_EQ(world.shown(), "3 ");
+}
+
 // Thousands may become free at once.
 TEST(Batches, ShowSoManyAtATime) {
   World world;
@@ -212,7 +240,7 @@ TEST(Batches, ShowNoneOfThoseThatAreChanging) {
   batches.hide(id_of(2));
   batches.hold(id_of(2), Hold::admin);
   EXPECT_EQ(world.shown(), "");
-  EXPECT_EQ(world.wait(1), Wait::unknown);
+  EXPECT_EQ(world.wait(1), Wait::changing);
   EXPECT_EQ(world.wait(2), Wait::admin);
   two.name = "other";
   two.priority = 3;

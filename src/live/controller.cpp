@@ -307,6 +307,7 @@ void Controller::settle() {
     crash_point(moment);
     journal_.commit();
     crash_point(moment);
+    if (changing_ && changing_->is_begun) crash_point(Moment::change);
     instant_.reset();
 
     for (const auto& [id, answer] : std::exchange(outbox_, {})) {

@@ -173,22 +173,27 @@ class Controller {
   std::string to_each(Client& client, std::vector<JobId> jobs, std::function<void(JobId)> change);
   void go_on();
   bool go_on(LongRequest& request);
-  void catch_up();
+  void catch_up(Turns<LateRequest>& late);
   /// A change of a job, or of an array over several turns.
   struct Changing {
     std::shared_ptr<Batch> batch{};
     std::vector<JobId> jobs{};
-    JobSpec spec{};        // of those that wait
-    std::size_t next = 0;  // of the jobs
+    JobSpec spec{};         // of those that wait
+    std::size_t next = 0;   // of the jobs
+    bool is_begun = false;  // it will be made, whatever happens
   };
   bool is_busy() const { return adding_ || changing_; }
-  bool has_long_requests() const { return !long_.empty() || (!is_busy() && !late_.empty()); }
+  bool may_catch_up() const {
+    return (!is_busy() && !late_.empty()) || (!adding_ && !late_submissions_.empty());
+  }
+  bool has_long_requests() const { return !long_.empty() || may_catch_up(); }
   bool must_wait(const Json& request) const;
   void begin_adding(const Owner& owner, Submission what, Time submitted, std::uint64_t first);
   bool add_tasks();
   void add_what_is_missing();
   bool runs(JobId id) const { return core_.job(id).status == Status::running; }
   static std::string only_its_limit(JobId id);
+  Part of_change(Part part);
   bool hide_tasks();
   void begin_change(Submission what);
   bool change_tasks();
@@ -239,6 +244,7 @@ class Controller {
   void watch_nodes(const Happened& happened);
   void change_nodes(const NodeSet& nodes, Health health, const std::string& reason);
   bool makes_room(std::uint32_t user, bool has_descriptor);
+  void tell_refusal(const std::string& why);
   /// What users call a job.
   struct JobName {
     std::uint64_t number = 0;
@@ -249,6 +255,8 @@ class Controller {
   std::set<JobName> names_in(const Json& names) const;
   std::vector<JobId> jobs_named(const JobName& name) const;
   std::vector<JobId> jobs_of(const Client& client, const Json& names) const;
+  JobId first_of_wrong(const std::vector<JobId>& jobs,
+                       const std::function<bool(JobId)>& is_wrong) const;
   std::vector<JobId> releasable(const Client& client, std::vector<JobId> jobs) const;
   std::vector<JobId> those_that(const std::vector<JobId>& jobs, bool run) const;
   std::string_view reason_of(JobId id) const;
@@ -291,6 +299,7 @@ class Controller {
   Turns<Client*> ready_{};                        // to be served
   bool has_requests_ = false;                     // of clients, that had to wait for the next turn
   Time accept_at_{};                              // clients; not before
+  Allowance refusals_{1, std::chrono::seconds(10)};              // that are told
   std::set<std::pair<std::uint64_t, std::uint64_t>> waiting_{};  // for a batch's end, clients
   std::vector<std::pair<std::uint64_t, std::string>>
       outbox_{};                   // what clients hear once it is durable
@@ -305,7 +314,8 @@ class Controller {
   Turns<LongRequest> long_{};
   std::optional<Adding> adding_{};      // all tasks of an array follow one another
   std::optional<Changing> changing_{};  // one at a time
-  Turns<LateRequest> late_{};           // for after it
+  Turns<LateRequest> late_{};           // for after these
+  Turns<LateRequest> late_submissions_{};
   bool is_ended_ = false;
   bool had_jobs_ = false;
 };

@@ -18,13 +18,16 @@ struct Crash {
 };
 
 Crash crash_from_environment() {
-  constexpr std::string_view kResize = "resize:";
+  constexpr std::string_view kResize = "resize:", kChange = "change:";
   const char* const value = std::getenv("DUCTILE_CRASH_AT");
   std::string_view text = value == nullptr ? "" : value;
   Crash crash;
   if (text.starts_with(kResize)) {
     crash.moment = Moment::resize;
     text.remove_prefix(kResize.size());
+  } else if (text.starts_with(kChange)) {
+    crash.moment = Moment::change;
+    text.remove_prefix(kChange.size());
   }
   crash.left = parse_number<std::uint64_t>(text).value_or(0);
   return crash;

@@ -5,11 +5,12 @@
 namespace ductile {
 
 /// What is going on at a moment.
-enum class Moment { any, resize };
+enum class Moment { any, resize, change };
 
 /// A moment at which the controller must be able to die, between two things that others can see: at
 /// the one whose number, from 1, is in DUCTILE_CRASH_AT the process kills itself. "resize:N" counts
-/// those alone at which a resize is decided, ordered or answered.
+/// those alone at which a resize is decided, ordered or answered, "change:N" those at which a part
+/// of a change of an array is durable, and not all of it.
 void crash_point(Moment moment = Moment::any);
 
 }  // namespace ductile

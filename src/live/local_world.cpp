@@ -243,6 +243,9 @@ struct LocalWorld::Running {
   Duration longest{};                     // that a resize took
   bool is_withdrawn = false;              // the resize under way, or the last one
   bool was_taken_up = false;              // and one may have been withdrawn before
+  std::uint32_t told_size = 0;            // processes, as it told last, without an order
+  Time back_at = kNever;                  // it is ordered back to its size
+  Time not_back_before{};                 // but not again before this
   bool is_over = false;
 
   std::string socket() const { return folder + "/control"; }
@@ -356,6 +359,7 @@ void LocalWorld::carry_out(const Decision& decision, const JobFacts& job) {
     both.nodes.insert(decision.after.nodes);
     limit(its, both);
     its.paused = {};
+    its.back_at = kNever;
     expect_answer(its);
     its.is_lost = !its.control;  // nobody hears of it
     const bool is_grant =
@@ -364,11 +368,14 @@ void LocalWorld::carry_out(const Decision& decision, const JobFacts& job) {
     Json order = {{"do", is_grant ? "answer" : "resize"},
                   {"size", decision.after.count * its.per_node},
                   {"id", index(decision.id)}};
-    if (const NodeSet cpus = cpus_of(decision.after.nodes); !cpus.empty()) {
-      order["cpus"] = to_string(cpus);
-    }
+    add_cpus(order, decision.after.nodes);
     its.say(order);
   }
+}
+
+/// Where the new processes may run.
+void LocalWorld::add_cpus(Json& order, const NodeSet& nodes) const {
+  if (const NodeSet cpus = cpus_of(nodes); !cpus.empty()) order["cpus"] = to_string(cpus);
 }
 
 void LocalWorld::expect_answer(Running& job) const {
@@ -395,14 +402,29 @@ void LocalWorld::withdraw(Running& job) {
   settle(job, job.holding.count * job.per_node);
 }
 
-/// It was resized after nobody waited for that any more.
+/// It may have been resized after nobody waited for that any more. What fails is tried again, but
+/// not at once.
 void LocalWorld::keep_to_size(Running& job, std::uint32_t processes) {
+  if (job.order || processes == 0) return;
+  job.told_size = processes;
+  if (processes == job.holding.count * job.per_node) {
+    job.was_taken_up = false;
+    job.back_at = kNever;
+  } else if (job.is_withdrawn || job.was_taken_up) {
+    job.back_at = job.not_back_before;
+  }
+}
+
+/// To the size that it holds, and to these nodes' cores.
+void LocalWorld::order_back(Running& job) const {
   const std::uint32_t held = job.holding.count * job.per_node;
-  const bool may_differ = job.is_withdrawn || job.was_taken_up;
-  if (!may_differ || job.order || processes == 0 || processes == held) return;
-  spdlog::warn("job {} has {} processes after all; it is ordered back to {}", job.number, processes,
-               held);
-  job.say({{"do", "resize"}, {"size", held}});
+  spdlog::warn("job {} has {} processes after all; it is ordered back to {}", job.number,
+               job.told_size, held);
+  job.not_back_before = later(now(), settings_.retry);
+  job.back_at = kNever;
+  Json order = {{"do", "resize"}, {"size", held}};
+  add_cpus(order, job.holding.nodes);
+  job.say(order);
 }
 
 bool LocalWorld::is_silent(JobId id) const {
@@ -895,6 +917,7 @@ void LocalWorld::look() {
     if (job.control && job.control->is_closed()) on_closed(job);
     if (job.control) job.seen = now();
     if (job.order && now() >= job.answer_by) withdraw(job);
+    if (now() >= job.back_at) order_back(job);
     if (now() >= job.contact_at && connect(job) == Contact::nobody && job.child < 0) gone(job);
     if (now() >= job.kill_at && !job.is_gone) {
       spdlog::warn("job {} does not end; it is killed", job.number);
@@ -916,7 +939,7 @@ Time LocalWorld::next() const {
   Time next = sweep_at_;
   for (const auto& [id, job] : running_) {
     if (job->control && job->control->is_closed()) return Time{};
-    next = std::min({next, job->kill_at, job->contact_at, job->answer_by});
+    next = std::min({next, job->kill_at, job->contact_at, job->answer_by, job->back_at});
   }
   return next;
 }
@@ -926,7 +949,7 @@ Time LocalWorld::next() const {
 void LocalWorld::gone(Running& job) {
   job.is_gone = true;
   job.control.reset();
-  job.kill_at = job.contact_at = job.answer_by = kNever;
+  job.kill_at = job.contact_at = job.answer_by = job.back_at = kNever;
   job.gone_at = now();
   const auto reported = reported_end(job.report());
   const bool is_orderly =

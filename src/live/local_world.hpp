@@ -191,7 +191,9 @@ class LocalWorld {
   void settle(Running& job, std::uint32_t processes);
   void expect_answer(Running& job) const;
   void withdraw(Running& job);
-  static void keep_to_size(Running& job, std::uint32_t processes);
+  void keep_to_size(Running& job, std::uint32_t processes);
+  void order_back(Running& job) const;
+  void add_cpus(nlohmann::ordered_json& order, const NodeSet& nodes) const;
   void reap();
   bool is_orphan(pid_t pid) const;
   void gone(Running& job);

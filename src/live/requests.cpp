@@ -50,6 +50,9 @@ constexpr auto kChange = std::chrono::milliseconds(50);
 /// Of how many jobs that are over an answer to `queue` tells how they ended.
 constexpr std::size_t kMaxEnds = 100;
 
+/// Nobody is let in for so long after there was no descriptor.
+constexpr Duration kShortage = whole_seconds(1);
+
 /// A part of a long request takes no longer.
 class Slice {
  public:
@@ -102,15 +105,24 @@ std::string_view end_word(std::string_view state) {
   return found ? kWords[static_cast<std::size_t>(*found)] : "RUNNING";
 }
 
-/// May this user have one more connection? All and each user's are limited, and so are descriptors;
-/// for operators, who always get in, another one makes room: that which has asked for nothing for
-/// the longest time.
+/// May this user have one more connection? If not, that is told. All and each user's are limited,
+/// and so are descriptors; for operators, who always get in, another one makes room: that which has
+/// asked for nothing for the longest time.
 bool Controller::makes_room(std::uint32_t user, bool has_descriptor) {
   const auto is_same = [&](const auto& client) { return client->peer.user == user; };
   const auto same = std::ranges::count_if(clients_, is_same);
   const bool has_many = static_cast<std::size_t>(same) >= kMaxClientsOfUser;
   if (clients_.size() < max_clients_ && !has_many && has_descriptor) return true;
-  if (!is_operator(user)) return false;
+  if (!is_operator(user)) {
+    // To look up a name takes a descriptor.
+    tell_refusal(
+        !has_descriptor ? "no descriptor is left; who is no operator is not let in"
+        : has_many
+            ? fmt::format("user {} has too many connections; one was refused", name_of_user(user))
+            : fmt::format("all {} connections are taken; one of user {} was refused", max_clients_,
+                          name_of_user(user)));
+    return false;
+  }
   // Of others if all are taken, and of this user's own if it has its part.
   const auto can_go = [&](const auto& client) { return has_many ? is_same(client) : true; };
   auto oldest = clients_.end();
@@ -122,10 +134,15 @@ bool Controller::makes_room(std::uint32_t user, bool has_descriptor) {
     if (oldest == clients_.end() || order(*at) < order(*oldest)) oldest = at;
   }
   if (oldest == clients_.end()) return !has_many && !has_descriptor;
+  (*oldest)->lines.close();  // and it is forgotten at the end of this turn
   spdlog::warn("an operator needs a connection; one of user {} was closed",
                name_of_user((*oldest)->peer.user));
-  (*oldest)->lines.close();  // and it is forgotten at the end of this turn
   return true;
+}
+
+/// Who is refused may try again at once; not each time is told.
+void Controller::tell_refusal(const std::string& why) {
+  if (refusals_.take(std::chrono::steady_clock::now())) spdlog::warn(why);
 }
 
 /// After `accept` has failed: nobody may be there, or there may be no descriptor.
@@ -133,28 +150,33 @@ void Controller::wait_for_descriptors() {
   if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
     // Who waits stays at the door, where it would call for us again and again.
     spdlog::warn("no connection can be taken now: {}", std::strerror(errno));
-    accept_at_ = clock_.now() + whole_seconds(1);
+    accept_at_ = clock_.now() + kShortage;
   }
 }
 
 /// As many as there is time for: others may come as fast as they are let in.
 void Controller::accept_clients() {
+  bool is_short = false;
   for (const Slice slice; !slice.is_over();) {
     if (!spare_) spare_ = Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     auto socket = accept_from(listener_);
-    const bool has_descriptor = socket || errno != EMFILE;
+    const bool has_descriptor = socket || (errno != EMFILE && errno != ENFILE);
     if (!has_descriptor && spare_) {
       spare_.reset();
       socket = accept_from(listener_);
     }
-    if (!socket) return wait_for_descriptors();
+    if (!socket) {
+      wait_for_descriptors();
+      break;
+    }
     const auto peer = peer_of(*socket);
     if (!peer) continue;
     const bool is_ours = peer->user == geteuid() || peer->user == 0;
     // A controller that is not root's could run the jobs of others only as its own.
     if (!is_ours && geteuid() != 0) continue;
     if (!makes_room(peer->user, has_descriptor)) {
-      spdlog::warn("user {} has too many connections; one was refused", name_of_user(peer->user));
+      // It is closed; an operator may be behind it.
+      is_short = is_short || !has_descriptor;
       continue;
     }
     std::vector<gid_t> groups = groups_of_peer(*socket);
@@ -168,6 +190,7 @@ void Controller::accept_clients() {
         .groups = std::move(groups),
         .heard = std::chrono::steady_clock::now()}));
   }
+  if (is_short) accept_at_ = clock_.now() + kShortage;
 }
 
 /// Those that have gone, or have nothing to hear and are silent.
@@ -271,7 +294,11 @@ void Controller::go_on() {
     auto [user, request] = long_.take();
     if (!go_on(request)) long_.add(user, std::move(request));
   }
-  while (!is_busy() && !late_.empty() && is_time()) catch_up();
+  // Who submits much does not keep changes waiting, nor the other way round.
+  while (may_catch_up() && is_time()) {
+    if (!is_busy() && !late_.empty()) catch_up(late_);
+    if (!adding_ && !late_submissions_.empty()) catch_up(late_submissions_);
+  }
 }
 
 /// One part. It was the last one: true.
@@ -290,21 +317,21 @@ bool Controller::go_on(LongRequest& request) {
 }
 
 /// One request that could not begin before.
-void Controller::catch_up() {
-  const LateRequest late = late_.take().second;
-  Client* const client = find(late.client);
+void Controller::catch_up(Turns<LateRequest>& late) {
+  const LateRequest request = late.take().second;
+  Client* const client = find(request.client);
   if (client == nullptr) return;
   client->is_asking = false;
-  answer_to(*client, [&] { return on_request(*client, parse_request(late.line)); });
+  answer_to(*client, [&] { return on_request(*client, parse_request(request.line)); });
   has_requests_ = true;
 }
 
 /// While the tasks of an array are added no other job gets a number, while they are changed no
-/// other one is, and nothing is done to the array; nor does who comes now go before those who have
-/// waited for that.
+/// other one is, and nothing is done to the array; nor does who submits or changes one now go
+/// before those who have waited for that.
 bool Controller::must_wait(const Json& request) const {
   const std::string& verb = request["do"].get_ref<const std::string&>();
-  if (verb == "submit") return adding_ || !late_.empty();
+  if (verb == "submit") return adding_ || !late_submissions_.empty();
   if (verb == "update" && (changing_ || !late_.empty())) return true;
   if (!is_busy()) return false;
   static constexpr std::array<std::string_view, 6> kChanges{"cancel",  "requeue", "hold",
@@ -356,7 +383,8 @@ std::string Controller::on_line(Client& client, const std::string& line) {
   const Json request = parse_request(line);
   if (!must_wait(request)) return on_request(client, request);
   client.is_asking = true;
-  late_.add(client.peer.user, {client.id, line});
+  auto& late = request["do"] == "submit" ? late_submissions_ : late_;
+  late.add(client.peer.user, {client.id, line});
   return {};
 }
 
@@ -912,19 +940,29 @@ std::string Controller::to_each(Client& client, std::vector<JobId> jobs,
                   });
 }
 
+/// The first of these jobs, which are in order, that is wrong as all others of its array that are
+/// among them; none if in each array one is right.
+JobId Controller::first_of_wrong(const std::vector<JobId>& jobs,
+                                 const std::function<bool(JobId)>& is_wrong) const {
+  const auto array = [&](JobId id) { return jobs_.at(id).batch->number; };
+  for (auto first = jobs.begin(); first != jobs.end();) {
+    const auto end =
+        std::find_if(first, jobs.end(), [&](JobId id) { return array(id) != array(*first); });
+    if (std::all_of(first, end, is_wrong)) return *first;
+    first = end;
+  }
+  return JobId::none;
+}
+
 /// Those of these jobs that run, or wait. It is refused if a job does not, or no task of an array.
 std::vector<JobId> Controller::those_that(const std::vector<JobId>& jobs, bool run) const {
-  std::vector<JobId> chosen, others;
-  for (const JobId id : jobs) {
-    const bool runs = core_.job(id).status == Status::running;
-    (runs == run ? chosen : others).push_back(id);
-  }
-  const auto is_single = [&](JobId id) { return jobs_.at(id).row.array == 0; };
-  const auto wrong = chosen.empty() ? others.begin() : std::ranges::find_if(others, is_single);
-  if (wrong != others.end()) {
-    throw Refused(fmt::format("job {} {}", number_of(*wrong),
+  const auto is_other = [&](JobId id) { return runs(id) != run; };
+  if (const JobId wrong = first_of_wrong(jobs, is_other); wrong != JobId::none) {
+    throw Refused(fmt::format("job {} {}", number_of(wrong),
                               run ? "waits already" : "does not wait any more"));
   }
+  std::vector<JobId> chosen;
+  std::ranges::remove_copy_if(jobs, std::back_inserter(chosen), is_other);
   return chosen;
 }
 
@@ -933,12 +971,9 @@ std::vector<JobId> Controller::those_that(const std::vector<JobId>& jobs, bool r
 std::vector<JobId> Controller::releasable(const Client& client, std::vector<JobId> jobs) const {
   if (is_operator(client)) return jobs;
   const auto is_kept = [&](JobId id) { return jobs_.at(id).row.held == Hold::admin; };
-  const bool all = std::ranges::all_of(jobs, is_kept);
-  const auto wrong = std::ranges::find_if(
-      jobs, [&](JobId id) { return is_kept(id) && (all || jobs_.at(id).row.array == 0); });
-  if (wrong != jobs.end()) {
+  if (const JobId wrong = first_of_wrong(jobs, is_kept); wrong != JobId::none) {
     throw Refused(fmt::format("job {} is held by an operator, and only operators release it",
-                              number_of(*wrong)));
+                              number_of(wrong)));
   }
   std::erase_if(jobs, is_kept);
   return jobs;
@@ -978,12 +1013,9 @@ std::string Controller::on_end(Client& client, const Json& request, Ending why) 
       const std::string& ending = jobs_.at(id).row.ending;
       return !ending.empty() && ending != kEndingWords[static_cast<std::size_t>(why)];
     };
-    const auto which = std::ranges::find_if(jobs, [&](JobId id) {
-      return is_ending(id) && (jobs_.at(id).row.array == 0 || std::ranges::all_of(jobs, is_ending));
-    });
-    if (which != jobs.end()) {
+    if (const JobId which = first_of_wrong(jobs, is_ending); which != JobId::none) {
       throw Refused(fmt::format("job {} is being ended ({}), and cannot wait again",
-                                number_of(*which), jobs_.at(*which).row.ending));
+                                number_of(which), jobs_.at(which).row.ending));
     }
   }
   return to_each(client, std::move(jobs), [this, why](JobId id) {
@@ -1059,15 +1091,27 @@ std::string Controller::on_update(Client& client, const Json& request) {
   changing_ = Changing{shared, jobs, spec};
   if (waits) jobs_.set_changing(*shared, true);
   return in_parts(client, false,
-                  [this, what = std::move(what), told, is_hidden = !waits,
-                   is_begun = false]() mutable -> std::optional<std::string> {
+                  of_change([this, what = std::move(what), told,
+                             is_hidden = !waits]() mutable -> std::optional<std::string> {
                     if (!is_hidden && !hide_tasks()) return std::nullopt;
                     is_hidden = true;
-                    if (!std::exchange(is_begun, true)) begin_change(std::move(what));
+                    if (!changing_->is_begun) begin_change(std::move(what));
                     if (!change_tasks()) return std::nullopt;
                     spdlog::info("{}", told);
                     return line_of({{"ok", true}});
-                  });
+                  }));
+}
+
+/// A part of a change, which is over if that fails: others wait for its end.
+Controller::Part Controller::of_change(Part part) {
+  return [this, part = std::move(part)] {
+    try {
+      return part();
+    } catch (...) {
+      if (changing_) end_change();
+      throw;
+    }
+  };
 }
 
 /// Would a job with these dependencies wait for the one of this number?
@@ -1112,10 +1156,8 @@ bool Controller::hide_tasks() {
   std::erase_if(its.jobs, [&](JobId id) { return !jobs_.contains(id); });
   const auto running = std::ranges::find_if(its.jobs, [&](JobId id) { return runs(id); });
   if (running != its.jobs.end() || its.jobs.empty()) {
-    const std::string why = its.jobs.empty() ? fmt::format("job {} is over", its.batch->number)
-                                             : only_its_limit(*running);
-    end_change();
-    throw Refused(why);
+    throw Refused(its.jobs.empty() ? fmt::format("job {} is over", its.batch->number)
+                                   : only_its_limit(*running));
   }
   // One may have failed to start meanwhile.
   std::ranges::for_each(its.jobs, hide);
@@ -1125,6 +1167,7 @@ bool Controller::hide_tasks() {
 /// From now on it will be this, whatever happens.
 void Controller::begin_change(Submission what) {
   Batch& batch = *changing_->batch;
+  changing_->is_begun = true;
   open();
   journal_.altered(batch.number, what.name, line_of(to_json(what)));
   journal_.changing(batch.number);
@@ -1178,13 +1221,17 @@ void Controller::change_what_is_left() {
   if (!batch) return;
   std::vector<JobId> jobs = jobs_named({number, std::nullopt});
   const auto what = submission_from_json(Json::parse(journal_.submission(number)));
-  changing_ = Changing{batch, std::move(jobs), spec_within_limits(what)};
+  changing_ = Changing{batch, std::move(jobs), spec_within_limits(what), 0, true};
+  // A limit that is less than the new one is not what was predicted, but the one before.
+  if (!settings_.predicts) {
+    std::ranges::for_each(changing_->jobs, [&](JobId id) { predictions_.forget(id); });
+  }
   if (std::ranges::none_of(changing_->jobs, [&](JobId id) { return runs(id); })) {
     jobs_.set_changing(*batch, true);
   }
-  long_.add(0, {.part = [this] {
-              return change_tasks() ? std::optional<std::string>("") : std::nullopt;
-            }});
+  long_.add(0, {.part = of_change([this] {
+                  return change_tasks() ? std::optional<std::string>("") : std::nullopt;
+                })});
 }
 
 Json Controller::on_drain(const Client& client, const Json& request) {

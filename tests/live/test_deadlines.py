@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import socket
+import time
 
 import pytest
 from conftest import example, processes_with
@@ -55,6 +56,14 @@ def test_an_order_that_is_not_answered_is_withdrawn(cluster, silent):
     c.replay()
 
 
+def ask_manager(c, job, request):
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(60)
+        connection.connect(str(c.state / "jobs" / str(job) / "control"))
+        connection.sendall(json.dumps(request).encode() + b"\n")
+        return json.loads(connection.makefile().readline())
+
+
 def test_a_job_that_was_resized_while_nobody_looked_is_ordered_back(cluster):
     """As one does whose order was withdrawn, when the controller has gone meanwhile."""
     c = cluster("4x1")
@@ -64,19 +73,64 @@ def test_a_job_that_was_resized_while_nobody_looked_is_ordered_back(cluster):
     folder = c.state / "jobs" / str(job)
     c.wait_for_text(folder / "report", "started")
 
-    def ask(request):
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(60)
-            connection.connect(str(folder / "control"))
-            connection.sendall(json.dumps(request).encode() + b"\n")
-            return json.loads(connection.makefile().readline())
-
     c.kill()
-    assert ask({"do": "resize", "size": 1, "id": 1})["size"] == 1
+    assert ask_manager(c, job, {"do": "resize", "size": 1, "id": 1})["size"] == 1
     c.start()
-    c.wait_for(lambda: ask({"do": "status"})["size"] == 3, "its size")
+    c.wait_for(lambda: ask_manager(c, job, {"do": "status"})["size"] == 3, "its size")
     assert c.queue()[job]["nodes"] == 3
     assert "has 1 processes after all; it is ordered back to 3" in c.log.read_text()
+    (c.folder / "done").touch()
+    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
+    c.replay()
+
+
+def test_a_job_that_is_ordered_back_keeps_to_the_cores_of_its_nodes(cluster):
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        pytest.skip("one core")
+    c = cluster("2x1")
+    job = c.submit("-N", 2, "--min-nodes", 1, "--max-nodes", 2, "-t", 60, "--", example("until", "mpich"),
+                   c.folder / "done", 100, 20000)
+    c.wait_for_size(job, 2)
+    c.wait_for_text(c.state / "jobs" / str(job) / "report", "started")
+    c.kill()
+    assert ask_manager(c, job, {"do": "resize", "size": 1, "cpus": str(cores[0])})["size"] == 1
+    c.start()
+
+    def cores_of_all():
+        its = processes_of(c, job, "until-mpich")
+        return len(its) == 2 and sorted(set().union(*map(os.sched_getaffinity, its)))
+
+    c.wait_for(lambda: ask_manager(c, job, {"do": "status"})["size"] == 2, "its size")
+    assert c.wait_for(cores_of_all, "both processes") == cores[:2]
+    (c.folder / "done").touch()
+    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
+
+
+def test_a_job_that_cannot_be_ordered_back_is_left_alone_for_a_while(cluster):
+    c = cluster("4x1")
+    fails = c.folder / "fails"
+    program = c.script(f"[ -e {fails} ] && exit 1\nexec {example('until', 'mpich')} \"$@\"\n")
+    job = c.submit("--mpi", "mpich", "-N", 3, "--min-nodes", 1, "--max-nodes", 3, "-t", 60, "--", program,
+                   c.folder / "done", 100, 20000)
+    c.wait_for_size(job, 3)
+    c.wait_for_text(c.state / "jobs" / str(job) / "report", "started")
+    c.kill()
+    assert ask_manager(c, job, {"do": "resize", "size": 1})["size"] == 1
+    fails.touch()
+    retry = 3  # s; longer than it takes to fail
+    c.arguments[c.arguments.index("--retry") + 1] = str(retry)
+    c.start()
+
+    def tries():
+        return c.log.read_text().count("it is ordered back to 3")
+
+    c.wait_for(tries, "the first order")
+    begin = time.monotonic()
+    c.wait_for(lambda: tries() >= 3, "the third one")
+    assert time.monotonic() - begin > 1.5 * retry
+    fails.unlink()
+    c.wait_for(lambda: ask_manager(c, job, {"do": "status"})["size"] == 3, "its size")
     (c.folder / "done").touch()
     assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
     c.replay()

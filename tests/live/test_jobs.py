@@ -382,14 +382,16 @@ def test_a_long_queue_is_of_one_moment(cluster):
     c.wait_for_size(c.submit("-N", 2, "-t", 1000, c.script("exec sleep 10000", "long.sh")), 2)
     c.submit("-N", 3, "--array", "0-2999", "/bin/true")
     small = c.submit("-N", 1, "-t", 1, "--array", "0-59", "/bin/true")  # on the third node, the last ones in the queue
-    answers, is_there = 0, True
+    answers, is_there = [], True
     while is_there:
-        answers += 1
-        jobs = c.ask({"do": "queue"})["jobs"]
+        answer = c.ask({"do": "queue"})
+        answers.append((answer["now_s"], time.time()))
+        jobs = answer["jobs"]
         held = [row["nodelist"] for row in jobs if row["nodelist"]]
         assert len(held) == len(set(held)), [row for row in jobs if row["nodelist"]]
         for row in jobs:
             assert row["elapsed_s"] >= 0, row
             assert bool(row["nodelist"]) == (row["state"] != "PENDING") == (row["reason"] == ""), row
         is_there = any(row["array_job"] == small for row in jobs)
-    assert answers > 10
+    starts = [row["start_s"] for row in c.ask({"do": "history", "job": small})["jobs"]]
+    assert any(now < start < heard for now, heard in answers for start in starts), "none began while one was written"

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -152,16 +153,66 @@ def test_an_array_that_is_being_added_is_changed_when_it_is_there(cluster):
     c.run("cancel", array)
 
 
-def test_a_change_that_was_begun_is_made(cluster):
+def dying(c):
+    """It dies within the first change of an array."""
+    c.stop()
+    c.environment["DUCTILE_CRASH_AT"] = "change:1"
+    c.start()
+    del c.environment["DUCTILE_CRASH_AT"]
+    return c
+
+
+def dies_within(c, change):
+    """Of 10,000 tasks; and is started again. How many were changed before that."""
+    with send(c, change):
+        assert c.server.wait(timeout=PATIENCE) == -signal.SIGKILL
+    before = altered(c)[0]
+    assert 0 < before < 10_000
+    c.start()
+    return before
+
+
+def test_nobody_waits_to_submit_while_an_array_is_changed(cluster):
+    """Also where other changes wait for the end of that."""
     c = cluster("2x1")
+    array = c.ask({"do": "submit", "job": dict(LONG, hold=True)})["job"]
+    changes = [send(c, {"do": "update", "job": array, "set": {"priority": -priority}}) for priority in range(1, 5)]
+    c.ask({"do": "nodes"})  # after this one is made, and others wait
+    other = c.ask({"do": "submit", "job": {"program": ["/bin/true"], "chdir": "/", "hold": True}})["job"]
+    assert [answer_of(change) for change in changes] == [{"ok": True}] * 4
+    assert altered(c)[0] == 40_000
+    with contextlib.closing(sqlite3.connect(c.state / "journal.db")) as journal:
+        after = journal.execute("SELECT count(*) FROM records WHERE kind = 'E' AND text LIKE '% altered %' AND number >"
+                                " (SELECT max(number) FROM records WHERE kind = 'E' AND text LIKE '% submitted %')")
+        assert after.fetchone()[0] > 0
+    c.run("cancel", array, other)
+    c.replay()
+
+
+def test_a_raised_limit_is_believed_of_all_tasks(cluster):
+    """Also of one that runs, and that the controller did not come to before it ended."""
+    c = dying(cluster("1x1"))
+    array = c.ask({"do": "submit", "job": dict(LONG, program=["/bin/sleep", "1000"], hold=True, time_us=3600 * 10 ** 6)})["job"]
+    last = array + 9999
+    c.run("release", f"{array}_10000")
+    c.wait_for_size(last, 1)
+    waits = c.submit("-t", 1, "/bin/true")
+    before = dies_within(c, {"do": "update", "job": array, "set": {"time_us": 6000 * 10 ** 6}})
+    c.run("update", waits, "-t", 2)  # which waits for the end of that
+    assert altered(c)[0] == before + 10_000
+    began = c.ask({"do": "queue", "jobs": [last]})["jobs"][0]["start_s"]
+    predicted = c.ask({"do": "predict", "jobs": [waits]})["jobs"][0]["start_s"]
+    assert predicted - began == pytest.approx(6000, abs=10)
+    c.run("cancel", array, waits)
+    c.replay()
+
+
+def test_a_change_that_was_begun_is_made(cluster):
+    c = dying(cluster("2x1"))
     busy = c.submit("-N", 2, "/bin/sleep", 1000)
     c.wait_for_size(busy, 2)
     array = c.ask({"do": "submit", "job": LONG})["job"]
-    with send(c, {"do": "update", "job": array, "set": {"time_us": 420 * 10 ** 6, "name": "all", "nodes": 2}}):
-        c.wait_for(lambda: altered(c)[0], "the first change")
-        c.kill()
-    assert altered(c)[0] < 10_000
-    c.start()
+    dies_within(c, {"do": "update", "job": array, "set": {"time_us": 420 * 10 ** 6, "name": "all", "nodes": 2}})
 
     def changed():
         rows = c.ask({"do": "queue", "jobs": [array]})["jobs"]
@@ -172,7 +223,7 @@ def test_a_change_that_was_begun_is_made(cluster):
     before = altered(c)[0]
     c.start()
     assert changed() and altered(c)[0] == before
-    reasons = c.wait_for(lambda: {row["reason"] for row in c.ask({"do": "queue", "jobs": [array]})["jobs"]} - {"None"}, "all")
+    reasons = c.wait_for(lambda: {row["reason"] for row in c.ask({"do": "queue", "jobs": [array]})["jobs"]} - {"None", "BeingChanged"}, "all")
     assert reasons <= {"Resources", "Priority"}
     c.run("cancel", array, busy)
     c.replay()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import select
 import socket
 import subprocess
@@ -64,6 +65,11 @@ def test_what_an_operator_holds_or_puts_back_is_the_operators_to_undo(cluster):
     c.wait_for_end(own, array)
     assert reason(array + 1) == "JobHeldAdmin"
     assert "held by an operator" in c.as_nobody("release", array).stderr
+    # Each array for itself.
+    other = submit("-a", "0-1")
+    assert f"job {array + 1} is held by an operator" in c.as_nobody("release", array, other).stderr
+    assert reason(other) == "JobHeldUser"
+    c.run("cancel", other)
     c.run("release", theirs, array)
     c.wait_for_end(theirs, array + 1)
     # An operator's own job is held by its user.
@@ -145,24 +151,55 @@ def test_an_operator_gets_in_when_all_connections_are_taken(cluster):
 
 def test_an_operator_gets_in_without_a_descriptor(cluster):
     """Jobs have so many of them that there may not be as many connections as otherwise."""
-    c = cluster("14x1")
-    c.stop()
-    c.launch_with = ["prlimit", "--nofile=32"]
-    c.start()
-    jobs = [c.submit("/bin/sleep", 1000) for _ in range(14)]
-    for job in jobs:
-        c.wait_for_size(job, 1)
-    assert 32 - len(os.listdir(f"/proc/{c.server.pid}/fd")) < 16
+    c = cluster("1x1")
+    job = c.submit("/bin/sleep", 1000)
+    c.wait_for_size(job, 1)
+    leave_descriptors(c, 5)
     there = []
     for _ in range(20):
-        there.append(socket.socket(socket.AF_UNIX))
-        there[-1].connect(c.socket)
-        assert set(jobs) == {row["job"] for row in c.ask({"do": "queue"}, timeout=20)["jobs"]}
+        there.append(connection_to(c))
+        assert {job} == {row["job"] for row in c.ask({"do": "queue"}, timeout=20)["jobs"]}
     assert "an operator needs a connection" in c.log.read_text()
     assert "no connection can be taken now" not in c.log.read_text()
     for connection in there:
         connection.close()
-    c.run("cancel", *jobs)
+    c.run("cancel", job)
+
+
+def leave_descriptors(c, count):
+    """Of the controller; it has that for operators already."""
+    c.queue()
+    used = max(map(int, os.listdir(f"/proc/{c.server.pid}/fd")))
+    resource.prlimit(c.server.pid, resource.RLIMIT_NOFILE, (used + 1 + count, used + 1 + count))
+
+
+def connection_to(c):
+    """One that has been let in."""
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(PATIENCE)
+    connection.connect(c.socket)
+    connection.sendall(b'{"do": "nodes"}\n')
+    assert connection.recv(1 << 16)
+    return connection
+
+
+def test_who_is_no_operator_does_not_get_in_without_a_descriptor(cluster):
+    """And is not said to have too many connections, nor is that said each time."""
+    c = cluster("1x1")
+    c.open_to_others()
+    leave_descriptors(c, 3)
+    there = [connection_to(c) for _ in range(3)]
+    for _ in range(3):
+        done = c.as_nobody("queue")
+        assert done.returncode == 1, done
+    log = c.log.read_text()
+    assert log.count("no descriptor is left; who is no operator is not let in") == 1
+    assert "too many connections" not in log and "an operator needs" not in log
+    # Nor does that keep an operator out.
+    assert c.ask({"do": "queue"})["ok"]
+    for connection in there:
+        connection.close()
+    c.wait_for(lambda: c.as_nobody("queue").returncode == 0, "a descriptor")
 
 
 def test_idle_connections_are_closed(cluster, tmp_path):
