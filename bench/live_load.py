@@ -273,7 +273,9 @@ def measure(its, policies):
     # ---- All at once ---------------------------------------------------------------------------
     witness.report()
     waiting = [row["job"] for row in its.asker.ask({"do": "queue"})["jobs"] if row["state"] == "PENDING"]
-    took = timed(lambda: its.asker.ask({"do": "cancel", "jobs": waiting}))
+    most = 10_000  # names in a request
+    took = timed(lambda: [its.asker.ask({"do": "cancel", "jobs": waiting[at:at + most]})
+                          for at in range(0, len(waiting), most)])
     print(f"{len(waiting)} waiting jobs cancelled at once: {ms(took)}; {witness.report()} ({load()})")
     array = dict(its.job, array=f"1-{its.waiting}")
     took = timed(lambda: its.asker.ask({"do": "submit", "job": array}))
@@ -293,7 +295,8 @@ def measure(its, policies):
     left = [row["job"] for row in its.asker.ask({"do": "queue"})["jobs"]]
 
     def end():
-        its.asker.ask({"do": "cancel", "jobs": left})
+        for at in range(0, len(left), 10_000):
+            its.asker.ask({"do": "cancel", "jobs": left[at:at + 10_000]})
         while its.asker.ask({"do": "queue"})["jobs"]:
             time.sleep(0.2)
 

@@ -126,11 +126,14 @@ class Cluster:
     def submit(self, *words, **options):
         return json.loads(self.run("submit", "--json", *words, **options).stdout)["job"]
 
-    def patiently(self):
-        """Programs that are submitted from now on do not come to their end before `end_after` says so: they
-        have a number of steps that is enough for slow machines, and then hurry (programs/patient.c)."""
-        self.environment["LD_PRELOAD"] = f"{EXAMPLES / 'libpatient.so'} {self.environment.get('LD_PRELOAD', '')}".strip()
+    def patiently(self, first=0):
+        """Programs that are submitted from now on leave out their pauses before step `first`, and do not come to
+        their end before `end_after` says so: they have a number of steps that is enough for slow machines, and
+        then hurry (programs/patient.c)."""
+        preloads = {str(EXAMPLES / "libpatient.so"), *self.environment.get("LD_PRELOAD", "").split()}
+        self.environment["LD_PRELOAD"] = " ".join(sorted(preloads))
         self.environment["PATIENT_UNTIL"] = str(self.folder / "hurry")
+        self.environment["PATIENT_FROM"] = str(first)
 
     def end_after(self, job, text, times=1):
         """Waits until a job has written this, lets it come to its end, and waits for that."""

@@ -74,10 +74,11 @@ def test_a_refused_resize_is_tried_again_however_late_the_refusal_comes(cluster)
 def test_an_evolving_job_asks_and_is_answered(cluster):
     asks = "asks for 6 processes\n"
     c = cluster("6x1", "equipartition")
-    c.patiently()
+    c.patiently(16_000)
     job = c.submit("-N", 2, "--type", "evolving", "--max-nodes", 6, "--", example("evolving", "mpich"),
-                   1500, 20)
+                   100_000, 20)
     c.end_after(job, "goes on")
+    c.patiently()
     # Alone it is granted.
     assert c.output(job).startswith(asks + "goes on with 6 processes\nresult ")
     # Without nodes it is denied, and asks once more.
@@ -135,16 +136,16 @@ def test_dbes_serves_evolving_jobs(cluster):
     """Granted, on nodes that another job gives; granted at the second attempt; denied."""
     asks = "asks for 5 processes\n"
     c = cluster("6x1", "dbes")
-    c.patiently()
 
-    def evolving(steps):
+    def evolving(steps, first, pause=20):
+        c.patiently(first)
         return c.submit("-N", 1, "--type", "evolving", "--max-nodes", 5,
-                        "--", example("evolving", "mpich"), steps, 20)
+                        "--", example("evolving", "mpich"), steps, pause)
 
     malleable = c.submit("-N", 1, "--max-nodes", 6, "--", example("until", "mpich"), c.folder / "done",
                          100)
     c.wait_for_size(malleable, 6)
-    job = evolving(1500)
+    job = evolving(100_000, 16_000)
     c.wait_for_size(malleable, 5)
     c.wait_for_size(malleable, 1)
     c.end_after(job, "goes on")
@@ -153,7 +154,7 @@ def test_dbes_serves_evolving_jobs(cluster):
     c.wait_for_end(malleable)
 
     rigid = c.submit("-N", 4, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
-    job = evolving(1500)  # 2.7 s between its attempts
+    job = evolving(1500, 230, 50)  # 7 s between its attempts
     c.wait_for(c.denials, "a denial")
     (c.folder / "go").touch()
     c.wait_for_end(rigid)
@@ -162,7 +163,7 @@ def test_dbes_serves_evolving_jobs(cluster):
 
     (c.folder / "go").unlink()
     rigid = c.submit("-N", 4, c.folder / "script.sh")
-    job = evolving(150)
+    job = evolving(150, 0)
     c.end_after(job, "denied", 2)
     assert c.output(job).startswith(2 * (asks + "denied\n") + "result ")
     (c.folder / "go").touch()
@@ -173,9 +174,9 @@ def test_dbes_serves_evolving_jobs(cluster):
 
 def test_the_rules_of_fairness_are_those_of_the_simulator(cluster):
     c = cluster("6x1", "dbes", "--fairness", "single,account:strict.single=0,own=yes")
-    c.patiently()
+    c.patiently(230)
     evolving = ["-N", 1, "-t", 10, "--type", "evolving", "--max-nodes", 5, "-A", "late",
-                "--", example("evolving", "mpich"), 1500, 20]
+                "--", example("evolving", "mpich"), 1500, 50]
     rigid = c.submit("-N", 1, "-t", 1, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
     c.wait_for_size(rigid, 1)
     job = c.submit(*evolving)

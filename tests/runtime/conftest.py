@@ -47,9 +47,11 @@ PATIENTLY = ["sh", "-c", 'LD_PRELOAD="$0 $LD_PRELOAD" exec "$@"', str(EXAMPLES /
 
 class Job:
     """`ductile run` in the background, its orders and its files. A program of so many steps, with a pause in
-    each, does not come to its end before finish(): see tests/live/programs/patient.c."""
+    each, does not come to its end before finish(), and leaves out its pauses before step `patient_from`: see
+    tests/live/programs/patient.c."""
 
-    def __init__(self, folder, mpi, size, program, *arguments, options=(), is_patient=True, stdin=None):
+    def __init__(self, folder, mpi, size, program, *arguments, options=(), is_patient=True, patient_from=0,
+                 stdin=None):
         if not isinstance(program, pathlib.Path):
             program = example(program, mpi)
         self.hurry = folder / "hurry"
@@ -61,7 +63,8 @@ class Job:
             [PROGRAM, "run", "-n", str(size), "--mpi", mpi, "--control", self.socket, "--report",
              str(self.report), *map(str, options), "--", *program, *map(str, arguments)],
             stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=dict(os.environ, DUCTILE_TEST=str(folder), PATIENT_UNTIL=str(self.hurry)))
+            env=dict(os.environ, DUCTILE_TEST=str(folder), PATIENT_UNTIL=str(self.hurry),
+                     PATIENT_FROM=str(patient_from)))
 
     def resize(self, size):
         return run("resize", "--socket", self.socket, "--json", size)

@@ -10,14 +10,17 @@ ASKS = "asks for 6 processes\n"
 
 
 def output(mpi, start, *options, resizes=0):
-    # Without a resize it has to hear the last answer before it comes to its end, of which nobody else knows.
-    job = start(mpi, 2, "evolving", 150, 150 if resizes else 40, options=options, is_patient=resizes > 0)
+    # Without a resize it has to hear the last answer before it comes to its end, of which nobody else knows. With
+    # one it asks soon, after 16 %, and works on for as long as that takes.
+    steps = 100_000 if resizes else 150
+    job = start(mpi, 2, "evolving", steps, 20 if resizes else 40, options=options, is_patient=resizes > 0,
+                patient_from=16 * steps // 100 if resizes else 0)
     job.wait_for_resizes(resizes)
     code, out, err = job.finish()
-    assert code == 0, err
+    assert code == 0 and not job.events("aborted"), (err, job.report.read_text())
     *lines, result = out.splitlines(keepends=True)
     # Denied and alone it is the same program.
-    assert result == mpiexec(mpi, 2, example("evolving", mpi), 150).splitlines(keepends=True)[-1]
+    assert result == mpiexec(mpi, 2, example("evolving", mpi), steps).splitlines(keepends=True)[-1]
     return "".join(lines)
 
 

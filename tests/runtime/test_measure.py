@@ -6,6 +6,7 @@ import socket
 import time
 
 from conftest import example, run
+from programs import PATIENCE
 
 
 def measured(report):
@@ -38,17 +39,24 @@ def test_other_preloaded_libraries_stay(mpi):
     assert measure.endswith(f"libductile-measure-{mpi}.so") and rest == other
 
 
-def test_resized_while_measured(mpi, tmp_path):
-    report = tmp_path / "report"
-    done = run("run", "-n", 1, "--max", 3, "--measure", 0.5, "--report", report, "--no-compare",
-               "--script", "t=1.5:3", "--", example("jacobi", mpi), 60, 60, 300, 10)
-    assert done.returncode == 0, done.stderr
-    events = measured(report)
+def test_resized_while_measured(mpi, start):
+    job = start(mpi, 1, "jacobi", 60, 60, 3000, 10, options=["--max", 3, "--measure", 0.5])
+    job.wait_until_connected()
+    for size in (1, 3):
+        if size != 1:
+            assert job.resize(size).returncode == 0
+        end = time.monotonic() + PATIENCE
+        while not any(event["size"] == size and event["iterations"] > 0 for event in measured(job.report)):
+            assert time.monotonic() < end, job.report.read_text()
+            time.sleep(0.05)
+    events = measured(job.report)
+    code, _, err = job.finish()
+    assert code == 0, err
     assert {event["size"] for event in events} == {1, 3}
-    # Each iteration sleeps 10 ms; all of them are told, but for the last ones of each generation.
+    # Each iteration sleeps 10 ms, and all of them are told.
     timed = [event for event in events if event["iterations"] > 0]
     assert all(event["longest_iteration_s"] >= event["iteration_s"] >= 0.01 for event in timed)
-    assert 150 < sum(event["iterations"] for event in timed) < 3 * 300
+    assert 20 < sum(event["iterations"] for event in timed) < 3 * 3000
     assert "power_w" not in events[0] or os.path.exists("/sys/class/powercap/intel-rapl:0")
 
 
