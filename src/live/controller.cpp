@@ -184,8 +184,9 @@ std::vector<std::uint64_t> Controller::folders_of_jobs() const {
 void Controller::refuse_strangers() const {
   std::vector<std::string> strangers;
   for (const std::uint64_t number : folders_of_jobs()) {
+    const JobId id = id_of(number);
     const bool is_known =
-        number <= core_.state().jobs.size() && core_.job(id_of(number)).status == Status::running;
+        core_.state().jobs.contains(id) && core_.job(id).status == Status::running;
     if (is_known || !world_.has_manager(number)) continue;
     const auto manager = world_.manager_of(number);
     strangers.push_back(manager ? fmt::format("{} (process {})", number, *manager)
@@ -209,8 +210,9 @@ void Controller::recover() {
   world_.requests_from(requests_);
   std::map<std::uint64_t, std::shared_ptr<Batch>> batches;
   for (std::uint64_t number = 1; number <= core_.state().jobs.size(); ++number) {
+    // Whole pages of jobs that are over have left the core.
     const JobId id = id_of(number);
-    if (core_.job(id).status == Status::over) continue;
+    if (!core_.state().jobs.contains(id) || core_.job(id).status == Status::over) continue;
     JobRow row = journal_.living(number);
     const std::uint64_t first = row.array != 0 ? row.array : row.number;
     auto& batch = batches[first];

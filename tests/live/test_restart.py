@@ -152,3 +152,20 @@ def test_ends_that_come_before_the_start(cluster):
         ends = c.ask({"do": "history", "job": job})["jobs"]
         assert len(ends) == 120 and {end["state"] for end in ends} == {"CANCELLED"}
     c.replay()
+
+
+def test_what_is_over_has_left_the_core(cluster):
+    """With many jobs before those that live; and the number of one that is long over is nobody's."""
+    c = cluster("2x1")
+    many = c.submit("--hold", "--array", "1-5000", "/bin/true")
+    job = c.submit("--hold", "/bin/true")
+    c.run("cancel", many)
+    c.wait_for(lambda: sorted(c.queue()) == [job], "the end of the array")
+    (c.state / "jobs" / str(many)).mkdir()
+    c.kill()
+    c.start()
+    assert sorted(c.queue()) == [job]
+    assert not (c.state / "jobs" / str(many)).exists()
+    c.run("release", job)
+    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
+    c.replay()
