@@ -528,6 +528,12 @@ class Soak:
         self.cluster.empty()
         self.waiting.clear()
 
+    def look_at_end(self):
+        """A controller ends because it was killed, told to, or could not write; not of itself."""
+        code = self.cluster.server.returncode
+        if code not in (0, 1, -signal.SIGKILL):
+            raise Unfair(f"the controller ended with {code}")
+
     def start_controller(self):
         """After a while, perhaps under another policy, and perhaps to die soon again."""
         time.sleep(self.draws.choice((0, 0, 0.5, 2)))
@@ -585,6 +591,7 @@ class Soak:
         names, weights = zip(*self.ACTIONS)
         while time.monotonic() < end:
             if self.cluster.server.poll() is not None:
+                self.look_at_end()
                 self.start_controller()
             self.let_go_on()
             if self.undrain_at and time.monotonic() > self.undrain_at:
