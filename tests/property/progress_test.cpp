@@ -239,8 +239,8 @@ void check(const Case& c, const Seen& seen, Tally& tally) {
   tally.without_answer += seen.orders.size();
   // In a microsecond a slow job may do less work than can be told: then it is still at the
   // scheduling point where it answered the order before.
-  const bool is_there_still = seen.ordered_again &&
-                              c.settings.resize.apply_at == ResizeBehaviour::ApplyAt::phase_end;
+  const bool is_there_still =
+      seen.ordered_again && c.settings.resize.apply_at == ResizeBehaviour::ApplyAt::phase_end;
   if (is_there_still) return;
   // What part of an order would have been done is not known of a job that was stopped before.
   const bool known = seen.orders.empty() || c.settings.resize.partly == 0;
