@@ -126,14 +126,19 @@ class Cluster:
     def submit(self, *words, **options):
         return json.loads(self.run("submit", "--json", *words, **options).stdout)["job"]
 
-    def patiently(self, first=0):
-        """Programs that are submitted from now on leave out their pauses before step `first`, and do not come to
-        their end before `end_after` says so: they have a number of steps that is enough for slow machines, and
-        then hurry (programs/patient.c)."""
-        preloads = {str(EXAMPLES / "libpatient.so"), *self.environment.get("LD_PRELOAD", "").split()}
-        self.environment["LD_PRELOAD"] = " ".join(sorted(preloads))
-        self.environment["PATIENT_UNTIL"] = str(self.folder / "hurry")
-        self.environment["PATIENT_FROM"] = str(first)
+    def submit_patient(self, first, *words):
+        """A job whose program leaves out its pauses before step `first`, and does not come to its end before
+        `end_after` says so: it has a number of steps that is enough for slow machines, and then hurries
+        (programs/patient.c)."""
+        kept = dict(self.environment)
+        preloads = [str(EXAMPLES / "libpatient.so"), *kept.get("LD_PRELOAD", "").split()]
+        self.environment.update(LD_PRELOAD=" ".join(preloads), PATIENT_UNTIL=str(self.folder / "hurry"),
+                                PATIENT_FROM=str(first))
+        try:
+            return self.submit(*words)
+        finally:
+            self.environment.clear()
+            self.environment.update(kept)
 
     def end_after(self, job, text, times=1):
         """Waits until a job has written this, lets it come to its end, and waits for that."""

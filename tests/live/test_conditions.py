@@ -194,12 +194,11 @@ def test_requests_are_answered_whoever_decides(cluster):
 def test_a_request_is_told_once(cluster):
     """One that waits for nodes of another job is the same one after a restart."""
     c = cluster("6x1", "dbes")
-    c.patiently(16_000)
     slow = c.submit("-N", 5, "--min-nodes", 1, "--max-nodes", 5, "--", example("until", "mpich"),
                     c.folder / "done", 100, 1_500_000)
     c.wait_for_size(slow, 5)
-    job = c.submit("-N", 1, "--type", "evolving", "--max-nodes", 5, "--",
-                   example("evolving", "mpich"), 100_000, 20)
+    job = c.submit_patient(16_000, "-N", 1, "--type", "evolving", "--max-nodes", 5, "--",
+                           example("evolving", "mpich"), 100_000, 20)
 
     def asked():
         """Events of requests in the journal: their numbers."""

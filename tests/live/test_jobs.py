@@ -74,18 +74,16 @@ def test_a_refused_resize_is_tried_again_however_late_the_refusal_comes(cluster)
 def test_an_evolving_job_asks_and_is_answered(cluster):
     asks = "asks for 6 processes\n"
     c = cluster("6x1", "equipartition")
-    c.patiently(16_000)
-    job = c.submit("-N", 2, "--type", "evolving", "--max-nodes", 6, "--", example("evolving", "mpich"),
-                   100_000, 20)
+    job = c.submit_patient(16_000, "-N", 2, "--type", "evolving", "--max-nodes", 6, "--",
+                           example("evolving", "mpich"), 100_000, 20)
     c.end_after(job, "goes on")
-    c.patiently()
     # Alone it is granted.
     assert c.output(job).startswith(asks + "goes on with 6 processes\nresult ")
     # Without nodes it is denied, and asks once more.
     script = c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done")
     rigid = c.submit("-N", 4, script)
-    job = c.submit("-N", 2, "--type", "evolving", "--max-nodes", 6, "--", example("evolving", "mpich"),
-                   150, 20)
+    job = c.submit_patient(0, "-N", 2, "--type", "evolving", "--max-nodes", 6, "--",
+                           example("evolving", "mpich"), 150, 20)
     c.end_after(job, "denied", 2)
     assert c.output(job).startswith(2 * (asks + "denied\n") + "result ")
     (c.folder / "go").touch()
@@ -138,9 +136,8 @@ def test_dbes_serves_evolving_jobs(cluster):
     c = cluster("6x1", "dbes")
 
     def evolving(steps, first, pause=20):
-        c.patiently(first)
-        return c.submit("-N", 1, "--type", "evolving", "--max-nodes", 5,
-                        "--", example("evolving", "mpich"), steps, pause)
+        return c.submit_patient(first, "-N", 1, "--type", "evolving", "--max-nodes", 5,
+                                "--", example("evolving", "mpich"), steps, pause)
 
     malleable = c.submit("-N", 1, "--max-nodes", 6, "--", example("until", "mpich"), c.folder / "done",
                          100)
@@ -174,12 +171,11 @@ def test_dbes_serves_evolving_jobs(cluster):
 
 def test_the_rules_of_fairness_are_those_of_the_simulator(cluster):
     c = cluster("6x1", "dbes", "--fairness", "single,account:strict.single=0,own=yes")
-    c.patiently(230)
     evolving = ["-N", 1, "-t", 10, "--type", "evolving", "--max-nodes", 5, "-A", "late",
                 "--", example("evolving", "mpich"), 1500, 50]
     rigid = c.submit("-N", 1, "-t", 1, c.script(f"until [ -e {c.folder}/go ]; do sleep 0.02; done"))
     c.wait_for_size(rigid, 1)
-    job = c.submit(*evolving)
+    job = c.submit_patient(230, *evolving)
     # It could start when the rigid job ends if the other one did not grow.
     waits = c.submit("-N", 5, "-t", 1, "-A", "strict", c.folder / "script.sh")
     c.wait_for(lambda: c.denials("fairness") == 2, "two denials")
@@ -198,7 +194,7 @@ def test_the_rules_of_fairness_are_those_of_the_simulator(cluster):
     (c.folder / "go").unlink()
     rigid = c.submit("-N", 1, "-t", 4, c.folder / "script.sh")
     c.wait_for_size(rigid, 1)
-    job = c.submit(*evolving)
+    job = c.submit_patient(230, *evolving)
     waits = c.submit("-N", 5, "-t", 1, "-A", "other", c.folder / "script.sh")
     assert c.queue()[waits]["account"] == "other"
     c.end_after(job, "goes on with 5 processes")
