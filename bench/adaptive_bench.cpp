@@ -5,12 +5,10 @@
 //   adaptive_bench --generate 1000000,500 --policy mebf:tick=0 --repeat 9
 //   adaptive_bench --generate 100000,500 --policy dbes --baseline backfill:depth=5 --limit-fixed
 //                  --malleable 0.3:min=1,max=4 --evolving 0.1:min=1,max=4
-//   adaptive_bench --waiting 10000
 //
 // prints a line of JSON for each policy: its time for the whole workload, and for a decision, that
-// is a start or a resize; how many times as long as the baseline that takes. Or, with
-// --waiting, its time for single passes over so many waiting jobs. Reading or generating the jobs
-// is not in the times.
+// is a start or a resize; how many times as long as the baseline that takes. Reading or generating
+// the jobs is not in the times.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +21,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "base/random.hpp"
 #include "common.hpp"
 #include "policies/registry.hpp"
 #include "simulation/simulation.hpp"
@@ -42,7 +39,6 @@ struct Options {
   std::string baseline = "easy";
   bool limit_fixed = false;
   int repeat = 5;
-  Nodes waiting_from = 1;  // the smallest of the waiting jobs: often there are nodes, but too few
 };
 
 struct Cost {
@@ -106,94 +102,10 @@ void whole_workload(Workload workload, Nodes nodes, const Options& options) {
   }
 }
 
-// A full machine of small jobs and a long queue, all malleable. Jobs end early one after the other,
-// and each end is one pass; resizes are answered at once.
-class FullMachine {
- public:
-  FullMachine(const std::string& policy, std::uint32_t waiting, const Options& options)
-      : options_(options),
-        core_(Platform{.nodes = kNodes}, {}, Rules{.check = false}, make_policy(policy)) {
-    Draws draws(waiting, Stream::test, 0);
-    for (Nodes taken = 0; taken < kNodes;) {
-      const auto size = std::min<Nodes>(static_cast<Nodes>(1 + draws.below(16)), kNodes - taken);
-      submit(size, 3'600 + static_cast<std::int64_t>(draws.below(86'400)));
-      taken += size;
-    }
-    pass();
-    for (std::uint32_t i = 0; i < waiting; ++i) {
-      submit(static_cast<Nodes>(options.waiting_from + draws.below(65 - options.waiting_from)),
-             600 + static_cast<std::int64_t>(draws.below(86'400)));
-    }
-  }
-
-  /// Seconds of one pass; then the world answers.
-  double pass() {
-    const double taken = bench::seconds_of([&] { core_.close_instant(now_); });
-    for (bool again = true; again;) {
-      again = false;
-      for (const Decision& decision : core_.unanswered()) {
-        core_.apply(now_, event::Resized{decision.job, decision.id, decision.after, {}});
-        again = true;
-      }
-      core_.close_instant(now_);
-    }
-    return taken;
-  }
-  /// The next job ends.
-  double next() {
-    now_ += whole_seconds(60);
-    const auto running = core_.state().running;
-    core_.apply(now_, event::Ended{running[running.size() / 2], EndState::completed, false});
-    return pass();
-  }
-  std::size_t waiting() const { return core_.state().queue.size(); }
-
- private:
-  static constexpr Nodes kNodes = 500;
-
-  void submit(Nodes nodes, std::int64_t walltime_s) {
-    JobSpec job;
-    job.name = core_.state().jobs.size() + 1;
-    job.type = JobType::malleable;
-    job.walltime = whole_seconds(walltime_s);
-    job.preferred = nodes;
-    job.size.min = static_cast<Nodes>(options_.min * nodes + 0.5);
-    job.size.max = static_cast<Nodes>(options_.max * nodes);
-    core_.apply(now_, event::Submitted{job, AdaptiveSpec{}});
-  }
-
-  const Options& options_;
-  Core core_;
-  Time now_{};
-};
-
-void single_passes(std::uint32_t waiting, const Options& options) {
-  for (const std::string& policy : options.policies) {
-    std::vector<double> first_s, later_s;
-    std::size_t left = waiting;
-    for (int i = 0; i < options.repeat; ++i) {
-      FullMachine machine(policy, waiting, options);
-      first_s.push_back(machine.pass());
-      for (int n = 0; n < 20; ++n) later_s.push_back(machine.next());
-      left = machine.waiting();
-    }
-    nlohmann::ordered_json line;
-    line["policy"] = policy;
-    line["waiting"] = waiting;
-    line["waiting_at_the_end"] = left;
-    line["first_pass_ms"] = bench::median(first_s) * 1e3;
-    line["later_passes_ms"] = bench::median(later_s) * 1e3;
-    line["worst_pass_ms"] =
-        std::max(*std::ranges::max_element(first_s), *std::ranges::max_element(later_s)) * 1e3;
-    std::cout << line.dump() << std::endl;
-  }
-}
-
 int main(int argc, char** argv) {
   CLI::App app("Policies that resize");
   bench::Input input;
   Options options;
-  std::uint32_t waiting = 0;
   input.add_to(app);
   app.add_option("--policy", options.policies, "as the simulator takes it; more than one")
       ->capture_default_str();
@@ -205,22 +117,14 @@ int main(int argc, char** argv) {
   app.add_option("--evolving", options.evolving, "the same");
   app.add_option("--baseline", options.baseline, "on the rigid jobs")->capture_default_str();
   app.add_flag("--limit-fixed", options.limit_fixed, "deadlines do not move with sizes");
-  app.add_option("--waiting", waiting, "single passes over so many waiting jobs");
-  app.add_option("--waiting-from", options.waiting_from, "their sizes, from this to 64")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
   app.add_option("--repeat", options.repeat, "rounds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   try {
-    if (waiting > 0) {
-      single_passes(waiting, options);
-    } else {
-      Workload workload = input.read();
-      whole_workload(std::move(workload), input.nodes(), options);
-    }
+    Workload workload = input.read();
+    whole_workload(std::move(workload), input.nodes(), options);
   } catch (const InputError& error) {
     std::cerr << "adaptive_bench: " << error.what() << '\n';
     return 2;

@@ -1,11 +1,14 @@
 // What a copy of the core costs: it is how one asks what if (docs/architecture.md). Shall stay
-// below 5 ms with 1,000 running and 10,000 waiting jobs.
+// below 5 ms with 1,000 running and 10,000 waiting jobs. And what it costs to save its state, and
+// to load it.
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include <benchmark/benchmark.h>
 
 #include "scheduling/core.hpp"
+#include "scheduling/snapshot.hpp"
 
 namespace ductile {
 namespace {
@@ -57,6 +60,32 @@ BENCHMARK(copy)
     ->Args({1'000, 10'000, 0})
     ->Args({1'000, 10'000, 1})
     ->Args({10'000, 100'000, 1})
+    ->Unit(benchmark::kMillisecond);
+
+void save(benchmark::State& state) {
+  const Core core = full_core(state.range(0), state.range(1), true);
+  std::string text;
+  for (auto _ : state) {
+    text.clear();
+    ductile::save(core.state(), text);
+  }
+  state.counters["MB"] = static_cast<double>(text.size()) / 1e6;
+}
+BENCHMARK(save)
+    ->ArgNames({"running", "waiting"})
+    ->Args({10'000, 100'000})
+    ->Unit(benchmark::kMillisecond);
+
+void load(benchmark::State& state) {
+  const std::string text = ductile::save(full_core(state.range(0), state.range(1), true).state());
+  for (auto _ : state) {
+    State loaded = ductile::load(text);
+    benchmark::DoNotOptimize(loaded);
+  }
+}
+BENCHMARK(load)
+    ->ArgNames({"running", "waiting"})
+    ->Args({10'000, 100'000})
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -20,8 +20,8 @@
 
 #include "bare_easy.hpp"
 #include "base/error.hpp"
-#include "base/random.hpp"
 #include "common.hpp"
+#include "full_machine.hpp"
 #include "policies/registry.hpp"
 #include "simulation/simulation.hpp"
 #include "simulation/summary_observer.hpp"
@@ -184,66 +184,6 @@ void queue_table(const Options& options) {
   }
 }
 
-/// Passes over a queue of so many jobs: the machine is full, jobs end early one after the other,
-/// and each end is one pass.
-class FullMachine {
- public:
-  FullMachine(const std::string& policy, std::uint32_t waiting)
-      : core_(Platform{.nodes = kNodes}, {}, Rules{.check = false}, make_policy(policy)) {
-    Draws draws(waiting, Stream::test, 0);
-    // Enough to fill the machine, with walltimes that differ.
-    for (Nodes taken = 0; taken < kNodes;) {
-      const auto size = std::min<Nodes>(static_cast<Nodes>(1 + draws.below(16)), kNodes - taken);
-      submit(size, 3'600 + static_cast<std::int64_t>(draws.below(86'400)));
-      taken += size;
-    }
-    core_.close_instant(Time{});
-    const std::uint32_t running = core_.state().jobs.size();
-    for (std::uint32_t i = 0; i < waiting; ++i) {
-      submit(static_cast<Nodes>(1 + draws.below(64)),
-             600 + static_cast<std::int64_t>(draws.below(86'400)));
-    }
-    for (std::uint32_t i = 0; i < running; ++i) running_.push_back(JobId{i});
-  }
-
-  /// Seconds of the first pass, which sees all waiting jobs for the first time.
-  double first_pass() {
-    return bench::seconds_of([&] { core_.close_instant(Time{}); });
-  }
-  /// Seconds of the pass after a job ended, long before it was expected to.
-  double next_pass() {
-    const Time now{whole_seconds(static_cast<std::int64_t>(60 * ++passes_))};
-    const JobId job = running_[(passes_ * 7) % running_.size()];
-    std::erase(running_, job);
-    core_.apply(now, event::Ended{job, EndState::completed, false});
-    std::vector<JobId> started;
-    const double taken = bench::seconds_of([&] {
-      for (const Decision& decision : core_.close_instant(now)) {
-        if (decision.kind == Decision::Kind::start) started.push_back(decision.job);
-      }
-    });
-    running_.insert(running_.end(), started.begin(), started.end());
-    return taken;
-  }
-
- private:
-  static constexpr Nodes kNodes = 500;
-
-  void submit(Nodes nodes, std::int64_t walltime_s) {
-    JobSpec job;
-    job.name = ++name_;
-    job.walltime = whole_seconds(walltime_s);
-    job.size = exactly(nodes);
-    job.preferred = nodes;
-    core_.apply(Time{}, event::Submitted{job, std::nullopt});
-  }
-
-  Core core_;
-  std::uint64_t name_ = 0;
-  std::uint64_t passes_ = 0;
-  std::vector<JobId> running_;
-};
-
 void passes_table(const Options& options) {
   header("One pass (500 nodes full, a job ended early)",
          {"policy", "waiting jobs", "first pass, ms", "later passes, ms",
@@ -259,9 +199,9 @@ void passes_table(const Options& options) {
       if (options.quick && waiting > 10'000) continue;
       std::vector<double> first_s, later_s;
       for (int i = 0; i < options.repeat; ++i) {
-        FullMachine machine(policy, waiting);
-        first_s.push_back(machine.first_pass());
-        for (int pass = 0; pass < 20; ++pass) later_s.push_back(machine.next_pass());
+        bench::FullMachine machine(policy, {.waiting = waiting});
+        first_s.push_back(machine.passes().front());
+        for (int pass = 0; pass < 20; ++pass) later_s.push_back(machine.passes().front());
       }
       const double first = *std::ranges::min_element(first_s), later = bench::median(later_s);
       row({policy, std::to_string(waiting), number(first * 1e3), number(later * 1e3),

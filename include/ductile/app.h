@@ -143,7 +143,7 @@ int ductile_refuse(const char *reason);
  * which the program takes by asking for exactly that size, or leaves by doing nothing. */
 
 /* All processes may call it; that of rank 0 asks. A new request replaces one without an answer; asked
- * again, it is the same one. More than 10 at once, and then one each second, are denied. */
+ * again, it is the same one. More than 10 at once, and then one every three seconds, are denied. */
 int ductile_request(int at_least, int preferred);
 
 /* What came instead of a resize, once: -1 nothing so far, 0 the request was denied, or else the size that

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -13,7 +14,9 @@
 #include "base/error.hpp"
 #include "live/client.hpp"
 #include "live/journal.hpp"
+#include "live/look_up.hpp"
 #include "live/schedule_clock.hpp"
+#include "live/snapshots.hpp"
 #include "policies/registry.hpp"
 #include "report/explanation.hpp"
 #include "simulation/replay.hpp"
@@ -26,7 +29,7 @@ using Json = nlohmann::ordered_json;
 struct Options {
   std::string socket{}, log{};
   std::uint64_t job = 0;
-  bool json = false;
+  bool json = false, history = false;
 };
 
 Time today() {
@@ -34,26 +37,42 @@ Time today() {
       std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()));
 }
 
-/// How far the clock on the wall is ahead of the one of a controller's schedules.
-Duration ahead_of(const std::string& journal) {
-  return ScheduleClock(Journal(journal, Journal::Use::read).clock(), Time{}).ahead();
+std::shared_ptr<const Policy> policy_of(std::string_view settings) { return make_policy(settings); }
+
+/// Of a recorded run: all of it is folded.
+Explanation of_run(const Options& options) {
+  Explainer explainer(options.job, simulated_time);
+  fold(*open_log(options.log), options.log, policy_of, explainer);
+  return explainer.explanation();
 }
 
-/// Of a recorded run, or of the journal of a controller.
+/// Of the journal of a controller, where it is looked up.
+Explanation of_journal(const Options& options, const Explainer::TimeText& clock) {
+  const Journal journal(options.log, Journal::Use::read);
+  // How far the clock on the wall is ahead of the one of the controller's schedules.
+  const Duration ahead = ScheduleClock(journal.clock(), Time{}).ahead();
+  Explainer explainer =
+      look_up(journal, options.job, [&](Time time) { return clock(time + ahead); });
+  const bool is_open = explainer.explanation().is_known && explainer.explanation().state != "over";
+  if (is_open && !options.history) {
+    const std::string folder = std::filesystem::absolute(options.log).parent_path();
+    explainer.stands(id_of(options.job), recover_core(journal, folder, policy_of).core);
+  }
+  Explanation explanation = explainer.explanation();
+  for (auto* lines : {&explanation.history, &explanation.now}) {
+    for (Explained& line : *lines) line.at += ahead;
+  }
+  return explanation;
+}
+
 void explain_log(const Options& options) {
   const bool is_live = is_journal(options.log);
   const Explainer::TimeText clock = is_live ? wall_clock(today()) : simulated_time;
-  const Duration ahead = is_live ? ahead_of(options.log) : Duration{};
-  Explainer explainer(options.job, [&](Time time) { return clock(time + ahead); });
-  const auto make = [](std::string_view settings) { return make_policy(settings); };
-  fold(*open_log(options.log), options.log, make, explainer);
-  Explanation explanation = explainer.explanation();
+  Explanation explanation = is_live ? of_journal(options, clock) : of_run(options);
+  if (options.history) explanation.now.clear();
   if (!explanation.is_known) {
     throw InputError({options.log}, fmt::format("it has no job {}", options.job),
                      "name another one");
-  }
-  for (auto* lines : {&explanation.history, &explanation.now}) {
-    for (Explained& line : *lines) line.at += ahead;
   }
   std::cout << (options.json ? to_json(explanation) + '\n' : to_text(explanation, clock));
 }
@@ -80,6 +99,7 @@ void add_explain_command(CLI::App& app) {
                       "of a run that `simulate --record` wrote, or the journal of a controller");
   command->add_option("--socket", options->socket, "of the controller; $DUCTILE_SOCKET")
       ->excludes("--log");
+  command->add_flag("--history", options->history, "only what was decided, not how it stands now");
   command->add_flag("--json", options->json, "print one JSON object");
   command->callback(
       [options] { options->log.empty() ? explain_live(*options) : explain_log(*options); });

@@ -3,13 +3,18 @@
 // Exit codes: 0 done; 1 the run failed or was stopped; 2 the call or its input was wrong.
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include "base/error.hpp"
+#include "cli/check.hpp"
 #include "cli/completion.hpp"
 #include "cli/explain.hpp"
 #include "cli/history.hpp"
@@ -33,6 +38,15 @@ namespace {
 
 enum Exit { kDone = 0, kFailed = 1, kWrongCall = 2 };
 
+/// Warnings are no part of the answer, which others may read as JSON.
+void warn_on_stderr() {
+  auto log = std::make_shared<spdlog::logger>("ductile",
+                                              std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  log->set_pattern("ductile: %v");
+  log->set_level(spdlog::level::warn);
+  spdlog::set_default_logger(std::move(log));
+}
+
 int fail(Exit code, const char* message) {
   std::cerr << "ductile: " << message << std::endl;
   return code;
@@ -53,6 +67,7 @@ int run(int argc, char** argv) {
   ductile::add_queue_command(app);
   ductile::add_nodes_command(app);
   ductile::add_history_command(app);
+  ductile::add_check_command(app);
   ductile::add_explain_command(app);
   ductile::add_predict_command(app);
   ductile::add_order_commands(app);
@@ -83,6 +98,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   ductile::process_seconds();
   std::ios::sync_with_stdio(false);
+  warn_on_stderr();
   try {
     return run(argc, argv);
   } catch (const ductile::InputError& error) {

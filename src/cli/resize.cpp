@@ -12,7 +12,8 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/live_options.hpp"
-#include "job/manager.hpp"
+#include "job/control_clients.hpp"
+#include "job/protocol.hpp"
 #include "live/client.hpp"
 
 namespace ductile {

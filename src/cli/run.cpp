@@ -28,6 +28,7 @@
 #include "cli/output_difference.hpp"
 #include "cli/shared_input.hpp"
 #include "job/report_file.hpp"
+#include "job/script_steps.hpp"
 
 namespace ductile {
 namespace {

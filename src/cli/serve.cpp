@@ -13,6 +13,7 @@
 #include "live/config.hpp"
 #include "live/metrics_server.hpp"
 #include "live/serve.hpp"
+#include "live/snapshots.hpp"
 #include "live/submission.hpp"
 
 namespace ductile {
@@ -23,7 +24,7 @@ struct Options {
   Configuration given{};  // on the command line
   std::string local{}, default_time{};
   double retry = 0, resize_deadline = 0, patience = 0, measure = 0;
-  bool until_idle = false, restored = false;
+  bool until_idle = false, restored = false, settles = false;
   int verbosity = 0;
 };
 
@@ -36,11 +37,19 @@ void set_up_log(int verbosity) {
   spdlog::set_default_logger(std::move(log));
 }
 
-/// What the command line says goes before what the file says.
+Configuration file_of(const Options& options) {
+  return options.config.empty() ? Configuration{} : read_configuration(options.config);
+}
+
+// What the command line says goes before what the file says.
+
+std::string state_of(const Options& options, const Configuration& file) {
+  const std::string chosen = options.given.state.value_or(file.state.value_or(""));
+  return std::filesystem::absolute(chosen.empty() ? default_state() : chosen).lexically_normal();
+}
+
 ServeSettings settings_of(const Options& options) {
-  namespace fs = std::filesystem;
-  const Configuration file =
-      options.config.empty() ? Configuration{} : read_configuration(options.config);
+  const Configuration file = file_of(options);
   const Configuration& given = options.given;
   ServeSettings settings;
   const auto choose = [](const auto& first, const auto& second, auto& setting) {
@@ -54,7 +63,6 @@ ServeSettings settings_of(const Options& options) {
   choose(given.fairness, file.fairness, settings.fairness);
   choose(given.predicts, file.predicts, settings.predicts);
   choose(given.models, file.models, settings.models);
-  choose(given.state, file.state, settings.state);
   choose(given.socket, file.socket, settings.socket);
   choose(given.metrics, file.metrics, settings.metrics);
   choose(given.default_time, file.default_time, settings.default_time);
@@ -76,10 +84,9 @@ ServeSettings settings_of(const Options& options) {
   choose(given.default_memory, file.default_memory, settings.default_memory);
   choose(given.max_processes_per_node, file.max_processes_per_node,
          settings.max_processes_per_node);
-  if (settings.state.empty()) settings.state = default_state();
-  settings.state = fs::absolute(settings.state).lexically_normal();
+  settings.state = state_of(options, file);
   if (settings.socket.empty()) settings.socket = settings.state + "/socket";
-  settings.program = fs::read_symlink("/proc/self/exe");
+  settings.program = std::filesystem::read_symlink("/proc/self/exe");
   settings.until_idle = options.until_idle;
   settings.restored = options.restored;
   return settings;
@@ -92,6 +99,7 @@ void run(Options& options) {
   sigaddset(&hangup, SIGHUP);
   sigprocmask(SIG_BLOCK, &hangup, nullptr);
   set_up_log(options.verbosity);
+  if (options.settles) return settle(state_of(options, file_of(options)));
   if (!options.local.empty()) options.given.local = parse_local(options.local);
   if (!options.default_time.empty()) options.given.default_time = parse_limit(options.default_time);
   if (options.retry > 0) options.given.retry = seconds(options.retry);
@@ -173,6 +181,10 @@ void add_serve_command(CLI::App& app) {
   command->add_flag("--restored", options->restored,
                     "the journal was put back, or is what is left of it: go on with it, though "
                     "more was told to users than it has");
+  command
+      ->add_flag("--settle", options->settles,
+                 "only put all of the journal into a snapshot, for another version, and end")
+      ->excludes("--restored");
   command->add_flag("--until-idle", options->until_idle, "end when no job is left");
   command->add_flag("-v,--verbose", options->verbosity, "say more");
   command->callback([options] { run(*options); });

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "job/boot_clock.hpp"
-#include "job/process.hpp"
+#include "job/leftovers.hpp"
 
 namespace ductile {
 namespace {

@@ -3,24 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <thread>
 
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,9 +22,15 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "job/cgroup.hpp"
+#include "job/proc.hpp"
 
 namespace ductile {
 namespace {
+
+/// Who waits for a device dies when that answers, which may be never.
+constexpr std::chrono::seconds kLongestDeath{5};
+/// From one look at those who die to the next.
+constexpr std::chrono::milliseconds kLook{1};
 
 /// What a new process tells: the text is one of the program's, and at the same place in both.
 struct Failure {
@@ -74,20 +74,6 @@ pid_t fork_into(const Descriptor& group) {
   return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof arguments));
 }
 
-/// Of a file below /proc, as far as it can be read: a process may end meanwhile, which a stream
-/// would take for a failure of the disk.
-std::string content_of(const std::filesystem::path& path) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string content;
-  std::array<char, 16384> bytes;
-  for (;;) {
-    const ssize_t got = read(file.get(), bytes.data(), bytes.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return content;
-    content.append(bytes.data(), static_cast<std::size_t>(got));
-  }
-}
-
 std::string beginning_of(const std::string& path, std::size_t bytes) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string content(bytes, '\0');
@@ -113,7 +99,7 @@ struct Stat {
 };
 
 Stat stat_of(pid_t pid) {
-  const std::string text = content_of("/proc/" + std::to_string(pid) + "/stat");
+  const std::string text = content_of(proc_folder(pid) + "stat");
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos || name_end + 4 >= text.size()) return {};
   std::string_view rest = std::string_view(text).substr(name_end + 4);
@@ -123,7 +109,7 @@ Stat stat_of(pid_t pid) {
 
 bool has_all(pid_t pid, const Variables& variables) {
   if (variables.empty()) return true;
-  const std::string environment = '\0' + content_of("/proc/" + std::to_string(pid) + "/environ");
+  const std::string environment = '\0' + content_of(proc_folder(pid) + "environ");
   return std::ranges::all_of(variables, [&](const auto& variable) {
     std::string entry = '\0' + variable.first + '=' + variable.second + '\0';
     return environment.find(entry) != std::string::npos;
@@ -257,14 +243,11 @@ void keep_to(const NodeSet& cpus) {
 
 std::vector<Seen> all_processes(const std::string& variable) {
   std::vector<Seen> found;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const auto pid = parse_number<pid_t>(entry.path().filename().native());
-    if (!pid) continue;
-    const Stat stat = stat_of(*pid);
+  for (const pid_t pid : all_pids()) {
+    const Stat stat = stat_of(pid);
     if (stat.state == 'Z' || stat.state == 'X') continue;
-    Seen seen{.pid = *pid, .parent = stat.parent};
-    const std::string environment = '\0' + content_of(entry.path() / "environ");
+    Seen seen{.pid = pid, .parent = stat.parent};
+    const std::string environment = '\0' + content_of(proc_folder(pid) + "environ");
     const std::string entry_begin = '\0' + variable + '=';
     if (const std::size_t at = environment.find(entry_begin); at != std::string::npos) {
       seen.value = environment.c_str() + at + entry_begin.size();
@@ -277,13 +260,10 @@ std::vector<Seen> all_processes(const std::string& variable) {
 std::vector<pid_t> descendants(const Variables& variables) {
   std::map<pid_t, std::vector<pid_t>> children;
   std::set<pid_t> zombies;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
-    const auto pid = parse_number<pid_t>(entry.path().filename().native());
-    if (!pid) continue;
-    const Stat stat = stat_of(*pid);
-    children[stat.parent].push_back(*pid);
-    if (stat.state == 'Z' || stat.state == 'X') zombies.insert(*pid);
+  for (const pid_t pid : all_pids()) {
+    const Stat stat = stat_of(pid);
+    children[stat.parent].push_back(pid);
+    if (stat.state == 'Z' || stat.state == 'X') zombies.insert(pid);
   }
   std::vector<pid_t> found;
   std::vector<pid_t> open = {getpid()};
@@ -299,8 +279,7 @@ std::vector<pid_t> descendants(const Variables& variables) {
 }
 
 std::size_t kill_descendants(const Variables& variables) {
-  constexpr auto kLongest = std::chrono::seconds(5);
-  const auto end = std::chrono::steady_clock::now() + kLongest;
+  const auto end = std::chrono::steady_clock::now() + kLongestDeath;
   std::set<pid_t> killed;
   for (;;) {
     const std::vector<pid_t> found = descendants(variables);
@@ -309,64 +288,28 @@ std::size_t kill_descendants(const Variables& variables) {
       killed.insert(pid);
       kill(pid, SIGKILL);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(kLook);
   }
 }
 
-std::size_t remove_shared_memory(std::chrono::system_clock::time_point since) {
-  namespace fs = std::filesystem;
-  constexpr std::string_view kNames[] = {"mpich_shar_tmp", "vader_segment.", "ucx_shm_posix_",
-                                         "osc_rdma.", "osc_sm."};
-  const std::time_t first = std::chrono::system_clock::to_time_t(since);
-  const std::time_t last =
-      std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()) - 1;
-  std::vector<std::string> candidates;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/dev/shm", ignored)) {
-    const std::string name = entry.path().filename();
-    struct stat found {};
-    if (std::ranges::any_of(kNames, [&](auto begin) { return name.rfind(begin, 0) == 0; }) &&
-        lstat(entry.path().c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
-        found.st_uid == geteuid() && found.st_ctime >= first && found.st_ctime <= last) {
-      candidates.push_back(entry.path());
+Killed end_descendants() {
+  const auto end = std::chrono::steady_clock::now() + kLongestDeath;
+  std::set<pid_t> killed;
+  for (;;) {
+    pid_t pid = 0;
+    do {
+      pid = waitpid(-1, nullptr, WNOHANG | __WALL);
+    } while (pid > 0 || (pid < 0 && errno == EINTR));
+    const bool has_children = pid == 0;
+    if (!has_children || std::chrono::steady_clock::now() > end) {
+      return {.count = killed.size(), .are_gone = !has_children};
     }
+    for (const pid_t left : descendants({})) {
+      killed.insert(left);
+      kill(left, SIGKILL);
+    }
+    std::this_thread::sleep_for(kLook);
   }
-  if (candidates.empty()) return 0;
-  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    if (!parse_number<pid_t>(entry.path().filename().native())) continue;
-    const std::string maps = content_of(entry.path() / "maps");
-    std::erase_if(candidates, [&](const std::string& path) {
-      return maps.find(path + "\n") != std::string::npos;
-    });
-  }
-  for (const std::string& path : candidates) unlink(path.c_str());
-  return candidates.size();
-}
-
-std::string session_folder(pid_t mpiexec) {
-  const char* const temporary = std::getenv("TMPDIR");
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  // Open MPI takes the name up to the first dot.
-  std::string_view rest = host.data();
-  const std::string name(next_part(rest, '.'));
-  return std::filesystem::path(temporary != nullptr ? temporary : "/tmp") /
-         ("ompi." + name + "." + std::to_string(geteuid())) / ("pid." + std::to_string(mpiexec));
-}
-
-bool remove_session_folder(const std::string& folder) {
-  const std::filesystem::path path(folder);
-  const std::string name = path.filename();
-  constexpr std::string_view kBegin = "pid.";
-  if (!name.starts_with(kBegin) || !path.parent_path().filename().native().starts_with("ompi.")) {
-    return true;
-  }
-  const auto pid = parse_number<pid_t>(std::string_view(name).substr(kBegin.size()));
-  std::error_code ignored;
-  if (!pid || !std::filesystem::exists(path, ignored)) return true;
-  if (kill(*pid, 0) == 0) return false;
-  std::filesystem::remove_all(path, ignored);
-  return true;
 }
 
 int exit_code(int status) {

@@ -2,7 +2,6 @@
 // removed to the last.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -104,16 +103,14 @@ std::vector<pid_t> descendants(const Variables& variables);
 /// for a device dies when that answers. Returns how many there were.
 std::size_t kill_descendants(const Variables& variables);
 
-/// Removes the files in /dev/shm that an MPI's killed processes have left: of this user, under the
-/// names that MPIs use, changed after `since` but not in the last second, and mapped by no process.
-/// Returns how many.
-std::size_t remove_shared_memory(std::chrono::system_clock::time_point since);
-
-/// Where an mpiexec of Open MPI on this host keeps the files of its session.
-std::string session_folder(pid_t mpiexec);
-/// Removes such a folder if that mpiexec has gone; nothing that is none. False if it stays, as
-/// there is a process with the number of that mpiexec.
-bool remove_session_folder(const std::string& folder);
+struct Killed {
+  std::size_t count = 0;  // how many there were
+  bool are_gone = false;
+};
+/// The same for every descendant, and reaps them. Those whose parents have died are children of
+/// this process (adopt_orphans()): when it has none there is nobody left, not even one who was just
+/// being started while /proc was read. For who has no other children to wait for.
+Killed end_descendants();
 
 /// The exit code a shell shows for what waitpid() told.
 int exit_code(int status);

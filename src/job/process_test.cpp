@@ -126,6 +126,23 @@ TEST(Process, BeginsWhileOthersGoOn) {
   waitpid(started.pid(), nullptr, 0);
 }
 
+// Nobody is left, also of those who start others all the time, each in a session of its own and
+// with a parent that has gone.
+TEST(Process, EndsWithAllThatItHasStarted) {
+  adopt_orphans();
+  const Process process = start_process(
+      {"/bin/sh", "-c", "i=0; while [ $i -lt 200 ]; do i=$((i+1)); (setsid sleep 100 &); done"}, {},
+      {});
+  while (descendants({}).size() < 20) {
+  }
+  const Killed killed = end_descendants();
+  EXPECT_TRUE(killed.are_gone);
+  EXPECT_GE(killed.count, 20u);
+  EXPECT_TRUE(descendants({}).empty());
+  EXPECT_EQ(waitpid(-1, nullptr, 0), -1);
+  EXPECT_EQ(end_descendants().count, 0u);
+}
+
 // Where a process cannot begin in a group, it tries to enter it, and begins in any case.
 TEST(Process, BeginsWhereItsGroupIsNone) {
   const std::string folder = ::testing::TempDir() + "no_group";

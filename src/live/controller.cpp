@@ -28,6 +28,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "live/crash.hpp"
+#include "live/state_lock.hpp"
 #include "policies/registry.hpp"
 
 namespace ductile {
@@ -38,6 +39,10 @@ using Json = nlohmann::ordered_json;
 
 /// While a job waits for a time of people's clock, that clock is looked at so often.
 constexpr Duration kLookAtWall = whole_seconds(1);
+
+/// So many waiting jobs a plan has: with 10,000 of them a pass stays below 10 ms
+/// (bench/pass_bench).
+constexpr std::uint32_t kReservationsPerPlan = 2'000;
 
 /// A job that loses its manager so often is held.
 constexpr std::uint32_t kMostLosses = 5;
@@ -59,23 +64,6 @@ EndState state_of(Ending why) {
 /// How often jobs are measured.
 Duration measure_of(const ServeSettings& settings) {
   return settings.models == Models::declared ? Duration{} : settings.measure;
-}
-
-/// Makes the folder of the state if need be, and keeps others from it.
-Descriptor lock_state(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  const std::string path = folder + "/lock";
-  Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) {
-    throw InputError("the folder '" + folder + "' cannot be used: " + std::strerror(errno),
-                     "give another one with --state");
-  }
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    throw InputError("another controller uses the folder '" + folder + "'",
-                     "end it, or give another one with --state");
-  }
-  return lock;
 }
 
 }  // namespace
@@ -130,6 +118,7 @@ Core Controller::make_core() {
   rules.identities = true;
   rules.record = true;
   rules.counted_refusals = 7;  // up to 64 times `retry`
+  rules.reservations_per_plan = kReservationsPerPlan;
   rules.fairness = settings_.fairness.value_or(Fairness{});
   const auto make = [](std::string_view text) { return make_policy(text); };
   // Before anything is written, so that a policy that cannot be leaves no trace.
@@ -138,16 +127,8 @@ Core Controller::make_core() {
     journal_.write_head(core);
     return core;
   }
-  Core folded = journal_.fold(make, [&](const Event& event, const Core&) {
-    if (const auto* asked = std::get_if<event::EvolvingRequested>(&event)) {
-      requests_ = std::max(requests_, index(asked->id) + 1);
-    } else if (const auto* believed = std::get_if<event::Believed>(&event)) {
-      if (believed->walltime > Duration{}) ++raised_[believed->job];
-    } else if (const auto* altered = std::get_if<event::Altered>(&event)) {
-      raised_.erase(altered->job);
-    }
-  });
-  const Platform& had = folded.state().platform;
+  Recovered recovered = recover_core(journal_, settings_.state, make);
+  const Platform& had = recovered.core.state().platform;
   if (had.nodes != settings_.platform.nodes ||
       had.cores_per_node != settings_.platform.cores_per_node) {
     throw InputError(fmt::format("the folder '{}' is of a cluster of {}x{}", settings_.state,
@@ -155,12 +136,14 @@ Core Controller::make_core() {
                      fmt::format("serve --local {}x{}, or give another folder with --state",
                                  had.nodes, had.cores_per_node));
   }
-  if (settings_.fairness && *settings_.fairness != folded.state().rules.fairness) {
+  if (settings_.fairness && *settings_.fairness != recovered.core.state().rules.fairness) {
     throw InputError(
         fmt::format("the folder '{}' has other rules of fairness, and keeps them", settings_.state),
         "leave out --fairness, or give another folder with --state");
   }
-  return folded;
+  journal_.go_on(recovered.useless);
+  counts_ = std::move(recovered.counts);
+  return std::move(recovered.core);
 }
 
 /// Numbers of jobs that have a folder here.
@@ -207,7 +190,7 @@ void Controller::recover() {
     open();
     journal_.write_clock(clock_.text());
   }
-  world_.requests_from(requests_);
+  world_.requests_from(counts_.requests);
   std::map<std::uint64_t, std::shared_ptr<Batch>> batches;
   for (std::uint64_t number = 1; number <= core_.state().jobs.size(); ++number) {
     // Whole pages of jobs that are over have left the core.
@@ -245,7 +228,7 @@ void Controller::recover() {
     const JobId id = id_of(number);
     if (!jobs_.contains(id) || core_.job(id).status != Status::running) world_.forget(number);
   }
-  for (const Happened& happened : world_.take()) on_happened(happened);
+  for (const Told& told : world_.take()) on_told(told);
   judge();
   if (core_.policy().settings != settings_.policy) {
     spdlog::info("the policy is now {}, and was {}", settings_.policy, core_.policy().settings);
@@ -284,7 +267,12 @@ bool Controller::tell(const Event& event) {
   const bool is_resize = std::holds_alternative<event::Resized>(event);
   has_resize_ = has_resize_ || is_resize;
   crash_point(is_resize ? Moment::resize : Moment::any);
-  journal_.event(instant(), event, taken);
+  std::vector<Circumstance> then;
+  if (taken) {
+    then = circumstances_.after(event, core_);
+    counts_.heard(event);
+  }
+  journal_.event(instant(), event, taken, then);
   return taken;
 }
 
@@ -293,8 +281,8 @@ void Controller::settle() {
   while (instant_) {
     const auto begin = std::chrono::steady_clock::now();
     const auto decisions = core_.close_instant(instant());
-    metrics_.passed(std::chrono::steady_clock::now() - begin);
-    journal_.close(instant(), core_, decisions);
+    metrics_.passed(std::chrono::steady_clock::now() - begin, core_.was_cut_short());
+    journal_.close(instant(), core_, decisions, circumstances_.at_close(decisions, core_));
     const std::vector<Decision> orders(decisions.begin(), decisions.end());
     for (const Decision& order : orders) {
       if (order.kind == Decision::Kind::reject) {
@@ -374,48 +362,48 @@ void Controller::note_size(JobId id, Time since) {
 
 /// What happened to a job that is being ended, before the world could hear of that: it does not
 /// wait again because it was to be requeued, or could not be started.
-Happened Controller::as_asked(Happened happened) const {
-  const auto* const ended = std::get_if<event::Ended>(&happened.event);
-  const auto* const failed = std::get_if<event::StartFailed>(&happened.event);
+Told Controller::as_asked(Told told) const {
+  const auto* const ended = std::get_if<event::Ended>(&told.event);
+  const auto* const failed = std::get_if<event::StartFailed>(&told.event);
   JobId id = JobId::none;
   if (ended != nullptr && ended->requeue) id = ended->job;
   if (failed != nullptr && core_.state().find(failed->answers) != nullptr) id = failed->job;
-  if (!jobs_.contains(id)) return happened;
+  if (!jobs_.contains(id)) return told;
   const auto why = from_word<Ending>(kEndingWords, jobs_.at(id).row.ending);
   if (why && (failed != nullptr || *why != Ending::requeued)) {
-    happened.event = event::Ended{id, state_of(*why), *why == Ending::requeued};
+    told.event = event::Ended{id, state_of(*why), *why == Ending::requeued};
   }
-  return happened;
+  return told;
 }
 
-void Controller::on_happened(const Happened& as_it_is) {
-  const Happened happened = as_asked(as_it_is);
+void Controller::on_told(const Told& as_it_is) {
+  const Told told = as_asked(as_it_is);
   // All that is said of it below belongs to one instant.
-  if (std::holds_alternative<event::Ended>(happened.event)) open();
-  if (const auto* resized = std::get_if<event::Resized>(&happened.event)) count_resize(*resized);
-  if (const auto* ended = std::get_if<event::Ended>(&happened.event);
+  if (std::holds_alternative<event::Ended>(told.event)) open();
+  if (const auto* resized = std::get_if<event::Resized>(&told.event)) count_resize(*resized);
+  if (const auto* ended = std::get_if<event::Ended>(&told.event);
       ended && !ended->requeue && jobs_.contains(ended->job)) {
-    learn_from_end(ended->job, happened);
+    learn_from_end(ended->job, told);
   }
-  const HowItEnded how = how_it_ended(happened);
-  watch_nodes(happened);
-  const bool taken = tell(happened.event);
+  const HowItEnded how = how_it_ended(told);
+  watch_nodes(told);
+  const bool taken = tell(told.event);
   if (!taken) spdlog::debug("a late event changed nothing");
-  if (const auto* asked = std::get_if<event::EvolvingRequested>(&happened.event); asked && !taken) {
+  if (const auto* asked = std::get_if<event::EvolvingRequested>(&told.event); asked && !taken) {
     return world_.deny(asked->id);
   }
   if (!taken) return;
-  if (const auto* started = std::get_if<event::Started>(&happened.event)) {
+  if (const auto* started = std::get_if<event::Started>(&told.event)) {
     LiveJob& job = jobs_.at(started->job);
     job.row.started = instant();
     journal_.changed(job.row);
     jobs_.started(started->job);
     predictions_.watch(core_.state(), started->job);
-  } else if (const auto* resized = std::get_if<event::Resized>(&happened.event)) {
+  } else if (const auto* resized = std::get_if<event::Resized>(&told.event)) {
     predictions_.watch(core_.state(), resized->job);
-  } else if (const auto* failed = std::get_if<event::StartFailed>(&happened.event)) {
+  } else if (const auto* failed = std::get_if<event::StartFailed>(&told.event)) {
     note_size(failed->job, instant());
-  } else if (const auto* ended = std::get_if<event::Ended>(&happened.event)) {
+  } else if (const auto* ended = std::get_if<event::Ended>(&told.event)) {
     if (ended->requeue) {
       on_requeued(ended->job, how.note, how.ended);
     } else {
@@ -425,25 +413,26 @@ void Controller::on_happened(const Happened& as_it_is) {
 }
 
 /// As it was seen by who was there; the core hears of it now.
-Time Controller::when_ended(const Happened& happened, JobId id) const {
+Time Controller::when_ended(const Told& told, JobId id) const {
   const JobRow& row = jobs_.at(id).row;
-  const Time least = row.sizes.empty() ? row.started.value_or(instant()) : row.sizes.back().first;
-  return std::clamp(happened.ended.value_or(instant()), std::min(least, instant()), instant());
+  // The controller may have heard of the start only after the end.
+  Time least = row.started.value_or(row.sizes.empty() ? instant() : row.sizes.front().first);
+  if (!row.sizes.empty()) least = std::max(least, row.sizes.back().first);
+  return std::clamp(told.ended.value_or(instant()), std::min(least, instant()), instant());
 }
 
 /// A node on which jobs die at once, one after the other, is drained: who is idle first gets the
 /// next one. The last node that is up stays, whatever happens there.
-void Controller::watch_nodes(const Happened& happened) {
+void Controller::watch_nodes(const Told& told) {
   constexpr Duration kAtOnce = whole_seconds(5);
-  const auto* const ended = std::get_if<event::Ended>(&happened.event);
+  const auto* const ended = std::get_if<event::Ended>(&told.event);
   if (ended == nullptr || !jobs_.contains(ended->job)) return;
   const Job& its = core_.job(ended->job);
   const LiveJob& job = jobs_.at(ended->job);
   const NodeSet held = its.holding.nodes;
   if (its.status != Status::running || !job.row.ending.empty()) return;
   const std::uint32_t user = its.spec.user;
-  if (!NodeWatch::is_death(happened.reason, happened.was_killed) ||
-      clock_.now() - its.started > kAtOnce) {
+  if (!NodeWatch::is_death(told.reason, told.was_killed) || clock_.now() - its.started > kAtOnce) {
     if (its.doing != Doing::starting) nodes_.ran(held, user);
     return;
   }
@@ -519,11 +508,11 @@ std::string Controller::metrics() const {
 }
 
 /// Before the core hears of it: then it is forgotten which nodes the job had.
-Controller::HowItEnded Controller::how_it_ended(const Happened& happened) const {
-  const auto* const ended = std::get_if<event::Ended>(&happened.event);
-  HowItEnded how{happened.exit_code, happened.reason, happened.note, happened.lost};
+Controller::HowItEnded Controller::how_it_ended(const Told& told) const {
+  const auto* const ended = std::get_if<event::Ended>(&told.event);
+  HowItEnded how{told.exit_code, told.reason, told.note, told.lost};
   if (ended == nullptr || !jobs_.contains(ended->job)) return how;
-  how.ended = when_ended(happened, ended->job);
+  how.ended = when_ended(told, ended->job);
   if (ended->state == EndState::timeout) {
     how.reason = "TimeLimit";
     how.note = fmt::format("its limit of {} was over",
@@ -673,10 +662,10 @@ Duration Controller::until_next() const {
   const Duration longest =
       clients_.empty() ? whole_seconds(30) : std::min(whole_seconds(30), settings_.idle / 2);
   const Time now = clock_.now();
-  const auto errand = errands_.next();
-  if (errand) {
+  const auto query = queries_.next();
+  if (query) {
     next = std::min(next, now + std::max(std::chrono::duration_cast<Duration>(
-                                             *errand - std::chrono::steady_clock::now()),
+                                             *query - std::chrono::steady_clock::now()),
                                          Duration{}));
   }
   return next <= now ? Duration{} : std::min(longest, next - now);
@@ -694,10 +683,11 @@ void Controller::recall() {
     measurements_.restore(id_of(number), nodes, seen);
   });
   for (const auto& [id, job] : jobs_.all()) {
-    predictions_.submitted(id, job.what().walltime, core_.job(id).spec.walltime, raised_[id]);
+    const auto raised = counts_.raised.find(id);
+    predictions_.submitted(id, job.what().walltime, core_.job(id).spec.walltime,
+                           raised == counts_.raised.end() ? 0 : raised->second);
     predictions_.watch(core_.state(), id);
   }
-  raised_.clear();
 }
 
 /// What was measured of running jobs is written, and from now on believed.
@@ -751,16 +741,16 @@ void Controller::believe(JobId id) {
 
 /// A job is ending, for good: what it took counts, as its manager has reported it. It may have
 /// ended long ago, while there was no controller. One whose manager was lost teaches nothing.
-void Controller::learn_from_end(JobId id, const Happened& happened) {
+void Controller::learn_from_end(JobId id, const Told& told) {
   const Job& job = core_.job(id);
-  if (!happened.ran || job.status != Status::running || job.doing == Doing::starting) return;
+  if (!told.ran || job.status != Status::running || job.doing == Doing::starting) return;
   const std::uint32_t user = job.spec.user;
   open();
   // Reports are their users' own: no job can have run until later than now.
-  const Time end = std::min(later(job.started, *happened.ran), instant());
+  const Time end = std::min(later(job.started, *told.ran), instant());
   predictions_.ending(core_.state(), id, end);
   journal_.took(user, predictions_.last_of(user));
-  const bool has_completed = std::get<event::Ended>(happened.event).state == EndState::completed;
+  const bool has_completed = std::get<event::Ended>(told.event).state == EndState::completed;
   const bool had_one_size = job.doing == Doing::nothing && job.expands == 0 && job.shrinks == 0;
   if (has_completed && had_one_size) {
     note_seen(id, job.holding.count, {.runs = 1, .run_time = end - job.started});
@@ -871,6 +861,8 @@ void Controller::loop() {
   }
   spdlog::info("serving {} nodes of {} cores under {} at {}", settings_.platform.nodes,
                settings_.platform.cores_per_node, settings_.policy, settings_.socket);
+  snapshots_.clean_up();
+  check_all();
   while (!is_ended_) {
     Poller poller;
     poller.add(signals_, POLLIN, [this] { on_signal(); });
@@ -882,7 +874,7 @@ void Controller::loop() {
     }
     world_.add_to(poller);
     if (metrics_server_) metrics_server_->add_to(poller, [this] { return metrics(); });
-    errands_.add_to(poller);
+    queries_.add_to(poller);
     poller.wait(until_next());
     clock_.look();
     serve_clients();
@@ -894,7 +886,7 @@ void Controller::loop() {
     for (const Measured& each : world_.take_measured()) {
       if (jobs_.contains(each.job)) measurements_.add(each.job, each.nodes, each.seen);
     }
-    for (const Happened& happened : world_.take()) on_happened(happened);
+    for (const Told& told : world_.take()) on_told(told);
     for (const double pause_s : world_.take_pauses()) metrics_.paused(pause_s);
     metrics_.withdrawn(world_.take_withdrawn());
     keep_limits();
@@ -903,13 +895,15 @@ void Controller::loop() {
     raise_predictions();
     if (core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
     settle();
-    errands_.look();
+    snapshots_.look(core_, counts_, queries_);
+    queries_.look();
     forget_clients();
     if (settings_.until_idle && had_jobs_ && jobs_.empty() && !adding_) {
       is_ended_ = std::ranges::all_of(
           clients_, [](const auto& client) { return client->lines.is_flushed(); });
     }
   }
+  snapshots_.make(core_, counts_);
   unlink(settings_.socket.c_str());
   spdlog::info("ended; {}", jobs_.empty() ? "no job is left"
                                           : fmt::format("{} jobs are left", jobs_.all().size()));

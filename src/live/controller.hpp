@@ -32,8 +32,8 @@
 #include "job/line_socket.hpp"
 #include "job/socket.hpp"
 #include "live/applications.hpp"
-#include "live/batches.hpp"
-#include "live/errands.hpp"
+#include "live/background_queries.hpp"
+#include "live/job_registry.hpp"
 #include "live/journal.hpp"
 #include "live/local_world.hpp"
 #include "live/metrics.hpp"
@@ -41,9 +41,11 @@
 #include "live/node_watch.hpp"
 #include "live/schedule_clock.hpp"
 #include "live/serve.hpp"
+#include "live/snapshots.hpp"
 #include "live/submission.hpp"
 #include "live/turns.hpp"
 #include "model/fairness.hpp"
+#include "report/circumstances.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/runtime_prediction.hpp"
 
@@ -106,8 +108,8 @@ class Controller {
   bool has_orders() const { return !orders_.empty() || !starts_.empty(); }
   void note_sizes();
   void note_size(JobId id, Time since);
-  Happened as_asked(Happened happened) const;
-  void on_happened(const Happened& as_it_is);
+  Told as_asked(Told told) const;
+  void on_told(const Told& as_it_is);
   void count_resize(const event::Resized& resized);
   std::string metrics() const;
   /// How a job ended, besides its state: for people.
@@ -117,8 +119,8 @@ class Controller {
     LostOutput lost{};
     std::optional<Time> ended{};  // not now
   };
-  Time when_ended(const Happened& happened, JobId id) const;
-  HowItEnded how_it_ended(const Happened& happened) const;
+  Time when_ended(const Told& told, JobId id) const;
+  HowItEnded how_it_ended(const Told& told) const;
   void on_over(JobId id, EndState state, const HowItEnded& how);
   std::string outcome(std::uint64_t number) const;
   void on_requeued(JobId id, const std::string& note, std::optional<Time> ended);
@@ -129,7 +131,7 @@ class Controller {
   void recall();
   void learn();
   void believe(JobId id);
-  void learn_from_end(JobId id, const Happened& happened);
+  void learn_from_end(JobId id, const Told& told);
   void learn_from_measurements(JobId id);
   void note_seen(JobId id, Nodes nodes, const Observed& seen);
   void keep_limits();
@@ -234,14 +236,16 @@ class Controller {
   Json on_drain(const Client& client, const Json& request);
   void on_explain(Client& client, const Json& request);
   void on_predict(Client& client, const Json& request);
-  void ask_child(Client& client, Errands::Work work, std::function<Json(const std::string&)> read);
+  void check_all();
+  void ask_child(Client& client, BackgroundQueries::Work work,
+                 std::function<Json(const std::string&)> read);
   bool is_operator(const Client& client) const { return is_operator(client.peer.user); }
   bool is_operator(std::uint32_t user) const;
   void charge(const Client& client, std::size_t jobs);
   void check_priority(const Client& client, std::int32_t priority,
                       std::optional<std::int32_t> given) const;
   bool is_idle(const Client& client) const;
-  void watch_nodes(const Happened& happened);
+  void watch_nodes(const Told& told);
   void change_nodes(const NodeSet& nodes, Health health, const std::string& reason);
   bool makes_room(std::uint32_t user, bool has_descriptor);
   void tell_refusal(const std::string& why);
@@ -260,7 +264,16 @@ class Controller {
   std::vector<JobId> releasable(const Client& client, std::vector<JobId> jobs) const;
   std::vector<JobId> those_that(const std::vector<JobId>& jobs, bool run) const;
   std::string_view reason_of(JobId id) const;
-  void write_row(JsonText& text, JobId id, Time now, bool runs) const;
+  /// A job as it is at one moment; its row is written later.
+  struct Shown {
+    LiveJob live;
+    Job job;
+    std::string_view reason{};
+    Time end{};  // while it runs
+    LostOutput lost{};
+  };
+  Shown shown(JobId id) const;
+  void write_row(JsonText& text, const Shown& its, Time now, bool runs) const;
   Json delays_of(Party::Kind kind) const;
   Json uses() const;
 
@@ -272,9 +285,9 @@ class Controller {
   const std::function<ServeSettings()>& reload_;
   Descriptor lock_{};
   Journal journal_;
-  std::uint32_t requests_ = 0;               // the next number of one
-  std::map<JobId, std::uint32_t> raised_{};  // how often what is predicted of it was; the same
+  EventCounts counts_{};
   Core core_;
+  Circumstances circumstances_{core_};  // of what becomes of it
   Accounts accounts_;
   RuntimePrediction predictions_{};
   Applications applications_{};
@@ -290,7 +303,7 @@ class Controller {
   Descriptor signals_{};
   Descriptor listener_{};
   Descriptor spare_{};  // with which operators get in when there is no other
-  Batches jobs_;        // not over
+  JobRegistry jobs_;    // not over
   std::vector<std::unique_ptr<Client>> clients_{};  // in the order of their numbers
   std::uint64_t next_client_ = 1;
   std::size_t max_clients_ = 4096;
@@ -310,7 +323,8 @@ class Controller {
   std::deque<Order> starts_{};  // the same, for when there is no other
   std::vector<std::pair<JobId, Ending>> endings_{};  // that become orders once they are durable
   std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
-  Errands errands_{};
+  BackgroundQueries queries_{};
+  Snapshots snapshots_{journal_, settings_.state};
   Turns<LongRequest> long_{};
   std::optional<Adding> adding_{};      // all tasks of an array follow one another
   std::optional<Changing> changing_{};  // one at a time

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include <unistd.h>
 
@@ -18,16 +19,19 @@ struct Crash {
 };
 
 Crash crash_from_environment() {
-  constexpr std::string_view kResize = "resize:", kChange = "change:";
   const char* const value = std::getenv("DUCTILE_CRASH_AT");
   std::string_view text = value == nullptr ? "" : value;
   Crash crash;
-  if (text.starts_with(kResize)) {
-    crash.moment = Moment::resize;
-    text.remove_prefix(kResize.size());
-  } else if (text.starts_with(kChange)) {
-    crash.moment = Moment::change;
-    text.remove_prefix(kChange.size());
+  constexpr std::pair<std::string_view, Moment> kKinds[] = {{"resize:", Moment::resize},
+                                                            {"change:", Moment::change},
+                                                            {"commit:", Moment::commit},
+                                                            {"snapshot:", Moment::snapshot},
+                                                            {"child:", Moment::child_of_snapshot}};
+  for (const auto& [word, moment] : kKinds) {
+    if (!text.starts_with(word)) continue;
+    crash.moment = moment;
+    text.remove_prefix(word.size());
+    break;
   }
   crash.left = parse_number<std::uint64_t>(text).value_or(0);
   return crash;

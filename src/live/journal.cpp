@@ -10,7 +10,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <lzma.h>
 #include <spdlog/spdlog.h>
 #include <sqlite3.h>
 #include <sys/random.h>
@@ -18,13 +17,16 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "live/crash.hpp"
+#include "simulation/checksum.hpp"
 #include "simulation/recording.hpp"
 #include "simulation/replay.hpp"
 
 namespace ductile {
 namespace {
 
-constexpr int kVersion = 5;
+constexpr int kVersion = 6;
+constexpr const char* kDamaged = "the journal is damaged: ";
 
 /// A table: its columns with their types, what they are besides, and what else belongs to it. Each
 /// row has the sum of its values, so that nothing is read that is not as it was written.
@@ -39,7 +41,10 @@ struct Table {
 // Times are microseconds since the Unix epoch.
 constexpr Table kTables[] = {
     {"head", "name TEXT PRIMARY KEY, value TEXT NOT NULL", "", "WITHOUT ROWID"},
-    {"records", "number INTEGER PRIMARY KEY, kind TEXT NOT NULL, text TEXT NOT NULL"},
+    {"records", "number INTEGER PRIMARY KEY, kind TEXT NOT NULL, job INTEGER, text TEXT NOT NULL",
+     "", "",
+     "CREATE INDEX IF NOT EXISTS records_of_job ON records (job) WHERE job IS NOT NULL; "
+     "CREATE INDEX IF NOT EXISTS closes ON records (number) WHERE kind = 'C'"},
     {"jobs",
      "number INTEGER PRIMARY KEY, user INTEGER NOT NULL, \"group\" INTEGER NOT NULL, "
      "name TEXT NOT NULL, type TEXT NOT NULL, account TEXT NOT NULL, array INTEGER, task INTEGER, "
@@ -47,6 +52,8 @@ constexpr Table kTables[] = {
      "restarts INTEGER NOT NULL, losses INTEGER NOT NULL, started_us INTEGER, ended_us INTEGER, "
      "state TEXT, exit_code INTEGER, note TEXT",
      "", "", "CREATE INDEX IF NOT EXISTS tasks_of_array ON jobs (array) WHERE array IS NOT NULL"},
+    {"snapshots",
+     "record INTEGER PRIMARY KEY, file TEXT NOT NULL, bytes INTEGER NOT NULL, crc TEXT NOT NULL"},
     {"submissions", "job INTEGER PRIMARY KEY, submission TEXT NOT NULL"},
     {"sizes", "job INTEGER NOT NULL, time_us INTEGER NOT NULL, nodes INTEGER NOT NULL", "", "",
      "CREATE INDEX IF NOT EXISTS sizes_of_job ON sizes (job)"},
@@ -99,21 +106,17 @@ std::string whole(std::string_view name) {
 }
 
 std::int64_t sum_of(int count, sqlite3_value** values) {
-  std::uint64_t sum = 0;
-  const auto add = [&](const void* bytes, std::size_t size) {
-    sum = lzma_crc64(static_cast<const std::uint8_t*>(bytes), size, sum);
-  };
+  Checksum sum;
   for (int i = 0; i < count; ++i) {
     // Where one value ends and the next begins counts, too.
     const int type = sqlite3_value_type(values[i]);
     const void* const bytes = type == SQLITE_TEXT ? sqlite3_value_blob(values[i]) : nullptr;
     const std::int64_t value =
         type == SQLITE_TEXT ? sqlite3_value_bytes(values[i]) : sqlite3_value_int64(values[i]);
-    add(&type, sizeof type);
-    add(&value, sizeof value);
-    if (bytes != nullptr) add(bytes, static_cast<std::size_t>(value));
+    sum.add(&type, sizeof type).add(&value, sizeof value);
+    if (bytes != nullptr) sum.add(bytes, static_cast<std::size_t>(value));
   }
-  return static_cast<std::int64_t>(sum);
+  return static_cast<std::int64_t>(sum.value());
 }
 
 void sql_row_sum(sqlite3_context* context, int count, sqlite3_value** values) {
@@ -246,11 +249,12 @@ Journal::Journal(const std::string& path, Use use) : path_(path) {
   define("row_sum", &sql_row_sum);
   define("whole", &sql_whole);
   if (writes) run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+  if (!writes) run("BEGIN");  // all that is read is of one commit
   Statement version(*this, "PRAGMA user_version");
   version.next();
   const std::int64_t found = version.number(0);
   if (found == kVersion) {
-    check();
+    if (writes) check();  // who only reads looks at what it reads
   } else if (found != 0) {
     throw InputError({path}, fmt::format("it is a journal of version {}", found),
                      fmt::format("this ductile reads version {}", kVersion));
@@ -262,6 +266,7 @@ Journal::Journal(const std::string& path, Use use) : path_(path) {
                      "give the journal.db of a --state folder");
   }
   if (writes) keep_promises(use);
+  if (writes) committed_ = last_ = last_there();
   sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   is_opened_ = true;
 }
@@ -279,7 +284,12 @@ void Journal::make_tables() {
 }
 
 /// Nothing may be missing, wherever it is: what was lost in silence would be done wrong in silence.
+/// In a large journal that takes a while: there what is not used is looked at when it has begun.
 void Journal::check() const {
+  constexpr std::int64_t kMostPages = 16'384;
+  Statement size(*this, "PRAGMA page_count");
+  size.next();
+  if (size.number(0) > kMostPages) return;
   Statement pages(*this, "PRAGMA quick_check(1)");
   if (!pages.next() || pages.text(0) != "ok") damaged(pages.text(0));
   Statement records(*this, "SELECT count(*), coalesce(max(number), 0) FROM records");
@@ -364,7 +374,7 @@ void Journal::fail(const std::string& what, bool writes) const {
 }
 
 void Journal::damaged(const std::string& what) const {
-  throw InputError({path_}, "the journal is damaged: " + what,
+  throw InputError({path_}, kDamaged + what,
                    "go on with a copy of it from before, by `ductile serve --restored`");
 }
 
@@ -384,24 +394,41 @@ bool Journal::is_new() const { return head("policy").empty(); }
 void Journal::write_head(const Core& core) {
   begin();
   const State& state = core.state();
-  const std::pair<const char*, std::string> rows[] = {{"platform", to_record(state.platform)},
-                                                      {"world", to_record(state.capabilities)},
-                                                      {"rules", to_record(state.rules)},
-                                                      {"policy", core.policy().settings}};
+  const std::pair<const char*, std::string> rows[] = {
+      {"platform", to_record(state.platform)},   {"world", to_record(state.capabilities)},
+      {"rules", to_record(state.rules)},         {"policy", core.policy().settings},
+      {"semantics", std::to_string(kSemantics)}, {"version", DUCTILE_VERSION}};
   for (const auto& [name, value] : rows) {
     Statement(*this, "INSERT INTO head VALUES (?, ?)").add(std::string(name)).add(value).next();
   }
   commit();
 }
 
-Core Journal::fold(const PolicyMaker& make,
-                   const std::function<void(const Event&, const Core&)>& seen) const {
+std::uint64_t Journal::last_there() const {
+  Statement last(*this, "SELECT coalesce(max(number), 0) FROM records");
+  last.next();
+  return static_cast<std::uint64_t>(last.number(0));
+}
+
+void Journal::unreadable(const RecordError& error, std::uint64_t record) const {
+  throw InputError({path_, record, error.field()}, error.what(),
+                   "go on with the build that wrote this journal, or with another --state");
+}
+
+Core Journal::first_core(const PolicyMaker& make) const {
+  auto [platform, capabilities, rules] = beginning();
+  rules.record = true;
+  return Core(platform, capabilities, rules, make(head("policy")));
+}
+
+std::uint64_t Journal::fold(Core& core, std::uint64_t after, const PolicyMaker& make,
+                            const std::function<void(const Event&)>& seen) const {
   std::int64_t number = 0;
+  Statement count(*this, "SELECT count(*) FROM records WHERE number > ?");
+  count.add(after).next();
+  const auto folded = static_cast<std::uint64_t>(count.number(0));
+  if (after + folded != last_there()) damaged("records are missing");
   try {
-    Rules rules = rules_from_record(head("rules"));
-    rules.record = true;
-    Core core(platform_from_record(head("platform")), capabilities_from_record(head("world")),
-              rules, make(head("policy")));
     std::optional<Time> closing;
     std::vector<PenCall> calls;
     const auto close = [&] {
@@ -412,8 +439,10 @@ Core Journal::fold(const PolicyMaker& make,
     };
     // In this order: what was another kind is not passed over.
     Statement rows(*this, fmt::format("SELECT number, kind, text FROM records "
-                                      "WHERE CASE WHEN {} THEN kind != 'D' END ORDER BY number",
+                                      "WHERE CASE WHEN {} THEN kind NOT IN ('D', 'F') END "
+                                      "AND number > ? ORDER BY number",
                                       whole("records")));
+    rows.add(after);
     while (rows.next()) {
       number = rows.number(0);
       const std::string kind = rows.text(1), text = rows.text(2);
@@ -437,18 +466,105 @@ Core Journal::fold(const PolicyMaker& make,
       if (core.apply(now, event) != taken) {
         throw RecordError("event", "it has another answer than when it was written");
       }
-      if (seen && taken) seen(event, core);
+      if (seen && taken) seen(event);
     }
     close();
-    return core;
   } catch (const RecordError& error) {
-    throw InputError({path_, static_cast<std::uint64_t>(number), error.field()}, error.what(),
-                     "go on with the build that wrote this journal, or with another --state");
+    unreadable(error, static_cast<std::uint64_t>(number));
   } catch (const std::logic_error& error) {
     throw InputError({path_, static_cast<std::uint64_t>(number)},
                      std::string("the journal contradicts itself: ") + error.what(),
                      "go on with the build that wrote it, or with another --state");
   }
+  return folded;
+}
+
+bool Journal::can_fold_from(std::uint64_t record) const {
+  if (record == last_there()) return true;
+  const auto number = [&](const char* name) {
+    return parse_number<std::uint64_t>(head(name)).value_or(0);
+  };
+  return number("semantics") == kSemantics && record >= number("semantics_since");
+}
+
+void Journal::refuse_to_fold_from(std::uint64_t record) const {
+  if (can_fold_from(record)) return;
+  if (head("semantics") == std::to_string(kSemantics)) {
+    throw InputError({path_, record + 1},
+                     fmt::format("the records since then up to {} mean another thing to this "
+                                 "version, and no snapshot after them is whole",
+                                 head("semantics_since")),
+                     "put the snapshots back, or a copy of all from before, by `ductile serve "
+                     "--restored`");
+  }
+  throw InputError(
+      {path_, record + 1},
+      fmt::format("the records since then were written by ductile {}, and mean another thing to "
+                  "this one (semantics {}, not {})",
+                  head("version"), head("semantics"), kSemantics),
+      fmt::format("run `ductile serve --settle` of ductile {} once", head("version")));
+}
+
+void Journal::go_on(const std::vector<Snapshot>& useless) {
+  const bool means_as_here =
+      head("semantics") == std::to_string(kSemantics) && head("version") == DUCTILE_VERSION;
+  if (means_as_here && useless.empty()) return;
+  begin();
+  write_meaning(kSemantics, DUCTILE_VERSION);
+  forget(useless);
+  commit();
+}
+
+void Journal::forget(const std::vector<Snapshot>& snapshots) {
+  for (const Snapshot& gone : snapshots) {
+    Statement(*this, "DELETE FROM snapshots WHERE record = ?").add(gone.record).next();
+  }
+}
+
+void Journal::write_meaning(std::uint64_t semantics, const std::string& version) {
+  const auto write = [&](const char* name, const std::string& value) {
+    Statement(*this, "INSERT OR REPLACE INTO head VALUES (?, ?)")
+        .add(std::string(name))
+        .add(value)
+        .next();
+  };
+  if (head("semantics") != std::to_string(semantics)) {
+    write("semantics_since", std::to_string(last_));
+  }
+  write("semantics", std::to_string(semantics));
+  write("version", version);
+}
+
+std::vector<Snapshot> Journal::rows_of_snapshots(bool are_whole) const {
+  // A start can do without any of them, so a damaged row is no error.
+  Statement rows(*this, fmt::format("SELECT record, file, bytes, crc FROM snapshots WHERE (sum IS "
+                                    "row_sum('snapshots', record, file, bytes, crc)) = {:d} "
+                                    "ORDER BY record DESC",
+                                    are_whole));
+  std::vector<Snapshot> found;
+  while (rows.next()) {
+    found.push_back({.record = static_cast<std::uint64_t>(rows.number(0)),
+                     .file = rows.text(1),
+                     .bytes = static_cast<std::uint64_t>(rows.number(2)),
+                     .sum = rows.text(3)});
+  }
+  return found;
+}
+
+std::vector<Snapshot> Journal::add(const Snapshot& snapshot) {
+  constexpr std::size_t kKept = 2;
+  begin();
+  Statement(*this, "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)")
+      .add(snapshot.record)
+      .add(snapshot.file)
+      .add(snapshot.bytes)
+      .add(snapshot.sum)
+      .next();
+  std::vector<Snapshot> old = snapshots();
+  old.erase(old.begin(), old.begin() + static_cast<std::ptrdiff_t>(std::min(old.size(), kKept)));
+  forget(old);
+  commit();
+  return old;
 }
 
 std::string Journal::clock() const { return head("clock"); }
@@ -466,24 +582,96 @@ void Journal::commit() {
       .next();
   Statement(*this, "COMMIT").next();
   promised_ = next;
+  committed_ = last_;
+  crash_point(Moment::commit);
   mark_->write(promised_);
 }
 
-void Journal::record(const char* kind, const std::string& text) {
-  Statement(*this, "INSERT INTO records (kind, text) VALUES (?, ?)")
+void Journal::record(const char* kind, const std::string& text, std::optional<std::uint64_t> job) {
+  Statement(*this, "INSERT INTO records (kind, job, text) VALUES (?, ?, ?)")
       .add(std::string(kind))
+      .add(job)
       .add(text)
       .next();
+  ++last_;
 }
 
-void Journal::event(Time now, const Event& event, bool taken) {
-  record("E", to_record(now) + (taken ? " 1 " : " 0 ") + to_record(event));
+void Journal::record(const Circumstance& circumstance) {
+  record("F", to_record(circumstance), circumstance.job);
 }
 
-void Journal::close(Time now, const Core& core, std::span<const Decision> decisions) {
+namespace {
+
+/// Of all jobs, where a record is about a job.
+constexpr std::uint64_t kAllJobs = 0;
+
+std::optional<std::uint64_t> number_if_any(JobId id) {
+  return id == JobId::none ? std::nullopt : std::optional(number_of(id));
+}
+
+std::optional<std::uint64_t> whose(const Event& event) {
+  if (const auto* submitted = std::get_if<event::Submitted>(&event)) return submitted->job.name;
+  if (std::holds_alternative<event::ConfigChanged>(event)) return kAllJobs;
+  return number_if_any(job_of(event));
+}
+
+}  // namespace
+
+void Journal::event(Time now, const Event& event, bool taken,
+                    std::span<const Circumstance> circumstances) {
+  for (const Circumstance& circumstance : circumstances) record(circumstance);
+  record("E", to_record(now) + (taken ? " 1 " : " 0 ") + to_record(event),
+         taken ? whose(event) : std::nullopt);
+}
+
+void Journal::close(Time now, const Core& core, std::span<const Decision> decisions,
+                    std::span<const Circumstance> circumstances) {
   record("C", to_record(now));
-  for (const PenCall& call : core.pen_calls()) record("P", to_record(call));
-  for (const Decision& decision : decisions) record("D", to_record(decision));
+  for (const Circumstance& circumstance : circumstances) record(circumstance);
+  for (const PenCall& call : core.pen_calls()) {
+    const bool is_plan = call.verb == PenCall::Verb::reserve;
+    record("P", to_record(call), is_plan ? number_if_any(call.job) : std::nullopt);
+  }
+  for (const Decision& decision : decisions) {
+    record("D", to_record(decision), number_if_any(decision.job));
+  }
+}
+
+void Journal::each_record_of(std::uint64_t job,
+                             const std::function<void(const Record&)>& read) const {
+  Statement rows(*this, "SELECT number, kind, text FROM records WHERE job IN (?, 0) AND " +
+                            whole("records") + " ORDER BY number");
+  rows.add(job);
+  while (rows.next()) {
+    Record record;
+    record.number = static_cast<std::uint64_t>(rows.number(0));
+    try {
+      record.kind = rows.text(1).front();
+      record.text = rows.text(2);
+      if (record.kind != 'E') {
+        Statement close(*this,
+                        "SELECT number, text FROM records WHERE number = (SELECT max(number) FROM "
+                        "records WHERE kind = 'C' AND number < ?) AND " +
+                            whole("records"));
+        if (close.add(record.number).next()) {
+          record.close = static_cast<std::uint64_t>(close.number(0));
+          record.closed = time_from_record(close.text(1));
+        }
+      }
+      read(record);
+    } catch (const RecordError& error) {
+      unreadable(error, record.number);
+    }
+  }
+}
+
+std::tuple<Platform, Capabilities, Rules> Journal::beginning() const {
+  try {
+    return {platform_from_record(head("platform")), capabilities_from_record(head("world")),
+            rules_from_record(head("rules"))};
+  } catch (const RecordError& error) {
+    unreadable(error);
+  }
 }
 
 void Journal::submitted(const JobRow& row, const std::string& submission) {
@@ -836,6 +1024,113 @@ void Journal::each_measured(
   }
 }
 
+namespace {
+
+/// Of a damaged row, in SQL: is it one of a job that is not over?
+std::string is_of_living(const Table& table) {
+  if (table.name == "jobs") return "state IS NULL OR ended_us IS NULL";
+  if (table.name == "keys") return "0";  // who submits with this key is told
+  for (const char* of_jobs : {"submissions", "sizes", "failures"}) {
+    if (table.name == of_jobs) {
+      return fmt::format(
+          "EXISTS (SELECT 1 FROM jobs WHERE (number = {0}.job OR array = {0}.job) AND "
+          "state IS NULL)",
+          table.name);
+    }
+  }
+  return "1";
+}
+
+CheckedJournal::Needs who_needs(std::string_view table, bool is_of_living) {
+  using Needs = CheckedJournal::Needs;
+  if (table == "records") return Needs::fold;
+  if (table == "snapshots") return Needs::nobody;
+  return is_of_living ? Needs::start : Needs::questions;
+}
+
+}  // namespace
+
+CheckedJournal check_journal(const std::string& path) {
+  using Statement = Journal::Statement;
+  using Needs = CheckedJournal::Needs;
+  using Damage = CheckedJournal::Damage;
+  CheckedJournal checked;
+  std::optional<Journal> opened;
+  try {
+    opened.emplace(path, Journal::Use::read);
+  } catch (const InputError& error) {
+    // Another version, or none, is no damage.
+    if (std::string_view(error.what()).find(kDamaged) == std::string_view::npos) throw;
+    checked.damages.push_back({error.what()});
+    return checked;
+  }
+  const Journal& journal = *opened;
+  // What cannot be read at all is damage as well, and the rest is looked at all the same.
+  const auto look = [&](const std::function<void()>& at) {
+    try {
+      at();
+    } catch (const std::runtime_error& error) {
+      checked.damages.push_back({error.what()});
+    }
+  };
+  // The second column, if there is one: is the row of a job that is not over?
+  const auto add_rows = [&](const std::string& sql, const std::string& before,
+                            const std::string& after, std::string_view table = "") {
+    constexpr std::uint64_t kMost = 10;
+    Statement rows(journal, sql);
+    std::uint64_t found = 0;
+    Damage more;
+    more.needs = Needs::nobody;
+    while (rows.next()) {
+      Damage damage{.what = before + rows.text(0) + after};
+      if (!table.empty()) damage.needs = who_needs(table, rows.number(1) != 0);
+      if (damage.needs == Needs::fold) damage.record = static_cast<std::uint64_t>(rows.number(0));
+      if (++found <= kMost) {
+        checked.damages.push_back(std::move(damage));
+      } else {
+        more.needs = std::min(more.needs, damage.needs);
+        more.record = std::max(more.record, damage.record);
+      }
+    }
+    if (found > kMost) {
+      more.what = fmt::format("{}: {} more", before, found - kMost);
+      checked.damages.push_back(std::move(more));
+    }
+  };
+  look([&] {
+    add_rows("SELECT quick_check FROM pragma_quick_check(1000) WHERE quick_check != 'ok'",
+             "pages: ", "");
+  });
+  for (const Table& table : kTables) {
+    const std::string names = names_of(table), key = names.substr(0, names.find(','));
+    look([&] {
+      Statement count(journal, fmt::format("SELECT count(*) FROM {}", table.name));
+      count.next();
+      checked.rows += static_cast<std::uint64_t>(count.number(0));
+    });
+    look([&] {
+      add_rows(fmt::format("SELECT {0}, {1} FROM {2} NOT INDEXED "
+                           "WHERE sum IS NOT row_sum('{2}', {3})",
+                           key, is_of_living(table), table.name, names),
+               fmt::format("table {}: the row of {} ", table.name, key),
+               " is not as it was written", table.name);
+    });
+  }
+  for (const char* table : {"records", "jobs"}) {
+    look([&] {
+      add_rows(fmt::format("SELECT count(*) FROM {0} HAVING count(*) != coalesce(max(number), 0)",
+                           table),
+               fmt::format("table {}: rows are missing, there are ", table), "");
+    });
+  }
+  look([&] {
+    checked.has = {.journal = journal.head("id"),
+                   .commits = parse_number<std::uint64_t>(journal.head("commits")).value_or(0)};
+    checked.snapshots = journal.snapshots();
+  });
+  return checked;
+}
+
 bool is_journal(const std::string& path) {
   constexpr std::string_view kFirst = "SQLite format 3";
   std::ifstream file(path, std::ios::binary);
@@ -857,7 +1152,9 @@ std::string log_of_journal(const std::string& path) {
     lines.append(name).append(" ").append(journal.head(name)).push_back('\n');
   }
   Journal::Statement rows(
-      journal, "SELECT kind, text FROM records WHERE " + whole("records") + " ORDER BY number");
+      journal, fmt::format("SELECT kind, text FROM records WHERE CASE WHEN {} THEN kind != 'F' END "
+                           "ORDER BY number",
+                           whole("records")));
   while (rows.next()) lines.append(rows.text(0)).append(" ").append(rows.text(1)).push_back('\n');
   return sealed_log(std::move(lines));
 }

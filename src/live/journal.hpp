@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -18,6 +19,7 @@
 #include "job/socket.hpp"
 #include "live/applications.hpp"
 #include "live/mark.hpp"
+#include "report/circumstances.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/record.hpp"
 
@@ -25,6 +27,10 @@ struct sqlite3;
 struct sqlite3_stmt;
 
 namespace ductile {
+
+/// Jobs are numbered for people from 1, in order of submission, as the core numbers them from 0.
+inline std::uint64_t number_of(JobId id) { return std::uint64_t{index(id)} + 1; }
+inline JobId id_of(std::uint64_t number) { return JobId{static_cast<std::uint32_t>(number - 1)}; }
 
 /// Who keeps a job back: its user, who can release it; or an operator, and then only operators can.
 enum class Hold : std::uint8_t { none, user, admin };
@@ -76,6 +82,38 @@ struct JobFilter {
   bool is_done() const { return from >= end || most == 0; }
 };
 
+/// The core after a record, in a file beside the journal.
+struct Snapshot {
+  std::uint64_t record = 0;
+  std::string file{};
+  std::uint64_t bytes = 0;
+  std::string sum{};  // CRC-64, 16 digits
+};
+
+/// What equal records do to a core: raised when that changes. What another one has written is not
+/// folded.
+constexpr std::uint64_t kSemantics = 1;
+
+/// What `ductile check` finds in a journal, of all its pages and rows.
+struct CheckedJournal {
+  /// Who cannot do without what is damaged.
+  enum class Needs : std::uint8_t {
+    start,      // of a controller
+    fold,       // a start as well, if it folds this record
+    questions,  // about a job that is over
+    nobody
+  };
+  struct Damage {
+    std::string what{};
+    Needs needs = Needs::start;
+    std::uint64_t record = 0;  // of `fold`
+  };
+  Promise has{};  // its id, and how many transactions it has
+  std::uint64_t rows = 0;
+  std::vector<Snapshot> snapshots{};
+  std::vector<Damage> damages{};  // one by one; of many of a kind the first ones
+};
+
 /// All calls between `begin` and `commit` are durable together, or not at all. Whatever cannot be
 /// written or read is a RunError that says so; a file that is no journal is an InputError, and so
 /// is a row that is not as it was written, whenever it is read.
@@ -94,10 +132,44 @@ class Journal {
   bool is_new() const;
   /// The beginning of everything, in a transaction of its own.
   void write_head(const Core& core);
-  /// The core as it was at the last commit: folds the records, asks no policy. `seen` is called
-  /// after each event that was taken.
-  Core fold(const PolicyMaker& make,
-            const std::function<void(const Event&, const Core&)>& seen = {}) const;
+  /// The core before the first record.
+  Core first_core(const PolicyMaker& make) const;
+  /// Brings a core that is as it was after the record `after` to the last commit: folds the records
+  /// since then, asks no policy. `seen` is told of each event that was taken. How many records
+  /// there were.
+  std::uint64_t fold(Core& core, std::uint64_t after, const PolicyMaker& make,
+                     const std::function<void(const Event&)>& seen = {}) const;
+  /// Have the records after this one the meaning that they have in this version?
+  bool can_fold_from(std::uint64_t record) const;
+  /// Throws InputError, which says what to do, if they have not.
+  void refuse_to_fold_from(std::uint64_t record) const;
+  /// From now on records have the meaning of this version; these snapshots are none.
+  void go_on(const std::vector<Snapshot>& useless);
+  /// Within a transaction: the records after the last one have this meaning, as this version
+  /// writes.
+  void write_meaning(std::uint64_t semantics, const std::string& version);
+  /// The number of the last record that is committed. Needs no look at the file.
+  std::uint64_t last_record() const { return committed_; }
+  /// Of which the rows are as they were written; the newest first.
+  std::vector<Snapshot> snapshots() const { return rows_of_snapshots(true); }
+  /// Of which they are not: they are no more than what is to be forgotten.
+  std::vector<Snapshot> damaged_snapshots() const { return rows_of_snapshots(false); }
+  /// One more, in a transaction of its own. Two are kept: the others, whose files can go.
+  std::vector<Snapshot> add(const Snapshot& snapshot);
+
+  /// A record about a job, or (events) about all of them.
+  struct Record {
+    std::uint64_t number = 0;
+    char kind = 'E';
+    std::string text{};
+    std::uint64_t close = 0;  // of other kinds than events: the number of the close,
+    Time closed{};            // and its time
+  };
+  /// Looks them up, in their order; docs/formats/journal.md. A RecordError of `read` becomes an
+  /// InputError that names the record.
+  void each_record_of(std::uint64_t job, const std::function<void(const Record&)>& read) const;
+  /// The platform, the world and the rules at the beginning.
+  std::tuple<Platform, Capabilities, Rules> beginning() const;
 
   /// What the clock of schedules is to go on by (live/schedule_clock.hpp); empty if there is none.
   std::string clock() const;
@@ -105,8 +177,11 @@ class Journal {
   void write_clock(const std::string& text);
 
   void begin();
-  void event(Time now, const Event& event, bool taken);
-  void close(Time now, const Core& core, std::span<const Decision> decisions);
+  /// With what was true then and the record does not say.
+  void event(Time now, const Event& event, bool taken,
+             std::span<const Circumstance> circumstances = {});
+  void close(Time now, const Core& core, std::span<const Decision> decisions,
+             std::span<const Circumstance> circumstances = {});
   /// `submission`: JSON; empty for tasks of an array but the first.
   void submitted(const JobRow& row, const std::string& submission);
   /// What changes while it lives.
@@ -166,6 +241,7 @@ class Journal {
 
  private:
   friend std::string log_of_journal(const std::string& path);
+  friend CheckedJournal check_journal(const std::string& path);
   class Statement;
   struct Close {
     void operator()(sqlite3* database) const;
@@ -182,7 +258,13 @@ class Journal {
   [[noreturn]] void damaged(const std::string& what) const;
   void run(const char* sql) const;
   [[noreturn]] void fail(const std::string& what, bool writes = false) const;
-  void record(const char* kind, const std::string& text);
+  void record(const char* kind, const std::string& text,
+              std::optional<std::uint64_t> job = std::nullopt);
+  void record(const Circumstance& circumstance);
+  std::vector<Snapshot> rows_of_snapshots(bool are_whole) const;
+  void forget(const std::vector<Snapshot>& snapshots);
+  [[noreturn]] void unreadable(const RecordError& error, std::uint64_t record = 0) const;
+  std::uint64_t last_there() const;
   std::string head(const char* name) const;
   static void write_seen(Statement& statement, const Observed& seen);
   static Observed read_seen(const Statement& row, int column);
@@ -196,10 +278,14 @@ class Journal {
   std::unique_ptr<sqlite3, Close> database_;
   mutable std::map<std::string, Prepared> prepared_{};  // statements, by their text
   std::optional<Mark> mark_{};
-  mutable std::string damage_{};  // a row that is not as it was written, when it was read
-  Promise promised_{};            // up to the last commit
-  bool is_opened_ = false;        // from then on whatever is wrong is a RunError
+  mutable std::string damage_{};            // a row that is not as it was written, when it was read
+  Promise promised_{};                      // up to the last commit
+  std::uint64_t last_ = 0, committed_ = 0;  // records
+  bool is_opened_ = false;                  // from then on whatever is wrong is a RunError
 };
+
+/// Reads all of it, as of one commit. Throws InputError if it is none, or of another version.
+CheckedJournal check_journal(const std::string& path);
 
 /// Is it a journal, by its first bytes?
 bool is_journal(const std::string& path);

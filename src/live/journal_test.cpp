@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <sstream>
 #include <string>
@@ -15,7 +16,11 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "live/look_up.hpp"
+#include "live/snapshots.hpp"
 #include "policies/registry.hpp"
+#include "scheduling/snapshot.hpp"
+#include "simulation/checksum.hpp"
 #include "simulation/replay.hpp"
 
 namespace ductile {
@@ -31,6 +36,12 @@ std::string fresh(const std::string& name) {
 }
 
 std::shared_ptr<const Policy> make(std::string_view text) { return make_policy(text); }
+
+Core folded_of(const Journal& journal, const std::function<void(const Event&)>& seen = {}) {
+  Core core = journal.first_core(make);
+  journal.fold(core, 0, make, seen);
+  return core;
+}
 
 std::vector<std::uint64_t> numbers(const Journal& journal, JobFilter filter) {
   std::vector<std::uint64_t> result;
@@ -90,7 +101,7 @@ TEST(Journal, FoldsToTheCoreThatWroteIt) {
   const Journal again(path);
   EXPECT_FALSE(again.is_new());
   int seen = 0;
-  const Core folded = again.fold(make, [&](const Event&, const Core&) { ++seen; });
+  const Core folded = folded_of(again, [&](const Event&) { ++seen; });
   EXPECT_EQ(seen, 4);  // the second answer changed nothing
   EXPECT_EQ(folded.unanswered(), live.core.unanswered());
   EXPECT_EQ(folded.state().now, live.core.state().now);
@@ -109,7 +120,7 @@ TEST(Journal, ForgetsWhatWasNotCommitted) {
     live.instant(at(1), {malleable()});
     live.instant(at(2), {malleable()}, false);
   }
-  EXPECT_EQ(Journal(path).fold(make).state().jobs.size(), 1u);
+  EXPECT_EQ(folded_of(Journal(path)).state().jobs.size(), 1u);
 }
 
 void execute(const std::string& path, const char* sql) {
@@ -125,6 +136,7 @@ std::string killed(const std::string& name, int instants) {
   const pid_t writer = fork();
   if (writer == 0) {
     Both live(path);
+    Snapshots snapshots(live.journal, fs::path(path).parent_path());
     for (int i = 1; i <= instants; ++i) {
       if (i == instants / 2) execute(path, "PRAGMA wal_checkpoint(TRUNCATE)");
       live.instant(at(i), {malleable()}, false);
@@ -133,6 +145,7 @@ std::string killed(const std::string& name, int instants) {
       live.journal.held(std::uint64_t(i), at(i), 1);
       live.journal.took(7, {whole_seconds(i)});
       live.journal.commit();
+      if (i == instants / 2 || i == instants * 3 / 4) snapshots.make(live.core, {});
     }
     _exit(0);
   }
@@ -142,7 +155,24 @@ std::string killed(const std::string& name, int instants) {
   return path;
 }
 
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 constexpr const char* kFiles[] = {".db", ".db-wal", ".mark"};
+
+/// The newest one first.
+std::vector<std::string> snapshots_of(const std::string& path) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(fs::path(path).parent_path())) {
+    const bool is_one = entry.path().filename().string().starts_with("snapshot-");
+    if (is_one) files.push_back(entry.path());
+  }
+  std::ranges::sort(files, std::greater<>(),
+                    [](const std::string& file) { return std::pair(file.size(), file); });
+  return files;
+}
 
 std::string copy_of(const std::string& path, const std::string& name) {
   const fs::path copy = fresh(name);
@@ -150,15 +180,18 @@ std::string copy_of(const std::string& path, const std::string& name) {
     const fs::path from = fs::path(path).replace_extension(extension);
     if (fs::exists(from)) fs::copy_file(from, fs::path(copy).replace_extension(extension));
   }
+  for (const std::string& file : snapshots_of(path)) {
+    fs::copy_file(file, copy.parent_path() / fs::path(file).filename());
+  }
   return copy;
 }
 
 /// All of it that a controller reads when it begins, and jobs that are asked for later.
-std::string contents(const Journal& journal) {
-  std::string text;
-  const Core core = journal.fold(make, [&](const Event& event, const Core& now) {
-    text += to_record(now.state().now) + to_record(event) + '\n';
-  });
+std::string contents(const std::string& path) {
+  const Journal journal(path);
+  const Recovered recovered = recover_core(journal, fs::path(path).parent_path(), make);
+  const Core& core = recovered.core;
+  std::string text = fmt::format("{}\n", recovered.counts.requests) + save(core.state());
   for (std::uint64_t number = 1; number <= core.state().jobs.size(); ++number) {
     const JobRow row = journal.living(number);
     text += fmt::format("{} {} {} {} {} {}\n", number, row.name, row.submitted.time_since_epoch(),
@@ -183,7 +216,7 @@ TEST(Journal, RefusesAnEndThatIsLost) {
     EXPECT_THROW(Journal{copy}, InputError);
     EXPECT_EQ(fs::file_size(copy + "-wal"), whole - cut);  // as it was found
     const Journal journal(left, Journal::Use::restore);
-    const std::size_t jobs = journal.is_new() ? 0 : journal.fold(make).state().jobs.size();
+    const std::size_t jobs = journal.is_new() ? 0 : folded_of(journal).state().jobs.size();
     EXPECT_LE(jobs, last);  // less and less, each a moment that was
     last = jobs;
     EXPECT_THROW(log_of_journal(copy + ".none"), InputError);
@@ -264,16 +297,23 @@ TEST(Journal, ReadsAndWritesBesideADamagedRow) {
 // Wherever a bit flips, the journal is refused, or nothing of it has changed.
 TEST(Journal, SeesEachBitThatFlips) {
   const std::string path = killed("flips", 40);
-  const std::string before = contents(Journal(copy_of(path, "flips-copy")));
+  const std::string before = contents(copy_of(path, "flips-copy"));
   const char* const given = std::getenv("DUCTILE_TEST_SEED");
   const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : 20261123;
   RecordProperty("seed", std::to_string(seed));
   std::mt19937_64 draws(seed);
   int refused = 0;
+  std::vector<std::string> files;
   for (const char* extension : kFiles) {
+    files.push_back(fs::path(path).replace_extension(extension).filename());
+  }
+  const std::vector<std::string> snapshots = snapshots_of(path);
+  ASSERT_EQ(snapshots.size(), 2u);
+  for (const std::string& snapshot : snapshots) files.push_back(fs::path(snapshot).filename());
+  for (const std::string& name : files) {
     for (int i = 0; i < 100; ++i) {
       const fs::path copy = copy_of(path, "flips-copy");
-      const fs::path file = fs::path(copy).replace_extension(extension);
+      const fs::path file = copy.parent_path() / name;
       const auto at = static_cast<std::streamoff>(draws() % fs::file_size(file));
       const int bit = static_cast<int>(draws() % 8);
       std::fstream bytes(file, std::ios::in | std::ios::out | std::ios::binary);
@@ -283,7 +323,7 @@ TEST(Journal, SeesEachBitThatFlips) {
       bytes.put(flipped);
       bytes.close();
       try {
-        const std::string after = contents(Journal(copy));
+        const std::string after = contents(copy);
         ASSERT_EQ(after, before) << "seed " << seed << ": bit " << bit << " of byte " << at
                                  << " of " << file;
       } catch (const InputError&) {
@@ -292,6 +332,199 @@ TEST(Journal, SeesEachBitThatFlips) {
     }
   }
   EXPECT_GT(refused, 100);
+}
+
+// Without the newest snapshot, without both and with none that is whole: all is as it was.
+TEST(Journal, BeginsWithTheNewestSnapshotThatIsSound) {
+  const std::string path = killed("snapshots", 8);
+  const std::string before = contents(copy_of(path, "snapshots-copy"));
+  for (int damaged = 1; damaged <= 2; ++damaged) {
+    const std::string copy = copy_of(path, "snapshots-copy");
+    const std::vector<std::string> files = snapshots_of(copy);
+    ASSERT_EQ(files.size(), 2u);
+    fs::remove(files.front());
+    if (damaged == 2) fs::resize_file(files.back(), fs::file_size(files.back()) - 1);
+    EXPECT_EQ(contents(copy), before);
+  }
+  // It is what it says: the core then, and not another one.
+  std::string copy = copy_of(path, "snapshots-copy");
+  const Recovered recovered = recover_core(Journal(copy), fs::path(copy).parent_path(), make);
+  EXPECT_EQ(save(recovered.core.state()), save(folded_of(Journal(copy)).state()));
+
+  // What the journal does not know of goes; two are kept.
+  const fs::path folder = fs::path(copy).parent_path();
+  std::ofstream(folder / "snapshot-77.tmp") << "half";
+  std::ofstream(folder / "snapshot-77.123.tmp") << "half";
+  std::ofstream(folder / "snapshot-78") << "nobody's";
+  Both live(copy);
+  live.core = recovered.core;
+  Snapshots snapshots(live.journal, folder);
+  EXPECT_TRUE(fs::exists(folder / "snapshot-78"));  // the start may still be refused
+  const char* const kTheirs[] = {"snapshot-before-upgrade.tar", "snapshot-", "snapshot-77.tar",
+                                 "snapshot-7.tmp.tmp"};
+  for (const char* theirs : kTheirs) std::ofstream(folder / theirs) << "somebody's";
+  snapshots.clean_up();
+  for (const char* theirs : kTheirs) {
+    EXPECT_TRUE(fs::exists(folder / theirs)) << theirs;
+    fs::remove(folder / theirs);
+  }
+  EXPECT_EQ(snapshots_of(copy).size(), 2u);
+  const std::string oldest = snapshots_of(copy).back();
+  live.instant(at(100), {malleable()});
+  snapshots.make(live.core, {.requests = 3, .raised = {{JobId{2}, 4}}});
+  EXPECT_EQ(snapshots_of(copy).size(), 2u);
+  EXPECT_FALSE(fs::exists(oldest));
+  snapshots.make(live.core, {});  // nothing was recorded since
+  EXPECT_EQ(live.journal.snapshots().front().record, live.journal.last_record());
+  const EventCounts counts = recover_core(live.journal, folder, make).counts;
+  EXPECT_EQ(counts.requests, 3u);
+  EXPECT_EQ(counts.raised, (std::map<JobId, std::uint32_t>{{JobId{2}, 4}}));
+}
+
+// One that is sound, but of another version or not to be read, and a row that is damaged, are
+// passed over; that a version is not known is said if nothing else is left.
+TEST(Journal, PassesOverWhatItCannotUse) {
+  const std::string path = killed("passed-over", 8);
+  const std::string before = contents(copy_of(path, "passed-over-copy"));
+  const auto newest_is = [](const std::string& copy, const std::string& text) {
+    Journal journal(copy);
+    Snapshot snapshot = journal.snapshots().front();
+    std::ofstream(snapshots_of(copy).front()) << text;
+    snapshot.bytes = text.size();
+    snapshot.sum = Checksum().add(text).text();
+    journal.add(snapshot);
+  };
+  const auto recovers = [](const std::string& copy) {
+    const Journal journal(copy);
+    return recover_core(journal, fs::path(copy).parent_path(), make);
+  };
+  for (const char* text : {"ductile-snapshot 2\n", "ductile-snapshot 1\nbelieves 7\n\n",
+                           "ductile-snapshot 1\nrequests 0\n\nnothing\n"}) {
+    const std::string copy = copy_of(path, "passed-over-copy");
+    newest_is(copy, text);
+    EXPECT_EQ(recovers(copy).useless.size(), 1u) << text;
+    EXPECT_EQ(contents(copy), before) << text;
+  }
+  {
+    const std::string copy = copy_of(path, "passed-over-copy");
+    {
+      Both live(copy);
+      const std::string folder = fs::path(copy).parent_path();
+      live.core = recover_core(live.journal, folder, make).core;
+      Snapshots(live.journal, folder).make(live.core, {});
+      live.journal.begin();
+      live.journal.write_meaning(kSemantics + 1, "9.9");
+      live.journal.commit();
+    }
+    EXPECT_TRUE(recovers(copy).useless.empty());
+    newest_is(copy, "ductile-snapshot 1\nbelieves 7\n\n");
+    try {
+      recovers(copy);
+      ADD_FAILURE() << "nothing can be folded";
+    } catch (const InputError& error) {
+      EXPECT_NE(std::string(error.what()).find("'believes' is no line of this version"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+  {
+    const std::string copy = copy_of(path, "passed-over-copy");
+    execute(copy, "PRAGMA wal_checkpoint(TRUNCATE)");
+    const std::string sum = Journal(copy).snapshots().front().sum;
+    std::string bytes = bytes_of(copy);
+    ASSERT_NE(bytes.find(sum), std::string::npos);
+    bytes.replace(bytes.find(sum), sum.size(), std::string(sum.size(), 'x'));
+    std::ofstream(copy, std::ios::binary) << bytes;
+    Journal journal(copy);
+    ASSERT_EQ(journal.damaged_snapshots().size(), 1u);
+    const Recovered recovered = recover_core(journal, fs::path(copy).parent_path(), make);
+    EXPECT_EQ(recovered.useless.size(), 1u);
+    journal.go_on(recovered.useless);
+    EXPECT_TRUE(journal.damaged_snapshots().empty());
+    EXPECT_EQ(contents(copy), before);
+  }
+  {
+    // It is no file, and cannot be read; it is kept.
+    const std::string copy = copy_of(path, "passed-over-copy");
+    const std::string newest = snapshots_of(copy).front();
+    fs::remove(newest);
+    fs::create_directory(newest);
+    EXPECT_TRUE(recovers(copy).useless.empty());
+    EXPECT_EQ(contents(copy), before);
+    fs::remove(newest);
+  }
+}
+
+/// A policy that this version does not have.
+struct Gone final : Policy {
+  void schedule(Pass&) const override {}
+};
+
+// A job is explained whatever policies there were; what cannot be read is said with its record.
+TEST(Journal, IsLookedUpWithoutThePoliciesItNames) {
+  const std::string path = fresh("policies");
+  Both live(path);
+  live.instant(at(1), {malleable()});
+  const auto gone = std::make_shared<Gone>();
+  gone->settings = "gone:depth=3";
+  live.instant(at(2), {event::ConfigChanged{gone}});
+  const auto clock = [](Time) { return std::string("then"); };
+  const std::string told = to_json(look_up(live.journal, 1, clock).explanation());
+  EXPECT_NE(told.find("the policy is now gone:depth=3"), std::string::npos) << told;
+  live.journal.begin();
+  live.journal.event(at(3), event::Believed{JobId{0}, -5, 0, 0}, true);
+  live.journal.commit();
+  try {
+    look_up(live.journal, 1, clock);
+    ADD_FAILURE() << "nothing takes so little";
+  } catch (const InputError& error) {
+    const std::string place =
+        fmt::format("{}:{}: watts per node: ", path, live.journal.last_record());
+    EXPECT_TRUE(std::string(error.what()).starts_with(place)) << error.what();
+  }
+}
+
+// Records that mean another thing are not folded; without any after a snapshot it is gone on with.
+TEST(Journal, DoesNotFoldWhatMeansAnotherThing) {
+  const std::string path = fresh("meaning");
+  const fs::path folder = fs::path(path).parent_path();
+  const auto recovers = [&] {
+    try {
+      Journal journal(path);
+      const Recovered recovered = recover_core(journal, folder, make);
+      journal.go_on(recovered.useless);
+      return std::to_string(recovered.core.state().jobs.size());
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+  };
+  const auto other_meaning = [&](Journal& journal) {
+    journal.begin();
+    journal.write_meaning(kSemantics + 1, "9.9");
+    journal.commit();
+  };
+  {
+    Both live(path);
+    live.instant(at(1), {malleable()});
+    other_meaning(live.journal);
+  }
+  const std::string said = recovers();
+  EXPECT_NE(said.find("written by ductile 9.9"), std::string::npos) << said;
+  EXPECT_NE(said.find("run `ductile serve --settle` of ductile 9.9 once"), std::string::npos);
+  {
+    Both live(path);  // as that version would
+    live.core = folded_of(live.journal);
+    Snapshots(live.journal, folder).make(live.core, {});
+  }
+  EXPECT_EQ(recovers(), "1");
+  {
+    Both live(path);
+    live.core = recover_core(live.journal, folder, make).core;
+    live.instant(at(2), {malleable()});
+  }
+  EXPECT_EQ(recovers(), "2");
+  fs::remove(snapshots_of(path).front());
+  EXPECT_NE(recovers().find("another thing"), std::string::npos);
 }
 
 // Another one's mark, none, and one whose journal is gone; a mark of which one half is damaged is
@@ -475,7 +708,7 @@ TEST(Journal, RefusesRecordsItCannotRead) {
   live.journal.begin();
   live.journal.event(at(2), event::TimerFired{}, true);  // no timer was set
   live.journal.commit();
-  EXPECT_THROW(live.journal.fold(make), InputError);
+  EXPECT_THROW(folded_of(live.journal), InputError);
 }
 
 }  // namespace

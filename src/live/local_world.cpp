@@ -639,11 +639,10 @@ void LocalWorld::not_started(const Running& job, DecisionId order,
     spdlog::warn("job {} cannot be started now: {}", job.number, error.what());
     return happen(event::StartFailed{job.id, order, now() + settings_.retry});
   }
-  happened_.push_back(
-      {.event = event::Ended{job.id, job.end.value_or(EndState::failed), job.requeue},
-       .exit_code = 1,
-       .note = printable(error.what()),
-       .reason = "JobLaunchFailure"});
+  told_.push_back({.event = event::Ended{job.id, job.end.value_or(EndState::failed), job.requeue},
+                   .exit_code = 1,
+                   .note = printable(error.what()),
+                   .reason = "JobLaunchFailure"});
 }
 
 void LocalWorld::end(JobId id, EndState state, bool requeue) {
@@ -1022,7 +1021,7 @@ void LocalWorld::over(Running& job) {
   if (!code && job.status && WIFEXITED(*job.status)) code = exit_code(*job.status);
   const EndState state = job.end ? *job.end : code == 0 ? EndState::completed : EndState::failed;
   const bool waits_again = job.requeue || (job.survives && !code && !job.end);
-  Happened end{.event = event::Ended{job.id, state, waits_again}, .exit_code = code};
+  Told end{.event = event::Ended{job.id, state, waits_again}, .exit_code = code};
   if (reported) {
     end.ran = reported->ran;
     end.reason = reported->reason;
@@ -1041,7 +1040,7 @@ void LocalWorld::over(Running& job) {
   }
   end.ended =
       when_ended(job, reported ? reported->boot : "", reported ? reported->machine : Duration{});
-  happened_.push_back(std::move(end));
+  told_.push_back(std::move(end));
 }
 
 /// When all of it had ended, as its manager saw it by the clock of the machine; nothing if that was

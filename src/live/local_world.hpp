@@ -57,7 +57,7 @@ struct LostOutput {
 };
 
 /// What happened in the world: told to the core as it is, and what people want to know besides.
-struct Happened {
+struct Told {
   Event event;
   std::optional<int> exit_code{};
   std::string note{};
@@ -159,7 +159,7 @@ class LocalWorld {
   /// When `look` has something to do; `kNever` if not.
   Time next() const;
   /// What happened since the last call, in order.
-  std::vector<Happened> take() { return std::exchange(happened_, {}); }
+  std::vector<Told> take() { return std::exchange(told_, {}); }
   /// For how many seconds applications stood still to be resized, since the last call.
   std::vector<double> take_pauses() { return std::exchange(pauses_, {}); }
   /// What a running job has lost of its output, as far as it has told.
@@ -201,7 +201,7 @@ class LocalWorld {
   void over(Running& job);
   std::optional<Time> when_ended(const Running& job, const std::string& boot,
                                  Duration machine) const;
-  void happen(Event event) { happened_.push_back({std::move(event)}); }
+  void happen(Event event) { told_.push_back({std::move(event)}); }
   NodeSet cpus_of(const NodeSet& nodes) const;
   void enable_limits();
   void limit(const Running& job, const Holding& holding) const;
@@ -219,7 +219,7 @@ class LocalWorld {
   std::map<JobId, std::unique_ptr<Running>> running_;
   std::set<pid_t> orphans_{};  // of managers that were killed, until they are reaped
   Time sweep_at_ = kNever;
-  std::vector<Happened> happened_;
+  std::vector<Told> told_;
   std::vector<double> pauses_;
   std::uint64_t withdrawn_ = 0;
   std::vector<Measured> measured_;

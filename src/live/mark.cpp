@@ -7,11 +7,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <lzma.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "simulation/checksum.hpp"
 
 namespace ductile {
 namespace {
@@ -22,14 +22,9 @@ constexpr std::uint64_t kDistance = 4096;
 constexpr std::size_t kSlot = 128;
 constexpr std::string_view kFirst = "ductile-mark-1";
 
-std::string sum_of(std::string_view text) {
-  return fmt::format(
-      "{:016x}", lzma_crc64(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), 0));
-}
-
 std::string slot_of(const Promise& promise) {
   std::string line = fmt::format("{} {} {} ", kFirst, promise.journal, promise.commits);
-  line += sum_of(line);
+  line += Checksum().add(line).text();
   line.resize(kSlot - 1, ' ');
   return line + '\n';
 }

@@ -102,6 +102,9 @@ std::string Metrics::text(const Core& core, std::span<const JobId> jobs,
   family(text, "ductile_pass_duration_seconds", "histogram", "seconds",
          "Time of a scheduling pass, the journal not included.");
   passes_.write(text, "ductile_pass_duration_seconds");
+  family(text, "ductile_passes_cut_short", "counter", "",
+         "Passes that left waiting jobs without a plan because they had planned so many.");
+  line(text, "ductile_passes_cut_short_total {}", cut_short_);
   family(text, "ductile_resizes", "counter", "",
          "Resizes that were answered, by what came of them.");
   for (std::size_t d = 0; d < kDirections.size(); ++d) {

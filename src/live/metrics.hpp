@@ -39,7 +39,11 @@ class Metrics {
  public:
   void submitted(JobType type) { ++submitted_[static_cast<std::size_t>(type)]; }
   void ended(EndState state) { ++ended_[static_cast<std::size_t>(state)]; }
-  void passed(std::chrono::duration<double> took) { passes_.observe(took.count()); }
+  /// `cut_short`: its budget did not suffice to plan all jobs that it would have.
+  void passed(std::chrono::duration<double> took, bool cut_short) {
+    passes_.observe(took.count());
+    cut_short_ += cut_short ? 1 : 0;
+  }
   /// What came of a decision of ours: it had `before`, was to have `wanted`, and has `now`.
   void resized(Nodes before, Nodes wanted, Nodes now);
   void drained() { ++drained_; }
@@ -58,6 +62,7 @@ class Metrics {
   std::array<std::uint64_t, kEndWords.size()> ended_{};
   std::array<std::array<std::uint64_t, 3>, 2> resizes_{};  // by direction (shrink, expand), outcome
   std::uint64_t drained_ = 0;
+  std::uint64_t cut_short_ = 0;
   Histogram passes_{{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1}};
   std::uint64_t withdrawn_ = 0;
   Histogram pauses_{{0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30}};

@@ -44,6 +44,8 @@ TEST(Metrics, TellOfJobsNodesAndResizes) {
   metrics.resized(2, 4, 4);
   metrics.resized(2, 4, 2);
   metrics.resized(4, 1, 2);
+  metrics.passed(std::chrono::milliseconds(2), false);
+  metrics.passed(std::chrono::milliseconds(2), true);
   const JobId jobs[] = {JobId{0}, JobId{1}};
   const std::string text = metrics.text(core, jobs, 7);
   EXPECT_THAT(text, HasSubstr("ductile_jobs{state=\"starting\",type=\"rigid\"} 1\n"));
@@ -56,6 +58,8 @@ TEST(Metrics, TellOfJobsNodesAndResizes) {
   EXPECT_THAT(text, HasSubstr("{direction=\"expand\",outcome=\"done\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("{direction=\"expand\",outcome=\"refused\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("{direction=\"shrink\",outcome=\"partial\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_pass_duration_seconds_count 2\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_passes_cut_short_total 1\n"));
   EXPECT_THAT(text, HasSubstr("ductile_connections 7\n"));
   EXPECT_THAT(text, EndsWith("# EOF\n"));
 }

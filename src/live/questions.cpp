@@ -1,22 +1,28 @@
-// Questions that take a while: children answer them, the controller goes on; errands.hpp.
+// Questions that take a while: children answer them, the controller goes on;
+// background_queries.hpp.
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "live/check.hpp"
 #include "live/controller.hpp"
 #include "live/predict.hpp"
+#include "report/explanation.hpp"
 
 namespace ductile {
 
 using Json = nlohmann::ordered_json;
 
 /// Until it is answered nothing else that the client asks is read: answers come in order.
-void Controller::ask_child(Client& client, Errands::Work work,
+void Controller::ask_child(Client& client, BackgroundQueries::Work work,
                            std::function<Json(const std::string&)> read) {
   const auto done = [this, id = client.id, read](std::optional<std::string> text) {
     Client* const found = find(id);
@@ -32,14 +38,33 @@ void Controller::ask_child(Client& client, Errands::Work work,
     has_requests_ = true;  // it may have asked more meanwhile
     send(asker, line_of(answer));
   };
-  if (!errands_.add(client.peer.user, std::move(work), done)) {
+  if (!queries_.add(client.peer.user, std::move(work), done)) {
     throw Refused("too many questions of yours are open; ask again when they are answered");
   }
   client.is_asking = true;
 }
 
-/// The records are folded by a program of its own: they are read from the journal, which a copy of
-/// this process must not touch.
+namespace {
+
+/// Around a time in a text, as microseconds: a copy of this process asks for no time zone.
+constexpr char kTime = '\1';
+
+std::string with_times(std::string_view text, const Explainer::TimeText& clock) {
+  std::string result;
+  while (!text.empty()) {
+    result += next_part(text, kTime);
+    if (text.empty()) break;
+    const auto time = parse_number<std::int64_t>(next_part(text, kTime));
+    result += clock(Time{Duration{time.value_or(0)}});
+  }
+  return result;
+}
+
+}  // namespace
+
+/// How it stands is told by a copy of this process, which has the core; what was decided by the
+/// program that it becomes then. That looks it up in the journal, which a copy of this process must
+/// not touch.
 void Controller::on_explain(Client& client, const Json& request) {
   const Json number = request.value("job", Json());
   if (!number.is_number_unsigned()) throw InputError("a job is a number", "see `ductile queue`");
@@ -50,20 +75,57 @@ void Controller::on_explain(Client& client, const Json& request) {
   }
   ask_child(
       client,
-      [program = settings_.program, journal = settings_.state + "/journal.db",
-       job = std::to_string(row->number)] {
-        execl(program.c_str(), program.c_str(), "explain", "--json", "--log", journal.c_str(),
-              job.c_str(), nullptr);
+      [this, number = row->number] {
+        Explainer stands(number, [](Time time) {
+          return kTime + std::to_string(time.time_since_epoch().count()) + kTime;
+        });
+        stands.begin(core_.state().platform, core_.state().capabilities, core_.state().rules);
+        stands.stands(id_of(number), core_);
+        std::cout << to_json(stands.explanation()) << std::endl;
+        const std::string program = settings_.program, journal = settings_.state + "/journal.db",
+                          job = std::to_string(number);
+        execl(program.c_str(), program.c_str(), "explain", "--history", "--json", "--log",
+              journal.c_str(), job.c_str(), nullptr);
         _exit(1);
       },
       [this, id = id_of(row->number)](const std::string& text) {
-        Json answer = Json::parse(text, nullptr, false);
-        if (!answer.is_object()) return answer;
+        std::string_view rest = text;
+        Json stands = Json::parse(next_part(rest, '\n'), nullptr, false);
+        Json answer = Json::parse(rest, nullptr, false);
+        if (!answer.is_object() || !stands.is_object()) return Json();
+        const auto clock = wall_clock(clock_.wall(clock_.now()));
+        for (Json& line : stands["now"]) {
+          line["time_s"] = line["time_s"].get<double>() + to_seconds(clock_.ahead());
+          line["text"] = with_times(line["text"].get<std::string>(),
+                                    [&](Time time) { return clock(time + clock_.ahead()); });
+        }
+        // It may have ended meanwhile.
+        if (answer["state"] != "over") answer["now"] = stands["now"];
         answer["ok"] = true;
         const bool waits = jobs_.contains(id) && core_.job(id).status != Status::running;
         answer["queue_reason"] = waits ? Json(reason_of(id)) : Json();
         return answer;
       });
+}
+
+/// What was not looked at when it began, by a process of its own.
+void Controller::check_all() {
+  queries_.add(
+      geteuid(),
+      [program = settings_.program, folder = settings_.state] {
+        execl(program.c_str(), program.c_str(), "check", "--state", folder.c_str(), nullptr);
+        _exit(1);
+      },
+      [](const std::optional<std::string>& said) {
+        if (said && said->ends_with(kAllIsSound)) {
+          spdlog::info("what was written before was read again: {}",
+                       kAllIsSound.substr(0, kAllIsSound.size() - 1));
+        } else {
+          spdlog::error("what was written before was read again:\n{}",
+                        said.value_or("that took too long"));
+        }
+      },
+      {.patience = std::chrono::minutes(10), .with_failures = true});
 }
 
 /// By a copy of this process, which has a copy of the core.

@@ -513,7 +513,7 @@ void Controller::begin_adding(const Owner& owner, Submission what, Time submitte
   its.next = number_of(JobId{core_.state().jobs.size()}) - first;
   its.text = line_of(to_json(what));
   its.asked = what.walltime;
-  its.is_kept = Batches::is_conditional(what, user_limits());
+  its.is_kept = JobRegistry::is_conditional(what, user_limits());
   its.spec = spec_within_limits(what);
   its.spec.user = owner.user;
   its.spec.group = owner.group;
@@ -577,10 +577,19 @@ std::string_view Controller::reason_of(JobId id) const {
   return is_next ? "Resources" : "Priority";
 }
 
-/// As the job was at `now`, when it ran or did not: what has begun since then still waits.
-void Controller::write_row(JsonText& text, JobId id, Time now, bool runs) const {
-  const LiveJob& live = jobs_.at(id);
+Controller::Shown Controller::shown(JobId id) const {
   const Job& job = core_.job(id);
+  return {.live = jobs_.at(id),
+          .job = job,
+          .reason = reason_of(id),
+          .end = job.status == Status::running ? end_of(id) : kNever,
+          .lost = world_.lost_output(id)};
+}
+
+/// As the job was at `now`, when it ran or did not: what has begun since then still waits.
+void Controller::write_row(JsonText& text, const Shown& its, Time now, bool runs) const {
+  const LiveJob& live = its.live;
+  const Job& job = its.job;
   const bool has_begun = !runs && job.status == Status::running;
   const auto if_any = [](bool is_there, auto value) {
     return is_there ? std::optional(value) : std::nullopt;
@@ -588,7 +597,6 @@ void Controller::write_row(JsonText& text, JobId id, Time now, bool runs) const 
   const auto wall = [&](Time time) { return to_seconds(clock_.wall(time)); };
   const bool has_task = live.row.array != 0;
   const Time begin = live.what().begin;
-  const LostOutput lost = world_.lost_output(id);
   text.begin()
       .add("job", live.row.number)
       .add("array_job", if_any(has_task, live.row.array))
@@ -597,7 +605,7 @@ void Controller::write_row(JsonText& text, JobId id, Time now, bool runs) const 
       .add("user", name_of_user(live.row.owner.user))
       .add("account", live.row.account)
       .add("state", runs ? state_word(job) : "PENDING")
-      .add("reason", has_begun ? "Resources" : reason_of(id))
+      .add("reason", has_begun ? "Resources" : its.reason)
       .add("type", word(job.spec.type))
       .add("nodes", runs ? job.holding.count : job.spec.preferred)
       .add("min_nodes", job.spec.size.min)
@@ -613,11 +621,11 @@ void Controller::write_row(JsonText& text, JobId id, Time now, bool runs) const 
       .add("memory", if_any(live.what().memory != 0, live.what().memory))
       .add("start_s", if_any(runs, wall(job.started)))
       .add("elapsed_s", runs ? to_seconds(now - job.started) : 0.0)
-      .add("time_limit_s", to_seconds(runs ? end_of(id) - job.started : live.what().walltime))
+      .add("time_limit_s", to_seconds(runs ? its.end - job.started : live.what().walltime))
       .add("planned_start_s", if_any(!runs && job.reserved != kNever, wall(job.reserved)))
       .add("resizes", job.expands + job.shrinks)
-      .add("note", lost.bytes > 0 ? lost.text() : live.row.note)
-      .add("lost_output", lost.bytes)
+      .add("note", its.lost.bytes > 0 ? its.lost.text() : live.row.note)
+      .add("lost_output", its.lost.bytes)
       .end();
 }
 
@@ -672,7 +680,9 @@ Json Controller::uses() const {
 /// written, and one that has gone by then has none.
 std::string Controller::on_queue(Client& client, const Json& request) {
   struct Rows {
-    std::vector<JobId> order{};
+    std::vector<Shown> running{};
+    std::size_t written = 0;     // of these
+    std::vector<JobId> order{};  // of those that wait
     std::set<std::uint64_t> over{};
     std::size_t next = 0;
     JsonText text{};
@@ -705,7 +715,7 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   for (const JobId id : shown) {
     if (core_.job(id).status != Status::running || !is_shown[index(id)]) continue;
     is_shown[index(id)] = false;
-    write_row(its->text, id, now, true);
+    its->running.push_back(this->shown(id));
   }
   core_.state().queue.for_each(take);
   std::ranges::for_each(shown, take);
@@ -713,11 +723,15 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   return in_parts(client, true,
                   [this, its, now, names, peer = client.peer]() -> std::optional<std::string> {
                     const Slice slice;
+                    for (; its->written < its->running.size(); ++its->written) {
+                      if (slice.is_over()) return std::nullopt;
+                      write_row(its->text, its->running[its->written], now, true);
+                    }
                     for (; its->next < its->order.size(); ++its->next) {
                       if (slice.is_over()) return std::nullopt;
                       const JobId id = its->order[its->next];
                       if (jobs_.contains(id)) {
-                        write_row(its->text, id, now, false);
+                        write_row(its->text, this->shown(id), now, false);
                       } else if (names) {
                         its->over.insert(number_of(id));
                       }

@@ -114,8 +114,6 @@ class Dbes final : public Policy {
     plan.last = start_or_reserve(pass, timeline, backfill_, &reservations);
     plan.moves_with_time = timeline.begins_now();
     LaneMemo& memo = pass.memo();
-    memo.depth = backfill_.reservation_depth;
-    memo.reserved = plan.last;
     timeline.nodes_from_now(memo.free);
     if (timeline.powered()) timeline.power_from_now(plan.power);
     plan.later.reserve(reservations.size());
@@ -266,11 +264,12 @@ class Dbes final : public Policy {
     return started;
   }
 
-  /// Reserves for a job that still waits.
-  static void hold(const Pass& pass, Timeline& plan, const StartLater& its) {
+  /// Reserves for a job, if it still waits.
+  static bool hold(const Pass& pass, Timeline& plan, const StartLater& its) {
     const JobId id = its.reserved.job;
-    if (pass.job(id).status != Status::pending || pass.job(id).claim != ClaimId::none) return;
+    if (pass.job(id).status != Status::pending || pass.job(id).claim != ClaimId::none) return false;
     reserve_earliest(pass, plan, id);
+    return true;
   }
 
   /// Jobs that went below their smallest size by themselves hold in the plan what they have: nodes

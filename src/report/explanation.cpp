@@ -20,22 +20,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostNamed = 4;  // others, one by one; the rest are counted
+using What = Circumstance::What;
+using Other = Circumstance::Other;
 
-std::string nodes_text(Nodes count) {
+std::string nodes_text(std::int64_t count) {
   return fmt::format("{} {}", count, count == 1 ? "node" : "nodes");
 }
 
-/// What a job holds; if it waits, what it asks for.
-Nodes nodes_of(const Job& job) {
-  return job.status == Status::running ? job.holding.count : job.spec.preferred;
-}
-
-std::string on_nodes(const State& state, const Holding& holding) {
-  const std::string which =
-      state.rules.identities ? fmt::format(" ({})", to_string(holding.nodes)) : "";
-  return nodes_text(holding.count) + which;
-}
+std::string_view is_or_are(std::int64_t count) { return count == 1 ? "is" : "are"; }
 
 std::string_view end_text(EndState state) {
   constexpr std::array<std::string_view, 5> kTexts{"completed", "failed", "ended at its time limit",
@@ -57,6 +49,7 @@ State planned_now(const Core& core) {
   State state = core.state();
   state.rules.record = state.rules.check = false;
   state.memo = {};
+  state.cut_short = false;
   state.woken = kEveryEvent;
   state.pass_first = state.next_decision;
   for (JobId id = state.queue.front(); id != JobId::none;
@@ -68,12 +61,17 @@ State planned_now(const Core& core) {
   return state;
 }
 
+const Circumstance* first_of(std::span<const Circumstance> circumstances, What what) {
+  const auto at = std::ranges::find(circumstances, what, &Circumstance::what);
+  return at == circumstances.end() ? nullptr : &*at;
+}
+
 }  // namespace
 
 /// A text that notes whom it names.
 class Explainer::Words {
  public:
-  Words(const Explainer& explainer, const Core& core) : explainer_(explainer), core_(core) {}
+  explicit Words(const Explainer& explainer) : explainer_(explainer) {}
 
   template <class... Arguments>
   Words& say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
@@ -86,101 +84,81 @@ class Explainer::Words {
   }
   Words& time(Time time) { return say("{}", explainer_.clock_(time)); }
   /// "job 3 (4 nodes)"
-  Words& job(JobId id) {
-    if (id == *explainer_.id_) return say("this job");
-    if (!core_.state().jobs.contains(id)) return say("a job that is over");
-    const Job& job = core_.job(id);
-    jobs_.push_back(job.spec.name);
-    return say("job {} ({})", job.spec.name, nodes_text(nodes_of(job)));
+  Words& job(const Other& other) {
+    if (other.number == explainer_.explanation_.job) return say("this job");
+    if (other.number == 0) return say("a job that is over");
+    jobs_.push_back(other.number);
+    return say("job {} ({})", other.number, nodes_text(other.nodes));
   }
-  /// Between the parts of a list.
-  Words& between(std::size_t place, std::size_t size) {
-    return say("{}", place == 0 ? "" : place + 1 == size ? " and " : ", ");
-  }
-  /// One after the other, the first of them by name: `each(item)` says one.
-  template <class Items, class Each>
-  Words& list(const Items& items, const std::string& others, Each each) {
-    const std::size_t named = items.size() > kMostNamed + 1 ? kMostNamed : items.size();
-    const std::size_t parts = named + (named < items.size() ? 1 : 0);
-    for (std::size_t i = 0; i < named; ++i) {
-      between(i, parts);
-      each(items[i]);
-    }
-    if (named < items.size()) {
-      between(named, parts).say("{} {}", items.size() - named, others);
+  /// One after the other, the first of them by name: `each(other)` says one.
+  template <class Each>
+  Words& list(const Circumstance& its, const std::string& others, Each each) {
+    const bool are_all = its.total <= Circumstance::kMostNamed + 1;
+    const std::size_t count = are_all ? its.others.size() : Circumstance::kMostNamed;
+    const std::size_t parts = count + (are_all ? 0 : 1);
+    for (std::size_t i = 0; i < parts; ++i) {
+      put(i == 0 ? "" : i + 1 == parts ? " and " : ", ");
+      if (i < count) {
+        each(its.others[i]);
+      } else {
+        say("{} {}", its.total - count, others);
+      }
     }
     return *this;
   }
-  /// What is expected to come free by a time.
-  Words& releases_until(Time time);
+  /// What is expected to come free for a plan.
+  Words& releases(const Circumstance& plan) {
+    if (plan.total == 0) return *this;
+    say(", by when nodes are expected of ");
+    return list(plan, "more", [&](const Other& release) {
+      if (release.kind == Other::Kind::boot) {
+        say("{} that boot", nodes_text(release.nodes));
+      } else {
+        put(release.kind == Other::Kind::shrinking ? "the shrinking " : "").job(release);
+      }
+      say(" at ").time(release.at);
+    });
+  }
   /// Where the nodes of a claim come from.
-  Words& sources(const Claim& claim);
+  Words& sources(const Circumstance& claim) {
+    list(claim, "more jobs give some", [&](const Other& victim) {
+      if (victim.count == 0) {
+        job(victim).say(" shrinks first");
+      } else {
+        job(victim).say(" gives {}", victim.count);
+      }
+    });
+    if (claim.count > 0) {
+      say("{}{} {} kept for it", claim.total == 0 ? "" : "; ", nodes_text(claim.count),
+          is_or_are(claim.count));
+    }
+    return *this;
+  }
 
-  const Core& core() const { return core_; }
   std::string text() { return std::exchange(text_, {}); }
   std::vector<std::uint64_t> jobs() { return std::exchange(jobs_, {}); }
 
  private:
   const Explainer& explainer_;
-  const Core& core_;
   std::string text_{};
   std::vector<std::uint64_t> jobs_{};
 };
 
-Explainer::Words& Explainer::Words::releases_until(Time until) {
-  struct Release {
-    Time at;
-    ReleaseTag::Kind kind;
-    JobId job;
-    std::int64_t nodes;
-  };
-  const State& state = core_.state();
-  std::vector<Release> releases;
-  state.releases.for_each([&](Time at, ReleaseTag who, std::int64_t nodes) {
-    // What should have come by now is expected in a second.
-    const Time expected = at > state.now ? at : state.now + whole_seconds(1);
-    if (expected > until || nodes == 0) return;
-    // What is claimed for a running job comes with what that job holds.
-    JobId whose{who.id()};
-    if (who.kind() == ReleaseTag::Kind::claim) {
-      const auto claim = std::ranges::find(state.claims, ClaimId{who.id()}, &Claim::id);
-      if (!claim->start) return;
-      whose = claim->job;
-    }
-    releases.push_back({expected, who.kind(), whose, nodes});
-  });
-  if (releases.empty()) return *this;
-  // All that matters is what the plan waits for last.
-  std::ranges::reverse(releases);
-  say(", by when nodes are expected of ");
-  return list(releases, "more", [&](const Release& release) {
-    if (release.kind == ReleaseTag::Kind::boot) {
-      say("{} that boot", nodes_text(static_cast<Nodes>(release.nodes)));
-    } else {
-      put(release.kind == ReleaseTag::Kind::incoming ? "the shrinking " : "").job(release.job);
-    }
-    say(" at ").time(release.at);
-  });
-}
-
-Explainer::Words& Explainer::Words::sources(const Claim& claim) {
-  const auto gives = [&](const Pledge& pledge) {
-    if (pledge.count == 0) {
-      job(pledge.victim).say(" shrinks first");
-    } else {
-      job(pledge.victim).say(" gives {}", pledge.count);
-    }
-  };
-  list(claim.pledges, "more jobs give some", gives);
-  if (claim.held.count > 0) {
-    say("{}{} {} kept for it", claim.pledges.empty() ? "" : "; ", nodes_text(claim.held.count),
-        claim.held.count == 1 ? "is" : "are");
-  }
-  return *this;
-}
-
 Explainer::Explainer(std::uint64_t job, TimeText clock) : clock_(std::move(clock)) {
   explanation_.job = job;
+}
+
+void Explainer::begin(const Platform& platform, const Capabilities& capabilities,
+                      const Rules& rules) {
+  platform_ = platform;
+  has_identities_ = rules.identities;
+  has_instant_starts_ = capabilities.instant_start;
+  fairness_ = to_text(rules.fairness);
+}
+
+std::string Explainer::nodes_of(const Holding& holding) const {
+  const std::string which = has_identities_ ? fmt::format(" ({})", to_string(holding.nodes)) : "";
+  return nodes_text(holding.count) + which;
 }
 
 void Explainer::add(Time now, std::string_view what, Words& words, std::string_view reason) {
@@ -189,67 +167,61 @@ void Explainer::add(Time now, std::string_view what, Words& words, std::string_v
       {now, std::string(what), std::string(reason), words.text(), words.jobs()});
 }
 
-const Job* Explainer::job(const Core& core) const {
-  return id_ && core.state().jobs.contains(*id_) ? &core.job(*id_) : nullptr;
+// ---- A run
+// ----------------------------------------------------------------------------------------
+
+void Explainer::on_event(Time now, const Event& event, bool taken, const Core& core) {
+  if (!taken) return;
+  const auto* const its = std::get_if<event::Submitted>(&event);
+  if (its != nullptr && !id_ && its->job.name == explanation_.job) {
+    id_ = JobId{core.state().jobs.size() - 1};
+    circumstances_.only(*id_);
+    const State& state = core.state();
+    begin(state.platform, state.capabilities, state.rules);
+    return this->event(now, event, {});
+  }
+  const auto found = circumstances_.after(event, core);
+  const bool is_about_all = std::holds_alternative<event::ConfigChanged>(event);
+  if (id_ && (is_about_all || job_of(event) == *id_)) this->event(now, event, found);
 }
 
-/// Did the policy write this about the job, or about its claim, in the instant that is closed?
-bool Explainer::is_in_pass(PenCall::Verb verb, const Core& core) const {
-  return std::ranges::any_of(core.pen_calls(), [&](const PenCall& call) {
-    return call.verb == verb &&
-           (call.job == *id_ || (call.claim != ClaimId::none && call.claim == claim_));
-  });
+void Explainer::on_decision(Time, const Decision& decision, const Core&) {
+  if (id_ && (decision.job == *id_ || decision.reason.job == *id_)) decisions_.push_back(decision);
+}
+
+void Explainer::on_close(Time now, const Core& core) {
+  const std::vector<Circumstance> found = circumstances_.at_close(decisions_, core);
+  if (!id_) return;
+  std::erase_if(decisions_, [&](const Decision& decision) { return decision.job != *id_; });
+  close(now, decisions_, found);
+  decisions_.clear();
+}
+
+void Explainer::on_finish(Time, const Core& core) {
+  if (id_) stands(*id_, core);
 }
 
 // ---- What happened
 // --------------------------------------------------------------------------------
 
-void Explainer::on_event(Time now, const Event& event, bool taken, const Core& core) {
-  if (!taken) return;
-  if (const auto* its = std::get_if<event::Submitted>(&event)) {
-    if (!id_ && its->job.name == explanation_.job) {
-      id_ = JobId{core.state().jobs.size() - 1};
-      submitted(now, core);
-    }
-    return;
-  }
-  if (const auto* request = std::get_if<event::EvolvingRequested>(&event)) {
-    requests_[request->id] = request->job;
-  } else if (const auto* withdrawn = std::get_if<event::EvolvingWithdrawn>(&event)) {
-    const auto asked = requests_.find(withdrawn->id);
-    gave_up_ = gave_up_ || (asked != requests_.end() && id_ && asked->second == *id_);
-  }
-  if (!id_ || explanation_.state == "over") return;
-  Words words(*this, core);
+void Explainer::event(Time now, const Event& event, std::span<const Circumstance> circumstances) {
+  if (const auto* its = std::get_if<event::Submitted>(&event)) return submitted(now, *its);
+  if (!explanation_.is_known || explanation_.state == "over") return;
+  Words words(*this);
   if (const auto* config = std::get_if<event::ConfigChanged>(&event)) {
     add(now, "policy", words.say("the policy is now {}", config->policy->settings));
-    return;
-  }
-  const JobId whose = std::visit(
-      [](const auto& its) {
-        if constexpr (requires { its.job; } &&
-                      !std::is_same_v<std::decay_t<decltype(its)>, event::Submitted>) {
-          return its.job;
-        } else {
-          return JobId::none;
-        }
-      },
-      event);
-  if (whose != *id_) return;
-
-  if (const auto* eligible = std::get_if<event::Eligible>(&event)) {
-    gave_up_ = gave_up_ || !eligible->yes;
+  } else if (const auto* eligible = std::get_if<event::Eligible>(&event)) {
     add(now, eligible->yes ? "released" : "held",
         words.say("{}", eligible->yes ? "released: it waits in the queue" : "held"));
   } else if (const auto* started = std::get_if<event::Started>(&event)) {
-    tell_started(now, *started, core);
-  } else if (std::holds_alternative<event::StartFailed>(event)) {
+    tell_started(now, *started);
+  } else if (const auto* failed = std::get_if<event::StartFailed>(&event)) {
     open_.reset();
     explanation_.state = "waiting";
     words.say("could not be started: it waits again, and is left alone until ");
-    add(now, "start-failed", words.time(core.job(*id_).not_before));
+    add(now, "start-failed", words.time(std::max(failed->retry_at, now + kTick)));
   } else if (const auto* resized = std::get_if<event::Resized>(&event)) {
-    tell_resized(now, *resized, core);
+    tell_resized(now, *resized, first_of(circumstances, What::refused));
   } else if (const auto* ended = std::get_if<event::Ended>(&event)) {
     tell_ended(now, *ended);
   } else if (const auto* request = std::get_if<event::EvolvingRequested>(&event)) {
@@ -258,7 +230,6 @@ void Explainer::on_event(Time now, const Event& event, bool taken, const Core& c
     if (request->at_least != 0) words.say(", at least {}", request->at_least);
     add(now, "request", words);
   } else if (const auto* ordered = std::get_if<event::SizeOrdered>(&event)) {
-    gave_up_ = gave_up_ || ordered->size != 0;
     if (ordered->size == 0) {
       words.say("the order of a size is lifted");
     } else {
@@ -284,34 +255,33 @@ void Explainer::on_event(Time now, const Event& event, bool taken, const Core& c
   }
 }
 
-void Explainer::submitted(Time now, const Core& core) {
+void Explainer::submitted(Time now, const event::Submitted& submitted) {
   explanation_.is_known = true;
-  const Job* its = job(core);
-  if (!its) {  // rejected, and gone
-    add(now, "submitted", Words(*this, core).say("submitted"));
-    return;
-  }
-  const JobSpec& spec = its->spec;
+  submitted_ = submitted.job.submitted;
+  const JobSpec& spec = submitted.job;
+  const SizeRange size{std::max(spec.size.min, Nodes{1}), std::min(spec.size.max, platform_.nodes)};
   explanation_.asked = spec.type == JobType::rigid
                            ? fmt::format("rigid, {}", nodes_text(spec.preferred))
                            : fmt::format("{}, {} ({} to {})", word(spec.type),
-                                         nodes_text(spec.preferred), spec.size.min, spec.size.max);
+                                         nodes_text(spec.preferred), size.min, size.max);
   explanation_.asked += ", " + duration_text(spec.walltime);
-  add(now, "submitted", Words(*this, core).say("submitted: {}", explanation_.asked));
+  Words words(*this);
+  add(now, "submitted", words.say("submitted: {}", explanation_.asked));
 }
 
-void Explainer::tell_started(Time now, const event::Started& started, const Core& core) {
-  const Job& its = core.job(*id_);
-  Words words(*this, core);
+void Explainer::tell_started(Time now, const event::Started& started) {
+  const bool is_as_decided =
+      open_ && (started.now.count == 0 || open_->after.count == started.now.count);
+  const Holding& has = started.now.count == 0 && open_ ? open_->after : started.now;
+  Words words(*this);
   if (started.answers == DecisionId::none) {
-    gave_up_ = true;
-    words.say("runs on {}: somebody else started it", on_nodes(core.state(), its.holding));
-  } else if (open_ && open_->after == its.holding.count && now - open_->at < whole_seconds(1)) {
+    words.say("runs on {}: somebody else started it", nodes_of(has));
+  } else if (is_as_decided && now - open_->at < whole_seconds(1)) {
     started_ = now;
     open_.reset();
     return;  // nothing that the start has not told
   } else {
-    words.say("runs on {}", on_nodes(core.state(), its.holding));
+    words.say("runs on {}", nodes_of(has));
   }
   explanation_.state = "running";
   started_ = now;
@@ -319,24 +289,23 @@ void Explainer::tell_started(Time now, const event::Started& started, const Core
   add(now, "started", words);
 }
 
-void Explainer::tell_resized(Time now, const event::Resized& resized, const Core& core) {
-  const Job& its = core.job(*id_);
-  Words words(*this, core);
-  const std::string now_has = on_nodes(core.state(), its.holding);
+void Explainer::tell_resized(Time now, const event::Resized& resized, const Circumstance* refused) {
+  Words words(*this);
+  const std::string now_has = nodes_of(resized.now);
   if (resized.answers == DecisionId::none || !open_) {
-    gave_up_ = was_unasked_ = true;
+    unasked_ = now;
     words.say("has {} now, which nobody ordered", now_has);
-  } else if (open_->after == its.holding.count) {
+  } else if (open_->after.count == resized.now.count) {
     const bool at_once = open_->at == now;
     open_.reset();
     if (at_once) return;
     words.say("has {} now", now_has);
-  } else if (its.holding.count == open_->before) {
+  } else if (resized.now.count == open_->before) {
     words.say("keeps {}: it did not do the resize", now_has);
-    if (its.not_before > now + kTick) words.say(", and is left alone until ").time(its.not_before);
+    if (refused != nullptr) words.say(", and is left alone until ").time(refused->at);
     open_.reset();
   } else {
-    words.say("has {} now, where {} were ordered", now_has, open_->after);
+    words.say("has {} now, where {} were ordered", now_has, open_->after.count);
     open_.reset();
   }
   add(now, "resized", words);
@@ -359,33 +328,36 @@ void Explainer::tell_ended(Time now, const event::Ended& ended) {
 // ---- What was decided
 // -----------------------------------------------------------------------------
 
-void Explainer::on_decision(Time now, const Decision& decision, const Core& core) {
-  if (!id_) return;
-  if (decision.job != *id_) {
-    const bool is_for_it = decision.kind == Decision::Kind::resize && decision.reason.job == *id_;
-    if (is_for_it) for_it_.push_back(decision);
-    return;
-  }
-  Words words(*this, core);
+void Explainer::close(Time now, std::span<const Decision> decisions,
+                      std::span<const Circumstance> circumstances) {
+  if (!explanation_.is_known) return;
+  for (const Decision& decision : decisions) tell_decision(now, decision, circumstances);
+  for (const Circumstance& circumstance : circumstances) explain(now, circumstance);
+  unasked_.reset();
+}
+
+void Explainer::tell_decision(Time now, const Decision& decision,
+                              std::span<const Circumstance> all) {
+  Words words(*this);
   using Kind = Decision::Kind;
   switch (decision.kind) {
     case Kind::start:
-      explain_start(now, decision, core);
+      explain_start(now, decision, first_of(all, What::start));
       break;
     case Kind::resize:
-      explain_resize(now, decision, core);
+      explain_resize(now, decision, first_of(all, What::resize));
       break;
     case Kind::deny:
-      explain_deny(now, decision, core);
+      explain_deny(now, decision, first_of(all, What::deny));
       break;
     case Kind::set_limit:
       words.say("is now expected to end by ").time(decision.limit);
-      add(now, "limit", words, was_unasked_ ? std::string_view() : word(decision.reason.why));
+      add(now, "limit", words, unasked_ == now ? std::string_view() : word(decision.reason.why));
       break;
     case Kind::reject:
       explanation_.state = "over";
       words.say("rejected: it can never run on this machine, which has {}",
-                nodes_text(core.state().platform.nodes));
+                nodes_text(platform_.nodes));
       add(now, "rejected", words, word(decision.reason.why));
       break;
     case Kind::power_on:
@@ -394,42 +366,29 @@ void Explainer::on_decision(Time now, const Decision& decision, const Core& core
   }
 }
 
-void Explainer::explain_start(Time now, const Decision& decision, const Core& core) {
-  const State& state = core.state();
-  const Job& its = core.job(*id_);
-  const bool was_claimed = claim_ != ClaimId::none && !is_in_pass(PenCall::Verb::start, core);
-  was_decided_ = true;
+void Explainer::explain_start(Time now, const Decision& decision, const Circumstance* start) {
   started_ = now;
   explanation_.state = "running";
-  if (!state.capabilities.instant_start) {
-    open_ = Open{decision.id, 0, decision.after.count, now};
-  }
-  Words words(*this, core);
-  words.say("starts on {}", on_nodes(state, decision.after));
-  const Duration waited = now - its.spec.submitted;
+  if (!has_instant_starts_) open_ = Open{decision.id, 0, decision.after, now};
+  Words words(*this);
+  words.say("starts on {}", nodes_of(decision.after));
+  const Duration waited = now - submitted_;
   switch (decision.reason.why) {
     case Why::in_order:
-      words.put(was_claimed ? ": the nodes freed for it are there" : ": it was its turn");
+      words.put(start != nullptr && start->flag ? ": the nodes freed for it are there"
+                                                : ": it was its turn");
       break;
-    case Why::backfilled: {
+    case Why::backfilled:
       words.say(": backfilled");
-      // Those ahead of it whose planned start it must not delay.
-      std::vector<JobId> planned;
-      std::size_t ahead = 0;
-      for (JobId id = state.queue.front(); id != JobId::none;
-           id = state.queue.after(id, core.job(id).spec)) {
-        if (!state.queue.before(id, core.job(id).spec, *id_, its.spec)) break;
-        ++ahead;
-        if (core.job(id).reserved != kNever) planned.push_back(id);
+      if (start != nullptr && start->count > 0) {
+        words.say(" before {} {} ahead of it", start->count, start->count == 1 ? "job" : "jobs");
       }
-      if (ahead > 0) words.say(" before {} {} ahead of it", ahead, ahead == 1 ? "job" : "jobs");
-      if (!planned.empty()) {
-        words.say("; of these ").list(planned, "more", [&](JobId id) {
-          words.job(id).say(" is planned for ").time(core.job(id).reserved);
+      if (start != nullptr && start->total > 0) {
+        words.say("; of these ").list(*start, "more", [&](const Other& other) {
+          words.job(other).say(" is planned for ").time(other.at);
         });
       }
       break;
-    }
     case Why::shrunk_for:
       words.say(": the nodes freed for it are there");
       break;
@@ -440,32 +399,24 @@ void Explainer::explain_start(Time now, const Decision& decision, const Core& co
   add(now, "start", words, word(decision.reason.why));
 }
 
-void Explainer::explain_resize(Time now, const Decision& decision, const Core& core) {
-  const State& state = core.state();
-  const auto open = std::ranges::find(state.unanswered, decision.id,
-                                      [](const Unanswered& u) { return u.decision.id; });
-  const Nodes before =
-      open != state.unanswered.end() ? open->before.count : core.job(*id_).holding.count;
+void Explainer::explain_resize(Time now, const Decision& decision, const Circumstance* resize) {
+  const auto before = static_cast<Nodes>(resize != nullptr ? resize->count : 0);
   const Nodes after = decision.after.count;
   const bool grows = after > before;
-  was_decided_ = was_decided_ || grows;
-  open_ = Open{decision.id, before, after, now};
+  open_ = Open{decision.id, before, decision.after, now};
 
-  Words words(*this, core);
+  Words words(*this);
   words.say("{} from {} to {}", grows ? "grows" : "shrinks", before, nodes_text(after));
-  const JobId whom = decision.reason.job;
-  const bool names = whom != JobId::none && whom != *id_;
   switch (decision.reason.why) {
     case Why::shrunk_for:
     case Why::dependency_expand:
-      if (names && state.jobs.contains(whom)) {
-        const Job& other = core.job(whom);
-        const bool waits = other.status != Status::running;
-        words.say(" so that ").job(whom).put(waits ? " can start" : " can grow");
+      if (resize != nullptr && resize->total > 0) {
+        const Other& other = resize->others.front();
+        const bool waits = other.at != kNever;
+        words.say(" so that ").job(other).put(waits ? " can start" : " can grow");
         if (grows) words.say(" earlier");
-        const Duration waited = now - other.spec.submitted;
-        if (waits && waited > Duration{}) {
-          words.say(", which has waited {}", duration_text(waited));
+        if (waits && now > other.at) {
+          words.say(", which has waited {}", duration_text(now - other.at));
         }
       } else {
         words.put(grows ? ": the nodes freed for it are there" : " for others");
@@ -492,152 +443,119 @@ void Explainer::explain_resize(Time now, const Decision& decision, const Core& c
   add(now, "resize", words, word(decision.reason.why));
 }
 
-void Explainer::explain_deny(Time now, const Decision& decision, const Core& core) {
-  Words words(*this, core);
+void Explainer::explain_deny(Time now, const Decision& decision, const Circumstance* deny) {
+  Words words(*this);
   words.say("its request is denied: ");
   if (decision.reason.why == Why::fairness) {
-    words.say("it would delay others by more than the rules allow ({})",
-              to_text(core.state().rules.fairness));
+    words.say("it would delay others by more than the rules allow ({})", fairness_);
   } else {
-    words.say("{} of {} {} idle, and no others can be had", core.state().idle.count(),
-              nodes_text(core.state().platform.nodes),
-              core.state().idle.count() == 1 ? "is" : "are");
+    const std::int64_t idle = deny != nullptr ? deny->count : 0;
+    words.say("{} of {} {} idle, and no others can be had", idle, nodes_text(platform_.nodes),
+              is_or_are(idle));
   }
   add(now, "deny", words, word(decision.reason.why));
 }
 
-void Explainer::explain_reserve(Time now, const PenCall& call, const Core& core) {
-  Words words(*this, core);
-  if (call.time == kNever) {
+/// A plan may change with every event: the first and the last one in a row are told.
+void Explainer::explain_plan(Time now, const Circumstance& plan) {
+  Words words(*this);
+  if (plan.at == kNever) {
     words.say("no time is known at which it could start");
-  } else if (call.time <= now) {
+  } else if (plan.at <= now) {
     words.say("planned to start as soon as other jobs have given up nodes");
   } else {
-    words.say("planned to start at ").time(call.time).releases_until(call.time);
+    words.say("planned to start at ").time(plan.at).releases(plan);
   }
-  // A plan may change with every event: the first and the last one in a row are told.
   if (plans_ >= 2) explanation_.history.pop_back();
   ++plans_;
   const std::uint64_t plans = plans_;
   if (plans > 2) words.say("; changed {} times since the first plan", plans - 1);
-  add(now, "plan", words, word(call.reason.why));
+  add(now, "plan", words, plan.why);
 }
 
-void Explainer::explain_claim(Time now, const Core& core) {
-  const auto claim = std::ranges::find(core.state().claims, claim_, &Claim::id);
-  Words words(*this, core);
-  words.say("room is made for it to {}: ", claim->start ? "start" : "grow").sources(*claim);
-  add(now, "claim", words, word(claim->reason.why));
-}
-
-void Explainer::explain_delays(Time now, const PenCall& call, const Core& core) {
-  const auto asked = requests_.find(call.request);
-  if (asked == requests_.end()) return;
-  Words words(*this, core);
-  if (asked->second == *id_) {
-    words.say("that its request is granted delays ")
-        .list(call.delays, "more", [&](const Delay& delay) {
-          words.job(delay.job).say(" by {}", duration_text(delay.by));
-        });
-    add(now, "delays", words, word(call.reason.why));
-    return;
-  }
-  const auto delay = std::ranges::find(call.delays, *id_, &Delay::job);
-  if (delay == call.delays.end()) return;
-  words.say("delayed by {}: the request of ", duration_text(delay->by)).job(asked->second);
-  add(now, "delayed", words.say(" is granted"), word(call.reason.why));
-}
-
-void Explainer::on_close(Time now, const Core& core) {
-  const Job* its = job(core);
-  const ClaimId claim = its ? its->claim : ClaimId::none;
-  if (claim != claim_) {
-    const bool had = claim_ != ClaimId::none;
-    const bool is_withdrawn = is_in_pass(PenCall::Verb::withdraw, core);
-    if (had && !was_decided_ && its && its->status != Status::over) {
-      Words words(*this, core);
-      if (gave_up_ || is_withdrawn) {
-        words.say("it waits no longer for the nodes that were to be freed for it");
+/// What is no part of a decision about it.
+void Explainer::explain(Time now, const Circumstance& its) {
+  constexpr std::string_view kNodesForIt = "the nodes that were to be freed for it";
+  Words words(*this);
+  switch (its.what) {
+    case What::plan:
+      return explain_plan(now, its);
+    case What::claim:
+      words.say("room is made for it to {}: ", its.flag ? "start" : "grow").sources(its);
+      return add(now, "claim", words, its.why);
+    case What::dissolved:
+      if (its.count == Circumstance::gave_up) {
+        words.say("it waits no longer for {}", kNodesForIt);
       } else {
-        const bool runs = its->status == Status::running;
-        words.say("the nodes that were to be freed for it did not come");
-        if (its->doing == Doing::nothing)
-          words.say(": it {}", runs ? "stays as it is" : "waits again");
+        words.say("{} did not come", kNodesForIt);
+        words.put(its.count == Circumstance::stays         ? ": it stays as it is"
+                  : its.count == Circumstance::waits_again ? ": it waits again"
+                                                           : "");
       }
-      add(now, "dissolved", words);
-    }
-    claim_ = claim;
-    if (claim_ != ClaimId::none) explain_claim(now, core);
-  } else if (!for_it_.empty() && claim_ == ClaimId::none && its) {
-    Words words(*this, core);
-    words.say("for its sake ").list(for_it_, "more resizes", [&](const Decision& decision) {
-      const auto open = std::ranges::find(core.state().unanswered, decision.id,
-                                          [](const Unanswered& u) { return u.decision.id; });
-      words.job(decision.job);
-      if (open != core.state().unanswered.end()) words.say(" goes from {}", open->before.count);
-      words.say(" to {}", nodes_text(decision.after.count));
-    });
-    add(now, "for-it", words, word(for_it_.front().reason.why));
-  }
-  for_it_.clear();
-  was_decided_ = gave_up_ = was_unasked_ = false;
-  if (!its) return;
-  const PenCall* last_plan = nullptr;
-  for (const PenCall& call : core.pen_calls()) {
-    if (call.verb == PenCall::Verb::reserve && call.job == *id_) last_plan = &call;
-  }
-  for (const PenCall& call : core.pen_calls()) {
-    if (call.verb == PenCall::Verb::reserve && call.job == *id_) {
-      // A pass may plan more than once, and then start it.
-      const bool stands = its->status == Status::pending && its->claim == ClaimId::none &&
-                          its->reserved == call.time;
-      if (stands && &call == last_plan) explain_reserve(now, call, core);
-    } else if (call.verb == PenCall::Verb::grant && !call.delays.empty()) {
-      explain_delays(now, call, core);
-    }
+      return add(now, "dissolved", words);
+    case What::for_it:
+      words.say("for its sake ").list(its, "more resizes", [&](const Other& other) {
+        words.job(other).say(" goes from {} to {}", other.nodes, nodes_text(other.count));
+      });
+      return add(now, "for-it", words, its.why);
+    case What::delays:
+      words.say("that its request is granted delays ").list(its, "more", [&](const Other& other) {
+        words.job(other).say(" by {}", duration_text(Duration{other.count}));
+      });
+      return add(now, "delays", words, its.why);
+    case What::delayed:
+      words.say("delayed by {}: the request of ", duration_text(Duration{its.count}));
+      words.job(its.others.empty() ? Other{} : its.others.front()).say(" is granted");
+      return add(now, "delayed", words, its.why);
+    case What::start:
+    case What::resize:
+    case What::deny:
+    case What::refused:
+      return;
   }
 }
 
 // ---- How it stands
 // --------------------------------------------------------------------------------
 
-void Explainer::on_finish(Time, const Core& core) {
-  const Job* its = job(core);
-  if (!its || its->status == Status::over) return;
+void Explainer::stands(JobId id, const Core& core) {
+  if (!core.state().jobs.contains(id)) return;
+  const Job& its = core.job(id);
+  if (its.status == Status::over) return;
   const Time now = core.state().now;
-  std::vector<Explained>& lines = explanation_.now;
-  if (its->status != Status::running) return explain_waiting(now, core);
-  Words words(*this, core);
-  words.say("{}on {} since ", its->doing == Doing::starting ? "being started " : "",
-            on_nodes(core.state(), its->holding));
-  words.time(its->started).say(", expected to end by ");
-  words.time(core.state().expected_end(*its));
-  if (its->doing == Doing::resizing) words.say("; on its way to {}", nodes_text(its->target));
-  lines.push_back({now, "running", {}, words.text(), words.jobs()});
-  if (its->claim != ClaimId::none) {
-    const auto claim = std::ranges::find(core.state().claims, its->claim, &Claim::id);
-    Words more(*this, core);
-    more.say("room is made for it to grow: ").sources(*claim).say(", expected at ");
-    more.time(claim->expected);
-    lines.push_back({now, "claim", std::string(word(claim->reason.why)), more.text(), more.jobs()});
+  if (its.status != Status::running) return explain_waiting(now, id, core);
+  const auto tell = [&](std::string_view what, Words& words, std::string_view why = {}) {
+    explanation_.now.push_back(
+        {now, std::string(what), std::string(why), words.text(), words.jobs()});
+  };
+  Words words(*this);
+  words.say("{}on {} since ", its.doing == Doing::starting ? "being started " : "",
+            nodes_of(its.holding));
+  words.time(its.started).say(", expected to end by ").time(core.state().expected_end(its));
+  if (its.doing == Doing::resizing) words.say("; on its way to {}", nodes_text(its.target));
+  tell("running", words);
+  if (its.claim != ClaimId::none) {
+    const Circumstance claim = claim_of(*core.state().find(its.claim), core);
+    words.say("room is made for it to grow: ").sources(claim).say(", expected at ");
+    tell("claim", words.time(claim.at), claim.why);
   }
 }
 
-void Explainer::explain_waiting(Time now, const Core& core) {
+void Explainer::explain_waiting(Time now, JobId id, const Core& core) {
   const State& state = core.state();
-  const Job& its = core.job(*id_);
+  const Job& its = core.job(id);
   const auto tell = [&](std::string_view what, Words& words) {
     explanation_.now.push_back({now, std::string(what), {}, words.text(), words.jobs()});
   };
-  Words words(*this, core);
+  Words words(*this);
   if (its.status == Status::held) {
     tell("held", words.say("it is held, and takes no part in the queue"));
     return;
   }
   if (its.claim != ClaimId::none) {
-    const auto claim = std::ranges::find(state.claims, its.claim, &Claim::id);
-    words.say("room is made for it: ").sources(*claim).say(", expected at ");
-    tell("claim", words.time(claim->expected));
+    const Circumstance claim = claim_of(*state.find(its.claim), core);
+    words.say("room is made for it: ").sources(claim).say(", expected at ");
+    tell("claim", words.time(claim.at));
     return;
   }
 
@@ -646,11 +564,11 @@ void Explainer::explain_waiting(Time now, const Core& core) {
   words.say("it asks for {}", nodes_text(its.spec.preferred));
   if (least < its.spec.preferred) words.say(", and can run on {}", least);
   words.say("; {} of {} {} idle", state.idle.count(), state.platform.nodes,
-            state.idle.count() == 1 ? "is" : "are");
+            is_or_are(state.idle.count()));
   tell("nodes", words);
   if (least > in_service) {
-    tell("service", words.say("only {} {} in service", nodes_text(in_service),
-                              in_service == 1 ? "is" : "are"));
+    tell("service",
+         words.say("only {} {} in service", nodes_text(in_service), is_or_are(in_service)));
     return;
   }
   if (its.not_before > now) {
@@ -665,45 +583,42 @@ void Explainer::explain_waiting(Time now, const Core& core) {
   }
 
   const State plan = planned_now(core);
-  std::vector<JobId> ahead, planned;
+  Circumstance ahead;
+  std::optional<Other> delayed;
+  const Time end = later(now, state.estimate(its, least));
   for (const Claim& claim : state.claims) {
-    if (claim.start && state.queue.before(claim.job, core.job(claim.job).spec, *id_, its.spec)) {
-      ahead.push_back(claim.job);
+    if (claim.start && state.queue.before(claim.job, core.job(claim.job).spec, id, its.spec)) {
+      ductile::add(ahead, named(claim.job, core));
     }
   }
-  for (JobId id = state.queue.front(); id != *id_ && id != JobId::none;
-       id = state.queue.after(id, core.job(id).spec)) {
-    ahead.push_back(id);
-    const Job& then = plan.jobs[id];
-    if (then.status == Status::pending && then.reserved != kNever) planned.push_back(id);
+  for (JobId before = state.queue.front(); before != id && before != JobId::none;
+       before = state.queue.after(before, core.job(before).spec)) {
+    Other other = named(before, core);
+    if (plan.jobs[before].status == Status::pending) other.at = plan.jobs[before].reserved;
+    ductile::add(ahead, other);
+    if (!delayed && other.at < end) delayed = other;
   }
-  if (ahead.empty()) {
+  if (ahead.total == 0) {
     tell("first", words.say("it is the first in the queue"));
   } else {
     words.say("ahead of it in the queue: ");
-    words.list(ahead, "more", [&](JobId id) {
-      words.job(id);
-      if (std::ranges::find(planned, id) == planned.end()) return;
-      words.put(plan.jobs[id].reserved > now ? ", planned for " : ", planned from ");
-      words.time(plan.jobs[id].reserved);
+    words.list(ahead, "more", [&](const Other& other) {
+      words.job(other);
+      if (other.at == kNever) return;
+      words.put(other.at > now ? ", planned for " : ", planned from ").time(other.at);
     });
     tell("ahead", words);
   }
-
-  const Time end = later(now, state.estimate(its, least));
-  if (has_nodes) {
-    const auto delays = [&](JobId id) { return plan.jobs[id].reserved < end; };
-    const auto delayed = std::ranges::find_if(planned, delays);
-    if (delayed != planned.end()) {
-      words.say("started now it could run until ").time(end).say(", and delay ").job(*delayed);
-      tell("delays", words.say(", planned for ").time(plan.jobs[*delayed].reserved));
-    }
+  if (has_nodes && delayed) {
+    words.say("started now it could run until ").time(end).say(", and delay ").job(*delayed);
+    tell("delays", words.say(", planned for ").time(delayed->at));
   }
-  const Job& then = plan.jobs[*id_];
+  const Job& then = plan.jobs[id];
   if (then.status == Status::pending && then.reserved != kNever && then.reserved > now) {
-    words.say("it is planned to start at ").time(then.reserved).releases_until(then.reserved);
+    words.say("it is planned to start at ").time(then.reserved);
+    words.releases(plan_of(id, then.reserved, core));
     tell("plan", words);
-  } else if (ahead.empty() && !has_nodes) {
+  } else if (ahead.total == 0 && !has_nodes) {
     // Its policy makes no plans: what has to end before there are enough.
     std::int64_t free = state.idle.count();
     Time enough = kNever;
@@ -713,12 +628,14 @@ void Explainer::explain_waiting(Time now, const Core& core) {
       }
     });
     if (enough != kNever) {
-      words.say("enough nodes are expected at ").time(enough).releases_until(enough);
+      words.say("enough nodes are expected at ").time(enough);
+      words.releases(plan_of(id, enough, core));
       tell("enough", words);
     }
   } else {
-    tell("no-plan",
-         words.say("no start of it is planned yet; the policy is {}", core.policy().settings));
+    words.say("no start of it is planned yet; the policy is {}", core.policy().settings);
+    if (plan.cut_short) words.say(", which plans no more jobs in one pass");
+    tell("no-plan", words);
   }
 }
 

@@ -6,12 +6,14 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "report/circumstances.hpp"
 #include "simulation/observer.hpp"
 
 namespace ductile {
@@ -36,7 +38,8 @@ struct Explanation {
   std::vector<Explained> now;      // how it stands at the end: of a waiting job why it waits
 };
 
-/// Watches a run, or the fold of one (simulation/replay.hpp), and explains one job of it.
+/// Explains one job: of a run that is watched, or folded (simulation/replay.hpp), or from what was
+/// recorded about it and the circumstances that were written beside that.
 ///
 /// Why a waiting job waits is asked at the end, of a pass that the policy makes on a copy of the
 /// state: nothing is paid for it before.
@@ -46,6 +49,19 @@ class Explainer final : public Observer {
 
   /// `job` is the number that people know; `clock` says how they write a time.
   Explainer(std::uint64_t job, TimeText clock);
+
+  // From records: those about the job, and about all jobs, in their order.
+
+  void begin(const Platform& platform, const Capabilities& capabilities, const Rules& rules);
+  /// That was taken.
+  void event(Time now, const Event& event, std::span<const Circumstance> circumstances);
+  /// What was decided about it, and what else became of it.
+  void close(Time now, std::span<const Decision> decisions,
+             std::span<const Circumstance> circumstances);
+  /// How it stands now. Of one that is over there is nothing to tell.
+  void stands(JobId id, const Core& core);
+
+  // From a run.
 
   bool wants_events() const override { return true; }
   void on_event(Time now, const Event& event, bool taken, const Core& core) override;
@@ -59,39 +75,39 @@ class Explainer final : public Observer {
   class Words;
   struct Open {  // a decision about the job that has no answer
     DecisionId id = DecisionId::none;
-    Nodes before = 0, after = 0;
+    Nodes before = 0;
+    Holding after{};
     Time at{};
   };
 
   /// Takes the words: what is said next is another line.
   void add(Time now, std::string_view what, Words& words, std::string_view reason = {});
-  void submitted(Time now, const Core& core);
-  void tell_started(Time now, const event::Started& started, const Core& core);
-  void tell_resized(Time now, const event::Resized& resized, const Core& core);
+  void submitted(Time now, const event::Submitted& submitted);
+  void tell_started(Time now, const event::Started& started);
+  void tell_resized(Time now, const event::Resized& resized, const Circumstance* refused);
   void tell_ended(Time now, const event::Ended& ended);
-  void explain_start(Time now, const Decision& decision, const Core& core);
-  void explain_resize(Time now, const Decision& decision, const Core& core);
-  void explain_deny(Time now, const Decision& decision, const Core& core);
-  void explain_reserve(Time now, const PenCall& call, const Core& core);
-  void explain_claim(Time now, const Core& core);
-  void explain_delays(Time now, const PenCall& call, const Core& core);
-  void explain_waiting(Time now, const Core& core);
-  const Job* job(const Core& core) const;
-  bool is_in_pass(PenCall::Verb verb, const Core& core) const;
+  void tell_decision(Time now, const Decision& decision, std::span<const Circumstance> all);
+  void explain_start(Time now, const Decision& decision, const Circumstance* start);
+  void explain_resize(Time now, const Decision& decision, const Circumstance* resize);
+  void explain_deny(Time now, const Decision& decision, const Circumstance* deny);
+  void explain_plan(Time now, const Circumstance& plan);
+  void explain(Time now, const Circumstance& circumstance);
+  void explain_waiting(Time now, JobId id, const Core& core);
+  std::string nodes_of(const Holding& holding) const;
 
   TimeText clock_;
   Explanation explanation_;
-  std::optional<JobId> id_;
-  ClaimId claim_ = ClaimId::none;
-  // In the instant that is being closed:
-  bool was_decided_ = false;  // a start or a growth, which its claim may have become
-  bool gave_up_ = false;      // it waits for nothing any more, for another reason than its victims
-  bool was_unasked_ = false;  // it has another size, which nobody decided
-  std::vector<Decision> for_it_;  // of this instant: shrinks of others for its sake
+  Platform platform_;
+  bool has_identities_ = false, has_instant_starts_ = true;
+  std::string fairness_;
   std::optional<Open> open_;
-  std::map<RequestId, JobId> requests_;  // whose they are
-  Time started_{};
+  std::optional<Time> unasked_;  // when it got another size that nobody decided
+  Time submitted_{}, started_{};
   std::uint64_t plans_ = 0;  // plans in a row, of which only the first and last are told
+  // Of a run:
+  std::optional<JobId> id_;
+  Circumstances circumstances_{JobId::none};
+  std::vector<Decision> decisions_;  // of this instant
 };
 
 /// As a controller writes times: "10:32:05" of the local time, with the date if that is not the one

@@ -50,25 +50,30 @@ Time reserve_earliest(const Pass& pass, Timeline& plan, JobId id) {
 
 JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
                        std::vector<Reservation>* made) {
-  std::uint32_t reserved = 0;
+  LaneMemo& memo = pass.memo();
+  memo.depth = options.reservation_depth;
+  PlanDepth depth(pass, options.reservation_depth);
   JobId last = JobId::none;
-  while (reserved < options.reservation_depth) {
+  while (depth.has_room()) {
     const JobId id = last == JobId::none ? pass.first_pending() : pass.next_pending(last);
     if (id == JobId::none) return JobId::none;
     last = id;
     const auto [nodes, walltime] = pass.start_need(id);
     const Demand demand = pass.demand(id, nodes);
     const Time at = plan.earliest(demand, walltime, pass.job(id).not_before);
-    if (at == pass.now() &&
-        start(pass, id, nodes, reserved == 0 ? Why::in_order : Why::backfilled)) {
+    const Why why = depth.reservations() == 0 ? Why::in_order : Why::backfilled;
+    if (at == pass.now() && start(pass, id, nodes, why)) {
       plan.took(demand);
       continue;
     }
     plan.reserve(at, later(at, walltime), demand);
     pass.reserve(id, at, {Why::resources});
     if (made) made->push_back({id, at});
-    ++reserved;
+    depth.made();
   }
+  depth.end(pass);
+  memo.reserved = last;
+  memo.reservations = depth.reservations();
   return last;
 }
 
@@ -94,6 +99,10 @@ bool backfill_submitted(Pass& pass, Backfill options) {
     if (pass.before(id, memo->reserved)) return false;
     if (memo->free.could_fit(pass.start_need(id).nodes)) fresh.push_back(id);
   }
+  // As the plan that is remembered would say it, with those who wait now.
+  PlanDepth depth(pass, options.reservation_depth);
+  depth.made(memo->reservations);
+  depth.end(pass);
   memo->free.move_on(pass.now() - memo->at);
   if (fresh.size() > 1) {
     std::ranges::sort(fresh, [&](JobId a, JobId b) { return pass.before(a, b); });
@@ -118,8 +127,6 @@ void backfill(Pass& pass, Backfill options) {
   if (last == JobId::none) return;
 
   LaneMemo& memo = pass.memo();
-  memo.depth = options.reservation_depth;
-  memo.reserved = last;
   plan.nodes_from_now(memo.free);
   memo.free.limit(pass.idle());
   FreeProfile power;
@@ -167,13 +174,15 @@ void Left::take(const Pass& pass, JobId id, Nodes n, Duration length) {
   if (!power_.steps().empty()) power_.take(pass.demand(id, n).power_mw, length);
 }
 
-Left left_by_reservations(const Pass& pass, Backfill options) {
+Left left_by_reservations(Pass& pass, Backfill options) {
   Timeline plan = timeline_for(pass, options);
-  std::uint32_t left = options.reservation_depth;
-  for (JobId id = pass.first_pending(); id != JobId::none && left > 0; id = pass.next_pending(id)) {
+  PlanDepth depth(pass, options.reservation_depth);
+  for (JobId id = pass.first_pending(); id != JobId::none && depth.has_room();
+       id = pass.next_pending(id)) {
     reserve_earliest(pass, plan, id);
-    --left;
+    depth.made();
   }
+  depth.end(pass);
   return Left(plan);
 }
 

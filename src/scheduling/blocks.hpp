@@ -42,10 +42,33 @@ struct Reservation {
 /// The earliest time at which a waiting job fits into the plan; reserves it there.
 Time reserve_earliest(const Pass& pass, Timeline& plan, JobId id);
 
+/// How many reservations a plan has, and whether it may have another one: up to the depth that the
+/// policy wants, and no more than the rules allow. All plans of a pass may have as many, so that a
+/// second one reserves for whom the first one did.
+class PlanDepth {
+ public:
+  PlanDepth(const Pass& pass, std::uint32_t wanted)
+      : wanted_(wanted), depth_(std::min(wanted, pass.most_reservations())) {}
+  bool has_room() const { return reservations_ < depth_; }
+  /// So many were made, now or by the plan that a memo remembers.
+  void made(std::uint32_t reservations = 1) { reservations_ += reservations; }
+  std::uint32_t reservations() const { return reservations_; }
+  /// The plan is over. If the rules ended it while a job still waited for a place in it, the pass
+  /// is cut short.
+  void end(Pass& pass) const {
+    if (!has_room() && depth_ < wanted_ && pass.pending() > reservations_) pass.cut_short();
+  }
+
+ private:
+  std::uint32_t wanted_, depth_;
+  std::uint32_t reservations_ = 0;
+};
+
 /// Goes through the queue. A job that fits now for its whole walltime, without disturbing a
 /// reservation made so far, starts; else it is reserved in `plan` at its earliest time. Stops right
-/// after the last of `options.reservation_depth` reservations and returns who holds it; `none` if
-/// the queue ended before. `made`: where to add the reservations, in the queue's order.
+/// after the last of `options.reservation_depth` reservations, or of as many as the rules allow,
+/// and returns who holds the last one; `none` if the queue ended before. The pass's memo has it,
+/// too. `made`: where to add the reservations, in the queue's order.
 JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
                        std::vector<Reservation>* made = nullptr);
 
@@ -103,7 +126,7 @@ class Left {
 };
 
 /// A plan of this moment: the first waiting jobs are reserved at their earliest times.
-Left left_by_reservations(const Pass& pass, Backfill options);
+Left left_by_reservations(Pass& pass, Backfill options);
 
 /// EASY's reservation for the first waiting job, as of its making, and what it leaves to others:
 /// what ends by the shadow time, or uses no more than the extra nodes.

@@ -107,6 +107,45 @@ TEST(Backfill, UnlimitedDepthDelaysNoReservation) {
   }
 }
 
+// Each plan of a pass has as many, the second one, too.
+TEST(Backfill, TheRulesEndThePlan) {
+  for (const std::uint32_t most : {2u, 3u}) {
+    Stage stage({.platform = {.nodes = 4}, .rules = {.reservations_per_plan = most}});
+    stage.run(rigid(3, 10));
+    const JobId head = stage.submit(rigid(4, 5));     // at 10
+    const JobId second = stage.submit(rigid(2, 10));  // at 15
+    const JobId third = stage.submit(rigid(3, 10));   // at 25
+    const JobId fourth = stage.submit(rigid(1, 9));   // now
+    const auto decisions = stage.close([&](Pass& p) {
+      backfill(p, {.reservation_depth = Backfill::kUnlimited});
+      Left left = left_by_reservations(p, {.reservation_depth = Backfill::kUnlimited});
+      EXPECT_EQ(left.during(p, fourth, 4, whole_seconds(12)), 0u);  // the head's is there
+    });
+    EXPECT_EQ(starts(decisions), (Starts{{fourth, Why::backfilled}}));
+    EXPECT_EQ(stage.job(head).reserved, at_s(10));
+    EXPECT_EQ(stage.job(second).reserved, at_s(15));
+    EXPECT_EQ(stage.job(third).reserved, most == 2 ? kNever : at_s(25));
+    EXPECT_TRUE(stage.core.was_cut_short());
+  }
+}
+
+TEST(Backfill, IsCutShortWhereAJobHasNoPlan) {
+  for (const std::uint32_t most : {0u, 2u, 3u, 4u}) {
+    Stage stage({.platform = {.nodes = 4}, .rules = {.reservations_per_plan = most}});
+    stage.run(rigid(4, 10));
+    for (int i = 0; i < 3; ++i) stage.submit(rigid(4, 5));
+    const auto plan = [](Pass& p) { backfill(p, {.reservation_depth = Backfill::kUnlimited}); };
+    stage.close(plan);
+    EXPECT_EQ(stage.core.was_cut_short(), most == 2) << most;
+    stage.submit(rigid(4, 5));  // what was planned is remembered
+    stage.close(plan);
+    EXPECT_EQ(stage.core.was_cut_short(), most == 2 || most == 3) << most;
+    stage.submit(rigid(4, 5));
+    stage.close([](Pass& p) { backfill(p, {.reservation_depth = 2}); });
+    EXPECT_FALSE(stage.core.was_cut_short());
+  }
+}
+
 // H31: a head that waits for watts is reserved when they are there, and nobody takes them.
 TEST(Backfill, ReservesNodesAndPower) {
   Stage stage({.platform = {.nodes = 8, .busy_w = 100}});

@@ -38,14 +38,19 @@ bool answers(const Job& job, DecisionId id, Doing doing) {
 
 Core::Core(const Platform& platform, const Capabilities& capabilities, const Rules& rules,
            std::shared_ptr<const Policy> policy)
-    : state_(platform, capabilities, rules), policy_(std::move(policy)) {
-  if (const std::string what = policy_->lacks(capabilities); !what.empty()) {
+    : Core(State(platform, capabilities, rules), std::move(policy)) {
+  state_.policy = policy_->settings;
+  state_.sorting.order = policy_->order;
+  state_.queue = Queue(state_.sorting);
+  state_.start_size = policy_->start_size;
+}
+
+Core::Core(State state, std::shared_ptr<const Policy> policy)
+    : state_(std::move(state)), policy_(std::move(policy)) {
+  if (const std::string what = policy_->lacks(state_.capabilities); !what.empty()) {
     throw InputError({"", 0, "policy " + policy_->settings}, "this world lacks " + what,
                      "use another policy or another world");
   }
-  state_.queue = Queue(policy_->order);
-  state_.start_size = policy_->start_size;
-  state_.pass_first = state_.next_decision;
 }
 
 // --- Events
@@ -53,11 +58,7 @@ Core::Core(const Platform& platform, const Capabilities& capabilities, const Rul
 
 template <class E>
 bool Core::apply_at(Time now, const E& event) {
-  if (state_.handed_out) {
-    state_.decisions.clear();
-    state_.calls.clear();
-    state_.handed_out = false;
-  }
+  state_.begin_instant();
   state_.now = std::max(state_.now, now);
   if (!happened(event)) {
     ++state_.stale;
@@ -382,6 +383,7 @@ bool Core::happened(const event::Altered& altered) {
 bool Core::happened(const event::ConfigChanged& changed) {
   if (!changed.policy || !changed.policy->lacks(state_.capabilities).empty()) return false;
   policy_ = changed.policy;
+  state_.policy = policy_->settings;
   state_.resort(*policy_);
   state_.must_wake = true;
   return true;
@@ -413,7 +415,7 @@ void Core::drop_requests(JobId id) {
 std::span<const Decision> Core::close_instant(Time now) {
   if (begin_close(now)) {
     Pass pass(state_);
-    if (!policy_->answers_requests()) grant_from_idle(pass);
+    if (!state_.requests.empty() && !policy_->answers_requests()) grant_from_idle(pass);
     policy_->schedule(pass);
     state_.woken = 0;
   }
@@ -434,11 +436,7 @@ std::span<const Decision> Core::follow_instant(Time now, std::span<const PenCall
 }
 
 bool Core::begin_close(Time now) {
-  if (state_.handed_out) {
-    state_.decisions.clear();
-    state_.calls.clear();
-    state_.handed_out = false;
-  }
+  state_.begin_instant();
   state_.now = std::max(state_.now, now);
   if (!state_.claims.empty()) settle_claims();
   if (!state_.ordered.empty()) carry_out_orders();
@@ -459,10 +457,9 @@ bool Core::begin_close(Time now) {
 
   state_.must_wake = false;
   ++state_.passes;
-  const Time sorted = state_.queue.sorted_at();
+  const Time sorted = state_.sorting.at;
   if (changes_with_time(policy_->order) && state_.now >= later(sorted, policy_->priority_period)) {
-    ++state_.changes;
-    state_.resort(*policy_);
+    state_.refresh_order(*policy_);
   }
   return true;
 }

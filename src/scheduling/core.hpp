@@ -24,6 +24,9 @@ class Core {
   Core(const Platform& platform, const Capabilities& capabilities, const Rules& rules,
        std::shared_ptr<const Policy> policy);
 
+  /// Goes on from a state, with the policy that `State::policy` names.
+  Core(State state, std::shared_ptr<const Policy> policy);
+
   /// Something happened at `now` (a time in the past counts as the present one). False: stale,
   /// repeated or impossible, and nothing changed. Throws std::logic_error where a world contradicts
   /// itself: two holders of one node.
@@ -59,6 +62,10 @@ class Core {
   std::vector<Decision> unanswered() const;
   /// The pen calls of the last instant, if `Rules::record`. Empty if the policy was not asked.
   std::span<const PenCall> pen_calls() const { return state_.calls; }
+
+  /// Did the policy's pass at the last instant leave waiting jobs without a plan because of
+  /// `Rules::reservations_per_plan`? Of recorded calls that is not known.
+  bool was_cut_short() const { return state_.cut_short; }
 
   const State& state() const { return state_; }
   const Job& job(JobId id) const { return state_.jobs[id]; }

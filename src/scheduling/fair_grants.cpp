@@ -59,7 +59,7 @@ class Judge {
 
 }  // namespace
 
-std::optional<std::vector<Delay>> fair_delays(const Pass& pass, const Request& request, Nodes nodes,
+std::optional<std::vector<Delay>> fair_delays(Pass& pass, const Request& request, Nodes nodes,
                                               Backfill plan, std::span<const Cut> cuts) {
   std::vector<Delay> delays;
   const Fairness& rules = pass.fairness();
@@ -74,15 +74,16 @@ std::optional<std::vector<Delay>> fair_delays(const Pass& pass, const Request& r
 
   Judge judge(pass);
   const std::uint32_t user = pass.job(request.job).spec.user;
-  std::uint32_t left = rules.depth != 0 ? rules.depth : plan.reservation_depth;
+  PlanDepth depth(pass, rules.depth != 0 ? rules.depth : plan.reservation_depth);
   Nodes idle = pass.idle();
-  for (JobId id = pass.first_pending(); id != JobId::none && left > 0; id = pass.next_pending(id)) {
+  for (JobId id = pass.first_pending(); id != JobId::none && depth.has_room();
+       id = pass.next_pending(id)) {
     const Time before = reserve_earliest(pass, without, id);
     const Time after = reserve_earliest(pass, with, id);
     if (const Nodes need = pass.start_need(id).nodes; before == pass.now() && need <= idle) {
       idle -= need;  // can start now
     } else {
-      --left;
+      depth.made();
     }
     if (after <= before) continue;
     if (!rules.own_jobs && user != kUnknownUser && pass.job(id).spec.user == user) continue;
@@ -90,6 +91,7 @@ std::optional<std::vector<Delay>> fair_delays(const Pass& pass, const Request& r
     if (!judge.allows(id, after - before)) return std::nullopt;
     delays.push_back({id, after - before, before});
   }
+  depth.end(pass);
   return delays;
 }
 

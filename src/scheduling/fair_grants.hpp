@@ -16,8 +16,8 @@ namespace ductile {
 /// with it, the nodes held until the believed end of the job that asks. Nothing if the rules do not
 /// allow it. Empty where `Fairness::Policy::none` asks for no plan.
 ///
-/// Costs two plans, with as many reservations as `Fairness::depth` says.
-std::optional<std::vector<Delay>> fair_delays(const Pass& pass, const Request& request, Nodes nodes,
+/// Costs two plans, with as many reservations as `Fairness::depth` says and the rules allow.
+std::optional<std::vector<Delay>> fair_delays(Pass& pass, const Request& request, Nodes nodes,
                                               Backfill plan, std::span<const Cut> cuts = {});
 
 /// What came of a request.

@@ -45,15 +45,26 @@ double Uses::Use::until(Time now, Duration half_life) const {
   return node_s * (1 - lost) + held * lost / rate;
 }
 
-void Uses::change(std::uint32_t user, std::int64_t nodes, Time now, Duration half_life) {
-  auto at = std::ranges::lower_bound(users_, user, {}, &Use::user);
-  if (at == users_.end() || at->user != user) at = users_.insert(at, {user, 0, 0, now});
-  if (now != at->at) {
-    at->node_s = at->until(now, half_life);
-    at->at = now;
-  }
-  at->nodes += nodes;
+Uses::Use& Uses::use_of(std::uint32_t user, Time at) {
+  const auto place = std::ranges::lower_bound(users_, user, {}, &Use::user);
+  if (place != users_.end() && place->user == user) return *place;
+  return *users_.insert(place, {user, 0, 0, at});
 }
+
+void Uses::change(std::uint32_t user, std::int64_t nodes, Time now, Duration half_life) {
+  Use& use = use_of(user, now);
+  if (now != use.at) {
+    use.node_s = use.until(now, half_life);
+    use.at = now;
+  }
+  use.nodes += nodes;
+}
+
+void Uses::restore(std::uint32_t user, double node_s, Time at) {
+  use_of(user, at) = {user, 0, node_s, at};
+}
+
+void Uses::hold(std::uint32_t user, std::int64_t nodes) { use_of(user, {}).nodes += nodes; }
 
 std::int64_t Uses::nodes_of(std::uint32_t user) const {
   const auto at = std::ranges::lower_bound(users_, user, {}, &Use::user);

@@ -43,6 +43,15 @@ class Uses {
  public:
   /// From now on the user holds so many nodes more, or fewer. `now` never goes back.
   void change(std::uint32_t user, std::int64_t nodes, Time now, Duration half_life);
+  /// A user's row as it was: what it had used up to `at`, if it has held nothing since.
+  void restore(std::uint32_t user, double node_s, Time at);
+  /// The user has held so many nodes more since the time of its row.
+  void hold(std::uint32_t user, std::int64_t nodes);
+  /// Calls `visit(user, node_s, at)` for each row, by user.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const Use& use : users_) visit(use.user, use.node_s, use.at);
+  }
   /// What the user holds now.
   std::int64_t nodes_of(std::uint32_t user) const;
   /// By user; who is not there has used nothing.
@@ -57,6 +66,7 @@ class Uses {
 
     double until(Time now, Duration half_life) const;
   };
+  Use& use_of(std::uint32_t user, Time at);
 
   std::vector<Use> users_{};  // by user
 };

@@ -21,6 +21,19 @@ std::map<std::uint32_t, double> used(const Uses& uses, Time now, const FairShare
   return found;
 }
 
+TEST(Uses, GoOnFromRowsAsTheyWere) {
+  const FairShare rules{.half_life = whole_seconds(50)};
+  Uses uses, again;
+  uses.change(7, 4, at_s(100), rules.half_life);
+  uses.change(3, 1, at_s(110), rules.half_life);
+  uses.change(7, -1, at_s(120), rules.half_life);
+  uses.for_each(
+      [&](std::uint32_t user, double node_s, Time at) { again.restore(user, node_s, at); });
+  again.hold(7, 3);
+  again.hold(3, 1);
+  EXPECT_EQ(used(again, at_s(200), rules), used(uses, at_s(200), rules));
+}
+
 TEST(Uses, CountWhatIsHeldFromMomentToMoment) {
   const FairShare rules{.half_life = Duration{}};
   Uses uses;

@@ -113,7 +113,7 @@ void IdleNodes::reset(std::uint32_t first, std::uint32_t last) {
     bits &= ~mask(word == first / 64 ? first % 64 : 0, word == last / 64 ? last % 64 : 63);
     // Clear the summary bits of words that became 0.
     std::uint32_t below = word;
-    for (int level = 1; level < 3 && words_[level - 1][below] == 0; ++level, below /= 64) {
+    for (std::size_t level = 1; level < 3 && words_[level - 1][below] == 0; ++level, below /= 64) {
       words_[level][below / 64] &= ~(std::uint64_t{1} << (below % 64));
     }
   }

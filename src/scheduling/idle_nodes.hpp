@@ -1,6 +1,7 @@
 // The idle nodes: a count, and with identities on which ones.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -38,7 +39,8 @@ class IdleNodes {
 
   Nodes count_ = 0;
   bool identities_ = false;
-  std::vector<std::uint64_t> words_[3];  // level 0: nodes; above: which words below are not 0
+  // Level 0: nodes; above: which words below are not 0.
+  std::array<std::vector<std::uint64_t>, 3> words_;
 };
 
 }  // namespace ductile

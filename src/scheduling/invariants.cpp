@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace ductile {
 namespace {
@@ -19,42 +21,24 @@ void require(bool holds, const char* what, JobId id) {
 
 // (a), (b)
 void check_nodes(const State& state) {
-  Nodes held = 0, claimed = 0;
   NodeSet owners;
   const auto own = [&](const NodeSet& nodes, JobId id) {
     require(!owners.intersects(nodes), "a node has two owners", id);
     owners.insert(nodes);
   };
-  std::int64_t power = 0;
-  std::map<std::uint32_t, std::int64_t> held_by;  // users
   for (const JobId id : state.running) {
     const Job& job = state.jobs[id];
-    held += job.holding.count;
-    held_by[job.spec.user] += job.holding.count;
-    power += state.extra_power_mw(job, job.holding.count);
-    if (state.rules.identities) {
-      require(job.holding.nodes.count() == job.holding.count, "nodes and count differ", id);
-      own(job.holding.nodes, id);
-    }
+    if (!state.rules.identities) continue;
+    require(job.holding.nodes.count() == job.holding.count, "nodes and count differ", id);
+    own(job.holding.nodes, id);
   }
   for (const Claim& claim : state.claims) {
-    claimed += claim.held.count;
-    if (state.rules.identities) {
-      require(claim.held.nodes.count() == claim.held.count, "nodes and count differ", claim.job);
-      require(!claim.held.nodes.intersects(state.not_up), "a claim holds nodes that are not up",
-              claim.job);
-      own(claim.held.nodes, claim.job);
-    }
+    if (!state.rules.identities) continue;
+    require(claim.held.nodes.count() == claim.held.count, "nodes and count differ", claim.job);
+    require(!claim.held.nodes.intersects(state.not_up), "a claim holds nodes that are not up",
+            claim.job);
+    own(claim.held.nodes, claim.job);
   }
-  require(held == state.held, "sum of held nodes");
-  for (const auto& [user, nodes] : held_by) {
-    require(!state.rules.counts_uses || nodes == state.uses.nodes_of(user),
-            "sum of nodes held by a user");
-  }
-  require(claimed == state.claimed, "sum of claimed nodes");
-  require(power == state.jobs_mw, "sum of power");
-  require(held + claimed + state.idle.count() + state.out_of_service == state.platform.nodes,
-          "held + claimed + idle + out of service = total");
   if (state.rules.identities) {
     const NodeSet idle = state.idle.nodes();
     require(idle.count() == state.idle.count(), "idle nodes and their count differ");
@@ -90,8 +74,6 @@ void check_claims(const State& state) {
 
 // (e), (f)
 void check_answers(const State& state) {
-  require(state.asked == state.answered + state.unanswered.size(),
-          "decisions = answers + unanswered");
   std::size_t waiting = 0;
   for (const JobId id : state.running) {
     const Job& job = state.jobs[id];
@@ -132,8 +114,6 @@ void check_jobs(const State& state) {
     require(sizes_while_running(job.spec.type) == (i < state.running_malleable),
             "the list of running malleable jobs", id);
     require(job.work_left >= 0, "work left is negative", id);
-    require(job.leaves || job.doing != Doing::nothing || state.size_off_draining(job) == 0,
-            "a job that may leave draining nodes is not known for that", id);
     leaving += job.leaves;
     require(job.holding.count > 0, "a running job without nodes", id);
     if (job.doing != Doing::nothing) {
@@ -149,29 +129,11 @@ void check_jobs(const State& state) {
 }
 
 // (h): the releases, row by row.
-void check_releases(const State& state) {
+void check_releases(const Releases& kept, const Releases& found) {
   std::map<ReleaseTag, std::pair<Time, std::int64_t>> want;
-  for (const JobId id : state.running) {
-    const Job& job = state.jobs[id];
-    std::int64_t nodes = state.healthy(job.holding);
-    if (job.doing == Doing::resizing && job.target < job.holding.count) {
-      const Unanswered& u = *state.find(job.decision);
-      nodes -= u.releases;
-      if (u.releases > 0) {
-        want[ReleaseTag::incoming(id)] = {u.expected, std::int64_t{u.releases} - u.pledged};
-      }
-    }
-    want[ReleaseTag::of(id)] = {job.limit, nodes};
-  }
-  for (const Claim& claim : state.claims) {
-    want[ReleaseTag::of(claim.id)] = {claim.release,
-                                      std::int64_t{claim.held.count} + claim.pledged()};
-  }
-  for (const Boot& boot : state.boots) {
-    want[ReleaseTag::boot(boot.batch)] = {boot.ready, boot.nodes.count()};
-  }
+  found.for_each([&](Time at, ReleaseTag who, std::int64_t nodes) { want[who] = {at, nodes}; });
   Time last = Time::min();
-  state.releases.for_each([&](Time at, ReleaseTag who, std::int64_t nodes) {
+  kept.for_each([&](Time at, ReleaseTag who, std::int64_t nodes) {
     const auto row = want.find(who);
     require(row != want.end(), "a release by nobody");
     require(row->second == std::pair(at, nodes), "a release that is not true");
@@ -182,6 +144,44 @@ void check_releases(const State& state) {
   require(want.empty(), "a release that is missing");
 }
 
+std::vector<std::pair<JobId, Queue::Need>> rows_of(const Queue& queue) {
+  std::vector<std::pair<JobId, Queue::Need>> rows;
+  queue.for_each([&](JobId id, Queue::Need need) { rows.emplace_back(id, need); });
+  return rows;
+}
+
+// What is kept is what follows from the facts.
+void check_indices(const State& state) {
+  const Indices found = index(state);
+  require(found.held == state.held, "sum of held nodes");
+  require(found.claimed == state.claimed, "sum of claimed nodes");
+  require(found.jobs_mw == state.jobs_mw, "sum of power");
+  const Nodes owned = state.held + state.claimed;
+  require(owned + state.idle.count() + state.out_of_service == state.platform.nodes,
+          "held + claimed + idle + out of service = total");
+  require(found.out_of_service == state.out_of_service, "nodes that are out of service");
+  require(found.idle.count() == state.idle.count() && found.idle.nodes() == state.idle.nodes(),
+          "idle nodes");
+  require(found.not_up == state.not_up, "nodes that are not up");
+  require(found.draining == state.draining, "draining nodes");
+  require(found.answered == state.answered, "decisions = answers + unanswered");
+  require(found.running_malleable == state.running_malleable, "how many malleable jobs run");
+  require(rows_of(found.queue) == rows_of(state.queue), "the queue, or what its jobs need");
+  for (const JobId id : found.leaving) {
+    require(state.jobs[id].leaves, "a job that may leave draining nodes is not known for that", id);
+  }
+  check_releases(state.releases, found.releases);
+  check_releases(state.power_releases, found.power_releases);
+  std::map<std::uint32_t, std::int64_t> held_by;  // users
+  for (const JobId id : state.running) {
+    held_by[state.jobs[id].spec.user] += state.jobs[id].holding.count;
+  }
+  for (const auto& [user, nodes] : held_by) {
+    require(!state.rules.counts_uses || nodes == state.uses.nodes_of(user),
+            "sum of nodes held by a user");
+  }
+}
+
 }  // namespace
 
 void check_invariants(const State& state) {
@@ -189,7 +189,7 @@ void check_invariants(const State& state) {
   check_claims(state);
   check_answers(state);
   check_jobs(state);
-  check_releases(state);
+  check_indices(state);
 }
 
 }  // namespace ductile

@@ -1,5 +1,7 @@
 #include "scheduling/job.hpp"
 
+#include <new>
+
 namespace ductile {
 
 JobTable::JobTable(const JobTable& other) : size_(other.size_) {
@@ -7,6 +9,19 @@ JobTable::JobTable(const JobTable& other) : size_(other.size_) {
   for (const auto& page : other.pages_) {
     pages_.push_back(page ? std::make_unique<Page>(*page) : nullptr);
   }
+}
+
+JobTable::JobTable(std::uint32_t size) : size_(size), pages_((size + kPage - 1) / kPage) {
+  if (size % kPage == 0) return;
+  pages_.back() = page_of_the_past();
+  pages_.back()->over = size % kPage;
+}
+
+std::unique_ptr<JobTable::Page> JobTable::page_of_the_past() {
+  auto page = std::make_unique<Page>();
+  for (Job& job : page->jobs) job.status = Status::over;
+  page->over = kPage;
+  return page;
 }
 
 JobTable& JobTable::operator=(const JobTable& other) {
@@ -23,8 +38,17 @@ JobId JobTable::add() {
   }
   Job& job = (*this)[id];  // may have been another one's before
   std::destroy_at(&job);
-  std::construct_at(&job);
+  ::new (static_cast<void*>(&job)) Job;  // `construct_at` would zero all of it first
   return id;
+}
+
+Job& JobTable::revive(JobId id) {
+  auto& page = pages_[index(id) / kPage];
+  if (!page) page = page_of_the_past();
+  --page->over;
+  Job& job = (*this)[id];
+  job.status = Status::pending;
+  return job;
 }
 
 void JobTable::retire(JobId id) {

@@ -1,6 +1,7 @@
 // A job as the core knows it, and the table of all jobs.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -63,15 +64,33 @@ class JobTable {
   JobTable(JobTable&&) = default;
   JobTable& operator=(JobTable&&) = default;
 
+  /// All of these jobs are over.
+  explicit JobTable(std::uint32_t size);
+
   /// A new job, pending, with the next id.
   JobId add();
   /// The job is over and will not come back; its record may vanish.
   void retire(JobId id);
+  /// A job that is over is none: a row to fill in.
+  Job& revive(JobId id);
 
   std::uint32_t size() const { return size_; }
   /// Is there still a record? Jobs that are long over have none.
   bool contains(JobId id) const {
     return index(id) < size_ && pages_[index(id) / kPage] != nullptr;
+  }
+  /// Is it not over? Says the same whatever records there still are.
+  bool knows(JobId id) const { return contains(id) && (*this)[id].status != Status::over; }
+  /// Calls `visit(JobId)` for all jobs that are not over, by id.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (std::uint32_t page = 0; page < pages_.size(); ++page) {
+      if (!pages_[page]) continue;
+      const std::uint32_t end = std::min(size_ - page * kPage, kPage);
+      for (std::uint32_t i = 0; i < end; ++i) {
+        if (pages_[page]->jobs[i].status != Status::over) visit(JobId{page * kPage + i});
+      }
+    }
   }
   Job& operator[](JobId id) { return pages_[index(id) / kPage]->jobs[index(id) % kPage]; }
   const Job& operator[](JobId id) const {
@@ -84,6 +103,8 @@ class JobTable {
     std::uint32_t over = 0;
     std::array<Job, kPage> jobs;
   };
+
+  static std::unique_ptr<Page> page_of_the_past();
 
   std::uint32_t size_ = 0;
   std::vector<std::unique_ptr<Page>> pages_;

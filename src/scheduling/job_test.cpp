@@ -1,5 +1,8 @@
 #include "scheduling/job.hpp"
 
+#include <cstdint>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace ductile {
@@ -36,6 +39,31 @@ TEST(JobTable, APageThatIsNotFullStays) {
   JobTable jobs;
   for (std::uint32_t i = 0; i < 10; ++i) jobs.retire(jobs.add());
   EXPECT_TRUE(jobs.contains(JobId{0}));
+}
+
+TEST(JobTable, ATableOfThePastHasTheJobsThatAreRevived) {
+  JobTable jobs(2 * kPage + 10);
+  EXPECT_EQ(jobs.size(), 2 * kPage + 10);
+  EXPECT_FALSE(jobs.contains(JobId{5}));
+  jobs.revive(JobId{5}).spec.name = 55;
+  jobs.revive(JobId{2 * kPage + 3});
+  EXPECT_TRUE(jobs.knows(JobId{5}));
+  EXPECT_EQ(jobs[JobId{5}].spec.name, 55u);
+  for (const std::uint32_t i : {4u, kPage + 5, 2 * kPage + 9}) EXPECT_FALSE(jobs.knows(JobId{i}));
+  EXPECT_EQ(index(jobs.add()), 2 * kPage + 10);  // in a page that is there
+  EXPECT_TRUE(jobs.knows(JobId{2 * kPage + 10}));
+  std::vector<std::uint32_t> seen;
+  jobs.for_each([&](JobId id) { seen.push_back(index(id)); });
+  EXPECT_EQ(seen, (std::vector<std::uint32_t>{5, 2 * kPage + 3, 2 * kPage + 10}));
+  // A page goes as it would have gone before.
+  jobs[JobId{5}].status = Status::over;
+  jobs.retire(JobId{5});
+  EXPECT_FALSE(jobs.contains(JobId{5}));
+  for (std::uint32_t i = 2 * kPage + 11; i < 3 * kPage; ++i) jobs.retire(jobs.add());
+  jobs.retire(JobId{2 * kPage + 3});
+  EXPECT_TRUE(jobs.contains(JobId{2 * kPage}));
+  jobs.retire(JobId{2 * kPage + 10});
+  EXPECT_FALSE(jobs.contains(JobId{2 * kPage}));
 }
 
 TEST(JobTable, CopiesAreIndependent) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "scheduling/invariants.hpp"
@@ -315,7 +316,7 @@ void Pass::promise(Claim& claim, const Plan& plan) {
   }
 }
 
-bool Pass::start(JobId id, SizeRange range, Reason reason, Sources sources) {
+bool Pass::start(JobId id, SizeRange range, Reason reason, const Sources& sources) {
   if (!knows(id)) return false;
   const Job& its = job(id);
   if (!startable(id) || range.min == 0 || range.min > range.max) return false;
@@ -376,7 +377,7 @@ bool Pass::start_larger(JobId id, Claim& claim, Nodes more, Reason reason, const
   return true;
 }
 
-bool Pass::resize(JobId id, Nodes to, Reason reason, Sources sources) {
+bool Pass::resize(JobId id, Nodes to, Reason reason, const Sources& sources) {
   if (!knows(id)) return false;
   const Job& its = job(id);
   if (its.target == 0 || to == its.target || !state_.allows(its, to)) return false;
@@ -405,7 +406,8 @@ bool Pass::resize(JobId id, Nodes to, Reason reason, Sources sources) {
   });
 }
 
-bool Pass::grant(RequestId id, Reason reason, Sources sources, std::span<const Delay> delays) {
+bool Pass::grant(RequestId id, Reason reason, const Sources& sources,
+                 std::span<const Delay> delays) {
   const auto open = requests();
   const auto at = std::ranges::find(open, id, &Request::id);
   if (at == open.end()) return false;
@@ -467,7 +469,7 @@ bool Pass::reserve(JobId id, Time planned, Reason reason) {
 }
 
 bool Pass::tag(JobId id, JobId value) {
-  if (!knows(id) || job(id).status == Status::over) return false;
+  if (!knows(id)) return false;
   state_.jobs[id].tag = value;
   return wrote([&] { return PenCall{.verb = PenCall::Verb::tag, .job = id, .other = value}; });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -81,9 +82,8 @@ class Pass {
   /// Evolving requests of jobs that are running and doing nothing, in order of arrival.
   std::vector<Request> requests() const;
   const Job& job(JobId id) const { return state_.jobs[id]; }
-  /// Is there a record of the job? Of jobs that are over it may be gone: ask before following a
-  /// tag.
-  bool knows(JobId id) const { return state_.jobs.contains(id); }
+  /// Is the job not over? Ask before following a tag.
+  bool knows(JobId id) const { return state_.jobs.knows(id); }
 
   /// Could it start at `n` nodes now: waiting, not to be left alone, idle nodes and power suffice?
   bool fits(JobId id, Nodes n) const;
@@ -149,6 +149,13 @@ class Pass {
   LaneMemo& memo() { return state_.memo; }
   void keep_memo();
   void forget_memo() { state_.memo.changes = 0; }
+  /// How many reservations a plan may have at most (`Rules::reservations_per_plan`).
+  std::uint32_t most_reservations() const {
+    const std::uint32_t most = state_.rules.reservations_per_plan;
+    return most == 0 ? std::numeric_limits<std::uint32_t>::max() : most;
+  }
+  /// A job has no plan because of that (`Core::was_cut_short`).
+  void cut_short() { state_.cut_short = true; }
   /// Jobs are numbered from 0 in order of submission.
   std::uint32_t submitted() const { return state_.jobs.size(); }
   /// A random number of this pass: a function of seed, pass and how many were drawn.
@@ -161,15 +168,16 @@ class Pass {
 
   /// Starts a waiting job with as many nodes of the range as there are; if nodes have to be waited
   /// for, the core makes a claim and starts the job when all of them have come.
-  bool start(JobId id, SizeRange range, Reason reason, Sources sources = {});
+  bool start(JobId id, SizeRange range, Reason reason, const Sources& sources = {});
   /// Resizes a resizable job. A growth may have sources; a shrink gives its nodes to nobody. A job
   /// that this pass started is started larger: at once from idle nodes; if its start waits for
   /// nodes, with what there will be of the sources. Else what has to be waited for is a resize of
   /// its own.
-  bool resize(JobId id, Nodes to, Reason reason, Sources sources = {});
+  bool resize(JobId id, Nodes to, Reason reason, const Sources& sources = {});
   /// Grants an evolving request, as a resize of its job. `delays`: what it does to others. A growth
   /// keeps to the job's largest size; a shrink may go below its smallest: the application asked.
-  bool grant(RequestId id, Reason reason, Sources sources = {}, std::span<const Delay> delays = {});
+  bool grant(RequestId id, Reason reason, const Sources& sources = {},
+             std::span<const Delay> delays = {});
   bool deny(RequestId id, Reason reason);
   /// Gives a claim up: its nodes become idle, those still to come incoming.
   bool withdraw(ClaimId id, Reason reason);

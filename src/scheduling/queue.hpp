@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -28,8 +29,8 @@ enum class QueueOrder : std::uint8_t {
   ljf,        // largest r
   smallest,   // smallest n
   largest,    // largest n
-  wfp3,       // largest (w/r)^3 n                       Tang et al. 2009; changes with time
-  unicef,     // largest w / (log2(n) r)                 Tang et al. 2009; changes with time
+  wfp3,       // largest (w/r)^3 n                       Tang et al. 2009; linear in time
+  unicef,     // largest w / (log2(n) r)                 Tang et al. 2009; linear in time
   f1,         // smallest log10(r) n + 870 log10(s)      Carastan-Santos and de Camargo 2017
   fairshare,  // its user's smallest use for his share  scheduling/fair_share.hpp; changes with time
 };
@@ -39,10 +40,28 @@ constexpr std::array<std::string_view, 9> kQueueOrderWords{
 
 /// At which size a policy starts jobs whose size it may choose; all others start as they asked.
 enum class StartSize : std::uint8_t { preferred, smallest };
+constexpr std::array<std::string_view, 2> kStartSizeWords{"preferred", "smallest"};
 
-constexpr bool changes_with_time(QueueOrder order) {
-  return order == QueueOrder::wfp3 || order == QueueOrder::unicef || order == QueueOrder::fairshare;
+/// Does what it goes by grow linearly with time, or is it a monotone function of what does?
+constexpr bool is_linear(QueueOrder order) {
+  return order == QueueOrder::wfp3 || order == QueueOrder::unicef;
 }
+constexpr bool changes_with_time(QueueOrder order) {
+  return is_linear(order) || order == QueueOrder::fairshare;
+}
+
+/// How much a job matters under an order that is linear in time: `rate` for each microsecond since
+/// `since`, and nothing before; the most goes first. What already mattered by v when it was
+/// submitted at s has since = s - v / rate. Both are rounded when the job comes; from then on all
+/// is exact.
+struct Line {
+  double rate = 0;  // finite, not negative
+  Time since{};
+};
+
+/// Does `a` matter less than (-1), as much as (0) or more than (1) `b`? Exactly, by products of 128
+/// bits.
+int compare(const Line& a, const Line& b, Time now);
 
 /// What can be taken now, by how long it is taken for: nodes, or milliwatts. From `from` (after
 /// now) on so many are free, up to the next step's `from`. A job fits if it needs no more than each
@@ -89,21 +108,36 @@ class FreeProfile {
 
 class JobTable;
 
-/// Waiting jobs in order. Adding and removing cost O(log Q); an order that changes with time is
-/// sorted anew by `resort`, O(Q log Q).
+/// How a queue is sorted: what its keys are computed from besides the jobs.
+struct Sorting {
+  QueueOrder order = QueueOrder::fcfs;
+  Time at{};                          // when; matters to orders that change with time
+  std::vector<Standing> standings{};  // by user: what `fairshare` goes by until the next time
+};
+
+/// Waiting jobs in order. Adding and removing cost O(log Q). An order that is linear in time is
+/// kept by `advance`, O(Q) and a step for each pair that changed places; any other that changes
+/// with time is sorted anew by `resort`, O(Q log Q).
 class Queue {
  public:
   /// What a job takes when it starts: nodes, and for how long, as believed.
   struct Need {
     Nodes nodes;
     Duration walltime;
+    bool operator==(const Need&) const = default;
   };
 
   explicit Queue(QueueOrder order = QueueOrder::fcfs) : order_(order) {}
+  /// Empty, but as if sorted like this.
+  explicit Queue(const Sorting& sorting)
+      : order_(sorting.order),
+        sorted_at_(sorting.at),
+        standings_(sorting.standings),
+        lines_(LinesBefore{sorting.at}) {}
 
   QueueOrder order() const { return order_; }
-  std::size_t size() const { return rows_.size(); }
-  bool empty() const { return rows_.empty(); }
+  std::size_t size() const { return values_.size() + lines_.size(); }
+  bool empty() const { return size() == 0; }
 
   void add(JobId id, const JobSpec& spec, Need need);
   void remove(JobId id, const JobSpec& spec);
@@ -115,40 +149,66 @@ class Queue {
   /// jobs that cannot fit: O(Q / 64) at worst.
   JobId first_fit(JobId id, const JobSpec* spec, const FreeProfile& free) const;
   /// Does `a` go before `b`?
-  bool before(JobId a, const JobSpec& spec_a, JobId b, const JobSpec& spec_b) const {
-    return key(a, spec_a) < key(b, spec_b);
-  }
-  /// Calls `visit(JobId)` in order. The queue must not change meanwhile.
+  bool before(JobId a, const JobSpec& spec_a, JobId b, const JobSpec& spec_b) const;
+  /// Calls `visit(JobId)` or `visit(JobId, Need)` in order. The queue must not change meanwhile.
   template <class Visit>
   void for_each(Visit visit) const {
-    for (const auto& slot : rows_.slots()) {
-      const Block& block = rows_.block(slot);
-      for (std::uint32_t i = 0; i < block.size(); ++i) visit(block.key(i).id);
-    }
+    with_rows([&](const auto& rows) {
+      for (const auto& slot : rows.slots()) {
+        const auto& block = rows.block(slot);
+        for (std::uint32_t i = 0; i < block.size(); ++i) {
+          if constexpr (std::is_invocable_v<Visit, JobId, Need>) {
+            visit(block.key(i).id, block.row(i));
+          } else {
+            visit(block.key(i).id);
+          }
+        }
+      }
+    });
   }
 
   /// When the keys were last computed; matters to orders that change with time.
   Time sorted_at() const { return sorted_at_; }
+  /// An order that is linear in time, as seen at `now` from now on. Did any job change its place?
+  bool advance(Time now);
   /// Sorts by `order` as seen at `now`; `need` is what a job takes from now on. `standings`, by
   /// user, are what `fairshare` goes by until the next time.
   void resort(QueueOrder order, Time now, const JobTable& jobs,
               const std::function<Need(JobId)>& need, std::vector<Standing> standings = {});
 
  private:
-  struct Key {
+  struct ByValue {
     std::int32_t rank;  // falls with the priority
     JobId id;
     double value;
-    bool operator<(const Key& other) const {
+    bool operator<(const ByValue& other) const {
       if (rank != other.rank) return rank < other.rank;
       return (int{value < other.value} | (int{value == other.value} & int{id < other.id})) != 0;
     }
   };
-  using Row = Need;
+  struct ByLine {
+    std::int32_t rank;
+    JobId id;
+    Line line;
+  };
+  struct LinesBefore {
+    Time now{};
+    bool operator()(const ByLine& a, const ByLine& b) const {
+      if (a.rank != b.rank) return a.rank < b.rank;
+      const int more = compare(a.line, b.line, now);
+      return more != 0 ? more > 0 : a.id < b.id;
+    }
+  };
+
+  template <class K>
   class Block {
    public:
-    using Key = Queue::Key;
-    using Row = Queue::Row;
+    using Key = K;
+    using Row = Need;
+    struct Entry {
+      Key key;
+      Row row;
+    };
     struct Summary {
       Nodes nodes = std::numeric_limits<Nodes>::max();  // the smallest of each
       Duration walltime = Duration::max();
@@ -159,32 +219,47 @@ class Queue {
     std::uint32_t size() const { return size_; }
     const Key& key(std::uint32_t i) const { return rows_[i].key; }
     const Row& row(std::uint32_t i) const { return rows_[i].row; }
+    const Entry& entry(std::uint32_t i) const { return rows_[i]; }
     const Summary& summary() const { return least_; }
     void insert(std::uint32_t at, const Key& key, const Row& row);
     void erase(std::uint32_t at);
     void move_tail(std::uint32_t from, Block& other);
-
-   private:
-    struct Entry {
-      Key key;
-      Row row;
-    };
+    /// Then `summarize`.
+    void put(std::uint32_t at, const Entry& entry) { rows_[at] = entry; }
     void summarize();
 
+   private:
     std::uint32_t size_ = 0;
     Summary least_;
     std::array<Entry, kCapacity> rows_;
   };
+  using Values = SortedBlocks<Block<ByValue>>;
+  using Lines = SortedBlocks<Block<ByLine>, LinesBefore>;
 
-  Key key(JobId id, const JobSpec& spec) const {
+  ByValue key(const Values&, JobId id, const JobSpec& spec) const {
     return {~spec.priority, id, order_ == QueueOrder::fcfs ? 0 : value(spec)};
   }
+  ByLine key(const Lines&, JobId id, const JobSpec& spec) const {
+    return {~spec.priority, id, line(spec)};
+  }
   double value(const JobSpec& spec) const;
+  Line line(const JobSpec& spec) const;
+
+  /// The rows of this order.
+  template <class Visit>
+  decltype(auto) with_rows(Visit visit) const {
+    return is_linear(order_) ? visit(lines_) : visit(values_);
+  }
+  template <class Visit>
+  decltype(auto) with_rows(Visit visit) {
+    return is_linear(order_) ? visit(lines_) : visit(values_);
+  }
 
   QueueOrder order_;
   Time sorted_at_{};
   std::vector<Standing> standings_{};
-  SortedBlocks<Block> rows_;
+  Values values_;  // of an order that stays as it is between two times of sorting
+  Lines lines_;    // of one that is linear in time
 };
 
 }  // namespace ductile

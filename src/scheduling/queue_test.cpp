@@ -1,12 +1,14 @@
 #include "scheduling/queue.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "base/wide.hpp"
 #include "scheduling/job.hpp"
 
 namespace ductile {
@@ -176,6 +178,77 @@ TEST(Queue, ARequeuedJobHasItsPlace) {
   queue.add(JobId{2}, spec, need(spec));
   EXPECT_EQ(queue.after(JobId{1}, spec), JobId{2});
   EXPECT_EQ(queue.after(JobId{4}, spec), JobId::none);
+}
+
+TEST(Line, IsComparedExactly) {
+  Draws draws(1, Stream::test, 0);
+  const auto sign = [](auto a, auto b) { return int{a > b} - int{a < b}; };
+  int ties = 0;
+  for (int n = 0; n < 200'000; ++n) {
+    // Of two products that are close or the same: 2^e m (k t) and 2^e (k m) t, a little off.
+    const std::uint64_t m = 1 + draws.below(std::uint64_t{1} << 32), k = 1 + draws.below(1 << 20);
+    const std::uint64_t t = draws.below(std::uint64_t{1} << (1 + draws.below(40)));
+    const std::uint64_t rate_a = m + draws.below(2), rate_b = k * m + draws.below(2);
+    const std::uint64_t time_a = k * t + draws.below(2), time_b = t;
+    const double scale = std::ldexp(1.0, static_cast<int>(draws.below(60)) - 55);
+    const Time now{whole_seconds(7)};
+    const Line a{static_cast<double>(rate_a) * scale,
+                 now - Duration{static_cast<std::int64_t>(time_a)}};
+    const Line b{static_cast<double>(rate_b) * scale,
+                 now - Duration{static_cast<std::int64_t>(time_b)}};
+    const int expected = sign(UnsignedWide{rate_a} * time_a, UnsignedWide{rate_b} * time_b);
+    ASSERT_EQ(compare(a, b, now), expected)
+        << rate_a << ' ' << time_a << ' ' << rate_b << ' ' << time_b;
+    ASSERT_EQ(compare(b, a, now), -expected);
+    ties += expected == 0 ? 1 : 0;
+  }
+  EXPECT_GT(ties, 1000);
+  const Time now{};
+  EXPECT_EQ(compare({2, now - kTick}, {1, now - 2 * kTick}, now), 0);
+  EXPECT_EQ(compare({0x1p300, now + kTick}, {0, now - kTick}, now), 0);  // nothing before `since`
+  EXPECT_EQ(compare({0x1p-300, now - kTick}, {0x1p300, now}, now), 1);
+}
+
+TEST(Queue, KeepsAnOrderThatIsLinearInTime) {
+  for (const QueueOrder order : {QueueOrder::wfp3, QueueOrder::unicef}) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      Draws draws(seed, Stream::test, 1);
+      JobTable jobs;
+      Queue queue(order);
+      std::vector<JobId> waiting;
+      Time now{whole_seconds(1000)};
+      int kept = 0, moved = 0;
+      for (int n = 0; n < 300; ++n) {
+        for (auto more = draws.below(n < 100 ? 9 : 4); more > 0; --more) {
+          const JobId id = jobs.add();
+          waiting.push_back(id);
+          jobs[id].spec = random_spec(draws);
+          jobs[id].spec.submitted = now - whole_seconds(static_cast<std::int64_t>(draws.below(20)));
+          queue.add(id, jobs[id].spec, need(jobs[id].spec));
+        }
+        for (auto fewer = draws.below(4); fewer > 0 && !waiting.empty(); --fewer) {
+          const std::size_t at = draws.below(waiting.size());
+          queue.remove(waiting[at], jobs[waiting[at]].spec);
+          waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(at));
+        }
+        now +=
+            Duration{static_cast<std::int64_t>(draws.below(n % 50 == 0 ? 1'000'000'000 : 50'000))};
+        const std::vector<JobId> before = listed(queue);
+        const bool any = queue.advance(now);
+        ASSERT_EQ(any, listed(queue) != before);
+        ++(any ? moved : kept);
+        Queue sorted(order);
+        for (const JobId id : waiting) sorted.add(id, jobs[id].spec, need(jobs[id].spec));
+        sorted.resort(order, now, jobs, needs(jobs));
+        ASSERT_EQ(listed(queue), listed(sorted));
+        const FreeProfile free = random_free(draws);
+        ASSERT_EQ(queue.first_fit(JobId::none, nullptr, free),
+                  sorted.first_fit(JobId::none, nullptr, free));
+      }
+      EXPECT_GT(kept, 10);
+      EXPECT_GT(moved, 50);
+    }
+  }
 }
 
 TEST(Queue, OnlySomeOrdersChangeWithTime) {

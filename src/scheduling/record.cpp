@@ -13,7 +13,6 @@
 namespace ductile {
 namespace {
 
-constexpr std::array<std::string_view, 2> kLimitWords{"fixed", "scaled"};
 // In the order of `Event`.
 constexpr std::array<std::string_view, 15> kEventWords{
     "submitted", "eligible",  "started",   "start-failed", "resized",
@@ -21,43 +20,33 @@ constexpr std::array<std::string_view, 15> kEventWords{
     "believed",  "ordered",   "config",    "timer",        "altered"};
 static_assert(kEventWords.size() == std::variant_size_v<Event>);
 
-// Limits that keep arithmetic on what was read within its types. The difference of two times, and a
-// time plus a duration, are durations and times.
-constexpr std::int64_t kEarliest = -(std::int64_t{1} << 60);
-constexpr std::int64_t kLatest = std::int64_t{1} << 62;
-constexpr std::int64_t kLongest = std::int64_t{1} << 60;
-constexpr std::uint64_t kMostNodes = 1u << 24;
-constexpr double kMostNumber = 1e12;
-
 // --- Writing -------------------------------------------------------------------------------------
 
 class Writer {
  public:
   Writer& word(std::string_view text) {
-    if (!text_.empty()) text_ += ' ';
-    text_ += text;
+    next() += text;
     return *this;
   }
   template <class Number>
   requires std::is_arithmetic_v<Number> Writer& number(Number value) {
-    if (!text_.empty()) text_ += ' ';
-    append_number(text_, value);
+    append_number(next(), value);
     return *this;
   }
   Writer& flag(bool value) { return word(value ? "1" : "0"); }
   template <class Id>
   requires std::is_enum_v<Id> Writer& id(Id value) {
-    return value == Id::none ? word("-") : number(index(value));
+    append_id(next(), value);
+    return *this;
   }
   Writer& time(Time value) {
-    return value == kNever ? word("never") : number(value.time_since_epoch().count());
+    append_time(next(), value);
+    return *this;
   }
   Writer& duration(Duration value) { return number(value.count()); }
   Writer& nodes(const NodeSet& set) {
-    if (set.empty()) return word("-");
-    std::string text = to_string(set);
-    std::ranges::replace(text, ' ', ',');
-    return word(text);
+    append_nodes(next(), set);
+    return *this;
   }
   Writer& holding(const Holding& holding) { return number(holding.count).nodes(holding.nodes); }
   Writer& reason(const Reason& reason) {
@@ -72,13 +61,13 @@ class Writer {
   std::string take() { return std::move(text_); }
 
  private:
+  std::string& next() {
+    if (!text_.empty()) text_ += ' ';
+    return text_;
+  }
+
   std::string text_;
 };
-
-template <std::size_t Size, class Enum>
-std::string_view name(const std::array<std::string_view, Size>& words, Enum value) {
-  return words[static_cast<std::size_t>(value)];
-}
 
 void write_spec(Writer& out, const JobSpec& spec) {
   out.number(spec.name).number(spec.user).number(spec.group).number(spec.account);
@@ -156,77 +145,32 @@ class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
 
-  std::string_view word(const char* field) {
+  Word word(const char* field) {
     if (!more_) throw RecordError(field, "is missing");
     const std::string_view text = rest_.substr(0, rest_.find(' '));
     more_ = text.size() < rest_.size();
     rest_.remove_prefix(text.size() + (more_ ? 1 : 0));
-    return text;
+    return {field, text};
   }
   template <class Number>
   Number number(const char* field, Number min = std::numeric_limits<Number>::lowest(),
                 Number max = std::numeric_limits<Number>::max()) {
-    return number(field, word(field), min, max);
+    return word(field).number(min, max);
   }
-  template <class Number>
-  static Number number(const char* field, std::string_view text, Number min, Number max) {
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) {
-      throw RecordError(field, "'" + std::string(text) + "' is no number");
-    }
-    if (!(min <= value && value <= max)) {
-      throw RecordError(field, "'" + std::string(text) + "' is out of range");
-    }
-    return value;
+  double real(const char* field, double min = -Word::kMostNumber, double max = Word::kMostNumber) {
+    return word(field).real(min, max);
   }
-  double real(const char* field, double min = -kMostNumber, double max = kMostNumber) {
-    return number<double>(field, min, max);
-  }
-  // A number, or infinity.
-  double bound(const char* field) {
-    const std::string_view text = word(field);
-    if (text == "inf") return std::numeric_limits<double>::infinity();
-    return number<double>(field, text, 0, kMostNumber);
-  }
-  bool flag(const char* field) { return number<unsigned>(field, 0, 1) != 0; }
-  Nodes count(const char* field) {
-    return static_cast<Nodes>(number<std::uint64_t>(field, 0, kMostNodes));
-  }
+  bool flag(const char* field) { return word(field).flag(); }
+  Nodes count(const char* field) { return word(field).count(); }
   template <class Id>
   Id id(const char* field) {
-    using Number = std::underlying_type_t<Id>;
-    const std::string_view text = word(field);
-    if (text == "-") return Id::none;
-    return Id{number<Number>(field, text, 0, std::numeric_limits<Number>::max())};
+    return word(field).id<Id>();
   }
-  Time moment(const char* field) {
-    return Time(Duration(number<std::int64_t>(field, kEarliest, kLatest)));
-  }
-  Time time(const char* field) {
-    const std::string_view text = word(field);
-    if (text == "never") return kNever;
-    return Time(Duration(number<std::int64_t>(field, text, kEarliest, kLatest)));
-  }
-  // A time that is only compared: any there is.
-  Time planned(const char* field) {
-    const std::string_view text = word(field);
-    if (text == "never") return kNever;
-    using Range = std::numeric_limits<std::int64_t>;
-    return Time(Duration(number<std::int64_t>(field, text, Range::min(), Range::max())));
-  }
-  Duration duration(const char* field) {
-    return Duration(number<std::int64_t>(field, 0, kLongest));
-  }
-  NodeSet nodes(const char* field) {
-    const std::string_view text = word(field);
-    if (text == "-") return {};
-    const auto set = parse_node_set(text);
-    if (!set || set->empty() || set->parts.back().last >= kMostNodes) {
-      throw RecordError(field, "'" + std::string(text) + "' is no node set");
-    }
-    return *set;
-  }
+  Time moment(const char* field) { return word(field).moment(); }
+  Time time(const char* field) { return word(field).time(); }
+  Time planned(const char* field) { return word(field).planned(); }
+  Duration duration(const char* field) { return word(field).duration(); }
+  NodeSet nodes(const char* field) { return word(field).nodes(); }
   Holding holding(const char* field) {
     Holding holding{count(field), {}};
     holding.nodes = nodes(field);
@@ -234,20 +178,11 @@ class Reader {
   }
   template <class Enum, std::size_t Size>
   Enum choice(const char* field, const std::array<std::string_view, Size>& words) {
-    const std::string_view text = word(field);
-    const auto value = from_word<Enum>(words, text);
-    if (!value) throw RecordError(field, "there is no '" + std::string(text) + "'");
-    return *value;
+    return word(field).choice<Enum>(words);
   }
-  // What has a text form of its own.
   template <class Value>
   Value parsed(const char* field, Value (*parse)(std::string_view, const Place&)) {
-    const std::string_view text = word(field);
-    try {
-      return parse(text, {});
-    } catch (const InputError& error) {
-      throw RecordError(field, error.what());
-    }
+    return word(field).parsed(parse);
   }
   Reason reason() {
     Reason reason{.why = choice<Why>("reason", kWhyWords)};
@@ -281,10 +216,10 @@ AdaptiveSpec read_adaptive(Reader& in) {
   spec.cost.beta_s = in.real("beta", 0, 1e6);
   spec.cost.b_s = in.real("b", 0, 1e6);
   spec.cost.fixed_s = in.real("fixed cost", 0, 1e6);
-  std::string_view scale = in.word("scale");
+  std::string_view scale = in.word("scale").text;
   const bool sent = scale.find(':') != std::string_view::npos;
-  spec.cost.scale = Reader::number<double>("scale", next_part(scale, ':'), 0, 1e3);
-  if (sent) spec.cost.transfer_s = Reader::number<double>("scale", scale, 0, 1e6);
+  spec.cost.scale = Word{"scale", next_part(scale, ':')}.real(0, 1e3);
+  if (sent) spec.cost.transfer_s = Word{"scale", scale}.real(0, 1e6);
   spec.constraint = in.parsed("constraint", parse_constraint);
   spec.resize_delay = in.duration("resize delay");
   spec.watts_per_node = in.real("watts per node", 0, 1e6);
@@ -334,7 +269,10 @@ std::string to_record(const Rules& rules) {
   Writer out;
   out.word(name(kLimitWords, rules.limit)).flag(rules.identities).number(rules.seed);
   out.word(to_text(rules.fairness)).flag(rules.claims_take_idle);
-  if (rules.counted_refusals > 0) out.number(rules.counted_refusals);
+  if (rules.counted_refusals > 0 || rules.reservations_per_plan > 0) {
+    out.number(rules.counted_refusals);
+  }
+  if (rules.reservations_per_plan > 0) out.number(rules.reservations_per_plan);
   return out.take();
 }
 
@@ -407,6 +345,9 @@ Rules rules_from_record(std::string_view text) {
   if (rules.counted_refusals > kMost) {
     throw RecordError("counted refusals", "there are too many");
   }
+  if (!in.at_end()) {
+    rules.reservations_per_plan = in.number<std::uint32_t>("reservations of a plan");
+  }
   in.finish();
   return rules;
 }
@@ -439,7 +380,8 @@ Event event_from_record(std::string_view text, const PolicyMaker& make) {
       case 6:
         return event::EvolvingRequested{
             in.id<RequestId>("request"), job(),
-            in.number<std::int32_t>("delta", -std::int32_t{kMostNodes}, std::int32_t{kMostNodes}),
+            in.number<std::int32_t>("delta", -std::int32_t{Word::kMostNodes},
+                                    std::int32_t{Word::kMostNodes}),
             in.count("at least")};
       case 7:
         return event::EvolvingWithdrawn{in.id<RequestId>("request")};
@@ -447,7 +389,7 @@ Event event_from_record(std::string_view text, const PolicyMaker& make) {
         return event::NodesChanged{in.nodes("nodes"), in.choice<Health>("health", kHealthWords)};
       case 9: {
         const double low = in.real("lower bound", 0);
-        return event::CorridorChanged{low, in.bound("upper bound")};
+        return event::CorridorChanged{low, in.word("upper bound").bound()};
       }
       case 10: {
         event::Believed e{job(), in.real("watts per node", -1, 1e6), in.real("mtct", -1),
@@ -459,7 +401,7 @@ Event event_from_record(std::string_view text, const PolicyMaker& make) {
       case 11:
         return event::SizeOrdered{job(), in.count("size")};
       case 12: {
-        const std::string_view settings = in.word("policy");
+        const std::string_view settings = in.word("policy").text;
         if (settings == "-") return event::ConfigChanged{};
         return event::ConfigChanged{make(settings)};
       }
@@ -502,6 +444,20 @@ PenCall pen_call_from_record(std::string_view text) {
   });
   in.finish();
   return call;
+}
+
+Decision decision_from_record(std::string_view text) {
+  Reader in(text);
+  Decision decision;
+  decision.id = in.id<DecisionId>("decision");
+  decision.kind = in.choice<Decision::Kind>("kind", kDecisionWords);
+  decision.job = in.id<JobId>("job");
+  decision.after = in.holding("nodes");
+  decision.limit = in.planned("limit");
+  decision.request = in.id<RequestId>("request");
+  decision.reason = in.reason();
+  in.finish();
+  return decision;
 }
 
 }  // namespace ductile

@@ -16,19 +16,9 @@
 #include "model/platform.hpp"
 #include "scheduling/event.hpp"
 #include "scheduling/state.hpp"
+#include "scheduling/words.hpp"
 
 namespace ductile {
-
-/// A record that cannot be read: which field, and what is wrong with it.
-class RecordError : public std::runtime_error {
- public:
-  RecordError(std::string field, const std::string& what)
-      : std::runtime_error(what), field_(std::move(field)) {}
-  const std::string& field() const { return field_; }
-
- private:
-  std::string field_;
-};
 
 std::string to_record(Time time);
 std::string to_record(const Platform& platform);
@@ -48,5 +38,6 @@ Capabilities capabilities_from_record(std::string_view text);
 Rules rules_from_record(std::string_view text);
 Event event_from_record(std::string_view text, const PolicyMaker& make);
 PenCall pen_call_from_record(std::string_view text);
+Decision decision_from_record(std::string_view text);
 
 }  // namespace ductile

@@ -246,6 +246,8 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     rules.limit = any.of(Rules::Limit::scaled);
     rules.identities = any.flag();
     rules.seed = any.draws.bits();
+    rules.counted_refusals = static_cast<std::uint32_t>(any.bits(2));
+    rules.reservations_per_plan = any.flag() ? 0 : static_cast<std::uint32_t>(any.bits(32));
     rules.fairness.interval = any.duration() % whole_seconds(1'000'000'000) + kTick;
     rules.fairness.decay = any.draws.uniform();
     rules.fairness.policy = Fairness::Policy::both;
@@ -661,9 +663,10 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
   check_fields(kPlatform, "100 4 90 250 3000000",
                {"nodes", "cores per node", "idle power", "busy power", "boot time"});
   check_fields(kWorld, "1 4 0", {"instant start", "resizes per job", "power control"});
-  check_fields(
-      kRules, "scaled 0 1 none 1 7",
-      {"limit", "identities", "seed", "fairness", "claims take idle nodes", "counted refusals"}, 2);
+  check_fields(kRules, "scaled 0 1 none 1 7 2000",
+               {"limit", "identities", "seed", "fairness", "claims take idle nodes",
+                "counted refusals", "reservations of a plan"},
+               3);
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {

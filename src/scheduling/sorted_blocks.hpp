@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 namespace ductile {
@@ -11,9 +13,11 @@ namespace ductile {
 /// `Block` holds rows in ascending key order and provides:
 ///   Key, Row, Summary; kCapacity; size(); key(i); insert(i, row); erase(i);
 ///   move_tail(from, other): its rows from `from` on go to the end of `other`; summary();
-///   for `set` also set(i, row).
-/// Keys are unique. All is by value: copying copies a few arrays.
-template <class Block>
+///   for `set` also set(i, row); for `reorder` Entry, a key and its row, entry(i),
+///   put(i, entry), and summarize().
+/// Keys are unique; `Less` compares them, and may have a state. All is by value: copying copies a
+/// few arrays.
+template <class Block, class Less = std::less<typename Block::Key>>
 class SortedBlocks {
  public:
   using Key = typename Block::Key;
@@ -29,6 +33,9 @@ class SortedBlocks {
     std::uint32_t slot = 0, row = 0;
   };
 
+  explicit SortedBlocks(Less less = {}) : less_(std::move(less)) {}
+
+  const Less& less() const { return less_; }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   const std::vector<Slot>& slots() const { return slots_; }
@@ -39,7 +46,7 @@ class SortedBlocks {
   /// The first row with a key that is not below `key`.
   Place lower_bound(const Key& key) const {
     if (slots_.empty()) return {};
-    if (!(slots_.front().first < key)) return {};  // the front is asked for most
+    if (!less_(slots_.front().first, key)) return {};  // the front is asked for most
     const std::uint32_t slot = slot_of(key);
     const Block& rows = blocks_[slots_[slot].block];
     const std::uint32_t row = place_in(rows, key);
@@ -57,7 +64,7 @@ class SortedBlocks {
     const auto last = static_cast<std::uint32_t>(slots_.size() - 1);
     Block& tail = blocks_[slots_[last].block];
     if (const std::uint32_t n = tail.size();  // a queue grows at its end
-        n > 0 && n < Block::kCapacity && tail.key(n - 1) < key) {
+        n > 0 && n < Block::kCapacity && less_(tail.key(n - 1), key)) {
       tail.insert(n, key, row);
       slots_[last].summary = tail.summary();
       return;
@@ -91,6 +98,35 @@ class SortedBlocks {
     slots_[place.slot].summary = rows.summary();
   }
 
+  /// From now on `less` compares, which puts few keys elsewhere: sorts by insertion, O(size) and a
+  /// step for each pair that changed places. Where many did it sorts anew. Did any?
+  bool reorder(Less less) {
+    less_ = std::move(less);
+    std::size_t steps = 0;
+    const std::size_t most = 8 * size_ + 64;
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+      for (std::uint32_t row = 0; row < block_at(slot).size(); ++row) {
+        if (slot + row == 0) continue;
+        Place to{slot, row};
+        if (!less_(block_at(slot).key(row), key_at(before(to)))) continue;
+        const auto entry = block_at(slot).entry(row);
+        do {
+          const Place from = before(to);
+          block_at(to.slot).put(to.row, block_at(from.slot).entry(from.row));
+          to = from;
+          ++steps;
+        } while (to.slot + to.row > 0 && less_(entry.key, key_at(before(to))));
+        block_at(to.slot).put(to.row, entry);
+        if (steps > most) {
+          sort_anew();
+          return true;
+        }
+      }
+    }
+    if (steps > 0) summarize();
+    return steps > 0;
+  }
+
   void clear() {
     slots_.clear();
     blocks_.clear();
@@ -99,12 +135,43 @@ class SortedBlocks {
   }
 
  private:
+  Block& block_at(std::uint32_t slot) { return blocks_[slots_[slot].block]; }
+  const Key& key_at(Place place) const { return block(place).key(place.row); }
+  // Not of the first place.
+  Place before(Place place) const {
+    if (place.row > 0) return {place.slot, place.row - 1};
+    return {place.slot - 1, blocks_[slots_[place.slot - 1].block].size() - 1};
+  }
+
+  void sort_anew() {
+    std::vector<typename Block::Entry> entries;
+    entries.reserve(size_);
+    for (const Slot& slot : slots_) {
+      for (std::uint32_t i = 0; i < block(slot).size(); ++i)
+        entries.push_back(block(slot).entry(i));
+    }
+    std::ranges::sort(entries, [&](const auto& a, const auto& b) { return less_(a.key, b.key); });
+    auto next = entries.begin();
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+      for (std::uint32_t i = 0; i < block_at(slot).size(); ++i) block_at(slot).put(i, *next++);
+    }
+    summarize();
+  }
+
+  // After rows have changed places.
+  void summarize() {
+    for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+      block_at(slot).summarize();
+      refresh(slot);
+    }
+  }
+
   // The last slot whose first key is not above `key`; the first slot if there is none.
   std::uint32_t slot_of(const Key& key) const {
     std::uint32_t low = 0, high = static_cast<std::uint32_t>(slots_.size());
     while (high - low > 1) {
       const std::uint32_t middle = (low + high) / 2;
-      if (key < slots_[middle].first) {
+      if (less_(key, slots_[middle].first)) {
         high = middle;
       } else {
         low = middle;
@@ -115,15 +182,15 @@ class SortedBlocks {
 
   // How many rows of the block are below `key`. Without branches that depend on the rows: these
   // would be mispredicted half of the time.
-  static std::uint32_t place_in(const Block& rows, const Key& key) {
+  std::uint32_t place_in(const Block& rows, const Key& key) const {
     if (rows.size() == 0) return 0;
     std::uint32_t low = 0;
     for (std::uint32_t length = rows.size(); length > 1;) {
       const std::uint32_t half = length / 2;
-      low += half * static_cast<std::uint32_t>(rows.key(low + half - 1) < key);
+      low += half * static_cast<std::uint32_t>(less_(rows.key(low + half - 1), key));
       length -= half;
     }
-    return low + static_cast<std::uint32_t>(rows.key(low) < key);
+    return low + static_cast<std::uint32_t>(less_(rows.key(low), key));
   }
 
   std::uint32_t take_block() {
@@ -152,13 +219,14 @@ class SortedBlocks {
   std::uint32_t split(std::uint32_t slot, const Key& key) {
     const std::uint32_t fresh = take_block();
     const std::uint32_t old = slots_[slot].block;
-    const bool append = slot + 1 == slots_.size() && blocks_[old].key(Block::kCapacity - 1) < key;
+    const bool append =
+        slot + 1 == slots_.size() && less_(blocks_[old].key(Block::kCapacity - 1), key);
     slots_.insert(slots_.begin() + slot + 1, Slot{key, {}, fresh});
     if (append) return slot + 1;
     blocks_[old].move_tail(Block::kCapacity / 2, blocks_[fresh]);
     refresh(slot);
     refresh(slot + 1);
-    return key < slots_[slot + 1].first ? slot : slot + 1;
+    return less_(key, slots_[slot + 1].first) ? slot : slot + 1;
   }
 
   // Joins a sparse block with the next one if both fit into half a block.
@@ -172,6 +240,7 @@ class SortedBlocks {
     refresh(slot);
   }
 
+  [[no_unique_address]] Less less_;
   std::vector<Slot> slots_;          // in key order
   std::vector<Block> blocks_;        // in any order
   std::vector<std::uint32_t> free_;  // unused blocks

@@ -7,21 +7,87 @@
 
 namespace ductile {
 
-State::State(const Platform& machine, const Capabilities& can, const Rules& run)
-    : platform(machine),
-      capabilities(can),
-      rules(run),
-      idle(machine.nodes, run.identities),
-      idle_mw_(std::llround(machine.idle_w * 1000)) {
-  if (run.identities) health.assign(machine.nodes, Health::up);
+Indices index(const Facts& facts) {
+  Indices found;
+  found.queue = Queue(facts.sorting);
+  facts.jobs.for_each([&](JobId id) {
+    const Job& job = facts.jobs[id];
+    if (job.status != Status::pending || job.claim != ClaimId::none) return;
+    found.queue.add(id, job.spec, facts.start_need(job));
+  });
+  for (std::uint32_t node = 0; node < facts.health.size(); ++node) {
+    if (facts.health[node] != Health::up) found.not_up.insert(node, node);
+    if (facts.health[node] == Health::draining) found.draining.insert(node, node);
+  }
+  found.idle = IdleNodes(facts.platform.nodes, facts.rules.identities);
+  NodeSet nobodys = found.not_up;
+  const bool has_budget = facts.budget_mw != Facts::kNoBudget;
+  for (const JobId id : facts.running) {
+    const Job& job = facts.jobs[id];
+    if (sizes_while_running(job.spec.type)) ++found.running_malleable;
+    found.held += job.holding.count;
+    found.idle.take(job.holding);
+    if (!nobodys.empty()) nobodys.erase(job.holding.nodes);
+    const std::int64_t power = facts.extra_power_mw(job, job.holding.count);
+    found.jobs_mw += power;
+    if (has_budget) found.power_releases.insert(job.limit, ReleaseTag::of(id), power);
+    Nodes sound = healthy(job.holding, found.not_up);
+    if (job.doing == Doing::resizing && job.target < job.holding.count) {
+      sound -= facts.find(job.decision)->releases;
+    }
+    found.releases.insert(job.limit, ReleaseTag::of(id), sound);
+    const bool leaves = !found.draining.empty() && job.doing == Doing::nothing &&
+                        facts.size_off(job, found.draining) != 0;
+    if (leaves) found.leaving.push_back(id);
+  }
+  for (const Claim& claim : facts.claims) {
+    found.claimed += claim.held.count;
+    found.idle.take(claim.held);
+    found.releases.insert(claim.release, ReleaseTag::of(claim.id),
+                          claim.held.count + claim.pledged());
+  }
+  for (const Unanswered& open : facts.unanswered) {
+    if (open.releases == 0) continue;
+    found.releases.insert(open.expected, ReleaseTag::incoming(open.decision.job),
+                          open.releases - open.pledged);
+  }
+  for (const Boot& boot : facts.boots) {
+    found.releases.insert(boot.ready, ReleaseTag::boot(boot.batch), boot.nodes.count());
+  }
+  found.out_of_service = nobodys.count();
+  found.idle.take({found.out_of_service, nobodys});
+  found.answered = facts.asked - facts.unanswered.size();
+  return found;
 }
 
-Duration State::estimate(const Job& job, Nodes n) const {
+State::State(const Platform& machine, const Capabilities& can, const Rules& run)
+    : State([&] {
+        Facts facts;
+        facts.platform = machine;
+        facts.capabilities = can;
+        facts.rules = run;
+        if (run.identities) facts.health.assign(machine.nodes, Health::up);
+        return facts;
+      }()) {}
+
+State::State(Facts facts)
+    : Facts(std::move(facts)), Indices(ductile::index(static_cast<const Facts&>(*this))) {
+  pass_first = next_decision;
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    put_running(running[i], i);
+    Job& job = jobs[running[i]];
+    job.release = job.limit;
+    job.leaves = false;
+  }
+  for (const JobId id : leaving) jobs[id].leaves = true;
+}
+
+Duration Facts::estimate(const Job& job, Nodes n) const {
   if (n == job.spec.preferred || has_walltime_of_any_size(job)) return job.spec.walltime;
   return time_for_work(job, total_work(job.spec.preferred, job.spec.walltime), n);
 }
 
-Nodes State::smallest(const Job& job) const {
+Nodes Facts::smallest(const Job& job) const {
   if (!sizes_at_start(job.spec.type)) return job.spec.preferred;
   const Nodes n = constraint(job).at_least(job.spec.size.min);
   return n <= job.spec.size.max ? n : job.spec.preferred;
@@ -29,7 +95,7 @@ Nodes State::smallest(const Job& job) const {
 
 std::int64_t State::power_mw() const {
   const Nodes on = held + claimed + idle.count();
-  return std::int64_t{on} * idle_mw_ + jobs_mw;
+  return std::int64_t{on} * idle_mw() + jobs_mw;
 }
 
 Nodes State::largest(const Job& job, Nodes most, Nodes base, RequestId request) const {
@@ -56,9 +122,9 @@ Nodes State::incoming() const {
   return sum;
 }
 
-Nodes State::size_off_draining(const Job& job) const {
+Nodes Facts::size_off(const Job& job, const NodeSet& nodes) const {
   if (!sizes_while_running(job.spec.type)) return 0;
-  NodeSet leaves = intersection(job.holding.nodes, draining);
+  NodeSet leaves = intersection(job.holding.nodes, nodes);
   if (job.keep != Job::kNoKeep) leaves.erase(NodeSet{{{job.keep, job.keep}}});
   if (leaves.empty()) return 0;
   const Nodes size =
@@ -73,25 +139,37 @@ bool State::resizable(JobId id) const {
          sizes_while_running(job.spec.type) && world_can_resize(job);
 }
 
-Claim* State::find(ClaimId id) {
+Claim* Facts::find(ClaimId id) {
   const auto at = std::ranges::lower_bound(claims, id, {}, &Claim::id);
   return at != claims.end() && at->id == id ? &*at : nullptr;
 }
 
-Unanswered* State::find(DecisionId id) {
+Unanswered* Facts::find(DecisionId id) {
   const auto at = std::ranges::lower_bound(unanswered, id, {},
                                            [](const Unanswered& u) { return u.decision.id; });
   return at != unanswered.end() && at->decision.id == id ? &*at : nullptr;
 }
 
-void State::resort(const Policy& policy) {
-  start_size = policy.start_size;
-  half_life = policy.fair_share.half_life;
-  std::vector<Standing> standings;
-  if (policy.order == QueueOrder::fairshare) standings = uses.standings(now, policy.fair_share);
+void State::resort(const Policy& wanted) {
+  start_size = wanted.start_size;
+  half_life = wanted.fair_share.half_life;
+  sorting = {wanted.order, now, {}};
+  if (wanted.order == QueueOrder::fairshare) {
+    sorting.standings = uses.standings(now, wanted.fair_share);
+  }
   queue.resort(
-      policy.order, now, jobs, [this](JobId id) { return start_need(jobs[id]); },
-      std::move(standings));
+      wanted.order, now, jobs, [this](JobId id) { return start_need(jobs[id]); },
+      sorting.standings);
+}
+
+void State::refresh_order(const Policy& wanted) {
+  if (!is_linear(wanted.order)) {
+    ++changes;
+    resort(wanted);
+    return;
+  }
+  sorting.at = now;
+  if (queue.advance(now)) ++changes;
 }
 
 Decision& State::decide(Decision::Kind kind, JobId job, Reason reason, RequestId request) {

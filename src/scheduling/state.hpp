@@ -50,6 +50,10 @@ struct Rules {
   /// So many refusals of a job in a row count: after each but the first it is left alone twice as
   /// long, and jobs that have none are asked to shrink first. 0: they do not count.
   std::uint32_t counted_refusals = 0;
+  /// A plan of a pass has at most so many reservations, whatever its depth; 0: any number. With
+  /// 2000 and 10,000 waiting jobs `conservative` plans the first 2000 and lets the others start now
+  /// where they disturb none of these.
+  std::uint32_t reservations_per_plan = 0;
   bool identities = false;  // which nodes, not only how many
   bool record = false;      // keep the pen calls of each instant
   /// Keep what users have used, also under orders that do not ask: the policy may change. Not
@@ -64,6 +68,7 @@ struct Rules {
   std::uint64_t seed = 1;
   Fairness fairness;
 };
+constexpr std::array<std::string_view, 2> kLimitWords{"fixed", "scaled"};
 
 /// A running job that shrinks owes so many of its nodes to a claim: of 5 that it gives back 3 may
 /// be for one claim and 2 for another. None: a barrier, the claim waits for the answer all the
@@ -120,6 +125,7 @@ struct Request {
 struct TimeHad {
   Nodes nodes = 0;
   Duration time{};
+  bool operator==(const TimeHad&) const = default;
 };
 
 /// What is known of a job besides its specification. Rigid jobs have no such row.
@@ -167,20 +173,18 @@ struct Boot {
 /// behind the reservation of the first job, a new job of 3 nodes is not even planned.
 /// Saves work, never changes a decision.
 struct LaneMemo {
-  std::uint64_t changes = 0;     // `State::changes` then; 0: nothing is known
-  std::uint32_t depth = 0;       // how many reservations there may be,
-  JobId reserved = JobId::none;  // and the last job that held one
-  std::uint32_t jobs = 0;        // how many jobs had been submitted by then
-  Time at{};                     // when
-  FreeProfile free;              // for the jobs without a reservation
+  std::uint64_t changes = 0;       // `State::changes` then; 0: nothing is known
+  std::uint32_t depth = 0;         // how many reservations there may be,
+  JobId reserved = JobId::none;    // and the last job that held one,
+  std::uint32_t reservations = 0;  // and how many there were
+  std::uint32_t jobs = 0;          // how many jobs had been submitted by then
+  Time at{};                       // when
+  FreeProfile free;                // for the jobs without a reservation
 };
 
-/// All the core knows. Copying it is copying arrays.
-class State {
- public:
+/// What must survive: it cannot be found out again. scheduling/snapshot.cpp has a table of it.
+struct Facts {
   static constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
-
-  State(const Platform& platform, const Capabilities& capabilities, const Rules& rules);
 
   Platform platform;
   Capabilities capabilities;
@@ -188,57 +192,37 @@ class State {
 
   Time now{};
   JobTable jobs;
-  std::vector<Adaptive> adaptive;  // side table; rows are reused
-  std::vector<std::uint32_t> free_rows;
-  Queue queue;                                  // pending jobs without a claim
+  std::vector<Adaptive> adaptive{};             // side table; rows are reused,
+  std::vector<std::uint32_t> free_rows{};       //   which are these
+  std::string policy{};                         // its settings
   StartSize start_size = StartSize::preferred;  // the policy's
   Duration half_life = FairShare{}.half_life;   // the policy's
-  Uses uses;                                    // of users, if they are counted
+  Sorting sorting{};                            // of the queue
+  Uses uses{};                                  // of users, if they are counted
   // Those whose size may change while they run first, else in no particular order.
-  std::vector<JobId> running;
-  std::uint32_t running_malleable = 0;  // how many these are
-  IdleNodes idle;
-  Nodes held = 0;              // by jobs
-  Nodes claimed = 0;           // by claims
-  Nodes out_of_service = 0;    // nobody's, and not up
-  std::vector<Health> health;  // with identities; two indices of it:
-  NodeSet not_up;
-  NodeSet draining;
-  /// Running jobs that do nothing and may leave draining nodes; those among them that do not are
-  /// taken out when they are looked at.
-  std::vector<JobId> leaving;
-  Releases releases;          // of nodes
-  Releases power_releases;    // of milliwatts; kept while there is a budget
-  std::vector<Claim> claims;  // oldest first
+  std::vector<JobId> running{};
+  std::vector<Health> health{};  // with identities
+  std::vector<Claim> claims{};   // oldest first
   std::uint32_t next_claim = 0;
-  std::vector<Unanswered> unanswered;  // by decision
-  std::vector<Request> requests;       // in order of arrival
-  std::vector<JobId> ordered;          // jobs with an operator's order
-  std::vector<Delays> delays;
-  std::vector<PlannedDelay> planned_delays;  // of jobs that have not started since
-  std::vector<Boot> boots;
+  std::vector<Unanswered> unanswered{};  // by decision
+  std::vector<Request> requests{};       // in order of arrival
+  std::vector<JobId> ordered{};          // jobs with an operator's order
+  std::vector<Delays> delays{};
+  std::vector<PlannedDelay> planned_delays{};  // of jobs that have not started since
+  std::vector<Boot> boots{};
   std::uint32_t next_boot = 0;
   double corridor_low_w = 0;
   std::int64_t budget_mw = kNoBudget;  // the corridor's upper bound
-  std::int64_t jobs_mw = 0;            // of running jobs, above that of idle nodes
   Time timer = kNever;                 // the policy's
-  std::vector<Time> retries;           // future times at which something may be tried again; sorted
+  std::vector<Time> retries{};         // future times at which something may be tried again; sorted
   std::uint64_t passes = 0;
   std::uint64_t next_decision = 1;
-  std::uint64_t asked = 0, answered = 0;  // decisions that want an answer, and those that got it
-  std::uint64_t stale = 0;                // events that came too late or twice
-  EventKinds woken = 0;                   // by events since the last pass
-  bool must_wake = false;                 // what the policy did not foresee; a time came
-  bool idle_grew = false;                 // since claims last looked at idle nodes
-  std::uint64_t changes = 1;              // of anything but the queue's end
-  LaneMemo memo;
-  std::uint64_t pass_first = 0;     // number of the first decision of this pass
-  std::vector<Decision> decisions;  // of this instant
-  bool handed_out = false;          // and the world has them
-  std::vector<PenCall> calls;       // of this instant, while recording
+  std::uint64_t asked = 0;  // decisions that want an answer
+  std::uint64_t stale = 0;  // events that came too late or twice
+  EventKinds woken = 0;     // by events since the last pass
+  bool idle_grew = false;   // since claims last looked at idle nodes
 
-  // --- Questions
-  // -----------------------------------------------------------------------------------
+  // --- Questions that they answer alone
 
   const AdaptiveSpec* adaptive_spec(const Job& job) const {
     return job.adaptive == Job::kNoRow ? nullptr : &adaptive[job.adaptive].spec;
@@ -276,10 +260,6 @@ class State {
   const Holding& settled(const Job& job) const {
     return job.doing == Doing::resizing ? find(job.decision)->before : job.holding;
   }
-  /// What is left now of the work of a running job that is not rigid, as believed.
-  Work work_left(const Job& job) const {
-    return work_left_after(job, settled(job).count, now - job.work_at);
-  }
   /// The whole run time, as believed, at constant size n: the walltime, scaled by the model unless
   /// it holds at any size.
   Duration estimate(const Job& job, Nodes n) const;
@@ -295,6 +275,74 @@ class State {
   }
   /// The smallest size the scheduler may choose for it; if it chooses none, the preferred one.
   Nodes smallest(const Job& job) const;
+  /// Power of n nodes of the job above that of n idle nodes. Never less: what runs is believed to
+  /// draw no less than what idles, so that free power only grows when jobs end.
+  std::int64_t extra_power_mw(const Job& job, Nodes n) const {
+    return std::int64_t{n} * std::max<std::int64_t>(job.power_mw - idle_mw(), 0);
+  }
+  Claim* find(ClaimId id);
+  const Claim* find(ClaimId id) const { return const_cast<Facts*>(this)->find(id); }
+  Unanswered* find(DecisionId id);
+  const Unanswered* find(DecisionId id) const { return const_cast<Facts*>(this)->find(id); }
+  /// The largest size at which the running job holds none of these nodes that it can give up; 0 if
+  /// it has none of them, or cannot be so small, or keeps its size.
+  Nodes size_off(const Job& job, const NodeSet& nodes) const;
+  std::int64_t idle_mw() const { return static_cast<std::int64_t>(platform.idle_w * 1000 + 0.5); }
+};
+
+/// Nodes of the holding that are not among these.
+inline Nodes healthy(const Holding& holding, const NodeSet& not_up) {
+  return not_up.empty() ? holding.count
+                        : holding.count - intersection(holding.nodes, not_up).count();
+}
+
+/// What follows from the facts, and is kept because it is asked for often.
+struct Indices {
+  Queue queue;                          // pending jobs without a claim
+  std::uint32_t running_malleable = 0;  // how many jobs that run can change their size
+  IdleNodes idle;
+  Nodes held = 0;            // by jobs
+  Nodes claimed = 0;         // by claims
+  Nodes out_of_service = 0;  // nobody's, and not up
+  NodeSet not_up{};
+  NodeSet draining{};
+  /// Running jobs that do nothing and may leave draining nodes. Here may be others as well: they
+  /// are taken out when they are looked at.
+  std::vector<JobId> leaving{};
+  Releases releases;           // of nodes
+  Releases power_releases;     // of milliwatts; kept while there is a budget
+  std::int64_t jobs_mw = 0;    // of running jobs, above that of idle nodes
+  std::uint64_t answered = 0;  // of the decisions that want an answer
+};
+
+/// What follows from them. What is kept is equal to it, but for the borders of blocks and what
+/// `leaving` may hold besides.
+Indices index(const Facts& facts);
+
+/// All the core knows. Copying it is copying arrays. What is in neither part ends with the instant,
+/// or is a memo, which saves work and can be dropped at any time.
+class State : public Facts, public Indices {
+ public:
+  State(const Platform& platform, const Capabilities& capabilities, const Rules& rules);
+  /// With its indices, those in the rows of jobs as well.
+  explicit State(Facts facts);
+
+  bool must_wake = false;           // what the policy did not foresee; a time came
+  std::uint64_t pass_first = 0;     // number of the first decision of this pass
+  std::vector<Decision> decisions;  // of this instant
+  bool handed_out = false;          // and the world has them
+  std::vector<PenCall> calls;       // of this instant, while recording
+  bool cut_short = false;     // of this instant: a plan of its pass might have no more reservations
+  std::uint64_t changes = 1;  // of anything but the queue's end
+  LaneMemo memo;
+
+  // --- Questions
+  // -----------------------------------------------------------------------------------
+
+  /// What is left now of the work of a running job that is not rigid, as believed.
+  Work work_left(const Job& job) const {
+    return work_left_after(job, settled(job).count, now - job.work_at);
+  }
   /// The believed end at the present size; past ones read as now + 1 s.
   Time expected_end(const Job& job) const {
     return job.limit > now ? job.limit : now + whole_seconds(1);
@@ -302,15 +350,7 @@ class State {
   /// The believed end of a running job if it were believed to need `walltime` at its preferred
   /// size.
   Time end_with(const Job& job, Duration walltime) const;
-  Nodes healthy(const Holding& holding) const {
-    return not_up.empty() ? holding.count
-                          : holding.count - intersection(holding.nodes, not_up).count();
-  }
-  /// Power of n nodes of the job above that of n idle nodes. Never less: what runs is believed to
-  /// draw no less than what idles, so that free power only grows when jobs end.
-  std::int64_t extra_power_mw(const Job& job, Nodes n) const {
-    return std::int64_t{n} * std::max<std::int64_t>(job.power_mw - idle_mw(), 0);
-  }
+  Nodes healthy(const Holding& holding) const { return ductile::healthy(holding, not_up); }
   /// What the cluster draws, as believed.
   std::int64_t power_mw() const;
   /// What may still be drawn; `kNoBudget` without a budget.
@@ -328,9 +368,7 @@ class State {
   /// the preferred one, which is always legal. The next resize moves into the constraint.
   Nodes largest_start(const Job& job, Nodes most) const;
   Nodes incoming() const;
-  /// The largest size at which the running job holds no draining node that it can give up; 0 if it
-  /// has none, or cannot be so small, or keeps its size.
-  Nodes size_off_draining(const Job& job) const;
+  Nodes size_off_draining(const Job& job) const { return size_off(job, draining); }
   /// Running, nothing under way about it, and the world can: a policy may cut or grow it.
   bool resizable(JobId id) const;
   /// Has the world a resize left for it?
@@ -339,18 +377,23 @@ class State {
   }
   /// Did the present pass decide something about it?
   bool in_pass(const Job& job) const { return index(job.decision) >= pass_first; }
-  Claim* find(ClaimId id);
-  const Claim* find(ClaimId id) const { return const_cast<State*>(this)->find(id); }
-  Unanswered* find(DecisionId id);
-  const Unanswered* find(DecisionId id) const { return const_cast<State*>(this)->find(id); }
 
   // --- Changes
   // -------------------------------------------------------------------------------------
 
+  /// What the instant before this one decided is with the world, if it was handed out.
+  void begin_instant() {
+    if (!handed_out) return;
+    decisions.clear();
+    calls.clear();
+    cut_short = handed_out = false;
+  }
   /// A job waits from now on.
   void enqueue(JobId id, const Job& job) { queue.add(id, job.spec, start_need(job)); }
   /// Sorts the queue as a policy wants it.
-  void resort(const Policy& policy);
+  void resort(const Policy& wanted);
+  /// The policy's order, which changes with time, as of now.
+  void refresh_order(const Policy& wanted);
   /// A decision of this instant, with the next number. Good until the next one.
   Decision& decide(Decision::Kind kind, JobId job, Reason reason,
                    RequestId request = RequestId::none);
@@ -427,7 +470,6 @@ class State {
   void list_incoming(const Unanswered& shrink);
   void unlist_incoming(const Unanswered& shrink);
 
-  std::int64_t idle_mw() const { return idle_mw_; }
   void budget(double low_w, double high_w);
 
  private:
@@ -441,8 +483,6 @@ class State {
   /// Healthy nodes that it gives back at its end.
   Nodes sound_release(const Job& job) const;
   void put_running(JobId id, std::size_t place);
-
-  std::int64_t idle_mw_ = 0;
 };
 
 }  // namespace ductile

@@ -1,7 +1,9 @@
 #include "simulation/forecast.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <queue>
 #include <utility>
 
 #include "base/error.hpp"
@@ -19,7 +21,6 @@ class BelievedWorld {
 
  private:
   struct Answer {
-    Time at;
     Decision decision;
     Duration paused{};  // before it the job makes no progress for so long
   };
@@ -30,12 +31,21 @@ class BelievedWorld {
   void give(const Answer& answer);
   Time end_of(JobId id) const;
   Time end_at_size(const Job& job) const;
-  Time next_end() const;
+  bool ends_at_limit(const Job& job) const;
+  void expect_end(JobId id);
+  bool is_true(const std::pair<Time, JobId>& end) const;
+  Time next_at_limit();
+  Time next_end();
+  std::vector<JobId> due();
 
   Core core_;
   Time now_, began_;
-  std::vector<Answer> answers_;  // to come
+  std::multimap<Time, Answer> answers_;  // to come
   std::map<JobId, Forecast> jobs_;
+  // When jobs end, the next one first; with what was believed before and is not true any more.
+  std::priority_queue<std::pair<Time, JobId>, std::vector<std::pair<Time, JobId>>, std::greater<>>
+      ends_;
+  std::vector<JobId> by_work_;  // running jobs whose end is asked anew at each instant
 };
 
 void BelievedWorld::begin(const WhatIf& change) {
@@ -56,7 +66,7 @@ void BelievedWorld::begin(const WhatIf& change) {
     const bool is_resize = spec && open.decision.kind == Decision::Kind::resize;
     const Duration cost =
         is_resize ? spec->cost.of(open.before.count, open.decision.after.count) : Duration{};
-    answers_.push_back({std::max(later(open.expected, cost), now_), open.decision, cost});
+    answers_.emplace(std::max(later(open.expected, cost), now_), Answer{open.decision, cost});
   }
   if (change.fewer_nodes > 0) drain(change.fewer_nodes);
   if (change.policy && !core_.apply(now_, event::ConfigChanged{change.policy})) {
@@ -68,6 +78,7 @@ void BelievedWorld::begin(const WhatIf& change) {
     core_.apply(now_, event::Submitted{*change.another, std::nullopt});
     jobs_[id] = {id};
   }
+  for (const JobId id : state.running) expect_end(id);
   close();
 }
 
@@ -84,6 +95,7 @@ void BelievedWorld::close() {
   const auto decisions = core_.close_instant(now_);
   for (const Decision& decision : std::vector<Decision>(decisions.begin(), decisions.end())) {
     carry_out(decision);
+    expect_end(decision.job);
   }
 }
 
@@ -95,7 +107,7 @@ void BelievedWorld::carry_out(const Decision& decision) {
     its.job = decision.job;
     its.nodes = decision.after.count;
     its.start = now_;
-    if (!state.capabilities.instant_start) answers_.push_back({now_, decision});
+    if (!state.capabilities.instant_start) answers_.emplace(now_, Answer{decision});
   } else if (decision.kind == Kind::resize) {
     const auto open = std::ranges::find(state.unanswered, decision.id,
                                         [](const Unanswered& u) { return u.decision.id; });
@@ -104,7 +116,7 @@ void BelievedWorld::carry_out(const Decision& decision) {
     const Duration cost =
         spec ? spec->cost.of(open->before.count, decision.after.count) : Duration{};
     const Duration delay = spec ? spec->resize_delay : Duration{};
-    answers_.push_back({later(later(now_, delay), cost), decision, cost});
+    answers_.emplace(later(later(now_, delay), cost), Answer{decision, cost});
   }
 }
 
@@ -116,64 +128,100 @@ void BelievedWorld::give(const Answer& answer) {
   } else {
     core_.apply(now_, event::Started{decision.job, decision.id, {}, std::nullopt});
   }
+  expect_end(decision.job);
 }
 
 /// Believed; not before the answer to a resize for which it stops computing first.
 Time BelievedWorld::end_of(JobId id) const {
   const Time end = end_at_size(core_.job(id));
   if (core_.job(id).doing != Doing::resizing) return end;
-  const auto stops = [&](const Answer& answer) {
-    return answer.decision.job == id && answer.paused > Duration{} &&
-           answer.at - answer.paused < end;
+  const auto stops = [&](const auto& to_come) {
+    const auto& [at, answer] = to_come;
+    return answer.decision.job == id && answer.paused > Duration{} && at - answer.paused < end;
   };
   return std::ranges::any_of(answers_, stops) ? kNever : end;
 }
 
 Time BelievedWorld::end_at_size(const Job& job) const {
   const Time late = began_ + whole_seconds(1);
-  if (core_.state().rules.limit == Rules::Limit::scaled || job.spec.type == JobType::rigid) {
-    return std::max(job.limit, late);
-  }
+  if (ends_at_limit(job)) return std::max(job.limit, late);
   // The limit stays whatever the size: what is left of the work tells.
   const State& state = core_.state();
   const Duration left = state.time_for_work(job, state.work_left(job), state.settled(job).count);
   return std::max(later(state.now, left), late);
 }
 
-Time BelievedWorld::next_end() const {
-  Time next = kNever;
-  for (const JobId id : core_.state().running) {
-    const Job& job = core_.job(id);
-    if (job.doing != Doing::starting) next = std::min(next, end_of(id));
+/// Its end moves only when its limit does.
+bool BelievedWorld::ends_at_limit(const Job& job) const {
+  return core_.state().rules.limit == Rules::Limit::scaled || job.spec.type == JobType::rigid;
+}
+
+/// Something was decided about the job, or has come of it.
+void BelievedWorld::expect_end(JobId id) {
+  if (id == JobId::none || !core_.state().jobs.contains(id)) return;
+  const Job& job = core_.job(id);
+  if (job.status != Status::running) return;
+  if (ends_at_limit(job)) {
+    ends_.emplace(end_at_size(job), id);
+  } else if (std::ranges::find(by_work_, id) == by_work_.end()) {
+    by_work_.push_back(id);
+  }
+}
+
+bool BelievedWorld::is_true(const std::pair<Time, JobId>& end) const {
+  if (!core_.state().jobs.contains(end.second)) return false;
+  const Job& job = core_.job(end.second);
+  return job.status == Status::running && job.doing != Doing::starting &&
+         end_of(end.second) == end.first;
+}
+
+Time BelievedWorld::next_at_limit() {
+  while (!ends_.empty() && !is_true(ends_.top())) ends_.pop();
+  return ends_.empty() ? kNever : ends_.top().first;
+}
+
+Time BelievedWorld::next_end() {
+  Time next = next_at_limit();
+  for (const JobId id : by_work_) {
+    if (core_.job(id).doing != Doing::starting) next = std::min(next, end_of(id));
   }
   return next;
+}
+
+/// The jobs that end now.
+std::vector<JobId> BelievedWorld::due() {
+  std::vector<JobId> ending;
+  for (; next_at_limit() <= now_; ends_.pop()) {
+    ending.push_back(ends_.top().second);
+  }
+  std::erase_if(by_work_, [&](JobId id) {
+    const bool ends = core_.job(id).doing != Doing::starting && end_of(id) <= now_;
+    if (ends) ending.push_back(id);
+    return ends;
+  });
+  std::ranges::sort(ending);
+  ending.erase(std::unique(ending.begin(), ending.end()), ending.end());
+  return ending;
 }
 
 void BelievedWorld::run(const std::function<bool()>& stop) {
   for (std::uint64_t instants = 0;; ++instants) {
     if (instants % 256 == 255 && stop && stop()) return;
     Time next = next_end();
-    for (const Answer& answer : answers_) next = std::min(next, answer.at);
+    if (!answers_.empty()) next = std::min(next, answers_.begin()->first);
     const bool only_timer = next == kNever;
     next = std::max(std::min(next, core_.next_wake()), now_);
     if (next == kNever) return;
     now_ = next;
 
-    std::vector<JobId> ending;
-    for (const JobId id : core_.state().running) {
-      const Job& job = core_.job(id);
-      if (job.doing != Doing::starting && end_of(id) <= now_) ending.push_back(id);
-    }
-    std::ranges::sort(ending);
-    for (const JobId id : ending) {
+    for (const JobId id : due()) {
       jobs_[id].end = now_;
       core_.apply(now_, event::Ended{id, EndState::completed, false});
     }
-    const auto due = std::stable_partition(answers_.begin(), answers_.end(),
-                                           [&](const Answer& answer) { return answer.at > now_; });
-    const std::vector<Answer> given(due, answers_.end());
-    answers_.erase(due, answers_.end());
-    for (const Answer& answer : given) give(answer);
+    while (!answers_.empty() && answers_.begin()->first <= now_) {
+      const Answer answer = std::move(answers_.extract(answers_.begin()).mapped());
+      give(answer);
+    }
     if (core_.next_wake() <= now_) core_.apply(now_, event::TimerFired{});
     const std::uint64_t before = core_.state().next_decision;
     close();

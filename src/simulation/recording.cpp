@@ -1,12 +1,9 @@
 #include "simulation/recording.hpp"
 
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
-
-#include <lzma.h>
 
 #include "base/error.hpp"
 #include "scheduling/record.hpp"
@@ -14,20 +11,11 @@
 namespace ductile {
 
 void LogSeal::add(std::string_view line) {
-  const auto sum = [&](std::string_view text) {
-    checksum_ =
-        lzma_crc64(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), checksum_);
-  };
-  sum(line);
-  sum("\n");
+  sum_.add(line).add("\n");
   ++lines_;
 }
 
-std::string LogSeal::line() const {
-  std::array<char, 17> hex{};
-  std::snprintf(hex.data(), hex.size(), "%016llx", static_cast<unsigned long long>(checksum_));
-  return "end " + std::to_string(lines_) + ' ' + hex.data();
-}
+std::string LogSeal::line() const { return "end " + std::to_string(lines_) + ' ' + sum_.text(); }
 
 Recorder::Recorder(std::string path)
     : path_(std::move(path)), temporary_(path_ + ".part"), file_(temporary_, std::ios::binary) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "simulation/checksum.hpp"
 #include "simulation/observer.hpp"
 
 namespace ductile {
@@ -22,7 +23,8 @@ class LogSeal {
   std::string line() const;
 
  private:
-  std::uint64_t lines_ = 0, checksum_ = 0;
+  std::uint64_t lines_ = 0;
+  Checksum sum_{};
 };
 
 /// Writes the log of one run. `Rules::record` must be on. The file appears under its name when the

@@ -299,14 +299,14 @@ void World::close() {
 void World::submit_next() {
   const auto id = JobId{static_cast<std::uint32_t>(next_submit_)};
   const WorkloadJob& job = workload_.jobs[next_submit_++];
-  event::Submitted submitted{{.name = job.name,
-                              .user = job.user,
-                              .group = job.group,
-                              .submitted = job.submit,
-                              .walltime = job.walltime,
-                              .size = exactly(job.nodes),
-                              .preferred = job.nodes},
-                             std::nullopt};
+  event::Submitted submitted;
+  submitted.job.name = job.name;
+  submitted.job.user = job.user;
+  submitted.job.group = job.group;
+  submitted.job.submitted = job.submit;
+  submitted.job.walltime = job.walltime;
+  submitted.job.size = exactly(job.nodes);
+  submitted.job.preferred = job.nodes;
   if (const AdaptiveJob* more = adaptive(id)) {
     submitted.job.type = more->type;
     submitted.job.priority = more->priority;

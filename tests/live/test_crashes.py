@@ -1,6 +1,5 @@
-"""The controller dies at moments drawn over all at which it writes or says something, half of them over those
-of resizes. After each restart no
-acknowledged job is lost and no acknowledged cancel, none runs twice, no node is given twice, results are right, and whoever asks
+"""The controller dies at moments drawn over all at which it writes or says something, many of them over those
+of resizes, and some between a commit and the mark that tells of it, and some at those of a snapshot. After each restart no acknowledged job is lost and no acknowledged cancel, none runs twice, no node is given twice, results are right, and whoever asks
 meanwhile is answered or refused at once.
 
 DUCTILE_TEST_CRASHES sets how many, DUCTILE_TEST_SEED what is drawn."""
@@ -28,6 +27,7 @@ def test_it_dies_at_any_moment(cluster):
     draws = random.Random(SEED)
     c = cluster("4x1", "equipartition", "--models", "guessed", "--measure", 0.5, "--estimates", "predicted")
     c.stop()
+    c.environment["DUCTILE_SNAPSHOT_EVERY"] = "30"
     script = c.script(f"echo $DUCTILE_JOB_ID >> {c.folder}/ran; sleep 0.1; echo result")
     acknowledged, cancelled, long_ones = {}, set(), []
 
@@ -58,13 +58,16 @@ def test_it_dies_at_any_moment(cluster):
             return json.loads(done.stdout)["job"]
         return None
 
-    crashes = at_resizes = 0
+    crashes = at_resizes = at_commits = at_snapshots = 0
     end = time.monotonic() + 60 + 15 * CRASHES
     while crashes < CRASHES:
-        is_resize = draws.random() < 0.5 and any(long_ones)
-        at_resizes += is_resize
-        c.environment["DUCTILE_CRASH_AT"] = (f"resize:{draws.randrange(1, 12)}" if is_resize
-                                             else str(draws.randrange(1, 80)))
+        kind = draws.choice(["", "", "resize:", "resize:", "commit:", "snapshot:"])
+        if kind == "resize:" and not any(long_ones):
+            kind = ""
+        at_resizes += kind == "resize:"
+        at_commits += kind == "commit:"
+        at_snapshots += kind == "snapshot:"
+        c.environment["DUCTILE_CRASH_AT"] = f"{kind}{draws.randrange(1, {'': 80, 'resize:': 12, 'commit:': 20, 'snapshot:': 7}[kind])}"
         c.launch()
         while c.server.poll() is None:
             assert time.monotonic() < end, f"{crashes} crashes\n{c.log.read_text()}"
@@ -113,6 +116,7 @@ def test_it_dies_at_any_moment(cluster):
         acknowledged.pop(job, None)
     assert acknowledged == {}
     resizes = sum(max(len(end["sizes"]) - 2, 0) for end in c.ask({"do": "history"})["jobs"])
-    print(f"{len(ran)} scripts ran, {len(cancelled)} cancels, {resizes} changes of size, {crashes} crashes, {at_resizes} of them at resizes; "
+    print(f"{len(ran)} scripts ran, {len(cancelled)} cancels, {resizes} changes of size, {crashes} crashes, {at_resizes} of them at resizes, "
+          f"{at_commits} before the mark, {at_snapshots} at snapshots; "
           f"the slowest answer took {slowest:.2f} s")
     c.replay()

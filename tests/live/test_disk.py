@@ -158,6 +158,7 @@ def test_a_row_that_is_not_as_it_was_written_is_refused(cluster):
     journal.write_bytes(whole.replace(b"remember-me", b"remember-my"))
     done = c.run("serve", "--state", c.state, "--local", "1x1", code=2)
     assert f"row {job} of table " in done.stderr and "is not as it was written" in done.stderr
+    assert "go on with a copy of the journal from before" in c.run("check", "--state", c.state, code=1).stdout
     journal.write_bytes(whole)
     c.start()
     assert sorted(c.queue()) == [job]

@@ -315,6 +315,7 @@ TEST(Backfilling, TheNoteOfWhatWasTriedChangesNothing) {
             {Time{whole_seconds(at + 15)}, {{{last, last}}}, Health::up});
       }
     }
+    if (seed % 5 < 2) c.settings.rules.reservations_per_plan = 1 + seed % 7;
     const QueueOrder order =
         static_cast<QueueOrder>(c.bits % kQueueOrderWords.size());  // those that change, too
     const Record with = run(c, std::make_shared<Plain>(c.depth, order, true));
@@ -322,6 +323,69 @@ TEST(Backfilling, TheNoteOfWhatWasTriedChangesNothing) {
     ASSERT_EQ(with.entries.size(), without.entries.size());
     ASSERT_TRUE(with.entries == without.entries);
   });
+}
+
+TEST(Backfilling, TheMostReservationsAreADepth) {
+  std::uint64_t cut_short = 0;
+  for_seeds(1'000, [&](std::uint64_t seed) {
+    Case c = random_case(seed);
+    const Record all = run(c, registered(Backfill::kUnlimited, c.order.order));
+    const auto most = static_cast<std::uint32_t>(1 + seed % 4);
+    const Record deep = run(c, registered(most, c.order.order));
+    c.settings.rules.reservations_per_plan = most;
+    const Record bounded = run(c, registered(Backfill::kUnlimited, c.order.order));
+    ASSERT_TRUE(bounded.entries == deep.entries);
+    cut_short += bounded.entries == all.entries ? 0 : 1;
+    c.settings.rules.reservations_per_plan = 1'000;
+    ASSERT_TRUE(run(c, registered(Backfill::kUnlimited, c.order.order)).entries == all.entries);
+  });
+  EXPECT_GT(cut_short, 100u);
+}
+
+/// A policy that forgets what the last pass remembered.
+class Forgetful final : public Policy {
+ public:
+  explicit Forgetful(std::shared_ptr<const Policy> inner) : inner_(std::move(inner)) {
+    order = inner_->order;
+    start_size = inner_->start_size;
+    settings = inner_->settings;
+  }
+  EventKinds wakes_on() const override { return inner_->wakes_on(); }
+  bool answers_requests() const override { return inner_->answers_requests(); }
+  void schedule(Pass& pass) const override {
+    pass.forget_memo();
+    inner_->schedule(pass);
+  }
+
+ private:
+  std::shared_ptr<const Policy> inner_;
+};
+
+/// All policies, all kinds of jobs, all kinds of trouble: nothing hangs on what is remembered, and
+/// a bound that no plan reaches changes nothing.
+TEST(Backfilling, WithABoundWhatIsRememberedChangesNothing) {
+  std::uint64_t spent = 0;
+  for_seeds(700, [&](std::uint64_t seed) {
+    Trouble t = random_trouble(seed);
+    const PolicyInfo& info = policies()[seed % policies().size()];
+    const bool deep =
+        std::ranges::find(info.parameters, "depth", &ParameterInfo::name) != info.parameters.end();
+    const auto policy = make_policy(info.name + (deep ? ":depth=20" : ""));
+    const auto digest = [&](std::uint32_t most, bool remembers) {
+      t.settings.rules.reservations_per_plan = most;
+      t.settings.policy = remembers ? policy : std::make_shared<Forgetful>(policy);
+      WorkBooks books(t.workload);
+      Observer* const observers[] = {&books};
+      simulate(t.workload, t.settings, observers);
+      return books.digest;
+    };
+    const auto most = static_cast<std::uint32_t>(1 + seed % 5);
+    const auto with = digest(most, true), unlimited = digest(0, true);
+    ASSERT_EQ(with, digest(most, false)) << info.name;
+    ASSERT_EQ(unlimited, digest(1'000'000, true)) << info.name;
+    spent += with == unlimited ? 0 : 1;
+  });
+  EXPECT_GT(spent, 20u);
 }
 
 TEST(Backfilling, TheSameRunGivesTheSameDecisions) {

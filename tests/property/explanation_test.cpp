@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -27,7 +28,9 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "live/look_up.hpp"
 #include "policies/registry.hpp"
+#include "report/circumstances.hpp"
 #include "simulation/recording.hpp"
 #include "simulation/replay.hpp"
 #include "simulation/simulation.hpp"
@@ -68,6 +71,53 @@ class Until final : public Observer {
   std::optional<Core> core_;
 };
 
+/// Writes a run as a controller does, for jobs to be looked up.
+class Journalist final : public Observer {
+ public:
+  explicit Journalist(const std::string& path) : path_(path) {
+    for (const char* end : {".db", ".mark"}) std::filesystem::remove(path_ + end);
+    journal_.emplace(path_ + ".db");
+  }
+  bool wants_events() const override { return true; }
+  void on_event(Time now, const Event& event, bool taken, const Core& core) override {
+    begin(core);
+    std::vector<Circumstance> then;
+    if (taken) then = circumstances_.after(event, core);
+    if (const auto* its = std::get_if<event::Submitted>(&event)) {
+      are_in_order_ &= its->job.name == ++submitted_;
+    }
+    journal_->event(now, event, taken, then);
+  }
+  void on_decision(Time, const Decision& decision, const Core&) override {
+    decisions_.push_back(decision);
+  }
+  void on_close(Time now, const Core& core) override {
+    begin(core);
+    journal_->close(now, core, decisions_, circumstances_.at_close(decisions_, core));
+    decisions_.clear();
+  }
+  /// What it says of a job; nothing if people number these jobs otherwise than a controller does.
+  std::optional<Explanation> explanation(std::uint64_t job) {
+    if (std::exchange(is_open_, false)) journal_->commit();
+    if (!are_in_order_) return std::nullopt;
+    return look_up(*journal_, job, simulated_time).explanation();
+  }
+
+ private:
+  void begin(const Core& core) {
+    if (std::exchange(is_open_, true)) return;
+    journal_->write_head(core);
+    journal_->begin();
+  }
+
+  std::string path_;
+  std::optional<Journal> journal_;
+  Circumstances circumstances_{std::nullopt};
+  std::vector<Decision> decisions_;
+  std::uint64_t submitted_ = 0;
+  bool is_open_ = false, are_in_order_ = true;
+};
+
 std::string without_margin(const std::string& text) {
   std::istringstream in(text);
   std::string result;
@@ -86,11 +136,12 @@ std::string explained(const std::string& scenario_text, std::uint64_t job, doubl
   settings.rules.record = true;
   const Time until{seconds(until_s)};
   Explainer live(job, simulated_time), recorded(job, simulated_time);
+  Journalist journalist(::testing::TempDir() + "/explained");
   const std::string path = ::testing::TempDir() + "/explained.log";
   {
-    Until watch(live, until);
+    Until watch(live, until), write(journalist, until);
     Recorder recorder(path);
-    Observer* const observers[] = {&watch, &recorder};
+    Observer* const observers[] = {&watch, &recorder, &write};
     simulate(scenario.workload, settings, observers);
   }
   std::ifstream log(path, std::ios::binary);
@@ -99,6 +150,10 @@ std::string explained(const std::string& scenario_text, std::uint64_t job, doubl
       log, path, [](std::string_view text) { return make_policy(text); }, watch);
   const std::string text = to_text(live.explanation(), simulated_time);
   EXPECT_EQ(to_text(recorded.explanation(), simulated_time), text);
+  if (auto looked_up = journalist.explanation(job)) {
+    looked_up->now = live.explanation().now;
+    EXPECT_EQ(to_text(*looked_up, simulated_time), text);
+  }
   // What it says as JSON is all it says.
   EXPECT_EQ(
       to_text(explanation_from_json(nlohmann::ordered_json::parse(to_json(live.explanation()))),
@@ -165,6 +220,26 @@ At 3 it waits:
 - ahead of it in the queue: job 2 (4 nodes), planned for 10
 - started now it could run until 103, and delay job 2 (4 nodes), planned for 10
 - no start of it is planned yet; the policy is easy
+)");
+}
+
+TEST(Explain, AJobBehindThoseThatOnePassPlans) {
+  EXPECT_EQ(explained(R"(platform nodes=4
+policy conservative
+rules reservations=2
+job 1 submit=0 nodes=4 run=10
+job 2 submit=1 nodes=4 run=5
+job 3 submit=2 nodes=4 run=5
+job 4 submit=3 nodes=4 run=5
+expect
+)",
+                      4, 3),
+            R"(job 4: rigid, 4 nodes, 5 s
+3  submitted: rigid, 4 nodes, 5 s
+At 3 it waits:
+- it asks for 4 nodes; 0 of 4 are idle
+- ahead of it in the queue: job 2 (4 nodes), planned for 10 and job 3 (4 nodes), planned for 15
+- no start of it is planned yet; the policy is conservative, which plans no more jobs in one pass
 )");
 }
 

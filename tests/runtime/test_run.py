@@ -151,8 +151,8 @@ def test_a_resize_as_the_program_ends_is_given_up(mpi, start):
     done = job.resize(2)
     code, out, _ = job.finish()
     assert code == 0 and out == rigid_output(mpi, 30, 30, 100)
-    if done.returncode != 0:  # whoever was faster
-        assert "end" in done.stderr
+    if done.returncode != 0:  # whoever was faster, also by so much that the manager has gone
+        assert "end" in done.stderr or "nobody listens" in done.stderr
 
 
 def test_a_program_may_refuse(mpi, start):
@@ -738,7 +738,6 @@ def test_what_a_killed_manager_has_left_is_removed_by_the_next_one(start, tmp_pa
     others = folder.with_name(f"ductile-run.{os.geteuid()}.other{os.getpid()}")
     others.mkdir()
     (others / "host").write_text("another\nstart of another\n")
-    time.sleep(2)  # what is younger may belong to one who is just beginning
     assert run("run", "--kind", "rigid", "--mpi", mpi, "--", "true").returncode == 0
     assert folder.exists()
     for path in (folder, others):

@@ -303,13 +303,15 @@ void Parser::rules(Line& line) {
   };
   Rules& rules = scenario_.settings.rules;
   for (const auto& [key, value] :
-       line.options({"limit", "identities", "seed", "fairness", "claims"})) {
+       line.options({"limit", "identities", "seed", "fairness", "claims", "reservations"})) {
     if (key == "limit") {
       rules.limit = choose(value, "fixed", "scaled") ? Rules::Limit::fixed : Rules::Limit::scaled;
     } else if (key == "identities") {
       rules.identities = choose(value, "on", "off");
     } else if (key == "claims") {
       rules.claims_take_idle = choose(value, "take-idle", "wait");
+    } else if (key == "reservations") {
+      rules.reservations_per_plan = line.count(key, value);
     } else if (key == "fairness") {
       rules.fairness = parse_fairness(value, {.field = "fairness"});
     } else {

@@ -9,6 +9,7 @@
 #include <list>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <sys/types.h>
 
@@ -17,7 +18,7 @@
 
 namespace ductile {
 
-class Errands {
+class BackgroundQueries {
  public:
   /// In the child; its standard output is the answer, its exit code 0. All other descriptors are
   /// closed, it sees the controller as it was when the child was started.
@@ -25,14 +26,21 @@ class Errands {
   /// In the controller: what was written, or nothing if it failed or took too long.
   using Done = std::function<void(std::optional<std::string> answer)>;
 
-  Errands() = default;
-  Errands(const Errands&) = delete;
-  Errands& operator=(const Errands&) = delete;
+  BackgroundQueries() = default;
+  BackgroundQueries(const BackgroundQueries&) = delete;
+  BackgroundQueries& operator=(const BackgroundQueries&) = delete;
   /// Kills those that are under way; nobody hears of them.
-  ~Errands();
+  ~BackgroundQueries();
 
+  struct Terms {
+    std::chrono::seconds patience{30};  // then it is killed
+    bool with_failures = false;         // what it wrote counts whatever its exit code is
+  };
   /// As soon as few enough are under way. False if this user has too many: nothing was done.
-  bool add(uid_t user, Work work, Done done);
+  bool add(uid_t user, Work work, Done done, Terms terms);
+  bool add(uid_t user, Work work, Done done) {
+    return add(user, std::move(work), std::move(done), Terms{});
+  }
 
   void add_to(Poller& poller);
   /// After waiting: starts, ends, and kills those that take too long.
@@ -42,10 +50,11 @@ class Errands {
 
  private:
   using Steady = std::chrono::steady_clock;
-  struct Errand {
+  struct Query {
     uid_t user = 0;
     Work work{};
     Done done{};
+    Terms terms{};
     pid_t child = -1;
     Descriptor pipe{};
     std::string answer{};
@@ -53,11 +62,11 @@ class Errands {
     bool is_too_long = false;  // its answer, or the time it took
   };
 
-  static void start(Errand& errand);
-  static void read(Errand& errand);
+  static void start(Query& query);
+  static void read(Query& query);
 
-  std::deque<Errand> waiting_{};
-  std::list<Errand> running_{};
+  std::deque<Query> waiting_{};
+  std::list<Query> running_{};
 };
 
 }  // namespace ductile

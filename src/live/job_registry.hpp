@@ -22,10 +22,6 @@
 
 namespace ductile {
 
-/// Jobs are numbered for people from 1, in order of submission, as the core numbers them from 0.
-inline std::uint64_t number_of(JobId id) { return std::uint64_t{index(id)} + 1; }
-inline JobId id_of(std::uint64_t number) { return JobId{static_cast<std::uint32_t>(number - 1)}; }
-
 /// Why the policy does not see a job; the words are Slurm's, where it has one.
 enum class Wait : std::uint8_t {
   no,
@@ -92,12 +88,12 @@ struct UserLimits {
 };
 
 /// Knows all living jobs, and when one of them may be seen. The core hears of it from the caller.
-class Batches {
+class JobRegistry {
  public:
   /// How a job that is over ended, if one of this number, or of an array of this number, did not
   /// complete; nothing if there was none.
   using Ended = std::function<std::optional<bool>(std::uint64_t number)>;
-  explicit Batches(Ended has_failed) : has_failed_(std::move(has_failed)) {}
+  explicit JobRegistry(Ended has_failed) : has_failed_(std::move(has_failed)) {}
 
   const std::map<JobId, LiveJob>& all() const { return jobs_; }
   bool empty() const { return jobs_.empty(); }

@@ -1,4 +1,4 @@
-#include "live/batches.hpp"
+#include "live/job_registry.hpp"
 
 #include <algorithm>
 
@@ -11,17 +11,17 @@ Wait wait_of(Hold by) { return by == Hold::admin ? Wait::admin : Wait::user; }
 
 }  // namespace
 
-std::size_t Batches::count_of(std::uint32_t user) const {
+std::size_t JobRegistry::count_of(std::uint32_t user) const {
   const auto found = users_.find(user);
   return found == users_.end() ? 0 : found->second.jobs;
 }
 
-std::shared_ptr<Batch> Batches::shared_batch(std::uint64_t number) const {
+std::shared_ptr<Batch> JobRegistry::shared_batch(std::uint64_t number) const {
   const auto found = batches_.find(number);
   return found == batches_.end() ? nullptr : found->second;
 }
 
-JobId Batches::task(std::uint64_t array, std::uint32_t task) const {
+JobId JobRegistry::task(std::uint64_t array, std::uint32_t task) const {
   const Batch* const whole = batch(array);
   if (whole == nullptr) return JobId::none;
   const auto at = std::ranges::lower_bound(whole->tasks, task);
@@ -30,7 +30,7 @@ JobId Batches::task(std::uint64_t array, std::uint32_t task) const {
                   : JobId::none;
 }
 
-std::vector<JobId> Batches::tasks(std::uint64_t array) const {
+std::vector<JobId> JobRegistry::tasks(std::uint64_t array) const {
   std::vector<JobId> found;
   const Batch* const whole = batch(array);
   if (whole == nullptr) return found;
@@ -45,7 +45,7 @@ std::vector<JobId> Batches::tasks(std::uint64_t array) const {
 
 // ---- Dependencies -------------------------------------------------------------------------------
 
-Dependency::Stage Batches::stage_of(std::uint64_t number) const {
+Dependency::Stage JobRegistry::stage_of(std::uint64_t number) const {
   using Stage = Dependency::Stage;
   if (const Batch* const whole = batch(number)) {
     return whole->unstarted > 0 ? Stage::waits : Stage::runs;
@@ -57,7 +57,7 @@ Dependency::Stage Batches::stage_of(std::uint64_t number) const {
 }
 
 /// At all, or at those on this one.
-void Batches::look_at_dependencies(Batch& batch, std::uint64_t on) {
+void JobRegistry::look_at_dependencies(Batch& batch, std::uint64_t on) {
   std::erase_if(batch.open, [&](const Dependency& each) {
     if (on != 0 && each.job != on) return false;
     const Fulfilled is = fulfilled(each.kind, stage_of(each.job));
@@ -68,24 +68,24 @@ void Batches::look_at_dependencies(Batch& batch, std::uint64_t on) {
 }
 
 /// The job has come one stage further.
-void Batches::tell_dependents(const LiveJob& job) {
+void JobRegistry::tell_dependents(const LiveJob& job) {
   tell_dependents(job.row.number);
   if (job.batch->number != job.row.number) tell_dependents(job.batch->number);
 }
 
-void Batches::tell_dependents(std::uint64_t number) {
+void JobRegistry::tell_dependents(std::uint64_t number) {
   for (auto at = dependents_.lower_bound({number, 0});
        at != dependents_.end() && at->first.first == number; ++at) {
     look_at_dependencies(*at->second, number);
   }
 }
 
-void Batches::expect_more(Batch& batch) {
+void JobRegistry::expect_more(Batch& batch) {
   ++batch.left;
   ++batch.unstarted;
 }
 
-void Batches::is_whole(Batch& batch) {
+void JobRegistry::is_whole(Batch& batch) {
   --batch.left;
   --batch.unstarted;
   tell_dependents(batch.number);
@@ -93,7 +93,7 @@ void Batches::is_whole(Batch& batch) {
 
 // ---- Jobs ---------------------------------------------------------------------------------------
 
-std::shared_ptr<Batch> Batches::add_batch(std::uint64_t number, Submission what) {
+std::shared_ptr<Batch> JobRegistry::add_batch(std::uint64_t number, Submission what) {
   auto batch = std::make_shared<Batch>();
   batch->number = number;
   for (const Interval& part : what.array.tasks.parts) {
@@ -107,7 +107,7 @@ std::shared_ptr<Batch> Batches::add_batch(std::uint64_t number, Submission what)
   return batch;
 }
 
-void Batches::set(Batch& batch, Submission what) {
+void JobRegistry::set(Batch& batch, Submission what) {
   batch.application = Applications::hash_of(what);
   // To assign something empty would keep the memory.
   const auto drop = [](auto& text) {
@@ -120,32 +120,32 @@ void Batches::set(Batch& batch, Submission what) {
   batch.what = std::move(what);
 }
 
-void Batches::add_dependencies(const std::shared_ptr<Batch>& batch) {
+void JobRegistry::add_dependencies(const std::shared_ptr<Batch>& batch) {
   batch->open = batch->what.dependencies;
   batch->is_never = false;
   if (!batch->open.empty()) look_at_dependencies(*batch);
   for (const Dependency& each : batch->open) dependents_[{each.job, batch->number}] = batch;
 }
 
-void Batches::drop_dependencies(const Batch& batch) {
+void JobRegistry::drop_dependencies(const Batch& batch) {
   for (const Dependency& each : batch.what.dependencies) {
     dependents_.erase({each.job, batch.number});
   }
 }
 
-void Batches::set_changing(Batch& batch, bool is_changing) {
+void JobRegistry::set_changing(Batch& batch, bool is_changing) {
   batch.is_changing = is_changing;
   must_judge_ = true;
 }
 
-void Batches::hide(JobId id) {
+void JobRegistry::hide(JobId id) {
   LiveJob& job = jobs_.at(id);
   deactivate(job);
   kept_.insert(place_of(job));
   job.wait = Wait::changing;
 }
 
-void Batches::alter(Batch& batch, Submission what) {
+void JobRegistry::alter(Batch& batch, Submission what) {
   const bool are_others = what.dependencies != batch.what.dependencies;
   if (are_others) drop_dependencies(batch);
   set(batch, std::move(what));
@@ -154,7 +154,7 @@ void Batches::alter(Batch& batch, Submission what) {
   must_judge_ = true;
 }
 
-void Batches::alter(JobId id, const JobSpec& spec) {
+void JobRegistry::alter(JobId id, const JobSpec& spec) {
   LiveJob& job = jobs_.at(id);
   const bool was_kept = kept_.erase(place_of(job)) > 0;
   job.row.name = job.what().name;
@@ -163,13 +163,13 @@ void Batches::alter(JobId id, const JobSpec& spec) {
   if (was_kept) kept_.insert(place_of(job));
 }
 
-bool Batches::is_conditional(const Submission& what, const UserLimits& limits) {
+bool JobRegistry::is_conditional(const Submission& what, const UserLimits& limits) {
   const UserLimits none;
   return what.is_held || !what.dependencies.empty() || what.begin != Time{} ||
          what.array.limit != 0 || limits.jobs != none.jobs || limits.nodes != none.nodes;
 }
 
-LiveJob& Batches::add(JobRow row, std::shared_ptr<Batch> batch, const Job& job) {
+LiveJob& JobRegistry::add(JobRow row, std::shared_ptr<Batch> batch, const Job& job) {
   LiveJob& its = jobs_[id_of(row.number)];
   its.row = std::move(row);
   its.batch = std::move(batch);
@@ -190,7 +190,7 @@ LiveJob& Batches::add(JobRow row, std::shared_ptr<Batch> batch, const Job& job) 
   return its;
 }
 
-void Batches::hold(JobId id, Hold by) {
+void JobRegistry::hold(JobId id, Hold by) {
   LiveJob& job = jobs_.at(id);
   job.row.held = by;
   job.wait = wait_of(by);
@@ -198,20 +198,20 @@ void Batches::hold(JobId id, Hold by) {
   deactivate(job);
 }
 
-void Batches::release(JobId id) {
+void JobRegistry::release(JobId id) {
   LiveJob& job = jobs_.at(id);
   if (std::exchange(job.row.held, Hold::none) == Hold::none) return;
   kept_.insert(place_of(job));
   must_judge_ = true;
 }
 
-void Batches::started(JobId id) {
+void JobRegistry::started(JobId id) {
   const LiveJob& job = jobs_.at(id);
   --job.batch->unstarted;
   tell_dependents(job);
 }
 
-std::shared_ptr<Batch> Batches::over(JobId id) {
+std::shared_ptr<Batch> JobRegistry::over(JobId id) {
   LiveJob& its = jobs_.at(id);
   kept_.erase(place_of(its));
   deactivate(its);
@@ -239,7 +239,7 @@ std::shared_ptr<Batch> Batches::over(JobId id) {
 
 // ---- Who is seen --------------------------------------------------------------------------------
 
-void Batches::activate(LiveJob& job) {
+void JobRegistry::activate(LiveJob& job) {
   if (std::exchange(job.is_active, true)) return;
   job.wait = Wait::no;
   ++job.batch->active;
@@ -248,7 +248,7 @@ void Batches::activate(LiveJob& job) {
   user.active_nodes += job.most;
 }
 
-void Batches::deactivate(LiveJob& job) {
+void JobRegistry::deactivate(LiveJob& job) {
   if (!std::exchange(job.is_active, false)) return;
   --job.batch->active;
   Usage& user = users_[job.row.owner.user];
@@ -257,7 +257,7 @@ void Batches::deactivate(LiveJob& job) {
   must_judge_ = true;
 }
 
-Wait Batches::reason(const LiveJob& job, Time now, const UserLimits& limits) {
+Wait JobRegistry::reason(const LiveJob& job, Time now, const UserLimits& limits) {
   const Batch& batch = *job.batch;
   if (batch.is_changing) return Wait::changing;
   if (!batch.open.empty()) return batch.is_never ? Wait::never : Wait::dependency;
@@ -274,7 +274,8 @@ Wait Batches::reason(const LiveJob& job, Time now, const UserLimits& limits) {
   return Wait::no;
 }
 
-void Batches::judge(Time now, const UserLimits& limits, const std::function<bool(JobId)>& show) {
+void JobRegistry::judge(Time now, const UserLimits& limits,
+                        const std::function<bool(JobId)>& show) {
   if (next() > now) return;
   must_judge_ = false;
   next_begin_ = kNever;

@@ -1,4 +1,4 @@
-#include "live/batches.hpp"
+#include "live/job_registry.hpp"
 
 #include <map>
 #include <string>
@@ -14,7 +14,7 @@ Time at(std::int64_t seconds) { return Time(whole_seconds(seconds)); }
 /// Jobs as the controller tells them, and as the journal would remember them.
 struct World {
   std::map<std::uint64_t, bool> failed{};  // of jobs that are over
-  Batches batches{[this](std::uint64_t number) -> std::optional<bool> {
+  JobRegistry jobs{[this](std::uint64_t number) -> std::optional<bool> {
     const auto found = failed.find(number);
     return found == failed.end() ? std::nullopt : std::optional(found->second);
   }};
@@ -23,42 +23,42 @@ struct World {
 
   std::uint64_t submit(const Submission& what, std::uint32_t user = 1) {
     const std::uint64_t first = next;
-    const auto batch = batches.add_batch(first, what);
+    const auto batch = jobs.add_batch(first, what);
     Job job;
     job.spec.size = {1, what.nodes};
     job.spec.priority = what.priority;
-    job.status = Batches::is_conditional(what, limits) ? Status::held : Status::pending;
+    job.status = JobRegistry::is_conditional(what, limits) ? Status::held : Status::pending;
     for (std::uint32_t i = 0; i < std::max(what.array.count(), 1U); ++i) {
       JobRow row;
       row.number = next++;
       row.owner.user = user;
       row.held = what.is_held ? Hold::user : Hold::none;
       if (!what.array.empty()) row.array = first;
-      batches.add(row, batch, job);
+      jobs.add(row, batch, job);
     }
     return first;
   }
   void start(std::uint64_t number) {
-    batches.at(id_of(number)).row.started = at(0);
-    batches.started(id_of(number));
+    jobs.at(id_of(number)).row.started = at(0);
+    jobs.started(id_of(number));
   }
   void end(std::uint64_t number, EndState state = EndState::completed) {
-    LiveJob& job = batches.at(id_of(number));
+    LiveJob& job = jobs.at(id_of(number));
     job.row.state = kEndWords[static_cast<std::size_t>(state)];
     failed[number] = state != EndState::completed;
     failed[job.batch->number] |= state != EndState::completed;
-    batches.over(id_of(number));
+    jobs.over(id_of(number));
   }
   /// The jobs that are shown now.
   std::string shown(Time now = at(0), int most = 1000) {
     std::string text;
-    batches.judge(now, limits, [&](JobId id) {
+    jobs.judge(now, limits, [&](JobId id) {
       text += std::to_string(number_of(id)) + ' ';
       return --most > 0;
     });
     return text;
   }
-  Wait wait(std::uint64_t number) { return batches.at(id_of(number)).wait; }
+  Wait wait(std::uint64_t number) { return jobs.at(id_of(number)).wait; }
 };
 
 Submission job_after(const std::string& dependency) {
@@ -67,7 +67,7 @@ Submission job_after(const std::string& dependency) {
   return what;
 }
 
-TEST(Batches, KeepBackWhatDependsOnOthers) {
+TEST(JobRegistry, KeepsBackWhatDependsOnOthers) {
   World world;
   for (int i = 1; i <= 3; ++i) world.submit({});
   world.submit(job_after("after:1"));       // 4
@@ -92,23 +92,23 @@ TEST(Batches, KeepBackWhatDependsOnOthers) {
   EXPECT_EQ(world.wait(9), Wait::never);
 }
 
-TEST(Batches, KnowTheJobsOfTasks) {
+TEST(JobRegistry, KnowsTheJobsOfTasks) {
   World world;
   Submission array;
   array.array = parse_array("3,7-9,20");
   ASSERT_EQ(world.submit(job_after("afterok:1")), 1u);
   ASSERT_EQ(world.submit(array), 2u);
-  EXPECT_EQ(world.batches.task(2, 3), id_of(2));
-  EXPECT_EQ(world.batches.task(2, 8), id_of(4));
-  EXPECT_EQ(world.batches.task(2, 20), id_of(6));
+  EXPECT_EQ(world.jobs.task(2, 3), id_of(2));
+  EXPECT_EQ(world.jobs.task(2, 8), id_of(4));
+  EXPECT_EQ(world.jobs.task(2, 20), id_of(6));
   for (const std::uint32_t task : {0U, 4U, 10U, 21U}) {
-    EXPECT_EQ(world.batches.task(2, task), JobId::none);
+    EXPECT_EQ(world.jobs.task(2, task), JobId::none);
   }
-  EXPECT_EQ(world.batches.task(1, 0), JobId::none);
-  EXPECT_EQ(world.batches.task(3, 7), JobId::none);  // no array
+  EXPECT_EQ(world.jobs.task(1, 0), JobId::none);
+  EXPECT_EQ(world.jobs.task(3, 7), JobId::none);  // no array
 }
 
-TEST(Batches, WhatWasFulfilledStaysSoWhenOtherThingsChange) {
+TEST(JobRegistry, WhatWasFulfilledStaysSoWhenOtherThingsChange) {
   World world;
   world.submit({});  // 1
   Submission array = job_after("after:1");
@@ -116,19 +116,19 @@ TEST(Batches, WhatWasFulfilledStaysSoWhenOtherThingsChange) {
   world.submit(array);  // 2, 3
   world.start(1);
   EXPECT_EQ(world.shown(), "2 3 ");
-  world.batches.at(id_of(1)).row.started.reset();
-  world.batches.requeued(id_of(1));
-  const auto batch = world.batches.shared_batch(2);
+  world.jobs.at(id_of(1)).row.started.reset();
+  world.jobs.requeued(id_of(1));
+  const auto batch = world.jobs.shared_batch(2);
   array.walltime = whole_seconds(7);
-  world.batches.hide(id_of(3));
+  world.jobs.hide(id_of(3));
   EXPECT_EQ(world.wait(3), Wait::changing);
-  world.batches.alter(*batch, array);
+  world.jobs.alter(*batch, array);
   EXPECT_EQ(batch->what.walltime, whole_seconds(7));
   EXPECT_EQ(world.shown(), "3 ");
   // Other ones are looked up.
-  world.batches.hide(id_of(3));
+  world.jobs.hide(id_of(3));
   array.dependencies = parse_dependencies("afterany:1");
-  world.batches.alter(*batch, array);
+  world.jobs.alter(*batch, array);
   EXPECT_EQ(world.shown(), "");
   EXPECT_EQ(world.wait(3), Wait::dependency);
   world.start(1);
@@ -137,41 +137,41 @@ TEST(Batches, WhatWasFulfilledStaysSoWhenOtherThingsChange) {
 }
 
 // Thousands may become free at once.
-TEST(Batches, ShowSoManyAtATime) {
+TEST(JobRegistry, ShowsSoManyAtATime) {
   World world;
   world.submit({});  // 1
   for (int i = 2; i <= 6; ++i) world.submit(job_after("afterok:1"));
   world.end(1);
   EXPECT_EQ(world.shown(at(0), 2), "2 3 ");
-  EXPECT_EQ(world.batches.next(), Time{});  // at once again
+  EXPECT_EQ(world.jobs.next(), Time{});  // at once again
   EXPECT_EQ(world.shown(at(0), 2), "4 5 ");
   EXPECT_EQ(world.shown(at(0), 2), "6 ");
-  EXPECT_EQ(world.batches.next(), kNever);
+  EXPECT_EQ(world.jobs.next(), kNever);
 }
 
 // Tasks are added over several turns: the first may be over before the last is there.
-TEST(Batches, AnArrayIsNotOverBeforeItIsWhole) {
+TEST(JobRegistry, AnArrayIsNotOverBeforeItIsWhole) {
   World world;
   Submission array;
   array.array = parse_array("1-3");
-  const auto batch = world.batches.add_batch(1, array);
-  world.batches.expect_more(*batch);
+  const auto batch = world.jobs.add_batch(1, array);
+  world.jobs.expect_more(*batch);
   Job job;
   job.spec.size = {1, 1};
   const auto add = [&](std::uint64_t number) {
-    world.batches.add({.number = number, .array = 1}, batch, job);
+    world.jobs.add({.number = number, .array = 1}, batch, job);
   };
   add(1);
   world.start(1);
   world.end(1);
-  ASSERT_NE(world.batches.batch(1), nullptr);
+  ASSERT_NE(world.jobs.batch(1), nullptr);
   world.next = 9;
   const std::uint64_t begun = world.submit(job_after("after:1"));
   const std::uint64_t over = world.submit(job_after("afterok:1"));
   EXPECT_EQ(world.shown(), "");
   add(2);
   add(3);
-  world.batches.is_whole(*batch);
+  world.jobs.is_whole(*batch);
   EXPECT_EQ(world.shown(), "");
   world.start(2);
   world.start(3);
@@ -182,7 +182,7 @@ TEST(Batches, AnArrayIsNotOverBeforeItIsWhole) {
   EXPECT_EQ(world.shown(), std::to_string(over) + ' ');
 }
 
-TEST(Batches, KeepBackTasksBeyondTheLimitOfTheirArray) {
+TEST(JobRegistry, KeepsBackTasksBeyondTheLimitOfTheirArray) {
   World world;
   Submission array;
   array.array = parse_array("0-4%2");
@@ -190,7 +190,7 @@ TEST(Batches, KeepBackTasksBeyondTheLimitOfTheirArray) {
   const std::uint64_t after = world.submit(job_after("afterok:1"));
   EXPECT_EQ(world.shown(), "1 2 ");
   EXPECT_EQ(world.wait(3), Wait::array);
-  EXPECT_EQ(world.batches.tasks(1).size(), 5u);
+  EXPECT_EQ(world.jobs.tasks(1).size(), 5u);
   world.start(2);
   world.end(2);
   EXPECT_EQ(world.shown(), "3 ");
@@ -202,10 +202,10 @@ TEST(Batches, KeepBackTasksBeyondTheLimitOfTheirArray) {
   EXPECT_EQ(world.wait(after), Wait::dependency);
   world.end(5);
   EXPECT_EQ(world.shown(), "6 ");
-  EXPECT_EQ(world.batches.batch(1), nullptr);
+  EXPECT_EQ(world.jobs.batch(1), nullptr);
 }
 
-TEST(Batches, KeepBackUntilItsTimeAndWhileUsersHoldIt) {
+TEST(JobRegistry, KeepsBackUntilItsTimeAndWhileUsersHoldIt) {
   World world;
   Submission later, held;
   later.begin = at(10);
@@ -216,50 +216,50 @@ TEST(Batches, KeepBackUntilItsTimeAndWhileUsersHoldIt) {
   EXPECT_EQ(world.shown(at(9)), "");
   EXPECT_EQ(world.wait(1), Wait::begin);
   EXPECT_EQ(world.wait(2), Wait::user);
-  EXPECT_EQ(world.batches.next(), at(10));
+  EXPECT_EQ(world.jobs.next(), at(10));
   EXPECT_EQ(world.shown(at(10)), "1 ");
-  EXPECT_EQ(world.batches.next(), kNever);
-  world.batches.release(id_of(2));
-  world.batches.release(id_of(2));
+  EXPECT_EQ(world.jobs.next(), kNever);
+  world.jobs.release(id_of(2));
+  world.jobs.release(id_of(2));
   EXPECT_EQ(world.shown(at(10)), "2 ");
-  world.batches.hold(id_of(1), Hold::user);
+  world.jobs.hold(id_of(1), Hold::user);
   EXPECT_EQ(world.shown(at(20)), "");
-  world.batches.release(id_of(1));
+  world.jobs.release(id_of(1));
   EXPECT_EQ(world.shown(at(20)), "1 ");
 }
 
-TEST(Batches, ShowNoneOfThoseThatAreChanging) {
+TEST(JobRegistry, ShowsNoneOfThoseThatAreChanging) {
   World world;
   Submission two;
   two.array = parse_array("0-1");
   world.submit(two);
-  Batches& batches = world.batches;
-  Batch& batch = *batches.shared_batch(1);
-  batches.set_changing(batch, true);
-  batches.hide(id_of(1));
-  batches.hide(id_of(2));
-  batches.hold(id_of(2), Hold::admin);
+  JobRegistry& jobs = world.jobs;
+  Batch& batch = *jobs.shared_batch(1);
+  jobs.set_changing(batch, true);
+  jobs.hide(id_of(1));
+  jobs.hide(id_of(2));
+  jobs.hold(id_of(2), Hold::admin);
   EXPECT_EQ(world.shown(), "");
   EXPECT_EQ(world.wait(1), Wait::changing);
   EXPECT_EQ(world.wait(2), Wait::admin);
   two.name = "other";
   two.priority = 3;
-  batches.alter(batch, two);
+  jobs.alter(batch, two);
   JobSpec spec;
   spec.priority = 3;
   spec.size = {1, 5};
-  batches.alter(id_of(1), spec);
-  batches.alter(id_of(2), spec);
+  jobs.alter(id_of(1), spec);
+  jobs.alter(id_of(2), spec);
   EXPECT_EQ(world.shown(), "");
-  EXPECT_EQ(batches.at(id_of(1)).row.name, "other");
-  EXPECT_EQ(batches.at(id_of(1)).most, 5u);
-  batches.set_changing(batch, false);
+  EXPECT_EQ(jobs.at(id_of(1)).row.name, "other");
+  EXPECT_EQ(jobs.at(id_of(1)).most, 5u);
+  jobs.set_changing(batch, false);
   EXPECT_EQ(world.shown(), "1 ");
-  batches.release(id_of(2));
+  jobs.release(id_of(2));
   EXPECT_EQ(world.shown(), "2 ");
 }
 
-TEST(Batches, KeepUsersWithinTheirLimits) {
+TEST(JobRegistry, KeepsUsersWithinTheirLimits) {
   World world;
   world.limits = {.jobs = 2, .nodes = 5};
   Submission two, high, huge;
@@ -272,7 +272,7 @@ TEST(Batches, KeepUsersWithinTheirLimits) {
   world.submit(high);
   world.submit(two, 2);
   world.submit(huge, 3);
-  EXPECT_EQ(world.batches.count_of(1), 3u);
+  EXPECT_EQ(world.jobs.count_of(1), 3u);
   EXPECT_EQ(world.shown(), "3 1 4 5 ");
   EXPECT_EQ(world.wait(2), Wait::jobs_of_user);
   world.end(1);
@@ -288,7 +288,7 @@ TEST(Batches, KeepUsersWithinTheirLimits) {
 }
 
 // A batch that is over leaves nothing, nor does one whose dependencies were fulfilled at once.
-TEST(Batches, ForgetDependenciesOfWhatIsOver) {
+TEST(JobRegistry, ForgetsDependenciesOfWhatIsOver) {
   World w;
   const auto first = w.submit({});
   Submission what;
@@ -296,25 +296,25 @@ TEST(Batches, ForgetDependenciesOfWhatIsOver) {
   what.array = parse_array("1-2");
   for (int i = 0; i < 3; ++i) {
     const auto second = w.submit(what);
-    EXPECT_EQ(w.batches.dependencies(), 1U);  // both are on the same job
+    EXPECT_EQ(w.jobs.dependencies(), 1U);  // both are on the same job
     w.end(second, EndState::cancelled);
     w.end(second + 1, EndState::cancelled);
-    EXPECT_EQ(w.batches.dependencies(), 0U);
+    EXPECT_EQ(w.jobs.dependencies(), 0U);
   }
   w.start(first);
   w.end(first);
   w.submit(what);
-  EXPECT_EQ(w.batches.dependencies(), 0U);
+  EXPECT_EQ(w.jobs.dependencies(), 0U);
 }
 
 // What the world needs of it once, when it starts, is not kept.
-TEST(Batches, KeepNoScripts) {
+TEST(JobRegistry, KeepNoScripts) {
   World w;
   Submission what;
   what.program = {"a", "b"};
   what.script = std::string(1 << 20, 'x');
   what.environment = {"A=1"};
-  const Submission& kept = w.batches.at(id_of(w.submit(what))).what();
+  const Submission& kept = w.jobs.at(id_of(w.submit(what))).what();
   EXPECT_TRUE(kept.script.empty() && kept.program.empty() && kept.environment.empty());
   EXPECT_LT(kept.script.capacity(), 100u);
   EXPECT_EQ(kept.program.capacity() + kept.environment.capacity(), 0u);

@@ -1,0 +1,122 @@
+// A full machine of small jobs and a long queue, for the time of single passes: jobs end early one
+// after the other, and each end is one pass.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "common.hpp"
+#include "policies/registry.hpp"
+#include "scheduling/core.hpp"
+
+namespace ductile::bench {
+
+struct FullMachineSettings {
+  Nodes nodes = 500;
+  std::uint32_t waiting = 10'000;
+  Nodes waiting_from = 1, waiting_to = 64;     // their sizes
+  std::vector<JobType> types{JobType::rigid};  // in turn
+  double min = 0.5, max = 4;  // sizes of those that can have several, times preferred
+  Rules rules{.check = false};
+  bool busy = false;  // with each end a job is submitted, and one that can asks for another size
+};
+
+class FullMachine {
+ public:
+  FullMachine(const std::string& policy, const FullMachineSettings& settings)
+      : settings_(settings),
+        core_(Platform{.nodes = settings.nodes}, {}, settings.rules, make_policy(policy)),
+        draws_(settings.waiting, Stream::test, 0) {
+    for (Nodes taken = 0; taken < settings.nodes;) {
+      const auto size = std::min<Nodes>(
+          static_cast<Nodes>(1 + draws_.below(std::min(Nodes{16}, settings.waiting_to))),
+          settings.nodes - taken);
+      submit(size, 3'600);
+      taken += size;
+    }
+    answer(core_.close_instant(now_));
+    for (std::uint32_t i = 0; i < settings.waiting; ++i) submit_waiting();
+  }
+
+  /// Seconds of each pass of an instant: what the policy decides is answered at once. The first
+  /// call sees all waiting jobs for the first time; at each further one a job has ended.
+  std::vector<double> passes() {
+    if (begun_) {
+      now_ += whole_seconds(60);
+      const auto running = core_.state().running;
+      core_.apply(now_, event::Ended{running[running.size() / 2], EndState::completed, false});
+      if (settings_.busy) happen();
+    }
+    begun_ = true;
+    std::vector<double> times_s;
+    for (bool again = true; again;) {
+      std::span<const Decision> decisions;
+      times_s.push_back(seconds_of([&] { decisions = core_.close_instant(now_); }));
+      cut_short_ = cut_short_ || core_.was_cut_short();
+      again = answer(decisions);
+    }
+    return times_s;
+  }
+  std::size_t waiting() const { return core_.state().queue.size(); }
+  std::size_t running() const { return core_.state().running.size(); }
+  /// Did a plan have as many reservations as the rules allow, and jobs waited for more?
+  bool was_cut_short() const { return cut_short_; }
+
+ private:
+  bool answer(std::span<const Decision> decisions) {
+    const std::vector<Decision> orders(decisions.begin(), decisions.end());
+    bool any = false;
+    for (const Decision& order : orders) {
+      if (order.kind != Decision::Kind::resize) continue;
+      any |= core_.apply(now_, event::Resized{order.job, order.id, order.after, {}});
+    }
+    return any;
+  }
+
+  void happen() {
+    submit_waiting();
+    const auto& running = core_.state().running;
+    for (std::size_t i = 0; i < running.size(); ++i) {
+      const JobId id = running[(i + draws_.below(running.size())) % running.size()];
+      const JobType type = core_.job(id).spec.type;
+      if (type != JobType::evolving && type != JobType::adaptive) continue;
+      core_.apply(now_, event::EvolvingRequested{RequestId{requests_++}, id, 2});
+      return;
+    }
+  }
+
+  void submit_waiting() {
+    const Nodes from = settings_.waiting_from, to = settings_.waiting_to;
+    submit(static_cast<Nodes>(from + draws_.below(to - from + 1)), 600);
+  }
+
+  void submit(Nodes nodes, std::int64_t least_walltime_s) {
+    JobSpec job;
+    job.name = core_.state().jobs.size() + 1;
+    job.type = settings_.types[job.name % settings_.types.size()];
+    job.submitted = now_;
+    job.walltime =
+        whole_seconds(least_walltime_s + static_cast<std::int64_t>(draws_.below(86'400)));
+    job.preferred = nodes;
+    job.size = exactly(nodes);
+    if (job.type != JobType::rigid) {
+      job.size.min = static_cast<Nodes>(settings_.min * nodes + 0.5);
+      job.size.max = static_cast<Nodes>(settings_.max * nodes);
+    }
+    core_.apply(now_, job.type == JobType::rigid ? event::Submitted{job, std::nullopt}
+                                                 : event::Submitted{job, AdaptiveSpec{}});
+  }
+
+  FullMachineSettings settings_;
+  Core core_;
+  Draws draws_;
+  Time now_{};
+  bool begun_ = false;
+  bool cut_short_ = false;
+  std::uint32_t requests_ = 0;
+};
+
+}  // namespace ductile::bench

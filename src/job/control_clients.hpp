@@ -1,0 +1,65 @@
+// Those who are connected to the control socket of a job: they give orders, wait for how these
+// went, and watch what happens; one of them may be the step of a script.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "job/line_socket.hpp"
+#include "job/poller.hpp"
+#include "job/socket.hpp"
+
+namespace ductile {
+
+struct ControlClient {
+  LineSocket lines;
+  bool awaits_resize = false;
+  nlohmann::ordered_json id{};  // of the order it awaits, as the client calls it
+  bool watches = false;         // wants to hear of everything that happens
+  bool is_step = false;         // the step of a script
+};
+
+class ControlClients {
+ public:
+  using Json = nlohmann::ordered_json;
+
+  /// Bytes of an order.
+  static constexpr std::size_t kMaxLine = 4096;
+
+  /// Whose user is ours, or root, is let in.
+  void listen(Descriptor listener) { socket_ = std::move(listener); }
+  /// Somebody who is connected already, and watches.
+  void add_watcher(Descriptor connection);
+
+  /// `on_line` is called with each line that somebody sends.
+  void add_to(Poller& poller,
+              const std::function<void(ControlClient&, const std::string&)>& on_line);
+  static void tell(ControlClient& client, const Json& json);
+  void tell_watchers(const Json& json);
+  /// To all that wait for how an order goes.
+  void answer(bool ok, const Json& details);
+  /// The step of the script; null if there is none now.
+  ControlClient* step() const;
+  void forget_closed();
+
+ private:
+  void accept();
+
+  Descriptor socket_{};
+  std::vector<std::unique_ptr<ControlClient>> clients_{};
+};
+
+/// JSON as it is sent: bytes that are no UTF-8 are replaced.
+std::string one_line(const nlohmann::ordered_json& json);
+
+/// Sends one order, a JSON object on one line, to the socket of `ductile run --control`, and
+/// returns the line that comes back. InputError if nobody listens there; RunError if the job ends
+/// without an answer.
+std::string ask_manager(const std::string& socket, const std::string& order);
+
+}  // namespace ductile

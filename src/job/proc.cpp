@@ -1,0 +1,40 @@
+#include "job/proc.hpp"
+
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/text.hpp"
+#include "job/socket.hpp"
+
+namespace ductile {
+
+std::vector<pid_t> all_pids() {
+  std::vector<pid_t> all;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const auto pid = parse_number<pid_t>(entry.path().filename().native());
+    if (pid) all.push_back(*pid);
+  }
+  return all;
+}
+
+std::string content_of(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string content;
+  std::array<char, 16384> bytes;
+  for (;;) {
+    const ssize_t got = read(file.get(), bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return content;
+    content.append(bytes.data(), static_cast<std::size_t>(got));
+  }
+}
+
+std::string proc_folder(pid_t pid) { return "/proc/" + std::to_string(pid) + "/"; }
+
+}  // namespace ductile

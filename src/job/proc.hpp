@@ -1,0 +1,21 @@
+// What the kernel shows of processes, below /proc.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace ductile {
+
+/// The numbers of all processes that may be seen.
+std::vector<pid_t> all_pids();
+
+/// Of a file below /proc, as far as it can be read: a process may end meanwhile, which a stream
+/// would take for a failure of the disk.
+std::string content_of(const std::string& path);
+
+/// The folder of a process: "/proc/17/".
+std::string proc_folder(pid_t pid);
+
+}  // namespace ductile

@@ -1,0 +1,181 @@
+#include "job/resize_driver.hpp"
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace ductile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A job of processes that say what the test lets them say.
+class Driver : public ::testing::Test {
+ protected:
+  Driver() {
+    settings_.launcher.program = {"/bin/sleep", "100"};
+    settings_.min = 1;
+    settings_.max = 4;
+    start(1);
+    connect(table_.current());
+  }
+  ~Driver() override { ProcessTable::end_all(); }
+
+  void start(std::uint32_t size) {
+    if (cannot_start_) throw RunError("no process");
+    table_.start({.size = size});
+  }
+  static void connect(Generation& generation) { generation.connected = generation.size; }
+  Generation& fresh() { return *table_.find(1); }
+  void say(std::uint32_t generation, const wire::Content& content) {
+    const std::uint32_t size = table_.find(generation)->size;
+    for (std::uint32_t rank = 0; rank < size; ++rank)
+      driver_.receive(generation, rank, {1, content});
+  }
+  void end(Generation& generation) {
+    kill(generation.process.pid, SIGKILL);
+    while (!generation.status) table_.reap([](Generation&) {});
+    generation.process = {};
+  }
+  /// From 1 to 2 processes, up to the commit.
+  void go_through() {
+    driver_.order(2);
+    connect(fresh());
+    say(1, wire::Ready{.address = "somewhere"});
+    say(0, wire::At{.probe = 7});
+    say(0, wire::Reached{});
+    say(1, wire::Taken{.bytes = 10});
+    say(0, wire::Sent{.bytes = 20});
+  }
+
+  RunSettings settings_{};
+  ProcessTable table_{settings_.launcher, settings_.resources, std::chrono::seconds(10)};
+  bool cannot_start_ = false;
+  std::vector<std::string> told_{}, heard_{};
+  std::uint32_t denied_ = 0, commits_ = 0, over_ = 0;
+  ResizeDriver driver_{
+      settings_,
+      table_,
+      {.start = [this](std::uint32_t size) { start(size); },
+       .send =
+           [this](const Generation& generation, const wire::Message& message) {
+             heard_.push_back(std::to_string(generation.number) + " " +
+                              std::string(wire::name_of(message.content)));
+           },
+       .report = [this](std::string_view what, const Json&) { told_.emplace_back(what); },
+       .answer =
+           [this](bool ok, const Json& details) {
+             told_.push_back(ok ? "ok" : details.value("error", ""));
+           },
+       .on_commit = [this] { ++commits_; },
+       .on_over = [this](bool) { ++over_; },
+       .deny = [this] { ++denied_; }}};
+};
+
+using Texts = std::vector<std::string>;
+
+TEST_F(Driver, SaysWhatCannotBe) {
+  EXPECT_EQ(driver_.objection(1), "the job has 1 processes already");
+  EXPECT_EQ(driver_.objection(5), "5 processes are not between 1 and 4");
+  table_.current().sizes.range = {1, 2};
+  EXPECT_EQ(driver_.objection(3), "the program cannot have 3 processes, but 1 to 2");
+  EXPECT_EQ(driver_.objection(2), std::nullopt);
+  table_.current().finishing = 1;
+  EXPECT_EQ(driver_.objection(2), "the program has come to its end");
+}
+
+TEST_F(Driver, GoesFromOrderToTheEndOfTheOldGeneration) {
+  go_through();
+  EXPECT_EQ(heard_, (Texts{"1 take", "0 prepare", "0 meet", "0 go", "1 commit", "0 commit"}));
+  EXPECT_EQ(table_.current().number, 1u);
+  EXPECT_EQ(commits_, 1u);
+  EXPECT_EQ(driver_.objection(3), "a resize is under way");
+  Generation& old = *table_.find(0);
+  EXPECT_NE(old.deadline, Generation::Clock::time_point::max());
+  say(1, wire::Running{});
+  EXPECT_EQ(told_, Texts{});  // its nodes are not free yet
+  end(old);
+  driver_.conclude();
+  EXPECT_EQ(told_, (Texts{"resized", "ok"}));
+  EXPECT_EQ(over_, 1u);
+  EXPECT_EQ(driver_.resizes(), 1u);
+  EXPECT_EQ(driver_.objection(3), std::nullopt);
+}
+
+TEST_F(Driver, LetsAnOldGenerationGoOnThatHasLeft) {
+  go_through();
+  const Generation& old = *table_.find(0);
+  EXPECT_FALSE(driver_.has_left(old));
+  say(0, wire::Leaving{});
+  EXPECT_TRUE(driver_.has_left(old));
+  EXPECT_FALSE(driver_.has_left(fresh()));
+  driver_.on_stop("the job is to end");
+  EXPECT_FALSE(driver_.has_left(old));
+}
+
+TEST_F(Driver, IsGivenUpWhenAProcessGoes) {
+  driver_.order(2);
+  driver_.on_gone(table_.current(), 0);
+  EXPECT_EQ(heard_, (Texts{"0 abort", "1 abort"}));
+  EXPECT_TRUE(fresh().is_discarded);
+  EXPECT_TRUE(driver_.is_busy());  // until its processes have gone
+  end(fresh());
+  driver_.conclude();
+  EXPECT_EQ(told_, (Texts{"aborted", "process 0 has gone"}));
+  EXPECT_EQ(table_.current().number, 0u);
+}
+
+TEST_F(Driver, TellsWhoAskedThatThereIsNoProcess) {
+  cannot_start_ = true;
+  driver_.order(2, true);
+  EXPECT_EQ(told_, (Texts{"aborted", "no process"}));
+  EXPECT_EQ(denied_, 1u);
+  EXPECT_FALSE(driver_.is_busy());
+}
+
+TEST_F(Driver, WaitsForAProgramThatHasNotBegunButNotForEver) {
+  table_.current().connected = 0;
+  driver_.order(2, true);
+  EXPECT_FALSE(driver_.is_busy());
+  EXPECT_EQ(driver_.phase(), "starting");
+  driver_.keep_deadlines(Resize::Clock::now());
+  EXPECT_TRUE(driver_.is_ordered());
+  driver_.keep_deadlines(Resize::Clock::now() + settings_.limits.starting * 2);
+  EXPECT_FALSE(driver_.is_ordered());
+  EXPECT_EQ(told_.front(), "aborted");
+  EXPECT_EQ(denied_, 1u);
+}
+
+TEST_F(Driver, EndsWithTheJob) {
+  table_.current().connected = 0;
+  driver_.order(2);
+  driver_.on_exit();
+  EXPECT_EQ(told_, Texts{"the job has ended"});
+  EXPECT_FALSE(driver_.is_ordered());
+  EXPECT_EQ(driver_.objection(2), "the job has ended");
+}
+
+TEST_F(Driver, FollowsItsPlan) {
+  settings_.plan = {{.time = std::chrono::seconds(5), .size = 2}, {.size = 9}};
+  const auto now = Resize::Clock::now();
+  driver_.follow_plan(now);
+  EXPECT_FALSE(driver_.is_busy());
+  EXPECT_GT(driver_.next(), now);
+  driver_.follow_plan(now + std::chrono::seconds(6));
+  EXPECT_TRUE(driver_.is_busy());
+  driver_.give_up("it was withdrawn");
+  end(fresh());
+  driver_.conclude();
+  EXPECT_EQ(driver_.aborted(), 1u);
+  driver_.follow_plan(now);  // more than there may be
+  EXPECT_EQ(driver_.aborted(), 2u);
+  EXPECT_EQ(driver_.unplanned(), 0u);
+}
+
+}  // namespace
+}  // namespace ductile

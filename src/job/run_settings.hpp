@@ -1,0 +1,74 @@
+// What is said of a job when it is started.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/node_set.hpp"
+#include "job/launcher.hpp"
+#include "job/resize.hpp"
+#include "job/resource_limits.hpp"
+
+namespace ductile {
+
+/// A resize that is to come by itself.
+struct PlannedResize {
+  /// Since the job began or, with `after_previous`, since the resize before this one was over.
+  std::chrono::milliseconds time{};
+  std::uint32_t size = 1;
+  bool after_previous = false;
+};
+
+/// A start that somebody waits for and that takes longer is told.
+inline constexpr std::chrono::seconds kSlowStart{5};
+
+/// Who answers when a program asks for another size: somebody at the control socket, or nobody.
+enum class Evolving { grant, deny, ask };
+
+struct RunSettings {
+  Launcher launcher{};
+  /// Processes: at first, and the range of resizes.
+  std::uint32_t size = 1;
+  std::uint32_t min = 1;
+  std::uint32_t max = wire::kMaxProcesses;
+  /// A rigid job is never resized.
+  bool is_rigid = false;
+  /// The program is a script that is started once, not once for each process: those are for its
+  /// steps, which are programs that it starts by `ductile run`, one after another. Their cores
+  /// each.
+  bool has_steps = false;
+  std::uint32_t step_cores = 0;
+  /// This run is a step: a connection to the manager of the script; negative if it is none.
+  int step_fd = -1;
+  /// Where its processes find the manager: a numeric address of this host.
+  std::string listen = "127.0.0.1";
+  /// Path of a Unix socket that takes orders; none if empty.
+  std::string control{};
+  /// Instead of it, one that listens already: a descriptor; none if negative.
+  int control_fd = -1;
+  /// Where the processes run on this host; anywhere if empty. An order may say otherwise.
+  NodeSet cpus{};
+  std::vector<PlannedResize> plan{};
+  Evolving evolving = Evolving::grant;
+  Resize::Limits limits{};
+  /// How long an old generation may take to leave, and a job to end after SIGTERM.
+  std::chrono::milliseconds patience = std::chrono::seconds(10);
+  /// Resource limits of the program.
+  ResourceLimits resources{};
+  /// How often to tell what share of its time the program spends in MPI; never if 0. The launcher
+  /// has to preload libductile-measure.
+  std::chrono::milliseconds measure{};
+  /// Folder of the energy counters of this host, told with it.
+  std::string power_from = "/sys/class/powercap";
+  /// File that gets one JSON object per line for everything that happens; none if empty.
+  std::string report{};
+  /// File that gets the timeline of all resizes, a Chrome trace; none if empty.
+  std::string trace{};
+  /// Keep what the job writes to stdout, besides passing it on.
+  bool keep_output = false;
+  bool pass_output = true;
+};
+
+}  // namespace ductile

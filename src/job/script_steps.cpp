@@ -1,0 +1,118 @@
+#include "job/script_steps.hpp"
+
+#include <cstdlib>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+#include "job/json_line.hpp"
+
+namespace ductile {
+
+void ScriptSteps::begin(ControlClient& client, const Json& id) {
+  Json reply = {{"ok", false}};
+  if (!id.is_null()) reply["id"] = id;
+  if (!settings_.has_steps) {
+    reply["error"] = "the job is no script with steps";
+  } else if (clients_.step() != nullptr) {
+    reply["error"] = "another step of this job runs; they go one after another";
+  } else {
+    client.is_step = true;
+    reply.update({{"ok", true},
+                  {"size", size_},
+                  {"max", settings_.max},
+                  {"cores", settings_.step_cores},
+                  {"cpus", to_string(cpus_)}});
+  }
+  ControlClients::tell(client, reply);
+}
+
+void ScriptSteps::order(ControlClient& client, const Order& order, bool has_ended) {
+  Json reply = {{"ok", false}, {"size", size_}};
+  if (!order.id.is_null()) reply["id"] = order.id;
+  if (order.verb == Order::Verb::answer) {
+    reply["error"] = "a script asks for nothing";
+  } else if (order_ || has_ended) {
+    reply["error"] = has_ended ? "the job has ended" : "a resize is under way";
+  } else if (order.size < settings_.min || order.size > settings_.max) {
+    reply["error"] = fmt::format("{} is not between {} and {} processes", order.size, settings_.min,
+                                 settings_.max);
+  } else {
+    cpus_before_ = cpus_;
+    if (!order.cpus.empty()) cpus_ = order.cpus;
+    client.awaits_resize = true;
+    client.id = order.id;
+    order_ = order.size;
+    ControlClient* const step = clients_.step();
+    if (step == nullptr) return end_order(true, Json::object());
+    Json passed = {{"do", "resize"}, {"size", order.size}};
+    if (!order.cpus.empty()) passed["cpus"] = to_string(order.cpus);
+    return ControlClients::tell(*step, passed);
+  }
+  ControlClients::tell(client, reply);
+}
+
+void ScriptSteps::withdraw() {
+  // Who ordered it hears that it was given up, unless it is done already.
+  ControlClient* const step = clients_.step();
+  if (order_ && step != nullptr) ControlClients::tell(*step, {{"do", "withdraw"}});
+}
+
+void ScriptSteps::on_line(const std::string& line) {
+  Json json = parse_json_line(line);
+  if (!json.is_object()) return;
+  if (const auto event = json.find("event"); event != json.end()) {
+    // Of how it began and ended the script makes what it likes.
+    if (*event == "resized" || *event == "aborted") clients_.tell_watchers(json);
+  } else if (order_) {
+    // Before it is moved away: the order of a call's arguments is the compiler's.
+    const bool ok = json.value("ok", Json()) == true;
+    end_order(ok, std::move(json));
+  }
+}
+
+void ScriptSteps::look_after() {
+  if (order_ && clients_.step() == nullptr) end_order(true, Json::object());
+}
+
+void ScriptSteps::end_order(bool ok, Json details) {
+  if (ok) {
+    size_ = *order_;
+  } else {
+    cpus_ = cpus_before_;
+  }
+  order_.reset();
+  details["ok"] = ok;
+  details["size"] = size_;
+  details.erase("id");
+  clients_.answer(ok, details);
+}
+
+bool become_step(RunSettings& settings) {
+  const char* const path = std::getenv(kStepsVariable);
+  if (path == nullptr || *path == '\0') return false;
+  Descriptor connection = connect_unix(path);
+  unsetenv(kStepsVariable);  // what the step starts is none
+  std::string line;
+  // Not a byte of what follows the answer.
+  if (send_all(connection, "{\"do\": \"step\"}\n")) {
+    for (char byte = 0; read(connection.get(), &byte, 1) == 1 && byte != '\n';) line += byte;
+  }
+  const ScriptSteps::Json answer = parse_json_line(line);
+  if (!answer.is_object() || !answer.value("ok", false)) {
+    throw RunError("this is no step of the job: " +
+                   (answer.is_object() ? answer.value("error", "it does not say why")
+                                       : "its manager does not answer"));
+  }
+  settings.size = answer.value("size", 1U);
+  settings.max = answer.value("max", settings.size);
+  settings.cpus = parse_node_set(answer.value("cpus", "")).value_or(NodeSet{});
+  settings.launcher.cores = answer.value("cores", 0U);
+  settings.evolving = Evolving::deny;
+  settings.step_fd = connection.release();
+  return true;
+}
+
+}  // namespace ductile

@@ -1,0 +1,31 @@
+#include "live/state_lock.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "base/error.hpp"
+
+namespace ductile {
+
+Descriptor lock_state(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  const std::string path = folder + "/lock";
+  Descriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) {
+    throw InputError("the folder '" + folder + "' cannot be used: " + std::strerror(errno),
+                     "give another one with --state");
+  }
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    throw InputError("another controller uses the folder '" + folder + "'",
+                     "end it, or give another one with --state");
+  }
+  return lock;
+}
+
+}  // namespace ductile

@@ -1,0 +1,971 @@
+#include "scheduling/snapshot.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include "base/error.hpp"
+#include "scheduling/invariants.hpp"
+#include "scheduling/words.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::array<std::string_view, 4> kStatusWords{"held", "pending", "running", "over"};
+
+// --- Values --------------------------------------------------------------------------------------
+//
+// One `put` and one `get` for each type that is a field of a row.
+
+constexpr auto& words_of(Status) { return kStatusWords; }
+constexpr auto& words_of(JobType) { return kJobTypeWords; }
+constexpr auto& words_of(WalltimeFor) { return kWalltimeForWords; }
+constexpr auto& words_of(StartSize) { return kStartSizeWords; }
+constexpr auto& words_of(QueueOrder) { return kQueueOrderWords; }
+constexpr auto& words_of(Rules::Limit) { return kLimitWords; }
+constexpr auto& words_of(Decision::Kind) { return kDecisionWords; }
+constexpr auto& words_of(Why) { return kWhyWords; }
+constexpr auto& words_of(Party::Kind) { return kPartyWords; }
+
+template <class T>
+concept Id = std::is_enum_v<T> && requires {
+  T::none;
+};
+template <class T>
+concept Choice = std::is_enum_v<T> && !Id<T>;
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+
+template <Number T>
+void put(std::string& text, T value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    text += value ? '1' : '0';
+  } else {
+    append_number(text, value);
+  }
+}
+template <Number T>
+void get(const Word& word, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    value = word.flag();
+  } else if constexpr (std::is_floating_point_v<T>) {
+    value = word.number<T>(-1e300, 1e300);
+  } else {
+    value = word.number<T>();
+  }
+}
+template <Id T>
+void put(std::string& text, T value) {
+  append_id(text, value);
+}
+template <Id T>
+void get(const Word& word, T& value) {
+  value = word.id<T>();
+}
+template <Choice T>
+void put(std::string& text, T value) {
+  text += name(words_of(value), value);
+}
+template <Choice T>
+void get(const Word& word, T& value) {
+  value = word.choice<T>(words_of(value));
+}
+void put(std::string& text, Wide value) { append_wide(text, value); }
+void get(const Word& word, Wide& value) { value = word.wide(); }
+void put(std::string& text, Time value) { append_time(text, value); }
+void get(const Word& word, Time& value) { value = word.time(); }
+void put(std::string& text, Duration value) { append_number(text, value.count()); }
+void get(const Word& word, Duration& value) { value = word.duration(); }
+void put(std::string& text, const NodeSet& value) { append_nodes(text, value); }
+void get(const Word& word, NodeSet& value) { value = word.nodes(); }
+void put(std::string& text, const std::string& value) { text += value; }
+void get(const Word& word, std::string& value) { value = word.text; }
+void put(std::string& text, const Speedup& value) { text += to_text(value); }
+void get(const Word& word, Speedup& value) { value = word.parsed(parse_speedup); }
+void put(std::string& text, const SizeConstraint& value) { text += to_text(value); }
+void get(const Word& word, SizeConstraint& value) { value = word.parsed(parse_constraint); }
+void put(std::string& text, const Fairness& value) { text += to_text(value); }
+void get(const Word& word, Fairness& value) { value = word.parsed(parse_fairness); }
+
+// "A:B:C": the fields of a row within a field.
+template <class First, class... Others>
+void get_parts(const Word& word, std::string_view rest, First& first, Others&... others) {
+  const std::string_view part = next_part(rest, ':');
+  if ((sizeof...(Others) > 0) == rest.empty()) word.fail("", " has too few or too many parts");
+  get(Word{word.field, part}, first);
+  if constexpr (sizeof...(Others) > 0) get_parts(word, rest, others...);
+}
+template <class First, class... Others>
+void put_parts(std::string& text, const First& first, const Others&... others) {
+  put(text, first);
+  ((text += ':', put(text, others)), ...);
+}
+void put(std::string& text, const Pledge& pledge) {
+  put_parts(text, pledge.victim, pledge.shrink, pledge.count);
+}
+void get(const Word& word, Pledge& pledge) {
+  get_parts(word, word.text, pledge.victim, pledge.shrink, pledge.count);
+}
+void put(std::string& text, const TimeHad& had) {
+  put_parts(text, had.nodes, std::int64_t{had.time.count()});
+}
+void get(const Word& word, TimeHad& had) {
+  std::int64_t time = 0;
+  get_parts(word, word.text, had.nodes, time);
+  if (time < 0) word.fail("", " is out of range");
+  had.time = Duration{time};
+}
+void put(std::string& text, const Party& party) { put_parts(text, party.kind, party.number); }
+void get(const Word& word, Party& party) { get_parts(word, word.text, party.kind, party.number); }
+
+// "A,B,C"
+template <class T>
+void put_list(std::string& text, const T& list) {
+  const char* between = "";
+  for (const auto& each : list) {
+    put(text += between, each);
+    between = ",";
+  }
+}
+template <class T>
+void put(std::string& text, const std::vector<T>& list) {
+  put_list(text, list);
+}
+template <class T>
+void get(const Word& word, std::vector<T>& list) {
+  list.clear();
+  for (std::string_view rest = word.text; !rest.empty();) {
+    T value{};
+    get(Word{word.field, next_part(rest, ',')}, value);
+    list.push_back(std::move(value));
+  }
+}
+template <class T, std::size_t Size>
+void put(std::string& text, const std::array<T, Size>& list) {
+  put_list(text, list);
+}
+template <class T, std::size_t Size>
+void get(const Word& word, std::array<T, Size>& list) {
+  std::vector<T> values;
+  get(word, values);
+  if (values.size() != Size) word.fail("", " has too few or too many parts");
+  std::ranges::copy(values, list.begin());
+}
+
+// --- Tables --------------------------------------------------------------------------------------
+
+/// A field of a row: its name, the version since which it is there, and what it is.
+template <class Row>
+struct Field {
+  std::string_view name;
+  SnapshotVersion since;
+  bool (*is_default)(const Row&);
+  void (*write)(std::string&, const Row&);
+  void (*read)(const Word&, Row&);
+};
+
+template <auto First, auto... Others, class Row>
+auto& member(Row& row) {
+  if constexpr (sizeof...(Others) > 0) {
+    return member<Others...>(row.*First);
+  } else {
+    return row.*First;
+  }
+}
+
+/// The member of a row at the end of a path: `field<Job, &Job::spec, &JobSpec::user>("user")`. Its
+/// default is that of a new row.
+template <class Row, auto... Path>
+constexpr Field<Row> field(std::string_view name, SnapshotVersion since = 1) {
+  return {name, since,
+          [](const Row& row) {
+            static const Row fresh{};
+            return member<Path...>(row) == member<Path...>(fresh);
+          },
+          [](std::string& text, const Row& row) { put(text, member<Path...>(row)); },
+          [](const Word& word, Row& row) { get(word, member<Path...>(row)); }};
+}
+/// A time that is only compared: any there is.
+template <class Row, auto... Path>
+constexpr Field<Row> planned(std::string_view name, SnapshotVersion since = 1) {
+  Field<Row> its = field<Row, Path...>(name, since);
+  its.read = [](const Word& word, Row& row) { member<Path...>(row) = word.planned(); };
+  return its;
+}
+
+/// How many members an aggregate has.
+struct Anything {
+  template <class T>
+  operator T() const;  // NOLINT(google-explicit-constructor): that is what it is for
+};
+template <class T, class... Members>
+constexpr std::size_t members() {
+  if constexpr (requires { T{Members{}..., Anything{}}; }) {
+    return members<T, Members..., Anything>();
+  } else {
+    return sizeof...(Members);
+  }
+}
+
+// Who adds a member to one of these has a fact more (or an index, which belongs elsewhere): it
+// needs a field in the tables below, with the next version as its `since`, and a line in
+// docs/formats/snapshot.md. Then the number here is right again.
+static_assert(members<Facts>() == 33);
+static_assert(members<Job>() == 28);
+static_assert(members<JobSpec>() == 10);
+static_assert(members<Adaptive>() == 4);
+static_assert(members<AdaptiveSpec>() == 6);
+static_assert(members<ReconfigurationCost>() == 6);
+static_assert(members<TimeHad>() == 2);
+static_assert(members<Claim>() == 13);
+static_assert(members<Pledge>() == 3);
+static_assert(members<Holding>() == 2);
+static_assert(members<Reason>() == 3);
+static_assert(members<Unanswered>() == 6);
+static_assert(members<Decision>() == 7);
+static_assert(members<Request>() == 4);
+static_assert(members<Delays>() == 7);
+static_assert(members<PlannedDelay>() == 7);
+static_assert(members<Boot>() == 3);
+static_assert(members<Platform>() == 5);
+static_assert(members<Capabilities>() == 3);
+static_assert(members<Rules>() == 10);
+static_assert(members<Sorting>() == 3);
+static_assert(members<Standing>() == 2);
+
+template <class Row>
+struct Table;
+
+template <>
+struct Table<Platform> {
+  static constexpr std::string_view kKind = "platform";
+  static constexpr std::array kFields{
+      field<Platform, &Platform::nodes>("nodes"),
+      field<Platform, &Platform::cores_per_node>("cores_per_node"),
+      field<Platform, &Platform::idle_w>("idle_w"),
+      field<Platform, &Platform::busy_w>("busy_w"),
+      field<Platform, &Platform::boot_time>("boot_time"),
+  };
+};
+
+template <>
+struct Table<Capabilities> {
+  static constexpr std::string_view kKind = "world";
+  static constexpr std::array kFields{
+      field<Capabilities, &Capabilities::instant_start>("instant_start"),
+      field<Capabilities, &Capabilities::resizes_per_job>("resizes_per_job"),
+      field<Capabilities, &Capabilities::power_control>("power_control"),
+  };
+};
+
+// Without `record` and `check`: how it is run now is no fact of the past.
+template <>
+struct Table<Rules> {
+  static constexpr std::string_view kKind = "rules";
+  static constexpr std::array kFields{
+      field<Rules, &Rules::limit>("limit"),
+      field<Rules, &Rules::claims_take_idle>("claims_take_idle"),
+      field<Rules, &Rules::counted_refusals>("counted_refusals"),
+      field<Rules, &Rules::reservations_per_plan>("reservations_per_plan"),
+      field<Rules, &Rules::identities>("identities"),
+      field<Rules, &Rules::counts_uses>("counts_uses"),
+      field<Rules, &Rules::seed>("seed"),
+      field<Rules, &Rules::fairness>("fairness"),
+  };
+};
+
+// What has no rows of its own.
+template <>
+struct Table<Facts> {
+  static constexpr std::string_view kKind = "state";
+  static constexpr std::array kFields{
+      field<Facts, &Facts::now>("now"),
+      field<Facts, &Facts::policy>("policy"),
+      field<Facts, &Facts::start_size>("start_size"),
+      field<Facts, &Facts::half_life>("half_life"),
+      field<Facts, &Facts::sorting, &Sorting::order>("order"),
+      field<Facts, &Facts::sorting, &Sorting::at>("sorted_at"),
+      Field<Facts>{"jobs", 1, [](const Facts& facts) { return facts.jobs.size() == 0; },
+                   [](std::string& text, const Facts& facts) { put(text, facts.jobs.size()); },
+                   [](const Word& word, Facts& facts) {
+                     constexpr std::uint32_t kMost = 1u << 30;
+                     facts.jobs = JobTable(word.number<std::uint32_t>(0, kMost));
+                   }},
+      field<Facts, &Facts::running>("running"),
+      field<Facts, &Facts::ordered>("ordered"),
+      field<Facts, &Facts::next_claim>("next_claim"),
+      field<Facts, &Facts::next_boot>("next_boot"),
+      field<Facts, &Facts::next_decision>("next_decision"),
+      field<Facts, &Facts::passes>("passes"),
+      field<Facts, &Facts::asked>("asked"),
+      field<Facts, &Facts::stale>("stale"),
+      field<Facts, &Facts::woken>("woken"),
+      field<Facts, &Facts::idle_grew>("idle_grew"),
+      planned<Facts, &Facts::timer>("timer"),
+      field<Facts, &Facts::retries>("retries"),
+      field<Facts, &Facts::corridor_low_w>("corridor_low_w"),
+      field<Facts, &Facts::budget_mw>("budget_mw"),
+  };
+};
+
+// Without `release`, `leaves` and `running_at`, which are indices; `adaptive`, which has rows of
+// its own; `doing` and `claim`, which the rows of unanswered decisions and of claims tell.
+template <>
+struct Table<Job> {
+  static constexpr std::string_view kKind = "job";
+  static constexpr std::array kFields{
+      field<Job, &Job::spec, &JobSpec::name>("name"),
+      field<Job, &Job::spec, &JobSpec::user>("user"),
+      field<Job, &Job::spec, &JobSpec::group>("group"),
+      field<Job, &Job::spec, &JobSpec::account>("account"),
+      field<Job, &Job::spec, &JobSpec::priority>("priority"),
+      field<Job, &Job::spec, &JobSpec::type>("type"),
+      field<Job, &Job::spec, &JobSpec::submitted>("submitted"),
+      field<Job, &Job::spec, &JobSpec::walltime>("walltime"),
+      field<Job, &Job::spec, &JobSpec::size, &SizeRange::min>("min"),
+      field<Job, &Job::spec, &JobSpec::size, &SizeRange::max>("max"),
+      field<Job, &Job::spec, &JobSpec::preferred>("preferred"),
+      field<Job, &Job::status>("status"),
+      field<Job, &Job::decision>("decision"),
+      field<Job, &Job::holding, &Holding::count>("holds"),
+      field<Job, &Job::holding, &Holding::nodes>("nodes"),
+      field<Job, &Job::target>("target"),
+      field<Job, &Job::keep>("keep"),
+      field<Job, &Job::started>("started"),
+      planned<Job, &Job::limit>("limit"),
+      planned<Job, &Job::not_before>("not_before"),
+      planned<Job, &Job::reserved>("reserved"),
+      field<Job, &Job::work_left>("work_left"),
+      field<Job, &Job::work_at>("work_at"),
+      field<Job, &Job::power_mw>("power_mw"),
+      field<Job, &Job::expands>("expands"),
+      field<Job, &Job::shrinks>("shrinks"),
+      field<Job, &Job::restarts>("restarts"),
+      field<Job, &Job::refusals>("refusals"),
+      field<Job, &Job::gain>("gain"),
+      field<Job, &Job::first_size>("first_size"),
+      field<Job, &Job::ordered>("ordered"),
+      field<Job, &Job::tag>("tag"),
+      field<Job, &Job::delayed>("delayed"),
+  };
+};
+
+template <auto Member>
+constexpr Field<Adaptive> of_spec(std::string_view name) {
+  return field<Adaptive, &Adaptive::spec, Member>(name);
+}
+template <auto Member>
+constexpr Field<Adaptive> of_cost(std::string_view name) {
+  return field<Adaptive, &Adaptive::spec, &AdaptiveSpec::cost, Member>(name);
+}
+
+template <>
+struct Table<Adaptive> {
+  static constexpr std::string_view kKind = "adaptive";
+  static constexpr std::array kFields{
+      of_spec<&AdaptiveSpec::speedup>("model"),
+      of_cost<&ReconfigurationCost::alpha_s>("alpha_s"),
+      of_cost<&ReconfigurationCost::beta_s>("beta_s"),
+      of_cost<&ReconfigurationCost::b_s>("b_s"),
+      of_cost<&ReconfigurationCost::fixed_s>("fixed_s"),
+      of_cost<&ReconfigurationCost::scale>("scale"),
+      of_cost<&ReconfigurationCost::transfer_s>("transfer_s"),
+      of_spec<&AdaptiveSpec::constraint>("constraint"),
+      of_spec<&AdaptiveSpec::resize_delay>("resize_delay"),
+      of_spec<&AdaptiveSpec::watts_per_node>("watts_per_node"),
+      of_spec<&AdaptiveSpec::walltime_for>("walltime_for"),
+      field<Adaptive, &Adaptive::mtct>("mtct"),
+      field<Adaptive, &Adaptive::rate>("rate"),
+      field<Adaptive, &Adaptive::had>("had"),
+  };
+};
+
+template <>
+struct Table<Claim> {
+  static constexpr std::string_view kKind = "claim";
+  static constexpr std::array kFields{
+      field<Claim, &Claim::job>("job"),
+      field<Claim, &Claim::request>("request"),
+      field<Claim, &Claim::start>("start"),
+      field<Claim, &Claim::add, &SizeRange::min>("min"),
+      field<Claim, &Claim::add, &SizeRange::max>("max"),
+      field<Claim, &Claim::grown>("grown"),
+      field<Claim, &Claim::pass>("pass"),
+      field<Claim, &Claim::held, &Holding::count>("holds"),
+      field<Claim, &Claim::held, &Holding::nodes>("nodes"),
+      field<Claim, &Claim::pledges>("pledges"),
+      field<Claim, &Claim::reason, &Reason::why>("why"),
+      field<Claim, &Claim::reason, &Reason::job>("for"),
+      planned<Claim, &Claim::reason, &Reason::until>("until"),
+      field<Claim, &Claim::made>("made"),
+      planned<Claim, &Claim::expected>("expected"),
+      planned<Claim, &Claim::release>("release"),
+  };
+};
+
+template <auto... Path>
+constexpr Field<Unanswered> of_decision(std::string_view name) {
+  return field<Unanswered, &Unanswered::decision, Path...>(name);
+}
+
+template <>
+struct Table<Unanswered> {
+  static constexpr std::string_view kKind = "unanswered";
+  static constexpr std::array kFields{
+      of_decision<&Decision::kind>("kind"),
+      of_decision<&Decision::job>("job"),
+      of_decision<&Decision::after, &Holding::count>("to"),
+      of_decision<&Decision::after, &Holding::nodes>("nodes"),
+      planned<Unanswered, &Unanswered::decision, &Decision::limit>("limit"),
+      of_decision<&Decision::request>("request"),
+      of_decision<&Decision::reason, &Reason::why>("why"),
+      of_decision<&Decision::reason, &Reason::job>("for"),
+      planned<Unanswered, &Unanswered::decision, &Decision::reason, &Reason::until>("until"),
+      field<Unanswered, &Unanswered::before, &Holding::count>("held"),
+      field<Unanswered, &Unanswered::before, &Holding::nodes>("held_nodes"),
+      field<Unanswered, &Unanswered::releases>("releases"),
+      field<Unanswered, &Unanswered::pledged>("pledged"),
+      planned<Unanswered, &Unanswered::expected>("expected"),
+      field<Unanswered, &Unanswered::decided>("decided"),
+  };
+};
+
+template <>
+struct Table<Request> {
+  static constexpr std::string_view kKind = "request";
+  static constexpr std::array kFields{
+      field<Request, &Request::job>("job"),
+      field<Request, &Request::delta>("delta"),
+      field<Request, &Request::at_least>("at_least"),
+  };
+};
+
+template <>
+struct Table<Delays> {
+  static constexpr std::string_view kKind = "delays";
+  static constexpr std::array kFields{
+      field<Delays, &Delays::party>("of"),
+      field<Delays, &Delays::interval>("interval"),
+      field<Delays, &Delays::sum_s>("sum_s"),
+      field<Delays, &Delays::jobs>("jobs"),
+      field<Delays, &Delays::planned_s>("planned_s"),
+      field<Delays, &Delays::suffered_s>("suffered_s"),
+      field<Delays, &Delays::caused_s>("caused_s"),
+  };
+};
+
+template <>
+struct Table<PlannedDelay> {
+  static constexpr std::string_view kKind = "planned-delay";
+  static constexpr std::array kFields{
+      field<PlannedDelay, &PlannedDelay::job>("job"),
+      field<PlannedDelay, &PlannedDelay::request>("request"),
+      field<PlannedDelay, &PlannedDelay::by>("by"),
+      planned<PlannedDelay, &PlannedDelay::from>("from"),
+      planned<PlannedDelay, &PlannedDelay::to>("to"),
+      field<PlannedDelay, &PlannedDelay::counted>("counted"),
+      field<PlannedDelay, &PlannedDelay::interval>("interval"),
+  };
+};
+
+template <>
+struct Table<Boot> {
+  static constexpr std::string_view kKind = "boot";
+  static constexpr std::array kFields{
+      field<Boot, &Boot::nodes>("nodes"),
+      planned<Boot, &Boot::ready>("ready"),
+  };
+};
+
+// Rows that are not kept like this.
+
+/// Nodes that are not up.
+struct Condition {
+  NodeSet draining, down, off;
+};
+template <>
+struct Table<Condition> {
+  static constexpr std::string_view kKind = "nodes";
+  static constexpr std::array kFields{
+      field<Condition, &Condition::draining>("draining"),
+      field<Condition, &Condition::down>("down"),
+      field<Condition, &Condition::off>("off"),
+  };
+};
+
+/// What a user had used when it last began or ceased to hold nodes.
+struct Used {
+  double node_s = 0;
+  Time at{};
+};
+template <>
+struct Table<Used> {
+  static constexpr std::string_view kKind = "use";
+  static constexpr std::array kFields{
+      field<Used, &Used::node_s>("node_s"),
+      field<Used, &Used::at>("at"),
+  };
+};
+
+template <>
+struct Table<Standing> {
+  static constexpr std::string_view kKind = "standing";
+  static constexpr std::array kFields{field<Standing, &Standing::value>("value")};
+};
+
+// The last one: how many there are before it.
+constexpr std::string_view kEnd = "end";
+
+// --- Writing -------------------------------------------------------------------------------------
+
+class Rows {
+ public:
+  explicit Rows(std::string& text) : text_(text) {}
+
+  template <class Row>
+  void add(const Row& row) {
+    text_ += Table<Row>::kKind;
+    finish(row);
+  }
+  template <class Row>
+  void add(std::uint64_t key, const Row& row) {
+    text_ += Table<Row>::kKind;
+    append_number(text_ += ' ', key);
+    finish(row);
+  }
+  SnapshotVersion end() {
+    text_ += kEnd;
+    append_number(text_ += ' ', rows_);
+    text_ += '\n';
+    return needed_;
+  }
+
+ private:
+  template <class Row>
+  void finish(const Row& row) {
+    for (const Field<Row>& each : Table<Row>::kFields) {
+      if (each.is_default(row)) continue;
+      text_ += ' ';
+      text_ += each.name;
+      text_ += '=';
+      each.write(text_, row);
+      needed_ = std::max(needed_, each.since);
+    }
+    text_ += '\n';
+    ++rows_;
+  }
+
+  std::string& text_;
+  std::uint64_t rows_ = 0;
+  SnapshotVersion needed_ = 1;
+};
+
+Condition condition_of(const Facts& facts) {
+  Condition found;
+  for (std::uint32_t node = 0; node < facts.health.size(); ++node) {
+    const Health health = facts.health[node];
+    if (health == Health::draining) found.draining.insert(node, node);
+    if (health == Health::down) found.down.insert(node, node);
+    if (health == Health::off) found.off.insert(node, node);
+  }
+  return found;
+}
+
+// --- Reading -------------------------------------------------------------------------------------
+
+class Loader {
+ public:
+  explicit Loader(const std::string& file) : place_{file, 1} {}
+
+  State load(std::string_view text) {
+    for (; !text.empty(); ++place_.line) {
+      place_.field.clear();
+      const std::size_t end = text.find('\n');
+      if (end == std::string_view::npos) fail("the last line has no end", kDamaged);
+      if (is_over_) fail("there is more after its end", kDamaged);
+      row(text.substr(0, end));
+      text.remove_prefix(end + 1);
+    }
+    place_.line = 0;
+    place_.field.clear();
+    if (!is_over_) fail("its end is missing", kDamaged);
+    connect();
+    State state(std::move(facts_));
+    try {
+      check_invariants(state);
+    } catch (const InvariantViolation& violation) {
+      fail(violation.what(), kDamaged);
+    }
+    return state;
+  }
+
+ private:
+  static constexpr const char* kDamaged = "it is damaged: take an older one";
+  static constexpr const char* kNewer = "read it with the version that wrote it, or a newer one";
+
+  [[noreturn]] void fail(const std::string& what, const char* remedy) const {
+    throw InputError(place_, what, remedy);
+  }
+  void require(bool holds, const char* what) const {
+    if (!holds) fail(what, kDamaged);
+  }
+  /// Of a row that was read before.
+  void require(bool holds, std::string_view kind, std::uint64_t key, const char* field,
+               const char* what) {
+    if (holds) return;
+    place_.field = std::string(kind) + ' ' + std::to_string(key) + ": " + field;
+    fail(what, kDamaged);
+  }
+
+  void row(std::string_view rest) {
+    ++rows_;
+    const std::string_view kind = next_part(rest, ' ');
+    place_.field = kind;
+    if (kind == kEnd) {
+      if (key(rest) != rows_ - 1 || !rest.empty()) fail("rows are missing", kDamaged);
+      is_over_ = true;
+      return;
+    }
+    const bool known =
+        only(kind, rest, facts_.platform) || only(kind, rest, facts_.capabilities) ||
+        only(kind, rest, facts_.rules) || only(kind, rest, facts_) ||
+        only(kind, rest, condition_) || job(kind, rest) || adaptive(kind, rest) ||
+        use(kind, rest) || named<&Standing::user>(kind, rest, facts_.sorting.standings) ||
+        named<&Claim::id>(kind, rest, facts_.claims) ||
+        named<&Unanswered::decision, &Decision::id>(kind, rest, facts_.unanswered) ||
+        named<&Request::id>(kind, rest, facts_.requests) ||
+        named<&Boot::batch>(kind, rest, facts_.boots) || numbered(kind, rest, facts_.delays) ||
+        numbered(kind, rest, facts_.planned_delays);
+    if (!known) fail("there is no such row", kNewer);
+  }
+
+  std::uint64_t key(std::string_view& rest) {
+    const std::string_view word = next_part(rest, ' ');
+    const auto number = parse_number<std::uint64_t>(word);
+    if (!number) fail("'" + std::string(word) + "' is no number of a row", kDamaged);
+    place_.field.append(" ").append(word);
+    return *number;
+  }
+
+  template <class Row>
+  void fields(std::string_view rest, Row& row) {
+    constexpr auto& table = Table<Row>::kFields;
+    std::array<bool, table.size()> seen{};
+    std::size_t next = 0;  // they come in order
+    const std::string name_of_row = place_.field;
+    while (!rest.empty()) {
+      std::string_view value = next_part(rest, ' ');
+      const std::string_view name = next_part(value, '=');
+      place_.field = name_of_row + ": " + std::string(name);
+      if (next == table.size() || table[next].name != name) {
+        next = static_cast<std::size_t>(std::ranges::find(table, name, &Field<Row>::name) -
+                                        table.begin());
+        if (next == table.size()) fail("there is no such field", kNewer);
+      }
+      if (std::exchange(seen[next], true)) fail("given twice", kDamaged);
+      try {
+        table[next].read({name, value}, row);
+      } catch (const RecordError& error) {
+        fail(error.what(), kDamaged);
+      }
+      ++next;
+    }
+    place_.field = name_of_row;
+  }
+
+  /// The only row of its kind.
+  template <class Row>
+  bool only(std::string_view kind, std::string_view rest, Row& row) {
+    if (kind != Table<Row>::kKind) return false;
+    if (std::ranges::find(only_, kind) != only_.end()) fail("given twice", kDamaged);
+    only_.push_back(kind);
+    fields(rest, row);
+    return true;
+  }
+  template <class T>
+  void set_key(std::uint64_t key, T& value) const {
+    std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+    if constexpr (sizeof(T) > 4) most = ~std::uint64_t{0};
+    require(key <= most, "its number is too large");
+    value = static_cast<T>(key);
+  }
+  /// One of a list, with its own number.
+  template <auto... Path, class Row>
+  bool named(std::string_view kind, std::string_view rest, std::vector<Row>& rows) {
+    if (kind != Table<Row>::kKind) return false;
+    Row row{};
+    set_key(key(rest), member<Path...>(row));
+    if constexpr (!std::is_same_v<Row, Request>) {  // these are in order of arrival
+      require(rows.empty() || member<Path...>(rows.back()) < member<Path...>(row),
+              "given twice, or not in order");
+    }
+    fields(rest, row);
+    rows.push_back(std::move(row));
+    return true;
+  }
+  /// One of a list, by its place.
+  template <class Row>
+  bool numbered(std::string_view kind, std::string_view rest, std::vector<Row>& rows) {
+    if (kind != Table<Row>::kKind) return false;
+    require(key(rest) == rows.size(), "given twice, or not in order");
+    fields(rest, rows.emplace_back());
+    return true;
+  }
+  JobId job_key(std::string_view& rest) {
+    const std::uint64_t number = key(rest);
+    require(number < facts_.jobs.size(), "there are not so many jobs");
+    return JobId{static_cast<std::uint32_t>(number)};
+  }
+  bool job(std::string_view kind, std::string_view rest) {
+    if (kind != Table<Job>::kKind) return false;
+    const JobId id = job_key(rest);
+    require(!facts_.jobs.knows(id), "given twice");
+    Job& job = facts_.jobs.revive(id);
+    fields(rest, job);
+    require(job.status != Status::over, "it is over, and has a row");
+    return true;
+  }
+  bool adaptive(std::string_view kind, std::string_view rest) {
+    if (kind != Table<Adaptive>::kKind) return false;
+    const JobId id = job_key(rest);
+    require(facts_.jobs.knows(id), "its job is missing");
+    Job& job = facts_.jobs[id];
+    require(job.adaptive == Job::kNoRow, "given twice");
+    job.adaptive = static_cast<std::uint32_t>(facts_.adaptive.size());
+    fields(rest, facts_.adaptive.emplace_back());
+    return true;
+  }
+  bool use(std::string_view kind, std::string_view rest) {
+    if (kind != Table<Used>::kKind) return false;
+    std::uint32_t user = 0;
+    set_key(key(rest), user);
+    require(users_ == 0 || last_user_ < user, "given twice, or not in order");
+    Used used;
+    fields(rest, used);
+    facts_.uses.restore(user, used.node_s, used.at);
+    last_user_ = user;
+    ++users_;
+    return true;
+  }
+
+  // --- What rows say of each other
+
+  bool on_machine(const NodeSet& nodes) const {
+    return nodes.empty() ||
+           (facts_.rules.identities && nodes.parts.back().last < facts_.platform.nodes);
+  }
+  bool is_sound(const Holding& holding) const {
+    return holding.count <= facts_.platform.nodes && on_machine(holding.nodes) &&
+           (!facts_.rules.identities || holding.nodes.count() == holding.count);
+  }
+  Job* find(JobId id) { return facts_.jobs.knows(id) ? &facts_.jobs[id] : nullptr; }
+
+  void connect() {
+    for (const std::string_view kind : {Table<Platform>::kKind, Table<Capabilities>::kKind,
+                                        Table<Rules>::kKind, Table<Facts>::kKind}) {
+      if (std::ranges::find(only_, kind) != only_.end()) continue;
+      fail("the row '" + std::string(kind) + "' is missing", kDamaged);
+    }
+    connect_machine();
+    std::size_t running = 0, ordered = 0;
+    std::uint64_t held = 0;
+    facts_.jobs.for_each([&](JobId id) {
+      const Job& job = facts_.jobs[id];
+      check_job(index(id), job);
+      running += job.status == Status::running ? 1 : 0;
+      ordered += job.ordered != 0 ? 1 : 0;
+      held += job.holding.count;
+    });
+    for (const Claim& claim : facts_.claims) held += claim.held.count;
+    place_.field = "state";
+    require(held <= facts_.platform.nodes, "more nodes are held than there are");
+    place_.field = "state: running";
+    require(running == facts_.running.size(), "not the jobs that run");
+    std::uint32_t at = 0;
+    for (const JobId id : facts_.running) {
+      Job* job = find(id);
+      require(job && job->status == Status::running, "not the jobs that run");
+      job->running_at = at++;
+      if (facts_.rules.counts_uses) facts_.uses.hold(job->spec.user, job->holding.count);
+    }
+    at = 0;
+    for (const JobId id : facts_.running) {
+      require(facts_.jobs[id].running_at == at++, "a job twice");
+    }
+    place_.field = "state: ordered";
+    require(ordered == facts_.ordered.size(), "not the jobs with an order");
+    for (const JobId id : facts_.ordered) {
+      const Job* job = find(id);
+      require(job && job->ordered != 0 && std::ranges::count(facts_.ordered, id) == 1,
+              "not the jobs with an order");
+    }
+    connect_decisions();
+    for (std::size_t i = 0; i < facts_.planned_delays.size(); ++i) {
+      require(find(facts_.planned_delays[i].job) != nullptr, Table<PlannedDelay>::kKind, i, "job",
+              "there is no such job");
+    }
+  }
+
+  void connect_machine() {
+    const Platform& machine = facts_.platform;
+    constexpr double kMostWatts = 1e6;
+    place_.field = Table<Platform>::kKind;
+    require(machine.nodes <= Word::kMostNodes && machine.idle_w >= 0 &&
+                machine.idle_w <= kMostWatts && machine.busy_w >= 0 && machine.busy_w <= kMostWatts,
+            "there is no such machine");
+    place_.field = Table<Condition>::kKind;
+    if (facts_.rules.identities) facts_.health.assign(machine.nodes, Health::up);
+    for (const auto& [nodes, health] :
+         {std::pair(&condition_.draining, Health::draining),
+          std::pair(&condition_.down, Health::down), std::pair(&condition_.off, Health::off)}) {
+      require(on_machine(*nodes), "there are no such nodes");
+      for (const Interval& part : nodes->parts) {
+        std::fill(facts_.health.begin() + part.first, facts_.health.begin() + part.last + 1,
+                  health);
+      }
+    }
+    require(condition_.draining.count() + condition_.down.count() + condition_.off.count() ==
+                united(united(condition_.draining, condition_.down), condition_.off).count(),
+            "a node twice");
+    for (const Boot& boot : facts_.boots) {
+      require(on_machine(boot.nodes) && boot.batch < facts_.next_boot, Table<Boot>::kKind,
+              boot.batch, "nodes", "there are no such nodes, or there was no such order");
+    }
+    place_.field = "state";
+    constexpr std::uint32_t kMostRefusals = 20;  // as in records
+    require(facts_.rules.counted_refusals <= kMostRefusals, "too many refusals are counted");
+    require(std::ranges::is_sorted(facts_.retries), "retries are not in order");
+    require(facts_.budget_mw >= 0, "a negative bound of power");
+    require(facts_.asked >= facts_.unanswered.size(), "fewer decisions asked than unanswered");
+    const std::int64_t at = facts_.sorting.at.time_since_epoch().count();
+    require(at <= Word::kLatest, "sorted never");
+  }
+
+  void check_job(std::uint32_t number, const Job& job) {
+    const auto must = [&](bool holds, const char* field, const char* what) {
+      require(holds, Table<Job>::kKind, number, field, what);
+    };
+    must(job.spec.preferred > 0 && job.spec.preferred <= Word::kMostNodes, "preferred", "no size");
+    must(job.spec.size.min > 0 && job.spec.size.min <= job.spec.size.max &&
+             job.spec.size.max <= Word::kMostNodes,
+         "min", "no sizes");
+    must(job.spec.submitted != kNever, "submitted", "never");
+    must(job.work_left >= 0, "work_left", "less than nothing");
+    must(is_sound(job.holding) && (job.status == Status::running) == (job.holding.count > 0),
+         "holds", "that it cannot hold");
+    must(job.target <= facts_.platform.nodes, "target", "more than there is");
+    must(index(job.decision) < facts_.next_decision, "decision", "there was none of this number");
+    must(job.keep == Job::kNoKeep || job.keep < facts_.platform.nodes, "keep", "no such node");
+  }
+
+  void connect_decisions() {
+    for (const Unanswered& open : facts_.unanswered) {
+      const auto must = [&](bool holds, const char* field, const char* what) {
+        require(holds, Table<Unanswered>::kKind, index(open.decision.id), field, what);
+      };
+      Job* job = find(open.decision.job);
+      must(job && job->status == Status::running && job->decision == open.decision.id, "job",
+           "it waits for no answer");
+      must(open.decision.answered(), "kind", "it has no answer");
+      must(is_sound(open.decision.after), "to", "that it cannot hold");
+      const bool resizes = open.decision.kind == Decision::Kind::resize;
+      must(is_sound(open.before) && resizes == (open.before.count > 0), "held",
+           "that it cannot have held");
+      must(open.releases <= job->holding.count && open.pledged <= open.releases, "releases",
+           "more than it holds, or less than promised");
+      job->doing = resizes ? Doing::resizing : Doing::starting;
+    }
+    for (const Claim& claim : facts_.claims) {
+      const auto must = [&](bool holds, const char* field, const char* what) {
+        require(holds, Table<Claim>::kKind, index(claim.id), field, what);
+      };
+      Job* job = find(claim.job);
+      must(job && job->claim == ClaimId::none, "job", "it cannot wait for nodes");
+      must(is_sound(claim.held), "holds", "that it cannot hold");
+      must(claim.id < ClaimId{facts_.next_claim}, "number", "there was none of this number");
+      for (const Pledge& pledge : claim.pledges) {
+        must(find(pledge.victim) != nullptr, "pledges", "there is no such job");
+        must(pledge.count <= facts_.platform.nodes, "pledges", "more than there is");
+      }
+      job->claim = claim.id;
+    }
+    for (std::size_t i = 0; i < facts_.requests.size(); ++i) {
+      const Request& request = facts_.requests[i];
+      const Job* job = find(request.job);
+      require(job && job->status == Status::running, Table<Request>::kKind, index(request.id),
+              "job", "it does not run");
+      const auto same = std::ranges::count(facts_.requests, request.id, &Request::id);
+      require(same == 1, Table<Request>::kKind, index(request.id), "number", "given twice");
+    }
+  }
+
+  Place place_;
+  std::uint64_t rows_ = 0;
+  bool is_over_ = false;
+  std::vector<std::string_view> only_;
+  std::uint32_t last_user_ = 0, users_ = 0;
+  Condition condition_;
+  Facts facts_;
+};
+
+template <class Row>
+SnapshotRow described() {
+  SnapshotRow row{Table<Row>::kKind, {}};
+  for (const Field<Row>& each : Table<Row>::kFields) row.fields.push_back({each.name, each.since});
+  return row;
+}
+
+}  // namespace
+
+SnapshotVersion save(const State& state, std::string& text) {
+  if (state.must_wake || (!state.handed_out && !state.decisions.empty())) {
+    throw std::logic_error("a state is saved between two instants");
+  }
+  Rows rows(text);
+  rows.add(state.platform);
+  rows.add(state.capabilities);
+  rows.add(state.rules);
+  rows.add(static_cast<const Facts&>(state));
+  rows.add(condition_of(state));
+  state.jobs.for_each([&](JobId id) {
+    const Job& job = state.jobs[id];
+    rows.add(index(id), job);
+    if (job.adaptive != Job::kNoRow) rows.add(index(id), state.adaptive[job.adaptive]);
+  });
+  for (const Claim& claim : state.claims) rows.add(index(claim.id), claim);
+  for (const Unanswered& open : state.unanswered) rows.add(index(open.decision.id), open);
+  for (const Request& request : state.requests) rows.add(index(request.id), request);
+  for (const Boot& boot : state.boots) rows.add(boot.batch, boot);
+  for (std::size_t i = 0; i < state.delays.size(); ++i) rows.add(i, state.delays[i]);
+  for (std::size_t i = 0; i < state.planned_delays.size(); ++i) {
+    rows.add(i, state.planned_delays[i]);
+  }
+  state.uses.for_each([&](std::uint32_t user, double node_s, Time at) {
+    rows.add(user, Used{node_s, at});
+  });
+  for (const Standing& each : state.sorting.standings) rows.add(each.user, each);
+  return rows.end();
+}
+
+std::string save(const State& state) {
+  std::string text;
+  save(state, text);
+  return text;
+}
+
+State load(std::string_view text, const std::string& file) { return Loader(file).load(text); }
+
+std::vector<SnapshotRow> snapshot_rows() {
+  return {described<Platform>(),     described<Capabilities>(), described<Rules>(),
+          described<Facts>(),        described<Condition>(),    described<Job>(),
+          described<Adaptive>(),     described<Claim>(),        described<Unanswered>(),
+          described<Request>(),      described<Boot>(),         described<Delays>(),
+          described<PlannedDelay>(), described<Used>(),         described<Standing>()};
+}
+
+}  // namespace ductile

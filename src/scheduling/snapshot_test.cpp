@@ -1,0 +1,250 @@
+#include "scheduling/snapshot.hpp"
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "support/scripted.hpp"
+
+namespace ductile {
+namespace {
+
+using testing::at_s;
+using ::testing::HasSubstr;
+using testing::malleable;
+using testing::nodes;
+using testing::rigid;
+using testing::sized;
+using testing::Stage;
+
+/// A state with something in every kind of row.
+class Snapshot : public ::testing::Test {
+ protected:
+  Snapshot() : stage_(setup()) {
+    stage_.script->order = QueueOrder::fairshare;
+    stage_.at(10);
+    const AdaptiveSpec declared{.speedup = parse_speedup("table:1=20:4=6.5:16=0.1"),
+                                .cost = {.alpha_s = 0.1, .scale = 0.3},
+                                .constraint = parse_constraint("list:1:2:3:5:6"),
+                                .resize_delay = whole_seconds(3)};
+    JobSpec first = malleable({1, 6}, 5);
+    first.user = 7;
+    victim_ = stage_.run(first, 5, declared);
+    stage_.tell(event::Believed{victim_, 150.5, 0.1, 1.0 / 3, {}, {}});
+    evolves_ = stage_.run(sized(JobType::evolving, {1, 8}, 2, 100));
+    runs_ = stage_.run(malleable({1, 4}, 2));
+    stage_.tell(event::EvolvingRequested{RequestId{9}, evolves_, 3, 1});
+    waits_ = stage_.submit(rigid(8, 100));
+    const JobId over = stage_.submit(rigid(1, 10));
+    stage_.ended(over);
+    claims_ = stage_.submit(rigid(4, 100));
+    held_ = stage_.submit(rigid(1, 5));
+    stage_.tell(event::Eligible{held_, false});
+    stage_.tell(event::NodesChanged{nodes({{12, 13}}), Health::down});
+    stage_.tell(event::NodesChanged{nodes({{15, 15}}), Health::draining});
+    stage_.tell(event::CorridorChanged{100, 20000.5});
+    stage_.tell(event::SizeOrdered{runs_, 3});
+    stage_.at(20);
+    stage_.pass([&](Pass& p) {
+      const Cut cuts[] = {{victim_, 2}};
+      EXPECT_TRUE(p.power_off(2, {Why::corridor}));
+      EXPECT_TRUE(p.power_off(1, {Why::corridor}));
+      const Delay delays[] = {{waits_, whole_seconds(7), at_s(110)}};
+      EXPECT_TRUE(p.grant(RequestId{9}, {Why::evolving}, {}, delays));
+      EXPECT_TRUE(p.start(claims_, exactly(4), {Why::in_order, victim_, at_s(50)}, {cuts}));
+      EXPECT_TRUE(p.reserve(waits_, at_s(110), {Why::resources}));
+      EXPECT_TRUE(p.tag(victim_, waits_));
+      EXPECT_TRUE(p.wake_by(at_s(77)));
+    });
+    stage_.at(21);
+    stage_.pass([&](Pass& p) { EXPECT_TRUE(p.power_on(1, {Why::corridor})); });
+    stage_.at(23);
+    stage_.resized(evolves_);
+    stage_.tell(event::EvolvingRequested{RequestId{4}, evolves_, 1, 0});
+    stage_.close();
+  }
+
+  static Stage::Setup setup() {
+    Stage::Setup setup;
+    setup.platform = {.nodes = 20, .cores_per_node = 4, .idle_w = 99.9, .busy_w = 200.1};
+    setup.platform.boot_time = whole_seconds(30);
+    setup.can.power_control = true;
+    return setup;
+  }
+  std::string text() const { return save(stage_.state()); }
+  std::string refusal(const std::string& from, const std::string& to) const {
+    return refusal_of(replaced(from, to));
+  }
+  std::string replaced(const std::string& from, const std::string& to) const {
+    std::string changed = text();
+    const std::size_t at = changed.find(from);
+    EXPECT_NE(at, std::string::npos) << from << " in\n" << changed;
+    return changed.replace(at, from.size(), to);
+  }
+  static std::string refusal_of(const std::string& text) {
+    try {
+      load(text, "file");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "loaded";
+  }
+
+  Stage stage_;
+  JobId victim_, evolves_, runs_, waits_, claims_, held_;
+};
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text.append(line).append("\n");
+  return text;
+}
+
+TEST_F(Snapshot, HasEveryKindOfRowAndIsReadAsItWas) {
+  const std::string written = text();
+  for (const SnapshotRow& row : snapshot_rows()) {
+    EXPECT_THAT("\n" + written, HasSubstr("\n" + std::string(row.kind))) << written;
+  }
+  EXPECT_EQ(save(load(written)), written);
+}
+
+TEST_F(Snapshot, NumbersAreReadAsTheyWere) {
+  const State read = load(text());
+  EXPECT_EQ(read.platform.idle_w, 99.9);
+  EXPECT_EQ(read.adaptive.at(read.jobs[victim_].adaptive).rate, 1.0 / 3);
+  EXPECT_EQ(read.adaptive.at(read.jobs[victim_].adaptive).spec,
+            stage_.state().adaptive.at(stage_.job(victim_).adaptive).spec);
+  EXPECT_EQ(read.jobs[victim_].work_left, stage_.job(victim_).work_left);
+  EXPECT_EQ(read.budget_mw, 20'000'500);
+  EXPECT_EQ(read.jobs[victim_].spec, stage_.job(victim_).spec);
+}
+
+TEST_F(Snapshot, JobsThatAreOverAreNotInIt) {
+  const State read = load(text());
+  EXPECT_EQ(read.jobs.size(), stage_.state().jobs.size());
+  EXPECT_TRUE(read.jobs.knows(held_));
+  EXPECT_FALSE(read.jobs.knows(JobId{index(waits_) + 1}));
+}
+
+TEST_F(Snapshot, AFieldThatIsMissingHasItsDefault) {
+  const std::vector<std::string> lines = lines_of(text());
+  int read = 0, refused = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    for (std::size_t at = lines[i].find('='); at != std::string::npos;
+         at = lines[i].find('=', at + 1)) {
+      const std::size_t first = lines[i].rfind(' ', at);
+      if (lines[i].substr(first, at - first).find_first_of(":,") != std::string::npos) continue;
+      std::vector<std::string> fewer = lines;
+      fewer[i].erase(first, std::min(lines[i].find(' ', at), lines[i].size()) - first);
+      try {
+        EXPECT_EQ(save(load(joined(fewer))), joined(fewer)) << lines[i];
+        ++read;
+      } catch (const InputError& error) {
+        // The others say that it cannot have been so.
+        EXPECT_THAT(error.what(), HasSubstr("damaged")) << lines[i];
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(read, 60);
+  EXPECT_GT(refused, 30);
+}
+
+TEST_F(Snapshot, AnotherBuildsRowsAndFieldsAreRefusedByName) {
+  EXPECT_EQ(refusal("world", "world colour=red"),
+            "file:2: world: colour: there is no such field; read it with the version that wrote "
+            "it, or a newer one");
+  EXPECT_EQ(refusal("job 1 ", "job 1 parts=2 "),
+            "file:8: job 1: parts: there is no such field; read it with the version that wrote "
+            "it, or a newer one");
+  EXPECT_THAT(refusal("world", "worlds"), HasSubstr("file:2: worlds: there is no such row"));
+}
+
+TEST_F(Snapshot, DamageIsToldWithRowAndField) {
+  EXPECT_EQ(refusal("nodes=20", "nodes=x20"),
+            "file:1: platform: nodes: 'x20' is no number; it is damaged: take an older one");
+  EXPECT_THAT(refusal("status=running", "status=walking"), HasSubstr("there is no 'walking'"));
+  EXPECT_THAT(refusal("job 1 ", "job 0 "), HasSubstr("job 0: given twice"));
+  EXPECT_THAT(refusal("job 1 ", "job 99 "), HasSubstr("job 99: there are not so many jobs"));
+  EXPECT_THAT(refusal("job 1 ", "job one "), HasSubstr("'one' is no number"));
+  EXPECT_THAT(refusal("platform nodes=20", "platform nodes=20 nodes=20"),
+              HasSubstr("platform: nodes: given twice"));
+  EXPECT_THAT(refusal("world", "platform"), HasSubstr("platform: given twice"));
+  EXPECT_THAT(refusal("passes=", "passes=-"), HasSubstr("state: passes"));
+  EXPECT_THAT(refusal("down=12-13", "down=12-20"), HasSubstr("nodes: there are no such nodes"));
+  EXPECT_THAT(refusal("down=12-13", "down=15"), HasSubstr("nodes: a node twice"));
+  EXPECT_THAT(refusal("job 0 user=7 type=malleable", "job 0 user=7 type=rigid"),
+              HasSubstr("damaged"));
+  EXPECT_THAT(refusal("running=", "running=5,"), HasSubstr("state: running: not the jobs"));
+  EXPECT_THAT(refusal("ordered=", "ordered=1,"), HasSubstr("state: ordered: not the jobs"));
+  EXPECT_THAT(refusal("pledges=0:", "pledges=1:"), HasSubstr("damaged"));
+  EXPECT_THAT(refusal("pledges=0:", "pledges=0:1:"), HasSubstr("claim 0: pledges"));
+  EXPECT_THAT(refusal("claim 0 job=5", "claim 0 job=4"), HasSubstr("claim 0"));
+  EXPECT_THAT(refusal("by=user:", "by=users:"), HasSubstr("planned-delay 0: by"));
+  EXPECT_THAT(refusal("next_claim=1", "next_claim=0"), HasSubstr("claim 0: number"));
+}
+
+TEST_F(Snapshot, ARowThatIsMissingIsNoticed) {
+  const std::vector<std::string> lines = lines_of(text());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::vector<std::string> fewer = lines;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    EXPECT_THAT(refusal_of(joined(fewer)), HasSubstr("damaged")) << lines[i];
+  }
+  EXPECT_THAT(refusal_of(text().substr(0, 500)), HasSubstr("the last line has no end"));
+  EXPECT_THAT(refusal_of(""), HasSubstr("its end is missing"));
+  EXPECT_THAT(refusal_of("end 0\n"), HasSubstr("the row 'platform' is missing"));
+  EXPECT_THAT(refusal_of(text() + "end 1\n"), HasSubstr("there is more after its end"));
+}
+
+TEST_F(Snapshot, IsMadeBetweenInstants) {
+  stage_.pass([&](Pass& p) { EXPECT_TRUE(p.withdraw(ClaimId{0}, {})); });
+  EXPECT_NO_THROW(text());
+  stage_.tell(event::ConfigChanged{stage_.script});
+  EXPECT_THROW(text(), std::logic_error);
+  stage_.close();
+  EXPECT_NO_THROW(text());
+}
+
+TEST_F(Snapshot, SaysWhichVersionItNeeds) {
+  std::string written = "before\n";
+  EXPECT_EQ(save(stage_.state(), written), 1u);
+  EXPECT_EQ(written, "before\n" + text());
+}
+
+TEST(SnapshotFormat, IsWhatThePageSays) {
+  std::ifstream page(DUCTILE_SOURCE_DIR "/docs/formats/snapshot.md");
+  const std::string text((std::istreambuf_iterator<char>(page)), {});
+  for (const SnapshotRow& row : snapshot_rows()) {
+    const std::size_t begin = text.find("\n### `" + std::string(row.kind) + "`");
+    ASSERT_NE(begin, std::string::npos) << row.kind;
+    const std::string section = text.substr(begin + 1, text.find("\n#", begin + 1) - begin - 1);
+    std::string told;
+    for (const std::string& line : lines_of(section)) {
+      if (line.starts_with("| `")) told += line.substr(3, line.find('`', 3) - 3) + " ";
+    }
+    std::string fields;
+    for (const SnapshotRow::Field& field : row.fields) {
+      fields += std::string(field.name) + " ";
+      EXPECT_GE(field.since, 1u);
+      EXPECT_LE(field.since, kSnapshotVersion);
+    }
+    EXPECT_EQ(told, fields) << row.kind;
+  }
+}
+
+}  // namespace
+}  // namespace ductile
