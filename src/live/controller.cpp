@@ -28,7 +28,6 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "live/crash.hpp"
-#include "live/state_lock.hpp"
 #include "policies/registry.hpp"
 
 namespace ductile {
@@ -61,32 +60,27 @@ EndState state_of(Ending why) {
   return EndState::cancelled;
 }
 
-/// How often jobs are measured.
-Duration measure_of(const ServeSettings& settings) {
-  return settings.models == Models::declared ? Duration{} : settings.measure;
+WorldSettings world_settings_of(const ServeSettings& settings) {
+  return {.retry = settings.retry,
+          .patience = settings.patience,
+          .resize_deadline = settings.resize_deadline,
+          .measure = settings.models == Models::declared ? Duration{} : settings.measure};
 }
 
 }  // namespace
 
-Controller::Controller(const ServeSettings& settings, const std::function<ServeSettings()>& reload)
+Controller::Controller(const ServeSettings& settings, const std::function<ServeSettings()>& reload,
+                       World& world, const MachineClocks& clocks)
     : settings_(settings),
       reload_(reload),
-      lock_(lock_state(settings.state)),
+      world_(world),
       journal_(settings.state + "/journal.db",
                settings.restored ? Journal::Use::restore : Journal::Use::write),
       core_(make_core()),
       accounts_(core_.state().rules.fairness),
-      clock_(journal_.clock(), core_.state().now),
-      world_(core_.state().platform, clock_,
-             {.folder = settings.state + "/jobs",
-              .program = settings.program,
-              .retry = settings.retry,
-              .patience = settings.patience,
-              .cgroups = settings.cgroups,
-              .max_processes_per_node = settings.max_processes_per_node,
-              .resize_deadline = settings.resize_deadline,
-              .measure = measure_of(settings)}),
+      clock_(journal_.clock(), core_.state().now, clocks),
       jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {
+  world_.configure(world_settings_of(settings_));
   for (const std::string& name : journal_.accounts()) accounts_.number(name);
   node_reasons_ = journal_.node_reasons();
 }
@@ -122,15 +116,15 @@ Core Controller::make_core() {
   rules.fairness = settings_.fairness.value_or(Fairness{});
   const auto make = [](std::string_view text) { return make_policy(text); };
   // Before anything is written, so that a policy that cannot be leaves no trace.
-  Core core(settings_.platform, LocalWorld::capabilities(), rules, make(settings_.policy));
+  const World::Description there = world_.describe();
+  Core core(there.platform, there.capabilities, rules, make(settings_.policy));
   if (journal_.is_new()) {
     journal_.write_head(core);
     return core;
   }
   Recovered recovered = recover_core(journal_, settings_.state, make);
   const Platform& had = recovered.core.state().platform;
-  if (had.nodes != settings_.platform.nodes ||
-      had.cores_per_node != settings_.platform.cores_per_node) {
+  if (had.nodes != there.platform.nodes || had.cores_per_node != there.platform.cores_per_node) {
     throw InputError(fmt::format("the folder '{}' is of a cluster of {}x{}", settings_.state,
                                  had.nodes, had.cores_per_node),
                      fmt::format("serve --local {}x{}, or give another folder with --state",
@@ -146,51 +140,35 @@ Core Controller::make_core() {
   return std::move(recovered.core);
 }
 
-/// Numbers of jobs that have a folder here.
-std::vector<std::uint64_t> Controller::folders_of_jobs() const {
-  std::vector<std::uint64_t> numbers;
-  const std::string folder = settings_.state + "/jobs";
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const auto number = parse_number<std::uint64_t>(entry.path().filename().native());
-    if (number && *number > 0) numbers.push_back(*number);
+/// What the world has to know of it.
+Past Controller::past() const {
+  const std::vector<Decision> open = core_.unanswered();
+  const std::vector<Request>& requests = core_.state().requests;
+  const auto find = [](const auto& all, auto member, JobId id) {
+    const auto at = std::ranges::find(all, id, member);
+    return at != all.end() ? std::optional(*at) : std::nullopt;
+  };
+  Past past{.seen = core_.state().now, .requests = counts_.requests};
+  for (const auto& [id, job] : jobs_.all()) {
+    const Job& its = core_.job(id);
+    Known known{.id = id, .facts = facts(id), .runs = its.status == Status::running};
+    if (known.runs) {
+      known.held = core_.state().settled(its);
+      known.open = find(open, &Decision::job, id);
+      known.request = find(requests, &Request::job, id);
+    }
+    past.jobs.push_back(std::move(known));
   }
-  if (error && error != std::errc::no_such_file_or_directory) {
-    throw RunError(fmt::format("{} cannot be read: {}", folder, error.message()));
-  }
-  std::ranges::sort(numbers);
-  return numbers;
-}
-
-/// Jobs that run here and of whose start the journal does not know are of one that is lost, or went
-/// on after a copy of it was made. Their nodes would be given to others, and they would run twice.
-void Controller::refuse_strangers() const {
-  std::vector<std::string> strangers;
-  for (const std::uint64_t number : folders_of_jobs()) {
-    const JobId id = id_of(number);
-    const bool is_known =
-        core_.state().jobs.contains(id) && core_.job(id).status == Status::running;
-    if (is_known || !world_.has_manager(number)) continue;
-    const auto manager = world_.manager_of(number);
-    strangers.push_back(manager ? fmt::format("{} (process {})", number, *manager)
-                                : std::to_string(number));
-  }
-  if (strangers.empty()) return;
-  throw InputError({settings_.state},
-                   fmt::format("jobs run here of whose start the journal does not know: {}",
-                               fmt::join(strangers, ", ")),
-                   "wait until they are over, or end them by `kill PROCESS`");
+  return past;
 }
 
 /// Takes up the jobs that were not over, and compares with what there is in the world.
 void Controller::recover() {
-  refuse_strangers();
   // Ends of before another start of the machine are written with it, or neither is.
   if (clock_.text() != journal_.clock()) {
     open();
     journal_.write_clock(clock_.text());
   }
-  world_.requests_from(counts_.requests);
   std::map<std::uint64_t, std::shared_ptr<Batch>> batches;
   for (std::uint64_t number = 1; number <= core_.state().jobs.size(); ++number) {
     // Whole pages of jobs that are over have left the core.
@@ -211,24 +189,10 @@ void Controller::recover() {
   had_jobs_ = !jobs_.empty();
   recall();
 
-  const std::vector<Decision> open = core_.unanswered();
-  const std::vector<Request>& requests = core_.state().requests;
-  for (const auto& [id, job] : jobs_.all()) {
-    if (core_.job(id).status != Status::running) continue;
-    const auto decision = std::ranges::find(open, id, &Decision::job);
-    const auto request = std::ranges::find(requests, id, &Request::job);
-    world_.take_up(id, facts(id), core_.state().now, core_.state().settled(core_.job(id)),
-                   decision != open.end() ? &*decision : nullptr,
-                   request != requests.end() ? &*request : nullptr);
-  }
+  world_.take_up(clock_, past());
   add_what_is_missing();
   change_what_is_left();
-  for (const std::uint64_t number : folders_of_jobs()) {
-    // Of one that waits again it is of a life before, and no sign that it has run in this one.
-    const JobId id = id_of(number);
-    if (!jobs_.contains(id) || core_.job(id).status != Status::running) world_.forget(number);
-  }
-  for (const Told& told : world_.take()) on_told(told);
+  hear();
   judge();
   if (core_.policy().settings != settings_.policy) {
     spdlog::info("the policy is now {}, and was {}", settings_.policy, core_.policy().settings);
@@ -376,7 +340,20 @@ Told Controller::as_asked(Told told) const {
   return told;
 }
 
-void Controller::on_told(const Told& as_it_is) {
+/// All that has happened in the world.
+void Controller::hear() {
+  for (const WorldEvent& happened : world_.take()) {
+    std::visit([this](const auto& each) { on_happened(each); }, happened);
+  }
+}
+
+void Controller::on_happened(const Measured& measured) {
+  if (jobs_.contains(measured.job)) {
+    measurements_.add(measured.job, measured.nodes, measured.seen);
+  }
+}
+
+void Controller::on_happened(const Told& as_it_is) {
   const Told told = as_asked(as_it_is);
   // All that is said of it below belongs to one instant.
   if (std::holds_alternative<event::Ended>(told.event)) open();
@@ -806,8 +783,7 @@ void Controller::reload() {
     }
     settings_ = next;
     jobs_.must_judge();
-    world_.set(settings_.retry, settings_.patience, settings_.resize_deadline,
-               measure_of(settings_));
+    world_.configure(world_settings_of(settings_));
     spdlog::info("the settings were read again; the policy is {}", settings_.policy);
   } catch (const InputError& error) {
     spdlog::error("the settings stay as they are: {}", error.what());
@@ -818,7 +794,11 @@ void Controller::reload() {
 
 void Controller::run() {
   try {
-    loop();
+    take_signals();
+    begin();
+    check_all();
+    while (!is_ended_) turn();
+    end();
   } catch (const std::runtime_error& error) {
     for (const auto& client : clients_) {
       if (!client->is_owed && client->waits.empty()) continue;
@@ -838,7 +818,7 @@ bool Controller::is_idle(const Client& client) const {
   return !client.is_waiting() && silent > (client.lines.is_flushed() ? 1 : kSlow) * settings_.idle;
 }
 
-void Controller::loop() {
+void Controller::take_signals() {
   sigset_t handled;
   sigemptyset(&handled);
   for (const int signal : {SIGCHLD, SIGHUP, SIGINT, SIGTERM}) sigaddset(&handled, signal);
@@ -853,7 +833,9 @@ void Controller::loop() {
 
   // Jobs need some as well.
   max_clients_ = std::min<std::size_t>(max_clients_, files.rlim_cur / 2);
+}
 
+void Controller::begin() {
   recover();
   listener_ = listen_unix(settings_.socket, geteuid() == 0);
   if (!settings_.metrics.empty()) {
@@ -862,55 +844,48 @@ void Controller::loop() {
   spdlog::info("serving {} nodes of {} cores under {} at {}", settings_.platform.nodes,
                settings_.platform.cores_per_node, settings_.policy, settings_.socket);
   snapshots_.clean_up();
-  check_all();
-  while (!is_ended_) {
-    Poller poller;
-    poller.add(signals_, POLLIN, [this] { on_signal(); });
-    if (accept_at_ <= clock_.now()) poller.add(listener_, POLLIN, [this] { accept_clients(); });
-    for (const auto& owned : clients_) {
-      Client* const client = owned.get();
-      poller.add(client->lines.descriptor(), client->lines.events(),
-                 [client] { client->lines.work(); });
-    }
-    world_.add_to(poller);
-    if (metrics_server_) metrics_server_->add_to(poller, [this] { return metrics(); });
-    queries_.add_to(poller);
-    poller.wait(until_next());
-    clock_.look();
-    serve_clients();
-    go_on();
+}
 
-    carry_out();
-    world_.look();
-    // Before the ends: a job may have told its last on its way out.
-    for (const Measured& each : world_.take_measured()) {
-      if (jobs_.contains(each.job)) measurements_.add(each.job, each.nodes, each.seen);
-    }
-    for (const Told& told : world_.take()) on_told(told);
-    for (const double pause_s : world_.take_pauses()) metrics_.paused(pause_s);
-    metrics_.withdrawn(world_.take_withdrawn());
-    keep_limits();
-    learn();
-    judge();
-    raise_predictions();
-    if (core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
-    settle();
-    snapshots_.look(core_, counts_, queries_);
-    queries_.look();
-    forget_clients();
-    if (settings_.until_idle && had_jobs_ && jobs_.empty() && !adding_) {
-      is_ended_ = std::ranges::all_of(
-          clients_, [](const auto& client) { return client->lines.is_flushed(); });
-    }
+void Controller::turn(Duration most) {
+  Poller poller;
+  if (signals_) poller.add(signals_, POLLIN, [this] { on_signal(); });
+  if (accept_at_ <= clock_.now()) poller.add(listener_, POLLIN, [this] { accept_clients(); });
+  for (const auto& owned : clients_) {
+    Client* const client = owned.get();
+    poller.add(client->lines.descriptor(), client->lines.events(),
+               [client] { client->lines.work(); });
   }
+  world_.add_to(poller);
+  if (metrics_server_) metrics_server_->add_to(poller, [this] { return metrics(); });
+  queries_.add_to(poller);
+  poller.wait(std::min(most, until_next()));
+  clock_.look();
+  serve_clients();
+  go_on();
+
+  carry_out();
+  world_.look();
+  hear();
+  keep_limits();
+  learn();
+  judge();
+  raise_predictions();
+  if (core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
+  settle();
+  snapshots_.look(core_, counts_, queries_);
+  queries_.look();
+  forget_clients();
+  if (settings_.until_idle && had_jobs_ && jobs_.empty() && !adding_) {
+    is_ended_ = std::ranges::all_of(clients_,
+                                    [](const auto& client) { return client->lines.is_flushed(); });
+  }
+}
+
+void Controller::end() {
   snapshots_.make(core_, counts_);
   unlink(settings_.socket.c_str());
   spdlog::info("ended; {}", jobs_.empty() ? "no job is left"
                                           : fmt::format("{} jobs are left", jobs_.all().size()));
-}
-
-void serve(const ServeSettings& settings, const std::function<ServeSettings()>& reload) {
-  Controller(settings, reload).run();
 }
 
 }  // namespace ductile

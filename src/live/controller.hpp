@@ -35,7 +35,6 @@
 #include "live/background_queries.hpp"
 #include "live/job_registry.hpp"
 #include "live/journal.hpp"
-#include "live/local_world.hpp"
 #include "live/metrics.hpp"
 #include "live/metrics_server.hpp"
 #include "live/node_watch.hpp"
@@ -44,6 +43,7 @@
 #include "live/snapshots.hpp"
 #include "live/submission.hpp"
 #include "live/turns.hpp"
+#include "live/world.hpp"
 #include "model/fairness.hpp"
 #include "report/circumstances.hpp"
 #include "scheduling/core.hpp"
@@ -87,17 +87,27 @@ struct Client {
 
 class Controller {
  public:
-  Controller(const ServeSettings& settings, const std::function<ServeSettings()>& reload);
-  /// What it cannot go on after is told to those who have no answer, and thrown.
+  /// With what is in the folder of the state, which nobody else has.
+  Controller(const ServeSettings& settings, const std::function<ServeSettings()>& reload,
+             World& world, const MachineClocks& clocks = MachineClocks::real());
+  /// Serves. What it cannot go on after is told to those who have no answer, and thrown.
   void run();
+
+  // ---- The parts of that
+  /// Takes up what there is, and listens.
+  void begin();
+  /// Waits until something happens, but not longer than this, and sees to all that has happened.
+  void turn(Duration most = Duration::max());
+  /// Leaves all to the next one.
+  void end();
+  const Core& core() const { return core_; }
 
  private:
   using Json = nlohmann::ordered_json;
 
   // ---- The core and its journal --------------------------------------------------------------
   Core make_core();
-  std::vector<std::uint64_t> folders_of_jobs() const;
-  void refuse_strangers() const;
+  Past past() const;
   void recover();
   void open();
   /// Of the instant that is open; there is none before `open`.
@@ -109,7 +119,11 @@ class Controller {
   void note_sizes();
   void note_size(JobId id, Time since);
   Told as_asked(Told told) const;
-  void on_told(const Told& as_it_is);
+  void hear();
+  void on_happened(const Told& as_it_is);
+  void on_happened(const Measured& measured);
+  void on_happened(const Paused& paused) { metrics_.paused(paused.seconds); }
+  void on_happened(const Withdrawn&) { metrics_.withdrawn(1); }
   void count_resize(const event::Resized& resized);
   std::string metrics() const;
   /// How a job ended, besides its state: for people.
@@ -279,11 +293,11 @@ class Controller {
 
   void on_signal();
   void reload();
-  void loop();
+  void take_signals();
 
   ServeSettings settings_;
   const std::function<ServeSettings()>& reload_;
-  Descriptor lock_{};
+  World& world_;
   Journal journal_;
   EventCounts counts_{};
   Core core_;
@@ -295,7 +309,6 @@ class Controller {
   Time learn_at_{};                                      // not before
   std::chrono::steady_clock::time_point judge_until_{};  // in this turn
   ScheduleClock clock_;
-  LocalWorld world_;
   Metrics metrics_{};
   NodeWatch nodes_{};
   std::map<std::uint32_t, std::string> node_reasons_{};  // why they have no more jobs

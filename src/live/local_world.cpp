@@ -259,15 +259,18 @@ struct LocalWorld::Running {
   }
 };
 
-LocalWorld::LocalWorld(const Platform& platform, const ScheduleClock& clock, Settings settings)
-    : platform_(platform), clock_(clock), settings_(std::move(settings)), cpus_(own_cpus()) {
+LocalWorld::LocalWorld(const Platform& platform, Settings settings)
+    : platform_(platform), settings_(std::move(settings)), cpus_(own_cpus()) {
   getrlimit(RLIMIT_NOFILE, &files_);
+  // More virtual cores than real ones: all share all.
+  if (std::uint64_t{platform_.nodes} * platform_.cores_per_node > cpus_.size()) cpus_.clear();
+}
+
+void LocalWorld::begin() {
   fs::create_directories(settings_.folder);
   // Users reach their own job's folder through it, and see no other.
   fs::permissions(settings_.folder,
                   fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
-  // More virtual cores than real ones: all share all.
-  if (std::uint64_t{platform_.nodes} * platform_.cores_per_node > cpus_.size()) cpus_.clear();
   adopt_orphans();
   struct stat found {};
   if (const auto own = settings_.cgroups ? own_cgroup() : std::nullopt;
@@ -381,8 +384,8 @@ void LocalWorld::add_cpus(Json& order, const NodeSet& nodes) const {
 void LocalWorld::expect_answer(Running& job) const {
   job.is_withdrawn = false;
   job.ordered_at = now();
-  job.answer_by = later(now(), settings_.resize_deadline > Duration{} ? settings_.resize_deadline
-                                                                      : patience_with(job.longest));
+  job.answer_by = later(
+      now(), set_.resize_deadline > Duration{} ? set_.resize_deadline : patience_with(job.longest));
 }
 
 /// The answer is late. First its manager is told to give it up, and says what came of it; if it
@@ -392,7 +395,7 @@ void LocalWorld::withdraw(Running& job) {
   if (!job.is_withdrawn) {
     spdlog::warn("job {} has not answered an order to resize for {:.0f} s; it is withdrawn",
                  job.number, to_seconds(now() - job.ordered_at));
-    ++withdrawn_;
+    events_.emplace_back(Withdrawn{});
     job.is_withdrawn = true;
     job.answer_by = now() + kAnswer;
     job.say({{"do", "withdraw"}});
@@ -420,16 +423,11 @@ void LocalWorld::order_back(Running& job) const {
   const std::uint32_t held = job.holding.count * job.per_node;
   spdlog::warn("job {} has {} processes after all; it is ordered back to {}", job.number,
                job.told_size, held);
-  job.not_back_before = later(now(), settings_.retry);
+  job.not_back_before = later(now(), set_.retry);
   job.back_at = kNever;
   Json order = {{"do", "resize"}, {"size", held}};
   add_cpus(order, job.holding.nodes);
   job.say(order);
-}
-
-bool LocalWorld::is_silent(JobId id) const {
-  const auto found = running_.find(id);
-  return found != running_.end() && found->second->is_withdrawn;
 }
 
 void LocalWorld::deny(RequestId id) {
@@ -455,7 +453,7 @@ std::unique_ptr<LocalWorld::Running> LocalWorld::running(JobId id, const JobFact
 
 /// Rigid jobs need no model, and others have none of processes that tell.
 bool LocalWorld::measures(const Submission& what) const {
-  return settings_.measure > Duration{} && what.type != JobType::rigid && what.mpi != Mpi::none &&
+  return set_.measure > Duration{} && what.type != JobType::rigid && what.mpi != Mpi::none &&
          measuring_library(what.mpi);
 }
 
@@ -504,12 +502,12 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
          std::to_string(size)});
     // The scheduler knows which sizes are possible.
     if (!is_rigid) add({"--max", std::to_string(platform_.nodes * its->per_node)});
-    if (its->is_measured) add({"--measure", fmt::format("{}", to_seconds(settings_.measure))});
+    if (its->is_measured) add({"--measure", fmt::format("{}", to_seconds(set_.measure))});
     // Where all share all, all would keep to the same ones.
     if (what.cores_per_process != 0 && !cpus_.empty()) {
       add({"--cores-per-process", std::to_string(what.cores_per_process)});
     }
-    add({"--evolving", "ask", "--patience", fmt::format("{}", to_seconds(settings_.patience)),
+    add({"--evolving", "ask", "--patience", fmt::format("{}", to_seconds(set_.patience)),
          "--report", its->report(), "--log", its->log()});
     if (const NodeSet cpus = cpus_of(decision.after.nodes); !cpus.empty()) {
       add({"--cpus", to_string(cpus)});
@@ -637,12 +635,13 @@ void LocalWorld::not_started(const Running& job, DecisionId order,
                             (system != nullptr && is_passing(system->code()));
   if (may_be_later && !job.end) {
     spdlog::warn("job {} cannot be started now: {}", job.number, error.what());
-    return happen(event::StartFailed{job.id, order, now() + settings_.retry});
+    return happen(event::StartFailed{job.id, order, now() + set_.retry});
   }
-  told_.push_back({.event = event::Ended{job.id, job.end.value_or(EndState::failed), job.requeue},
-                   .exit_code = 1,
-                   .note = printable(error.what()),
-                   .reason = "JobLaunchFailure"});
+  events_.emplace_back(
+      Told{.event = event::Ended{job.id, job.end.value_or(EndState::failed), job.requeue},
+           .exit_code = 1,
+           .note = printable(error.what()),
+           .reason = "JobLaunchFailure"});
 }
 
 void LocalWorld::end(JobId id, EndState state, bool requeue) {
@@ -666,35 +665,91 @@ void LocalWorld::mark_ended(Running& job, EndState state, bool requeue) const {
   job.requeue = requeue;
   // Its manager needs as long to make an end; after that it is itself in the way. If it is gone
   // already, what it has left is being killed.
-  if (!job.is_gone) job.kill_at = now() + settings_.patience + whole_seconds(10);
+  if (!job.is_gone) job.kill_at = now() + set_.patience + whole_seconds(10);
 }
 
 // ---- After a restart ----------------------------------------------------------------------------
 
-void LocalWorld::take_up(JobId id, const JobFacts& job, Time seen, const Holding& held,
-                         const Decision* open, const Request* request) {
-  auto its = running(id, job);
-  its->holding = held;
+void LocalWorld::take_up(const ScheduleClock& clock, const Past& past) {
+  clock_ = &clock;
+  next_request_ = past.requests;
+  begin();
+  const std::vector<std::uint64_t> folders = folders_of_jobs();
+  refuse_strangers(folders, past);
+  std::set<std::uint64_t> run;
+  for (const Known& known : past.jobs) {
+    if (!known.runs) continue;
+    take_up(known, past.seen);
+    run.insert(known.facts.number);
+  }
+  for (const std::uint64_t number : folders) {
+    // Of one that waits again it is of a life before, and no sign that it has run in this one.
+    if (!run.contains(number)) forget(number);
+  }
+}
+
+/// Numbers of jobs that have a folder here.
+std::vector<std::uint64_t> LocalWorld::folders_of_jobs() const {
+  std::vector<std::uint64_t> numbers;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(settings_.folder, error)) {
+    const auto number = parse_number<std::uint64_t>(entry.path().filename().native());
+    if (number && *number > 0) numbers.push_back(*number);
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw RunError(fmt::format("{} cannot be read: {}", settings_.folder, error.message()));
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+/// Jobs that run here and of whose start the journal does not know are of one that is lost, or went
+/// on after a copy of it was made. Their nodes would be given to others, and they would run twice.
+void LocalWorld::refuse_strangers(const std::vector<std::uint64_t>& folders,
+                                  const Past& past) const {
+  std::set<std::uint64_t> known;
+  for (const Known& job : past.jobs) {
+    if (job.runs) known.insert(job.facts.number);
+  }
+  std::vector<std::string> strangers;
+  for (const std::uint64_t number : folders) {
+    if (known.contains(number) || !has_manager(number)) continue;
+    const auto manager = manager_of(number);
+    strangers.push_back(manager ? fmt::format("{} (process {})", number, *manager)
+                                : std::to_string(number));
+  }
+  if (strangers.empty()) return;
+  throw InputError({fs::path(settings_.folder).parent_path()},
+                   fmt::format("jobs run here of whose start the journal does not know: {}",
+                               fmt::join(strangers, ", ")),
+                   "wait until they are over, or end them by `kill PROCESS`");
+}
+
+void LocalWorld::take_up(const Known& known, Time seen) {
+  const JobFacts& job = known.facts;
+  auto its = running(known.id, job);
+  its->holding = known.held;
   its->was_taken_up = job.what->type != JobType::rigid && job.what->type != JobType::moldable;
   its->seen = seen;
-  its->is_of_before = clock_.is_anew();
+  its->is_of_before = clock_->is_anew();
   its->group = end_of_file(its->group_file());
-  const bool is_starting = open != nullptr && open->kind == Decision::Kind::start;
-  if (open != nullptr && !is_starting) its->order = *open;
+  const bool is_starting = known.open && known.open->kind == Decision::Kind::start;
+  if (known.open && !is_starting) its->order = known.open;
   its->is_lost = its->order.has_value();
   if (its->order) expect_answer(*its);
-  if (request != nullptr) its->request = *request;
+  its->request = known.request;
   if (job.end) mark_ended(*its, *job.end, job.requeue);
   Running& running = *its;
   const Contact contact = connect(running);
   if (contact == Contact::nobody && is_starting && end_of_file(running.report()).empty()) {
-    return happen(event::StartFailed{id, open->id, now()});
+    return happen(event::StartFailed{known.id, known.open->id, now()});
   }
-  running_[id] = std::move(its);
+  running_[known.id] = std::move(its);
   if (contact == Contact::nobody) return gone(running);
-  if (is_starting) happen(event::Started{id, open->id, held, std::nullopt});
+  if (is_starting) happen(event::Started{known.id, known.open->id, known.held, std::nullopt});
 }
 
+/// Is there a manager of a job with this number, whoever has started it?
 bool LocalWorld::has_manager(std::uint64_t number) const {
   Running its;
   its.folder = folder_of(number);
@@ -707,6 +762,7 @@ bool LocalWorld::has_manager(std::uint64_t number) const {
   }
 }
 
+/// Its process, if it can be found.
 std::optional<pid_t> LocalWorld::manager_of(std::uint64_t number) const {
   // All of the job's processes know its folder; the manager is the first of them.
   std::vector<Seen> its = all_processes("DUCTILE_JOB_FOLDER");
@@ -717,7 +773,7 @@ std::optional<pid_t> LocalWorld::manager_of(std::uint64_t number) const {
   return manager != its.end() ? std::optional(manager->pid) : std::nullopt;
 }
 
-void LocalWorld::forget(std::uint64_t number) const {
+void LocalWorld::forget(std::uint64_t number) {
   // Never what is below it: there is nothing, and all in it is known.
   Running its;
   its.folder = folder_of(number);
@@ -790,7 +846,7 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
       const double pause_s = pause->get<double>();
       // Whatever a user has put in the manager's place: sums of it stay numbers.
       if (pause_s >= 0 && pause_s <= 1e6) {
-        pauses_.push_back(pause_s);
+        events_.emplace_back(Paused{pause_s});
         if (job.order) job.paused += seconds(pause_s);
       }
     }
@@ -820,7 +876,7 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
 /// While a resize is under way two generations share the cores, and what is told of one is not what
 /// it does alone.
 void LocalWorld::on_measured(const Running& job, const Json& json) {
-  if (!job.is_measured || settings_.measure == Duration{}) return;
+  if (!job.is_measured || set_.measure == Duration{}) return;
   const Nodes nodes = job.holding.count;
   if (job.order || count_in(json, "size") != nodes * job.per_node) return;
   Observed seen{.iterations = count_in(json, "iterations"),
@@ -831,7 +887,7 @@ void LocalWorld::on_measured(const Running& job, const Json& json) {
       seconds(measure_in(json, "iteration_s", kLongest_s) * static_cast<double>(seen.iterations));
   if (seen.iteration_time == Duration{}) seen.iterations = 0;
   if (seen.in_mpi > seen.looks) seen.looks = seen.in_mpi = 0;
-  if (seen.iterations > 0 || seen.looks > 0) measured_.push_back({job.id, nodes, seen});
+  if (seen.iterations > 0 || seen.looks > 0) events_.emplace_back(Measured{job.id, nodes, seen});
 }
 
 /// The order is answered: by its size the job has what it was to have, or else what it had.
@@ -851,7 +907,7 @@ void LocalWorld::settle(Running& job, std::uint32_t processes) {
     }
   }
   limit(job, job.holding);
-  happen(event::Resized{job.id, order.id, job.holding, is_done ? now() : now() + settings_.retry,
+  happen(event::Resized{job.id, order.id, job.holding, is_done ? now() : now() + set_.retry,
                         std::exchange(job.paused, Duration{})});
 }
 
@@ -1040,28 +1096,24 @@ void LocalWorld::over(Running& job) {
   }
   end.ended =
       when_ended(job, reported ? reported->boot : "", reported ? reported->machine : Duration{});
-  told_.push_back(std::move(end));
+  events_.emplace_back(std::move(end));
 }
 
 /// When all of it had ended, as its manager saw it by the clock of the machine; nothing if that was
 /// just now. Reports are their users' own: not before it was seen alive.
 std::optional<Time> LocalWorld::when_ended(const Running& job, const std::string& boot,
                                            Duration machine) const {
-  const auto reported = clock_.when(boot, machine);
+  const auto reported = clock_->when(boot, machine);
   if (reported && job.left_nothing) return std::clamp(*reported, job.seen, now());
   // All ended with the machine, at the latest. When that was nobody knows.
   if (job.is_of_before) return job.seen;
   return std::nullopt;
 }
 
-std::string LostOutput::text() const {
-  return bytes == 0 ? ""
-                    : fmt::format("{} bytes of its output could not be written: {}", bytes, why);
-}
-
-LostOutput LocalWorld::lost_output(JobId id) const {
+World::Signs LocalWorld::signs(JobId id) const {
   const auto found = running_.find(id);
-  return found == running_.end() ? LostOutput{} : found->second->lost;
+  if (found == running_.end()) return {};
+  return {found->second->lost, found->second->is_withdrawn};
 }
 
 }  // namespace ductile

@@ -568,7 +568,7 @@ bool Controller::add_tasks() {
 /// Why a job does not run; empty if it does.
 std::string_view Controller::reason_of(JobId id) const {
   const Job& job = core_.job(id);
-  if (job.status == Status::running) return world_.is_silent(id) ? "ResizeUnanswered" : "";
+  if (job.status == Status::running) return world_.signs(id).is_silent ? "ResizeUnanswered" : "";
   if (job.status == Status::held) {
     return kWaitWords[static_cast<std::size_t>(jobs_.at(id).wait)];
   }
@@ -583,7 +583,7 @@ Controller::Shown Controller::shown(JobId id) const {
           .job = job,
           .reason = reason_of(id),
           .end = job.status == Status::running ? end_of(id) : kNever,
-          .lost = world_.lost_output(id)};
+          .lost = world_.signs(id).lost};
 }
 
 /// As the job was at `now`, when it ran or did not: what has begun since then still waits.

@@ -11,16 +11,31 @@
 
 namespace ductile {
 
-ScheduleClock::ScheduleClock(const std::string& saved, Time least) : machine_(boot_id()) {
+namespace {
+
+class RealClocks final : public MachineClocks {
+ public:
+  std::string boot() const override { return boot_id(); }
+  Duration since_boot() const override { return boot_time(); }
+  Time wall() const override { return Time(wall_time()); }
+};
+
+}  // namespace
+
+const MachineClocks& MachineClocks::real() {
+  static const RealClocks clocks;
+  return clocks;
+}
+
+ScheduleClock::ScheduleClock(const std::string& saved, Time least, const MachineClocks& clocks)
+    : clocks_(clocks), machine_(clocks.boot()) {
   std::string_view machine = saved;
   const auto begin = parse_number<std::int64_t>(next_part(machine, ' '));
   is_anew_ = !begin || machine.empty() || machine != machine_;
-  begin_ = is_anew_ ? Time(wall_time() - boot_time()) : Time(Duration(*begin));
-  begin_ = std::max(begin_, least - boot_time());
+  begin_ = is_anew_ ? clocks_.wall() - clocks_.since_boot() : Time(Duration(*begin));
+  begin_ = std::max(begin_, least - clocks_.since_boot());
   look();
 }
-
-Duration ScheduleClock::machine_time() { return boot_time(); }
 
 std::string ScheduleClock::text() const {
   return fmt::format("{} {}", begin_.time_since_epoch().count(), machine_);
@@ -28,7 +43,7 @@ std::string ScheduleClock::text() const {
 
 void ScheduleClock::look() {
   constexpr Duration kSmall = std::chrono::milliseconds(100);
-  const Duration ahead = Time(wall_time()) - now();
+  const Duration ahead = clocks_.wall() - now();
   const Duration change = ahead - ahead_;
   if (change > kSmall || change < -kSmall) ahead_ = ahead;
 }
