@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/text.hpp"
+#include "job/proc.hpp"
 #include "job/socket.hpp"
 
 namespace ductile {
@@ -139,7 +139,7 @@ void remove_old(const std::string& parent) {
     if (!name.starts_with(kPrefix)) continue;
     std::string_view rest = std::string_view(name).substr(kPrefix.size());
     const auto pid = parse_number<pid_t>(next_part(rest, '.'));
-    if (pid && kill(*pid, 0) != 0) remove_cgroup(entry.path());
+    if (pid && stat_of(*pid).has_ended()) remove_cgroup(entry.path());
   }
 }
 

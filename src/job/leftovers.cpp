@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -81,7 +80,7 @@ bool remove_session_folder(const std::string& folder) {
   const auto pid = parse_number<pid_t>(std::string_view(name).substr(kBegin.size()));
   std::error_code ignored;
   if (!pid || !fs::exists(path, ignored)) return true;
-  if (kill(*pid, 0) == 0) return false;
+  if (!stat_of(*pid).has_ended()) return false;
   fs::remove_all(path, ignored);
   return true;
 }

@@ -4,12 +4,15 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "job/proc.hpp"
 #include "job/socket.hpp"
 
 namespace ductile {
@@ -68,12 +71,21 @@ TEST(SessionFolder, GoesWithItsLauncher) {
   const fs::path parent = fs::path(::testing::TempDir()) / "ompi.host.0";
   const fs::path own = parent / ("pid." + std::to_string(getpid())), gone = parent / "pid.4194305",
                  other = parent / "other";
-  for (const fs::path& folder : {own, gone, other}) fs::create_directories(folder);
+  // Nobody has waited for it yet.
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(0);
+  while (!stat_of(child).has_ended()) std::this_thread::yield();
+  const fs::path ended = parent / ("pid." + std::to_string(child));
+  for (const fs::path& folder : {own, gone, other, ended}) fs::create_directories(folder);
   EXPECT_FALSE(remove_session_folder(own));
   EXPECT_TRUE(remove_session_folder(gone));  // no process has so high a number
   EXPECT_TRUE(remove_session_folder(other));
+  EXPECT_TRUE(remove_session_folder(ended));
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_TRUE(fs::exists(own));
   EXPECT_FALSE(fs::exists(gone));
+  EXPECT_FALSE(fs::exists(ended));
   EXPECT_TRUE(fs::exists(other));
 }
 

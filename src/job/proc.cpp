@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include <fcntl.h>
@@ -36,5 +37,15 @@ std::string content_of(const std::string& path) {
 }
 
 std::string proc_folder(pid_t pid) { return "/proc/" + std::to_string(pid) + "/"; }
+
+Stat stat_of(pid_t pid) {
+  const std::string text = content_of(proc_folder(pid) + "stat");
+  // The name before it may contain anything.
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos || name_end + 4 >= text.size()) return {};
+  std::string_view rest = std::string_view(text).substr(name_end + 4);
+  return {.parent = parse_number<pid_t>(next_part(rest, ' ')).value_or(-1),
+          .state = text[name_end + 2]};
+}
 
 }  // namespace ductile

@@ -18,4 +18,14 @@ std::string content_of(const std::string& path);
 /// The folder of a process: "/proc/17/".
 std::string proc_folder(pid_t pid);
 
+/// Parent and state of a process, a letter as the kernel shows it; X of one that is not there.
+struct Stat {
+  pid_t parent = -1;
+  char state = 'X';
+
+  /// True also of one that nobody has waited for yet: some machines' first process is slow at it.
+  bool has_ended() const { return state == 'Z' || state == 'X'; }
+};
+Stat stat_of(pid_t pid);
+
 }  // namespace ductile

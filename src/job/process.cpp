@@ -92,21 +92,6 @@ std::optional<std::string> interpreter_of(const std::string& path) {
   return printable(line.substr(0, line.find_first_of(" \t")));
 }
 
-/// Parent and state of a process; the name in between may contain anything.
-struct Stat {
-  pid_t parent = -1;
-  char state = 'X';
-};
-
-Stat stat_of(pid_t pid) {
-  const std::string text = content_of(proc_folder(pid) + "stat");
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos || name_end + 4 >= text.size()) return {};
-  std::string_view rest = std::string_view(text).substr(name_end + 4);
-  return {.parent = parse_number<pid_t>(next_part(rest, ' ')).value_or(-1),
-          .state = text[name_end + 2]};
-}
-
 bool has_all(pid_t pid, const Variables& variables) {
   if (variables.empty()) return true;
   const std::string environment = '\0' + content_of(proc_folder(pid) + "environ");
@@ -245,7 +230,7 @@ std::vector<Seen> all_processes(const std::string& variable) {
   std::vector<Seen> found;
   for (const pid_t pid : all_pids()) {
     const Stat stat = stat_of(pid);
-    if (stat.state == 'Z' || stat.state == 'X') continue;
+    if (stat.has_ended()) continue;
     Seen seen{.pid = pid, .parent = stat.parent};
     const std::string environment = '\0' + content_of(proc_folder(pid) + "environ");
     const std::string entry_begin = '\0' + variable + '=';
@@ -263,7 +248,7 @@ std::vector<pid_t> descendants(const Variables& variables) {
   for (const pid_t pid : all_pids()) {
     const Stat stat = stat_of(pid);
     children[stat.parent].push_back(pid);
-    if (stat.state == 'Z' || stat.state == 'X') zombies.insert(pid);
+    if (stat.has_ended()) zombies.insert(pid);
   }
   std::vector<pid_t> found;
   std::vector<pid_t> open = {getpid()};

@@ -66,7 +66,7 @@ bool Core::apply_at(Time now, const E& event) {
   }
   if constexpr (!std::is_same_v<E, event::Believed>) state_.woken |= kind_of<E>();
   if constexpr (!std::is_same_v<E, event::Submitted>) ++state_.changes;
-  if (state_.rules.check) check_invariants(state_);
+  if (state_.rules.check) check_invariants_in_turn(state_);
   return true;
 }
 
@@ -471,7 +471,7 @@ std::span<const Decision> Core::end_close() {
   }
   state_.pass_first = state_.next_decision;
   state_.handed_out = true;
-  if (state_.rules.check) check_invariants(state_);
+  if (state_.rules.check) check_invariants_in_turn(state_);
   return state_.decisions;
 }
 

@@ -192,4 +192,12 @@ void check_invariants(const State& state) {
   check_indices(state);
 }
 
+void check_invariants_in_turn(State& state) {
+  constexpr std::uint64_t kShare = 256;  // of the jobs, for each change
+  state.unchecked += kShare;
+  if (state.unchecked < state.queue.size() + state.running.size()) return;
+  state.unchecked = 0;
+  check_invariants(state);
+}
+
 }  // namespace ductile

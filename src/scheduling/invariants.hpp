@@ -25,4 +25,9 @@ class InvariantViolation : public std::logic_error {
 ///     releases say what jobs, claims and shrinks will give back, the queue holds just the waiting.
 void check_invariants(const State& state);
 
+/// The same after each of many small changes: all of them while few jobs live, else one of so many
+/// that a change costs what it would with a few hundred jobs. Which ones follows from the changes
+/// alone.
+void check_invariants_in_turn(State& state);
+
 }  // namespace ductile

@@ -216,7 +216,7 @@ Draws& Pass::draws() {
 template <class Make>
 bool Pass::wrote(Make make) {
   if (state_.rules.record) state_.calls.push_back(make());
-  if (state_.rules.check) check_invariants(state_);
+  if (state_.rules.check) check_invariants_in_turn(state_);
   return true;
 }
 
