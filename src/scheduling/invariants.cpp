@@ -194,10 +194,14 @@ void check_invariants(const State& state) {
 
 void check_invariants_in_turn(State& state) {
   constexpr std::uint64_t kShare = 256;  // of the jobs, for each change
-  state.unchecked += kShare;
-  if (state.unchecked < state.queue.size() + state.running.size()) return;
-  state.unchecked = 0;
+  if (state.until_check > 0) {
+    --state.until_check;
+    return;
+  }
   check_invariants(state);
+  std::uint64_t living = 0;
+  state.jobs.for_each([&](JobId) { ++living; });
+  state.until_check = living / kShare;
 }
 
 }  // namespace ductile

@@ -335,7 +335,7 @@ class State : public Facts, public Indices {
   bool cut_short = false;     // of this instant: a plan of its pass might have no more reservations
   std::uint64_t changes = 1;  // of anything but the queue's end
   LaneMemo memo;
-  std::uint64_t unchecked = 0;  // of the invariants: a share for each change since the last look
+  std::uint64_t until_check = 0;  // so many changes until the invariants are looked at again
 
   // --- Questions
   // -----------------------------------------------------------------------------------

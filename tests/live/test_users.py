@@ -168,9 +168,19 @@ def test_an_operator_gets_in_without_a_descriptor(cluster):
 
 def leave_descriptors(c, count):
     """Of the controller; it has that for operators already."""
-    c.queue()
-    used = max(map(int, os.listdir(f"/proc/{c.server.pid}/fd")))
-    resource.prlimit(c.server.pid, resource.RLIMIT_NOFILE, (used + 1 + count, used + 1 + count))
+    def used():
+        return set(map(int, os.listdir(f"/proc/{c.server.pid}/fd")))
+
+    c.wait_for(lambda: "was read again" in c.log.read_text().rpartition("serving ")[2], "a look at the past")
+    # By the second answer connections of before are forgotten.
+    with connection_to(c) as connection:
+        connection.sendall(b'{"do": "nodes"}\n')
+        assert connection.recv(1 << 16)
+        most = len(used())
+    c.wait_for(lambda: len(used()) < most, "the end of the connection")
+    limit = len(used()) + count
+    assert max(used()) < limit
+    resource.prlimit(c.server.pid, resource.RLIMIT_NOFILE, (limit, limit))
 
 
 def connection_to(c):
