@@ -192,6 +192,8 @@ void Controller::recover() {
   world_.take_up(clock_, past());
   add_what_is_missing();
   change_what_is_left();
+  // Of a controller that ended while the world was out of reach.
+  if (core_.state().must_wake || core_.state().woken != 0) open();
   hear();
   judge();
   if (core_.policy().settings != settings_.policy) {
@@ -240,24 +242,12 @@ bool Controller::tell(const Event& event) {
   return taken;
 }
 
-/// Closes the instant, and those that follow from it at once.
+/// Closes the instant, and those that follow from it at once. While the world is out of reach what
+/// happened is durable all the same; it is closed with what comes after that.
 void Controller::settle() {
   while (instant_) {
-    const auto begin = std::chrono::steady_clock::now();
-    const auto decisions = core_.close_instant(instant());
-    metrics_.passed(std::chrono::steady_clock::now() - begin, core_.was_cut_short());
-    journal_.close(instant(), core_, decisions, circumstances_.at_close(decisions, core_));
-    const std::vector<Decision> orders(decisions.begin(), decisions.end());
-    for (const Decision& order : orders) {
-      if (order.kind == Decision::Kind::reject) {
-        on_over(order.job, EndState::cancelled, {.note = "it can never run here"});
-      }
-    }
-    note_sizes();
-    const bool is_resize =
-        std::exchange(has_resize_, false) ||
-        std::ranges::find(orders, Decision::Kind::resize, &Decision::kind) != orders.end();
-    const Moment moment = is_resize ? Moment::resize : Moment::any;
+    if (!is_lost_) close();
+    const Moment moment = std::exchange(has_resize_, false) ? Moment::resize : Moment::any;
     crash_point(moment);
     journal_.commit();
     crash_point(moment);
@@ -270,12 +260,48 @@ void Controller::settle() {
       send(*client, answer);
       crash_point();
     }
-    for (const std::uint64_t number : std::exchange(over_, {})) world_.forget(number);
-    for (const Decision& order : orders) {
-      (order.kind == Decision::Kind::start ? starts_ : orders_).emplace_back(order);
+    for (auto& order : std::exchange(closed_, {})) {
+      const bool is_start = order.kind == Decision::Kind::start;
+      (is_start ? starts_ : orders_).emplace_back(std::move(order));
     }
     for (const auto& ending : std::exchange(endings_, {})) orders_.emplace_back(ending);
+    if (!is_lost_) {
+      for (const std::uint64_t number : std::exchange(over_, {})) world_.forget(number);
+    }
     judge_more();
+  }
+}
+
+/// What is decided of it.
+void Controller::close() {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto decisions = core_.close_instant(instant());
+  metrics_.passed(std::chrono::steady_clock::now() - begin, core_.was_cut_short());
+  journal_.close(instant(), core_, decisions, circumstances_.at_close(decisions, core_));
+  closed_.assign(decisions.begin(), decisions.end());
+  for (const Decision& order : closed_) {
+    has_resize_ = has_resize_ || order.kind == Decision::Kind::resize;
+    if (order.kind == Decision::Kind::reject) {
+      on_over(order.job, EndState::cancelled, {.note = "it can never run here"});
+    }
+  }
+  note_sizes();
+}
+
+/// The world has gone out of reach, or come back. Then it is told how things stand, as after a
+/// restart: what was decided before is among that.
+void Controller::meet_again() {
+  const World::Reach reach = world_.reach();
+  if (reach == World::Reach::lost && !is_lost_) {
+    spdlog::warn("the cluster is out of reach; nothing is decided until it is back");
+    is_lost_ = true;
+  } else if (reach == World::Reach::back) {
+    spdlog::info("the cluster is back");
+    is_lost_ = false;
+    orders_.clear();
+    starts_.clear();
+    world_.take_up(clock_, past());
+    open();  // what has happened meanwhile is not closed yet
   }
 }
 
@@ -342,6 +368,7 @@ Told Controller::as_asked(Told told) const {
 
 /// All that has happened in the world.
 void Controller::hear() {
+  if (is_lost_) return;
   for (const WorldEvent& happened : world_.take()) {
     std::visit([this](const auto& each) { on_happened(each); }, happened);
   }
@@ -628,7 +655,8 @@ void Controller::keep_limits() {
 
 Duration Controller::until_next() const {
   if (has_requests_ || has_orders() || has_long_requests()) return {};
-  Time next = std::min({core_.next_wake(), world_.next(), clock_.from_wall(jobs_.next())});
+  Time next = std::min(
+      {is_lost_ ? kNever : core_.next_wake(), world_.next(), clock_.from_wall(jobs_.next())});
   // A clock on the wall may be set at any moment, and nobody is told.
   if (jobs_.next() != kNever) next = std::min(next, clock_.now() + kLookAtWall);
   if (accept_at_ > clock_.now()) next = std::min(next, accept_at_);
@@ -860,6 +888,7 @@ void Controller::turn(Duration most) {
   queries_.add_to(poller);
   poller.wait(std::min(most, until_next()));
   clock_.look();
+  meet_again();
   serve_clients();
   go_on();
 
@@ -870,9 +899,9 @@ void Controller::turn(Duration most) {
   learn();
   judge();
   raise_predictions();
-  if (core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
+  if (!is_lost_ && core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
   settle();
-  snapshots_.look(core_, counts_, queries_);
+  if (!is_lost_) snapshots_.look(core_, counts_, queries_);
   queries_.look();
   forget_clients();
   if (settings_.until_idle && had_jobs_ && jobs_.empty() && !adding_) {
@@ -882,7 +911,7 @@ void Controller::turn(Duration most) {
 }
 
 void Controller::end() {
-  snapshots_.make(core_, counts_);
+  if (!is_lost_) snapshots_.make(core_, counts_);  // else an instant may be open
   unlink(settings_.socket.c_str());
   spdlog::info("ended; {}", jobs_.empty() ? "no job is left"
                                           : fmt::format("{} jobs are left", jobs_.all().size()));

@@ -98,6 +98,8 @@ class Controller {
   void begin();
   /// Waits until something happens, but not longer than this, and sees to all that has happened.
   void turn(Duration most = Duration::max());
+  /// For how long there is nothing to do if nothing happens.
+  Duration until_next() const;
   /// Leaves all to the next one.
   void end();
   const Core& core() const { return core_; }
@@ -114,8 +116,10 @@ class Controller {
   Time instant() const { return instant_.value(); }
   bool tell(const Event& event);
   void settle();
+  void close();
   void carry_out();
-  bool has_orders() const { return !orders_.empty() || !starts_.empty(); }
+  bool has_orders() const { return !is_lost_ && (!orders_.empty() || !starts_.empty()); }
+  void meet_again();
   void note_sizes();
   void note_size(JobId id, Time since);
   Told as_asked(Told told) const;
@@ -151,7 +155,6 @@ class Controller {
   void keep_limits();
   void judge();
   void judge_more();
-  Duration until_next() const;
   UserLimits user_limits() const {
     return {.jobs = settings_.max_running_jobs_per_user,
             .nodes = settings_.max_running_nodes_per_user};
@@ -332,10 +335,12 @@ class Controller {
   std::optional<Time> instant_{};  // that is open
   bool has_resize_ = false;        // an answer to one, in it
   using Order = std::variant<Decision, std::pair<JobId, Ending>>;
-  std::deque<Order> orders_{};  // durable ones, which the world has not heard of yet
-  std::deque<Order> starts_{};  // the same, for when there is no other
+  std::deque<Order> orders_{};      // durable ones, which the world has not heard of yet
+  std::deque<Order> starts_{};      // the same, for when there is no other
+  std::vector<Decision> closed_{};  // decisions of this instant
   std::vector<std::pair<JobId, Ending>> endings_{};  // that become orders once they are durable
   std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
+  bool is_lost_ = false;               // the world is out of reach
   BackgroundQueries queries_{};
   Snapshots snapshots_{journal_, settings_.state};
   Turns<LongRequest> long_{};

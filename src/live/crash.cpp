@@ -37,9 +37,14 @@ Crash crash_from_environment() {
   return crash;
 }
 
+void (*in_place)(Moment) = nullptr;
+
 }  // namespace
 
+void set_crash(void (*crash)(Moment)) { in_place = crash; }
+
 void crash_point(Moment moment) {
+  if (in_place != nullptr) return in_place(moment);
   static Crash crash = crash_from_environment();
   const bool counts = crash.moment == Moment::any || crash.moment == moment;
   if (counts && crash.left > 0 && --crash.left == 0) kill(getpid(), SIGKILL);

@@ -15,4 +15,8 @@ enum class Moment { any, resize, change, commit, snapshot, child_of_snapshot };
 /// those of each child that writes one, which end the child alone.
 void crash_point(Moment moment = Moment::any);
 
+/// For tests within one process: this is called at each of these moments instead, and may throw.
+/// Null: nothing is.
+void set_crash(void (*crash)(Moment));
+
 }  // namespace ductile

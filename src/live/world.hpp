@@ -119,9 +119,11 @@ class World {
   };
   virtual Description describe() const = 0;
 
-  /// Begins, with what the controller knows. What is another way in the world comes as events, and
-  /// so do the answers to what is open. Times are told by this clock, which outlives its use.
-  /// Throws InputError if it cannot be begun.
+  /// Begins, or goes on after it was out of reach, with what the controller knows. What is another
+  /// way in the world comes as events, and so do the answers to what is open, what comes free
+  /// first. An order that never came is answered as one that failed; one that is given twice is
+  /// one. Times are told by this clock, which outlives its use. Throws InputError if it cannot be
+  /// begun.
   virtual void take_up(const ScheduleClock& clock, const Past& past) = 0;
   /// From now on.
   virtual void configure(const WorldSettings& settings) = 0;
@@ -144,6 +146,13 @@ class World {
   virtual Time next() const = 0;
   /// What happened since the last call, in order.
   virtual std::vector<WorldEvent> take() = 0;
+
+  enum class Reach : std::uint8_t {
+    here,
+    lost,  // out of reach: it is told nothing and says nothing, and no pass is made
+    back   // it was lost, and waits for `take_up`
+  };
+  virtual Reach reach() const { return Reach::here; }
 
   /// What people are shown of a running job.
   struct Signs {

@@ -1,0 +1,492 @@
+// The controller with a world that delays, refuses, loses answers, goes out of reach and comes back
+// changed, with users who ask at any time, and a controller that dies at any moment. Whatever
+// happens: what was acknowledged is there and comes to its end, nothing runs twice, no node is
+// given twice, and the journal has the state.
+//
+// DUCTILE_CASES: how many histories, 10000 for the whole proof. DUCTILE_SEED: only that of this
+// seed.
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "base/random.hpp"
+#include "job/line_socket.hpp"
+#include "live/controller.hpp"
+#include "live/crash.hpp"
+#include "live/journal.hpp"
+#include "live/snapshots.hpp"
+#include "policies/registry.hpp"
+#include "scheduling/invariants.hpp"
+#include "scheduling/snapshot.hpp"
+#include "support/fake_world.hpp"
+#include "support/seeds.hpp"
+
+// Thousands of journals are written, and none has to survive a loss of power.
+extern "C" int fdatasync(int) { return 0; }
+extern "C" int fsync(int) { return 0; }
+
+namespace ductile::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+/// The controller dies.
+struct Death {};
+std::uint64_t moments_left = 0;  // until it does; 0: never
+
+void count_moment(Moment) {
+  if (moments_left > 0 && --moments_left == 0) throw Death{};
+}
+
+constexpr std::string_view kPolicies[] = {
+    "fcfs",     "easy", "conservative", "mebf",  "elastic", "equipartition",
+    "equigrow", "esf",  "edf",          "fpsma", "dbes",    "easy:order=sjf"};
+
+struct Sums {
+  FakeWorld::Figures world{};
+  std::uint64_t jobs = 0, cancels = 0, deaths = 0, stops = 0, turns = 0, refused = 0, retried = 0;
+  Sums& operator+=(const Sums& other) {
+    world += other.world;
+    jobs += other.jobs;
+    cancels += other.cancels;
+    deaths += other.deaths;
+    stops += other.stops;
+    turns += other.turns;
+    refused += other.refused;
+    retried += other.retried;
+    return *this;
+  }
+};
+
+/// One history.
+class History {
+ public:
+  explicit History(std::uint64_t seed)
+      : draws_(seed, Stream::test, 0),
+        platform_{.nodes = static_cast<Nodes>(2 + draws_.below(7)), .cores_per_node = 2},
+        world_(seed, platform_, clocks_),
+        folder_(::testing::TempDir() + "live-world-" + std::to_string(seed)) {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    settings_.platform = platform_;
+    settings_.policy = some_policy();
+    settings_.state = folder_;
+    settings_.socket = folder_ + "/socket";
+    settings_.retry = whole_seconds(2);
+    settings_.predicts = draws_.chance(0.3);
+    settings_.models = draws_.chance(0.3) ? Models::learned : Models::declared;
+    settings_.max_priority = 10;
+    if (draws_.chance(0.3)) settings_.max_running_jobs_per_user = 3;
+  }
+  ~History() {
+    moments_left = 0;
+    controller_.reset();
+    fs::remove_all(folder_);
+  }
+  History(const History&) = delete;
+  History& operator=(const History&) = delete;
+
+  void live() {
+    const std::uint64_t steps = 20 + draws_.below(80);
+    for (std::uint64_t step = 0; step < steps && !::testing::Test::HasFailure(); ++step) {
+      if (!controller_) begin();
+      if (controller_) do_something();
+    }
+    if (!::testing::Test::HasFailure()) come_to_an_end();
+    if (!::testing::Test::HasFailure()) compare();
+    sums_.world = world_.figures();
+  }
+
+  const Sums& sums() const { return sums_; }
+
+ private:
+  // ---- The controller
+  std::string some_policy() { return std::string(kPolicies[draws_.below(std::size(kPolicies))]); }
+
+  /// Calls this unless the controller dies; then there is none.
+  void unless_it_dies(const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const Death&) {
+      ++sums_.deaths;
+      lose();
+    }
+    listen();
+  }
+  void lose() {
+    controller_.reset();
+    world_.leave_alone();
+  }
+
+  void begin() {
+    if (draws_.chance(0.1)) {
+      clocks_.restart();
+    }
+    if (draws_.chance(0.2)) settings_.policy = some_policy();
+    moments_left = !world_.is_kind() && draws_.chance(0.7) ? 1 + draws_.below(300) : 0;
+    unless_it_dies([&] {
+      const std::function<ServeSettings()> reload = [this] { return settings_; };
+      reload_ = reload;
+      controller_ = std::make_unique<Controller>(settings_, reload_, world_, clocks_);
+      controller_->begin();
+    });
+  }
+
+  void turn() {
+    if (!controller_) return;
+    ++sums_.turns;
+    unless_it_dies([&] {
+      controller_->turn(Duration{});
+      check_invariants(controller_->core().state());
+    });
+  }
+
+  /// Until it waits for something.
+  void rest() {
+    constexpr int kMost = 1000;
+    for (int i = 0; controller_; ++i) {
+      ASSERT_LT(i, kMost) << "it never comes to rest";
+      turn();
+      if (controller_ && controller_->until_next() > Duration{}) break;
+    }
+    turn();  // for what came last from users
+  }
+
+  /// In order; another one takes it up.
+  void stop() {
+    ++sums_.stops;
+    moments_left = 0;
+    controller_->end();
+    lose();
+    listen();
+  }
+
+  /// Nobody controls anything for a while.
+  void leave() {
+    for (std::uint64_t i = draws_.below(4); i > 0; --i) {
+      clocks_.advance(seconds(draws_.exponential(5)));
+      world_.live();
+      if (draws_.chance(0.5)) world_.act();
+    }
+  }
+
+  // ---- Users
+  struct Asking {
+    LineSocket lines;
+    std::function<void(const Json&)> on_answer;
+    bool is_answered = false;
+  };
+
+  void ask(const Json& request, std::function<void(const Json&)> on_answer) {
+    constexpr std::size_t kMost = std::size_t{1} << 22;
+    asking_.push_back(
+        {LineSocket(connect_unix(settings_.socket), kMost, kMost), std::move(on_answer)});
+    asking_.back().lines.send(request.dump());
+    if (draws_.chance(0.7)) turn();
+  }
+
+  /// What has been answered.
+  void listen() {
+    for (Asking& each : asking_) {
+      each.lines.work();
+      while (const auto line = each.lines.next()) {
+        if (!std::exchange(each.is_answered, true)) each.on_answer(Json::parse(*line));
+      }
+    }
+    std::erase_if(asking_,
+                  [](const Asking& each) { return each.is_answered || each.lines.is_closed(); });
+  }
+
+  struct Wish {
+    Json job{};
+    std::uint64_t number = 0;  // acknowledged
+    bool is_refused = false;
+  };
+
+  Json some_job() {
+    Submission what;
+    what.name = "job";
+    what.program = {"/bin/true"};
+    what.folder = "/";
+    what.nodes = static_cast<Nodes>(1 + draws_.below(platform_.nodes));
+    if (draws_.chance(0.5)) what.nodes = std::min<Nodes>(what.nodes, 2);
+    what.walltime = whole_seconds(static_cast<std::int64_t>(5 + draws_.below(60)));
+    if (draws_.chance(0.75)) {
+      constexpr JobType kTypes[] = {JobType::moldable, JobType::malleable, JobType::evolving,
+                                    JobType::adaptive};
+      what.type = kTypes[draws_.below(std::size(kTypes))];
+      what.mpi = Mpi::mpich;
+      what.min = static_cast<Nodes>(1 + draws_.below(what.nodes));
+      what.max = what.nodes + static_cast<Nodes>(draws_.below(platform_.nodes - what.nodes + 1));
+    }
+    what.priority = static_cast<std::int32_t>(draws_.below(5));
+    what.is_held = draws_.chance(0.1);
+    what.is_requeued = draws_.chance(0.5);
+    if (draws_.chance(0.15)) what.array = parse_array("1-3%2");
+    if (draws_.chance(0.1) && !numbers_.empty()) {
+      what.dependencies = parse_dependencies(fmt::format("afterany:{}", some_number()));
+    }
+    return to_json(what);
+  }
+
+  std::uint64_t some_number() { return numbers_[draws_.below(numbers_.size())]; }
+
+  void submit() {
+    const std::string key = fmt::format("key {}", wishes_.size());
+    wishes_[key].job = some_job();
+    submit(key);
+  }
+
+  /// Whoever has no answer may ask again.
+  void submit(const std::string& key) {
+    ask({{"do", "submit"}, {"job", wishes_[key].job}, {"key", key}}, [this, key](const Json& said) {
+      Wish& wish = wishes_[key];
+      if (!said["ok"]) {
+        ++sums_.refused;
+        wish.is_refused = wish.number == 0;
+        return;
+      }
+      const std::uint64_t number = said["job"];
+      if (wish.number != 0) EXPECT_EQ(wish.number, number) << "one key, two jobs";
+      wish.number = number;
+      wish.is_refused = false;
+      if (std::ranges::find(numbers_, number) == numbers_.end()) numbers_.push_back(number);
+    });
+  }
+
+  void cancel() {
+    const std::uint64_t number = some_number();
+    ask({{"do", "cancel"}, {"jobs", {number}}}, [this, number](const Json& said) {
+      if (!said["ok"]) return;
+      ++sums_.cancels;
+      // From now on none of its jobs begins.
+      for (std::uint64_t each = number; each < number + 3; ++each) {
+        if (each == number || is_task_of(each, number)) {
+          const FakeWorld::Fate fate = world_.fate(each);
+          cancelled_.try_emplace(each, fate.starts + fate.is_starting);
+        }
+      }
+    });
+  }
+
+  bool is_task_of(std::uint64_t task, std::uint64_t array) const {
+    const auto wish = std::ranges::find_if(
+        wishes_, [&](const auto& entry) { return entry.second.number == array; });
+    return wish != wishes_.end() && wish->second.job["array"] != "" && task < array + 3;
+  }
+
+  void change_something() {
+    const std::uint64_t number = some_number();
+    const auto nothing = [](const Json&) {};
+    const double chance = draws_.uniform();
+    if (chance < 0.25) {
+      ask({{"do", "requeue"}, {"jobs", {number}}}, nothing);
+    } else if (chance < 0.4) {
+      ask({{"do", "hold"}, {"jobs", {number}}}, nothing);
+    } else if (chance < 0.6) {
+      ask({{"do", "release"}, {"jobs", {number}}}, nothing);
+    } else if (chance < 0.8) {
+      ask({{"do", "resize"}, {"job", number}, {"nodes", draws_.below(platform_.nodes + 1)}},
+          nothing);
+    } else {
+      const auto limit = whole_seconds(static_cast<std::int64_t>(5 + draws_.below(60)));
+      ask({{"do", "update"}, {"job", number}, {"set", {{"time_us", limit.count()}}}}, nothing);
+    }
+  }
+
+  // ---- What happens
+  void do_something() {
+    const double chance = draws_.uniform();
+    if (chance < 0.25) {
+      submit();
+    } else if (chance < 0.3 && !wishes_.empty()) {
+      const std::string key = fmt::format("key {}", draws_.below(wishes_.size()));
+      ++sums_.retried;
+      submit(key);
+    } else if (chance < 0.36 && !numbers_.empty()) {
+      cancel();
+    } else if (chance < 0.48 && !numbers_.empty()) {
+      change_something();
+    } else if (chance < 0.53) {
+      ask({{"do", draws_.chance(0.5) ? "queue" : "nodes"}},
+          [](const Json& said) { EXPECT_TRUE(said["ok"]); });
+    } else if (chance < 0.55) {
+      stop();
+      leave();
+    } else if (chance < 0.57) {
+      lose();
+      ++sums_.deaths;
+      leave();
+    } else if (chance < 0.7) {
+      world_.act();
+      turn();
+    } else if (chance < 0.72) {
+      clocks_.set_ahead(seconds(draws_.uniform(-5000, 5000)));
+    } else {
+      rest();
+      pass_time(seconds(draws_.exponential(5)));
+    }
+    if (!controller_) leave();
+  }
+
+  void pass_time(Duration most) {
+    if (controller_) most = std::min(most, std::max(controller_->until_next(), kTick));
+    clocks_.advance(most);
+    world_.live();
+    turn();
+  }
+
+  /// Nothing bad happens any more: all comes to its end.
+  void come_to_an_end() {
+    moments_left = 0;
+    world_.be_kind();
+    constexpr int kMost = 20'000;
+    for (int i = 0;; ++i) {
+      ASSERT_LT(i, kMost) << "jobs do not end";
+      if (!controller_) begin();
+      rest();
+      if (::testing::Test::HasFailure()) return;
+      if (controller_->core().state().jobs.size() == 0 || is_idle()) break;
+      if (i % 100 == 0 && world_.reach() == World::Reach::here) release_all();
+      pass_time(whole_seconds(60));
+      if (::testing::Test::HasFailure()) return;
+    }
+    for (const auto& [key, wish] : wishes_) {
+      EXPECT_TRUE(wish.number != 0 || wish.is_refused || !wish.job.is_null());
+    }
+    final_state_ = save(controller_->core().state());
+    lose();
+  }
+
+  bool is_idle() const {
+    bool any = false;
+    controller_->core().state().jobs.for_each([&](JobId) { any = true; });
+    return !any && world_.busy() == 0;
+  }
+
+  void release_all() {
+    controller_->core().state().jobs.for_each([&](JobId id) {
+      ask({{"do", "release"}, {"jobs", {number_of(id)}}}, [](const Json&) {});
+      ask({{"do", "resize"}, {"job", number_of(id)}, {"nodes", 0}}, [](const Json&) {});
+    });
+    rest();
+  }
+
+  // ---- What must hold at the end
+  void compare() {
+    {
+      const Journal journal(folder_ + "/journal.db", Journal::Use::read);
+      std::uint64_t count = 0;
+      for (; journal.job(count + 1); ++count) compare(*journal.job(count + 1));
+      sums_.jobs += count;
+      std::set<std::uint64_t> used;
+      for (const auto& [key, wish] : wishes_) {
+        const auto there = journal.job_of_key(geteuid(), key);
+        if (wish.number != 0) {
+          EXPECT_EQ(there, wish.number) << "an acknowledged submission is lost";
+        }
+        if (there) EXPECT_TRUE(used.insert(*there).second);
+      }
+    }
+    // The journal has the state.
+    const Journal journal(folder_ + "/journal.db", Journal::Use::write);
+    const auto make = [](std::string_view text) { return make_policy(text); };
+    EXPECT_EQ(save(recover_core(journal, folder_, make).core.state()), final_state_);
+  }
+
+  void compare(const JobRow& row) {
+    SCOPED_TRACE("job " + std::to_string(row.number));
+    const FakeWorld::Fate fate = world_.fate(row.number);
+    EXPECT_FALSE(row.state.empty()) << "it is not over";
+    EXPECT_FALSE(fate.runs);
+    if (fate.ended) {
+      EXPECT_EQ(row.state, kEndWords[static_cast<std::size_t>(*fate.ended)]);
+      if (*fate.ended == EndState::completed || *fate.ended == EndState::failed) {
+        EXPECT_EQ(row.exit_code, fate.exit_code);
+      }
+    } else {
+      // Somebody has ended it before it ran, or between two lives.
+      EXPECT_TRUE(row.state == "cancelled" || row.state == "timeout") << row.state;
+    }
+    EXPECT_LE(fate.starts, row.restarts + 1) << "it has run twice";
+    const auto cancelled = cancelled_.find(row.number);
+    if (cancelled != cancelled_.end()) EXPECT_LE(fate.starts, cancelled->second);
+    if (row.started && row.ended) EXPECT_LE(*row.started, *row.ended);
+    for (std::size_t i = 1; i < row.sizes.size(); ++i) {
+      EXPECT_LE(row.sizes[i - 1].first, row.sizes[i].first);
+    }
+    if (!row.sizes.empty()) EXPECT_EQ(row.sizes.back().second, 0u);
+  }
+
+  Draws draws_;
+  FakeClocks clocks_;
+  Platform platform_;
+  FakeWorld world_;
+  std::string folder_;
+  ServeSettings settings_{};
+  std::function<ServeSettings()> reload_{};
+  std::unique_ptr<Controller> controller_{};
+  std::vector<Asking> asking_{};
+  std::map<std::string, Wish> wishes_{};
+  std::vector<std::uint64_t> numbers_{};
+  std::map<std::uint64_t, std::uint32_t> cancelled_{};  // how often they had begun by then
+  std::string final_state_{};
+  Sums sums_{};
+};
+
+TEST(LiveWorld, KeepsThePromises) {
+  spdlog::set_level(std::getenv("DUCTILE_SEED") ? spdlog::level::debug : spdlog::level::off);
+  std::signal(SIGPIPE, SIG_IGN);
+  set_crash(&count_moment);
+  Sums sums;
+  std::uint64_t histories = 0;
+  for_seeds(300, [&](std::uint64_t seed) {
+    History history(seed);
+    history.live();
+    sums += history.sums();
+    ++histories;
+  });
+  set_crash(nullptr);
+  std::printf(
+      "%llu histories: %llu jobs, %llu turns, %llu cancels, %llu deaths, %llu ends in order, %llu "
+      "take-ups, %llu absences, %llu events lost; %llu starts, %llu failed, %llu resizes, %llu "
+      "refused, %llu done in part, %llu ends, %llu requests, %llu things changed; %llu "
+      "submissions refused, %llu asked again\n",
+      static_cast<unsigned long long>(histories), static_cast<unsigned long long>(sums.jobs),
+      static_cast<unsigned long long>(sums.turns), static_cast<unsigned long long>(sums.cancels),
+      static_cast<unsigned long long>(sums.deaths), static_cast<unsigned long long>(sums.stops),
+      static_cast<unsigned long long>(sums.world.take_ups),
+      static_cast<unsigned long long>(sums.world.absences),
+      static_cast<unsigned long long>(sums.world.lost_events),
+      static_cast<unsigned long long>(sums.world.starts),
+      static_cast<unsigned long long>(sums.world.failed_starts),
+      static_cast<unsigned long long>(sums.world.resizes),
+      static_cast<unsigned long long>(sums.world.refusals),
+      static_cast<unsigned long long>(sums.world.partly),
+      static_cast<unsigned long long>(sums.world.ends),
+      static_cast<unsigned long long>(sums.world.requests),
+      static_cast<unsigned long long>(sums.world.changed),
+      static_cast<unsigned long long>(sums.refused), static_cast<unsigned long long>(sums.retried));
+}
+
+}  // namespace
+}  // namespace ductile::testing

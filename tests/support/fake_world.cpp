@@ -1,0 +1,586 @@
+#include "support/fake_world.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace ductile::testing {
+namespace {
+
+Holding holding(const NodeSet& nodes) { return {nodes.count(), nodes}; }
+
+/// Some of these nodes.
+NodeSet some(NodeSet from, Nodes count, Draws& draws) {
+  const Nodes low = static_cast<Nodes>(draws.below(count + 1));
+  NodeSet chosen = from.take_lowest(low);
+  chosen.insert(from.take_highest(count - low));
+  return chosen;
+}
+
+template <class Visit>
+void for_each_node(const NodeSet& nodes, Visit visit) {
+  for (const Interval& part : nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) visit(node);
+  }
+}
+
+}  // namespace
+
+FakeWorld::Figures& FakeWorld::Figures::operator+=(const Figures& other) {
+  starts += other.starts;
+  failed_starts += other.failed_starts;
+  resizes += other.resizes;
+  refusals += other.refusals;
+  partly += other.partly;
+  ends += other.ends;
+  requests += other.requests;
+  lost_events += other.lost_events;
+  changed += other.changed;
+  take_ups += other.take_ups;
+  absences += other.absences;
+  return *this;
+}
+
+FakeWorld::FakeWorld(std::uint64_t seed, const Platform& platform, const FakeClocks& clocks)
+    : draws_(seed, Stream::test, 1),
+      platform_(platform),
+      clocks_(clocks),
+      holders_(platform.nodes, JobId::none),
+      health_(platform.nodes, Health::up) {}
+
+World::Description FakeWorld::describe() const {
+  return {platform_, {.instant_start = false, .resizes_per_job = Capabilities::kUnlimited}};
+}
+
+void FakeWorld::complain(const std::string& what) const {
+  throw WorldComplaint(fmt::format("{:.3f} s: {}", to_seconds(clocks_.passed()), what));
+}
+
+// ---- Time ---------------------------------------------------------------------------------------
+
+void FakeWorld::tell(WorldEvent event) {
+  if (is_heard()) {
+    events_.push_back(std::move(event));
+  } else {
+    ++figures_.lost_events;
+  }
+}
+
+void FakeWorld::at(Duration delay, std::function<void()> action) {
+  agenda_.emplace(clocks_.passed() + delay, std::move(action));
+}
+
+void FakeWorld::at(Truth& job, Duration delay, std::function<void(Truth&)> action) {
+  at(delay, [this, id = job.id, life = job.life, action = std::move(action)] {
+    Truth& its = jobs_.at(id);
+    if (its.life == life) action(its);
+  });
+}
+
+/// How long something takes.
+Duration FakeWorld::delay() {
+  const double chance = draws_.uniform();
+  if (chance < 0.4) return Duration{};
+  return seconds(draws_.exponential(is_kind_ ? 0.5 : chance < 0.8 ? 2 : 20));
+}
+
+void FakeWorld::live() {
+  while (!agenda_.empty() && agenda_.begin()->first <= clocks_.passed()) {
+    const auto action = std::move(agenda_.begin()->second);
+    agenda_.erase(agenda_.begin());
+    action();
+  }
+}
+
+Time FakeWorld::next() const {
+  const ScheduleClock* const clock = clock_ != nullptr ? clock_ : lost_;
+  if (clock == nullptr) return kNever;
+  if (!events_.empty() || reach() == Reach::back) return Time{};
+  return agenda_.empty() ? kNever : clock->now() + (agenda_.begin()->first - clocks_.passed());
+}
+
+std::vector<WorldEvent> FakeWorld::take() {
+  std::vector<WorldEvent> taken = std::exchange(events_, {});
+  // Now and then it brings them one after the other.
+  if (!is_kind_ && taken.size() > 1 && draws_.chance(0.2)) {
+    const auto rest =
+        taken.begin() + 1 + static_cast<std::ptrdiff_t>(draws_.below(taken.size() - 1));
+    events_.assign(std::make_move_iterator(rest), std::make_move_iterator(taken.end()));
+    taken.erase(rest, taken.end());
+  }
+  return taken;
+}
+
+// ---- Books --------------------------------------------------------------------------------------
+
+FakeWorld::Truth& FakeWorld::truth(const JobFacts& job, JobId id) {
+  Truth& its = jobs_[id];
+  if (its.number == 0) {
+    its.number = job.number;
+    its.id = id;
+    its.restarts = job.restarts;
+  }
+  if (its.number != job.number) complain(fmt::format("job {} was {}", job.number, its.number));
+  its.is_requeued = job.what->is_requeued;
+  its.asks = job.what->type == JobType::evolving || job.what->type == JobType::adaptive;
+  its.can_resize = sizes_while_running(job.what->type);
+  its.min = std::max(job.what->min, Nodes{1});
+  return its;
+}
+
+FakeWorld::Truth* FakeWorld::find(JobId id) {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+void FakeWorld::give(Truth& job, const NodeSet& nodes) {
+  for_each_node(nodes, [&](std::uint32_t node) {
+    JobId& holder = holders_.at(node);
+    if (holder != JobId::none && holder != job.id) {
+      complain(fmt::format("node {} is job {}'s, and was given to job {}", node,
+                           jobs_.at(holder).number, job.number));
+    }
+    holder = job.id;
+  });
+  job.nodes.insert(nodes);
+}
+
+void FakeWorld::take(Truth& job, const NodeSet& nodes) {
+  for_each_node(nodes, [&](std::uint32_t node) { holders_[node] = JobId::none; });
+  job.nodes.erase(nodes);
+}
+
+NodeSet FakeWorld::down() const {
+  NodeSet nodes;
+  for (std::uint32_t node = 0; node < health_.size(); ++node) {
+    if (health_[node] == Health::down) nodes.insert(node, node);
+  }
+  return nodes;
+}
+
+std::vector<FakeWorld::Truth*> FakeWorld::those(Stage stage) {
+  std::vector<Truth*> found;
+  for (auto& [id, job] : jobs_) {
+    if (job.stage == stage) found.push_back(&job);
+  }
+  return found;
+}
+
+FakeWorld::Fate FakeWorld::fate(std::uint64_t number) const {
+  for (const auto& [id, job] : jobs_) {
+    if (job.number != number) continue;
+    Fate fate{.starts = job.starts,
+              .is_starting = job.stage == Stage::starting,
+              .runs = job.stage == Stage::running};
+    if (job.stage == Stage::over) fate.ended = job.ended;
+    fate.exit_code = job.exit_code;
+    return fate;
+  }
+  return {};
+}
+
+std::size_t FakeWorld::busy() const {
+  return static_cast<std::size_t>(std::ranges::count_if(jobs_, [](const auto& entry) {
+    return entry.second.stage == Stage::starting || entry.second.stage == Stage::running;
+  }));
+}
+
+// ---- Orders -------------------------------------------------------------------------------------
+
+void FakeWorld::carry_out(const Decision& decision, const JobFacts& job) {
+  if (!is_heard()) complain("an order, and nobody is there to hear it");
+  if (decision.kind == Decision::Kind::start) return start(decision, job);
+  Truth* const its = find(decision.job);
+  if (decision.kind == Decision::Kind::deny) return deny(decision.request);
+  if (decision.kind != Decision::Kind::resize) return;
+  if (its == nullptr || its->stage == Stage::waiting) {
+    complain(fmt::format("job {} is to be resized, and does not run", job.number));
+  }
+  if (its->stage == Stage::over) return;  // as the controller will hear
+  resize(decision, *its);
+}
+
+void FakeWorld::start(const Decision& decision, const JobFacts& job) {
+  Truth& its = truth(job, decision.job);
+  if (its.stage == Stage::over) complain(fmt::format("job {} is started again", job.number));
+  if (its.stage != Stage::waiting) {
+    complain(fmt::format("job {} is started, and runs", job.number));
+  }
+  // A start that failed counts as a life, where somebody has ended that.
+  if (job.restarts != its.restarts && job.restarts != its.restarts + its.failed_to_start) {
+    complain(fmt::format("job {} is in its life {}, the controller says {}", job.number,
+                         its.restarts, job.restarts));
+  }
+  its.restarts = job.restarts;
+  its.failed_to_start = true;
+  if (job.end) return tell(Told{event::StartFailed{decision.job, decision.id, clock_->now()}});
+  if (decision.after.nodes.intersects(down()) || (!is_kind_ && draws_.chance(0.1))) {
+    ++figures_.failed_starts;
+    return tell(Told{event::StartFailed{decision.job, decision.id, clock_->now() + set_.retry}});
+  }
+  its.failed_to_start = false;
+  give(its, decision.after.nodes);
+  its.stage = Stage::starting;
+  its.start = decision.id;
+  ++its.life;
+  const bool will_fail = !is_kind_ && draws_.chance(0.1);
+  const auto go_on = [this, will_fail](Truth& starting) {
+    if (!will_fail && !starting.ending) return begin(starting);
+    if (starting.ending && draws_.chance(0.5)) {
+      return finish(starting, *starting.ending, starting.requeue);
+    }
+    take(starting, starting.nodes);
+    starting.stage = Stage::waiting;
+    starting.ending.reset();
+    starting.failed_to_start = true;
+    ++figures_.failed_starts;
+    if (is_heard()) {
+      tell(Told{event::StartFailed{starting.id, starting.start, clock_->now() + set_.retry}});
+    }
+  };
+  const Duration later = delay();
+  if (later == Duration{}) return go_on(its);
+  at(its, later, go_on);
+}
+
+/// The job runs.
+void FakeWorld::begin(Truth& job) {
+  job.stage = Stage::running;
+  job.started = clocks_.passed();
+  ++job.starts;
+  ++figures_.starts;
+  tell(Told{event::Started{job.id, job.start, holding(job.nodes), std::nullopt}});
+  const bool fails = draws_.chance(0.2);
+  at(job, seconds(draws_.exponential(draws_.chance(0.3) ? 3 : 30)), [this, fails](Truth& its) {
+    const bool is_lost = fails && its.is_requeued && !is_kind_ && draws_.chance(0.5);
+    its.exit_code = fails && !is_lost ? 3 : 0;
+    finish(its, fails ? EndState::failed : EndState::completed, is_lost);
+  });
+}
+
+/// All of it is over, or waits again.
+void FakeWorld::finish(Truth& job, EndState state, bool requeue) {
+  if (job.ending) {
+    state = *job.ending;
+    requeue = job.requeue;
+  }
+  job.ended = state;
+  job.ended_at = clocks_.passed();
+  job.was_started = job.stage == Stage::running;
+  job.stage = requeue ? Stage::waiting : Stage::over;
+  job.restarts += requeue;
+  take(job, job.nodes);
+  job.order.reset();
+  job.request.reset();
+  job.ending.reset();
+  ++job.life;
+  ++figures_.ends;
+  tell(told_end(job));
+}
+
+Told FakeWorld::told_end(const Truth& job) const {
+  const bool waits = job.stage == Stage::waiting;
+  Told end{.event = event::Ended{job.id, job.ended, waits}, .exit_code = job.exit_code};
+  if (job.ended == EndState::failed) end.reason = "NonZeroExitCode";
+  if (job.was_started) end.ran = job.ended_at - job.started;
+  if (clock_ != nullptr && job.ended_at < clocks_.passed()) {
+    end.ended = clock_->now() - (clocks_.passed() - job.ended_at);
+  }
+  return end;
+}
+
+void FakeWorld::end(JobId id, EndState state, bool requeue) {
+  if (!is_heard()) complain("an end, and nobody is there to hear it");
+  Truth* const its = find(id);
+  if (its == nullptr || (its->stage != Stage::starting && its->stage != Stage::running)) return;
+  Truth& job = *its;
+  const bool is_told = job.ending.has_value();
+  if (is_told && !(job.requeue && !requeue)) return;
+  job.ending = state;
+  job.requeue = requeue;
+  if (is_told || job.stage == Stage::starting) return;
+  at(job, delay(), [this](Truth& ending) { finish(ending, *ending.ending, ending.requeue); });
+}
+
+void FakeWorld::resize(const Decision& decision, Truth& job) {
+  if (job.order && job.order->id == decision.id) return;  // one given twice is one
+  if (job.order) complain(fmt::format("job {} is to be resized twice", job.number));
+  if (job.stage == Stage::starting) {
+    complain(fmt::format("job {} is to be resized before it runs", job.number));
+  }
+  ++figures_.resizes;
+  job.order = decision;
+  job.before = job.nodes;
+  give(job, decision.after.nodes);
+  if (job.request && job.request->id == decision.request) job.request.reset();
+  const Duration later = delay();
+  if (later == Duration{}) return settle(job);
+  at(job, later, [this, id = decision.id](Truth& its) {
+    if (its.order && its.order->id == id) settle(its);
+  });
+}
+
+/// Done, refused, or done in part.
+void FakeWorld::settle(Truth& job) {
+  const Decision order = *std::exchange(job.order, std::nullopt);
+  NodeSet now = order.after.nodes;
+  const double chance = is_kind_ ? 1 : draws_.uniform();
+  if (chance < 0.25) {
+    ++figures_.refusals;
+    now = job.before;
+  } else if (chance < 0.4) {
+    ++figures_.partly;
+    const NodeSet kept = intersection(job.before, order.after.nodes);
+    const NodeSet rest = difference(job.nodes, kept);
+    now = kept;
+    now.insert(some(rest, static_cast<Nodes>(draws_.below(rest.count() + 1)), draws_));
+    if (now.empty()) now = job.before;
+  }
+  take(job, difference(job.nodes, now));
+  job.settled = order.id;
+  const bool is_done = now.count() == order.after.count;
+  // What it asked for was of the processes that have gone.
+  if (is_done && job.request) {
+    tell(Told{event::EvolvingWithdrawn{std::exchange(job.request, std::nullopt)->id}});
+  }
+  if (!is_heard()) return;
+  tell(Told{event::Resized{job.id, order.id, holding(now),
+                           is_done ? clock_->now() : clock_->now() + set_.retry,
+                           is_done ? seconds(draws_.uniform()) : Duration{}}});
+}
+
+void FakeWorld::deny(RequestId id) {
+  for (auto& [job, its] : jobs_) {
+    if (its.request && its.request->id == id) its.request.reset();
+  }
+}
+
+void FakeWorld::forget(std::uint64_t number) {
+  for (auto& [id, job] : jobs_) {
+    if (job.number != number) continue;
+    if (job.stage == Stage::starting || job.stage == Stage::running) {
+      complain(fmt::format("job {} is to be forgotten, and runs", number));
+    }
+  }
+}
+
+World::Signs FakeWorld::signs(JobId) const { return {}; }
+
+// ---- The controller comes and goes
+// ----------------------------------------------------------------
+
+void FakeWorld::leave_alone() {
+  figures_.lost_events += events_.size();
+  events_.clear();
+  clock_ = lost_ = nullptr;
+}
+
+void FakeWorld::go_away(Duration length) {
+  if (!is_heard()) return;
+  ++figures_.absences;
+  lost_ = std::exchange(clock_, nullptr);
+  is_back_ = false;
+  figures_.lost_events += events_.size();
+  events_.clear();
+  at(length,
+     [this, absence = figures_.absences] { is_back_ = is_back_ || absence == figures_.absences; });
+}
+
+World::Reach FakeWorld::reach() const {
+  if (lost_ == nullptr) return Reach::here;
+  return is_back_ ? Reach::back : Reach::lost;
+}
+
+void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
+  ++figures_.take_ups;
+  events_.clear();
+  lost_ = nullptr;
+  clock_ = &clock;
+  next_request_ = std::max(next_request_, past.requests);
+  for (auto& [id, job] : jobs_) {
+    if (job.stage != Stage::starting && job.stage != Stage::running) continue;
+    const auto known = std::ranges::find(past.jobs, id, &Known::id);
+    if (known == past.jobs.end() || !known->runs) {
+      complain(fmt::format("job {} runs, and the controller does not know", job.number));
+    }
+  }
+  // What comes free first.
+  std::vector<WorldEvent> rest;
+  for (const Known& known : past.jobs) find_out(known, rest);
+  for (const Health health : {Health::up, Health::down}) {
+    NodeSet nodes;
+    for (std::uint32_t node = 0; node < health_.size(); ++node) {
+      if (health_[node] == health) nodes.insert(node, node);
+    }
+    if (!nodes.empty()) tell(Told{event::NodesChanged{nodes, health}});
+  }
+  for (WorldEvent& event : rest) tell(std::move(event));
+}
+
+/// What became of a job that the controller knows.
+void FakeWorld::find_out(const Known& known, std::vector<WorldEvent>& rest) {
+  Truth& job = truth(known.facts, known.id);
+  const bool is_alive = job.stage == Stage::starting || job.stage == Stage::running;
+  if (!known.runs) {
+    // One that has never been here, or whose end in another life the controller has heard of.
+    job.restarts = known.facts.restarts;
+    return;
+  }
+  if (is_alive && known.facts.end) {
+    end(known.id, *known.facts.end, known.facts.requeue);
+  }
+  const bool is_start = known.open && known.open->kind == Decision::Kind::start;
+  if (is_start) {
+    if (job.start == known.open->id && job.stage == Stage::starting) return;  // it will tell
+    const event::Started started{known.id, known.open->id, known.held, std::nullopt};
+    if (job.start == known.open->id && job.stage == Stage::running) {
+      rest.emplace_back(Told{event::Started{known.id, known.open->id, holding(job.nodes), {}}});
+    } else if (job.start == known.open->id && job.has_ended_of(known.facts.restarts)) {
+      if (job.was_started && draws_.chance(0.5)) tell(Told{started});
+      tell_end(job, known);
+    } else {
+      job.restarts = known.facts.restarts;
+      job.failed_to_start = true;
+      tell(Told{event::StartFailed{known.id, known.open->id, clock_->now()}});
+    }
+    return;
+  }
+  if (!is_alive) {
+    if (job.stage == Stage::waiting && !job.has_ended_of(known.facts.restarts)) {
+      complain(fmt::format("job {} waits, and the controller has heard that it runs", job.number));
+    }
+    return tell_end(job, known);
+  }
+  if (job.restarts != known.facts.restarts) complain(fmt::format("job {}: lives", job.number));
+  if (job.stage == Stage::starting) {
+    complain(fmt::format("job {} is being started, and the controller has heard that it runs",
+                         job.number));
+  }
+  const NodeSet holds = job.order ? job.before : job.nodes;
+  if (known.open) {
+    if (job.order && job.order->id == known.open->id) return;  // it will tell
+    if (job.order) complain(fmt::format("job {}: another order", job.number));
+    const bool is_done = job.nodes.count() == known.open->after.count;
+    tell(Told{event::Resized{known.id, known.open->id, holding(job.nodes),
+                             is_done ? clock_->now() : clock_->now() + set_.retry}});
+  } else if (job.order) {
+    complain(fmt::format("job {}: an order that the controller does not know", job.number));
+  } else if (!(holding(holds) == known.held)) {
+    if (!job.is_changed) {
+      complain(fmt::format("job {} holds {}, the controller says {}", job.number, to_string(holds),
+                           to_string(known.held.nodes)));
+    }
+    tell(Told{event::Resized{known.id, DecisionId::none, holding(holds), clock_->now()}});
+  }
+  if (job.request && !(known.request && known.request->id == job.request->id)) {
+    // That it was denied may not have come. It may ask again.
+    job.request.reset();
+    if (known.request) tell(Told{event::EvolvingWithdrawn{known.request->id}});
+  } else if (!job.request && known.request) {
+    tell(Told{event::EvolvingWithdrawn{known.request->id}});
+  }
+}
+
+/// The end of the life that the controller knows: there may have been no other since.
+void FakeWorld::tell_end(Truth& job, const Known& known) {
+  Told end = told_end(job);
+  if (job.stage == Stage::waiting) job.restarts = known.facts.restarts + 1;
+  tell(std::move(end));
+}
+
+// ---- What nobody asked for
+// ------------------------------------------------------------------------
+
+void FakeWorld::be_kind() {
+  is_kind_ = true;
+  NodeSet nodes = down();
+  for_each_node(nodes, [&](std::uint32_t node) { health_[node] = Health::up; });
+  if (!nodes.empty()) tell(Told{event::NodesChanged{nodes, Health::up}});
+}
+
+void FakeWorld::act() {
+  if (is_kind_) return;
+  const double chance = draws_.uniform();
+  if (chance < 0.25) {
+    change_node();
+  } else if (chance < 0.6) {
+    request();
+  } else if (chance < 0.8) {
+    measure();
+  } else if (!is_heard()) {
+    shrink();
+  } else if (chance < 0.9) {
+    go_away(seconds(draws_.exponential(10)));
+  } else if (draws_.chance(0.5)) {
+    tell(Paused{draws_.uniform()});
+  } else {
+    tell(Withdrawn{});
+  }
+}
+
+/// It fails, or comes back.
+void FakeWorld::change_node() {
+  const auto node = static_cast<std::uint32_t>(draws_.below(platform_.nodes));
+  NodeSet nodes;
+  nodes.insert(node, node);
+  const Health health = health_[node] == Health::up ? Health::down : Health::up;
+  health_[node] = health;
+  ++figures_.changed;
+  const JobId holder = holders_[node];
+  if (holder != JobId::none && health == Health::down) {
+    Truth& job = jobs_.at(holder);
+    job.exit_code = 0;
+    finish(job, EndState::node_fail, job.is_requeued);
+  }
+  tell(Told{event::NodesChanged{nodes, health}});
+}
+
+void FakeWorld::request() {
+  std::vector<Truth*> running = those(Stage::running);
+  std::erase_if(running, [](const Truth* job) { return !job->asks || job->ending; });
+  if (running.empty() || !is_heard()) return;
+  Truth& job = *running[draws_.below(running.size())];
+  if (job.request && draws_.chance(0.5)) {
+    tell(Told{event::EvolvingWithdrawn{std::exchange(job.request, std::nullopt)->id}});
+    return;
+  }
+  if (job.request) return;
+  const bool grows = job.nodes.count() == 1 || draws_.chance(0.7);
+  const std::int32_t delta =
+      grows ? 1 + static_cast<std::int32_t>(draws_.below(2))
+            : -1 - static_cast<std::int32_t>(draws_.below(job.nodes.count() - 1));
+  job.request = Request{RequestId{next_request_++}, job.id, delta, grows ? 1U : 0U};
+  ++figures_.requests;
+  tell(Told{event::EvolvingRequested{job.request->id, job.id, delta, job.request->at_least}});
+}
+
+void FakeWorld::measure() {
+  std::vector<Truth*> running = those(Stage::running);
+  std::erase_if(running, [](const Truth* job) { return !job->can_resize || job->order; });
+  if (running.empty() || set_.measure == Duration{}) return;
+  const Truth& job = *running[draws_.below(running.size())];
+  const Nodes nodes = job.nodes.count();
+  tell(Measured{job.id,
+                nodes,
+                {.iterations = 10,
+                 .iteration_time = seconds(draws_.uniform(0.5, 2) * 10 / nodes),
+                 .looks = 100,
+                 .in_mpi = static_cast<std::uint32_t>(draws_.below(60))}});
+}
+
+/// Somebody else makes a job smaller, while the controller does not look.
+void FakeWorld::shrink() {
+  std::vector<Truth*> running = those(Stage::running);
+  std::erase_if(running, [](const Truth* job) {
+    return !job->can_resize || job->order || job->nodes.count() <= job->min;
+  });
+  if (running.empty()) return;
+  Truth& job = *running[draws_.below(running.size())];
+  ++figures_.changed;
+  job.is_changed = true;
+  NodeSet nodes = job.nodes;
+  take(job, nodes.take_highest(1));
+}
+
+}  // namespace ductile::testing

@@ -1,0 +1,183 @@
+// A world for tests of the controller: no process runs in it. It delays, refuses, loses answers,
+// goes out of reach and comes back changed; and it keeps its own books of who has which node and
+// of what it was told to do, and complains when the controller asks for what cannot be.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/node_set.hpp"
+#include "base/random.hpp"
+#include "base/time.hpp"
+#include "job/poller.hpp"
+#include "live/schedule_clock.hpp"
+#include "live/world.hpp"
+#include "model/platform.hpp"
+
+namespace ductile::testing {
+
+/// Clocks that a test sets.
+class FakeClocks final : public MachineClocks {
+ public:
+  std::string boot() const override { return std::to_string(boot_); }
+  Duration since_boot() const override { return passed_ - booted_; }
+  Time wall() const override { return Time(whole_seconds(1'700'000'000) + passed_ + ahead_); }
+
+  /// Since the first start of the machine.
+  Duration passed() const { return passed_; }
+  void advance(Duration by) { passed_ += by; }
+  /// The machine was started again: its clock begins anew.
+  void restart() {
+    ++boot_;
+    booted_ = passed_;
+  }
+  /// Somebody sets the clock on the wall.
+  void set_ahead(Duration ahead) { ahead_ = ahead; }
+
+ private:
+  Duration passed_ = whole_seconds(1000);
+  Duration booted_{}, ahead_{};
+  int boot_ = 1;
+};
+
+/// The controller asked for what cannot be.
+class WorldComplaint : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+class FakeWorld final : public World {
+ public:
+  FakeWorld(std::uint64_t seed, const Platform& platform, const FakeClocks& clocks);
+
+  Description describe() const override;
+  void take_up(const ScheduleClock& clock, const Past& past) override;
+  void configure(const WorldSettings& settings) override { set_ = settings; }
+  void carry_out(const Decision& decision, const JobFacts& job) override;
+  void end(JobId id, EndState state, bool requeue) override;
+  void deny(RequestId id) override;
+  void forget(std::uint64_t number) override;
+  void add_to(Poller&) override {}
+  void look() override { live(); }
+  Time next() const override;
+  std::vector<WorldEvent> take() override;
+  Signs signs(JobId id) const override;
+  Reach reach() const override;
+
+  // ---- What the test does with it
+  /// What has its time happens, whoever hears of it.
+  void live();
+  /// Something that nobody has asked for.
+  void act();
+  /// There is no controller any more. What it has not heard is lost.
+  void leave_alone();
+  /// Out of reach.
+  void go_away(Duration length);
+  /// Nothing bad happens any more.
+  void be_kind();
+  bool is_kind() const { return is_kind_; }
+
+  /// What became of a job, in truth.
+  struct Fate {
+    std::uint32_t starts = 0;
+    bool is_starting = false, runs = false;
+    std::optional<EndState> ended{};  // not that it waits again
+    int exit_code = 0;
+  };
+  Fate fate(std::uint64_t number) const;
+  /// How many jobs run, or are being started.
+  std::size_t busy() const;
+
+  struct Figures {
+    std::uint64_t starts = 0, failed_starts = 0, resizes = 0, refusals = 0, partly = 0, ends = 0,
+                  requests = 0, lost_events = 0, changed = 0, take_ups = 0, absences = 0;
+    Figures& operator+=(const Figures& other);
+  };
+  const Figures& figures() const { return figures_; }
+
+ private:
+  enum class Stage : std::uint8_t { waiting, starting, running, over };
+  struct Truth {
+    std::uint64_t number = 0;
+    JobId id = JobId::none;
+    Stage stage = Stage::waiting;
+    bool is_requeued = false;  // by itself
+    bool asks = false, can_resize = false;
+    Nodes min = 1;
+    bool is_changed = false;                // somebody else has made it smaller
+    DecisionId start = DecisionId::none;    // that it was started by, or is being
+    NodeSet nodes{};                        // all that it has
+    std::optional<Decision> order{};        // to resize, under way
+    NodeSet before{};                       // what it had before that
+    DecisionId settled = DecisionId::none;  // the last such order that is done, or refused
+    std::optional<EndState> ending{};       // somebody ends it
+    bool requeue = false;
+    std::optional<Request> request{};
+    std::uint32_t starts = 0, restarts = 0;
+    std::uint64_t life = 0;  // what was to happen in another one does not
+    Duration started{};
+    // Of its end.
+    EndState ended = EndState::completed;
+    int exit_code = 0;
+    Duration ended_at{};
+    bool was_started = false;
+    bool failed_to_start = false;  // the last time
+
+    /// Has the life ended that comes after so many others?
+    bool has_ended_of(std::uint32_t lives) const {
+      return stage == Stage::over || (stage == Stage::waiting && restarts > lives);
+    }
+  };
+
+  [[noreturn]] void complain(const std::string& what) const;
+  bool is_heard() const { return clock_ != nullptr; }
+  void tell(WorldEvent event);
+  void at(Duration delay, std::function<void()> action);
+  /// Happens in the present life of the job, or not at all.
+  void at(Truth& job, Duration delay, std::function<void(Truth&)> action);
+  Duration delay();
+  Truth& truth(const JobFacts& job, JobId id);
+  Truth* find(JobId id);
+  void give(Truth& job, const NodeSet& nodes);
+  void take(Truth& job, const NodeSet& nodes);
+  NodeSet down() const;
+  void start(const Decision& decision, const JobFacts& job);
+  void begin(Truth& job);
+  void resize(const Decision& decision, Truth& job);
+  void settle(Truth& job);
+  Told told_end(const Truth& job) const;
+  void tell_end(Truth& job, const Known& known);
+  void finish(Truth& job, EndState state, bool requeue);
+  void find_out(const Known& known, std::vector<WorldEvent>& rest);
+  void change_node();
+  void request();
+  void measure();
+  void shrink();
+  std::vector<Truth*> those(Stage stage);
+
+  Draws draws_;
+  Platform platform_;
+  const FakeClocks& clocks_;
+  const ScheduleClock* clock_ = nullptr;  // of the controller, if there is one that hears
+  const ScheduleClock* lost_ = nullptr;   // of one that does not, for it is out of reach
+  bool is_back_ = false;                  // or was
+  WorldSettings set_{};
+  bool is_kind_ = false;
+  std::multimap<Duration, std::function<void()>> agenda_{};
+  std::map<JobId, Truth> jobs_{};
+  std::vector<JobId> holders_;  // of each node
+  std::vector<Health> health_;
+  std::vector<WorldEvent> events_{};
+  std::uint32_t next_request_ = 0;
+  Figures figures_{};
+};
+
+}  // namespace ductile::testing
