@@ -148,7 +148,11 @@ Past Controller::past() const {
     const auto at = std::ranges::find(all, id, member);
     return at != all.end() ? std::optional(*at) : std::nullopt;
   };
-  Past past{.seen = core_.state().now, .requests = counts_.requests};
+  Past past{.seen = core_.state().now,
+            .next = adding_
+                        ? adding_->first + std::max<std::size_t>(adding_->batch->tasks.size(), 1)
+                        : number_of(JobId{core_.state().jobs.size()}),
+            .requests = counts_.requests};
   for (const auto& [id, job] : jobs_.all()) {
     const Job& its = core_.job(id);
     Known known{.id = id, .facts = facts(id), .runs = its.status == Status::running};
@@ -189,8 +193,8 @@ void Controller::recover() {
   had_jobs_ = !jobs_.empty();
   recall();
 
-  world_.take_up(clock_, past());
   add_what_is_missing();
+  world_.take_up(clock_, past());
   change_what_is_left();
   // Of a controller that ended while the world was out of reach.
   if (core_.state().must_wake || core_.state().woken != 0) open();
@@ -300,7 +304,9 @@ void Controller::meet_again() {
     is_lost_ = false;
     orders_.clear();
     starts_.clear();
+    heard_.clear();
     world_.take_up(clock_, past());
+    submit_again();
     open();  // what has happened meanwhile is not closed yet
   }
 }
@@ -366,11 +372,19 @@ Told Controller::as_asked(Told told) const {
   return told;
 }
 
-/// All that has happened in the world.
-void Controller::hear() {
+void Controller::collect() {
   if (is_lost_) return;
-  for (const WorldEvent& happened : world_.take()) {
-    std::visit([this](const auto& each) { on_happened(each); }, happened);
+  for (WorldEvent& happened : world_.take()) heard_.push_back(std::move(happened));
+}
+
+/// All that has happened in the world. While the tasks of an array are added nothing arrives, nor
+/// is anything heard that comes after that.
+void Controller::hear() {
+  collect();
+  while (!heard_.empty() && !(adding_ && std::holds_alternative<Arrived>(heard_.front()))) {
+    WorldEvent happened = std::move(heard_.front());
+    heard_.pop_front();
+    std::visit([this](auto& each) { on_happened(each); }, happened);
   }
 }
 
@@ -904,7 +918,7 @@ void Controller::turn(Duration most) {
   if (!is_lost_) snapshots_.look(core_, counts_, queries_);
   queries_.look();
   forget_clients();
-  if (settings_.until_idle && had_jobs_ && jobs_.empty() && !adding_) {
+  if (settings_.until_idle && had_jobs_ && jobs_.empty() && !adding_ && submitting_.empty()) {
     is_ended_ = std::ranges::all_of(clients_,
                                     [](const auto& client) { return client->lines.is_flushed(); });
   }

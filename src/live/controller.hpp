@@ -124,6 +124,10 @@ class Controller {
   void note_size(JobId id, Time since);
   Told as_asked(Told told) const;
   void hear();
+  void collect();
+  void on_happened(Arrived& arrived);
+  std::string arrive(Arrived& arrived);
+  void submit_again();
   void on_happened(const Told& as_it_is);
   void on_happened(const Measured& measured);
   void on_happened(const Paused& paused) { metrics_.paused(paused.seconds); }
@@ -175,6 +179,17 @@ class Controller {
     std::uint64_t client = 0;
     std::string line{};
   };
+  /// What a user has submitted, until it has arrived in the world.
+  struct Submitting {
+    Owner owner{};
+    Submission what{};
+    struct Asker {
+      std::uint64_t client = 0;
+      bool waits = false;  // for its end
+    };
+    std::vector<Asker> askers{};
+    std::size_t count() const { return std::max<std::size_t>(what.array.count(), 1); }
+  };
   /// A job, or an array whose tasks are added over several turns.
   struct Adding {
     std::uint64_t first = 0;
@@ -209,6 +224,7 @@ class Controller {
   bool must_wait(const Json& request) const;
   void begin_adding(const Owner& owner, Submission what, Time submitted, std::uint64_t first);
   bool add_tasks();
+  std::optional<std::string> added(const Submitting::Asker& asker, const std::string& line);
   void add_what_is_missing();
   bool runs(JobId id) const { return core_.job(id).status == Status::running; }
   static std::string only_its_limit(JobId id);
@@ -335,6 +351,8 @@ class Controller {
   std::optional<Time> instant_{};  // that is open
   bool has_resize_ = false;        // an answer to one, in it
   using Order = std::variant<Decision, std::pair<JobId, Ending>>;
+  std::deque<WorldEvent> heard_{};  // and not looked at yet
+  std::map<std::pair<std::uint32_t, std::string>, Submitting> submitting_{};  // by user and ticket
   std::deque<Order> orders_{};      // durable ones, which the world has not heard of yet
   std::deque<Order> starts_{};      // the same, for when there is no other
   std::vector<Decision> closed_{};  // decisions of this instant

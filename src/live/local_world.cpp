@@ -347,6 +347,14 @@ NodeSet LocalWorld::cpus_of(const NodeSet& nodes) const {
 
 // ---- Decisions ----------------------------------------------------------------------------------
 
+/// Here a job waits in the journal alone.
+bool LocalWorld::submit(const Owner& owner, Submission what, const std::string& ticket) {
+  const std::uint64_t number = next_number_;
+  next_number_ += std::max(what.array.count(), 1U);
+  events_.emplace_back(Arrived{number, owner, std::move(what), ticket, now()});
+  return true;
+}
+
 void LocalWorld::carry_out(const Decision& decision, const JobFacts& job) {
   if (decision.kind == Decision::Kind::start) return start(decision, job);
   const auto found = running_.find(decision.job);
@@ -672,6 +680,7 @@ void LocalWorld::mark_ended(Running& job, EndState state, bool requeue) const {
 
 void LocalWorld::take_up(const ScheduleClock& clock, const Past& past) {
   clock_ = &clock;
+  next_number_ = past.next;
   next_request_ = past.requests;
   begin();
   const std::vector<std::uint64_t> folders = folders_of_jobs();

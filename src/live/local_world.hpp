@@ -77,6 +77,7 @@ class LocalWorld final : public World {
   /// Throws InputError if jobs run here of whose start the journal does not know.
   void take_up(const ScheduleClock& clock, const Past& past) override;
   void configure(const WorldSettings& settings) override { set_ = settings; }
+  bool submit(const Owner& owner, Submission what, const std::string& ticket) override;
   void carry_out(const Decision& decision, const JobFacts& job) override;
   void end(JobId id, EndState state, bool requeue) override;
   void deny(RequestId id) override;
@@ -144,7 +145,8 @@ class LocalWorld final : public World {
   std::set<pid_t> orphans_{};  // of managers that were killed, until they are reaped
   Time sweep_at_ = kNever;
   std::vector<WorldEvent> events_;
-  rlimit files_{};  // of jobs, whatever this process needs itself
+  rlimit files_{};                 // of jobs, whatever this process needs itself
+  std::uint64_t next_number_ = 1;  // of a job
   std::uint32_t next_request_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <random>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -74,6 +75,17 @@ const Json& names_of(const Json& request) {
   static const Json kNone = Json::array();
   const Json& names = field_of(request, "jobs");
   return names.is_null() ? kNone : names;
+}
+
+/// What the world keeps with a job: the key with which its user has submitted it, or a random word.
+std::string ticket_of(const std::string& key) {
+  if (!key.empty()) return "k" + key;
+  static std::random_device random;
+  return fmt::format("r{:08x}{:08x}", random(), random());
+}
+
+std::string key_of(const std::string& ticket) {
+  return ticket.starts_with('k') ? ticket.substr(1) : std::string();
 }
 
 /// The states as Slurm names them.
@@ -470,39 +482,129 @@ std::string Controller::on_submit(Client& client, const Json& request) {
       return answer({{"ok", true}, {"job", *known}, {"known", true}}, *known);
     }
   }
-  // Nothing may be wrong once the core has heard of it.
+  const std::uint32_t user = client.peer.user;
+  const std::string ticket = ticket_of(key);
+  const auto under_way = submitting_.find({user, ticket});
+  if (under_way != submitting_.end()) {
+    under_way->second.askers.push_back({client.id, waits});
+    client.is_asking = true;
+    return {};
+  }
+  // Nothing may be wrong once the world has heard of it.
   Submission what = submission_from_json(field_of(request, "job"));
   what.groups = client.groups;
   what.given_priority.reset();
   check_priority(client, what.priority, {});
   spec_of_user(what);
-  const std::uint32_t user = client.peer.user;
   const std::size_t count = std::max(what.array.count(), 1U);
-  if (jobs_.all().size() + count > settings_.max_jobs) {
+  std::size_t all = jobs_.all().size() + count, same = jobs_.count_of(user) + count;
+  for (const auto& [whose, its] : submitting_) {
+    all += its.count();
+    same += whose.first == user ? its.count() : 0;
+  }
+  if (all > settings_.max_jobs) {
     throw Refused(
         fmt::format("there may be {} jobs at a time; try again later", settings_.max_jobs));
   }
-  if (jobs_.count_of(user) + count > settings_.max_jobs_per_user) {
+  if (same > settings_.max_jobs_per_user) {
     throw Refused(fmt::format("you may have {} jobs at a time; try again later",
                               settings_.max_jobs_per_user));
   }
 
+  if (is_lost_ || !world_.submit(client.peer, what, ticket)) {
+    throw Refused("the cluster takes no jobs now; try again later");
+  }
+  collect();
+  const auto* const arrived = heard_.empty() ? nullptr : std::get_if<Arrived>(&heard_.front());
+  const bool is_there = arrived != nullptr && arrived->ticket == ticket && !adding_;
+  if (!is_there) {
+    submitting_[{user, ticket}] = {client.peer, std::move(what), {{client.id, waits}}};
+    client.is_asking = true;
+    return {};
+  }
+  // It is answered at once, where it is a job.
+  WorldEvent first = std::move(heard_.front());
+  heard_.pop_front();
+  const std::string line = arrive(std::get<Arrived>(first));
+  return in_parts(client, false, [this, asker = Submitting::Asker{client.id, waits}, line] {
+    return added(asker, line);
+  });
+}
+
+/// The answer, once all is there.
+std::optional<std::string> Controller::added(const Submitting::Asker& asker,
+                                             const std::string& line) {
+  const std::uint64_t first = adding_->first;
+  if (!add_tasks()) return std::nullopt;
+  Client* const client = asker.waits ? find(asker.client) : nullptr;
+  return client != nullptr ? wait_for(*client, line, first) : line;
+}
+
+/// It has a number; `added` adds it. What is told to who has submitted it.
+std::string Controller::arrive(Arrived& arrived) {
   open();
-  const std::uint64_t first = number_of(JobId{core_.state().jobs.size()});
-  begin_adding(client.peer, std::move(what), instant(), first);
+  const std::uint64_t first = arrived.number;
+  const std::size_t count = std::max(arrived.what.array.count(), 1U);
+  if (first != number_of(JobId{core_.state().jobs.size()})) {
+    throw RunError(fmt::format("the cluster has given the number {} to a job, and not {}", first,
+                               number_of(JobId{core_.state().jobs.size()})));
+  }
+  const std::uint32_t user = arrived.owner.user;
+  if (const std::string key = key_of(arrived.ticket); !key.empty()) journal_.key(user, key, first);
+  begin_adding(arrived.owner, std::move(arrived.what), std::min(arrived.submitted, instant()),
+               first);
   spdlog::info("job {}: submitted by {}{}", first, name_of_user(user),
                count > 1 ? fmt::format(", {} tasks", count) : "");
   had_jobs_ = true;
-  if (!key.empty()) journal_.key(user, key, first);
   Json json = {{"ok", true}, {"job", first}};
   if (adding_->row.array != 0) json["tasks"] = count;
-  return in_parts(
-      client, false,
-      [this, id = client.id, waits, first, line = line_of(json)]() -> std::optional<std::string> {
-        if (!add_tasks()) return std::nullopt;
-        Client* const asker = waits ? find(id) : nullptr;
-        return asker != nullptr ? wait_for(*asker, line, first) : line;
-      });
+  return line_of(json);
+}
+
+/// Of somebody who waits for his answer, or who has gone, or of another controller's.
+void Controller::on_happened(Arrived& arrived) {
+  std::vector<Submitting::Asker> askers;
+  if (auto its = submitting_.extract({arrived.owner.user, arrived.ticket})) {
+    askers = std::move(its.mapped().askers);
+  }
+  if (askers.empty()) askers.emplace_back();
+  const std::uint32_t user = arrived.owner.user;
+  const std::uint64_t first = arrived.number;
+  const std::string line = arrive(arrived);
+  // The others are told that it is known.
+  for (std::size_t i = 1; i < askers.size(); ++i) {
+    const auto [client, waits] = askers[i];
+    Client* const asker = find(client);
+    if (asker == nullptr) continue;
+    const std::string known = line_of({{"ok", true}, {"job", first}, {"known", true}});
+    reply(client, waits ? wait_for(*asker, known, first) : known);
+    has_requests_ = true;  // it may have asked more meanwhile
+  }
+  if (auto done = added(askers.front(), line)) {
+    reply(askers.front().client, std::move(*done));
+    has_requests_ = true;
+    return;
+  }
+  long_.add(user, {.client = askers.front().client,
+                   .part = [this, asker = askers.front(), line] { return added(asker, line); }});
+}
+
+/// The world was out of reach, and what it was told may have been lost.
+void Controller::submit_again() {
+  for (auto at = submitting_.begin(); at != submitting_.end();) {
+    const auto& [ticket, its] = *at;
+    if (world_.submit(its.owner, its.what, ticket.second)) {
+      ++at;
+      continue;
+    }
+    for (const auto& [client, waits] : its.askers) {
+      reply(client, answer_of([]() -> std::string {
+              throw Refused("the cluster takes no jobs now; try again later");
+            }));
+    }
+    has_requests_ = true;
+    at = submitting_.erase(at);
+  }
 }
 
 /// What the tasks of an array have in common, or a job; `add_tasks` adds them.

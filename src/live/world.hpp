@@ -54,6 +54,16 @@ struct Measured {
   Observed seen{};
 };
 
+/// A job has come into the world, or an array, whose tasks have the numbers from this one on: each
+/// number is the next one. A world numbers all jobs, those that `submit` has brought as well.
+struct Arrived {
+  std::uint64_t number = 0;
+  Owner owner{};
+  Submission what{};
+  std::string ticket{};  // of `submit`; empty: it was submitted elsewhere
+  Time submitted{};
+};
+
 /// An application stood still so long to be resized.
 struct Paused {
   double seconds = 0;
@@ -62,7 +72,7 @@ struct Paused {
 /// An order to resize was withdrawn, for want of an answer.
 struct Withdrawn {};
 
-using WorldEvent = std::variant<Told, Measured, Paused, Withdrawn>;
+using WorldEvent = std::variant<Told, Arrived, Measured, Paused, Withdrawn>;
 
 /// A job as the world needs to know it.
 struct JobFacts {
@@ -90,6 +100,7 @@ struct Known {
 struct Past {
   std::vector<Known> jobs{};   // all that are not over, by their ids
   Time seen{};                 // until then it knew what there was
+  std::uint64_t next = 1;      // number of a job
   std::uint32_t requests = 0;  // the next number of an evolving request
 };
 
@@ -128,6 +139,10 @@ class World {
   /// From now on.
   virtual void configure(const WorldSettings& settings) = 0;
 
+  /// A job, or an array, that a user has submitted. `Arrived` with this ticket follows, at once or
+  /// later. The ticket stands in the job: one that is given twice is one job, and a job that the
+  /// controller has not written down comes again with it after `take_up`. False: not possible now.
+  virtual bool submit(const Owner& owner, Submission what, const std::string& ticket) = 0;
   /// Does what was decided. Answers come as what happened, some at once. A job that is being ended
   /// already is not started.
   virtual void carry_out(const Decision& decision, const JobFacts& job) = 0;
@@ -136,7 +151,7 @@ class World {
   virtual void end(JobId id, EndState state, bool requeue) = 0;
   /// Nobody else answers this request: the application is told that it is denied.
   virtual void deny(RequestId id) = 0;
-  /// Removes what a job has left that is over.
+  /// A job is over for the controller: what it has left is removed.
   virtual void forget(std::uint64_t number) = 0;
 
   virtual void add_to(Poller& poller) = 0;

@@ -1,9 +1,10 @@
 #include "support/fake_world.hpp"
 
 #include <algorithm>
-#include <span>
 
 #include <fmt/format.h>
+
+#include "live/journal.hpp"
 
 namespace ductile::testing {
 namespace {
@@ -35,6 +36,9 @@ FakeWorld::Figures& FakeWorld::Figures::operator+=(const Figures& other) {
   partly += other.partly;
   ends += other.ends;
   requests += other.requests;
+  arrivals += other.arrivals;
+  late_arrivals += other.late_arrivals;
+  elsewhere += other.elsewhere;
   lost_events += other.lost_events;
   changed += other.changed;
   take_ups += other.take_ups;
@@ -115,18 +119,11 @@ std::vector<WorldEvent> FakeWorld::take() {
 // ---- Books --------------------------------------------------------------------------------------
 
 FakeWorld::Truth& FakeWorld::truth(const JobFacts& job, JobId id) {
-  Truth& its = jobs_[id];
-  if (its.number == 0) {
-    its.number = job.number;
-    its.id = id;
-    its.restarts = job.restarts;
+  Truth* const its = find(id);
+  if (its == nullptr || its->number != job.number) {
+    complain(fmt::format("there is no job {}", job.number));
   }
-  if (its.number != job.number) complain(fmt::format("job {} was {}", job.number, its.number));
-  its.is_requeued = job.what->is_requeued;
-  its.asks = job.what->type == JobType::evolving || job.what->type == JobType::adaptive;
-  its.can_resize = sizes_while_running(job.what->type);
-  its.min = std::max(job.what->min, Nodes{1});
-  return its;
+  return *its;
 }
 
 FakeWorld::Truth* FakeWorld::find(JobId id) {
@@ -181,9 +178,66 @@ FakeWorld::Fate FakeWorld::fate(std::uint64_t number) const {
 }
 
 std::size_t FakeWorld::busy() const {
-  return static_cast<std::size_t>(std::ranges::count_if(jobs_, [](const auto& entry) {
+  const auto is_busy = [](const auto& entry) {
     return entry.second.stage == Stage::starting || entry.second.stage == Stage::running;
-  }));
+  };
+  return under_way_.size() + static_cast<std::size_t>(std::ranges::count_if(jobs_, is_busy));
+}
+
+// ---- Submissions
+// ---------------------------------------------------------------------------------
+
+bool FakeWorld::submit(const Owner& owner, Submission what, const std::string& ticket) {
+  if (!is_heard()) complain("a submission, and nobody is there to hear it");
+  const bool is_known =
+      std::ranges::find(submitted_, ticket, &Submitted::ticket) != submitted_.end();
+  if (is_known || under_way_.contains(ticket)) return true;  // one given twice is one
+  if (!is_kind_ && draws_.chance(0.05)) return false;
+  const Duration later = delay();
+  if (later == Duration{}) {
+    arrive(owner, std::move(what), ticket);
+    return true;
+  }
+  ++figures_.late_arrivals;
+  under_way_.insert(ticket);
+  at(later, [this, owner, what = std::move(what), ticket]() mutable {
+    if (under_way_.erase(ticket) > 0) arrive(owner, std::move(what), ticket);
+  });
+  return true;
+}
+
+void FakeWorld::arrive(const Owner& owner, Submission what, const std::string& ticket) {
+  const std::size_t count = std::max(what.array.count(), 1U);
+  ++figures_.arrivals;
+  submitted_.push_back({next_number_, owner, std::move(what), ticket, clocks_.passed()});
+  const Submission& its = submitted_.back().what;
+  for (std::size_t i = 0; i < count; ++i, ++next_number_) {
+    const JobId id = id_of(next_number_);
+    Truth& job = jobs_[id];
+    job.number = next_number_;
+    job.id = id;
+    job.is_requeued = its.is_requeued;
+    job.asks = its.type == JobType::evolving || its.type == JobType::adaptive;
+    job.can_resize = sizes_while_running(its.type);
+    job.min = std::max(its.min, Nodes{1});
+  }
+  tell(told_arrival(submitted_.back()));
+}
+
+Arrived FakeWorld::told_arrival(const Submitted& its) const {
+  Arrived arrived{its.first, its.owner, its.what, its.ticket, {}};
+  if (clock_ != nullptr) arrived.submitted = clock_->now() - (clocks_.passed() - its.at);
+  return arrived;
+}
+
+/// Past the controller.
+void FakeWorld::submit_elsewhere() {
+  if (submitted_.empty()) return;
+  ++figures_.elsewhere;
+  const Submitted& like = submitted_[draws_.below(submitted_.size())];
+  Submission what = like.what;
+  what.dependencies.clear();
+  arrive(Owner(like.owner), std::move(what), "");
 }
 
 // ---- Orders -------------------------------------------------------------------------------------
@@ -194,10 +248,11 @@ void FakeWorld::carry_out(const Decision& decision, const JobFacts& job) {
   Truth* const its = find(decision.job);
   if (decision.kind == Decision::Kind::deny) return deny(decision.request);
   if (decision.kind != Decision::Kind::resize) return;
-  if (its == nullptr || its->stage == Stage::waiting) {
+  if (its == nullptr || (its->stage != Stage::starting && its->stage != Stage::running)) {
+    // It may have ended a moment ago, as the controller will hear.
+    if (its != nullptr && clocks_.passed() - its->ended_at < whole_seconds(60)) return;
     complain(fmt::format("job {} is to be resized, and does not run", job.number));
   }
-  if (its->stage == Stage::over) return;  // as the controller will hear
   resize(decision, *its);
 }
 
@@ -405,9 +460,19 @@ void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
       complain(fmt::format("job {} runs, and the controller does not know", job.number));
     }
   }
-  // What comes free first.
+  if (past.next > next_number_) complain(fmt::format("there is no job {} yet", past.next - 1));
+  // Of submissions on their way to it some are lost.
+  std::erase_if(under_way_, [this](const auto&) { return draws_.chance(0.5); });
+  // What comes free first, then what has arrived.
   std::vector<WorldEvent> rest;
   for (const Known& known : past.jobs) find_out(known, rest);
+  for (const Submitted& its : submitted_) {
+    if (its.first >= past.next) {
+      tell(told_arrival(its));
+    } else if (its.first + std::max(its.what.array.count(), 1U) > past.next) {
+      complain(fmt::format("array {} is known in part", its.first));
+    }
+  }
   for (const Health health : {Health::up, Health::down}) {
     NodeSet nodes;
     for (std::uint32_t node = 0; node < health_.size(); ++node) {
@@ -502,7 +567,9 @@ void FakeWorld::be_kind() {
 void FakeWorld::act() {
   if (is_kind_) return;
   const double chance = draws_.uniform();
-  if (chance < 0.25) {
+  if (chance < 0.05) {
+    submit_elsewhere();
+  } else if (chance < 0.25) {
     change_node();
   } else if (chance < 0.6) {
     request();

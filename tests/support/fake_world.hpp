@@ -61,6 +61,7 @@ class FakeWorld final : public World {
   Description describe() const override;
   void take_up(const ScheduleClock& clock, const Past& past) override;
   void configure(const WorldSettings& settings) override { set_ = settings; }
+  bool submit(const Owner& owner, Submission what, const std::string& ticket) override;
   void carry_out(const Decision& decision, const JobFacts& job) override;
   void end(JobId id, EndState state, bool requeue) override;
   void deny(RequestId id) override;
@@ -93,12 +94,15 @@ class FakeWorld final : public World {
     int exit_code = 0;
   };
   Fate fate(std::uint64_t number) const;
-  /// How many jobs run, or are being started.
+  /// How many jobs there were.
+  std::uint64_t jobs() const { return next_number_ - 1; }
+  /// How many jobs run, are being started, or are on their way here.
   std::size_t busy() const;
 
   struct Figures {
     std::uint64_t starts = 0, failed_starts = 0, resizes = 0, refusals = 0, partly = 0, ends = 0,
-                  requests = 0, lost_events = 0, changed = 0, take_ups = 0, absences = 0;
+                  requests = 0, arrivals = 0, late_arrivals = 0, elsewhere = 0, lost_events = 0,
+                  changed = 0, take_ups = 0, absences = 0;
     Figures& operator+=(const Figures& other);
   };
   const Figures& figures() const { return figures_; }
@@ -137,6 +141,15 @@ class FakeWorld final : public World {
     }
   };
 
+  /// A job, or an array, that has come.
+  struct Submitted {
+    std::uint64_t first = 0;
+    Owner owner{};
+    Submission what{};
+    std::string ticket{};
+    Duration at{};
+  };
+
   [[noreturn]] void complain(const std::string& what) const;
   bool is_heard() const { return clock_ != nullptr; }
   void tell(WorldEvent event);
@@ -144,6 +157,9 @@ class FakeWorld final : public World {
   /// Happens in the present life of the job, or not at all.
   void at(Truth& job, Duration delay, std::function<void(Truth&)> action);
   Duration delay();
+  void arrive(const Owner& owner, Submission what, const std::string& ticket);
+  Arrived told_arrival(const Submitted& its) const;
+  void submit_elsewhere();
   Truth& truth(const JobFacts& job, JobId id);
   Truth* find(JobId id);
   void give(Truth& job, const NodeSet& nodes);
@@ -172,6 +188,9 @@ class FakeWorld final : public World {
   WorldSettings set_{};
   bool is_kind_ = false;
   std::multimap<Duration, std::function<void()>> agenda_{};
+  std::vector<Submitted> submitted_{};  // in the order of their numbers
+  std::set<std::string> under_way_{};   // tickets
+  std::uint64_t next_number_ = 1;
   std::map<JobId, Truth> jobs_{};
   std::vector<JobId> holders_;  // of each node
   std::vector<Health> health_;
