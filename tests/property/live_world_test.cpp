@@ -201,6 +201,8 @@ class History {
     asking_.push_back(
         {LineSocket(connect_unix(settings_.socket), kMost, kMost), std::move(on_answer)});
     asking_.back().lines.send(request.dump());
+    // Now and then it dies while it answers.
+    if (!world_.is_kind() && draws_.chance(0.15)) moments_left = 1 + draws_.below(12);
     if (draws_.chance(0.7)) turn();
   }
 

@@ -89,6 +89,12 @@ Duration FakeWorld::delay() {
   return seconds(draws_.exponential(is_kind_ ? 0.5 : chance < 0.8 ? 2 : 20));
 }
 
+void FakeWorld::look() {
+  // What was told before is written down by now.
+  if (is_heard() && clocks_.passed() > told_at_) is_health_news_ = false;
+  live();
+}
+
 void FakeWorld::live() {
   while (!agenda_.empty() && agenda_.begin()->first <= clocks_.passed()) {
     const auto action = std::move(agenda_.begin()->second);
@@ -473,7 +479,9 @@ void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
       complain(fmt::format("array {} is known in part", its.first));
     }
   }
+  told_at_ = clocks_.passed();
   for (const Health health : {Health::up, Health::down}) {
+    if (!is_health_news_) break;
     NodeSet nodes;
     for (std::uint32_t node = 0; node < health_.size(); ++node) {
       if (health_[node] == health) nodes.insert(node, node);
@@ -561,7 +569,10 @@ void FakeWorld::be_kind() {
   is_kind_ = true;
   NodeSet nodes = down();
   for_each_node(nodes, [&](std::uint32_t node) { health_[node] = Health::up; });
-  if (!nodes.empty()) tell(Told{event::NodesChanged{nodes, Health::up}});
+  if (nodes.empty()) return;
+  is_health_news_ = true;
+  told_at_ = clocks_.passed();
+  tell(Told{event::NodesChanged{nodes, Health::up}});
 }
 
 void FakeWorld::act() {
@@ -593,6 +604,8 @@ void FakeWorld::change_node() {
   nodes.insert(node, node);
   const Health health = health_[node] == Health::up ? Health::down : Health::up;
   health_[node] = health;
+  is_health_news_ = true;
+  told_at_ = clocks_.passed();
   ++figures_.changed;
   const JobId holder = holders_[node];
   if (holder != JobId::none && health == Health::down) {

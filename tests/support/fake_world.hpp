@@ -67,7 +67,7 @@ class FakeWorld final : public World {
   void deny(RequestId id) override;
   void forget(std::uint64_t number) override;
   void add_to(Poller&) override {}
-  void look() override { live(); }
+  void look() override;
   Time next() const override;
   std::vector<WorldEvent> take() override;
   Signs signs(JobId id) const override;
@@ -194,6 +194,8 @@ class FakeWorld final : public World {
   std::map<JobId, Truth> jobs_{};
   std::vector<JobId> holders_;  // of each node
   std::vector<Health> health_;
+  bool is_health_news_ = false;  // it has changed, and who knows who has heard of that
+  Duration told_at_{};
   std::vector<WorldEvent> events_{};
   std::uint32_t next_request_ = 0;
   Figures figures_{};
