@@ -2,12 +2,12 @@
 // below 5 ms with 1,000 running and 10,000 waiting jobs. And what it costs to save its state, and
 // to load it.
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include <benchmark/benchmark.h>
 
 #include "scheduling/core.hpp"
+#include "scheduling/policy.hpp"
 #include "scheduling/snapshot.hpp"
 
 namespace ductile {
@@ -28,8 +28,9 @@ Core full_core(std::int64_t running, std::int64_t waiting, bool identities) {
   Rules rules;
   rules.identities = identities;
   rules.check = false;
+  const InOrder policy{};
   Core core(Platform{.nodes = static_cast<Nodes>(2 * running)}, Capabilities{}, rules,
-            std::make_shared<InOrder>());
+            policy.traits);
   for (std::int64_t i = 0; i < running + waiting; ++i) {
     JobSpec spec;
     spec.name = static_cast<std::uint64_t>(i);
@@ -44,7 +45,7 @@ Core full_core(std::int64_t running, std::int64_t waiting, bool identities) {
     }
     core.apply(Time{}, event::Submitted{spec, adaptive});
   }
-  core.close_instant(Time{});
+  core.close(Time{}, policy);
   return core;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ class FullMachine {
  public:
   FullMachine(const std::string& policy, const FullMachineSettings& settings)
       : settings_(settings),
-        core_(Platform{.nodes = settings.nodes}, {}, settings.rules, make_policy(policy)),
+        policy_(make_policy(policy)),
+        core_(Platform{.nodes = settings.nodes}, {}, settings.rules, policy_->traits),
         draws_(settings.waiting, Stream::test, 0) {
     for (Nodes taken = 0; taken < settings.nodes;) {
       const auto size = std::min<Nodes>(
@@ -37,7 +39,7 @@ class FullMachine {
       submit(size, 3'600);
       taken += size;
     }
-    answer(core_.close_instant(now_));
+    answer(core_.close(now_, *policy_));
     for (std::uint32_t i = 0; i < settings.waiting; ++i) submit_waiting();
   }
 
@@ -54,7 +56,7 @@ class FullMachine {
     std::vector<double> times_s;
     for (bool again = true; again;) {
       std::span<const Decision> decisions;
-      times_s.push_back(seconds_of([&] { decisions = core_.close_instant(now_); }));
+      times_s.push_back(seconds_of([&] { decisions = core_.close(now_, *policy_); }));
       cut_short_ = cut_short_ || core_.was_cut_short();
       again = answer(decisions);
     }
@@ -111,6 +113,7 @@ class FullMachine {
   }
 
   FullMachineSettings settings_;
+  std::shared_ptr<const Policy> policy_;
   Core core_;
   Draws draws_;
   Time now_{};

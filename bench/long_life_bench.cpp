@@ -33,9 +33,10 @@ class Life {
  public:
   explicit Life(const std::string& folder)
       : journal_(folder + "/journal.db"),
+        policy_(make_policy("easy")),
         core_({.nodes = kNodes, .cores_per_node = 1}, {.instant_start = false},
               {.counted_refusals = 7, .identities = true, .record = true, .check = false},
-              make_policy("easy")),
+              policy_->traits),
         circumstances_(core_),
         snapshots_(journal_, folder) {
     journal_.write_head(core_);
@@ -79,7 +80,7 @@ class Life {
     }
   }
   void close() {
-    const auto decisions = core_.close_instant(now_);
+    const auto decisions = core_.close(now_, *policy_);
     journal_.close(now_, core_, decisions, circumstances_.at_close(decisions, core_));
     for (const Decision& decision : decisions) {
       if (decision.kind == Decision::Kind::start) starts_.push_back(decision);
@@ -113,6 +114,7 @@ class Life {
   }
 
   Journal journal_;
+  std::shared_ptr<const Policy> policy_;
   Core core_;
   Circumstances circumstances_;
   EventCounts counts_;

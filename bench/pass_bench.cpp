@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
     machine.types.push_back(*from_word<JobType>(kJobTypeWords, type));
   }
   if (options.policies.empty()) {
-    for (const PolicyInfo& policy : policies()) options.policies.push_back(policy.name);
+    for (const PolicyInfo& policy : built_in_policies()) options.policies.push_back(policy.name);
   }
   try {
     for (const std::string& policy : options.policies) measure(policy, options);

@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "policies/registry.hpp"
-
 namespace ductile {
 namespace {
 
@@ -34,14 +32,14 @@ void gather(const CLI::App& app, const std::string& path, std::vector<Command>& 
   }
 }
 
-std::string policy_names() {
+std::string names_of(const std::vector<PolicyInfo>& policies) {
   std::vector<std::string_view> names;
-  for (const PolicyInfo& policy : policies()) names.push_back(policy.name);
+  for (const PolicyInfo& policy : policies) names.push_back(policy.name);
   return fmt::format("{}", fmt::join(names, " "));
 }
 
 /// The words of the command that stands before the cursor; the longest path that is one.
-std::string bash(const std::vector<Command>& commands) {
+std::string bash(const std::vector<Command>& commands, const std::string& policies) {
   std::string cases;
   for (const Command& command : commands) {
     cases +=
@@ -66,10 +64,11 @@ _ductile_words() {{
 }}
 complete -o default -F _ductile ductile
 )",
-                     policy_names(), cases);
+                     policies, cases);
 }
 
-std::string fish(const CLI::App& app, const std::vector<Command>& commands) {
+std::string fish(const CLI::App& app, const std::vector<Command>& commands,
+                 const std::string& policies) {
   std::string text = "complete -c ductile -f -n __fish_use_subcommand -l help -l version\n";
   const auto all = app.get_subcommands([](const CLI::App*) { return true; });
   for (const CLI::App* command : all) {
@@ -91,27 +90,28 @@ std::string fish(const CLI::App& app, const std::vector<Command>& commands) {
           fmt::format("complete -c ductile -n '__fish_seen_subcommand_from {}' {}\n", first, what);
     }
   }
-  return text + fmt::format("complete -c ductile -l policy -x -a '{}'\n", policy_names());
+  return text + fmt::format("complete -c ductile -l policy -x -a '{}'\n", policies);
 }
 
 }  // namespace
 
-void add_completion_command(CLI::App& app) {
+void add_completion_command(CLI::App& app, const Registry& registry) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* command =
       app.add_subcommand("completion", "Print what a shell needs to complete commands and options");
   command->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->callback([&app, shell] {
+  command->callback([&app, &registry, shell] {
+    const std::string policies = names_of(registry.policies);
     std::vector<Command> commands;
     gather(app, "", commands);
     if (*shell == "fish") {
-      std::cout << fish(app, commands);
+      std::cout << fish(app, commands, policies);
       return;
     }
     if (*shell == "zsh") std::cout << "autoload -U +X bashcompinit && bashcompinit\n";
-    std::cout << bash(commands);
+    std::cout << bash(commands, policies);
   });
 }
 

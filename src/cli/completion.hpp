@@ -3,9 +3,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "policies/registry.hpp"
+
 namespace ductile {
 
 /// After all others: it tells of those.
-void add_completion_command(CLI::App& app);
+void add_completion_command(CLI::App& app, const Registry& registry);
 
 }  // namespace ductile

@@ -17,7 +17,6 @@
 #include "live/look_up.hpp"
 #include "live/schedule_clock.hpp"
 #include "live/snapshots.hpp"
-#include "policies/registry.hpp"
 #include "report/explanation.hpp"
 #include "simulation/replay.hpp"
 
@@ -37,17 +36,16 @@ Time today() {
       std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()));
 }
 
-std::shared_ptr<const Policy> policy_of(std::string_view settings) { return make_policy(settings); }
-
 /// Of a recorded run: all of it is folded.
-Explanation of_run(const Options& options) {
-  Explainer explainer(options.job, simulated_time);
-  fold(*open_log(options.log), options.log, policy_of, explainer);
+Explanation of_run(const Options& options, const Registry& registry) {
+  Explainer explainer(options.job, simulated_time, registry.maker());
+  fold(*open_log(options.log), options.log, explainer);
   return explainer.explanation();
 }
 
 /// Of the journal of a controller, where it is looked up.
-Explanation of_journal(const Options& options, const Explainer::TimeText& clock) {
+Explanation of_journal(const Options& options, const Registry& registry,
+                       const Explainer::TimeText& clock) {
   const Journal journal(options.log, Journal::Use::read);
   // How far the clock on the wall is ahead of the one of the controller's schedules.
   const Duration ahead = ScheduleClock(journal.clock(), Time{}).ahead();
@@ -56,7 +54,8 @@ Explanation of_journal(const Options& options, const Explainer::TimeText& clock)
   const bool is_open = explainer.explanation().is_known && explainer.explanation().state != "over";
   if (is_open && !options.history) {
     const std::string folder = std::filesystem::absolute(options.log).parent_path();
-    explainer.stands(id_of(options.job), recover_core(journal, folder, policy_of).core);
+    const Core core = recover_core(journal, folder).core;
+    explainer.stands(id_of(options.job), core, *registry.make(core.traits().settings));
   }
   Explanation explanation = explainer.explanation();
   for (auto* lines : {&explanation.history, &explanation.now}) {
@@ -65,10 +64,11 @@ Explanation of_journal(const Options& options, const Explainer::TimeText& clock)
   return explanation;
 }
 
-void explain_log(const Options& options) {
+void explain_log(const Options& options, const Registry& registry) {
   const bool is_live = is_journal(options.log);
   const Explainer::TimeText clock = is_live ? wall_clock(today()) : simulated_time;
-  Explanation explanation = is_live ? of_journal(options, clock) : of_run(options);
+  Explanation explanation =
+      is_live ? of_journal(options, registry, clock) : of_run(options, registry);
   if (options.history) explanation.now.clear();
   if (!explanation.is_known) {
     throw InputError({options.log}, fmt::format("it has no job {}", options.job),
@@ -90,7 +90,7 @@ void explain_live(const Options& options) {
 
 }  // namespace
 
-void add_explain_command(CLI::App& app) {
+void add_explain_command(CLI::App& app, const Registry& registry) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "explain", "Tell what was decided about a job and why, and why it does not run now");
@@ -101,8 +101,9 @@ void add_explain_command(CLI::App& app) {
       ->excludes("--log");
   command->add_flag("--history", options->history, "only what was decided, not how it stands now");
   command->add_flag("--json", options->json, "print one JSON object");
-  command->callback(
-      [options] { options->log.empty() ? explain_live(*options) : explain_log(*options); });
+  command->callback([options, &registry] {
+    options->log.empty() ? explain_live(*options) : explain_log(*options, registry);
+  });
 }
 
 }  // namespace ductile

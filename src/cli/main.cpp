@@ -33,6 +33,7 @@
 #include "cli/submit.hpp"
 #include "cli/update.hpp"
 #include "cli/workload.hpp"
+#include "policies/registry.hpp"
 
 namespace {
 
@@ -53,27 +54,28 @@ int fail(Exit code, const char* message) {
 }
 
 int run(int argc, char** argv) {
+  const ductile::Registry registry;
   CLI::App app("Ductile, an adaptive batch system for HPC clusters", "ductile");
   app.set_version_flag("--version", "ductile " DUCTILE_VERSION);
   app.require_subcommand(1);
-  ductile::add_simulate_command(app);
+  ductile::add_simulate_command(app, registry);
   ductile::add_workload_command(app);
-  ductile::add_policies_command(app);
+  ductile::add_policies_command(app, registry);
   ductile::add_report_command(app);
-  ductile::add_replay_command(app);
+  ductile::add_replay_command(app, registry);
   ductile::add_run_command(app);
-  ductile::add_serve_command(app);
+  ductile::add_serve_command(app, registry);
   ductile::add_submit_command(app);
   ductile::add_queue_command(app);
   ductile::add_nodes_command(app);
   ductile::add_history_command(app);
   ductile::add_check_command(app);
-  ductile::add_explain_command(app);
+  ductile::add_explain_command(app, registry);
   ductile::add_predict_command(app);
   ductile::add_order_commands(app);
   ductile::add_update_command(app);
   ductile::add_resize_command(app);
-  ductile::add_completion_command(app);
+  ductile::add_completion_command(app, registry);
   try {
     app.parse(argc, argv);
   } catch (const CLI::RuntimeError& error) {  // a command with an exit code of its own

@@ -11,9 +11,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/error.hpp"
-#include "policies/registry.hpp"
-
 namespace ductile {
 namespace {
 
@@ -35,21 +32,13 @@ std::string_view word(ParameterType type) {
   return "";
 }
 
-const PolicyInfo& find(const std::string& name) {
-  const auto info = std::ranges::find(policies(), name, &PolicyInfo::name);
-  if (info != policies().end()) return *info;
-  std::string names;
-  for (const PolicyInfo& known : policies()) names += (names.empty() ? "" : ", ") + known.name;
-  throw InputError(fmt::format("there is no policy '{}'", name), "there are " + names);
-}
-
 // ---- Text ---------------------------------------------------------------------------------------
 
-std::string list_text() {
+std::string list_text(const std::vector<PolicyInfo>& policies) {
   std::size_t widest = 0;
-  for (const PolicyInfo& info : policies()) widest = std::max(widest, info.name.size());
+  for (const PolicyInfo& info : policies) widest = std::max(widest, info.name.size());
   std::string text;
-  for (const PolicyInfo& info : policies()) {
+  for (const PolicyInfo& info : policies) {
     fmt::format_to(std::back_inserter(text), "{:<{}}  {}\n", info.name, widest, info.summary);
   }
   return text + "\n'ductile policies NAME' shows the parameters of one.\n";
@@ -113,7 +102,7 @@ Json as_json(const PolicyInfo& info) {
 
 }  // namespace
 
-void add_policies_command(CLI::App& app) {
+void add_policies_command(CLI::App& app, const Registry& registry) {
   CLI::App& command =
       *app.add_subcommand("policies", "what policies there are, with parameters and source");
   struct Options {
@@ -123,17 +112,18 @@ void add_policies_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   command.add_option("name", options->name, "show this one");
   command.add_flag("--json", options->json, "print JSON: one object, or an array of all");
-  command.callback([options] {
+  command.callback([options, &registry] {
     if (options->json) {
       Json json = Json::array();
       if (options->name.empty()) {
-        for (const PolicyInfo& info : policies()) json.push_back(as_json(info));
+        for (const PolicyInfo& info : registry.policies) json.push_back(as_json(info));
       } else {
-        json = as_json(find(options->name));
+        json = as_json(registry.find(options->name));
       }
       std::cout << json.dump(2) << '\n';
     } else {
-      std::cout << (options->name.empty() ? list_text() : details_text(find(options->name)));
+      std::cout << (options->name.empty() ? list_text(registry.policies)
+                                          : details_text(registry.find(options->name)));
     }
   });
 }

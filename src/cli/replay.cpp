@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "live/journal.hpp"
-#include "policies/registry.hpp"
 #include "report/run_folder.hpp"
 #include "report/table.hpp"
 #include "simulation/replay.hpp"
@@ -45,9 +44,8 @@ void print(const Options& options, const Replayed& done) {
 }
 
 /// The files of the run, as if it had been simulated with --out.
-Replayed write_run(const Options& options, std::istream& log) {
-  const PolicyMaker make = [](std::string_view settings) { return make_policy(settings); };
-  Workload workload = workload_of_log(log, options.log, make);
+Replayed write_run(const Options& options, std::istream& log, const PolicyMaker& make) {
+  Workload workload = workload_of_log(log, options.log);
   if (is_journal(options.log)) {
     workload.accounts = Journal(options.log, Journal::Use::read).accounts();
   }
@@ -65,7 +63,7 @@ Replayed write_run(const Options& options, std::istream& log) {
 
 }  // namespace
 
-void add_replay_command(CLI::App& app) {
+void add_replay_command(CLI::App& app, const Registry& registry) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "replay", "Check that a recorded run (simulate --record) gives the same decisions again");
@@ -76,12 +74,12 @@ void add_replay_command(CLI::App& app) {
   command->add_flag("--json", options->json, "print one JSON object");
   command->add_option("--out", options->out,
                       "write to this folder what `simulate --out` writes: tables, series, report");
-  command->callback([options] {
+  command->callback([options, &registry] {
     const auto log = open_log(options->log);
     if (options->out.empty()) {
-      print(*options, replay(*log, options->log));
+      print(*options, replay(*log, options->log, registry.maker()));
     } else {
-      print(*options, write_run(*options, *log));
+      print(*options, write_run(*options, *log, registry.maker()));
     }
   });
 }

@@ -37,8 +37,8 @@ void set_up_log(int verbosity) {
   spdlog::set_default_logger(std::move(log));
 }
 
-Configuration file_of(const Options& options) {
-  return options.config.empty() ? Configuration{} : read_configuration(options.config);
+Configuration file_of(const Options& options, const Registry& registry) {
+  return options.config.empty() ? Configuration{} : read_configuration(options.config, registry);
 }
 
 // What the command line says goes before what the file says.
@@ -48,8 +48,8 @@ std::string state_of(const Options& options, const Configuration& file) {
   return std::filesystem::absolute(chosen.empty() ? default_state() : chosen).lexically_normal();
 }
 
-ServeSettings settings_of(const Options& options) {
-  const Configuration file = file_of(options);
+ServeSettings settings_of(const Options& options, const Registry& registry) {
+  const Configuration file = file_of(options, registry);
   const Configuration& given = options.given;
   ServeSettings settings;
   const auto choose = [](const auto& first, const auto& second, auto& setting) {
@@ -92,26 +92,26 @@ ServeSettings settings_of(const Options& options) {
   return settings;
 }
 
-void run(Options& options) {
+void run(Options& options, const Registry& registry) {
   // One that comes before the controller listens to it reads the settings again, as any other.
   sigset_t hangup;
   sigemptyset(&hangup);
   sigaddset(&hangup, SIGHUP);
   sigprocmask(SIG_BLOCK, &hangup, nullptr);
   set_up_log(options.verbosity);
-  if (options.settles) return settle(state_of(options, file_of(options)));
+  if (options.settles) return settle(state_of(options, file_of(options, registry)));
   if (!options.local.empty()) options.given.local = parse_local(options.local);
   if (!options.default_time.empty()) options.given.default_time = parse_limit(options.default_time);
   if (options.retry > 0) options.given.retry = seconds(options.retry);
   if (options.resize_deadline > 0) options.given.resize_deadline = seconds(options.resize_deadline);
   if (options.patience > 0) options.given.patience = seconds(options.patience);
   if (options.measure > 0) options.given.measure = seconds(options.measure);
-  serve(settings_of(options), [&] { return settings_of(options); });
+  serve(settings_of(options, registry), registry, [&] { return settings_of(options, registry); });
 }
 
 }  // namespace
 
-void add_serve_command(CLI::App& app) {
+void add_serve_command(CLI::App& app, const Registry& registry) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("serve", "Run jobs: the controller, with this machine as the cluster");
@@ -187,7 +187,7 @@ void add_serve_command(CLI::App& app) {
       ->excludes("--restored");
   command->add_flag("--until-idle", options->until_idle, "end when no job is left");
   command->add_flag("-v,--verbose", options->verbosity, "say more");
-  command->callback([options] { run(*options); });
+  command->callback([options, &registry] { run(*options, registry); });
 }
 
 }  // namespace ductile

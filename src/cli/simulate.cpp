@@ -363,7 +363,7 @@ void add_failures(Source& source, const Options& options) {
 
 // ---- The command --------------------------------------------------------------------------------
 
-std::vector<Summary> simulate_command(const Options& options) {
+std::vector<Summary> simulate_command(const Options& options, const Registry& registry) {
   if (options.trace.empty() && options.model.empty() && options.elastisim.empty()) {
     throw InputError("a workload is needed",
                      "give one of --trace FILE, --generate MODEL and --elastisim FILE");
@@ -385,7 +385,7 @@ std::vector<Summary> simulate_command(const Options& options) {
     if (std::ranges::count(options.policies, policy) > 1) {
       throw InputError({.field = "--policy"}, policy + " is given twice", "give it once");
     }
-    matrix.policies.push_back(make_policy(policy));
+    matrix.policies.push_back(registry.make(policy));
   }
 
   ProgressLine progress(options.quiet);
@@ -603,7 +603,8 @@ void add_options(CLI::App& command, Options& options) {
 }
 
 // One matrix of an experiment, from options as "--name=value".
-std::vector<Summary> simulate_options(std::vector<std::string> texts, const std::string& variant) {
+std::vector<Summary> simulate_options(std::vector<std::string> texts, const std::string& variant,
+                                      const Registry& registry) {
   CLI::App command;
   Options options;
   add_options(command, options);
@@ -611,12 +612,12 @@ std::vector<Summary> simulate_options(std::vector<std::string> texts, const std:
   command.parse(std::move(texts));
   if (options.policies.empty()) options.policies = {"easy"};
   options.variant = variant;
-  return simulate_command(options);
+  return simulate_command(options, registry);
 }
 
 }  // namespace
 
-void add_simulate_command(CLI::App& app) {
+void add_simulate_command(CLI::App& app, const Registry& registry) {
   CLI::App& command = *app.add_subcommand("simulate", "run policies on a workload");
   const auto options = std::make_shared<Options>();
   const auto experiment = std::make_shared<std::string>();
@@ -625,13 +626,16 @@ void add_simulate_command(CLI::App& app) {
                   "an experiment file (TOML) with options, and what a paper says comes out")
       ->type_name("FILE");
   add_options(command, *options);
-  command.callback([&command, options, experiment] {
+  command.callback([&command, &registry, options, experiment] {
     if (!experiment->empty()) {
-      run_experiment(*experiment, command, options->json, simulate_options);
+      const auto simulate = [&](const auto& texts, const std::string& variant) {
+        return simulate_options(texts, variant, registry);
+      };
+      run_experiment(*experiment, command, options->json, simulate);
       return;
     }
     if (options->policies.empty()) options->policies = {"easy"};
-    simulate_command(*options);
+    simulate_command(*options, registry);
   });
 }
 

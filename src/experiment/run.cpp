@@ -217,7 +217,7 @@ std::vector<std::string> folder_names(const Matrix& matrix) {
   std::vector<std::string> names;
   for (const std::uint64_t seed : matrix.seeds) {
     for (const auto& policy : matrix.policies) {
-      names.push_back(fmt::format("{}-s{}", policy->settings, seed));
+      names.push_back(fmt::format("{}-s{}", policy->traits.settings, seed));
     }
   }
   return folder_names(names);

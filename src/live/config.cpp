@@ -17,7 +17,6 @@
 #include "base/text.hpp"
 #include "live/metrics_server.hpp"
 #include "live/submission.hpp"
-#include "policies/registry.hpp"
 
 namespace ductile {
 namespace {
@@ -25,8 +24,8 @@ namespace {
 /// What a file says of one setting.
 class Value {
  public:
-  Value(const std::string& path, std::string name, const toml::node& node)
-      : path_(path), name_(std::move(name)), node_(node) {}
+  Value(const std::string& path, std::string name, const toml::node& node, const Registry& registry)
+      : path_(path), name_(std::move(name)), node_(node), registry_(registry) {}
 
   std::string text() const { return text(node_); }
   /// What it means, in the words of who knows that.
@@ -67,6 +66,9 @@ class Value {
   bool flag() const {
     if (!node_.is_boolean()) fail(node_, "is neither true nor false", "");
     return *node_.value<bool>();
+  }
+  std::string policy() const {
+    return checked([&](const std::string& settings) { return registry_.make(settings); });
   }
   std::vector<std::uint32_t> users() const {
     const toml::array* const list = node_.as_array();
@@ -111,6 +113,7 @@ class Value {
   const std::string& path_;
   std::string name_;
   const toml::node& node_;
+  const Registry& registry_;
 };
 
 struct Setting {
@@ -120,10 +123,7 @@ struct Setting {
 
 constexpr Setting kSettings[] = {
     {"local", [](const Value& v, Configuration& c) { c.local = v.parsed(parse_local); }},
-    {"policy",
-     [](const Value& v, Configuration& c) {
-       c.policy = v.checked([](const std::string& text) { return make_policy(text); });
-     }},
+    {"policy", [](const Value& v, Configuration& c) { c.policy = v.policy(); }},
     {"fairness",
      [](const Value& v, Configuration& c) {
        c.fairness = v.parsed([](const std::string& text) { return parse_fairness(text); });
@@ -159,7 +159,7 @@ constexpr Setting kSettings[] = {
 
 }  // namespace
 
-Configuration read_configuration(const std::string& path) {
+Configuration read_configuration(const std::string& path, const Registry& registry) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     throw InputError({.file = path}, std::strerror(errno), "give the name of a TOML file");
@@ -174,7 +174,7 @@ Configuration read_configuration(const std::string& path) {
   }
   Configuration configuration;
   for (const auto& [key, node] : root) {
-    const Value value(path, std::string(key.str()), node);
+    const Value value(path, std::string(key.str()), node, registry);
     const auto* const known = std::ranges::find(kSettings, key.str(), &Setting::name);
     if (known == std::end(kSettings)) {
       std::string names;
@@ -198,13 +198,9 @@ Models parse_models(const std::string& text) {
 }
 
 std::string with_shares(const std::string& policy, const std::vector<UserShare>& shares) {
-  std::string text;
-  for (const UserShare& each : shares) {
-    text += fmt::format("{}{}:{}", text.empty() ? "" : "+", each.user, each.share);
-  }
-  if (text.empty()) return policy;
+  if (shares.empty()) return policy;
   return fmt::format("{}{}shares={}", policy, policy.find(':') == std::string::npos ? ':' : ',',
-                     text);
+                     to_text(shares));
 }
 
 Platform parse_local(const std::string& text) {

@@ -10,6 +10,7 @@
 #include "live/serve.hpp"
 #include "model/fairness.hpp"
 #include "model/platform.hpp"
+#include "policies/registry.hpp"
 #include "scheduling/fair_share.hpp"
 
 namespace ductile {
@@ -34,7 +35,7 @@ struct Configuration {
 };
 
 /// Reads and checks all of a file. Throws InputError with the line.
-Configuration read_configuration(const std::string& path);
+Configuration read_configuration(const std::string& path, const Registry& registry);
 
 /// A policy with these shares of users in its settings.
 std::string with_shares(const std::string& policy, const std::vector<UserShare>& shares);

@@ -19,7 +19,7 @@ std::string file_with(const std::string& text) {
 std::string error_in(const std::string& text) {
   const std::string path = file_with(text);
   try {
-    read_configuration(path);
+    read_configuration(path, Registry());
   } catch (const InputError& error) {
     return std::string(error.what()).substr(path.size());
   }
@@ -48,7 +48,8 @@ shares = { root = 2.5 }
 cgroups = false
 default_memory = "2G"
 max_processes_per_node = 100
-)"));
+)"),
+                                             Registry());
   EXPECT_EQ(c.local->nodes, 4u);
   EXPECT_EQ(c.local->cores_per_node, 2u);
   EXPECT_EQ(c.policy, "mebf:tick=5");
@@ -70,7 +71,7 @@ max_processes_per_node = 100
   EXPECT_EQ(c.default_memory, std::uint64_t{2} << 30);
   EXPECT_EQ(c.max_processes_per_node, 100u);
   EXPECT_EQ(c.operators, std::vector<std::uint32_t>{0});
-  EXPECT_FALSE(read_configuration(file_with("")).policy);
+  EXPECT_FALSE(read_configuration(file_with(""), Registry()).policy);
 }
 
 TEST(Config, SharesBecomeAParameterOfThePolicy) {

@@ -28,7 +28,6 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "live/crash.hpp"
-#include "policies/registry.hpp"
 
 namespace ductile {
 namespace {
@@ -69,13 +68,16 @@ WorldSettings world_settings_of(const ServeSettings& settings) {
 
 }  // namespace
 
-Controller::Controller(const ServeSettings& settings, const std::function<ServeSettings()>& reload,
-                       World& world, const MachineClocks& clocks)
+Controller::Controller(const ServeSettings& settings, const Registry& registry,
+                       const std::function<ServeSettings()>& reload, World& world,
+                       const MachineClocks& clocks)
     : settings_(settings),
+      registry_(registry),
       reload_(reload),
       world_(world),
       journal_(settings.state + "/journal.db",
                settings.restored ? Journal::Use::restore : Journal::Use::write),
+      policy_(registry.make(settings.policy)),
       core_(make_core()),
       accounts_(core_.state().rules.fairness),
       clock_(journal_.clock(), core_.state().now, clocks),
@@ -114,15 +116,14 @@ Core Controller::make_core() {
   rules.counted_refusals = 7;  // up to 64 times `retry`
   rules.reservations_per_plan = kReservationsPerPlan;
   rules.fairness = settings_.fairness.value_or(Fairness{});
-  const auto make = [](std::string_view text) { return make_policy(text); };
   // Before anything is written, so that a policy that cannot be leaves no trace.
   const World::Description there = world_.describe();
-  Core core(there.platform, there.capabilities, rules, make(settings_.policy));
+  Core core(there.platform, there.capabilities, rules, policy_->traits);
   if (journal_.is_new()) {
     journal_.write_head(core);
     return core;
   }
-  Recovered recovered = recover_core(journal_, settings_.state, make);
+  Recovered recovered = recover_core(journal_, settings_.state);
   const Platform& had = recovered.core.state().platform;
   if (had.nodes != there.platform.nodes || had.cores_per_node != there.platform.cores_per_node) {
     throw InputError(fmt::format("the folder '{}' is of a cluster of {}x{}", settings_.state,
@@ -200,9 +201,9 @@ void Controller::recover() {
   if (core_.state().must_wake || core_.state().woken != 0) open();
   hear();
   judge();
-  if (core_.policy().settings != settings_.policy) {
-    spdlog::info("the policy is now {}, and was {}", settings_.policy, core_.policy().settings);
-    tell(event::ConfigChanged{make_policy(settings_.policy)});
+  if (core_.traits() != policy_->traits) {
+    spdlog::info("the policy is now {}, and was {}", settings_.policy, core_.traits().settings);
+    tell(event::ConfigChanged{policy_->traits});
   }
   settle();
   if (!jobs_.empty()) spdlog::info("{} jobs were taken up", jobs_.all().size());
@@ -279,7 +280,7 @@ void Controller::settle() {
 /// What is decided of it.
 void Controller::close() {
   const auto begin = std::chrono::steady_clock::now();
-  const auto decisions = core_.close_instant(instant());
+  const auto decisions = core_.close(instant(), *policy_);
   metrics_.passed(std::chrono::steady_clock::now() - begin, core_.was_cut_short());
   journal_.close(instant(), core_, decisions, circumstances_.at_close(decisions, core_));
   closed_.assign(decisions.begin(), decisions.end());
@@ -819,9 +820,13 @@ void Controller::reload() {
           "it serves",
           "end it, and start it again");
     }
-    if (next.policy != settings_.policy && !tell(event::ConfigChanged{make_policy(next.policy)})) {
-      throw InputError("this world cannot do what the policy " + next.policy + " needs",
-                       "use another policy");
+    if (next.policy != settings_.policy) {
+      auto policy = registry_.make(next.policy);
+      if (!tell(event::ConfigChanged{policy->traits})) {
+        throw InputError("this world cannot do what the policy " + next.policy + " needs",
+                         "use another policy");
+      }
+      policy_ = std::move(policy);
     }
     settings_ = next;
     jobs_.must_judge();

@@ -47,6 +47,7 @@
 #include "model/fairness.hpp"
 #include "report/circumstances.hpp"
 #include "scheduling/core.hpp"
+#include "scheduling/policy.hpp"
 #include "scheduling/runtime_prediction.hpp"
 
 namespace ductile {
@@ -88,8 +89,9 @@ struct Client {
 class Controller {
  public:
   /// With what is in the folder of the state, which nobody else has.
-  Controller(const ServeSettings& settings, const std::function<ServeSettings()>& reload,
-             World& world, const MachineClocks& clocks = MachineClocks::real());
+  Controller(const ServeSettings& settings, const Registry& registry,
+             const std::function<ServeSettings()>& reload, World& world,
+             const MachineClocks& clocks = MachineClocks::real());
   /// Serves. What it cannot go on after is told to those who have no answer, and thrown.
   void run();
 
@@ -315,10 +317,12 @@ class Controller {
   void take_signals();
 
   ServeSettings settings_;
+  const Registry& registry_;
   const std::function<ServeSettings()>& reload_;
   World& world_;
   Journal journal_;
   EventCounts counts_{};
+  std::shared_ptr<const Policy> policy_;
   Core core_;
   Circumstances circumstances_{core_};  // of what becomes of it
   Accounts accounts_;

@@ -25,7 +25,7 @@
 namespace ductile {
 namespace {
 
-constexpr int kVersion = 6;
+constexpr int kVersion = 7;
 constexpr const char* kDamaged = "the journal is damaged: ";
 
 /// A table: its columns with their types, what they are besides, and what else belongs to it. Each
@@ -396,7 +396,7 @@ void Journal::write_head(const Core& core) {
   const State& state = core.state();
   const std::pair<const char*, std::string> rows[] = {
       {"platform", to_record(state.platform)},   {"world", to_record(state.capabilities)},
-      {"rules", to_record(state.rules)},         {"policy", core.policy().settings},
+      {"rules", to_record(state.rules)},         {"policy", to_record(state.traits)},
       {"semantics", std::to_string(kSemantics)}, {"version", DUCTILE_VERSION}};
   for (const auto& [name, value] : rows) {
     Statement(*this, "INSERT INTO head VALUES (?, ?)").add(std::string(name)).add(value).next();
@@ -415,13 +415,17 @@ void Journal::unreadable(const RecordError& error, std::uint64_t record) const {
                    "go on with the build that wrote this journal, or with another --state");
 }
 
-Core Journal::first_core(const PolicyMaker& make) const {
+Core Journal::first_core() const {
   auto [platform, capabilities, rules] = beginning();
   rules.record = true;
-  return Core(platform, capabilities, rules, make(head("policy")));
+  try {
+    return Core(platform, capabilities, rules, traits_from_record(head("policy")));
+  } catch (const RecordError& error) {
+    unreadable(error);
+  }
 }
 
-std::uint64_t Journal::fold(Core& core, std::uint64_t after, const PolicyMaker& make,
+std::uint64_t Journal::fold(Core& core, std::uint64_t after,
                             const std::function<void(const Event&)>& seen) const {
   std::int64_t number = 0;
   Statement count(*this, "SELECT count(*) FROM records WHERE number > ?");
@@ -429,12 +433,12 @@ std::uint64_t Journal::fold(Core& core, std::uint64_t after, const PolicyMaker& 
   const auto folded = static_cast<std::uint64_t>(count.number(0));
   if (after + folded != last_there()) damaged("records are missing");
   try {
-    std::optional<Time> closing;
+    Closed closed;
+    bool is_open = false;  // its calls are still to come
     std::vector<PenCall> calls;
     const auto close = [&] {
-      if (!closing) return;
-      core.follow_instant(*closing, calls);
-      closing.reset();
+      if (!std::exchange(is_open, false)) return;
+      follow(core, closed.at, closed.asked, calls);
       calls.clear();
     };
     // In this order: what was another kind is not passed over.
@@ -451,18 +455,19 @@ std::uint64_t Journal::fold(Core& core, std::uint64_t after, const PolicyMaker& 
         continue;
       }
       close();
+      if (kind == "C") {
+        closed = closed_from_record(text);
+        is_open = true;
+        continue;
+      }
       const std::string_view record = text;
       const std::size_t space = record.find(' ');
       const Time now = time_from_record(record.substr(0, space));
-      if (kind == "C") {
-        closing = now;
-        continue;
-      }
       if (kind != "E" || space == std::string_view::npos || record.size() < space + 3) {
         throw RecordError("record", "there is no record of this kind");
       }
       const bool taken = record[space + 1] == '1';
-      const Event event = event_from_record(record.substr(space + 3), make);
+      const Event event = event_from_record(record.substr(space + 3));
       if (core.apply(now, event) != taken) {
         throw RecordError("event", "it has another answer than when it was written");
       }
@@ -626,7 +631,7 @@ void Journal::event(Time now, const Event& event, bool taken,
 
 void Journal::close(Time now, const Core& core, std::span<const Decision> decisions,
                     std::span<const Circumstance> circumstances) {
-  record("C", to_record(now));
+  record("C", to_record(Closed{now, core.was_asked()}));
   for (const Circumstance& circumstance : circumstances) record(circumstance);
   for (const PenCall& call : core.pen_calls()) {
     const bool is_plan = call.verb == PenCall::Verb::reserve;
@@ -655,7 +660,7 @@ void Journal::each_record_of(std::uint64_t job,
                             whole("records"));
         if (close.add(record.number).next()) {
           record.close = static_cast<std::uint64_t>(close.number(0));
-          record.closed = time_from_record(close.text(1));
+          record.closed = closed_from_record(close.text(1)).at;
         }
       }
       read(record);
@@ -1042,17 +1047,15 @@ std::string is_of_living(const Table& table) {
 }
 
 CheckedJournal::Needs who_needs(std::string_view table, bool is_of_living) {
-  using Needs = CheckedJournal::Needs;
-  if (table == "records") return Needs::fold;
-  if (table == "snapshots") return Needs::nobody;
-  return is_of_living ? Needs::start : Needs::questions;
+  if (table == "records") return CheckedJournal::Needs::fold;
+  if (table == "snapshots") return CheckedJournal::Needs::nobody;
+  return is_of_living ? CheckedJournal::Needs::start : CheckedJournal::Needs::questions;
 }
 
 }  // namespace
 
 CheckedJournal check_journal(const std::string& path) {
   using Statement = Journal::Statement;
-  using Needs = CheckedJournal::Needs;
   using Damage = CheckedJournal::Damage;
   CheckedJournal checked;
   std::optional<Journal> opened;
@@ -1080,11 +1083,13 @@ CheckedJournal check_journal(const std::string& path) {
     Statement rows(journal, sql);
     std::uint64_t found = 0;
     Damage more;
-    more.needs = Needs::nobody;
+    more.needs = CheckedJournal::Needs::nobody;
     while (rows.next()) {
       Damage damage{.what = before + rows.text(0) + after};
       if (!table.empty()) damage.needs = who_needs(table, rows.number(1) != 0);
-      if (damage.needs == Needs::fold) damage.record = static_cast<std::uint64_t>(rows.number(0));
+      if (damage.needs == CheckedJournal::Needs::fold) {
+        damage.record = static_cast<std::uint64_t>(rows.number(0));
+      }
       if (++found <= kMost) {
         checked.damages.push_back(std::move(damage));
       } else {

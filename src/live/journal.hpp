@@ -133,11 +133,11 @@ class Journal {
   /// The beginning of everything, in a transaction of its own.
   void write_head(const Core& core);
   /// The core before the first record.
-  Core first_core(const PolicyMaker& make) const;
+  Core first_core() const;
   /// Brings a core that is as it was after the record `after` to the last commit: folds the records
   /// since then, asks no policy. `seen` is told of each event that was taken. How many records
   /// there were.
-  std::uint64_t fold(Core& core, std::uint64_t after, const PolicyMaker& make,
+  std::uint64_t fold(Core& core, std::uint64_t after,
                      const std::function<void(const Event&)>& seen = {}) const;
   /// Have the records after this one the meaning that they have in this version?
   bool can_fold_from(std::uint64_t record) const;

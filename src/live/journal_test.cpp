@@ -35,11 +35,9 @@ std::string fresh(const std::string& name) {
   return folder / "journal.db";
 }
 
-std::shared_ptr<const Policy> make(std::string_view text) { return make_policy(text); }
-
 Core folded_of(const Journal& journal, const std::function<void(const Event&)>& seen = {}) {
-  Core core = journal.first_core(make);
-  journal.fold(core, 0, make, seen);
+  Core core = journal.first_core();
+  journal.fold(core, 0, seen);
   return core;
 }
 
@@ -58,14 +56,14 @@ struct Both {
   explicit Both(const std::string& path)
       : journal(path),
         core({.nodes = 4}, {.instant_start = false}, {.identities = true, .record = true},
-             make_policy("equipartition")) {
+             policy->traits) {
     if (journal.is_new()) journal.write_head(core);
   }
 
   std::vector<Decision> instant(Time now, const std::vector<Event>& events, bool commits = true) {
     journal.begin();
     for (const Event& event : events) journal.event(now, event, core.apply(now, event));
-    const auto span = core.close_instant(now);
+    const auto span = core.close(now, *policy);
     journal.close(now, core, span);
     std::vector<Decision> decisions(span.begin(), span.end());
     if (commits) journal.commit();
@@ -73,6 +71,7 @@ struct Both {
   }
 
   Journal journal;
+  std::shared_ptr<const Policy> policy = make_policy("equipartition");
   Core core;
 };
 
@@ -96,7 +95,7 @@ TEST(Journal, FoldsToTheCoreThatWroteIt) {
       at(2), {event::Started{starts[0].job, starts[0].id, starts[0].after, std::nullopt},
               event::Started{starts[0].job, starts[0].id, starts[0].after, std::nullopt}});
   live.instant(at(3), {malleable()});
-  live.instant(at(4), {event::ConfigChanged{make_policy("fcfs")}});
+  live.instant(at(4), {event::ConfigChanged{make_policy("fcfs")->traits}});
 
   const Journal again(path);
   EXPECT_FALSE(again.is_new());
@@ -107,10 +106,10 @@ TEST(Journal, FoldsToTheCoreThatWroteIt) {
   EXPECT_EQ(folded.state().now, live.core.state().now);
   EXPECT_EQ(folded.state().next_decision, live.core.state().next_decision);
   EXPECT_EQ(folded.state().stale, 1u);
-  EXPECT_EQ(folded.policy().settings, "fcfs");
+  EXPECT_EQ(folded.traits().settings, "fcfs");
 
   std::istringstream log(log_of_journal(path));
-  EXPECT_EQ(replay(log, path).decisions, live.core.state().next_decision - 1);
+  EXPECT_EQ(replay(log, path, Registry().maker()).decisions, live.core.state().next_decision - 1);
 }
 
 TEST(Journal, ForgetsWhatWasNotCommitted) {
@@ -189,7 +188,7 @@ std::string copy_of(const std::string& path, const std::string& name) {
 /// All of it that a controller reads when it begins, and jobs that are asked for later.
 std::string contents(const std::string& path) {
   const Journal journal(path);
-  const Recovered recovered = recover_core(journal, fs::path(path).parent_path(), make);
+  const Recovered recovered = recover_core(journal, fs::path(path).parent_path());
   const Core& core = recovered.core;
   std::string text = fmt::format("{}\n", recovered.counts.requests) + save(core.state());
   for (std::uint64_t number = 1; number <= core.state().jobs.size(); ++number) {
@@ -348,7 +347,7 @@ TEST(Journal, BeginsWithTheNewestSnapshotThatIsSound) {
   }
   // It is what it says: the core then, and not another one.
   std::string copy = copy_of(path, "snapshots-copy");
-  const Recovered recovered = recover_core(Journal(copy), fs::path(copy).parent_path(), make);
+  const Recovered recovered = recover_core(Journal(copy), fs::path(copy).parent_path());
   EXPECT_EQ(save(recovered.core.state()), save(folded_of(Journal(copy)).state()));
 
   // What the journal does not know of goes; two are kept.
@@ -376,7 +375,7 @@ TEST(Journal, BeginsWithTheNewestSnapshotThatIsSound) {
   EXPECT_FALSE(fs::exists(oldest));
   snapshots.make(live.core, {});  // nothing was recorded since
   EXPECT_EQ(live.journal.snapshots().front().record, live.journal.last_record());
-  const EventCounts counts = recover_core(live.journal, folder, make).counts;
+  const EventCounts counts = recover_core(live.journal, folder).counts;
   EXPECT_EQ(counts.requests, 3u);
   EXPECT_EQ(counts.raised, (std::map<JobId, std::uint32_t>{{JobId{2}, 4}}));
 }
@@ -396,7 +395,7 @@ TEST(Journal, PassesOverWhatItCannotUse) {
   };
   const auto recovers = [](const std::string& copy) {
     const Journal journal(copy);
-    return recover_core(journal, fs::path(copy).parent_path(), make);
+    return recover_core(journal, fs::path(copy).parent_path());
   };
   for (const char* text : {"ductile-snapshot 2\n", "ductile-snapshot 1\nbelieves 7\n\n",
                            "ductile-snapshot 1\nrequests 0\n\nnothing\n"}) {
@@ -410,7 +409,7 @@ TEST(Journal, PassesOverWhatItCannotUse) {
     {
       Both live(copy);
       const std::string folder = fs::path(copy).parent_path();
-      live.core = recover_core(live.journal, folder, make).core;
+      live.core = recover_core(live.journal, folder).core;
       Snapshots(live.journal, folder).make(live.core, {});
       live.journal.begin();
       live.journal.write_meaning(kSemantics + 1, "9.9");
@@ -437,7 +436,7 @@ TEST(Journal, PassesOverWhatItCannotUse) {
     std::ofstream(copy, std::ios::binary) << bytes;
     Journal journal(copy);
     ASSERT_EQ(journal.damaged_snapshots().size(), 1u);
-    const Recovered recovered = recover_core(journal, fs::path(copy).parent_path(), make);
+    const Recovered recovered = recover_core(journal, fs::path(copy).parent_path());
     EXPECT_EQ(recovered.useless.size(), 1u);
     journal.go_on(recovered.useless);
     EXPECT_TRUE(journal.damaged_snapshots().empty());
@@ -455,22 +454,16 @@ TEST(Journal, PassesOverWhatItCannotUse) {
   }
 }
 
-/// A policy that this version does not have.
-struct Gone final : Policy {
-  void schedule(Pass&) const override {}
-};
-
 // A job is explained whatever policies there were; what cannot be read is said with its record.
 TEST(Journal, IsLookedUpWithoutThePoliciesItNames) {
   const std::string path = fresh("policies");
   Both live(path);
   live.instant(at(1), {malleable()});
-  const auto gone = std::make_shared<Gone>();
-  gone->settings = "gone:depth=3";
-  live.instant(at(2), {event::ConfigChanged{gone}});
+  live.instant(at(2), {event::ConfigChanged{{.settings = "gone:depth=3"}}});
   const auto clock = [](Time) { return std::string("then"); };
   const std::string told = to_json(look_up(live.journal, 1, clock).explanation());
   EXPECT_NE(told.find("the policy is now gone:depth=3"), std::string::npos) << told;
+  EXPECT_EQ(folded_of(live.journal).traits().settings, "gone:depth=3");
   live.journal.begin();
   live.journal.event(at(3), event::Believed{JobId{0}, -5, 0, 0}, true);
   live.journal.commit();
@@ -491,7 +484,7 @@ TEST(Journal, DoesNotFoldWhatMeansAnotherThing) {
   const auto recovers = [&] {
     try {
       Journal journal(path);
-      const Recovered recovered = recover_core(journal, folder, make);
+      const Recovered recovered = recover_core(journal, folder);
       journal.go_on(recovered.useless);
       return std::to_string(recovered.core.state().jobs.size());
     } catch (const InputError& error) {
@@ -519,7 +512,7 @@ TEST(Journal, DoesNotFoldWhatMeansAnotherThing) {
   EXPECT_EQ(recovers(), "1");
   {
     Both live(path);
-    live.core = recover_core(live.journal, folder, make).core;
+    live.core = recover_core(live.journal, folder).core;
     live.instant(at(2), {malleable()});
   }
   EXPECT_EQ(recovers(), "2");

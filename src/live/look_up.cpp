@@ -1,22 +1,15 @@
 #include "live/look_up.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "scheduling/policy.hpp"
 #include "scheduling/record.hpp"
 
 namespace ductile {
 namespace {
-
-/// What a policy was called; it need not be there any more.
-struct Called final : Policy {
-  void schedule(Pass&) const override {}
-};
 
 /// Takes the rows about one job, and passes on what belongs to one event or one close together.
 class Instants {
@@ -65,13 +58,8 @@ class Instants {
     if (space == std::string_view::npos || text.size() < space + 3) {
       throw RecordError("record", "this is no event");
     }
-    const auto make = [](std::string_view settings) {
-      const auto called = std::make_shared<Called>();
-      called->settings = settings;
-      return called;
-    };
     explainer_.event(time_from_record(text.substr(0, space)),
-                     event_from_record(text.substr(space + 3), make), of_event_);
+                     event_from_record(text.substr(space + 3)), of_event_);
     of_event_.clear();
   }
 

@@ -27,8 +27,8 @@ TEST(Histogram, CountsWhatIsAtMostEachBound) {
 TEST(Metrics, TellOfJobsNodesAndResizes) {
   Rules rules;
   rules.identities = true;
-  Core core({.nodes = 4, .cores_per_node = 1}, LocalWorld::capabilities(), rules,
-            make_policy("easy"));
+  const auto policy = make_policy("easy");
+  Core core({.nodes = 4, .cores_per_node = 1}, LocalWorld::capabilities(), rules, policy->traits);
   for (const Nodes nodes : {3u, 3u}) {
     JobSpec spec;
     spec.preferred = nodes;
@@ -36,7 +36,7 @@ TEST(Metrics, TellOfJobsNodesAndResizes) {
     spec.walltime = whole_seconds(60);
     core.apply(Time{}, event::Submitted{spec, std::nullopt});
   }
-  core.close_instant(Time{});
+  core.close(Time{}, *policy);
   Metrics metrics;
   metrics.submitted(JobType::rigid);
   metrics.submitted(JobType::rigid);

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "policies/registry.hpp"
 
 namespace ductile {
 namespace {
@@ -40,15 +39,14 @@ Json fate(const Forecast& its, Duration ahead) {
 
 }  // namespace
 
-WhatIf what_if_from(const Json& request, const Core& core, Time now) {
+WhatIf what_if_from(const Json& request, const Core& core, Time now, const Registry& registry) {
   const State& state = core.state();
   WhatIf change;
   change.fewer_nodes = static_cast<Nodes>(number_in(request, "fewer_nodes", state.platform.nodes));
   if (const Json policy = request.value("policy", Json()); policy.is_string()) {
-    change.policy = make_policy(policy.get<std::string>());
-    if (const std::string lacks = change.policy->lacks(state.capabilities); !lacks.empty()) {
-      throw InputError("policy: this world lacks " + lacks, "name another one");
-    }
+    change.policy = registry.make(policy.get<std::string>());
+    const std::string lacks = lacking(state.capabilities, change.policy->traits.needs);
+    if (!lacks.empty()) throw InputError("policy: this world lacks " + lacks, "name another one");
   }
   if (const auto nodes = static_cast<Nodes>(number_in(request, "nodes", state.platform.nodes))) {
     const Duration time{number_in(request, "time_us", kLongestTime)};
@@ -64,11 +62,12 @@ WhatIf what_if_from(const Json& request, const Core& core, Time now) {
   return change;
 }
 
-Json prediction(const Core& core, Time now, Duration ahead, const Json& request,
-                const WhatIf& change, Duration most) {
+Json prediction(const Core& core, const Policy& policy, Time now, Duration ahead,
+                const Json& request, const WhatIf& change, Duration most) {
   const auto run = [&](const WhatIf& what) {
     const auto end = std::chrono::steady_clock::now() + most;
-    return forecast(core, now, what, [&] { return std::chrono::steady_clock::now() > end; });
+    return forecast(core, policy, now, what,
+                    [&] { return std::chrono::steady_clock::now() > end; });
   };
   const bool changes = change.fewer_nodes > 0 || change.policy || change.another;
   const std::vector<Forecast> rows = run({});
@@ -93,7 +92,7 @@ Json prediction(const Core& core, Time now, Duration ahead, const Json& request,
     jobs.push_back(std::move(row));
   };
   std::ranges::for_each(rows, add);
-  Json answer{{"ok", true}, {"now_s", to_seconds(now + ahead)}, {"policy", core.policy().settings}};
+  Json answer{{"ok", true}, {"now_s", to_seconds(now + ahead)}, {"policy", core.traits().settings}};
   answer["jobs"] = std::move(jobs);
   if (change.another) answer["added"] = fate(otherwise[JobId{core.state().jobs.size()}], ahead);
   return answer;

@@ -4,18 +4,20 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/time.hpp"
+#include "policies/registry.hpp"
 #include "scheduling/core.hpp"
 #include "simulation/forecast.hpp"
 
 namespace ductile {
 
 /// The change that a request names, checked against the core. Throws InputError.
-WhatIf what_if_from(const nlohmann::ordered_json& request, const Core& core, Time now);
+WhatIf what_if_from(const nlohmann::ordered_json& request, const Core& core, Time now,
+                    const Registry& registry);
 
 /// The answer to a request, whose change this is; docs/formats/controller.md. `ahead`: people's
 /// clock, of that of schedules. Takes as long as it takes, at most about `most` for each of its two
 /// runs.
-nlohmann::ordered_json prediction(const Core& core, Time now, Duration ahead,
+nlohmann::ordered_json prediction(const Core& core, const Policy& policy, Time now, Duration ahead,
                                   const nlohmann::ordered_json& request, const WhatIf& change,
                                   Duration most);
 

@@ -80,7 +80,7 @@ void Controller::on_explain(Client& client, const Json& request) {
           return kTime + std::to_string(time.time_since_epoch().count()) + kTime;
         });
         stands.begin(core_.state().platform, core_.state().capabilities, core_.state().rules);
-        stands.stands(id_of(number), core_);
+        stands.stands(id_of(number), core_, *policy_);
         std::cout << to_json(stands.explanation()) << std::endl;
         const std::string program = settings_.program, journal = settings_.state + "/journal.db",
                           job = std::to_string(number);
@@ -131,11 +131,13 @@ void Controller::check_all() {
 /// By a copy of this process, which has a copy of the core.
 void Controller::on_predict(Client& client, const Json& request) {
   static constexpr Duration kMost = whole_seconds(10);
-  const WhatIf change = what_if_from(request, core_, clock_.now());
+  const WhatIf change = what_if_from(request, core_, clock_.now(), registry_);
   ask_child(
       client,
       [this, request, change] {
-        std::cout << prediction(core_, clock_.now(), clock_.ahead(), request, change, kMost).dump()
+        std::cout << prediction(core_, *policy_, clock_.now(), clock_.ahead(), request, change,
+                                kMost)
+                         .dump()
                   << std::flush;
       },
       [](const std::string& text) { return Json::parse(text, nullptr, false); });

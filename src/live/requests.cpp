@@ -768,11 +768,11 @@ Json Controller::end_of_job(const Owner& peer, std::uint64_t number) const {
 /// shares.
 Json Controller::uses() const {
   const State& state = core_.state();
-  FairShare rules{.half_life = state.half_life};
+  const FairShare rules{.half_life = state.traits.fair_share.half_life};
   const std::vector<Standing> used = state.uses.standings(clock_.now(), rules);
   Json rows = Json::array();
   for (const Standing& each : used) {
-    const double share = core_.policy().fair_share.share_of(each.user);
+    const double share = state.traits.fair_share.share_of(each.user);
     rows.push_back({{"user", name_of_user(each.user)}, {"node_s", each.value}, {"share", share}});
   }
   return rows;
@@ -812,7 +812,7 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   };
   const Time now = clock_.now();
   its->text.begin().add("ok", true).add("now_s", to_seconds(clock_.wall(now)));
-  its->text.add("policy", core_.policy().settings).begin_list("jobs");
+  its->text.add("policy", core_.traits().settings).begin_list("jobs");
   std::ranges::sort(shown);
   for (const JobId id : shown) {
     if (core_.job(id).status != Status::running || !is_shown[index(id)]) continue;

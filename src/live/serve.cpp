@@ -7,13 +7,14 @@
 
 namespace ductile {
 
-void serve(const ServeSettings& settings, const std::function<ServeSettings()>& reload) {
+void serve(const ServeSettings& settings, const Registry& registry,
+           const std::function<ServeSettings()>& reload) {
   const Descriptor lock = lock_state(settings.state);
   LocalWorld world(settings.platform, {.folder = settings.state + "/jobs",
                                        .program = settings.program,
                                        .cgroups = settings.cgroups,
                                        .max_processes_per_node = settings.max_processes_per_node});
-  Controller(settings, reload, world).run();
+  Controller(settings, registry, reload, world).run();
 }
 
 }  // namespace ductile

@@ -12,6 +12,7 @@
 #include "base/time.hpp"
 #include "model/fairness.hpp"
 #include "model/platform.hpp"
+#include "policies/registry.hpp"
 
 namespace ductile {
 
@@ -75,8 +76,9 @@ struct ServeSettings {
 };
 
 /// Serves until SIGTERM or SIGINT, or as settings say. Jobs go on without it; served again with the
-/// same folder, it takes them up. `reload` is asked for other settings at SIGHUP; if it throws
-/// InputError all stays as it is. Throws InputError and RunError.
-void serve(const ServeSettings& settings, const std::function<ServeSettings()>& reload);
+/// same folder, it takes them up. Its policies are those of `registry`. `reload` is asked for other
+/// settings at SIGHUP; if it throws InputError all stays as it is. Throws InputError and RunError.
+void serve(const ServeSettings& settings, const Registry& registry,
+           const std::function<ServeSettings()>& reload);
 
 }  // namespace ductile

@@ -23,7 +23,6 @@
 #include "job/socket.hpp"
 #include "live/crash.hpp"
 #include "live/state_lock.hpp"
-#include "policies/registry.hpp"
 #include "scheduling/snapshot.hpp"
 #include "simulation/checksum.hpp"
 
@@ -139,7 +138,7 @@ ReadFile read_file(const Snapshot& snapshot, const std::string& folder) {
   return read;
 }
 
-Recovered read_snapshot(const std::string& text, const std::string& path, const PolicyMaker& make) {
+Recovered read_snapshot(const std::string& text, const std::string& path) {
   EventCounts counts;
   std::string_view rest = text;
   if (next_part(rest, '\n') != kFirst) {
@@ -161,8 +160,7 @@ Recovered read_snapshot(const std::string& text, const std::string& path, const 
   }
   State state = load(rest, path);
   state.rules.record = true;
-  auto policy = make(state.policy);
-  return {.core = Core(std::move(state), std::move(policy)), .counts = std::move(counts)};
+  return {.core = Core(std::move(state)), .counts = std::move(counts)};
 }
 
 }  // namespace
@@ -184,7 +182,7 @@ std::string damage_of(const Snapshot& snapshot, const std::string& folder) {
   return read.damage + read.trouble;
 }
 
-Recovered recover_core(const Journal& journal, const std::string& folder, const PolicyMaker& make) {
+Recovered recover_core(const Journal& journal, const std::string& folder) {
   std::optional<Recovered> recovered;
   std::vector<Snapshot> useless = journal.damaged_snapshots();
   for (const Snapshot& snapshot : useless) {
@@ -203,7 +201,7 @@ Recovered recover_core(const Journal& journal, const std::string& folder, const 
     }
     if (why.empty()) {
       try {
-        recovered = read_snapshot(read.text, path, make);
+        recovered = read_snapshot(read.text, path);
         record = snapshot.record;
         begins_with = snapshot.file;
         break;
@@ -218,8 +216,8 @@ Recovered recover_core(const Journal& journal, const std::string& folder, const 
   std::uint64_t folded = 0;
   try {
     journal.refuse_to_fold_from(record);
-    if (!recovered) recovered.emplace(Recovered{.core = journal.first_core(make)});
-    folded = journal.fold(recovered->core, record, make,
+    if (!recovered) recovered.emplace(Recovered{.core = journal.first_core()});
+    folded = journal.fold(recovered->core, record,
                           [&](const Event& event) { recovered->counts.heard(event); });
   } catch (const InputError&) {
     if (refused) std::rethrow_exception(refused);
@@ -316,8 +314,7 @@ void settle(const std::string& folder) {
   const Descriptor lock = lock_state(folder);
   Journal journal(folder + "/journal.db");
   if (journal.is_new()) return;
-  const auto make = [](std::string_view settings) { return make_policy(settings); };
-  const Recovered recovered = recover_core(journal, folder, make);
+  const Recovered recovered = recover_core(journal, folder);
   journal.go_on(recovered.useless);
   Snapshots snapshots(journal, folder);
   snapshots.clean_up();

@@ -32,7 +32,7 @@ struct Recovered {
 /// without one from all records. Says with which, which were passed over, and why. Throws
 /// InputError where these records are damaged, or have another meaning to this version; if a sound
 /// snapshot was of another version, what of it this one does not know.
-Recovered recover_core(const Journal& journal, const std::string& folder, const PolicyMaker& make);
+Recovered recover_core(const Journal& journal, const std::string& folder);
 
 /// Makes them when it is time, in a child of the controller.
 class Snapshots {

@@ -16,14 +16,15 @@ event::Submitted job(Nodes nodes, std::int64_t walltime_s) {
 
 // A machine of 4 nodes with one job on 3 of them until 10 s; then `waiting` come. Which start at
 // once?
-std::vector<unsigned> started(const std::string& policy,
+std::vector<unsigned> started(const std::string& settings,
                               const std::vector<event::Submitted>& waiting) {
-  Core core({.nodes = 4}, {}, {}, make_policy(policy));
+  const auto policy = make_policy(settings);
+  Core core({.nodes = 4}, {}, {}, policy->traits);
   core.apply(Time{}, job(3, 10));
-  core.close_instant(Time{});
+  core.close(Time{}, *policy);
   for (const event::Submitted& submitted : waiting) core.apply(Time{}, submitted);
   std::vector<unsigned> ids;
-  for (const Decision& decision : core.close_instant(Time{})) {
+  for (const Decision& decision : core.close(Time{}, *policy)) {
     EXPECT_EQ(decision.reason.why, Why::backfilled);
     ids.push_back(index(decision.job));
   }
@@ -50,11 +51,12 @@ TEST(Backfill, DepthSaysWhoseReservationsBind) {
 }
 
 TEST(Backfill, SaysWhenReservedJobsArePlanned) {
-  Core core({.nodes = 4}, {}, {}, make_policy("backfill:depth=2"));
+  const auto policy = make_policy("backfill:depth=2");
+  Core core({.nodes = 4}, {}, {}, policy->traits);
   for (const auto& submitted : {job(3, 10), job(3, 5), job(4, 5), job(4, 5)}) {
     core.apply(Time{}, submitted);
   }
-  core.close_instant(Time{});
+  core.close(Time{}, *policy);
   EXPECT_EQ(core.job(JobId{1}).reserved, Time{whole_seconds(10)});
   EXPECT_EQ(core.job(JobId{2}).reserved, Time{whole_seconds(15)});
   EXPECT_EQ(core.job(JobId{3}).reserved, kNever);

@@ -59,16 +59,13 @@ struct Plan {
 class Dbes final : public Policy {
  public:
   explicit Dbes(const Parameters& parameters)
-      : backfill_(planned_with(parameters)),
+      : Policy(
+            {.wakes = kAllButAnswers, .answers_requests = true, .start_size = StartSize::smallest}),
+        backfill_(planned_with(parameters)),
         shrink_first_(chosen<Asked>(parameters, "fairness", kAskedWords) == Asked::after),
         repeat_(chosen<Loop>(parameters, "loop", kLoopWords) == Loop::repeat),
         benefit_(expand_benefit(parameters)),
-        tick_(seconds(parameters.number("tick"))) {
-    start_size = StartSize::smallest;
-  }
-
-  EventKinds wakes_on() const override { return kAllButAnswers; }
-  bool answers_requests() const override { return true; }
+        tick_(seconds(parameters.number("tick"))) {}
 
   void schedule(Pass& pass) const override {
     if (pass.idle() > 0 || !backfill_submitted(pass, backfill_)) iterate(pass);

@@ -180,7 +180,8 @@ class Victims {
 class Elastic final : public Policy {
  public:
   explicit Elastic(const Parameters& p)
-      : settings_{.algorithm = chosen<Algorithm>(p, "algorithm", kAlgorithmWords),
+      : Policy({.wakes = kAllButAnswers, .answers_requests = true}),
+        settings_{.algorithm = chosen<Algorithm>(p, "algorithm", kAlgorithmWords),
                   .victim = chosen<Victim>(p, "victim", kVictimWords),
                   .system_rule = chosen<SystemRule>(p, "system_rule", kRuleWords),
                   .t = seconds(p.number("t")),
@@ -189,9 +190,6 @@ class Elastic final : public Policy {
         benefit_(expand_benefit(p)),
         tick_(seconds(p.number("tick"))),
         try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {}
-
-  EventKinds wakes_on() const override { return kAllButAnswers; }
-  bool answers_requests() const override { return true; }
 
   // Algorithm 1.
   void schedule(Pass& pass) const override {

@@ -196,14 +196,15 @@ TEST(Elastic, RandomVictimsAreDrawnAnewAndRepeatable) {
   std::vector<Nodes> sum(3);
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const auto cut = [&] {
-      Core core({.nodes = 6}, {}, Rules{.seed = seed}, make_policy("elastic:victim=random"));
+      const auto policy = make_policy("elastic:victim=random");
+      Core core({.nodes = 6}, {}, Rules{.seed = seed}, policy->traits);
       for (int i = 0; i < 3; ++i) {
         core.apply(Time{}, event::Submitted{malleable({1, 2}, 2, 1000), {}});
       }
-      core.close_instant(Time{});
+      core.close(Time{}, *policy);
       const Time then{whole_seconds(10)};
       core.apply(then, event::Submitted{rigid(1, 10), {}});
-      core.close_instant(then);
+      core.close(then, *policy);
       std::vector<Nodes> given;
       for (std::uint32_t i = 0; i < 3; ++i) given.push_back(2 - core.job(JobId{i}).size());
       return given;

@@ -38,16 +38,13 @@ struct Strategy {
 class ExpandShrink final : public Policy {
  public:
   ExpandShrink(Strategy strategy, const Parameters& parameters)
-      : strategy_(strategy),
+      : Policy(
+            {.wakes = kAllButAnswers, .answers_requests = true, .start_size = StartSize::smallest}),
+        strategy_(strategy),
         backfill_(planned_with(parameters)),
         backfill_first_(chosen<When>(parameters, "backfill", kWhenWords) == When::first),
         benefit_(expand_benefit(parameters)),
-        tick_(seconds(parameters.number("tick"))) {
-    start_size = StartSize::smallest;
-  }
-
-  EventKinds wakes_on() const override { return kAllButAnswers; }
-  bool answers_requests() const override { return true; }
+        tick_(seconds(parameters.number("tick"))) {}
 
   void schedule(Pass& pass) const override {
     answer_requests(pass);

@@ -93,19 +93,21 @@ TEST(ExpandShrink, SeveralJobsOfOnePassAreCutFor) {
 
 // A job that is started and expanded in one pass keeps the deadline of its smallest size.
 TEST(ExpandShrink, AFixedDeadlineIsThatOfTheSmallestSize) {
-  Core core({.nodes = 8}, {}, {.limit = Rules::Limit::fixed}, make_policy("edf"));
+  const auto policy = make_policy("edf");
+  Core core({.nodes = 8}, {}, {.limit = Rules::Limit::fixed}, policy->traits);
   core.apply(Time{}, event::Submitted{malleable({2, 8}, 4, 100), {}});
-  core.close_instant(Time{});
+  core.close(Time{}, *policy);
   EXPECT_EQ(core.job(JobId{0}).size(), 8u);
   EXPECT_EQ(core.job(JobId{0}).limit, Time{whole_seconds(200)});
 }
 
 TEST(ExpandShrink, ATickPlansAgain) {
-  Core core({.nodes = 8}, {}, {}, make_policy("edf:tick=60"));
+  const auto policy = make_policy("edf:tick=60");
+  Core core({.nodes = 8}, {}, {}, policy->traits);
   EXPECT_EQ(core.next_wake(), kNever);
   const Time now{whole_seconds(61)};
   core.apply(now, event::Submitted{rigid(2, 100), {}});
-  core.close_instant(now);
+  core.close(now, *policy);
   EXPECT_EQ(core.next_wake(), Time{whole_seconds(120)});
 }
 

@@ -11,25 +11,27 @@ event::Submitted job(Nodes nodes, std::int64_t walltime_s) {
 }
 
 TEST(Fcfs, NothingPassesTheFirstThatDoesNotFit) {
-  Core core({.nodes = 4}, {}, {}, make_policy("fcfs"));
+  const auto policy = make_policy("fcfs");
+  Core core({.nodes = 4}, {}, {}, policy->traits);
   core.apply(Time{}, job(3, 10));
   core.apply(Time{}, job(2, 10));
   core.apply(Time{}, job(1, 10));
-  const auto decisions = core.close_instant(Time{});
+  const auto decisions = core.close(Time{}, *policy);
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].job, JobId{0});
   EXPECT_EQ(decisions[0].reason.why, Why::in_order);
 
   const Time end{whole_seconds(10)};
   core.apply(end, event::Ended{JobId{0}, EndState::completed, false});
-  EXPECT_EQ(core.close_instant(end).size(), 2u);
+  EXPECT_EQ(core.close(end, *policy).size(), 2u);
 }
 
 TEST(Fcfs, FollowsItsQueueOrder) {
-  Core core({.nodes = 2}, {}, {}, make_policy("fcfs:order=sjf"));
+  const auto policy = make_policy("fcfs:order=sjf");
+  Core core({.nodes = 2}, {}, {}, policy->traits);
   core.apply(Time{}, job(2, 20));
   core.apply(Time{}, job(2, 10));
-  const auto decisions = core.close_instant(Time{});
+  const auto decisions = core.close(Time{}, *policy);
   ASSERT_EQ(decisions.size(), 1u);
   EXPECT_EQ(decisions[0].job, JobId{1});
 }

@@ -17,10 +17,9 @@ namespace {
 class Fpsma final : public Policy {
  public:
   explicit Fpsma(const Parameters& parameters)
-      : benefit_(expand_benefit(parameters)), tick_(seconds(parameters.number("tick"))) {}
-
-  EventKinds wakes_on() const override { return kAllButAnswers; }
-  bool answers_requests() const override { return true; }
+      : Policy({.wakes = kAllButAnswers, .answers_requests = true}),
+        benefit_(expand_benefit(parameters)),
+        tick_(seconds(parameters.number("tick"))) {}
 
   void schedule(Pass& pass) const override {
     const bool adapting = pass.any_resizing();

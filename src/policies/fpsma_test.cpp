@@ -41,20 +41,21 @@ TEST(Fpsma, ShrinksForTheFirstOnly) {
 
 // Nothing is resized while a resize is under way, and nothing passes the job that waits for it.
 TEST(Fpsma, WaitsForResizesUnderWay) {
-  Core core({.nodes = 8}, {}, {.limit = Rules::Limit::fixed}, make_policy("fpsma"));
+  const auto policy = make_policy("fpsma");
+  Core core({.nodes = 8}, {}, {.limit = Rules::Limit::fixed}, policy->traits);
   core.apply(Time{}, event::Submitted{malleable({1, 8}, 4, 100), {}});
-  core.close_instant(Time{});
+  core.close(Time{}, *policy);
   Time now{whole_seconds(10)};
   core.apply(now, event::Submitted{rigid(2, 100), {}});
-  const auto cut = core.close_instant(now);
+  const auto cut = core.close(now, *policy);
   ASSERT_EQ(cut.size(), 1u);
   const DecisionId shrink = cut[0].id;
   now += whole_seconds(1);
   core.apply(now, event::Submitted{rigid(1, 100), {}});
-  EXPECT_TRUE(core.close_instant(now).empty());
+  EXPECT_TRUE(core.close(now, *policy).empty());
   now += whole_seconds(1);
   core.apply(now, event::Resized{JobId{0}, shrink, {6, {}}, {}});
-  ASSERT_EQ(core.close_instant(now).size(), 1u);  // the claim's start, and no pass
+  ASSERT_EQ(core.close(now, *policy).size(), 1u);  // the claim's start, and no pass
   EXPECT_EQ(core.job(JobId{1}).status, Status::running);
   EXPECT_EQ(core.job(JobId{2}).status, Status::pending);
 }

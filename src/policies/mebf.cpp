@@ -55,7 +55,9 @@ struct Candidate {
 class Mebf final : public Policy {
  public:
   explicit Mebf(const Parameters& p)
-      : share_factor_(p.decimal("share_factor")),
+      : Policy(
+            {.wakes = kAllButAnswers, .answers_requests = true, .start_size = StartSize::smallest}),
+        share_factor_(p.decimal("share_factor")),
         theta_(p.decimal("theta")),
         gamma_(p.decimal("gamma")),
         spare_ratio_(p.decimal("spare_ratio")),
@@ -71,12 +73,7 @@ class Mebf final : public Policy {
         benefit_(expand_benefit(p)),
         reserve_(chosen<Reserve>(p, "spare_reserve", kReserveWords)),
         tick_(seconds(p.number("tick"))),
-        try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {
-    start_size = StartSize::smallest;
-  }
-
-  EventKinds wakes_on() const override { return kAllButAnswers; }
-  bool answers_requests() const override { return true; }
+        try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {}
 
   // Algorithm 1. Free nodes are idle, or on their way back and promised to nobody.
   void schedule(Pass& pass) const override {

@@ -16,9 +16,10 @@ constexpr int kRounds = 1000;
 
 /// Two malleable jobs have all 8 nodes, one that waits needs some of both. The first refuses each
 /// resize. How often is the second one resized?
-int resizes_of_the_willing(const std::string& policy, std::uint32_t counted_refusals) {
+int resizes_of_the_willing(const std::string& settings, std::uint32_t counted_refusals) {
+  const auto policy = make_policy(settings);
   Core core({.nodes = 8}, {.instant_start = false}, {.counted_refusals = counted_refusals},
-            make_policy(policy));
+            policy->traits);
   const auto submit = [&](const JobSpec& spec) {
     core.apply(core.state().now, event::Submitted{spec, AdaptiveSpec{}});
   };
@@ -33,7 +34,7 @@ int resizes_of_the_willing(const std::string& policy, std::uint32_t counted_refu
   Time now = core.state().now;
   const auto answer = [&] {
     for (int i = 0; i < 100; ++i) {
-      const auto span = core.close_instant(now);
+      const auto span = core.close(now, *policy);
       const std::vector<Decision> decisions(span.begin(), span.end());
       if (decisions.empty()) return;
       for (const Decision& each : decisions) {

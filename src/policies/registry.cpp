@@ -66,13 +66,12 @@ Parameters read_parameters(const std::string& policy, std::string_view text,
 
 }  // namespace
 
-const std::vector<PolicyInfo>& policies() {
-  static const std::vector<PolicyInfo> table{
+std::vector<PolicyInfo> built_in_policies() {
+  return {
 #define POLICY(name) name(),
 #include "policies/policies.inc"
 #undef POLICY
   };
-  return table;
 }
 
 ParameterInfo tick_parameter(const std::string& fallback) {
@@ -129,27 +128,31 @@ const std::vector<ParameterInfo>& common_parameters() {
   return table;
 }
 
-std::shared_ptr<const Policy> make_policy(std::string_view text) {
+const PolicyInfo& Registry::find(std::string_view name) const {
+  const auto info = std::ranges::find(policies, name, &PolicyInfo::name);
+  if (info != policies.end()) return *info;
+  std::vector<std::string> names;
+  for (const PolicyInfo& known : policies) names.push_back(known.name);
+  throw InputError("there is no policy '" + std::string(name) + "'", "there are " + listed(names));
+}
+
+std::shared_ptr<const Policy> Registry::make(std::string_view text) const {
   const std::string name(text.substr(0, text.find(':')));
-  const auto info = std::ranges::find(policies(), name, &PolicyInfo::name);
-  if (info == policies().end()) {
-    std::vector<std::string> names;
-    for (const PolicyInfo& known : policies()) names.push_back(known.name);
-    throw InputError("there is no policy '" + name + "'", "there are " + listed(names));
-  }
-  std::vector<ParameterInfo> table = info->parameters;
+  const PolicyInfo& info = find(name);
+  std::vector<ParameterInfo> table = info.parameters;
   table.insert(table.end(), common_parameters().begin(), common_parameters().end());
   const std::string_view settings =
       name.size() < text.size() ? text.substr(name.size() + 1) : std::string_view{};
   const Parameters parameters = read_parameters(name, settings, table);
 
-  const std::shared_ptr<Policy> policy = info->make(parameters);
-  policy->order = chosen<QueueOrder>(parameters, "order", kQueueOrderWords);
-  policy->priority_period = seconds(parameters.number("priority_period"));
-  policy->fair_share = {
+  const std::shared_ptr<Policy> policy = info.make(parameters);
+  Traits& traits = policy->traits;
+  traits.settings = std::string(text);
+  traits.order = chosen<QueueOrder>(parameters, "order", kQueueOrderWords);
+  traits.priority_period = seconds(parameters.number("priority_period"));
+  traits.fair_share = {
       .half_life = seconds(parameters.number("half_life")),
       .shares = parse_shares(parameters.choice("shares"), {"", 0, "policy " + name + ": shares"})};
-  policy->settings = std::string(text);
   return policy;
 }
 

@@ -96,14 +96,31 @@ std::shared_ptr<Policy> make_policy(const Parameters& parameters) {
   return std::make_shared<P>(parameters);
 }
 
-/// All policies, by name.
-const std::vector<PolicyInfo>& policies();
+/// Those of policies.inc.
+std::vector<PolicyInfo> built_in_policies();
 /// Parameters that every policy has.
 const std::vector<ParameterInfo>& common_parameters();
 
-/// Makes a policy from "NAME" or "NAME:parameter=value,...". Throws `InputError` that names what is
-/// wrong and what there is.
-std::shared_ptr<const Policy> make_policy(std::string_view text);
+/// The policies that there are. A value: a program makes one, adds what it likes, and passes it to
+/// whoever makes policies.
+struct Registry {
+  std::vector<PolicyInfo> policies = built_in_policies();
+
+  // These throw `InputError` that names what is wrong and what there is.
+
+  const PolicyInfo& find(std::string_view name) const;
+  /// Makes a policy from "NAME" or "NAME:parameter=value,...".
+  std::shared_ptr<const Policy> make(std::string_view text) const;
+  /// The same, for who knows no registry; it has to live as long.
+  PolicyMaker maker() const {
+    return [this](std::string_view text) { return make(text); };
+  }
+};
+
+/// One of the built-in ones, for tests.
+inline std::shared_ptr<const Policy> make_policy(std::string_view text) {
+  return Registry().make(text);
+}
 
 // The functions of policies.inc. A policy's file defines its own.
 #define POLICY(name) PolicyInfo name();

@@ -24,7 +24,7 @@ std::string error_of(const std::string& text) {
 
 TEST(Registry, EveryPolicyCanBeMadeWithItsDefaults) {
   std::set<std::string> names;
-  for (const PolicyInfo& info : policies()) {
+  for (const PolicyInfo& info : built_in_policies()) {
     EXPECT_TRUE(names.insert(info.name).second) << info.name;
     EXPECT_FALSE(info.summary.empty());
     std::string text = info.name;
@@ -33,23 +33,33 @@ TEST(Registry, EveryPolicyCanBeMadeWithItsDefaults) {
       text += separator + parameter.name + "=" + parameter.fallback;
       separator = ',';
     }
-    EXPECT_EQ(make_policy(text)->settings, text);
+    EXPECT_EQ(make_policy(text)->traits.settings, text);
   }
 }
 
 TEST(Registry, ReadsParameters) {
-  EXPECT_EQ(make_policy("easy")->order, QueueOrder::fcfs);
-  EXPECT_EQ(make_policy("easy:order=wfp3,priority_period=60")->order, QueueOrder::wfp3);
-  EXPECT_EQ(make_policy("easy:priority_period=0.5")->priority_period, seconds(0.5));
+  EXPECT_EQ(make_policy("easy")->traits.order, QueueOrder::fcfs);
+  EXPECT_EQ(make_policy("easy:order=wfp3,priority_period=60")->traits.order, QueueOrder::wfp3);
+  EXPECT_EQ(make_policy("easy:priority_period=0.5")->traits.priority_period, seconds(0.5));
   const auto fair = make_policy("easy:order=fairshare,half_life=60,shares=7:2+1001:0.5");
-  EXPECT_EQ(fair->order, QueueOrder::fairshare);
-  EXPECT_EQ(fair->fair_share.half_life, whole_seconds(60));
-  EXPECT_EQ(fair->fair_share.shares, (std::vector<UserShare>{{7, 2}, {1001, 0.5}}));
+  EXPECT_EQ(fair->traits.order, QueueOrder::fairshare);
+  EXPECT_EQ(fair->traits.fair_share.half_life, whole_seconds(60));
+  EXPECT_EQ(fair->traits.fair_share.shares, (std::vector<UserShare>{{7, 2}, {1001, 0.5}}));
+}
+
+// A registry is a value: what one has another need not have.
+TEST(Registry, HasWhatIsAddedToIt) {
+  Registry registry;
+  registry.policies.push_back(registry.find("easy"));
+  registry.policies.back().name = "mine";
+  EXPECT_EQ(registry.make("mine:order=sjf")->traits.order, QueueOrder::sjf);
+  EXPECT_EQ(registry.maker()("mine")->traits.settings, "mine");
+  EXPECT_THAT(error_of("mine"), HasSubstr("there is no policy 'mine'"));
 }
 
 TEST(Registry, NumbersAreDecimals) {
-  EXPECT_EQ(make_policy("mebf:theta=1.000000")->settings, "mebf:theta=1.000000");
-  EXPECT_EQ(make_policy("mebf:theta=5e-1")->settings, "mebf:theta=5e-1");
+  EXPECT_EQ(make_policy("mebf:theta=1.000000")->traits.settings, "mebf:theta=1.000000");
+  EXPECT_EQ(make_policy("mebf:theta=5e-1")->traits.settings, "mebf:theta=5e-1");
   EXPECT_NO_THROW(make_policy("mebf:theta=0.123456789012345678"));
   EXPECT_THAT(error_of("mebf:theta=0.1234567890123456789"),
               HasSubstr("use a number from 0 to 1, of at most 18 digits"));

@@ -45,7 +45,7 @@ std::string_view requeue_text(EndState state) {
 /// What the policy would plan if it were asked now. Nothing has changed since it was asked last but
 /// the time, so that it repeats itself; but what the last pass left out, because it was planned
 /// before or nothing could come of it, is there.
-State planned_now(const Core& core) {
+State planned_now(const Core& core, const Policy& policy) {
   State state = core.state();
   state.rules.record = state.rules.check = false;
   state.memo = {};
@@ -57,7 +57,7 @@ State planned_now(const Core& core) {
     state.jobs[id].reserved = kNever;
   }
   Pass pass(state);
-  core.policy().schedule(pass);
+  policy.schedule(pass);
   return state;
 }
 
@@ -144,7 +144,8 @@ class Explainer::Words {
   std::vector<std::uint64_t> jobs_{};
 };
 
-Explainer::Explainer(std::uint64_t job, TimeText clock) : clock_(std::move(clock)) {
+Explainer::Explainer(std::uint64_t job, TimeText clock, PolicyMaker make)
+    : clock_(std::move(clock)), make_(std::move(make)) {
   explanation_.job = job;
 }
 
@@ -198,7 +199,7 @@ void Explainer::on_close(Time now, const Core& core) {
 }
 
 void Explainer::on_finish(Time, const Core& core) {
-  if (id_) stands(*id_, core);
+  if (id_ && make_) stands(*id_, core, *make_(core.traits().settings));
 }
 
 // ---- What happened
@@ -209,7 +210,7 @@ void Explainer::event(Time now, const Event& event, std::span<const Circumstance
   if (!explanation_.is_known || explanation_.state == "over") return;
   Words words(*this);
   if (const auto* config = std::get_if<event::ConfigChanged>(&event)) {
-    add(now, "policy", words.say("the policy is now {}", config->policy->settings));
+    add(now, "policy", words.say("the policy is now {}", config->traits.settings));
   } else if (const auto* eligible = std::get_if<event::Eligible>(&event)) {
     add(now, eligible->yes ? "released" : "held",
         words.say("{}", eligible->yes ? "released: it waits in the queue" : "held"));
@@ -518,12 +519,12 @@ void Explainer::explain(Time now, const Circumstance& its) {
 // ---- How it stands
 // --------------------------------------------------------------------------------
 
-void Explainer::stands(JobId id, const Core& core) {
+void Explainer::stands(JobId id, const Core& core, const Policy& policy) {
   if (!core.state().jobs.contains(id)) return;
   const Job& its = core.job(id);
   if (its.status == Status::over) return;
   const Time now = core.state().now;
-  if (its.status != Status::running) return explain_waiting(now, id, core);
+  if (its.status != Status::running) return explain_waiting(now, id, core, policy);
   const auto tell = [&](std::string_view what, Words& words, std::string_view why = {}) {
     explanation_.now.push_back(
         {now, std::string(what), std::string(why), words.text(), words.jobs()});
@@ -541,7 +542,7 @@ void Explainer::stands(JobId id, const Core& core) {
   }
 }
 
-void Explainer::explain_waiting(Time now, JobId id, const Core& core) {
+void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Policy& policy) {
   const State& state = core.state();
   const Job& its = core.job(id);
   const auto tell = [&](std::string_view what, Words& words) {
@@ -582,7 +583,7 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core) {
     tell("power", words);
   }
 
-  const State plan = planned_now(core);
+  const State plan = planned_now(core, policy);
   Circumstance ahead;
   std::optional<Other> delayed;
   const Time end = later(now, state.estimate(its, least));
@@ -633,7 +634,7 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core) {
       tell("enough", words);
     }
   } else {
-    words.say("no start of it is planned yet; the policy is {}", core.policy().settings);
+    words.say("no start of it is planned yet; the policy is {}", core.traits().settings);
     if (plan.cut_short) words.say(", which plans no more jobs in one pass");
     tell("no-plan", words);
   }

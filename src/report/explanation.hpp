@@ -14,6 +14,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "report/circumstances.hpp"
+#include "scheduling/policy.hpp"
 #include "simulation/observer.hpp"
 
 namespace ductile {
@@ -47,8 +48,9 @@ class Explainer final : public Observer {
  public:
   using TimeText = std::function<std::string(Time)>;
 
-  /// `job` is the number that people know; `clock` says how they write a time.
-  Explainer(std::uint64_t job, TimeText clock);
+  /// `job` is the number that people know; `clock` says how they write a time. `make` makes the
+  /// policy at the end of a run; without it nothing is told of how the job stands then.
+  Explainer(std::uint64_t job, TimeText clock, PolicyMaker make = {});
 
   // From records: those about the job, and about all jobs, in their order.
 
@@ -59,7 +61,7 @@ class Explainer final : public Observer {
   void close(Time now, std::span<const Decision> decisions,
              std::span<const Circumstance> circumstances);
   /// How it stands now. Of one that is over there is nothing to tell.
-  void stands(JobId id, const Core& core);
+  void stands(JobId id, const Core& core, const Policy& policy);
 
   // From a run.
 
@@ -92,10 +94,11 @@ class Explainer final : public Observer {
   void explain_deny(Time now, const Decision& decision, const Circumstance* deny);
   void explain_plan(Time now, const Circumstance& plan);
   void explain(Time now, const Circumstance& circumstance);
-  void explain_waiting(Time now, JobId id, const Core& core);
+  void explain_waiting(Time now, JobId id, const Core& core, const Policy& policy);
   std::string nodes_of(const Holding& holding) const;
 
   TimeText clock_;
+  PolicyMaker make_;
   Explanation explanation_;
   Platform platform_;
   bool has_identities_ = false, has_instant_starts_ = true;

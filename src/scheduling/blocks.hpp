@@ -18,7 +18,7 @@ struct InOrder {
 };
 
 /// Starts jobs in queue order, at the size at which the policy starts jobs
-/// (`Policy::start_size`), while the first one fits.
+/// (`Traits::start_size`), while the first one fits.
 void start_in_order(Pass& pass, InOrder options = {});
 
 struct Backfill {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "scheduling/fair_grants.hpp"
 #include "scheduling/invariants.hpp"
 
 namespace ductile {
@@ -37,20 +36,14 @@ bool answers(const Job& job, DecisionId id, Doing doing) {
 }  // namespace
 
 Core::Core(const Platform& platform, const Capabilities& capabilities, const Rules& rules,
-           std::shared_ptr<const Policy> policy)
-    : Core(State(platform, capabilities, rules), std::move(policy)) {
-  state_.policy = policy_->settings;
-  state_.sorting.order = policy_->order;
-  state_.queue = Queue(state_.sorting);
-  state_.start_size = policy_->start_size;
-}
+           const Traits& traits)
+    : Core(State(platform, capabilities, rules, traits)) {}
 
-Core::Core(State state, std::shared_ptr<const Policy> policy)
-    : state_(std::move(state)), policy_(std::move(policy)) {
-  if (const std::string what = policy_->lacks(state_.capabilities); !what.empty()) {
-    throw InputError({"", 0, "policy " + policy_->settings}, "this world lacks " + what,
-                     "use another policy or another world");
-  }
+Core::Core(State state) : state_(std::move(state)) {
+  const std::string what = lacking(state_.capabilities, traits().needs);
+  if (what.empty()) return;
+  throw InputError({"", 0, "policy " + traits().settings}, "this world lacks " + what,
+                   "use another policy or another world");
 }
 
 // --- Events
@@ -381,10 +374,9 @@ bool Core::happened(const event::Altered& altered) {
 }
 
 bool Core::happened(const event::ConfigChanged& changed) {
-  if (!changed.policy || !changed.policy->lacks(state_.capabilities).empty()) return false;
-  policy_ = changed.policy;
-  state_.policy = policy_->settings;
-  state_.resort(*policy_);
+  if (!lacking(state_.capabilities, changed.traits.needs).empty()) return false;
+  state_.traits = changed.traits;
+  state_.resort();
   state_.must_wake = true;
   return true;
 }
@@ -412,30 +404,45 @@ void Core::drop_requests(JobId id) {
 // --- Closing an instant
 // ------------------------------------------------------------------------------
 
-std::span<const Decision> Core::close_instant(Time now) {
-  if (begin_close(now)) {
+std::span<const Decision> Core::close(Time now, FunctionRef<void(Pass&)> write,
+                                      std::optional<bool> asks) {
+  begin_close(now);
+  const bool wakes = state_.must_wake || (state_.woken & traits().wakes) != 0;
+  state_.must_wake = false;
+  state_.was_asked = asks.value_or(wakes);
+  if (state_.was_asked) {
+    ++state_.passes;
+    if (changes_with_time(traits().order) &&
+        state_.now >= later(state_.sorting.at, traits().priority_period)) {
+      state_.refresh_order();
+    }
     Pass pass(state_);
-    if (!state_.requests.empty() && !policy_->answers_requests()) grant_from_idle(pass);
-    policy_->schedule(pass);
+    write(pass);
     state_.woken = 0;
   }
-  return end_close();
+  for (const Decision& decision : state_.decisions) {
+    if (!decision.answered()) continue;
+    if (Unanswered* open = state_.find(decision.id)) open->decision = decision;
+  }
+  state_.pass_first = state_.next_decision;
+  state_.handed_out = true;
+  if (state_.rules.check) check_invariants_in_turn(state_);
+  return state_.decisions;
 }
 
-std::span<const Decision> Core::follow_instant(Time now, std::span<const PenCall> calls) {
-  if (begin_close(now)) {
-    Pass pass(state_);
+std::span<const Decision> follow(Core& core, Time now, bool asked, std::span<const PenCall> calls) {
+  if (!asked && !calls.empty()) {
+    throw std::logic_error("recorded pen calls of a policy that was not asked");
+  }
+  const auto write = [&](Pass& pass) {
     for (const PenCall& call : calls) {
       if (!pass.call(call)) throw std::logic_error("a recorded pen call is not possible");
     }
-    state_.woken = 0;
-  } else if (!calls.empty()) {
-    throw std::logic_error("recorded pen calls at an instant that asks no policy");
-  }
-  return end_close();
+  };
+  return core.close(now, write, asked);
 }
 
-bool Core::begin_close(Time now) {
+void Core::begin_close(Time now) {
   state_.begin_instant();
   state_.now = std::max(state_.now, now);
   if (!state_.claims.empty()) settle_claims();
@@ -453,33 +460,13 @@ bool Core::begin_close(Time now) {
   }
   state_.pass_first = state_.next_decision;
   if (!state_.requests.empty() && requests_wake()) state_.must_wake = true;
-  if (!state_.must_wake && (state_.woken & policy_->wakes_on()) == 0) return false;
-
-  state_.must_wake = false;
-  ++state_.passes;
-  const Time sorted = state_.sorting.at;
-  if (changes_with_time(policy_->order) && state_.now >= later(sorted, policy_->priority_period)) {
-    state_.refresh_order(*policy_);
-  }
-  return true;
-}
-
-std::span<const Decision> Core::end_close() {
-  for (const Decision& decision : state_.decisions) {
-    if (!decision.answered()) continue;
-    if (Unanswered* open = state_.find(decision.id)) open->decision = decision;
-  }
-  state_.pass_first = state_.next_decision;
-  state_.handed_out = true;
-  if (state_.rules.check) check_invariants_in_turn(state_);
-  return state_.decisions;
 }
 
 // Requests that no pass has shown: those of jobs that were busy until an answer came, and, of a
 // policy that leaves requests to the core, new ones.
 bool Core::requests_wake() {
   EventKinds kinds = kind_of<event::Started>() | kind_of<event::Resized>();
-  if (!policy_->answers_requests()) kinds |= kind_of<event::EvolvingRequested>();
+  if (!traits().answers_requests) kinds |= kind_of<event::EvolvingRequested>();
   if ((state_.woken & kinds) == 0) return false;
   bool any = false;
   for (const Request& request : state_.requests) {

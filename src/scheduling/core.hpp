@@ -1,14 +1,14 @@
 // The core: events in, decisions out. No clock, no I/O, no threads; a regular value.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "base/time.hpp"
 #include "scheduling/event.hpp"
 #include "scheduling/pass.hpp"
-#include "scheduling/policy.hpp"
 #include "scheduling/state.hpp"
 
 namespace ductile {
@@ -22,10 +22,10 @@ class Core {
  public:
   /// Throws `InputError` if the policy needs what the world cannot do.
   Core(const Platform& platform, const Capabilities& capabilities, const Rules& rules,
-       std::shared_ptr<const Policy> policy);
+       const Traits& traits);
 
-  /// Goes on from a state, with the policy that `State::policy` names.
-  Core(State state, std::shared_ptr<const Policy> policy);
+  /// Goes on from a state.
+  explicit Core(State state);
 
   /// Something happened at `now` (a time in the past counts as the present one). False: stale,
   /// repeated or impossible, and nothing changed. Throws std::logic_error where a world contradicts
@@ -48,12 +48,13 @@ class Core {
   bool apply(Time now, const Event& event);
 
   /// Ends the instant: carries out due claims and operator's orders, takes malleable jobs off nodes
-  /// that drain, then asks the policy if one of its events came. The decisions, in order; good
-  /// until the next call.
-  std::span<const Decision> close_instant(Time now);
-  /// The same with recorded pen calls in the policy's place. Recovery: ask nobody. Throws
-  /// std::logic_error if a call is not possible: the record belongs to other events.
-  std::span<const Decision> follow_instant(Time now, std::span<const PenCall> calls);
+  /// that drain, then, if one of the policy's events came, asks it: `write` has the pass. The
+  /// decisions, in order; good until the next call. `asks`: where it is recorded whether the policy
+  /// was asked.
+  std::span<const Decision> close(Time now, FunctionRef<void(Pass&)> write,
+                                  std::optional<bool> asks = std::nullopt);
+  /// Did the last close ask the policy?
+  bool was_asked() const { return state_.was_asked; }
 
   /// When the core wants a `TimerFired`: the policy's timer, or the next time a refused or failed
   /// job may be tried again. `kNever`: not at all.
@@ -69,7 +70,8 @@ class Core {
 
   const State& state() const { return state_; }
   const Job& job(JobId id) const { return state_.jobs[id]; }
-  const Policy& policy() const { return *policy_; }
+  /// Of the policy.
+  const Traits& traits() const { return state_.traits; }
 
  private:
   template <class E>
@@ -94,8 +96,7 @@ class Core {
   void requeue(JobId id, Time not_before);
   void drop_requests(JobId id);
 
-  bool begin_close(Time now);
-  std::span<const Decision> end_close();
+  void begin_close(Time now);
   bool requests_wake();
   void settle_claims();
   void carry_out(ClaimId id);
@@ -103,7 +104,10 @@ class Core {
   void leave_draining_nodes();
 
   State state_;
-  std::shared_ptr<const Policy> policy_;
 };
+
+/// Closes an instant as it was recorded: was the policy asked, and what did it write? Asks nobody.
+/// Throws std::logic_error if a call is not possible: the record belongs to other events.
+std::span<const Decision> follow(Core& core, Time now, bool asked, std::span<const PenCall> calls);
 
 }  // namespace ductile

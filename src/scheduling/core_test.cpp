@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <limits>
+#include <numbers>
 #include <optional>
+#include <stdexcept>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/error.hpp"
 #include "support/scripted.hpp"
 
 namespace ductile {
@@ -408,7 +411,7 @@ TEST(Claims, AreMadeWhileTheCorridorIsViolated) {
 // H8
 TEST(Claims, ThatCannotBeMetAreDissolvedAndThePolicyIsAsked) {
   Stage stage;
-  stage.script->wakes = kind_of<event::Submitted>();
+  stage.script->traits.wakes = kind_of<event::Submitted>();
   const JobId victim = stage.run(malleable({1, 8}, 6));
   const JobId other = stage.run(malleable({1, 8}, 2));
   const JobId id = stage.submit(rigid(4, 100));
@@ -473,7 +476,7 @@ TEST(Claims, WaitForABarrierBesideIdleNodes) {
 // H38: nodes that an answer gives to nobody are an event for a policy that answers do not wake.
 TEST(Answers, ThatGiveNodesToNobodyWakeThePolicy) {
   Stage stage;
-  stage.script->wakes = kEveryEvent & ~kind_of<event::Resized>();
+  stage.script->traits.wakes = kEveryEvent & ~kind_of<event::Resized>();
   const JobId id = stage.run(malleable({1, 8}, 4));
   const auto wakes = [&](Nodes to, std::int64_t decided, std::int64_t answered, Interval holds) {
     stage.at(decided);
@@ -608,7 +611,7 @@ TEST(Claims, AnExpectedTimeIsThatOfTheLatestPledge) {
 // H14
 TEST(Passes, APolicyIsAskedForItsEventsOnly) {
   Stage stage;
-  stage.script->wakes = kind_of<event::Submitted>();
+  stage.script->traits.wakes = kind_of<event::Submitted>();
   const JobId victim = stage.run(malleable({1, 8}, 8));
   const JobId id = stage.submit(rigid(4, 100));
   stage.close([&](Pass& p) {
@@ -729,25 +732,21 @@ TEST(Passes, TimeNeverGoesBack) {
 
 // H18: an order that changes with time is sorted when its period has passed.
 TEST(Passes, TimeDependentOrdersAreSortedByPeriod) {
-  Stage stage;
-  stage.script->order = QueueOrder::wfp3;
-  stage.script->priority_period = whole_seconds(100);
-  const JobId large = stage.submit(rigid(8, 1000));
-  stage.pass([](Pass&) {});
-  const JobId small = stage.submit(rigid(1, 10));
-  const auto first = [&] {
-    JobId found{};
-    stage.pass([&](Pass& p) { found = p.first_pending(); });
-    return found;
+  const auto first_at_50 = [](std::int64_t period_s) {
+    Stage stage;
+    stage.script->traits.order = QueueOrder::wfp3;
+    stage.script->traits.priority_period = whole_seconds(period_s);
+    const JobId large = stage.submit(rigid(8, 1000));
+    stage.submit(rigid(1, 10));
+    stage.pass([&](Pass& p) { EXPECT_EQ(p.first_pending(), large); });
+    stage.at(50);
+    stage.submit(rigid(1, 1'000'000));
+    JobId first{};
+    stage.close([&](Pass& p) { first = p.first_pending(); });
+    return first;
   };
-  stage.script->priority_period = whole_seconds(1'000'000);
-  EXPECT_EQ(first(), large);
-  stage.at(50);
-  stage.submit(rigid(1, 1'000'000));
-  stage.close([&](Pass& p) { EXPECT_EQ(p.first_pending(), large); });
-  stage.script->priority_period = whole_seconds(10);
-  stage.submit(rigid(1, 1'000'000));
-  stage.close([&](Pass& p) { EXPECT_EQ(p.first_pending(), small); });
+  EXPECT_EQ(first_at_50(1'000'000), JobId{0});
+  EXPECT_EQ(first_at_50(10), JobId{1});
 }
 
 TEST(Passes, WhoHasHeldLessForHisShareGoesFirstUnderFairshare) {
@@ -757,8 +756,8 @@ TEST(Passes, WhoHasHeldLessForHisShareGoesFirstUnderFairshare) {
     return spec;
   };
   Stage stage;
-  stage.script->order = QueueOrder::fairshare;
-  stage.script->fair_share = {.half_life = whole_seconds(100), .shares = {{2, 0.25}}};
+  stage.script->traits.order = QueueOrder::fairshare;
+  stage.script->traits.fair_share = {.half_life = whole_seconds(100), .shares = {{2, 0.25}}};
   stage.run(of(1, 2));
   const JobId of_two = stage.run(of(2, 1));
   const JobId one = stage.submit(of(1, 8)), two = stage.submit(of(2, 8)),
@@ -791,15 +790,54 @@ TEST(Passes, AnotherPolicyTakesOver) {
   const JobId large = stage.submit(rigid(8, 1000));
   const JobId small = stage.submit(rigid(1, 10));
   stage.close([&](Pass& p) { EXPECT_EQ(p.first_pending(), large); });
-  const auto other = std::make_shared<testing::Scripted>();
-  other->order = QueueOrder::sjf;
-  JobId first{};
-  other->write = [&](Pass& p) { first = p.first_pending(); };
+  Traits other = stage.core.traits();
+  other.order = QueueOrder::sjf;
   ASSERT_TRUE(stage.tell(event::ConfigChanged{other}));
+  stage.close([&](Pass& p) { EXPECT_EQ(p.first_pending(), small); });
+  EXPECT_EQ(stage.core.traits(), other);
+}
+
+TEST(Passes, APolicyThatNeedsWhatTheWorldCannotDoIsRefused) {
+  Stage stage;
+  Traits other = stage.core.traits();
+  other.needs.power_control = true;
+  EXPECT_FALSE(stage.tell(event::ConfigChanged{other}));
+  EXPECT_FALSE(stage.core.traits().needs.power_control);
+  EXPECT_THROW(Core({.nodes = 8}, {}, {}, other), InputError);
+  EXPECT_NO_THROW(Core({.nodes = 8}, {.power_control = true}, {}, other));
+  other.needs = {.resizes_per_job = 2};
+  EXPECT_THROW(Core({.nodes = 8}, {.resizes_per_job = 1}, {}, other), InputError);
+  EXPECT_NO_THROW(Core({.nodes = 8}, {.resizes_per_job = 2}, {}, other));
+}
+
+// What was recorded goes: a build that wakes policies at other times folds it all the same.
+TEST(Passes, ARecordSaysWhetherThePolicyWasAsked) {
+  Stage stage;
+  const JobId id = stage.submit(rigid(1, 10));
+  follow(stage.core, stage.now, false, {});
+  EXPECT_FALSE(stage.core.was_asked());
+  EXPECT_EQ(stage.state().passes, 0u);
+  const PenCall start{.verb = PenCall::Verb::start, .job = id, .size = exactly(1)};
+  EXPECT_THROW(follow(stage.core, stage.now, false, {&start, 1}), std::logic_error);
+  EXPECT_EQ(follow(stage.core, stage.now, true, {&start, 1}).size(), 1u);
+  EXPECT_TRUE(stage.core.was_asked());
+  EXPECT_EQ(stage.state().passes, 1u);
   stage.close();
-  EXPECT_EQ(first, small);
-  EXPECT_FALSE(stage.tell(event::ConfigChanged{nullptr}));
-  EXPECT_EQ(&stage.core.policy(), other.get());
+  EXPECT_FALSE(stage.core.was_asked());
+}
+
+// Of the first policy as of any other.
+TEST(Passes, UseFadesAsThePolicySaysFromTheBeginning) {
+  Traits traits;
+  traits.fair_share.half_life = whole_seconds(100);
+  Core core({.nodes = 8}, {}, {.check = true}, traits);
+  core.apply(Time{}, event::Submitted{rigid(2, 1000), {}});
+  const PenCall start{.verb = PenCall::Verb::start, .job = JobId{0}, .size = exactly(2)};
+  follow(core, Time{}, true, {&start, 1});
+  core.apply(at_s(100), event::Ended{JobId{0}, EndState::completed, false});
+  const auto used = core.state().uses.standings(at_s(100), traits.fair_share);
+  ASSERT_EQ(used.size(), 1u);
+  EXPECT_NEAR(used[0].value, 100 / std::numbers::ln2, 1e-6);  // half of it has faded
 }
 
 // --- Limits
@@ -945,13 +983,14 @@ class Draining : public ::testing::Test {
 };
 
 TEST_F(Draining, NodesAreLeft) {
-  stage_.script->wakes = 0;  // whatever the policy waits for
+  stage_.script->traits.wakes = 0;  // whatever the policy waits for
+  stage_.pass([](Pass&) {});
   ASSERT_TRUE(drain({{1, 1}, {4, 4}}));
   EXPECT_EQ(sent(id_), holding({{0, 0}, {2, 3}, {5, 5}}));
   ASSERT_TRUE(stage_.resized(id_));
   EXPECT_EQ(stage_.state().out_of_service, 2u);
   stage_.at(1);
-  stage_.script->wakes = kEveryEvent;
+  stage_.script->traits.wakes = kEveryEvent;
   // It is the policy's again.
   stage_.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id_, 6, kReason)); });
   EXPECT_EQ(stage_.job(id_).holding, holding({{0, 0}, {2, 3}, {5, 7}}));
@@ -1612,7 +1651,7 @@ TEST_F(CrossCutting, ARestartAsksForWhatIsUnanswered) {
 TEST_F(CrossCutting, ACopyGoesItsOwnWay) {
   Core copy = stage_.core;
   ASSERT_TRUE(copy.apply(stage_.now, event::Ended{victim_, EndState::completed, false}));
-  EXPECT_EQ(copy.close_instant(stage_.now).size(), 1u);
+  EXPECT_EQ(copy.close(stage_.now, *stage_.script).size(), 1u);
   EXPECT_EQ(stage_.state().claims.size(), 1u);
   EXPECT_EQ(stage_.job(victim_).status, Status::running);
 }

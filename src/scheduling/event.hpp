@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -13,10 +12,9 @@
 #include "base/time.hpp"
 #include "model/job_spec.hpp"
 #include "scheduling/decision.hpp"
+#include "scheduling/traits.hpp"
 
 namespace ductile {
-
-class Policy;
 
 /// Whether a node can be used, apart from who owns it.
 enum class Health : std::uint8_t { up, draining, down, off };
@@ -102,7 +100,7 @@ struct SizeOrdered {
 };
 /// Another policy, or other parameters. Jobs, claims and ledger stay.
 struct ConfigChanged {
-  std::shared_ptr<const Policy> policy;
+  Traits traits;
 };
 struct TimerFired {};
 /// A job that does not run is to be another one: its limit, sizes and priority.
@@ -122,9 +120,6 @@ using Event =
                  event::NodesChanged, event::CorridorChanged, event::Believed, event::SizeOrdered,
                  event::ConfigChanged, event::TimerFired, event::Altered>;
 
-/// A set of event kinds; bit i is alternative i of `Event`.
-using EventKinds = std::uint32_t;
-
 template <class E>
 constexpr EventKinds kind_of() {
   return []<class... Kinds>(std::variant<Kinds...>*) {
@@ -133,7 +128,5 @@ constexpr EventKinds kind_of() {
     return result;
   }(static_cast<Event*>(nullptr));
 }
-
-inline constexpr EventKinds kEveryEvent = ~EventKinds{0};
 
 }  // namespace ductile

@@ -23,13 +23,13 @@ class Asked {
  public:
   Asked(const std::string& fairness, const std::vector<JobSpec>& waiting)
       : policy_(std::make_shared<testing::Scripted>()),
-        core_({.nodes = 4}, {}, rules(fairness), policy_) {
+        core_({.nodes = 4}, {}, rules(fairness), policy_->traits) {
     policy_->write = [](Pass& pass) { start_in_order(pass); };
     core_.apply(at_s(0), event::Submitted{sized(JobType::evolving, {1, 4}, 1, 100), {}});
     core_.apply(at_s(0), event::Submitted{rigid(1, 50), {}});
-    core_.close_instant(at_s(0));
+    core_.close(at_s(0), *policy_);
     for (const JobSpec& job : waiting) core_.apply(at_s(5), event::Submitted{job, {}});
-    core_.close_instant(at_s(5));
+    core_.close(at_s(5), *policy_);
     core_.apply(at_s(10), event::EvolvingRequested{RequestId{1}, JobId{0}, 2, 0});
   }
 
@@ -38,7 +38,7 @@ class Asked {
     policy_->write = [&](Pass& pass) {
       found = fair_delays(pass, pass.requests().front(), 2, plan);
     };
-    core_.close_instant(at_s(10));
+    core_.close(at_s(10), *policy_);
     return found;
   }
 

@@ -35,6 +35,20 @@ std::vector<UserShare> parse_shares(std::string_view text, const Place& place) {
   return shares;
 }
 
+std::string to_text(const std::vector<UserShare>& shares) {
+  if (shares.empty()) return "none";
+  std::string text;
+  for (const UserShare& each : shares) {
+    std::string share;
+    append_number(share, each.share);
+    std::erase(share, '+');  // of "1e+09"
+    if (!text.empty()) text += '+';
+    append_number(text, each.user);
+    text += ':' + share;
+  }
+  return text;
+}
+
 /// The integral of what is held, each moment of it faded since.
 double Uses::Use::until(Time now, Duration half_life) const {
   const double passed = to_seconds(now - at);

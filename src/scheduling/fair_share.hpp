@@ -26,11 +26,13 @@ struct FairShare {
   std::vector<UserShare> shares{};                    // by user; all others have 1
 
   double share_of(std::uint32_t user) const;
+  bool operator==(const FairShare&) const = default;
 };
 
 /// "1001:4+1002:0.5": numbers of users, and their shares, above 0; or "none". Throws InputError,
 /// which names `place`.
 std::vector<UserShare> parse_shares(std::string_view text, const Place& place = {});
+std::string to_text(const std::vector<UserShare>& shares);
 
 /// A user's use of the machine for its share, at some moment: who has less goes first.
 struct Standing {

@@ -99,6 +99,7 @@ void check_jobs(const State& state) {
     last = id;
   });
   require(queued == state.queue.size(), "size of the queue");
+  require(state.queue.order() == state.traits.order, "the queue has another order");
   for (const PlannedDelay& planned : state.planned_delays) {
     const bool waits =
         state.jobs.contains(planned.job) && (state.jobs[planned.job].status == Status::held ||

@@ -80,6 +80,8 @@ TEST_F(Invariants, FindWhatIsBroken) {
               HasSubstr("waits for no answer"));
   EXPECT_THAT(broken([&](State& s) { s.jobs[waits_].status = Status::held; }),
               HasSubstr("does not wait"));
+  EXPECT_THAT(broken([&](State& s) { s.traits.order = QueueOrder::sjf; }),
+              HasSubstr("another order"));
   EXPECT_THAT(broken([&](State& s) { s.jobs[runs_].running_at = 7; }),
               HasSubstr("list of running"));
   EXPECT_THAT(broken([&](State& s) { s.jobs[victim_].work_left = -1; }), HasSubstr("work left"));

@@ -81,6 +81,8 @@ class Pass {
   std::span<const Claim> claims() const { return state_.claims; }
   /// Evolving requests of jobs that are running and doing nothing, in order of arrival.
   std::vector<Request> requests() const;
+  /// Are there any, also of jobs that are busy?
+  bool has_requests() const { return !state_.requests.empty(); }
   const Job& job(JobId id) const { return state_.jobs[id]; }
   /// Is the job not over? Ask before following a tag.
   bool knows(JobId id) const { return state_.jobs.knows(id); }

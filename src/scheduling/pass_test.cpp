@@ -376,7 +376,7 @@ TEST(Pen, EveryCallIsRecordedAndCanBeMadeAgain) {
   });
   const std::vector<PenCall> calls(live.core.pen_calls().begin(), live.core.pen_calls().end());
   EXPECT_EQ(calls.size(), 8u);
-  const auto followed = again.core.follow_instant(again.now, calls);
+  const auto followed = follow(again.core, again.now, live.core.was_asked(), calls);
   EXPECT_TRUE(std::ranges::equal(followed, decisions));
   EXPECT_EQ(testing::difference_of(live.state(), again.state()), "");
 }

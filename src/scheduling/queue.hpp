@@ -108,10 +108,9 @@ class FreeProfile {
 
 class JobTable;
 
-/// How a queue is sorted: what its keys are computed from besides the jobs.
+/// When a queue was sorted, and what its keys are computed from besides its order and the jobs.
 struct Sorting {
-  QueueOrder order = QueueOrder::fcfs;
-  Time at{};                          // when; matters to orders that change with time
+  Time at{};                          // matters to orders that change with time
   std::vector<Standing> standings{};  // by user: what `fairshare` goes by until the next time
 };
 
@@ -127,10 +126,9 @@ class Queue {
     bool operator==(const Need&) const = default;
   };
 
-  explicit Queue(QueueOrder order = QueueOrder::fcfs) : order_(order) {}
   /// Empty, but as if sorted like this.
-  explicit Queue(const Sorting& sorting)
-      : order_(sorting.order),
+  explicit Queue(QueueOrder order = QueueOrder::fcfs, const Sorting& sorting = {})
+      : order_(order),
         sorted_at_(sorting.at),
         standings_(sorting.standings),
         lines_(LinesBefore{sorting.at}) {}

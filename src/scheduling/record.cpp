@@ -93,6 +93,15 @@ void write_adaptive(Writer& out, const AdaptiveSpec& spec) {
   if (spec.walltime_for != WalltimeFor{}) out.word(name(kWalltimeForWords, spec.walltime_for));
 }
 
+void write_traits(Writer& out, const Traits& traits) {
+  out.word(traits.settings.empty() ? std::string_view("-") : std::string_view(traits.settings));
+  out.number(traits.wakes).flag(traits.answers_requests);
+  out.word(name(kQueueOrderWords, traits.order)).duration(traits.priority_period);
+  out.duration(traits.fair_share.half_life).word(to_text(traits.fair_share.shares));
+  out.word(name(kStartSizeWords, traits.start_size));
+  out.number(traits.needs.resizes_per_job).flag(traits.needs.power_control);
+}
+
 struct EventWriter {
   Writer& out;
 
@@ -129,9 +138,7 @@ struct EventWriter {
     if (e.model) out.word(to_text(*e.model));
   }
   void operator()(const event::SizeOrdered& e) const { out.id(e.job).number(e.size); }
-  void operator()(const event::ConfigChanged& e) const {
-    out.word(e.policy ? std::string_view(e.policy->settings) : std::string_view("-"));
-  }
+  void operator()(const event::ConfigChanged& e) const { write_traits(out, e.traits); }
   void operator()(const event::TimerFired&) const {}
   void operator()(const event::Altered& e) const {
     out.id(e.job).number(e.priority).duration(e.walltime);
@@ -227,6 +234,22 @@ AdaptiveSpec read_adaptive(Reader& in) {
   return spec;
 }
 
+Traits read_traits(Reader& in) {
+  Traits traits;
+  const std::string_view settings = in.word("policy").text;
+  if (settings != "-") traits.settings = settings;
+  traits.wakes = in.number<EventKinds>("wakes");
+  traits.answers_requests = in.flag("answers requests");
+  traits.order = in.choice<QueueOrder>("order", kQueueOrderWords);
+  traits.priority_period = in.duration("priority period");
+  traits.fair_share.half_life = in.duration("half-life");
+  traits.fair_share.shares = in.parsed("shares", parse_shares);
+  traits.start_size = in.choice<StartSize>("start size", kStartSizeWords);
+  traits.needs.resizes_per_job = in.number<std::uint32_t>("resizes needed");
+  traits.needs.power_control = in.flag("power control needed");
+  return traits;
+}
+
 event::Submitted read_submitted(Reader& in) {
   event::Submitted e;
   e.job.name = in.number<std::uint64_t>("name");
@@ -276,6 +299,12 @@ std::string to_record(const Rules& rules) {
   return out.take();
 }
 
+std::string to_record(const Traits& traits) {
+  Writer out;
+  write_traits(out, traits);
+  return out.take();
+}
+
 std::string to_record(const Event& event) {
   Writer out;
   out.word(kEventWords[event.index()]);
@@ -299,6 +328,12 @@ std::string to_record(const Decision& decision) {
   Writer out;
   out.id(decision.id).word(word(decision.kind)).id(decision.job).holding(decision.after);
   out.time(decision.limit).id(decision.request).reason(decision.reason);
+  return out.take();
+}
+
+std::string to_record(const Closed& closed) {
+  Writer out;
+  out.time(closed.at).flag(closed.asked);
   return out.take();
 }
 
@@ -352,7 +387,14 @@ Rules rules_from_record(std::string_view text) {
   return rules;
 }
 
-Event event_from_record(std::string_view text, const PolicyMaker& make) {
+Traits traits_from_record(std::string_view text) {
+  Reader in(text);
+  Traits traits = read_traits(in);
+  in.finish();
+  return traits;
+}
+
+Event event_from_record(std::string_view text) {
   Reader in(text);
   const auto kind = in.choice<std::size_t>("event", kEventWords);
   // A braced list is read from left to right.
@@ -400,11 +442,8 @@ Event event_from_record(std::string_view text, const PolicyMaker& make) {
       }
       case 11:
         return event::SizeOrdered{job(), in.count("size")};
-      case 12: {
-        const std::string_view settings = in.word("policy").text;
-        if (settings == "-") return event::ConfigChanged{};
-        return event::ConfigChanged{make(settings)};
-      }
+      case 12:
+        return event::ConfigChanged{read_traits(in)};
       case 13:
         return event::TimerFired{};
       default: {
@@ -458,6 +497,15 @@ Decision decision_from_record(std::string_view text) {
   decision.reason = in.reason();
   in.finish();
   return decision;
+}
+
+Closed closed_from_record(std::string_view text) {
+  Reader in(text);
+  Closed closed;
+  closed.at = in.moment("time");
+  closed.asked = in.flag("asked");
+  in.finish();
+  return closed;
 }
 
 }  // namespace ductile

@@ -5,8 +5,6 @@
 // text, and reading it gives the same value. docs/formats/log.md has the table.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,24 +18,31 @@
 
 namespace ductile {
 
+/// When an instant was closed, and whether that asked the policy.
+struct Closed {
+  Time at{};
+  bool asked = false;
+};
+
 std::string to_record(Time time);
 std::string to_record(const Platform& platform);
 std::string to_record(const Capabilities& capabilities);
 std::string to_record(const Rules& rules);  // without `record`, `check` and `counts_uses`
+std::string to_record(const Traits& traits);
 std::string to_record(const Event& event);
 std::string to_record(const PenCall& call);
 std::string to_record(const Decision& decision);
-
-/// Makes a policy from its settings; throws what it likes where there is none.
-using PolicyMaker = std::function<std::shared_ptr<const Policy>(std::string_view settings)>;
+std::string to_record(const Closed& closed);
 
 // The other way round. They throw `RecordError`.
 Time time_from_record(std::string_view text);
 Platform platform_from_record(std::string_view text);
 Capabilities capabilities_from_record(std::string_view text);
 Rules rules_from_record(std::string_view text);
-Event event_from_record(std::string_view text, const PolicyMaker& make);
+Traits traits_from_record(std::string_view text);
+Event event_from_record(std::string_view text);
 PenCall pen_call_from_record(std::string_view text);
 Decision decision_from_record(std::string_view text);
+Closed closed_from_record(std::string_view text);
 
 }  // namespace ductile

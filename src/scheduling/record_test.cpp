@@ -23,14 +23,6 @@ namespace {
 
 constexpr int kRounds = 2000;
 
-class Named final : public Policy {
- public:
-  explicit Named(std::string_view name) { settings = std::string(name); }
-  void schedule(Pass&) const override {}
-};
-
-std::shared_ptr<const Policy> named(std::string_view name) { return std::make_shared<Named>(name); }
-
 Time us(std::int64_t microseconds) { return Time(Duration(microseconds)); }
 
 // --- Random values -------------------------------------------------------------------------------
@@ -164,7 +156,7 @@ struct Any {
       case 11:
         return event::SizeOrdered{id<JobId>(), count()};
       case 12:
-        return event::ConfigChanged{flag() ? named("easy:order=sjf") : nullptr};
+        return event::ConfigChanged{traits()};
       case 13:
         return event::TimerFired{};
       default:
@@ -174,6 +166,22 @@ struct Any {
                               {count(), count()},
                               count()};
     }
+  }
+
+  Traits traits() {
+    Traits traits;
+    if (flag()) traits.settings = "easy:order=sjf";
+    traits.wakes = static_cast<EventKinds>(draws.bits());
+    traits.answers_requests = flag();
+    traits.order = of(QueueOrder::fairshare);
+    traits.priority_period = duration();
+    traits.fair_share.half_life = duration();
+    for (std::uint32_t user = 0; flag(); user += 1 + static_cast<std::uint32_t>(bits(10))) {
+      traits.fair_share.shares.push_back({user, real(1e-9, 1e9)});
+    }
+    traits.start_size = of(StartSize::smallest);
+    traits.needs = {static_cast<std::uint32_t>(bits(32)), flag()};
+    return traits;
   }
 
   PenCall pen_call() {
@@ -204,12 +212,15 @@ TEST_P(EventRecord, IsReadAsItWasWritten) {
     const Event event = any.event(GetParam());
     const std::string text = to_record(event);
     seen.insert(text);
-    const Event again = event_from_record(text, named);
+    const Event again = event_from_record(text);
     ASSERT_EQ(again.index(), GetParam()) << text;
     ASSERT_EQ(to_record(again), text);
     if (const auto* submitted = std::get_if<event::Submitted>(&event)) {
       ASSERT_EQ(std::get<event::Submitted>(again).job, submitted->job) << text;
       ASSERT_EQ(std::get<event::Submitted>(again).adaptive, submitted->adaptive) << text;
+    }
+    if (const auto* changed = std::get_if<event::ConfigChanged>(&event)) {
+      ASSERT_EQ(std::get<event::ConfigChanged>(again).traits, changed->traits) << text;
     }
     if (const auto* resized = std::get_if<event::Resized>(&event)) {
       ASSERT_EQ(std::get<event::Resized>(again).now, resized->now) << text;
@@ -322,8 +333,13 @@ TEST(Record, OfEventsIsReadable) {
   EXPECT_EQ(to_record(event::SizeOrdered{JobId{5}, 12}), "ordered 5 12");
   EXPECT_EQ(to_record(event::Altered{JobId{5}, -3, whole_seconds(2), {1, 4}, 2}),
             "altered 5 -3 2000000 1 4 2");
-  EXPECT_EQ(to_record(event::ConfigChanged{named("easy:order=sjf")}), "config easy:order=sjf");
-  EXPECT_EQ(to_record(event::ConfigChanged{}), "config -");
+  EXPECT_EQ(to_record(event::ConfigChanged{{.settings = "easy:order=sjf",
+                                            .wakes = 5,
+                                            .order = QueueOrder::sjf,
+                                            .fair_share = {.shares = {{7, 0.5}, {9, 1e9}}},
+                                            .priority_period = whole_seconds(2)}}),
+            "config easy:order=sjf 5 0 sjf 2000000 604800000000 7:0.5+9:1e09 preferred 0 0");
+  EXPECT_EQ(to_record(Traits{}), "- 4294967295 0 fcfs 0 604800000000 none preferred 0 0");
   EXPECT_EQ(to_record(event::TimerFired{}), "timer");
 }
 
@@ -558,7 +574,9 @@ std::string complaint(const std::function<void(std::string_view)>& read, const s
   return "";
 }
 
-const auto kEvent = [](std::string_view text) { event_from_record(text, named); };
+const auto kEvent = [](std::string_view text) { event_from_record(text); };
+const auto kTraits = [](std::string_view text) { traits_from_record(text); };
+const auto kClosed = [](std::string_view text) { closed_from_record(text); };
 const auto kPenCall = [](std::string_view text) { pen_call_from_record(text); };
 const auto kPlatform = [](std::string_view text) { platform_from_record(text); };
 const auto kWorld = [](std::string_view text) { capabilities_from_record(text); };
@@ -648,7 +666,9 @@ TEST(RecordErrors, NameTheFieldOfAnEvent) {
   check_fields(kEvent, "believed 5 250 0.1 1 60000000 1 amdahl:0.25",
                {"event", "job", "watts per node", "mtct", "rate", "walltime", "learned", "model"});
   check_fields(kEvent, "ordered 5 12", {"event", "job", "size"});
-  check_fields(kEvent, "config easy", {"event", "policy"});
+  check_fields(kEvent, "config easy 5 0 sjf 1000 2000 7:2 smallest 1 0",
+               {"event", "policy", "wakes", "answers requests", "order", "priority period",
+                "half-life", "shares", "start size", "resizes needed", "power control needed"});
   check_fields(kEvent, "timer", {"event"});
 }
 
@@ -660,6 +680,10 @@ TEST(RecordErrors, NameTheFieldOfAPenCall) {
 }
 
 TEST(RecordErrors, NameTheFieldOfTheRun) {
+  check_fields(kClosed, "1000 1", {"time", "asked"});
+  check_fields(kTraits, "easy 5 0 sjf 1000 2000 none smallest 1 0",
+               {"policy", "wakes", "answers requests", "order", "priority period", "half-life",
+                "shares", "start size", "resizes needed", "power control needed"});
   check_fields(kPlatform, "100 4 90 250 3000000",
                {"nodes", "cores per node", "idle power", "busy power", "boot time"});
   check_fields(kWorld, "1 4 0", {"instant start", "resizes per job", "power control"});
@@ -694,16 +718,6 @@ TEST(RecordErrors, KeepArithmeticInItsTypes) {
   EXPECT_THROW(time_from_record("1 "), RecordError);
   EXPECT_THROW(time_from_record(""), RecordError);
   EXPECT_EQ(complaint(kRules, "fixed 1 1 both,interval=0"), "fairness");
-}
-
-TEST(RecordErrors, OfThePolicyAreLeftToItsMaker) {
-  const PolicyMaker none = [](std::string_view) -> std::shared_ptr<const Policy> {
-    throw std::invalid_argument("no such policy");
-  };
-  EXPECT_THROW(event_from_record("config easy", none), std::invalid_argument);
-  EXPECT_EQ(std::get<event::ConfigChanged>(event_from_record("config -", none)).policy, nullptr);
-  const Event config = event_from_record("config easy:order=sjf", named);
-  EXPECT_EQ(std::get<event::ConfigChanged>(config).policy->settings, "easy:order=sjf");
 }
 
 }  // namespace

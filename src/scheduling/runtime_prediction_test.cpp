@@ -1,11 +1,11 @@
 #include "scheduling/runtime_prediction.hpp"
 
-#include <memory>
 #include <optional>
 
 #include <gtest/gtest.h>
 
 #include "scheduling/core.hpp"
+#include "scheduling/policy.hpp"
 
 namespace ductile {
 namespace {
@@ -23,7 +23,8 @@ struct StartAll final : Policy {
 
 /// A core of four nodes, and its jobs by user 7.
 struct World {
-  Core core{{.nodes = 4}, {}, {}, std::make_shared<StartAll>()};
+  StartAll policy{};
+  Core core{{.nodes = 4}, {}, {}, policy.traits};
   RuntimePrediction predictions{};
 
   JobId submit(int now_s, int requested_s, JobType type = JobType::rigid) {
@@ -41,7 +42,7 @@ struct World {
   }
   void tell(int now_s, const Event& event) {
     EXPECT_TRUE(core.apply(at(now_s), event));
-    core.close_instant(at(now_s));
+    core.close(at(now_s), policy);
   }
   void end(int now_s, JobId id) {
     predictions.ending(core.state(), id, at(now_s));

@@ -91,6 +91,8 @@ void put(std::string& text, const SizeConstraint& value) { text += to_text(value
 void get(const Word& word, SizeConstraint& value) { value = word.parsed(parse_constraint); }
 void put(std::string& text, const Fairness& value) { text += to_text(value); }
 void get(const Word& word, Fairness& value) { value = word.parsed(parse_fairness); }
+void put(std::string& text, const std::vector<UserShare>& value) { text += to_text(value); }
+void get(const Word& word, std::vector<UserShare>& value) { value = word.parsed(parse_shares); }
 
 // "A:B:C": the fields of a row within a field.
 template <class First, class... Others>
@@ -215,7 +217,11 @@ constexpr std::size_t members() {
 // Who adds a member to one of these has a fact more (or an index, which belongs elsewhere): it
 // needs a field in the tables below, with the next version as its `since`, and a line in
 // docs/formats/snapshot.md. Then the number here is right again.
-static_assert(members<Facts>() == 33);
+static_assert(members<Facts>() == 31);
+static_assert(members<Traits>() == 8);
+static_assert(members<FairShare>() == 2);
+static_assert(members<UserShare>() == 2);
+static_assert(members<Needs>() == 2);
 static_assert(members<Job>() == 28);
 static_assert(members<JobSpec>() == 10);
 static_assert(members<Adaptive>() == 4);
@@ -235,7 +241,7 @@ static_assert(members<Boot>() == 3);
 static_assert(members<Platform>() == 5);
 static_assert(members<Capabilities>() == 3);
 static_assert(members<Rules>() == 10);
-static_assert(members<Sorting>() == 3);
+static_assert(members<Sorting>() == 2);
 static_assert(members<Standing>() == 2);
 
 template <class Row>
@@ -279,16 +285,27 @@ struct Table<Rules> {
   };
 };
 
+template <auto... Path>
+constexpr Field<Facts> of_traits(std::string_view name, SnapshotVersion since = 1) {
+  return field<Facts, &Facts::traits, Path...>(name, since);
+}
+
 // What has no rows of its own.
 template <>
 struct Table<Facts> {
   static constexpr std::string_view kKind = "state";
   static constexpr std::array kFields{
       field<Facts, &Facts::now>("now"),
-      field<Facts, &Facts::policy>("policy"),
-      field<Facts, &Facts::start_size>("start_size"),
-      field<Facts, &Facts::half_life>("half_life"),
-      field<Facts, &Facts::sorting, &Sorting::order>("order"),
+      of_traits<&Traits::settings>("policy"),
+      of_traits<&Traits::wakes>("wakes", 2),
+      of_traits<&Traits::answers_requests>("answers_requests", 2),
+      of_traits<&Traits::start_size>("start_size"),
+      of_traits<&Traits::fair_share, &FairShare::half_life>("half_life"),
+      of_traits<&Traits::fair_share, &FairShare::shares>("shares", 2),
+      of_traits<&Traits::order>("order"),
+      of_traits<&Traits::priority_period>("priority_period", 2),
+      of_traits<&Traits::needs, &Needs::resizes_per_job>("needs_resizes_per_job", 2),
+      of_traits<&Traits::needs, &Needs::power_control>("needs_power_control", 2),
       field<Facts, &Facts::sorting, &Sorting::at>("sorted_at"),
       Field<Facts>{"jobs", 1, [](const Facts& facts) { return facts.jobs.size() == 0; },
                    [](std::string& text, const Facts& facts) { put(text, facts.jobs.size()); },

@@ -28,7 +28,14 @@ using testing::Stage;
 class Snapshot : public ::testing::Test {
  protected:
   Snapshot() : stage_(setup()) {
-    stage_.script->order = QueueOrder::fairshare;
+    stage_.script->traits = {.settings = "scripted:colour=red",
+                             .wakes = kEveryEvent & ~kind_of<event::Believed>(),
+                             .answers_requests = true,
+                             .order = QueueOrder::fairshare,
+                             .fair_share = {.half_life = whole_seconds(100), .shares = {{7, 2.5}}},
+                             .priority_period = whole_seconds(1),
+                             .start_size = StartSize::smallest,
+                             .needs = {.resizes_per_job = 1, .power_control = true}};
     stage_.at(10);
     const AdaptiveSpec declared{.speedup = parse_speedup("table:1=20:4=6.5:16=0.1"),
                                 .cost = {.alpha_s = 0.1, .scale = 0.3},
@@ -213,7 +220,7 @@ TEST_F(Snapshot, ARowThatIsMissingIsNoticed) {
 TEST_F(Snapshot, IsMadeBetweenInstants) {
   stage_.pass([&](Pass& p) { EXPECT_TRUE(p.withdraw(ClaimId{0}, {})); });
   EXPECT_NO_THROW(text());
-  stage_.tell(event::ConfigChanged{stage_.script});
+  stage_.tell(event::ConfigChanged{stage_.script->traits});
   EXPECT_THROW(text(), std::logic_error);
   stage_.close();
   EXPECT_NO_THROW(text());
@@ -221,8 +228,13 @@ TEST_F(Snapshot, IsMadeBetweenInstants) {
 
 TEST_F(Snapshot, SaysWhichVersionItNeeds) {
   std::string written = "before\n";
-  EXPECT_EQ(save(stage_.state(), written), 1u);
+  EXPECT_EQ(save(stage_.state(), written), 2u);
   EXPECT_EQ(written, "before\n" + text());
+  EXPECT_EQ(load(text()).traits, stage_.core.traits());
+  // What there was before version 2 is written as it was.
+  stage_.script->traits = {.settings = "easy", .start_size = StartSize::smallest};
+  stage_.pass([](Pass&) {});
+  EXPECT_EQ(save(stage_.state(), written), 1u);
 }
 
 TEST(SnapshotFormat, IsWhatThePageSays) {

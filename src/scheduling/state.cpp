@@ -9,7 +9,7 @@ namespace ductile {
 
 Indices index(const Facts& facts) {
   Indices found;
-  found.queue = Queue(facts.sorting);
+  found.queue = Queue(facts.traits.order, facts.sorting);
   facts.jobs.for_each([&](JobId id) {
     const Job& job = facts.jobs[id];
     if (job.status != Status::pending || job.claim != ClaimId::none) return;
@@ -60,12 +60,13 @@ Indices index(const Facts& facts) {
   return found;
 }
 
-State::State(const Platform& machine, const Capabilities& can, const Rules& run)
+State::State(const Platform& machine, const Capabilities& can, const Rules& run, const Traits& its)
     : State([&] {
         Facts facts;
         facts.platform = machine;
         facts.capabilities = can;
         facts.rules = run;
+        facts.traits = its;
         if (run.identities) facts.health.assign(machine.nodes, Health::up);
         return facts;
       }()) {}
@@ -150,22 +151,20 @@ Unanswered* Facts::find(DecisionId id) {
   return at != unanswered.end() && at->decision.id == id ? &*at : nullptr;
 }
 
-void State::resort(const Policy& wanted) {
-  start_size = wanted.start_size;
-  half_life = wanted.fair_share.half_life;
-  sorting = {wanted.order, now, {}};
-  if (wanted.order == QueueOrder::fairshare) {
-    sorting.standings = uses.standings(now, wanted.fair_share);
+void State::resort() {
+  sorting = {now, {}};
+  if (traits.order == QueueOrder::fairshare) {
+    sorting.standings = uses.standings(now, traits.fair_share);
   }
   queue.resort(
-      wanted.order, now, jobs, [this](JobId id) { return start_need(jobs[id]); },
+      traits.order, now, jobs, [this](JobId id) { return start_need(jobs[id]); },
       sorting.standings);
 }
 
-void State::refresh_order(const Policy& wanted) {
-  if (!is_linear(wanted.order)) {
+void State::refresh_order() {
+  if (!is_linear(traits.order)) {
     ++changes;
-    resort(wanted);
+    resort();
     return;
   }
   sorting.at = now;
@@ -707,7 +706,8 @@ double State::faded(const Delays& of) const {
 void State::count(const Job& job, int sign) {
   const Nodes n = job.holding.count;
   held += sign > 0 ? n : -n;
-  if (rules.counts_uses) uses.change(job.spec.user, sign * std::int64_t{n}, now, half_life);
+  if (rules.counts_uses)
+    uses.change(job.spec.user, sign * std::int64_t{n}, now, traits.fair_share.half_life);
   jobs_mw += sign * extra_power_mw(job, n);
 }
 

@@ -21,21 +21,12 @@
 #include "scheduling/fair_share.hpp"
 #include "scheduling/idle_nodes.hpp"
 #include "scheduling/job.hpp"
-#include "scheduling/policy.hpp"
 #include "scheduling/queue.hpp"
 #include "scheduling/releases.hpp"
 #include "scheduling/timeline.hpp"
+#include "scheduling/traits.hpp"
 
 namespace ductile {
-
-/// What a world can do.
-struct Capabilities {
-  static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
-
-  bool instant_start = true;                   // a start needs no answer
-  std::uint32_t resizes_per_job = kUnlimited;  // 0: none
-  bool power_control = false;                  // nodes can be switched on and off
-};
 
 /// What holds for a whole run, whatever the policy.
 struct Rules {
@@ -189,16 +180,14 @@ struct Facts {
   Platform platform;
   Capabilities capabilities;
   Rules rules;
+  Traits traits{};  // of the policy
 
   Time now{};
   JobTable jobs;
-  std::vector<Adaptive> adaptive{};             // side table; rows are reused,
-  std::vector<std::uint32_t> free_rows{};       //   which are these
-  std::string policy{};                         // its settings
-  StartSize start_size = StartSize::preferred;  // the policy's
-  Duration half_life = FairShare{}.half_life;   // the policy's
-  Sorting sorting{};                            // of the queue
-  Uses uses{};                                  // of users, if they are counted
+  std::vector<Adaptive> adaptive{};        // side table; rows are reused,
+  std::vector<std::uint32_t> free_rows{};  //   which are these
+  Sorting sorting{};                       // of the queue
+  Uses uses{};                             // of users, if they are counted
   // Those whose size may change while they run first, else in no particular order.
   std::vector<JobId> running{};
   std::vector<Health> health{};  // with identities
@@ -265,7 +254,7 @@ struct Facts {
   Duration estimate(const Job& job, Nodes n) const;
   /// What it takes at the size at which the policy starts it.
   Queue::Need start_need(const Job& job) const {
-    return start_size == StartSize::smallest && sizes_at_start(job.spec.type)
+    return traits.start_size == StartSize::smallest && sizes_at_start(job.spec.type)
                ? smallest_need(job)
                : Queue::Need{job.spec.preferred, job.spec.walltime};
   }
@@ -323,7 +312,8 @@ Indices index(const Facts& facts);
 /// or is a memo, which saves work and can be dropped at any time.
 class State : public Facts, public Indices {
  public:
-  State(const Platform& platform, const Capabilities& capabilities, const Rules& rules);
+  State(const Platform& platform, const Capabilities& capabilities, const Rules& rules,
+        const Traits& traits);
   /// With its indices, those in the rows of jobs as well.
   explicit State(Facts facts);
 
@@ -331,6 +321,7 @@ class State : public Facts, public Indices {
   std::uint64_t pass_first = 0;     // number of the first decision of this pass
   std::vector<Decision> decisions;  // of this instant
   bool handed_out = false;          // and the world has them
+  bool was_asked = false;           // the policy, by the last close
   std::vector<PenCall> calls;       // of this instant, while recording
   bool cut_short = false;     // of this instant: a plan of its pass might have no more reservations
   std::uint64_t changes = 1;  // of anything but the queue's end
@@ -391,10 +382,10 @@ class State : public Facts, public Indices {
   }
   /// A job waits from now on.
   void enqueue(JobId id, const Job& job) { queue.add(id, job.spec, start_need(job)); }
-  /// Sorts the queue as a policy wants it.
-  void resort(const Policy& wanted);
+  /// Sorts the queue as the policy wants it.
+  void resort();
   /// The policy's order, which changes with time, as of now.
-  void refresh_order(const Policy& wanted);
+  void refresh_order();
   /// A decision of this instant, with the next number. Good until the next one.
   Decision& decide(Decision::Kind kind, JobId job, Reason reason,
                    RequestId request = RequestId::none);

@@ -13,8 +13,11 @@ namespace {
 
 class BelievedWorld {
  public:
-  BelievedWorld(Core core, Time now)
-      : core_(std::move(core)), now_(std::max(core_.state().now, now)), began_(now_) {}
+  BelievedWorld(Core core, const Policy& policy, Time now)
+      : core_(std::move(core)),
+        policy_(&policy),
+        now_(std::max(core_.state().now, now)),
+        began_(now_) {}
   void begin(const WhatIf& change);
   void run(const std::function<bool()>& stop);
   std::vector<Forecast> forecasts() const;
@@ -39,6 +42,7 @@ class BelievedWorld {
   std::vector<JobId> due();
 
   Core core_;
+  const Policy* policy_;
   Time now_, began_;
   std::multimap<Time, Answer> answers_;  // to come
   std::map<JobId, Forecast> jobs_;
@@ -69,9 +73,12 @@ void BelievedWorld::begin(const WhatIf& change) {
     answers_.emplace(std::max(later(open.expected, cost), now_), Answer{open.decision, cost});
   }
   if (change.fewer_nodes > 0) drain(change.fewer_nodes);
-  if (change.policy && !core_.apply(now_, event::ConfigChanged{change.policy})) {
-    throw InputError("this world lacks " + change.policy->lacks(state.capabilities),
-                     "name another policy");
+  if (change.policy) {
+    policy_ = change.policy.get();
+    if (!core_.apply(now_, event::ConfigChanged{policy_->traits})) {
+      throw InputError("this world lacks " + lacking(state.capabilities, policy_->traits.needs),
+                       "name another policy");
+    }
   }
   if (change.another) {
     const JobId id{state.jobs.size()};
@@ -92,7 +99,7 @@ void BelievedWorld::drain(Nodes count) {
 }
 
 void BelievedWorld::close() {
-  const auto decisions = core_.close_instant(now_);
+  const auto decisions = core_.close(now_, *policy_);
   for (const Decision& decision : std::vector<Decision>(decisions.begin(), decisions.end())) {
     carry_out(decision);
     expect_end(decision.job);
@@ -242,9 +249,9 @@ std::vector<Forecast> BelievedWorld::forecasts() const {
 
 }  // namespace
 
-std::vector<Forecast> forecast(Core core, Time now, const WhatIf& change,
+std::vector<Forecast> forecast(Core core, const Policy& policy, Time now, const WhatIf& change,
                                const std::function<bool()>& stop) {
-  BelievedWorld world(std::move(core), now);
+  BelievedWorld world(std::move(core), policy, now);
   world.begin(change);
   world.run(stop);
   return world.forecasts();

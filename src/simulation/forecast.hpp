@@ -9,6 +9,7 @@
 #include "base/time.hpp"
 #include "model/job_spec.hpp"
 #include "scheduling/core.hpp"
+#include "scheduling/policy.hpp"
 
 namespace ductile {
 
@@ -27,13 +28,13 @@ struct Forecast {
   Time start = kNever, end = kNever;  // kNever: not known
 };
 
-/// Runs `core` on from `now`, or from its own time if that is later: jobs need the time that the
-/// core believes (a job past its end: one second more), orders are carried out after the time they
-/// are believed to take, nothing fails, nobody submits anything or asks for another size, and held
-/// jobs stay held. Jobs that run come first, then those that wait, each in order of their start.
-/// `stop` is asked now and then; what is not known by then stays so. Throws InputError if the world
-/// cannot do what the policy needs.
-std::vector<Forecast> forecast(Core core, Time now, const WhatIf& change,
+/// Runs `core` on under its policy from `now`, or from its own time if that is later: jobs need the
+/// time that the core believes (a job past its end: one second more), orders are carried out after
+/// the time they are believed to take, nothing fails, nobody submits anything or asks for another
+/// size, and held jobs stay held. Jobs that run come first, then those that wait, each in order of
+/// their start. `stop` is asked now and then; what is not known by then stays so. Throws InputError
+/// if the world cannot do what the policy needs.
+std::vector<Forecast> forecast(Core core, const Policy& policy, Time now, const WhatIf& change,
                                const std::function<bool()>& stop = {});
 
 }  // namespace ductile

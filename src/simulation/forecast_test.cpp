@@ -62,17 +62,18 @@ Workload known_workload(std::uint64_t seed, Nodes machine) {
 
 TEST(Forecast, IsWhatHappensIfAllGoesAsBelieved) {
   std::size_t waited = 0;
-  for (std::uint64_t seed = 0; seed < 5 * policies().size(); ++seed) {
-    const std::string policy = policies()[seed % policies().size()].name;
+  const Registry registry;
+  for (std::uint64_t seed = 0; seed < 5 * registry.policies.size(); ++seed) {
+    const std::string policy = registry.policies[seed % registry.policies.size()].name;
     SCOPED_TRACE(policy + ", seed " + std::to_string(seed));
     const Workload workload = known_workload(seed, 16);
     SimulationSettings settings;
     settings.platform.nodes = 16;
-    settings.policy = make_policy(policy);
+    settings.policy = registry.make(policy);
     Watch watch(workload.jobs.back().submit + seconds(static_cast<double>(seed)));
     Observer* const observers[] = {&watch};
     simulate(workload, settings, observers);
-    const auto rows = forecast(*watch.core, Time{}, {});
+    const auto rows = forecast(*watch.core, *settings.policy, Time{}, {});
     std::size_t left = 0;
     for (const auto& [id, end] : watch.ends) left += end > watch.core->state().now ? 1 : 0;
     EXPECT_EQ(rows.size(), left);
@@ -103,7 +104,7 @@ TEST_F(SmallForecast, OfAnotherJob) {
                            .walltime = whole_seconds(7),
                            .size = exactly(1),
                            .preferred = 1};
-  const auto rows = forecast(core(), Time{}, change);
+  const auto rows = forecast(core(), *small_settings().policy, Time{}, change);
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_EQ(rows[2].end, at(15));
   EXPECT_EQ(rows[3].job, JobId{3});
@@ -115,7 +116,7 @@ TEST_F(SmallForecast, OfAnotherJob) {
 TEST_F(SmallForecast, WithFewerNodesAJobMayNeverStart) {
   WhatIf change;
   change.fewer_nodes = 1;
-  const auto rows = forecast(core(), Time{}, change);
+  const auto rows = forecast(core(), *small_settings().policy, Time{}, change);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_TRUE(rows[0].runs && rows[1].runs);
   EXPECT_EQ(rows[1].end, at(10));
@@ -125,7 +126,7 @@ TEST_F(SmallForecast, WithFewerNodesAJobMayNeverStart) {
 
 TEST_F(SmallForecast, OfJobsThatAreLate) {
   // Long after all have run out of time: a second more each.
-  const auto rows = forecast(core(), at(100), {});
+  const auto rows = forecast(core(), *small_settings().policy, at(100), {});
   EXPECT_EQ(rows[0].end, at(101));
   EXPECT_EQ(rows[2].start, at(101));
   EXPECT_EQ(rows[2].end, at(106));
@@ -134,9 +135,9 @@ TEST_F(SmallForecast, OfJobsThatAreLate) {
 TEST_F(SmallForecast, UnderAnotherPolicyAndStopped) {
   WhatIf change;
   change.policy = make_policy("fcfs");
-  EXPECT_EQ(forecast(core(), Time{}, change)[2].start, at(10));
+  EXPECT_EQ(forecast(core(), *small_settings().policy, Time{}, change)[2].start, at(10));
   std::size_t asked = 0;
-  forecast(core(), Time{}, {}, [&] { return ++asked > 0; });
+  forecast(core(), *small_settings().policy, Time{}, {}, [&] { return ++asked > 0; });
   EXPECT_EQ(asked, 0u);  // so few instants need no look at the clock
 }
 

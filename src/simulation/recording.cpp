@@ -41,7 +41,7 @@ void Recorder::on_begin(const Core& core) {
   line("platform " + to_record(state.platform));
   line("world " + to_record(state.capabilities));
   line("rules " + to_record(state.rules));
-  line("policy " + core.policy().settings);
+  line("policy " + to_record(state.traits));
 }
 
 void Recorder::on_event(Time now, const Event& event, bool taken, const Core&) {
@@ -53,7 +53,7 @@ void Recorder::on_decision(Time, const Decision& decision, const Core&) {
 }
 
 void Recorder::on_close(Time now, const Core& core) {
-  line("C " + to_record(now));
+  line("C " + to_record(Closed{now, core.was_asked()}));
   for (const PenCall& call : core.pen_calls()) line("P " + to_record(call));
   for (std::string_view rest = decisions_; !rest.empty();) {
     const std::size_t end = rest.find('\n');

@@ -13,7 +13,7 @@
 namespace ductile {
 
 /// The first line of a log.
-inline constexpr std::string_view kFirstLogLine = "ductile-log 2";
+inline constexpr std::string_view kFirstLogLine = "ductile-log 3";
 
 /// Counts the lines of a log and sums them up.
 class LogSeal {

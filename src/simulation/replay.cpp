@@ -8,11 +8,11 @@
 #include <stdexcept>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "policies/registry.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/invariants.hpp"
 #include "simulation/recording.hpp"
@@ -99,14 +99,13 @@ void check_whole(std::istream& in, const std::string& name) {
 
 class Replay {
  public:
-  // Asks the policy and folds, or folds only.
-  Replay(std::istream& in, const std::string& name, const PolicyMaker& make, bool asks,
-         ReplayWatcher* watcher)
-      : make_(make), lines_(in, name), is_asking_(asks), watcher_(watcher) {}
+  // Asks the policies that are made and folds, or folds only.
+  Replay(std::istream& in, const std::string& name, const PolicyMaker* make, ReplayWatcher* watcher)
+      : make_(make), lines_(in, name), watcher_(watcher) {}
   Replayed run();
 
  private:
-  Core make_core();
+  void make_cores();
   // The core that a watcher sees.
   const Core& seen() const { return asks_ ? *asks_ : *folds_; }
   Time time(std::string_view& rest) const;
@@ -127,21 +126,21 @@ class Replay {
   }
   std::shared_ptr<const Policy> policy(std::string_view settings) const {
     try {
-      return make_(settings);
+      return (*make_)(settings);
     } catch (const InputError& error) {
       lines_.fail("policy", error.what(), "replay the log with the build that recorded it");
     }
   }
 
-  const PolicyMaker& make_;
+  const PolicyMaker* make_;  // null: folds only
   Lines lines_;
-  bool is_asking_;
   ReplayWatcher* watcher_;
+  std::shared_ptr<const Policy> policy_;
   std::optional<Core> asks_, folds_;
   Replayed done_;
 };
 
-Core Replay::make_core() {
+void Replay::make_cores() {
   lines_.next();  // the first line was checked
   const auto header = [&](std::string_view head, auto from) {
     lines_.next();  // at the end of the log its text is empty
@@ -151,9 +150,12 @@ Core Replay::make_core() {
   const auto capabilities = header("world", capabilities_from_record);
   Rules rules = header("rules", rules_from_record);
   rules.record = true;
-  lines_.next();
-  done_.policy = std::string(lines_.after("policy"));
-  return Core(platform, capabilities, rules, policy(done_.policy));
+  const auto traits = header("policy", traits_from_record);
+  done_.policy = traits.settings;
+  folds_.emplace(platform, capabilities, rules, traits);
+  if (make_ == nullptr) return;
+  policy_ = policy(traits.settings);
+  asks_.emplace(platform, capabilities, rules, policy_->traits);
 }
 
 Time Replay::time(std::string_view& rest) const {
@@ -170,11 +172,16 @@ void Replay::event(std::string_view rest) {
     lines_.fail("taken", "it is neither 0 nor 1", "record the run again");
   }
   rest.remove_prefix(2);
-  const Event event = read([&] {
-    return event_from_record(rest, [&](std::string_view settings) { return policy(settings); });
-  });
+  const Event event = read([&] { return event_from_record(rest); });
   if (watcher_) watcher_->before_event(now, event, seen());
-  const bool asks = asks_ ? asks_->apply(now, event) : taken;
+  bool asks = taken;
+  const auto* changed = std::get_if<event::ConfigChanged>(&event);
+  if (asks_ && taken && changed) {
+    policy_ = policy(changed->traits.settings);
+    asks = asks_->apply(now, event::ConfigChanged{policy_->traits});
+  } else if (asks_) {
+    asks = asks_->apply(now, event);
+  }
   const bool folds = folds_->apply(now, event);
   if (asks != taken || folds != taken) {
     lines_.differs(std::string(lines_.text()),
@@ -186,13 +193,15 @@ void Replay::event(std::string_view rest) {
 }
 
 void Replay::close(std::string_view rest) {
-  const Time now = time(rest);
-  if (!rest.empty())
-    lines_.fail("end", "'" + std::string(rest) + "' is too much", "record the run again");
+  const auto [now, was_asked] = read([&] { return closed_from_record(rest); });
   std::span<const Decision> asked;
-  if (asks_) asked = asks_->close_instant(now);
+  if (asks_) {
+    asked = asks_->close(now, *policy_);
+    const std::string text = "C " + to_record(Closed{now, asks_->was_asked()});
+    if (lines_.text() != text) lines_.differs(std::string(lines_.text()), text);
+  }
   const std::vector<PenCall> calls = asks_ ? asked_calls() : recorded_calls();
-  const auto folded = folds_->follow_instant(now, calls);
+  const auto folded = follow(*folds_, now, was_asked, calls);
   if (asks_ && folded.size() != asked.size()) {
     lines_.differs(std::to_string(asked.size()) + " decisions",
                    std::to_string(folded.size()) + " decisions when folding");
@@ -233,8 +242,7 @@ std::vector<PenCall> Replay::recorded_calls() {
 }
 
 Replayed Replay::run() {
-  folds_.emplace(make_core());
-  if (is_asking_) asks_.emplace(*folds_);
+  make_cores();
   if (watcher_) watcher_->on_begin(seen());
   while (lines_.next() && !lines_.text().starts_with("end ")) {
     if (lines_.text().starts_with("E ")) {
@@ -270,7 +278,7 @@ class Telling final : public ReplayWatcher {
   Observer& observer_;
 };
 
-Replayed run(std::istream& in, const std::string& name, const PolicyMaker& make, bool asks,
+Replayed run(std::istream& in, const std::string& name, const PolicyMaker* make,
              ReplayWatcher* watcher) {
   const auto rewind = [&] {
     in.clear();
@@ -280,7 +288,7 @@ Replayed run(std::istream& in, const std::string& name, const PolicyMaker& make,
   check_whole(in, name);
   rewind();
   try {
-    return Replay(in, name, make, asks, watcher).run();
+    return Replay(in, name, make, watcher).run();
   } catch (const InvariantViolation&) {
     throw;  // whatever a log says, this must not happen
   } catch (const std::logic_error& error) {
@@ -293,25 +301,17 @@ Replayed run(std::istream& in, const std::string& name, const PolicyMaker& make,
 
 Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make,
                 ReplayWatcher* watcher) {
-  return run(in, name, make, true, watcher);
+  return run(in, name, &make, watcher);
 }
 
-Replayed fold(std::istream& in, const std::string& name, const PolicyMaker& make,
-              Observer& observer) {
+Replayed fold(std::istream& in, const std::string& name, Observer& observer) {
   Telling telling(observer);
-  return fold(in, name, make, telling);
+  return fold(in, name, telling);
 }
 
-Replayed fold(std::istream& in, const std::string& name, const PolicyMaker& make,
-              ReplayWatcher& watcher) {
-  return run(in, name, make, false, &watcher);
+Replayed fold(std::istream& in, const std::string& name, ReplayWatcher& watcher) {
+  return run(in, name, nullptr, &watcher);
 }
-
-Replayed replay(std::istream& in, const std::string& name) {
-  return replay(in, name, [](std::string_view settings) { return make_policy(settings); });
-}
-
-Replayed replay_file(const std::string& path) { return replay(*open_log_file(path), path); }
 
 std::unique_ptr<std::istream> open_log_file(const std::string& path) {
   auto in = std::make_unique<std::ifstream>(path, std::ios::binary);

@@ -9,6 +9,7 @@
 
 #include "base/time.hpp"
 #include "scheduling/core.hpp"
+#include "scheduling/policy.hpp"
 #include "scheduling/record.hpp"
 #include "simulation/observer.hpp"
 
@@ -38,21 +39,16 @@ class ReplayWatcher {
 ///
 /// Throws `InputError` if the log was cut or altered, or is none; `RunError` if this build decides
 /// otherwise. `in` must be seekable: it is read from its beginning, and
-/// checked whole before anything is replayed. `make` makes
-/// the policies from their settings; without it they are those of the registry.
+/// checked whole before anything is replayed. `make` makes the policies from their settings.
 Replayed replay(std::istream& in, const std::string& name, const PolicyMaker& make,
                 ReplayWatcher* watcher = nullptr);
-Replayed replay(std::istream& in, const std::string& name);
-Replayed replay_file(const std::string& path);
 /// Opens a log for these. InputError if it cannot be read.
 std::unique_ptr<std::istream> open_log_file(const std::string& path);
 
-/// Only folds a log, and asks no policy what it would decide: `observer` is told of everything as
-/// it was told in the run, but of what only the world knew (`on_resized`, `on_end`). The same
-/// errors.
-Replayed fold(std::istream& in, const std::string& name, const PolicyMaker& make,
-              Observer& observer);
-Replayed fold(std::istream& in, const std::string& name, const PolicyMaker& make,
-              ReplayWatcher& watcher);
+/// Only folds a log, and asks nobody; no policy of it need be there. `observer` is told of
+/// everything as it was told in the run, but of what only the world knew (`on_resized`, `on_end`).
+/// The same errors.
+Replayed fold(std::istream& in, const std::string& name, Observer& observer);
+Replayed fold(std::istream& in, const std::string& name, ReplayWatcher& watcher);
 
 }  // namespace ductile

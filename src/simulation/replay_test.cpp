@@ -17,9 +17,13 @@
 namespace ductile {
 namespace {
 
+PolicyMaker maker() {
+  return [](std::string_view settings) { return make_policy(settings); };
+}
+
 Replayed replay_text(const std::string& text) {
   std::istringstream in(text);
-  return replay(in, "run.log");
+  return replay(in, "run.log", maker());
 }
 
 // What an error of this kind says; "" if there is none.
@@ -36,7 +40,7 @@ std::string complaint(const std::string& text) {
 TEST(Replay, TellsWhatTheLogHas) {
   const std::string path = ::testing::TempDir() + "/run.log";
   std::ofstream(path) << sealed_log(kSmallLog);
-  const Replayed done = replay_file(path);
+  const Replayed done = replay(*open_log_file(path), path, maker());
   EXPECT_EQ(done.policy, "easy");
   EXPECT_EQ(done.events, 6u);
   EXPECT_EQ(done.instants, 5u);
@@ -50,11 +54,11 @@ TEST(Replay, TellsWhatTheLogHas) {
 TEST(ReplayErrors, SayThatALogIsNoneOrNotWhole) {
   const std::string log = sealed_log(kSmallLog);
   const std::string none =
-      "run.log:1: this is no log of this version; its first line must be 'ductile-log 2'";
+      "run.log:1: this is no log of this version; its first line must be 'ductile-log 3'";
   EXPECT_EQ(complaint<InputError>(""), none);
   EXPECT_EQ(complaint<InputError>("; SWF\n"), none);
   EXPECT_EQ(complaint<InputError>("ductile-log 1\n"),
-            "run.log:1: it is a log of version 1; this ductile reads version 2");
+            "run.log:1: it is a log of version 1; this ductile reads version 3");
   EXPECT_EQ(complaint<InputError>(kSmallLog),
             "run.log:24: end: the log was cut: its last line is missing; record the run again");
   EXPECT_EQ(complaint<InputError>(log.substr(0, log.size() - 1)),
@@ -74,8 +78,10 @@ TEST(ReplayErrors, OfALineThatIsTooLong) {
 }
 
 TEST(ReplayErrors, OfAFileThatIsNotThere) {
-  EXPECT_THROW(replay_file(::testing::TempDir() + "/none.log"), InputError);
+  EXPECT_THROW(open_log_file(::testing::TempDir() + "/none.log"), InputError);
 }
+
+const std::string kTraits = " 4294967295 0 fcfs 0 604800000000 none preferred 0 0";
 
 // The log with another line in the place of one, and a checksum to it.
 std::string with_line(int number, const std::string& line) {
@@ -99,7 +105,8 @@ TEST(ReplayErrors, NameLineAndField) {
       {{3, "world 1 2 3"}, "3: power control: '3' is out of range"},
       {{4, "rules loose 1 1 1 1"}, "4: limit: there is no 'loose'"},
       {{5, "politics easy"}, "5: policy: the line is missing here"},
-      {{5, "policy easier"}, "5: policy: there is no policy 'easier'; there are "},
+      {{5, "policy easy"}, "5: wakes: is missing"},
+      {{5, "policy easier" + kTraits}, "5: policy: there is no policy 'easier'; there are "},
       {{6, "X 0"}, "6: record: there is no record of this kind"},
       {{6, ""}, "6: P"},
       {{6, "E soon 1 timer"}, "6: time: 'soon' is no number"},
@@ -107,9 +114,10 @@ TEST(ReplayErrors, NameLineAndField) {
       {{6, "E 0 2 timer"}, "6: taken: it is neither 0 nor 1"},
       {{6, "E 0"}, "6: taken: it is neither 0 nor 1"},
       {{6, "E 0 1 asleep"}, "6: event: there is no 'asleep'"},
-      {{6, "E 0 1 config easier"}, "6: policy: there is no policy 'easier'"},
-      {{7, "C 0 0"}, "7: end: '0' is too much"},
-      {{7, "C 9223372036854775807"}, "7: time: '9223372036854775807' is out of range"},
+      {{6, "E 0 1 config easier" + kTraits}, "6: policy: there is no policy 'easier'"},
+      {{7, "C 0"}, "7: asked: is missing"},
+      {{7, "C 0 1 0"}, "7: end: '0' is too much"},
+      {{7, "C 9223372036854775807 1"}, "7: time: '9223372036854775807' is out of range"},
   };
   for (const auto& [altered, message] : cases) {
     const std::string text = with_line(altered.first, altered.second);
@@ -160,6 +168,12 @@ TEST(ReplayErrors, NoticeOtherDecisions) {
   EXPECT_NE(complaint<RunError>(with_line(8, "P start 0 - - - 3 3 backfilled - 0 0 0 0 0")), "");
   EXPECT_NE(complaint<RunError>(with_line(8, "")), "");
   EXPECT_NE(complaint<RunError>(with_line(9, "")), "");
+  // The policy was asked, and this build asks it as well.
+  EXPECT_EQ(complaint<RunError>(with_line(7, "C 0 0")),
+            "run.log:7: the log has\n"
+            "  C 0 0\n"
+            "but this build has\n"
+            "  C 0 1");
   // More than this build does.
   EXPECT_EQ(complaint<RunError>(with_line(10, "D 2 reject 0 0 - 0 - infeasible - 0")),
             "run.log:10: the log has\n"
@@ -176,13 +190,13 @@ TEST(ReplayErrors, NoticeOtherDecisions) {
 
 TEST(ReplayErrors, NoticeAnotherPolicy) {
   // Without backfilling, job 3 waits.
-  EXPECT_NE(complaint<RunError>(with_line(5, "policy fcfs")), "");
+  EXPECT_NE(complaint<RunError>(with_line(5, "policy fcfs" + kTraits)), "");
   // Another name for the same thing is noticed by nobody.
-  EXPECT_EQ(replay_text(with_line(5, "policy backfill:depth=1")).decisions, 3u);
+  EXPECT_EQ(replay_text(with_line(5, "policy backfill:depth=1" + kTraits)).decisions, 3u);
 }
 
 TEST(Replay, TakesItsPoliciesFromTheMaker) {
-  std::istringstream in(with_line(5, "policy mine"));
+  std::istringstream in(with_line(5, "policy mine" + kTraits));
   std::vector<std::string> asked;
   const Replayed done = replay(in, "run.log", [&](std::string_view settings) {
     asked.emplace_back(settings);
@@ -190,6 +204,14 @@ TEST(Replay, TakesItsPoliciesFromTheMaker) {
   });
   EXPECT_EQ(asked, std::vector<std::string>{"mine"});
   EXPECT_EQ(done.policy, "mine");
+}
+
+TEST(Replay, FoldsALogOfAPolicyThatIsNotThere) {
+  std::istringstream in(with_line(5, "policy gone" + kTraits));
+  ReplayWatcher nobody;
+  const Replayed done = fold(in, "run.log", nobody);
+  EXPECT_EQ(done.policy, "gone");
+  EXPECT_EQ(done.decisions, 3u);
 }
 
 }  // namespace

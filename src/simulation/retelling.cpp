@@ -142,11 +142,11 @@ class Retelling final : public ReplayWatcher {
 }  // namespace
 
 /// Whether the policy decides the same is asked once, by who retells it.
-Workload workload_of_log(std::istream& in, const std::string& name, const PolicyMaker& make) {
+Workload workload_of_log(std::istream& in, const std::string& name) {
   Workload workload;
   workload.name = name;
   Jobs jobs(workload);
-  fold(in, name, make, jobs);
+  fold(in, name, jobs);
   return workload;
 }
 

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 
-#include "scheduling/record.hpp"
 #include "simulation/observer.hpp"
 #include "simulation/replay.hpp"
 #include "simulation/simulation.hpp"
@@ -15,7 +14,7 @@ namespace ductile {
 
 /// The jobs of a log, as far as it tells: a job's true run time is the one it had, from its last
 /// start to its end; that of a job without an end its walltime. Logs have no names of accounts.
-Workload workload_of_log(std::istream& in, const std::string& name, const PolicyMaker& make);
+Workload workload_of_log(std::istream& in, const std::string& name);
 
 /// What a log has to tell besides its calls.
 struct Retold {

@@ -35,7 +35,7 @@ class Listener final : public Observer {
 TEST(Retelling, TellsObserversOfALogAsOfASimulation) {
   std::istringstream in(sealed_log(kSmallLog));
   const PolicyMaker make = [](std::string_view settings) { return make_policy(settings); };
-  const Workload workload = workload_of_log(in, "run.log", make);
+  const Workload workload = workload_of_log(in, "run.log");
   ASSERT_EQ(workload.jobs.size(), 3u);
   EXPECT_EQ(workload.name, "run.log");
 
@@ -48,7 +48,7 @@ TEST(Retelling, TellsObserversOfALogAsOfASimulation) {
   EXPECT_EQ(retold.counts.jobs_left, 0u);
   EXPECT_EQ(retold.counts.events, 6u);
   EXPECT_FALSE(retold.counts.stopped);
-  EXPECT_EQ(retold.settings.policy->settings, "easy");
+  EXPECT_EQ(retold.settings.policy->traits.settings, "easy");
   // Every job runs as long as it did.
   double node_s = 0;
   for (const WorkloadJob& job : workload.jobs) node_s += to_seconds(job.runtime) * job.nodes;

@@ -92,7 +92,7 @@ class World {
       : workload_(workload),
         settings_(settings),
         observers_(observers),
-        core_(settings.platform, capabilities(settings), rules(settings), settings.policy),
+        core_(settings.platform, capabilities(settings), rules(settings), settings.policy->traits),
         epochs_(workload.jobs.size(), 0),
         runs_(workload.adaptive.size()) {
     for (Observer* observer : observers_) {
@@ -118,7 +118,8 @@ class World {
 
   static Rules rules(const SimulationSettings& settings) {
     Rules rules = settings.rules;
-    rules.counts_uses = settings.policy->order == QueueOrder::fairshare;  // nobody changes it
+    rules.counts_uses =
+        settings.policy->traits.order == QueueOrder::fairshare;  // nobody changes it
     return rules;
   }
 
@@ -283,7 +284,7 @@ void World::events_of_instant() {
 }
 
 void World::close() {
-  const auto decisions = core_.close_instant(now_);
+  const auto decisions = core_.close(now_, *settings_.policy);
   fruitless_ = timer_alone_ && decisions.empty();
   for (const Decision& decision : decisions) {
     for (Observer* observer : observers_) observer->on_decision(now_, decision, core_);

@@ -12,6 +12,7 @@
 #include "base/time.hpp"
 #include "model/platform.hpp"
 #include "scheduling/core.hpp"
+#include "scheduling/policy.hpp"
 #include "simulation/observer.hpp"
 #include "workload/workload.hpp"
 

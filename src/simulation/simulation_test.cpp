@@ -29,8 +29,8 @@ Time at_s(double time) { return Time{seconds(time)}; }
 /// A policy that is a function.
 class Script final : public Policy {
  public:
-  explicit Script(std::function<void(Pass&)> write) : write_(std::move(write)) {}
-  bool answers_requests() const override { return true; }
+  explicit Script(std::function<void(Pass&)> write)
+      : Policy({.answers_requests = true}), write_(std::move(write)) {}
   void schedule(Pass& pass) const override { write_(pass); }
 
  private:

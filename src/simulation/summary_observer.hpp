@@ -73,7 +73,7 @@ class SummaryObserver final : public Observer {
                   const SimulationCounts& counts) {
     Summary& s = summary_;
     figures_.write(s);
-    s.policy = settings.policy->settings;
+    s.policy = settings.policy->traits.settings;
     s.seed = settings.rules.seed;
     s.skipped = workload.skipped.total();
     s.nodes = settings.platform.nodes;

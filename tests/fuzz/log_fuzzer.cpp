@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <sys/mman.h>
@@ -79,12 +81,18 @@ class Told {
     if (head == "E") {
       const Time now = time_from_record(word(rest));
       word(rest);
-      const Event event = round_trip(
-          rest, [](std::string_view text) { return event_from_record(text, test_policy); });
-      if (core_) require(core_->apply(now, event) == folds_->apply(now, event));
+      const Event event = round_trip(rest, event_from_record);
+      if (!core_) return true;
+      auto next = policy_;
+      if (const auto* changed = std::get_if<event::ConfigChanged>(&event)) {
+        next = test_policy(changed->traits.settings);
+      }
+      const bool taken = core_->apply(now, event);
+      require(taken == folds_->apply(now, event));
+      if (taken) policy_ = next;
     } else if (head == "C") {
-      const Time now = time_from_record(rest);
-      if (core_) close(now);
+      const Closed closed = round_trip(rest, closed_from_record);
+      if (core_) close(closed.at);
     } else if (head == "P") {
       round_trip(rest, pen_call_from_record);
     } else if (head == "platform") {
@@ -96,7 +104,9 @@ class Told {
       rules_ = round_trip(rest, rules_from_record);
     } else if (head == "policy" && !core_) {
       rules_.record = rules_.check = true;
-      core_.emplace(platform_, can_, rules_, test_policy(rest));
+      const Traits traits = round_trip(rest, traits_from_record);
+      policy_ = test_policy(traits.settings);
+      core_.emplace(platform_, can_, rules_, traits);
       folds_ = core_;
     }
     return true;
@@ -104,9 +114,9 @@ class Told {
 
   // Nothing may be thrown here.
   void close(Time now) noexcept {
-    const auto decisions = core_->close_instant(now);
+    const auto decisions = core_->close(now, *policy_);
     const std::vector<PenCall> calls(core_->pen_calls().begin(), core_->pen_calls().end());
-    const auto folded = folds_->follow_instant(now, calls);
+    const auto folded = follow(*folds_, now, core_->was_asked(), calls);
     require(std::ranges::equal(decisions, folded));
     require(core_->next_wake() > core_->state().now);
   }
@@ -114,6 +124,7 @@ class Told {
   Platform platform_{.nodes = 8};
   Capabilities can_;
   Rules rules_;
+  std::shared_ptr<const Policy> policy_;
   std::optional<Core> core_, folds_;
 };
 
@@ -121,13 +132,14 @@ void replay_as_file(std::string_view bytes) {
   const int descriptor = memfd_create("fuzz", 0);
   require(write(descriptor, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   try {
-    replay_file("/proc/self/fd/" + std::to_string(descriptor));
+    const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+    replay(*open_log_file(path), path, test_policy);
   } catch (const InputError&) {
   } catch (const RunError&) {
   }
   close(descriptor);
   try {
-    replay_file("no/such/file");
+    open_log_file("no/such/file");
     std::abort();
   } catch (const InputError&) {
   }

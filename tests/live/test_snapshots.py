@@ -9,6 +9,8 @@ import sqlite3
 import subprocess
 import time
 
+import pytest
+
 from conftest import PATIENCE, PROGRAM
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
@@ -206,18 +208,20 @@ def test_check_says_what_is_damaged(cluster):
     assert "there is no journal" in c.run("check", "--state", c.state, code=2).stderr
 
 
-def test_a_journal_of_the_format_before_is_refused_and_left(cluster):
-    """Made by the last build that wrote version 5, with jobs that wait, run and are over."""
+@pytest.mark.parametrize("version", [5, 6])
+def test_a_journal_of_a_format_before_is_refused_and_left(cluster, version):
+    """Made by the last build that wrote this version, with jobs that wait, run and are over."""
     c = cluster("4x1")
     c.stop()
     for path in c.state.glob("journal*"):
         path.unlink()
     journal = c.state / "journal.db"
-    old = lzma.decompress((DATA / "journal-5.db.xz").read_bytes())
+    old = lzma.decompress((DATA / f"journal-{version}.db.xz").read_bytes())
     journal.write_bytes(old)
     for words in (["serve", "--local", "4x1"], ["serve", "--settle"], ["check"]):
         done = c.run(*words, "--state", c.state, code=2)
-        assert "it is a journal of version 5" in done.stderr and "this ductile reads version 6" in done.stderr
+        assert f"it is a journal of version {version}" in done.stderr
+        assert "this ductile reads version 7" in done.stderr
     done = c.run("explain", "--log", journal, 1, code=2)
-    assert "it is a journal of version 5" in done.stderr
+    assert f"it is a journal of version {version}" in done.stderr
     assert journal.read_bytes() == old

@@ -149,8 +149,10 @@ MUTATIONS = [
      "standings.push_back({use.user, node_s});",
      "use is weighed with the user's share"),
     ("state.cpp",
-     "if (rules.counts_uses) uses.change(job.spec.user, sign * std::int64_t{n}, now, half_life);",
-     "if (sign > 0) uses.change(job.spec.user, sign * std::int64_t{n}, now, half_life);",
+     "if (rules.counts_uses) uses.change(job.spec.user, sign * std::int64_t{n}, now, "
+     "traits.fair_share.half_life);",
+     "if (sign > 0) uses.change(job.spec.user, sign * std::int64_t{n}, now, "
+     "traits.fair_share.half_life);",
      "a user has used what his jobs held, and no longer than they held it"),
     ("core.cpp",
      "Job& job = state_.jobs[altered.job]; "

@@ -25,6 +25,7 @@
 #include "simulation/simulation.hpp"
 #include "support/naive_backfill.hpp"
 #include "support/random_jobs.hpp"
+#include "support/random_parameters.hpp"
 #include "support/random_policy.hpp"
 #include "support/seeds.hpp"
 #include "support/trouble.hpp"
@@ -59,10 +60,7 @@ const std::array<Order, 5> kOrders = {{{QueueOrder::fcfs, naive::fcfs_order},
 class Plain final : public Policy {
  public:
   Plain(std::uint32_t depth, QueueOrder chosen, bool remembers)
-      : depth_(depth), remembers_(remembers) {
-    order = chosen;
-    settings = "plain";
-  }
+      : Policy({.settings = "plain", .order = chosen}), depth_(depth), remembers_(remembers) {}
   void schedule(Pass& pass) const override {
     if (!remembers_) pass.forget_memo();
     start_in_order(pass);
@@ -345,13 +343,8 @@ TEST(Backfilling, TheMostReservationsAreADepth) {
 /// A policy that forgets what the last pass remembered.
 class Forgetful final : public Policy {
  public:
-  explicit Forgetful(std::shared_ptr<const Policy> inner) : inner_(std::move(inner)) {
-    order = inner_->order;
-    start_size = inner_->start_size;
-    settings = inner_->settings;
-  }
-  EventKinds wakes_on() const override { return inner_->wakes_on(); }
-  bool answers_requests() const override { return inner_->answers_requests(); }
+  explicit Forgetful(std::shared_ptr<const Policy> inner)
+      : Policy(inner->traits), inner_(std::move(inner)) {}
   void schedule(Pass& pass) const override {
     pass.forget_memo();
     inner_->schedule(pass);
@@ -367,7 +360,7 @@ TEST(Backfilling, WithABoundWhatIsRememberedChangesNothing) {
   std::uint64_t spent = 0;
   for_seeds(700, [&](std::uint64_t seed) {
     Trouble t = random_trouble(seed);
-    const PolicyInfo& info = policies()[seed % policies().size()];
+    const PolicyInfo& info = testing::policies()[seed % testing::policies().size()];
     const bool deep =
         std::ranges::find(info.parameters, "depth", &ParameterInfo::name) != info.parameters.end();
     const auto policy = make_policy(info.name + (deep ? ":depth=20" : ""));

@@ -31,16 +31,17 @@ void live(HostileWorld& world) {
   world.settle();
 }
 
-/// Tells the core one record; `follow` makes the recorded pen calls instead of asking the policy.
+/// Tells the core one record; `folds` makes the recorded pen calls instead of asking the policy.
 /// Says how it went otherwise than recorded; empty if it went the same way.
-std::string tell(Core& core, const Record& record, bool follow) {
+std::string tell(Core& core, const Record& record, bool folds) {
   if (record.event) {
     if (core.apply(record.time, *record.event) != record.accepted) return "an event taken or not";
   } else {
-    const auto decisions =
-        follow ? core.follow_instant(record.time, record.calls) : core.close_instant(record.time);
+    const auto decisions = folds ? follow(core, record.time, record.asked, record.calls)
+                                 : core.close(record.time, *record.policy);
     if (!std::ranges::equal(decisions, record.decisions)) return "other decisions";
     if (!std::ranges::equal(core.pen_calls(), record.calls)) return "other pen calls";
+    if (core.was_asked() != record.asked) return "a policy asked or not";
   }
   return fingerprint(core.state()) == record.fingerprint ? "" : "another state";
 }
@@ -86,9 +87,9 @@ TEST(CopyAndFold, ACopyInMidRunGoesOnAsTheOriginal) {
 TEST(CopyAndFold, ARecordOfOtherEventsIsRefused) {
   Core core = HostileWorld(recorded(1)).first();
   const std::vector<PenCall> calls{{.verb = PenCall::Verb::start, .job = JobId{0}}};
-  EXPECT_THROW(core.follow_instant(Time{}, calls), std::logic_error);
+  EXPECT_THROW(follow(core, Time{}, false, calls), std::logic_error);
   core.apply(Time{}, event::CorridorChanged{0, 1000});
-  EXPECT_THROW(core.follow_instant(Time{}, calls), std::logic_error);
+  EXPECT_THROW(follow(core, Time{}, true, calls), std::logic_error);
 }
 
 /// The decisions of a run, without the nodes.

@@ -29,12 +29,7 @@ namespace {
 class PlannedAgain final : public Policy {
  public:
   PlannedAgain(std::shared_ptr<const Policy> policy, Backfill plan)
-      : its_(std::move(policy)), plan_(plan) {
-    order = its_->order;
-    start_size = its_->start_size;
-    settings = its_->settings;
-  }
-  EventKinds wakes_on() const override { return its_->wakes_on(); }
+      : Policy(policy->traits), its_(std::move(policy)), plan_(plan) {}
   void schedule(Pass& pass) const override {
     its_->schedule(pass);
     if (!pass.claims().empty()) return;  // nodes on their way are neither here nor there

@@ -89,13 +89,8 @@ TEST_P(Policies, WithoutMalleableJobsAreTheirRigidBaselines) {
 TEST_P(Policies, DecideTheSameWithoutNotesAndWithIdentities) {
   /// Forgets before each pass what the last one noted.
   struct Forgetful final : Policy {
-    explicit Forgetful(std::shared_ptr<const Policy> policy) : its(std::move(policy)) {
-      order = its->order;
-      start_size = its->start_size;
-      settings = its->settings;
-    }
-    EventKinds wakes_on() const override { return its->wakes_on(); }
-    bool answers_requests() const override { return its->answers_requests(); }
+    explicit Forgetful(std::shared_ptr<const Policy> policy)
+        : Policy(policy->traits), its(std::move(policy)) {}
     void schedule(Pass& pass) const override {
       pass.forget_memo();
       its->schedule(pass);

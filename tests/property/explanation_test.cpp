@@ -135,7 +135,9 @@ std::string explained(const std::string& scenario_text, std::uint64_t job, doubl
   settings.policy = make_policy(scenario.policy);
   settings.rules.record = true;
   const Time until{seconds(until_s)};
-  Explainer live(job, simulated_time), recorded(job, simulated_time);
+  const Registry registry;
+  Explainer live(job, simulated_time, registry.maker()),
+      recorded(job, simulated_time, registry.maker());
   Journalist journalist(::testing::TempDir() + "/explained");
   const std::string path = ::testing::TempDir() + "/explained.log";
   {
@@ -146,8 +148,7 @@ std::string explained(const std::string& scenario_text, std::uint64_t job, doubl
   }
   std::ifstream log(path, std::ios::binary);
   Until watch(recorded, until);
-  fold(
-      log, path, [](std::string_view text) { return make_policy(text); }, watch);
+  fold(log, path, watch);
   const std::string text = to_text(live.explanation(), simulated_time);
   EXPECT_EQ(to_text(recorded.explanation(), simulated_time), text);
   if (auto looked_up = journalist.explanation(job)) {
@@ -421,15 +422,17 @@ expect
 
 /// What no scenario has: a core and its world by hand.
 struct ByHand {
+  std::shared_ptr<const Policy> policy;
   Core core;
   Explainer explainer;
 
   explicit ByHand(std::uint64_t job, const Platform& platform, const Capabilities& can = {})
       : ByHand(job, platform, can, make_policy("easy"), false) {}
   ByHand(std::uint64_t job, const Platform& platform, const Capabilities& can,
-         std::shared_ptr<const Policy> policy, bool identities)
-      : core(platform, can, {.identities = identities, .record = true}, std::move(policy)),
-        explainer(job, simulated_time) {}
+         std::shared_ptr<const Policy> its, bool identities)
+      : policy(std::move(its)),
+        core(platform, can, {.identities = identities, .record = true}, policy->traits),
+        explainer(job, simulated_time, [this](std::string_view) { return policy; }) {}
   void tell(int at_s, const Event& event) { tell(at_s, std::vector{event}); }
   /// At one instant.
   void tell(int at_s, const std::vector<Event>& events) {
@@ -438,7 +441,7 @@ struct ByHand {
       const bool taken = core.apply(now, event);
       explainer.on_event(now, event, taken, core);
     }
-    const auto decisions = core.close_instant(now);
+    const auto decisions = core.close(now, *policy);
     for (const Decision& decision : decisions) explainer.on_decision(now, decision, core);
     explainer.on_close(now, core);
   }
@@ -578,7 +581,7 @@ class AClaim : public ::testing::Test {
       spec.name = name;
       hand_.tell(0, event::Submitted{spec, AdaptiveSpec{}});
     }
-    hand_.tell(5, event::ConfigChanged{script_});
+    hand_.tell(5, event::ConfigChanged{script_->traits});
     ASSERT_NE(hand_.core.job(JobId{0}).claim, ClaimId::none);
   }
   /// What is said about this instant.
@@ -649,7 +652,7 @@ TEST_F(AClaim, ThatThePolicyWithdraws) {
   script_->write = [](Pass& pass) {
     EXPECT_TRUE(pass.withdraw(pass.job(JobId{0}).claim, {Why::resources}));
   };
-  hand_.tell(6, event::ConfigChanged{script_});
+  hand_.tell(6, event::ConfigChanged{script_->traits});
   EXPECT_EQ(hand_.explainer.explanation().history.back().text, gave_up_);
 }
 
@@ -714,12 +717,11 @@ class Books final : public Observer {
     look(now, core);
   }
   /// What the policy plans if it is asked once more.
-  void plan_again(const Core& core) {
+  void plan_again(const Core& core, const Policy& policy) {
     Core again(core);
     const Time now = core.state().now;
-    again.apply(now,
-                event::ConfigChanged{std::shared_ptr<const Policy>(&core.policy(), [](auto) {})});
-    again.close_instant(now);
+    again.apply(now, event::ConfigChanged{core.traits()});
+    again.close(now, policy);
     look(now, again);
   }
 
@@ -1026,7 +1028,8 @@ class Check {
 /// An explainer and books, up to a time.
 class Both final : public Observer {
  public:
-  Both(Explainer& explainer, Books& books) : explainer_(explainer), books_(books) {}
+  Both(Explainer& explainer, Books& books, const Policy& policy)
+      : explainer_(explainer), books_(books), policy_(policy) {}
   bool wants_events() const override { return true; }
   void on_event(Time now, const Event& event, bool taken, const Core& core) override {
     books_.on_event(now, event, taken, core);
@@ -1041,13 +1044,14 @@ class Both final : public Observer {
     explainer_.on_close(now, core);
   }
   void on_finish(Time now, const Core& core) override {
-    books_.plan_again(core);
+    books_.plan_again(core, policy_);
     explainer_.on_finish(now, core);
   }
 
  private:
   Explainer& explainer_;
   Books& books_;
+  const Policy& policy_;
 };
 
 TEST(Explain, NamesNothingThatWasNotRecorded) {
@@ -1062,11 +1066,12 @@ TEST(Explain, NamesNothingThatWasNotRecorded) {
     t.settings.policy = make_policy(policy);
     t.settings.rules.record = true;
     // Where the order changes with time, a policy that is asked once more may plan otherwise.
-    if (t.workload.jobs.empty() || changes_with_time(t.settings.policy->order)) return;
+    if (t.workload.jobs.empty() || changes_with_time(t.settings.policy->traits.order)) return;
     const WorkloadJob& about = t.workload.jobs[draws.below(t.workload.jobs.size())];
-    Explainer explainer(about.name, simulated_time);
+    Explainer explainer(about.name, simulated_time,
+                        [&](std::string_view) { return t.settings.policy; });
     Books books;
-    Both both(explainer, books);
+    Both both(explainer, books, *t.settings.policy);
     Until watch(both, about.submit + seconds(draws.chance(0.4) ? 1e6 : draws.uniform(0, 200)));
     Observer* const observers[] = {&watch};
     simulate(t.workload, t.settings, observers);

@@ -146,7 +146,7 @@ class History {
     unless_it_dies([&] {
       const std::function<ServeSettings()> reload = [this] { return settings_; };
       reload_ = reload;
-      controller_ = std::make_unique<Controller>(settings_, reload_, world_, clocks_);
+      controller_ = std::make_unique<Controller>(settings_, registry_, reload_, world_, clocks_);
       controller_->begin();
     });
   }
@@ -410,8 +410,7 @@ class History {
     }
     // The journal has the state.
     const Journal journal(folder_ + "/journal.db", Journal::Use::write);
-    const auto make = [](std::string_view text) { return make_policy(text); };
-    EXPECT_EQ(save(recover_core(journal, folder_, make).core.state()), final_state_);
+    EXPECT_EQ(save(recover_core(journal, folder_).core.state()), final_state_);
   }
 
   void compare(const JobRow& row) {
@@ -445,6 +444,7 @@ class History {
   std::string folder_;
   ServeSettings settings_{};
   std::function<ServeSettings()> reload_{};
+  const Registry registry_{};
   std::unique_ptr<Controller> controller_{};
   std::vector<Asking> asking_{};
   std::map<std::string, Wish> wishes_{};

@@ -32,13 +32,11 @@ struct Counts {
 class Watched final : public Policy {
  public:
   Watched(std::shared_ptr<const Policy> policy, Backfill plan, bool benefit, Counts& counts)
-      : its_(std::move(policy)), plan_(plan), benefit_(benefit), counts_(counts) {
-    order = its_->order;
-    start_size = its_->start_size;
-    settings = its_->settings;
-  }
-  EventKinds wakes_on() const override { return its_->wakes_on(); }
-  bool answers_requests() const override { return its_->answers_requests(); }
+      : Policy(policy->traits),
+        its_(std::move(policy)),
+        plan_(plan),
+        benefit_(benefit),
+        counts_(counts) {}
   void schedule(Pass& pass) const override {
     its_->schedule(pass);
     std::vector<JobId> grown;

@@ -199,7 +199,7 @@ TEST(Recording, OfRandomRunsReplaysToTheSameDecisions) {
     const std::string text = record(run, log_path("random.log"), &seen);
     Replayed done;
     ASSERT_NO_THROW(done = replay_text(text)) << text.substr(0, 2000);
-    EXPECT_EQ(done.policy, run.settings.policy->settings);
+    EXPECT_EQ(done.policy, run.settings.policy->traits.settings);
     decisions += done.decisions;
     pen_calls += done.pen_calls;
     if (seed % 10 == 0) {
@@ -300,7 +300,8 @@ TEST(Recording, OfAnotherPolicyIsNoticed) {
     std::string text = record(RandomRun(seed), log_path("policy.log"));
     text.resize(text.rfind("end "));
     const std::size_t begin = text.find("\npolicy ") + 1;
-    text.replace(begin, text.find('\n', begin) - begin, "policy fcfs");
+    text.replace(begin, text.find('\n', begin) - begin,
+                 "policy " + to_record(test_policy("fcfs")->traits));
     EXPECT_THROW(replay_text(sealed_log(text)), RunError) << "seed " << seed;
   }
 }

@@ -42,8 +42,7 @@ Core restarted(const Core& core) {
   State state = load(save(core.state()));
   state.rules.record = core.state().rules.record;
   state.rules.check = core.state().rules.check;
-  // Whoever made the policy keeps it.
-  return {std::move(state), std::shared_ptr<const Policy>(std::shared_ptr<int>(), &core.policy())};
+  return Core(std::move(state));
 }
 
 /// Tells it the record. At a close the policy decides.
@@ -52,7 +51,7 @@ std::vector<Decision> tell(Core& core, const Record& record) {
     EXPECT_EQ(core.apply(record.time, *record.event), record.accepted);
     return {};
   }
-  const auto decisions = core.close_instant(record.time);
+  const auto decisions = core.close(record.time, *record.policy);
   return {decisions.begin(), decisions.end()};
 }
 

@@ -57,6 +57,7 @@ class Walk {
     }
     row("counts", s.held, s.claimed, s.out_of_service, s.idle.count(), s.next_claim, s.next_boot);
     row("numbers", s.passes, s.next_decision, s.asked, s.answered, s.woken, s.must_wake);
+    row("traits", s.traits.wakes, s.traits.answers_requests, s.traits.order, s.traits.start_size);
     row("power", s.corridor_low_w, s.budget_mw, s.jobs_mw, s.power_mw());
     row("timer", s.timer);
     row("idle", s.idle.nodes());

@@ -22,7 +22,7 @@ class Idler final : public Policy {
 /// Starts whatever fits, at any size, and denies every request.
 class Finisher final : public Policy {
  public:
-  bool answers_requests() const override { return true; }
+  Finisher() : Policy({.answers_requests = true}) {}
   void schedule(Pass& pass) const override {
     for (const Request& request : pass.requests()) pass.deny(request.id, {Why::fairness});
     for (JobId id = pass.first_pending(); id != JobId::none;) {
@@ -104,7 +104,8 @@ HostileWorld::HostileWorld(const HostileSettings& settings)
     : settings_(settings),
       draws_(settings.seed, Stream::test, 2),
       identities_(settings.seed, Stream::test, 3),
-      core_(settings.platform, settings.capabilities, settings.rules, some_policy()),
+      policy_(some_policy()),
+      core_(settings.platform, settings.capabilities, settings.rules, policy_->traits),
       first_(core_) {
   if (identities()) {
     holders_.resize(settings.platform.nodes);
@@ -191,7 +192,10 @@ bool HostileWorld::tell(const Event& event) {
   ++figures_.events;
   const bool accepted = core_.apply(now_, event);
   if (settings_.journal) {
-    journal_.push_back({now_, event, accepted, {}, {}, fingerprint(core_.state())});
+    journal_.push_back({.time = now_,
+                        .event = event,
+                        .accepted = accepted,
+                        .fingerprint = fingerprint(core_.state())});
   }
   return accepted;
 }
@@ -439,7 +443,7 @@ void HostileWorld::act() {
     case 12:
       return change_corridor();
     case 13:
-      return change_policy();
+      return change_policy(some_policy());
     case 14:
       return lie();
     case 15:
@@ -681,7 +685,10 @@ std::shared_ptr<const Policy> HostileWorld::some_policy() {
                                : random_policy(draws_, settings_.policy_calls);
 }
 
-void HostileWorld::change_policy() { fact("ConfigChanged", event::ConfigChanged{some_policy()}); }
+void HostileWorld::change_policy(std::shared_ptr<const Policy> policy) {
+  policy_ = std::move(policy);
+  fact("ConfigChanged", event::ConfigChanged{policy_->traits});
+}
 
 /// What is not true, or not any more.
 void HostileWorld::lie() {
@@ -689,7 +696,9 @@ void HostileWorld::lie() {
   const DecisionId strange{999'999'999};
   fib("a stranger's start", event::Started{unknown, strange, {1, {}}, {}});
   fib("a stranger's end", event::Ended{unknown, EndState::completed, false});
-  fib("no policy", event::ConfigChanged{nullptr});
+  if (!settings_.capabilities.power_control) {
+    fib("a policy that needs too much", event::ConfigChanged{{.needs = {.power_control = true}}});
+  }
   fib("a request withdrawn by nobody", event::EvolvingWithdrawn{RequestId{888'888'888}});
   if (jobs_.empty()) return;
   const JobId id{static_cast<std::uint32_t>(draws_.below(jobs_.size()))};
@@ -725,11 +734,13 @@ void HostileWorld::close() {
   std::vector<Decision> decisions;
   {
     const RandomPolicy::Watch watch(core_.state());
-    const auto given = core_.close_instant(now_);
+    const auto given = core_.close(now_, *policy_);
     decisions.assign(given.begin(), given.end());
   }
   if (settings_.journal) {
-    Record record{now_, {}, true, {}, decisions, fingerprint(core_.state())};
+    Record record{.time = now_, .policy = policy_, .asked = core_.was_asked()};
+    record.decisions = decisions;
+    record.fingerprint = fingerprint(core_.state());
     record.calls.assign(core_.pen_calls().begin(), core_.pen_calls().end());
     journal_.push_back(std::move(record));
   }
@@ -1034,7 +1045,7 @@ void HostileWorld::settle() {
     jobs_[i].ordered = 0;
     fact("an order lifted", event::SizeOrdered{JobId{i}, 0});
   }
-  fact("ConfigChanged", event::ConfigChanged{std::make_shared<Idler>()});
+  change_policy(std::make_shared<Idler>());
   close();
   run_until("all decisions answered", [&] { return open_count() == 0; });
   require(core_.state().claims.empty(), "everything is answered, and a claim is left");
@@ -1048,11 +1059,7 @@ void HostileWorld::settle() {
     truth(id).stage = Stage::waiting;
     fact("Eligible", event::Eligible{id, true});
   }
-  if (settings_.make_policy) {
-    change_policy();
-  } else {
-    fact("ConfigChanged", event::ConfigChanged{std::make_shared<Finisher>()});
-  }
+  change_policy(settings_.make_policy ? some_policy() : std::make_shared<Finisher>());
   close();
   while (with_stage(Stage::over).size() < jobs_.size()) {
     require(figures_.instants < 100'000, "the jobs never end");

@@ -15,6 +15,7 @@
 
 #include "base/random.hpp"
 #include "scheduling/core.hpp"
+#include "scheduling/policy.hpp"
 
 namespace ductile::testing {
 
@@ -46,11 +47,13 @@ HostileSettings random_settings(std::uint64_t seed);
 /// One thing the core was told, or one close.
 struct Record {
   Time time{};
-  std::optional<Event> event;       // none: a close
-  bool accepted = false;            // event
-  std::vector<PenCall> calls;       // close
-  std::vector<Decision> decisions;  // close
-  std::uint64_t fingerprint = 0;    // of the state afterwards
+  std::optional<Event> event{};            // none: a close
+  bool accepted = false;                   // event
+  std::shared_ptr<const Policy> policy{};  // close: who could write it,
+  bool asked = false;                      //   and was asked
+  std::vector<PenCall> calls{};            // close
+  std::vector<Decision> decisions{};       // close
+  std::uint64_t fingerprint = 0;           // of the state afterwards
 };
 
 class HostileWorld {
@@ -150,7 +153,7 @@ class HostileWorld {
   void believe();
   void change_corridor();
   std::shared_ptr<const Policy> some_policy();
-  void change_policy();
+  void change_policy(std::shared_ptr<const Policy> policy);
   void lie();
 
   // --- Decisions and their answers
@@ -172,6 +175,7 @@ class HostileWorld {
   HostileSettings settings_;
   Draws draws_;       // of what happens
   Draws identities_;  // of which nodes: moves nothing else
+  std::shared_ptr<const Policy> policy_;
   Core core_;
   const Core first_;
   Time now_{};

@@ -323,11 +323,12 @@ class Scribble {
 
 }  // namespace
 
-RandomPolicy::RandomPolicy(const Settings& chosen) : chosen_(chosen) {
-  order = chosen.order;
-  settings = "random:" + std::to_string(chosen.calls) + ',' + std::to_string(chosen.wakes) + ',' +
-             (chosen.blocks ? '1' : '0') + ',' +
-             std::string(kQueueOrderWords[static_cast<std::size_t>(chosen.order)]);
+RandomPolicy::RandomPolicy(const Settings& chosen)
+    : Policy({.wakes = chosen.wakes, .answers_requests = true, .order = chosen.order}),
+      chosen_(chosen) {
+  traits.settings = "random:" + std::to_string(chosen.calls) + ',' + std::to_string(chosen.wakes) +
+                    ',' + (chosen.blocks ? '1' : '0') + ',' +
+                    std::string(kQueueOrderWords[static_cast<std::size_t>(chosen.order)]);
 }
 
 void RandomPolicy::schedule(Pass& pass) const { Scribble(pass, chosen_.blocks).all(chosen_.calls); }

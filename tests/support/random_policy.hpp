@@ -25,8 +25,6 @@ class RandomPolicy final : public Policy {
   };
   explicit RandomPolicy(const Settings& chosen);
 
-  EventKinds wakes_on() const override { return chosen_.wakes; }
-  bool answers_requests() const override { return true; }
   void schedule(Pass& pass) const override;
 
   /// Which state the passes of this thread write, while this lives.

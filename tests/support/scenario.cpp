@@ -593,14 +593,11 @@ void Parser::finish() {
 class ScriptPolicy final : public Policy {
  public:
   ScriptPolicy(const Scenario& scenario, std::vector<std::string>& lines)
-      : scenario_(scenario), lines_(lines) {
-    const auto common = make_policy(scenario.policy);
-    order = common->order;
-    priority_period = common->priority_period;
-    settings = "script";
+      : Policy(make_policy(scenario.policy)->traits), scenario_(scenario), lines_(lines) {
+    traits.settings = "script";
+    traits.answers_requests = true;
   }
 
-  bool answers_requests() const override { return true; }
   void schedule(Pass& pass) const override {
     passes_ = pass.now() == instant_ ? passes_ + 1 : 1;
     instant_ = pass.now();

@@ -10,20 +10,19 @@
 #include <vector>
 
 #include "scheduling/core.hpp"
+#include "scheduling/policy.hpp"
 
 namespace ductile::testing {
 
 /// A policy that is a function; the test changes it from pass to pass.
 class Scripted final : public Policy {
  public:
-  EventKinds wakes_on() const override { return wakes; }
-  bool answers_requests() const override { return true; }
+  Scripted() : Policy({.answers_requests = true}) {}
   void schedule(Pass& pass) const override {
     ++asked;
     if (write) write(pass);
   }
 
-  EventKinds wakes = kEveryEvent;
   std::function<void(Pass&)> write;
   mutable int asked = 0;  // passes so far
 };
@@ -70,7 +69,7 @@ class Stage {
   Stage() : Stage(Setup{}) {}
   explicit Stage(const Setup& setup)
       : script(std::make_shared<Scripted>()),
-        core(setup.platform, setup.can, setup.rules, script) {}
+        core(setup.platform, setup.can, setup.rules, script->traits) {}
 
   const State& state() const { return core.state(); }
   const Job& job(JobId id) const { return core.job(id); }
@@ -93,13 +92,13 @@ class Stage {
   /// Closes the instant; the policy, if it is asked, does this.
   std::vector<Decision> close(const std::function<void(Pass&)>& write) {
     script->write = write;
-    const auto decisions = core.close_instant(now);
+    const auto decisions = core.close(now, *script);
     script->write = nullptr;
     return {decisions.begin(), decisions.end()};
   }
-  /// The same, and the policy is asked in any case.
+  /// The same, and the policy is asked in any case, with the traits that it has now.
   std::vector<Decision> pass(const std::function<void(Pass&)>& write) {
-    tell(event::ConfigChanged{script});
+    tell(event::ConfigChanged{script->traits});
     return close(write);
   }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace ductile::testing {
 /// Jobs are numbered from 0 in order of submission; times in seconds.
 class SmallWorld {
  public:
-  SmallWorld(Nodes nodes, const std::string& policy)
-      : core({.nodes = nodes}, {}, Rules{.identities = true, .check = true}, make_policy(policy)) {}
+  SmallWorld(Nodes nodes, const std::string& settings)
+      : policy(make_policy(settings)),
+        core({.nodes = nodes}, {}, Rules{.identities = true, .check = true}, policy->traits) {}
 
   JobId submit(const JobSpec& spec, const AdaptiveSpec& adaptive = {}) {
     core.apply(now, event::Submitted{spec, adaptive});
@@ -27,7 +29,7 @@ class SmallWorld {
   void close() {
     decisions.clear();
     for (bool again = true; again;) {
-      const auto some = core.close_instant(now);
+      const auto some = core.close(now, *policy);
       decisions.insert(decisions.end(), some.begin(), some.end());
       again = false;
       for (const Decision& decision : core.unanswered()) {
@@ -48,6 +50,7 @@ class SmallWorld {
     return Why::infeasible;
   }
 
+  std::shared_ptr<const Policy> policy;
   Core core;
   Time now{};
   std::vector<Decision> decisions;  // of the last instant that was closed

@@ -1,0 +1,13 @@
+#include "scheduling/policy.hpp"
+
+#include "scheduling/fair_grants.hpp"
+#include "scheduling/pass.hpp"
+
+namespace ductile {
+
+void Policy::operator()(Pass& pass) const {
+  if (!traits.answers_requests && pass.has_requests()) grant_from_idle(pass);
+  schedule(pass);
+}
+
+}  // namespace ductile
