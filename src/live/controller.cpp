@@ -149,7 +149,8 @@ Past Controller::past() const {
     const auto at = std::ranges::find(all, id, member);
     return at != all.end() ? std::optional(*at) : std::nullopt;
   };
-  Past past{.seen = core_.state().now,
+  Past past{.journal = journal_.id(),
+            .seen = core_.state().now,
             .next = adding_
                         ? adding_->first + std::max<std::size_t>(adding_->batch->tasks.size(), 1)
                         : number_of(JobId{core_.state().jobs.size()}),

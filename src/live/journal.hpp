@@ -128,6 +128,8 @@ class Journal {
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
+  /// Its random id; another one since it was restored.
+  const std::string& id() const { return promised_.journal; }
   /// Has a core been written?
   bool is_new() const;
   /// The beginning of everything, in a transaction of its own.

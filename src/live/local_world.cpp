@@ -548,6 +548,7 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     };
     set(kMark, its->folder);
     if (has_steps) set("DUCTILE_STEPS", its->socket());
+    set("DUCTILE_JOURNAL", journal_);
     set("DUCTILE_JOB_ID", job.number);
     set("DUCTILE_JOB_NAME", what.name);
     set("DUCTILE_JOB_NUM_NODES", decision.after.count);
@@ -680,6 +681,7 @@ void LocalWorld::mark_ended(Running& job, EndState state, bool requeue) const {
 
 void LocalWorld::take_up(const ScheduleClock& clock, const Past& past) {
   clock_ = &clock;
+  journal_ = past.journal;
   next_number_ = past.next;
   next_request_ = past.requests;
   begin();

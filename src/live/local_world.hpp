@@ -146,6 +146,7 @@ class LocalWorld final : public World {
   Time sweep_at_ = kNever;
   std::vector<WorldEvent> events_;
   rlimit files_{};                 // of jobs, whatever this process needs itself
+  std::string journal_{};          // the controller's
   std::uint64_t next_number_ = 1;  // of a job
   std::uint32_t next_request_ = 0;
 };

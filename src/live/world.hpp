@@ -98,6 +98,7 @@ struct Known {
 
 /// What a controller knows that begins.
 struct Past {
+  std::string journal{};       // its id, which goes with each start: whose jobs these are
   std::vector<Known> jobs{};   // all that are not over, by their ids
   Time seen{};                 // until then it knew what there was
   std::uint64_t next = 1;      // number of a job

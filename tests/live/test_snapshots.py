@@ -225,3 +225,20 @@ def test_a_journal_of_a_format_before_is_refused_and_left(cluster, version):
     done = c.run("explain", "--log", journal, 1, code=2)
     assert f"it is a journal of version {version}" in done.stderr
     assert journal.read_bytes() == old
+
+
+def test_jobs_know_whose_they_are(cluster):
+    c = cluster("1x1")
+
+    def known_and_true():
+        job = c.submit(c.script("echo $DUCTILE_JOURNAL"))
+        c.wait_for_end(job)
+        with contextlib.closing(sqlite3.connect(c.state / "journal.db")) as journal:
+            return c.output(job).strip(), journal.execute("SELECT value FROM head WHERE name = 'id'").fetchone()[0]
+
+    known, true = known_and_true()
+    assert known == true and len(known) == 32
+    c.stop()
+    c.start("--restored")
+    again, true_again = known_and_true()
+    assert again == true_again != true

@@ -466,6 +466,7 @@ void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
       complain(fmt::format("job {} runs, and the controller does not know", job.number));
     }
   }
+  if (past.journal.empty()) complain("whose jobs are these?");
   if (past.next > next_number_) complain(fmt::format("there is no job {} yet", past.next - 1));
   // Of submissions on their way to it some are lost.
   std::erase_if(under_way_, [this](const auto&) { return draws_.chance(0.5); });
