@@ -22,6 +22,8 @@ struct FullMachineSettings {
   std::vector<JobType> types{JobType::rigid};  // in turn
   double min = 0.5, max = 4;  // sizes of those that can have several, times preferred
   Rules rules{.check = false};
+  /// All have the same limit, and those that run began one after the other, as tasks of arrays do.
+  bool alike = false;
   bool busy = false;  // with each end a job is submitted, and one that can asks for another size
 };
 
@@ -38,6 +40,9 @@ class FullMachine {
           settings.nodes - taken);
       submit(size, 3'600);
       taken += size;
+      if (!settings.alike) continue;
+      now_ += whole_seconds(1);
+      answer(core_.close_instant(now_));
     }
     answer(core_.close(now_, *policy_));
     for (std::uint32_t i = 0; i < settings.waiting; ++i) submit_waiting();
@@ -100,8 +105,8 @@ class FullMachine {
     job.name = core_.state().jobs.size() + 1;
     job.type = settings_.types[job.name % settings_.types.size()];
     job.submitted = now_;
-    job.walltime =
-        whole_seconds(least_walltime_s + static_cast<std::int64_t>(draws_.below(86'400)));
+    const auto more = static_cast<std::int64_t>(draws_.below(86'400));
+    job.walltime = whole_seconds(settings_.alike ? 86'400 : least_walltime_s + more);
     job.preferred = nodes;
     job.size = exactly(nodes);
     if (job.type != JobType::rigid) {

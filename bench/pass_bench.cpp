@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--budget", machine.rules.reservations_per_plan, "reservations of a plan; 0: all")
       ->capture_default_str();
+  app.add_flag("--alike", machine.alike, "jobs of one limit that began one after the other");
   app.add_flag("--simulated", options.simulated, "no identities, no record, no budget");
   app.add_option("--instants", options.instants)->capture_default_str();
   app.add_option("--repeat", options.repeat, "rounds")

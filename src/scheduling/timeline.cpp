@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/random.hpp"
+
 namespace ductile {
 
 void Overlay::Block::refresh() {
@@ -223,9 +225,14 @@ unsigned class_above(std::uint64_t n) { return n <= 1 ? class_below(n) : class_b
 
 }  // namespace
 
+std::size_t Profile::Hints::place_of(std::int64_t need, Duration length) {
+  return mixed(static_cast<std::uint64_t>(length.count() ^ (need << 48))) % kSize;
+}
+
 Time Profile::Hints::at_least(std::int64_t need, Duration length) const {
-  Time latest = Time::min();
-  if (table_.empty()) return latest;
+  if (table_.empty()) return Time::min();
+  const Same& same = same_[place_of(need, length)];
+  Time latest = same.need == need && same.length == length ? same.start : Time::min();
   const unsigned n = std::min(class_below(static_cast<std::uint64_t>(need)) + 1, kSize - 1);
   const unsigned l =
       std::min(class_below(static_cast<std::uint64_t>(length.count())) + 1, kSize - 1);
@@ -236,7 +243,11 @@ Time Profile::Hints::at_least(std::int64_t need, Duration length) const {
 }
 
 void Profile::Hints::found(std::int64_t need, Duration length, Time start) {
-  if (table_.empty()) table_.assign(std::size_t{kSize} * kSize, Time::min());
+  if (table_.empty()) {
+    table_.assign(std::size_t{kSize} * kSize, Time::min());
+    same_.resize(kSize);
+  }
+  same_[place_of(need, length)] = {need, length, start};
   const unsigned n = class_above(static_cast<std::uint64_t>(need)) + 1;
   const unsigned l = class_above(static_cast<std::uint64_t>(length.count())) + 1;
   for (unsigned i = n; i < kSize; i += i & -i) {

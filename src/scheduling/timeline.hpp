@@ -102,16 +102,28 @@ class Profile {
 
   // The latest earliest start found so far for demands no larger and no longer: later demands of
   // the same plan cannot start before it, since within a plan what is free only falls. A Fenwick
-  // tree of maxima over the logarithms of both.
+  // tree of maxima over the logarithms of both; and for demands that come again as they were, like
+  // those of the tasks of an array, what was found the last time.
   class Hints {
    public:
     Time at_least(std::int64_t need, Duration length) const;
     void found(std::int64_t need, Duration length, Time start);
-    void clear() { table_.clear(); }
+    void clear() {
+      table_.clear();
+      same_.clear();
+    }
 
    private:
+    struct Same {
+      std::int64_t need = 0;
+      Duration length{};
+      Time start{};
+    };
     static constexpr unsigned kSize = 64;
+    static std::size_t place_of(std::int64_t need, Duration length);
+
     std::vector<Time> table_;
+    std::vector<Same> same_;  // the newest demand of each place
   };
 
   const Releases* releases_;

@@ -10,7 +10,7 @@ write: each says when it begins and when it ends.
   nobody waits    no node is idle for more than IDLE seconds while a waiting job fits; a plain `queue` is answered in
                   LATE seconds, whatever others do
 
-Usage: soak.py SECONDS [SEED]"""
+Usage: soak.py SECONDS [SEED [KIND...]], of all kinds of jobs if none is named"""
 
 import dataclasses
 import json
@@ -205,7 +205,7 @@ class SmallDisk(Cluster):
 
 
 class Soak:
-    def __init__(self, seconds, seed):
+    def __init__(self, seconds, seed, kinds=()):
         self.seconds = seconds
         self.draws = random.Random(seed)
         self.begun = time.monotonic()
@@ -232,7 +232,7 @@ class Soak:
         self.ran = c.folder / "ran"
         self.finish = c.folder / "finish"
         c.script("", "job.sh").write_text(JOB % self.ran)
-        self.kinds = self.all_kinds()
+        self.kinds = [kind for kind in self.all_kinds() if not kinds or kind.name in kinds]
 
     def choose_policy(self):
         """For the next time that the settings are read."""
@@ -699,7 +699,7 @@ class Soak:
                    or (state in ("FAILED", "COMPLETED") and kills)
                    or (state == "TIMEOUT" and "suspended" in touched))
         if (state, code) not in ends and not (kind.end[1] is None and state == kind.end[0]) and not excused:
-            yield "it ended otherwise"
+            yield f"it ended otherwise, after {self.output(number, kind)[-500:]!r}"
         if number in self.cancelled and state == "TIMEOUT" and kind.name == "endless":
             yield "it was not cancelled"
         its = [life for (job, _), life in lives.items() if job == number]
@@ -726,7 +726,8 @@ class Soak:
 
     def output(self, number, kind):
         folder = self.cluster.state if kind.name == "tight" else self.cluster.folder
-        return "" if kind.name == "deaf" else (folder / f"{number}.out").read_text()
+        path = folder / f"{number}.out"
+        return path.read_text() if path.exists() and kind.name != "deaf" else ""
 
     def wrong_times(self, row, life, kills):
         """In what its user is charged for."""
@@ -777,7 +778,7 @@ def main():
                os.environ.get("DUCTILE_TEST_SEED", random.SystemRandom().randrange(10 ** 6)))
     in_own_mounts()
     print(f"DUCTILE_TEST_SEED={seed}", flush=True)
-    soak = Soak(seconds, seed)
+    soak = Soak(seconds, seed, sys.argv[3:])
     try:
         soak.run()
     except BaseException:
