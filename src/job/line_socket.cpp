@@ -20,14 +20,17 @@ short LineSocket::events() const {
   return static_cast<short>((has_line() ? 0 : POLLIN) | (is_flushed() ? 0 : POLLOUT));
 }
 
-void LineSocket::work() {
+bool LineSocket::work() {
   flush();
-  if (is_closed() || has_line()) return;
+  if (is_closed() || has_line()) return false;
   std::array<char, 65536> bytes;
   const ssize_t got = recv(socket_.get(), bytes.data(), bytes.size(), 0);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) return close();
-  come_.append(bytes.data(), static_cast<std::size_t>(got));
+  if (got > 0) {
+    come_.append(bytes.data(), static_cast<std::size_t>(got));
+  } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+    close();
+  }
+  return got > 0;
 }
 
 std::optional<std::string> LineSocket::next() {

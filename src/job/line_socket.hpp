@@ -25,8 +25,9 @@ class LineSocket {
   bool is_closed() const { return !socket_; }
   void close() { socket_.reset(); }
 
-  /// Sends what waits and reads what has come. Closed afterwards if the other side has gone.
-  void work();
+  /// Sends what waits and reads what has come. Closed afterwards if the other side has gone. True
+  /// if something was read: there may be more.
+  bool work();
   /// The next whole line without its end.
   std::optional<std::string> next();
   /// Is there one?

@@ -16,7 +16,7 @@ void ScriptSteps::begin(ControlClient& client, const Json& id) {
   if (!id.is_null()) reply["id"] = id;
   if (!settings_.has_steps) {
     reply["error"] = "the job is no script with steps";
-  } else if (clients_.step() != nullptr) {
+  } else if (is_running()) {
     reply["error"] = "another step of this job runs; they go one after another";
   } else {
     client.is_step = true;
@@ -27,6 +27,18 @@ void ScriptSteps::begin(ControlClient& client, const Json& id) {
                   {"cpus", to_string(cpus_)}});
   }
   ControlClients::tell(client, reply);
+}
+
+bool ScriptSteps::is_running() {
+  ControlClient* const step = clients_.step();
+  if (step == nullptr) return false;
+  do {
+    while (const auto line = step->lines.next()) on_line(*line);
+  } while (step->lines.work());
+  if (!step->lines.is_closed()) return true;
+  step->is_step = false;
+  look_after();
+  return false;
 }
 
 void ScriptSteps::order(ControlClient& client, const Order& order, bool has_ended) {

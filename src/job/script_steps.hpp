@@ -43,6 +43,8 @@ class ScriptSteps {
   void look_after();
 
  private:
+  /// Hears first what the step said last: the one after it may be heard before its end.
+  bool is_running();
   void end_order(bool ok, Json details);
 
   const RunSettings& settings_;

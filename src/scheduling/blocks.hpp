@@ -68,7 +68,8 @@ class PlanDepth {
 /// reservation made so far, starts; else it is reserved in `plan` at its earliest time. Stops right
 /// after the last of `options.reservation_depth` reservations, or of as many as the rules allow,
 /// and returns who holds the last one; `none` if the queue ended before. The pass's memo has it,
-/// too. `made`: where to add the reservations, in the queue's order.
+/// too: forget that of the pass before, as `backfill` does. `made`: where to add the reservations,
+/// in the queue's order.
 JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
                        std::vector<Reservation>* made = nullptr);
 
@@ -129,7 +130,9 @@ class Left {
 Left left_by_reservations(Pass& pass, Backfill options);
 
 /// EASY's reservation for the first waiting job, as of its making, and what it leaves to others:
-/// what ends by the shadow time, or uses no more than the extra nodes.
+/// what ends by the shadow time, or uses no more than the extra nodes. For policies that resize:
+/// they count what comes back now themselves (`free_nodes`). Who only starts jobs and wants just
+/// the plan of `easy` uses `timeline_for`, `start_or_reserve` and `Left`.
 class Shadow {
  public:
   /// Reserves `need` nodes for `head`.

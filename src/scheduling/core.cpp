@@ -385,6 +385,7 @@ bool Core::happened(const event::TimerFired&) const {
   return next_wake() <= state_.now;  // the close sees to it
 }
 
+// What belongs to one run begins anew; what belongs to the job (restarts, use, reservations) stays.
 void Core::requeue(JobId id, Time not_before) {
   Job& job = state_.jobs[id];
   job.status = Status::pending;

@@ -22,7 +22,8 @@
 namespace ductile {
 
 /// Who goes first among jobs of equal priority; ties: the earlier submission, that is the smaller
-/// id. n is the preferred size, r the requested walltime, s the submit time, w the time waited.
+/// id. n is the preferred size, r the walltime that is believed, s the submit time, w the time
+/// waited.
 enum class QueueOrder : std::uint8_t {
   fcfs,       // first come, first served
   sjf,        // smallest r

@@ -90,7 +90,7 @@ def text_files():
                     and not {"corpus", "golden", "node_modules", "__pycache__"} & set(path.parts)):
                 yield path
     for path in sorted(ROOT.iterdir()):
-        if path.suffix in SUFFIXES and path.is_file() and path.name != "LICENSE":
+        if path.suffix in SUFFIXES and path.is_file() and path.name not in ("LICENSE", ".git"):
             yield path
 
 

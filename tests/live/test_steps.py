@@ -1,5 +1,9 @@
 """A malleable job that is a script: each `ductile run` in it is a step on the job's present nodes."""
 
+import os
+import signal
+import time
+
 import pytest
 
 from conftest import PROGRAM, example
@@ -56,6 +60,23 @@ def test_two_steps_at_a_time_are_refused(cluster):
     end = c.wait_for_end(job)[0]
     assert end["state"] == "COMPLETED"
     assert "another step of this job runs" in c.output(job)
+
+
+def test_a_step_comes_before_the_end_of_the_last_was_heard(cluster):
+    """The manager of the script hears of both at once."""
+    c = cluster("2x1", "fcfs")
+    until = f"{PROGRAM} run {example('until', 'mpich')}"
+    job = c.submit("-N", 1, "--max-nodes", 2, c.script(
+        f"{until} {c.folder}/first 1000 && touch {c.folder}/between && {until} {c.folder}/first 1000 || exit 5\n"))
+    c.run("resize", job, 2)
+    c.wait_for_size(job, 2)
+    manager = c.manager_of(job)
+    os.kill(manager, signal.SIGSTOP)
+    (c.folder / "first").touch()
+    c.wait_for_text(c.folder / "between", "")
+    time.sleep(1)  # the next one has come, and waits for its answer
+    os.kill(manager, signal.SIGCONT)
+    assert c.wait_for_end(job)[0]["state"] == "COMPLETED", c.output(job)
 
 
 def test_a_script_outlives_the_controller_and_is_ended_whole(cluster):

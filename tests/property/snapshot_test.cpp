@@ -16,7 +16,6 @@
 
 #include "base/random.hpp"
 #include "policies/registry.hpp"
-#include "support/fingerprint.hpp"
 #include "support/hostile_world.hpp"
 #include "support/random_parameters.hpp"
 #include "support/seeds.hpp"

@@ -111,10 +111,10 @@ class Walk {
     row(name, id, j.adaptive, j.status, j.doing, j.decision, j.holding, j.target, j.claim, j.keep,
         j.started, j.limit, j.not_before, j.release, j.reserved, j.work_left, j.work_at, j.power_mw,
         j.running_at, j.expands, j.shrinks, j.restarts, j.gain, j.first_size, j.ordered, j.tag,
-        j.delayed);
+        j.delayed, j.leaves, j.refusals);
     const JobSpec& spec = j.spec;
     row("  spec", spec.name, spec.user, spec.group, spec.priority, spec.type, spec.submitted,
-        spec.walltime, spec.size, spec.preferred);
+        spec.walltime, spec.size, spec.preferred, spec.account);
   }
   void fields(const char* name, const Adaptive& a) {
     const AdaptiveSpec& spec = a.spec;
