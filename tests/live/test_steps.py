@@ -65,10 +65,12 @@ def test_two_steps_at_a_time_are_refused(cluster):
 def test_a_step_comes_before_the_end_of_the_last_was_heard(cluster):
     """The manager of the script hears of both at once."""
     c = cluster("2x1", "fcfs")
-    until = f"{PROGRAM} run {example('until', 'mpich')}"
+    until = f"{PROGRAM} run --report {c.folder}/steps {example('until', 'mpich')}"
     job = c.submit("-N", 1, "--max-nodes", 2, c.script(
         f"{until} {c.folder}/first 1000 && touch {c.folder}/between && {until} {c.folder}/first 1000 || exit 5\n"))
+    c.wait_for_text(c.folder / "steps", '"event":"started"')
     c.run("resize", job, 2)
+    c.wait_for_text(c.folder / "steps", '"from":1,"to":2')
     c.wait_for_size(job, 2)
     manager = c.manager_of(job)
     os.kill(manager, signal.SIGSTOP)
