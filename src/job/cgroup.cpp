@@ -139,7 +139,7 @@ void remove_old(const std::string& parent) {
     if (!name.starts_with(kPrefix)) continue;
     std::string_view rest = std::string_view(name).substr(kPrefix.size());
     const auto pid = parse_number<pid_t>(next_part(rest, '.'));
-    if (pid && stat_of(*pid).has_ended()) remove_cgroup(entry.path());
+    if (pid && has_ended(*pid)) remove_cgroup(entry.path());
   }
 }
 

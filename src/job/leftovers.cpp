@@ -80,7 +80,7 @@ bool remove_session_folder(const std::string& folder) {
   const auto pid = parse_number<pid_t>(std::string_view(name).substr(kBegin.size()));
   std::error_code ignored;
   if (!pid || !fs::exists(path, ignored)) return true;
-  if (!stat_of(*pid).has_ended()) return false;
+  if (!has_ended(*pid)) return false;
   fs::remove_all(path, ignored);
   return true;
 }

@@ -75,7 +75,7 @@ TEST(SessionFolder, GoesWithItsLauncher) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) _exit(0);
-  while (!stat_of(child).has_ended()) std::this_thread::yield();
+  while (!has_ended(child)) std::this_thread::yield();
   const fs::path ended = parent / ("pid." + std::to_string(child));
   for (const fs::path& folder : {own, gone, other, ended}) fs::create_directories(folder);
   EXPECT_FALSE(remove_session_folder(own));

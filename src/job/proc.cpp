@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -46,6 +47,10 @@ Stat stat_of(pid_t pid) {
   std::string_view rest = std::string_view(text).substr(name_end + 4);
   return {.parent = parse_number<pid_t>(next_part(rest, ' ')).value_or(-1),
           .state = text[name_end + 2]};
+}
+
+bool has_ended(pid_t pid) {
+  return (kill(pid, 0) != 0 && errno == ESRCH) || stat_of(pid).state == 'Z';
 }
 
 }  // namespace ductile

@@ -23,9 +23,12 @@ struct Stat {
   pid_t parent = -1;
   char state = 'X';
 
-  /// True also of one that nobody has waited for yet: some machines' first process is slow at it.
   bool has_ended() const { return state == 'Z' || state == 'X'; }
 };
 Stat stat_of(pid_t pid);
+
+/// True also of one that nobody has waited for yet: some machines' first process is slow at it.
+/// False if that cannot be seen, as without a descriptor.
+bool has_ended(pid_t pid);
 
 }  // namespace ductile
