@@ -22,7 +22,11 @@ class FunctionRef<Result(Arguments...)> {
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
         call_([](void* object, Arguments... arguments) -> Result {
           auto& its = *static_cast<std::remove_reference_t<Function>*>(object);
-          return its(std::forward<Arguments>(arguments)...);
+          if constexpr (std::is_void_v<Result>) {
+            static_cast<void>(its(std::forward<Arguments>(arguments)...));
+          } else {
+            return its(std::forward<Arguments>(arguments)...);
+          }
         }) {}
 
   Result operator()(Arguments... arguments) const {

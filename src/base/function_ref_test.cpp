@@ -29,5 +29,13 @@ TEST(FunctionRef, PassesArgumentsOn) {
   EXPECT_EQ(function(std::make_unique<int>(7)), 7);
 }
 
+TEST(FunctionRef, OfVoidDropsWhatTheCallableReturns) {
+  int last = 0;
+  const auto keep = [&](int number) { return last = number; };
+  const FunctionRef<void(int)> function = keep;
+  function(5);
+  EXPECT_EQ(last, 5);
+}
+
 }  // namespace
 }  // namespace ductile

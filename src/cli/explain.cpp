@@ -38,7 +38,8 @@ Time today() {
 
 /// Of a recorded run: all of it is folded.
 Explanation of_run(const Options& options, const Registry& registry) {
-  Explainer explainer(options.job, simulated_time, registry.maker());
+  Explainer explainer(options.job, simulated_time,
+                      options.history ? PolicyMaker{} : registry.maker());
   fold(*open_log(options.log), options.log, explainer);
   return explainer.explanation();
 }
@@ -55,7 +56,7 @@ Explanation of_journal(const Options& options, const Registry& registry,
   if (is_open && !options.history) {
     const std::string folder = std::filesystem::absolute(options.log).parent_path();
     const Core core = recover_core(journal, folder).core;
-    explainer.stands(id_of(options.job), core, *registry.make(core.traits().settings));
+    explainer.stands(id_of(options.job), core, registry.maker());
   }
   Explanation explanation = explainer.explanation();
   for (auto* lines : {&explanation.history, &explanation.now}) {

@@ -203,8 +203,13 @@ void Controller::recover() {
   hear();
   judge();
   if (core_.traits() != policy_->traits) {
-    spdlog::info("the policy is now {}, and was {}", settings_.policy, core_.traits().settings);
-    tell(event::ConfigChanged{policy_->traits});
+    const std::string& was = core_.traits().settings;
+    if (was == settings_.policy) {
+      spdlog::info("the policy is {} as before, but this version of it differs in its traits", was);
+    } else {
+      spdlog::info("the policy is now {}, and was {}", settings_.policy, was);
+    }
+    tell_policy(*policy_);
   }
   settle();
   if (!jobs_.empty()) spdlog::info("{} jobs were taken up", jobs_.all().size());
@@ -246,6 +251,13 @@ bool Controller::tell(const Event& event) {
   }
   journal_.event(instant(), event, taken, then);
   return taken;
+}
+
+/// Throws InputError if the world cannot do what it needs.
+void Controller::tell_policy(const Policy& policy) {
+  if (tell(event::ConfigChanged{policy.traits})) return;
+  throw InputError("this world cannot do what the policy " + policy.traits.settings + " needs",
+                   "use another policy");
 }
 
 /// Closes the instant, and those that follow from it at once. While the world is out of reach what
@@ -823,10 +835,7 @@ void Controller::reload() {
     }
     if (next.policy != settings_.policy) {
       auto policy = registry_.make(next.policy);
-      if (!tell(event::ConfigChanged{policy->traits})) {
-        throw InputError("this world cannot do what the policy " + next.policy + " needs",
-                         "use another policy");
-      }
+      tell_policy(*policy);
       policy_ = std::move(policy);
     }
     settings_ = next;

@@ -117,6 +117,7 @@ class Controller {
   /// Of the instant that is open; there is none before `open`.
   Time instant() const { return instant_.value(); }
   bool tell(const Event& event);
+  void tell_policy(const Policy& policy);
   void settle();
   void close();
   void carry_out();

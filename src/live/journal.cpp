@@ -419,7 +419,12 @@ Core Journal::first_core() const {
   auto [platform, capabilities, rules] = beginning();
   rules.record = true;
   try {
-    return Core(platform, capabilities, rules, traits_from_record(head("policy")));
+    const Traits traits = traits_from_record(head("policy"));
+    if (const std::string what = lacking(capabilities, traits.needs); !what.empty()) {
+      throw RecordError("policy",
+                        "the world of the journal lacks " + what + ", which the policy needs");
+    }
+    return Core(platform, capabilities, rules, traits);
   } catch (const RecordError& error) {
     unreadable(error);
   }

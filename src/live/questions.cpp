@@ -80,7 +80,7 @@ void Controller::on_explain(Client& client, const Json& request) {
           return kTime + std::to_string(time.time_since_epoch().count()) + kTime;
         });
         stands.begin(core_.state().platform, core_.state().capabilities, core_.state().rules);
-        stands.stands(id_of(number), core_, *policy_);
+        stands.stands(id_of(number), core_, [this](std::string_view) { return policy_; });
         std::cout << to_json(stands.explanation()) << std::endl;
         const std::string program = settings_.program, journal = settings_.state + "/journal.db",
                           job = std::to_string(number);

@@ -137,6 +137,14 @@ const PolicyInfo& Registry::find(std::string_view name) const {
 }
 
 std::shared_ptr<const Policy> Registry::make(std::string_view text) const {
+  // They are one word of a log and of a snapshot, where "-" says that there are none.
+  const auto is_blank = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
+  if (text == "-" || std::ranges::any_of(text, is_blank)) {
+    throw InputError({"", 0, "policy"},
+                     "'" + printable(text) + "' " +
+                         (text == "-" ? "stands for none" : "has a blank or a control character"),
+                     "write NAME, or NAME:parameter=value,... in one word");
+  }
   const std::string name(text.substr(0, text.find(':')));
   const PolicyInfo& info = find(name);
   std::vector<ParameterInfo> table = info.parameters;

@@ -82,5 +82,29 @@ TEST(Registry, ErrorsSayWhatThereIs) {
               HasSubstr("policy easy: shares: 'ada:2' is no user's"));
 }
 
+// They are written as one word into logs and snapshots.
+TEST(Registry, SettingsAreOneWord) {
+  Registry registry;
+  for (const char* name : {"-", "my own", "tab\t", "line\n"}) {
+    registry.policies.push_back(registry.find("easy"));
+    registry.policies.back().name = name;
+    EXPECT_THROW(registry.make(name), InputError) << name;
+  }
+  EXPECT_THAT(error_of("-"), HasSubstr("policy: '-' stands for none; write NAME"));
+  EXPECT_THAT(error_of("easy: order=sjf"),
+              HasSubstr("policy: 'easy: order=sjf' has a blank or a control character; write"));
+  EXPECT_THAT(error_of("easy\x7f"), HasSubstr("has a blank or a control character"));
+}
+
+TEST(Registry, TheMakerOutlivesIt) {
+  const PolicyMaker make = [] {
+    Registry registry;
+    registry.policies.push_back(registry.find("easy"));
+    registry.policies.back().name = "mine";
+    return registry.maker();
+  }();
+  EXPECT_EQ(make("mine")->traits.settings, "mine");
+}
+
 }  // namespace
 }  // namespace ductile

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -11,6 +13,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "model/fairness.hpp"
 #include "report/text.hpp"
@@ -199,7 +202,7 @@ void Explainer::on_close(Time now, const Core& core) {
 }
 
 void Explainer::on_finish(Time, const Core& core) {
-  if (id_ && make_) stands(*id_, core, *make_(core.traits().settings));
+  if (id_ && make_) stands(*id_, core, make_);
 }
 
 // ---- What happened
@@ -519,12 +522,12 @@ void Explainer::explain(Time now, const Circumstance& its) {
 // ---- How it stands
 // --------------------------------------------------------------------------------
 
-void Explainer::stands(JobId id, const Core& core, const Policy& policy) {
+void Explainer::stands(JobId id, const Core& core, const PolicyMaker& make) {
   if (!core.state().jobs.contains(id)) return;
   const Job& its = core.job(id);
   if (its.status == Status::over) return;
   const Time now = core.state().now;
-  if (its.status != Status::running) return explain_waiting(now, id, core, policy);
+  if (its.status != Status::running) return explain_waiting(now, id, core, make);
   const auto tell = [&](std::string_view what, Words& words, std::string_view why = {}) {
     explanation_.now.push_back(
         {now, std::string(what), std::string(why), words.text(), words.jobs()});
@@ -542,7 +545,7 @@ void Explainer::stands(JobId id, const Core& core, const Policy& policy) {
   }
 }
 
-void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Policy& policy) {
+void Explainer::explain_waiting(Time now, JobId id, const Core& core, const PolicyMaker& make) {
   const State& state = core.state();
   const Job& its = core.job(id);
   const auto tell = [&](std::string_view what, Words& words) {
@@ -583,7 +586,13 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
     tell("power", words);
   }
 
-  const State plan = planned_now(core, policy);
+  std::optional<State> plan;
+  std::string no_policy;
+  try {
+    plan.emplace(planned_now(core, *make(core.traits().settings)));
+  } catch (const InputError& error) {
+    no_policy = error.what();
+  }
   Circumstance ahead;
   std::optional<Other> delayed;
   const Time end = later(now, state.estimate(its, least));
@@ -595,7 +604,9 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
   for (JobId before = state.queue.front(); before != id && before != JobId::none;
        before = state.queue.after(before, core.job(before).spec)) {
     Other other = named(before, core);
-    if (plan.jobs[before].status == Status::pending) other.at = plan.jobs[before].reserved;
+    if (plan && plan->jobs[before].status == Status::pending) {
+      other.at = plan->jobs[before].reserved;
+    }
     ductile::add(ahead, other);
     if (!delayed && other.at < end) delayed = other;
   }
@@ -614,10 +625,11 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
     words.say("started now it could run until ").time(end).say(", and delay ").job(*delayed);
     tell("delays", words.say(", planned for ").time(delayed->at));
   }
-  const Job& then = plan.jobs[id];
-  if (then.status == Status::pending && then.reserved != kNever && then.reserved > now) {
-    words.say("it is planned to start at ").time(then.reserved);
-    words.releases(plan_of(id, then.reserved, core));
+  const Time planned =
+      plan && plan->jobs[id].status == Status::pending ? plan->jobs[id].reserved : kNever;
+  if (planned != kNever && planned > now) {
+    words.say("it is planned to start at ").time(planned);
+    words.releases(plan_of(id, planned, core));
     tell("plan", words);
   } else if (ahead.total == 0 && !has_nodes) {
     // Its policy makes no plans: what has to end before there are enough.
@@ -633,11 +645,12 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
       words.releases(plan_of(id, enough, core));
       tell("enough", words);
     }
-  } else {
+  } else if (plan) {
     words.say("no start of it is planned yet; the policy is {}", core.traits().settings);
-    if (plan.cut_short) words.say(", which plans no more jobs in one pass");
+    if (plan->cut_short) words.say(", which plans no more jobs in one pass");
     tell("no-plan", words);
   }
+  if (!plan) tell("no-plan", words.say("what is planned cannot be told: {}", no_policy));
 }
 
 // ---- As text

@@ -60,8 +60,9 @@ class Explainer final : public Observer {
   /// What was decided about it, and what else became of it.
   void close(Time now, std::span<const Decision> decisions,
              std::span<const Circumstance> circumstances);
-  /// How it stands now. Of one that is over there is nothing to tell.
-  void stands(JobId id, const Core& core, const Policy& policy);
+  /// How it stands now. Of one that is over there is nothing to tell. The policy is made where a
+  /// plan is asked for; if that throws InputError, the rest is told, and why there is no plan.
+  void stands(JobId id, const Core& core, const PolicyMaker& make);
 
   // From a run.
 
@@ -94,7 +95,7 @@ class Explainer final : public Observer {
   void explain_deny(Time now, const Decision& decision, const Circumstance* deny);
   void explain_plan(Time now, const Circumstance& plan);
   void explain(Time now, const Circumstance& circumstance);
-  void explain_waiting(Time now, JobId id, const Core& core, const Policy& policy);
+  void explain_waiting(Time now, JobId id, const Core& core, const PolicyMaker& make);
   std::string nodes_of(const Holding& holding) const;
 
   TimeText clock_;

@@ -464,7 +464,7 @@ void Core::begin_close(Time now) {
 }
 
 // Requests that no pass has shown: those of jobs that were busy until an answer came, and, of a
-// policy that leaves requests to the core, new ones.
+// policy that does not answer requests itself, new ones: `Policy` does that before its pass.
 bool Core::requests_wake() {
   EventKinds kinds = kind_of<event::Started>() | kind_of<event::Resized>();
   if (!traits().answers_requests) kinds |= kind_of<event::EvolvingRequested>();

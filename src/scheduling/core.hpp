@@ -48,9 +48,12 @@ class Core {
   bool apply(Time now, const Event& event);
 
   /// Ends the instant: carries out due claims and operator's orders, takes malleable jobs off nodes
-  /// that drain, then, if one of the policy's events came, asks it: `write` has the pass. The
-  /// decisions, in order; good until the next call. `asks`: where it is recorded whether the policy
-  /// was asked.
+  /// that drain, then asks the policy if one of its events came. To ask is to call `write` with the
+  /// pass. The decisions, in order; good until the next call.
+  ///
+  /// A fold gives `asks`, as it was recorded: that counts, whatever the core itself finds. With
+  /// false `write` is not called; what was to wake the policy at this close is over with it, but
+  /// events of its kinds that came are kept, and wake it at the next close that finds for itself.
   std::span<const Decision> close(Time now, FunctionRef<void(Pass&)> write,
                                   std::optional<bool> asks = std::nullopt);
   /// Did the last close ask the policy?

@@ -91,5 +91,27 @@ TEST_F(Invariants, FindWhatIsBroken) {
   EXPECT_THAT(broken([&](State& s) { s.jobs[runs_].limit += kTick; }), HasSubstr("not true"));
 }
 
+// With few jobs all is looked at after each change.
+TEST_F(Invariants, AreLookedAtAtOnceWithFewJobs) {
+  EXPECT_NO_THROW(check_invariants_in_turn(state_));
+  ++state_.held;
+  EXPECT_THROW(check_invariants_in_turn(state_), InvariantViolation);
+}
+
+// With many, after so many changes that the time for each stays the same.
+TEST(InvariantsInTurn, AreLookedAtSoonWithManyJobs) {
+  Stage stage;
+  constexpr int kJobs = 600;
+  for (int i = 0; i < kJobs; ++i) stage.submit(rigid(8, 100));
+  stage.close();
+  State state = stage.state();
+  while (state.until_check == 0) check_invariants_in_turn(state);
+  EXPECT_EQ(state.until_check, 2u);
+  ++state.held;
+  EXPECT_NO_THROW(check_invariants_in_turn(state));
+  EXPECT_NO_THROW(check_invariants_in_turn(state));
+  EXPECT_THROW(check_invariants_in_turn(state), InvariantViolation);
+}
+
 }  // namespace
 }  // namespace ductile

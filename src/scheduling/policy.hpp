@@ -24,7 +24,8 @@ class Policy {
   /// granted, and growth as far as nodes are free (`grant_from_idle`).
   void operator()(Pass& pass) const;
 
-  /// Whoever makes one sets what is common to all policies, before its first use.
+  /// The constructor of a policy passes what is its own. `settings`, `order`, `priority_period` and
+  /// `fair_share` are common to all policies: `Registry::make` sets them over what was passed.
   Traits traits;
 
  protected:

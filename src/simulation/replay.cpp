@@ -114,7 +114,7 @@ class Replay {
   // The pen calls of an instant: those that the policy makes when it is asked, or the recorded
   // ones.
   std::vector<PenCall> asked_calls();
-  std::vector<PenCall> recorded_calls();
+  std::vector<PenCall> recorded_calls(bool was_asked);
 
   template <class Read>
   auto read(Read function) const {
@@ -151,10 +151,18 @@ void Replay::make_cores() {
   Rules rules = header("rules", rules_from_record);
   rules.record = true;
   const auto traits = header("policy", traits_from_record);
+  const auto must_be_able = [&](const Needs& needs) {
+    const std::string what = lacking(capabilities, needs);
+    if (what.empty()) return;
+    lines_.fail("policy", "the world of the log lacks " + what + ", which the policy needs",
+                "record the run again");
+  };
+  must_be_able(traits.needs);
   done_.policy = traits.settings;
   folds_.emplace(platform, capabilities, rules, traits);
   if (make_ == nullptr) return;
   policy_ = policy(traits.settings);
+  must_be_able(policy_->traits.needs);
   asks_.emplace(platform, capabilities, rules, policy_->traits);
 }
 
@@ -200,7 +208,7 @@ void Replay::close(std::string_view rest) {
     const std::string text = "C " + to_record(Closed{now, asks_->was_asked()});
     if (lines_.text() != text) lines_.differs(std::string(lines_.text()), text);
   }
-  const std::vector<PenCall> calls = asks_ ? asked_calls() : recorded_calls();
+  const std::vector<PenCall> calls = asks_ ? asked_calls() : recorded_calls(was_asked);
   const auto folded = follow(*folds_, now, was_asked, calls);
   if (asks_ && folded.size() != asked.size()) {
     lines_.differs(std::to_string(asked.size()) + " decisions",
@@ -232,9 +240,12 @@ std::vector<PenCall> Replay::asked_calls() {
   return calls;
 }
 
-std::vector<PenCall> Replay::recorded_calls() {
+std::vector<PenCall> Replay::recorded_calls(bool was_asked) {
   std::vector<PenCall> calls;
   while (lines_.next() && lines_.text().starts_with("P ")) {
+    if (!was_asked) {
+      lines_.fail("P", "the policy was not asked at this instant", "record the run again");
+    }
     calls.push_back(read([&] { return pen_call_from_record(lines_.after("P")); }));
   }
   lines_.put_back();

@@ -107,6 +107,8 @@ TEST(ReplayErrors, NameLineAndField) {
       {{5, "politics easy"}, "5: policy: the line is missing here"},
       {{5, "policy easy"}, "5: wakes: is missing"},
       {{5, "policy easier" + kTraits}, "5: policy: there is no policy 'easier'; there are "},
+      {{5, "policy easy 4294967295 0 fcfs 0 604800000000 none preferred 0 1"},
+       "5: policy: the world of the log lacks nodes that can be switched on and off"},
       {{6, "X 0"}, "6: record: there is no record of this kind"},
       {{6, ""}, "6: P"},
       {{6, "E soon 1 timer"}, "6: time: 'soon' is no number"},
@@ -212,6 +214,18 @@ TEST(Replay, FoldsALogOfAPolicyThatIsNotThere) {
   const Replayed done = fold(in, "run.log", nobody);
   EXPECT_EQ(done.policy, "gone");
   EXPECT_EQ(done.decisions, 3u);
+}
+
+TEST(ReplayErrors, OfCallsOfAPolicyThatWasNotAsked) {
+  std::istringstream in(with_line(7, "C 0 0"));
+  ReplayWatcher nobody;
+  try {
+    fold(in, "run.log", nobody);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "run.log:8: P: the policy was not asked at this instant; record the run again");
+  }
 }
 
 }  // namespace

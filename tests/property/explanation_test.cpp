@@ -1098,5 +1098,55 @@ TEST(Explain, NamesNothingThatWasNotRecorded) {
   }
 }
 
+// ---- Without the policy
+// --------------------------------------------------------------------------
+
+/// Of a log whose policy is not there: how the job stands, as "what: text"; and how often the
+/// policy was asked for.
+std::pair<std::vector<std::string>, int> without_policy(std::uint64_t job) {
+  const std::string log =
+      "ductile-log 3\n"
+      "platform 4 1 0 0 0\n"
+      "world 1 4294967295 0\n"
+      "rules scaled 1 1 none 1\n"
+      "policy gone 4294967295 0 fcfs 0 604800000000 none preferred 0 0\n"
+      "E 0 1 submitted 1 7 0 0 0 rigid 0 10000000 3 3 3 0\n"
+      "C 0 1\n"
+      "P start 0 - - - 3 3 in-order - 0 0 0 0 0\n"
+      "D 1 start 0 3 0-2 10000000 - in-order - 0\n"
+      "E 1000000 1 submitted 2 7 0 0 0 rigid 1000000 5000000 4 4 4 0\n"
+      "E 1000000 1 submitted 3 7 0 0 0 rigid 1000000 5000000 4 4 4 0\n"
+      "C 1000000 1\n";
+  std::istringstream in(sealed_log(log));
+  int asked = 0;
+  Explainer explainer(job, simulated_time, [&](std::string_view settings) {
+    ++asked;
+    return Registry().make(settings);
+  });
+  fold(in, "run.log", explainer);
+  std::vector<std::string> now;
+  for (const Explained& line : explainer.explanation().now) {
+    now.push_back(line.what + ": " + line.text);
+  }
+  return {now, asked};
+}
+
+TEST(ExplanationWithoutPolicy, OfARunningJobNeedsNone) {
+  EXPECT_EQ(
+      without_policy(1),
+      (std::pair(std::vector<std::string>{"running: on 3 nodes (0-2) since 0, expected to end "
+                                          "by 10"},
+                 0)));
+}
+
+TEST(ExplanationWithoutPolicy, OfAWaitingJobTellsTheRest) {
+  const auto [now, asked] = without_policy(3);
+  EXPECT_EQ(asked, 1);
+  EXPECT_THAT(now, ElementsAre("nodes: it asks for 4 nodes; 1 of 4 is idle",
+                               "ahead: ahead of it in the queue: job 2 (4 nodes)",
+                               ::testing::StartsWith("no-plan: what is planned cannot be told: "
+                                                     "there is no policy 'gone'; there are ")));
+}
+
 }  // namespace
 }  // namespace ductile::testing

@@ -57,7 +57,13 @@ class Walk {
     }
     row("counts", s.held, s.claimed, s.out_of_service, s.idle.count(), s.next_claim, s.next_boot);
     row("numbers", s.passes, s.next_decision, s.asked, s.answered, s.woken, s.must_wake);
-    row("traits", s.traits.wakes, s.traits.answers_requests, s.traits.order, s.traits.start_size);
+    const Traits& traits = s.traits;
+    row("settings", traits.settings.size());
+    for (const char c : traits.settings) number(c);
+    row("traits", traits.wakes, traits.answers_requests, traits.order, traits.priority_period,
+        traits.fair_share.half_life, traits.start_size, traits.needs.resizes_per_job,
+        traits.needs.power_control);
+    for (const UserShare& each : traits.fair_share.shares) row("share", each.user, each.share);
     row("power", s.corridor_low_w, s.budget_mw, s.jobs_mw, s.power_mw());
     row("timer", s.timer);
     row("idle", s.idle.nodes());
