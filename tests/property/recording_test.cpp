@@ -102,7 +102,7 @@ struct RandomRun {
     settings.platform.nodes = total;
     RandomPolicy::Settings policy;
     policy.calls = static_cast<std::uint32_t>(2 + draws.below(11));
-    policy.order = static_cast<QueueOrder>(draws.below(kQueueOrderWords.size()));
+    policy.draw_traits(draws);
     settings.policy = std::make_shared<RandomPolicy>(policy);
     settings.rules.seed = seed;
     settings.rules.record = settings.rules.check = true;

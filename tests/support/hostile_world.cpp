@@ -38,11 +38,7 @@ class Finisher final : public Policy {
 std::shared_ptr<const Policy> random_policy(Draws& draws, std::uint32_t calls) {
   RandomPolicy::Settings settings;
   settings.calls = calls;
-  settings.order = static_cast<QueueOrder>(draws.below(kQueueOrderWords.size()));
-  if (draws.chance(0.2)) {
-    settings.wakes =
-        kind_of<event::Submitted>() | kind_of<event::Ended>() | kind_of<event::ConfigChanged>();
-  }
+  settings.draw_traits(draws);
   return std::make_shared<RandomPolicy>(settings);
 }
 

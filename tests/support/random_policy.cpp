@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
+#include "scheduling/event.hpp"
 #include "scheduling/queue.hpp"
 #include "support/fingerprint.hpp"
 
@@ -323,12 +324,29 @@ class Scribble {
 
 }  // namespace
 
+void RandomPolicy::Settings::draw_traits(Draws& draws) {
+  order = static_cast<QueueOrder>(draws.below(kQueueOrderWords.size()));
+  answers_requests = draws.chance(0.7);
+  start_size = draws.chance(0.3) ? StartSize::smallest : StartSize::preferred;
+  if (draws.chance(0.3)) priority_period_s = static_cast<std::uint32_t>(draws.below(100));
+  if (draws.chance(0.2)) {
+    wakes = kind_of<event::Submitted>() | kind_of<event::Ended>() | kind_of<event::ConfigChanged>();
+  }
+}
+
 RandomPolicy::RandomPolicy(const Settings& chosen)
-    : Policy({.wakes = chosen.wakes, .answers_requests = true, .order = chosen.order}),
+    : Policy({.wakes = chosen.wakes,
+              .answers_requests = chosen.answers_requests,
+              .order = chosen.order,
+              .priority_period = whole_seconds(chosen.priority_period_s),
+              .start_size = chosen.start_size}),
       chosen_(chosen) {
   traits.settings = "random:" + std::to_string(chosen.calls) + ',' + std::to_string(chosen.wakes) +
                     ',' + (chosen.blocks ? '1' : '0') + ',' +
-                    std::string(kQueueOrderWords[static_cast<std::size_t>(chosen.order)]);
+                    std::string(kQueueOrderWords[static_cast<std::size_t>(chosen.order)]) + ',' +
+                    (chosen.answers_requests ? '1' : '0') + ',' +
+                    (chosen.start_size == StartSize::smallest ? '1' : '0') + ',' +
+                    std::to_string(chosen.priority_period_s);
 }
 
 void RandomPolicy::schedule(Pass& pass) const { Scribble(pass, chosen_.blocks).all(chosen_.calls); }
@@ -360,10 +378,14 @@ std::shared_ptr<const Policy> test_policy(std::string_view text) {
   chosen.wakes = number(kEveryEvent);
   chosen.blocks = number(1) != 0;
   const auto order = std::ranges::find(kQueueOrderWords, next());
-  if (order == kQueueOrderWords.end() || !rest.empty()) {
+  if (order == kQueueOrderWords.end()) {
     throw InputError("'" + std::string(text) + "' is no random policy", "");
   }
   chosen.order = static_cast<QueueOrder>(order - kQueueOrderWords.begin());
+  chosen.answers_requests = number(1) != 0;
+  chosen.start_size = number(1) != 0 ? StartSize::smallest : StartSize::preferred;
+  chosen.priority_period_s = number(100);
+  if (!rest.empty()) throw InputError("'" + std::string(text) + "' is no random policy", "");
   return std::make_shared<RandomPolicy>(chosen);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/random.hpp"
 #include "scheduling/pass.hpp"
 #include "scheduling/policy.hpp"
 
@@ -22,6 +23,11 @@ class RandomPolicy final : public Policy {
     EventKinds wakes = kEveryEvent;
     bool blocks = true;  // also uses the building blocks now and then
     QueueOrder order = QueueOrder::fcfs;
+    bool answers_requests = true;
+    StartSize start_size = StartSize::preferred;
+    std::uint32_t priority_period_s = 0;
+    /// Draws the traits: the last four, and now and then fewer events that wake it.
+    void draw_traits(Draws& draws);
   };
   explicit RandomPolicy(const Settings& chosen);
 
