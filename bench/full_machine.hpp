@@ -42,7 +42,7 @@ class FullMachine {
       taken += size;
       if (!settings.alike) continue;
       now_ += whole_seconds(1);
-      answer(core_.close_instant(now_));
+      answer(core_.close(now_, *policy_));
     }
     answer(core_.close(now_, *policy_));
     for (std::uint32_t i = 0; i < settings.waiting; ++i) submit_waiting();
