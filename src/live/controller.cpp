@@ -42,7 +42,7 @@ constexpr Duration kLookAtWall = whole_seconds(1);
 /// (bench/pass_bench).
 constexpr std::uint32_t kReservationsPerPlan = 2'000;
 
-/// A job that loses its manager so often is held.
+/// A job that is lost in the world so often is held.
 constexpr std::uint32_t kMostLosses = 5;
 
 /// What an end that was asked for becomes.
@@ -143,25 +143,29 @@ Core Controller::make_core() {
 
 /// What the world has to know of it.
 Past Controller::past() const {
-  const std::vector<Decision> open = core_.unanswered();
-  const std::vector<Request>& requests = core_.state().requests;
-  const auto find = [](const auto& all, auto member, JobId id) {
-    const auto at = std::ranges::find(all, id, member);
-    return at != all.end() ? std::optional(*at) : std::nullopt;
+  std::map<JobId, Decision> open;
+  for (const Decision& each : core_.unanswered()) open.emplace(each.job, each);
+  std::map<JobId, Request> requests;
+  for (const Request& each : core_.state().requests) requests.emplace(each.job, each);
+  const auto find = [](const auto& all, JobId id) {
+    const auto at = all.find(id);
+    return at != all.end() ? std::optional(at->second) : std::nullopt;
   };
+  const std::uint64_t added = number_of(JobId{core_.state().jobs.size()});
   Past past{.journal = journal_.id(),
             .seen = core_.state().now,
+            .added = added,
             .next = adding_
                         ? adding_->first + std::max<std::size_t>(adding_->batch->tasks.size(), 1)
-                        : number_of(JobId{core_.state().jobs.size()}),
+                        : added,
             .requests = counts_.requests};
   for (const auto& [id, job] : jobs_.all()) {
     const Job& its = core_.job(id);
     Known known{.id = id, .facts = facts(id), .runs = its.status == Status::running};
     if (known.runs) {
       known.held = core_.state().settled(its);
-      known.open = find(open, &Decision::job, id);
-      known.request = find(requests, &Request::job, id);
+      known.open = find(open, id);
+      known.request = find(requests, id);
     }
     past.jobs.push_back(std::move(known));
   }
@@ -348,7 +352,12 @@ void Controller::carry_out() {
         job.what = &whole;
       }
       if (decision.kind == Decision::Kind::resize) moment = Moment::resize;
-      world_.carry_out(decision, job);
+      if (decision.kind == Decision::Kind::deny) {
+        world_.deny(decision.request);
+      } else if (decision.kind == Decision::Kind::start ||
+                 decision.kind == Decision::Kind::resize) {
+        world_.carry_out(decision, job);
+      }
     }
     crash_point(moment);
   }
@@ -391,14 +400,26 @@ void Controller::collect() {
   for (WorldEvent& happened : world_.take()) heard_.push_back(std::move(happened));
 }
 
-/// All that has happened in the world. While the tasks of an array are added nothing arrives, nor
-/// is anything heard that comes after that.
+/// While the tasks of an array are added nothing else arrives, and of a job that has not arrived
+/// nothing is heard.
+bool Controller::must_wait(const WorldEvent& happened) const {
+  if (!adding_) return false;
+  if (const auto* told = std::get_if<Told>(&happened)) {
+    const JobId job = job_of(told->event);
+    return job != JobId::none && index(job) >= core_.state().jobs.size();
+  }
+  return std::holds_alternative<Arrived>(happened);
+}
+
+/// All that has happened in the world.
 void Controller::hear() {
   collect();
-  while (!heard_.empty() && !(adding_ && std::holds_alternative<Arrived>(heard_.front()))) {
-    WorldEvent happened = std::move(heard_.front());
-    heard_.pop_front();
-    std::visit([this](auto& each) { on_happened(each); }, happened);
+  for (WorldEvent& happened : std::exchange(heard_, {})) {
+    if (must_wait(happened)) {
+      heard_.push_back(std::move(happened));
+    } else {
+      std::visit([this](auto& each) { on_happened(each); }, happened);
+    }
   }
 }
 
@@ -772,8 +793,8 @@ void Controller::believe(JobId id) {
   predictions_.watch(core_.state(), id);
 }
 
-/// A job is ending, for good: what it took counts, as its manager has reported it. It may have
-/// ended long ago, while there was no controller. One whose manager was lost teaches nothing.
+/// A job is ending, for good: what it took counts, as the world has reported it. It may have
+/// ended long ago, while there was no controller. One that was lost there teaches nothing.
 void Controller::learn_from_end(JobId id, const Told& told) {
   const Job& job = core_.job(id);
   if (!told.ran || job.status != Status::running || job.doing == Doing::starting) return;
@@ -898,8 +919,9 @@ void Controller::begin() {
   if (!settings_.metrics.empty()) {
     metrics_server_ = std::make_unique<MetricsServer>(settings_.metrics);
   }
-  spdlog::info("serving {} nodes of {} cores under {} at {}", settings_.platform.nodes,
-               settings_.platform.cores_per_node, settings_.policy, settings_.socket);
+  const Platform& platform = core_.state().platform;
+  spdlog::info("serving {} nodes of {} cores under {} at {}", platform.nodes,
+               platform.cores_per_node, settings_.policy, settings_.socket);
   snapshots_.clean_up();
 }
 

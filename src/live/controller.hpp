@@ -126,6 +126,7 @@ class Controller {
   void note_sizes();
   void note_size(JobId id, Time since);
   Told as_asked(Told told) const;
+  bool must_wait(const WorldEvent& happened) const;
   void hear();
   void collect();
   void on_happened(Arrived& arrived);
@@ -356,8 +357,8 @@ class Controller {
   std::optional<Time> instant_{};  // that is open
   bool has_resize_ = false;        // an answer to one, in it
   using Order = std::variant<Decision, std::pair<JobId, Ending>>;
-  std::deque<WorldEvent> heard_{};  // and not looked at yet
-  std::map<std::pair<std::uint32_t, std::string>, Submitting> submitting_{};  // by user and ticket
+  std::deque<WorldEvent> heard_{};                  // and not looked at yet
+  std::map<std::string, Submitting> submitting_{};  // by ticket
   std::deque<Order> orders_{};      // durable ones, which the world has not heard of yet
   std::deque<Order> starts_{};      // the same, for when there is no other
   std::vector<Decision> closed_{};  // decisions of this instant

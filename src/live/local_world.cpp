@@ -360,28 +360,24 @@ void LocalWorld::carry_out(const Decision& decision, const JobFacts& job) {
   const auto found = running_.find(decision.job);
   if (found == running_.end()) return;  // it has ended, as the core will hear
   Running& its = *found->second;
-  if (decision.kind == Decision::Kind::deny) {
-    deny(decision.request);
-  } else if (decision.kind == Decision::Kind::resize) {
-    its.order = decision;
-    // Both generations are there until it is answered.
-    Holding both = its.holding;
-    both.count = std::max(both.count, decision.after.count);
-    both.nodes.insert(decision.after.nodes);
-    limit(its, both);
-    its.paused = {};
-    its.back_at = kNever;
-    expect_answer(its);
-    its.is_lost = !its.control;  // nobody hears of it
-    const bool is_grant =
-        decision.request != RequestId::none && its.request && its.request->id == decision.request;
-    if (is_grant) its.request.reset();
-    Json order = {{"do", is_grant ? "answer" : "resize"},
-                  {"size", decision.after.count * its.per_node},
-                  {"id", index(decision.id)}};
-    add_cpus(order, decision.after.nodes);
-    its.say(order);
-  }
+  its.order = decision;
+  // Both generations are there until it is answered.
+  Holding both = its.holding;
+  both.count = std::max(both.count, decision.after.count);
+  both.nodes.insert(decision.after.nodes);
+  limit(its, both);
+  its.paused = {};
+  its.back_at = kNever;
+  expect_answer(its);
+  its.is_lost = !its.control;  // nobody hears of it
+  const bool is_grant =
+      decision.request != RequestId::none && its.request && its.request->id == decision.request;
+  if (is_grant) its.request.reset();
+  Json order = {{"do", is_grant ? "answer" : "resize"},
+                {"size", decision.after.count * its.per_node},
+                {"id", index(decision.id)}};
+  add_cpus(order, decision.after.nodes);
+  its.say(order);
 }
 
 /// Where the new processes may run.
@@ -946,23 +942,26 @@ void LocalWorld::on_request(Running& job, std::uint32_t at_least, std::uint32_t 
 /// Managers, and orphans of those that were killed. Other children of this process, which are in
 /// its session, are not ours.
 void LocalWorld::reap() {
+  siginfo_t ended{};
+  const auto any_has_ended = [&ended] {
+    ended = {};
+    return waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0;
+  };
+  const bool look_at_each = any_has_ended();  // a thousand questions otherwise
   int status = 0;
   for (const auto& [id, job] : running_) {
     if (job->fresh) look_at_start(*job);
-    if (job->fresh || job->child < 0) continue;
+    if (!look_at_each || job->fresh || job->child < 0) continue;
     if (waitpid(job->child, &status, WNOHANG) != job->child) continue;
     job->child = -1;
     job->status = status;
     if (job->control) read(*job);  // what it said last
     if (!job->is_gone) gone(*job);
   }
-  siginfo_t ended{};
-  while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0 &&
-         is_orphan(ended.si_pid)) {
+  while (look_at_each && any_has_ended() && is_orphan(ended.si_pid)) {
     waitpid(ended.si_pid, nullptr, 0);
     orphans_.erase(ended.si_pid);
     for (const auto& [id, job] : running_) job->orphans.erase(ended.si_pid);
-    ended = {};
   }
 }
 

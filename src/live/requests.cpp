@@ -78,15 +78,19 @@ const Json& names_of(const Json& request) {
 }
 
 /// What the world keeps with a job: the key with which its user has submitted it, or a random word.
-std::string ticket_of(const std::string& key) {
-  if (!key.empty()) return "k" + key;
+std::string ticket_of(std::uint32_t user, const std::string& key) {
+  if (!key.empty()) return fmt::format("{}k{}", user, key);
   static std::random_device random;
-  return fmt::format("r{:08x}{:08x}", random(), random());
+  return fmt::format("{}r{:08x}{:08x}", user, random(), random());
 }
 
-std::string key_of(const std::string& ticket) {
-  return ticket.starts_with('k') ? ticket.substr(1) : std::string();
+/// Empty if it has none, or has another user's ticket.
+std::string key_of(std::uint32_t user, const std::string& ticket) {
+  const std::string before = fmt::format("{}k", user);
+  return ticket.starts_with(before) ? ticket.substr(before.size()) : std::string();
 }
+
+[[noreturn]] void refuse_jobs() { throw Refused("the cluster takes no jobs now; try again later"); }
 
 /// The states as Slurm names them.
 std::string_view state_word(const Job& job) {
@@ -483,24 +487,28 @@ std::string Controller::on_submit(Client& client, const Json& request) {
     }
   }
   const std::uint32_t user = client.peer.user;
-  const std::string ticket = ticket_of(key);
-  const auto under_way = submitting_.find({user, ticket});
+  const std::string ticket = ticket_of(user, key);
+  const auto under_way = submitting_.find(ticket);
   if (under_way != submitting_.end()) {
     under_way->second.askers.push_back({client.id, waits});
     client.is_asking = true;
     return {};
   }
   // Nothing may be wrong once the world has heard of it.
-  Submission what = submission_from_json(field_of(request, "job"));
-  what.groups = client.groups;
-  what.given_priority.reset();
-  check_priority(client, what.priority, {});
-  spec_of_user(what);
+  const auto read = [&] {
+    Submission what = submission_from_json(field_of(request, "job"));
+    what.groups = client.groups;
+    what.given_priority.reset();
+    check_priority(client, what.priority, {});
+    spec_of_user(what);
+    return what;
+  };
+  Submission what = read();
   const std::size_t count = std::max(what.array.count(), 1U);
   std::size_t all = jobs_.all().size() + count, same = jobs_.count_of(user) + count;
-  for (const auto& [whose, its] : submitting_) {
+  for (const auto& [its_ticket, its] : submitting_) {
     all += its.count();
-    same += whose.first == user ? its.count() : 0;
+    same += its.owner.user == user ? its.count() : 0;
   }
   if (all > settings_.max_jobs) {
     throw Refused(
@@ -511,14 +519,12 @@ std::string Controller::on_submit(Client& client, const Json& request) {
                               settings_.max_jobs_per_user));
   }
 
-  if (is_lost_ || !world_.submit(client.peer, what, ticket)) {
-    throw Refused("the cluster takes no jobs now; try again later");
-  }
+  if (is_lost_ || !world_.submit(client.peer, std::move(what), ticket)) refuse_jobs();
   collect();
   const auto* const arrived = heard_.empty() ? nullptr : std::get_if<Arrived>(&heard_.front());
   const bool is_there = arrived != nullptr && arrived->ticket == ticket && !adding_;
   if (!is_there) {
-    submitting_[{user, ticket}] = {client.peer, std::move(what), {{client.id, waits}}};
+    submitting_[ticket] = {client.peer, read(), {{client.id, waits}}};
     client.is_asking = true;
     return {};
   }
@@ -550,7 +556,8 @@ std::string Controller::arrive(Arrived& arrived) {
                                number_of(JobId{core_.state().jobs.size()})));
   }
   const std::uint32_t user = arrived.owner.user;
-  if (const std::string key = key_of(arrived.ticket); !key.empty()) journal_.key(user, key, first);
+  const std::string key = key_of(user, arrived.ticket);
+  if (!key.empty() && !journal_.job_of_key(user, key)) journal_.key(user, key, first);
   begin_adding(arrived.owner, std::move(arrived.what), std::min(arrived.submitted, instant()),
                first);
   spdlog::info("job {}: submitted by {}{}", first, name_of_user(user),
@@ -564,11 +571,13 @@ std::string Controller::arrive(Arrived& arrived) {
 /// Of somebody who waits for his answer, or who has gone, or of another controller's.
 void Controller::on_happened(Arrived& arrived) {
   std::vector<Submitting::Asker> askers;
-  if (auto its = submitting_.extract({arrived.owner.user, arrived.ticket})) {
-    askers = std::move(its.mapped().askers);
+  const std::uint32_t user = arrived.owner.user;
+  if (const auto its = submitting_.find(arrived.ticket);
+      its != submitting_.end() && its->second.owner.user == user) {
+    askers = std::move(its->second.askers);
+    submitting_.erase(its);
   }
   if (askers.empty()) askers.emplace_back();
-  const std::uint32_t user = arrived.owner.user;
   const std::uint64_t first = arrived.number;
   const std::string line = arrive(arrived);
   // The others are told that it is known.
@@ -593,14 +602,12 @@ void Controller::on_happened(Arrived& arrived) {
 void Controller::submit_again() {
   for (auto at = submitting_.begin(); at != submitting_.end();) {
     const auto& [ticket, its] = *at;
-    if (world_.submit(its.owner, its.what, ticket.second)) {
+    if (world_.submit(its.owner, its.what, ticket)) {
       ++at;
       continue;
     }
     for (const auto& [client, waits] : its.askers) {
-      reply(client, answer_of([]() -> std::string {
-              throw Refused("the cluster takes no jobs now; try again later");
-            }));
+      reply(client, answer_of([]() -> std::string { refuse_jobs(); }));
     }
     has_requests_ = true;
     at = submitting_.erase(at);

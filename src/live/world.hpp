@@ -2,8 +2,16 @@
 // works with any; live/local_world.hpp is the one of this machine.
 //
 // What a world says is final: a job that was to have two nodes and has three has three. Each start
-// and each resize has exactly one answer, sooner or later. A world has no memory of its own:
-// after a restart it finds out what there is, or is told by `take_up`.
+// and each resize has exactly one answer, sooner or later: `Ended` answers whatever is open, also a
+// start. While something is open, a `Resized` that does not answer it is not heeded: the change is
+// put into the answer. Two holders of one node are a logic_error.
+//
+// A world need not remember anything: after a restart it finds out what there is, or is told by
+// `take_up`. What runs the jobs may have a memory, and must say which life and which order it
+// speaks of.
+//
+// The first calls are `describe`, `configure` and `take_up`. What a call throws ends the
+// controller, with an order that may not have been carried out.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +48,7 @@ struct Told {
   Event event;
   std::optional<int> exit_code{};
   std::string note{};
-  std::optional<Duration> ran{};  // of an end: how long, as its manager has reported
+  std::optional<Duration> ran{};  // of an end: how long, as it was measured there
   std::string reason{};           // of a failure, a word of job/failure.hpp
   bool was_killed = false;        // by a signal, for sure
   LostOutput lost{};
@@ -78,8 +86,12 @@ using WorldEvent = std::variant<Told, Arrived, Measured, Paused, Withdrawn>;
 struct JobFacts {
   std::uint64_t number = 0;
   Owner owner{};
+  // Good during the call. Script, program and environment are there only for `carry_out` of a
+  // start that is not being ended.
   const Submission* what = nullptr;
   JobNames names{};
+  // Which life this is: so many have ended in waiting again. A start that failed is one of them
+  // where somebody had asked that it wait again.
   std::uint32_t restarts = 0;
   // Somebody has ended it; and it waits again then.
   std::optional<EndState> end{};
@@ -91,16 +103,21 @@ struct Known {
   JobId id = JobId::none;
   JobFacts facts{};
   bool runs = false;                 // or is being started
-  Holding held{};                    // what it had before `open`
+  Holding held{};                    // what it has; of a start what it is given, of a resize what
+                                     // it had before
   std::optional<Decision> open{};    // about it, without an answer
   std::optional<Request> request{};  // that it has made, and has no answer
 };
 
 /// What a controller knows that begins.
 struct Past {
-  std::string journal{};       // its id, which goes with each start: whose jobs these are
-  std::vector<Known> jobs{};   // all that are not over, by their ids
-  Time seen{};                 // until then it knew what there was
+  std::string journal{};      // its id, which goes with each start: whose jobs these are
+  std::vector<Known> jobs{};  // all that are not over, by their ids
+  Time seen{};                // until then it knew what there was
+  // A job with a lower number that is not in `jobs` is over, also one that waits here: it was
+  // cancelled while this was out of reach, say, and is ended. From this number to `next` are tasks
+  // of an array that are still being added: they wait.
+  std::uint64_t added = 1;
   std::uint64_t next = 1;      // number of a job
   std::uint32_t requests = 0;  // the next number of an evolving request
 };
@@ -111,7 +128,8 @@ struct WorldSettings {
   Duration retry = whole_seconds(10);
   /// From SIGTERM to SIGKILL.
   Duration patience = whole_seconds(10);
-  /// A resize that takes longer is withdrawn; 0: by how long those of the job took before.
+  /// A resize that takes longer is withdrawn, by the world itself; 0: by how long those of the job
+  /// took before.
   Duration resize_deadline{};
   /// Programs of an MPI that can have several sizes are measured so often; never if 0.
   Duration measure{};
@@ -134,31 +152,42 @@ class World {
   /// Begins, or goes on after it was out of reach, with what the controller knows. What is another
   /// way in the world comes as events, and so do the answers to what is open, what comes free
   /// first. An order that never came is answered as one that failed; one that is given twice is
-  /// one. Times are told by this clock, which outlives its use. Throws InputError if it cannot be
-  /// begun.
+  /// one. Times are told by this clock, which outlives its use.
+  ///
+  /// What was not taken before is dropped. Where `end` is set that end is ordered again. A request
+  /// that is not in `past` was denied. All that is left of jobs that do not run is removed:
+  /// `forget` may never have come. Throws InputError if it cannot be begun, is out of reach at the
+  /// start of the controller, or has jobs that run and are not known as such: the controller does
+  /// not start, or ends.
   virtual void take_up(const ScheduleClock& clock, const Past& past) = 0;
   /// From now on.
   virtual void configure(const WorldSettings& settings) = 0;
 
   /// A job, or an array, that a user has submitted. `Arrived` with this ticket follows, at once or
-  /// later. The ticket stands in the job: one that is given twice is one job, and a job that the
-  /// controller has not written down comes again with it after `take_up`. False: not possible now.
+  /// later. No two users have one ticket: it begins with the number of its own. It stands in the
+  /// job: one that is given twice is one job, and a job that the controller has not written down
+  /// comes again with it after `take_up`. False: not possible now, and nothing with this ticket is
+  /// under way.
   virtual bool submit(const Owner& owner, Submission what, const std::string& ticket) = 0;
-  /// Does what was decided. Answers come as what happened, some at once. A job that is being ended
-  /// already is not started.
+  /// Does what was decided, a start or a resize. Answers come as what happened, some at once. A
+  /// start of a job whose `end` is set is answered by StartFailed. Of a job that is gone nothing is
+  /// done: its end is the answer.
   virtual void carry_out(const Decision& decision, const JobFacts& job) = 0;
   /// Ends a running job; it will be over with this state, or wait again. Asked again, nothing more
-  /// happens, but that one which was to wait again can be ended for good.
+  /// happens, but that one which was to wait again can be ended for good. Of a job that does not
+  /// run here nothing happens: if its start comes after all, `end` is set in it. A job that ends by
+  /// itself waits again or not as the world sees fit.
   virtual void end(JobId id, EndState state, bool requeue) = 0;
   /// Nobody else answers this request: the application is told that it is denied.
   virtual void deny(RequestId id) = 0;
-  /// A job is over for the controller: what it has left is removed.
+  /// A life of a job is over, also one after which it waits again: what it has left is removed.
   virtual void forget(std::uint64_t number) = 0;
 
   virtual void add_to(Poller& poller) = 0;
   /// After waiting: what has happened, and times that have come.
   virtual void look() = 0;
-  /// When `look` has something to do; `kNever` if not.
+  /// When `look` has something to do, or `reach` will be another, where no descriptor of `add_to`
+  /// tells; `kNever` if not.
   virtual Time next() const = 0;
   /// What happened since the last call, in order.
   virtual std::vector<WorldEvent> take() = 0;
@@ -168,6 +197,9 @@ class World {
     lost,  // out of reach: it is told nothing and says nothing, and no pass is made
     back   // it was lost, and waits for `take_up`
   };
+  /// Asked once in a turn, before anything else. Calls of a turn in which it goes away later do
+  /// nothing, and `submit` returns false. While it is lost there are only `add_to`, `look`, `next`,
+  /// `signs` and `configure`.
   virtual Reach reach() const { return Reach::here; }
 
   /// What people are shown of a running job.

@@ -62,7 +62,9 @@ TEST(HugeWork, HasTheNodesThatItNeeds) {
   });
   EXPECT_GT(checked, 0u);
   EXPECT_GT(resized, 0u);
-  if (checked > 1000) EXPECT_GT(largest, Work{1} << 78);
+  if (checked > 1000) {
+    EXPECT_GT(largest, Work{1} << 78);
+  }
 }
 
 }  // namespace

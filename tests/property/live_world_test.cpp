@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
+#include <sys/fsuid.h>
 #include <unistd.h>
 
 #include "base/random.hpp"
@@ -63,7 +65,8 @@ constexpr std::string_view kPolicies[] = {
 
 struct Sums {
   FakeWorld::Figures world{};
-  std::uint64_t jobs = 0, cancels = 0, deaths = 0, stops = 0, turns = 0, refused = 0, retried = 0;
+  std::uint64_t jobs = 0, cancels = 0, deaths = 0, stops = 0, turns = 0, refused = 0, retried = 0,
+                equal_keys = 0;
   Sums& operator+=(const Sums& other) {
     world += other.world;
     jobs += other.jobs;
@@ -73,6 +76,7 @@ struct Sums {
     turns += other.turns;
     refused += other.refused;
     retried += other.retried;
+    equal_keys += other.equal_keys;
     return *this;
   }
 };
@@ -196,15 +200,28 @@ class History {
     bool is_answered = false;
   };
 
-  void ask(const Json& request, std::function<void(const Json&)> on_answer) {
+  void ask(const Json& request, std::function<void(const Json&)> on_answer,
+           uid_t user = geteuid()) {
     constexpr std::size_t kMost = std::size_t{1} << 22;
-    asking_.push_back(
-        {LineSocket(connect_unix(settings_.socket), kMost, kMost), std::move(on_answer)});
+    asking_.push_back({LineSocket(connect_as(user), kMost, kMost), std::move(on_answer)});
     asking_.back().lines.send(request.dump());
     // Now and then it dies while it answers.
     if (!world_.is_kind() && draws_.chance(0.15)) moments_left = 1 + draws_.below(12);
     if (draws_.chance(0.7)) turn();
   }
+
+  /// Whoever is connected to is told who that is.
+  Descriptor connect_as(uid_t user) const {
+    const uid_t own = geteuid();
+    if (user != own && seteuid(user) != 0) throw std::runtime_error("no other user");
+    setfsuid(own);  // the folder is not for others
+    Descriptor connected = connect_unix(settings_.socket);
+    if (user != own && seteuid(own) != 0) throw std::runtime_error("no way back");
+    return connected;
+  }
+
+  /// Only who may be anybody can be several users.
+  uid_t some_user() { return geteuid() == 0 ? static_cast<uid_t>(draws_.below(3)) : geteuid(); }
 
   /// What has been answered.
   void listen() {
@@ -218,10 +235,10 @@ class History {
                   [](const Asking& each) { return each.is_answered || each.lines.is_closed(); });
   }
 
+  using Key = std::pair<uid_t, std::string>;
   struct Wish {
     Json job{};
     std::uint64_t number = 0;  // acknowledged
-    bool is_refused = false;
   };
 
   Json some_job() {
@@ -253,26 +270,34 @@ class History {
   std::uint64_t some_number() { return numbers_[draws_.below(numbers_.size())]; }
 
   void submit() {
-    const std::string key = fmt::format("key {}", wishes_.size());
+    // Users have equal keys now and then, and each his own job.
+    Key key{some_user(), fmt::format("key {}", draws_.below(wishes_.size() + 1))};
+    if (wishes_.contains(key)) key.second = fmt::format("key {}", wishes_.size());
+    while (wishes_.contains(key)) key.second += "'";
     wishes_[key].job = some_job();
+    for (const auto& [other, wish] : wishes_) {
+      sums_.equal_keys += other.first != key.first && other.second == key.second;
+    }
     submit(key);
   }
 
   /// Whoever has no answer may ask again.
-  void submit(const std::string& key) {
-    ask({{"do", "submit"}, {"job", wishes_[key].job}, {"key", key}}, [this, key](const Json& said) {
+  void submit(const Key& key) {
+    const Json request = {{"do", "submit"}, {"job", wishes_[key].job}, {"key", key.second}};
+    const auto on_answer = [this, key](const Json& said) {
       Wish& wish = wishes_[key];
       if (!said["ok"]) {
         ++sums_.refused;
-        wish.is_refused = wish.number == 0;
         return;
       }
       const std::uint64_t number = said["job"];
-      if (wish.number != 0) EXPECT_EQ(wish.number, number) << "one key, two jobs";
+      if (wish.number != 0) {
+        EXPECT_EQ(wish.number, number) << "one key, two jobs";
+      }
       wish.number = number;
-      wish.is_refused = false;
       if (std::ranges::find(numbers_, number) == numbers_.end()) numbers_.push_back(number);
-    });
+    };
+    ask(request, on_answer, key.first);
   }
 
   void cancel() {
@@ -321,7 +346,8 @@ class History {
     if (chance < 0.16) {
       submit();
     } else if (chance < 0.19 && !wishes_.empty()) {
-      const std::string key = fmt::format("key {}", draws_.below(wishes_.size()));
+      const auto which = static_cast<std::ptrdiff_t>(draws_.below(wishes_.size()));
+      const Key key = std::next(wishes_.begin(), which)->first;
       ++sums_.retried;
       submit(key);
     } else if (chance < 0.22 && !numbers_.empty()) {
@@ -401,11 +427,13 @@ class History {
       EXPECT_EQ(count, world_.jobs());
       std::set<std::uint64_t> used;
       for (const auto& [key, wish] : wishes_) {
-        const auto there = journal.job_of_key(geteuid(), key);
+        const auto there = journal.job_of_key(key.first, key.second);
         if (wish.number != 0) {
           EXPECT_EQ(there, wish.number) << "an acknowledged submission is lost";
         }
-        if (there) EXPECT_TRUE(used.insert(*there).second);
+        if (there) {
+          EXPECT_TRUE(used.insert(*there).second) << "one job, two keys";
+        }
       }
     }
     // The journal has the state.
@@ -429,12 +457,18 @@ class History {
     }
     EXPECT_LE(fate.starts, row.restarts + 1) << "it has run twice";
     const auto cancelled = cancelled_.find(row.number);
-    if (cancelled != cancelled_.end()) EXPECT_LE(fate.starts, cancelled->second);
-    if (row.started && row.ended) EXPECT_LE(*row.started, *row.ended);
+    if (cancelled != cancelled_.end()) {
+      EXPECT_LE(fate.starts, cancelled->second);
+    }
+    if (row.started && row.ended) {
+      EXPECT_LE(*row.started, *row.ended);
+    }
     for (std::size_t i = 1; i < row.sizes.size(); ++i) {
       EXPECT_LE(row.sizes[i - 1].first, row.sizes[i].first);
     }
-    if (!row.sizes.empty()) EXPECT_EQ(row.sizes.back().second, 0u);
+    if (!row.sizes.empty()) {
+      EXPECT_EQ(row.sizes.back().second, 0u);
+    }
   }
 
   Draws draws_;
@@ -447,7 +481,7 @@ class History {
   const Registry registry_{};
   std::unique_ptr<Controller> controller_{};
   std::vector<Asking> asking_{};
-  std::map<std::string, Wish> wishes_{};
+  std::map<Key, Wish> wishes_{};
   std::vector<std::uint64_t> numbers_{};
   std::map<std::uint64_t, std::uint32_t> cancelled_{};  // how often they had begun by then
   std::string final_state_{};
@@ -473,7 +507,7 @@ TEST(LiveWorld, KeepsThePromises) {
       "refused, %llu done in part, %llu ends, %llu requests, %llu things changed; %llu arrivals, "
       "%llu "
       "of them late, %llu from elsewhere; %llu "
-      "submissions refused, %llu asked again\n",
+      "submissions refused, %llu asked again, %llu with another user's key\n",
       static_cast<unsigned long long>(histories), static_cast<unsigned long long>(sums.jobs),
       static_cast<unsigned long long>(sums.turns), static_cast<unsigned long long>(sums.cancels),
       static_cast<unsigned long long>(sums.deaths), static_cast<unsigned long long>(sums.stops),
@@ -491,7 +525,93 @@ TEST(LiveWorld, KeepsThePromises) {
       static_cast<unsigned long long>(sums.world.arrivals),
       static_cast<unsigned long long>(sums.world.late_arrivals),
       static_cast<unsigned long long>(sums.world.elsewhere),
-      static_cast<unsigned long long>(sums.refused), static_cast<unsigned long long>(sums.retried));
+      static_cast<unsigned long long>(sums.refused), static_cast<unsigned long long>(sums.retried),
+      static_cast<unsigned long long>(sums.equal_keys));
+  if (histories < 100) return;
+  for (const std::uint64_t each : {sums.jobs,
+                                   sums.cancels,
+                                   sums.deaths,
+                                   sums.stops,
+                                   sums.refused,
+                                   sums.retried,
+                                   sums.world.take_ups,
+                                   sums.world.absences,
+                                   sums.world.lost_events,
+                                   sums.world.starts,
+                                   sums.world.failed_starts,
+                                   sums.world.resizes,
+                                   sums.world.refusals,
+                                   sums.world.partly,
+                                   sums.world.ends,
+                                   sums.world.requests,
+                                   sums.world.changed,
+                                   sums.world.arrivals,
+                                   sums.world.late_arrivals,
+                                   sums.world.elsewhere}) {
+    EXPECT_GT(each, 0u) << "of some trouble there was none";
+  }
+  if (geteuid() == 0) {
+    EXPECT_GT(sums.equal_keys, 0u);
+  }
+}
+
+/// The end of a job is heard while one large array is added and another one waits for that.
+TEST(LiveWorld, EndsAreHeardWhileArraysAreAdded) {
+  spdlog::set_level(spdlog::level::off);
+  constexpr std::uint64_t kTasks = 10'000;
+  constexpr int kMost = 10'000;
+  const std::string folder = ::testing::TempDir() + "live-world-arrays";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  FakeClocks clocks;
+  const Platform platform{.nodes = 2, .cores_per_node = 2};
+  FakeWorld world(1, platform, clocks);
+  world.be_kind();
+  ServeSettings settings;
+  settings.platform = platform;
+  settings.policy = "fcfs";
+  settings.state = folder;
+  settings.socket = folder + "/socket";
+  const std::function<ServeSettings()> reload = [&settings] { return settings; };
+  const Registry registry;
+  Controller controller(settings, registry, reload, world, clocks);
+  controller.begin();
+  std::vector<LineSocket> clients;
+  const auto submit = [&](const std::string& array) {
+    Submission what;
+    what.program = {"/bin/true"};
+    what.folder = "/";
+    what.nodes = 2;
+    what.walltime = whole_seconds(100'000);
+    if (!array.empty()) what.array = parse_array(array);
+    constexpr std::size_t kRoom = std::size_t{1} << 22;
+    clients.emplace_back(connect_unix(settings.socket), kRoom, kRoom);
+    clients.back().send(Json({{"do", "submit"}, {"job", to_json(what)}}).dump());
+  };
+  const auto turns_until = [&](const std::function<bool()>& is_so) {
+    for (int i = 0; !is_so(); ++i) {
+      ASSERT_LT(i, kMost);
+      clocks.advance(std::chrono::milliseconds(500));
+      world.live();
+      controller.turn(Duration{});
+    }
+  };
+  submit("");
+  turns_until([&] { return world.fate(1).runs; });
+  const std::string tasks = fmt::format("1-{}", kTasks);
+  submit(tasks);
+  submit(tasks);
+  turns_until([&] { return world.jobs() == 1 + 2 * kTasks; });
+  clocks.advance(whole_seconds(10'000));
+  world.live();
+  ASSERT_TRUE(world.fate(1).ended);
+  const auto added = [&] { return controller.core().state().jobs.size(); };
+  if (added() >= 1 + kTasks) GTEST_SKIP() << "the first one is there too soon";
+  for (int i = 0; i < 3; ++i) controller.turn(Duration{});
+  if (added() >= 1 + kTasks) GTEST_SKIP() << "the first one is there too soon";
+  EXPECT_EQ(controller.core().job(JobId{0}).status, Status::over);
+  turns_until([&] { return added() == 1 + 2 * kTasks; });
+  fs::remove_all(folder);
 }
 
 }  // namespace

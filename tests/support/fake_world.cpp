@@ -195,9 +195,12 @@ std::size_t FakeWorld::busy() const {
 
 bool FakeWorld::submit(const Owner& owner, Submission what, const std::string& ticket) {
   if (!is_heard()) complain("a submission, and nobody is there to hear it");
-  const bool is_known =
-      std::ranges::find(submitted_, ticket, &Submitted::ticket) != submitted_.end();
-  if (is_known || under_way_.contains(ticket)) return true;  // one given twice is one
+  const auto known = std::ranges::find(submitted_, ticket, &Submitted::ticket);
+  if (known != submitted_.end() && known->owner.user != owner.user) {
+    complain("two users have one ticket");
+  }
+  // One given twice is one.
+  if (known != submitted_.end() || under_way_.contains(ticket)) return true;
   if (!is_kind_ && draws_.chance(0.05)) return false;
   const Duration later = delay();
   if (later == Duration{}) {
@@ -252,8 +255,7 @@ void FakeWorld::carry_out(const Decision& decision, const JobFacts& job) {
   if (!is_heard()) complain("an order, and nobody is there to hear it");
   if (decision.kind == Decision::Kind::start) return start(decision, job);
   Truth* const its = find(decision.job);
-  if (decision.kind == Decision::Kind::deny) return deny(decision.request);
-  if (decision.kind != Decision::Kind::resize) return;
+  if (decision.kind != Decision::Kind::resize) complain("an order that is none for a world");
   if (its == nullptr || (its->stage != Stage::starting && its->stage != Stage::running)) {
     // It may have ended a moment ago, as the controller will hear.
     if (its != nullptr && clocks_.passed() - its->ended_at < whole_seconds(60)) return;
@@ -399,7 +401,6 @@ void FakeWorld::settle(Truth& job) {
     if (now.empty()) now = job.before;
   }
   take(job, difference(job.nodes, now));
-  job.settled = order.id;
   const bool is_done = now.count() == order.after.count;
   // What it asked for was of the processes that have gone.
   if (is_done && job.request) {
@@ -461,6 +462,7 @@ void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
   next_request_ = std::max(next_request_, past.requests);
   for (auto& [id, job] : jobs_) {
     if (job.stage != Stage::starting && job.stage != Stage::running) continue;
+    if (job.number >= past.added) complain("a job runs that is not added");
     const auto known = std::ranges::find(past.jobs, id, &Known::id);
     if (known == past.jobs.end() || !known->runs) {
       complain(fmt::format("job {} runs, and the controller does not know", job.number));

@@ -116,13 +116,12 @@ class FakeWorld final : public World {
     bool is_requeued = false;  // by itself
     bool asks = false, can_resize = false;
     Nodes min = 1;
-    bool is_changed = false;                // somebody else has made it smaller
-    DecisionId start = DecisionId::none;    // that it was started by, or is being
-    NodeSet nodes{};                        // all that it has
-    std::optional<Decision> order{};        // to resize, under way
-    NodeSet before{};                       // what it had before that
-    DecisionId settled = DecisionId::none;  // the last such order that is done, or refused
-    std::optional<EndState> ending{};       // somebody ends it
+    bool is_changed = false;              // somebody else has made it smaller
+    DecisionId start = DecisionId::none;  // that it was started by, or is being
+    NodeSet nodes{};                      // all that it has
+    std::optional<Decision> order{};      // to resize, under way
+    NodeSet before{};                     // what it had before that
+    std::optional<EndState> ending{};     // somebody ends it
     bool requeue = false;
     std::optional<Request> request{};
     std::uint32_t starts = 0, restarts = 0;
