@@ -27,9 +27,7 @@ void run_seeds(std::uint64_t first, std::uint64_t count) {
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     HostileWorld world(random_settings(seed));
     try {
-      while (world.step()) {
-      }
-      world.settle();
+      world.live();
     } catch (const std::exception& error) {
       FAIL() << error.what() << "\nat " << to_seconds(world.now())
              << " s; repeat with DUCTILE_SEED=" << seed;

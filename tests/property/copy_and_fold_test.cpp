@@ -17,20 +17,6 @@ namespace {
 
 constexpr std::uint64_t kSeeds = 200;
 
-HostileSettings recorded(std::uint64_t seed) {
-  HostileSettings settings = random_settings(seed);
-  settings.journal = true;
-  settings.rules.record = true;
-  return settings;
-}
-
-/// A run to its end. Its journal says what happened.
-void live(HostileWorld& world) {
-  while (world.step()) {
-  }
-  world.settle();
-}
-
 /// Tells the core one record; `folds` makes the recorded pen calls instead of asking the policy.
 /// Says how it went otherwise than recorded; empty if it went the same way.
 std::string tell(Core& core, const Record& record, bool folds) {
@@ -48,8 +34,8 @@ std::string tell(Core& core, const Record& record, bool folds) {
 
 TEST(CopyAndFold, FoldingTheJournalGivesTheLiveStateAtEveryRecord) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    HostileWorld world(recorded(seed));
-    live(world);
+    HostileWorld world(recorded_settings(seed));
+    world.live();
     Core folded = world.first();
     for (std::size_t i = 0; i < world.journal().size(); ++i) {
       ASSERT_EQ(tell(folded, world.journal()[i], true), "") << "seed " << seed << ", record " << i;
@@ -62,8 +48,8 @@ TEST(CopyAndFold, FoldingTheJournalGivesTheLiveStateAtEveryRecord) {
 
 TEST(CopyAndFold, ACopyInMidRunGoesOnAsTheOriginal) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    HostileWorld world(recorded(seed));
-    live(world);
+    HostileWorld world(recorded_settings(seed));
+    world.live();
     const std::vector<Record>& journal = world.journal();
     const std::size_t middle = Draws(seed, Stream::test, 9).below(journal.size());
     Core original = world.first();
@@ -85,7 +71,7 @@ TEST(CopyAndFold, ACopyInMidRunGoesOnAsTheOriginal) {
 }
 
 TEST(CopyAndFold, ARecordOfOtherEventsIsRefused) {
-  Core core = HostileWorld(recorded(1)).first();
+  Core core = HostileWorld(recorded_settings(1)).first();
   const std::vector<PenCall> calls{{.verb = PenCall::Verb::start, .job = JobId{0}}};
   EXPECT_THROW(follow(core, Time{}, false, calls), std::logic_error);
   core.apply(Time{}, event::CorridorChanged{0, 1000});
@@ -107,15 +93,15 @@ std::vector<Decision> counts_of(const HostileWorld& world) {
 TEST(CopyAndFold, IdentitiesChangeNoDecision) {
   std::size_t decisions = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    HostileSettings settings = recorded(seed);
+    HostileSettings settings = recorded_settings(seed);
     settings.node_events = settings.takes_from_claims = false;
     settings.capabilities.power_control = false;
     settings.rules.identities = true;
     HostileWorld with(settings);
     settings.rules.identities = false;
     HostileWorld without(settings);
-    live(with);
-    live(without);
+    with.live();
+    without.live();
     ASSERT_TRUE(counts_of(with) == counts_of(without)) << "seed " << seed;
     decisions += counts_of(with).size();
   }

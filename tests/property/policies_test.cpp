@@ -71,9 +71,7 @@ TEST_P(EveryPolicy, KeepsItsPromisesInAHostileWorld) {
       return make_policy(random_parameters(info(), draws));
     };
     HostileWorld world(settings);
-    while (world.step()) {
-    }
-    world.settle();
+    world.live();
   });
 }
 

@@ -23,19 +23,6 @@
 namespace ductile::testing {
 namespace {
 
-HostileSettings recorded(std::uint64_t seed) {
-  HostileSettings settings = random_settings(seed);
-  settings.journal = true;
-  settings.rules.record = true;
-  return settings;
-}
-
-void live(HostileWorld& world) {
-  while (world.step()) {
-  }
-  world.settle();
-}
-
 /// The same core, as a restart finds it.
 Core restarted(const Core& core) {
   State state = load(save(core.state()));
@@ -98,8 +85,8 @@ TEST(Snapshots, ACoreGoesOnFromThemAsIfNothingHadHappened) {
   Seen seen;
   std::uint64_t cases = 0;
   for_seeds(300, [&](std::uint64_t seed) {
-    HostileWorld world(recorded(seed));
-    live(world);
+    HostileWorld world(recorded_settings(seed));
+    world.live();
     go_on_from_everywhere(world, Draws(seed, Stream::test, 17), seen);
     ++cases;
   });
@@ -116,7 +103,7 @@ TEST(Snapshots, ACoreGoesOnFromThemAsIfNothingHadHappened) {
 /// Their memos are gone then, and nothing else.
 TEST(Snapshots, EveryPolicyGoesOnFromThem) {
   for_seeds(10 * policies().size(), [](std::uint64_t seed) {
-    HostileSettings settings = recorded(seed);
+    HostileSettings settings = recorded_settings(seed);
     if (seed % 3 == 0) settings.rules.fairness = parse_fairness("both,single=60,target=100");
     settings.make_policy = [seed](Draws& draws) {
       // Now and then it becomes another one.
@@ -125,7 +112,7 @@ TEST(Snapshots, EveryPolicyGoesOnFromThem) {
       return make_policy(random_parameters(info, draws));
     };
     HostileWorld world(settings);
-    live(world);
+    world.live();
     Seen seen;
     go_on_from_everywhere(world, Draws(seed, Stream::test, 17), seen);
   });

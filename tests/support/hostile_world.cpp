@@ -66,6 +66,13 @@ std::string name(JobId id) { return "job " + std::to_string(index(id)); }
 
 }  // namespace
 
+HostileSettings recorded_settings(std::uint64_t seed) {
+  HostileSettings settings = random_settings(seed);
+  settings.journal = true;
+  settings.rules.record = true;
+  return settings;
+}
+
 HostileSettings random_settings(std::uint64_t seed) {
   Draws draws(seed, Stream::test, 1);
   HostileSettings settings;
@@ -1031,6 +1038,12 @@ void HostileWorld::run_until(const char* what, const std::function<bool()>& done
     require(n < 10'000 && important_ > 0, std::string("never: ") + what);
     step();
   }
+}
+
+void HostileWorld::live() {
+  while (step()) {
+  }
+  settle();
 }
 
 void HostileWorld::settle() {

@@ -43,6 +43,8 @@ struct HostileSettings {
 
 /// Platform, capabilities and rules drawn from the seed.
 HostileSettings random_settings(std::uint64_t seed);
+/// The same with a journal of all that happens and of the pen calls.
+HostileSettings recorded_settings(std::uint64_t seed);
 
 /// One thing the core was told, or one close.
 struct Record {
@@ -69,6 +71,8 @@ class HostileWorld {
   /// may be left. Then nodes are repaired, orders lifted, and a plain policy runs, or one of
   /// `make_policy`: every job must end.
   void settle();
+  /// The whole of a run: steps while there are any, then `settle`.
+  void live();
 
   const Core& core() const { return core_; }
   /// The core as it was before anything happened.
