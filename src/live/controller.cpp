@@ -447,10 +447,8 @@ void Controller::on_happened(const Told& as_it_is) {
   }
   if (!taken) return;
   if (const auto* started = std::get_if<event::Started>(&told.event)) {
-    LiveJob& job = jobs_.at(started->job);
-    job.row.started = instant();
-    journal_.changed(job.row);
-    jobs_.started(started->job);
+    jobs_.started(started->job, instant());
+    journal_.changed(jobs_.at(started->job).row);
     predictions_.watch(core_.state(), started->job);
   } else if (const auto* resized = std::get_if<event::Resized>(&told.event)) {
     predictions_.watch(core_.state(), resized->job);
@@ -528,8 +526,7 @@ void Controller::change_nodes(const NodeSet& nodes, Health health, const std::st
 void Controller::on_requeued(JobId id, const std::string& note, std::optional<Time> ended) {
   LiveJob& job = jobs_.at(id);
   note_size(id, ended.value_or(instant()));
-  if (std::exchange(job.row.started, std::nullopt)) jobs_.requeued(id);
-  ++job.row.restarts;
+  jobs_.requeued(id);
   job.row.note = note;
   over_.push_back(job.row.number);
   predictions_.watch(core_.state(), id);

@@ -51,7 +51,7 @@ Dependency::Stage JobRegistry::stage_of(std::uint64_t number) const {
     return whole->unstarted > 0 ? Stage::waits : Stage::runs;
   }
   if (const auto task = jobs_.find(id_of(number)); task != jobs_.end()) {
-    return task->second.row.started ? Stage::runs : Stage::waits;
+    return task->second.has_begun() ? Stage::runs : Stage::waits;
   }
   return has_failed_(number).value_or(true) ? Stage::failed : Stage::succeeded;
 }
@@ -176,7 +176,7 @@ LiveJob& JobRegistry::add(JobRow row, std::shared_ptr<Batch> batch, const Job& j
   its.most = job.spec.size.max;
   its.priority = job.spec.priority;
   ++its.batch->left;
-  its.batch->unstarted += !its.row.started;
+  its.batch->unstarted += !its.has_begun();
   ++users_[its.row.owner.user].jobs;
   if (job.status != Status::held) {
     activate(its);
@@ -205,9 +205,21 @@ void JobRegistry::release(JobId id) {
   must_judge_ = true;
 }
 
-void JobRegistry::started(JobId id) {
-  const LiveJob& job = jobs_.at(id);
-  --job.batch->unstarted;
+/// From now on, or never again: it is over.
+void JobRegistry::count_begun(const LiveJob& job) { job.batch->unstarted -= !job.has_begun(); }
+
+void JobRegistry::started(JobId id, Time now) {
+  LiveJob& job = jobs_.at(id);
+  count_begun(job);
+  job.row.started = now;
+  tell_dependents(job);
+}
+
+void JobRegistry::requeued(JobId id) {
+  LiveJob& job = jobs_.at(id);
+  count_begun(job);
+  job.row.started.reset();
+  ++job.row.restarts;
   tell_dependents(job);
 }
 
@@ -220,7 +232,7 @@ std::shared_ptr<Batch> JobRegistry::over(JobId id) {
 
   Batch& batch = *job.batch;
   if (auto user = users_.find(job.row.owner.user); --user->second.jobs == 0) users_.erase(user);
-  batch.unstarted -= !job.row.started;
+  count_begun(job);
   batch.failed += job.row.state != kEndWords[0];
   if (--batch.left == 0) {
     batches_.erase(batch.number);

@@ -75,6 +75,9 @@ struct LiveJob {
   Wait wait = Wait::no;    // as of the last `judge`
   bool is_active = false;  // the policy sees it, or has started it
 
+  /// In this life or in one before.
+  bool has_begun() const { return row.started || row.restarts > 0; }
+
   const Submission& what() const { return batch->what; }
   JobNames names() const {
     return {.number = row.number, .name = row.name, .array = row.array, .task = row.task};
@@ -131,9 +134,10 @@ class JobRegistry {
   /// What was submitted is another thing now; and a job of it, which the policy does not see.
   void alter(Batch& batch, Submission what);
   void alter(JobId id, const JobSpec& spec);
-  /// It has begun; it waits again; it is over, as its row says, and this is its batch.
-  void started(JobId id);
-  void requeued(JobId id) { ++jobs_.at(id).batch->unstarted; }
+  /// It has begun; it waits again, in another life; it is over, as its row says, and this is its
+  /// batch.
+  void started(JobId id, Time now);
+  void requeued(JobId id);
   std::shared_ptr<Batch> over(JobId id);
 
   /// Calls `show` for all jobs that nothing keeps back any more, in order of priority and number,
@@ -157,6 +161,7 @@ class JobRegistry {
   void drop_dependencies(const Batch& batch);
   void tell_dependents(const LiveJob& job);
   void tell_dependents(std::uint64_t number);
+  void count_begun(const LiveJob& job);
   Wait reason(const LiveJob& job, Time now, const UserLimits& limits);
   void activate(LiveJob& job);
   void deactivate(LiveJob& job);

@@ -39,8 +39,7 @@ struct World {
     return first;
   }
   void start(std::uint64_t number) {
-    jobs.at(id_of(number)).row.started = at(0);
-    jobs.started(id_of(number));
+    jobs.started(id_of(number), at(0));
   }
   void end(std::uint64_t number, EndState state = EndState::completed) {
     LiveJob& job = jobs.at(id_of(number));
@@ -116,7 +115,6 @@ TEST(JobRegistry, WhatWasFulfilledStaysSoWhenOtherThingsChange) {
   world.submit(array);  // 2, 3
   world.start(1);
   EXPECT_EQ(world.shown(), "2 3 ");
-  world.jobs.at(id_of(1)).row.started.reset();
   world.jobs.requeued(id_of(1));
   const auto batch = world.jobs.shared_batch(2);
   array.walltime = whole_seconds(7);
@@ -134,6 +132,34 @@ TEST(JobRegistry, WhatWasFulfilledStaysSoWhenOtherThingsChange) {
   world.start(1);
   world.end(1);
   EXPECT_EQ(world.shown(), "3 ");
+}
+
+// What has begun stays begun, also where it waits again: whoever looks later, a controller that
+// begins anew for one, comes to the same.
+TEST(JobRegistry, WhatWaitsAgainHasBegun) {
+  World world;
+  world.submit({});  // 1
+  world.submit(job_after("after:1"));
+  world.start(1);
+  world.jobs.requeued(id_of(1));
+  EXPECT_EQ(world.shown(), "2 ");
+  world.submit(job_after("after:1"));
+  EXPECT_EQ(world.shown(), "3 ");
+  world.start(1);
+  world.end(1);
+  EXPECT_EQ(world.jobs.batch(1), nullptr);
+
+  // Found in a journal.
+  JobRow row;
+  row.number = world.next++;
+  row.restarts = 1;
+  Job job;
+  job.spec.size = {1, 1};
+  world.jobs.add(row, world.jobs.add_batch(row.number, {}), job);
+  world.submit(job_after("after:4"));
+  EXPECT_EQ(world.shown(), "5 ");
+  world.end(4);
+  EXPECT_EQ(world.jobs.batch(4), nullptr);
 }
 
 // Thousands may become free at once.
