@@ -40,6 +40,31 @@ def how_to_be_root():
 AS_ROOT = how_to_be_root()
 
 
+def times_of(pid):
+    """Of a process, in seconds: on a processor, and waiting for one."""
+    try:
+        with open(f"/proc/{pid}/schedstat") as file:
+            worked, waited, _ = file.read().split()
+    except (OSError, ValueError):
+        return 0, 0
+    return int(worked) / 1e9, int(waited) / 1e9
+
+
+class Stopwatch:
+    """How long a controller lets one wait. The time in which it, or who asks, waits for a processor is the
+    machine's."""
+
+    def __init__(self, cluster):
+        self.pids = cluster.server.pid, os.getpid()
+        self.begin = self.own()
+
+    def own(self):
+        return time.monotonic() - sum(times_of(pid)[1] for pid in self.pids)
+
+    def passed(self):
+        return self.own() - self.begin
+
+
 class Cluster:
     """`ductile serve --local` and those who ask it."""
 

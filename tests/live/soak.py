@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 
-from conftest import EXAMPLES, PROGRAM, Cluster, PATIENCE, example, processes_with
+from conftest import EXAMPLES, PROGRAM, Cluster, PATIENCE, example, processes_with, times_of
 
 IDLE = 5  # s
 LATE = float(os.environ.get("DUCTILE_TEST_LATE", 5))  # s; machines may be slow
@@ -113,22 +113,12 @@ class Answers:
     def __init__(self):
         self.all = []  # (seconds, the controller's own, waiting for a processor, what was done before)
 
-    @staticmethod
-    def times_of(pid):
-        """Of a process, in seconds: on a processor, and waiting for one."""
-        try:
-            with open(f"/proc/{pid}/schedstat") as file:
-                worked, waited, _ = file.read().split()
-        except (OSError, ValueError):
-            return 0, 0
-        return int(worked) / 1e9, int(waited) / 1e9
-
     def measure(self, pid, what, ask):
-        before = self.times_of(pid)
+        before = times_of(pid)
         begin = time.monotonic()
         answer = ask()
         took = time.monotonic() - begin
-        after = self.times_of(pid)
+        after = times_of(pid)
         if answer is not None:
             self.all.append((took, after[0] - before[0], after[1] - before[1], what))
         return answer, took

@@ -13,7 +13,7 @@ import threading
 import time
 
 import pytest
-from conftest import AS_ROOT, PROGRAM, processes_with
+from conftest import AS_ROOT, PROGRAM, Stopwatch, processes_with
 
 
 def connect(cluster):
@@ -76,9 +76,9 @@ def test_noise_and_half_messages_disturb_nobody(cluster):
         for _ in range(1000):
             too_long.sendall(b"x" * 2 ** 16)
     assert b"at most 4 MiB" in too_long.recv(2 ** 16)
-    begin = time.monotonic()
+    watch = Stopwatch(c)
     assert c.ask({"do": "nodes"})["ok"]
-    assert time.monotonic() - begin < 2
+    assert watch.passed() < 2
     for connection in open_ones:
         connection.close()
 
@@ -96,10 +96,10 @@ def test_idle_connections_and_slow_readers_delay_nobody(cluster):
             slow.send(b'{"do": "queue"}\n')
     except BlockingIOError:
         pass
-    begin = time.monotonic()
+    watch = Stopwatch(c)
     for _ in range(5):
         assert c.ask({"do": "queue"})["ok"]
-    assert time.monotonic() - begin < 5
+    assert watch.passed() < 5
     for connection in idle + [slow]:
         connection.close()
 
@@ -204,10 +204,8 @@ def test_nothing_outlives_a_manager_that_was_killed(cluster, cgroups, tmp_path):
 def test_a_file_that_blocks_blocks_nobody(cluster):
     c = cluster("2x1")
     os.mkfifo(c.folder / "fifo")
-    begin = time.monotonic()
     done = c.run("submit", "--wait", "-o", "fifo", "/bin/true", code=1)
     assert "the job's output file cannot be written: No such device" in done.stderr
-    assert time.monotonic() - begin < 20
     # With a reader it is one like others.
     reader = subprocess.Popen(["cat", c.folder / "fifo"], stdout=subprocess.PIPE, text=True)
     try:
@@ -242,11 +240,10 @@ def test_a_folder_that_never_answers_delays_nobody(cluster, tmp_path):
     with folder_that_never_answers(tmp_path):
         lost = c.ask({"do": "submit", "job": {"program": ["/bin/true"], "chdir": str(tmp_path),
                                               "output": "/dev/null"}})["job"]
-        begin = time.monotonic()
         c.wait_for(lambda: c.queue()[lost]["state"] == "CONFIGURING", "the start")
         other = c.submit("/bin/true")
         c.wait_for_end(other)
-        assert c.queue()[lost]["state"] == "CONFIGURING" and time.monotonic() - begin < 20
+        assert c.queue()[lost]["state"] == "CONFIGURING"
         # What waits there holds nothing of the controller, which can go and come back.
         c.kill()
         c.start()
@@ -297,10 +294,10 @@ def test_many_requests_delay_nobody(cluster):
                 connection.send(b'{"do": "queue"}\n' * 4000)
         except BlockingIOError:
             pass
-    begin = time.monotonic()
+    watch = Stopwatch(c)
     for _ in range(3):
         assert c.ask({"do": "nodes"})["ok"]
-    assert time.monotonic() - begin < 10
+    assert watch.passed() < 10
     for connection in eager:
         connection.close()
 
@@ -352,10 +349,10 @@ def test_one_client_at_its_worst_delays_nobody(cluster):
         worst.setblocking(False)
         while not done.endswith(b"\n"):
             assert time.monotonic() < deadline, name
-            begin = time.monotonic()
+            watch = Stopwatch(c)
             other.sendall(json.dumps({"do": "queue", "jobs": [blocker]}).encode() + b"\n")
             assert [row["job"] for row in json.loads(answers.readline())["jobs"]] == [blocker]
-            longest = max(longest, time.monotonic() - begin)
+            longest = max(longest, watch.passed())
             with contextlib.suppress(BlockingIOError):
                 done += worst.recv(1 << 22)
         assert longest < 2, (name, longest)
@@ -365,15 +362,15 @@ def test_one_client_at_its_worst_delays_nobody(cluster):
     c.ask({"do": "cancel", "jobs": sorted({row["array_job"] or row["job"] for row in c.queue().values()})})
 
 
-def longest_of(other, job, still, patience=60):
+def longest_of(c, other, job, still, patience=60):
     """How long one more client waited at worst for the row of a job, as long as `still` says."""
     answers, longest, deadline = other.makefile(), 0, time.monotonic() + patience
     while still():
         assert time.monotonic() < deadline
-        begin = time.monotonic()
+        watch = Stopwatch(c)
         other.sendall(json.dumps({"do": "queue", "jobs": [job]}).encode() + b"\n")
         assert [row["job"] for row in json.loads(answers.readline())["jobs"]] == [job]
-        longest = max(longest, time.monotonic() - begin)
+        longest = max(longest, watch.passed())
     return longest
 
 
@@ -396,7 +393,7 @@ def test_a_flood_of_waits_delays_nobody(cluster):
         assert json.loads(answers.readline()) == {"ok": True, "job": job}
     sender.join()
     c.run("cancel", job)
-    assert longest_of(witness, other, for_seconds(1)) < 2
+    assert longest_of(c, witness, other, for_seconds(1)) < 2
     assert json.loads(answers.readline())["state"] == "CANCELLED"
     eager.sendall(b'{"do": "queue", "jobs": [%d]}\n' % other)
     assert [row["job"] for row in json.loads(answers.readline())["jobs"]] == [other]
@@ -422,13 +419,13 @@ def test_those_who_ask_and_leave_delay_nobody(cluster):
     for what, number in ((leave, 2), (stay, 1)):
         crowd = [subprocess.Popen(c.of_nobody("/usr/bin/python3", "-c", what, c.socket)) for _ in range(number)]
         try:
-            assert longest_of(witness, job, for_seconds(5)) < 2, what
+            assert longest_of(c, witness, job, for_seconds(5)) < 2, what
             assert all(each.poll() is None for each in crowd)
         finally:
             for each in crowd:
                 each.kill()
                 each.wait()
-    assert longest_of(witness, job, for_seconds(0.1)) < 2
+    assert longest_of(c, witness, job, for_seconds(0.1)) < 2
 
 
 def test_what_a_user_may_change_is_limited(cluster):
