@@ -1,9 +1,13 @@
 #include "cli/serve.hpp"
 
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -19,12 +23,12 @@
 namespace ductile {
 namespace {
 
+using Set = std::function<void(ServeSettings&)>;
+
 struct Options {
   std::string config{};
-  Configuration given{};  // on the command line
-  std::string local{}, default_time{};
-  double retry = 0, resize_deadline = 0, patience = 0, measure = 0;
-  bool until_idle = false, restored = false, settles = false;
+  std::vector<Set> given{};  // on the command line
+  bool settles = false;
   int verbosity = 0;
 };
 
@@ -37,75 +41,35 @@ void set_up_log(int verbosity) {
   spdlog::set_default_logger(std::move(log));
 }
 
-Configuration file_of(const Options& options, const Registry& registry) {
-  return options.config.empty() ? Configuration{} : read_configuration(options.config, registry);
-}
-
-// What the command line says goes before what the file says.
-
-std::string state_of(const Options& options, const Configuration& file) {
-  const std::string chosen = options.given.state.value_or(file.state.value_or(""));
-  return std::filesystem::absolute(chosen.empty() ? default_state() : chosen).lexically_normal();
-}
-
-ServeSettings settings_of(const Options& options, const Registry& registry) {
-  const Configuration file = file_of(options, registry);
-  const Configuration& given = options.given;
+/// What the command line says goes before what the file says.
+ServeSettings told(const Options& options, const Registry& registry) {
   ServeSettings settings;
-  const auto choose = [](const auto& first, const auto& second, auto& setting) {
-    if (first || second) setting = first ? *first : *second;
-  };
-  if (!given.local && !file.local) {
-    throw InputError("it is not said how many nodes there are", "give --local, like 4x2");
-  }
-  choose(given.local, file.local, settings.platform);
-  choose(given.policy, file.policy, settings.policy);
-  choose(given.fairness, file.fairness, settings.fairness);
-  choose(given.predicts, file.predicts, settings.predicts);
-  choose(given.models, file.models, settings.models);
-  choose(given.socket, file.socket, settings.socket);
-  choose(given.metrics, file.metrics, settings.metrics);
-  choose(given.default_time, file.default_time, settings.default_time);
-  choose(given.retry, file.retry, settings.retry);
-  choose(given.resize_deadline, file.resize_deadline, settings.resize_deadline);
-  choose(given.patience, file.patience, settings.patience);
-  choose(given.measure, file.measure, settings.measure);
-  choose(given.idle, file.idle, settings.idle);
-  choose(given.operators, file.operators, settings.operators);
-  choose(given.max_jobs, file.max_jobs, settings.max_jobs);
-  choose(given.max_jobs_per_user, file.max_jobs_per_user, settings.max_jobs_per_user);
-  choose(given.max_running_jobs_per_user, file.max_running_jobs_per_user,
-         settings.max_running_jobs_per_user);
-  choose(given.max_running_nodes_per_user, file.max_running_nodes_per_user,
-         settings.max_running_nodes_per_user);
-  choose(given.max_priority, file.max_priority, settings.max_priority);
-  if (file.shares) settings.policy = with_shares(settings.policy, *file.shares);
-  choose(given.cgroups, file.cgroups, settings.cgroups);
-  choose(given.default_memory, file.default_memory, settings.default_memory);
-  choose(given.max_processes_per_node, file.max_processes_per_node,
-         settings.max_processes_per_node);
-  settings.state = state_of(options, file);
-  if (settings.socket.empty()) settings.socket = settings.state + "/socket";
-  settings.program = std::filesystem::read_symlink("/proc/self/exe");
-  settings.until_idle = options.until_idle;
-  settings.restored = options.restored;
+  if (!options.config.empty()) read_configuration(options.config, registry, settings);
+  for (const Set& set : options.given) set(settings);
+  if (settings.state.empty()) settings.state = default_state();
+  settings.state = std::filesystem::absolute(settings.state).lexically_normal();
   return settings;
 }
 
-void run(Options& options, const Registry& registry) {
+ServeSettings settings_of(const Options& options, const Registry& registry) {
+  ServeSettings settings = told(options, registry);
+  if (settings.platform.nodes == 0) {
+    throw InputError("it is not said how many nodes there are", "give --local, like 4x2");
+  }
+  settings.policy = with_shares(settings.policy, settings.shares);
+  if (settings.socket.empty()) settings.socket = settings.state + "/socket";
+  settings.program = std::filesystem::read_symlink("/proc/self/exe");
+  return settings;
+}
+
+void run(const Options& options, const Registry& registry) {
   // One that comes before the controller listens to it reads the settings again, as any other.
   sigset_t hangup;
   sigemptyset(&hangup);
   sigaddset(&hangup, SIGHUP);
   sigprocmask(SIG_BLOCK, &hangup, nullptr);
   set_up_log(options.verbosity);
-  if (options.settles) return settle(state_of(options, file_of(options, registry)));
-  if (!options.local.empty()) options.given.local = parse_local(options.local);
-  if (!options.default_time.empty()) options.given.default_time = parse_limit(options.default_time);
-  if (options.retry > 0) options.given.retry = seconds(options.retry);
-  if (options.resize_deadline > 0) options.given.resize_deadline = seconds(options.resize_deadline);
-  if (options.patience > 0) options.given.patience = seconds(options.patience);
-  if (options.measure > 0) options.given.measure = seconds(options.measure);
+  if (options.settles) return settle(told(options, registry).state);
   serve(settings_of(options, registry), registry, [&] { return settings_of(options, registry); });
 }
 
@@ -115,77 +79,86 @@ void add_serve_command(CLI::App& app, const Registry& registry) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("serve", "Run jobs: the controller, with this machine as the cluster");
-  command
-      ->add_option("--local", options->local,
-                   "virtual nodes of this machine and their cores: 4x2 are 4 nodes of 2 cores")
+  // An option that sets a member to what `parse` makes of its value.
+  const auto add = [&]<class Value, class Member>(const char* name, Member ServeSettings::*member,
+                                                  Member (*parse)(const Value&), const char* help) {
+    const auto set = [options, member, parse](const Value& given) {
+      options->given.push_back(
+          [member, value = parse(given)](ServeSettings& settings) { settings.*member = value; });
+    };
+    return command->add_option_function<Value>(name, set, help);
+  };
+  using Text = std::string;
+  const auto text = +[](const Text& given) { return given; };
+  const auto time = +[](const double& given) { return seconds(given); };
+
+  add("--local", &ServeSettings::platform, parse_local,
+      "virtual nodes of this machine and their cores: 4x2 are 4 nodes of 2 cores")
       ->type_name("NODESxCORES");
   command->add_option("--config", options->config,
                       "TOML file of these settings; read again at SIGHUP");
-  command->add_option("--policy", options->given.policy,
-                      "NAME[:k=v,...]; see `ductile policies` [easy]");
-  command
-      ->add_option_function<std::string>(
-          "--fairness",
-          [options](const std::string& text) {
-            options->given.fairness = parse_fairness(text, {.field = "--fairness"});
-          },
-          "how much evolving requests may delay waiting jobs, as `simulate --fairness` [none]")
+  add("--policy", &ServeSettings::policy, text, "NAME[:k=v,...]; see `ductile policies` [easy]");
+  add(
+      "--fairness", &ServeSettings::fairness,
+      +[](const Text& rules) {
+        return std::optional(parse_fairness(rules, {.field = "--fairness"}));
+      },
+      "how much evolving requests may delay waiting jobs, as `simulate --fairness` [none]")
       ->type_name("RULES");
-  command
-      ->add_option_function<std::string>(
-          "--estimates",
-          [options](const std::string& text) { options->given.predicts = parse_predicts(text); },
-          "what is believed of times: as requested; or predicted, from what the user's last two "
-          "jobs took [requested]")
+  add("--estimates", &ServeSettings::predicts, parse_predicts,
+      "what is believed of times: as requested; or predicted, from what the user's last two "
+      "jobs took [requested]")
       ->type_name("requested|predicted");
-  command
-      ->add_option_function<std::string>(
-          "--models",
-          [options](const std::string& text) { options->given.models = parse_models(text); },
-          "of jobs that can have several sizes: as declared; learned, from what they and the same "
-          "program took at the sizes at which it has run; or guessed, from the time in MPI, before "
-          "that [declared]")
+  add("--models", &ServeSettings::models, parse_models,
+      "of jobs that can have several sizes: as declared; learned, from what they and the same "
+      "program took at the sizes at which it has run; or guessed, from the time in MPI, before "
+      "that [declared]")
       ->type_name("declared|learned|guessed");
-  command->add_option("--state", options->given.state,
-                      "folder of the journal and of running jobs; what it has is taken up");
-  command->add_option("--socket", options->given.socket,
-                      "where commands find it; socket in the folder of the state if not given");
-  command
-      ->add_option_function<std::string>(
-          "--metrics",
-          [options](const std::string& text) {
-            parse_address(text);
-            options->given.metrics = text;
-          },
-          "answer GET /metrics at this address, for Prometheus and its like; PORT alone: of this "
-          "machine")
+  add("--state", &ServeSettings::state, text,
+      "folder of the journal and of running jobs; what it has is taken up");
+  add("--socket", &ServeSettings::socket, text,
+      "where commands find it; socket in the folder of the state if not given");
+  add(
+      "--metrics", &ServeSettings::metrics,
+      +[](const Text& address) {
+        parse_address(address);
+        return address;
+      },
+      "answer GET /metrics at this address, for Prometheus and its like; PORT alone: of this "
+      "machine")
       ->type_name("[HOST:]PORT");
-  command->add_option("--default-time", options->default_time,
-                      "limit of jobs that give none, as of `submit --time` [1:00:00]");
-  command
-      ->add_option("--retry", options->retry,
-                   "seconds until a job that refused a resize is asked again [10]")
-      ->check(CLI::Range(0.1, 1e6));
-  command
-      ->add_option(
-          "--resize-deadline", options->resize_deadline,
-          "seconds after which a resize that is not answered is withdrawn [by how long the "
-          "job's took before]")
-      ->check(CLI::Range(0.1, 1e6));
-  command->add_option("--patience", options->patience, "seconds from SIGTERM to SIGKILL [10]")
-      ->check(CLI::Range(0.1, 1e6));
-  command
-      ->add_option("--measure", options->measure,
-                   "where models are learned, seconds from one report of a job to the next [10]")
+  add(
+      "--default-time", &ServeSettings::default_time,
+      +[](const Text& limit) { return parse_limit(limit); },
+      "limit of jobs that give none, as of `submit --time` [1:00:00]");
+  const CLI::Range any_time(0.1, 1e6);
+  add("--retry", &ServeSettings::retry, time,
+      "seconds until a job that refused a resize is asked again [10]")
+      ->check(any_time);
+  add("--resize-deadline", &ServeSettings::resize_deadline, time,
+      "seconds after which a resize that is not answered is withdrawn [by how long the job's took "
+      "before]")
+      ->check(any_time);
+  add("--patience", &ServeSettings::patience, time, "seconds from SIGTERM to SIGKILL [10]")
+      ->check(any_time);
+  add("--measure", &ServeSettings::measure, time,
+      "where models are learned, seconds from one report of a job to the next [10]")
       ->check(CLI::Range(0.5, 1e6));
-  command->add_flag("--restored", options->restored,
-                    "the journal was put back, or is what is left of it: go on with it, though "
-                    "more was told to users than it has");
+  const auto flag = [&](const char* name, bool ServeSettings::*member, const char* help) {
+    const auto set = [options, member](std::int64_t) {
+      options->given.push_back([member](ServeSettings& settings) { settings.*member = true; });
+    };
+    return command->add_flag_function(name, set, help);
+  };
+  CLI::Option* const restored = flag(
+      "--restored", &ServeSettings::restored,
+      "the journal was put back, or is what is left of it: go on with it, though more was told "
+      "to users than it has");
   command
       ->add_flag("--settle", options->settles,
                  "only put all of the journal into a snapshot, for another version, and end")
-      ->excludes("--restored");
-  command->add_flag("--until-idle", options->until_idle, "end when no job is left");
+      ->excludes(restored);
+  flag("--until-idle", &ServeSettings::until_idle, "end when no job is left");
   command->add_flag("-v,--verbose", options->verbosity, "say more");
   command->callback([options, &registry] { run(*options, registry); });
 }

@@ -118,48 +118,49 @@ class Value {
 
 struct Setting {
   std::string_view name;
-  void (*read)(const Value&, Configuration&);
+  void (*read)(const Value&, ServeSettings&);
 };
 
 constexpr Setting kSettings[] = {
-    {"local", [](const Value& v, Configuration& c) { c.local = v.parsed(parse_local); }},
-    {"policy", [](const Value& v, Configuration& c) { c.policy = v.policy(); }},
+    {"local", [](const Value& v, ServeSettings& s) { s.platform = v.parsed(parse_local); }},
+    {"policy", [](const Value& v, ServeSettings& s) { s.policy = v.policy(); }},
     {"fairness",
-     [](const Value& v, Configuration& c) {
-       c.fairness = v.parsed([](const std::string& text) { return parse_fairness(text); });
+     [](const Value& v, ServeSettings& s) {
+       s.fairness = v.parsed([](const std::string& text) { return parse_fairness(text); });
      }},
-    {"estimates", [](const Value& v, Configuration& c) { c.predicts = v.parsed(parse_predicts); }},
-    {"models", [](const Value& v, Configuration& c) { c.models = v.parsed(parse_models); }},
-    {"state", [](const Value& v, Configuration& c) { c.state = v.text(); }},
-    {"socket", [](const Value& v, Configuration& c) { c.socket = v.text(); }},
-    {"metrics", [](const Value& v, Configuration& c) { c.metrics = v.checked(parse_address); }},
+    {"estimates", [](const Value& v, ServeSettings& s) { s.predicts = v.parsed(parse_predicts); }},
+    {"models", [](const Value& v, ServeSettings& s) { s.models = v.parsed(parse_models); }},
+    {"state", [](const Value& v, ServeSettings& s) { s.state = v.text(); }},
+    {"socket", [](const Value& v, ServeSettings& s) { s.socket = v.text(); }},
+    {"metrics", [](const Value& v, ServeSettings& s) { s.metrics = v.checked(parse_address); }},
     {"default_time",
-     [](const Value& v, Configuration& c) { c.default_time = v.parsed(parse_limit); }},
-    {"retry_s", [](const Value& v, Configuration& c) { c.retry = v.time(); }},
-    {"resize_deadline_s", [](const Value& v, Configuration& c) { c.resize_deadline = v.time(); }},
-    {"patience_s", [](const Value& v, Configuration& c) { c.patience = v.time(); }},
-    {"measure_s", [](const Value& v, Configuration& c) { c.measure = v.time(0.5); }},
-    {"idle_s", [](const Value& v, Configuration& c) { c.idle = v.time(); }},
-    {"operators", [](const Value& v, Configuration& c) { c.operators = v.users(); }},
-    {"max_jobs", [](const Value& v, Configuration& c) { c.max_jobs = v.count(); }},
+     [](const Value& v, ServeSettings& s) { s.default_time = v.parsed(parse_limit); }},
+    {"retry_s", [](const Value& v, ServeSettings& s) { s.retry = v.time(); }},
+    {"resize_deadline_s", [](const Value& v, ServeSettings& s) { s.resize_deadline = v.time(); }},
+    {"patience_s", [](const Value& v, ServeSettings& s) { s.patience = v.time(); }},
+    {"measure_s", [](const Value& v, ServeSettings& s) { s.measure = v.time(0.5); }},
+    {"idle_s", [](const Value& v, ServeSettings& s) { s.idle = v.time(); }},
+    {"operators", [](const Value& v, ServeSettings& s) { s.operators = v.users(); }},
+    {"max_jobs", [](const Value& v, ServeSettings& s) { s.max_jobs = v.count(); }},
     {"max_jobs_per_user",
-     [](const Value& v, Configuration& c) { c.max_jobs_per_user = v.count(); }},
+     [](const Value& v, ServeSettings& s) { s.max_jobs_per_user = v.count(); }},
     {"max_running_jobs_per_user",
-     [](const Value& v, Configuration& c) { c.max_running_jobs_per_user = v.count(); }},
+     [](const Value& v, ServeSettings& s) { s.max_running_jobs_per_user = v.count(); }},
     {"max_running_nodes_per_user",
-     [](const Value& v, Configuration& c) { c.max_running_nodes_per_user = v.count(); }},
-    {"max_priority", [](const Value& v, Configuration& c) { c.max_priority = v.priority(); }},
-    {"shares", [](const Value& v, Configuration& c) { c.shares = v.shares(); }},
-    {"cgroups", [](const Value& v, Configuration& c) { c.cgroups = v.flag(); }},
+     [](const Value& v, ServeSettings& s) { s.max_running_nodes_per_user = v.count(); }},
+    {"max_priority", [](const Value& v, ServeSettings& s) { s.max_priority = v.priority(); }},
+    {"shares", [](const Value& v, ServeSettings& s) { s.shares = v.shares(); }},
+    {"cgroups", [](const Value& v, ServeSettings& s) { s.cgroups = v.flag(); }},
     {"default_memory",
-     [](const Value& v, Configuration& c) { c.default_memory = v.parsed(parse_memory); }},
+     [](const Value& v, ServeSettings& s) { s.default_memory = v.parsed(parse_memory); }},
     {"max_processes_per_node",
-     [](const Value& v, Configuration& c) { c.max_processes_per_node = v.count(); }},
+     [](const Value& v, ServeSettings& s) { s.max_processes_per_node = v.count(); }},
 };
 
 }  // namespace
 
-Configuration read_configuration(const std::string& path, const Registry& registry) {
+void read_configuration(const std::string& path, const Registry& registry,
+                        ServeSettings& settings) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     throw InputError({.file = path}, std::strerror(errno), "give the name of a TOML file");
@@ -172,7 +173,6 @@ Configuration read_configuration(const std::string& path, const Registry& regist
     throw InputError({path, error.source().begin.line, ""}, std::string(error.description()),
                      "write TOML");
   }
-  Configuration configuration;
   for (const auto& [key, node] : root) {
     const Value value(path, std::string(key.str()), node, registry);
     const auto* const known = std::ranges::find(kSettings, key.str(), &Setting::name);
@@ -182,9 +182,8 @@ Configuration read_configuration(const std::string& path, const Registry& regist
         names.append(names.empty() ? "" : ", ").append(each.name);
       value.fail(node, "there is no such setting", "use one of " + names);
     }
-    known->read(value, configuration);
+    known->read(value, settings);
   }
-  return configuration;
 }
 
 bool parse_predicts(const std::string& text) {

@@ -19,7 +19,8 @@ std::string file_with(const std::string& text) {
 std::string error_in(const std::string& text) {
   const std::string path = file_with(text);
   try {
-    read_configuration(path, Registry());
+    ServeSettings settings;
+    read_configuration(path, Registry(), settings);
   } catch (const InputError& error) {
     return std::string(error.what()).substr(path.size());
   }
@@ -27,7 +28,8 @@ std::string error_in(const std::string& text) {
 }
 
 TEST(Config, ReadsAllSettings) {
-  const Configuration c = read_configuration(file_with(R"(
+  ServeSettings c;
+  read_configuration(file_with(R"(
 local = "4x2"
 policy = "mebf:tick=5"
 state = "/tmp/state"
@@ -49,9 +51,9 @@ cgroups = false
 default_memory = "2G"
 max_processes_per_node = 100
 )"),
-                                             Registry());
-  EXPECT_EQ(c.local->nodes, 4u);
-  EXPECT_EQ(c.local->cores_per_node, 2u);
+                     Registry(), c);
+  EXPECT_EQ(c.platform.nodes, 4u);
+  EXPECT_EQ(c.platform.cores_per_node, 2u);
   EXPECT_EQ(c.policy, "mebf:tick=5");
   EXPECT_EQ(c.state, "/tmp/state");
   EXPECT_EQ(c.socket, "/tmp/socket");
@@ -71,7 +73,14 @@ max_processes_per_node = 100
   EXPECT_EQ(c.default_memory, std::uint64_t{2} << 30);
   EXPECT_EQ(c.max_processes_per_node, 100u);
   EXPECT_EQ(c.operators, std::vector<std::uint32_t>{0});
-  EXPECT_FALSE(read_configuration(file_with(""), Registry()).policy);
+}
+
+TEST(Config, WhatAFileDoesNotNameStays) {
+  ServeSettings c;
+  c.policy = "fcfs";
+  read_configuration(file_with("max_jobs = 3"), Registry(), c);
+  EXPECT_EQ(c.policy, "fcfs");
+  EXPECT_EQ(c.max_jobs, 3u);
 }
 
 TEST(Config, SharesBecomeAParameterOfThePolicy) {

@@ -13,6 +13,7 @@
 #include "model/fairness.hpp"
 #include "model/platform.hpp"
 #include "policies/registry.hpp"
+#include "scheduling/fair_share.hpp"
 
 namespace ductile {
 
@@ -23,8 +24,11 @@ enum class Models : std::uint8_t { declared, learned, guessed };
 constexpr std::array<std::string_view, 3> kModelsWords{"declared", "learned", "guessed"};
 
 struct ServeSettings {
+  /// No nodes: it is not said how many there are.
   Platform platform{};
   std::string policy = "easy";
+  /// Of users, by their ids, for `order=fairshare`; `with_shares` puts them into the policy.
+  std::vector<UserShare> shares{};
   /// Of a new state; one that is taken up keeps its own.
   std::optional<Fairness> fairness{};
   /// The policy believes in predicted walltimes (scheduling/runtime_prediction.hpp); jobs have what
