@@ -307,7 +307,7 @@ void Manager::on_time() {
   if (now >= measurement_.next()) report_measurement();
   report_lost();
   requests_.tell_sizes(now);
-  resizes_.begin(now);
+  resizes_.begin();
   requests_.consider(exit_code_.has_value());
   resizes_.follow_plan(now);
 }

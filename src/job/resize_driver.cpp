@@ -48,14 +48,13 @@ std::optional<std::string> ResizeDriver::objection(std::uint32_t size) const {
 }
 
 void ResizeDriver::order(std::uint32_t size, bool is_requested) {
-  const auto now = Clock::now();
   is_requested_ = is_requested;
   ordered_ = size;
-  ordered_at_ = now;
-  begin(now);
+  ordered_at_ = Clock::now();
+  begin();
 }
 
-void ResizeDriver::begin(Clock::time_point now) {
+void ResizeDriver::begin() {
   if (!ordered_ || resize_ || !table_.current().is_whole()) return;
   const std::uint32_t size = *std::exchange(ordered_, std::nullopt);
   if (const auto why = objection(size)) {  // which could not be known when it was ordered
@@ -64,7 +63,8 @@ void ResizeDriver::begin(Clock::time_point now) {
   const Generation& current = table_.current();
   old_ = current.number;
   freed_.reset();
-  resize_.emplace(table_.next_number(), current.size, size, settings_.limits, now, current.begun);
+  resize_.emplace(table_.next_number(), current.size, size, settings_.limits, Clock::now(),
+                  current.begun);
   is_wait_told_ = false;
   spdlog::info("resizing from {} to {} processes", current.size, size);
   try {

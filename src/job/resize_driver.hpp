@@ -75,7 +75,7 @@ class ResizeDriver {
   /// What has taken too long is given up.
   void keep_deadlines(Clock::time_point now);
   /// Begins what was ordered, if it can.
-  void begin(Clock::time_point now);
+  void begin();
   /// Orders what is planned for now.
   void follow_plan(Clock::time_point now);
   /// A resize that is settled may be over.

@@ -65,25 +65,14 @@ bool check_state(const std::string& folder, std::ostream& out) {
                        journal.has.commits);
   }
 
-  const auto refused = [&](const std::string& what) {
-    out << "journal.mark: " << what << '\n'
-        << "  put back what belongs there, or go on with the journal as it is: `ductile serve "
-           "--restored`\n";
-    is_sound = false;
-  };
+  const std::string broken = broken_promise(journal.has, told);
   if (journal.has.journal.empty()) {
     out << "journal.mark: the journal cannot be compared with it\n";
-  } else if (!told && journal.has.commits == 0) {
-    out << "journal.mark: there is none yet\n";
+  } else if (!broken.empty()) {
+    out << "journal.mark: " << broken << "\n  " << kRestore << '\n';
+    is_sound = false;
   } else if (!told) {
-    refused("missing, or both of its slots are damaged");
-  } else if (told->journal != journal.has.journal) {
-    refused("it is the mark of another journal");
-  } else if (told->commits > journal.has.commits) {
-    refused(
-        fmt::format("the end of the journal is lost: it has {} transactions, {} were told to "
-                    "somebody",
-                    journal.has.commits, told->commits));
+    out << "journal.mark: there is none yet\n";
   } else if (is_hurt) {
     out << "journal.mark: one of its two slots is damaged; the other one is used\n"
            "  nothing is to be done: the controller writes it anew\n";

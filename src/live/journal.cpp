@@ -302,9 +302,6 @@ void Journal::check() const {
 
 namespace {
 
-constexpr const char* kRestore =
-    "put back what belongs there; or go on with what is there by `ductile serve --restored`";
-
 std::string mark_of(const std::string& journal) {
   return std::filesystem::path(journal).replace_extension("mark");
 }
@@ -325,7 +322,7 @@ void Journal::refuse_if_gone() const {
 
 /// It has all that was promised to somebody, and goes on.
 void Journal::keep_promises(Use use) {
-  const std::string path = mark_of(path_), name = std::filesystem::path(path).filename();
+  const std::string path = mark_of(path_);
   promised_ = {.journal = head("id"),
                .commits = parse_number<std::uint64_t>(head("commits")).value_or(0)};
   bool is_hurt = false;
@@ -336,19 +333,12 @@ void Journal::keep_promises(Use use) {
                       : "nobody knows how many were told to users");
     // First the mark: whoever dies in between is refused, and told to do it again.
     promised_.journal = random_id();
-  } else if (promised_.commits > 0 || (told && told->commits > 0)) {
-    if (!told) throw InputError({path_}, "its mark, " + name + ", is missing or damaged", kRestore);
-    if (told->journal != promised_.journal) {
-      throw InputError({path_}, name + " is the mark of another journal", kRestore);
+  } else {
+    const std::string broken = broken_promise(promised_, told);
+    if (!broken.empty()) throw InputError({path_}, broken, kRestore);
+    if (told && is_hurt) {
+      spdlog::warn("{}: one of its two slots is damaged; the other one is used", path);
     }
-    if (told->commits > promised_.commits) {
-      throw InputError({path_},
-                       fmt::format("its end is lost: it has {} transactions, {} were told to "
-                                   "somebody",
-                                   promised_.commits, told->commits),
-                       kRestore);
-    }
-    if (is_hurt) spdlog::warn("{}: one of its two slots is damaged; the other one is used", path);
   }
   mark_.emplace(path, promised_);
   if (use == Use::restore) {

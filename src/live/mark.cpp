@@ -43,6 +43,15 @@ std::optional<Promise> promise_in(const std::string& slot) {
 
 }  // namespace
 
+std::string broken_promise(const Promise& has, const std::optional<Promise>& told) {
+  if (has.commits == 0 && (!told || told->commits == 0)) return "";
+  if (!told) return "its mark, journal.mark, is missing or damaged";
+  if (told->journal != has.journal) return "journal.mark is the mark of another journal";
+  if (told->commits <= has.commits) return "";
+  return fmt::format("its end is lost: it has {} transactions, {} were told to somebody",
+                     has.commits, told->commits);
+}
+
 std::optional<Promise> Mark::read(const std::string& path, bool& is_hurt) {
   std::ifstream file(path, std::ios::binary);
   std::optional<Promise> last;

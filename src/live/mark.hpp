@@ -19,6 +19,12 @@ struct Promise {
   bool operator==(const Promise&) const = default;
 };
 
+/// Why a journal with this cannot be gone on with after what was told of it; empty if it can.
+std::string broken_promise(const Promise& has, const std::optional<Promise>& told);
+/// What there is to do then.
+constexpr const char* kRestore =
+    "put back what belongs there; or go on with what is there by `ductile serve --restored`";
+
 /// A file of two slots, which are written in turn: one of them is whole at any time.
 class Mark {
  public:

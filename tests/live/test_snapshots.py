@@ -201,7 +201,7 @@ def test_check_says_what_is_damaged(cluster):
         assert journal.read_bytes() == damaged
     journal.write_bytes(whole)
     mark.write_bytes(b"\0" * len(promise))
-    assert "journal.mark: missing, or both of its slots are damaged" in \
+    assert "journal.mark, is missing or damaged" in \
         c.run("check", "--state", c.state, code=1).stdout
     mark.unlink()
     journal.unlink()
