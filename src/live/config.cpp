@@ -14,6 +14,7 @@
 #include <toml++/toml.h>
 
 #include "base/error.hpp"
+#include "base/members.hpp"
 #include "base/text.hpp"
 #include "live/metrics_server.hpp"
 #include "live/submission.hpp"
@@ -156,6 +157,9 @@ constexpr Setting kSettings[] = {
     {"max_processes_per_node",
      [](const Value& v, ServeSettings& s) { s.max_processes_per_node = v.count(); }},
 };
+
+// All but the program, and what is said on the command line alone: `restored`, `until_idle`.
+static_assert(members<ServeSettings>() == std::size(kSettings) + 3);
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <tuple>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -634,6 +635,54 @@ TEST(Journal, KeepsJobs) {
   EXPECT_EQ(numbers(journal, {.end = 4, .since = at(6)}), (Numbers{3, 2, 1}));
   EXPECT_EQ(numbers(journal, {.end = 4, .since = at(7)}), (Numbers{3, 2}));
   EXPECT_EQ(numbers(journal, {}), Numbers{});
+}
+
+/// A member more needs a value in the test below.
+auto all_of(const JobRow& row) {
+  const auto& [number, owner, name, type, account, array, task, submitted, held, ending, restarts,
+               losses, started, ended, state, exit_code, note, reason, lost_output, node_us,
+               sizes] = row;
+  return std::make_tuple(number, owner.user, owner.group, name, type, account, array, task,
+                         submitted, held, ending, restarts, losses, started, ended, state,
+                         exit_code, note, reason, lost_output, node_us, sizes);
+}
+
+TEST(Journal, KeepsAllOfAJob) {
+  Journal journal(fresh("all-of-a-job"));
+  JobRow row{.number = 5,
+             .owner = {7, 8},
+             .name = "a name",
+             .type = "evolving",
+             .account = "physics",
+             .array = 4,
+             .task = 6,
+             .submitted = at(1),
+             .held = Hold::user,
+             .ending = "requeued",
+             .restarts = 2,
+             .losses = 1};
+  journal.begin();
+  journal.submitted(row, "{}");
+  EXPECT_EQ(all_of(*journal.job(5)), all_of(row));
+  row.held = Hold::admin;
+  row.ending = "timeout";
+  row.restarts = 4;
+  row.losses = 3;
+  row.started = at(2);
+  journal.changed(row);
+  row.ended = at(4);
+  row.state = "timeout";
+  row.exit_code = 9;
+  row.note = "a note";
+  row.reason = "TimeLimit";
+  row.lost_output = 10;
+  journal.ended(row);
+  journal.held(5, at(2), 3);
+  journal.held(5, at(4), 0);
+  journal.commit();
+  row.sizes = {{at(2), 3}, {at(4), 0}};
+  row.node_us = std::int64_t{2} * 3 * 1'000'000;
+  EXPECT_EQ(all_of(*journal.job(5)), all_of(row));
 }
 
 TEST(Journal, ReadsManyJobsInParts) {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/members.hpp"
 #include "base/text.hpp"
 #include "live/json_text.hpp"
 #include "model/fairness.hpp"
@@ -172,6 +173,11 @@ std::uint32_t Submission::processes_per_node(const Platform& platform) const {
   if (tasks_per_node != 0) return tasks_per_node;
   return std::max(platform.cores_per_node / std::max(cores_per_process, 1U), 1U);
 }
+
+// Who adds a member: it is written below, and read and checked after that;
+// docs/formats/controller.md
+// ("A job") has it, and `sample` in submission_test.cpp. Then the number here is right again.
+static_assert(members<Submission>() == 31);
 
 Json to_json(const Submission& s) {
   Json json;

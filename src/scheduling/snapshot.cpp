@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/members.hpp"
 #include "scheduling/invariants.hpp"
 #include "scheduling/words.hpp"
 
@@ -198,20 +199,6 @@ constexpr Field<Row> planned(std::string_view name, SnapshotVersion since = 1) {
   Field<Row> its = field<Row, Path...>(name, since);
   its.read = [](const Word& word, Row& row) { member<Path...>(row) = word.planned(); };
   return its;
-}
-
-/// How many members an aggregate has.
-struct Anything {
-  template <class T>
-  operator T() const;  // NOLINT(google-explicit-constructor): that is what it is for
-};
-template <class T, class... Members>
-constexpr std::size_t members() {
-  if constexpr (requires { T{Members{}..., Anything{}}; }) {
-    return members<T, Members..., Anything>();
-  } else {
-    return sizeof...(Members);
-  }
 }
 
 // Who adds a member to one of these has a fact more (or an index, which belongs elsewhere): it

@@ -213,15 +213,17 @@ def test_a_journal_of_a_format_before_is_refused_and_left(cluster, version):
     """Made by the last build that wrote this version, with jobs that wait, run and are over."""
     c = cluster("4x1")
     c.stop()
+    journal = c.state / "journal.db"
+    with contextlib.closing(sqlite3.connect(journal)) as its:
+        [present] = its.execute("PRAGMA user_version").fetchone()
     for path in c.state.glob("journal*"):
         path.unlink()
-    journal = c.state / "journal.db"
     old = lzma.decompress((DATA / f"journal-{version}.db.xz").read_bytes())
     journal.write_bytes(old)
     for words in (["serve", "--local", "4x1"], ["serve", "--settle"], ["check"]):
         done = c.run(*words, "--state", c.state, code=2)
         assert f"it is a journal of version {version}" in done.stderr
-        assert "this ductile reads version 7" in done.stderr
+        assert f"this ductile reads version {present}" in done.stderr
     done = c.run("explain", "--log", journal, 1, code=2)
     assert f"it is a journal of version {version}" in done.stderr
     assert journal.read_bytes() == old
