@@ -54,6 +54,12 @@ constexpr std::size_t kMaxEnds = 100;
 /// Nobody is let in for so long after there was no descriptor.
 constexpr Duration kShortage = whole_seconds(1);
 
+/// What its user did not say.
+void set_defaults(Submission& what, const ServeSettings& settings) {
+  if (what.walltime == Duration{}) what.walltime = settings.default_time;
+  if (what.memory == 0) what.memory = settings.default_memory;
+}
+
 /// A part of a long request takes no longer.
 class Slice {
  public:
@@ -456,8 +462,7 @@ JobSpec Controller::spec_within_limits(const Submission& what) const {
 
 /// What the core is to be told of it, if a user may have that.
 JobSpec Controller::spec_of_user(Submission& what) const {
-  if (what.walltime == Duration{}) what.walltime = settings_.default_time;
-  if (what.memory == 0) what.memory = settings_.default_memory;
+  set_defaults(what, settings_);
   const JobSpec spec = spec_within_limits(what);
   const UserLimits limits = user_limits();
   if (spec.preferred > limits.nodes) {
@@ -556,6 +561,16 @@ std::string Controller::arrive(Arrived& arrived) {
                                number_of(JobId{core_.state().jobs.size()})));
   }
   const std::uint32_t user = arrived.owner.user;
+  if (arrived.ticket.empty()) {
+    // Nobody has looked at it, and it will be read from the journal.
+    try {
+      arrived.what = submission_from_json(to_json(arrived.what));
+    } catch (const InputError& error) {
+      throw RunError(
+          fmt::format("the cluster has a job {} that cannot be one: {}", first, error.what()));
+    }
+    set_defaults(arrived.what, settings_);
+  }
   const std::string key = key_of(user, arrived.ticket);
   if (!key.empty() && !journal_.job_of_key(user, key)) journal_.key(user, key, first);
   begin_adding(arrived.owner, std::move(arrived.what), std::min(arrived.submitted, instant()),

@@ -63,7 +63,9 @@ struct Measured {
 };
 
 /// A job has come into the world, or an array, whose tasks have the numbers from this one on: each
-/// number is the next one. A world numbers all jobs, those that `submit` has brought as well.
+/// number is the next one. A world numbers all jobs, those that `submit` has brought as well. One
+/// that was submitted elsewhere is what `submission_from_json` takes and the machine has room for,
+/// or the controller ends; its time and memory, where they are 0, are the controller's defaults.
 struct Arrived {
   std::uint64_t number = 0;
   Owner owner{};
