@@ -97,6 +97,10 @@ Benefit expand_benefit(const Parameters& parameters) {
 
 const std::vector<ParameterInfo>& common_parameters() {
   static const std::vector<ParameterInfo> table = [] {
+    std::vector<std::string_view> moving;
+    for (std::size_t i = 0; i < kQueueOrderWords.size(); ++i) {
+      if (changes_with_time(static_cast<QueueOrder>(i))) moving.push_back(kQueueOrderWords[i]);
+    }
     const ParameterInfo order = choice_parameter("order", kQueueOrderWords, "fcfs",
                                                  "queue order among jobs of equal priority");
     const ParameterInfo half_life{.name = "half_life",
@@ -120,9 +124,8 @@ const std::vector<ParameterInfo>& common_parameters() {
                                .min = 0,
                                .max = 1e9,
                                .unit = "s",
-                               .summary =
-                                   "how often an order that changes with time (wfp3, unicef, "
-                                   "fairshare) is sorted anew; 0: at each pass"};
+                               .summary = "how often an order that changes with time (" +
+                                          listed(moving) + ") is sorted anew; 0: at each pass"};
     return std::vector{order, period, half_life, shares};
   }();
   return table;

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Every registered policy has a scenario in tests/scenarios and is named in docs/.
+"""Every registered policy has a scenario in tests/scenarios and is named in docs/, every order in docs/policies.md.
 
 The names are what the program itself says: `ductile policies --json`.
 """
@@ -39,6 +39,10 @@ def main():
             problems.append(f"policy {name}: no file in tests/scenarios has a line 'policy {name}'")
         if not re.search(rf"(?<![\w-])`?{re.escape(name)}`?(?![\w-])", pages):
             problems.append(f"policy {name}: no page in docs/ names it")
+    orders = next(parameter["choices"] for parameter in table[0]["common_parameters"] if parameter["name"] == "order")
+    of_orders = (ROOT / "docs" / "policies.md").read_text().partition("\n## Queue orders\n")[2].partition("\n## ")[0]
+    in_rows = {name for row in re.findall(r"^\|(.*?)\|", of_orders, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    problems += [f"order {name}: no row in docs/policies.md" for name in orders if name not in in_rows]
     print("\n".join(problems + [f"{len(table)} policies, {len(problems)} problems"]))
     return 1 if problems else 0
 
