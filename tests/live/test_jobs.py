@@ -2,6 +2,9 @@
 
 import json
 import os
+import pathlib
+import pwd
+import re
 import signal
 import socket
 import subprocess
@@ -227,6 +230,25 @@ exit 7
     assert end["account"] == "physics"
     assert "hello" in c.run("history").stdout
     assert c.run("nodes").stdout.splitlines()[1].split() == ["0", "IDLE", "1"]
+
+
+def test_the_queue_and_the_history_as_they_are_printed(cluster):
+    """The tables to the letter; and the pages name every field that JSON has."""
+    c = cluster("2x1")
+    job = c.submit("-H", "-J", "held", "-N", 2, "-t", 5, "/bin/true")
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    wide = max(len(user), len("USER"))
+    assert c.run("queue").stdout == (
+        f"JOBID  NAME  {'USER':{wide}}  STATE    TYPE   TIME   TIME_LIMIT  NODES  NODELIST(REASON)\n"
+        f"1      held  {user:{wide}}  PENDING  rigid  00:00  05:00       2      (JobHeldUser)\n")
+    assert c.run("history").stdout.splitlines() == [
+        line.rstrip() for line in (
+            f"JOBID  NAME  {'USER':{wide}}  TYPE   STATE    EXIT  ELAPSED  NODE_S  SIZES",
+            f"1      held  {user:{wide}}  rigid  PENDING                 0.0     ")]
+    pages = pathlib.Path(__file__).resolve().parents[2] / "docs"
+    for page, row in (("commands/queue.md", c.queue()[job]), ("formats/controller.md", c.history(job))):
+        named = re.findall(r"`(\w+)`", (pages / page).read_text())
+        assert not set(row) - set(named), page
 
 
 def test_processes_of_an_mpi_are_those_of_the_nodes(cluster, mpi):
