@@ -56,7 +56,8 @@ Explanation of_journal(const Options& options, const Registry& registry,
   if (is_open && !options.history) {
     const std::string folder = std::filesystem::absolute(options.log).parent_path();
     const Core core = recover_core(journal, folder).core;
-    explainer.stands(id_of(options.job), core, registry.maker());
+    const auto job = journal.job(options.job);
+    if (job) explainer.stands(job->id, core, registry.maker());
   }
   Explanation explanation = explainer.explanation();
   for (auto* lines : {&explanation.history, &explanation.now}) {

@@ -151,14 +151,20 @@ Past Controller::past() const {
     const auto at = all.find(id);
     return at != all.end() ? std::optional(at->second) : std::nullopt;
   };
-  const std::uint64_t added = number_of(JobId{core_.state().jobs.size()});
   Past past{.journal = journal_.id(),
             .seen = core_.state().now,
-            .added = added,
-            .next = adding_
-                        ? adding_->first + std::max<std::size_t>(adding_->batch->tasks.size(), 1)
-                        : added,
+            .next = JobId{core_.state().jobs.size()},
+            .highest = journal_.highest_number(),
             .requests = counts_.requests};
+  if (adding_) {
+    past.adding = {adding_->first + adding_->next, adding_->end()};
+    const std::uint64_t missing = past.adding.end - past.adding.first;
+    past.next = JobId{static_cast<std::uint32_t>(index(past.next) + missing)};
+    past.highest = std::max(past.highest, adding_->end() - 1);
+  }
+  past.knows = [this](std::uint64_t number) {
+    return journal_.knows(number) || (adding_ && adding_->has(number));
+  };
   for (const auto& [id, job] : jobs_.all()) {
     const Job& its = core_.job(id);
     Known known{.id = id, .facts = facts(id), .runs = its.status == Status::running};
@@ -180,11 +186,8 @@ void Controller::recover() {
     journal_.write_clock(clock_.text());
   }
   std::map<std::uint64_t, std::shared_ptr<Batch>> batches;
-  for (std::uint64_t number = 1; number <= core_.state().jobs.size(); ++number) {
-    // Whole pages of jobs that are over have left the core.
-    const JobId id = id_of(number);
-    if (!core_.state().jobs.contains(id) || core_.job(id).status == Status::over) continue;
-    JobRow row = journal_.living(number);
+  core_.state().jobs.for_each([&](JobId id) {
+    JobRow row = journal_.living(id, core_.job(id).spec.name);
     const std::uint64_t first = row.array != 0 ? row.array : row.number;
     auto& batch = batches[first];
     if (!batch) {
@@ -195,7 +198,7 @@ void Controller::recover() {
     LiveJob& job = jobs_.add(std::move(row), batch, core_.job(id));
     job.held = held;
     job.asked_until = asked_until(job.what(), job.row.sizes);
-  }
+  });
   had_jobs_ = !jobs_.empty();
   recall();
 
@@ -221,14 +224,14 @@ void Controller::recover() {
 
 /// It may have ended between the tasks of an array.
 void Controller::add_what_is_missing() {
-  const std::uint64_t number = core_.state().jobs.size();
-  const auto last = journal_.job(number);
+  const std::uint32_t count = core_.state().jobs.size();
+  const auto last = count > 0 ? journal_.job_of_id(JobId{count - 1}) : std::nullopt;
   if (!last || last->array == 0) return;
   Submission what = submission_from_json(Json::parse(journal_.submission(last->array)));
-  const std::uint64_t there = number - last->array + 1;
+  const std::uint64_t there = last->number - last->array + 1;
   if (there >= what.array.count()) return;
   open();
-  begin_adding(last->owner, std::move(what), last->submitted, last->array);
+  begin_adding(last->owner, std::move(what), last->submitted, last->array, there);
   long_.add(last->owner.user, {.part = [this] {
               return add_tasks() ? std::optional<std::string>("") : std::nullopt;
             }});
@@ -253,7 +256,7 @@ bool Controller::tell(const Event& event) {
     then = circumstances_.after(event, core_);
     counts_.heard(event);
   }
-  journal_.event(instant(), event, taken, then);
+  journal_.event(instant(), event, taken, jobs_.numbers(), then);
   return taken;
 }
 
@@ -299,7 +302,8 @@ void Controller::close() {
   const auto begin = std::chrono::steady_clock::now();
   const auto decisions = core_.close(instant(), *policy_);
   metrics_.passed(std::chrono::steady_clock::now() - begin, core_.was_cut_short());
-  journal_.close(instant(), core_, decisions, circumstances_.at_close(decisions, core_));
+  journal_.close(instant(), core_, decisions, jobs_.numbers(),
+                 circumstances_.at_close(decisions, core_));
   closed_.assign(decisions.begin(), decisions.end());
   for (const Decision& order : closed_) {
     has_resize_ = has_resize_ || order.kind == Decision::Kind::resize;
@@ -731,7 +735,8 @@ void Controller::recall() {
     applications_.add(key, nodes, seen);
   });
   journal_.each_measured([&](std::uint64_t number, Nodes nodes, const Observed& seen) {
-    measurements_.restore(id_of(number), nodes, seen);
+    const JobId id = jobs_.numbers().id_of(number);
+    if (id != JobId::none) measurements_.restore(id, nodes, seen);
   });
   for (const auto& [id, job] : jobs_.all()) {
     const auto raised = counts_.raised.find(id);

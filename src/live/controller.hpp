@@ -167,6 +167,11 @@ class Controller {
     return {.jobs = settings_.max_running_jobs_per_user,
             .nodes = settings_.max_running_nodes_per_user};
   }
+  /// Of a job that is not over; and has there ever been one of this number?
+  std::uint64_t number_of(JobId id) const { return jobs_.numbers().of(id); }
+  bool was_there(std::uint64_t number) const {
+    return jobs_.numbers().id_of(number) != JobId::none || journal_.knows(number);
+  }
   JobFacts facts(JobId id) const;
   Submission submission_of(JobId id) const;
 
@@ -206,6 +211,10 @@ class Controller {
     bool is_kept = false;  // from the policy, at first
     std::string text{};    // what was submitted
     std::size_t next = 0;  // task
+
+    /// One more than the number of the last one.
+    std::uint64_t end() const { return first + std::max<std::size_t>(batch->tasks.size(), 1); }
+    bool has(std::uint64_t number) const { return number >= first && number < end(); }
   };
   std::string in_parts(Client& client, bool is_question, Part part);
   std::string to_each(Client& client, std::vector<JobId> jobs, std::function<void(JobId)> change);
@@ -226,12 +235,13 @@ class Controller {
   }
   bool has_long_requests() const { return !long_.empty() || may_catch_up(); }
   bool must_wait(const Json& request) const;
-  void begin_adding(const Owner& owner, Submission what, Time submitted, std::uint64_t first);
+  void begin_adding(const Owner& owner, Submission what, Time submitted, std::uint64_t first,
+                    std::size_t next = 0);
   bool add_tasks();
   std::optional<std::string> added(const Submitting::Asker& asker, const std::string& line);
   void add_what_is_missing();
   bool runs(JobId id) const { return core_.job(id).status == Status::running; }
-  static std::string only_its_limit(JobId id);
+  std::string only_its_limit(JobId id) const;
   Part of_change(Part part);
   bool hide_tasks();
   void begin_change(Submission what);

@@ -35,7 +35,7 @@ class SmallWorld final : public World {
     decided.push_back(decision);
   }
   void end(JobId id, EndState, bool) override {
-    orders.push_back(fmt::format("end {}", number_of(id)));
+    orders.push_back(fmt::format("end {}", index(id) + 1));
   }
   void deny(RequestId) override {}
   void forget(std::uint64_t number) override { orders.push_back(fmt::format("forget {}", number)); }

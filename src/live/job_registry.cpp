@@ -26,21 +26,15 @@ JobId JobRegistry::task(std::uint64_t array, std::uint32_t task) const {
   if (whole == nullptr) return JobId::none;
   const auto at = std::ranges::lower_bound(whole->tasks, task);
   const bool is_there = at != whole->tasks.end() && *at == task;
-  return is_there ? id_of(array + static_cast<std::uint64_t>(at - whole->tasks.begin()))
+  return is_there ? numbers_.id_of(array + static_cast<std::uint64_t>(at - whole->tasks.begin()))
                   : JobId::none;
 }
 
 std::vector<JobId> JobRegistry::tasks(std::uint64_t array) const {
-  std::vector<JobId> found;
   const Batch* const whole = batch(array);
-  if (whole == nullptr) return found;
-  // Submitted at once, they follow one another.
-  const std::uint64_t end = array + std::max(whole->what.array.count(), 1U);
-  for (auto at = jobs_.lower_bound(id_of(array)); at != jobs_.end(); ++at) {
-    if (at->second.row.number >= end) break;
-    found.push_back(at->first);
-  }
-  return found;
+  if (whole == nullptr) return {};
+  // Their numbers follow one another.
+  return numbers_.between(array, array + std::max(whole->what.array.count(), 1U));
 }
 
 // ---- Dependencies -------------------------------------------------------------------------------
@@ -50,7 +44,7 @@ Dependency::Stage JobRegistry::stage_of(std::uint64_t number) const {
   if (const Batch* const whole = batch(number)) {
     return whole->unstarted > 0 ? Stage::waits : Stage::runs;
   }
-  if (const auto task = jobs_.find(id_of(number)); task != jobs_.end()) {
+  if (const auto task = jobs_.find(numbers_.id_of(number)); task != jobs_.end()) {
     return task->second.has_begun() ? Stage::runs : Stage::waits;
   }
   return has_failed_(number).value_or(true) ? Stage::failed : Stage::succeeded;
@@ -170,7 +164,8 @@ bool JobRegistry::is_conditional(const Submission& what, const UserLimits& limit
 }
 
 LiveJob& JobRegistry::add(JobRow row, std::shared_ptr<Batch> batch, const Job& job) {
-  LiveJob& its = jobs_[id_of(row.number)];
+  if (!numbers_.contains(row.id)) numbers_.add(row.id, row.number);
+  LiveJob& its = jobs_[row.id];
   its.row = std::move(row);
   its.batch = std::move(batch);
   its.most = job.spec.size.max;
@@ -229,6 +224,7 @@ std::shared_ptr<Batch> JobRegistry::over(JobId id) {
   deactivate(its);
   const LiveJob job = std::move(its);
   jobs_.erase(id);
+  numbers_.remove(id);
 
   Batch& batch = *job.batch;
   if (auto user = users_.find(job.row.owner.user); --user->second.jobs == 0) users_.erase(user);

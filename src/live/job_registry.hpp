@@ -16,6 +16,7 @@
 
 #include "base/ids.hpp"
 #include "base/time.hpp"
+#include "live/job_numbers.hpp"
 #include "live/journal.hpp"
 #include "live/submission.hpp"
 #include "scheduling/job.hpp"
@@ -103,6 +104,8 @@ class JobRegistry {
   bool contains(JobId id) const { return jobs_.contains(id); }
   LiveJob& at(JobId id) { return jobs_.at(id); }
   const LiveJob& at(JobId id) const { return jobs_.at(id); }
+  /// Of all these, and of those that are about to be added.
+  const JobNumbers& numbers() const { return numbers_; }
   std::size_t count_of(std::uint32_t user) const;
   /// How many jobs and arrays wait for another one, each counted once for each of these.
   std::size_t dependencies() const { return dependents_.size(); }
@@ -121,6 +124,8 @@ class JobRegistry {
   void is_whole(Batch& batch);
   /// Must the core hold such jobs until `judge` shows them?
   static bool is_conditional(const Submission& what, const UserLimits& limits);
+  /// What will be added now is called so, in whatever is told about it before.
+  void expect(JobId id, std::uint64_t number) { numbers_.add(id, number); }
   /// A job of a batch, as the core knows it.
   LiveJob& add(JobRow row, std::shared_ptr<Batch> batch, const Job& job);
   /// Somebody holds it, or nobody does any more.
@@ -140,7 +145,7 @@ class JobRegistry {
   void requeued(JobId id);
   std::shared_ptr<Batch> over(JobId id);
 
-  /// Calls `show` for all jobs that nothing keeps back any more, in order of priority and number,
+  /// Calls `show` for all jobs that nothing keeps back any more, in order of priority and arrival,
   /// until it says that this is enough: the next call goes on.
   void judge(Time now, const UserLimits& limits, const std::function<bool(JobId)>& show);
   /// When `judge` has something to do without anything having happened.
@@ -166,11 +171,12 @@ class JobRegistry {
   void activate(LiveJob& job);
   void deactivate(LiveJob& job);
   static std::pair<std::int64_t, JobId> place_of(const LiveJob& job) {
-    return {-std::int64_t{job.priority}, id_of(job.row.number)};
+    return {-std::int64_t{job.priority}, job.row.id};
   }
 
   Ended has_failed_;
   std::map<JobId, LiveJob> jobs_{};
+  JobNumbers numbers_{};
   std::map<std::uint64_t, std::shared_ptr<Batch>> batches_{};
   // By what they depend on, and their number.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::shared_ptr<Batch>> dependents_{};

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace ductile {
@@ -20,7 +21,9 @@ struct World {
   }};
   UserLimits limits{};
   std::uint64_t next = 1;
+  std::uint32_t arrived = 7;  // others were over before
 
+  JobId id_of(std::uint64_t number) const { return jobs.numbers().id_of(number); }
   std::uint64_t submit(const Submission& what, std::uint32_t user = 1) {
     const std::uint64_t first = next;
     const auto batch = jobs.add_batch(first, what);
@@ -30,6 +33,7 @@ struct World {
     job.status = JobRegistry::is_conditional(what, limits) ? Status::held : Status::pending;
     for (std::uint32_t i = 0; i < std::max(what.array.count(), 1U); ++i) {
       JobRow row;
+      row.id = JobId{arrived++};
       row.number = next++;
       row.owner.user = user;
       row.held = what.is_held ? Hold::user : Hold::none;
@@ -38,9 +42,7 @@ struct World {
     }
     return first;
   }
-  void start(std::uint64_t number) {
-    jobs.started(id_of(number), at(0));
-  }
+  void start(std::uint64_t number) { jobs.started(id_of(number), at(0)); }
   void end(std::uint64_t number, EndState state = EndState::completed) {
     LiveJob& job = jobs.at(id_of(number));
     job.row.state = kEndWords[static_cast<std::size_t>(state)];
@@ -52,7 +54,7 @@ struct World {
   std::string shown(Time now = at(0), int most = 1000) {
     std::string text;
     jobs.judge(now, limits, [&](JobId id) {
-      text += std::to_string(number_of(id)) + ' ';
+      text += std::to_string(jobs.numbers().of(id)) + ' ';
       return --most > 0;
     });
     return text;
@@ -97,9 +99,9 @@ TEST(JobRegistry, KnowsTheJobsOfTasks) {
   array.array = parse_array("3,7-9,20");
   ASSERT_EQ(world.submit(job_after("afterok:1")), 1u);
   ASSERT_EQ(world.submit(array), 2u);
-  EXPECT_EQ(world.jobs.task(2, 3), id_of(2));
-  EXPECT_EQ(world.jobs.task(2, 8), id_of(4));
-  EXPECT_EQ(world.jobs.task(2, 20), id_of(6));
+  EXPECT_EQ(world.jobs.task(2, 3), world.id_of(2));
+  EXPECT_EQ(world.jobs.task(2, 8), world.id_of(4));
+  EXPECT_EQ(world.jobs.task(2, 20), world.id_of(6));
   for (const std::uint32_t task : {0U, 4U, 10U, 21U}) {
     EXPECT_EQ(world.jobs.task(2, task), JobId::none);
   }
@@ -115,16 +117,16 @@ TEST(JobRegistry, WhatWasFulfilledStaysSoWhenOtherThingsChange) {
   world.submit(array);  // 2, 3
   world.start(1);
   EXPECT_EQ(world.shown(), "2 3 ");
-  world.jobs.requeued(id_of(1));
+  world.jobs.requeued(world.id_of(1));
   const auto batch = world.jobs.shared_batch(2);
   array.walltime = whole_seconds(7);
-  world.jobs.hide(id_of(3));
+  world.jobs.hide(world.id_of(3));
   EXPECT_EQ(world.wait(3), Wait::changing);
   world.jobs.alter(*batch, array);
   EXPECT_EQ(batch->what.walltime, whole_seconds(7));
   EXPECT_EQ(world.shown(), "3 ");
   // Other ones are looked up.
-  world.jobs.hide(id_of(3));
+  world.jobs.hide(world.id_of(3));
   array.dependencies = parse_dependencies("afterany:1");
   world.jobs.alter(*batch, array);
   EXPECT_EQ(world.shown(), "");
@@ -141,7 +143,7 @@ TEST(JobRegistry, WhatWaitsAgainHasBegun) {
   world.submit({});  // 1
   world.submit(job_after("after:1"));
   world.start(1);
-  world.jobs.requeued(id_of(1));
+  world.jobs.requeued(world.id_of(1));
   EXPECT_EQ(world.shown(), "2 ");
   world.submit(job_after("after:1"));
   EXPECT_EQ(world.shown(), "3 ");
@@ -185,7 +187,7 @@ TEST(JobRegistry, AnArrayIsNotOverBeforeItIsWhole) {
   Job job;
   job.spec.size = {1, 1};
   const auto add = [&](std::uint64_t number) {
-    world.jobs.add({.number = number, .array = 1}, batch, job);
+    world.jobs.add({.id = JobId{world.arrived++}, .number = number, .array = 1}, batch, job);
   };
   add(1);
   world.start(1);
@@ -245,12 +247,12 @@ TEST(JobRegistry, KeepsBackUntilItsTimeAndWhileUsersHoldIt) {
   EXPECT_EQ(world.jobs.next(), at(10));
   EXPECT_EQ(world.shown(at(10)), "1 ");
   EXPECT_EQ(world.jobs.next(), kNever);
-  world.jobs.release(id_of(2));
-  world.jobs.release(id_of(2));
+  world.jobs.release(world.id_of(2));
+  world.jobs.release(world.id_of(2));
   EXPECT_EQ(world.shown(at(10)), "2 ");
-  world.jobs.hold(id_of(1), Hold::user);
+  world.jobs.hold(world.id_of(1), Hold::user);
   EXPECT_EQ(world.shown(at(20)), "");
-  world.jobs.release(id_of(1));
+  world.jobs.release(world.id_of(1));
   EXPECT_EQ(world.shown(at(20)), "1 ");
 }
 
@@ -262,9 +264,9 @@ TEST(JobRegistry, ShowsNoneOfThoseThatAreChanging) {
   JobRegistry& jobs = world.jobs;
   Batch& batch = *jobs.shared_batch(1);
   jobs.set_changing(batch, true);
-  jobs.hide(id_of(1));
-  jobs.hide(id_of(2));
-  jobs.hold(id_of(2), Hold::admin);
+  jobs.hide(world.id_of(1));
+  jobs.hide(world.id_of(2));
+  jobs.hold(world.id_of(2), Hold::admin);
   EXPECT_EQ(world.shown(), "");
   EXPECT_EQ(world.wait(1), Wait::changing);
   EXPECT_EQ(world.wait(2), Wait::admin);
@@ -274,14 +276,14 @@ TEST(JobRegistry, ShowsNoneOfThoseThatAreChanging) {
   JobSpec spec;
   spec.priority = 3;
   spec.size = {1, 5};
-  jobs.alter(id_of(1), spec);
-  jobs.alter(id_of(2), spec);
+  jobs.alter(world.id_of(1), spec);
+  jobs.alter(world.id_of(2), spec);
   EXPECT_EQ(world.shown(), "");
-  EXPECT_EQ(jobs.at(id_of(1)).row.name, "other");
-  EXPECT_EQ(jobs.at(id_of(1)).most, 5u);
+  EXPECT_EQ(jobs.at(world.id_of(1)).row.name, "other");
+  EXPECT_EQ(jobs.at(world.id_of(1)).most, 5u);
   jobs.set_changing(batch, false);
   EXPECT_EQ(world.shown(), "1 ");
-  jobs.release(id_of(2));
+  jobs.release(world.id_of(2));
   EXPECT_EQ(world.shown(), "2 ");
 }
 
@@ -313,6 +315,39 @@ TEST(JobRegistry, KeepsUsersWithinTheirLimits) {
   EXPECT_EQ(world.wait(7), Wait::nodes_of_user);
 }
 
+// A world gives numbers with gaps, and lower ones later; who came first goes first.
+TEST(JobRegistry, NumbersAreAnyNumbers) {
+  World world;
+  Submission array;
+  array.array = parse_array("0-2");
+  array.is_held = true;
+  world.next = 500;
+  world.submit(array);
+  world.next = 40;
+  world.submit(job_after("afterok:501"));
+  world.next = std::uint64_t{1} << 61;
+  const std::uint64_t high = world.submit(array);
+  EXPECT_EQ(world.id_of(500), JobId{7});
+  EXPECT_EQ(world.id_of(40), JobId{10});
+  EXPECT_EQ(world.id_of(high + 2), JobId{13});
+  EXPECT_EQ(world.id_of(41), JobId::none);
+  EXPECT_EQ(world.jobs.task(500, 2), JobId{9});
+  EXPECT_EQ(world.jobs.tasks(high), (std::vector{JobId{11}, JobId{12}, JobId{13}}));
+  for (const std::uint64_t number : {high + 2, high, std::uint64_t{502}}) {
+    world.jobs.release(world.id_of(number));
+  }
+  EXPECT_EQ(world.shown(), fmt::format("502 {} {} ", high, high + 2));
+  world.jobs.release(world.id_of(501));
+  EXPECT_EQ(world.shown(), "501 ");
+  world.start(501);
+  world.end(501);
+  EXPECT_EQ(world.shown(), "40 ");
+  EXPECT_EQ(world.id_of(501), JobId::none);
+  EXPECT_EQ(world.jobs.tasks(500), (std::vector{JobId{7}, JobId{9}}));
+  world.end(40);
+  EXPECT_EQ(world.jobs.dependencies(), 0u);
+}
+
 // A batch that is over leaves nothing, nor does one whose dependencies were fulfilled at once.
 TEST(JobRegistry, ForgetsDependenciesOfWhatIsOver) {
   World w;
@@ -340,7 +375,7 @@ TEST(JobRegistry, KeepNoScripts) {
   what.program = {"a", "b"};
   what.script = std::string(1 << 20, 'x');
   what.environment = {"A=1"};
-  const Submission& kept = w.jobs.at(id_of(w.submit(what))).what();
+  const Submission& kept = w.jobs.at(w.id_of(w.submit(what))).what();
   EXPECT_TRUE(kept.script.empty() && kept.program.empty() && kept.environment.empty());
   EXPECT_LT(kept.script.capacity(), 100u);
   EXPECT_EQ(kept.program.capacity() + kept.environment.capacity(), 0u);

@@ -26,7 +26,7 @@
 namespace ductile {
 namespace {
 
-constexpr int kVersion = 7;
+constexpr int kVersion = 8;
 constexpr const char* kDamaged = "the journal is damaged: ";
 
 /// A table: its columns with their types, what they are besides, and what else belongs to it. Each
@@ -47,12 +47,15 @@ constexpr Table kTables[] = {
      "CREATE INDEX IF NOT EXISTS records_of_job ON records (job) WHERE job IS NOT NULL; "
      "CREATE INDEX IF NOT EXISTS closes ON records (number) WHERE kind = 'C'"},
     {"jobs",
-     "number INTEGER PRIMARY KEY, user INTEGER NOT NULL, \"group\" INTEGER NOT NULL, "
+     "number INTEGER PRIMARY KEY, id INTEGER NOT NULL, user INTEGER NOT NULL, \"group\" INTEGER "
+     "NOT NULL, "
      "name TEXT NOT NULL, type TEXT NOT NULL, account TEXT NOT NULL, array INTEGER, task INTEGER, "
      "submitted_us INTEGER NOT NULL, held INTEGER NOT NULL, ending TEXT NOT NULL, "
      "restarts INTEGER NOT NULL, losses INTEGER NOT NULL, started_us INTEGER, ended_us INTEGER, "
      "state TEXT, exit_code INTEGER, note TEXT",
-     "", "", "CREATE INDEX IF NOT EXISTS tasks_of_array ON jobs (array) WHERE array IS NOT NULL"},
+     "", "",
+     "CREATE INDEX IF NOT EXISTS tasks_of_array ON jobs (array) WHERE array IS NOT NULL; "
+     "CREATE UNIQUE INDEX IF NOT EXISTS ids_of_jobs ON jobs (id)"},
     {"snapshots",
      "record INTEGER PRIMARY KEY, file TEXT NOT NULL, bytes INTEGER NOT NULL, crc TEXT NOT NULL"},
     {"submissions", "job INTEGER PRIMARY KEY, submission TEXT NOT NULL"},
@@ -296,7 +299,7 @@ void Journal::check() const {
   Statement records(*this, "SELECT count(*), coalesce(max(number), 0) FROM records");
   records.next();
   if (records.number(0) != records.number(1)) damaged("records are missing");
-  Statement jobs(*this, "SELECT count(*), coalesce(max(number), 0) FROM jobs");
+  Statement jobs(*this, "SELECT count(*), coalesce(max(id) + 1, 0) FROM jobs");
   jobs.next();
   if (jobs.number(0) != jobs.number(1)) damaged("jobs are missing");
 }
@@ -606,35 +609,40 @@ namespace {
 /// Of all jobs, where a record is about a job.
 constexpr std::uint64_t kAllJobs = 0;
 
-std::optional<std::uint64_t> number_if_any(JobId id) {
-  return id == JobId::none ? std::nullopt : std::optional(number_of(id));
-}
-
-std::optional<std::uint64_t> whose(const Event& event) {
-  if (const auto* submitted = std::get_if<event::Submitted>(&event)) return submitted->job.name;
-  if (std::holds_alternative<event::ConfigChanged>(event)) return kAllJobs;
-  return number_if_any(job_of(event));
-}
-
 }  // namespace
 
-void Journal::event(Time now, const Event& event, bool taken,
+/// Of a job; one that has just ended is among those that are over.
+std::optional<std::uint64_t> Journal::number_if_any(JobId id, const JobNumbers& numbers) const {
+  if (id == JobId::none) return std::nullopt;
+  if (numbers.contains(id)) return numbers.of(id);
+  Statement row(*this, "SELECT number FROM jobs WHERE id = ? AND " + whole("jobs"));
+  if (!row.add(index(id)).next()) return std::nullopt;
+  return static_cast<std::uint64_t>(row.number(0));
+}
+
+std::optional<std::uint64_t> Journal::whose(const Event& event, const JobNumbers& numbers) const {
+  if (const auto* submitted = std::get_if<event::Submitted>(&event)) return submitted->job.name;
+  if (std::holds_alternative<event::ConfigChanged>(event)) return kAllJobs;
+  return number_if_any(job_of(event), numbers);
+}
+
+void Journal::event(Time now, const Event& event, bool taken, const JobNumbers& numbers,
                     std::span<const Circumstance> circumstances) {
   for (const Circumstance& circumstance : circumstances) record(circumstance);
   record("E", to_record(now) + (taken ? " 1 " : " 0 ") + to_record(event),
-         taken ? whose(event) : std::nullopt);
+         taken ? whose(event, numbers) : std::nullopt);
 }
 
 void Journal::close(Time now, const Core& core, std::span<const Decision> decisions,
-                    std::span<const Circumstance> circumstances) {
+                    const JobNumbers& numbers, std::span<const Circumstance> circumstances) {
   record("C", to_record(Closed{now, core.was_asked()}));
   for (const Circumstance& circumstance : circumstances) record(circumstance);
   for (const PenCall& call : core.pen_calls()) {
     const bool is_plan = call.verb == PenCall::Verb::reserve;
-    record("P", to_record(call), is_plan ? number_if_any(call.job) : std::nullopt);
+    record("P", to_record(call), is_plan ? number_if_any(call.job, numbers) : std::nullopt);
   }
   for (const Decision& decision : decisions) {
-    record("D", to_record(decision), number_if_any(decision.job));
+    record("D", to_record(decision), number_if_any(decision.job, numbers));
   }
 }
 
@@ -678,17 +686,18 @@ std::tuple<Platform, Capabilities, Rules> Journal::beginning() const {
 // Who adds a member that has a column of `jobs`: it is made in `kTables`, written here or by one of
 // the next two, read by `read_jobs`, and `kVersion` is raised; docs/formats/journal.md has it, and
 // `all_of` in journal_test.cpp. Then the number here is right again.
-static_assert(members<JobRow>() == 21);
+static_assert(members<JobRow>() == 22);
 
 void Journal::submitted(const JobRow& row, const std::string& submission) {
   const auto if_any = [](auto value, bool is_there) {
     return is_there ? std::optional(value) : std::nullopt;
   };
   Statement(*this,
-            "INSERT INTO jobs (number, user, \"group\", name, type, account, array, task, "
+            "INSERT INTO jobs (number, id, user, \"group\", name, type, account, array, task, "
             "submitted_us, held, ending, restarts, losses) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
       .add(row.number)
+      .add(index(row.id))
       .add(row.owner.user)
       .add(row.owner.group)
       .add(row.name)
@@ -806,7 +815,7 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
   Statement rows(*this,
                  "SELECT number, user, \"group\", name, type, array, task, submitted_us, held, "
                  "ending, restarts, started_us, ended_us, state, exit_code, note, account, "
-                 "losses FROM jobs WHERE " +
+                 "losses, id FROM jobs WHERE " +
                      whole("jobs") + " AND " + condition);
   bind(rows, values...);
   std::vector<JobRow> jobs;
@@ -829,6 +838,7 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
     job.note = rows.text(15);
     job.account = rows.text(16);
     job.losses = static_cast<std::uint32_t>(rows.number(17));
+    job.id = JobId{static_cast<std::uint32_t>(rows.number(18))};
     jobs.push_back(std::move(job));
   }
   for (JobRow& job : jobs) {
@@ -853,10 +863,13 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
   return jobs;
 }
 
-JobRow Journal::living(std::uint64_t number) const {
+JobRow Journal::living(JobId id, std::uint64_t number) const {
   auto found = job(number);
-  if (!found || !found->state.empty()) {
-    damaged(fmt::format("job {} {}", number, found ? "is not over, but has an end" : "is missing"));
+  if (!found || !found->state.empty() || found->id != id) {
+    damaged(fmt::format("job {} {}", number,
+                        !found            ? "is missing"
+                        : found->id != id ? "is another one in the core"
+                                          : "is not over, but has an end"));
   }
   return std::move(*found);
 }
@@ -873,8 +886,8 @@ std::vector<JobRow> Journal::next_jobs(JobFilter& filter) const {
     filter.from = end = from + kAtOnce;
   }
   std::vector<JobRow> found = read_jobs(
-      fmt::format("number >= ?1 AND number < ?2 AND (?3 IS NULL OR user = ?3) AND "
-                  "(?4 IS NULL OR ended_us IS NULL OR ended_us >= ?4) ORDER BY number {} LIMIT ?5",
+      fmt::format("id >= ?1 AND id < ?2 AND (?3 IS NULL OR user = ?3) AND "
+                  "(?4 IS NULL OR ended_us IS NULL OR ended_us >= ?4) ORDER BY id {} LIMIT ?5",
                   filter.is_newest_first ? "DESC" : "ASC"),
       from, end, filter.user, filter.since, std::min(filter.most, kAtOnce));
   filter.most -= found.size();
@@ -885,6 +898,23 @@ std::optional<JobRow> Journal::job(std::uint64_t number) const {
   auto found = read_jobs("number = ?", number);
   if (found.empty()) return std::nullopt;
   return std::move(found.front());
+}
+
+std::optional<JobRow> Journal::job_of_id(JobId id) const {
+  auto found = read_jobs("id = ?", index(id));
+  if (found.empty()) return std::nullopt;
+  return std::move(found.front());
+}
+
+bool Journal::knows(std::uint64_t number, std::uint64_t end) const {
+  Statement row(*this, "SELECT 1 FROM jobs WHERE number >= ? AND number < ? LIMIT 1");
+  return row.add(number).add(end).next();
+}
+
+std::uint64_t Journal::highest_number() const {
+  Statement row(*this, "SELECT coalesce(max(number), 0) FROM jobs");
+  row.next();
+  return static_cast<std::uint64_t>(row.number(0));
 }
 
 std::optional<JobRow> Journal::end_of(std::uint64_t number) const {
@@ -907,7 +937,7 @@ void Journal::key(std::uint32_t user, const std::string& key, std::uint64_t numb
 }
 
 std::uint64_t Journal::end_of_array(std::uint64_t array) const {
-  Statement row(*this, "SELECT max(number) + 1 FROM jobs WHERE array = ?");
+  Statement row(*this, "SELECT max(id) + 1 FROM jobs WHERE array = ?");
   row.add(array).next();
   return static_cast<std::uint64_t>(row.number(0));
 }
@@ -1122,13 +1152,15 @@ CheckedJournal check_journal(const std::string& path) {
                " is not as it was written", table.name);
     });
   }
-  for (const char* table : {"records", "jobs"}) {
+  const auto count_rows = [&](const char* table, const char* last) {
     look([&] {
-      add_rows(fmt::format("SELECT count(*) FROM {0} HAVING count(*) != coalesce(max(number), 0)",
-                           table),
+      add_rows(fmt::format("SELECT count(*) FROM {} HAVING count(*) != coalesce(max({}), 0)", table,
+                           last),
                fmt::format("table {}: rows are missing, there are ", table), "");
     });
-  }
+  };
+  count_rows("records", "number");
+  count_rows("jobs", "id + 1");
   look([&] {
     checked.has = {.journal = journal.head("id"),
                    .commits = parse_number<std::uint64_t>(journal.head("commits")).value_or(0)};

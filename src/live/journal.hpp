@@ -18,6 +18,7 @@
 #include "base/time.hpp"
 #include "job/socket.hpp"
 #include "live/applications.hpp"
+#include "live/job_numbers.hpp"
 #include "live/mark.hpp"
 #include "report/circumstances.hpp"
 #include "scheduling/core.hpp"
@@ -28,17 +29,14 @@ struct sqlite3_stmt;
 
 namespace ductile {
 
-/// Jobs are numbered for people from 1, in order of submission, as the core numbers them from 0.
-inline std::uint64_t number_of(JobId id) { return std::uint64_t{index(id)} + 1; }
-inline JobId id_of(std::uint64_t number) { return JobId{static_cast<std::uint32_t>(number - 1)}; }
-
 /// Who keeps a job back: its user, who can release it; or an operator, and then only operators can.
 enum class Hold : std::uint8_t { none, user, admin };
 
 /// A job in the journal. What the controller reads often is in columns of its own, and not only in
 /// the submission, which may be long.
 struct JobRow {
-  std::uint64_t number = 0;
+  JobId id = JobId::none;    // in the core: the how manieth it was to arrive, from 0
+  std::uint64_t number = 0;  // for people, as the world has given it
   Owner owner{};
   std::string name{};
   std::string type{};
@@ -73,7 +71,7 @@ constexpr std::array<std::string_view, 4> kEndingWords{"cancelled", "timeout", "
 
 /// Which jobs.
 struct JobFilter {
-  std::uint64_t from = 1, end = 1;  // their numbers, without `end`
+  std::uint64_t from = 0, end = 0;  // by their ids, without `end`
   bool is_newest_first = true;
   std::uint64_t most = ~std::uint64_t{0};
   std::optional<std::uint32_t> user{};
@@ -180,10 +178,10 @@ class Journal {
 
   void begin();
   /// With what was true then and the record does not say.
-  void event(Time now, const Event& event, bool taken,
+  void event(Time now, const Event& event, bool taken, const JobNumbers& numbers,
              std::span<const Circumstance> circumstances = {});
   void close(Time now, const Core& core, std::span<const Decision> decisions,
-             std::span<const Circumstance> circumstances = {});
+             const JobNumbers& numbers, std::span<const Circumstance> circumstances = {});
   /// `submission`: JSON; empty for tasks of an array but the first.
   void submitted(const JobRow& row, const std::string& submission);
   /// What changes while it lives.
@@ -216,18 +214,24 @@ class Journal {
   /// Of nodes for which there is one.
   std::map<std::uint32_t, std::string> node_reasons() const;
   /// A job that is not over, as the core knows: one without this row is an InputError.
-  JobRow living(std::uint64_t number) const;
+  JobRow living(JobId id, std::uint64_t number) const;
   /// The first of them, if any: looks at so many as can be in a moment. The filter is that of the
   /// others afterwards.
   std::vector<JobRow> next_jobs(JobFilter& filter) const;
   std::optional<JobRow> job(std::uint64_t number) const;
+  std::optional<JobRow> job_of_id(JobId id) const;
+  /// Has a job ever had one of these numbers, without `end`?
+  bool knows(std::uint64_t number, std::uint64_t end) const;
+  bool knows(std::uint64_t number) const { return knows(number, number + 1); }
+  /// The highest number that a job has had; 0 if there was none.
+  std::uint64_t highest_number() const;
   /// The job that says how a job, or all tasks of an array, ended: the first that failed, or else
   /// one that completed. Nothing while one of them is not over.
   std::optional<JobRow> end_of(std::uint64_t number) const;
   /// The job that this user has submitted with this key, once and for all; and that it is this one.
   std::optional<std::uint64_t> job_of_key(std::uint32_t user, const std::string& key) const;
   void key(std::uint32_t user, const std::string& key, std::uint64_t number);
-  /// One more than the number of its last task.
+  /// One more than the id of its last task.
   std::uint64_t end_of_array(std::uint64_t array) const;
   /// Has this job, or a task of this array, not completed? Nothing if none of them is over.
   std::optional<bool> has_failed(std::uint64_t number) const;
@@ -263,6 +267,8 @@ class Journal {
   void record(const char* kind, const std::string& text,
               std::optional<std::uint64_t> job = std::nullopt);
   void record(const Circumstance& circumstance);
+  std::optional<std::uint64_t> number_if_any(JobId id, const JobNumbers& numbers) const;
+  std::optional<std::uint64_t> whose(const Event& event, const JobNumbers& numbers) const;
   std::vector<Snapshot> rows_of_snapshots(bool are_whole) const;
   void forget(const std::vector<Snapshot>& snapshots);
   [[noreturn]] void unreadable(const RecordError& error, std::uint64_t record = 0) const;

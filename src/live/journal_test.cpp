@@ -63,15 +63,23 @@ struct Both {
 
   std::vector<Decision> instant(Time now, const std::vector<Event>& events, bool commits = true) {
     journal.begin();
-    for (const Event& event : events) journal.event(now, event, core.apply(now, event));
+    for (const Event& event : events) {
+      if (std::holds_alternative<event::Submitted>(event)) {
+        const std::uint32_t id = core.state().jobs.size();
+        numbers.add(JobId{id}, id + 1);
+      }
+      const bool taken = core.apply(now, event);
+      journal.event(now, event, taken, numbers);
+    }
     const auto span = core.close(now, *policy);
-    journal.close(now, core, span);
+    journal.close(now, core, span, numbers);
     std::vector<Decision> decisions(span.begin(), span.end());
     if (commits) journal.commit();
     return decisions;
   }
 
   Journal journal;
+  JobNumbers numbers{};
   std::shared_ptr<const Policy> policy = make_policy("equipartition");
   Core core;
 };
@@ -140,8 +148,9 @@ std::string killed(const std::string& name, int instants) {
     for (int i = 1; i <= instants; ++i) {
       if (i == instants / 2) execute(path, "PRAGMA wal_checkpoint(TRUNCATE)");
       live.instant(at(i), {malleable()}, false);
-      live.journal.submitted({.number = std::uint64_t(i), .name = "job", .submitted = at(i)},
-                             "{\"name\": \"job\"}");
+      live.journal.submitted(
+          {.id = JobId(i - 1), .number = std::uint64_t(i), .name = "job", .submitted = at(i)},
+          "{\"name\": \"job\"}");
       live.journal.held(std::uint64_t(i), at(i), 1);
       live.journal.took(7, {whole_seconds(i)});
       live.journal.commit();
@@ -193,7 +202,7 @@ std::string contents(const std::string& path) {
   const Core& core = recovered.core;
   std::string text = fmt::format("{}\n", recovered.counts.requests) + save(core.state());
   for (std::uint64_t number = 1; number <= core.state().jobs.size(); ++number) {
-    const JobRow row = journal.living(number);
+    const JobRow row = journal.living(JobId(number - 1), number);
     text += fmt::format("{} {} {} {} {} {}\n", number, row.name, row.submitted.time_since_epoch(),
                         row.sizes.size(), row.restarts, journal.submission(number));
   }
@@ -466,7 +475,7 @@ TEST(Journal, IsLookedUpWithoutThePoliciesItNames) {
   EXPECT_NE(told.find("the policy is now gone:depth=3"), std::string::npos) << told;
   EXPECT_EQ(folded_of(live.journal).traits().settings, "gone:depth=3");
   live.journal.begin();
-  live.journal.event(at(3), event::Believed{JobId{0}, -5, 0, 0}, true);
+  live.journal.event(at(3), event::Believed{JobId{0}, -5, 0, 0}, true, live.numbers);
   live.journal.commit();
   try {
     look_up(live.journal, 1, clock);
@@ -574,7 +583,8 @@ TEST(Journal, BelongsToItsMark) {
 
 TEST(Journal, KeepsJobs) {
   Journal journal(fresh("jobs"));
-  JobRow row{.number = 1,
+  JobRow row{.id = JobId{0},
+             .number = 1,
              .owner = {7, 8},
              .name = "a name",
              .type = "rigid",
@@ -582,8 +592,8 @@ TEST(Journal, KeepsJobs) {
              .held = Hold::admin};
   journal.begin();
   journal.submitted(row, "{\"name\": \"a name\"}");
-  journal.submitted({.number = 2, .array = 2, .task = 5, .submitted = at(2)}, "{}");
-  journal.submitted({.number = 3, .array = 2, .task = 7, .submitted = at(2)}, "");
+  journal.submitted({.id = JobId{1}, .number = 2, .array = 2, .task = 5, .submitted = at(2)}, "{}");
+  journal.submitted({.id = JobId{2}, .number = 3, .array = 2, .task = 7, .submitted = at(2)}, "");
   row.held = Hold::none;
   row.ending = "cancelled";
   row.restarts = 2;
@@ -603,10 +613,11 @@ TEST(Journal, KeepsJobs) {
   journal.commit();
 
   EXPECT_EQ(journal.accounts(), (std::vector<std::string>{"math", "physics"}));
-  EXPECT_EQ(journal.living(2).array, 2u);
-  EXPECT_THROW(journal.living(1), InputError);
-  EXPECT_THROW(journal.living(4), InputError);
-  EXPECT_EQ(journal.end_of_array(2), 4u);
+  EXPECT_EQ(journal.living(JobId{1}, 2).array, 2u);
+  EXPECT_THROW(journal.living(JobId{0}, 1), InputError);
+  EXPECT_THROW(journal.living(JobId{3}, 4), InputError);
+  EXPECT_THROW(journal.living(JobId{2}, 2), InputError);
+  EXPECT_EQ(journal.end_of_array(2), 3u);
   EXPECT_EQ(journal.submission(1), "{\"name\": \"a name\"}");
   EXPECT_EQ(journal.submission(3), "{}");
   EXPECT_EQ(journal.submission(9), "");
@@ -628,28 +639,29 @@ TEST(Journal, KeepsJobs) {
   EXPECT_EQ(journal.has_failed(2), std::nullopt);
 
   using Numbers = std::vector<std::uint64_t>;
-  EXPECT_EQ(numbers(journal, {.end = 4}), (Numbers{3, 2, 1}));
-  EXPECT_EQ(numbers(journal, {.from = 2, .end = 4, .is_newest_first = false}), (Numbers{2, 3}));
-  EXPECT_EQ(numbers(journal, {.end = 4, .most = 2}), (Numbers{3, 2}));
-  EXPECT_EQ(numbers(journal, {.end = 4, .user = 7}), (Numbers{1}));
-  EXPECT_EQ(numbers(journal, {.end = 4, .since = at(6)}), (Numbers{3, 2, 1}));
-  EXPECT_EQ(numbers(journal, {.end = 4, .since = at(7)}), (Numbers{3, 2}));
+  EXPECT_EQ(numbers(journal, {.end = 3}), (Numbers{3, 2, 1}));
+  EXPECT_EQ(numbers(journal, {.from = 1, .end = 3, .is_newest_first = false}), (Numbers{2, 3}));
+  EXPECT_EQ(numbers(journal, {.end = 3, .most = 2}), (Numbers{3, 2}));
+  EXPECT_EQ(numbers(journal, {.end = 3, .user = 7}), (Numbers{1}));
+  EXPECT_EQ(numbers(journal, {.end = 3, .since = at(6)}), (Numbers{3, 2, 1}));
+  EXPECT_EQ(numbers(journal, {.end = 3, .since = at(7)}), (Numbers{3, 2}));
   EXPECT_EQ(numbers(journal, {}), Numbers{});
 }
 
 /// A member more needs a value in the test below.
 auto all_of(const JobRow& row) {
-  const auto& [number, owner, name, type, account, array, task, submitted, held, ending, restarts,
-               losses, started, ended, state, exit_code, note, reason, lost_output, node_us,
-               sizes] = row;
-  return std::make_tuple(number, owner.user, owner.group, name, type, account, array, task,
+  const auto& [id, number, owner, name, type, account, array, task, submitted, held, ending,
+               restarts, losses, started, ended, state, exit_code, note, reason, lost_output,
+               node_us, sizes] = row;
+  return std::make_tuple(id, number, owner.user, owner.group, name, type, account, array, task,
                          submitted, held, ending, restarts, losses, started, ended, state,
                          exit_code, note, reason, lost_output, node_us, sizes);
 }
 
 TEST(Journal, KeepsAllOfAJob) {
   Journal journal(fresh("all-of-a-job"));
-  JobRow row{.number = 5,
+  JobRow row{.id = JobId{3},
+             .number = 5,
              .owner = {7, 8},
              .name = "a name",
              .type = "evolving",
@@ -689,17 +701,50 @@ TEST(Journal, ReadsManyJobsInParts) {
   Journal journal(fresh("many"));
   journal.begin();
   for (std::uint64_t number = 1; number <= 1000; ++number) {
-    journal.submitted({.number = number, .owner = {number % 2 == 0 ? 7U : 8U, 1}}, "{}");
+    journal.submitted(
+        {.id = JobId(number - 1), .number = number, .owner = {number % 2 == 0 ? 7U : 8U, 1}}, "{}");
   }
   journal.commit();
   for (const bool is_newest_first : {true, false}) {
-    JobFilter filter{.from = 5, .end = 998, .is_newest_first = is_newest_first, .most = 300};
+    JobFilter filter{.from = 4, .end = 997, .is_newest_first = is_newest_first, .most = 300};
     filter.user = 7;
     std::vector<std::uint64_t> expected;
     for (std::uint64_t i = 0; i < 300; ++i)
       expected.push_back(is_newest_first ? 996 - 2 * i : 6 + 2 * i);
     EXPECT_EQ(numbers(journal, filter), expected);
   }
+}
+
+// The world's numbers have gaps, and lower ones come later; history is in the order of arrival.
+TEST(Journal, NumbersAreAnyNumbers) {
+  const std::string path = fresh("gaps");
+  constexpr std::uint64_t kHigh = std::uint64_t{1} << 61;
+  {
+    Journal journal(path);
+    journal.begin();
+    std::uint32_t next = 0;
+    for (const std::uint64_t number : {std::uint64_t{500}, kHigh, std::uint64_t{40}}) {
+      journal.submitted({.id = JobId(next++), .number = number, .name = "job"}, "{}");
+    }
+    journal.commit();
+  }
+  const Journal journal(path);
+  EXPECT_EQ(numbers(journal, {.end = 3}), (std::vector<std::uint64_t>{40, kHigh, 500}));
+  EXPECT_EQ(journal.job_of_id(JobId{1})->number, kHigh);
+  EXPECT_EQ(journal.job(40)->id, JobId{2});
+  EXPECT_FALSE(journal.job_of_id(JobId{3}));
+  EXPECT_EQ(journal.highest_number(), kHigh);
+  EXPECT_TRUE(journal.knows(500) && journal.knows(39, 41));
+  EXPECT_FALSE(journal.knows(41, 500));
+  EXPECT_FALSE(journal.knows(501));
+  EXPECT_TRUE(check_journal(path).damages.empty());
+}
+
+TEST(Journal, NoTwoJobsAreOneInTheCore) {
+  Journal journal(fresh("twins"));
+  journal.begin();
+  journal.submitted({.id = JobId{0}, .number = 7}, "{}");
+  EXPECT_THROW(journal.submitted({.id = JobId{0}, .number = 8}, "{}"), RunError);
 }
 
 TEST(Journal, IsReadWithoutBeingMade) {
@@ -748,7 +793,7 @@ TEST(Journal, RefusesRecordsItCannotRead) {
   Both live(path);
   live.instant(at(1), {malleable()});
   live.journal.begin();
-  live.journal.event(at(2), event::TimerFired{}, true);  // no timer was set
+  live.journal.event(at(2), event::TimerFired{}, true, live.numbers);  // no timer was set
   live.journal.commit();
   EXPECT_THROW(folded_of(live.journal), InputError);
 }

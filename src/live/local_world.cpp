@@ -678,7 +678,7 @@ void LocalWorld::mark_ended(Running& job, EndState state, bool requeue) const {
 void LocalWorld::take_up(const ScheduleClock& clock, const Past& past) {
   clock_ = &clock;
   journal_ = past.journal;
-  next_number_ = past.next;
+  next_number_ = past.highest + 1;
   next_request_ = past.requests;
   begin();
   const std::vector<std::uint64_t> folders = folders_of_jobs();

@@ -75,12 +75,12 @@ void Controller::on_explain(Client& client, const Json& request) {
   }
   ask_child(
       client,
-      [this, number = row->number] {
+      [this, number = row->number, id = row->id] {
         Explainer stands(number, [](Time time) {
           return kTime + std::to_string(time.time_since_epoch().count()) + kTime;
         });
         stands.begin(core_.state().platform, core_.state().capabilities, core_.state().rules);
-        stands.stands(id_of(number), core_, [this](std::string_view) { return policy_; });
+        stands.stands(id, core_, [this](std::string_view) { return policy_; });
         std::cout << to_json(stands.explanation()) << std::endl;
         const std::string program = settings_.program, journal = settings_.state + "/journal.db",
                           job = std::to_string(number);
@@ -88,7 +88,7 @@ void Controller::on_explain(Client& client, const Json& request) {
               journal.c_str(), job.c_str(), nullptr);
         _exit(1);
       },
-      [this, id = id_of(row->number)](const std::string& text) {
+      [this, id = row->id](const std::string& text) {
         std::string_view rest = text;
         Json stands = Json::parse(next_part(rest, '\n'), nullptr, false);
         Json answer = Json::parse(rest, nullptr, false);

@@ -361,7 +361,7 @@ bool Controller::must_wait(const Json& request) const {
   if (std::ranges::count(kChanges, verb) == 0) return false;
   const auto is_under_way = [&](const Json& name) {
     const std::uint64_t number = parse_name(name).number;
-    if (adding_ && number >= adding_->row.array) return true;
+    if (adding_ && adding_->has(number)) return true;
     if (!changing_) return false;
     const Batch& batch = *changing_->batch;
     return number - batch.number < std::max<std::size_t>(batch.tasks.size(), 1);
@@ -469,7 +469,7 @@ JobSpec Controller::spec_of_user(Submission& what) const {
     throw Refused(fmt::format("you may have {} nodes at a time; ask for fewer", limits.nodes));
   }
   for (const Dependency& each : what.dependencies) {
-    if (each.job > core_.state().jobs.size()) {
+    if (!was_there(each.job)) {
       throw InputError({.field = "dependency"}, fmt::format("there is no job {}", each.job),
                        "see `ductile queue`");
     }
@@ -556,9 +556,10 @@ std::string Controller::arrive(Arrived& arrived) {
   open();
   const std::uint64_t first = arrived.number;
   const std::size_t count = std::max(arrived.what.array.count(), 1U);
-  if (first != number_of(JobId{core_.state().jobs.size()})) {
-    throw RunError(fmt::format("the cluster has given the number {} to a job, and not {}", first,
-                               number_of(JobId{core_.state().jobs.size()})));
+  constexpr std::uint64_t kHighest = std::uint64_t{1} << 62U;
+  if (first == 0 || first > kHighest || journal_.knows(first, first + count)) {
+    throw RunError(fmt::format("the cluster has given the number {} to a job, which {}", first,
+                               first == 0 || first > kHighest ? "is none" : "another one has"));
   }
   const std::uint32_t user = arrived.owner.user;
   if (arrived.ticket.empty()) {
@@ -631,10 +632,10 @@ void Controller::submit_again() {
 
 /// What the tasks of an array have in common, or a job; `add_tasks` adds them.
 void Controller::begin_adding(const Owner& owner, Submission what, Time submitted,
-                              std::uint64_t first) {
+                              std::uint64_t first, std::size_t next) {
   Adding its;
   its.first = first;
-  its.next = number_of(JobId{core_.state().jobs.size()}) - first;
+  its.next = next;
   its.text = line_of(to_json(what));
   its.asked = what.walltime;
   its.is_kept = JobRegistry::is_conditional(what, user_limits());
@@ -673,7 +674,9 @@ bool Controller::add_tasks() {
   const std::size_t count = std::max<std::size_t>(tasks.size(), 1);
   for (const Slice slice; its.next < count;) {
     const JobId id{core_.state().jobs.size()};
-    its.spec.name = its.row.number = number_of(id);
+    its.row.id = id;
+    its.spec.name = its.row.number = its.first + its.next;
+    jobs_.expect(id, its.row.number);
     its.row.task = tasks.empty() ? 0 : tasks[its.next];
     tell(event::Submitted{its.spec, its.adaptive});
     metrics_.submitted(its.spec.type);
@@ -805,8 +808,8 @@ Json Controller::uses() const {
 std::string Controller::on_queue(Client& client, const Json& request) {
   struct Rows {
     std::vector<Shown> running{};
-    std::size_t written = 0;     // of these
-    std::vector<JobId> order{};  // of those that wait
+    std::size_t written = 0;                               // of these
+    std::vector<std::pair<JobId, std::uint64_t>> order{};  // of those that wait
     std::set<std::uint64_t> over{};
     std::size_t next = 0;
     JsonText text{};
@@ -830,7 +833,7 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   const auto take = [&](JobId id) {
     if (!is_shown[index(id)]) return;
     is_shown[index(id)] = false;
-    its->order.push_back(id);
+    its->order.emplace_back(id, number_of(id));
   };
   const Time now = clock_.now();
   its->text.begin().add("ok", true).add("now_s", to_seconds(clock_.wall(now)));
@@ -853,11 +856,11 @@ std::string Controller::on_queue(Client& client, const Json& request) {
                     }
                     for (; its->next < its->order.size(); ++its->next) {
                       if (slice.is_over()) return std::nullopt;
-                      const JobId id = its->order[its->next];
+                      const auto [id, number] = its->order[its->next];
                       if (jobs_.contains(id)) {
                         write_row(its->text, this->shown(id), now, false);
                       } else if (names) {
-                        its->over.insert(number_of(id));
+                        its->over.insert(number);
                       }
                     }
                     for (; !its->over.empty() && its->ended.size() < kMaxEnds;
@@ -913,8 +916,8 @@ std::string Controller::on_history(Client& client, const Json& request) {
   if (number.is_number_unsigned()) {
     const auto job = journal_.job(number);
     if (!job) throw InputError("there is no job " + number.dump(), "");
-    filter.from = job->number;
-    filter.end = job->array == job->number ? journal_.end_of_array(job->number) : job->number + 1;
+    filter.from = index(job->id);
+    filter.end = job->array == job->number ? journal_.end_of_array(job->number) : filter.from + 1;
     filter.is_newest_first = false;
   } else {
     const Json last = request.value("last", Json(kUsualHistory));
@@ -927,7 +930,7 @@ std::string Controller::on_history(Client& client, const Json& request) {
     }
     filter.most = last;
     if (!since.is_null()) filter.since = clock_.from_wall(Time(seconds(since.get<double>())));
-    filter.end = std::uint64_t{core_.state().jobs.size()} + 1;
+    filter.end = core_.state().jobs.size();
   }
   if (!is_operator(client)) filter.user = client.peer.user;
   const auto text = std::make_shared<JsonText>();
@@ -1023,7 +1026,7 @@ std::set<Controller::JobName> Controller::names_in(const Json& names) const {
     const JobName name = parse_name(each);
     if (name.number == 0)
       throw InputError("a job is a number, or a task like 12_3", "see `ductile queue`");
-    if (name.number > core_.state().jobs.size()) {
+    if (!was_there(name.number)) {
       throw InputError(fmt::format("there is no job {}", name.number), "see `ductile queue`");
     }
     named.insert(name);
@@ -1037,7 +1040,8 @@ std::vector<JobId> Controller::jobs_named(const JobName& name) const {
     const Batch* const batch = jobs_.batch(name.number);
     if (batch != nullptr && !batch->what.array.empty()) return jobs_.tasks(name.number);
   }
-  const JobId id = name.task ? jobs_.task(name.number, *name.task) : id_of(name.number);
+  const JobId id =
+      name.task ? jobs_.task(name.number, *name.task) : jobs_.numbers().id_of(name.number);
   return jobs_.contains(id) ? std::vector{id} : std::vector<JobId>{};
 }
 
@@ -1259,8 +1263,8 @@ bool Controller::waits_for(std::uint64_t number,
   std::vector<std::uint64_t> open;
   const auto add = [&](const std::vector<Dependency>& more) {
     for (const Dependency& each : more) {
-      const bool is_task = jobs_.contains(id_of(each.job));
-      const std::uint64_t batch = is_task ? jobs_.at(id_of(each.job)).batch->number : each.job;
+      const JobId id = jobs_.numbers().id_of(each.job);
+      const std::uint64_t batch = jobs_.contains(id) ? jobs_.at(id).batch->number : each.job;
       if (seen.insert(batch).second) open.push_back(batch);
     }
   };
@@ -1273,7 +1277,7 @@ bool Controller::waits_for(std::uint64_t number,
   return seen.contains(number);
 }
 
-std::string Controller::only_its_limit(JobId id) {
+std::string Controller::only_its_limit(JobId id) const {
   return fmt::format("job {} runs; only its limit can be changed", number_of(id));
 }
 

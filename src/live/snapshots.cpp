@@ -86,7 +86,7 @@ Snapshot write_snapshot(const Core& core, const EventCounts& counts, std::uint64
                         const std::string& folder, Moment moment) {
   std::string text = fmt::format("{}\nrequests {}\n", kFirst, counts.requests);
   for (const auto& [id, times] : counts.raised) {
-    text += fmt::format("raised {} {}\n", number_of(id), times);
+    text += fmt::format("raised {} {}\n", index(id), times);
   }
   text += '\n';
   save(core.state(), text);
@@ -152,7 +152,7 @@ Recovered read_snapshot(const std::string& text, const std::string& path) {
     if (word == "requests" && first) {
       counts.requests = *first;
     } else if (word == "raised" && first && second) {
-      counts.raised[id_of(*first)] = *second;
+      counts.raised[JobId{*first}] = *second;
     } else {
       throw InputError({path}, fmt::format("'{}' is no line of this version", word),
                        "go on with the version that wrote it");

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -62,12 +63,16 @@ struct Measured {
   Observed seen{};
 };
 
-/// A job has come into the world, or an array, whose tasks have the numbers from this one on: each
-/// number is the next one. A world numbers all jobs, those that `submit` has brought as well. One
-/// that was submitted elsewhere is what `submission_from_json` takes and the machine has room for,
-/// or the controller ends; its time and memory, where they are 0, are the controller's defaults.
+/// A job has come into the world, or an array, whose tasks have the numbers from this one on. A
+/// world numbers all jobs, those that `submit` has brought as well, and no two alike; there may be
+/// gaps, and a lower one may come later. To the controller the how manieth job it is counts, each
+/// task as one: that is its `JobId`, and the world counts on from `Past::next`.
+///
+/// One that was submitted elsewhere is what `submission_from_json` takes and the machine has room
+/// for, or the controller ends; its time and memory, where they are 0, are the controller's
+/// defaults.
 struct Arrived {
-  std::uint64_t number = 0;
+  std::uint64_t number = 0;  // up to 2^62
   Owner owner{};
   Submission what{};
   std::string ticket{};  // of `submit`; empty: it was submitted elsewhere
@@ -116,11 +121,16 @@ struct Past {
   std::string journal{};      // its id, which goes with each start: whose jobs these are
   std::vector<Known> jobs{};  // all that are not over, by their ids
   Time seen{};                // until then it knew what there was
-  // A job with a lower number that is not in `jobs` is over, also one that waits here: it was
-  // cancelled while this was out of reach, say, and is ended. From this number to `next` are tasks
-  // of an array that are still being added: they wait.
-  std::uint64_t added = 1;
-  std::uint64_t next = 1;      // number of a job
+  // Good during the call: has this number arrived, ever? A job of which that is so, and that is not
+  // in `jobs`, is over, also one that waits here: it was cancelled while this was out of reach,
+  // say, and is ended. One of which it is not so arrives now.
+  std::function<bool(std::uint64_t number)> knows{};
+  // But these are tasks of an array that are still being added: they wait.
+  struct Numbers {
+    std::uint64_t first = 0, end = 0;  // without `end`
+  } adding{};
+  JobId next = JobId{0};       // which the next job to arrive will be
+  std::uint64_t highest = 0;   // number of a job that has arrived
   std::uint32_t requests = 0;  // the next number of an evolving request
 };
 

@@ -208,7 +208,7 @@ def test_check_says_what_is_damaged(cluster):
     assert "there is no journal" in c.run("check", "--state", c.state, code=2).stderr
 
 
-@pytest.mark.parametrize("version", [5, 6])
+@pytest.mark.parametrize("version", [5, 6, 7])
 def test_a_journal_of_a_format_before_is_refused_and_left(cluster, version):
     """Made by the last build that wrote this version, with jobs that wait, run and are over."""
     c = cluster("4x1")

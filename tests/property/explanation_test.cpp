@@ -84,22 +84,21 @@ class Journalist final : public Observer {
     std::vector<Circumstance> then;
     if (taken) then = circumstances_.after(event, core);
     if (const auto* its = std::get_if<event::Submitted>(&event)) {
-      are_in_order_ &= its->job.name == ++submitted_;
+      numbers_.add(JobId{submitted_++}, its->job.name);
     }
-    journal_->event(now, event, taken, then);
+    journal_->event(now, event, taken, numbers_, then);
   }
   void on_decision(Time, const Decision& decision, const Core&) override {
     decisions_.push_back(decision);
   }
   void on_close(Time now, const Core& core) override {
     begin(core);
-    journal_->close(now, core, decisions_, circumstances_.at_close(decisions_, core));
+    journal_->close(now, core, decisions_, numbers_, circumstances_.at_close(decisions_, core));
     decisions_.clear();
   }
-  /// What it says of a job; nothing if people number these jobs otherwise than a controller does.
-  std::optional<Explanation> explanation(std::uint64_t job) {
+  /// What it says of a job.
+  Explanation explanation(std::uint64_t job) {
     if (std::exchange(is_open_, false)) journal_->commit();
-    if (!are_in_order_) return std::nullopt;
     return look_up(*journal_, job, simulated_time).explanation();
   }
 
@@ -114,8 +113,9 @@ class Journalist final : public Observer {
   std::optional<Journal> journal_;
   Circumstances circumstances_{std::nullopt};
   std::vector<Decision> decisions_;
-  std::uint64_t submitted_ = 0;
-  bool is_open_ = false, are_in_order_ = true;
+  JobNumbers numbers_{};
+  std::uint32_t submitted_ = 0;
+  bool is_open_ = false;
 };
 
 std::string without_margin(const std::string& text) {
@@ -151,10 +151,9 @@ std::string explained(const std::string& scenario_text, std::uint64_t job, doubl
   fold(log, path, watch);
   const std::string text = to_text(live.explanation(), simulated_time);
   EXPECT_EQ(to_text(recorded.explanation(), simulated_time), text);
-  if (auto looked_up = journalist.explanation(job)) {
-    looked_up->now = live.explanation().now;
-    EXPECT_EQ(to_text(*looked_up, simulated_time), text);
-  }
+  Explanation looked_up = journalist.explanation(job);
+  looked_up.now = live.explanation().now;
+  EXPECT_EQ(to_text(looked_up, simulated_time), text);
   // What it says as JSON is all it says.
   EXPECT_EQ(
       to_text(explanation_from_json(nlohmann::ordered_json::parse(to_json(live.explanation()))),

@@ -34,8 +34,10 @@
 #include "live/controller.hpp"
 #include "live/crash.hpp"
 #include "live/journal.hpp"
+#include "live/look_up.hpp"
 #include "live/snapshots.hpp"
 #include "policies/registry.hpp"
+#include "report/explanation.hpp"
 #include "scheduling/invariants.hpp"
 #include "scheduling/snapshot.hpp"
 #include "support/fake_world.hpp"
@@ -411,8 +413,9 @@ class History {
 
   void release_all() {
     controller_->core().state().jobs.for_each([&](JobId id) {
-      ask({{"do", "release"}, {"jobs", {number_of(id)}}}, [](const Json&) {});
-      ask({{"do", "resize"}, {"job", number_of(id)}, {"nodes", 0}}, [](const Json&) {});
+      const std::uint64_t number = controller_->core().job(id).spec.name;
+      ask({{"do", "release"}, {"jobs", {number}}}, [](const Json&) {});
+      ask({{"do", "resize"}, {"job", number}, {"nodes", 0}}, [](const Json&) {});
     });
     rest();
   }
@@ -421,8 +424,13 @@ class History {
   void compare() {
     {
       const Journal journal(folder_ + "/journal.db", Journal::Use::read);
-      std::uint64_t count = 0;
-      for (; journal.job(count + 1); ++count) compare(*journal.job(count + 1));
+      std::uint32_t count = 0;
+      while (const auto job = journal.job_of_id(JobId{count})) {
+        compare(*job);
+        const Explanation told = look_up(journal, job->number, simulated_time).explanation();
+        EXPECT_TRUE(told.is_known && told.state == "over") << "job " << job->number;
+        ++count;
+      }
       sums_.jobs += count;
       EXPECT_EQ(count, world_.jobs());
       std::set<std::uint64_t> used;

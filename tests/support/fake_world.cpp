@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "live/journal.hpp"
-
 namespace ductile::testing {
 namespace {
 
@@ -50,7 +48,7 @@ FakeWorld::FakeWorld(std::uint64_t seed, const Platform& platform, const FakeClo
     : draws_(seed, Stream::test, 1),
       platform_(platform),
       clocks_(clocks),
-      holders_(platform.nodes, JobId::none),
+      holders_(platform.nodes, 0),
       health_(platform.nodes, Health::up) {}
 
 World::Description FakeWorld::describe() const {
@@ -76,8 +74,8 @@ void FakeWorld::at(Duration delay, std::function<void()> action) {
 }
 
 void FakeWorld::at(Truth& job, Duration delay, std::function<void(Truth&)> action) {
-  at(delay, [this, id = job.id, life = job.life, action = std::move(action)] {
-    Truth& its = jobs_.at(id);
+  at(delay, [this, number = job.number, life = job.life, action = std::move(action)] {
+    Truth& its = jobs_.at(number);
     if (its.life == life) action(its);
   });
 }
@@ -133,24 +131,24 @@ FakeWorld::Truth& FakeWorld::truth(const JobFacts& job, JobId id) {
 }
 
 FakeWorld::Truth* FakeWorld::find(JobId id) {
-  const auto found = jobs_.find(id);
-  return found == jobs_.end() ? nullptr : &found->second;
+  const auto found = numbers_.find(id);
+  return found == numbers_.end() ? nullptr : &jobs_.at(found->second);
 }
 
 void FakeWorld::give(Truth& job, const NodeSet& nodes) {
   for_each_node(nodes, [&](std::uint32_t node) {
-    JobId& holder = holders_.at(node);
-    if (holder != JobId::none && holder != job.id) {
-      complain(fmt::format("node {} is job {}'s, and was given to job {}", node,
-                           jobs_.at(holder).number, job.number));
+    std::uint64_t& holder = holders_.at(node);
+    if (holder != 0 && holder != job.number) {
+      complain(
+          fmt::format("node {} is job {}'s, and was given to job {}", node, holder, job.number));
     }
-    holder = job.id;
+    holder = job.number;
   });
   job.nodes.insert(nodes);
 }
 
 void FakeWorld::take(Truth& job, const NodeSet& nodes) {
-  for_each_node(nodes, [&](std::uint32_t node) { holders_[node] = JobId::none; });
+  for_each_node(nodes, [&](std::uint32_t node) { holders_[node] = 0; });
   job.nodes.erase(nodes);
 }
 
@@ -164,23 +162,22 @@ NodeSet FakeWorld::down() const {
 
 std::vector<FakeWorld::Truth*> FakeWorld::those(Stage stage) {
   std::vector<Truth*> found;
-  for (auto& [id, job] : jobs_) {
+  for (auto& [number, job] : jobs_) {
     if (job.stage == stage) found.push_back(&job);
   }
   return found;
 }
 
 FakeWorld::Fate FakeWorld::fate(std::uint64_t number) const {
-  for (const auto& [id, job] : jobs_) {
-    if (job.number != number) continue;
-    Fate fate{.starts = job.starts,
-              .is_starting = job.stage == Stage::starting,
-              .runs = job.stage == Stage::running};
-    if (job.stage == Stage::over) fate.ended = job.ended;
-    fate.exit_code = job.exit_code;
-    return fate;
-  }
-  return {};
+  const auto found = jobs_.find(number);
+  if (found == jobs_.end()) return {};
+  const Truth& job = found->second;
+  Fate fate{.starts = job.starts,
+            .is_starting = job.stage == Stage::starting,
+            .runs = job.stage == Stage::running};
+  if (job.stage == Stage::over) fate.ended = job.ended;
+  fate.exit_code = job.exit_code;
+  return fate;
 }
 
 std::size_t FakeWorld::busy() const {
@@ -203,40 +200,55 @@ bool FakeWorld::submit(const Owner& owner, Submission what, const std::string& t
   if (known != submitted_.end() || under_way_.contains(ticket)) return true;
   if (!is_kind_ && draws_.chance(0.05)) return false;
   const Duration later = delay();
+  const std::uint64_t number = new_number(what);
   if (later == Duration{}) {
-    arrive(owner, std::move(what), ticket);
+    arrive(owner, std::move(what), ticket, number);
     return true;
   }
   ++figures_.late_arrivals;
   under_way_.insert(ticket);
-  at(later, [this, owner, what = std::move(what), ticket]() mutable {
-    if (under_way_.erase(ticket) > 0) arrive(owner, std::move(what), ticket);
+  // Others may come before it that have higher numbers.
+  at(later, [this, owner, what = std::move(what), ticket, number]() mutable {
+    if (under_way_.erase(ticket) > 0) arrive(owner, std::move(what), ticket, number);
   });
   return true;
 }
 
-void FakeWorld::arrive(const Owner& owner, Submission what, const std::string& ticket) {
-  const std::size_t count = std::max(what.array.count(), 1U);
+/// That of a job, or of the first task. There are gaps.
+std::uint64_t FakeWorld::new_number(const Submission& what) {
+  if (!is_kind_ && draws_.chance(0.3)) next_number_ += 1 + draws_.below(2000);
+  return std::exchange(next_number_, next_number_ + std::max(what.array.count(), 1U));
+}
+
+void FakeWorld::arrive(const Owner& owner, Submission what, const std::string& ticket,
+                       std::uint64_t number) {
   ++figures_.arrivals;
-  submitted_.push_back({next_number_, owner, std::move(what), ticket, clocks_.passed()});
+  submitted_.push_back({number, owner, std::move(what), ticket, clocks_.passed()});
   const Submission& its = submitted_.back().what;
-  for (std::size_t i = 0; i < count; ++i, ++next_number_) {
-    const JobId id = id_of(next_number_);
-    Truth& job = jobs_[id];
-    job.number = next_number_;
-    job.id = id;
+  const std::uint64_t end = number + std::max(its.array.count(), 1U);
+  for (; number < end; ++number) {
+    Truth& job = jobs_[number];
+    job.number = number;
     job.is_requeued = its.is_requeued;
     job.asks = its.type == JobType::evolving || its.type == JobType::adaptive;
     job.can_resize = sizes_while_running(its.type);
     job.min = std::max(its.min, Nodes{1});
   }
-  tell(told_arrival(submitted_.back()));
+  tell_arrival(submitted_.back());
 }
 
-Arrived FakeWorld::told_arrival(const Submitted& its) const {
+void FakeWorld::tell_arrival(const Submitted& its) {
   Arrived arrived{its.first, its.owner, its.what, its.ticket, {}};
-  if (clock_ != nullptr) arrived.submitted = clock_->now() - (clocks_.passed() - its.at);
-  return arrived;
+  if (is_heard()) {
+    arrived.submitted = clock_->now() - (clocks_.passed() - its.at);
+    const std::uint64_t end = its.first + std::max(its.what.array.count(), 1U);
+    for (std::uint64_t number = its.first; number < end; ++number) {
+      numbers_[next_id_] = number;
+      jobs_.at(number).id = next_id_;
+      next_id_ = JobId{index(next_id_) + 1};
+    }
+  }
+  tell(std::move(arrived));
 }
 
 /// Past the controller.
@@ -246,7 +258,8 @@ void FakeWorld::submit_elsewhere() {
   const Submitted& like = submitted_[draws_.below(submitted_.size())];
   Submission what = like.what;
   what.dependencies.clear();
-  arrive(Owner(like.owner), std::move(what), "");
+  const std::uint64_t number = new_number(what);
+  arrive(Owner(like.owner), std::move(what), "", number);
 }
 
 // ---- Orders -------------------------------------------------------------------------------------
@@ -419,11 +432,10 @@ void FakeWorld::deny(RequestId id) {
 }
 
 void FakeWorld::forget(std::uint64_t number) {
-  for (auto& [id, job] : jobs_) {
-    if (job.number != number) continue;
-    if (job.stage == Stage::starting || job.stage == Stage::running) {
-      complain(fmt::format("job {} is to be forgotten, and runs", number));
-    }
+  const auto job = jobs_.find(number);
+  if (job == jobs_.end()) complain(fmt::format("there is no job {} to be forgotten", number));
+  if (job->second.stage == Stage::starting || job->second.stage == Stage::running) {
+    complain(fmt::format("job {} is to be forgotten, and runs", number));
   }
 }
 
@@ -460,27 +472,15 @@ void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
   lost_ = nullptr;
   clock_ = &clock;
   next_request_ = std::max(next_request_, past.requests);
-  for (auto& [id, job] : jobs_) {
-    if (job.stage != Stage::starting && job.stage != Stage::running) continue;
-    if (job.number >= past.added) complain("a job runs that is not added");
-    const auto known = std::ranges::find(past.jobs, id, &Known::id);
-    if (known == past.jobs.end() || !known->runs) {
-      complain(fmt::format("job {} runs, and the controller does not know", job.number));
-    }
-  }
   if (past.journal.empty()) complain("whose jobs are these?");
-  if (past.next > next_number_) complain(fmt::format("there is no job {} yet", past.next - 1));
+  check_numbers(past);
   // Of submissions on their way to it some are lost.
   std::erase_if(under_way_, [this](const auto&) { return draws_.chance(0.5); });
   // What comes free first, then what has arrived.
   std::vector<WorldEvent> rest;
   for (const Known& known : past.jobs) find_out(known, rest);
   for (const Submitted& its : submitted_) {
-    if (its.first >= past.next) {
-      tell(told_arrival(its));
-    } else if (its.first + std::max(its.what.array.count(), 1U) > past.next) {
-      complain(fmt::format("array {} is known in part", its.first));
-    }
+    if (!past.knows(its.first)) tell_arrival(its);
   }
   told_at_ = clocks_.passed();
   for (const Health health : {Health::up, Health::down}) {
@@ -492,6 +492,40 @@ void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
     if (!nodes.empty()) tell(Told{event::NodesChanged{nodes, health}});
   }
   for (WorldEvent& event : rest) tell(std::move(event));
+}
+
+/// Each job is which the controller was told that it is, and of those that run it knows.
+void FakeWorld::check_numbers(const Past& past) {
+  std::uint64_t known = 0;
+  for (const Submitted& its : submitted_) {
+    const std::uint64_t end = its.first + std::max(its.what.array.count(), 1U);
+    const bool is_known = past.knows(its.first);
+    for (std::uint64_t number = its.first; number < end; ++number) {
+      if (past.knows(number) != is_known) complain(fmt::format("array {}: a part", its.first));
+      known += is_known;
+      if (is_known && number > past.highest) complain("that is not the highest number");
+      Truth& job = jobs_.at(number);
+      const auto there =
+          std::ranges::find(past.jobs, number, [](const Known& each) { return each.facts.number; });
+      if (there != past.jobs.end() && (!is_known || there->id != job.id)) {
+        complain(fmt::format("job {} is another one", number));
+      }
+      const bool is_added = number < past.adding.first || number >= past.adding.end;
+      if ((job.stage == Stage::starting || job.stage == Stage::running) &&
+          (there == past.jobs.end() || !there->runs)) {
+        complain(fmt::format("job {} runs, and {}", number,
+                             is_added ? "the controller does not know" : "is not added"));
+      }
+      if (is_known) continue;
+      numbers_.erase(job.id);
+      job.id = JobId::none;
+    }
+  }
+  if (past.knows(next_number_)) complain("a job is known that never came");
+  if (index(past.next) != known) {
+    complain(fmt::format("{} jobs have come, and {} are known", index(past.next), known));
+  }
+  next_id_ = past.next;
 }
 
 /// What became of a job that the controller knows.
@@ -610,8 +644,8 @@ void FakeWorld::change_node() {
   is_health_news_ = true;
   told_at_ = clocks_.passed();
   ++figures_.changed;
-  const JobId holder = holders_[node];
-  if (holder != JobId::none && health == Health::down) {
+  const std::uint64_t holder = holders_[node];
+  if (holder != 0 && health == Health::down) {
     Truth& job = jobs_.at(holder);
     job.exit_code = 0;
     finish(job, EndState::node_fail, job.is_requeued);

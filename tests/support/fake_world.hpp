@@ -95,7 +95,7 @@ class FakeWorld final : public World {
   };
   Fate fate(std::uint64_t number) const;
   /// How many jobs there were.
-  std::uint64_t jobs() const { return next_number_ - 1; }
+  std::uint64_t jobs() const { return jobs_.size(); }
   /// How many jobs run, are being started, or are on their way here.
   std::size_t busy() const;
 
@@ -111,7 +111,7 @@ class FakeWorld final : public World {
   enum class Stage : std::uint8_t { waiting, starting, running, over };
   struct Truth {
     std::uint64_t number = 0;
-    JobId id = JobId::none;
+    JobId id = JobId::none;  // none: nobody has heard of it
     Stage stage = Stage::waiting;
     bool is_requeued = false;  // by itself
     bool asks = false, can_resize = false;
@@ -156,11 +156,13 @@ class FakeWorld final : public World {
   /// Happens in the present life of the job, or not at all.
   void at(Truth& job, Duration delay, std::function<void(Truth&)> action);
   Duration delay();
-  void arrive(const Owner& owner, Submission what, const std::string& ticket);
-  Arrived told_arrival(const Submitted& its) const;
+  std::uint64_t new_number(const Submission& what);
+  void arrive(const Owner& owner, Submission what, const std::string& ticket, std::uint64_t number);
+  void tell_arrival(const Submitted& its);
   void submit_elsewhere();
   Truth& truth(const JobFacts& job, JobId id);
   Truth* find(JobId id);
+  void check_numbers(const Past& past);
   void give(Truth& job, const NodeSet& nodes);
   void take(Truth& job, const NodeSet& nodes);
   NodeSet down() const;
@@ -187,11 +189,13 @@ class FakeWorld final : public World {
   WorldSettings set_{};
   bool is_kind_ = false;
   std::multimap<Duration, std::function<void()>> agenda_{};
-  std::vector<Submitted> submitted_{};  // in the order of their numbers
+  std::vector<Submitted> submitted_{};  // as they came
   std::set<std::string> under_way_{};   // tickets
   std::uint64_t next_number_ = 1;
-  std::map<JobId, Truth> jobs_{};
-  std::vector<JobId> holders_;  // of each node
+  std::map<std::uint64_t, Truth> jobs_{};     // by number
+  std::map<JobId, std::uint64_t> numbers_{};  // of those that somebody has heard of
+  JobId next_id_ = JobId{0};
+  std::vector<std::uint64_t> holders_;  // of each node; 0: none
   std::vector<Health> health_;
   bool is_health_news_ = false;  // it has changed, and who knows who has heard of that
   Duration told_at_{};
