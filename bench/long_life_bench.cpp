@@ -48,7 +48,9 @@ class Life {
 
   void submit() {
     JobRow row;
+    row.id = JobId{jobs_};
     row.number = ++jobs_;
+    numbers_.add(row.id, row.number);
     row.owner = {getuid(), getgid()};
     row.name = "true";
     row.type = "rigid";
@@ -67,21 +69,23 @@ class Life {
   void happen() {
     for (const Decision& decision : std::exchange(starts_, {})) {
       tell(event::Started{decision.job, decision.id, decision.after, std::nullopt});
-      journal_.held(number_of(decision.job), now_, decision.after.count);
+      journal_.held(numbers_.of(decision.job), now_, decision.after.count);
       running_.push_back(decision.job);
     }
     while (running_.size() > most_) {
       const JobId id = running_.front();
       running_.erase(running_.begin());
       tell(event::Ended{id, EndState::completed, false});
-      JobRow row{.number = number_of(id), .ended = now_, .state = "completed", .exit_code = 0};
+      JobRow row{
+          .id = id, .number = numbers_.of(id), .ended = now_, .state = "completed", .exit_code = 0};
       journal_.held(row.number, now_, 0);
       journal_.ended(row);
+      numbers_.remove(id);
     }
   }
   void close() {
     const auto decisions = core_.close(now_, *policy_);
-    journal_.close(now_, core_, decisions, circumstances_.at_close(decisions, core_));
+    journal_.close(now_, core_, decisions, numbers_, circumstances_.at_close(decisions, core_));
     for (const Decision& decision : decisions) {
       if (decision.kind == Decision::Kind::start) starts_.push_back(decision);
     }
@@ -110,7 +114,7 @@ class Life {
     const bool taken = core_.apply(now_, event);
     std::vector<Circumstance> then;
     if (taken) then = circumstances_.after(event, core_);
-    journal_.event(now_, event, taken, then);
+    journal_.event(now_, event, taken, numbers_, then);
   }
 
   Journal journal_;
@@ -120,7 +124,9 @@ class Life {
   EventCounts counts_;
   Snapshots snapshots_;
   Time now_{};
-  std::uint64_t jobs_ = 0, instants_ = 0, made_ = 0;
+  JobNumbers numbers_;
+  std::uint32_t jobs_ = 0;
+  std::uint64_t instants_ = 0, made_ = 0;
   std::size_t most_ = 20;
   std::vector<Decision> starts_;
   std::vector<JobId> running_;

@@ -405,14 +405,15 @@ void Controller::collect() {
 }
 
 /// While the tasks of an array are added nothing else arrives, and of a job that has not arrived
-/// nothing is heard.
+/// nothing is heard. One change at a time.
 bool Controller::must_wait(const WorldEvent& happened) const {
-  if (!adding_) return false;
-  if (const auto* told = std::get_if<Told>(&happened)) {
-    const JobId job = job_of(told->event);
-    return job != JobId::none && index(job) >= core_.state().jobs.size();
+  if (const auto* arrived = std::get_if<Arrived>(&happened)) {
+    return adding_ || (changing_ && arrived->was != JobId::none);
   }
-  return std::holds_alternative<Arrived>(happened);
+  const auto* told = std::get_if<Told>(&happened);
+  if (!adding_ || told == nullptr) return false;
+  const JobId job = job_of(told->event);
+  return job != JobId::none && index(job) >= core_.state().jobs.size();
 }
 
 /// All that has happened in the world.

@@ -131,6 +131,8 @@ class Controller {
   void collect();
   void on_happened(Arrived& arrived);
   std::string arrive(Arrived& arrived);
+  void make_sound(Submission& what, bool is_ours) const;
+  void on_changed(Arrived& arrived);
   void submit_again();
   void on_happened(const Told& as_it_is);
   void on_happened(const Measured& measured);

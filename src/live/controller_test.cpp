@@ -132,12 +132,16 @@ TEST_F(ControllerTest, AJobFromElsewhereHasTheDefaultTime) {
   EXPECT_EQ(job().spec.walltime, whole_seconds(77));
 }
 
-TEST_F(ControllerTest, AJobThatCouldNotBeReadAgainIsNotWrittenDown) {
+TEST_F(ControllerTest, AJobThatCouldNotBeReadAgainIsHeldInItsPlace) {
   Submission what = some_job();
   what.program.clear();
-  EXPECT_THROW(arrives(what), RunError);
+  arrives(what);
+  EXPECT_EQ(job().status, Status::held);
   begin();
-  EXPECT_EQ(controller_->core().state().jobs.size(), 0u);
+  EXPECT_EQ(job().status, Status::held);
+  world_.happened.emplace_back(Told{event::Ended{JobId{0}, EndState::cancelled, false}});
+  turns();
+  EXPECT_EQ(world_.orders, std::vector<std::string>{"forget 1"});
 }
 
 }  // namespace

@@ -159,8 +159,9 @@ void JobRegistry::alter(JobId id, const JobSpec& spec) {
 
 bool JobRegistry::is_conditional(const Submission& what, const UserLimits& limits) {
   const UserLimits none;
-  return what.is_held || !what.dependencies.empty() || what.begin != Time{} ||
-         what.array.limit != 0 || limits.jobs != none.jobs || limits.nodes != none.nodes;
+  return what.is_held || !what.impossible.empty() || !what.dependencies.empty() ||
+         what.begin != Time{} || what.array.limit != 0 || limits.jobs != none.jobs ||
+         limits.nodes != none.nodes;
 }
 
 LiveJob& JobRegistry::add(JobRow row, std::shared_ptr<Batch> batch, const Job& job) {
@@ -268,6 +269,7 @@ void JobRegistry::deactivate(LiveJob& job) {
 Wait JobRegistry::reason(const LiveJob& job, Time now, const UserLimits& limits) {
   const Batch& batch = *job.batch;
   if (batch.is_changing) return Wait::changing;
+  if (!batch.what.impossible.empty()) return Wait::impossible;
   if (!batch.open.empty()) return batch.is_never ? Wait::never : Wait::dependency;
   if (batch.what.begin > now) {
     next_begin_ = std::min(next_begin_, batch.what.begin);

@@ -35,9 +35,10 @@ enum class Wait : std::uint8_t {
   jobs_of_user,
   nodes_of_user,
   changing,
+  impossible,
   unknown  // not looked at yet
 };
-constexpr std::array<std::string_view, 11> kWaitWords{"",
+constexpr std::array<std::string_view, 12> kWaitWords{"",
                                                       "JobHeldUser",
                                                       "JobHeldAdmin",
                                                       "Dependency",
@@ -47,6 +48,7 @@ constexpr std::array<std::string_view, 11> kWaitWords{"",
                                                       "QOSMaxJobsPerUserLimit",
                                                       "QOSMaxNodePerUserLimit",
                                                       "BeingChanged",
+                                                      "BadConstraints",
                                                       "None"};
 
 /// What was submitted at once: a job, or the tasks of an array.

@@ -455,6 +455,16 @@ std::string Controller::wait_for(Client& client, std::string answer, std::uint64
 }
 
 JobSpec Controller::spec_within_limits(const Submission& what) const {
+  if (!what.impossible.empty()) {
+    // The core never sees it.
+    JobSpec spec;
+    spec.priority = what.priority;
+    spec.type = what.type;
+    spec.walltime = std::max(what.walltime, kTick);
+    spec.size = exactly(1);
+    spec.preferred = 1;
+    return spec;
+  }
   JobSpec spec = spec_of(what, core_.state().platform);
   spec.size.max = static_cast<Nodes>(std::min<std::uint64_t>(spec.size.max, user_limits().nodes));
   return spec;
@@ -504,6 +514,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
     Submission what = submission_from_json(field_of(request, "job"));
     what.groups = client.groups;
     what.given_priority.reset();
+    what.impossible.clear();
     check_priority(client, what.priority, {});
     spec_of_user(what);
     return what;
@@ -557,25 +568,16 @@ std::string Controller::arrive(Arrived& arrived) {
   const std::uint64_t first = arrived.number;
   const std::size_t count = std::max(arrived.what.array.count(), 1U);
   constexpr std::uint64_t kHighest = std::uint64_t{1} << 62U;
+  make_sound(arrived.what, !arrived.ticket.empty());
   if (first == 0 || first > kHighest || journal_.knows(first, first + count)) {
     throw RunError(fmt::format("the cluster has given the number {} to a job, which {}", first,
                                first == 0 || first > kHighest ? "is none" : "another one has"));
   }
   const std::uint32_t user = arrived.owner.user;
-  if (arrived.ticket.empty()) {
-    // Nobody has looked at it, and it will be read from the journal.
-    try {
-      arrived.what = submission_from_json(to_json(arrived.what));
-    } catch (const InputError& error) {
-      throw RunError(
-          fmt::format("the cluster has a job {} that cannot be one: {}", first, error.what()));
-    }
-    set_defaults(arrived.what, settings_);
-  }
   const std::string key = key_of(user, arrived.ticket);
   if (!key.empty() && !journal_.job_of_key(user, key)) journal_.key(user, key, first);
-  begin_adding(arrived.owner, std::move(arrived.what), std::min(arrived.submitted, instant()),
-               first);
+  begin_adding(arrived.owner, std::move(arrived.what),
+               std::clamp(arrived.submitted, Time{}, instant()), first);
   spdlog::info("job {}: submitted by {}{}", first, name_of_user(user),
                count > 1 ? fmt::format(", {} tasks", count) : "");
   had_jobs_ = true;
@@ -584,8 +586,83 @@ std::string Controller::arrive(Arrived& arrived) {
   return line_of(json);
 }
 
+/// A world takes jobs past the controller, and perhaps such as cannot run here: these are held, and
+/// say why. What users submit here was read before.
+void Controller::make_sound(Submission& what, bool is_ours) const {
+  what.impossible.clear();
+  try {
+    // The next controller reads it from the journal.
+    if (!is_ours) what = submission_from_json(Json::parse(line_of(to_json(what))));
+  } catch (const std::exception& error) {
+    const std::string why = printable(error.what());
+    what = stand_in_for(what);
+    what.walltime = settings_.default_time;
+    what.impossible = why;
+    return;
+  }
+  set_defaults(what, settings_);
+  try {
+    const JobSpec spec = spec_within_limits(what);
+    if (!spec.size.contains(spec.preferred)) {
+      throw InputError({.field = "nodes"}, fmt::format("its user may have {}", user_limits().nodes),
+                       "ask for fewer");
+    }
+    for (const Dependency& each : what.dependencies) {
+      if (!was_there(each.job)) {
+        throw InputError({.field = "dependency"}, fmt::format("there is no job {}", each.job),
+                         "name another one");
+      }
+    }
+  } catch (const InputError& error) {
+    what.impossible = printable(error.what());
+  }
+}
+
+/// As `ductile update` does it, but it is so, whoever may wish what.
+void Controller::on_changed(Arrived& arrived) {
+  const std::shared_ptr<Batch> batch = jobs_.shared_batch(arrived.number);
+  if (!batch) return;  // it is over
+  const std::vector<JobId> jobs = jobs_named({batch->number, std::nullopt});
+  const Submission before = submission_from_json(Json::parse(journal_.submission(batch->number)));
+  Submission what = std::move(arrived.what);
+  what.type = before.type;
+  what.array = before.array;
+  what.given_priority = before.given_priority;
+  if (!what.groups) what.groups = before.groups;
+  make_sound(what, false);
+  if (what.impossible.empty() && waits_for(batch->number, what.dependencies)) {
+    what.impossible = "it would wait for itself";
+  }
+  Submission longer = before;
+  if (what.impossible.empty()) longer.walltime = what.walltime;
+  const bool waits = std::ranges::none_of(jobs, [&](JobId id) { return runs(id); });
+  if (!waits) what = longer;
+  if (to_json(what) == to_json(before)) return;
+  spdlog::info("job {}: it was changed in the cluster{}{}", batch->number,
+               what.impossible.empty() ? "" : ", and cannot run here: ", what.impossible);
+  changing_ = Changing{batch, jobs, spec_within_limits(what)};
+  if (waits) jobs_.set_changing(*batch, true);
+  Part part = of_change([this, what = std::move(what), longer = std::move(longer),
+                         is_hidden = !waits]() mutable -> std::optional<std::string> {
+    try {
+      if (!is_hidden && !hide_tasks()) return std::nullopt;
+    } catch (const Refused&) {
+      // All are over, or one has begun meanwhile.
+      if (changing_->jobs.empty()) return end_change(), "";
+      what = std::move(longer);
+      changing_->spec = spec_within_limits(what);
+    }
+    is_hidden = true;
+    if (!changing_->is_begun) begin_change(std::move(what));
+    return change_tasks() ? std::optional<std::string>("") : std::nullopt;
+  });
+  const std::uint32_t user = jobs_.at(jobs.front()).row.owner.user;
+  if (!part()) long_.add(user, {.part = std::move(part)});
+}
+
 /// Of somebody who waits for his answer, or who has gone, or of another controller's.
 void Controller::on_happened(Arrived& arrived) {
+  if (arrived.was != JobId::none) return on_changed(arrived);
   std::vector<Submitting::Asker> askers;
   const std::uint32_t user = arrived.owner.user;
   if (const auto its = submitting_.find(arrived.ticket);
@@ -751,7 +828,9 @@ void Controller::write_row(JsonText& text, const Shown& its, Time now, bool runs
       .add("time_limit_s", to_seconds(runs ? its.end - job.started : live.what().walltime))
       .add("planned_start_s", if_any(!runs && job.reserved != kNever, wall(job.reserved)))
       .add("resizes", job.expands + job.shrinks)
-      .add("note", its.lost.bytes > 0 ? its.lost.text() : live.row.note)
+      .add("note", its.lost.bytes > 0                ? its.lost.text()
+                   : !live.what().impossible.empty() ? live.what().impossible
+                                                     : live.row.note)
       .add("lost_output", its.lost.bytes)
       .end();
 }
@@ -1204,6 +1283,10 @@ std::string Controller::on_update(Client& client, const Json& request) {
   charge(client, jobs.size());
   const std::shared_ptr<Batch> shared = jobs_.at(jobs.front()).batch;
   const Batch& batch = *shared;
+  if (!batch.what.impossible.empty()) {
+    throw Refused(fmt::format("job {} cannot run here: {}; change it where it was submitted",
+                              batch.number, batch.what.impossible));
+  }
   if (jobs.size() != batch.left) {
     throw InputError("all tasks of an array are changed together",
                      fmt::format("name {}", batch.number));

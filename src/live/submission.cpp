@@ -177,7 +177,7 @@ std::uint32_t Submission::processes_per_node(const Platform& platform) const {
 // Who adds a member: it is written below, and read and checked after that;
 // docs/formats/controller.md
 // ("A job") has it, and `sample` in submission_test.cpp. Then the number here is right again.
-static_assert(members<Submission>() == 31);
+static_assert(members<Submission>() == 32);
 
 Json to_json(const Submission& s) {
   Json json;
@@ -212,6 +212,7 @@ Json to_json(const Submission& s) {
   if (s.umask) json["umask"] = *s.umask;
   json["limits"] = to_text(s.limits);
   if (s.groups) json["groups"] = *s.groups;
+  if (!s.impossible.empty()) json["impossible"] = s.impossible;
   return json;
 }
 
@@ -264,6 +265,7 @@ Submission submission_from_json(const Json& json) {
   if (umask != kNobody) s.umask = static_cast<mode_t>(umask);
   s.limits = parse_limits(in.text("limits"));
   if (json.contains("groups")) s.groups = in.numbers<gid_t>("groups");
+  if (json.contains("impossible")) s.impossible = in.text("impossible");
   in.finish();
 
   if (s.program.empty() || s.program.front().empty()) {
@@ -281,6 +283,23 @@ Submission submission_from_json(const Json& json) {
          fmt::format("a {} job is a program of an MPI{}", word(s.type),
                      s.type == JobType::malleable ? ", or a script that runs such ones" : ""),
          "say --mpi mpich or openmpi if it is one");
+  }
+  return s;
+}
+
+Submission stand_in_for(const Submission& submission) {
+  Submission s;
+  s.type = submission.type;
+  if (is_resized(s.type)) s.mpi = Mpi::mpich;
+  if (submission.name.size() <= 255 && is_printable(submission.name)) s.name = submission.name;
+  s.program = {"none"};
+  s.folder = "/";
+  if (submission.array.empty()) return s;
+  try {
+    s.array = parse_array(to_text(submission.array));
+  } catch (const InputError&) {
+    // Others, but as many.
+    s.array.tasks.insert(0, submission.array.count() - 1);
   }
   return s;
 }

@@ -55,6 +55,7 @@ struct Submission {
   std::optional<mode_t> umask{};
   ResourceLimits limits{};
   std::optional<std::vector<gid_t>> groups{};  // of its user, as the controller has seen them
+  std::string impossible{};  // why it cannot run here, where a world took it all the same
 
   /// Is it a script that runs once, and whose steps are resized?
   bool has_steps() const;
@@ -66,6 +67,9 @@ struct Submission {
 nlohmann::ordered_json to_json(const Submission& submission);
 /// Checks all of it: who sends it may be anybody. Throws InputError, which names the field.
 Submission submission_from_json(const nlohmann::ordered_json& json);
+
+/// What is kept of one that `submission_from_json` would not take.
+Submission stand_in_for(const Submission& submission);
 
 /// What the core is told of it. Throws InputError if it can never run on this platform.
 JobSpec spec_of(const Submission& submission, const Platform& platform);

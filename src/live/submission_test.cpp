@@ -66,6 +66,7 @@ TEST(Submission, HasBytesAndWhatTheCallHad) {
   s.umask = 027;
   s.limits = parse_limits("core=0:unlimited");
   s.groups = {4, 4'000'000'000};
+  s.impossible = "9 are more than the 2 there are";
   const Submission again = submission_from_json(Json::parse(to_json(s).dump()));
   EXPECT_EQ(again.name, s.name);
   EXPECT_EQ(again.program, s.program);
@@ -78,6 +79,7 @@ TEST(Submission, HasBytesAndWhatTheCallHad) {
   EXPECT_EQ(again.umask, s.umask);
   EXPECT_EQ(to_text(again.limits), to_text(s.limits));
   EXPECT_EQ(again.groups, s.groups);
+  EXPECT_EQ(again.impossible, s.impossible);
   s.groups = std::vector<gid_t>{};  // none is another thing than not known
   EXPECT_TRUE(submission_from_json(to_json(s)).groups);
   EXPECT_FALSE(submission_from_json(to_json(sample())).groups);
@@ -235,6 +237,24 @@ TEST(Submission, NamesFiles) {
   const JobNames task{.number = 12, .name = "job", .array = 10, .task = 3};
   EXPECT_EQ(file_name("%A_%a %j", task), "10_3 12");
   EXPECT_EQ(task.text(), "10_3");
+}
+
+// Whatever a world has, something with as many tasks is taken.
+TEST(Submission, HasAStandInThatIsTaken) {
+  for (const JobType type : {JobType::rigid, JobType::moldable, JobType::malleable,
+                             JobType::evolving, JobType::adaptive}) {
+    Submission s;
+    s.type = type;
+    s.name = "two\nlines";
+    s.nodes = 0;
+    s.walltime = Duration{-5};
+    s.array.tasks.insert(5'000'000, 5'000'002);
+    EXPECT_THROW(submission_from_json(to_json(s)), InputError);
+    const Submission taken = submission_from_json(to_json(stand_in_for(s)));
+    EXPECT_EQ(taken.type, type);
+    EXPECT_EQ(taken.array.count(), 3u);
+  }
+  EXPECT_TRUE(stand_in_for({}).array.empty());
 }
 
 }  // namespace

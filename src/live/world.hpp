@@ -68,15 +68,20 @@ struct Measured {
 /// gaps, and a lower one may come later. To the controller the how manieth job it is counts, each
 /// task as one: that is its `JobId`, and the world counts on from `Past::next`.
 ///
-/// One that was submitted elsewhere is what `submission_from_json` takes and the machine has room
-/// for, or the controller ends; its time and memory, where they are 0, are the controller's
-/// defaults.
+/// What was submitted elsewhere and does not say its time and memory (0) has the controller's
+/// defaults. What `submission_from_json` does not take, or the machine has no room for, is held and
+/// says why, until the world says that it has ended or is another thing. (An array has at most
+/// `TaskArray::kMost` tasks.)
 struct Arrived {
   std::uint64_t number = 0;  // up to 2^62
   Owner owner{};
   Submission what{};
   std::string ticket{};  // of `submit`; empty: it was submitted elsewhere
   Time submitted{};
+  // Not none: this job is known, or the first task of an array, and has become another one there.
+  // As long as it waits it asks anew for all of it, at its place; when it runs, or a task does, for
+  // its limit alone. Number, owner, type, tasks and ticket are as before, whatever is said here.
+  JobId was = JobId::none;
 };
 
 /// An application stood still so long to be resized.
@@ -163,8 +168,9 @@ class World {
 
   /// Begins, or goes on after it was out of reach, with what the controller knows. What is another
   /// way in the world comes as events, and so do the answers to what is open, what comes free
-  /// first. An order that never came is answered as one that failed; one that is given twice is
-  /// one. Times are told by this clock, which outlives its use.
+  /// first. A job that waits and has ended there is told as `Ended`, one that has become another
+  /// one as `Arrived` again. An order that never came is answered as one that failed; one that is
+  /// given twice is one. Times are told by this clock, which outlives its use.
   ///
   /// What was not taken before is dropped. Where `end` is set that end is ordered again. A request
   /// that is not in `past` was denied. All that is left of jobs that do not run is removed:

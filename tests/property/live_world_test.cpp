@@ -454,7 +454,7 @@ class History {
     const FakeWorld::Fate fate = world_.fate(row.number);
     EXPECT_FALSE(row.state.empty()) << "it is not over";
     EXPECT_FALSE(fate.runs);
-    if (fate.ended) {
+    if (fate.ended && !fate.is_dropped) {
       EXPECT_EQ(row.state, kEndWords[static_cast<std::size_t>(*fate.ended)]);
       if (*fate.ended == EndState::completed || *fate.ended == EndState::failed) {
         EXPECT_EQ(row.exit_code, fate.exit_code);
@@ -514,7 +514,7 @@ TEST(LiveWorld, KeepsThePromises) {
       "take-ups, %llu absences, %llu events lost; %llu starts, %llu failed, %llu resizes, %llu "
       "refused, %llu done in part, %llu ends, %llu requests, %llu things changed; %llu arrivals, "
       "%llu "
-      "of them late, %llu from elsewhere; %llu "
+      "of them late, %llu from elsewhere, %llu of them senseless; %llu altered, %llu dropped; %llu "
       "submissions refused, %llu asked again, %llu with another user's key\n",
       static_cast<unsigned long long>(histories), static_cast<unsigned long long>(sums.jobs),
       static_cast<unsigned long long>(sums.turns), static_cast<unsigned long long>(sums.cancels),
@@ -533,6 +533,9 @@ TEST(LiveWorld, KeepsThePromises) {
       static_cast<unsigned long long>(sums.world.arrivals),
       static_cast<unsigned long long>(sums.world.late_arrivals),
       static_cast<unsigned long long>(sums.world.elsewhere),
+      static_cast<unsigned long long>(sums.world.senseless),
+      static_cast<unsigned long long>(sums.world.altered),
+      static_cast<unsigned long long>(sums.world.dropped),
       static_cast<unsigned long long>(sums.refused), static_cast<unsigned long long>(sums.retried),
       static_cast<unsigned long long>(sums.equal_keys));
   if (histories < 100) return;
@@ -555,12 +558,207 @@ TEST(LiveWorld, KeepsThePromises) {
                                    sums.world.changed,
                                    sums.world.arrivals,
                                    sums.world.late_arrivals,
-                                   sums.world.elsewhere}) {
+                                   sums.world.elsewhere,
+                                   sums.world.senseless,
+                                   sums.world.altered,
+                                   sums.world.dropped}) {
     EXPECT_GT(each, 0u) << "of some trouble there was none";
   }
   if (geteuid() == 0) {
     EXPECT_GT(sums.equal_keys, 0u);
   }
+}
+
+/// A controller, a kind world of two nodes, and its users.
+class Small {
+ public:
+  explicit Small(const std::string& name) : folder_(::testing::TempDir() + "live-world-" + name) {
+    spdlog::set_level(spdlog::level::off);
+    std::signal(SIGPIPE, SIG_IGN);
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    world.be_kind();
+    world.run_for(whole_seconds(900));
+    settings_.platform = platform_;
+    settings_.policy = "fcfs";
+    settings_.state = folder_;
+    settings_.socket = folder_ + "/socket";
+    begin();
+  }
+  ~Small() {
+    controller_.reset();
+    fs::remove_all(folder_);
+  }
+  Small(const Small&) = delete;
+  Small& operator=(const Small&) = delete;
+
+  /// Another one takes it up.
+  void begin_again() {
+    controller_.reset();
+    world.leave_alone();
+    begin();
+  }
+  void pass(Duration time) {
+    for (int i = 0; i < 10; ++i) {
+      clocks.advance(time / 10);
+      world.live();
+      controller_->turn(Duration{});
+    }
+  }
+  Json ask(const Json& request) {
+    constexpr std::size_t kRoom = std::size_t{1} << 22;
+    LineSocket lines(connect_unix(settings_.socket), kRoom, kRoom);
+    lines.send(request.dump());
+    for (int i = 0; i < 1000; ++i) {
+      controller_->turn(Duration{});
+      clocks.advance(std::chrono::milliseconds(10));
+      lines.work();
+      if (const auto line = lines.next()) return Json::parse(*line);
+    }
+    return {};
+  }
+  /// Its row in `queue`.
+  Json shown(std::uint64_t number) {
+    const Json answer = ask({{"do", "queue"}, {"jobs", {number}}});
+    return answer["jobs"].empty() ? Json() : answer["jobs"][0];
+  }
+  std::string error(const Json& request) { return ask(request).value("error", std::string()); }
+  static Submission job(Nodes nodes, std::int64_t limit_s) {
+    Submission what;
+    what.program = {"/bin/true"};
+    what.folder = "/";
+    what.nodes = nodes;
+    what.walltime = whole_seconds(limit_s);
+    return what;
+  }
+  std::uint64_t submit(const Submission& what) {
+    return ask({{"do", "submit"}, {"job", to_json(what)}})["job"];
+  }
+
+  static constexpr Owner kOwner{1, 1};
+  FakeClocks clocks{};
+
+ private:
+  void begin() {
+    controller_ = std::make_unique<Controller>(settings_, registry_, reload_, world, clocks);
+    controller_->begin();
+  }
+
+  Platform platform_{.nodes = 2, .cores_per_node = 2};
+  std::string folder_;
+  ServeSettings settings_{};
+  const std::function<ServeSettings()> reload_ = [this] { return settings_; };
+  const Registry registry_{};
+
+ public:
+  FakeWorld world{1, platform_, clocks};
+
+ private:
+  std::unique_ptr<Controller> controller_{};
+};
+
+/// People, the journal and the world speak of jobs by the numbers of the world.
+TEST(LiveWorld, NumbersAreThoseOfTheWorld) {
+  Small small("numbers");
+  small.world.skip(499);
+  ASSERT_EQ(small.submit(Small::job(2, 1000)), 500u);
+  small.pass(whole_seconds(10));
+  small.world.skip(100'000);
+  Submission array = Small::job(1, 1000);
+  array.array = parse_array("3-4");
+  ASSERT_EQ(small.submit(array), 100'501u);
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(small.shown(500)["state"], "RUNNING");
+    EXPECT_EQ(small.shown(100'502)["array_task"], 4);
+    EXPECT_NE(small.error({{"do", "cancel"}, {"jobs", {501}}}).find("there is no job 501"),
+              std::string::npos);
+    Submission after = Small::job(1, 10);
+    after.dependencies = {{Dependency::Kind::afterany, 2}};
+    EXPECT_NE(small.error({{"do", "submit"}, {"job", to_json(after)}}).find("there is no job 2"),
+              std::string::npos);
+    const Json history = small.ask({{"do", "history"}});
+    ASSERT_EQ(history["jobs"].size(), 3u);
+    EXPECT_EQ(history["jobs"][0]["job"], 100'502);
+    EXPECT_EQ(history["jobs"][2]["job"], 500);
+    small.begin_again();
+  }
+  EXPECT_EQ(small.ask({{"do", "history"}, {"job", 100'501}})["jobs"].size(), 2u);
+  Submission after = Small::job(1, 10);
+  after.dependencies = {{Dependency::Kind::afterany, 100'502}};
+  const std::uint64_t last = small.submit(after);
+  EXPECT_EQ(small.shown(last)["dependency"], "afterany:100502");
+  EXPECT_TRUE(small.ask({{"do", "cancel"}, {"jobs", {"100501_4"}}})["ok"]);
+  EXPECT_EQ(small.shown(last)["dependency"], "");
+}
+
+/// What cannot run is held and says why, also for the next controller, until it is gone or another
+/// thing.
+TEST(LiveWorld, WhatCannotRunHereIsHeldWithAWord) {
+  Small small("senseless");
+  const std::uint64_t large = small.world.bring(Small::kOwner, Small::job(9, 100));
+  const std::uint64_t none = small.world.bring(Small::kOwner, Submission{});
+  Submission after = Small::job(1, 100);
+  after.dependencies = {{Dependency::Kind::afterok, 77'777}};
+  const std::uint64_t late = small.world.bring(Small::kOwner, after);
+  const std::pair<std::uint64_t, std::string> notes[] = {{large, "9 are more than the 2 there are"},
+                                                         {none, "program: there is none"},
+                                                         {late, "there is no job 77777"}};
+  for (int life = 0; life < 2; ++life) {
+    for (const auto& [number, note] : notes) {
+      small.ask({{"do", "release"}, {"jobs", {number}}});
+      const Json row = small.shown(number);
+      EXPECT_EQ(row["state"], "PENDING");
+      EXPECT_EQ(row["reason"], "BadConstraints");
+      EXPECT_NE(row["note"].get<std::string>().find(note), std::string::npos) << row["note"];
+    }
+    small.begin_again();
+  }
+  const Json set = {{"nodes", 1}};
+  EXPECT_NE(small.error({{"do", "update"}, {"job", large}, {"set", set}}).find("cannot run here"),
+            std::string::npos);
+  small.world.alter(large, Small::job(2, 1000));
+  small.world.drop(none);
+  EXPECT_TRUE(small.ask({{"do", "cancel"}, {"jobs", {late}}})["ok"]);
+  small.pass(whole_seconds(10));
+  EXPECT_TRUE(small.world.fate(large).runs || small.world.fate(large).ended);
+  for (const std::uint64_t number : {none, late}) {
+    EXPECT_EQ(small.ask({{"do", "history"}, {"job", number}})["jobs"][0]["state"], "CANCELLED");
+  }
+}
+
+/// As by `scontrol update`.
+TEST(LiveWorld, AKnownJobThatIsChangedAsksAnew) {
+  Small small("changed");
+  const std::uint64_t runs = small.submit(Small::job(2, 1000));
+  small.pass(whole_seconds(10));
+  Submission what = Small::job(2, 100);
+  what.name = "before";
+  const std::uint64_t waits = small.submit(what);
+  const Json before = small.shown(waits);
+  ASSERT_EQ(small.shown(runs)["state"], "RUNNING");
+  small.pass(whole_seconds(1));
+  small.world.alter(runs, Small::job(1, 2000));
+  Submission other = Small::job(1, 50);
+  other.name = "after";
+  other.priority = 7;
+  small.world.alter(waits, other);
+  small.pass(whole_seconds(1));
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(small.shown(runs)["nodes"], 2);
+    EXPECT_EQ(small.shown(runs)["time_limit_s"], 2000.0);
+    const Json after = small.shown(waits);
+    EXPECT_EQ(after["nodes"], 1);
+    EXPECT_EQ(after["time_limit_s"], 50.0);
+    EXPECT_EQ(after["name"], "after");
+    EXPECT_EQ(after["priority"], 7);
+    EXPECT_EQ(after["submit_s"], before["submit_s"]);
+    small.begin_again();
+  }
+  // Nobody is there, or it is out of reach; and what nobody can run.
+  small.world.leave_alone();
+  small.world.alter(waits, Small::job(50, 50));
+  small.begin_again();
+  EXPECT_EQ(small.shown(waits)["reason"], "BadConstraints");
 }
 
 /// The end of a job is heard while one large array is added and another one waits for that.

@@ -41,6 +41,9 @@ FakeWorld::Figures& FakeWorld::Figures::operator+=(const Figures& other) {
   changed += other.changed;
   take_ups += other.take_ups;
   absences += other.absences;
+  senseless += other.senseless;
+  altered += other.altered;
+  dropped += other.dropped;
   return *this;
 }
 
@@ -177,6 +180,7 @@ FakeWorld::Fate FakeWorld::fate(std::uint64_t number) const {
             .runs = job.stage == Stage::running};
   if (job.stage == Stage::over) fate.ended = job.ended;
   fate.exit_code = job.exit_code;
+  fate.is_dropped = job.is_dropped;
   return fate;
 }
 
@@ -237,10 +241,14 @@ void FakeWorld::arrive(const Owner& owner, Submission what, const std::string& t
   tell_arrival(submitted_.back());
 }
 
-void FakeWorld::tell_arrival(const Submitted& its) {
+Arrived FakeWorld::arrived(const Submitted& its) const {
   Arrived arrived{its.first, its.owner, its.what, its.ticket, {}};
+  if (is_heard()) arrived.submitted = clock_->now() - (clocks_.passed() - its.at);
+  return arrived;
+}
+
+void FakeWorld::tell_arrival(const Submitted& its) {
   if (is_heard()) {
-    arrived.submitted = clock_->now() - (clocks_.passed() - its.at);
     const std::uint64_t end = its.first + std::max(its.what.array.count(), 1U);
     for (std::uint64_t number = its.first; number < end; ++number) {
       numbers_[next_id_] = number;
@@ -248,7 +256,14 @@ void FakeWorld::tell_arrival(const Submitted& its) {
       next_id_ = JobId{index(next_id_) + 1};
     }
   }
-  tell(std::move(arrived));
+  tell(arrived(its));
+}
+
+/// It is another one now, for who knows it.
+void FakeWorld::tell_again(const Submitted& its) {
+  Arrived again = arrived(its);
+  again.was = jobs_.at(its.first).id;
+  if (again.was != JobId::none) tell(std::move(again));
 }
 
 /// Past the controller.
@@ -256,10 +271,104 @@ void FakeWorld::submit_elsewhere() {
   if (submitted_.empty()) return;
   ++figures_.elsewhere;
   const Submitted& like = submitted_[draws_.below(submitted_.size())];
-  Submission what = like.what;
-  what.dependencies.clear();
+  const bool is_senseless = draws_.chance(0.4);
+  Submission what = some_other(like, is_senseless);
+  const std::uint64_t number = bring(Owner(like.owner), std::move(what));
+  figures_.senseless += is_senseless;
+  for (Truth* const job : those(Stage::waiting)) {
+    if (job->number >= number) job->is_senseless = is_senseless;
+  }
+}
+
+std::uint64_t FakeWorld::bring(const Owner& owner, Submission what) {
   const std::uint64_t number = new_number(what);
-  arrive(Owner(like.owner), std::move(what), "", number);
+  arrive(owner, std::move(what), "", number);
+  return number;
+}
+
+/// Like it, but for this and that; or what cannot run here.
+Submission FakeWorld::some_other(const Submitted& its, bool is_senseless) {
+  Submission what = its.what;
+  if (jobs_.at(its.first).is_senseless) {
+    what.nodes = 1;
+    what.cores_per_process = 0;
+    what.name = "sound";
+    what.program = {"/bin/true"};
+    if (what.type != JobType::rigid) what.min = what.max = 1;
+  }
+  what.dependencies.clear();
+  what.walltime = whole_seconds(static_cast<std::int64_t>(5 + draws_.below(60)));
+  what.priority = static_cast<std::int32_t>(draws_.below(5));
+  if (what.type == JobType::rigid) {
+    what.nodes = static_cast<Nodes>(1 + draws_.below(platform_.nodes));
+  }
+  if (!is_senseless) return what;
+  switch (draws_.below(8)) {
+    case 0:
+      what.nodes = platform_.nodes + 1;
+      break;
+    case 1:
+      what.nodes = Nodes{1} << 30U;
+      break;
+    case 2:
+      what.walltime = whole_seconds(-5);
+      break;
+    case 3:
+      what.walltime = Duration::max();
+      break;
+    case 4:
+      what.dependencies = {{Dependency::Kind::afterok, next_number_ + 1'000'000'000}};
+      break;
+    case 5:
+      what.nodes = 0;
+      break;
+    case 6:
+      what.program.clear();
+      break;
+    default:
+      what.name = "two\nlines";
+      what.cores_per_process = 5000;
+  }
+  return what;
+}
+
+void FakeWorld::alter(std::uint64_t number, Submission what) {
+  const auto its = std::ranges::find(submitted_, number, &Submitted::first);
+  ++figures_.altered;
+  its->what = std::move(what);
+  its->is_altered = true;
+  tell_again(*its);
+}
+
+void FakeWorld::alter_something() {
+  if (submitted_.empty()) return;
+  const Submitted& its = submitted_[draws_.below(submitted_.size())];
+  // One that may run meanwhile stays one that can.
+  const bool is_senseless = jobs_.at(its.first).is_senseless && draws_.chance(0.5);
+  Submission what = some_other(its, is_senseless);
+  const std::uint64_t end = its.first + std::max(what.array.count(), 1U);
+  for (std::uint64_t number = its.first; number < end; ++number) {
+    jobs_.at(number).is_senseless = is_senseless;
+  }
+  alter(its.first, std::move(what));
+}
+
+void FakeWorld::drop(std::uint64_t number) {
+  Truth& job = jobs_.at(number);
+  ++figures_.dropped;
+  job.is_dropped = true;
+  job.stage = Stage::over;
+  job.ended = EndState::cancelled;
+  job.exit_code = 0;
+  job.ended_at = clocks_.passed();
+  job.was_started = false;
+  ++job.life;
+  if (job.id != JobId::none) tell(told_end(job));
+}
+
+void FakeWorld::drop_something() {
+  const std::vector<Truth*> waiting = those(Stage::waiting);
+  if (!waiting.empty()) drop(waiting[draws_.below(waiting.size())]->number);
 }
 
 // ---- Orders -------------------------------------------------------------------------------------
@@ -279,6 +388,8 @@ void FakeWorld::carry_out(const Decision& decision, const JobFacts& job) {
 
 void FakeWorld::start(const Decision& decision, const JobFacts& job) {
   Truth& its = truth(job, decision.job);
+  if (its.is_dropped) return;  // as the controller will hear
+  if (its.is_senseless) complain(fmt::format("job {} cannot run, and is started", job.number));
   if (its.stage == Stage::over) complain(fmt::format("job {} is started again", job.number));
   if (its.stage != Stage::waiting) {
     complain(fmt::format("job {} is started, and runs", job.number));
@@ -327,8 +438,9 @@ void FakeWorld::begin(Truth& job) {
   ++job.starts;
   ++figures_.starts;
   tell(Told{event::Started{job.id, job.start, holding(job.nodes), std::nullopt}});
-  const bool fails = draws_.chance(0.2);
-  at(job, seconds(draws_.exponential(draws_.chance(0.3) ? 3 : 30)), [this, fails](Truth& its) {
+  const bool fails = !run_time_ && draws_.chance(0.2);
+  const Duration time = seconds(draws_.exponential(draws_.chance(0.3) ? 3 : 30));
+  at(job, run_time_.value_or(time), [this, fails](Truth& its) {
     const bool is_lost = fails && its.is_requeued && !is_kind_ && draws_.chance(0.5);
     its.exit_code = fails && !is_lost ? 3 : 0;
     finish(its, fails ? EndState::failed : EndState::completed, is_lost);
@@ -480,7 +592,15 @@ void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
   std::vector<WorldEvent> rest;
   for (const Known& known : past.jobs) find_out(known, rest);
   for (const Submitted& its : submitted_) {
-    if (!past.knows(its.first)) tell_arrival(its);
+    if (past.knows(its.first)) {
+      if (its.is_altered) tell_again(its);
+      continue;
+    }
+    tell_arrival(its);
+    const std::uint64_t end = its.first + std::max(its.what.array.count(), 1U);
+    for (std::uint64_t number = its.first; number < end; ++number) {
+      if (jobs_.at(number).is_dropped) tell(told_end(jobs_.at(number)));
+    }
   }
   told_at_ = clocks_.passed();
   for (const Health health : {Health::up, Health::down}) {
@@ -531,6 +651,7 @@ void FakeWorld::check_numbers(const Past& past) {
 /// What became of a job that the controller knows.
 void FakeWorld::find_out(const Known& known, std::vector<WorldEvent>& rest) {
   Truth& job = truth(known.facts, known.id);
+  if (job.is_dropped) return tell(told_end(job));
   const bool is_alive = job.stage == Stage::starting || job.stage == Stage::running;
   if (!known.runs) {
     // One that has never been here, or whose end in another life the controller has heard of.
@@ -604,6 +725,9 @@ void FakeWorld::tell_end(Truth& job, const Known& known) {
 
 void FakeWorld::be_kind() {
   is_kind_ = true;
+  for (Truth* const job : those(Stage::waiting)) {
+    if (job->is_senseless) drop(job->number);
+  }
   NodeSet nodes = down();
   for_each_node(nodes, [&](std::uint32_t node) { health_[node] = Health::up; });
   if (nodes.empty()) return;
@@ -617,6 +741,10 @@ void FakeWorld::act() {
   const double chance = draws_.uniform();
   if (chance < 0.05) {
     submit_elsewhere();
+  } else if (chance < 0.08) {
+    alter_something();
+  } else if (chance < 0.1) {
+    drop_something();
   } else if (chance < 0.25) {
     change_node();
   } else if (chance < 0.6) {

@@ -82,6 +82,16 @@ class FakeWorld final : public World {
   void leave_alone();
   /// Out of reach.
   void go_away(Duration length);
+  /// Somebody submits past the controller; its number, or that of the first task.
+  std::uint64_t bring(const Owner& owner, Submission what);
+  /// A job, or an array, becomes another one there.
+  void alter(std::uint64_t number, Submission what);
+  /// A job that waits is ended there.
+  void drop(std::uint64_t number);
+  /// From now on each job runs so long.
+  void run_for(Duration time) { run_time_ = time; }
+  /// Numbers that no job has.
+  void skip(std::uint64_t numbers) { next_number_ += numbers; }
   /// Nothing bad happens any more.
   void be_kind();
   bool is_kind() const { return is_kind_; }
@@ -92,6 +102,7 @@ class FakeWorld final : public World {
     bool is_starting = false, runs = false;
     std::optional<EndState> ended{};  // not that it waits again
     int exit_code = 0;
+    bool is_dropped = false;
   };
   Fate fate(std::uint64_t number) const;
   /// How many jobs there were.
@@ -102,7 +113,7 @@ class FakeWorld final : public World {
   struct Figures {
     std::uint64_t starts = 0, failed_starts = 0, resizes = 0, refusals = 0, partly = 0, ends = 0,
                   requests = 0, arrivals = 0, late_arrivals = 0, elsewhere = 0, lost_events = 0,
-                  changed = 0, take_ups = 0, absences = 0;
+                  changed = 0, take_ups = 0, absences = 0, senseless = 0, altered = 0, dropped = 0;
     Figures& operator+=(const Figures& other);
   };
   const Figures& figures() const { return figures_; }
@@ -133,6 +144,8 @@ class FakeWorld final : public World {
     Duration ended_at{};
     bool was_started = false;
     bool failed_to_start = false;  // the last time
+    bool is_senseless = false;     // it cannot run
+    bool is_dropped = false;
 
     /// Has the life ended that comes after so many others?
     bool has_ended_of(std::uint32_t lives) const {
@@ -147,6 +160,7 @@ class FakeWorld final : public World {
     Submission what{};
     std::string ticket{};
     Duration at{};
+    bool is_altered = false;
   };
 
   [[noreturn]] void complain(const std::string& what) const;
@@ -159,7 +173,12 @@ class FakeWorld final : public World {
   std::uint64_t new_number(const Submission& what);
   void arrive(const Owner& owner, Submission what, const std::string& ticket, std::uint64_t number);
   void tell_arrival(const Submitted& its);
+  Arrived arrived(const Submitted& its) const;
+  void tell_again(const Submitted& its);
   void submit_elsewhere();
+  Submission some_other(const Submitted& its, bool is_senseless);
+  void alter_something();
+  void drop_something();
   Truth& truth(const JobFacts& job, JobId id);
   Truth* find(JobId id);
   void check_numbers(const Past& past);
@@ -188,6 +207,7 @@ class FakeWorld final : public World {
   bool is_back_ = false;                  // or was
   WorldSettings set_{};
   bool is_kind_ = false;
+  std::optional<Duration> run_time_{};
   std::multimap<Duration, std::function<void()>> agenda_{};
   std::vector<Submitted> submitted_{};  // as they came
   std::set<std::string> under_way_{};   // tickets
