@@ -128,8 +128,7 @@ Core Controller::make_core() {
   if (had.nodes != there.platform.nodes || had.cores_per_node != there.platform.cores_per_node) {
     throw InputError(fmt::format("the folder '{}' is of a cluster of {}x{}", settings_.state,
                                  had.nodes, had.cores_per_node),
-                     fmt::format("serve --local {}x{}, or give another folder with --state",
-                                 had.nodes, had.cores_per_node));
+                     world_.how_to_serve(had) + ", or give another folder with --state");
   }
   if (settings_.fairness && *settings_.fairness != recovered.core.state().rules.fairness) {
     throw InputError(

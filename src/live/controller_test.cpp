@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 class SmallWorld final : public World {
  public:
   Description describe() const override {
-    return {{.nodes = 4, .cores_per_node = 1}, {.instant_start = false}};
+    return {{.nodes = nodes, .cores_per_node = 1}, {.instant_start = false}};
   }
   void take_up(const ScheduleClock& clock, const Past&) override { clock_ = &clock; }
   void configure(const WorldSettings&) override {}
@@ -50,6 +50,7 @@ class SmallWorld final : public World {
   std::vector<WorldEvent> happened{};
   std::vector<std::string> orders{};
   std::vector<Decision> decided{};
+  Nodes nodes = 4;
 
  private:
   const ScheduleClock* clock_ = nullptr;
@@ -121,6 +122,18 @@ TEST_F(ControllerTest, AJobComesRunsAndEnds) {
   EXPECT_EQ(world_.orders, (std::vector<std::string>{"start 1 on 0-1", "forget 1"}));
   EXPECT_EQ(controller_->core().state().idle.count(), 4u);
   EXPECT_EQ(Journal(folder_ + "/journal.db", Journal::Use::read).job(1)->state, "completed");
+}
+
+TEST_F(ControllerTest, TheWorldSaysHowItServesWhatAJournalIsOf) {
+  world_.nodes = 5;
+  try {
+    begin();
+    ADD_FAILURE() << "it serves another cluster";
+  } catch (const InputError& error) {
+    const std::string said = error.what();
+    EXPECT_NE(said.find("is of a cluster of 4x1"), std::string::npos) << said;
+    EXPECT_NE(said.find("serve that cluster, or give another folder"), std::string::npos) << said;
+  }
 }
 
 TEST_F(ControllerTest, AJobFromElsewhereHasTheDefaultTime) {

@@ -327,6 +327,10 @@ Capabilities LocalWorld::capabilities() {
   return {.instant_start = false, .resizes_per_job = Capabilities::kUnlimited};
 }
 
+std::string LocalWorld::how_to_serve(const Platform& platform) const {
+  return fmt::format("serve --local {}x{}", platform.nodes, platform.cores_per_node);
+}
+
 std::string LocalWorld::folder_of(std::uint64_t number) const {
   return settings_.folder + "/" + std::to_string(number);
 }

@@ -74,6 +74,7 @@ class LocalWorld final : public World {
   static Capabilities capabilities();
 
   Description describe() const override { return {platform_, capabilities()}; }
+  std::string how_to_serve(const Platform& platform) const override;
   /// Throws InputError if jobs run here of whose start the journal does not know.
   void take_up(const ScheduleClock& clock, const Past& past) override;
   void configure(const WorldSettings& settings) override { set_ = settings; }

@@ -648,7 +648,10 @@ void Controller::on_changed(Arrived& arrived) {
       if (!is_hidden && !hide_tasks()) return std::nullopt;
     } catch (const Refused&) {
       // All are over, or one has begun meanwhile.
-      if (changing_->jobs.empty()) return end_change(), "";
+      if (changing_->jobs.empty()) {
+        end_change();
+        return "";
+      }
       what = std::move(longer);
       changing_->spec = spec_within_limits(what);
     }

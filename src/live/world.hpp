@@ -165,6 +165,8 @@ class World {
     Capabilities capabilities{};
   };
   virtual Description describe() const = 0;
+  /// How to serve this platform instead, which a journal is of: what a user is to do.
+  virtual std::string how_to_serve(const Platform&) const { return "serve that cluster"; }
 
   /// Begins, or goes on after it was out of reach, with what the controller knows. What is another
   /// way in the world comes as events, and so do the answers to what is open, what comes free
