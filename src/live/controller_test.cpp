@@ -145,6 +145,23 @@ TEST_F(ControllerTest, AJobFromElsewhereHasTheDefaultTime) {
   EXPECT_EQ(job().spec.walltime, whole_seconds(77));
 }
 
+TEST_F(ControllerTest, AnArrayThatCouldNotBeReadAgainIsNotWrittenDown) {
+  Submission what = some_job();
+  what.array.tasks.insert(0, TaskArray::kMost);
+  EXPECT_THROW(arrives(what), RunError);
+  begin();
+  EXPECT_EQ(controller_->core().state().jobs.size(), 0u);
+}
+
+TEST_F(ControllerTest, TasksWithNumbersThatCouldNotBeReadAgainAreHeld) {
+  Submission what = some_job();
+  what.array.tasks.insert(4'000'000, 4'000'002);
+  arrives(what);
+  begin();
+  EXPECT_EQ(controller_->core().state().jobs.size(), 3u);
+  EXPECT_EQ(job().status, Status::held);
+}
+
 TEST_F(ControllerTest, AJobThatCouldNotBeReadAgainIsHeldInItsPlace) {
   Submission what = some_job();
   what.program.clear();

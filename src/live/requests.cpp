@@ -568,6 +568,10 @@ std::string Controller::arrive(Arrived& arrived) {
   const std::uint64_t first = arrived.number;
   const std::size_t count = std::max(arrived.what.array.count(), 1U);
   constexpr std::uint64_t kHighest = std::uint64_t{1} << 62U;
+  if (count > TaskArray::kMost) {
+    throw RunError(fmt::format("the cluster has given an array of {} tasks; at most {} are one",
+                               count, TaskArray::kMost));
+  }
   make_sound(arrived.what, !arrived.ticket.empty());
   if (first == 0 || first > kHighest || journal_.knows(first, first + count)) {
     throw RunError(fmt::format("the cluster has given the number {} to a job, which {}", first,
