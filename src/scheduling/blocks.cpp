@@ -18,7 +18,8 @@ void start_in_order(Pass& pass, InOrder options) {
       return claim.start && pass.before(claim.job, id);
     };
     if (options.strict && std::ranges::any_of(pass.claims(), before)) return;
-    if (!start(pass, id, pass.start_need(id).nodes, Why::in_order)) return;
+    const Nodes need = pass.start_need(id).nodes;
+    if (need > pass.idle() || !start(pass, id, need, Why::in_order)) return;
   }
 }
 

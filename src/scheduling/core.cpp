@@ -421,9 +421,11 @@ std::span<const Decision> Core::close(Time now, FunctionRef<void(Pass&)> write,
     write(pass);
     state_.woken = 0;
   }
-  for (const Decision& decision : state_.decisions) {
-    if (!decision.answered()) continue;
-    if (Unanswered* open = state_.find(decision.id)) open->decision = decision;
+  if (!state_.unanswered.empty()) {
+    for (const Decision& decision : state_.decisions) {
+      if (!decision.answered()) continue;
+      if (Unanswered* open = state_.find(decision.id)) open->decision = decision;
+    }
   }
   state_.pass_first = state_.next_decision;
   state_.handed_out = true;

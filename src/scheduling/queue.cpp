@@ -161,7 +161,7 @@ void Queue::resort(QueueOrder order, Time now, const JobTable& jobs,
 }
 
 template <class K>
-void Queue::Block<K>::insert(std::uint32_t at, const Key& key, const Row& row) {
+void Queue::Block<K>::insert(std::uint32_t at, Key key, Row row) {
   std::copy_backward(rows_.begin() + at, rows_.begin() + size_, rows_.begin() + size_ + 1);
   rows_[at] = {key, row};
   ++size_;

@@ -76,7 +76,11 @@ class FreeProfile {
   };
 
   void clear() { steps_.clear(); }
-  void add(Duration from, std::int64_t nodes) { steps_.push_back({from, nodes}); }
+  void add(Duration from, std::int64_t nodes) {
+    Step& step = steps_.emplace_back();
+    step.from = from;
+    step.nodes = nodes;
+  }
   /// No more than `nodes` can be taken now, whatever is free later.
   void limit(std::int64_t nodes) { steps_.front().nodes = std::min(steps_.front().nodes, nodes); }
   std::span<const Step> steps() const { return steps_; }
@@ -219,8 +223,8 @@ class Queue {
     const Key& key(std::uint32_t i) const { return rows_[i].key; }
     const Row& row(std::uint32_t i) const { return rows_[i].row; }
     const Entry& entry(std::uint32_t i) const { return rows_[i]; }
-    const Summary& summary() const { return least_; }
-    void insert(std::uint32_t at, const Key& key, const Row& row);
+    Summary summary() const { return {least_.nodes, least_.walltime}; }
+    void insert(std::uint32_t at, Key key, Row row);
     void erase(std::uint32_t at);
     void move_tail(std::uint32_t from, Block& other);
     /// Then `summarize`.

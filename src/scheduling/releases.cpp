@@ -63,7 +63,7 @@ Time Releases::Cursor::reach(std::int64_t nodes, Time end) {
   return time_;
 }
 
-void Releases::Block::insert(std::uint32_t at, const Key& key, std::int64_t nodes) {
+void Releases::Block::insert(std::uint32_t at, Key key, std::int64_t nodes) {
   std::copy_backward(rows_.begin() + at, rows_.begin() + size_, rows_.begin() + size_ + 1);
   rows_[at] = {key, nodes};
   sum_ += nodes;

@@ -29,7 +29,8 @@ class ReleaseTag {
 
   constexpr ReleaseTag() = default;
 
-  auto operator<=>(const ReleaseTag&) const = default;
+  bool operator==(const ReleaseTag&) const = default;
+  bool operator<(const ReleaseTag& other) const { return bits_ < other.bits_; }
   Kind kind() const { return static_cast<Kind>(bits_ >> 30); }
   std::uint32_t id() const { return bits_ & 0x3fffffffu; }
 
@@ -93,7 +94,7 @@ class Releases {
     std::uint32_t size() const { return size_; }
     const Key& key(std::uint32_t i) const { return rows_[i].key; }
     std::int64_t nodes(std::uint32_t i) const { return rows_[i].nodes; }
-    void insert(std::uint32_t at, const Key& key, std::int64_t nodes);
+    void insert(std::uint32_t at, Key key, std::int64_t nodes);
     void erase(std::uint32_t at);
     void set(std::uint32_t at, std::int64_t nodes) {
       sum_ += nodes - rows_[at].nodes;

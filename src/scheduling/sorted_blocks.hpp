@@ -44,7 +44,7 @@ class SortedBlocks {
   bool at_end(Place place) const { return place.slot == slots_.size(); }
 
   /// The first row with a key that is not below `key`.
-  Place lower_bound(const Key& key) const {
+  Place lower_bound(Key key) const {
     if (slots_.empty()) return {};
     if (!less_(slots_.front().first, key)) return {};  // the front is asked for most
     const std::uint32_t slot = slot_of(key);
@@ -58,7 +58,7 @@ class SortedBlocks {
                                                : Place{place.slot + 1, 0};
   }
 
-  void insert(const Key& key, const Row& row) {
+  void insert(Key key, Row row) {
     if (slots_.empty()) slots_.push_back({key, {}, take_block()});
     ++size_;
     const auto last = static_cast<std::uint32_t>(slots_.size() - 1);
@@ -72,12 +72,14 @@ class SortedBlocks {
     std::uint32_t slot = slot_of(key);
     if (blocks_[slots_[slot].block].size() == Block::kCapacity) slot = split(slot, key);
     Block& rows = blocks_[slots_[slot].block];
-    rows.insert(place_in(rows, key), key, row);
-    refresh(slot);
+    const std::uint32_t place = place_in(rows, key);
+    rows.insert(place, key, row);
+    if (place == 0) slots_[slot].first = key;
+    slots_[slot].summary = rows.summary();
   }
 
   /// Erases the row with this key; it must be there.
-  void erase(const Key& key) {
+  void erase(Key key) {
     const Place place = lower_bound(key);
     Block& rows = blocks_[slots_[place.slot].block];
     rows.erase(place.row);
@@ -86,12 +88,13 @@ class SortedBlocks {
       drop(place.slot);
       return;
     }
-    refresh(place.slot);
+    if (place.row == 0) slots_[place.slot].first = rows.key(0);
+    slots_[place.slot].summary = rows.summary();
     if (rows.size() < Block::kCapacity / 4) merge(place.slot);
   }
 
   /// Another row at this key; it must be there.
-  void set(const Key& key, const Row& row) {
+  void set(Key key, Row row) {
     const Place place = lower_bound(key);
     Block& rows = blocks_[slots_[place.slot].block];
     rows.set(place.row, row);
@@ -167,7 +170,7 @@ class SortedBlocks {
   }
 
   // The last slot whose first key is not above `key`; the first slot if there is none.
-  std::uint32_t slot_of(const Key& key) const {
+  std::uint32_t slot_of(Key key) const {
     std::uint32_t low = 0, high = static_cast<std::uint32_t>(slots_.size());
     while (high - low > 1) {
       const std::uint32_t middle = (low + high) / 2;
@@ -182,7 +185,7 @@ class SortedBlocks {
 
   // How many rows of the block are below `key`. Without branches that depend on the rows: these
   // would be mispredicted half of the time.
-  std::uint32_t place_in(const Block& rows, const Key& key) const {
+  std::uint32_t place_in(const Block& rows, Key key) const {
     if (rows.size() == 0) return 0;
     std::uint32_t low = 0;
     for (std::uint32_t length = rows.size(); length > 1;) {
@@ -216,7 +219,7 @@ class SortedBlocks {
 
   // Makes room in a full block and returns the slot where `key` belongs. A key after all others
   // opens a new block, so that a sequence filled from the back has full blocks.
-  std::uint32_t split(std::uint32_t slot, const Key& key) {
+  std::uint32_t split(std::uint32_t slot, Key key) {
     const std::uint32_t fresh = take_block();
     const std::uint32_t old = slots_[slot].block;
     const bool append =

@@ -686,6 +686,7 @@ void State::forget_delays(RequestId request) {
 }
 
 void State::settle_delays(JobId id) {
+  if (planned_delays.empty()) return;
   const Job& job = jobs[id];
   std::erase_if(planned_delays, [&](const PlannedDelay& planned) {
     if (planned.job != id) return false;

@@ -113,12 +113,16 @@ Time Profile::earliest(std::int64_t need, Duration length, Time not_before) {
   return start;
 }
 
-Time Profile::search(std::int64_t need, Duration length, Time start) const {
+Time Profile::search(std::int64_t need, Duration length, Time start) {
   if (start == kNever) return kNever;
   Releases::Cursor base(*releases_, now_);
   if (overlay_.most() <= 0) {  // not before the releases alone suffice
     if (need > free_) start = std::max(start, base.reach(need - free_));
-    if (start == kNever || overlay_.empty()) return start;
+    if (start == kNever) return kNever;
+    if (overlay_.empty()) {
+      released_ = {start, base.until(start)};
+      return start;
+    }
   }
   const auto free_from = [&](Time time) { return free_ + base.until(time); };
 
@@ -187,15 +191,17 @@ void Profile::flush() {
 
 void Profile::from_now(FreeProfile& result) {
   result.clear();
-  Releases::Cursor base(*releases_, now_);
   if (overlay_.empty() && newest_ && newest_->amount < 0 && newest_->from > now_) {
     result.add({}, free_);
-    if (newest_->from == kNever) return;
-    const std::int64_t free = free_ + base.until(newest_->from) + newest_->amount;
-    if (free < free_) result.add(newest_->from - now_, free);
+    const auto [from, to, amount] = *newest_;
+    if (from == kNever) return;
+    const std::int64_t released =
+        from == released_.at ? released_.nodes : Releases::Cursor(*releases_, now_).until(from);
+    if (released + amount < 0) result.add(from - now_, free_ + released + amount);
     return;
   }
   flush();
+  Releases::Cursor base(*releases_, now_);
   std::int64_t least = free_;
   for (std::size_t at = 0; at < overlay_.blocks(); ++at) {
     const Overlay::Block& block = overlay_.block(at);

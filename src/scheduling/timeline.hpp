@@ -87,7 +87,10 @@ class Profile {
   /// 0, and a search begins where the releases alone suffice.
   void free_until(std::vector<Overlay::Step> falls);
   /// A job was really started: `amount` less is free now.
-  void took(std::int64_t amount) { free_ -= amount; }
+  void took(std::int64_t amount) {
+    free_ -= amount;
+    released_ = {};
+  }
   /// What is free from now on, for `FreeProfile::fits`.
   void from_now(FreeProfile& free);
 
@@ -97,7 +100,7 @@ class Profile {
     std::int64_t amount;
   };
 
-  Time search(std::int64_t need, Duration length, Time start) const;
+  Time search(std::int64_t need, Duration length, Time start);
   void flush();
 
   // The latest earliest start found so far for demands no larger and no longer: later demands of
@@ -132,6 +135,12 @@ class Profile {
   Overlay overlay_;
   std::optional<Change>
       newest_;  // not in the overlay yet: most plans make one reservation and no more
+  /// How much is released by the start that was found last, if no job was started since.
+  struct Released {
+    Time at = Time::min();
+    std::int64_t nodes = 0;
+  };
+  Released released_;
   Hints hints_;
   std::uint32_t searches_ = 0;
 };

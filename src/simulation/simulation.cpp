@@ -291,9 +291,10 @@ void World::close() {
     carry_out(decision);
   }
   // Those that asked before an iteration go on, unless they are resized first.
-  for (const auto& [id, epoch] : std::exchange(asked_, {})) {
+  for (const auto& [id, epoch] : asked_) {
     if (epoch == epochs_[index(id)]) plan(id);
   }
+  asked_.clear();
   for (Observer* observer : observers_) observer->on_close(now_, core_);
 }
 
