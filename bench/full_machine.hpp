@@ -67,6 +67,8 @@ class FullMachine {
     }
     return times_s;
   }
+  const Core& core() const { return core_; }
+  const Policy& policy() const { return *policy_; }
   std::size_t waiting() const { return core_.state().queue.size(); }
   std::size_t running() const { return core_.state().running.size(); }
   /// Did a plan have as many reservations as the rules allow, and jobs waited for more?

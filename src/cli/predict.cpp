@@ -45,6 +45,7 @@ void predict(const Options& options) {
   const auto time = [&](const Json& value) {
     return value.is_null() ? "?" : clock(Time(seconds(value.get<double>())));
   };
+  bool any_planned = false;
   const bool changes = !options.policy.empty() || options.fewer_nodes > 0 || options.nodes > 0;
   std::vector<std::vector<std::string>> rows{{"JOBID", "STATE", "NODES", "START", "END"}};
   if (changes) rows.front().insert(rows.front().end(), {"THEN_NODES", "THEN_START", "THEN_END"});
@@ -54,9 +55,11 @@ void predict(const Options& options) {
     std::vector<std::string> row{number.is_null() ? "new" : number.dump(), state};
     const auto put = [&](const Json& its) {
       const bool is_there = its.is_object();
+      const bool planned = is_there && its.value("planned", false);
+      any_planned |= planned;
       row.push_back(!is_there ? "" : its["nodes"].is_null() ? "?" : its["nodes"].dump());
-      row.push_back(is_there ? time(its["start_s"]) : "");
-      row.push_back(is_there ? time(its["end_s"]) : "");
+      row.push_back(is_there ? (planned ? "~" : "") + time(its["start_s"]) : "");
+      row.push_back(is_there ? (planned ? "~" : "") + time(its["end_s"]) : "");
     };
     put(as_is);
     if (changes) put(then);
@@ -69,6 +72,10 @@ void predict(const Options& options) {
   }
   if (answer.contains("added")) add(Json(), "", Json(), answer["added"]);
   std::cout << aligned_text(rows, rows.front().size());
+  if (any_planned) {
+    std::cerr << "~: planned in the order of the queue; the passes of the policy take too long to "
+                 "go through all of them\n";
+  }
 }
 
 }  // namespace

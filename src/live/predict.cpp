@@ -34,7 +34,8 @@ Json time_or_null(Time time, Duration ahead) {
 Json fate(const Forecast& its, Duration ahead) {
   return {{"nodes", its.nodes == 0 ? Json() : Json(its.nodes)},
           {"start_s", time_or_null(its.start, ahead)},
-          {"end_s", time_or_null(its.end, ahead)}};
+          {"end_s", time_or_null(its.end, ahead)},
+          {"planned", its.planned}};
 }
 
 }  // namespace

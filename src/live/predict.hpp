@@ -15,8 +15,8 @@ WhatIf what_if_from(const nlohmann::ordered_json& request, const Core& core, Tim
                     const Registry& registry);
 
 /// The answer to a request, whose change this is; docs/formats/controller.md. `ahead`: people's
-/// clock, of that of schedules. Takes as long as it takes, at most about `most` for each of its two
-/// runs.
+/// clock, of that of schedules. Each of its two runs is lived through for about `most` at most, and
+/// planned from there.
 nlohmann::ordered_json prediction(const Core& core, const Policy& policy, Time now, Duration ahead,
                                   const nlohmann::ordered_json& request, const WhatIf& change,
                                   Duration most);

@@ -130,7 +130,7 @@ void Controller::check_all() {
 
 /// By a copy of this process, which has a copy of the core.
 void Controller::on_predict(Client& client, const Json& request) {
-  static constexpr Duration kMost = whole_seconds(10);
+  static constexpr Duration kMost{400'000};  // us
   const WhatIf change = what_if_from(request, core_, clock_.now(), registry_);
   ask_child(
       client,

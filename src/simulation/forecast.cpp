@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "scheduling/blocks.hpp"
+#include "scheduling/pass.hpp"
 
 namespace ductile {
 namespace {
@@ -20,6 +22,7 @@ class BelievedWorld {
         began_(now_) {}
   void begin(const WhatIf& change);
   void run(const std::function<bool()>& stop);
+  void plan_rest();
   std::vector<Forecast> forecasts() const;
 
  private:
@@ -213,7 +216,7 @@ std::vector<JobId> BelievedWorld::due() {
 
 void BelievedWorld::run(const std::function<bool()>& stop) {
   for (std::uint64_t instants = 0;; ++instants) {
-    if (instants % 256 == 255 && stop && stop()) return;
+    if (instants % 16 == 15 && stop && stop()) return plan_rest();
     Time next = next_end();
     if (!answers_.empty()) next = std::min(next, answers_.begin()->first);
     const bool only_timer = next == kNever;
@@ -236,6 +239,31 @@ void BelievedWorld::run(const std::function<bool()>& stop) {
     if (only_timer && core_.state().next_decision == before && core_.state().retries.empty())
       return;
   }
+}
+
+/// No pass of the policy: one plan, in the order of the queue. The core is good for nothing else
+/// afterwards.
+void BelievedWorld::plan_rest() {
+  const State& state = core_.state();
+  for (const JobId id : state.running) {
+    jobs_[id].end = state.expected_end(core_.job(id));
+    jobs_[id].planned = true;
+  }
+  const auto plan = [&](JobId id, Nodes nodes, Time start, Time end) {
+    jobs_[id] = {.job = id, .nodes = nodes, .start = start, .end = end, .planned = true};
+  };
+  const auto write = [&](Pass& pass) {
+    for (const Claim& claim : pass.claims()) {
+      if (claim.start) plan(claim.job, core_.job(claim.job).size(), claim.expected, claim.release);
+    }
+    Timeline timeline = timeline_for(pass, {.reservation_depth = Backfill::kUnlimited});
+    for (JobId id = pass.first_pending(); id != JobId::none; id = pass.next_pending(id)) {
+      const auto [nodes, walltime] = pass.start_need(id);
+      const Time start = reserve_earliest(pass, timeline, id);
+      if (start != kNever) plan(id, nodes, start, later(start, walltime));
+    }
+  };
+  core_.close(now_, write, true);
 }
 
 std::vector<Forecast> BelievedWorld::forecasts() const {

@@ -26,14 +26,18 @@ struct Forecast {
   bool runs = false;                  // already
   Nodes nodes = 0;                    // what it has, or will start on; 0: not known
   Time start = kNever, end = kNever;  // kNever: not known
+  bool planned = false;               // by a plan, not lived through: see `forecast`
 };
 
 /// Runs `core` on under its policy from `now`, or from its own time if that is later: jobs need the
 /// time that the core believes (a job past its end: one second more), orders are carried out after
 /// the time they are believed to take, nothing fails, nobody submits anything or asks for another
 /// size, and held jobs stay held. Jobs that run come first, then those that wait, each in order of
-/// their start. `stop` is asked now and then; what is not known by then stays so. Throws InputError
-/// if the world cannot do what the policy needs.
+/// their start. Throws InputError if the world cannot do what the policy needs.
+///
+/// `stop` is asked now and then, for policies whose passes are long. What is not known by then is
+/// planned: running jobs end as believed, and each waiting one, in order, gets the earliest place
+/// that those before it leave.
 std::vector<Forecast> forecast(Core core, const Policy& policy, Time now, const WhatIf& change,
                                const std::function<bool()>& stop = {});
 

@@ -141,5 +141,30 @@ TEST_F(SmallForecast, UnderAnotherPolicyAndStopped) {
   EXPECT_EQ(asked, 0u);  // so few instants need no look at the clock
 }
 
+/// Jobs of one node on one node, each for a second.
+TEST(Forecast, IsPlannedFromWhereItIsStopped) {
+  Workload workload;
+  for (std::uint64_t name = 1; name <= 40; ++name) {
+    workload.jobs.push_back(
+        {.name = name, .runtime = whole_seconds(1), .walltime = whole_seconds(1), .nodes = 1});
+  }
+  SimulationSettings settings = small_settings();
+  settings.platform.nodes = 1;
+  Watch watch(Time{});
+  Observer* const observers[] = {&watch};
+  simulate(workload, settings, observers);
+  const auto rows = forecast(*watch.core, *settings.policy, Time{}, {}, [] { return true; });
+  ASSERT_EQ(rows.size(), 40u);
+  for (int i = 0; i < 40; ++i) {
+    SCOPED_TRACE(i);
+    const Forecast& its = rows[static_cast<std::size_t>(i)];
+    EXPECT_EQ(its.start, Time{whole_seconds(i)});
+    EXPECT_EQ(its.end, Time{whole_seconds(i + 1)});
+    EXPECT_EQ(its.nodes, 1u);
+    EXPECT_EQ(its.runs, i == 0);
+    EXPECT_EQ(its.planned, i >= 15);
+  }
+}
+
 }  // namespace
 }  // namespace ductile

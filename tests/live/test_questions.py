@@ -46,6 +46,7 @@ def test_explain_and_predict(cluster):
     # What will be.
     jobs = {row["job"]: row for row in json.loads(c.run("predict", "--json").stdout)["jobs"]}
     assert set(jobs) == {first, waits, small}
+    assert not any(row["planned"] for row in jobs.values())
     assert jobs[first]["end_s"] == pytest.approx(queue[first]["start_s"] + 600, abs=0.1)
     assert jobs[waits]["start_s"] == pytest.approx(queue[waits]["planned_start_s"], abs=0.1)
     assert jobs[waits]["end_s"] == pytest.approx(jobs[waits]["start_s"] + 600, abs=0.1)
