@@ -313,16 +313,21 @@ class Controller {
   std::vector<JobId> releasable(const Client& client, std::vector<JobId> jobs) const;
   std::vector<JobId> those_that(const std::vector<JobId>& jobs, bool run) const;
   std::string_view reason_of(JobId id) const;
-  /// A job as it is at one moment; its row is written later.
+  /// What is shown of a job besides what it is.
   struct Shown {
-    LiveJob live;
-    Job job;
     std::string_view reason{};
     Time end{};  // while it runs
     LostOutput lost{};
   };
+  /// A job as it was at one moment; its row is written later.
+  struct ShownLater {
+    LiveJob live;
+    Job job;
+    Shown more;
+  };
   Shown shown(JobId id) const;
-  void write_row(JsonText& text, const Shown& its, Time now, bool runs) const;
+  void write_row(JsonText& text, const LiveJob& live, const Job& job, const Shown& its, Time now,
+                 bool runs) const;
   Json delays_of(Party::Kind kind) const;
   Json uses() const;
 

@@ -790,17 +790,14 @@ std::string_view Controller::reason_of(JobId id) const {
 
 Controller::Shown Controller::shown(JobId id) const {
   const Job& job = core_.job(id);
-  return {.live = jobs_.at(id),
-          .job = job,
-          .reason = reason_of(id),
+  return {.reason = reason_of(id),
           .end = job.status == Status::running ? end_of(id) : kNever,
           .lost = world_.signs(id).lost};
 }
 
 /// As the job was at `now`, when it ran or did not: what has begun since then still waits.
-void Controller::write_row(JsonText& text, const Shown& its, Time now, bool runs) const {
-  const LiveJob& live = its.live;
-  const Job& job = its.job;
+void Controller::write_row(JsonText& text, const LiveJob& live, const Job& job, const Shown& its,
+                           Time now, bool runs) const {
   const bool has_begun = !runs && job.status == Status::running;
   const auto if_any = [](bool is_there, auto value) {
     return is_there ? std::optional(value) : std::nullopt;
@@ -893,7 +890,7 @@ Json Controller::uses() const {
 /// written, and one that has gone by then has none.
 std::string Controller::on_queue(Client& client, const Json& request) {
   struct Rows {
-    std::vector<Shown> running{};
+    std::vector<ShownLater> running{};
     std::size_t written = 0;                               // of these
     std::vector<std::pair<JobId, std::uint64_t>> order{};  // of those that wait
     std::set<std::uint64_t> over{};
@@ -928,40 +925,41 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   for (const JobId id : shown) {
     if (core_.job(id).status != Status::running || !is_shown[index(id)]) continue;
     is_shown[index(id)] = false;
-    its->running.push_back(this->shown(id));
+    its->running.push_back({jobs_.at(id), core_.job(id), this->shown(id)});
   }
   core_.state().queue.for_each(take);
   std::ranges::for_each(shown, take);
   const bool names = !wanted.empty();
-  return in_parts(client, true,
-                  [this, its, now, names, peer = client.peer]() -> std::optional<std::string> {
-                    const Slice slice;
-                    for (; its->written < its->running.size(); ++its->written) {
-                      if (slice.is_over()) return std::nullopt;
-                      write_row(its->text, its->running[its->written], now, true);
-                    }
-                    for (; its->next < its->order.size(); ++its->next) {
-                      if (slice.is_over()) return std::nullopt;
-                      const auto [id, number] = its->order[its->next];
-                      if (jobs_.contains(id)) {
-                        write_row(its->text, this->shown(id), now, false);
-                      } else if (names) {
-                        its->over.insert(number);
-                      }
-                    }
-                    for (; !its->over.empty() && its->ended.size() < kMaxEnds;
-                         its->over.erase(its->over.begin())) {
-                      if (slice.is_over()) return std::nullopt;
-                      if (Json end = end_of_job(peer, *its->over.begin()); !end.is_null())
-                        its->ended.push_back(end);
-                    }
-                    its->text.end_list();
-                    if (names) its->text.add("ended", its->ended);
-                    its->text.add("uses", uses());
-                    its->text.add("delays", delays_of(Party::Kind::user));
-                    its->text.add("account_delays", delays_of(Party::Kind::account));
-                    return its->text.end().take();
-                  });
+  return in_parts(
+      client, true, [this, its, now, names, peer = client.peer]() -> std::optional<std::string> {
+        const Slice slice;
+        for (; its->written < its->running.size(); ++its->written) {
+          if (slice.is_over()) return std::nullopt;
+          const ShownLater& row = its->running[its->written];
+          write_row(its->text, row.live, row.job, row.more, now, true);
+        }
+        for (; its->next < its->order.size(); ++its->next) {
+          if (slice.is_over()) return std::nullopt;
+          const auto [id, number] = its->order[its->next];
+          if (jobs_.contains(id)) {
+            write_row(its->text, jobs_.at(id), core_.job(id), this->shown(id), now, false);
+          } else if (names) {
+            its->over.insert(number);
+          }
+        }
+        for (; !its->over.empty() && its->ended.size() < kMaxEnds;
+             its->over.erase(its->over.begin())) {
+          if (slice.is_over()) return std::nullopt;
+          if (Json end = end_of_job(peer, *its->over.begin()); !end.is_null())
+            its->ended.push_back(end);
+        }
+        its->text.end_list();
+        if (names) its->text.add("ended", its->ended);
+        its->text.add("uses", uses());
+        its->text.add("delays", delays_of(Party::Kind::user));
+        its->text.add("account_delays", delays_of(Party::Kind::account));
+        return its->text.end().take();
+      });
 }
 
 std::string Controller::on_nodes() const {
