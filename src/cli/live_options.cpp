@@ -1,5 +1,9 @@
 #include "cli/live_options.hpp"
 
+#include <array>
+#include <cstddef>
+#include <ctime>
+
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "live/client.hpp"
@@ -30,6 +34,18 @@ Json job_name(std::string_view text) {
 std::string note_line(const Json& row) {
   const std::string note = row.value("note", std::string());
   return note.empty() ? "" : "job " + job_text(row) + ": " + note + "\n";
+}
+
+std::string lost_line(const Json& answer) {
+  const auto since = answer.find("lost_since_s");
+  if (since == answer.end() || !since->is_number()) return {};
+  const auto seconds = static_cast<std::time_t>(since->get<double>());
+  std::tm time{};
+  std::array<char, 32> text{};
+  localtime_r(&seconds, &time);
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &time);
+  return "the cluster is out of reach since " + std::string(text.data(), size) +
+         "; nothing is decided until it is back\n";
 }
 
 std::string job_text(const Json& row) {

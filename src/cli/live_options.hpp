@@ -27,6 +27,8 @@ nlohmann::ordered_json ask(const LiveOptions& options, const nlohmann::ordered_j
 nlohmann::ordered_json job_name(std::string_view text);
 /// The other way round, of a row of an answer.
 std::string job_text(const nlohmann::ordered_json& row);
+/// Above the table of an answer: that what runs the jobs is out of reach; empty if it is not.
+std::string lost_line(const nlohmann::ordered_json& answer);
 /// What there is to say about the job of a row of an answer, below the table; empty if nothing.
 std::string note_line(const nlohmann::ordered_json& row);
 

@@ -27,7 +27,7 @@ void nodes(const LiveOptions& options) {
                     node["job"].is_null() ? "" : node["job"].dump(),
                     node["reason"].is_null() ? "" : node["reason"].get<std::string>()});
   }
-  std::cout << aligned_text(rows, rows.front().size());
+  std::cout << lost_line(answer) << aligned_text(rows, rows.front().size());
 }
 
 }  // namespace

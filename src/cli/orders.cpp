@@ -1,5 +1,6 @@
 #include "cli/orders.hpp"
 
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,10 +54,11 @@ void add_order_commands(CLI::App& app) {
   command->add_option("--reason", options->reason, "why, for `ductile nodes`")->excludes(undo);
   command->callback([options] {
     const char* health = options->undoes ? "up" : options->fails ? "down" : "draining";
-    ask(options->live, {{"do", "drain"},
-                        {"nodes", options->nodes},
-                        {"health", health},
-                        {"reason", options->reason}});
+    const Json answer = ask(options->live, {{"do", "drain"},
+                                            {"nodes", options->nodes},
+                                            {"health", health},
+                                            {"reason", options->reason}});
+    if (answer.contains("note")) std::cout << answer["note"].get<std::string>() << '\n';
   });
 }
 

@@ -53,7 +53,7 @@ void queue(const Options& options) {
     notes += fmt::format("job {} is over: {}{}\n", job_text(job), job["state"].get<std::string>(),
                          note.empty() ? "" : ": " + note);
   }
-  std::cout << aligned_text(rows, rows.front().size()) << notes;
+  std::cout << lost_line(answer) << aligned_text(rows, rows.front().size()) << notes;
 }
 
 }  // namespace

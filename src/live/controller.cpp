@@ -38,6 +38,9 @@ using Json = nlohmann::ordered_json;
 /// While a job waits for a time of people's clock, that clock is looked at so often.
 constexpr Duration kLookAtWall = whole_seconds(1);
 
+/// A world that was out of reach at the start is looked at so often.
+constexpr Duration kLookAtWorld = whole_seconds(1);
+
 /// So many waiting jobs a plan has: with 10,000 of them a pass stays below 10 ms
 /// (bench/pass_bench).
 constexpr std::uint32_t kReservationsPerPlan = 2'000;
@@ -85,6 +88,7 @@ Controller::Controller(const ServeSettings& settings, const Registry& registry,
   world_.configure(world_settings_of(settings_));
   for (const std::string& name : journal_.accounts()) accounts_.number(name);
   node_reasons_ = journal_.node_reasons();
+  health_ = recall_health();
 }
 
 // ---- The core and its journal -------------------------------------------------------------------
@@ -116,20 +120,23 @@ Core Controller::make_core() {
   rules.counted_refusals = 7;  // up to 64 times `retry`
   rules.reservations_per_plan = kReservationsPerPlan;
   rules.fairness = settings_.fairness.value_or(Fairness{});
-  // Before anything is written, so that a policy that cannot be leaves no trace.
-  const World::Description there = world_.describe();
-  Core core(there.platform, there.capabilities, rules, policy_->traits);
-  if (journal_.is_new()) {
-    journal_.write_head(core);
-    return core;
+  const bool is_lost = world_.reach() == World::Reach::lost;
+  if (is_lost && journal_.is_new()) {
+    throw InputError("the cluster is out of reach, and nothing is known of it",
+                     "start the controller when it is back");
+  }
+  std::optional<World::Description> there;
+  if (!is_lost) there = world_.describe();
+  if (there) {
+    // Before anything is written, so that a policy that cannot be leaves no trace.
+    Core core(there->platform, there->capabilities, rules, policy_->traits);
+    if (journal_.is_new()) {
+      journal_.write_head(core, there->kind);
+      return core;
+    }
   }
   Recovered recovered = recover_core(journal_, settings_.state);
-  const Platform& had = recovered.core.state().platform;
-  if (had.nodes != there.platform.nodes || had.cores_per_node != there.platform.cores_per_node) {
-    throw InputError(fmt::format("the folder '{}' is of a cluster of {}x{}", settings_.state,
-                                 had.nodes, had.cores_per_node),
-                     world_.how_to_serve(had) + ", or give another folder with --state");
-  }
+  if (there) compare(*there, recovered.core.state().platform);
   if (settings_.fairness && *settings_.fairness != recovered.core.state().rules.fairness) {
     throw InputError(
         fmt::format("the folder '{}' has other rules of fairness, and keeps them", settings_.state),
@@ -138,6 +145,21 @@ Core Controller::make_core() {
   journal_.go_on(recovered.useless);
   counts_ = std::move(recovered.counts);
   return std::move(recovered.core);
+}
+
+/// The journal is of a world like this one, which had this platform; else InputError.
+void Controller::compare(const World::Description& there, const Platform& had) const {
+  if (journal_.kind() != there.kind) {
+    throw InputError(
+        fmt::format("the folder '{}' is of another kind of cluster, '{}', and not '{}'",
+                    settings_.state, journal_.kind(), there.kind),
+        "give another folder with --state");
+  }
+  if (had.nodes != there.platform.nodes || had.cores_per_node != there.platform.cores_per_node) {
+    throw InputError(fmt::format("the folder '{}' is of a cluster of {}x{}", settings_.state,
+                                 had.nodes, had.cores_per_node),
+                     world_.how_to_serve(had) + ", or give another folder with --state");
+  }
 }
 
 /// What the world has to know of it.
@@ -151,10 +173,14 @@ Past Controller::past() const {
     return at != all.end() ? std::optional(at->second) : std::nullopt;
   };
   Past past{.journal = journal_.id(),
+            .former = journal_.former_ids(),
             .seen = core_.state().now,
             .next = JobId{core_.state().jobs.size()},
             .highest = journal_.highest_number(),
-            .requests = counts_.requests};
+            .requests = counts_.requests,
+            .down = health_.down(),
+            .draining = health_.draining(),
+            .strangers = health_.strangers()};
   if (adding_) {
     past.adding = {adding_->first + adding_->next, adding_->end()};
     const std::uint64_t missing = past.adding.end - past.adding.first;
@@ -170,6 +196,7 @@ Past Controller::past() const {
     if (known.runs) {
       known.held = core_.state().settled(its);
       known.open = find(open, id);
+      known.start = journal_.start_of(known.facts.number);
       known.request = find(requests, id);
     }
     past.jobs.push_back(std::move(known));
@@ -183,6 +210,11 @@ void Controller::recover() {
   if (clock_.text() != journal_.clock()) {
     open();
     journal_.write_clock(clock_.text());
+  }
+  must_ask_ = journal_.must_ask();
+  if (!core_.state().handed_out && !core_.state().decisions.empty()) {
+    open();
+    journal_.end_rejected(core_.state().decisions, instant());
   }
   std::map<std::uint64_t, std::shared_ptr<Batch>> batches;
   core_.state().jobs.for_each([&](JobId id) {
@@ -202,10 +234,10 @@ void Controller::recover() {
   recall();
 
   add_what_is_missing();
-  world_.take_up(clock_, past());
+  meet();
   change_what_is_left();
   // Of a controller that ended while the world was out of reach.
-  if (core_.state().must_wake || core_.state().woken != 0) open();
+  if (core_.state().must_wake || core_.state().woken != 0 || must_ask_) open();
   hear();
   judge();
   if (core_.traits() != policy_->traits) {
@@ -299,37 +331,61 @@ void Controller::settle() {
 /// What is decided of it.
 void Controller::close() {
   const auto begin = std::chrono::steady_clock::now();
-  const auto decisions = core_.close(instant(), *policy_);
+  // Was an instant closed without the policy?
+  const bool must_ask = std::exchange(must_ask_, false);
+  if (must_ask) journal_.write_must_ask(false);
+  const auto decisions =
+      core_.close(instant(), *policy_, must_ask ? std::optional(true) : std::nullopt);
   metrics_.passed(std::chrono::steady_clock::now() - begin, core_.was_cut_short());
   journal_.close(instant(), core_, decisions, jobs_.numbers(),
                  circumstances_.at_close(decisions, core_));
   closed_.assign(decisions.begin(), decisions.end());
   for (const Decision& order : closed_) {
     has_resize_ = has_resize_ || order.kind == Decision::Kind::resize;
-    if (order.kind == Decision::Kind::reject) {
-      on_over(order.job, EndState::cancelled, {.note = "it can never run here"});
+    // Of an instant that another controller began it is written, and the job is not here.
+    if (order.kind == Decision::Kind::reject && jobs_.contains(order.job)) {
+      on_over(order.job, EndState::cancelled, {.note = std::string(kCanNeverRun)});
     }
   }
   note_sizes();
 }
 
-/// The world has gone out of reach, or come back. Then it is told how things stand, as after a
-/// restart: what was decided before is among that.
-void Controller::meet_again() {
+/// By the clock on the wall.
+std::optional<Time> Controller::lost_since() const {
+  return is_lost_ ? std::optional(clock_.wall(lost_at_)) : std::nullopt;
+}
+
+std::optional<double> Controller::lost_since_s() const {
+  const auto since = lost_since();
+  return since ? std::optional(to_seconds(*since)) : std::nullopt;
+}
+
+/// The world is in reach for the first time, has gone out of reach, or come back. Then it is told
+/// how things stand: what was decided before is among that.
+void Controller::meet() {
   const World::Reach reach = world_.reach();
-  if (reach == World::Reach::lost && !is_lost_) {
+  if (reach == World::Reach::lost) {
+    if (is_lost_) return;
     spdlog::warn("the cluster is out of reach; nothing is decided until it is back");
     is_lost_ = true;
-  } else if (reach == World::Reach::back) {
-    spdlog::info("the cluster is back");
-    is_lost_ = false;
-    orders_.clear();
-    starts_.clear();
-    heard_.clear();
-    world_.take_up(clock_, past());
-    submit_again();
-    open();  // what has happened meanwhile is not closed yet
+    lost_at_ = clock_.now();
+    return;
   }
+  if (is_met_ && !is_lost_ && reach == World::Reach::here) return;
+  if (is_lost_) {
+    spdlog::info("the cluster is back");
+    if (!is_met_) compare(world_.describe(), core_.state().platform);
+  }
+  const bool is_begin = !is_met_ && !is_lost_;
+  is_met_ = true;
+  is_lost_ = false;
+  orders_.clear();
+  starts_.clear();
+  heard_.clear();
+  world_.take_up(clock_, past());
+  if (is_begin) return;
+  submit_again();
+  open();  // what has happened meanwhile is not closed yet
 }
 
 /// Tells the world what to do, as long as there is time: a thousand processes are not started in a
@@ -437,6 +493,11 @@ void Controller::on_happened(const Told& as_it_is) {
   const Told told = as_asked(as_it_is);
   // All that is said of it below belongs to one instant.
   if (std::holds_alternative<event::Ended>(told.event)) open();
+  if (const auto* changed = std::get_if<event::NodesChanged>(&told.event)) {
+    open();
+    health_.set_by_world(changed->nodes, changed->health);
+    return tell_health(changed->nodes);
+  }
   if (const auto* resized = std::get_if<event::Resized>(&told.event)) count_resize(*resized);
   if (const auto* ended = std::get_if<event::Ended>(&told.event);
       ended && !ended->requeue && jobs_.contains(ended->job)) {
@@ -506,10 +567,68 @@ void Controller::watch_nodes(const Told& told) {
   change_nodes(held, Health::draining, reason);
 }
 
-/// Whoever wants it.
+void Controller::on_happened(const Stranger& stranger) {
+  open();
+  const bool was_there = std::ranges::find(health_.strangers(), stranger.name, &Stranger::name) !=
+                         health_.strangers().end();
+  const NodeSet concerned = health_.set(stranger);
+  if (stranger.is_there) {
+    spdlog::warn("{} runs here, of which this journal does not know; {}", stranger.what,
+                 stranger.nodes.empty() ? "it has none of these nodes"
+                                        : "no job is given its nodes, " +
+                                              to_string(stranger.nodes) + ", until it is over");
+  } else if (was_there) {
+    spdlog::info("{} is over; nodes {} are free of it", stranger.what, to_string(concerned));
+  }
+  tell_health(concerned);
+}
+
+/// What was said before, and by whom.
+NodeHealth Controller::recall_health() const {
+  const std::string text = journal_.node_health();
+  return text.empty() ? NodeHealth(core_.state().health) : NodeHealth::from_text(text);
+}
+
+/// The core and the journal get to know what holds of these nodes now.
+void Controller::tell_health(const NodeSet& nodes) {
+  std::map<Health, NodeSet> parts;
+  for (const Interval& part : nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last && node < core_.state().platform.nodes;
+         ++node) {
+      parts[health_.of(node)].insert(node, node);
+    }
+  }
+  for (const auto& [health, its] : parts) tell(event::NodesChanged{its, health});
+  open();
+  journal_.write_node_health(health_.text());
+}
+
+/// Of those that operators let have jobs.
+std::string Controller::why_not_up(const NodeSet& nodes) const {
+  NodeSet down, draining;
+  std::string why;
+  const auto add = [&](const std::string& more) { why += (why.empty() ? "" : "; ") + more; };
+  for (const Interval& part : nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      if (const Stranger* const stranger = health_.stranger_on(node)) {
+        add(fmt::format("on node {} is {}, of which this journal does not know", node,
+                        stranger->what));
+      }
+      const Health health = health_.by_world(node);
+      if (health == Health::down || health == Health::off) down.insert(node, node);
+      if (health == Health::draining) draining.insert(node, node);
+    }
+  }
+  if (!down.empty()) add("the cluster says that nodes " + to_string(down) + " are down");
+  if (!draining.empty()) add("the cluster drains nodes " + to_string(draining));
+  return why;
+}
+
+/// Operators want it, or where jobs die at once this controller.
 void Controller::change_nodes(const NodeSet& nodes, Health health, const std::string& reason) {
   if (health == Health::up) nodes_.forget(nodes);
-  tell(event::NodesChanged{nodes, health});
+  health_.set_by_operators(nodes, health);
+  tell_health(nodes);
   for (const Interval& part : nodes.parts) {
     for (std::uint32_t node = part.first; node <= part.last; ++node) {
       const std::string& now = health == Health::up ? std::string() : reason;
@@ -558,7 +677,12 @@ void Controller::count_resize(const event::Resized& resized) {
 std::string Controller::metrics() const {
   std::vector<JobId> jobs;
   for (const auto& [id, job] : jobs_.all()) jobs.push_back(id);
-  return metrics_.text(core_, jobs, clients_.size());
+  NodeSet of_strangers;
+  for (const Stranger& each : health_.strangers()) of_strangers.insert(each.nodes);
+  return metrics_.text(core_, jobs, clients_.size(),
+                       {.strangers = health_.strangers().size(),
+                        .nodes_of_strangers = of_strangers.count(),
+                        .lost_since = lost_since()});
 }
 
 /// Before the core hears of it: then it is forgotten which nodes the job had.
@@ -713,6 +837,8 @@ Duration Controller::until_next() const {
   for (const JobId id : core_.state().running) next = std::min(next, due(id));
   next = std::min(next, predictions_.next());
   if (measurements_.has_news()) next = std::min(next, learn_at_);
+  // A world that has not been taken up has no clock to tell by.
+  if (!is_met_) next = std::min(next, clock_.now() + kLookAtWorld);
   // Idle clients are looked for.
   const Duration longest =
       clients_.empty() ? whole_seconds(30) : std::min(whole_seconds(30), settings_.idle / 2);
@@ -941,7 +1067,7 @@ void Controller::turn(Duration most) {
   queries_.add_to(poller);
   poller.wait(std::min(most, until_next()));
   clock_.look();
-  meet_again();
+  meet();
   serve_clients();
   go_on();
 

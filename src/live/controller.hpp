@@ -37,6 +37,7 @@
 #include "live/journal.hpp"
 #include "live/metrics.hpp"
 #include "live/metrics_server.hpp"
+#include "live/node_health.hpp"
 #include "live/node_watch.hpp"
 #include "live/schedule_clock.hpp"
 #include "live/serve.hpp"
@@ -122,7 +123,10 @@ class Controller {
   void close();
   void carry_out();
   bool has_orders() const { return !is_lost_ && (!orders_.empty() || !starts_.empty()); }
-  void meet_again();
+  void meet();
+  void compare(const World::Description& there, const Platform& had) const;
+  std::optional<Time> lost_since() const;
+  std::optional<double> lost_since_s() const;
   void note_sizes();
   void note_size(JobId id, Time since);
   Told as_asked(Told told) const;
@@ -138,6 +142,7 @@ class Controller {
   void on_happened(const Measured& measured);
   void on_happened(const Paused& paused) { metrics_.paused(paused.seconds); }
   void on_happened(const Withdrawn&) { metrics_.withdrawn(1); }
+  void on_happened(const Stranger& stranger);
   void count_resize(const event::Resized& resized);
   std::string metrics() const;
   /// How a job ended, besides its state: for people.
@@ -296,6 +301,9 @@ class Controller {
   bool is_idle(const Client& client) const;
   void watch_nodes(const Told& told);
   void change_nodes(const NodeSet& nodes, Health health, const std::string& reason);
+  NodeHealth recall_health() const;
+  void tell_health(const NodeSet& nodes);
+  std::string why_not_up(const NodeSet& nodes) const;
   bool makes_room(std::uint32_t user, bool has_descriptor);
   void tell_refusal(const std::string& why);
   /// What users call a job.
@@ -353,6 +361,7 @@ class Controller {
   ScheduleClock clock_;
   Metrics metrics_{};
   NodeWatch nodes_{};
+  NodeHealth health_{};
   std::map<std::uint32_t, std::string> node_reasons_{};  // why they have no more jobs
   std::unique_ptr<MetricsServer> metrics_server_{};
   Descriptor signals_{};
@@ -382,6 +391,9 @@ class Controller {
   std::vector<std::pair<JobId, Ending>> endings_{};  // that become orders once they are durable
   std::vector<std::uint64_t> over_{};  // what these jobs have left can go once that is durable
   bool is_lost_ = false;               // the world is out of reach
+  Time lost_at_{};                     // and that was noticed
+  bool is_met_ = false;                // it was not, once
+  bool must_ask_ = false;              // the policy, at the next close
   BackgroundQueries queries_{};
   Snapshots snapshots_{journal_, settings_.state};
   Turns<LongRequest> long_{};

@@ -346,8 +346,20 @@ void Journal::keep_promises(Use use) {
   }
   mark_.emplace(path, promised_);
   if (use == Use::restore) {
+    run("BEGIN IMMEDIATE");
+    Statement(*this, "INSERT OR REPLACE INTO head VALUES ('former', ?)")
+        .add(head("former") + (head("former").empty() ? "" : " ") + head("id"))
+        .next();
     Statement(*this, "UPDATE head SET value = ? WHERE name = 'id'").add(promised_.journal).next();
+    run("COMMIT");
   }
+}
+
+std::vector<std::string> Journal::former_ids() const {
+  std::vector<std::string> ids;
+  const std::string all = head("former");
+  for (std::string_view rest = all; !rest.empty();) ids.emplace_back(next_part(rest, ' '));
+  return ids;
 }
 
 Journal::~Journal() = default;
@@ -385,17 +397,26 @@ std::string Journal::head(const char* name) const {
 
 bool Journal::is_new() const { return head("policy").empty(); }
 
-void Journal::write_head(const Core& core) {
+void Journal::write_head(const Core& core, const std::string& kind) {
   begin();
   const State& state = core.state();
-  const std::pair<const char*, std::string> rows[] = {
-      {"platform", to_record(state.platform)},   {"world", to_record(state.capabilities)},
-      {"rules", to_record(state.rules)},         {"policy", to_record(state.traits)},
-      {"semantics", std::to_string(kSemantics)}, {"version", DUCTILE_VERSION}};
+  const std::pair<const char*, std::string> rows[] = {{"platform", to_record(state.platform)},
+                                                      {"world", to_record(state.capabilities)},
+                                                      {"rules", to_record(state.rules)},
+                                                      {"policy", to_record(state.traits)},
+                                                      {"semantics", std::to_string(kSemantics)},
+                                                      {"version", DUCTILE_VERSION},
+                                                      {"kind", kind}};
   for (const auto& [name, value] : rows) {
     Statement(*this, "INSERT INTO head VALUES (?, ?)").add(std::string(name)).add(value).next();
   }
   commit();
+}
+
+std::string Journal::kind() const {
+  // Those that do not say so are older than any other kind.
+  const std::string kind = head("kind");
+  return kind.empty() ? "local" : kind;
 }
 
 std::uint64_t Journal::last_there() const {
@@ -762,6 +783,12 @@ void Journal::node_reason(std::uint32_t node, const std::string& reason) {
   }
 }
 
+std::string Journal::node_health() const { return head("nodes"); }
+
+void Journal::write_node_health(const std::string& text) {
+  Statement(*this, "INSERT OR REPLACE INTO head VALUES ('nodes', ?)").add(text).next();
+}
+
 std::map<std::uint32_t, std::string> Journal::node_reasons() const {
   Statement rows(*this, "SELECT node, reason FROM nodes WHERE " + whole("nodes"));
   std::map<std::uint32_t, std::string> reasons;
@@ -784,6 +811,29 @@ void Journal::changed(const JobRow& row) {
 
 void Journal::held(std::uint64_t number, Time now, Nodes nodes) {
   Statement(*this, "INSERT INTO sizes VALUES (?, ?, ?)").add(number).add(now).add(nodes).next();
+}
+
+void Journal::write_must_ask(bool must_ask) {
+  if (must_ask) {
+    run("INSERT OR REPLACE INTO head VALUES ('must_ask', '1')");
+  } else {
+    run("DELETE FROM head WHERE name = 'must_ask'");
+  }
+}
+
+bool Journal::must_ask() const { return !head("must_ask").empty(); }
+
+void Journal::end_rejected(std::span<const Decision> decisions, Time now) {
+  for (const Decision& decision : decisions) {
+    if (decision.kind != Decision::Kind::reject) continue;
+    const auto found = job_of_id(decision.job);
+    if (!found || !found->state.empty()) continue;
+    JobRow row = *found;
+    row.ended = now;
+    row.state = kEndWords[static_cast<std::size_t>(EndState::cancelled)];
+    row.note = kCanNeverRun;
+    ended(row);
+  }
 }
 
 void Journal::ended(const JobRow& row) {
@@ -861,6 +911,21 @@ std::vector<JobRow> Journal::read_jobs(const std::string& condition,
     }
   }
   return jobs;
+}
+
+DecisionId Journal::start_of(std::uint64_t number) const {
+  Statement rows(*this, "SELECT number, text FROM records WHERE job = ? AND kind = 'D' AND " +
+                            whole("records") + " ORDER BY number DESC");
+  rows.add(number);
+  while (rows.next()) {
+    try {
+      const Decision decision = decision_from_record(rows.text(1));
+      if (decision.kind == Decision::Kind::start) return decision.id;
+    } catch (const RecordError& error) {
+      unreadable(error, static_cast<std::uint64_t>(rows.number(0)));
+    }
+  }
+  return DecisionId::none;
 }
 
 JobRow Journal::living(JobId id, std::uint64_t number) const {

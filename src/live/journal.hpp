@@ -64,6 +64,9 @@ struct JobRow {
   std::vector<std::pair<Time, Nodes>> sizes{};  // what it held since when; 0 at its end
 };
 
+/// The note of a job that the core rejects.
+constexpr std::string_view kCanNeverRun = "it can never run here";
+
 /// Why a running job is ended.
 enum class Ending : std::uint8_t { cancelled, timeout, requeued, node_fail };
 constexpr std::array<std::string_view, 4> kEndingWords{"cancelled", "timeout", "requeued",
@@ -128,10 +131,14 @@ class Journal {
 
   /// Its random id; another one since it was restored.
   const std::string& id() const { return promised_.journal; }
+  /// Those that it had before.
+  std::vector<std::string> former_ids() const;
   /// Has a core been written?
   bool is_new() const;
-  /// The beginning of everything, in a transaction of its own.
-  void write_head(const Core& core);
+  /// The beginning of everything, in a transaction of its own: the core, and the kind of its world.
+  void write_head(const Core& core, const std::string& kind = "local");
+  /// What kind of world it is of.
+  std::string kind() const;
   /// The core before the first record.
   Core first_core() const;
   /// Brings a core that is as it was after the record `after` to the last commit: folds the records
@@ -198,7 +205,16 @@ class Journal {
   void held(std::uint64_t number, Time now, Nodes nodes);
   /// Why a node has no more jobs; empty: it has.
   void node_reason(std::uint32_t node, const std::string& reason);
+  /// The next close asks the policy, whatever has happened: one was closed without; or it has
+  /// asked.
+  void write_must_ask(bool must_ask);
+  bool must_ask() const;
+  /// What is said of the health of nodes, and by whom (live/node_health.hpp).
+  void write_node_health(const std::string& text);
   void ended(const JobRow& row);
+  /// Jobs that can never run end as that, where nobody has written it: the core has decided it in
+  /// an instant that was not closed.
+  void end_rejected(std::span<const Decision> decisions, Time now);
   /// What this user's last jobs took, one or two, the last one last.
   void took(std::uint32_t user, const std::vector<Duration>& last);
   /// All that was seen of an application on so many nodes; and that it is forgotten.
@@ -213,6 +229,10 @@ class Journal {
   std::vector<std::string> accounts() const;
   /// Of nodes for which there is one.
   std::map<std::uint32_t, std::string> node_reasons() const;
+  /// As it was written; empty: it never was.
+  std::string node_health() const;
+  /// The last decision to start a job; none if there was none.
+  DecisionId start_of(std::uint64_t number) const;
   /// A job that is not over, as the core knows: one without this row is an InputError.
   JobRow living(JobId id, std::uint64_t number) const;
   /// The first of them, if any: looks at so many as can be in a moment. The filter is that of the

@@ -788,6 +788,95 @@ TEST(Journal, RefusesWhatIsNone) {
   EXPECT_THROW(Journal(fresh("empty") + "/no/such/folder"), RunError);
 }
 
+/// An instant that is open when the controller ends: its world was out of reach.
+TEST(Journal, SettlesWhatWasNotClosed) {
+  const std::string path = fresh("open-instant"), folder = fs::path(path).parent_path();
+  {
+    Both live(path);
+    live.journal.begin();
+    live.journal.submitted(
+        {.id = JobId{0}, .number = 1, .name = "a", .type = "malleable", .submitted = at(1)}, "{}");
+    live.journal.submitted(
+        {.id = JobId{1}, .number = 2, .name = "b", .type = "rigid", .submitted = at(2)}, "{}");
+    live.journal.commit();
+    const auto starts = live.instant(at(1), {malleable()});
+    live.instant(at(2), {event::Started{starts[0].job, starts[0].id, starts[0].after, {}}});
+    // It gives back nodes that nobody asked for, and a job comes that can never run.
+    Holding less = starts[0].after;
+    less.nodes.take_highest(1);
+    --less.count;
+    live.journal.begin();
+    const event::Resized resized{starts[0].job, DecisionId::none, less, at(3)};
+    live.journal.event(at(3), resized, live.core.apply(at(3), resized), live.numbers);
+    const event::Submitted large{
+        {.name = 2, .walltime = whole_seconds(1), .size = {9, 9}, .preferred = 9}, {}};
+    live.journal.event(at(3), large, live.core.apply(at(3), large), live.numbers);
+    live.journal.commit();
+    ASSERT_TRUE(live.core.state().must_wake);
+    EXPECT_THROW(save(live.core.state()), std::logic_error);
+  }
+  settle(folder);
+  const Journal journal(path);
+  EXPECT_TRUE(journal.must_ask()) << "the policy has not seen what is idle";
+  ASSERT_EQ(journal.snapshots().size(), 1u);
+  EXPECT_EQ(journal.snapshots().front().record, journal.last_record());
+  EXPECT_EQ(journal.job(2)->state, "cancelled");
+  EXPECT_EQ(journal.job(2)->note, kCanNeverRun);
+  EXPECT_EQ(journal.job(1)->state, "");
+  EXPECT_EQ(save(recover_core(journal, folder).core.state()), save(folded_of(journal).state()));
+  settle(folder);  // nothing is left to do
+}
+
+std::string what_is_said(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+// A policy that the world of a journal cannot serve: what is wrong is said with its file.
+TEST(Journal, NamesTheFileWhoseWorldLacksWhatItsPolicyNeeds) {
+  const std::string path = fresh("lacks"), folder = fs::path(path).parent_path();
+  Both live(path);
+  live.instant(at(1), {malleable()});
+  Snapshots(live.journal, folder).make(live.core, {});
+  State state = live.core.state();
+  state.capabilities.resizes_per_job = 0;
+  state.traits.needs.resizes_per_job = 2;
+  const std::string file = snapshots_of(path).front();
+  const std::string text = "ductile-snapshot 1\nrequests 0\n\n" + save(state);
+  std::ofstream(file) << text;
+  Snapshot snapshot = live.journal.snapshots().front();
+  snapshot.bytes = text.size();
+  snapshot.sum = Checksum().add(text).text();
+  live.journal.add(snapshot);
+  // What the records would give has another meaning, so that nothing else is left.
+  live.journal.begin();
+  live.journal.write_meaning(kSemantics + 1, "9.9");
+  live.journal.commit();
+  std::string said = what_is_said([&] { recover_core(live.journal, folder); });
+  EXPECT_TRUE(said.starts_with(file + ": its world lacks resizes: 0 of a job, not 2, which the "
+                                      "policy equipartition needs"))
+      << said;
+
+  const std::string other = fresh("first-lacks");
+  Journal journal(other);
+  // No core is made of such a state.
+  Core needy = live.core;
+  auto& its = const_cast<State&>(needy.state());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  its.capabilities = state.capabilities;
+  its.traits = state.traits;
+  journal.write_head(needy);
+  said = what_is_said([&] { journal.first_core(); });
+  EXPECT_TRUE(said.starts_with(other)) << said;
+  EXPECT_NE(
+      said.find("the world of the journal lacks resizes: 0 of a job, not 2, which the policy"),
+      std::string::npos)
+      << said;
+}
+
 TEST(Journal, RefusesRecordsItCannotRead) {
   const std::string path = fresh("altered");
   Both live(path);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include <fcntl.h>
@@ -247,16 +248,36 @@ struct LocalWorld::Running {
   Time back_at = kNever;                  // it is ordered back to its size
   Time not_back_before{};                 // but not again before this
   bool is_over = false;
+  std::string started_by{};  // the journal whose decision `start_order` is
+  bool is_stranger = false;
+  std::string name{}, words{};  // of a stranger
 
   std::string socket() const { return folder + "/control"; }
   std::string report() const { return folder + "/report"; }
   std::string log() const { return folder + "/log"; }
   std::string script() const { return folder + "/script"; }
   std::string group_file() const { return folder + "/cgroup"; }
+  std::string holder() const { return folder + "/holder"; }
   Nodes nodes(std::uint32_t processes) const { return (processes + per_node - 1) / per_node; }
   void say(const Json& json) {
     if (control) control->send(json.dump());
   }
+};
+
+/// Of a job, or of one that is over.
+struct LocalWorld::Folder {
+  std::uint64_t number = 0;
+  bool is_plain = false;  // named by the number alone
+  std::string path{};
+};
+
+/// Whose a job is, and which nodes it has, as its folder tells.
+struct LocalWorld::Holder {
+  std::string started_by{};  // the id of a journal, at that time
+  DecisionId start = DecisionId::none;
+  std::string journal{};    // that had it last
+  std::uint32_t cores = 0;  // of each node
+  NodeSet nodes{};
 };
 
 LocalWorld::LocalWorld(const Platform& platform, Settings settings)
@@ -370,6 +391,7 @@ void LocalWorld::carry_out(const Decision& decision, const JobFacts& job) {
   both.count = std::max(both.count, decision.after.count);
   both.nodes.insert(decision.after.nodes);
   limit(its, both);
+  note_holder(its, both.nodes);
   its.paused = {};
   its.back_at = kNever;
   expect_answer(its);
@@ -446,12 +468,13 @@ void LocalWorld::deny(RequestId id) {
   }
 }
 
-std::unique_ptr<LocalWorld::Running> LocalWorld::running(JobId id, const JobFacts& job) const {
+std::unique_ptr<LocalWorld::Running> LocalWorld::running(JobId id, const JobFacts& job,
+                                                         std::string folder) const {
   auto its = std::make_unique<Running>();
   its->id = id;
   its->number = job.number;
   its->per_node = job.what->processes_per_node(platform_);
-  its->folder = folder_of(job.number);
+  its->folder = std::move(folder);
   its->asks = job.what->type == JobType::evolving || job.what->type == JobType::adaptive;
   its->survives = job.what->is_requeued;
   its->is_measured = measures(*job.what);
@@ -468,15 +491,16 @@ bool LocalWorld::measures(const Submission& what) const {
 /// All that is in it, before anybody else knows of it.
 void LocalWorld::make_folder(Running& its, const JobFacts& job, bool changes_user) {
   const Owner* const owner = changes_user ? &job.owner : nullptr;
-  forget(job.number);
+  remove_folder(its.folder);
   if (mkdir(its.folder.c_str(), changes_user ? 0711 : 0700) != 0) {
     throw std::system_error(errno, std::generic_category(), "'" + its.folder + "' cannot be made");
   }
+  write_file(its.holder(), text_of_holder(its, its.holding.nodes), nullptr, 0600);
   write_file(its.report(), "", owner, 0600, 2 * kReportReserve);
   write_file(its.log(), "", owner, 0600);
   if (!job.what->script.empty()) write_file(its.script(), job.what->script, owner, 0700);
   if (group_.empty()) return;
-  its.group = fmt::format("{}/{}", group_, job.number);
+  its.group = group_ + its.folder.substr(settings_.folder.size());
   // The next controller may have another place for new ones.
   if (make_cgroup(its.group)) {
     write_file(its.group_file(), its.group, nullptr, 0600);
@@ -489,8 +513,11 @@ void LocalWorld::make_folder(Running& its, const JobFacts& job, bool changes_use
 void LocalWorld::start(const Decision& decision, const JobFacts& job) {
   if (job.end) return happen(event::StartFailed{decision.job, decision.id, now()});
   const Submission& what = *job.what;
-  auto its = running(decision.job, job);
+  auto its = running(decision.job, job, free_folder(job.number));
+  if (its->folder != folder_of(job.number)) moved_[job.number] = its->folder;
   its->holding = decision.after;
+  its->start_order = decision.id;
+  its->started_by = journal_;
   const bool changes_user = geteuid() == 0 && job.owner.user != 0;
   try {
     make_folder(*its, job, changes_user);
@@ -608,7 +635,6 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     its->fresh = begin_session(words, environment, prepare, its->group, listener.get());
     set_blocking(its->fresh->descriptor(), false);
     its->child = its->fresh->pid();
-    its->start_order = decision.id;
   } catch (const std::runtime_error& error) {
     return not_started(*its, decision.id, error);
   }
@@ -685,63 +711,234 @@ void LocalWorld::take_up(const ScheduleClock& clock, const Past& past) {
   next_number_ = past.highest + 1;
   next_request_ = past.requests;
   begin();
-  const std::vector<std::uint64_t> folders = folders_of_jobs();
-  refuse_strangers(folders, past);
-  std::set<std::uint64_t> run;
+  std::vector<Folder> folders = folders_of_jobs();
+  // The folders of those that run are theirs; what else there is comes first.
+  std::map<JobId, std::string> ours;
   for (const Known& known : past.jobs) {
     if (!known.runs) continue;
-    take_up(known, past.seen);
-    run.insert(known.facts.number);
+    const auto its = std::ranges::find_if(folders, [&](const Folder& folder) {
+      if (folder.number != known.facts.number) return false;
+      const auto holder = holder_in(folder.path);
+      if (!holder) return folder.is_plain;
+      const bool is_ours = holder->started_by == past.journal ||
+                           std::ranges::count(past.former, holder->started_by) > 0;
+      return is_ours && holder->start == known.start;
+    });
+    if (its == folders.end()) continue;
+    if (!its->is_plain) moved_[its->number] = its->path;
+    ours[known.id] = its->path;
+    folders.erase(its);
   }
-  for (const std::uint64_t number : folders) {
-    // Of one that waits again it is of a life before, and no sign that it has run in this one.
-    if (!run.contains(number)) forget(number);
+  find_strangers(std::move(folders), past);
+  for (const Known& known : past.jobs) {
+    if (!known.runs) continue;
+    const auto its = ours.find(known.id);
+    take_up(known, its != ours.end() ? its->second : free_folder(known.facts.number), past);
   }
 }
 
-/// Numbers of jobs that have a folder here.
-std::vector<std::uint64_t> LocalWorld::folders_of_jobs() const {
-  std::vector<std::uint64_t> numbers;
+/// That jobs have here.
+std::vector<LocalWorld::Folder> LocalWorld::folders_of_jobs() const {
+  std::vector<Folder> folders;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(settings_.folder, error)) {
-    const auto number = parse_number<std::uint64_t>(entry.path().filename().native());
-    if (number && *number > 0) numbers.push_back(*number);
+    const std::string name = entry.path().filename();
+    std::string_view rest = name;
+    const auto number = parse_number<std::uint64_t>(next_part(rest, '.'));
+    const bool is_plain = name.find('.') == std::string::npos;
+    if (!number || *number == 0 || (!is_plain && !parse_number<std::uint64_t>(rest))) continue;
+    folders.push_back({*number, is_plain, entry.path()});
   }
   if (error && error != std::errc::no_such_file_or_directory) {
     throw RunError(fmt::format("{} cannot be read: {}", settings_.folder, error.message()));
   }
-  std::ranges::sort(numbers);
-  return numbers;
+  std::ranges::sort(folders, {}, [](const Folder& folder) {
+    return std::tuple(folder.number, folder.path.size(), folder.path);
+  });
+  return folders;
+}
+
+/// Words on one line: by which journal and decision it was started, which journal had it last, the
+/// cores of a node, its nodes.
+std::string LocalWorld::text_of_holder(const Running& job, const NodeSet& nodes) const {
+  return fmt::format("{} {} {} {} {}\n", job.started_by, index(job.start_order), journal_,
+                     platform_.cores_per_node, to_string(nodes));
+}
+
+std::optional<LocalWorld::Holder> LocalWorld::holder_in(const std::string& folder) {
+  const std::string text = end_of_file(folder + "/holder");
+  if (text.empty() || text.back() != '\n') return std::nullopt;
+  std::string_view rest(text.data(), text.size() - 1);
+  Holder holder;
+  holder.started_by = next_part(rest, ' ');
+  const auto start = parse_number<std::uint32_t>(next_part(rest, ' '));
+  holder.journal = next_part(rest, ' ');
+  const auto cores = parse_number<std::uint32_t>(next_part(rest, ' '));
+  auto nodes = parse_node_set(rest);
+  if (!start || !cores || *cores == 0 || !nodes || nodes->empty()) return std::nullopt;
+  holder.start = DecisionId{*start};
+  holder.cores = *cores;
+  holder.nodes = std::move(*nodes);
+  return holder;
+}
+
+/// Who comes after this controller, with another journal, learns of them.
+void LocalWorld::note_holder(const Running& job, const NodeSet& nodes) const {
+  if (job.started_by.empty()) return;  // of a version that did not say
+  const std::string next = job.holder() + ".new";
+  try {
+    unlink(next.c_str());
+    write_file(next, text_of_holder(job, nodes), nullptr, 0600);
+    if (rename(next.c_str(), job.holder().c_str()) != 0) {
+      throw std::system_error(errno, std::generic_category(), job.holder());
+    }
+  } catch (const std::system_error& error) {
+    // This journal has it all the same.
+    spdlog::warn("job {}: its nodes could not be noted: {}", job.number, error.what());
+  }
+}
+
+/// Its nodes may have had another number of cores.
+NodeSet LocalWorld::nodes_of(const Holder& holder) const {
+  NodeSet nodes;
+  const std::uint64_t cores = platform_.cores_per_node;
+  for (const Interval& part : holder.nodes.parts) {
+    const std::uint64_t first = std::uint64_t{part.first} * holder.cores / cores;
+    const std::uint64_t last = ((std::uint64_t{part.last} + 1) * holder.cores - 1) / cores;
+    if (first >= platform_.nodes) continue;
+    nodes.insert(static_cast<std::uint32_t>(first),
+                 static_cast<std::uint32_t>(std::min<std::uint64_t>(last, platform_.nodes - 1)));
+  }
+  return nodes;
 }
 
 /// Jobs that run here and of whose start the journal does not know are of one that is lost, or went
-/// on after a copy of it was made. Their nodes would be given to others, and they would run twice.
-void LocalWorld::refuse_strangers(const std::vector<std::uint64_t>& folders,
-                                  const Past& past) const {
-  std::set<std::uint64_t> known;
-  for (const Known& job : past.jobs) {
-    if (job.runs) known.insert(job.facts.number);
+/// on after a copy of it was made. Their nodes must not be given to others.
+void LocalWorld::find_strangers(std::vector<Folder> folders, const Past& past) {
+  std::vector<Folder> left, unknown;
+  std::erase_if(folders, [&](const Folder& folder) {
+    if (!has_manager(folder.path)) {
+      left.push_back(folder);
+    } else if (!holder_in(folder.path)) {
+      unknown.push_back(folder);
+    } else {
+      return false;
+    }
+    return true;
+  });
+  if (!unknown.empty()) {
+    throw InputError({fs::path(settings_.folder).parent_path()},
+                     fmt::format("jobs run here of whose start the journal does not know, and "
+                                 "nothing says on which nodes: {}",
+                                 where(unknown)),
+                     "wait until they are over, or end them by `kill PROCESS`");
   }
-  std::vector<std::string> strangers;
-  for (const std::uint64_t number : folders) {
-    if (known.contains(number) || !has_manager(number)) continue;
-    const auto manager = manager_of(number);
-    strangers.push_back(manager ? fmt::format("{} (process {})", number, *manager)
-                                : std::to_string(number));
+  // What those whose managers are gone have left must go; most have left nothing.
+  const std::vector<Seen> seen = left.empty() ? std::vector<Seen>{} : all_processes(kMark);
+  for (const Folder& folder : left) {
+    const std::string group = end_of_file(folder.path + "/cgroup");
+    const bool is_left =
+        !is_empty_cgroup(group) || std::ranges::find(seen, folder.path, &Seen::value) != seen.end();
+    if (is_left) {
+      folders.push_back(folder);
+    } else {
+      // Of one that waits again it is of a life before, and no sign that it has run in this one.
+      remove_folder(folder.path);
+    }
   }
-  if (strangers.empty()) return;
-  throw InputError({fs::path(settings_.folder).parent_path()},
-                   fmt::format("jobs run here of whose start the journal does not know: {}",
-                               fmt::join(strangers, ", ")),
-                   "wait until they are over, or end them by `kill PROCESS`");
+  std::set<std::string> there;
+  for (const Folder& folder : folders) {
+    auto its = std::make_unique<Running>();
+    const Holder holder = holder_in(folder.path).value_or(Holder{});
+    const auto manager = manager_of(folder.path);
+    its->is_stranger = true;
+    its->number = folder.number;
+    its->folder = folder.path;
+    its->group = end_of_file(its->group_file());
+    its->holding.nodes = nodes_of(holder);
+    its->name = fmt::format("{} {} {}", holder.started_by, index(holder.start),
+                            fs::path(folder.path).filename().string());
+    its->words =
+        fmt::format("job {} of the journal {}{}", folder.number, holder.started_by.substr(0, 8),
+                    manager ? fmt::format(", process {}", *manager) : "");
+    there.insert(its->name);
+    events_.emplace_back(
+        Stranger{.name = its->name, .nodes = its->holding.nodes, .what = its->words});
+    strangers_.push_back(std::move(its));
+  }
+  for (const Stranger& each : past.strangers) {
+    if (there.contains(each.name)) continue;
+    events_.emplace_back(
+        Stranger{.name = each.name, .nodes = each.nodes, .what = each.what, .is_there = false});
+  }
+  for (const auto& stranger : strangers_) {
+    if (connect(*stranger) == Contact::nobody) gone(*stranger);
+  }
 }
 
-void LocalWorld::take_up(const Known& known, Time seen) {
+std::string LocalWorld::where(const std::vector<Folder>& folders) const {
+  std::vector<std::string> words;
+  for (const Folder& folder : folders) {
+    const auto manager = manager_of(folder.path);
+    words.push_back(manager ? fmt::format("{} (process {})", folder.number, *manager)
+                            : std::to_string(folder.number));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+bool LocalWorld::is_strangers(const std::string& folder) const {
+  return std::ranges::any_of(strangers_,
+                             [&](const auto& stranger) { return stranger->folder == folder; });
+}
+
+/// For a job that begins.
+std::string LocalWorld::free_folder(std::uint64_t number) const {
+  const std::string own = folder_of(number);
+  std::string folder = own;
+  for (int i = 1; is_strangers(folder); ++i) folder = fmt::format("{}.{}", own, i);
+  return folder;
+}
+
+void LocalWorld::look_at_stranger(Running& job) {
+  if (job.is_gone || job.is_over) return;
+  const bool is_closed = job.control && job.control->is_closed();
+  if (is_closed || now() >= job.contact_at) {
+    if (connect(job) == Contact::nobody) gone(job);
+  }
+}
+
+/// Was the journal put back since its nodes were noted? Then it has these: it may have fewer than
+/// the journal knows of, but with others there might be two jobs on one node.
+bool LocalWorld::keep_to_holder(Running& job, const Known& known, const Past& past) {
+  const auto holder = holder_in(job.folder);
+  if (!holder) return false;
+  job.started_by = holder->started_by;
+  job.start_order = holder->start;
+  if (holder->journal == past.journal) return false;
+  const NodeSet has = nodes_of(*holder);
+  const bool is_resizing = known.open && known.open->kind == Decision::Kind::resize;
+  const bool is_known = is_resizing ? has == known.held.nodes || has == known.open->after.nodes ||
+                                          has == united(known.held.nodes, known.open->after.nodes)
+                                    : !has.empty() && known.held.nodes.contains(has);
+  if (!is_known && has_manager(job.folder)) {
+    throw InputError(
+        {fs::path(settings_.folder).parent_path()},
+        fmt::format("job {} has the nodes {}, and {} as far as this journal knows",
+                    where({{.number = job.number, .is_plain = true, .path = job.folder}}),
+                    to_string(has), to_string(known.held.nodes)),
+        "wait until it is over, or end it by `kill PROCESS`");
+  }
+  if (is_known && !is_resizing) job.holding = {has.count(), has};
+  return !is_resizing;
+}
+
+void LocalWorld::take_up(const Known& known, const std::string& folder, const Past& past) {
   const JobFacts& job = known.facts;
-  auto its = running(known.id, job);
+  auto its = running(known.id, job, folder);
   its->holding = known.held;
+  const bool is_put_back = keep_to_holder(*its, known, past);
   its->was_taken_up = job.what->type != JobType::rigid && job.what->type != JobType::moldable;
-  its->seen = seen;
+  its->seen = past.seen;
   its->is_of_before = clock_->is_anew();
   its->group = end_of_file(its->group_file());
   const bool is_starting = known.open && known.open->kind == Decision::Kind::start;
@@ -757,13 +954,18 @@ void LocalWorld::take_up(const Known& known, Time seen) {
   }
   running_[known.id] = std::move(its);
   if (contact == Contact::nobody) return gone(running);
-  if (is_starting) happen(event::Started{known.id, known.open->id, known.held, std::nullopt});
+  if (is_put_back) note_holder(running, running.holding.nodes);
+  if (is_starting) {
+    happen(event::Started{known.id, known.open->id, running.holding, std::nullopt});
+  } else if (!(running.holding == known.held)) {
+    happen(event::Resized{known.id, DecisionId::none, running.holding, now()});
+  }
 }
 
-/// Is there a manager of a job with this number, whoever has started it?
-bool LocalWorld::has_manager(std::uint64_t number) const {
+/// Is there a manager of a job with this folder, whoever has started it?
+bool LocalWorld::has_manager(const std::string& folder) {
   Running its;
-  its.folder = folder_of(number);
+  its.folder = folder;
   try {
     return static_cast<bool>(connect_unix(its.socket()));
   } catch (const InputError&) {
@@ -774,10 +976,10 @@ bool LocalWorld::has_manager(std::uint64_t number) const {
 }
 
 /// Its process, if it can be found.
-std::optional<pid_t> LocalWorld::manager_of(std::uint64_t number) const {
+std::optional<pid_t> LocalWorld::manager_of(const std::string& folder) {
   // All of the job's processes know its folder; the manager is the first of them.
-  std::vector<Seen> its = all_processes("DUCTILE_JOB_FOLDER");
-  std::erase_if(its, [&](const Seen& seen) { return seen.value != folder_of(number); });
+  std::vector<Seen> its = all_processes(kMark);
+  std::erase_if(its, [&](const Seen& seen) { return seen.value != folder; });
   const auto manager = std::ranges::find_if(its, [&](const Seen& seen) {
     return std::ranges::find(its, seen.parent, &Seen::pid) == its.end();
   });
@@ -785,12 +987,19 @@ std::optional<pid_t> LocalWorld::manager_of(std::uint64_t number) const {
 }
 
 void LocalWorld::forget(std::uint64_t number) {
+  const auto moved = moved_.find(number);
+  const std::string folder = moved != moved_.end() ? moved->second : folder_of(number);
+  if (moved != moved_.end()) moved_.erase(moved);
+  if (!is_strangers(folder)) remove_folder(folder);
+}
+
+void LocalWorld::remove_folder(const std::string& folder) {
   // Never what is below it: there is nothing, and all in it is known.
   Running its;
-  its.folder = folder_of(number);
+  its.folder = folder;
   if (const std::string group = end_of_file(its.group_file()); !group.empty()) remove_cgroup(group);
-  for (const std::string& path :
-       {its.socket(), its.report(), its.log(), its.script(), its.group_file()}) {
+  for (const std::string& path : {its.socket(), its.report(), its.log(), its.script(),
+                                  its.group_file(), its.holder(), its.holder() + ".new"}) {
     unlink(path.c_str());
   }
   rmdir(its.folder.c_str());
@@ -812,6 +1021,7 @@ LocalWorld::Contact LocalWorld::connect(Running& job) {
     return Contact::not_now;
   }
   crash_point();
+  if (job.is_stranger) return Contact::made;  // its end is all that counts
   job.say({{"do", "watch"}});
   if (job.end) job.say({{"do", "stop"}});
   return Contact::made;
@@ -827,6 +1037,14 @@ void LocalWorld::add_to(Poller& poller) {
     }
     if (!job->control) continue;
     poller.add(job->control->descriptor(), job->control->events(), [this, job] { read(*job); });
+  }
+  for (const auto& owned : strangers_) {
+    Running* const job = owned.get();
+    if (!job->control) continue;
+    poller.add(job->control->descriptor(), job->control->events(), [job] {
+      job->control->work();
+      while (job->control->next()) continue;
+    });
   }
 }
 
@@ -918,6 +1136,7 @@ void LocalWorld::settle(Running& job, std::uint32_t processes) {
     }
   }
   limit(job, job.holding);
+  note_holder(job, job.holding.nodes);
   happen(event::Resized{job.id, order.id, job.holding, is_done ? now() : now() + set_.retry,
                         std::exchange(job.paused, Duration{})});
 }
@@ -1000,8 +1219,10 @@ void LocalWorld::look() {
       }
     }
   }
+  for (const auto& stranger : strangers_) look_at_stranger(*stranger);
   if (now() >= sweep_at_) sweep();
   std::erase_if(running_, [](const auto& entry) { return entry.second->is_over; });
+  std::erase_if(strangers_, [](const auto& stranger) { return stranger->is_over; });
 }
 
 Time LocalWorld::next() const {
@@ -1009,6 +1230,10 @@ Time LocalWorld::next() const {
   for (const auto& [id, job] : running_) {
     if (job->control && job->control->is_closed()) return Time{};
     next = std::min({next, job->kill_at, job->contact_at, job->answer_by, job->back_at});
+  }
+  for (const auto& stranger : strangers_) {
+    if (stranger->control && stranger->control->is_closed()) return Time{};
+    next = std::min(next, stranger->contact_at);
   }
   return next;
 }
@@ -1038,6 +1263,11 @@ void LocalWorld::sweep() {
     open.push_back(job.get());
     needs_scan = needs_scan || job->group.empty();
   }
+  for (const auto& stranger : strangers_) {
+    if (!stranger->is_gone || stranger->is_over) continue;
+    open.push_back(stranger.get());
+    needs_scan = needs_scan || stranger->group.empty();
+  }
   if (open.empty()) return;
   reap();
   std::set<std::string> marks;  // that living processes have
@@ -1049,7 +1279,7 @@ void LocalWorld::sweep() {
       const bool is_left = process.parent == getpid() && is_orphan(process.pid);
       if (is_left && orphans_.insert(process.pid).second) {
         for (Running* const job : open) {
-          if (job->group.empty()) job->orphans.insert(process.pid);
+          if (job->group.empty() && !job->is_stranger) job->orphans.insert(process.pid);
         }
       }
       const bool is_marked = std::ranges::any_of(
@@ -1084,6 +1314,12 @@ void LocalWorld::sweep() {
 
 void LocalWorld::over(Running& job) {
   job.is_over = true;
+  if (job.is_stranger) {
+    remove_folder(job.folder);
+    events_.emplace_back(Stranger{
+        .name = job.name, .nodes = job.holding.nodes, .what = job.words, .is_there = false});
+    return;
+  }
   auto reported = reported_end(job.report());
   if (!reported) reported = job.end_told;
   std::optional<int> code;

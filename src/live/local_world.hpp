@@ -9,6 +9,11 @@
 //
 // The socket listens before the manager is started, so that there is no moment between them.
 //
+// Whose a job is stands in the file `holder` of its folder: the journal and the decision by which
+// it was started, and its nodes. Who listens there and is no job of this journal, as far as it
+// knows, is a stranger, and is left alone until its manager is gone. A job of ours with its number
+// has another folder, N.1: what is killed with a job is known by that, too.
+//
 // The folder is the controller's, and users have no right in it but to what is theirs: socket,
 // report, log and script. So no name in it can be made to mean something else.
 //
@@ -75,7 +80,8 @@ class LocalWorld final : public World {
 
   Description describe() const override { return {platform_, capabilities()}; }
   std::string how_to_serve(const Platform& platform) const override;
-  /// Throws InputError if jobs run here of whose start the journal does not know.
+  /// Throws InputError if it is not known, or not as the journal has it, which nodes jobs have that
+  /// run here.
   void take_up(const ScheduleClock& clock, const Past& past) override;
   void configure(const WorldSettings& settings) override { set_ = settings; }
   bool submit(const Owner& owner, Submission what, const std::string& ticket) override;
@@ -92,15 +98,26 @@ class LocalWorld final : public World {
 
  private:
   struct Running;
+  struct Folder;
+  struct Holder;
   enum class Contact { made, nobody, not_now };
 
   void begin();
-  std::vector<std::uint64_t> folders_of_jobs() const;
-  void refuse_strangers(const std::vector<std::uint64_t>& folders, const Past& past) const;
-  void take_up(const Known& known, Time seen);
-  bool has_manager(std::uint64_t number) const;
-  std::optional<pid_t> manager_of(std::uint64_t number) const;
-  std::unique_ptr<Running> running(JobId id, const JobFacts& job) const;
+  std::vector<Folder> folders_of_jobs() const;
+  static std::optional<Holder> holder_in(const std::string& folder);
+  void note_holder(const Running& job, const NodeSet& nodes) const;
+  std::string text_of_holder(const Running& job, const NodeSet& nodes) const;
+  NodeSet nodes_of(const Holder& holder) const;
+  void find_strangers(std::vector<Folder> folders, const Past& past);
+  void take_up(const Known& known, const std::string& folder, const Past& past);
+  bool keep_to_holder(Running& job, const Known& known, const Past& past);
+  std::string where(const std::vector<Folder>& folders) const;
+  static bool has_manager(const std::string& folder);
+  static std::optional<pid_t> manager_of(const std::string& folder);
+  std::unique_ptr<Running> running(JobId id, const JobFacts& job, std::string folder) const;
+  std::string free_folder(std::uint64_t number) const;
+  bool is_strangers(const std::string& folder) const;
+  void look_at_stranger(Running& job);
   bool measures(const Submission& what) const;
   void start(const Decision& decision, const JobFacts& job);
   void make_folder(Running& its, const JobFacts& job, bool changes_user);
@@ -131,6 +148,7 @@ class LocalWorld final : public World {
   void enable_limits();
   void limit(const Running& job, const Holding& holding) const;
   std::string folder_of(std::uint64_t number) const;
+  static void remove_folder(const std::string& folder);
 
   /// Never a remembered time: while the controller waits, that is long past.
   Time now() const { return clock_->now(); }
@@ -143,6 +161,8 @@ class LocalWorld final : public World {
   std::string group_{};                   // the cgroup above those of jobs; empty: there are none
   std::set<std::string> controllers_{};   // that these have
   std::map<JobId, std::unique_ptr<Running>> running_;
+  std::vector<std::unique_ptr<Running>> strangers_;
+  std::map<std::uint64_t, std::string> moved_;  // folders of jobs whose own a stranger has
   std::set<pid_t> orphans_{};  // of managers that were killed, until they are reaped
   Time sweep_at_ = kNever;
   std::vector<WorldEvent> events_;

@@ -58,8 +58,8 @@ void Metrics::resized(Nodes before, Nodes wanted, Nodes now) {
   ++resizes_[wanted > before ? 1 : 0][outcome];
 }
 
-std::string Metrics::text(const Core& core, std::span<const JobId> jobs,
-                          std::size_t connections) const {
+std::string Metrics::text(const Core& core, std::span<const JobId> jobs, std::size_t connections,
+                          const OfWorld& world) const {
   const State& state = core.state();
   std::string text;
 
@@ -98,6 +98,18 @@ std::string Metrics::text(const Core& core, std::span<const JobId> jobs,
   family(text, "ductile_nodes_drained", "counter", "",
          "Nodes that were drained because jobs died on them at once.");
   line(text, "ductile_nodes_drained_total {}", drained_);
+  family(text, "ductile_strangers", "gauge", "",
+         "Jobs that run on the cluster and of which the journal does not know.");
+  line(text, "ductile_strangers {}", world.strangers);
+  family(text, "ductile_nodes_strangers", "gauge", "", "Nodes that have no jobs because of them.");
+  line(text, "ductile_nodes_strangers {}", world.nodes_of_strangers);
+  family(text, "ductile_cluster_out_of_reach", "gauge", "",
+         "1 while what runs the jobs is out of reach, and nothing is decided.");
+  line(text, "ductile_cluster_out_of_reach {}", world.lost_since ? 1 : 0);
+  family(text, "ductile_cluster_out_of_reach_since_seconds", "gauge", "seconds",
+         "Since when, in seconds of the Unix epoch; 0: it is in reach.");
+  line(text, "ductile_cluster_out_of_reach_since_seconds {}",
+       world.lost_since ? to_seconds(*world.lost_since) : 0.0);
 
   family(text, "ductile_pass_duration_seconds", "histogram", "seconds",
          "Time of a scheduling pass, the journal not included.");

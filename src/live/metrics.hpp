@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,8 +52,15 @@ class Metrics {
   /// Orders to resize, for want of an answer.
   void withdrawn(std::uint64_t orders) { withdrawn_ += orders; }
 
+  /// What can be seen of the world besides.
+  struct OfWorld {
+    std::size_t strangers = 0;
+    Nodes nodes_of_strangers = 0;
+    std::optional<Time> lost_since{};  // by the clock on the wall
+  };
   /// With what can be seen now: the jobs that are not over, the nodes, connections.
-  std::string text(const Core& core, std::span<const JobId> jobs, std::size_t connections) const;
+  std::string text(const Core& core, std::span<const JobId> jobs, std::size_t connections,
+                   const OfWorld& world) const;
 
  private:
   static constexpr std::size_t kTypes = kJobTypeWords.size();

@@ -47,7 +47,9 @@ TEST(Metrics, TellOfJobsNodesAndResizes) {
   metrics.passed(std::chrono::milliseconds(2), false);
   metrics.passed(std::chrono::milliseconds(2), true);
   const JobId jobs[] = {JobId{0}, JobId{1}};
-  const std::string text = metrics.text(core, jobs, 7);
+  const std::string text = metrics.text(
+      core, jobs, 7,
+      {.strangers = 2, .nodes_of_strangers = 3, .lost_since = Time(whole_seconds(1'700'000'000))});
   EXPECT_THAT(text, HasSubstr("ductile_jobs{state=\"starting\",type=\"rigid\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("ductile_jobs{state=\"pending\",type=\"rigid\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("ductile_jobs_submitted_total{type=\"rigid\"} 2\n"));
@@ -55,6 +57,10 @@ TEST(Metrics, TellOfJobsNodesAndResizes) {
   EXPECT_THAT(text, HasSubstr("ductile_nodes{state=\"allocated\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("ductile_nodes{state=\"idle\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("ductile_nodes_health{health=\"up\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_strangers 2\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_nodes_strangers 3\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_cluster_out_of_reach 1\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_cluster_out_of_reach_since_seconds 1700000000\n"));
   EXPECT_THAT(text, HasSubstr("{direction=\"expand\",outcome=\"done\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("{direction=\"expand\",outcome=\"refused\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("{direction=\"shrink\",outcome=\"partial\"} 1\n"));

@@ -920,7 +920,8 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   };
   const Time now = clock_.now();
   its->text.begin().add("ok", true).add("now_s", to_seconds(clock_.wall(now)));
-  its->text.add("policy", core_.traits().settings).begin_list("jobs");
+  its->text.add("policy", core_.traits().settings).add("lost_since_s", lost_since_s());
+  its->text.begin_list("jobs");
   std::ranges::sort(shown);
   for (const JobId id : shown) {
     if (core_.job(id).status != Status::running || !is_shown[index(id)]) continue;
@@ -974,7 +975,7 @@ std::string Controller::on_nodes() const {
   NodeSet claimed;
   for (const Claim& claim : state.claims) claimed.insert(claim.held.nodes);
   JsonText text;
-  text.begin().add("ok", true).begin_list("nodes");
+  text.begin().add("ok", true).add("lost_since_s", lost_since_s()).begin_list("nodes");
   for (std::uint32_t node = 0; node < state.platform.nodes; ++node) {
     const Health health = state.health[node];
     const bool is_held = holders[node] != 0;
@@ -982,13 +983,22 @@ std::string Controller::on_nodes() const {
     if (health == Health::draining) word = is_held ? "DRAINING" : "DRAINED";
     if (health == Health::down) word = "DOWN";
     if (health == Health::off) word = "POWERED_DOWN";
-    const auto reason = node_reasons_.find(node);
+    const Stranger* const stranger = health_.stranger_on(node);
+    if (stranger != nullptr) word = "STRANGER";
+    const auto said = node_reasons_.find(node);
+    std::string reason = said != node_reasons_.end() ? said->second : std::string();
+    if (reason.empty() && health_.by_operators(node) == Health::up &&
+        health_.by_world(node) != Health::up) {
+      reason = "the cluster says so";
+    }
+    if (stranger != nullptr) reason = stranger->what + (reason.empty() ? "" : "; " + reason);
     text.begin()
         .add("node", node)
         .add("state", word)
         .add("cores", state.platform.cores_per_node)
         .add("job", is_held ? std::optional(holders[node]) : std::nullopt)
-        .add("reason", reason != node_reasons_.end() ? std::optional(reason->second) : std::nullopt)
+        .add("reason", reason.empty() ? std::nullopt : std::optional(reason))
+        .add("stranger", stranger != nullptr ? std::optional(stranger->what) : std::nullopt)
         .end();
   }
   return text.end_list().end().take();
@@ -1484,6 +1494,11 @@ Json Controller::on_drain(const Client& client, const Json& request) {
   spdlog::info("nodes {} are {}{}", to_string(*nodes),
                kHealthWords[static_cast<std::size_t>(*health)],
                reason.empty() ? "" : ": " + reason);
+  if (*health == Health::up) {
+    const std::string why = why_not_up(*nodes);
+    if (why.empty()) return {{"ok", true}};
+    return {{"ok", true}, {"note", "not all of them are used again: " + why}};
+  }
   if (*health != Health::down) return {{"ok", true}};
   for (const JobId id : core_.state().running) {
     if (!core_.job(id).holding.nodes.intersects(*nodes)) continue;

@@ -159,6 +159,12 @@ Recovered read_snapshot(const std::string& text, const std::string& path) {
     }
   }
   State state = load(rest, path);
+  if (const std::string what = lacking(state.capabilities, state.traits.needs); !what.empty()) {
+    throw InputError(
+        {path},
+        fmt::format("its world lacks {}, which the policy {} needs", what, state.traits.settings),
+        "go on with the version that wrote it");
+  }
   state.rules.record = true;
   return {.core = Core(std::move(state)), .counts = std::move(counts)};
 }
@@ -307,6 +313,25 @@ void Snapshots::failed(const std::string& why) {
   clean_up();  // what its process left
 }
 
+namespace {
+
+/// The world was out of reach when the controller ended: what happened since then was not closed,
+/// and no snapshot can be made. It is closed without the policy, which the next controller asks.
+void close_open_instant(Core& core, Journal& journal) {
+  const State& state = core.state();
+  if (!state.must_wake && (state.handed_out || state.decisions.empty())) return;
+  const Time now = state.now;
+  journal.begin();
+  const auto decisions = follow(core, now, false, {});
+  journal.close(now, core, decisions, {});
+  journal.end_rejected(decisions, now);
+  journal.write_must_ask(true);
+  journal.commit();
+  spdlog::info("what happened while the cluster was out of reach was closed without a decision");
+}
+
+}  // namespace
+
 void settle(const std::string& folder) {
   if (!fs::exists(folder + "/journal.db")) {
     throw InputError({folder}, "there is no journal", "give the --state folder of a controller");
@@ -314,8 +339,9 @@ void settle(const std::string& folder) {
   const Descriptor lock = lock_state(folder);
   Journal journal(folder + "/journal.db");
   if (journal.is_new()) return;
-  const Recovered recovered = recover_core(journal, folder);
+  Recovered recovered = recover_core(journal, folder);
   journal.go_on(recovered.useless);
+  close_open_instant(recovered.core, journal);
   Snapshots snapshots(journal, folder);
   snapshots.clean_up();
   snapshots.make(recovered.core, recovered.counts);

@@ -10,8 +10,9 @@
 // `take_up`. What runs the jobs may have a memory, and must say which life and which order it
 // speaks of.
 //
-// The first calls are `describe`, `configure` and `take_up`. What a call throws ends the
-// controller, with an order that may not have been carried out.
+// The first calls are `describe`, `configure` and `take_up`; where it is out of reach at the start
+// the first and the last one come once it is back. What a call throws ends the controller, with an
+// order that may not have been carried out.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/node_set.hpp"
 #include "base/time.hpp"
 #include "job/poller.hpp"
 #include "job/socket.hpp"
@@ -92,7 +94,19 @@ struct Paused {
 /// An order to resize was withdrawn, for want of an answer.
 struct Withdrawn {};
 
-using WorldEvent = std::variant<Told, Arrived, Measured, Paused, Withdrawn>;
+/// What runs in the world and is no job of this journal, as far as it knows: of a journal that is
+/// lost, say, or of the time after a copy of this one was made. No job is given its nodes until it
+/// has gone. It is told before anything else that is told with it, so that nothing that comes free
+/// there is given away. Where the journal has a job of its own on such a node, that one has not
+/// been started, or is dead: that is told with it.
+struct Stranger {
+  std::string name{};  // of this one, as long as it is there: told again, it has other nodes
+  NodeSet nodes{};
+  std::string what{};  // in words: which job of whom
+  bool is_there = true;
+};
+
+using WorldEvent = std::variant<Told, Arrived, Measured, Paused, Withdrawn, Stranger>;
 
 /// A job as the world needs to know it.
 struct JobFacts {
@@ -114,16 +128,19 @@ struct JobFacts {
 struct Known {
   JobId id = JobId::none;
   JobFacts facts{};
-  bool runs = false;                 // or is being started
-  Holding held{};                    // what it has; of a start what it is given, of a resize what
-                                     // it had before
-  std::optional<Decision> open{};    // about it, without an answer
-  std::optional<Request> request{};  // that it has made, and has no answer
+  bool runs = false;  // or is being started
+  Holding held{};     // what it has; of a start what it is given, of a resize what
+                      // it had before
+  DecisionId start = DecisionId::none;  // that it was started by, or is being
+  std::optional<Decision> open{};       // about it, without an answer
+  std::optional<Request> request{};     // that it has made, and has no answer
 };
 
 /// What a controller knows that begins.
 struct Past {
-  std::string journal{};      // its id, which goes with each start: whose jobs these are
+  std::string journal{};  // its id, which goes with each start: whose jobs these are
+  // That it had before it was put back: jobs of these are its own if `start` is theirs.
+  std::vector<std::string> former{};
   std::vector<Known> jobs{};  // all that are not over, by their ids
   Time seen{};                // until then it knew what there was
   // Good during the call: has this number arrived, ever? A job of which that is so, and that is not
@@ -137,6 +154,10 @@ struct Past {
   JobId next = JobId{0};       // which the next job to arrive will be
   std::uint64_t highest = 0;   // number of a job that has arrived
   std::uint32_t requests = 0;  // the next number of an evolving request
+  // Nodes, as this world has told last (by `NodesChanged`: up, draining, down or off); all others
+  // are up. What operators say of nodes is their own, and not among it.
+  NodeSet down{}, draining{};
+  std::vector<Stranger> strangers{};  // that it has told of, and that have not gone
 };
 
 /// What can be set while it serves.
@@ -159,10 +180,11 @@ class World {
   World& operator=(const World&) = delete;
   virtual ~World() = default;
 
-  /// What it has and can do. Asked before anything else, and changes nothing.
+  /// What it has and can do. Asked before anything else but `reach`, and changes nothing.
   struct Description {
     Platform platform{};
     Capabilities capabilities{};
+    std::string kind = "local";  // a word: a journal is of one kind, and another one refuses it
   };
   virtual Description describe() const = 0;
   /// How to serve this platform instead, which a journal is of: what a user is to do.
@@ -176,9 +198,9 @@ class World {
   ///
   /// What was not taken before is dropped. Where `end` is set that end is ordered again. A request
   /// that is not in `past` was denied. All that is left of jobs that do not run is removed:
-  /// `forget` may never have come. Throws InputError if it cannot be begun, is out of reach at the
-  /// start of the controller, or has jobs that run and are not known as such: the controller does
-  /// not start, or ends.
+  /// `forget` may never have come. Jobs that run and are not known as such are told as `Stranger`,
+  /// and so is that one of `past` has gone; of nodes only what is another way than in `past`.
+  /// Throws InputError if it cannot be begun: the controller does not start, or ends.
   virtual void take_up(const ScheduleClock& clock, const Past& past) = 0;
   /// From now on.
   virtual void configure(const WorldSettings& settings) = 0;
@@ -215,11 +237,12 @@ class World {
   enum class Reach : std::uint8_t {
     here,
     lost,  // out of reach: it is told nothing and says nothing, and no pass is made
-    back   // it was lost, and waits for `take_up`
+    back   // it was lost, and waits for `take_up`; at the start of a controller `here` does as well
   };
-  /// Asked once in a turn, before anything else. Calls of a turn in which it goes away later do
-  /// nothing, and `submit` returns false. While it is lost there are only `add_to`, `look`, `next`,
-  /// `signs` and `configure`.
+  /// Asked at the start, and once in a turn, before anything else. Calls of a turn in which it goes
+  /// away later do nothing, and `submit` returns false. While it is lost there are only `add_to`,
+  /// `look`, `next`, `signs` and `configure`. A controller begins without it if it has a journal,
+  /// and asks each second: before the first `take_up` it has no clock to tell by.
   virtual Reach reach() const { return Reach::here; }
 
   /// What people are shown of a running job.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -104,6 +105,10 @@ def test_a_damaged_journal_is_refused(cluster):
     assert len(c.queue()) == 20
 
 
+def strangers(c):
+    return [row for row in c.ask({"do": "nodes"})["nodes"] if row["stranger"]]
+
+
 def test_a_journal_that_has_lost_what_was_told_is_refused(cluster):
     """As it is after somebody put back a copy of another day, or lost it."""
     c = cluster("2x1")
@@ -132,14 +137,19 @@ def test_a_journal_that_has_lost_what_was_told_is_refused(cluster):
 
     # What runs is not known to it, or waits for all it knows: its node is nobody else's.
     managers = {job: c.manager_of(job) for job in (early[0], late)}
-    said = ", ".join(f"{job} (process {pid})" for job, pid in managers.items())
-    for more in (["--restored"], []):
-        done = c.run(*serve, *more, code=2)
-        assert f"jobs run here of whose start the journal does not know: {said}; wait until they are over" in done.stderr
-    for manager in managers.values():
+    c.run(*serve, code=2)
+    c.start("--restored")
+    for _ in range(2):
+        assert sorted(c.queue()) == early
+        rows = strangers(c)
+        assert {row["state"] for row in rows} == {"STRANGER"}
+        for job, pid in managers.items():
+            assert any(re.fullmatch(rf"job {job} of the journal [0-9a-f]{{8}}, process {pid}", row["stranger"]) for row in rows)
+        c.kill()
+        c.start()
+    for left, (job, manager) in zip((1, 0), managers.items()):
         os.kill(manager, signal.SIGTERM)
-        c.wait_for(lambda: not os.path.exists(f"/proc/{manager}"), "the end of the stranger")
-    c.start()
+        c.wait_for(lambda: len(strangers(c)) == left, f"the end of job {job}")
     assert sorted(c.queue()) == early
     c.kill()
     c.start()

@@ -29,6 +29,7 @@
 #include <sys/fsuid.h>
 #include <unistd.h>
 
+#include "base/error.hpp"
 #include "base/random.hpp"
 #include "job/line_socket.hpp"
 #include "live/controller.hpp"
@@ -39,6 +40,7 @@
 #include "policies/registry.hpp"
 #include "report/explanation.hpp"
 #include "scheduling/invariants.hpp"
+#include "scheduling/policy.hpp"
 #include "scheduling/snapshot.hpp"
 #include "support/fake_world.hpp"
 #include "support/seeds.hpp"
@@ -68,7 +70,7 @@ constexpr std::string_view kPolicies[] = {
 struct Sums {
   FakeWorld::Figures world{};
   std::uint64_t jobs = 0, cancels = 0, deaths = 0, stops = 0, turns = 0, refused = 0, retried = 0,
-                equal_keys = 0;
+                equal_keys = 0, drains = 0, shown_lost = 0, settled = 0;
   Sums& operator+=(const Sums& other) {
     world += other.world;
     jobs += other.jobs;
@@ -79,6 +81,9 @@ struct Sums {
     refused += other.refused;
     retried += other.retried;
     equal_keys += other.equal_keys;
+    drains += other.drains;
+    shown_lost += other.shown_lost;
+    settled += other.settled;
     return *this;
   }
 };
@@ -149,11 +154,15 @@ class History {
     }
     if (draws_.chance(0.2)) settings_.policy = some_policy();
     moments_left = !world_.is_kind() && draws_.chance(0.7) ? 1 + draws_.below(300) : 0;
+    if (has_begun_ && !world_.is_kind() && draws_.chance(0.15)) {
+      world_.begin_lost(seconds(draws_.exponential(5)));
+    }
     unless_it_dies([&] {
       const std::function<ServeSettings()> reload = [this] { return settings_; };
       reload_ = reload;
       controller_ = std::make_unique<Controller>(settings_, registry_, reload_, world_, clocks_);
       controller_->begin();
+      has_begun_ = true;
     });
   }
 
@@ -163,7 +172,16 @@ class History {
     unless_it_dies([&] {
       controller_->turn(Duration{});
       check_invariants(controller_->core().state());
+      check_health();
     });
+  }
+
+  /// What an operator has drained, or the world has told of, is used by nobody new.
+  void check_health() const {
+    NodeSet usable = drained_;
+    usable.insert(world_.told_out_of_service());
+    usable.erase(controller_->core().state().not_up);
+    EXPECT_TRUE(usable.empty()) << "nodes " << to_string(usable) << " can be used";
   }
 
   /// Until it waits for something.
@@ -184,6 +202,10 @@ class History {
     controller_->end();
     lose();
     listen();
+    if (!draws_.chance(0.3)) return;
+    // For another version: whatever it was stopped in.
+    settle(folder_);
+    ++sums_.settled;
   }
 
   /// Nobody controls anything for a while.
@@ -327,7 +349,9 @@ class History {
     const std::uint64_t number = some_number();
     const auto nothing = [](const Json&) {};
     const double chance = draws_.uniform();
-    if (chance < 0.25) {
+    if (chance < 0.1) {
+      drain();
+    } else if (chance < 0.25) {
       ask({{"do", "requeue"}, {"jobs", {number}}}, nothing);
     } else if (chance < 0.4) {
       ask({{"do", "hold"}, {"jobs", {number}}}, nothing);
@@ -340,6 +364,32 @@ class History {
       const auto limit = whole_seconds(static_cast<std::int64_t>(5 + draws_.below(60)));
       ask({{"do", "update"}, {"job", number}, {"set", {{"time_us", limit.count()}}}}, nothing);
     }
+  }
+
+  void drain() {
+    const auto node = static_cast<std::uint32_t>(draws_.below(platform_.nodes));
+    NodeSet nodes;
+    nodes.insert(node, node);
+    const bool is_undone = draws_.chance(0.5);
+    // From now on nobody knows, until it is answered.
+    if (is_undone) drained_.erase(nodes);
+    ask({{"do", "drain"}, {"nodes", to_string(nodes)}, {"health", is_undone ? "up" : "draining"}},
+        [this, nodes, is_undone](const Json& said) {
+          EXPECT_TRUE(said["ok"]) << said;
+          if (!is_undone) drained_.insert(nodes);
+          ++sums_.drains;
+        });
+    rest();  // in the order in which they were asked
+  }
+
+  /// It says since when the world is out of reach, and only while it is.
+  void look_at(const char* what) {
+    ask({{"do", what}}, [this](const Json& said) {
+      EXPECT_TRUE(said["ok"]);
+      const Json& since = said["lost_since_s"];
+      EXPECT_TRUE(since.is_null() || since.is_number()) << since;
+      sums_.shown_lost += since.is_number();
+    });
   }
 
   // ---- What happens
@@ -357,8 +407,7 @@ class History {
     } else if (chance < 0.34 && !numbers_.empty()) {
       change_something();
     } else if (chance < 0.37) {
-      ask({{"do", draws_.chance(0.5) ? "queue" : "nodes"}},
-          [](const Json& said) { EXPECT_TRUE(said["ok"]); });
+      look_at(draws_.chance(0.5) ? "queue" : "nodes");
     } else if (chance < 0.39) {
       stop();
       leave();
@@ -390,17 +439,23 @@ class History {
     moments_left = 0;
     world_.be_kind();
     constexpr int kMost = 20'000;
+    bool is_released = false;
     for (int i = 0;; ++i) {
       ASSERT_LT(i, kMost) << "jobs do not end";
       if (!controller_) begin();
       rest();
       if (::testing::Test::HasFailure()) return;
-      if (is_idle()) break;
-      if (i % 100 == 0 && world_.reach() == World::Reach::here) release_all();
+      if ((i % 100 == 0 || !is_released) && world_.reach() == World::Reach::here) {
+        release_all();
+        is_released = true;
+      }
+      if (is_released && is_idle()) break;
       pass_time(whole_seconds(60));
       if (::testing::Test::HasFailure()) return;
     }
     EXPECT_TRUE(asking_.empty()) << "somebody has no answer";
+    EXPECT_TRUE(controller_->core().state().not_up.empty())
+        << to_string(controller_->core().state().not_up);
     final_state_ = save(controller_->core().state());
     lose();
   }
@@ -412,6 +467,10 @@ class History {
   }
 
   void release_all() {
+    drained_ = {};
+    NodeSet all;
+    all.insert(0, platform_.nodes - 1);
+    ask({{"do", "drain"}, {"nodes", to_string(all)}, {"health", "up"}}, [](const Json&) {});
     controller_->core().state().jobs.for_each([&](JobId id) {
       const std::uint64_t number = controller_->core().job(id).spec.name;
       ask({{"do", "release"}, {"jobs", {number}}}, [](const Json&) {});
@@ -492,6 +551,8 @@ class History {
   std::map<Key, Wish> wishes_{};
   std::vector<std::uint64_t> numbers_{};
   std::map<std::uint64_t, std::uint32_t> cancelled_{};  // how often they had begun by then
+  NodeSet drained_{};                                   // for certain
+  bool has_begun_ = false;
   std::string final_state_{};
   Sums sums_{};
 };
@@ -545,6 +606,11 @@ TEST(LiveWorld, KeepsThePromises) {
                                    sums.stops,
                                    sums.refused,
                                    sums.retried,
+                                   sums.drains,
+                                   sums.shown_lost,
+                                   sums.settled,
+                                   sums.world.strangers,
+                                   sums.world.lost_starts,
                                    sums.world.take_ups,
                                    sums.world.absences,
                                    sums.world.lost_events,

@@ -44,18 +44,22 @@ FakeWorld::Figures& FakeWorld::Figures::operator+=(const Figures& other) {
   senseless += other.senseless;
   altered += other.altered;
   dropped += other.dropped;
+  strangers += other.strangers;
+  lost_starts += other.lost_starts;
   return *this;
 }
 
 FakeWorld::FakeWorld(std::uint64_t seed, const Platform& platform, const FakeClocks& clocks)
-    : draws_(seed, Stream::test, 1),
+    : is{platform, {.instant_start = false, .resizes_per_job = Capabilities::kUnlimited}, "fake"},
+      draws_(seed, Stream::test, 1),
       platform_(platform),
       clocks_(clocks),
       holders_(platform.nodes, 0),
       health_(platform.nodes, Health::up) {}
 
 World::Description FakeWorld::describe() const {
-  return {platform_, {.instant_start = false, .resizes_per_job = Capabilities::kUnlimited}};
+  if (reach() == Reach::lost) complain("it is to describe itself, and is out of reach");
+  return is;
 }
 
 void FakeWorld::complain(const std::string& what) const {
@@ -90,11 +94,7 @@ Duration FakeWorld::delay() {
   return seconds(draws_.exponential(is_kind_ ? 0.5 : chance < 0.8 ? 2 : 20));
 }
 
-void FakeWorld::look() {
-  // What was told before is written down by now.
-  if (is_heard() && clocks_.passed() > told_at_) is_health_news_ = false;
-  live();
-}
+void FakeWorld::look() { live(); }
 
 void FakeWorld::live() {
   while (!agenda_.empty() && agenda_.begin()->first <= clocks_.passed()) {
@@ -120,8 +120,21 @@ std::vector<WorldEvent> FakeWorld::take() {
     events_.assign(std::make_move_iterator(rest), std::make_move_iterator(taken.end()));
     taken.erase(rest, taken.end());
   }
+  for (const WorldEvent& event : taken) {
+    if (const auto* stranger = std::get_if<Stranger>(&event)) {
+      told_strangers_.erase(stranger->nodes);
+      if (stranger->is_there) told_strangers_.insert(stranger->nodes);
+    } else if (const auto* told = std::get_if<Told>(&event)) {
+      const auto* const changed = std::get_if<event::NodesChanged>(&told->event);
+      if (changed == nullptr) continue;
+      told_down_.erase(changed->nodes);
+      if (changed->health == Health::down) told_down_.insert(changed->nodes);
+    }
+  }
   return taken;
 }
+
+NodeSet FakeWorld::told_out_of_service() const { return united(told_down_, told_strangers_); }
 
 // ---- Books --------------------------------------------------------------------------------------
 
@@ -140,6 +153,9 @@ FakeWorld::Truth* FakeWorld::find(JobId id) {
 
 void FakeWorld::give(Truth& job, const NodeSet& nodes) {
   for_each_node(nodes, [&](std::uint32_t node) {
+    if (strangers().contains(node)) {
+      complain(fmt::format("a stranger has node {}, and job {} gets it", node, job.number));
+    }
     std::uint64_t& holder = holders_.at(node);
     if (holder != 0 && holder != job.number) {
       complain(
@@ -160,6 +176,12 @@ NodeSet FakeWorld::down() const {
   for (std::uint32_t node = 0; node < health_.size(); ++node) {
     if (health_[node] == Health::down) nodes.insert(node, node);
   }
+  return nodes;
+}
+
+NodeSet FakeWorld::strangers() const {
+  NodeSet nodes;
+  for (const auto& [name, its] : strangers_) nodes.insert(its);
   return nodes;
 }
 
@@ -402,7 +424,7 @@ void FakeWorld::start(const Decision& decision, const JobFacts& job) {
   its.restarts = job.restarts;
   its.failed_to_start = true;
   if (job.end) return tell(Told{event::StartFailed{decision.job, decision.id, clock_->now()}});
-  if (decision.after.nodes.intersects(down()) || (!is_kind_ && draws_.chance(0.1))) {
+  if (decision.after.nodes.intersects(unusable()) || (!is_kind_ && draws_.chance(0.1))) {
     ++figures_.failed_starts;
     return tell(Told{event::StartFailed{decision.job, decision.id, clock_->now() + set_.retry}});
   }
@@ -500,6 +522,12 @@ void FakeWorld::resize(const Decision& decision, Truth& job) {
   ++figures_.resizes;
   job.order = decision;
   job.before = job.nodes;
+  if (decision.after.nodes.intersects(strangers())) {  // somebody has come before it
+    ++figures_.refusals;
+    job.order.reset();
+    return tell(
+        Told{event::Resized{job.id, decision.id, holding(job.nodes), clock_->now() + set_.retry}});
+  }
   give(job, decision.after.nodes);
   if (job.request && job.request->id == decision.request) job.request.reset();
   const Duration later = delay();
@@ -559,6 +587,7 @@ World::Signs FakeWorld::signs(JobId) const { return {}; }
 void FakeWorld::leave_alone() {
   figures_.lost_events += events_.size();
   events_.clear();
+  told_down_ = told_strangers_ = {};  // it may not have written it down
   clock_ = lost_ = nullptr;
 }
 
@@ -573,12 +602,19 @@ void FakeWorld::go_away(Duration length) {
      [this, absence = figures_.absences] { is_back_ = is_back_ || absence == figures_.absences; });
 }
 
+void FakeWorld::begin_lost(Duration length) {
+  ++figures_.lost_starts;
+  is_away_ = true;
+  at(length, [this] { is_away_ = false; });
+}
+
 World::Reach FakeWorld::reach() const {
-  if (lost_ == nullptr) return Reach::here;
+  if (lost_ == nullptr) return is_away_ ? Reach::lost : Reach::here;
   return is_back_ ? Reach::back : Reach::lost;
 }
 
 void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
+  if (reach() == Reach::lost) complain("it is to take up jobs, and is out of reach");
   ++figures_.take_ups;
   events_.clear();
   lost_ = nullptr;
@@ -586,6 +622,15 @@ void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
   next_request_ = std::max(next_request_, past.requests);
   if (past.journal.empty()) complain("whose jobs are these?");
   check_numbers(past);
+  told_down_ = past.down;
+  told_strangers_ = {};
+  for (const Stranger& each : past.strangers) told_strangers_.insert(each.nodes);
+  for (const auto& [name, nodes] : strangers_) come(name, nodes);
+  for (const Stranger& each : past.strangers) {
+    if (!strangers_.contains(each.name)) {
+      tell(Stranger{.name = each.name, .nodes = each.nodes, .is_there = false});
+    }
+  }
   // Of submissions on their way to it some are lost.
   std::erase_if(under_way_, [this](const auto&) { return draws_.chance(0.5); });
   // What comes free first, then what has arrived.
@@ -602,13 +647,9 @@ void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
       if (jobs_.at(number).is_dropped) tell(told_end(jobs_.at(number)));
     }
   }
-  told_at_ = clocks_.passed();
-  for (const Health health : {Health::up, Health::down}) {
-    if (!is_health_news_) break;
-    NodeSet nodes;
-    for (std::uint32_t node = 0; node < health_.size(); ++node) {
-      if (health_[node] == health) nodes.insert(node, node);
-    }
+  const NodeSet now = down();
+  for (const auto& [nodes, health] : {std::pair{difference(past.down, now), Health::up},
+                                      std::pair{difference(now, past.down), Health::down}}) {
     if (!nodes.empty()) tell(Told{event::NodesChanged{nodes, health}});
   }
   for (WorldEvent& event : rest) tell(std::move(event));
@@ -662,6 +703,11 @@ void FakeWorld::find_out(const Known& known, std::vector<WorldEvent>& rest) {
     end(known.id, *known.facts.end, known.facts.requeue);
   }
   const bool is_start = known.open && known.open->kind == Decision::Kind::start;
+  const DecisionId start = is_start ? known.open->id : is_alive ? job.start : known.start;
+  if (known.start != start) {
+    complain(fmt::format("job {} was started by decision {}, and not {}", job.number, index(start),
+                         index(known.start)));
+  }
   if (is_start) {
     if (job.start == known.open->id && job.stage == Stage::starting) return;  // it will tell
     const event::Started started{known.id, known.open->id, known.held, std::nullopt};
@@ -728,11 +774,11 @@ void FakeWorld::be_kind() {
   for (Truth* const job : those(Stage::waiting)) {
     if (job->is_senseless) drop(job->number);
   }
+  is_away_ = false;
+  while (!strangers_.empty()) leave(strangers_.begin()->first);
   NodeSet nodes = down();
   for_each_node(nodes, [&](std::uint32_t node) { health_[node] = Health::up; });
   if (nodes.empty()) return;
-  is_health_news_ = true;
-  told_at_ = clocks_.passed();
   tell(Told{event::NodesChanged{nodes, Health::up}});
 }
 
@@ -745,6 +791,8 @@ void FakeWorld::act() {
     alter_something();
   } else if (chance < 0.1) {
     drop_something();
+  } else if (chance < 0.14) {
+    bring_stranger();
   } else if (chance < 0.25) {
     change_node();
   } else if (chance < 0.6) {
@@ -762,6 +810,30 @@ void FakeWorld::act() {
   }
 }
 
+/// Somebody runs here who is no job of this controller's.
+void FakeWorld::bring_stranger() {
+  NodeSet free;
+  for (std::uint32_t node = 0; node < holders_.size(); ++node) {
+    if (holders_[node] == 0 && !strangers().contains(node)) free.insert(node, node);
+  }
+  if (free.empty()) return;
+  const Nodes count = static_cast<Nodes>(1 + draws_.below(free.count()));
+  const std::string name = fmt::format("stranger {}", ++figures_.strangers);
+  come(name, strangers_[name] = some(free, count, draws_));
+  at(seconds(draws_.exponential(30)), [this, name] { leave(name); });
+}
+
+void FakeWorld::come(const std::string& name, const NodeSet& nodes) {
+  tell(Stranger{.name = name, .nodes = nodes, .what = "a " + name});
+}
+
+void FakeWorld::leave(const std::string& name) {
+  const auto found = strangers_.find(name);
+  if (found == strangers_.end()) return;
+  tell(Stranger{.name = name, .nodes = found->second, .is_there = false});
+  strangers_.erase(found);
+}
+
 /// It fails, or comes back.
 void FakeWorld::change_node() {
   const auto node = static_cast<std::uint32_t>(draws_.below(platform_.nodes));
@@ -769,8 +841,6 @@ void FakeWorld::change_node() {
   nodes.insert(node, node);
   const Health health = health_[node] == Health::up ? Health::down : Health::up;
   health_[node] = health;
-  is_health_news_ = true;
-  told_at_ = clocks_.passed();
   ++figures_.changed;
   const std::uint64_t holder = holders_[node];
   if (holder != 0 && health == Health::down) {

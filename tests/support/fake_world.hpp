@@ -74,6 +74,11 @@ class FakeWorld final : public World {
   Reach reach() const override;
 
   // ---- What the test does with it
+  /// What it says of itself; to be changed before a controller begins.
+  Description is{};
+  /// A node that nobody has fails, and comes back.
+  void fail(std::uint32_t node) { set_health(node, Health::down); }
+  void repair(std::uint32_t node) { set_health(node, Health::up); }
   /// What has its time happens, whoever hears of it.
   void live();
   /// Something that nobody has asked for.
@@ -92,6 +97,8 @@ class FakeWorld final : public World {
   void run_for(Duration time) { run_time_ = time; }
   /// Numbers that no job has.
   void skip(std::uint64_t numbers) { next_number_ += numbers; }
+  /// So is it for the next controller, which has not begun.
+  void begin_lost(Duration length);
   /// Nothing bad happens any more.
   void be_kind();
   bool is_kind() const { return is_kind_; }
@@ -113,10 +120,13 @@ class FakeWorld final : public World {
   struct Figures {
     std::uint64_t starts = 0, failed_starts = 0, resizes = 0, refusals = 0, partly = 0, ends = 0,
                   requests = 0, arrivals = 0, late_arrivals = 0, elsewhere = 0, lost_events = 0,
-                  changed = 0, take_ups = 0, absences = 0, senseless = 0, altered = 0, dropped = 0;
+                  changed = 0, take_ups = 0, absences = 0, senseless = 0, altered = 0, dropped = 0,
+                  strangers = 0, lost_starts = 0;
     Figures& operator+=(const Figures& other);
   };
   const Figures& figures() const { return figures_; }
+  /// Nodes on which there are strangers, or that are down; of which the controller has heard.
+  NodeSet told_out_of_service() const;
 
  private:
   enum class Stage : std::uint8_t { waiting, starting, running, over };
@@ -185,6 +195,11 @@ class FakeWorld final : public World {
   void give(Truth& job, const NodeSet& nodes);
   void take(Truth& job, const NodeSet& nodes);
   NodeSet down() const;
+  NodeSet strangers() const;
+  NodeSet unusable() const { return united(down(), strangers()); }
+  void come(const std::string& name, const NodeSet& nodes);
+  void bring_stranger();
+  void leave(const std::string& name);
   void start(const Decision& decision, const JobFacts& job);
   void begin(Truth& job);
   void resize(const Decision& decision, Truth& job);
@@ -194,6 +209,10 @@ class FakeWorld final : public World {
   void finish(Truth& job, EndState state, bool requeue);
   void find_out(const Known& known, std::vector<WorldEvent>& rest);
   void change_node();
+  void set_health(std::uint32_t node, Health health) {
+    health_.at(node) = health;
+    tell(Told{event::NodesChanged{{{{node, node}}}, health}});
+  }
   void request();
   void measure();
   void shrink();
@@ -205,6 +224,7 @@ class FakeWorld final : public World {
   const ScheduleClock* clock_ = nullptr;  // of the controller, if there is one that hears
   const ScheduleClock* lost_ = nullptr;   // of one that does not, for it is out of reach
   bool is_back_ = false;                  // or was
+  bool is_away_ = false;                  // and there is no controller that has met it
   WorldSettings set_{};
   bool is_kind_ = false;
   std::optional<Duration> run_time_{};
@@ -217,8 +237,8 @@ class FakeWorld final : public World {
   JobId next_id_ = JobId{0};
   std::vector<std::uint64_t> holders_;  // of each node; 0: none
   std::vector<Health> health_;
-  bool is_health_news_ = false;  // it has changed, and who knows who has heard of that
-  Duration told_at_{};
+  std::map<std::string, NodeSet> strangers_{};  // by their names
+  NodeSet told_down_{}, told_strangers_{};      // the controller knows by now
   std::vector<WorldEvent> events_{};
   std::uint32_t next_request_ = 0;
   Figures figures_{};
