@@ -16,7 +16,7 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from programs import EXAMPLES, PROGRAM, check, example, processes_with  # noqa: E402, F401
+from programs import EXAMPLES, PROGRAM, check, example, limit, processes_with  # noqa: E402, F401
 
 PATIENCE = int(os.environ.get("DUCTILE_TEST_PATIENCE", "120"))  # s; machines may be slow
 

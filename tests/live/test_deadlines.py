@@ -7,7 +7,7 @@ import socket
 import time
 
 import pytest
-from conftest import example, processes_with
+from conftest import example, limit, processes_with
 
 
 def processes_of(c, job, name):
@@ -23,7 +23,7 @@ def processes_of(c, job, name):
 
 @pytest.mark.parametrize("silent", ("never probes", "program suspended", "manager suspended"))
 def test_an_order_that_is_not_answered_is_withdrawn(cluster, silent):
-    c = cluster("4x1", "equipartition:backfill=first", "--resize-deadline", 2)
+    c = cluster("4x1", "equipartition:backfill=first", "--resize-deadline", limit(2))
     name = "mute" if silent == "never probes" else "until"
     victim = c.submit("-N", 3, "--min-nodes", 1, "--max-nodes", 3, "-t", 60, "--", example(name, "mpich"),
                       c.folder / "done", 100, 20000)

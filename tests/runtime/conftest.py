@@ -13,8 +13,8 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from programs import (EXAMPLES, PATIENCE, PROGRAM, ROOT, check, example, mpiexec, namespaces,  # noqa: E402, F401
-                      processes_with, run)
+from programs import (EXAMPLES, PATIENCE, PROGRAM, ROOT, check, example, limit, mpiexec,  # noqa: E402, F401
+                      namespaces, processes_with, run)
 
 
 def left_in_shared_memory(since):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import connect, example, left_in_shared_memory, processes_with
+from conftest import connect, example, left_in_shared_memory, limit, processes_with
 
 COMMIT, ABORT, EITHER = "resized", "aborted", "either"
 
@@ -103,9 +103,9 @@ def test_walk_while_postponing(start, tmp_path, monkeypatch):
 def walk_through(walk, mpi, start, tmp_path, monkeypatch, *arguments):
     monkeypatch.setenv("DUCTILE_FAULT", variable(walk))
     stop = tmp_path / "stop"
-    begin = time.time()
+    begin, slow = time.time(), limit(1, mpi)
     job = start(mpi, 2, "until", stop, 2000, *arguments, options=[
-        "--start-limit", 5, "--probe-limit", 2, "--hand-over-limit", 2, "--patience", 2])
+        "--start-limit", 5 * slow, "--probe-limit", 2 * slow, "--hand-over-limit", 2 * slow, "--patience", 2])
     job.wait_until_connected()
     # One who says half of it, and then nothing.
     silent = connect(job.environment()["DUCTILE_MANAGER"])

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from conftest import namespaces
+from conftest import limit, namespaces
 
 LINE = "{}: {:0100d}\n"
 # More than any pipe takes, and than the manager keeps in memory.
@@ -17,7 +17,7 @@ def written(generation):
 
 
 def test_much_output_before_joining_delays_no_resize(mpi, start, tmp_path):
-    job = start(mpi, 2, "talks", tmp_path / "stop", LINES, "joins", options=["--start-limit", 20])
+    job = start(mpi, 2, "talks", tmp_path / "stop", LINES, "joins", options=["--start-limit", limit(20, mpi)])
     job.wait_until_connected()
     for size in (3, 2):
         done = job.resize(size)
@@ -32,7 +32,7 @@ def test_much_output_before_joining_delays_no_resize(mpi, start, tmp_path):
 @pytest.mark.parametrize("how,why,last", [("waits", "was not ready in time", []),
                                           ("cannot", "cannot unpack", ["this byte is wrong\n"])])
 def test_a_generation_that_fails_is_heard(mpi, start, tmp_path, how, why, last):
-    job = start(mpi, 2, "talks", tmp_path / "stop", LINES, how, options=["--start-limit", 6])
+    job = start(mpi, 2, "talks", tmp_path / "stop", LINES, how, options=["--start-limit", limit(6, mpi)])
     job.wait_until_connected()
     done = job.resize(1)
     assert done.returncode == 1 and why in done.stderr

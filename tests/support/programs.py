@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -29,6 +30,14 @@ def mpiexec(mpi, size, *words):
                            *map(str, words)], stdout=subprocess.PIPE, text=True, timeout=PATIENCE,
                           check=True)
     return done.stdout
+
+
+def limit(seconds, mpi="mpich"):
+    """What takes so long at most on a machine that has nothing else to do takes so long now: how slowly programs
+    start tells."""
+    begin = time.monotonic()
+    mpiexec(mpi, 2, example("jacobi", mpi), 10, 10, 1)
+    return seconds * min(max(1, (time.monotonic() - begin) / 0.3), 20)
 
 
 def namespaces():
