@@ -6,7 +6,6 @@
 #include <system_error>
 
 #include <fcntl.h>
-#include <sys/file.h>
 
 #include "base/error.hpp"
 
@@ -21,7 +20,12 @@ Descriptor lock_state(const std::string& folder) {
     throw InputError("the folder '" + folder + "' cannot be used: " + std::strerror(errno),
                      "give another one with --state");
   }
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  // Not one of flock: processes that this one starts would have that, too, and keep it a while when
+  // this one is gone.
+  struct flock all {};
+  all.l_type = F_WRLCK;
+  all.l_whence = SEEK_SET;
+  if (fcntl(lock.get(), F_SETLK, &all) != 0) {
     throw InputError("another controller uses the folder '" + folder + "'",
                      "end it, or give another one with --state");
   }

@@ -7,8 +7,8 @@
 
 namespace ductile {
 
-/// Makes the folder if need be, and keeps others from it as long as the descriptor is open. Throws
-/// InputError if somebody else has it.
+/// Makes the folder if need be, and keeps other processes from it as long as this one lives and has
+/// the descriptor open. Throws InputError if another one has it.
 Descriptor lock_state(const std::string& folder);
 
 }  // namespace ductile
