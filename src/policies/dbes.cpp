@@ -47,7 +47,6 @@ struct Plan {
   JobId last = JobId::none;       // has the last reservation there may be; none: there are fewer
   Nodes extra = 0;                // what all that can be cut could give
   bool moves_with_time = false;   // a reservation that begins now, a job that waits to be resized
-  FreeProfile power;
 
   const StartLater* of(JobId id) const {
     const auto at =
@@ -87,9 +86,9 @@ class Dbes final : public Policy {
     resized |= expand_dependencies(pass, plan);
     if (plan.last != JobId::none) {
       FreeProfile& free = pass.memo().free;
-      free.limit(pass.idle());
+      free.nodes.limit(pass.idle());
       const std::size_t waiting = pass.pending();
-      start_behind(pass, plan.last, free, plan.power);
+      start_behind(pass, plan.last, free);
       // Who was resized, or started after the dependencies were found, may be in one now.
       if (!plan.moves_with_time && !resized && pass.pending() == waiting) pass.keep_memo();
     }
@@ -110,9 +109,7 @@ class Dbes final : public Policy {
     Plan plan;
     plan.last = start_or_reserve(pass, timeline, backfill_, &reservations);
     plan.moves_with_time = timeline.begins_now();
-    LaneMemo& memo = pass.memo();
-    timeline.nodes_from_now(memo.free);
-    if (timeline.powered()) timeline.power_from_now(plan.power);
+    timeline.from_now(pass.memo().free);
     plan.later.reserve(reservations.size());
     for (const Reservation& reserved : reservations) plan.later.push_back({reserved, {}});
     find_dependencies(pass, plan);
@@ -339,7 +336,7 @@ class Dbes final : public Policy {
     const JobId other = expanded_for(pass, id);
     if (other == JobId::none || pass.before(whom, other)) pass.tag(id, whom);
     if (!backfill_.extra_is_free) {
-      pass.memo().free.take(more, pass.expected_end(id) - pass.now());
+      pass.memo().free.take(pass.demand(id, more), pass.expected_end(id) - pass.now());
     }
     return Offer::taken;
   }

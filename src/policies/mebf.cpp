@@ -106,14 +106,14 @@ class Mebf final : public Policy {
     bool found = false;
     Shadow shadow(pass, head, start_sizes(pass, head).min);
     FreeProfile idle;  // that the smallest size fits into it does not mean that the job does
-    idle.add({}, pass.idle());
+    idle.nodes.add({}, pass.idle());
     std::uint32_t tried = 0;
     for (JobId id = pass.first_fit(head, idle); id != JobId::none; id = pass.first_fit(id, idle)) {
       if (try_depth_ != 0 && ++tried > try_depth_) break;
       const Nodes n = fitting_size(pass, id, pass.idle());
       if (!shadow.allows(pass, id, n) || !pass.start(id, exactly(n), {Why::backfilled})) continue;
       shadow.took(pass, id, n);
-      idle.take(n, kTick);
+      idle.take(pass.demand(id, n), kTick);
       found = true;
     }
     return found;

@@ -42,10 +42,10 @@ Timeline timeline_for(const Pass& pass, Backfill options) {
 }
 
 Time reserve_earliest(const Pass& pass, Timeline& plan, JobId id) {
-  const auto [nodes, walltime] = pass.start_need(id);
-  const Demand demand = pass.demand(id, nodes);
-  const Time at = plan.earliest(demand, walltime, pass.job(id).not_before);
-  plan.reserve(at, later(at, walltime), demand);
+  const Queue::Need need = pass.start_need(id);
+  const Demand demand = pass.demand(id, need.nodes);
+  const Time at = plan.earliest(demand, need.walltime, pass.job(id).not_before);
+  plan.reserve(at, later(at, need.walltime), demand);
   return at;
 }
 
@@ -59,15 +59,15 @@ JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
     const JobId id = last == JobId::none ? pass.first_pending() : pass.next_pending(last);
     if (id == JobId::none) return JobId::none;
     last = id;
-    const auto [nodes, walltime] = pass.start_need(id);
-    const Demand demand = pass.demand(id, nodes);
-    const Time at = plan.earliest(demand, walltime, pass.job(id).not_before);
+    const Queue::Need need = pass.start_need(id);
+    const Demand demand = pass.demand(id, need.nodes);
+    const Time at = plan.earliest(demand, need.walltime, pass.job(id).not_before);
     const Why why = depth.reservations() == 0 ? Why::in_order : Why::backfilled;
-    if (at == pass.now() && start(pass, id, nodes, why)) {
+    if (at == pass.now() && start(pass, id, need.nodes, why)) {
       plan.took(demand);
       continue;
     }
-    plan.reserve(at, later(at, walltime), demand);
+    plan.reserve(at, later(at, need.walltime), demand);
     pass.reserve(id, at, {Why::resources});
     if (made) made->push_back({id, at});
     depth.made();
@@ -78,15 +78,12 @@ JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
   return last;
 }
 
-void start_behind(Pass& pass, JobId last, FreeProfile& nodes, FreeProfile& power) {
-  const bool powered = !power.steps().empty();
-  for (JobId id = last; pass.idle() > 0 && (id = pass.first_fit(id, nodes)) != JobId::none;) {
-    const auto [count, walltime] = pass.start_need(id);
-    const Demand demand = pass.demand(id, count);
-    if (powered && demand.power_mw > power.during(walltime)) continue;
-    if (!start(pass, id, count, Why::backfilled)) continue;
-    nodes.take(count, walltime);
-    if (powered) power.take(demand.power_mw, walltime);
+void start_behind(Pass& pass, JobId last, FreeProfile& free) {
+  for (JobId id = last; pass.idle() > 0 && (id = pass.first_fit(id, free)) != JobId::none;) {
+    const Queue::Need need = pass.start_need(id);
+    const Demand demand = pass.demand(id, need.nodes);
+    if (!free.fits(demand, need.walltime)) continue;
+    if (start(pass, id, need.nodes, Why::backfilled)) free.take(demand, need.walltime);
   }
 }
 
@@ -98,7 +95,7 @@ bool backfill_submitted(Pass& pass, Backfill options) {
     const JobId id{i};
     if (pass.job(id).status != Status::pending) continue;
     if (pass.before(id, memo->reserved)) return false;
-    if (memo->free.could_fit(pass.start_need(id).nodes)) fresh.push_back(id);
+    if (memo->free.could_fit(pass.start_need(id).least())) fresh.push_back(id);
   }
   // As the plan that is remembered would say it, with those who wait now.
   PlanDepth depth(pass, options.reservation_depth);
@@ -109,9 +106,10 @@ bool backfill_submitted(Pass& pass, Backfill options) {
     std::ranges::sort(fresh, [&](JobId a, JobId b) { return pass.before(a, b); });
   }
   for (const JobId id : fresh) {
-    const auto [nodes, walltime] = pass.start_need(id);
-    if (memo->free.fits(nodes, walltime) && start(pass, id, nodes, Why::backfilled)) {
-      memo->free.take(nodes, walltime);
+    const Queue::Need need = pass.start_need(id);
+    const Demand demand = pass.demand(id, need.nodes);
+    if (memo->free.fits(demand, need.walltime) && start(pass, id, need.nodes, Why::backfilled)) {
+      memo->free.take(demand, need.walltime);
     }
   }
   pass.keep_memo();
@@ -128,11 +126,9 @@ void backfill(Pass& pass, Backfill options) {
   if (last == JobId::none) return;
 
   LaneMemo& memo = pass.memo();
-  plan.nodes_from_now(memo.free);
-  memo.free.limit(pass.idle());
-  FreeProfile power;
-  if (plan.powered()) plan.power_from_now(power);
-  start_behind(pass, last, memo.free, power);
+  plan.from_now(memo.free);
+  memo.free.nodes.limit(pass.idle());
+  start_behind(pass, last, memo.free);
   // A reservation that begins now moves with time; others stay while nothing changes.
   if (!plan.begins_now()) pass.keep_memo();
 }
@@ -157,22 +153,18 @@ void tick(Pass& pass, Duration period) {
   pass.wake_by(pass.now() - past + (past < Duration{} ? Duration{} : period));
 }
 
-Left::Left(Timeline& plan) {
-  plan.nodes_from_now(nodes_);
-  if (plan.powered()) plan.power_from_now(power_);
-}
+Left::Left(Timeline& plan) { plan.from_now(free_); }
 
 Nodes Left::during(const Pass& pass, JobId id, Nodes n, Duration length) const {
-  std::int64_t most = std::min<std::int64_t>(n, nodes_.during(length));
-  if (const std::int64_t each = pass.demand(id, 1).power_mw; !power_.steps().empty() && each > 0) {
-    most = std::min(most, power_.during(length) / each);
+  std::int64_t most = std::min<std::int64_t>(n, free_.nodes.during(length));
+  if (const std::int64_t each = pass.demand(id, 1).power_mw; !free_.power.empty() && each > 0) {
+    most = std::min(most, free_.power.during(length) / each);
   }
   return static_cast<Nodes>(std::max<std::int64_t>(most, 0));
 }
 
 void Left::take(const Pass& pass, JobId id, Nodes n, Duration length) {
-  nodes_.take(n, length);
-  if (!power_.steps().empty()) power_.take(pass.demand(id, n).power_mw, length);
+  free_.take(pass.demand(id, n), length);
 }
 
 Left left_by_reservations(Pass& pass, Backfill options) {

@@ -73,9 +73,9 @@ class PlanDepth {
 JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
                        std::vector<Reservation>* made = nullptr);
 
-/// Starts jobs behind `last` in the queue that fit into what a plan leaves, as nodes and, under a
-/// budget, as power (else empty), and takes it from there. O(Q / 64) per started job.
-void start_behind(Pass& pass, JobId last, FreeProfile& nodes, FreeProfile& power);
+/// Starts jobs behind `last` in the queue that fit into what a plan leaves, and takes it from
+/// there. O(Q / 64) per started job.
+void start_behind(Pass& pass, JobId last, FreeProfile& free);
 
 /// If nothing changed since the last backfilling but that jobs were submitted behind those that
 /// hold reservations, only these can start: starts those that fit. Else false: plan anew.
@@ -110,8 +110,7 @@ inline Nodes free_nodes(const Pass& pass) { return pass.idle() + pass.incoming()
 /// Wakes the policy at the next multiple of `period` while a job waits or runs; 0: never.
 void tick(Pass& pass, Duration period);
 
-/// What a plan leaves to jobs without a reservation, as of its making: nodes, and power under a
-/// budget.
+/// What a plan leaves to jobs without a reservation, as of its making.
 class Left {
  public:
   Left() = default;
@@ -122,8 +121,7 @@ class Left {
   void take(const Pass& pass, JobId id, Nodes n, Duration length);
 
  private:
-  FreeProfile nodes_;
-  FreeProfile power_;  // empty without a budget
+  FreeProfile free_;
 };
 
 /// A plan of this moment: the first waiting jobs are reserved at their earliest times.

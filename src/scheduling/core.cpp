@@ -99,7 +99,7 @@ bool Core::happened(const event::Submitted& submitted) {
     state_.adaptive[job.adaptive] = {*submitted.adaptive};
     if (submitted.adaptive->watts_per_node > 0) watts = submitted.adaptive->watts_per_node;
   }
-  job.power_mw = static_cast<std::uint32_t>(watts * 1000 + 0.5);
+  job.power_mw = milliwatts(watts);
 
   if (!job.spec.size.contains(job.spec.preferred)) {
     state_.decide(Decision::Kind::reject, id, {Why::infeasible});
@@ -312,11 +312,7 @@ bool Core::happened(const event::Believed& believed) {
   if (!state_.jobs.contains(believed.job)) return false;
   Job& job = state_.jobs[believed.job];
   if (job.status == Status::over) return false;
-  if (believed.watts_per_node > 0) {
-    if (job.status == Status::running) state_.before_change(job);
-    job.power_mw = static_cast<std::uint32_t>(believed.watts_per_node * 1000 + 0.5);
-    if (job.status == Status::running) state_.after_change(job, believed.job);
-  }
+  if (believed.watts_per_node > 0) state_.believe_power(believed.job, believed.watts_per_node);
   if (believed.walltime > Duration{}) state_.believe_walltime(believed.job, believed.walltime);
   if (job.adaptive != Job::kNoRow) {
     if (job.status == Status::running && job.doing != Doing::starting) {

@@ -194,8 +194,7 @@ Timeline Pass::timeline() const {
 }
 
 LaneMemo* Pass::valid_memo() {
-  const bool same = state_.memo.changes == state_.changes && state_.budget_mw == State::kNoBudget &&
-                    !state_.releases.any_late(now());
+  const bool same = state_.memo.changes == state_.changes && !state_.releases.any_late(now());
   return same ? &state_.memo : nullptr;
 }
 

@@ -116,14 +116,14 @@ JobId Queue::first_fit(JobId id, const JobSpec* spec, const FreeProfile& free) c
   return with_rows([&](const auto& rows) {
     typename std::decay_t<decltype(rows)>::Place place;
     if (id != JobId::none) place = rows.lower_bound(key(rows, id, *spec));
-    const auto most = free.steps().front().nodes;
+    const auto most = free.nodes.now();
     for (; !rows.at_end(place); place = {place.slot + 1, 0}) {
       const auto& slot = rows.slots()[place.slot];
-      if (!free.fits(slot.summary.nodes, slot.summary.walltime)) continue;
+      if (!free.fits(slot.summary.least(), slot.summary.walltime)) continue;
       const auto& block = rows.block(slot);
       for (std::uint32_t i = place.row; i < block.size(); ++i) {
         const Need& need = block.row(i);
-        if (need.nodes > most || !free.fits(need.nodes, need.walltime)) continue;
+        if (need.nodes > most || !free.fits(need.least(), need.walltime)) continue;
         if (block.key(i).id != id) return block.key(i).id;
       }
     }
@@ -160,13 +160,25 @@ void Queue::resort(QueueOrder order, Time now, const JobTable& jobs,
   });
 }
 
+void Queue::renew(const std::function<Need(JobId)>& need) {
+  with_rows([&](auto& rows) {
+    const auto before = rows;
+    rows.clear();
+    for (const auto& slot : before.slots()) {
+      const auto& block = before.block(slot);
+      for (std::uint32_t i = 0; i < block.size(); ++i) {
+        rows.insert(block.key(i), need(block.key(i).id));
+      }
+    }
+  });
+}
+
 template <class K>
 void Queue::Block<K>::insert(std::uint32_t at, Key key, Row row) {
   std::copy_backward(rows_.begin() + at, rows_.begin() + size_, rows_.begin() + size_ + 1);
   rows_[at] = {key, row};
   ++size_;
-  least_.nodes = std::min(least_.nodes, row.nodes);
-  least_.walltime = std::min(least_.walltime, row.walltime);
+  add_to_least(row);
 }
 
 template <class K>
@@ -174,7 +186,9 @@ void Queue::Block<K>::erase(std::uint32_t at) {
   const Row gone = rows_[at].row;
   std::copy(rows_.begin() + at + 1, rows_.begin() + size_, rows_.begin() + at);
   --size_;
-  if (gone.nodes == least_.nodes || gone.walltime == least_.walltime) summarize();
+  const bool was_least = gone.nodes == least_.nodes || gone.walltime == least_.walltime ||
+                         (gone.power > 0 && gone.power == least_.power);
+  if (was_least) summarize();
 }
 
 template <class K>
@@ -188,11 +202,14 @@ void Queue::Block<K>::move_tail(std::uint32_t from, Block& other) {
 
 template <class K>
 void Queue::Block<K>::summarize() {
-  least_ = {};
-  for (std::uint32_t i = 0; i < size_; ++i) {
-    least_.nodes = std::min(least_.nodes, rows_[i].row.nodes);
-    least_.walltime = std::min(least_.walltime, rows_[i].row.walltime);
-  }
+  least_ = kNone;
+  for (std::uint32_t i = 0; i < size_; ++i) add_to_least(rows_[i].row);
+}
+
+template <class K>
+void Queue::Block<K>::add_to_least(const Row& row) {
+  least_ = {std::min(least_.nodes, row.nodes), std::min(least_.power, row.power),
+            std::min(least_.walltime, row.walltime)};
 }
 
 }  // namespace ductile

@@ -64,51 +64,81 @@ struct Line {
 /// bits.
 int compare(const Line& a, const Line& b, Time now);
 
-/// What can be taken now, by how long it is taken for: nodes, or milliwatts. From `from` (after
-/// now) on so many are free, up to the next step's `from`. A job fits if it needs no more than each
-/// step before its end has: with 8 free now and 3 from 10 s on, a job of 10 s can have 8, a longer
-/// one 3.
-class FreeProfile {
+/// What a job needs.
+struct Demand {
+  Nodes nodes = 0;
+  std::int64_t power_mw = 0;  // above that of as many idle nodes; counts under a power budget only
+};
+
+/// What of one resource, nodes or milliwatts, can be taken now, by how long it is taken for. From
+/// `from` (after now) on so much is free, up to the next step's `from`. A job fits if it needs no
+/// more than each step before its end has: with 8 free now and 3 from 10 s on, a job of 10 s can
+/// have 8, a longer one 3.
+class FreeSteps {
  public:
   struct Step {
     Duration from;
-    std::int64_t nodes;
+    std::int64_t amount;
   };
 
   void clear() { steps_.clear(); }
-  void add(Duration from, std::int64_t nodes) {
+  void add(Duration from, std::int64_t amount) {
     Step& step = steps_.emplace_back();
     step.from = from;
-    step.nodes = nodes;
+    step.amount = amount;
   }
-  /// No more than `nodes` can be taken now, whatever is free later.
-  void limit(std::int64_t nodes) { steps_.front().nodes = std::min(steps_.front().nodes, nodes); }
-  std::span<const Step> steps() const { return steps_; }
+  /// No more can be taken now, whatever is free later.
+  void limit(std::int64_t amount) {
+    steps_.front().amount = std::min(steps_.front().amount, amount);
+  }
+  bool empty() const { return steps_.empty(); }
+  /// What is free now, for however short a time.
+  std::int64_t now() const { return steps_.front().amount; }
 
-  /// Nodes free during the whole of [now, now + length).
+  /// Free during the whole of [now, now + length).
   std::int64_t during(Duration length) const {
-    std::int64_t least = steps_.front().nodes;
+    std::int64_t least = steps_.front().amount;
     for (std::size_t i = 1; i < steps_.size() && steps_[i].from < length; ++i) {
-      least = std::min(least, steps_[i].nodes);
+      least = std::min(least, steps_[i].amount);
     }
     return least;
   }
-  bool fits(Nodes need, Duration length) const { return need <= during(length); }
-  /// Could a job of any length fit?
-  bool could_fit(Nodes need) const { return need <= steps_.front().nodes; }
   /// The same, seen `elapsed` later, while no step began.
   void move_on(Duration elapsed) {
     for (std::size_t i = 1; i < steps_.size(); ++i) steps_[i].from -= elapsed;
   }
-  /// A job takes `nodes` during [now, now + length).
-  void take(std::int64_t nodes, Duration length) {
+  /// A job takes `amount` during [now, now + length).
+  void take(std::int64_t amount, Duration length) {
     for (Step& step : steps_) {
-      if (step.from < length) step.nodes -= nodes;
+      if (step.from < length) step.amount -= amount;
     }
   }
 
  private:
   std::vector<Step> steps_;
+};
+
+/// What can be taken now: nodes and, under a budget, power.
+struct FreeProfile {
+  FreeSteps nodes;
+  FreeSteps power;  // empty without a budget
+
+  bool fits(const Demand& need, Duration length) const {
+    return need.nodes <= nodes.during(length) &&
+           (power.empty() || need.power_mw <= power.during(length));
+  }
+  /// For however short a time?
+  bool could_fit(const Demand& need) const {
+    return need.nodes <= nodes.now() && (power.empty() || need.power_mw <= power.now());
+  }
+  void take(const Demand& need, Duration length) {
+    nodes.take(need.nodes, length);
+    power.take(need.power_mw, length);
+  }
+  void move_on(Duration elapsed) {
+    nodes.move_on(elapsed);
+    power.move_on(elapsed);
+  }
 };
 
 class JobTable;
@@ -124,11 +154,24 @@ struct Sorting {
 /// with time is sorted anew by `resort`, O(Q log Q).
 class Queue {
  public:
-  /// What a job takes when it starts: nodes, and for how long, as believed.
+  /// What a job takes when it starts: nodes, power, and for how long, as believed.
   struct Need {
     Nodes nodes;
+    /// In units, rounded down: who has less than this cannot start it. 0 without a budget. So small
+    /// that a need takes no more room than without it.
+    std::uint32_t power;
     Duration walltime;
     bool operator==(const Need&) const = default;
+
+    static std::uint32_t units(std::int64_t power_mw) {
+      constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
+      return static_cast<std::uint32_t>(std::min(power_mw / kUnit, kMost));
+    }
+    /// No more than it needs.
+    Demand least() const { return {nodes, power * kUnit}; }
+
+   private:
+    static constexpr std::int64_t kUnit = 4096;  // mW
   };
 
   /// Empty, but as if sorted like this.
@@ -148,8 +191,8 @@ class Queue {
   JobId front() const;
   /// The job after `id`, which may have left the queue meanwhile; `none` at the end.
   JobId after(JobId id, const JobSpec& spec) const;
-  /// The first job after `id` (`none`: from the front) whose need fits into `free`. Skips blocks of
-  /// jobs that cannot fit: O(Q / 64) at worst.
+  /// The first job after `id` (`none`: from the front) whose need fits into `free`; of its power,
+  /// whose `Need::least` does. Skips blocks of jobs that cannot fit: O(Q / 64) at worst.
   JobId first_fit(JobId id, const JobSpec* spec, const FreeProfile& free) const;
   /// Does `a` go before `b`?
   bool before(JobId a, const JobSpec& spec_a, JobId b, const JobSpec& spec_b) const;
@@ -170,6 +213,8 @@ class Queue {
     });
   }
 
+  /// The jobs need something else now, and keep their order.
+  void renew(const std::function<Need(JobId)>& need);
   /// When the keys were last computed; matters to orders that change with time.
   Time sorted_at() const { return sorted_at_; }
   /// An order that is linear in time, as seen at `now` from now on. Did any job change its place?
@@ -212,10 +257,10 @@ class Queue {
       Key key;
       Row row;
     };
-    struct Summary {
-      Nodes nodes = std::numeric_limits<Nodes>::max();  // the smallest of each
-      Duration walltime = Duration::max();
-    };
+    /// The smallest of each.
+    static constexpr Row kNone{std::numeric_limits<Nodes>::max(),
+                               std::numeric_limits<std::uint32_t>::max(), Duration::max()};
+    using Summary = Row;
     static constexpr std::uint32_t kCapacity = 32;
 
     Block() {}  // NOLINT(modernize-use-equals-default): leaves the array as it is
@@ -223,7 +268,7 @@ class Queue {
     const Key& key(std::uint32_t i) const { return rows_[i].key; }
     const Row& row(std::uint32_t i) const { return rows_[i].row; }
     const Entry& entry(std::uint32_t i) const { return rows_[i]; }
-    Summary summary() const { return {least_.nodes, least_.walltime}; }
+    Summary summary() const { return {least_.nodes, least_.power, least_.walltime}; }
     void insert(std::uint32_t at, Key key, Row row);
     void erase(std::uint32_t at);
     void move_tail(std::uint32_t from, Block& other);
@@ -232,8 +277,10 @@ class Queue {
     void summarize();
 
    private:
+    void add_to_least(const Row& row);
+
     std::uint32_t size_ = 0;
-    Summary least_;
+    Summary least_ = kNone;
     std::array<Entry, kCapacity> rows_;
   };
   using Values = SortedBlocks<Block<ByValue>>;

@@ -22,8 +22,12 @@ JobSpec random_spec(Draws& draws) {
   spec.walltime = whole_seconds(static_cast<std::int64_t>(1 + draws.below(30)));
   spec.submitted = Time{whole_seconds(static_cast<std::int64_t>(draws.below(1000)))};
   spec.priority = static_cast<std::int32_t>(draws.below(3));
+  spec.user = static_cast<std::uint32_t>(draws.below(20));
   return spec;
 }
+
+// In these tests a job of user 3 draws three watts.
+Demand demand(const JobSpec& spec) { return {spec.preferred, spec.user * 1000}; }
 
 std::vector<JobId> listed(const Queue& queue) {
   std::vector<JobId> ids;
@@ -31,22 +35,29 @@ std::vector<JobId> listed(const Queue& queue) {
   return ids;
 }
 
-Queue::Need need(const JobSpec& spec) { return {spec.preferred, spec.walltime}; }
+Queue::Need need(const JobSpec& spec) {
+  return {spec.preferred, Queue::Need::units(demand(spec).power_mw), spec.walltime};
+}
 
 std::function<Queue::Need(JobId)> needs(const JobTable& jobs) {
   return [&jobs](JobId id) { return need(jobs[id].spec); };
 }
 
-FreeProfile random_free(Draws& draws) {
-  FreeProfile free;
-  std::int64_t nodes = static_cast<std::int64_t>(draws.below(25));
-  free.add(Duration{}, nodes);
+FreeSteps random_steps(Draws& draws, std::int64_t unit) {
+  FreeSteps free;
+  free.add(Duration{}, static_cast<std::int64_t>(draws.below(25)) * unit);
   Duration from{};
   for (auto n = draws.below(4); n > 0; --n) {
     from += whole_seconds(static_cast<std::int64_t>(1 + draws.below(10)));
-    nodes = static_cast<std::int64_t>(draws.below(25)) - 2;
-    free.add(from, nodes);
+    free.add(from, (static_cast<std::int64_t>(draws.below(25)) - 2) * unit);
   }
+  return free;
+}
+
+FreeProfile random_free(Draws& draws) {
+  FreeProfile free;
+  free.nodes = random_steps(draws, 1);
+  if (draws.chance(0.5)) free.power = random_steps(draws, 1000);
   return free;
 }
 
@@ -88,7 +99,7 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
       const auto begin =
           from == JobId::none ? naive.begin() : std::ranges::upper_bound(naive, from, before);
       const auto fits = std::find_if(begin, naive.end(), [&](JobId id) {
-        return free.fits(jobs[id].spec.preferred, jobs[id].spec.walltime);
+        return free.fits(need(jobs[id].spec).least(), jobs[id].spec.walltime);
       });
       ASSERT_EQ(queue.first_fit(from, spec, free), fits == naive.end() ? JobId::none : *fits);
       if (from != JobId::none) {
@@ -156,13 +167,13 @@ TEST(Queue, WhatAJobNeedsIsSaidApartFromItsPlace) {
   for (const Nodes n : {8u, 4u}) {
     const JobId id = jobs.add();
     jobs[id].spec = job(n, 10, 0);
-    queue.add(id, jobs[id].spec, {n == 8 ? 3u : 4u, whole_seconds(10)});
+    queue.add(id, jobs[id].spec, {n == 8 ? 3u : 4u, 0, whole_seconds(10)});
   }
   FreeProfile free;
-  free.add(Duration{}, 3);
+  free.nodes.add(Duration{}, 3);
   EXPECT_EQ(queue.first_fit(JobId::none, nullptr, free), JobId{0});
   queue.resort(QueueOrder::smallest, Time{}, jobs, [](JobId id) {
-    return Queue::Need{index(id) == 0 ? 4u : 2u, whole_seconds(10)};
+    return Queue::Need{index(id) == 0 ? 4u : 2u, 0, whole_seconds(10)};
   });
   EXPECT_EQ(queue.front(), JobId{1});
   EXPECT_EQ(queue.first_fit(JobId::none, nullptr, free), JobId{1});
@@ -246,7 +257,7 @@ TEST(Queue, KeepsAnOrderThatIsLinearInTime) {
                   sorted.first_fit(JobId::none, nullptr, free));
       }
       EXPECT_GT(kept, 10);
-      EXPECT_GT(moved, 50);
+      EXPECT_GT(moved, 40);
     }
   }
 }
@@ -259,18 +270,52 @@ TEST(Queue, OnlySomeOrdersChangeWithTime) {
   }
 }
 
+TEST(Queue, WhatJobsNeedCanBeSaidAnew) {
+  JobTable jobs;
+  Queue queue(QueueOrder::wfp3);
+  Draws draws(3, Stream::test, 0);
+  for (int n = 0; n < 200; ++n) {
+    const JobId id = jobs.add();
+    jobs[id].spec = random_spec(draws);
+    queue.add(id, jobs[id].spec, {jobs[id].spec.preferred, 0, whole_seconds(1)});
+  }
+  queue.advance(Time{whole_seconds(500)});
+  const std::vector<JobId> before = listed(queue);
+  queue.renew(needs(jobs));
+  EXPECT_EQ(listed(queue), before);
+  queue.for_each([&](JobId id, Queue::Need its) { EXPECT_EQ(its, need(jobs[id].spec)); });
+}
+
+// It says never more than what is needed, however much that is.
+TEST(Queue, WhatAJobNeedsOfPowerIsRoundedDown) {
+  for (const std::int64_t mw : {0L, 1L, 4095L, 4096L, 123'456'789L, 1L << 50}) {
+    const Queue::Need its{1, Queue::Need::units(mw), kTick};
+    EXPECT_LE(its.least().power_mw, mw);
+    EXPECT_GT(its.least().power_mw, std::min(mw, std::int64_t{1} << 43) - 4096);
+  }
+}
+
 TEST(FreeProfile, AJobNeedsWhatIsFreeUntilItsEnd) {
   FreeProfile free;
-  free.add(Duration{}, 8);
-  free.add(whole_seconds(10), 3);
-  EXPECT_TRUE(free.fits(8, whole_seconds(10)));
-  EXPECT_FALSE(free.fits(8, whole_seconds(10) + kTick));
-  EXPECT_TRUE(free.fits(3, whole_seconds(1000)));
-  free.take(5, whole_seconds(10));  // ends just in time
-  EXPECT_EQ(free.during(whole_seconds(10)), 3);
-  EXPECT_EQ(free.during(whole_seconds(11)), 3);
-  free.take(1, whole_seconds(11));
-  EXPECT_EQ(free.during(whole_seconds(11)), 2);
+  free.nodes.add(Duration{}, 8);
+  free.nodes.add(whole_seconds(10), 3);
+  EXPECT_TRUE(free.fits({8, 999}, whole_seconds(10)));
+  EXPECT_FALSE(free.fits({8, 0}, whole_seconds(10) + kTick));
+  EXPECT_TRUE(free.fits({3, 0}, whole_seconds(1000)));
+  free.take({5, 0}, whole_seconds(10));  // ends just in time
+  EXPECT_EQ(free.nodes.during(whole_seconds(10)), 3);
+  EXPECT_EQ(free.nodes.during(whole_seconds(11)), 3);
+  free.take({1, 0}, whole_seconds(11));
+  EXPECT_EQ(free.nodes.during(whole_seconds(11)), 2);
+
+  free.power.add(Duration{}, 100);
+  free.power.add(whole_seconds(5), 60);
+  EXPECT_TRUE(free.fits({2, 100}, whole_seconds(5)));
+  EXPECT_FALSE(free.fits({2, 61}, whole_seconds(6)));
+  EXPECT_FALSE(free.could_fit({2, 101}));
+  free.take({1, 70}, whole_seconds(6));
+  EXPECT_FALSE(free.fits({1, 0}, whole_seconds(6)));  // more is promised than there will be
+  EXPECT_TRUE(free.fits({1, 30}, whole_seconds(4)));
 }
 
 }  // namespace

@@ -589,10 +589,25 @@ Time State::end_with(const Job& job, Duration walltime) const {
   return later(now, time_for_work(job, left, settled(job).count));
 }
 
+template <class Change>
+void State::change_need(JobId id, const Change& change) {
+  const Job& job = jobs[id];
+  const bool is_queued = job.status == Status::pending && job.claim == ClaimId::none;
+  if (is_queued) queue.remove(id, job.spec);
+  change();
+  if (is_queued) enqueue(id, job);
+}
+
+void State::believe_power(JobId id, double watts_per_node) {
+  Job& job = jobs[id];
+  const bool runs = job.status == Status::running;
+  if (runs) before_change(job);
+  change_need(id, [&] { job.power_mw = milliwatts(watts_per_node); });
+  if (runs) after_change(job, id);
+}
+
 void State::believe_walltime(JobId id, Duration walltime) {
   Job& job = jobs[id];
-  const bool queued = job.status == Status::pending && job.claim == ClaimId::none;
-  if (queued) queue.remove(id, job.spec);
   if (job.status == Status::running) {
     unlist(job, id);
     job.limit = end_with(job, walltime);
@@ -603,18 +618,14 @@ void State::believe_walltime(JobId id, Duration walltime) {
     }
     list(job, id);
   }
-  job.spec.walltime = walltime;
-  if (queued) enqueue(id, job);
+  change_need(id, [&] { job.spec.walltime = walltime; });
 }
 
 void State::believe_model(JobId id, const Speedup& model) {
   Job& job = jobs[id];
   Adaptive& row = adaptive[job.adaptive];
   if (job.status != Status::running) {
-    const bool queued = job.status == Status::pending && job.claim == ClaimId::none;
-    if (queued) queue.remove(id, job.spec);  // what it needs changes
-    row.spec.speedup = model;
-    if (queued) enqueue(id, job);
+    change_need(id, [&] { row.spec.speedup = model; });
     return;
   }
   unlist(job, id);
@@ -777,8 +788,12 @@ void State::unlist_incoming(const Unanswered& shrink) {
 void State::budget(double low_w, double high_w) {
   for (const JobId id : running) unlist(jobs[id], id);
   corridor_low_w = low_w;
+  const bool was_bound = budget_mw != kNoBudget;
   budget_mw = std::isfinite(high_w) ? std::llround(high_w * 1000) : kNoBudget;
   for (const JobId id : running) list(jobs[id], id);
+  if (was_bound != (budget_mw != kNoBudget)) {
+    queue.renew([this](JobId id) { return start_need(jobs[id]); });
+  }
 }
 
 }  // namespace ductile

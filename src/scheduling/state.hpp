@@ -256,11 +256,15 @@ struct Facts {
   Queue::Need start_need(const Job& job) const {
     return traits.start_size == StartSize::smallest && sizes_at_start(job.spec.type)
                ? smallest_need(job)
-               : Queue::Need{job.spec.preferred, job.spec.walltime};
+               : need_at(job, job.spec.preferred, job.spec.walltime);
   }
   Queue::Need smallest_need(const Job& job) const {
     const Nodes n = smallest(job);
-    return {n, estimate(job, n)};
+    return need_at(job, n, estimate(job, n));
+  }
+  Queue::Need need_at(const Job& job, Nodes n, Duration walltime) const {
+    const bool is_bound = budget_mw != kNoBudget;
+    return {n, is_bound ? Queue::Need::units(extra_power_mw(job, n)) : 0, walltime};
   }
   /// The smallest size the scheduler may choose for it; if it chooses none, the preferred one.
   Nodes smallest(const Job& job) const;
@@ -278,6 +282,10 @@ struct Facts {
   Nodes size_off(const Job& job, const NodeSet& nodes) const;
   std::int64_t idle_mw() const { return static_cast<std::int64_t>(platform.idle_w * 1000 + 0.5); }
 };
+
+constexpr std::uint32_t milliwatts(double watts) {
+  return static_cast<std::uint32_t>(watts * 1000 + 0.5);
+}
 
 /// Nodes of the holding that are not among these.
 inline Nodes healthy(const Holding& holding, const NodeSet& not_up) {
@@ -429,6 +437,8 @@ class State : public Facts, public Indices {
   /// After a change of size: the limit, where the rule scales it.
   void scale_limit(Job& job, Reason reason);
   void set_limit(Job& job, Time limit, Reason reason);
+  /// From now on each node of the job is believed to draw so much.
+  void believe_power(JobId id, double watts_per_node);
   /// From now on the job is believed to need so long at its preferred size. When the world may kill
   /// it is not touched by that.
   void believe_walltime(JobId id, Duration walltime);
@@ -465,6 +475,9 @@ class State : public Facts, public Indices {
   void budget(double low_w, double high_w);
 
  private:
+  /// What a job needs changes, which may wait.
+  template <class Change>
+  void change_need(JobId id, const Change& change);
   /// What is left after it has `worked` at this size since `work_at`; less than nothing, if what
   /// was counted before was a pause.
   Work work_left_after(const Job& job, Nodes size, Duration worked) const;

@@ -189,7 +189,7 @@ void Profile::flush() {
   newest_.reset();
 }
 
-void Profile::from_now(FreeProfile& result) {
+void Profile::from_now(FreeSteps& result) {
   result.clear();
   if (overlay_.empty() && newest_ && newest_->amount < 0 && newest_->from > now_) {
     result.add({}, free_);
@@ -213,14 +213,14 @@ void Profile::from_now(FreeProfile& result) {
       }
       // Steps higher than one before them never bind.
       const std::int64_t free = free_ + base.until(from) + level;
-      if (result.steps().empty()) result.add({}, least);
+      if (result.empty()) result.add({}, least);
       if (free < least) {
         least = free;
         result.add(from - now_, free);
       }
     }
   }
-  if (result.steps().empty()) result.add({}, least);
+  if (result.empty()) result.add({}, least);
 }
 
 namespace {
@@ -279,6 +279,12 @@ void Timeline::reserve(Time from, Time to, Demand need) {
   begins_now_ |= from <= now_;
   nodes_.add(from, to, -std::int64_t{need.nodes});
   if (power_) power_->add(from, to, -need.power_mw);
+}
+
+void Timeline::from_now(FreeProfile& free) {
+  nodes_.from_now(free.nodes);
+  free.power.clear();
+  if (power_) power_->from_now(free.power);
 }
 
 void Timeline::took(Demand need) {

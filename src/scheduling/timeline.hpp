@@ -91,8 +91,8 @@ class Profile {
     free_ -= amount;
     released_ = {};
   }
-  /// What is free from now on, for `FreeProfile::fits`.
-  void from_now(FreeProfile& free);
+  /// What can be taken now.
+  void from_now(FreeSteps& free);
 
  private:
   struct Change {
@@ -145,12 +145,6 @@ class Profile {
   std::uint32_t searches_ = 0;
 };
 
-/// What a job needs.
-struct Demand {
-  Nodes nodes = 0;
-  std::int64_t power_mw = 0;  // above that of as many idle nodes; counts under a power budget only
-};
-
 /// Nodes, and power when there is a budget for it.
 class Timeline {
  public:
@@ -158,7 +152,6 @@ class Timeline {
       : nodes_(std::move(nodes)), power_(std::move(power)), now_(now) {}
 
   Time now() const { return now_; }
-  bool powered() const { return power_.has_value(); }
   Time earliest(Demand need, Duration length, Time not_before);
   /// Reserves `need` during [from, to).
   void reserve(Time from, Time to, Demand need);
@@ -170,8 +163,8 @@ class Timeline {
   void add(Time from, Time to, std::int64_t nodes) { nodes_.add(from, to, nodes); }
   /// A job was really started.
   void took(Demand need);
-  void nodes_from_now(FreeProfile& free) { nodes_.from_now(free); }
-  void power_from_now(FreeProfile& free) { power_->from_now(free); }
+  /// What can be taken now.
+  void from_now(FreeProfile& free);
 
  private:
   Profile nodes_;

@@ -147,7 +147,7 @@ void plan_at_random(std::uint64_t seed, std::uint64_t jobs, bool grants) {
       naive.add(from, to, amount);
     }
     if (n % 16 == 0) {
-      FreeProfile from_now;
+      FreeSteps from_now;
       profile.from_now(from_now);
       for (const std::int64_t half : {1, 7, 30, 111, 400}) {
         const Duration window{half * 500'000};
@@ -224,7 +224,10 @@ TEST(Timeline, SuitsNodesAndPower) {
       naive_power.release(at, watts);
     }
     Timeline timeline(Profile(nodes, free_nodes, now), Profile(power, free_power, now), now);
-    ASSERT_TRUE(timeline.powered());
+    FreeProfile free;
+    timeline.from_now(free);
+    ASSERT_EQ(free.nodes.during(kTick), naive_nodes.least(now, now + kTick));
+    ASSERT_EQ(free.power.during(kTick), naive_power.least(now, now + kTick));
     for (int n = 0; n < 20; ++n) {
       const Demand need{static_cast<Nodes>(draws.below(8)),
                         static_cast<std::int64_t>(draws.below(9)) - 1};

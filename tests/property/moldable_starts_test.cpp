@@ -76,7 +76,7 @@ class Watched final : public Policy {
          id = pass.next_pending(id), --left) {
       const Time at = reserve_earliest(pass, without, id);
       if (at == kNever) continue;
-      const auto [nodes, walltime] = pass.start_need(id);
+      const auto [nodes, power, walltime] = pass.start_need(id);
       const Demand demand = pass.demand(id, nodes);
       counts_.disturbed += with.earliest(demand, walltime, at) != at;
       with.reserve(at, later(at, walltime), demand);
