@@ -27,6 +27,7 @@ namespace ductile {
 namespace {
 
 constexpr int kVersion = 8;
+constexpr int kOldest = 7;  // that is taken up
 constexpr const char* kDamaged = "the journal is damaged: ";
 
 /// A table: its columns with their types, what they are besides, and what else belongs to it. Each
@@ -79,15 +80,47 @@ constexpr Table kTables[] = {
      "in_mpi INTEGER NOT NULL",
      "PRIMARY KEY (job, nodes)", "WITHOUT ROWID"}};
 
-/// The names of its columns, as the sum is of them; each with `before` before it.
-std::string names_of(const Table& table, std::string_view before = "") {
-  std::string names;
+/// A column that came with a version after `kOldest`, and what it has where a row is older, in SQL.
+struct Later {
+  std::string_view table, column;
+  int version;
+  std::string_view value;
+};
+constexpr Later kLater[] = {{"jobs", "id", 8, "number - 1"}};
+
+/// What `said` makes of the names of the table's columns, in the order in which the sum is of them;
+/// where it makes nothing of one that is left out.
+template <class Say>
+std::string columns_of(const Table& table, const Say& said) {
+  std::string all;
   for (std::string_view rest = table.columns; !rest.empty();) {
     std::string_view column = next_part(rest, ',');
     column.remove_prefix(column.find_first_not_of(' '));
-    names.append(names.empty() ? "" : ", ").append(before).append(next_part(column, ' '));
+    const std::string one = said(next_part(column, ' '));
+    if (!one.empty()) all.append(all.empty() ? "" : ", ").append(one);
   }
-  return names;
+  return all;
+}
+
+/// The names of its columns, each with `before` before it.
+std::string names_of(const Table& table, std::string_view before = "") {
+  return columns_of(table,
+                    [&](std::string_view column) { return std::string(before).append(column); });
+}
+
+/// If this column is newer than the version.
+const Later* later(const Table& table, std::string_view column, std::int64_t version) {
+  const auto* const at = std::ranges::find_if(kLater, [&](const Later& each) {
+    return each.table == table.name && each.column == column && each.version > version;
+  });
+  return at == std::end(kLater) ? nullptr : at;
+}
+
+/// Those it had in this version.
+std::string names_of(const Table& table, std::int64_t version) {
+  return columns_of(table, [&](std::string_view column) {
+    return later(table, column, version) ? std::string() : std::string(column);
+  });
 }
 
 std::string sql_of(const Table& table) {
@@ -254,14 +287,20 @@ Journal::Journal(const std::string& path, Use use) : path_(path) {
   define("whole", &sql_whole);
   if (writes) run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
   if (!writes) run("BEGIN");  // all that is read is of one commit
-  Statement version(*this, "PRAGMA user_version");
-  version.next();
-  const std::int64_t found = version.number(0);
+  const std::int64_t found = [&] {
+    Statement version(*this, "PRAGMA user_version");
+    version.next();
+    return version.number(0);
+  }();
+  const bool is_older = found >= kOldest && found < kVersion;
   if (found == kVersion) {
     if (writes) check();  // who only reads looks at what it reads
-  } else if (found != 0) {
+  } else if (found != 0 && !(is_older && writes)) {
     throw InputError({path}, fmt::format("it is a journal of version {}", found),
-                     fmt::format("this ductile reads version {}", kVersion));
+                     fmt::format("this ductile reads version {}{}", kVersion,
+                                 is_older ? "; `ductile serve` makes one of it" : ""));
+  } else if (found != 0) {
+    // When it is known to be all that there was.
   } else if (writes) {
     if (is_there && use == Use::write) refuse_if_gone();
     make_tables();
@@ -270,6 +309,7 @@ Journal::Journal(const std::string& path, Use use) : path_(path) {
                      "give the journal.db of a --state folder");
   }
   if (writes) keep_promises(use);
+  if (is_older) take_up_older(found);
   if (writes) committed_ = last_ = last_there();
   sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   is_opened_ = true;
@@ -285,6 +325,48 @@ void Journal::make_tables() {
   for (const Table& table : kTables) sql += sql_of(table);
   sql += fmt::format("INSERT INTO head VALUES ('id', '{}');", random_id());
   run(fmt::format("{} PRAGMA user_version = {}; COMMIT;", sql, kVersion).c_str());
+}
+
+/// Makes a journal of this version of one of an older: each row that has other columns now is read
+/// as it was written, and written anew, all in one transaction. The old one is kept beside it.
+/// Snapshots are not: their rows go, and all records are folded once more.
+void Journal::take_up_older(std::int64_t version) {
+  const std::string kept = fmt::format("{}.{}", path_, version);
+  spdlog::info("the journal is of version {}; it is made one of version {}, and kept as {}",
+               version, kVersion, kept);
+  std::vector<const Table*> changed;
+  for (const Table& table : kTables) {
+    if (names_of(table, version) == names_of(table)) continue;
+    changed.push_back(&table);
+    Statement rows(*this, fmt::format("SELECT count(*) FROM {0} WHERE whole(sum, '{0}', {1})",
+                                      table.name, names_of(table, version)));
+    rows.next();
+  }
+  std::filesystem::remove(kept);
+  Statement(*this, "VACUUM INTO ?").add(kept).next();
+  begin();
+  for (const Table* const table : changed) {
+    run(fmt::format("ALTER TABLE {0} RENAME TO older_{0}", table->name).c_str());
+    std::string sql;
+    {
+      Statement its(*this,
+                    "SELECT 'DROP ' || type || ' ' || name || ';' FROM sqlite_master WHERE "
+                    "tbl_name = ? AND type IN ('index', 'trigger') AND sql IS NOT NULL");
+      its.add("older_" + std::string(table->name));
+      while (its.next()) sql += its.text(0);
+    }
+    sql += sql_of(*table);
+    const std::string values = columns_of(*table, [&](std::string_view column) {
+      const Later* const its = later(*table, column, version);
+      return std::string(its ? its->value : column);
+    });
+    sql += fmt::format("INSERT INTO {0} ({1}) SELECT {2} FROM older_{0}; DROP TABLE older_{0};",
+                       table->name, names_of(*table), values);
+    run(sql.c_str());
+  }
+  run(fmt::format("DELETE FROM snapshots; PRAGMA user_version = {}; COMMIT;", kVersion).c_str());
+  prepared_.clear();
+  check();
 }
 
 /// Nothing may be missing, wherever it is: what was lost in silence would be done wrong in silence.

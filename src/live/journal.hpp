@@ -278,6 +278,7 @@ class Journal {
   using Prepared = std::unique_ptr<sqlite3_stmt, Finalize>;
 
   void make_tables();
+  void take_up_older(std::int64_t version);
   void check() const;
   void refuse_if_gone() const;
   void keep_promises(Use use);
