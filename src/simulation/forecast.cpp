@@ -258,9 +258,9 @@ void BelievedWorld::plan_rest() {
     }
     Timeline timeline = timeline_for(pass, {.reservation_depth = Backfill::kUnlimited});
     for (JobId id = pass.first_pending(); id != JobId::none; id = pass.next_pending(id)) {
-      const auto [nodes, walltime] = pass.start_need(id);
+      const Queue::Need need = pass.start_need(id);
       const Time start = reserve_earliest(pass, timeline, id);
-      if (start != kNever) plan(id, nodes, start, later(start, walltime));
+      if (start != kNever) plan(id, need.nodes, start, later(start, need.walltime));
     }
   };
   core_.close(now_, write, true);
