@@ -3,9 +3,10 @@
 //
 //   power_bench --trace LOG.swf.xz --nodes 5040 --cores-per-node 16 --cap 0.7
 //
-// Each node draws 100 W when it is idle; jobs draw 150 to 350 W a node, by their number. The budget
-// is this share of what the machine draws when all of its nodes run jobs of 250 W. Prints one line
-// of JSON: seconds, jobs and passes of both, and how many times as long the capped run takes.
+// Each node draws 100 W when it is idle; jobs draw 150 to 350 W a node, by their number, and no
+// more than they can have alone. The budget is this share of what the machine draws when all of its
+// nodes run jobs of 250 W. Prints one line of JSON: seconds, waits and passes of both, and how many
+// times as long the capped run takes.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,12 +29,14 @@ namespace ductile {
 namespace {
 
 struct Result {
-  std::uint64_t passes = 0;
+  std::uint64_t passes = 0, started = 0;
   std::size_t longest_queue = 0;
-  double wait_s = 0;  // of all jobs
+  double wait_s = 0;  // of all jobs together
 };
 
-Result run(const Workload& workload, Nodes nodes, const Policy& policy, double budget_w) {
+/// Jobs draw no more than all of `cap_w` lets them start alone.
+Result run(const Workload& workload, Nodes nodes, const Policy& policy, double budget_w,
+           double cap_w) {
   using End = std::pair<Time, std::uint32_t>;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends;
   Core core({.nodes = nodes, .idle_w = 100, .busy_w = 250}, {},
@@ -55,13 +58,16 @@ Result run(const Workload& workload, Nodes nodes, const Policy& policy, double b
                                   .size = exactly(job.nodes),
                                   .preferred = job.nodes},
                                  AdaptiveSpec{}};
-      submitted.adaptive->watts_per_node = 150 + static_cast<double>(mixed(next) % 200);
+      const double most = 100 + (cap_w - 100.0 * nodes) / job.nodes;
+      submitted.adaptive->watts_per_node =
+          std::min(150 + static_cast<double>(mixed(next) % 200), most);
       core.apply(now, submitted);
     }
     for (const Decision& decision : core.close(now, policy)) {
       if (decision.kind != Decision::Kind::start) continue;
       ends.emplace(now + jobs[index(decision.job)].runtime, index(decision.job));
       result.wait_s += to_seconds(now - jobs[index(decision.job)].submit);
+      ++result.started;
     }
     ++result.passes;
     result.longest_queue = std::max(result.longest_queue, core.state().queue.size());
@@ -90,9 +96,9 @@ int main(int argc, char** argv) {
     for (int i = 0; i < repeat; ++i) {
       const double none = std::numeric_limits<double>::infinity();
       free_s.push_back(
-          bench::seconds_of([&] { free = run(workload, input.nodes(), *policy, none); }));
-      capped_s.push_back(
-          bench::seconds_of([&] { capped = run(workload, input.nodes(), *policy, budget_w); }));
+          bench::seconds_of([&] { free = run(workload, input.nodes(), *policy, none, budget_w); }));
+      capped_s.push_back(bench::seconds_of(
+          [&] { capped = run(workload, input.nodes(), *policy, budget_w, budget_w); }));
       ratio.push_back(capped_s.back() / free_s.back());
     }
     nlohmann::ordered_json line;
@@ -105,12 +111,15 @@ int main(int argc, char** argv) {
       line[name + "_median_s"] = bench::median(std::move(times));
       line[name + "_mean_wait_s"] = result.wait_s / static_cast<double>(workload.jobs.size());
       line[name + "_longest_queue"] = result.longest_queue;
+      line[name + "_passes"] = result.passes;
     };
     add("free", free, free_s);
     add("capped", capped, capped_s);
     line["ratio_median"] = bench::median(ratio);
     std::cout << line.dump() << std::endl;
-    return 0;
+    if (free.started == capped.started) return 0;
+    std::cerr << "power_bench: some jobs did not start\n";
+    return 1;
   } catch (const InputError& error) {
     std::cerr << "power_bench: " << error.what() << '\n';
     return 2;

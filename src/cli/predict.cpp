@@ -58,7 +58,8 @@ void predict(const Options& options) {
       const bool planned = is_there && its.value("planned", false);
       any_planned |= planned;
       row.push_back(!is_there ? "" : its["nodes"].is_null() ? "?" : its["nodes"].dump());
-      row.push_back(is_there ? (planned ? "~" : "") + time(its["start_s"]) : "");
+      const bool has_begun = state == "RUNNING";
+      row.push_back(is_there ? (planned && !has_begun ? "~" : "") + time(its["start_s"]) : "");
       row.push_back(is_there ? (planned ? "~" : "") + time(its["end_s"]) : "");
     };
     put(as_is);

@@ -145,8 +145,9 @@ void add_serve_command(CLI::App& app, const Registry& registry) {
       "where models are learned, seconds from one report of a job to the next [10]")
       ->check(CLI::Range(0.5, 1e6));
   const auto flag = [&](const char* name, bool ServeSettings::*member, const char* help) {
-    const auto set = [options, member](std::int64_t) {
-      options->given.push_back([member](ServeSettings& settings) { settings.*member = true; });
+    const auto set = [options, member](std::int64_t count) {  // --flag=false is one less than none
+      options->given.push_back(
+          [member, is_set = count > 0](ServeSettings& settings) { settings.*member = is_set; });
     };
     return command->add_flag_function(name, set, help);
   };

@@ -581,6 +581,20 @@ void Controller::on_happened(const Stranger& stranger) {
     spdlog::info("{} is over; nodes {} are free of it", stranger.what, to_string(concerned));
   }
   tell_health(concerned);
+  if (stranger.is_there) hold_stranger(stranger.number);
+}
+
+/// A job that waits here and runs as a stranger would run a second time. Operators know better.
+void Controller::hold_stranger(std::uint64_t number) {
+  const JobId id = number == 0 ? JobId::none : jobs_.numbers().id_of(number);
+  if (id == JobId::none || !jobs_.contains(id) || runs(id)) return;
+  LiveJob& job = jobs_.at(id);
+  if (job.row.held == Hold::admin) return;
+  spdlog::warn("job {} waits here and runs as a stranger: it is held", number);
+  open();
+  jobs_.hold(id, Hold::admin);
+  if (core_.job(id).status == Status::pending) tell(event::Eligible{id, false});
+  journal_.changed(job.row);
 }
 
 /// What was said before, and by whom.
@@ -667,6 +681,7 @@ void Controller::on_requeued(JobId id, const std::string& note, std::optional<Ti
   });
   journal_.changed(job.row);
   spdlog::info("job {}: waits again{}", job.row.number, note.empty() ? "" : ": " + note);
+  if (health_.has_stranger(job.row.number)) hold_stranger(job.row.number);
 }
 
 void Controller::count_resize(const event::Resized& resized) {

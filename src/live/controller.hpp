@@ -143,6 +143,7 @@ class Controller {
   void on_happened(const Paused& paused) { metrics_.paused(paused.seconds); }
   void on_happened(const Withdrawn&) { metrics_.withdrawn(1); }
   void on_happened(const Stranger& stranger);
+  void hold_stranger(std::uint64_t number);
   void count_resize(const event::Resized& resized);
   std::string metrics() const;
   /// How a job ended, besides its state: for people.

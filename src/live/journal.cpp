@@ -342,7 +342,14 @@ void Journal::take_up_older(std::int64_t version) {
                                       table.name, names_of(table, version)));
     rows.next();
   }
+  if (!head("semantics_since").empty() && head("semantics_since") != "0") {
+    throw InputError({path_}, "its records are of several versions of ductile",
+                     "begin and end the one that wrote it last once, by `ductile serve --settle`, "
+                     "and begin with a new --state folder when its jobs are over");
+  }
   std::filesystem::remove(kept);
+  // As the journal itself, for who wrote it alone.
+  const Descriptor mine(open(kept.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   Statement(*this, "VACUUM INTO ?").add(kept).next();
   begin();
   for (const Table* const table : changed) {
@@ -787,7 +794,8 @@ std::tuple<Platform, Capabilities, Rules> Journal::beginning() const {
 }
 
 // Who adds a member that has a column of `jobs`: it is made in `kTables`, written here or by one of
-// the next two, read by `read_jobs`, and `kVersion` is raised; docs/formats/journal.md has it, and
+// the next two, read by `read_jobs`, `kLater` says what older rows have, and `kVersion` is raised;
+// docs/formats/journal.md has it, and
 // `all_of` in journal_test.cpp. Then the number here is right again.
 static_assert(members<JobRow>() == 22);
 

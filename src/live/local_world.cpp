@@ -712,6 +712,8 @@ void LocalWorld::take_up(const ScheduleClock& clock, const Past& past) {
   next_request_ = past.requests;
   begin();
   std::vector<Folder> folders = folders_of_jobs();
+  // Nor is the number of a stranger given again: its files have names with it.
+  for (const Folder& folder : folders) next_number_ = std::max(next_number_, folder.number + 1);
   // The folders of those that run are theirs; what else there is comes first.
   std::map<JobId, std::string> ours;
   for (const Known& known : past.jobs) {
@@ -862,8 +864,12 @@ void LocalWorld::find_strangers(std::vector<Folder> folders, const Past& past) {
         fmt::format("job {} of the journal {}{}", folder.number, holder.started_by.substr(0, 8),
                     manager ? fmt::format(", process {}", *manager) : "");
     there.insert(its->name);
-    events_.emplace_back(
-        Stranger{.name = its->name, .nodes = its->holding.nodes, .what = its->words});
+    const bool is_ours =
+        holder.started_by == past.journal || std::ranges::count(past.former, holder.started_by) > 0;
+    events_.emplace_back(Stranger{.name = its->name,
+                                  .nodes = its->holding.nodes,
+                                  .what = its->words,
+                                  .number = is_ours ? folder.number : 0});
     strangers_.push_back(std::move(its));
   }
   for (const Stranger& each : past.strangers) {

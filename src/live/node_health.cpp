@@ -47,7 +47,8 @@ NodeHealth NodeHealth::from_text(std::string_view text) {
   for (const Json& each : json.value("strangers", Json::array())) {
     health.strangers_.push_back({.name = each.value("name", std::string()),
                                  .nodes = nodes_in(each, "nodes"),
-                                 .what = each.value("what", std::string())});
+                                 .what = each.value("what", std::string()),
+                                 .number = each.value("number", std::uint64_t{0})});
   }
   return health;
 }
@@ -65,13 +66,15 @@ std::string NodeHealth::text() const {
   };
   Json strangers = Json::array();
   for (const Stranger& each : strangers_) {
-    strangers.push_back(
-        {{"name", each.name}, {"nodes", to_string(each.nodes)}, {"what", each.what}});
+    strangers.push_back({{"name", each.name},
+                         {"nodes", to_string(each.nodes)},
+                         {"what", each.what},
+                         {"number", each.number}});
   }
   return Json({{"operators", written(operators_)},
                {"world", written(world_)},
                {"strangers", strangers}})
-      .dump();
+      .dump(-1, ' ', false, Json::error_handler_t::replace);  // a world may say any bytes
 }
 
 void NodeHealth::Said::set(const NodeSet& nodes, Health health) {

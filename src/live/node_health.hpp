@@ -4,6 +4,8 @@
 // let it.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,8 +40,12 @@ class NodeHealth {
   /// Who is on it; null if there is none.
   const Stranger* stranger_on(std::uint32_t node) const;
 
+  /// Is one of them this job?
+  bool has_stranger(std::uint64_t number) const {
+    return std::ranges::find(strangers_, number, &Stranger::number) != strangers_.end();
+  }
   /// Of the world, as far as it has told.
-  const NodeSet& down() const { return world_.down; }
+  NodeSet down() const { return united(world_.down, world_.off); }
   const NodeSet& draining() const { return world_.draining; }
   const std::vector<Stranger>& strangers() const { return strangers_; }
 

@@ -98,12 +98,14 @@ struct Withdrawn {};
 /// lost, say, or of the time after a copy of this one was made. No job is given its nodes until it
 /// has gone. It is told before anything else that is told with it, so that nothing that comes free
 /// there is given away. Where the journal has a job of its own on such a node, that one has not
-/// been started, or is dead: that is told with it.
+/// been started, or is dead: that is told with it. A job of the journal that waits and is one, too,
+/// is held.
 struct Stranger {
   std::string name{};  // of this one, as long as it is there: told again, it has other nodes
   NodeSet nodes{};
   std::string what{};  // in words: which job of whom
   bool is_there = true;
+  std::uint64_t number = 0;  // if it is a job of this journal, as it went on elsewhere
 };
 
 using WorldEvent = std::variant<Told, Arrived, Measured, Paused, Withdrawn, Stranger>;

@@ -8,7 +8,6 @@
 #include <functional>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <type_traits>
 #include <vector>

@@ -246,7 +246,7 @@ def test_a_journal_of_the_version_before_is_taken_up(cluster):
             return [dict(row) for row in its.execute(f"SELECT * FROM {table}")]
 
     # Not by who only reads, and not if it is not all that there was.
-    for words, what in ((["check"], "`ductile serve` makes one of it"), (["serve", "--local", "2x1"], "mark is missing")):
+    for words, what in ((["check"], "`ductile serve` makes one of it"), (["serve", "--local", "2x1"], "is missing or damaged")):
         assert what in c.run(*words, "--state", c.state, code=2).stderr
         assert journal.read_bytes() == old
     before = {row["number"]: row for row in rows(journal, "jobs")}
@@ -274,6 +274,7 @@ def test_a_journal_of_the_version_before_is_taken_up(cluster):
         assert its.execute("PRAGMA user_version").fetchone() == (present,)
     assert {row["number"]: row["id"] for row in rows(journal, "jobs")} == {n: n - 1 for n in [*before, new]}
     assert {row["number"]: row for row in rows(f"{journal}.7", "jobs")} == before
+    assert (c.state / "journal.db.7").stat().st_mode & 0o777 == 0o600
     assert "all is sound" in c.run("check", "--state", c.state).stdout
 
 

@@ -67,9 +67,9 @@ def test_a_new_journal_leaves_the_jobs_of_the_lost_one_alone(cluster, is_empty):
         assert row["reason"] == row["stranger"] and row["job"] is None
     assert f"process {managers[first]}" in c.run("nodes").stdout
 
-    # A job with the number of a stranger runs, ends and leaves nothing behind, and the stranger goes on.
+    # No number of a stranger is given again: its files have names with it.
     mine = c.submit(c.script(f"until [ -e {c.folder}/mine ]; do sleep 0.02; done; exit 3", "mine.sh"))
-    assert mine == first
+    assert mine == second + 1
     c.wait_for_size(mine, 1)
     c.kill()
     c.start()
@@ -77,7 +77,7 @@ def test_a_new_journal_leaves_the_jobs_of_the_lost_one_alone(cluster, is_empty):
     (c.folder / "mine").touch()
     assert c.wait_for_end(mine)[0]["exit_code"] == 3
     waits = c.submit("-N", "2", c.script("echo waits", "waits.sh"))
-    assert waits == second
+    assert waits == mine + 1
     for _ in range(2):
         c.kill()
         c.start()
@@ -173,6 +173,36 @@ def test_an_older_journal_knows_its_own_jobs_and_no_later_ones(cluster):
     os.kill(manager, signal.SIGTERM)
     assert c.wait_for_end(ends)[0]["state"] == "COMPLETED"
     assert c.queue()[runs]["state"] == "RUNNING"
+
+
+def test_what_runs_as_a_stranger_does_not_run_twice(cluster):
+    """It waits in the copy of the journal, and has begun since."""
+    c = cluster("2x1")
+    go = c.folder / "go"
+    first = c.submit("-N", "2", c.script(f"until [ -e {go} ]; do sleep 0.02; done", "first.sh"))
+    c.wait_for_size(first, 2)
+    waits = c.submit(c.script(f"echo began >> {c.folder}/ran; exec sleep 1000", "waits.sh"))
+    copy = copy_of_journal(c)
+    go.touch()
+    c.wait_for_text(c.folder / "ran", "began")
+    manager = c.manager_of(waits)
+    c.kill()
+    put_back(c, copy)
+    c.start("--restored")
+    for _ in range(2):
+        c.wait_for(lambda: first not in c.queue(), "the end of what is dead")
+        row = c.queue()[waits]
+        assert (row["state"], row["reason"]) == ("PENDING", "JobHeldAdmin")
+        assert sorted(states(c)) == ["IDLE", "STRANGER"]
+        c.kill()
+        c.start()
+    # Unless an operator wants that.
+    c.run("release", waits)
+    c.wait_for_text(c.folder / "ran", "began\nbegan\n")
+    assert os.path.exists(f"/proc/{manager}")
+    c.cancel_all()
+    os.kill(manager, signal.SIGTERM)
+    c.wait_for(lambda: states(c) == ["IDLE"] * 2, "the end of the stranger")
 
 
 def test_who_does_not_say_which_nodes_he_has_is_waited_for(cluster):
