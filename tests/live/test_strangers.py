@@ -122,6 +122,7 @@ def test_what_a_stranger_leaves_is_gone_before_its_node_comes_back(cluster):
     # The same, with nobody there when it happens.
     job = c.submit(c.script("sleep 1000 & exec sleep 1000", "stranger.sh"))
     c.wait_for_size(job, 1)
+    mark = f"DUCTILE_JOB_FOLDER={c.state}/jobs/{job}"
     c.wait_for(lambda: len(processes_with(mark)) >= 3, "its processes")
     manager = c.manager_of(job)
     c.kill()
