@@ -62,6 +62,11 @@ std::optional<Kind> take(std::string_view who, std::string_view when,
   return std::nullopt;
 }
 
+std::chrono::duration<double> stall() {
+  const char* const text = std::getenv("DUCTILE_FAULT_STALL");
+  return std::chrono::duration<double>(text == nullptr ? 3 : std::atof(text));
+}
+
 /// True if the message must not be sent, or not be heeded.
 bool suffer(Kind kind, const std::function<void()>& cut) {
   switch (kind) {
@@ -70,7 +75,7 @@ bool suffer(Kind kind, const std::function<void()>& cut) {
     case Kind::hang:
       for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
     case Kind::stall:
-      std::this_thread::sleep_for(std::chrono::seconds(3));
+      std::this_thread::sleep_for(stall());
       return false;
     case Kind::cut:
     case Kind::half:

@@ -9,7 +9,7 @@
 //   MESSAGE      its name in the protocol
 //   KIND         exit      the process ends at once
 //                hang      it does nothing any more
-//                stall     it does nothing for 3 s
+//                stall     it does nothing for DUCTILE_FAULT_STALL seconds, or 3
 //                cut       its connection is closed
 //                half      half of the message, then as cut
 //                twice     the message comes twice

@@ -104,6 +104,7 @@ def walk_through(walk, mpi, start, tmp_path, monkeypatch, *arguments):
     monkeypatch.setenv("DUCTILE_FAULT", variable(walk))
     stop = tmp_path / "stop"
     begin, slow = time.time(), limit(1, mpi)
+    monkeypatch.setenv("DUCTILE_FAULT_STALL", str(3 * slow))
     job = start(mpi, 2, "until", stop, 2000, *arguments, options=[
         "--start-limit", 5 * slow, "--probe-limit", 2 * slow, "--hand-over-limit", 2 * slow, "--patience", 2])
     job.wait_until_connected()
