@@ -54,14 +54,18 @@ TEST(NodeHealth, IsReadAsItWasWritten) {
   EXPECT_EQ(health.by_world(1), Health::up);
   health.set_by_world(nodes(1, 1), Health::draining);
   health.set_by_world(nodes(5, 6), Health::off);
-  health.set({.name = "one", .nodes = nodes(7, 7), .what = "job 1"});
+  health.set({.name = "one", .nodes = nodes(7, 7), .what = "job 1", .number = 1});
   const NodeHealth read = NodeHealth::from_text(health.text());
   EXPECT_EQ(read.text(), health.text());
-  EXPECT_EQ(read.down(), NodeSet{});
+  EXPECT_EQ(read.down(), nodes(5, 6)) << "off is not up either";
+  EXPECT_TRUE(read.has_stranger(1));
+  EXPECT_FALSE(read.has_stranger(2));
   EXPECT_EQ(read.draining(), nodes(1, 1));
   ASSERT_EQ(read.strangers().size(), 1u);
   EXPECT_EQ(read.strangers().front().what, "job 1");
   for (std::uint32_t node = 0; node < 8; ++node) EXPECT_EQ(read.of(node), health.of(node));
+  health.set({.name = "\xff", .nodes = nodes(7, 7), .what = "\xfe"});  // no text
+  EXPECT_EQ(NodeHealth::from_text(health.text()).strangers().size(), 2u);
   EXPECT_THROW(NodeHealth::from_text("{"), InputError);
   EXPECT_THROW(NodeHealth::from_text(R"({"world": {"down": "x"}})"), InputError);
 }
