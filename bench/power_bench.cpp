@@ -58,7 +58,7 @@ Result run(const Workload& workload, Nodes nodes, const Policy& policy, double b
                                   .size = exactly(job.nodes),
                                   .preferred = job.nodes},
                                  AdaptiveSpec{}};
-      const double most = 100 + (cap_w - 100.0 * nodes) / job.nodes;
+      const double most = 100 + (cap_w - 100.0 * nodes) / job.nodes - 0.001;  // rounded to mW
       submitted.adaptive->watts_per_node =
           std::min(150 + static_cast<double>(mixed(next) % 200), most);
       core.apply(now, submitted);

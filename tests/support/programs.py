@@ -37,7 +37,7 @@ def limit(seconds, mpi="mpich"):
     start tells."""
     begin = time.monotonic()
     mpiexec(mpi, 2, example("jacobi", mpi), 10, 10, 1)
-    return seconds * min(max(1, (time.monotonic() - begin) / 0.3), 20)
+    return seconds * min(max(1, (time.monotonic() - begin) / 0.3), 8)
 
 
 def namespaces():
