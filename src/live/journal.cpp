@@ -795,8 +795,8 @@ std::tuple<Platform, Capabilities, Rules> Journal::beginning() const {
 
 // Who adds a member that has a column of `jobs`: it is made in `kTables`, written here or by one of
 // the next two, read by `read_jobs`, `kLater` says what older rows have, and `kVersion` is raised;
-// docs/formats/journal.md has it, and
-// `all_of` in journal_test.cpp. Then the number here is right again.
+// docs/formats/journal.md has it, and `all_of` in journal_test.cpp. Then the number here is right
+// again.
 static_assert(members<JobRow>() == 22);
 
 void Journal::submitted(const JobRow& row, const std::string& submission) {
