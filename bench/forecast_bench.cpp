@@ -17,18 +17,13 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/error.hpp"
-#include "base/text.hpp"
 #include "full_machine.hpp"
 #include "simulation/forecast.hpp"
 
 namespace ductile {
 namespace {
 
-struct Options {
-  std::vector<std::string> policies;
-  std::vector<std::string> types{kJobTypeWords.begin(), kJobTypeWords.end()};
-  bench::FullMachineSettings machine{.nodes = 8'500};
+struct Options : bench::FullMachineOptions {
   double most_s = 0.4;
 };
 
@@ -65,36 +60,12 @@ void measure(const std::string& policy, const Options& options) {
 int main(int argc, char** argv) {
   CLI::App app("Forecasts of a live controller");
   Options options;
-  bench::FullMachineSettings& machine = options.machine;
-  machine.rules.identities = machine.rules.record = true;
-  machine.rules.reservations_per_plan = 2'000;
-  app.add_option("--policy", options.policies, "as the simulator takes it; more than one");
-  app.add_option("--types", options.types, "types of the jobs, in turn")
-      ->check(CLI::IsMember(options.types));
-  app.add_option("--nodes", machine.nodes, "1,000 jobs fill 8,500 nodes")->capture_default_str();
-  app.add_option("--waiting", machine.waiting, "waiting jobs")->capture_default_str();
-  app.add_option("--waiting-to", machine.waiting_to, "their largest size")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app.add_flag("--alike", machine.alike, "jobs of one limit that began one after the other");
+  options.add_to(app);
   app.add_option("--most", options.most_s, "lived through for so long, s; 0: to the end")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-
-  machine.types.clear();
-  for (const std::string& type : options.types) {
-    machine.types.push_back(*from_word<JobType>(kJobTypeWords, type));
-  }
-  if (options.policies.empty()) {
-    for (const PolicyInfo& policy : built_in_policies()) options.policies.push_back(policy.name);
-  }
-  try {
-    for (const std::string& policy : options.policies) measure(policy, options);
-  } catch (const InputError& error) {
-    std::cerr << "forecast_bench: " << error.what() << '\n';
-    return 2;
-  }
-  return 0;
+  return options.for_each_policy("forecast_bench",
+                                 [&](const std::string& policy) { measure(policy, options); });
 }
 
 }  // namespace

@@ -4,11 +4,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
+#include "base/error.hpp"
 #include "base/random.hpp"
+#include "base/text.hpp"
 #include "common.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/core.hpp"
@@ -25,6 +31,44 @@ struct FullMachineSettings {
   /// All have the same limit, and those that run began one after the other, as tasks of arrays do.
   bool alike = false;
   bool busy = false;  // with each end a job is submitted, and one that can asks for another size
+};
+
+/// What a benchmark of full machines is told: which policies, and of which jobs.
+struct FullMachineOptions {
+  std::vector<std::string> policies{};
+  std::vector<std::string> types{kJobTypeWords.begin(), kJobTypeWords.end()};
+  FullMachineSettings machine{.nodes = 8'500};
+
+  /// The options, as a live controller has it where nothing is said.
+  void add_to(CLI::App& app) {
+    machine.rules.identities = machine.rules.record = true;
+    machine.rules.reservations_per_plan = 2'000;
+    app.add_option("--policy", policies, "as the simulator takes it; more than one");
+    app.add_option("--types", types, "types of the jobs, in turn")->check(CLI::IsMember(types));
+    app.add_option("--nodes", machine.nodes, "1,000 jobs fill 8,500 nodes")->capture_default_str();
+    app.add_option("--waiting", machine.waiting, "waiting jobs")->capture_default_str();
+    app.add_option("--waiting-to", machine.waiting_to, "their largest size")
+        ->check(CLI::Range(1, 64))
+        ->capture_default_str();
+    app.add_flag("--alike", machine.alike, "jobs of one limit that began one after the other");
+  }
+  /// Measures each of the policies, all if none is named. The exit code.
+  int for_each_policy(const char* program, const std::function<void(const std::string&)>& measure) {
+    machine.types.clear();
+    for (const std::string& type : types) {
+      machine.types.push_back(*from_word<JobType>(kJobTypeWords, type));
+    }
+    if (policies.empty()) {
+      for (const PolicyInfo& policy : built_in_policies()) policies.push_back(policy.name);
+    }
+    try {
+      std::ranges::for_each(policies, measure);
+    } catch (const InputError& error) {
+      std::cerr << program << ": " << error.what() << '\n';
+      return 2;
+    }
+    return 0;
+  }
 };
 
 class FullMachine {

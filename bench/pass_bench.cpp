@@ -19,17 +19,12 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "base/error.hpp"
-#include "base/text.hpp"
 #include "full_machine.hpp"
 
 namespace ductile {
 namespace {
 
-struct Options {
-  std::vector<std::string> policies;
-  std::vector<std::string> types{kJobTypeWords.begin(), kJobTypeWords.end()};
-  bench::FullMachineSettings machine{.nodes = 8'500, .busy = true};
+struct Options : bench::FullMachineOptions {
   bool simulated = false;
   int instants = 100;
   int repeat = 5;
@@ -67,45 +62,23 @@ void measure(const std::string& policy, const Options& options) {
 int main(int argc, char** argv) {
   CLI::App app("The passes of a live controller");
   Options options;
+  options.add_to(app);
   bench::FullMachineSettings& machine = options.machine;
-  machine.rules.identities = machine.rules.record = true;
-  machine.rules.reservations_per_plan = 2'000;
-  app.add_option("--policy", options.policies, "as the simulator takes it; more than one");
-  app.add_option("--types", options.types, "types of the jobs, in turn")
-      ->check(CLI::IsMember(options.types));
-  app.add_option("--nodes", machine.nodes, "1,000 jobs fill 8,500 nodes")->capture_default_str();
-  app.add_option("--waiting", machine.waiting, "waiting jobs")->capture_default_str();
+  machine.busy = true;
   app.add_option("--waiting-from", machine.waiting_from, "their least size")
-      ->check(CLI::Range(1, 64))
-      ->capture_default_str();
-  app.add_option("--waiting-to", machine.waiting_to, "and their largest")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   app.add_option("--budget", machine.rules.reservations_per_plan, "reservations of a plan; 0: all")
       ->capture_default_str();
-  app.add_flag("--alike", machine.alike, "jobs of one limit that began one after the other");
   app.add_flag("--simulated", options.simulated, "no identities, no record, no budget");
   app.add_option("--instants", options.instants)->capture_default_str();
   app.add_option("--repeat", options.repeat, "rounds")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-
   if (options.simulated) machine.rules = {.check = false};
-  machine.types.clear();
-  for (const std::string& type : options.types) {
-    machine.types.push_back(*from_word<JobType>(kJobTypeWords, type));
-  }
-  if (options.policies.empty()) {
-    for (const PolicyInfo& policy : built_in_policies()) options.policies.push_back(policy.name);
-  }
-  try {
-    for (const std::string& policy : options.policies) measure(policy, options);
-  } catch (const InputError& error) {
-    std::cerr << "pass_bench: " << error.what() << '\n';
-    return 2;
-  }
-  return 0;
+  return options.for_each_policy("pass_bench",
+                                 [&](const std::string& policy) { measure(policy, options); });
 }
 
 }  // namespace

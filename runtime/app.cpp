@@ -45,7 +45,8 @@ struct App {
   int size = 1;
   int generation = 0;
   bool must_join = false;
-  bool is_spread = false;  // over several hosts
+  bool is_registered = false;  // all of its data: ductile_join() was called
+  bool is_spread = false;      // over several hosts
   End end = End::no;
   bool is_adapting = false;
   bool is_measured = false;
@@ -176,19 +177,30 @@ int add(const char* name, const Registered& one) {
   const std::string call =
       std::string("ductile_add_...(\"") + (name != nullptr ? name : "") + "\")";
   if (!self.is_initialised) return wrong_call(call + " before ductile_init()");
-  if (name == nullptr || (one.data == nullptr && one.place == nullptr)) {
+  if (self.is_registered) return wrong_call(call + " after ductile_join()");
+  const bool is_empty = one.layout.spread == Spread::replicated && one.layout.elements == 0;
+  if (name == nullptr || (one.data == nullptr && one.place == nullptr && !is_empty)) {
     return wrong_call(call + " without a name or without data");
   }
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (one.element_bytes == 0 || one.layout.elements < 0 || one.halo < 0 || one.layout.block < 1 ||
-      static_cast<std::uint64_t>(one.layout.elements) >
-          static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) /
-              one.element_bytes) {
+      static_cast<std::uint64_t>(one.layout.elements) + static_cast<std::uint64_t>(one.halo) >
+          kMost / one.element_bytes) {
     return wrong_call(call + " with a size that makes no sense");
   }
   self.data.push_back(one);
   self.data.back().name = name;
   return 0;
 }
+
+/// Blocks of more elements than there are would make numbers overflow.
+Layout dealt_out(std::int64_t elements, std::int64_t block) {
+  return {.spread = Spread::cyclic,
+          .elements = elements,
+          .block = std::min(block, std::max<std::int64_t>(elements, 1))};
+}
+
+bool is_seat(int rank, int size) { return rank >= 0 && rank < size; }
 
 /// While waiting, this process still has to move what MPI has not sent yet: a slower one may need
 /// it to come to its probe.
@@ -391,10 +403,9 @@ DUCTILE_EXPORT int ductile_add_block(const char* name, void** data, size_t eleme
 
 DUCTILE_EXPORT int ductile_add_cyclic(const char* name, void** data, size_t element_bytes,
                                       int64_t elements, int64_t block) {
-  return ductile::add(name,
-                      {.layout = {.spread = Spread::cyclic, .elements = elements, .block = block},
-                       .element_bytes = element_bytes,
-                       .place = data});
+  return ductile::add(name, {.layout = ductile::dealt_out(elements, block),
+                             .element_bytes = element_bytes,
+                             .place = data});
 }
 
 DUCTILE_EXPORT int ductile_add_packed(const char* name, ductile_pack pack, ductile_unpack unpack,
@@ -411,20 +422,36 @@ DUCTILE_EXPORT int ductile_add_packed(const char* name, ductile_pack pack, ducti
 
 DUCTILE_EXPORT void ductile_block(int64_t elements, int rank, int size, int64_t* begin,
                                   int64_t* end) {
+  if (elements < 0 || !ductile::is_seat(rank, size)) {
+    wrong_call("ductile_block() wants elements >= 0 and 0 <= rank < size");
+    *begin = *end = 0;
+    return;
+  }
   *begin = ductile::block_begin(elements, {rank, size});
   *end = ductile::block_begin(elements, {rank + 1, size});
 }
 
 DUCTILE_EXPORT int64_t ductile_cyclic_count(int64_t elements, int64_t block, int rank, int size) {
-  return ductile::held({.spread = Spread::cyclic, .elements = elements, .block = block},
-                       {rank, size});
+  if (elements < 0 || block < 1 || !ductile::is_seat(rank, size)) {
+    return wrong_call(
+        "ductile_cyclic_count() wants elements >= 0, block >= 1 and 0 <= rank < size");
+  }
+  return ductile::held(ductile::dealt_out(elements, block), {rank, size});
 }
 
 DUCTILE_EXPORT int ductile_join(void) {
   App& self = app();
   if (!self.is_initialised) return wrong_call("ductile_join() before ductile_init()");
+  self.is_registered = true;
   if (!self.must_join) return 0;
-  if (take_over(*self.link, self.data) == Verdict::aborted) {
+  const std::string kept = ductile::variable(wire::kKeptVariable);
+  if (!kept.empty()) {
+    try {
+      take_from_file(kept, self.data, {self.rank, self.size});
+    } catch (const std::exception& problem) {
+      ductile::give_up(std::string("it cannot go on where it was suspended: ") + problem.what());
+    }
+  } else if (take_over(*self.link, self.data) == Verdict::aborted) {
     // The job goes on elsewhere, and what this process has done so far must not be seen, but for
     // words that may say why.
     std::fflush(stdout);

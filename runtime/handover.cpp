@@ -12,9 +12,11 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -157,6 +159,16 @@ wire::Data header_of(const Registered& one, std::size_t index, const Overlap& sh
           .element_bytes = one.element_bytes,
           .elements = static_cast<std::uint64_t>(one.layout.elements),
           .bytes = static_cast<std::uint64_t>(shared.total) * one.element_bytes};
+}
+
+/// A process that has elements has memory for them: without it there would be nothing to take, or
+/// to be put anywhere.
+void check_memory(const std::vector<Registered>& data, Seat me) {
+  for (const Registered& one : data) {
+    if (one.place != nullptr && *one.place == nullptr && held(one.layout, me) > 0) {
+      throw std::runtime_error("'" + one.name + "' has no memory: the pointer to it is null");
+    }
+  }
 }
 
 /// What the manager decided, if it has.
@@ -565,7 +577,158 @@ class Taker {
   std::vector<std::unique_ptr<Source>> sources_{};
 };
 
+// ---- A file in the place of the new side --------------------------------------------------------
+// The data of all processes as one process alone would have it: a head, then one array after the
+// other, each at the beginning of a page. Native numbers: it is read on the machine that wrote it.
+
+constexpr std::array<char, 8> kMagic{'d', 'u', 'c', 't', 'k', 'e', 'p', '1'};
+constexpr Seat kAlone{0, 1};
+
+/// Of one array, as it was registered.
+struct KeptArray {
+  std::uint32_t spread = 0;
+  std::uint32_t name_bytes = 0;
+  std::uint64_t element_bytes = 0;
+  std::int64_t elements = 0;
+  std::int64_t block = 0;
+  std::uint64_t place = 0;  // in the file
+};
+
+struct KeptHead {
+  std::array<char, 8> magic = kMagic;
+  std::uint64_t arrays = 0;
+  std::uint64_t bytes = 0;  // of the file
+};
+
+/// The head as bytes, and how long the file is.
+std::string head_of(const std::vector<Registered>& data, std::uint64_t& total) {
+  constexpr std::uint64_t kPage = 4096;
+  const auto up = [](std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; };
+  std::uint64_t place = sizeof(KeptHead);
+  for (const Registered& one : data) {
+    if (one.pack != nullptr) {
+      throw std::runtime_error("the program itself packs '" + one.name +
+                               "', for other processes only: it cannot be kept in a file");
+    }
+    place += sizeof(KeptArray) + one.name.size();
+  }
+  place = up(place);
+  std::string text(sizeof(KeptHead), '\0');
+  for (const Registered& one : data) {
+    const KeptArray array{.spread = static_cast<std::uint32_t>(one.layout.spread),
+                          .name_bytes = static_cast<std::uint32_t>(one.name.size()),
+                          .element_bytes = one.element_bytes,
+                          .elements = one.layout.elements,
+                          .block = one.layout.block,
+                          .place = place};
+    text.append(reinterpret_cast<const char*>(&array), sizeof array).append(one.name);
+    place = up(place + static_cast<std::uint64_t>(one.layout.elements) * one.element_bytes);
+  }
+  const KeptHead head{.arrays = data.size(), .bytes = place};
+  std::memcpy(text.data(), &head, sizeof head);
+  total = place;
+  return text;
+}
+
+/// A file in memory.
+class Mapped {
+ public:
+  Mapped(const std::string& path, bool is_written, std::uint64_t bytes)
+      : file_(open(path.c_str(), (is_written ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW)),
+        bytes_(bytes) {
+    if (!file_) fail(path);
+    struct stat found {};
+    // A hole would be found when a byte is put there, by a signal.
+    if (is_written && fallocate(file_.get(), 0, 0, static_cast<off_t>(bytes)) != 0) fail(path);
+    if (fstat(file_.get(), &found) != 0) fail(path);
+    if (static_cast<std::uint64_t>(found.st_size) < bytes) {
+      throw std::runtime_error("'" + path + "' is not whole");
+    }
+    const int protection = is_written ? PROT_READ | PROT_WRITE : PROT_READ;
+    void* const map = mmap(nullptr, bytes, protection, MAP_SHARED, file_.get(), 0);
+    if (map == MAP_FAILED) fail(path);
+    map_ = static_cast<char*>(map);
+  }
+  Mapped(const Mapped&) = delete;
+  Mapped& operator=(const Mapped&) = delete;
+  ~Mapped() { munmap(map_, bytes_); }
+
+  char* at(std::uint64_t place) const { return map_ + place; }
+  void sync(const std::string& path) const {
+    if (msync(map_, bytes_, MS_SYNC) != 0 || fsync(file_.get()) != 0) fail(path);
+  }
+
+ private:
+  [[noreturn]] static void fail(const std::string& path) {
+    throw std::system_error(errno, std::generic_category(), "'" + path + "'");
+  }
+
+  Descriptor file_;
+  std::uint64_t bytes_;
+  char* map_ = nullptr;
+};
+
+/// An array as the file has it.
+Registered image_of(const Registered& one, char* place) {
+  return {.layout = one.layout, .element_bytes = one.element_bytes, .data = place};
+}
+
+void copy(Pieces from, Pieces to, std::vector<char>& buffer) {
+  buffer.resize(kBuffer);
+  while (from.left() > 0) {
+    const std::size_t bytes = from.gather(buffer.data(), buffer.size());
+    to.scatter(buffer.data(), bytes);
+  }
+}
+
+std::uint64_t place_in(const std::string& head, std::size_t at) {
+  KeptArray array;
+  std::memcpy(&array, head.data() + at, sizeof array);
+  return array.place;
+}
+
+/// What this process shares with one that would be alone; the first process writes the head.
+std::uint64_t keep_in_file(const std::string& path, const std::vector<Registered>& data, Seat me) {
+  std::uint64_t total = 0, bytes = 0;
+  const std::string head = head_of(data, total);
+  const Mapped file(path, true, total);
+  if (me.rank == 0) std::memcpy(file.at(0), head.data(), head.size());
+  std::vector<char> buffer;
+  std::size_t at = sizeof(KeptHead);
+  for (const Registered& one : data) {
+    const Registered image = image_of(one, file.at(place_in(head, at)));
+    at += sizeof(KeptArray) + one.name.size();
+    const Overlap shared = overlap(one.layout, me, kAlone);
+    if (shared.total == 0) continue;
+    copy(Pieces(one, me, shared), Pieces(image, kAlone, shared), buffer);
+    bytes += static_cast<std::uint64_t>(shared.total) * one.element_bytes;
+  }
+  file.sync(path);
+  return bytes;
+}
+
 }  // namespace
+
+void take_from_file(const std::string& path, const std::vector<Registered>& data, Seat me) {
+  check_memory(data, me);
+  std::uint64_t total = 0;
+  const std::string head = head_of(data, total);
+  const Mapped file(path, false, total);
+  if (std::memcmp(file.at(0), head.data(), head.size()) != 0) {
+    throw std::runtime_error("'" + path +
+                             "' has other data than is registered here; every generation must "
+                             "register the same data in the same order");
+  }
+  std::vector<char> buffer;
+  std::size_t at = sizeof(KeptHead);
+  for (const Registered& one : data) {
+    const Registered image = image_of(one, file.at(place_in(head, at)));
+    at += sizeof(KeptArray) + one.name.size();
+    const Overlap shared = overlap(one.layout, kAlone, me);
+    if (shared.total == 0) continue;
+    copy(Pieces(image, kAlone, shared), Pieces(one, me, shared), buffer);
+  }
+}
 
 Verdict hand_over(Link& link, std::uint32_t resize, const std::vector<std::string>& addresses,
                   const std::vector<Registered>& data) {
@@ -573,6 +736,12 @@ Verdict hand_over(Link& link, std::uint32_t resize, const std::vector<std::strin
   const auto size = static_cast<std::int64_t>(addresses.size());
   std::uint64_t bytes = 0;
   try {
+    check_memory(data, me);
+    if (size == 1 && addresses[0].starts_with(wire::kFileAddress)) {
+      bytes = keep_in_file(addresses[0].substr(wire::kFileAddress.size()), data, me);
+      link.send(resize, wire::Sent{.bytes = bytes});
+      return wait_for_verdict(link, resize);
+    }
     std::vector<Target> targets;
     for (std::int64_t i = 0; i < size; ++i) {
       // Each begins with another one, so that not all send to the same.
@@ -643,6 +812,7 @@ Verdict take_over(Link& link, const std::vector<Registered>& data) {
   Unlink unlink_later{};
   std::optional<Taker> taker;
   try {
+    check_memory(data, {link.rank(), link.size()});
     prepare_memory(data, {link.rank(), link.size()});
     listener = listen_for_data(link);
     unlink_later.address = local_address(listener);

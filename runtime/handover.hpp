@@ -42,6 +42,10 @@ enum class Verdict { committed, aborted };
 Verdict hand_over(Link& link, std::uint32_t resize, const std::vector<std::string>& addresses,
                   const std::vector<Registered>& data);
 
+/// Takes this process's data out of a file into which such processes have handed theirs over,
+/// however many they were. Throws what is wrong.
+void take_from_file(const std::string& path, const std::vector<Registered>& data, Seat me);
+
 /// Takes this new process's data, and waits for what the manager decides.
 Verdict take_over(Link& link, const std::vector<Registered>& data);
 

@@ -82,7 +82,8 @@ int ductile_stdin(int what);
 /* ---- Data that goes over to the next generation ----
  *
  * Every generation registers the same data in the same order, after ductile_init() and before
- * ductile_join() and the first probe. Names appear in messages. */
+ * ductile_join() and the first probe. Names appear in messages. A pointer may be null where there is
+ * nothing to point to. */
 
 /* The same `bytes` bytes on every process. */
 int ductile_add_replicated(const char *name, void *data, size_t bytes);
@@ -109,7 +110,7 @@ typedef int (*ductile_pack)(void *user, int to, int size, const void **data, siz
 typedef int (*ductile_unpack)(void *user, int from, int size, const void *data, size_t bytes);
 int ductile_add_packed(const char *name, ductile_pack pack, ductile_unpack unpack, void *user);
 
-/* First own element and the one after the last of a block-distributed array. */
+/* First own element and the one after the last of a block-distributed array; 0 and 0 after a wrong call. */
 void ductile_block(int64_t elements, int rank, int size, int64_t *begin, int64_t *end);
 int64_t ductile_cyclic_count(int64_t elements, int64_t block, int rank, int size);
 

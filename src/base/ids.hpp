@@ -19,6 +19,10 @@ enum class ClaimId : std::uint32_t { none = ~0u };
 /// An evolving request, numbered by the world; unique in a run.
 enum class RequestId : std::uint32_t { none = ~0u };
 
+/// Jobs that may run at the same places (`Where`) are of one lane. Lane 0: where the platform puts
+/// those that ask for nothing.
+enum class LaneId : std::uint16_t {};
+
 /// The number behind a strong id.
 template <class Id>
 requires std::is_enum_v<Id>

@@ -34,23 +34,58 @@ std::string seconds_text(Duration duration) {
   return text;
 }
 
+namespace {
+
+std::uint8_t byte_at(std::string_view text, std::size_t i) {
+  return i < text.size() ? static_cast<std::uint8_t>(text[i]) : 0;
+}
+
+bool is_control_at(std::string_view text, std::size_t i) {
+  const std::uint8_t byte = byte_at(text, i), next = byte_at(text, i + 1);
+  // U+0080 to U+009F are controls as well, in UTF-8 these two bytes.
+  return byte < 0x20 || byte == 0x7f || (byte == 0xc2 && next >= 0x80 && next < 0xa0);
+}
+
+/// The bytes of the character of UTF-8 that begins here; 0 if none does.
+std::size_t character_at(std::string_view text, std::size_t i) {
+  const std::uint8_t first = byte_at(text, i);
+  if (first < 0x80) return 1;
+  const std::size_t size = first < 0xc2 || first > 0xf4 ? 0
+                           : first < 0xe0               ? 2
+                           : first < 0xf0               ? 3
+                                                        : 4;
+  for (std::size_t k = 1; k < size; ++k) {
+    if ((byte_at(text, i + k) & 0xc0) != 0x80) return 0;
+  }
+  // Neither longer than it need be, nor half of a pair, nor beyond U+10FFFF.
+  const std::uint8_t second = byte_at(text, i + 1);
+  const bool is_none = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+                       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
+  return is_none ? 0 : size;
+}
+
+}  // namespace
+
 std::string printable(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    // U+0080 to U+009F are controls as well, in UTF-8 these two bytes.
-    const bool is_control =
-        byte < 0x20 || byte == 0x7f || (byte == 0xc2 && next >= 0x80 && next < 0xa0);
-    if (is_control) {
-      result.append("\\x").push_back(kDigits[byte / 16]);
-      result.push_back(kDigits[byte % 16]);
-    } else {
-      result.push_back(text[i]);
-    }
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t size = is_control_at(text, i) ? 0 : character_at(text, i);
+    result.append(text.substr(i, size));
+    i += size;
+    if (size > 0) continue;
+    const std::uint8_t byte = byte_at(text, i++);
+    result.append("\\x").push_back(kDigits[byte / 16]);
+    result.push_back(kDigits[byte % 16]);
   }
   return result;
+}
+
+bool is_printable(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_control_at(text, i)) return false;
+  }
+  return true;
 }
 
 }  // namespace ductile

@@ -62,10 +62,11 @@ std::optional<Enum> from_word(const std::array<std::string_view, Size>& words,
   return static_cast<Enum>(at - words.begin());
 }
 
-/// The text with what could command a terminal, or end a line, as \xNN: for what strangers wrote.
+/// The text with what could command a terminal, or end a line, or is no UTF-8, as \xNN: for what
+/// strangers wrote.
 std::string printable(std::string_view text);
-/// Is it that already?
-inline bool is_printable(std::string_view text) { return printable(text) == text; }
+/// Can nothing in it command a terminal or end a line? Names that users give need not be UTF-8.
+bool is_printable(std::string_view text);
 
 /// "a, b, c"
 template <class Words>

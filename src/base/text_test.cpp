@@ -75,8 +75,16 @@ TEST(Text, StrangersCommandNoTerminal) {
   EXPECT_EQ(printable("\x1b[2J\n\x7f"), "\\x1b[2J\\x0a\\x7f");
   EXPECT_EQ(printable("\xc2\x9b"
                       "2J"),
-            "\\xc2\x9b"
-            "2J");
+            "\\xc2\\x9b2J");
+  // Bytes that are no UTF-8: alone, cut short, too long, half of a pair, beyond U+10FFFF.
+  EXPECT_EQ(printable("\xff \xd3"
+                      "ELECT \xe2\x82"),
+            "\\xff \\xd3"
+            "ELECT \\xe2\\x82");
+  EXPECT_EQ(printable("\xc1\xa1 \xe0\x9f\xbf"), "\\xc1\\xa1 \\xe0\\x9f\\xbf");
+  EXPECT_EQ(printable("\xed\xa0\x80 \xf4\x90\x80\x80"), "\\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80");
+  EXPECT_EQ(printable("\xe2\x82\xac\xf0\x9f\x98\x80"), "\xe2\x82\xac\xf0\x9f\x98\x80");
+  EXPECT_TRUE(is_printable("\xff"));
   EXPECT_TRUE(is_printable(""));
   EXPECT_FALSE(is_printable("\t"));
 }

@@ -38,6 +38,14 @@ std::string found_log(const Experiment& experiment, const OptionSetting& option)
                    "put it there, or give --trace FILE");
 }
 
+// A platform that an experiment names: beside the file.
+std::string found_platform(const Experiment& experiment, const OptionSetting& option) {
+  const fs::path beside = fs::path(experiment.file).parent_path() / option.values.front();
+  if (fs::exists(beside)) return beside;
+  throw InputError({experiment.file, option.line, option.name}, beside.string() + " is not there",
+                   "put it beside the file, or give --platform FILE");
+}
+
 // What the command line says, by option.
 std::map<std::string, std::vector<std::string>> given_options(const CLI::App& given) {
   std::map<std::string, std::vector<std::string>> options;
@@ -82,6 +90,7 @@ class ExperimentRun {
       if (std::ranges::any_of(given_, replaced)) continue;
       const auto own = std::ranges::find(variant.options, option.name, &OptionSetting::name);
       if (option.name == "trace") option.values = {found_log(experiment_, option)};
+      if (option.name == "platform") option.values = {found_platform(experiment_, option)};
       if (option.name == "out" && own == variant.options.end()) inside(option.values, variant);
       add(option.name, option.values);
     }

@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/live_options.hpp"
 #include "live/client.hpp"
 #include "live/journal.hpp"
 #include "live/look_up.hpp"
@@ -27,7 +29,7 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string socket{}, log{};
-  std::uint64_t job = 0;
+  std::string job{};
   bool json = false, history = false;
 };
 
@@ -36,9 +38,25 @@ Time today() {
       std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()));
 }
 
+/// Of the job of a log. There, tasks of arrays are known by their own numbers.
+std::uint64_t number_in(const std::string& job) {
+  if (const auto number = parse_number<std::uint64_t>(job)) return *number;
+  throw InputError("'" + job + "' is no number of a job", "write it like 12");
+}
+
+/// Of the journal of a controller, which knows tasks, too.
+std::uint64_t number_in(const std::string& job, const Journal& journal) {
+  const Json name = job_name(job);
+  if (name.is_number()) return name;
+  std::string_view task = job;
+  const auto array = parse_number<std::uint64_t>(next_part(task, '_'));
+  const auto row = journal.job_of_task(*array, *parse_number<std::uint32_t>(task));
+  return row ? row->number : 0;
+}
+
 /// Of a recorded run: all of it is folded.
 Explanation of_run(const Options& options, const Registry& registry) {
-  Explainer explainer(options.job, simulated_time,
+  Explainer explainer(number_in(options.job), simulated_time,
                       options.history ? PolicyMaker{} : registry.maker());
   fold(*open_log(options.log), options.log, explainer);
   return explainer.explanation();
@@ -48,15 +66,15 @@ Explanation of_run(const Options& options, const Registry& registry) {
 Explanation of_journal(const Options& options, const Registry& registry,
                        const Explainer::TimeText& clock) {
   const Journal journal(options.log, Journal::Use::read);
+  const std::uint64_t number = number_in(options.job, journal);
   // How far the clock on the wall is ahead of the one of the controller's schedules.
   const Duration ahead = ScheduleClock(journal.clock(), Time{}).ahead();
-  Explainer explainer =
-      look_up(journal, options.job, [&](Time time) { return clock(time + ahead); });
+  Explainer explainer = look_up(journal, number, [&](Time time) { return clock(time + ahead); });
   const bool is_open = explainer.explanation().is_known && explainer.explanation().state != "over";
   if (is_open && !options.history) {
     const std::string folder = std::filesystem::absolute(options.log).parent_path();
     const Core core = recover_core(journal, folder).core;
-    const auto job = journal.job(options.job);
+    const auto job = journal.job(number);
     if (job) explainer.stands(job->id, core, registry.maker());
   }
   Explanation explanation = explainer.explanation();
@@ -81,8 +99,8 @@ void explain_log(const Options& options, const Registry& registry) {
 
 /// Of the controller.
 void explain_live(const Options& options) {
-  const Json answer =
-      ask_controller(find_socket(options.socket), {{"do", "explain"}, {"job", options.job}});
+  const Json answer = ask_controller(find_socket(options.socket),
+                                     {{"do", "explain"}, {"job", job_name(options.job)}});
   if (options.json) {
     std::cout << answer.dump() << '\n';
     return;
@@ -96,7 +114,7 @@ void add_explain_command(CLI::App& app, const Registry& registry) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "explain", "Tell what was decided about a job and why, and why it does not run now");
-  command->add_option("JOB", options->job, "its number")->required();
+  command->add_option("JOB", options->job, "its number, or that of a task, like 12_3")->required();
   command->add_option("--log", options->log,
                       "of a run that `simulate --record` wrote, or the journal of a controller");
   command->add_option("--socket", options->socket, "of the controller; $DUCTILE_SOCKET")

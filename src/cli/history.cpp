@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   LiveOptions live{};
-  std::uint64_t job = 0;
+  std::string job{};
   std::uint64_t last = 1000;
   std::string since{};
 };
@@ -40,7 +40,7 @@ std::string sizes_of(const Json& sizes) {
 void history(const Options& options) {
   Json request{{"do", "history"}};
   request["last"] = options.last;
-  if (options.job != 0) request["job"] = options.job;
+  if (!options.job.empty()) request["job"] = job_name(options.job);
   if (!options.since.empty()) {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const Time begin = Time(std::chrono::duration_cast<Duration>(now)) - parse_limit(options.since);
@@ -72,7 +72,8 @@ void add_history_command(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("history", "Show what has run, at which sizes, and what it used");
-  command->add_option("JOB", options->job, "only this one, or all tasks of this array");
+  command->add_option("JOB", options->job,
+                      "only this one, all tasks of this array, or a task like 12_3");
   command->add_option("--last", options->last, "so many jobs, the newest ones")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();

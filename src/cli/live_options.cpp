@@ -31,21 +31,33 @@ Json job_name(std::string_view text) {
   return text;
 }
 
+Json job_names(const std::vector<std::string>& texts) {
+  Json names = Json::array();
+  for (const std::string& text : texts) names.push_back(job_name(text));
+  return names;
+}
+
 std::string note_line(const Json& row) {
   const std::string note = row.value("note", std::string());
   return note.empty() ? "" : "job " + job_text(row) + ": " + note + "\n";
 }
 
 std::string lost_line(const Json& answer) {
-  const auto since = answer.find("lost_since_s");
-  if (since == answer.end() || !since->is_number()) return {};
-  const auto seconds = static_cast<std::time_t>(since->get<double>());
-  std::tm time{};
-  std::array<char, 32> text{};
-  localtime_r(&seconds, &time);
-  const std::size_t size = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &time);
-  return "the cluster is out of reach since " + std::string(text.data(), size) +
-         "; nothing is decided until it is back\n";
+  std::string text;
+  if (const auto since = answer.find("lost_since_s"); since != answer.end() && since->is_number()) {
+    const auto seconds = static_cast<std::time_t>(since->get<double>());
+    std::tm time{};
+    std::array<char, 32> word{};
+    localtime_r(&seconds, &time);
+    const std::size_t size = std::strftime(word.data(), word.size(), "%Y-%m-%dT%H:%M:%S", &time);
+    text = "the cluster is out of reach since " + std::string(word.data(), size) +
+           "; nothing is decided until it is back\n";
+  }
+  if (const auto lacks = answer.find("lacks"); lacks != answer.end() && lacks->is_string()) {
+    text += "the cluster lacks what the policy needs, " + lacks->get<std::string>() +
+            "; nothing is decided until it can do that, or another policy is configured\n";
+  }
+  return text;
 }
 
 std::string job_text(const Json& row) {

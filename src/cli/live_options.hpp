@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -25,9 +26,11 @@ nlohmann::ordered_json ask(const LiveOptions& options, const nlohmann::ordered_j
 /// A job as users write it, for a request: its number, or "12_3", a task of an array. InputError if
 /// it is neither.
 nlohmann::ordered_json job_name(std::string_view text);
+nlohmann::ordered_json job_names(const std::vector<std::string>& texts);
 /// The other way round, of a row of an answer.
 std::string job_text(const nlohmann::ordered_json& row);
-/// Above the table of an answer: that what runs the jobs is out of reach; empty if it is not.
+/// Above the table of an answer: why nothing is decided, if that is so: what runs the jobs is out
+/// of reach, or cannot do what the policy needs.
 std::string lost_line(const nlohmann::ordered_json& answer);
 /// What there is to say about the job of a row of an answer, below the table; empty if nothing.
 std::string note_line(const nlohmann::ordered_json& row);

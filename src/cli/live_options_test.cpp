@@ -14,6 +14,10 @@ TEST(LiveOptions, WhoIsOutOfReachIsSaidAboveTheTable) {
             "back\n");
   EXPECT_EQ(lost_line({{"ok", true}, {"lost_since_s", nullptr}}), "");
   EXPECT_EQ(lost_line({{"ok", true}}), "");
+  EXPECT_EQ(lost_line({{"ok", true}, {"lost_since_s", nullptr}, {"lacks", "resizes"}}),
+            "the cluster lacks what the policy needs, resizes; nothing is decided until it can do "
+            "that, or another policy is configured\n");
+  EXPECT_EQ(lost_line({{"ok", true}, {"lacks", nullptr}}), "");
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "cli/nodes.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -7,6 +11,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "cli/live_options.hpp"
 #include "report/table.hpp"
 
@@ -21,11 +27,32 @@ void nodes(const LiveOptions& options) {
     std::cout << answer.dump() << '\n';
     return;
   }
-  std::vector<std::vector<std::string>> rows{{"NODE", "STATE", "CORES", "JOBID", "REASON"}};
+  const auto any = [&](const auto& has) {
+    return std::any_of(answer["nodes"].begin(), answer["nodes"].end(), has);
+  };
+  const bool classes = any([](const Json& node) { return node["class"].is_string(); });
+  const bool partitions = any([](const Json& node) { return !node["partitions"].empty(); });
+  const bool memory = any([](const Json& node) { return node["memory"].is_number(); });
+  const bool things =
+      any([](const Json& node) { return !node["gres"].get<std::string>().empty(); });
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&](const std::array<std::string, 9>& row) {
+    rows.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool is_left_out = (i == 2 && !classes) || (i == 3 && !partitions) ||
+                               (i == 5 && !memory) || (i == 6 && !things);
+      if (!is_left_out) rows.back().push_back(row.at(i));
+    }
+  };
+  add({"NODE", "STATE", "CLASS", "PARTITIONS", "CORES", "MEMORY", "GRES", "JOBID", "REASON"});
+  const auto text = [](const Json& json) {
+    return json.is_string() ? json.get<std::string>() : json.is_null() ? "" : json.dump();
+  };
   for (const Json& node : answer["nodes"]) {
-    rows.push_back({node["node"].dump(), node["state"], node["cores"].dump(),
-                    node["job"].is_null() ? "" : node["job"].dump(),
-                    node["reason"].is_null() ? "" : node["reason"].get<std::string>()});
+    add({text(node["node"]), text(node["state"]), text(node["class"]),
+         listed(node["partitions"].get<std::vector<std::string>>()), text(node["cores"]),
+         node["memory"].is_null() ? "" : memory_text(node["memory"].get<std::uint64_t>()),
+         text(node["gres"]), text(node["job"]), text(node["reason"])});
   }
   std::cout << lost_line(answer) << aligned_text(rows, rows.front().size());
 }

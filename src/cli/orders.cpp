@@ -30,9 +30,28 @@ void add_job_order(CLI::App& app, const char* name, const char* what) {
   command->add_option("JOB", options->jobs, "numbers of jobs or arrays, or tasks like 12_3")
       ->required();
   command->callback([options, name] {
-    Json jobs = Json::array();
-    for (const std::string& job : options->jobs) jobs.push_back(job_name(job));
-    ask(options->live, {{"do", name}, {"jobs", jobs}});
+    ask(options->live, {{"do", name}, {"jobs", job_names(options->jobs)}});
+  });
+}
+
+void add_migrate_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "migrate", "Move a running malleable job to idle nodes, at its present size");
+  add_live_options(*command, options->live, false);
+  command->add_option("JOB", options->jobs, "number of a job, or a task like 12_3")
+      ->required()
+      ->expected(1);
+  CLI::Option* undo =
+      command->add_flag("--undo", options->undoes, "it may stay, if it has not moved yet");
+  command->add_option("--off", options->nodes, "the nodes that it leaves, like 0-3,7 [all it has]")
+      ->type_name("NODES")
+      ->excludes(undo);
+  command->callback([options] {
+    ask(options->live, {{"do", "migrate"},
+                        {"job", job_name(options->jobs.front())},
+                        {"off", options->nodes},
+                        {"undo", options->undoes}});
   });
 }
 
@@ -43,6 +62,10 @@ void add_order_commands(CLI::App& app) {
   add_job_order(app, "hold", "Do not start jobs before they are released");
   add_job_order(app, "release", "Let jobs that are held start");
   add_job_order(app, "requeue", "End jobs that run, and let them wait again");
+  add_job_order(app, "suspend",
+                "Have jobs leave their nodes, and keep what they did, until they are resumed");
+  add_job_order(app, "resume", "Let suspended jobs go on where they were, at any size");
+  add_migrate_command(app);
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "drain", "Give no more jobs to nodes; those that run there go on, or leave them if they can");

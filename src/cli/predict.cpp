@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "cli/live_options.hpp"
 #include "live/client.hpp"
 #include "live/submission.hpp"
 #include "report/explanation.hpp"
@@ -22,13 +23,13 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string socket{}, policy{}, time{};
-  std::vector<std::uint64_t> jobs{};
+  std::vector<std::string> jobs{};
   std::uint32_t fewer_nodes = 0, nodes = 0;
   bool json = false;
 };
 
 void predict(const Options& options) {
-  Json request{{"do", "predict"}, {"jobs", options.jobs}};
+  Json request{{"do", "predict"}, {"jobs", job_names(options.jobs)}};
   if (options.fewer_nodes > 0) request["fewer_nodes"] = options.fewer_nodes;
   if (!options.policy.empty()) request["policy"] = options.policy;
   if (options.nodes > 0) {

@@ -53,6 +53,8 @@ void add_nodes(std::string_view text, Words& options, Words& ignored) {
     const std::string_view name = next_part(value, '=');
     if (name == "ppn" || name == "mpiprocs") {
       options.push_back("--ntasks-per-node=" + std::string(value));
+    } else if (name == "gpus" || name == "ngpus") {
+      options.push_back("--gres=gpu:" + std::string(value));
     } else {
       ignored.push_back("-l nodes=..:" + std::string(part));
     }
@@ -101,8 +103,8 @@ std::optional<std::string> begin_of(const std::string& text) {
 /// One option of qsub with its value.
 void add_option(char option, const std::string& value, Words& options, Words& ignored) {
   constexpr std::pair<char, std::string_view> kSame[] = {
-      {'A', "--account="},  {'N', "--job-name="}, {'d', "--chdir="},       {'w', "--chdir="},
-      {'p', "--priority="}, {'t', "--array="},    {'L', "--malleability="}};
+      {'A', "--account="},  {'N', "--job-name="}, {'d', "--chdir="},        {'w', "--chdir="},
+      {'p', "--priority="}, {'t', "--array="},    {'L', "--malleability="}, {'q', "--partition="}};
   const auto* const same =
       std::ranges::find(kSame, option, &std::pair<char, std::string_view>::first);
   const auto path = [&] { return value.substr(value.find(':') + 1); };  // after a host

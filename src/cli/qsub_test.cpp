@@ -56,6 +56,8 @@ TEST(Qsub, OptionsAreThoseOfSubmit) {
       (Words{"--dependency=afterok:1:2", "--array=0-3%2", "--priority=-5", "--chdir=/d"}));
   EXPECT_EQ(qsub({"-a", "203012311600", "-r", "y"}).options,
             (Words{"--begin=2030-12-31T16:00", "--requeue"}));
+  EXPECT_EQ(qsub({"-q", "batch", "-l", "nodes=2:ppn=1:gpus=3"}).options,
+            (Words{"--partition=batch", "--nodes=2", "--ntasks-per-node=1", "--gres=gpu:3"}));
   EXPECT_EQ(qsub({"-a", "1630", "-r", "n"}).options, Words{"--begin=16:30"});
 }
 
@@ -69,8 +71,9 @@ TEST(Qsub, AttributesAreOneByOne) {
 }
 
 TEST(Qsub, WhatMeansNothingIsTold) {
-  EXPECT_EQ(qsub({"-q", "batch", "-m", "abe", "-I", "word", "-W", "umask=7", "-a", "12", "--long"}),
-            (Read{{}, {"-q batch", "-m abe", "-I", "word", "-W umask=7", "-a 12", "--long"}}));
+  EXPECT_EQ(
+      qsub({"-S", "/bin/sh", "-m", "abe", "-I", "word", "-W", "umask=7", "-a", "12", "--long"}),
+      (Read{{}, {"-S /bin/sh", "-m abe", "-I", "word", "-W umask=7", "-a 12", "--long"}}));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "cli/queue.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "cli/live_options.hpp"
 #include "live/client.hpp"
 #include "live/submission.hpp"
@@ -29,10 +31,8 @@ std::string limit_of(const Json& seconds) {
 }
 
 void queue(const Options& options) {
-  Json jobs = Json::array();
-  for (const std::string& job : options.jobs) jobs.push_back(job_name(job));
-  const std::string line =
-      ask_for_line(find_socket(options.live.socket), {{"do", "queue"}, {"jobs", jobs}});
+  const std::string line = ask_for_line(find_socket(options.live.socket),
+                                        {{"do", "queue"}, {"jobs", job_names(options.jobs)}});
   if (options.live.json) {
     std::cout << line << '\n';
     return;
@@ -40,12 +40,19 @@ void queue(const Options& options) {
   const Json answer = Json::parse(line);
   std::vector<std::vector<std::string>> rows{{"JOBID", "NAME", "USER", "STATE", "TYPE", "TIME",
                                               "TIME_LIMIT", "NODES", "NODELIST(REASON)"}};
+  const auto has_partition = [](const Json& job) { return job["partition"].is_string(); };
+  const bool partitions = std::any_of(answer["jobs"].begin(), answer["jobs"].end(), has_partition);
+  if (partitions) rows.front().insert(rows.front().begin() + 1, "PARTITION");
   std::string notes;
   for (const Json& job : answer["jobs"]) {
     const std::string reason = job["reason"];
     rows.push_back({job_text(job), job["name"], job["user"], job["state"], job["type"],
                     limit_of(job["elapsed_s"]), limit_of(job["time_limit_s"]), job["nodes"].dump(),
                     reason.empty() ? job["nodelist"].get<std::string>() : "(" + reason + ")"});
+    if (partitions) {
+      rows.back().insert(rows.back().begin() + 1,
+                         has_partition(job) ? printable(job["partition"].get<std::string>()) : "");
+    }
     notes += note_line(job);
   }
   for (const Json& job : answer.value("ended", Json::array())) {

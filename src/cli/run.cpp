@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -14,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <spdlog/sinks/basic_file_sink.h>
@@ -68,8 +70,14 @@ std::chrono::milliseconds milliseconds(double seconds) {
 
 void set_up_log(int verbosity, const std::string& file) {
   spdlog::sink_ptr sink;
+  spdlog::file_event_handlers handlers;
+  handlers.after_open = [](const spdlog::filename_t&, std::FILE* opened) {
+    fcntl(fileno(opened), F_SETFD, FD_CLOEXEC);  // it is not the program's
+  };
   try {
-    if (!file.empty()) sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file);
+    if (!file.empty()) {
+      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(file, false, handlers);
+    }
   } catch (const spdlog::spdlog_ex&) {
     throw InputError({.field = "--log"}, "'" + file + "' cannot be written", "choose another file");
   }
@@ -394,6 +402,10 @@ void add_run_command(CLI::App& app) {
                    "the same at this descriptor, which listens already")
       ->check(CLI::Range(3, 1 << 20))
       ->excludes("--control");
+  command->add_option("--keep", settings.keep,
+                      "a file, which is there: into it goes the program's data when it is "
+                      "suspended (the order \"suspend\" at the control socket)");
+  command->add_option("--go-on", settings.go_on, "such a file: the program goes on with its data");
   command->add_option("--cpus", options->cpus,
                       "processors of this host on which the processes run: 0-3,7");
   command

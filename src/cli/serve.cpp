@@ -19,6 +19,7 @@
 #include "live/serve.hpp"
 #include "live/snapshots.hpp"
 #include "live/submission.hpp"
+#include "workload/platform_file.hpp"
 
 namespace ductile {
 namespace {
@@ -54,7 +55,8 @@ ServeSettings told(const Options& options, const Registry& registry) {
 ServeSettings settings_of(const Options& options, const Registry& registry) {
   ServeSettings settings = told(options, registry);
   if (settings.platform.nodes == 0) {
-    throw InputError("it is not said how many nodes there are", "give --local, like 4x2");
+    throw InputError("it is not said how many nodes there are",
+                     "give --local, like 4x2, or --platform FILE");
   }
   settings.policy = with_shares(settings.policy, settings.shares);
   if (settings.socket.empty()) settings.socket = settings.state + "/socket";
@@ -92,9 +94,16 @@ void add_serve_command(CLI::App& app, const Registry& registry) {
   const auto text = +[](const Text& given) { return given; };
   const auto time = +[](const double& given) { return seconds(given); };
 
-  add("--local", &ServeSettings::platform, parse_local,
-      "virtual nodes of this machine and their cores: 4x2 are 4 nodes of 2 cores")
-      ->type_name("NODESxCORES");
+  auto* const local =
+      add("--local", &ServeSettings::platform, parse_local,
+          "virtual nodes of this machine and their cores: 4x2 are 4 nodes of 2 cores")
+          ->type_name("NODESxCORES");
+  add(
+      "--platform", &ServeSettings::platform,
+      +[](const Text& path) { return read_platform_file(path).platform; },
+      "virtual nodes of several classes, and partitions, as a TOML file says")
+      ->type_name("FILE")
+      ->excludes(local);
   command->add_option("--config", options->config,
                       "TOML file of these settings; read again at SIGHUP");
   add("--policy", &ServeSettings::policy, text, "NAME[:k=v,...]; see `ductile policies` [easy]");

@@ -22,6 +22,7 @@
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
 #include "experiment/run.hpp"
+#include "model/where.hpp"
 #include "policies/registry.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
@@ -29,6 +30,7 @@
 #include "simulation/recording.hpp"
 #include "workload/elastisim.hpp"
 #include "workload/generate.hpp"
+#include "workload/platform_file.hpp"
 #include "workload/transform.hpp"
 
 namespace ductile {
@@ -44,6 +46,7 @@ struct Options {
   std::vector<std::uint64_t> seeds = {1};
   unsigned threads = 1;
   std::string out, record;
+  std::string platform;  // a file
   std::string failures;  // a file, or a model
   std::string identities = "auto";
   bool json = false, quiet = false, strict = false;
@@ -363,7 +366,38 @@ void add_failures(Source& source, const Options& options) {
 
 // ---- The command --------------------------------------------------------------------------------
 
-std::vector<Summary> simulate_command(const Options& options, const Registry& registry) {
+// The platform file says what --nodes and --cores-per-node would. Logs are read as of its nodes.
+void take_platform(Options& options) {
+  SwfRules& rules = options.log.rules;
+  if (options.platform.empty()) {
+    const char* const needs = rules.partitions_from != SwfRules::PartitionsFrom::none
+                                  ? "--partitions-from"
+                              : rules.uses_memory ? "--memory-from"
+                                                  : nullptr;
+    if (!needs) return;
+    throw InputError({.field = needs}, "says where jobs of a log may run on a platform",
+                     "give --platform FILE");
+  }
+  if (!options.elastisim.empty()) {
+    throw InputError({.field = "--platform"}, "the platform of --elastisim is in its own file",
+                     "leave --platform away");
+  }
+  auto file = std::make_shared<PlatformFile>(read_platform_file(options.platform));
+  // Jobs that are made are of the first partition.
+  rules.nodes = options.trace.empty() ? nodes_of({}, file->platform).count() : file->platform.nodes;
+  rules.cores_per_node = file->platform.cores_per_node;
+  options.settings.platform = file->platform;
+  if (options.trace.empty()) return;
+  if (rules.partitions_from != SwfRules::PartitionsFrom::none &&
+      file->platform.partitions.empty()) {
+    throw InputError({.field = "--partitions-from"}, options.platform + " has no partitions",
+                     "write them there, with the numbers that the log has");
+  }
+  rules.platform = std::move(file);
+}
+
+std::vector<Summary> simulate_command(Options options, const Registry& registry) {
+  take_platform(options);
   if (options.trace.empty() && options.model.empty() && options.elastisim.empty()) {
     throw InputError("a workload is needed",
                      "give one of --trace FILE, --generate MODEL and --elastisim FILE");
@@ -392,6 +426,7 @@ std::vector<Summary> simulate_command(const Options& options, const Registry& re
   Source source = !options.trace.empty()       ? from_trace(options, progress)
                   : !options.elastisim.empty() ? from_elastisim(options, progress)
                                                : from_model(options, progress);
+  if (!options.platform.empty()) source.nodes = options.settings.platform.nodes;
   add_failures(source, options);
 
   matrix.variant = options.variant;
@@ -405,8 +440,10 @@ std::vector<Summary> simulate_command(const Options& options, const Registry& re
   if (!options.elastisim.empty() && !options.apply_at_given) {
     matrix.settings.resize.apply_at = ResizeBehaviour::ApplyAt::phase_end;  // as it does
   }
-  matrix.settings.platform.nodes = source.nodes;
-  matrix.settings.platform.cores_per_node = options.log.rules.cores_per_node;
+  if (options.platform.empty()) {
+    matrix.settings.platform.nodes = source.nodes;
+    matrix.settings.platform.cores_per_node = options.log.rules.cores_per_node;
+  }
   matrix.settings.rules.identities =
       options.identities == "on" ||
       (options.identities == "auto" &&
@@ -442,8 +479,9 @@ std::vector<Summary> simulate_command(const Options& options, const Registry& re
 
 // How lines of a log become jobs means nothing where there is none.
 void refuse_options_of_logs(const CLI::App& command, const std::string& source, bool has_cores) {
-  std::vector<std::string> options = {"--size",      "--min-runtime", "--never-started", "--clip",
-                                      "--partition", "--status",      "--max-size"};
+  std::vector<std::string> options = {"--size",     "--min-runtime",     "--never-started",
+                                      "--clip",     "--partition",       "--status",
+                                      "--max-size", "--partitions-from", "--memory-from"};
   if (has_cores) options.emplace_back("--cores-per-node");
   for (const std::string& option : options) {
     if (command.count(option) == 0) continue;
@@ -451,6 +489,36 @@ void refuse_options_of_logs(const CLI::App& command, const std::string& source, 
                      "says how the lines of a log become jobs, and " + source + " reads no log",
                      "leave it away, or give --trace");
   }
+}
+
+void add_platform_options(CLI::App& command, Options& options) {
+  SwfRules& rules = options.log.rules;
+  command
+      .add_option(
+          "--platform", options.platform,
+          "a machine whose nodes are not all alike: classes of nodes, and partitions (TOML)")
+      ->type_name("FILE")
+      ->excludes("--nodes")
+      ->excludes("--cores-per-node");
+  command
+      .add_option_function<std::string>(
+          "--partitions-from",
+          [&rules](const std::string& word) {
+            using From = SwfRules::PartitionsFrom;
+            rules.partitions_from = word == "queue"       ? From::queue
+                                    : word == "partition" ? From::partition
+                                                          : From::none;
+          },
+          "which number of a line of the log is that of a partition of --platform: that of its "
+          "queue (field 15) or of its partition (field 16) [none]")
+      ->check(CLI::IsMember({"none", "queue", "partition"}));
+  command
+      .add_option_function<std::string>(
+          "--memory-from",
+          [&rules](const std::string& word) { rules.uses_memory = word == "requested"; },
+          "jobs of the log run on nodes of --platform that have the memory requested (field 10) "
+          "[none]")
+      ->check(CLI::IsMember({"none", "requested"}));
 }
 
 void add_workload_options(CLI::App& command, Options& options) {
@@ -469,6 +537,7 @@ void add_workload_options(CLI::App& command, Options& options) {
           ->excludes(trace)
           ->excludes(model);
   add_log_options(command, options.log);
+  add_platform_options(command, options);
   command.parse_complete_callback([&command, model, elastisim] {
     if (model->count() > 0) refuse_options_of_logs(command, "--generate", false);
     if (elastisim->count() > 0) refuse_options_of_logs(command, "--elastisim", true);
@@ -557,6 +626,12 @@ void add_world_options(CLI::App& command, Options& options) {
           },
           "a job that loses a node: requeue it, kill it, or let a malleable one shrink [requeue]")
       ->check(CLI::IsMember({"requeue", "kill", "shrink"}));
+  command
+      .add_option_function<std::string>(
+          "--moves", [&settings](const std::string& word) { settings.moves = word == "on"; },
+          "malleable jobs leave nodes that drain for idle ones, at the same size; off: they can "
+          "only shrink [on]")
+      ->check(CLI::IsMember({"on", "off"}));
   command
       .add_option("--identities", options.identities,
                   "follow which nodes, not only how many: auto is on with --out, "

@@ -36,7 +36,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Slurm's options that mean the same here, and those with a value.
-constexpr std::array<std::pair<std::string_view, bool>, 35> kOfSlurm{{
+constexpr std::array<std::pair<std::string_view, bool>, 42> kOfSlurm{{
     {"--min-nodes-invasic", true},  // paper 003
     {"--max-nodes-invasic", true},
     {"--node-constraints", true},
@@ -60,6 +60,13 @@ constexpr std::array<std::pair<std::string_view, bool>, 35> kOfSlurm{{
     {"-c", true},
     {"--cpus-per-task", true},
     {"--mem", true},
+    {"-p", true},
+    {"--partition", true},
+    {"--gres", true},
+    {"-w", true},
+    {"--nodelist", true},
+    {"-x", true},
+    {"--exclude", true},
     {"--priority", true},
     {"-d", true},
     {"--dependency", true},
@@ -88,6 +95,7 @@ struct Written {
   std::uint32_t tasks_per_node = 0;
   std::uint32_t cores_per_process = 0;
   std::string memory{};
+  std::string partition{}, things{}, only{}, never{};
   std::int32_t priority = 0;
   std::string account{};
   std::string model{}, sizes{}, constraint{};
@@ -142,6 +150,10 @@ void add_options(CLI::App& command, Written& w) {
   add("--mem", w.memory,
       "memory that it may have on each node: megabytes, or with K, M, G or T; what `serve` says if "
       "not given");
+  add("-p,--partition", w.partition, "any of these partitions: A,B; the first one if not given");
+  add("--gres", w.things, "what each of its nodes has: gpu:2,fpga");
+  add("-w,--nodelist", w.only, "only on these nodes: 0-3,7");
+  add("-x,--exclude", w.never, "on none of these nodes");
   add("--priority", w.priority, "higher goes first")->check(CLI::Range(-1'000'000, 1'000'000));
   add("-A,--account", w.account, "who pays for it: a name, for the rules of fairness");
   add("--model", w.model, "how its run time depends on its size: linear, amdahl:0.1, ...");
@@ -259,6 +271,10 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
   s.tasks_per_node = w.tasks_per_node;
   s.cores_per_process = w.cores_per_process;
   if (!w.memory.empty()) s.memory = parse_memory(w.memory);
+  s.partition = w.partition;
+  s.things = w.things;
+  s.only = w.only;
+  s.never = w.never;
   s.priority = w.priority;
   if (!w.account.empty()) s.account = account_name(w.account, {.field = "--account"});
   if (!w.model.empty()) s.model = parse_speedup(w.model, {.field = "--model"});
@@ -309,9 +325,17 @@ std::vector<std::string> words_of(const CLI::App& command, const CLI::App& known
     const std::string name = option->get_single_name();
     if (option->count() == 0 || known.get_option_no_throw("--" + name) == nullptr) continue;
     const bool is_flag = option->get_type_size() == 0;
-    words.push_back(is_flag ? "--" + name : fmt::format("--{}={}", name, option->results().back()));
+    const std::string value = is_flag ? "" : option->results().back();
+    words.push_back("--" + name + (value.empty() ? "" : "=" + value));
+    if (!is_flag && value.empty()) words.emplace_back();  // as no value counts what follows a =
   }
   return words;
+}
+
+bool has_partitions(const LiveOptions& live) {
+  const Json answer = ask(live, {{"do", "nodes"}});
+  return std::any_of(answer["nodes"].begin(), answer["nodes"].end(),
+                     [](const Json& node) { return !node["partitions"].empty(); });
 }
 
 /// Of the lines of a script, if it is one, and the command line. The latter comes after the former,
@@ -325,6 +349,13 @@ Written written_in(const CLI::App& command, const Options& options, const std::s
   std::vector<std::string> ignored;
   std::vector<std::string> words;
   if (script) words = script_options(path, *script, ignored);
+  const auto is_partition = [](const std::string& word) {
+    return word == "-p" || word.starts_with("--partition");
+  };
+  if (std::ranges::any_of(words, is_partition) && !has_partitions(options.live)) {
+    ignored.clear();
+    words = script_options(path, *script, ignored, false);
+  }
   for (const std::string& list : options.resources) {
     std::ranges::copy(options_of_resources(list, ignored), std::back_inserter(words));
   }
@@ -376,17 +407,56 @@ void submit(const Options& options, const CLI::App& command) {
 
 namespace {
 
+/// The words of a line of options. Blanks within quotes belong to a word, wherever in it these
+/// begin, and a word that begins with # begins a comment.
+std::vector<std::string> words_of_line(std::string_view line, const Place& place) {
+  std::vector<std::string> words;
+  bool is_in_word = false;
+  char quote = 0;
+  for (const char c : line) {
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\r')) {
+      is_in_word = false;
+      continue;
+    }
+    if (!is_in_word && c == '#') break;
+    if (!is_in_word) words.emplace_back();
+    is_in_word = true;
+    if (quote == 0 && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (c == quote) {
+      quote = 0;
+    } else {
+      words.back() += c;
+    }
+  }
+  if (quote != 0) {
+    throw InputError(place, fmt::format("the quote {} is not closed", quote),
+                     "close it, or put what has such a character in the other quotes");
+  }
+  return words;
+}
+
 /// The words of a #SBATCH line that mean the same here.
 std::vector<std::string> options_of_sbatch(const std::vector<std::string>& words,
-                                           std::vector<std::string>& ignored) {
+                                           std::vector<std::string>& ignored, bool has_partitions) {
   std::vector<std::string> options;
+  const auto find = [has_partitions](std::string_view name) {
+    if (!has_partitions && (name == "-p" || name == "--partition")) return kOfSlurm.end();
+    return std::ranges::find(kOfSlurm, name, &std::pair<std::string_view, bool>::first);
+  };
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string name = words[i].substr(0, words[i].find('='));
-    const auto* known =
-        std::ranges::find(kOfSlurm, name, &std::pair<std::string_view, bool>::first);
+    const auto* known = find(name);
     const bool is_known = known != kOfSlurm.end();
+    // `-N2`
+    const auto* const glued = find(name.substr(0, 2));
+    if (!is_known && glued != kOfSlurm.end() && glued->second) {
+      options.push_back(words[i].substr(0, 2));
+      options.push_back(words[i].substr(2));
+      continue;
+    }
     const bool has_value =
-        words[i].size() == name.size() && i + 1 < words.size() && words[i + 1].front() != '-';
+        words[i].size() == name.size() && i + 1 < words.size() && !words[i + 1].starts_with('-');
     if (!is_known) {
       ignored.push_back("#SBATCH " + words[i] + (has_value ? " " + words[i + 1] : ""));
       i += has_value;
@@ -401,7 +471,7 @@ std::vector<std::string> options_of_sbatch(const std::vector<std::string>& words
 }  // namespace
 
 std::vector<std::string> script_options(const std::string& file, const std::string& script,
-                                        std::vector<std::string>& ignored) {
+                                        std::vector<std::string>& ignored, bool has_partitions) {
   std::vector<std::string> options;
   std::istringstream lines(script);
   std::string line;
@@ -413,26 +483,30 @@ std::vector<std::string> script_options(const std::string& file, const std::stri
     const std::string_view mark = rest.substr(0, rest.find_first_of(" \t"));
     if (mark.size() == rest.size()) continue;
     if (mark != "#DUCTILE" && mark != "#SBATCH" && mark != "#PBS") continue;
-    // A comment may follow.
-    rest = rest.substr(0, rest.find(" #", 1));
-    rest = rest.substr(0, rest.find_last_not_of(" \t\r") + 1);
     if (is_begun) {
+      rest = rest.substr(0, rest.find(" #", 1));
+      rest = rest.substr(0, rest.find_last_not_of(" \t\r") + 1);
       ignored.push_back(fmt::format("{}: {}, after the first command,", number, rest));
       continue;
     }
-    rest.remove_prefix(std::min(mark.size() + 1, rest.size()));
-    std::vector<std::string> words;
-    for (const auto& word : CLI::detail::split_up(std::string(rest))) words.push_back(word);
-    if (mark == "#DUCTILE" && (words.empty() || words.front().front() != '-')) {
+    std::vector<std::string> words =
+        words_of_line(rest.substr(mark.size()), {file, number, std::string(mark)});
+    if (mark == "#DUCTILE" && (words.empty() || !words.front().starts_with('-'))) {
       throw InputError({file, number, "#DUCTILE"}, "no option follows",
                        "write it like #DUCTILE --nodes=4");
     }
     if (mark == "#PBS") {
       const std::size_t before = ignored.size();
       words = options_of_qsub(words, ignored);
+      constexpr std::string_view kPartition = "--partition=";
+      std::erase_if(words, [&](const std::string& word) {
+        if (has_partitions || !word.starts_with(kPartition)) return false;
+        ignored.push_back("-q " + word.substr(kPartition.size()));
+        return true;
+      });
       for (std::size_t i = before; i < ignored.size(); ++i) ignored[i].insert(0, "#PBS ");
     } else if (mark == "#SBATCH") {
-      words = options_of_sbatch(words, ignored);
+      words = options_of_sbatch(words, ignored, has_partitions);
     }
     options.insert(options.end(), words.begin(), words.end());
   }

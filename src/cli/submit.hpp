@@ -15,8 +15,9 @@ void add_submit_command(CLI::App& app);
 /// The words of the `#DUCTILE` lines of a script, and of those `#SBATCH` and `#PBS` lines that mean
 /// the same here, as options of `ductile submit`; `ignored` gets the other ones of these, and those
 /// that come after the first line that is neither a comment nor empty. Throws InputError, which
-/// names `file`.
+/// names `file`. Where there are no partitions such lines may name any: that means nothing, too.
 std::vector<std::string> script_options(const std::string& file, const std::string& script,
-                                        std::vector<std::string>& ignored);
+                                        std::vector<std::string>& ignored,
+                                        bool has_partitions = true);
 
 }  // namespace ductile

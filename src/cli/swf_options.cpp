@@ -93,13 +93,15 @@ void add_swf_options(CLI::App& command, SwfRules& rules) {
 
 std::string skipped_text(const Skipped& skipped, const char* what) {
   if (skipped.total() == 0) return "";
-  const std::array<std::pair<std::uint64_t, const char*>, 6> causes = {{
+  const std::array<std::pair<std::uint64_t, const char*>, 8> causes = {{
       {skipped.no_size, "without a size"},
       {skipped.no_runtime, "without a run time"},
       {skipped.never_started, "never started"},
       {skipped.too_large, "larger than the machine"},
       {skipped.other_status, "of another status"},
       {skipped.above_max_size, "larger than --max-size"},
+      {skipped.too_long, "longer than their partition allows"},
+      {skipped.nowhere, "with more memory than a node of their partition has"},
   }};
   std::string text = fmt::format("{} {} skipped: ", skipped.total(), what);
   const char* separator = "";

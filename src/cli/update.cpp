@@ -22,6 +22,7 @@ struct Options {
   LiveOptions live{};
   std::string job{};
   std::optional<std::string> nodes{}, time{}, name{}, dependency{}, begin{};
+  std::optional<std::string> partition{}, memory{}, things{}, only{}, never{};
   std::optional<Nodes> min{}, max{};
   std::optional<std::int32_t> priority{};
 };
@@ -41,6 +42,11 @@ Json changes(const Options& options) {
   if (options.max) set["max"] = *options.max;
   if (options.time) set["time_us"] = parse_limit(*options.time).count();
   if (options.name) set["name"] = *options.name;
+  if (options.partition) set["partition"] = *options.partition;
+  if (options.memory) set["memory"] = parse_memory(*options.memory);
+  if (options.things) set["gres"] = *options.things;
+  if (options.only) set["nodelist"] = *options.only;
+  if (options.never) set["exclude"] = *options.never;
   if (options.priority) set["priority"] = *options.priority;
   if (options.dependency) {
     const bool is_none = *options.dependency == "none";
@@ -79,6 +85,13 @@ void add_update_command(CLI::App& app) {
                       "limit: minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S; only operators raise "
                       "that of a job that runs");
   command->add_option("-J,--job-name", options->name, "name");
+  command->add_option("-p,--partition", options->partition,
+                      "any of these partitions, A,B; the first one if it is empty");
+  command->add_option("--mem", options->memory, "memory of each node, as of `submit --mem`");
+  command->add_option("--gres", options->things, "what each of its nodes has: gpu:2; or nothing");
+  command->add_option("-w,--nodelist", options->only, "only on these nodes; any if it is empty");
+  command->add_option("-x,--exclude", options->never,
+                      "on none of these nodes; none if it is empty");
   command->add_option("--priority", options->priority, "higher goes first")
       ->check(CLI::Range(-1'000'000, 1'000'000));
   command->add_option("-d,--dependency", options->dependency,

@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <initializer_list>
-#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include "base/error.hpp"
 #include "experiment/statement.hpp"
+#include "workload/toml_file.hpp"
 
 namespace ductile {
 namespace {
@@ -27,7 +23,7 @@ class Reader {
   explicit Reader(std::string path) { experiment_.file = std::move(path); }
 
   Experiment read() {
-    const toml::table root = parse();
+    const toml::table root = read_toml(experiment_.file, "give the name of an experiment file");
     for (const auto& [key, node] : root) {
       const std::string name(key.str());
       if (name == "title" || name == "source" || name == "note") {
@@ -50,21 +46,6 @@ class Reader {
   [[noreturn]] void fail(const toml::node& at, const std::string& field, const std::string& what,
                          const std::string& remedy) const {
     throw InputError({experiment_.file, at.source().begin.line, field}, what, remedy);
-  }
-
-  toml::table parse() const {
-    std::ifstream file(experiment_.file, std::ios::binary);
-    if (!file) {
-      throw InputError({.file = experiment_.file}, std::strerror(errno),
-                       "give the name of an experiment file");
-    }
-    const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    try {
-      return toml::parse(bytes, std::string_view{experiment_.file});
-    } catch (const toml::parse_error& error) {
-      throw InputError({experiment_.file, error.source().begin.line, ""},
-                       std::string(error.description()), "write TOML");
-    }
   }
 
   std::string text(const std::string& field, const toml::node& node) const {
@@ -259,7 +240,9 @@ bool replaces(std::string_view option, std::string_view other) {
   const auto one_of = [&](std::initializer_list<std::string_view> group) {
     return std::ranges::count(group, option) > 0 && std::ranges::count(group, other) > 0;
   };
-  return option == other || one_of({"trace", "generate", "elastisim"}) || one_of({"seed", "seeds"});
+  return option == other || one_of({"trace", "generate", "elastisim"}) ||
+         one_of({"seed", "seeds"}) || one_of({"platform", "nodes"}) ||
+         one_of({"platform", "cores-per-node"});
 }
 
 std::vector<OptionSetting> options_of(const Experiment& experiment, const Variant& variant) {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "support/complaint.hpp"
 
 namespace ductile {
 namespace {
@@ -15,18 +16,13 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string written(const std::string& text) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "experiment.toml";
+  const auto path = std::filesystem::path(::testing::TempDir()) / "experiment.toml";
   std::ofstream(path) << text;
   return path.string();
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    read_experiment(written(text));
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+  return testing::complaint([&] { read_experiment(written(text)); });
 }
 
 TEST(ExperimentFile, OptionsKeepTheirNamesAndValues) {
@@ -37,11 +33,11 @@ TEST(ExperimentFile, OptionsKeepTheirNamesAndValues) {
   EXPECT_EQ(experiment.source, "S");
   ASSERT_EQ(experiment.variants.size(), 1u);
   const auto options = options_of(experiment, experiment.variants[0]);
-  EXPECT_THAT(options, testing::UnorderedElementsAre(OptionSetting{"trace", {"a.swf"}, 3},
-                                                     OptionSetting{"jobs", {"10"}, 4},
-                                                     OptionSetting{"arrival-scale", {"0.75"}, 5},
-                                                     OptionSetting{"clip", {}, 6},
-                                                     OptionSetting{"policy", {"easy", "fcfs"}, 7}));
+  EXPECT_THAT(options,
+              ::testing::UnorderedElementsAre(
+                  OptionSetting{"trace", {"a.swf"}, 3}, OptionSetting{"jobs", {"10"}, 4},
+                  OptionSetting{"arrival-scale", {"0.75"}, 5}, OptionSetting{"clip", {}, 6},
+                  OptionSetting{"policy", {"easy", "fcfs"}, 7}));
 }
 
 TEST(ExperimentFile, AVariantReplacesWhatTheFileSays) {
@@ -50,11 +46,11 @@ TEST(ExperimentFile, AVariantReplacesWhatTheFileSays) {
                               "jobs = 5\n[[variant]]\nname = \"many\"\n"));
   ASSERT_EQ(experiment.variants.size(), 2u);
   EXPECT_THAT(options_of(experiment, experiment.variants[0]),
-              testing::UnorderedElementsAre(OptionSetting{"policy", {"easy"}, 1},
-                                            OptionSetting{"jobs", {"5"}, 5}));
+              ::testing::UnorderedElementsAre(OptionSetting{"policy", {"easy"}, 1},
+                                              OptionSetting{"jobs", {"5"}, 5}));
   EXPECT_THAT(options_of(experiment, experiment.variants[1]),
-              testing::UnorderedElementsAre(OptionSetting{"policy", {"easy"}, 1},
-                                            OptionSetting{"jobs", {"10"}, 2}));
+              ::testing::UnorderedElementsAre(OptionSetting{"policy", {"easy"}, 1},
+                                              OptionSetting{"jobs", {"10"}, 2}));
 }
 
 TEST(ExperimentFile, WhatExcludesEachOtherIsReplacedTogether) {
@@ -62,9 +58,12 @@ TEST(ExperimentFile, WhatExcludesEachOtherIsReplacedTogether) {
       read_experiment(written("trace = \"a.swf\"\nseeds = \"1..3\"\n"
                               "[[variant]]\nname = \"made\"\ngenerate = \"rigid\"\nseed = 7\n"));
   EXPECT_THAT(options_of(experiment, experiment.variants[0]),
-              testing::UnorderedElementsAre(OptionSetting{"generate", {"rigid"}, 5},
-                                            OptionSetting{"seed", {"7"}, 6}));
+              ::testing::UnorderedElementsAre(OptionSetting{"generate", {"rigid"}, 5},
+                                              OptionSetting{"seed", {"7"}, 6}));
   EXPECT_FALSE(replaces("seed", "trace"));
+  EXPECT_TRUE(replaces("platform", "nodes") && replaces("nodes", "platform"));
+  EXPECT_TRUE(replaces("platform", "cores-per-node"));
+  EXPECT_FALSE(replaces("nodes", "cores-per-node"));
 }
 
 TEST(ExperimentFile, AStatementStandsForAllCombinations) {

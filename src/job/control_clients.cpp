@@ -67,7 +67,13 @@ void ControlClients::tell_watchers(const Json& json) {
   }
 }
 
+void ControlClients::await(ControlClient& client, const Json& id) {
+  client.awaits_resize = true;
+  client.id = heard_ = id;
+}
+
 void ControlClients::answer(bool ok, const Json& details) {
+  if (ok) done_ = heard_;
   Json json = {{"ok", ok}};
   json.update(details);
   for (const auto& client : clients_) {

@@ -41,8 +41,14 @@ class ControlClients {
               const std::function<void(ControlClient&, const std::string&)>& on_line);
   static void tell(ControlClient& client, const Json& json);
   void tell_watchers(const Json& json);
+  /// This one hears how the order goes that it has given, and calls so.
+  void await(ControlClient& client, const Json& id);
   /// To all that wait for how an order goes.
   void answer(bool ok, const Json& details);
+  /// What the last order is called that was heard, and the last one that was carried out, whoever
+  /// gave them; null if there is none, or it has no name.
+  const Json& heard() const { return heard_; }
+  const Json& done() const { return done_; }
   /// The step of the script; null if there is none now.
   ControlClient* step() const;
   void forget_closed();
@@ -52,6 +58,7 @@ class ControlClients {
 
   Descriptor socket_{};
   std::vector<std::unique_ptr<ControlClient>> clients_{};
+  Json heard_{}, done_{};
 };
 
 /// JSON as it is sent: bytes that are no UTF-8 are replaced.

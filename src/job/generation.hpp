@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/node_set.hpp"
 #include "base/size_range.hpp"
 #include "job/cgroup.hpp"
 #include "job/held_output.hpp"
@@ -51,6 +52,7 @@ struct Generation {
 
   std::uint32_t number = 0;
   std::uint32_t size = 1;
+  NodeSet cpus{};  // of this host, to which it was started; empty: none were chosen
 
   // ---- Its processes ---------------------------------------------------------------------------
   Process process{};  // the launcher, or the program itself

@@ -286,20 +286,33 @@ std::optional<std::string> measuring_library(Mpi mpi) {
   return std::nullopt;
 }
 
+Mpi mpi_of_libraries(const std::vector<std::string>& names) {
+  // A program in Fortran may be linked with what is between it and the library in C alone. Of the
+  // two of the same name that of MPICH has the number 12.
+  constexpr std::pair<std::string_view, Mpi> kLibraries[] = {
+      {"libductile-app-mpich.so", Mpi::mpich},
+      {"libmpich", Mpi::mpich},
+      {"libmpi.so.12", Mpi::mpich},
+      {"libmpifort.so", Mpi::mpich},
+      {"libmpicxx.so", Mpi::mpich},
+      {"libductile-app-openmpi.so", Mpi::openmpi},
+      {"libmpi.so", Mpi::openmpi},
+      {"libmpi_mpifh", Mpi::openmpi},
+      {"libmpi_usempi", Mpi::openmpi},
+      {"libmpi_cxx.so", Mpi::openmpi}};
+  for (const std::string& name : names) {
+    for (const auto& [begin, mpi] : kLibraries) {
+      if (begins_with(name, begin)) return mpi;
+    }
+  }
+  return Mpi::none;
+}
+
 std::optional<Mpi> mpi_of_program(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   const auto libraries = needed_libraries(bytes);
-  if (!libraries) return std::nullopt;
-  for (const std::string& library : *libraries) {
-    if (begins_with(library, "libductile-app-mpich") || begins_with(library, "libmpich.so")) {
-      return Mpi::mpich;
-    }
-    if (begins_with(library, "libductile-app-openmpi") || begins_with(library, "libmpi.so")) {
-      return Mpi::openmpi;
-    }
-  }
-  return Mpi::none;
+  return libraries ? std::optional(mpi_of_libraries(*libraries)) : std::nullopt;
 }
 
 }  // namespace ductile

@@ -94,5 +94,7 @@ std::optional<std::string> measuring_library(Mpi mpi);
 /// The MPI whose library this executable, or libductile-app in it, asks for; none if it asks for no
 /// MPI; nothing if it cannot be known: a script, or no executable of this kind of machine.
 std::optional<Mpi> mpi_of_program(const std::string& path);
+/// The same, of the names of the libraries that it asks for.
+Mpi mpi_of_libraries(const std::vector<std::string>& names);
 
 }  // namespace ductile

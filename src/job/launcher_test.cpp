@@ -143,6 +143,19 @@ TEST(Launcher, TheMpiOfAProgramIsReadFromIt) {
   EXPECT_EQ(mpi_of_program(path), std::nullopt);
 }
 
+TEST(Launcher, KnowsTheLibrariesOfAllLanguages) {
+  for (const char* name : {"libmpich.so.12", "libmpichfort.so.12", "libmpichcxx.so.12",
+                           "libmpi.so.12", "libmpifort.so.12", "libductile-app-mpich.so.1"}) {
+    EXPECT_EQ(mpi_of_libraries({"libgfortran.so.5", name, "libc.so.6"}), Mpi::mpich) << name;
+  }
+  for (const char* name :
+       {"libmpi.so.40", "libmpi_mpifh.so.40", "libmpi_usempif08.so.40",
+        "libmpi_usempi_ignore_tkr.so.40", "libmpi_cxx.so.40", "libductile-app-openmpi.so.1"}) {
+    EXPECT_EQ(mpi_of_libraries({"libgfortran.so.5", name, "libc.so.6"}), Mpi::openmpi) << name;
+  }
+  EXPECT_EQ(mpi_of_libraries({"libm.so.6", "libc.so.6"}), Mpi::none);
+}
+
 // An executable cut anywhere, or with any byte wrong, is read without harm.
 TEST(Launcher, DamagedExecutablesDoNoHarm) {
   std::ifstream file("/bin/true", std::ios::binary);

@@ -85,6 +85,9 @@ class Signals {
   Descriptor descriptor_{};
 };
 
+/// The number of a first generation that goes on: any but 0, which begins.
+constexpr std::uint32_t kGoesOn = 1;
+
 /// Those on which this process may run.
 std::uint32_t own_cores() {
   cpu_set_t cores;
@@ -203,6 +206,7 @@ RunResult Manager::run() {
     if (!report("started", {{"size", settings_.size}})) {
       throw RunError("'" + settings_.report + "' cannot be written");
     }
+    if (!settings_.go_on.empty()) table_.begin_at(kGoesOn);
     start_generation(settings_.has_steps ? 1 : settings_.size);
     while (!is_over()) {
       wait(signals);
@@ -359,6 +363,7 @@ RunResult Manager::result() {
 
 void Manager::start_generation(std::uint32_t size) {
   const std::uint32_t number = table_.next_number();
+  const bool is_first = table_.all().empty();
   Variables variables;
   variables.emplace_back("DUCTILE_MPI",
                          kMpiWords[static_cast<std::size_t>(settings_.launcher.mpi)]);
@@ -367,17 +372,20 @@ void Manager::start_generation(std::uint32_t size) {
     variables.emplace_back(kStepsVariable, settings_.control);
   }
   if (measurement_.is_on()) variables.emplace_back("DUCTILE_WATCH", peers_.address());
+  if (is_first && !settings_.go_on.empty()) {
+    variables.emplace_back(wire::kKeptVariable, settings_.go_on);
+  }
   if (settings_.launcher.cores > 0) {
     variables.emplace_back("OMP_NUM_THREADS", std::to_string(settings_.launcher.cores));
   }
-  const std::optional<bool> again = number > 0 ? current().reads_again : std::nullopt;
+  const std::optional<bool> again = is_first ? std::nullopt : current().reads_again;
   table_.start(
       {.size = size,
        .marks = {{"DUCTILE_TOKEN", wire::text_of(peers_.token())}},
        .variables = std::move(variables),
        .cpus = cpus_,
-       .cores = {.are_chosen = !cpus_.empty(), .are_shared = number > 0 || is_crowded(size)},
-       .input = input_.of(number, again)});
+       .cores = {.are_chosen = !cpus_.empty(), .are_shared = !is_first || is_crowded(size)},
+       .input = input_.of(is_first ? 0 : number, again)});
 }
 
 /// More processes than cores. The slots of hosts are what there is to know of theirs.
@@ -450,8 +458,13 @@ void Manager::on_input(const Peer& peer, const wire::Input& input) {
   if (peer.rank != 0 || input.again > 1) throw wire::ProtocolError("no input that there is");
   Generation* const generation = table_.find(*peer.generation);
   if (generation == nullptr) return;
+  const bool was_known = generation->reads_again.value_or(false);
   generation->reads_again = input.again == 1;
-  if (input.again == 1) input_.on_wish_to_read_again();
+  if (input.again != 1 || !input_.on_wish_to_read_again()) return;
+  // The next one has begun before that, and would find nothing.
+  if (generation == &table_.current() && !was_known) {
+    resizes_.give_up("the program has said only now that it reads its standard input again");
+  }
 }
 
 // ---- What clients say ---------------------------------------------------------------------------
@@ -490,6 +503,13 @@ void Manager::on_order(ControlClient& client, const std::string& line) {
       resizes_.give_up("it was withdrawn");
       if (!its.id.is_null()) reply(client, {{"ok", true}}, its.id);
       return;
+    case Order::Verb::suspend:
+      if (settings_.has_steps) {
+        return reply(client,
+                     {{"ok", false}, {"error", "the job is a script, which cannot be kept"}},
+                     its.id);
+      }
+      return order(client, its);
     case Order::Verb::answer:
     case Order::Verb::resize:
       return settings_.has_steps ? steps_.order(client, its, exit_code_.has_value())
@@ -512,14 +532,17 @@ void Manager::order(ControlClient& client, const Order& order) {
       return reply(client, {{"ok", true}, {"offer", order.size}}, order.id);
     }
   }
-  if (const auto why = resizes_.objection(order.size)) {
+  const ResizeDriver::Wish wish{.size = order.size,
+                                .is_requested = is_answer,
+                                .moves = order.moves,
+                                .suspends = order.verb == Order::Verb::suspend};
+  if (const auto why = resizes_.objection(wish)) {
     return reply(client, {{"ok", false}, {"error", *why}, {"size", current().size}}, order.id);
   }
   if (is_answer) requests_.close();
-  client.awaits_resize = true;
-  client.id = order.id;
+  clients_.await(client, order.id);
   if (!order.cpus.empty()) cpus_ = order.cpus;
-  resizes_.order(order.size, is_answer);
+  resizes_.order(wish);
 }
 
 Json Manager::status() const {
@@ -528,6 +551,7 @@ Json Manager::status() const {
   Json status{{"ok", true},
               {"generation", now.number},
               {"size", now.size},
+              {"cpus", to_string(now.cpus)},
               {"min", std::max(settings_.min, now.sizes.range.min)},
               {"max", std::min(settings_.max, now.sizes.range.max)},
               {"constraint", to_text(now.sizes.constraint)},
@@ -538,10 +562,13 @@ Json Manager::status() const {
                        : Json()}};
   status.update(measurement_.last());
   status["phase"] = resizes_.phase();
+  status["heard"] = clients_.heard();
+  status["done"] = clients_.done();
   status.update(lost());
   if (settings_.has_steps) {
     status["rigid"] = false;
     status["size"] = steps_.size();
+    status["cpus"] = to_string(cpus_);
     if (steps_.is_ordered()) status["phase"] = word(Resize::Phase::starting);
   }
   return status;
@@ -593,6 +620,7 @@ Json Manager::how_it_ended() const {
     ended["note"] = failure.note;
     if (failure.was_killed) ended["was_killed"] = true;
   }
+  if (resizes_.is_suspended()) ended["suspended"] = true;
   if (requests_.refused() > 0) ended["refused_requests"] = requests_.refused();
   ended.update(lost());
   return ended;

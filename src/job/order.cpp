@@ -18,7 +18,7 @@ std::variant<Order, BadOrder> parse_order(std::string_view line) {
   if (!verb) {
     return bad(
         "there are the orders \"status\", \"watch\", \"resize\", \"answer\", \"stop\", "
-        "\"step\" and \"withdraw\"");
+        "\"step\", \"withdraw\" and \"suspend\"");
   }
   order.verb = *verb;
   if (*verb != Order::Verb::resize && *verb != Order::Verb::answer) return order;
@@ -31,6 +31,9 @@ std::variant<Order, BadOrder> parse_order(std::string_view line) {
   const auto cpus = cpus_text.is_string() ? parse_node_set(std::string(cpus_text)) : std::nullopt;
   if (!cpus) return bad("\"cpus\" are processors, like \"0-3,7\"");
   order.cpus = *cpus;
+  const Json moves = json.value("move", Json(false));
+  if (!moves.is_boolean()) return bad("\"move\" is true or false");
+  order.moves = moves;
   return order;
 }
 

@@ -14,18 +14,20 @@
 namespace ductile {
 
 struct Order {
-  enum class Verb { status, watch, resize, answer, stop, step, withdraw };
+  enum class Verb { status, watch, resize, answer, stop, step, withdraw, suspend };
   Verb verb = Verb::status;
   /// What the client calls it; null if nothing.
   nlohmann::json id{};
   /// Of resize and answer: processes. 0 denies.
   std::uint32_t size = 0;
+  /// Of resize: also at the present size, to other processors.
+  bool moves = false;
   /// Processors of this host for the new generation; empty: as before.
   NodeSet cpus{};
 };
 
-inline constexpr std::array<std::string_view, 7> kOrderWords = {
-    "status", "watch", "resize", "answer", "stop", "step", "withdraw"};
+inline constexpr std::array<std::string_view, 8> kOrderWords = {
+    "status", "watch", "resize", "answer", "stop", "step", "withdraw", "suspend"};
 
 /// Why a line is no order.
 struct BadOrder {

@@ -16,8 +16,9 @@ TEST(Order, IsReadFromALine) {
   EXPECT_EQ(order->size, 4u);
   EXPECT_EQ(to_string(order->cpus), "0-2 7");
   EXPECT_EQ(order->id.dump(), "[1]");
-  for (const char* line : {R"({"do":"status"})", R"({"do":"watch"})", R"({"do":"stop"})",
-                           R"({"do":"answer","size":0})", R"({"do":"withdraw"})"}) {
+  for (const char* line :
+       {R"({"do":"status"})", R"({"do":"watch"})", R"({"do":"stop"})",
+        R"({"do":"answer","size":0})", R"({"do":"withdraw"})", R"({"do":"suspend"})"}) {
     EXPECT_TRUE(std::holds_alternative<Order>(parse_order(line))) << line;
   }
 }
@@ -34,6 +35,7 @@ TEST(Order, WhatIsNoneIsToldWhy) {
       {R"({"do":"resize","size":1.5})", "number of processes"},
       {R"({"do":"resize","size":18446744073709551615})", "number of processes"},
       {R"({"do":"answer","size":3,"cpus":"x"})", "processors"},
+      {R"({"do":"resize","size":3,"move":1})", "true or false"},
       {R"({"do":"answer","size":3,"cpus":3})", "processors"},
       {std::string(3000, '['), "JSON object"},
   };

@@ -31,6 +31,7 @@ Generation& ProcessTable::start(const Start& how) {
   auto generation = std::make_unique<Generation>();
   generation->number = number;
   generation->size = how.size;
+  generation->cpus = how.cpus;
   generation->peers.resize(how.size);
   generation->marks = how.marks;
   generation->marks.emplace_back("DUCTILE_GENERATION", std::to_string(number));

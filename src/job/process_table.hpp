@@ -42,6 +42,10 @@ class ProcessTable {
   /// then there is none, and its number is not used again.
   Generation& start(const Start& how);
   std::uint32_t next_number() const { return next_number_; }
+  /// The same, and no generation will have it.
+  std::uint32_t skip_number() { return next_number_++; }
+  /// Before there is any: the first one is no beginning.
+  void begin_at(std::uint32_t number) { current_ = next_number_ = number; }
 
   const Generations& all() const { return all_; }
   /// Null if it is not there, or not any more.

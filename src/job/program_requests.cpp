@@ -109,9 +109,9 @@ void ProgramRequests::consider(bool has_ended) {
   const Generation& current = table_.current();
   const std::uint32_t best =
       current.sizes.at_most(std::min({request.preferred, settings_.max, resizes_.slots()}));
-  if (settings_.evolving == Evolving::deny || resizes_.objection(best)) return offer(0);
+  if (settings_.evolving == Evolving::deny || resizes_.objection({.size = best})) return offer(0);
   if (best < request.at_least) return offer(best > current.size ? best : 0);
-  resizes_.order(best, true);
+  resizes_.order({.size = best, .is_requested = true});
 }
 
 void ProgramRequests::offer(std::uint32_t size) {

@@ -27,6 +27,10 @@ inline constexpr std::size_t kHeaderBytes = 12;
 inline constexpr std::size_t kMaxBody = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxText = 4096;
 inline constexpr std::uint32_t kMaxProcesses = 1U << 15;
+/// What an address in `Go` begins with that is no new process's but a file, for all data.
+inline constexpr std::string_view kFileAddress = "file:";
+/// Where the processes of a first generation that goes on find the file with their data.
+inline constexpr const char* kKeptVariable = "DUCTILE_KEPT";
 
 /// The other side does not keep to the protocol; its connection is to be closed.
 class ProtocolError : public std::runtime_error {

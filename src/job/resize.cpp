@@ -17,7 +17,8 @@ constexpr std::size_t kMostNamed = 4;
 }  // namespace
 
 Resize::Resize(std::uint32_t generation, std::uint32_t old_size, std::uint32_t new_size,
-               const Limits& limits, Clock::time_point now, std::optional<Clock::time_point> begun)
+               const Limits& limits, Clock::time_point now, std::optional<Clock::time_point> begun,
+               const std::string& file)
     : generation_(generation),
       old_size_(old_size),
       fresh_size_(new_size),
@@ -34,6 +35,9 @@ Resize::Resize(std::uint32_t generation, std::uint32_t old_size, std::uint32_t n
       addresses_(new_size),
       places_(old_size) {
   enter(Phase::starting, now);
+  if (new_size > 0) return;
+  addresses_ = {std::string(wire::kFileAddress) + file};
+  enter(Phase::agreeing, now);  // nobody has to start
 }
 
 bool Resize::Roll::add(std::uint32_t rank, Clock::time_point now) {

@@ -82,11 +82,12 @@ class Resize {
     std::uint32_t count_ = 0;
   };
 
-  /// `generation` is the new one's number. Sizes are at least 1. The old generation has been
-  /// computing since `begun`.
+  /// `generation` is the new one's number. Sizes are at least 1; but if the new one is 0 the old
+  /// processes hand their data over to this file, and the job is suspended. The old generation has
+  /// been computing since `begun`.
   Resize(std::uint32_t generation, std::uint32_t old_size, std::uint32_t new_size,
          const Limits& limits, Clock::time_point now,
-         std::optional<Clock::time_point> begun = std::nullopt);
+         std::optional<Clock::time_point> begun = std::nullopt, const std::string& file = {});
 
   /// A message about this resize from a process. One that does not belong here, or that came
   /// before, changes nothing and is counted.

@@ -31,8 +31,16 @@ std::uint32_t ResizeDriver::slots() const {
   return slots;
 }
 
-std::optional<std::string> ResizeDriver::objection(std::uint32_t size) const {
+std::optional<std::string> ResizeDriver::objection(const Wish& wish) const {
+  const std::uint32_t size = wish.size;
   if (settings_.is_rigid) return "the job is rigid";
+  if (wish.suspends) {
+    if (settings_.keep.empty()) return "there is no place for its data";
+    if (has_exited_ || is_ending_) return "the job has ended";
+    if (table_.current().finishing > 0) return "the program has come to its end";
+    if (resize_ || ordered_) return "a resize is under way";
+    return std::nullopt;
+  }
   if (size > slots()) return fmt::format("the hosts take {} processes", slots());
   if (size < settings_.min || size > settings_.max) {
     return fmt::format("{} processes are not between {} and {}", size, settings_.min,
@@ -41,31 +49,37 @@ std::optional<std::string> ResizeDriver::objection(std::uint32_t size) const {
   if (has_exited_ || is_ending_) return "the job has ended";
   const Generation& now = table_.current();
   if (!now.sizes.allow(size)) return now.sizes.objection(size);
-  if (size == now.size) return fmt::format("the job has {} processes already", size);
+  if (size == now.size && !wish.moves) return fmt::format("the job has {} processes already", size);
   if (now.finishing > 0) return "the program has come to its end";
   if (resize_ || ordered_) return "a resize is under way";
   return std::nullopt;
 }
 
-void ResizeDriver::order(std::uint32_t size, bool is_requested) {
-  is_requested_ = is_requested;
-  ordered_ = size;
+void ResizeDriver::order(const Wish& wish) {
+  is_requested_ = wish.is_requested;
+  ordered_ = wish;
   ordered_at_ = Clock::now();
   begin();
 }
 
 void ResizeDriver::begin() {
   if (!ordered_ || resize_ || !table_.current().is_whole()) return;
-  const std::uint32_t size = *std::exchange(ordered_, std::nullopt);
-  if (const auto why = objection(size)) {  // which could not be known when it was ordered
+  const Wish wish = *std::exchange(ordered_, std::nullopt);
+  const std::uint32_t size = wish.size;
+  if (const auto why = objection(wish)) {  // which could not be known when it was ordered
     return refuse(size, *why);
   }
   const Generation& current = table_.current();
   old_ = current.number;
   freed_.reset();
-  resize_.emplace(table_.next_number(), current.size, size, settings_.limits, Clock::now(),
-                  current.begun);
+  const std::uint32_t number = wish.suspends ? table_.skip_number() : table_.next_number();
+  resize_.emplace(number, current.size, size, settings_.limits, Clock::now(), current.begun,
+                  settings_.keep);
   is_wait_told_ = false;
+  if (wish.suspends) {
+    spdlog::info("suspending {} processes", current.size);
+    return carry_out();
+  }
   spdlog::info("resizing from {} to {} processes", current.size, size);
   try {
     outside_.start(size);
@@ -82,6 +96,7 @@ void ResizeDriver::refuse(std::uint32_t size, const std::string& why) {
                         {"from", current.size},
                         {"to", size},
                         {"size", current.size},
+                        {"cpus", to_string(current.cpus)},
                         {"error", why}};
   if (std::exchange(is_requested_, false)) outside_.deny();
   // Who ordered it may have gone, and another one in its place waits to hear of it.
@@ -98,12 +113,12 @@ void ResizeDriver::follow_plan(Clock::time_point now) {
   // Who lets chance choose does not know what the program can have.
   const std::uint32_t size =
       next.after_previous ? current.sizes.near(next.size, current.size) : next.size;
-  if (const auto why = objection(size)) {
+  if (const auto why = objection({.size = size})) {
     ++aborted_;
     return spdlog::warn("not resized to {}: {}", size, *why);
   }
   is_planned_ = true;
-  order(size);
+  order({.size = size});
 }
 
 // ---- What happens -------------------------------------------------------------------------------
@@ -164,6 +179,11 @@ void ResizeDriver::give_up(const std::string& reason) {
 
 /// Says to both sides what the state machine wants them to hear.
 void ResizeDriver::carry_out() {
+  const bool is_kept = resize_->new_size() == 0 && resize_->phase() == Resize::Phase::committed;
+  // From here on it is suspended, whoever dies.
+  if (is_kept && !is_suspended_) {
+    outside_.report("suspended", {{"size", resize_->old_size()}});
+  }
   for (const Resize::Order& order : resize_->take_orders()) {
     const Generation* const generation =
         table_.find(order.side == Side::old ? old_ : resize_->generation());
@@ -178,7 +198,9 @@ void ResizeDriver::settle() {
   const std::uint32_t fresh = resize_->generation();
   const auto now = Clock::now();
   if (resize_->phase() == Resize::Phase::committed) {
-    if (table_.current().number != fresh) {
+    if (resize_->new_size() == 0) {
+      if (!std::exchange(is_suspended_, true)) table_.current().deadline = now + settings_.patience;
+    } else if (table_.current().number != fresh) {
       table_.become_current(fresh);
       outside_.on_commit();
       table_.current().deadline = Clock::time_point::max();
@@ -217,7 +239,9 @@ void ResizeDriver::conclude() {
   Json details = {{"generation", is_committed ? resize_->generation() : old_},
                   {"from", resize_->old_size()},
                   {"to", resize_->new_size()}};
-  if (is_committed) {
+  if (is_committed && is_suspended_) {
+    details["size"] = 0;
+  } else if (is_committed) {
     ++resizes_;
     details.update(details_of_commit());
     spdlog::info("resized from {} to {} processes in {:.3f} s", resize_->old_size(),
@@ -233,9 +257,10 @@ void ResizeDriver::conclude() {
     spdlog::warn("the resize from {} to {} processes was given up: {}", resize_->old_size(),
                  resize_->new_size(), resize_->reason());
   }
+  details["cpus"] = to_string(table_.current().cpus);
   if (resize_->strays() > 0) details["strays"] = resize_->strays();
-  outside_.report(is_committed ? "resized" : "aborted", details);
-  if (!settings_.trace.empty()) trace_.add(*resize_, freed_);
+  if (!is_suspended_) outside_.report(is_committed ? "resized" : "aborted", details);
+  if (!settings_.trace.empty() && !is_suspended_) trace_.add(*resize_, freed_);
   resize_.reset();
   is_planned_ = false;
   outside_.on_over(is_committed);
@@ -285,7 +310,7 @@ void ResizeDriver::keep_deadlines(Clock::time_point now) {
     carry_out();
   }
   if (ordered_ && !table_.current().is_whole() && now > ordered_at_ + settings_.limits.starting) {
-    refuse(*std::exchange(ordered_, std::nullopt),
+    refuse(std::exchange(ordered_, std::nullopt)->size,
            "the program does not use libductile-app, or has not called ductile_init() yet");
   }
   tell_slow_start(now);

@@ -48,10 +48,17 @@ class ResizeDriver {
   ResizeDriver(const RunSettings& settings, ProcessTable& table, Outside outside);
 
   // ---- Orders ----------------------------------------------------------------------------------
-  /// Why not, if this size cannot be ordered now.
-  std::optional<std::string> objection(std::uint32_t size) const;
+  /// What is ordered.
+  struct Wish {
+    std::uint32_t size = 0;
+    bool is_requested = false;  // it is the answer to a request
+    bool moves = false;         // also at the present size: to where the next generation starts
+    bool suspends = false;      // its data is kept, and it ends
+  };
+  /// Why not, if this cannot be ordered now.
+  std::optional<std::string> objection(const Wish& wish) const;
   /// There is no objection. It begins once the program has: it must within the limit of a start.
-  void order(std::uint32_t size, bool is_requested = false);
+  void order(const Wish& wish);
   void give_up(const std::string& reason);
   /// How many processes the hosts take; any number if none are named.
   std::uint32_t slots() const;
@@ -98,6 +105,8 @@ class ResizeDriver {
   /// still does is its right.
   bool has_left(const Generation& generation) const;
   std::uint32_t resizes() const { return resizes_; }
+  /// The data of all processes is kept, and they leave.
+  bool is_suspended() const { return is_suspended_; }
   /// Planned ones that were given up, or did not come.
   std::uint32_t aborted() const { return aborted_; }
   std::size_t unplanned() const { return settings_.plan.size() - planned_; }
@@ -118,7 +127,7 @@ class ResizeDriver {
   Clock::time_point begin_ = Clock::now();
   std::chrono::system_clock::time_point wall_begin_ = std::chrono::system_clock::now();
 
-  std::optional<std::uint32_t> ordered_{};  // a size, waiting for the program to begin
+  std::optional<Wish> ordered_{};  // waiting for the program to begin
   Clock::time_point ordered_at_{};
   bool is_requested_ = false;  // the order is the answer to a request
   bool is_planned_ = false;    // or one of the plan
@@ -131,6 +140,7 @@ class ResizeDriver {
   bool is_wait_told_ = false;                    // that processes wait for others
   std::unique_ptr<NameOfHost> name_of_host_{};   // looked up when a start is slow
   bool is_ending_ = false, has_exited_ = false;  // the job
+  bool is_suspended_ = false;
   std::uint32_t resizes_ = 0, aborted_ = 0;
   ResizeTrace trace_{begin_};
 };

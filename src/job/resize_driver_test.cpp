@@ -28,7 +28,7 @@ class Driver : public ::testing::Test {
 
   void start(std::uint32_t size) {
     if (cannot_start_) throw RunError("no process");
-    table_.start({.size = size});
+    table_.start({.size = size, .cpus = cpus_});
   }
   static void connect(Generation& generation) { generation.connected = generation.size; }
   Generation& fresh() { return *table_.find(1); }
@@ -44,7 +44,7 @@ class Driver : public ::testing::Test {
   }
   /// From 1 to 2 processes, up to the commit.
   void go_through() {
-    driver_.order(2);
+    driver_.order({.size = 2});
     connect(fresh());
     say(1, wire::Ready{.address = "somewhere"});
     say(0, wire::At{.probe = 7});
@@ -55,38 +55,43 @@ class Driver : public ::testing::Test {
 
   RunSettings settings_{};
   ProcessTable table_{settings_.launcher, settings_.resources, std::chrono::seconds(10)};
+  NodeSet cpus_{};  // of the next generation
   bool cannot_start_ = false;
-  std::vector<std::string> told_{}, heard_{};
+  std::vector<std::string> told_{}, heard_{}, cpus_told_{};
   std::uint32_t denied_ = 0, commits_ = 0, over_ = 0;
-  ResizeDriver driver_{
-      settings_,
-      table_,
-      {.start = [this](std::uint32_t size) { start(size); },
-       .send =
-           [this](const Generation& generation, const wire::Message& message) {
-             heard_.push_back(std::to_string(generation.number) + " " +
-                              std::string(wire::name_of(message.content)));
-           },
-       .report = [this](std::string_view what, const Json&) { told_.emplace_back(what); },
-       .answer =
-           [this](bool ok, const Json& details) {
-             told_.push_back(ok ? "ok" : details.value("error", ""));
-           },
-       .on_commit = [this] { ++commits_; },
-       .on_over = [this](bool) { ++over_; },
-       .deny = [this] { ++denied_; }}};
+  ResizeDriver driver_{settings_,
+                       table_,
+                       {.start = [this](std::uint32_t size) { start(size); },
+                        .send =
+                            [this](const Generation& generation, const wire::Message& message) {
+                              heard_.push_back(std::to_string(generation.number) + " " +
+                                               std::string(wire::name_of(message.content)));
+                            },
+                        .report =
+                            [this](std::string_view what, const Json& details) {
+                              told_.emplace_back(what);
+                              cpus_told_.push_back(details.value("cpus", "none"));
+                            },
+                        .answer =
+                            [this](bool ok, const Json& details) {
+                              told_.push_back(ok ? "ok" : details.value("error", ""));
+                            },
+                        .on_commit = [this] { ++commits_; },
+                        .on_over = [this](bool) { ++over_; },
+                        .deny = [this] { ++denied_; }}};
 };
 
 using Texts = std::vector<std::string>;
 
 TEST_F(Driver, SaysWhatCannotBe) {
-  EXPECT_EQ(driver_.objection(1), "the job has 1 processes already");
-  EXPECT_EQ(driver_.objection(5), "5 processes are not between 1 and 4");
+  EXPECT_EQ(driver_.objection({.size = 1}), "the job has 1 processes already");
+  EXPECT_EQ(driver_.objection({.size = 1, .moves = true}), std::nullopt);
+  EXPECT_EQ(driver_.objection({.size = 5}), "5 processes are not between 1 and 4");
   table_.current().sizes.range = {1, 2};
-  EXPECT_EQ(driver_.objection(3), "the program cannot have 3 processes, but 1 to 2");
-  EXPECT_EQ(driver_.objection(2), std::nullopt);
+  EXPECT_EQ(driver_.objection({.size = 3}), "the program cannot have 3 processes, but 1 to 2");
+  EXPECT_EQ(driver_.objection({.size = 2}), std::nullopt);
   table_.current().finishing = 1;
-  EXPECT_EQ(driver_.objection(2), "the program has come to its end");
+  EXPECT_EQ(driver_.objection({.size = 2}), "the program has come to its end");
 }
 
 TEST_F(Driver, GoesFromOrderToTheEndOfTheOldGeneration) {
@@ -94,7 +99,7 @@ TEST_F(Driver, GoesFromOrderToTheEndOfTheOldGeneration) {
   EXPECT_EQ(heard_, (Texts{"1 take", "0 prepare", "0 meet", "0 go", "1 commit", "0 commit"}));
   EXPECT_EQ(table_.current().number, 1u);
   EXPECT_EQ(commits_, 1u);
-  EXPECT_EQ(driver_.objection(3), "a resize is under way");
+  EXPECT_EQ(driver_.objection({.size = 3}), "a resize is under way");
   Generation& old = *table_.find(0);
   EXPECT_NE(old.deadline, Generation::Clock::time_point::max());
   say(1, wire::Running{});
@@ -104,7 +109,30 @@ TEST_F(Driver, GoesFromOrderToTheEndOfTheOldGeneration) {
   EXPECT_EQ(told_, (Texts{"resized", "ok"}));
   EXPECT_EQ(over_, 1u);
   EXPECT_EQ(driver_.resizes(), 1u);
-  EXPECT_EQ(driver_.objection(3), std::nullopt);
+  EXPECT_EQ(driver_.objection({.size = 3}), std::nullopt);
+}
+
+// Not where the one was started that was given up.
+TEST_F(Driver, TellsWhereTheGenerationRunsThatIsTheJob) {
+  cpus_.insert(0, 0);
+  driver_.order({.size = 2});
+  driver_.give_up("it was withdrawn");
+  end(fresh());
+  driver_.conclude();
+  EXPECT_EQ(cpus_told_, Texts{""});
+  driver_.order({.size = 1, .moves = true});
+  Generation& moved = *table_.find(2);
+  connect(moved);
+  driver_.receive(2, 0, {2, wire::Ready{.address = "somewhere"}});
+  driver_.receive(0, 0, {2, wire::At{.probe = 7}});
+  driver_.receive(0, 0, {2, wire::Reached{}});
+  driver_.receive(2, 0, {2, wire::Taken{.bytes = 10}});
+  driver_.receive(0, 0, {2, wire::Sent{.bytes = 10}});
+  driver_.receive(2, 0, {2, wire::Running{}});
+  end(*table_.find(0));
+  driver_.conclude();
+  EXPECT_EQ(told_, (Texts{"aborted", "it was withdrawn", "resized", "ok"}));
+  EXPECT_EQ(cpus_told_, (Texts{"", "0"}));
 }
 
 TEST_F(Driver, LetsAnOldGenerationGoOnThatHasLeft) {
@@ -119,7 +147,7 @@ TEST_F(Driver, LetsAnOldGenerationGoOnThatHasLeft) {
 }
 
 TEST_F(Driver, IsGivenUpWhenAProcessGoes) {
-  driver_.order(2);
+  driver_.order({.size = 2});
   driver_.on_gone(table_.current(), 0);
   EXPECT_EQ(heard_, (Texts{"0 abort", "1 abort"}));
   EXPECT_TRUE(fresh().is_discarded);
@@ -132,7 +160,7 @@ TEST_F(Driver, IsGivenUpWhenAProcessGoes) {
 
 TEST_F(Driver, TellsWhoAskedThatThereIsNoProcess) {
   cannot_start_ = true;
-  driver_.order(2, true);
+  driver_.order({.size = 2, .is_requested = true});
   EXPECT_EQ(told_, (Texts{"aborted", "no process"}));
   EXPECT_EQ(denied_, 1u);
   EXPECT_FALSE(driver_.is_busy());
@@ -140,7 +168,7 @@ TEST_F(Driver, TellsWhoAskedThatThereIsNoProcess) {
 
 TEST_F(Driver, WaitsForAProgramThatHasNotBegunButNotForEver) {
   table_.current().connected = 0;
-  driver_.order(2, true);
+  driver_.order({.size = 2, .is_requested = true});
   EXPECT_FALSE(driver_.is_busy());
   EXPECT_EQ(driver_.phase(), "starting");
   driver_.keep_deadlines(Resize::Clock::now());
@@ -153,11 +181,11 @@ TEST_F(Driver, WaitsForAProgramThatHasNotBegunButNotForEver) {
 
 TEST_F(Driver, EndsWithTheJob) {
   table_.current().connected = 0;
-  driver_.order(2);
+  driver_.order({.size = 2});
   driver_.on_exit();
   EXPECT_EQ(told_, Texts{"the job has ended"});
   EXPECT_FALSE(driver_.is_ordered());
-  EXPECT_EQ(driver_.objection(2), "the job has ended");
+  EXPECT_EQ(driver_.objection({.size = 2}), "the job has ended");
 }
 
 TEST_F(Driver, FollowsItsPlan) {

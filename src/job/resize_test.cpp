@@ -46,6 +46,27 @@ std::vector<Step> whole_resize() {
 }
 constexpr std::size_t kStepsToCommit = 12;
 
+// The old processes hand over to a file, and there are no others.
+TEST(Resize, ToNobodyIsASuspension) {
+  using namespace wire;  // NOLINT(google-build-using-namespace)
+  Resize resize(1, 2, 0, {}, kStart, std::nullopt, "/folder/keep");
+  EXPECT_EQ(resize.phase(), Phase::agreeing);
+  EXPECT_EQ(orders(resize), (Texts{"new:take", "old:prepare"}));
+  resize.receive(Side::old, 0, At{100}, kStart);
+  resize.receive(Side::old, 1, At{150}, kStart);
+  EXPECT_EQ(orders(resize), Texts{"old:meet"});
+  resize.receive(Side::old, 0, Reached{}, kStart);
+  resize.receive(Side::old, 1, Reached{}, kStart);
+  const std::vector<Resize::Order> go = resize.take_orders();
+  ASSERT_EQ(go.size(), 1u);
+  EXPECT_EQ(std::get<Go>(go[0].content).addresses, Texts{"file:/folder/keep"});
+  resize.receive(Side::old, 0, Sent{10}, kStart);
+  EXPECT_EQ(resize.phase(), Phase::handing_over);
+  resize.receive(Side::old, 1, Sent{20}, kStart);
+  EXPECT_EQ(resize.phase(), Phase::committed);
+  EXPECT_TRUE(resize.is_running());
+}
+
 TEST(Resize, GoesThroughItsPhases) {
   Resize resize(1, 2, 3, {}, kStart);
   const std::vector<Step> steps = whole_resize();

@@ -53,6 +53,10 @@ struct RunSettings {
   std::vector<PlannedResize> plan{};
   Evolving evolving = Evolving::grant;
   Resize::Limits limits{};
+  /// A file that is there, into which the program's data goes when it is suspended; none if empty.
+  std::string keep{};
+  /// Such a file of before: the program goes on with what is in it.
+  std::string go_on{};
   /// How long an old generation may take to leave, and a job to end after SIGTERM.
   std::chrono::milliseconds patience = std::chrono::seconds(10);
   /// Resource limits of the program.

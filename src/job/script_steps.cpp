@@ -54,13 +54,13 @@ void ScriptSteps::order(ControlClient& client, const Order& order, bool has_ende
   } else {
     cpus_before_ = cpus_;
     if (!order.cpus.empty()) cpus_ = order.cpus;
-    client.awaits_resize = true;
-    client.id = order.id;
+    clients_.await(client, order.id);
     order_ = order.size;
     ControlClient* const step = clients_.step();
     if (step == nullptr) return end_order(true, Json::object());
     Json passed = {{"do", "resize"}, {"size", order.size}};
     if (!order.cpus.empty()) passed["cpus"] = to_string(order.cpus);
+    if (order.moves) passed["move"] = true;
     return ControlClients::tell(*step, passed);
   }
   ControlClients::tell(client, reply);
@@ -98,6 +98,7 @@ void ScriptSteps::end_order(bool ok, Json details) {
   order_.reset();
   details["ok"] = ok;
   details["size"] = size_;
+  details["cpus"] = to_string(cpus_);
   details.erase("id");
   clients_.answer(ok, details);
 }

@@ -38,15 +38,17 @@ Descriptor StandardInput::of(std::uint32_t generation, std::optional<bool> again
   return file;
 }
 
-void StandardInput::on_wish_to_read_again() {
+bool StandardInput::on_wish_to_read_again() {
   struct stat found {};
   const bool is_stream =
       isatty(STDIN_FILENO) != 0 ||
       (fstat(STDIN_FILENO, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISCHR(found.st_mode));
-  if (!is_stream || std::exchange(is_told_, true)) return;
-  output_.say(
-      "standard input is no file and cannot be read again; the next generations of processes find "
-      "it empty");
+  if (is_stream && !std::exchange(is_told_, true)) {
+    output_.say(
+        "standard input is no file and cannot be read again; the next generations of processes "
+        "find it empty");
+  }
+  return begin_.has_value();
 }
 
 }  // namespace ductile

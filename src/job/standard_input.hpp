@@ -20,8 +20,8 @@ class StandardInput {
   /// terminal, which would stop a process that is not in its foreground. `again`: what the program
   /// has said of it (ductile_stdin).
   Descriptor of(std::uint32_t generation, std::optional<bool> again);
-  /// The program says that the next ones read it again; it is told if they cannot.
-  void on_wish_to_read_again();
+  /// The program says that the next ones read it again. Can they? It is told if not.
+  bool on_wish_to_read_again();
 
  private:
   JobOutput& output_;

@@ -44,6 +44,8 @@ struct TaskArray {
   bool operator==(const TaskArray&) const = default;
   bool empty() const { return tasks.empty(); }
   std::uint32_t count() const { return tasks.count(); }
+  /// `parse_array` makes no such one; there may be too many to be counted.
+  bool is_too_large() const { return !empty() && count() - 1 >= kMost; }
   std::uint32_t min() const { return empty() ? 0 : tasks.parts.front().first; }
   std::uint32_t max() const { return empty() ? 0 : tasks.parts.back().last; }
 };

@@ -1,23 +1,20 @@
 #include "live/config.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <pwd.h>
-#include <toml++/toml.h>
 
 #include "base/error.hpp"
 #include "base/members.hpp"
 #include "base/text.hpp"
 #include "live/metrics_server.hpp"
 #include "live/submission.hpp"
+#include "workload/platform_file.hpp"
+#include "workload/toml_file.hpp"
 
 namespace ductile {
 namespace {
@@ -124,6 +121,11 @@ struct Setting {
 
 constexpr Setting kSettings[] = {
     {"local", [](const Value& v, ServeSettings& s) { s.platform = v.parsed(parse_local); }},
+    {"platform",
+     [](const Value& v, ServeSettings& s) {
+       s.platform =
+           v.parsed([](const std::string& path) { return read_platform_file(path); }).platform;
+     }},
     {"policy", [](const Value& v, ServeSettings& s) { s.policy = v.policy(); }},
     {"fairness",
      [](const Value& v, ServeSettings& s) {
@@ -158,25 +160,15 @@ constexpr Setting kSettings[] = {
      [](const Value& v, ServeSettings& s) { s.max_processes_per_node = v.count(); }},
 };
 
-// All but the program, and what is said on the command line alone: `restored`, `until_idle`.
-static_assert(members<ServeSettings>() == std::size(kSettings) + 3);
+// All but the program, and what is said on the command line alone: `restored`, `until_idle`. Two of
+// them say what the platform is.
+static_assert(members<ServeSettings>() == std::size(kSettings) + 2);
 
 }  // namespace
 
 void read_configuration(const std::string& path, const Registry& registry,
                         ServeSettings& settings) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    throw InputError({.file = path}, std::strerror(errno), "give the name of a TOML file");
-  }
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  toml::table root;
-  try {
-    root = toml::parse(bytes, std::string_view{path});
-  } catch (const toml::parse_error& error) {
-    throw InputError({path, error.source().begin.line, ""}, std::string(error.description()),
-                     "write TOML");
-  }
+  const toml::table root = read_toml(path, "give the name of a TOML file");
   for (const auto& [key, node] : root) {
     const Value value(path, std::string(key.str()), node, registry);
     const auto* const known = std::ranges::find(kSettings, key.str(), &Setting::name);

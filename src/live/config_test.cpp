@@ -142,5 +142,15 @@ TEST(Config, SaysWhereAndWhatIsWrong) {
   EXPECT_NE(error_in("local = "), "");
 }
 
+TEST(Config, OfAFolderIsNone) {
+  ServeSettings settings;
+  try {
+    read_configuration(::testing::TempDir(), Registry(), settings);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("Is a directory"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace ductile

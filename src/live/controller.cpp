@@ -6,7 +6,6 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -32,7 +31,6 @@
 namespace ductile {
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 /// While a job waits for a time of people's clock, that clock is looked at so often.
@@ -60,6 +58,30 @@ EndState state_of(Ending why) {
       break;
   }
   return EndState::cancelled;
+}
+
+/// Why this could not be read again, which would be the end of the journal; empty if it can be.
+std::string unreadable(const Event& event) {
+  const std::string record = to_record(event);
+  try {
+    event_from_record(record);
+    return {};
+  } catch (const RecordError& error) {
+    return fmt::format("'{}': {}: {}", record, error.field(), error.what());
+  }
+}
+
+/// Why the core cannot hear this of a world; empty if it can.
+std::string wrong_with(const Event& event) {
+  constexpr EventKinds kOfWorlds =
+      kind_of<event::Started>() | kind_of<event::StartFailed>() | kind_of<event::Resized>() |
+      kind_of<event::Ended>() | kind_of<event::EvolvingRequested>() |
+      kind_of<event::EvolvingWithdrawn>() | kind_of<event::NodesChanged>() |
+      kind_of<event::CorridorChanged>() | kind_of<event::Believed>() | kind_of<event::Suspended>();
+  if (((kOfWorlds >> event.index()) & 1) == 0) {
+    return "'" + to_record(event) + "' is no world's to say";
+  }
+  return unreadable(event);
 }
 
 WorldSettings world_settings_of(const ServeSettings& settings) {
@@ -104,6 +126,7 @@ JobFacts Controller::facts(JobId id) const {
     facts.end = state_of(*why);
     facts.requeue = *why == Ending::requeued;
   }
+  facts.goes_on = core_.job(id).goes_on;
   return facts;
 }
 
@@ -125,41 +148,104 @@ Core Controller::make_core() {
     throw InputError("the cluster is out of reach, and nothing is known of it",
                      "start the controller when it is back");
   }
+  if (is_lost && settings_.restored) {
+    throw InputError(
+        "the cluster is out of reach, and nobody can say whether this is a journal of it",
+        "start the controller when it is back");
+  }
   std::optional<World::Description> there;
   if (!is_lost) there = world_.describe();
-  if (there) {
+  if (journal_.is_new()) {
     // Before anything is written, so that a policy that cannot be leaves no trace.
     Core core(there->platform, there->capabilities, rules, policy_->traits);
-    if (journal_.is_new()) {
-      journal_.write_head(core, there->kind);
-      return core;
-    }
+    journal_.go_on_restored();
+    journal_.write_head(core, there->kind);
+    return core;
   }
   Recovered recovered = recover_core(journal_, settings_.state);
-  if (there) compare(*there, recovered.core.state().platform);
+  if (there) {
+    refuse_other_kind(*there);
+    // One that is as before may wait until the world can again do what it needs.
+    if (recovered.core.traits() != policy_->traits) {
+      (void)Core(there->platform, there->capabilities, rules, policy_->traits);
+    }
+  }
   if (settings_.fairness && *settings_.fairness != recovered.core.state().rules.fairness) {
     throw InputError(
         fmt::format("the folder '{}' has other rules of fairness, and keeps them", settings_.state),
         "leave out --fairness, or give another folder with --state");
   }
+  journal_.go_on_restored();
   journal_.go_on(recovered.useless);
   counts_ = std::move(recovered.counts);
   return std::move(recovered.core);
 }
 
-/// The journal is of a world like this one, which had this platform; else InputError.
-void Controller::compare(const World::Description& there, const Platform& had) const {
-  if (journal_.kind() != there.kind) {
-    throw InputError(
-        fmt::format("the folder '{}' is of another kind of cluster, '{}', and not '{}'",
-                    settings_.state, journal_.kind(), there.kind),
-        "give another folder with --state");
+/// The journal is of such a world; else InputError.
+void Controller::refuse_other_kind(const World::Description& there) const {
+  if (journal_.kind() == there.kind) return;
+  throw InputError(fmt::format("the folder '{}' is of another kind of cluster, '{}', and not '{}'",
+                               settings_.state, journal_.kind(), there.kind),
+                   "give another folder with --state");
+}
+
+/// The world may be another one than the core knows. Nodes that it no longer has are down, for a
+/// number is that of one node for good.
+void Controller::look_at_machine() {
+  const World::Description there = world_.describe();
+  refuse_other_kind(there);
+  const Platform before = core_.state().platform;
+  const Platform platform = continued(before, there.platform);
+  NodeSet gone;
+  if (there.platform.nodes < platform.nodes) gone.insert(there.platform.nodes, platform.nodes - 1);
+  const bool is_same = platform == before && there.capabilities == core_.state().capabilities;
+  if (is_same && gone == health_.gone()) return;
+  const event::MachineChanged changed{platform, there.capabilities};
+  if (const std::string wrong = unreadable(changed); !wrong.empty()) {
+    spdlog::error("the cluster stays what it was, for this it cannot be: {}", wrong);
+    return;
   }
-  if (had.nodes != there.platform.nodes || had.cores_per_node != there.platform.cores_per_node) {
-    throw InputError(fmt::format("the folder '{}' is of a cluster of {}x{}", settings_.state,
-                                 had.nodes, had.cores_per_node),
-                     world_.how_to_serve(had) + ", or give another folder with --state");
+  spdlog::info("the cluster is of {} nodes with {} cores, and was of {} with {}",
+               there.platform.nodes, platform.cores_per_node, machine().nodes,
+               before.cores_per_node);
+  const std::string lacked = core_.lacks();
+  if (!is_same) tell(changed);
+  NodeSet others = health_.set_gone(gone);
+  for (std::uint32_t node = before.nodes; node < platform.nodes; ++node) {
+    if (health_.of(node) != Health::up) others.insert(node, node);
   }
+  if (!others.empty()) tell_health(others);
+  for (const JobId id : core_.state().running) end_if_gone(id);
+  judge_all_fits();
+  say_what_it_lacks(lacked);
+}
+
+/// To operators, if that is another thing than before.
+void Controller::say_what_it_lacks(const std::string& before) const {
+  const std::string lacks = core_.lacks();
+  if (lacks == before) return;
+  if (lacks.empty()) {
+    spdlog::info("the cluster can do again what the policy needs");
+  } else {
+    spdlog::warn(
+        "the cluster lacks what the policy {} needs, {}; nothing is decided until it can do that "
+        "again, or another policy is configured",
+        core_.traits().settings, lacks);
+  }
+}
+
+Platform Controller::machine() const {
+  Platform platform = core_.state().platform;
+  platform.nodes -= health_.gone().count();
+  for (NodeClass& each : platform.classes) each.nodes.erase(health_.gone());
+  return platform;
+}
+
+/// With those that are gone.
+NodeSet Controller::all_nodes() const {
+  NodeSet all;
+  all.insert(0, core_.state().platform.nodes - 1);
+  return all;
 }
 
 /// What the world has to know of it.
@@ -192,7 +278,10 @@ Past Controller::past() const {
   };
   for (const auto& [id, job] : jobs_.all()) {
     const Job& its = core_.job(id);
-    Known known{.id = id, .facts = facts(id), .runs = its.status == Status::running};
+    Known known{.id = id,
+                .facts = facts(id),
+                .is_changed = untold_.contains(job.batch->number),
+                .runs = its.status == Status::running};
     if (known.runs) {
       known.held = core_.state().settled(its);
       known.open = find(open, id);
@@ -212,6 +301,7 @@ void Controller::recover() {
     journal_.write_clock(clock_.text());
   }
   must_ask_ = journal_.must_ask();
+  untold_ = journal_.untold();
   if (!core_.state().handed_out && !core_.state().decisions.empty()) {
     open();
     journal_.end_rejected(core_.state().decisions, instant());
@@ -234,11 +324,14 @@ void Controller::recover() {
   recall();
 
   add_what_is_missing();
+  say_what_it_lacks("");
   meet();
   change_what_is_left();
   // Of a controller that ended while the world was out of reach.
   if (core_.state().must_wake || core_.state().woken != 0 || must_ask_) open();
   hear();
+  judge_all_fits();
+  while (judges_fits()) judge_fits();
   judge();
   if (core_.traits() != policy_->traits) {
     const std::string& was = core_.traits().settings;
@@ -316,6 +409,7 @@ void Controller::settle() {
       send(*client, answer);
       crash_point();
     }
+    if (!is_lost_) tell_changes();
     for (auto& order : std::exchange(closed_, {})) {
       const bool is_start = order.kind == Decision::Kind::start;
       (is_start ? starts_ : orders_).emplace_back(std::move(order));
@@ -332,7 +426,7 @@ void Controller::settle() {
 void Controller::close() {
   const auto begin = std::chrono::steady_clock::now();
   // Was an instant closed without the policy?
-  const bool must_ask = std::exchange(must_ask_, false);
+  const bool must_ask = core_.lacks().empty() && std::exchange(must_ask_, false);
   if (must_ask) journal_.write_must_ask(false);
   const auto decisions =
       core_.close(instant(), *policy_, must_ask ? std::optional(true) : std::nullopt);
@@ -341,7 +435,13 @@ void Controller::close() {
                  circumstances_.at_close(decisions, core_));
   closed_.assign(decisions.begin(), decisions.end());
   for (const Decision& order : closed_) {
-    has_resize_ = has_resize_ || order.kind == Decision::Kind::resize;
+    has_resize_ = has_resize_ || order.kind == Decision::Kind::resize ||
+                  order.kind == Decision::Kind::suspend;
+    if (order.kind == Decision::Kind::cancel && jobs_.contains(order.job)) {
+      end(order.job, Ending::cancelled);
+    } else if (order.kind == Decision::Kind::requeue && jobs_.contains(order.job)) {
+      end(order.job, Ending::requeued);
+    }
     // Of an instant that another controller began it is written, and the job is not here.
     if (order.kind == Decision::Kind::reject && jobs_.contains(order.job)) {
       on_over(order.job, EndState::cancelled, {.note = std::string(kCanNeverRun)});
@@ -360,6 +460,11 @@ std::optional<double> Controller::lost_since_s() const {
   return since ? std::optional(to_seconds(*since)) : std::nullopt;
 }
 
+std::optional<std::string> Controller::lacks() const {
+  std::string what = core_.lacks();
+  return what.empty() ? std::nullopt : std::optional(std::move(what));
+}
+
 /// The world is in reach for the first time, has gone out of reach, or come back. Then it is told
 /// how things stand: what was decided before is among that.
 void Controller::meet() {
@@ -372,10 +477,8 @@ void Controller::meet() {
     return;
   }
   if (is_met_ && !is_lost_ && reach == World::Reach::here) return;
-  if (is_lost_) {
-    spdlog::info("the cluster is back");
-    if (!is_met_) compare(world_.describe(), core_.state().platform);
-  }
+  if (is_lost_) spdlog::info("the cluster is back");
+  look_at_machine();
   const bool is_begin = !is_met_ && !is_lost_;
   is_met_ = true;
   is_lost_ = false;
@@ -383,20 +486,46 @@ void Controller::meet() {
   starts_.clear();
   heard_.clear();
   world_.take_up(clock_, past());
+  if (!std::exchange(untold_, {}).empty()) {
+    open();
+    journal_.write_untold({});
+  }
   if (is_begin) return;
   submit_again();
   open();  // what has happened meanwhile is not closed yet
 }
 
+/// What users have changed, and is durable. It is told once more only if the controller dies now:
+/// later it would be in the way of what has changed in the world since.
+void Controller::tell_changes() {
+  if (untold_.empty()) return;
+  for (const std::uint64_t number : std::exchange(untold_, {})) {
+    if (const Batch* const batch = jobs_.batch(number)) world_.change(number, batch->what);
+  }
+  journal_.begin();
+  journal_.write_untold({});
+  journal_.commit();
+}
+
 /// Tells the world what to do, as long as there is time: a thousand processes are not started in a
 /// moment. Nobody's ends and resizes wait for that. The end of a job may overtake its start, which
-/// then is none: the world sees that the job is being ended.
+/// then is none: the world sees that the job is being ended. A job that its user has just changed
+/// starts when the world has heard of that.
 void Controller::carry_out() {
-  const auto end = std::chrono::steady_clock::now() + kTurn;
-  while (has_orders() && std::chrono::steady_clock::now() < end) {
+  const auto is_untold = [&](const Order& order) {
+    const auto* const decision = std::get_if<Decision>(&order);
+    return decision != nullptr && jobs_.contains(decision->job) &&
+           untold_.contains(jobs_.at(decision->job).batch->number);
+  };
+  std::deque<Order> kept;
+  for (const TimeSlice slice(TimeSlice::kTurn); has_orders() && !slice.is_over();) {
     std::deque<Order>& queue = orders_.empty() ? starts_ : orders_;
     const Order order = std::move(queue.front());
     queue.pop_front();
+    if (&queue == &starts_ && is_untold(order)) {
+      kept.push_back(order);
+      continue;
+    }
     Moment moment = Moment::any;
     if (const auto* ending = std::get_if<std::pair<JobId, Ending>>(&order)) {
       world_.end(ending->first, state_of(ending->second), ending->second == Ending::requeued);
@@ -410,16 +539,18 @@ void Controller::carry_out() {
         whole = submission_of(decision.job);
         job.what = &whole;
       }
-      if (decision.kind == Decision::Kind::resize) moment = Moment::resize;
+      const bool suspends = decision.kind == Decision::Kind::suspend;
+      if (decision.kind == Decision::Kind::resize || suspends) moment = Moment::resize;
       if (decision.kind == Decision::Kind::deny) {
         world_.deny(decision.request);
       } else if (decision.kind == Decision::Kind::start ||
-                 decision.kind == Decision::Kind::resize) {
+                 decision.kind == Decision::Kind::resize || suspends) {
         world_.carry_out(decision, job);
       }
     }
     crash_point(moment);
   }
+  starts_.insert(starts_.begin(), kept.begin(), kept.end());
 }
 
 /// What each job holds, for those who are to pay for it.
@@ -484,19 +615,27 @@ void Controller::hear() {
 }
 
 void Controller::on_happened(const Measured& measured) {
-  if (jobs_.contains(measured.job)) {
+  const bool is_size = measured.nodes > 0 && measured.nodes <= core_.state().platform.nodes;
+  if (is_size && jobs_.contains(measured.job)) {
     measurements_.add(measured.job, measured.nodes, measured.seen);
   }
 }
 
 void Controller::on_happened(const Told& as_it_is) {
+  if (const std::string wrong = wrong_with(as_it_is.event); !wrong.empty()) {
+    spdlog::error("what the cluster says is not heard: {}", wrong);
+    const auto* const asked = std::get_if<event::EvolvingRequested>(&as_it_is.event);
+    if (asked != nullptr) world_.deny(asked->id);
+    return;
+  }
   const Told told = as_asked(as_it_is);
   // All that is said of it below belongs to one instant.
   if (std::holds_alternative<event::Ended>(told.event)) open();
   if (const auto* changed = std::get_if<event::NodesChanged>(&told.event)) {
     open();
-    health_.set_by_world(changed->nodes, changed->health);
-    return tell_health(changed->nodes);
+    const NodeSet nodes = intersection(changed->nodes, all_nodes());
+    health_.set_by_world(nodes, changed->health);
+    return tell_health(nodes);
   }
   if (const auto* resized = std::get_if<event::Resized>(&told.event)) count_resize(*resized);
   if (const auto* ended = std::get_if<event::Ended>(&told.event);
@@ -514,11 +653,17 @@ void Controller::on_happened(const Told& as_it_is) {
   if (const auto* started = std::get_if<event::Started>(&told.event)) {
     jobs_.started(started->job, instant());
     journal_.changed(jobs_.at(started->job).row);
+    end_if_gone(started->job);
     predictions_.watch(core_.state(), started->job);
   } else if (const auto* resized = std::get_if<event::Resized>(&told.event)) {
     predictions_.watch(core_.state(), resized->job);
+    end_if_gone(resized->job);
+  } else if (const auto* suspended = std::get_if<event::Suspended>(&told.event)) {
+    on_suspended(suspended->job);
   } else if (const auto* failed = std::get_if<event::StartFailed>(&told.event)) {
     note_size(failed->job, instant());
+    unjudged_.insert(jobs_.at(failed->job).batch->number);
+    keep_held(failed->job);
   } else if (const auto* ended = std::get_if<event::Ended>(&told.event)) {
     if (ended->requeue) {
       on_requeued(ended->job, how.note, how.ended);
@@ -567,8 +712,10 @@ void Controller::watch_nodes(const Told& told) {
   change_nodes(held, Health::draining, reason);
 }
 
-void Controller::on_happened(const Stranger& stranger) {
+void Controller::on_happened(const Stranger& as_it_is) {
   open();
+  Stranger stranger = as_it_is;
+  stranger.nodes = intersection(stranger.nodes, all_nodes());
   const bool was_there = std::ranges::find(health_.strangers(), stranger.name, &Stranger::name) !=
                          health_.strangers().end();
   const NodeSet concerned = health_.set(stranger);
@@ -619,11 +766,12 @@ void Controller::tell_health(const NodeSet& nodes) {
 
 /// Of those that operators let have jobs.
 std::string Controller::why_not_up(const NodeSet& nodes) const {
-  NodeSet down, draining;
+  NodeSet down, draining, gone;
   std::string why;
   const auto add = [&](const std::string& more) { why += (why.empty() ? "" : "; ") + more; };
   for (const Interval& part : nodes.parts) {
     for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      if (health_.gone().contains(node)) gone.insert(node, node);
       if (const Stranger* const stranger = health_.stranger_on(node)) {
         add(fmt::format("on node {} is {}, of which this journal does not know", node,
                         stranger->what));
@@ -633,6 +781,7 @@ std::string Controller::why_not_up(const NodeSet& nodes) const {
       if (health == Health::draining) draining.insert(node, node);
     }
   }
+  if (!gone.empty()) add("the cluster no longer has nodes " + to_string(gone));
   if (!down.empty()) add("the cluster says that nodes " + to_string(down) + " are down");
   if (!draining.empty()) add("the cluster drains nodes " + to_string(draining));
   return why;
@@ -659,6 +808,40 @@ void Controller::change_nodes(const NodeSet& nodes, Health health, const std::st
   }
 }
 
+/// A job that has nodes which are gone. What is being started, or is to grow, may not have come so
+/// far.
+void Controller::end_if_gone(JobId id) {
+  const Job& job = core_.job(id);
+  const bool is_there =
+      job.doing != Doing::starting && core_.state().settled(job).nodes.intersects(health_.gone());
+  if (is_there) end_for_its_nodes(id);
+}
+
+/// It waits again, if it wants that.
+void Controller::end_for_its_nodes(JobId id) {
+  end(id, jobs_.at(id).what().is_requeued ? Ending::requeued : Ending::node_fail);
+}
+
+/// It is held where the core holds it: by an operator's or its user's order.
+void Controller::keep_held(JobId id) {
+  if (core_.job(id).status != Status::held) return;
+  LiveJob& job = jobs_.at(id);
+  jobs_.hold(id, job.row.held == Hold::none ? Hold::user : job.row.held);
+  journal_.changed(job.row);
+}
+
+/// The job waits, and goes on when it is started again.
+void Controller::on_suspended(JobId id) {
+  LiveJob& job = jobs_.at(id);
+  note_size(id, instant());
+  unjudged_.insert(job.batch->number);
+  keep_held(id);
+  predictions_.watch(core_.state(), id);
+  journal_.changed(job.row);
+  spdlog::info("job {}: suspended{}", job.row.number,
+               core_.job(id).status == Status::held ? " until it is resumed" : "");
+}
+
 /// The job waits again.
 void Controller::on_requeued(JobId id, const std::string& note, std::optional<Time> ended) {
   LiveJob& job = jobs_.at(id);
@@ -666,6 +849,8 @@ void Controller::on_requeued(JobId id, const std::string& note, std::optional<Ti
   jobs_.requeued(id);
   job.row.note = note;
   over_.push_back(job.row.number);
+  unjudged_.insert(job.batch->number);
+  keep_held(id);
   predictions_.watch(core_.state(), id);
   // Something else than its node is wrong.
   if (job.row.ending.empty() && ++job.row.losses >= kMostLosses) {
@@ -686,7 +871,8 @@ void Controller::on_requeued(JobId id, const std::string& note, std::optional<Ti
 
 void Controller::count_resize(const event::Resized& resized) {
   const Unanswered* const open = core_.state().find(resized.answers);
-  if (open) metrics_.resized(open->before.count, open->decision.after.count, resized.now.count);
+  if (open && !open->decision.stops())
+    metrics_.resized(open->before, open->decision.after, resized.now);
 }
 
 std::string Controller::metrics() const {
@@ -697,7 +883,8 @@ std::string Controller::metrics() const {
   return metrics_.text(core_, jobs, clients_.size(),
                        {.strangers = health_.strangers().size(),
                         .nodes_of_strangers = of_strangers.count(),
-                        .lost_since = lost_since()});
+                        .lost_since = lost_since(),
+                        .lacks = !core_.lacks().empty()});
 }
 
 /// Before the core hears of it: then it is forgotten which nodes the job had.
@@ -789,17 +976,16 @@ void Controller::end(JobId id, Ending why) {
 
 /// Shows the policy what nothing keeps back any more, as long as there is time in this turn.
 void Controller::judge() {
-  judge_until_ = std::chrono::steady_clock::now() + kTurn;
+  judging_ = TimeSlice(TimeSlice::kTurn);
   judge_more();
 }
 
 /// What is left of that time.
 void Controller::judge_more() {
-  const auto is_time = [&] { return std::chrono::steady_clock::now() < judge_until_; };
-  if (!is_time()) return;
+  if (judging_.is_over()) return;
   jobs_.judge(clock_.wall(clock_.now()), user_limits(), [&](JobId id) {
     tell(event::Eligible{id, true});
-    return is_time();
+    return !judging_.is_over();
   });
 }
 
@@ -944,7 +1130,7 @@ void Controller::learn_from_end(JobId id, const Told& told) {
   const std::uint32_t user = job.spec.user;
   open();
   // Reports are their users' own: no job can have run until later than now.
-  const Time end = std::min(later(job.started, *told.ran), instant());
+  const Time end = std::min(later(job.started, std::max(*told.ran, Duration{})), instant());
   predictions_.ending(core_.state(), id, end);
   journal_.took(user, predictions_.last_of(user));
   const bool has_completed = std::get<event::Ended>(told.event).state == EndState::completed;
@@ -987,8 +1173,7 @@ void Controller::reload() {
     // As it was called: after an upgrade the file of this process has another name, or none.
     next.program = settings_.program;
     const Platform& had = settings_.platform;
-    if (next.platform.nodes != had.nodes || next.platform.cores_per_node != had.cores_per_node ||
-        next.state != settings_.state || next.socket != settings_.socket ||
+    if (next.platform != had || next.state != settings_.state || next.socket != settings_.socket ||
         next.fairness != settings_.fairness || next.cgroups != settings_.cgroups ||
         next.metrics != settings_.metrics ||
         next.max_processes_per_node != settings_.max_processes_per_node) {
@@ -999,16 +1184,19 @@ void Controller::reload() {
     }
     if (next.policy != settings_.policy) {
       auto policy = registry_.make(next.policy);
+      const std::string lacked = core_.lacks();
       tell_policy(*policy);
       policy_ = std::move(policy);
+      say_what_it_lacks(lacked);
     }
     settings_ = next;
     jobs_.must_judge();
+    judge_all_fits();
     world_.configure(world_settings_of(settings_));
     spdlog::info("the settings were read again; the policy is {}", settings_.policy);
   } catch (const InputError& error) {
     spdlog::error("the settings stay as they are: {}", error.what());
-  } catch (const fs::filesystem_error& error) {
+  } catch (const std::system_error& error) {
     spdlog::error("the settings stay as they are: {}", error.what());
   }
 }
@@ -1062,7 +1250,7 @@ void Controller::begin() {
   if (!settings_.metrics.empty()) {
     metrics_server_ = std::make_unique<MetricsServer>(settings_.metrics);
   }
-  const Platform& platform = core_.state().platform;
+  const Platform platform = machine();
   spdlog::info("serving {} nodes of {} cores under {} at {}", platform.nodes,
                platform.cores_per_node, settings_.policy, settings_.socket);
   snapshots_.clean_up();
@@ -1089,6 +1277,7 @@ void Controller::turn(Duration most) {
   carry_out();
   world_.look();
   hear();
+  judge_fits();
   keep_limits();
   learn();
   judge();

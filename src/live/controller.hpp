@@ -43,6 +43,7 @@
 #include "live/serve.hpp"
 #include "live/snapshots.hpp"
 #include "live/submission.hpp"
+#include "live/time_slice.hpp"
 #include "live/turns.hpp"
 #include "live/world.hpp"
 #include "model/fairness.hpp"
@@ -69,9 +70,6 @@ class Refused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
-
-/// How long requests, or orders to the world, may delay everything else in a turn.
-constexpr auto kTurn = std::chrono::milliseconds(20);
 
 struct Client {
   std::uint64_t id = 0;
@@ -124,9 +122,16 @@ class Controller {
   void carry_out();
   bool has_orders() const { return !is_lost_ && (!orders_.empty() || !starts_.empty()); }
   void meet();
-  void compare(const World::Description& there, const Platform& had) const;
+  void refuse_other_kind(const World::Description& there) const;
+  void look_at_machine();
+  void say_what_it_lacks(const std::string& before) const;
+  /// What there is for jobs: without the nodes that are gone.
+  Platform machine() const;
+  NodeSet all_nodes() const;
   std::optional<Time> lost_since() const;
   std::optional<double> lost_since_s() const;
+  /// What the cluster cannot do and the policy needs.
+  std::optional<std::string> lacks() const;
   void note_sizes();
   void note_size(JobId id, Time since);
   Told as_asked(Told told) const;
@@ -134,15 +139,23 @@ class Controller {
   void hear();
   void collect();
   void on_happened(Arrived& arrived);
-  std::string arrive(Arrived& arrived);
-  void make_sound(Submission& what, bool is_ours) const;
+  std::string arrive(Arrived& arrived, const std::optional<std::vector<gid_t>>& groups);
+  void make_sound(Submission& what) const;
+  std::string why_impossible(const Submission& what, bool is_accepted) const;
+  void judge_all_fits();
+  void judge_fits();
+  void judge_fit(std::uint64_t number);
+  void judge_those_that_wait_for(std::uint64_t first, std::uint64_t end);
+  bool judges_fits() const { return !unjudged_.empty() && !is_busy(); }
   void on_changed(Arrived& arrived);
+  void tell_changes();
   void submit_again();
   void on_happened(const Told& as_it_is);
   void on_happened(const Measured& measured);
   void on_happened(const Paused& paused) { metrics_.paused(paused.seconds); }
   void on_happened(const Withdrawn&) { metrics_.withdrawn(1); }
-  void on_happened(const Stranger& stranger);
+  void on_happened(const Stranger& as_it_is);
+  void on_happened(const Changed&) { look_at_machine(); }
   void hold_stranger(std::uint64_t number);
   void count_resize(const event::Resized& resized);
   std::string metrics() const;
@@ -156,6 +169,8 @@ class Controller {
   Time when_ended(const Told& told, JobId id) const;
   HowItEnded how_it_ended(const Told& told) const;
   void on_over(JobId id, EndState state, const HowItEnded& how);
+  void on_suspended(JobId id);
+  void keep_held(JobId id);
   std::string outcome(std::uint64_t number) const;
   void on_requeued(JobId id, const std::string& note, std::optional<Time> ended);
   void end(JobId id, Ending why);
@@ -212,6 +227,7 @@ class Controller {
     std::uint64_t first = 0;
     JobSpec spec{};
     std::optional<AdaptiveSpec> adaptive{};
+    std::shared_ptr<const Where> where{};
     std::optional<Speedup> learned{};
     Duration asked{};
     JobRow row{};
@@ -233,7 +249,9 @@ class Controller {
   struct Changing {
     std::shared_ptr<Batch> batch{};
     std::vector<JobId> jobs{};
-    JobSpec spec{};         // of those that wait
+    JobSpec spec{};  // of those that wait
+    std::shared_ptr<const Where> where{};
+    Change kind = Change::some;
     std::size_t next = 0;   // of the jobs
     bool is_begun = false;  // it will be made, whatever happens
   };
@@ -241,20 +259,25 @@ class Controller {
   bool may_catch_up() const {
     return (!is_busy() && !late_.empty()) || (!adding_ && !late_submissions_.empty());
   }
-  bool has_long_requests() const { return !long_.empty() || may_catch_up(); }
+  bool has_long_requests() const { return !long_.empty() || may_catch_up() || judges_fits(); }
   bool must_wait(const Json& request) const;
   void begin_adding(const Owner& owner, Submission what, Time submitted, std::uint64_t first,
                     std::size_t next = 0);
   bool add_tasks();
+  std::uint32_t account_of(const Submission& what);
+  std::optional<Speedup> learned(std::uint32_t user, const Batch& batch) const;
   std::optional<std::string> added(const Submitting::Asker& asker, const std::string& line);
   void add_what_is_missing();
   bool runs(JobId id) const { return core_.job(id).status == Status::running; }
   std::string only_its_limit(JobId id) const;
   Part of_change(Part part);
   bool hide_tasks();
+  void hide(JobId id);
   void begin_change(Submission what);
+  void begin_change();
   bool change_tasks();
-  void change(JobId id, const JobSpec& spec);
+  void change(JobId id, const Changing& its);
+  void hold_or_release(JobId id, bool holds);
   void end_change();
   void change_what_is_left();
 
@@ -277,17 +300,22 @@ class Controller {
   void tell_waiting(std::uint64_t number);
   void forget_clients();
   std::string on_queue(Client& client, const Json& request);
-  Json end_of_job(const Owner& peer, std::uint64_t number) const;
   std::string on_nodes() const;
   std::string on_history(Client& client, const Json& request);
   void write_history(JsonText& text, const JobRow& job) const;
   std::string on_hold(Client& client, const Json& request, bool holds);
   std::string on_end(Client& client, const Json& request, Ending why);
   Json on_resize(const Client& client, const Json& request);
+  Json on_migrate(const Client& client, const Json& request);
+  std::string on_suspend(Client& client, const Json& request);
+  std::string on_resume(Client& client, const Json& request);
   std::string on_update(Client& client, const Json& request);
   bool waits_for(std::uint64_t number, const std::vector<Dependency>& dependencies) const;
   JobSpec spec_within_limits(const Submission& what) const;
   JobSpec spec_of_user(Submission& what) const;
+  std::string partition_of(const Submission& what) const;
+  std::shared_ptr<const Where> where_within(const Submission& what) const;
+  const Where& where_of_job(JobId id) const;
   Json on_drain(const Client& client, const Json& request);
   void on_explain(Client& client, const Json& request);
   void on_predict(Client& client, const Json& request);
@@ -302,6 +330,8 @@ class Controller {
   bool is_idle(const Client& client) const;
   void watch_nodes(const Told& told);
   void change_nodes(const NodeSet& nodes, Health health, const std::string& reason);
+  void end_if_gone(JobId id);
+  void end_for_its_nodes(JobId id);
   NodeHealth recall_health() const;
   void tell_health(const NodeSet& nodes);
   std::string why_not_up(const NodeSet& nodes) const;
@@ -313,7 +343,11 @@ class Controller {
     std::optional<std::uint32_t> task{};
     auto operator<=>(const JobName&) const = default;
   };
+  Json end_of_job(const Owner& peer, const JobName& name) const;
   static JobName parse_name(const Json& name);
+  static std::string text_of(const JobName& name);
+  std::optional<JobRow> row_named(const JobName& name) const;
+  JobRow row_asked_for(const Json& name, const char* remedy) const;
   std::set<JobName> names_in(const Json& names) const;
   std::vector<JobId> jobs_named(const JobName& name) const;
   std::vector<JobId> jobs_of(const Client& client, const Json& names) const;
@@ -357,8 +391,8 @@ class Controller {
   RuntimePrediction predictions_{};
   Applications applications_{};
   Measurements measurements_{};
-  Time learn_at_{};                                      // not before
-  std::chrono::steady_clock::time_point judge_until_{};  // in this turn
+  Time learn_at_{};                      // not before
+  TimeSlice judging_{TimeSlice::kTurn};  // of this turn
   ScheduleClock clock_;
   Metrics metrics_{};
   NodeWatch nodes_{};
@@ -400,6 +434,8 @@ class Controller {
   Turns<LongRequest> long_{};
   std::optional<Adding> adding_{};      // all tasks of an array follow one another
   std::optional<Changing> changing_{};  // one at a time
+  std::set<std::uint64_t> untold_{};    // changes of jobs, which the world has not heard of
+  std::set<std::uint64_t> unjudged_{};  // batches: does what waits of them (still) fit here?
   Turns<LateRequest> late_{};           // for after these
   Turns<LateRequest> late_submissions_{};
   bool is_ended_ = false;

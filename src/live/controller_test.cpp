@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -23,12 +24,14 @@ namespace fs = std::filesystem;
 /// The smallest world: a test says what happens in it, and looks what was ordered.
 class SmallWorld final : public World {
  public:
-  Description describe() const override {
-    return {{.nodes = nodes, .cores_per_node = 1}, {.instant_start = false}};
+  Description describe() const override { return there; }
+  void take_up(const ScheduleClock& clock, const Past& past) override {
+    clock_ = &clock;
+    down = past.down;
   }
-  void take_up(const ScheduleClock& clock, const Past&) override { clock_ = &clock; }
   void configure(const WorldSettings&) override {}
   bool submit(const Owner&, Submission, const std::string&) override { return false; }
+  void change(std::uint64_t, const Submission&) override {}
   void carry_out(const Decision& decision, const JobFacts& job) override {
     orders.push_back(fmt::format("{} {} on {}", word(decision.kind), job.number,
                                  to_string(decision.after.nodes)));
@@ -44,13 +47,17 @@ class SmallWorld final : public World {
   Time next() const override { return happened.empty() ? kNever : Time{}; }
   std::vector<WorldEvent> take() override { return std::exchange(happened, {}); }
   Signs signs(JobId) const override { return {}; }
+  Reach reach() const override { return is_lost ? Reach::lost : Reach::here; }
 
   Time now() const { return clock_->now(); }
 
   std::vector<WorldEvent> happened{};
   std::vector<std::string> orders{};
   std::vector<Decision> decided{};
-  Nodes nodes = 4;
+  Description there{.platform = {.nodes = 4, .cores_per_node = 1},
+                    .capabilities = {.instant_start = false}};
+  NodeSet down{};  // as it was told when it was taken up
+  bool is_lost = false;
 
  private:
   const ScheduleClock* clock_ = nullptr;
@@ -89,14 +96,25 @@ class ControllerTest : public ::testing::Test {
     return what;
   }
   /// Past the controller.
-  void arrives(Submission what) {
-    world_.happened.emplace_back(Arrived{.number = 1,
+  void arrives(Submission what, std::uint64_t number = 1, const std::string& ticket = "") {
+    world_.happened.emplace_back(Arrived{.number = number,
                                          .owner = {geteuid(), getegid()},
                                          .what = std::move(what),
+                                         .ticket = ticket,
                                          .submitted = world_.now()});
     turns();
   }
-  const Job& job() const { return controller_->core().job(JobId{0}); }
+  /// It is another one there.
+  void becomes(JobId was, std::uint64_t number, Submission what) {
+    world_.happened.emplace_back(Arrived{.number = number, .what = std::move(what), .was = was});
+    turns();
+  }
+  const Job& job(std::uint32_t id = 0) const { return controller_->core().job(JobId{id}); }
+  std::uint32_t jobs() const { return controller_->core().state().jobs.size(); }
+  Submission kept(std::uint64_t number) const {
+    return submission_from_json(nlohmann::ordered_json::parse(
+        Journal(folder_ + "/journal.db", Journal::Use::read).submission(number)));
+  }
 
   SmallWorld world_{};
   std::string folder_{};
@@ -124,16 +142,46 @@ TEST_F(ControllerTest, AJobComesRunsAndEnds) {
   EXPECT_EQ(Journal(folder_ + "/journal.db", Journal::Use::read).job(1)->state, "completed");
 }
 
-TEST_F(ControllerTest, TheWorldSaysHowItServesWhatAJournalIsOf) {
-  world_.nodes = 5;
-  try {
-    begin();
-    ADD_FAILURE() << "it serves another cluster";
-  } catch (const InputError& error) {
-    const std::string said = error.what();
-    EXPECT_NE(said.find("is of a cluster of 4x1"), std::string::npos) << said;
-    EXPECT_NE(said.find("serve that cluster, or give another folder"), std::string::npos) << said;
-  }
+TEST_F(ControllerTest, AnotherMachineIsTakenUp) {
+  world_.there.platform.nodes = 5;
+  begin();
+  EXPECT_EQ(controller_->core().state().idle.count(), 5u);
+  world_.there.platform.nodes = 3;
+  begin();
+  EXPECT_EQ(controller_->core().state().idle.count(), 3u);
+  EXPECT_EQ(controller_->core().state().platform.nodes, 5u);
+  world_.there.platform.nodes = 5;
+  world_.happened.emplace_back(Changed{});
+  turns();
+  EXPECT_EQ(controller_->core().state().idle.count(), 5u);
+}
+
+TEST_F(ControllerTest, NodesThatAreNotThereHaveNoHealth) {
+  NodeSet nodes;
+  nodes.insert(3, 6);
+  world_.happened.emplace_back(Told{event::NodesChanged{nodes, Health::down}});
+  turns();
+  EXPECT_EQ(controller_->core().state().idle.count(), 3u);
+  world_.there.platform.nodes = 8;
+  begin();
+  EXPECT_EQ(to_string(world_.down), "3");
+  EXPECT_EQ(controller_->core().state().idle.count(), 7u);
+}
+
+TEST_F(ControllerTest, WhatMayBeAsLargeAsTheMachineGrowsWithIt) {
+  Submission what = some_job();
+  what.type = JobType::malleable;
+  what.mpi = Mpi::mpich;
+  what.is_held = true;
+  arrives(what);
+  ASSERT_EQ(job().spec.size, (SizeRange{1, 4}));
+  world_.there.platform.nodes = 6;
+  world_.happened.emplace_back(Changed{});
+  turns();
+  EXPECT_EQ(job().spec.size, (SizeRange{1, 6}));
+  EXPECT_EQ(kept(1).program, what.program);
+  begin();
+  EXPECT_EQ(job().spec.size, (SizeRange{1, 6}));
 }
 
 TEST_F(ControllerTest, AJobFromElsewhereHasTheDefaultTime) {
@@ -145,12 +193,138 @@ TEST_F(ControllerTest, AJobFromElsewhereHasTheDefaultTime) {
   EXPECT_EQ(job().spec.walltime, whole_seconds(77));
 }
 
-TEST_F(ControllerTest, AnArrayThatCouldNotBeReadAgainIsNotWrittenDown) {
+TEST_F(ControllerTest, AnArrayThatCouldNotBeReadAgainIsOneJobThatIsHeld) {
   Submission what = some_job();
-  what.array.tasks.insert(0, TaskArray::kMost);
-  EXPECT_THROW(arrives(what), RunError);
+  for (const std::uint32_t last : {TaskArray::kMost, ~std::uint32_t{0}}) {
+    what.array.tasks.insert(0, last);
+    arrives(what, jobs() + 1);
+  }
+  arrives(some_job(), 3);
+  ASSERT_EQ(jobs(), 3u);
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(job(0).status, Status::held);
+    EXPECT_EQ(job(1).status, Status::held);
+    EXPECT_EQ(job(2).status, Status::running);
+    // Its tasks are what they were, whatever is said.
+    what.priority = life;
+    becomes(JobId{0}, 1, life == 0 ? what : some_job());
+    begin();
+  }
+  EXPECT_NE(kept(1).impossible.find("more than 10000 tasks"), std::string::npos);
+}
+
+TEST_F(ControllerTest, ANumberThatAnotherJobHasIsRefused) {
+  arrives(some_job(), 5);
+  Submission array = some_job();
+  array.array = parse_array("1-3");
+  arrives(array, 4);  // the second task would have it
+  for (const std::uint64_t number : {5ULL, 0ULL, (1ULL << 62U) + 1}) arrives(some_job(), number);
+  ASSERT_EQ(jobs(), 1u);
+  array.array = parse_array("1-2");
+  arrives(array, 3);
+  ASSERT_EQ(jobs(), 3u) << "it goes on";
+  EXPECT_EQ(job(1).spec.name, 3u);
+}
+
+/// Who knows how a ticket looks may write one into a job that was submitted elsewhere.
+TEST_F(ControllerTest, ATicketSaysNothingOfAJob) {
+  Submission forged = some_job();
+  forged.walltime = whole_seconds(-5);
+  forged.groups = {{0}};
+  forged.given_priority = 1'000;
+  arrives(forged, 1, std::to_string(geteuid()) + "kkey");
+  EXPECT_EQ(job().status, Status::held);
+  forged.walltime = whole_seconds(5);
+  arrives(forged, 2, std::to_string(geteuid()) + "r0123");
+  EXPECT_FALSE(kept(2).groups);
+  EXPECT_FALSE(kept(2).given_priority);
+  becomes(JobId{0}, 1, forged);
+  EXPECT_FALSE(kept(1).groups);
+  EXPECT_FALSE(kept(1).given_priority);
+  EXPECT_TRUE(kept(1).impossible.empty());
+}
+
+TEST_F(ControllerTest, WhichJobHasBecomeAnotherOneSaysItsId) {
+  arrives(some_job(), 7);
+  arrives(some_job(), 8);
+  arrives(some_job(), 9);
+  ASSERT_EQ(job(2).status, Status::pending);
+  Submission what = some_job();
+  what.priority = 3;
+  becomes(JobId{2}, 7, what);
+  EXPECT_EQ(job(2).spec.priority, 3);
+  EXPECT_EQ(job(0).spec.priority, 0);
+  becomes(JobId{77}, 9, what);  // there never was one
+  EXPECT_EQ(jobs(), 3u);
+}
+
+/// What could not be read again would be the end of the journal.
+TEST_F(ControllerTest, WhatAWorldCannotSayIsNotHeard) {
+  arrives(some_job());
+  const Decision start = world_.decided.front();
+  NodeSet far;
+  far.insert(1U << 30U, 1U << 30U);
+  const Event wrong[] = {
+      event::Submitted{},
+      event::Eligible{start.job, false},
+      event::Altered{start.job, 0, whole_seconds(1), exactly(1), 1},
+      event::Started{start.job, start.id, {1, far}, std::nullopt},
+      event::Started{start.job, start.id, {1U << 30U, {}}, std::nullopt},
+      event::NodesChanged{far, Health::down},
+      event::EvolvingRequested{RequestId{0}, start.job, 1 << 30, 1},
+      event::Ended{JobId{77}, EndState::failed, true},
+      event::Resized{start.job, start.id, start.after, Time::max()},
+  };
+  for (const Event& each : wrong) world_.happened.emplace_back(Told{each});
+  world_.happened.emplace_back(Stranger{.name = "far", .nodes = far, .what = "one"});
+  world_.happened.emplace_back(Measured{start.job, 0, {.iterations = 1}});
+  world_.happened.emplace_back(Measured{start.job, 1U << 30U, {.iterations = 1}});
+  turns();
+  const Platform machine = world_.there.platform;
+  for (const Platform& no : {Platform{.nodes = 5, .cores_per_node = 0},
+                             Platform{.nodes = 5, .cores_per_node = 1, .idle_w = 1e7}}) {
+    world_.there.platform = no;
+    world_.happened.emplace_back(Changed{});
+    turns();
+    begin();
+    EXPECT_EQ(controller_->core().state().platform, machine);
+  }
+  world_.there.platform = machine;
   begin();
-  EXPECT_EQ(controller_->core().state().jobs.size(), 0u);
+  EXPECT_EQ(job().doing, Doing::starting);
+  world_.happened.emplace_back(
+      Told{event::Started{start.job, start.id, start.after, std::nullopt}});
+  Told end{event::Ended{start.job, EndState::completed, false}};
+  end.ran = whole_seconds(-1);
+  world_.happened.emplace_back(end);
+  turns();
+  EXPECT_EQ(controller_->core().state().idle.count(), 4u);
+}
+
+/// Nothing of it may be another one before it is known to be right.
+TEST_F(ControllerTest, AJournalThatIsPutBackIsLeftAsItIsOnAnotherCluster) {
+  arrives(some_job());
+  controller_.reset();
+  const std::string path = folder_ + "/journal.db";
+  const std::string id = Journal(path).id();
+  const auto restore = [&] { begin(); };
+  settings_.restored = true;
+  world_.there.kind = "another";
+  EXPECT_THROW(restore(), InputError);
+  world_.there.kind = "local";
+  settings_.fairness = Fairness{.policy = Fairness::Policy::single};
+  EXPECT_THROW(restore(), InputError);
+  settings_.fairness.reset();
+  settings_.policy = "none";
+  EXPECT_THROW(restore(), InputError);
+  settings_.policy = "easy";
+  world_.is_lost = true;
+  EXPECT_THROW(restore(), InputError);
+  world_.is_lost = false;
+  EXPECT_EQ(Journal(path, Journal::Use::restore).id(), id);
+  restore();
+  EXPECT_NE(Journal(path, Journal::Use::restore).id(), id);
+  EXPECT_EQ(jobs(), 1u);
 }
 
 TEST_F(ControllerTest, TasksWithNumbersThatCouldNotBeReadAgainAreHeld) {

@@ -103,6 +103,11 @@ std::shared_ptr<Batch> JobRegistry::add_batch(std::uint64_t number, Submission w
 
 void JobRegistry::set(Batch& batch, Submission what) {
   batch.application = Applications::hash_of(what);
+  if (what.impossible.empty()) {
+    impossible_.erase(batch.number);
+  } else {
+    impossible_.insert(batch.number);
+  }
   // To assign something empty would keep the memory.
   const auto drop = [](auto& text) {
     text.clear();
@@ -140,7 +145,9 @@ void JobRegistry::hide(JobId id) {
 }
 
 void JobRegistry::alter(Batch& batch, Submission what) {
-  const bool are_others = what.dependencies != batch.what.dependencies;
+  // Of one that could not run here it was not known for what it waits.
+  const bool are_others =
+      what.dependencies != batch.what.dependencies || !batch.what.impossible.empty();
   if (are_others) drop_dependencies(batch);
   set(batch, std::move(what));
   // What was fulfilled stays so.
@@ -152,6 +159,7 @@ void JobRegistry::alter(JobId id, const JobSpec& spec) {
   LiveJob& job = jobs_.at(id);
   const bool was_kept = kept_.erase(place_of(job)) > 0;
   job.row.name = job.what().name;
+  job.row.account = job.what().account;
   job.priority = spec.priority;
   job.most = spec.size.max;
   if (was_kept) kept_.insert(place_of(job));
@@ -233,6 +241,7 @@ std::shared_ptr<Batch> JobRegistry::over(JobId id) {
   batch.failed += job.row.state != kEndWords[0];
   if (--batch.left == 0) {
     batches_.erase(batch.number);
+    impossible_.erase(batch.number);
     drop_dependencies(batch);
   }
   tell_dependents(job);

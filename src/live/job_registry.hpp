@@ -114,6 +114,8 @@ class JobRegistry {
   /// The batch of this number, if a job of it lives.
   const Batch* batch(std::uint64_t number) const { return shared_batch(number).get(); }
   std::shared_ptr<Batch> shared_batch(std::uint64_t number) const;
+  /// Those that cannot run here.
+  const std::set<std::uint64_t>& impossible() const { return impossible_; }
   /// The living jobs of an array.
   std::vector<JobId> tasks(std::uint64_t array) const;
   /// The job of a task of an array of which one lives; none if there is no such task.
@@ -162,7 +164,7 @@ class JobRegistry {
   };
 
   Dependency::Stage stage_of(std::uint64_t number) const;
-  static void set(Batch& batch, Submission what);
+  void set(Batch& batch, Submission what);
   void look_at_dependencies(Batch& batch, std::uint64_t on = 0);
   void add_dependencies(const std::shared_ptr<Batch>& batch);
   void drop_dependencies(const Batch& batch);
@@ -177,6 +179,7 @@ class JobRegistry {
   }
 
   Ended has_failed_;
+  std::set<std::uint64_t> impossible_{};  // batches
   std::map<JobId, LiveJob> jobs_{};
   JobNumbers numbers_{};
   std::map<std::uint64_t, std::shared_ptr<Batch>> batches_{};

@@ -55,7 +55,7 @@ constexpr Table kTables[] = {
      "restarts INTEGER NOT NULL, losses INTEGER NOT NULL, started_us INTEGER, ended_us INTEGER, "
      "state TEXT, exit_code INTEGER, note TEXT",
      "", "",
-     "CREATE INDEX IF NOT EXISTS tasks_of_array ON jobs (array) WHERE array IS NOT NULL; "
+     "CREATE INDEX IF NOT EXISTS tasks_of_array ON jobs (array, task) WHERE array IS NOT NULL; "
      "CREATE UNIQUE INDEX IF NOT EXISTS ids_of_jobs ON jobs (id)"},
     {"snapshots",
      "record INTEGER PRIMARY KEY, file TEXT NOT NULL, bytes INTEGER NOT NULL, crc TEXT NOT NULL"},
@@ -308,10 +308,15 @@ Journal::Journal(const std::string& path, Use use) : path_(path) {
     throw InputError({path}, "this is no journal of ductile",
                      "give the journal.db of a --state folder");
   }
-  if (writes) keep_promises(use);
+  if (writes) {
+    promised_ = {.journal = head("id"),
+                 .commits = parse_number<std::uint64_t>(head("commits")).value_or(0)};
+    is_restored_ = use == Use::restore;
+    if (!is_restored_) keep_promises();
+  }
   if (is_older) take_up_older(found);
   if (writes) committed_ = last_ = last_there();
-  sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  if (!is_restored_) sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   is_opened_ = true;
 }
 
@@ -414,34 +419,36 @@ void Journal::refuse_if_gone() const {
 }
 
 /// It has all that was promised to somebody, and goes on.
-void Journal::keep_promises(Use use) {
+void Journal::keep_promises() {
   const std::string path = mark_of(path_);
-  promised_ = {.journal = head("id"),
-               .commits = parse_number<std::uint64_t>(head("commits")).value_or(0)};
   bool is_hurt = false;
   const auto told = Mark::read(path, is_hurt);
-  if (use == Use::restore) {
-    spdlog::warn("{}: it is gone on with from its transaction {}; {}", path_, promised_.commits,
-                 told ? fmt::format("{} were told to users", told->commits)
-                      : "nobody knows how many were told to users");
-    // First the mark: whoever dies in between is refused, and told to do it again.
-    promised_.journal = random_id();
-  } else {
-    const std::string broken = broken_promise(promised_, told);
-    if (!broken.empty()) throw InputError({path_}, broken, kRestore);
-    if (told && is_hurt) {
-      spdlog::warn("{}: one of its two slots is damaged; the other one is used", path);
-    }
+  const std::string broken = broken_promise(promised_, told);
+  if (!broken.empty()) throw InputError({path_}, broken, kRestore);
+  if (told && is_hurt) {
+    spdlog::warn("{}: one of its two slots is damaged; the other one is used", path);
   }
   mark_.emplace(path, promised_);
-  if (use == Use::restore) {
-    run("BEGIN IMMEDIATE");
-    Statement(*this, "INSERT OR REPLACE INTO head VALUES ('former', ?)")
-        .add(head("former") + (head("former").empty() ? "" : " ") + head("id"))
-        .next();
-    Statement(*this, "UPDATE head SET value = ? WHERE name = 'id'").add(promised_.journal).next();
-    run("COMMIT");
-  }
+}
+
+void Journal::go_on_restored() {
+  if (!std::exchange(is_restored_, false)) return;
+  const std::string path = mark_of(path_);
+  bool is_hurt = false;
+  const auto told = Mark::read(path, is_hurt);
+  spdlog::warn("{}: it is gone on with from its transaction {}; {}", path_, promised_.commits,
+               told ? fmt::format("{} were told to users", told->commits)
+                    : "nobody knows how many were told to users");
+  // First the mark: whoever dies in between is refused, and told to do it again.
+  promised_.journal = random_id();
+  mark_.emplace(path, promised_);
+  sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  run("BEGIN IMMEDIATE");
+  Statement(*this, "INSERT OR REPLACE INTO head VALUES ('former', ?)")
+      .add(head("former") + (head("former").empty() ? "" : " ") + head("id"))
+      .next();
+  Statement(*this, "UPDATE head SET value = ? WHERE name = 'id'").add(promised_.journal).next();
+  run("COMMIT");
 }
 
 std::vector<std::string> Journal::former_ids() const {
@@ -457,7 +464,8 @@ Journal::~Journal() = default;
 /// cannot go on.
 void Journal::fail(const std::string& what, bool writes) const {
   const int code = database_ ? sqlite3_errcode(database_.get()) : SQLITE_NOMEM;
-  const std::string why = database_ ? sqlite3_errmsg(database_.get()) : "out of memory";
+  // It quotes what it reads, which may be damaged.
+  const std::string why = database_ ? printable(sqlite3_errmsg(database_.get())) : "out of memory";
   // Later it was a journal, and no request is to blame for what became of it.
   if (code == SQLITE_NOTADB && !is_opened_) {
     throw InputError({path_}, "this is no journal of ductile", "give another --state folder");
@@ -732,7 +740,7 @@ std::optional<std::uint64_t> Journal::number_if_any(JobId id, const JobNumbers& 
 
 std::optional<std::uint64_t> Journal::whose(const Event& event, const JobNumbers& numbers) const {
   if (const auto* submitted = std::get_if<event::Submitted>(&event)) return submitted->job.name;
-  if (std::holds_alternative<event::ConfigChanged>(event)) return kAllJobs;
+  if (is_about_all(event)) return kAllJobs;
   return number_if_any(job_of(event), numbers);
 }
 
@@ -826,28 +834,50 @@ void Journal::submitted(const JobRow& row, const std::string& submission) {
   Statement(*this, "INSERT INTO submissions VALUES (?, ?)").add(row.number).add(submission).next();
 }
 
-void Journal::altered(std::uint64_t number, const std::string& name,
+void Journal::altered(std::uint64_t number, const std::string& name, const std::string& account,
                       const std::string& submission) {
   Statement(*this, "UPDATE submissions SET submission = ? WHERE job = ?")
       .add(submission)
       .add(number)
       .next();
-  Statement(*this, "UPDATE jobs SET name = ?1 WHERE number = ?2 OR array = ?2")
+  Statement(*this, "UPDATE jobs SET name = ?1, account = ?2 WHERE number = ?3 OR array = ?3")
       .add(name)
+      .add(account)
       .add(number)
       .next();
 }
 
-void Journal::changing(std::uint64_t number) {
-  Statement(*this, "INSERT OR REPLACE INTO head VALUES ('changing', ?)")
-      .add(std::to_string(number))
-      .next();
+void Journal::changing(std::uint64_t number, Change kind) {
+  std::string text = std::to_string(number);
+  if (kind != Change::some) {
+    text.append(" ").append(kChangeWords[static_cast<std::size_t>(kind)]);
+  }
+  Statement(*this, "INSERT OR REPLACE INTO head VALUES ('changing', ?)").add(text).next();
 }
 
 void Journal::is_changed() { Statement(*this, "DELETE FROM head WHERE name = 'changing'").next(); }
 
-std::uint64_t Journal::changing() const {
-  return parse_number<std::uint64_t>(head("changing")).value_or(0);
+std::pair<std::uint64_t, Change> Journal::changing() const {
+  const std::string text = head("changing");
+  std::string_view rest = text;
+  const auto number = parse_number<std::uint64_t>(next_part(rest, ' '));
+  return {number.value_or(0), from_word<Change>(kChangeWords, rest).value_or(Change::some)};
+}
+
+void Journal::write_untold(const std::set<std::uint64_t>& numbers) {
+  if (numbers.empty()) return run("DELETE FROM head WHERE name = 'untold'");
+  std::string text;
+  for (const std::uint64_t number : numbers) append_number(text += text.empty() ? "" : " ", number);
+  Statement(*this, "INSERT OR REPLACE INTO head VALUES ('untold', ?)").add(text).next();
+}
+
+std::set<std::uint64_t> Journal::untold() const {
+  std::set<std::uint64_t> numbers;
+  const std::string text = head("untold");
+  for (std::string_view rest = text; !rest.empty();) {
+    numbers.insert(parse_number<std::uint64_t>(next_part(rest, ' ')).value_or(0));
+  }
+  return numbers;
 }
 
 void Journal::account(std::uint32_t number, const std::string& name) {
@@ -1061,9 +1091,20 @@ std::optional<JobRow> Journal::job_of_id(JobId id) const {
   return std::move(found.front());
 }
 
+std::optional<JobRow> Journal::job_of_task(std::uint64_t array, std::uint32_t task) const {
+  auto found = read_jobs("array = ? AND task = ?", array, task);
+  if (found.empty()) return std::nullopt;
+  return std::move(found.front());
+}
+
 bool Journal::knows(std::uint64_t number, std::uint64_t end) const {
   Statement row(*this, "SELECT 1 FROM jobs WHERE number >= ? AND number < ? LIMIT 1");
   return row.add(number).add(end).next();
+}
+
+bool Journal::knows_task(std::uint64_t array, std::uint32_t task) const {
+  Statement row(*this, "SELECT 1 FROM jobs WHERE array = ? AND task = ?");
+  return row.add(array).add(task).next();
 }
 
 std::uint64_t Journal::highest_number() const {

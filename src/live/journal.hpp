@@ -9,9 +9,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -72,6 +74,11 @@ enum class Ending : std::uint8_t { cancelled, timeout, requeued, node_fail };
 constexpr std::array<std::string_view, 4> kEndingWords{"cancelled", "timeout", "requeued",
                                                        "node-fail"};
 
+/// What becomes of a job that is changed: some of what its user may change; or what is another one
+/// altogether, which may be held or released by that.
+enum class Change : std::uint8_t { some, all, held, released };
+constexpr std::array<std::string_view, 4> kChangeWords{"some", "all", "held", "released"};
+
 /// Which jobs.
 struct JobFilter {
   std::uint64_t from = 0, end = 0;  // by their ids, without `end`
@@ -122,13 +129,15 @@ class Journal {
  public:
   /// Opens or makes it, or opens it to be read only. One that is damaged, or that has lost what was
   /// told to somebody (live/mark.hpp), is an InputError and is left as it is. With `restore` one is
-  /// taken as it is found, and is another journal from then on.
+  /// taken as it is found; before anything is written to it comes `go_on_restored`.
   enum class Use { write, read, restore };
   explicit Journal(const std::string& path, Use use = Use::write);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
 
+  /// If it was opened to be restored it is another journal from now on.
+  void go_on_restored();
   /// Its random id; another one since it was restored.
   const std::string& id() const { return promised_.journal; }
   /// Those that it had before.
@@ -193,13 +202,17 @@ class Journal {
   void submitted(const JobRow& row, const std::string& submission);
   /// What changes while it lives.
   void changed(const JobRow& row);
-  /// What was submitted under this number, and is called so, is from now on this.
-  void altered(std::uint64_t number, const std::string& name, const std::string& submission);
+  /// What was submitted under this number, with this name and account, is from now on this.
+  void altered(std::uint64_t number, const std::string& name, const std::string& account,
+               const std::string& submission);
   /// Not all of its jobs have become that; and now they have. One number at a time.
-  void changing(std::uint64_t number);
+  void changing(std::uint64_t number, Change kind);
   void is_changed();
   /// That number; 0 if there is none.
-  std::uint64_t changing() const;
+  std::pair<std::uint64_t, Change> changing() const;
+  /// Numbers of jobs that users have changed, of which the world may not have heard.
+  void write_untold(const std::set<std::uint64_t>& numbers);
+  std::set<std::uint64_t> untold() const;
   /// From now on this number stands for the account of this name.
   void account(std::uint32_t number, const std::string& name);
   void held(std::uint64_t number, Time now, Nodes nodes);
@@ -240,9 +253,11 @@ class Journal {
   std::vector<JobRow> next_jobs(JobFilter& filter) const;
   std::optional<JobRow> job(std::uint64_t number) const;
   std::optional<JobRow> job_of_id(JobId id) const;
+  std::optional<JobRow> job_of_task(std::uint64_t array, std::uint32_t task) const;
   /// Has a job ever had one of these numbers, without `end`?
   bool knows(std::uint64_t number, std::uint64_t end) const;
   bool knows(std::uint64_t number) const { return knows(number, number + 1); }
+  bool knows_task(std::uint64_t array, std::uint32_t task) const;
   /// The highest number that a job has had; 0 if there was none.
   std::uint64_t highest_number() const;
   /// The job that says how a job, or all tasks of an array, ended: the first that failed, or else
@@ -281,7 +296,7 @@ class Journal {
   void take_up_older(std::int64_t version);
   void check() const;
   void refuse_if_gone() const;
-  void keep_promises(Use use);
+  void keep_promises();
   [[noreturn]] void damaged(const std::string& what) const;
   void run(const char* sql) const;
   [[noreturn]] void fail(const std::string& what, bool writes = false) const;
@@ -310,6 +325,7 @@ class Journal {
   mutable std::string damage_{};            // a row that is not as it was written, when it was read
   Promise promised_{};                      // up to the last commit
   std::uint64_t last_ = 0, committed_ = 0;  // records
+  bool is_restored_ = false;                // and has not gone on
   bool is_opened_ = false;                  // from then on whatever is wrong is a RunError
 };
 

@@ -5,9 +5,11 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -23,6 +25,7 @@
 #include "scheduling/snapshot.hpp"
 #include "simulation/checksum.hpp"
 #include "simulation/replay.hpp"
+#include "support/complaint.hpp"
 
 namespace ductile {
 namespace {
@@ -538,12 +541,7 @@ TEST(Journal, BelongsToItsMark) {
     return fs::path(journal).replace_extension("mark");
   };
   const auto why = [](const std::string& journal) {
-    try {
-      const Journal opened(journal);
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return testing::complaint([&] { const Journal opened(journal); });
   };
   const auto says = [&](const std::string& journal, const char* what) {
     const std::string said = why(journal);
@@ -575,10 +573,49 @@ TEST(Journal, BelongsToItsMark) {
   // Put back as it is, it is another one from then on.
   copy = copy_of(path, "marked-copy");
   fs::remove(mark(copy));
-  { const Journal restored(copy, Journal::Use::restore); }
+  { const Journal refused(copy, Journal::Use::restore); }  // for another reason
+  EXPECT_TRUE(says(copy, "journal.mark, is missing"));
+  const std::string id = Journal(path).id();
+  {
+    Journal restored(copy, Journal::Use::restore);
+    EXPECT_EQ(restored.id(), id);
+    restored.go_on_restored();
+    EXPECT_NE(restored.id(), id);
+    EXPECT_EQ(restored.former_ids(), std::vector{id});
+  }
   EXPECT_EQ(why(copy), "");
   fs::copy_file(mark(path), mark(copy), fs::copy_options::overwrite_existing);
   EXPECT_TRUE(says(copy, "journal.mark is the mark of another journal"));
+}
+
+TEST(Journal, KeepsWhatIsChanged) {
+  const std::string path = fresh("changed");
+  {
+    Journal journal(path);
+    journal.begin();
+    journal.submitted({.id = JobId{0}, .number = 5, .name = "a", .account = "one", .array = 5},
+                      "1");
+    journal.submitted({.id = JobId{1}, .number = 6, .name = "a", .account = "one", .array = 5}, "");
+    EXPECT_EQ(journal.changing(), std::pair(std::uint64_t{0}, Change::some));
+    journal.altered(5, "b", "two", "2");
+    journal.changing(5, Change::released);
+    journal.write_untold({5, 77});
+    journal.commit();
+  }
+  Journal journal(path);
+  EXPECT_EQ(journal.job(6)->name, "b");
+  EXPECT_EQ(journal.job(6)->account, "two");
+  EXPECT_EQ(journal.submission(6), "2");
+  EXPECT_EQ(journal.changing(), std::pair(std::uint64_t{5}, Change::released));
+  EXPECT_EQ(journal.untold(), (std::set<std::uint64_t>{5, 77}));
+  journal.begin();
+  journal.changing(6, Change::some);
+  EXPECT_EQ(journal.changing(), std::pair(std::uint64_t{6}, Change::some));
+  journal.is_changed();
+  journal.write_untold({});
+  journal.commit();
+  EXPECT_EQ(journal.changing().first, 0u);
+  EXPECT_TRUE(journal.untold().empty());
 }
 
 TEST(Journal, KeepsJobs) {
@@ -758,19 +795,14 @@ TEST(Journal, IsReadWithoutBeingMade) {
 TEST(Journal, SaysWhatIsDamaged) {
   const auto damaged = [](const std::string& path, const char* sql) {
     execute(path, sql);
-    try {
-      const Journal journal(path);
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string("nothing");
+    return testing::complaint([&] { const Journal journal(path); });
   };
   const std::string path = fresh("damaged");
   {
     Both live(path);
     for (int i = 1; i < 50; ++i) live.instant(at(i), {malleable()});
   }
-  EXPECT_EQ(damaged(path, "SELECT 1"), "nothing");
+  EXPECT_EQ(damaged(path, "SELECT 1"), "");
   // Its end is gone, as when a disk was full and somebody copied it.
   const std::string shorter = fresh("shorter");
   fs::copy_file(path, shorter);
@@ -827,15 +859,6 @@ TEST(Journal, SettlesWhatWasNotClosed) {
   settle(folder);  // nothing is left to do
 }
 
-std::string what_is_said(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
 // A policy that the world of a journal cannot serve: what is wrong is said with its file.
 TEST(Journal, NamesTheFileWhoseWorldLacksWhatItsPolicyNeeds) {
   const std::string path = fresh("lacks"), folder = fs::path(path).parent_path();
@@ -856,7 +879,7 @@ TEST(Journal, NamesTheFileWhoseWorldLacksWhatItsPolicyNeeds) {
   live.journal.begin();
   live.journal.write_meaning(kSemantics + 1, "9.9");
   live.journal.commit();
-  std::string said = what_is_said([&] { recover_core(live.journal, folder); });
+  std::string said = testing::complaint([&] { recover_core(live.journal, folder); });
   EXPECT_TRUE(said.starts_with(file + ": its world lacks resizes: 0 of a job, not 2, which the "
                                       "policy equipartition needs"))
       << said;
@@ -869,7 +892,7 @@ TEST(Journal, NamesTheFileWhoseWorldLacksWhatItsPolicyNeeds) {
   its.capabilities = state.capabilities;
   its.traits = state.traits;
   journal.write_head(needy);
-  said = what_is_said([&] { journal.first_core(); });
+  said = testing::complaint([&] { journal.first_core(); });
   EXPECT_TRUE(said.starts_with(other)) << said;
   EXPECT_NE(
       said.find("the world of the journal lacks resizes: 0 of a job, not 2, which the policy"),

@@ -23,6 +23,12 @@ inline bool is_ascii(std::string_view text) {
   return all < 0x80;
 }
 
+/// Texts of users are bytes, and JSON has UTF-8 alone: another one is an object with its bytes in
+/// hexadecimal digits.
+nlohmann::ordered_json bytes_to_json(const std::string& text);
+/// What `bytes_to_json` has made; nothing if it is none of it.
+std::optional<std::string> bytes_from_json(const nlohmann::ordered_json& json);
+
 /// An object, or objects within it, as text on one line. Bytes that are no UTF-8 are replaced.
 class JsonText {
  public:

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -34,6 +35,9 @@
 
 namespace ductile {
 namespace {
+
+/// What is noted of nodes whose cores are not as many on each is this, or above.
+constexpr std::uint32_t kNotAlike = std::uint32_t{1} << 31;
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
@@ -210,7 +214,8 @@ int open_output(const std::string& path) {
 struct LocalWorld::Running {
   JobId id = JobId::none;
   std::uint64_t number = 0;
-  std::uint32_t per_node = 1;  // processes
+  std::uint32_t per_node = 1;    // processes
+  bool had_other_nodes = false;  // when it was started: `per_node` does not follow from these
   std::string folder{};
   pid_t child = -1;  // its manager, if this process started it and has not seen it end
   std::optional<NewProcess> fresh{};          // that, until it is known whether it could be started
@@ -245,7 +250,9 @@ struct LocalWorld::Running {
   bool is_withdrawn = false;              // the resize under way, or the last one
   bool was_taken_up = false;              // and one may have been withdrawn before
   std::uint32_t told_size = 0;            // processes, as it told last, without an order
-  Time back_at = kNever;                  // it is ordered back to its size
+  std::optional<NodeSet> told_cpus{};     // where they run; older managers do not say
+  bool may_resize = false;                // it is not rigid or moldable
+  Time back_at = kNever;                  // it is ordered back to its size, or its nodes
   Time not_back_before{};                 // but not again before this
   bool is_over = false;
   std::string started_by{};  // the journal whose decision `start_order` is
@@ -258,6 +265,9 @@ struct LocalWorld::Running {
   std::string script() const { return folder + "/script"; }
   std::string group_file() const { return folder + "/cgroup"; }
   std::string holder() const { return folder + "/holder"; }
+  std::string keep() const { return folder + "/keep"; }
+  /// Is the order one to other nodes, at the size that it has?
+  bool moves() const { return order && order->after.count == holding.count; }
   Nodes nodes(std::uint32_t processes) const { return (processes + per_node - 1) / per_node; }
   void say(const Json& json) {
     if (control) control->send(json.dump());
@@ -278,17 +288,36 @@ struct LocalWorld::Holder {
   std::string journal{};    // that had it last
   std::uint32_t cores = 0;  // of each node
   NodeSet nodes{};
+  // Processes on each node, where it was started when nodes had other cores; 0: as many as it has
+  // by its submission.
+  std::uint32_t per_node = 0;
 };
 
 LocalWorld::LocalWorld(const Platform& platform, Settings settings)
     : platform_(platform), settings_(std::move(settings)), cpus_(own_cpus()) {
   getrlimit(RLIMIT_NOFILE, &files_);
+  std::vector<std::uint32_t> cores(platform_.nodes, platform_.cores_per_node);
+  for (const NodeClass& each : platform_.classes) {
+    for (const Interval& part : each.nodes.parts) {
+      for (std::uint32_t node = part.first; node <= part.last; ++node) {
+        cores.at(node) = each.has.cores;
+      }
+    }
+  }
+  first_core_ = {0};
+  for (const std::uint32_t its : cores) first_core_.push_back(first_core_.back() + its);
   // More virtual cores than real ones: all share all.
-  if (std::uint64_t{platform_.nodes} * platform_.cores_per_node > cpus_.size()) cpus_.clear();
+  if (first_core_.back() > cpus_.size()) cpus_.clear();
 }
 
 void LocalWorld::begin() {
-  fs::create_directories(settings_.folder);
+  std::error_code error;
+  fs::create_directories(settings_.folder, error);
+  if (error) {
+    throw InputError(
+        fmt::format("the folder '{}' cannot be used: {}", settings_.folder, error.message()),
+        "move away what is there, or give another folder with --state");
+  }
   // Users reach their own job's folder through it, and see no other.
   fs::permissions(settings_.folder,
                   fs::perms::owner_all | fs::perms::group_exec | fs::perms::others_exec);
@@ -345,15 +374,19 @@ LocalWorld::~LocalWorld() {
 }
 
 Capabilities LocalWorld::capabilities() {
-  return {.instant_start = false, .resizes_per_job = Capabilities::kUnlimited};
-}
-
-std::string LocalWorld::how_to_serve(const Platform& platform) const {
-  return fmt::format("serve --local {}x{}", platform.nodes, platform.cores_per_node);
+  return {.instant_start = false,
+          .resizes_per_job = Capabilities::kUnlimited,
+          .moves = true,
+          .suspends = Suspends::malleable};
 }
 
 std::string LocalWorld::folder_of(std::uint64_t number) const {
   return settings_.folder + "/" + std::to_string(number);
+}
+
+/// What is kept of a job that is suspended, and of one that goes on until it is so again.
+std::string LocalWorld::kept_of(std::uint64_t number) const {
+  return fmt::format("{}/kept-{}", settings_.folder, number);
 }
 
 NodeSet LocalWorld::cpus_of(const NodeSet& nodes) const {
@@ -361,8 +394,9 @@ NodeSet LocalWorld::cpus_of(const NodeSet& nodes) const {
   if (cpus_.empty()) return cpus;
   for (const Interval& part : nodes.parts) {
     for (std::uint32_t node = part.first; node <= part.last; ++node) {
-      for (std::uint32_t core = 0; core < platform_.cores_per_node; ++core) {
-        const std::uint32_t cpu = cpus_[node * platform_.cores_per_node + core];
+      if (node >= platform_.nodes) continue;  // it is gone, and its job has not ended yet
+      for (std::uint64_t core = first_core_[node]; core < first_core_[node + 1]; ++core) {
+        const std::uint32_t cpu = cpus_[core];
         cpus.insert(cpu, cpu);
       }
     }
@@ -388,22 +422,29 @@ void LocalWorld::carry_out(const Decision& decision, const JobFacts& job) {
   its.order = decision;
   // Both generations are there until it is answered.
   Holding both = its.holding;
-  both.count = std::max(both.count, decision.after.count);
   both.nodes.insert(decision.after.nodes);
+  both.count = both.nodes.count();
   limit(its, both);
   note_holder(its, both.nodes);
   its.paused = {};
   its.back_at = kNever;
   expect_answer(its);
   its.is_lost = !its.control;  // nobody hears of it
+  if (decision.stops()) return give_order(its, "suspend");
   const bool is_grant =
       decision.request != RequestId::none && its.request && its.request->id == decision.request;
   if (is_grant) its.request.reset();
-  Json order = {{"do", is_grant ? "answer" : "resize"},
-                {"size", decision.after.count * its.per_node},
-                {"id", index(decision.id)}};
+  give_order(its, is_grant ? "answer" : "resize");
+}
+
+void LocalWorld::give_order(Running& job, const char* verb) const {
+  const Decision& decision = *job.order;
+  if (decision.stops()) return job.say({{"do", "suspend"}, {"id", index(decision.id)}});
+  Json order = {
+      {"do", verb}, {"size", decision.after.count * job.per_node}, {"id", index(decision.id)}};
+  if (job.moves()) order["move"] = true;
   add_cpus(order, decision.after.nodes);
-  its.say(order);
+  job.say(order);
 }
 
 /// Where the new processes may run.
@@ -432,7 +473,7 @@ void LocalWorld::withdraw(Running& job) {
     return;
   }
   spdlog::warn("the manager of job {} does not answer; its size stays as it was", job.number);
-  settle(job, job.holding.count * job.per_node);
+  settle(job, job.holding.count * job.per_node, false);
 }
 
 /// It may have been resized after nobody waited for that any more. What fails is tried again, but
@@ -440,22 +481,33 @@ void LocalWorld::withdraw(Running& job) {
 void LocalWorld::keep_to_size(Running& job, std::uint32_t processes) {
   if (job.order || processes == 0) return;
   job.told_size = processes;
-  if (processes == job.holding.count * job.per_node) {
+  const bool is_away = is_elsewhere(job);
+  if (processes == job.holding.count * job.per_node && !is_away) {
     job.was_taken_up = false;
     job.back_at = kNever;
-  } else if (job.is_withdrawn || job.was_taken_up) {
+  } else if (job.is_withdrawn || job.was_taken_up || is_away) {
     job.back_at = job.not_back_before;
   }
+}
+
+/// Is it on processors that are not those of its nodes, as far as it is known?
+bool LocalWorld::is_elsewhere(const Running& job) const {
+  if (!job.may_resize || job.end || !job.told_cpus || job.told_cpus->empty()) return false;
+  const NodeSet here = cpus_of(job.holding.nodes);
+  return !here.empty() && *job.told_cpus != here;
 }
 
 /// To the size that it holds, and to these nodes' cores.
 void LocalWorld::order_back(Running& job) const {
   const std::uint32_t held = job.holding.count * job.per_node;
-  spdlog::warn("job {} has {} processes after all; it is ordered back to {}", job.number,
-               job.told_size, held);
+  const bool moves = job.told_size == held;
+  spdlog::warn("job {} has {} processes{} after all; it is ordered back to {}", job.number,
+               job.told_size, moves ? " elsewhere" : "",
+               moves ? "its nodes" : std::to_string(held));
   job.not_back_before = later(now(), set_.retry);
   job.back_at = kNever;
   Json order = {{"do", "resize"}, {"size", held}};
+  if (moves) order["move"] = true;
   add_cpus(order, job.holding.nodes);
   job.say(order);
 }
@@ -477,6 +529,7 @@ std::unique_ptr<LocalWorld::Running> LocalWorld::running(JobId id, const JobFact
   its->folder = std::move(folder);
   its->asks = job.what->type == JobType::evolving || job.what->type == JobType::adaptive;
   its->survives = job.what->is_requeued;
+  its->may_resize = job.what->type != JobType::rigid && job.what->type != JobType::moldable;
   its->is_measured = measures(*job.what);
   its->memory = job.what->memory;
   return its;
@@ -498,6 +551,7 @@ void LocalWorld::make_folder(Running& its, const JobFacts& job, bool changes_use
   write_file(its.holder(), text_of_holder(its, its.holding.nodes), nullptr, 0600);
   write_file(its.report(), "", owner, 0600, 2 * kReportReserve);
   write_file(its.log(), "", owner, 0600);
+  write_file(its.keep(), "", owner, 0600);
   if (!job.what->script.empty()) write_file(its.script(), job.what->script, owner, 0700);
   if (group_.empty()) return;
   its.group = group_ + its.folder.substr(settings_.folder.size());
@@ -548,6 +602,8 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
       add({"--cpus", to_string(cpus)});
     }
     if (!what.limits.empty()) add({"--limit", to_text(what.limits)});
+    if (its->may_resize) add({"--keep", its->keep()});
+    if (job.goes_on) add({"--go-on", kept_of(job.number)});
 
     crash_point();
     Descriptor listener = listen_unix(its->socket());
@@ -665,7 +721,7 @@ void LocalWorld::not_started(const Running& job, DecisionId order,
                              const std::runtime_error& error) {
   const auto* const system = dynamic_cast<const std::system_error*>(&error);
   if (!job.group.empty()) remove_cgroup(job.group);
-  forget(job.number);
+  clear(job.number);
   const bool may_be_later = dynamic_cast<const NoProcess*>(&error) != nullptr ||
                             (system != nullptr && is_passing(system->code()));
   if (may_be_later && !job.end) {
@@ -722,21 +778,63 @@ void LocalWorld::take_up(const ScheduleClock& clock, const Past& past) {
       if (folder.number != known.facts.number) return false;
       const auto holder = holder_in(folder.path);
       if (!holder) return folder.is_plain;
-      const bool is_ours = holder->started_by == past.journal ||
-                           std::ranges::count(past.former, holder->started_by) > 0;
-      return is_ours && holder->start == known.start;
+      return past.is_ours(holder->started_by) && holder->start == known.start;
     });
     if (its == folders.end()) continue;
     if (!its->is_plain) moved_[its->number] = its->path;
+    refuse_other_cores(*its);
     ours[known.id] = its->path;
     folders.erase(its);
   }
   find_strangers(std::move(folders), past);
+  remove_kept(past);
   for (const Known& known : past.jobs) {
     if (!known.runs) continue;
     const auto its = ours.find(known.id);
     take_up(known, its != ours.end() ? its->second : free_folder(known.facts.number), past);
   }
+}
+
+/// A job that runs keeps its processors, and with other cores on each node they would be those of
+/// other nodes.
+void LocalWorld::refuse_other_cores(const Folder& folder) const {
+  const auto holder = holder_in(folder.path);
+  if (!holder || holder->cores == cores_noted(holder->nodes) || !has_manager(folder.path)) return;
+  if (!platform_.classes.empty() || holder->cores >= kNotAlike) {
+    throw InputError({fs::path(settings_.folder).parent_path()},
+                     fmt::format("job {} runs on nodes {}, which are to have other cores now",
+                                 where({folder}), to_string(holder->nodes)),
+                     "serve the platform that was served then, with more nodes behind the others "
+                     "if you like, or wait until it is over");
+  }
+  throw InputError(
+      {fs::path(settings_.folder).parent_path()},
+      fmt::format("job {} runs on nodes with {} cores, and they are to have {} now",
+                  where({folder}), holder->cores, platform_.cores_per_node),
+      fmt::format("serve nodes with {} cores, as many as you like, or wait until it is over",
+                  holder->cores));
+}
+
+/// The cores of each of these nodes; if not all nodes have as many, a number above for which cores
+/// these are.
+std::uint32_t LocalWorld::cores_noted(const NodeSet& nodes) const {
+  const std::uint64_t all = std::uint64_t{platform_.nodes} * platform_.cores_per_node;
+  const auto alike = [&](const NodeClass& its) {
+    return its.has.cores == platform_.cores_per_node;
+  };
+  if (first_core_.back() == all && std::ranges::all_of(platform_.classes, alike)) {
+    return platform_.cores_per_node;
+  }
+  std::uint32_t sum = 0;
+  for (const Interval& part : nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      if (node >= platform_.nodes) return kNotAlike;
+      for (const std::uint64_t at : {first_core_[node], first_core_[node + 1]}) {
+        sum = (sum ^ static_cast<std::uint32_t>(at)) * 16'777'619U;  // FNV-1a
+      }
+    }
+  }
+  return sum | kNotAlike;
 }
 
 /// That jobs have here.
@@ -761,10 +859,12 @@ std::vector<LocalWorld::Folder> LocalWorld::folders_of_jobs() const {
 }
 
 /// Words on one line: by which journal and decision it was started, which journal had it last, the
-/// cores of a node, its nodes.
+/// cores of a node, its nodes; "/" and how many processes each has, if that does not follow.
 std::string LocalWorld::text_of_holder(const Running& job, const NodeSet& nodes) const {
-  return fmt::format("{} {} {} {} {}\n", job.started_by, index(job.start_order), journal_,
-                     platform_.cores_per_node, to_string(nodes));
+  return fmt::format(
+      "{} {} {} {} {}{}\n", job.started_by, index(job.start_order), journal_, cores_noted(nodes),
+      to_string(nodes),
+      job.had_other_nodes || !platform_.classes.empty() ? fmt::format("/{}", job.per_node) : "");
 }
 
 std::optional<LocalWorld::Holder> LocalWorld::holder_in(const std::string& folder) {
@@ -776,11 +876,15 @@ std::optional<LocalWorld::Holder> LocalWorld::holder_in(const std::string& folde
   const auto start = parse_number<std::uint32_t>(next_part(rest, ' '));
   holder.journal = next_part(rest, ' ');
   const auto cores = parse_number<std::uint32_t>(next_part(rest, ' '));
-  auto nodes = parse_node_set(rest);
-  if (!start || !cores || *cores == 0 || !nodes || nodes->empty()) return std::nullopt;
+  auto nodes = parse_node_set(next_part(rest, '/'));
+  const auto per_node = parse_number<std::uint32_t>(rest.empty() ? "0" : rest);
+  if (!start || !cores || *cores == 0 || !nodes || nodes->empty() || !per_node) {
+    return std::nullopt;
+  }
   holder.start = DecisionId{*start};
   holder.cores = *cores;
   holder.nodes = std::move(*nodes);
+  holder.per_node = *per_node;
   return holder;
 }
 
@@ -802,7 +906,12 @@ void LocalWorld::note_holder(const Running& job, const NodeSet& nodes) const {
 
 /// Its nodes may have had another number of cores.
 NodeSet LocalWorld::nodes_of(const Holder& holder) const {
+  if (holder.cores == cores_noted(holder.nodes)) return holder.nodes;
   NodeSet nodes;
+  if (holder.cores >= kNotAlike || cores_noted(holder.nodes) >= kNotAlike) {
+    nodes.insert(0, platform_.nodes - 1);  // any of them
+    return nodes;
+  }
   const std::uint64_t cores = platform_.cores_per_node;
   for (const Interval& part : holder.nodes.parts) {
     const std::uint64_t first = std::uint64_t{part.first} * holder.cores / cores;
@@ -835,8 +944,9 @@ void LocalWorld::find_strangers(std::vector<Folder> folders, const Past& past) {
                                  where(unknown)),
                      "wait until they are over, or end them by `kill PROCESS`");
   }
+  const bool is_none = left.empty() && folders.empty();
+  const std::vector<Seen> seen = is_none ? std::vector<Seen>{} : all_processes(kMark);
   // What those whose managers are gone have left must go; most have left nothing.
-  const std::vector<Seen> seen = left.empty() ? std::vector<Seen>{} : all_processes(kMark);
   for (const Folder& folder : left) {
     const std::string group = end_of_file(folder.path + "/cgroup");
     const bool is_left =
@@ -852,7 +962,7 @@ void LocalWorld::find_strangers(std::vector<Folder> folders, const Past& past) {
   for (const Folder& folder : folders) {
     auto its = std::make_unique<Running>();
     const Holder holder = holder_in(folder.path).value_or(Holder{});
-    const auto manager = manager_of(folder.path);
+    const auto manager = manager_of(folder.path, seen);
     its->is_stranger = true;
     its->number = folder.number;
     its->folder = folder.path;
@@ -864,12 +974,10 @@ void LocalWorld::find_strangers(std::vector<Folder> folders, const Past& past) {
         fmt::format("job {} of the journal {}{}", folder.number, holder.started_by.substr(0, 8),
                     manager ? fmt::format(", process {}", *manager) : "");
     there.insert(its->name);
-    const bool is_ours =
-        holder.started_by == past.journal || std::ranges::count(past.former, holder.started_by) > 0;
     events_.emplace_back(Stranger{.name = its->name,
                                   .nodes = its->holding.nodes,
                                   .what = its->words,
-                                  .number = is_ours ? folder.number : 0});
+                                  .number = past.is_ours(holder.started_by) ? folder.number : 0});
     strangers_.push_back(std::move(its));
   }
   for (const Stranger& each : past.strangers) {
@@ -883,9 +991,10 @@ void LocalWorld::find_strangers(std::vector<Folder> folders, const Past& past) {
 }
 
 std::string LocalWorld::where(const std::vector<Folder>& folders) const {
+  const std::vector<Seen> seen = all_processes(kMark);
   std::vector<std::string> words;
   for (const Folder& folder : folders) {
-    const auto manager = manager_of(folder.path);
+    const auto manager = manager_of(folder.path, seen);
     words.push_back(manager ? fmt::format("{} (process {})", folder.number, *manager)
                             : std::to_string(folder.number));
   }
@@ -920,8 +1029,13 @@ bool LocalWorld::keep_to_holder(Running& job, const Known& known, const Past& pa
   if (!holder) return false;
   job.started_by = holder->started_by;
   job.start_order = holder->start;
+  Platform as_started = platform_;
+  as_started.cores_per_node = holder->cores;
+  job.had_other_nodes = holder->per_node != 0 || holder->cores != cores_noted(holder->nodes);
+  job.per_node =
+      holder->per_node != 0 ? holder->per_node : known.facts.what->processes_per_node(as_started);
   if (holder->journal == past.journal) return false;
-  const NodeSet has = nodes_of(*holder);
+  const NodeSet& has = holder->nodes;
   const bool is_resizing = known.open && known.open->kind == Decision::Kind::resize;
   const bool is_known = is_resizing ? has == known.held.nodes || has == known.open->after.nodes ||
                                           has == united(known.held.nodes, known.open->after.nodes)
@@ -943,12 +1057,14 @@ void LocalWorld::take_up(const Known& known, const std::string& folder, const Pa
   auto its = running(known.id, job, folder);
   its->holding = known.held;
   const bool is_put_back = keep_to_holder(*its, known, past);
-  its->was_taken_up = job.what->type != JobType::rigid && job.what->type != JobType::moldable;
+  its->was_taken_up = its->may_resize;
   its->seen = past.seen;
   its->is_of_before = clock_->is_anew();
   its->group = end_of_file(its->group_file());
   const bool is_starting = known.open && known.open->kind == Decision::Kind::start;
-  if (known.open && !is_starting) its->order = known.open;
+  const bool is_end = known.open && (known.open->kind == Decision::Kind::cancel ||
+                                     known.open->kind == Decision::Kind::requeue);
+  if (known.open && !is_starting && !is_end) its->order = known.open;
   its->is_lost = its->order.has_value();
   if (its->order) expect_answer(*its);
   its->request = known.request;
@@ -981,18 +1097,41 @@ bool LocalWorld::has_manager(const std::string& folder) {
   }
 }
 
-/// Its process, if it can be found.
-std::optional<pid_t> LocalWorld::manager_of(const std::string& folder) {
+/// Its process, if it can be found among all that have a mark.
+std::optional<pid_t> LocalWorld::manager_of(const std::string& folder,
+                                            const std::vector<Seen>& all) {
   // All of the job's processes know its folder; the manager is the first of them.
-  std::vector<Seen> its = all_processes(kMark);
-  std::erase_if(its, [&](const Seen& seen) { return seen.value != folder; });
+  std::vector<Seen> its;
+  std::ranges::copy_if(all, std::back_inserter(its),
+                       [&](const Seen& each) { return each.value == folder; });
   const auto manager = std::ranges::find_if(its, [&](const Seen& seen) {
     return std::ranges::find(its, seen.parent, &Seen::pid) == its.end();
   });
   return manager != its.end() ? std::optional(manager->pid) : std::nullopt;
 }
 
+/// Of jobs that are over, or have begun anew.
+void LocalWorld::remove_kept(const Past& past) const {
+  constexpr std::string_view kBegin = "kept-";
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(settings_.folder, error)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(kBegin)) continue;
+    const auto number = parse_number<std::uint64_t>(std::string_view(name).substr(kBegin.size()));
+    const auto is_his = [&](const Known& known) { return known.facts.number == number; };
+    const auto its = std::ranges::find_if(past.jobs, is_his);
+    const bool is_needed = its != past.jobs.end() && (its->facts.goes_on || its->runs);
+    if (number && !is_needed) unlink(entry.path().c_str());
+  }
+}
+
 void LocalWorld::forget(std::uint64_t number) {
+  clear(number);
+  unlink(kept_of(number).c_str());
+}
+
+/// A life of the job.
+void LocalWorld::clear(std::uint64_t number) {
   const auto moved = moved_.find(number);
   const std::string folder = moved != moved_.end() ? moved->second : folder_of(number);
   if (moved != moved_.end()) moved_.erase(moved);
@@ -1004,8 +1143,9 @@ void LocalWorld::remove_folder(const std::string& folder) {
   Running its;
   its.folder = folder;
   if (const std::string group = end_of_file(its.group_file()); !group.empty()) remove_cgroup(group);
-  for (const std::string& path : {its.socket(), its.report(), its.log(), its.script(),
-                                  its.group_file(), its.holder(), its.holder() + ".new"}) {
+  for (const std::string& path :
+       {its.socket(), its.report(), its.log(), its.script(), its.group_file(), its.holder(),
+        its.holder() + ".new", its.keep()}) {
     unlink(path.c_str());
   }
   rmdir(its.folder.c_str());
@@ -1074,6 +1214,7 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
   const std::string event = text_in(json, "event");
   if (const LostOutput lost = lost_in(json); lost.bytes > 0) job.lost = lost;
   if (auto end = end_in(json)) job.end_told = std::move(end);
+  if (json.contains("cpus")) job.told_cpus = parse_node_set(text_in(json, "cpus"));
   if (event == "requested") {
     on_request(job, count_in(json, "at_least"), count_in(json, "preferred"));
   } else if (event == "resized" || event == "aborted") {
@@ -1085,13 +1226,14 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
         if (job.order) job.paused += seconds(pause_s);
       }
     }
-    if (job.is_lost) settle(job, count_in(json, "size"));
+    const bool is_done = event == "resized";
+    if (job.is_lost) settle(job, count_in(json, "size"), is_done);
     keep_to_size(job, count_in(json, "size"));
   } else if (event == "measured") {
     on_measured(job, json);
   } else if (json.contains("phase")) {
     if (text_in(json, "phase") == "running") {
-      if (job.is_lost) settle(job, count_in(json, "size"));
+      if (job.is_lost) on_lost_order(job, json);
       keep_to_size(job, count_in(json, "size"));
     }
     if (const auto request = json.find("request"); request != json.end() && request->is_object()) {
@@ -1101,10 +1243,27 @@ void LocalWorld::on_line(Running& job, const std::string& line) {
     }
   } else if (const auto id = json.find("id"); id != json.end() && job.order && !job.is_lost) {
     if (*id != index(job.order->id)) return;
+    // It ends now, and its report tells.
+    if (job.order->stops() && json.value("ok", Json()) == true) return;
     if (const std::string why = text_in(json, "error"); !why.empty()) {
-      spdlog::info("job {} was not resized: {}", job.number, printable(why));
+      spdlog::info("job {} was not {}: {}", job.number,
+                   job.order->stops() ? "suspended" : "resized", printable(why));
     }
-    settle(job, count_in(json, "size"));
+    settle(job, count_in(json, "size"), json.value("ok", Json()) == true);
+    // The one before may have come late, while this one was refused.
+    keep_to_size(job, count_in(json, "size"));
+  }
+}
+
+/// Nothing is under way: was it carried out, did it fail, or did it never come? Then it comes now.
+void LocalWorld::on_lost_order(Running& job, const Json& status) {
+  const std::uint64_t id = index(job.order->id);
+  const auto heard = status.find("heard");  // not told by managers of older versions
+  if (heard != status.end() && *heard != id && !job.is_withdrawn) {
+    job.is_lost = false;
+    give_order(job, "resize");
+  } else {
+    settle(job, count_in(status, "size"), status.value("done", Json()) == id);
   }
 }
 
@@ -1125,14 +1284,17 @@ void LocalWorld::on_measured(const Running& job, const Json& json) {
   if (seen.iterations > 0 || seen.looks > 0) events_.emplace_back(Measured{job.id, nodes, seen});
 }
 
-/// The order is answered: by its size the job has what it was to have, or else what it had.
-void LocalWorld::settle(Running& job, std::uint32_t processes) {
+/// The order is answered: by its size the job has what it was to have, or else what it had; one to
+/// move tells nothing by its size.
+void LocalWorld::settle(Running& job, std::uint32_t processes, bool has_moved) {
   crash_point(Moment::resize);
   job.is_lost = false;
   job.answer_by = kNever;
   if (!job.is_withdrawn) job.longest = std::max(job.longest, now() - job.ordered_at);
+  const bool moves = job.moves();
   Decision order = std::move(*std::exchange(job.order, std::nullopt));
-  const bool is_done = job.nodes(processes) == order.after.count;
+  const bool is_done =
+      !order.stops() && job.nodes(processes) == order.after.count && (!moves || has_moved);
   if (is_done) {
     job.is_withdrawn = false;
     job.holding = std::move(order.after);
@@ -1318,8 +1480,43 @@ void LocalWorld::sweep() {
   }
 }
 
+/// The last thing that a manager has reported is that the job is suspended: all its data is kept.
+bool says_suspended(const std::string& path) {
+  std::string text = end_of_file(path);
+  if (text.empty() || text.back() != '\n') return false;
+  text.pop_back();
+  const std::size_t before = text.rfind('\n');
+  const Json json = parse_json_line(std::string_view(text).substr(before + 1));
+  if (!json.is_object()) return false;
+  const std::string event = text_in(json, "event");
+  const auto flag = json.find("suspended");
+  return event == "suspended" || (event == "ended" && flag != json.end() && *flag == true);
+}
+
+/// Has its manager left because it is suspended? Then what it has kept is in its place, or
+/// is put there.
+bool LocalWorld::is_suspended(Running& job) {
+  if (job.end || !says_suspended(job.report())) return false;
+  const std::string kept = kept_of(job.number);
+  if (rename(job.keep().c_str(), kept.c_str()) == 0) return true;
+  // It was put there before, and the journal has not heard of it.
+  if (errno == ENOENT && access(kept.c_str(), F_OK) == 0) return true;
+  spdlog::error("job {}: what it has kept is gone: {}", job.number, std::strerror(errno));
+  return false;
+}
+
 void LocalWorld::over(Running& job) {
   job.is_over = true;
+  if (!job.is_stranger && is_suspended(job)) {
+    DecisionId answers = DecisionId::none;
+    if (job.order && job.order->stops()) {
+      answers = job.order->id;
+    } else if (job.order) {  // that it had withdrawn before, and that came all the same
+      happen(event::Resized{job.id, job.order->id, job.holding, now()});
+    }
+    crash_point(Moment::resize);
+    return happen(event::Suspended{job.id, answers, std::exchange(job.paused, Duration{})});
+  }
   if (job.is_stranger) {
     remove_folder(job.folder);
     events_.emplace_back(Stranger{

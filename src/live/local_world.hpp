@@ -43,6 +43,7 @@
 #include "base/time.hpp"
 #include "job/line_socket.hpp"
 #include "job/poller.hpp"
+#include "job/process.hpp"
 #include "live/schedule_clock.hpp"
 #include "live/submission.hpp"
 #include "live/world.hpp"
@@ -79,12 +80,13 @@ class LocalWorld final : public World {
   static Capabilities capabilities();
 
   Description describe() const override { return {platform_, capabilities()}; }
-  std::string how_to_serve(const Platform& platform) const override;
   /// Throws InputError if it is not known, or not as the journal has it, which nodes jobs have that
-  /// run here.
+  /// run here; or if these have other cores now.
   void take_up(const ScheduleClock& clock, const Past& past) override;
   void configure(const WorldSettings& settings) override { set_ = settings; }
   bool submit(const Owner& owner, Submission what, const std::string& ticket) override;
+  /// Here jobs wait in the journal alone, and the controller ends them at their limit.
+  void change(std::uint64_t, const Submission&) override {}
   void carry_out(const Decision& decision, const JobFacts& job) override;
   void end(JobId id, EndState state, bool requeue) override;
   void deny(RequestId id) override;
@@ -103,6 +105,8 @@ class LocalWorld final : public World {
   enum class Contact { made, nobody, not_now };
 
   void begin();
+  void refuse_other_cores(const Folder& folder) const;
+  std::uint32_t cores_noted(const NodeSet& nodes) const;
   std::vector<Folder> folders_of_jobs() const;
   static std::optional<Holder> holder_in(const std::string& folder);
   void note_holder(const Running& job, const NodeSet& nodes) const;
@@ -113,7 +117,7 @@ class LocalWorld final : public World {
   bool keep_to_holder(Running& job, const Known& known, const Past& past);
   std::string where(const std::vector<Folder>& folders) const;
   static bool has_manager(const std::string& folder);
-  static std::optional<pid_t> manager_of(const std::string& folder);
+  static std::optional<pid_t> manager_of(const std::string& folder, const std::vector<Seen>& all);
   std::unique_ptr<Running> running(JobId id, const JobFacts& job, std::string folder) const;
   std::string free_folder(std::uint64_t number) const;
   bool is_strangers(const std::string& folder) const;
@@ -130,11 +134,14 @@ class LocalWorld final : public World {
   void on_line(Running& job, const std::string& line);
   void on_request(Running& job, std::uint32_t at_least, std::uint32_t preferred);
   void on_measured(const Running& job, const nlohmann::ordered_json& json);
-  void settle(Running& job, std::uint32_t processes);
+  void settle(Running& job, std::uint32_t processes, bool has_moved);
   void expect_answer(Running& job) const;
   void withdraw(Running& job);
   void keep_to_size(Running& job, std::uint32_t processes);
+  bool is_elsewhere(const Running& job) const;
   void order_back(Running& job) const;
+  void give_order(Running& job, const char* verb) const;
+  void on_lost_order(Running& job, const nlohmann::ordered_json& status);
   void add_cpus(nlohmann::ordered_json& order, const NodeSet& nodes) const;
   void reap();
   bool is_orphan(pid_t pid) const;
@@ -149,11 +156,16 @@ class LocalWorld final : public World {
   void limit(const Running& job, const Holding& holding) const;
   std::string folder_of(std::uint64_t number) const;
   static void remove_folder(const std::string& folder);
+  void clear(std::uint64_t number);
+  std::string kept_of(std::uint64_t number) const;
+  void remove_kept(const Past& past) const;
+  bool is_suspended(Running& job);
 
   /// Never a remembered time: while the controller waits, that is long past.
   Time now() const { return clock_->now(); }
 
   Platform platform_;
+  std::vector<std::uint64_t> first_core_;  // of each node, and of one behind the last
   Settings settings_;
   WorldSettings set_{};
   const ScheduleClock* clock_ = nullptr;  // none before it is begun

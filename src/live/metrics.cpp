@@ -9,7 +9,7 @@ namespace ductile {
 namespace {
 
 constexpr std::array<std::string_view, 3> kOutcomes{"done", "partial", "refused"};
-constexpr std::array<std::string_view, 2> kDirections{"shrink", "expand"};
+constexpr std::array<std::string_view, 3> kDirections{"shrink", "expand", "move"};
 
 template <class... Args>
 void line(std::string& text, fmt::format_string<Args...> format, Args&&... args) {
@@ -24,15 +24,16 @@ void family(std::string& text, std::string_view name, std::string_view type, std
   line(text, "# HELP {} {}", name, help);
 }
 
-/// Pending, held, starting, running or resizing.
+/// Pending, held, starting, running, resizing or stopping.
 std::string_view state_of(const Job& job) {
   if (job.status == Status::held) return "held";
   if (job.status == Status::pending) return "pending";
   if (job.doing == Doing::starting) return "starting";
+  if (job.doing == Doing::stopping) return "stopping";
   return job.doing == Doing::resizing ? "resizing" : "running";
 }
-constexpr std::array<std::string_view, 5> kStates{"held", "pending", "starting", "running",
-                                                  "resizing"};
+constexpr std::array<std::string_view, 6> kStates{"held",    "pending",  "starting",
+                                                  "running", "resizing", "stopping"};
 
 }  // namespace
 
@@ -53,9 +54,15 @@ void Histogram::write(std::string& text, std::string_view name) const {
   line(text, "{}_count {}", name, sum);
 }
 
-void Metrics::resized(Nodes before, Nodes wanted, Nodes now) {
-  const Outcome outcome = now == wanted ? done : now == before ? refused : partial;
-  ++resizes_[wanted > before ? 1 : 0][outcome];
+void Metrics::resized(const Holding& before, const Holding& wanted, const Holding& now) {
+  const bool moves = wanted.count == before.count;
+  const auto outcome = [](const auto& had, const auto& asked, const auto& has) {
+    if (has == asked) return done;
+    return has == had ? refused : partial;
+  };
+  const std::size_t direction = moves ? 2 : wanted.count > before.count ? 1 : 0;
+  ++resizes_[direction]
+            [moves ? outcome(before, wanted, now) : outcome(before.count, wanted.count, now.count)];
 }
 
 std::string Metrics::text(const Core& core, std::span<const JobId> jobs, std::size_t connections,
@@ -110,6 +117,9 @@ std::string Metrics::text(const Core& core, std::span<const JobId> jobs, std::si
          "Since when, in seconds of the Unix epoch; 0: it is in reach.");
   line(text, "ductile_cluster_out_of_reach_since_seconds {}",
        world.lost_since ? to_seconds(*world.lost_since) : 0.0);
+  family(text, "ductile_cluster_lacks", "gauge", "",
+         "1 while the cluster cannot do what the policy needs, and nothing is decided.");
+  line(text, "ductile_cluster_lacks {}", world.lacks ? 1 : 0);
 
   family(text, "ductile_pass_duration_seconds", "histogram", "seconds",
          "Time of a scheduling pass, the journal not included.");

@@ -46,7 +46,7 @@ class Metrics {
     cut_short_ += cut_short ? 1 : 0;
   }
   /// What came of a decision of ours: it had `before`, was to have `wanted`, and has `now`.
-  void resized(Nodes before, Nodes wanted, Nodes now);
+  void resized(const Holding& before, const Holding& wanted, const Holding& now);
   void drained() { ++drained_; }
   void paused(double seconds) { pauses_.observe(seconds); }
   /// Orders to resize, for want of an answer.
@@ -57,6 +57,7 @@ class Metrics {
     std::size_t strangers = 0;
     Nodes nodes_of_strangers = 0;
     std::optional<Time> lost_since{};  // by the clock on the wall
+    bool lacks = false;                // what the policy needs
   };
   /// With what can be seen now: the jobs that are not over, the nodes, connections.
   std::string text(const Core& core, std::span<const JobId> jobs, std::size_t connections,
@@ -68,7 +69,7 @@ class Metrics {
 
   std::array<std::uint64_t, kTypes> submitted_{};
   std::array<std::uint64_t, kEndWords.size()> ended_{};
-  std::array<std::array<std::uint64_t, 3>, 2> resizes_{};  // by direction (shrink, expand), outcome
+  std::array<std::array<std::uint64_t, 3>, 3> resizes_{};  // by direction, outcome
   std::uint64_t drained_ = 0;
   std::uint64_t cut_short_ = 0;
   Histogram passes_{{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1}};

@@ -41,15 +41,22 @@ TEST(Metrics, TellOfJobsNodesAndResizes) {
   metrics.submitted(JobType::rigid);
   metrics.submitted(JobType::rigid);
   metrics.ended(EndState::node_fail);
-  metrics.resized(2, 4, 4);
-  metrics.resized(2, 4, 2);
-  metrics.resized(4, 1, 2);
+  const auto of = [](Nodes count) { return Holding{count, {}}; };
+  metrics.resized(of(2), of(4), of(4));
+  metrics.resized(of(2), of(4), of(2));
+  metrics.resized(of(4), of(1), of(2));
+  const auto on = [](std::uint32_t node) { return Holding{1, NodeSet{{{node, node}}}}; };
+  metrics.resized(on(0), on(1), on(1));
+  metrics.resized(on(0), on(1), on(0));
   metrics.passed(std::chrono::milliseconds(2), false);
   metrics.passed(std::chrono::milliseconds(2), true);
   const JobId jobs[] = {JobId{0}, JobId{1}};
-  const std::string text = metrics.text(
-      core, jobs, 7,
-      {.strangers = 2, .nodes_of_strangers = 3, .lost_since = Time(whole_seconds(1'700'000'000))});
+  const std::string text = metrics.text(core, jobs, 7,
+                                        {.strangers = 2,
+                                         .nodes_of_strangers = 3,
+                                         .lost_since = Time(whole_seconds(1'700'000'000)),
+                                         .lacks = true});
+  EXPECT_THAT(text, HasSubstr("ductile_cluster_lacks 1\n"));
   EXPECT_THAT(text, HasSubstr("ductile_jobs{state=\"starting\",type=\"rigid\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("ductile_jobs{state=\"pending\",type=\"rigid\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("ductile_jobs_submitted_total{type=\"rigid\"} 2\n"));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "live/json_text.hpp"
 
 namespace ductile {
 namespace {
@@ -19,6 +20,14 @@ NodeSet nodes_in(const Json& json, const char* field) {
     throw InputError({.field = field}, "these are no nodes", "go on with a copy of the journal");
   }
   return *nodes;
+}
+
+std::string text_in(const Json& json, const char* field) {
+  const auto text = bytes_from_json(json.value(field, Json("")));
+  if (!text) {
+    throw InputError({.field = field}, "this is no text", "go on with a copy of the journal");
+  }
+  return *text;
 }
 
 }  // namespace
@@ -44,10 +53,11 @@ NodeHealth NodeHealth::from_text(std::string_view text) {
   };
   read(json.value("operators", Json::object()), health.operators_);
   read(json.value("world", Json::object()), health.world_);
+  health.gone_ = nodes_in(json, "gone");
   for (const Json& each : json.value("strangers", Json::array())) {
-    health.strangers_.push_back({.name = each.value("name", std::string()),
+    health.strangers_.push_back({.name = text_in(each, "name"),
                                  .nodes = nodes_in(each, "nodes"),
-                                 .what = each.value("what", std::string()),
+                                 .what = text_in(each, "what"),
                                  .number = each.value("number", std::uint64_t{0})});
   }
   return health;
@@ -66,15 +76,16 @@ std::string NodeHealth::text() const {
   };
   Json strangers = Json::array();
   for (const Stranger& each : strangers_) {
-    strangers.push_back({{"name", each.name},
+    // A world may say any bytes.
+    strangers.push_back({{"name", bytes_to_json(each.name)},
                          {"nodes", to_string(each.nodes)},
-                         {"what", each.what},
+                         {"what", bytes_to_json(each.what)},
                          {"number", each.number}});
   }
-  return Json({{"operators", written(operators_)},
-               {"world", written(world_)},
-               {"strangers", strangers}})
-      .dump(-1, ' ', false, Json::error_handler_t::replace);  // a world may say any bytes
+  Json json = {{"operators", written(operators_)}, {"world", written(world_)}};
+  if (!gone_.empty()) json["gone"] = to_string(gone_);
+  json["strangers"] = strangers;
+  return json.dump();
 }
 
 void NodeHealth::Said::set(const NodeSet& nodes, Health health) {
@@ -94,6 +105,11 @@ Health NodeHealth::Said::of(std::uint32_t node) const {
   return draining.contains(node) ? Health::draining : Health::up;
 }
 
+NodeSet NodeHealth::set_gone(const NodeSet& nodes) {
+  const NodeSet before = std::exchange(gone_, nodes);
+  return united(difference(before, nodes), difference(nodes, before));
+}
+
 NodeSet NodeHealth::set(const Stranger& stranger) {
   NodeSet concerned = stranger.nodes;
   const auto known = std::ranges::find(strangers_, stranger.name, &Stranger::name);
@@ -111,7 +127,7 @@ NodeSet NodeHealth::set(const Stranger& stranger) {
 }
 
 Health NodeHealth::of(std::uint32_t node) const {
-  if (stranger_on(node) != nullptr) return Health::down;
+  if (stranger_on(node) != nullptr || gone_.contains(node)) return Health::down;
   const Health one = operators_.of(node), other = world_.of(node);
   for (const Health worse : {Health::down, Health::off, Health::draining}) {
     if (one == worse || other == worse) return worse;

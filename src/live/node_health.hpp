@@ -30,6 +30,8 @@ class NodeHealth {
   void set_by_operators(const NodeSet& nodes, Health health) { operators_.set(nodes, health); }
   /// What the world says of them.
   void set_by_world(const NodeSet& nodes, Health health) { world_.set(nodes, health); }
+  /// Nodes that the world no longer has; all others it has (again). Those for which that is new.
+  NodeSet set_gone(const NodeSet& nodes);
   /// A stranger has come, has other nodes, or has gone. The nodes that this may concern.
   NodeSet set(const Stranger& stranger);
 
@@ -47,6 +49,7 @@ class NodeHealth {
   /// Of the world, as far as it has told.
   NodeSet down() const { return united(world_.down, world_.off); }
   const NodeSet& draining() const { return world_.draining; }
+  const NodeSet& gone() const { return gone_; }
   const std::vector<Stranger>& strangers() const { return strangers_; }
 
  private:
@@ -58,6 +61,7 @@ class NodeHealth {
   };
 
   Said operators_{}, world_{};
+  NodeSet gone_{};
   std::vector<Stranger> strangers_{};  // that are there
 };
 

@@ -65,9 +65,27 @@ TEST(NodeHealth, IsReadAsItWasWritten) {
   EXPECT_EQ(read.strangers().front().what, "job 1");
   for (std::uint32_t node = 0; node < 8; ++node) EXPECT_EQ(read.of(node), health.of(node));
   health.set({.name = "\xff", .nodes = nodes(7, 7), .what = "\xfe"});  // no text
-  EXPECT_EQ(NodeHealth::from_text(health.text()).strangers().size(), 2u);
+  const NodeHealth again = NodeHealth::from_text(health.text());
+  ASSERT_EQ(again.strangers().size(), 2u);
+  EXPECT_EQ(again.strangers().back().name, "\xff") << "it would be another one";
+  EXPECT_EQ(again.strangers().back().what, "\xfe");
   EXPECT_THROW(NodeHealth::from_text("{"), InputError);
   EXPECT_THROW(NodeHealth::from_text(R"({"world": {"down": "x"}})"), InputError);
+}
+
+TEST(NodeHealth, ANodeThatIsGoneIsDownWhateverIsSaidOfIt) {
+  NodeHealth health;
+  health.set_by_operators(nodes(1, 1), Health::draining);
+  EXPECT_EQ(health.text().find("gone"), std::string::npos);
+  EXPECT_EQ(to_string(health.set_gone(nodes(1, 3))), "1-3");
+  EXPECT_EQ(health.of(0), Health::up);
+  EXPECT_EQ(health.of(1), Health::down);
+  EXPECT_EQ(health.by_world(3), Health::up);
+  health = NodeHealth::from_text(health.text());
+  EXPECT_EQ(health.gone(), nodes(1, 3));
+  EXPECT_EQ(to_string(health.set_gone(nodes(3, 4))), "1-2 4");
+  EXPECT_EQ(health.of(1), Health::draining);
+  EXPECT_EQ(health.of(2), Health::up);
 }
 
 }  // namespace

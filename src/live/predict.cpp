@@ -64,7 +64,8 @@ WhatIf what_if_from(const Json& request, const Core& core, Time now, const Regis
 }
 
 Json prediction(const Core& core, const Policy& policy, Time now, Duration ahead,
-                const Json& request, const WhatIf& change, Duration most) {
+                const std::optional<std::set<std::uint64_t>>& wanted, const WhatIf& change,
+                Duration most) {
   const auto run = [&](const WhatIf& what) {
     const auto end = std::chrono::steady_clock::now() + most;
     return forecast(core, policy, now, what,
@@ -76,12 +77,10 @@ Json prediction(const Core& core, const Policy& policy, Time now, Duration ahead
   std::map<JobId, Forecast> otherwise;
   for (const Forecast& its : changed) otherwise[its.job] = its;
 
-  const Json wanted = request.value("jobs", Json::array());
   Json jobs = Json::array();
   const auto add = [&](const Forecast& its) {
     const std::uint64_t number = core.job(its.job).spec.name;
-    const bool is_asked = wanted.empty() || std::ranges::find(wanted, Json(number)) != wanted.end();
-    if (!is_asked) return;
+    if (wanted && !wanted->contains(number)) return;
     Json row{{"job", number}, {"state", its.runs ? "RUNNING" : "PENDING"}};
     row.update(fate(its, ahead));
     const std::uint32_t adaptive = core.job(its.job).adaptive;
@@ -93,6 +92,12 @@ Json prediction(const Core& core, const Policy& policy, Time now, Duration ahead
     jobs.push_back(std::move(row));
   };
   std::ranges::for_each(rows, add);
+  if (wanted) {
+    // Nothing is known of what is held, or waits for something.
+    core.state().jobs.for_each([&](JobId id) {
+      if (core.job(id).status == Status::held) add({.job = id});
+    });
+  }
   Json answer{{"ok", true}, {"now_s", to_seconds(now + ahead)}, {"policy", core.traits().settings}};
   answer["jobs"] = std::move(jobs);
   if (change.another) answer["added"] = fate(otherwise[JobId{core.state().jobs.size()}], ahead);

@@ -1,6 +1,10 @@
 // What a controller answers to `ductile predict`.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <set>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/time.hpp"
@@ -14,11 +18,11 @@ namespace ductile {
 WhatIf what_if_from(const nlohmann::ordered_json& request, const Core& core, Time now,
                     const Registry& registry);
 
-/// The answer to a request, whose change this is; docs/formats/controller.md. `ahead`: people's
-/// clock, of that of schedules. Each of its two runs is lived through for about `most` at most, and
-/// planned from there.
+/// The answer to a request, whose change this is, about these jobs, or all;
+/// docs/formats/controller.md. `ahead`: people's clock, of that of schedules. Each of its two runs
+/// is lived through for about `most` at most, and planned from there.
 nlohmann::ordered_json prediction(const Core& core, const Policy& policy, Time now, Duration ahead,
-                                  const nlohmann::ordered_json& request, const WhatIf& change,
-                                  Duration most);
+                                  const std::optional<std::set<std::uint64_t>>& wanted,
+                                  const WhatIf& change, Duration most);
 
 }  // namespace ductile

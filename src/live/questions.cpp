@@ -1,6 +1,9 @@
 // Questions that take a while: children answer them, the controller goes on;
 // background_queries.hpp.
+#include <cstdint>
 #include <iostream>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -66,16 +69,13 @@ std::string with_times(std::string_view text, const Explainer::TimeText& clock) 
 /// program that it becomes then. That looks it up in the journal, which a copy of this process must
 /// not touch.
 void Controller::on_explain(Client& client, const Json& request) {
-  const Json number = request.value("job", Json());
-  if (!number.is_number_unsigned()) throw InputError("a job is a number", "see `ductile queue`");
-  const auto row = journal_.job(number);
-  if (!row) throw InputError("there is no job " + number.dump(), "see `ductile history`");
-  if (row->owner.user != client.peer.user && !is_operator(client)) {
-    throw Refused(fmt::format("job {} is not yours", row->number));
+  const JobRow row = row_asked_for(request.value("job", Json()), "see `ductile history`");
+  if (row.owner.user != client.peer.user && !is_operator(client)) {
+    throw Refused(fmt::format("job {} is not yours", row.number));
   }
   ask_child(
       client,
-      [this, number = row->number, id = row->id] {
+      [this, number = row.number, id = row.id] {
         Explainer stands(number, [](Time time) {
           return kTime + std::to_string(time.time_since_epoch().count()) + kTime;
         });
@@ -88,7 +88,7 @@ void Controller::on_explain(Client& client, const Json& request) {
               journal.c_str(), job.c_str(), nullptr);
         _exit(1);
       },
-      [this, id = row->id](const std::string& text) {
+      [this, id = row.id](const std::string& text) {
         std::string_view rest = text;
         Json stands = Json::parse(next_part(rest, '\n'), nullptr, false);
         Json answer = Json::parse(rest, nullptr, false);
@@ -132,10 +132,20 @@ void Controller::check_all() {
 void Controller::on_predict(Client& client, const Json& request) {
   static constexpr Duration kMost{400'000};  // us
   const WhatIf change = what_if_from(request, core_, clock_.now(), registry_);
+  if (const std::string what = core_.lacks(); !change.policy && !what.empty()) {
+    throw Refused("nothing is decided: the cluster lacks what the policy needs, " + what);
+  }
+  std::optional<std::set<std::uint64_t>> wanted;
+  if (const Json names = request.value("jobs", Json::array()); !names.empty()) {
+    wanted.emplace();
+    for (const JobName& name : names_in(names)) {
+      for (const JobId id : jobs_named(name)) wanted->insert(number_of(id));
+    }
+  }
   ask_child(
       client,
-      [this, request, change] {
-        std::cout << prediction(core_, *policy_, clock_.now(), clock_.ahead(), request, change,
+      [this, wanted = std::move(wanted), change] {
+        std::cout << prediction(core_, *policy_, clock_.now(), clock_.ahead(), wanted, change,
                                 kMost)
                          .dump()
                   << std::flush;

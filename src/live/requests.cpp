@@ -26,6 +26,7 @@
 #include "job/json_line.hpp"
 #include "live/controller.hpp"
 #include "live/json_text.hpp"
+#include "live/time_slice.hpp"
 
 namespace ductile {
 namespace {
@@ -51,6 +52,10 @@ constexpr auto kChange = std::chrono::milliseconds(50);
 /// Of how many jobs that are over an answer to `queue` tells how they ended.
 constexpr std::size_t kMaxEnds = 100;
 
+/// Of an array that a world has taken, and that no controller could read again. It stays so.
+constexpr const char* kTooManyTasks = "array: it has more than 10000 tasks; submit it in parts";
+static_assert(TaskArray::kMost == 10'000);
+
 /// Nobody is let in for so long after there was no descriptor.
 constexpr Duration kShortage = whole_seconds(1);
 
@@ -60,15 +65,7 @@ void set_defaults(Submission& what, const ServeSettings& settings) {
   if (what.memory == 0) what.memory = settings.default_memory;
 }
 
-/// A part of a long request takes no longer.
-class Slice {
- public:
-  bool is_over() const { return std::chrono::steady_clock::now() >= end_; }
-
- private:
-  std::chrono::steady_clock::time_point end_ =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(1);
-};
+constexpr const char* kForItself = "it would wait for itself";
 
 /// A field of a request; null if it is not there.
 const Json& field_of(const Json& request, const char* name) {
@@ -98,9 +95,20 @@ std::string key_of(std::uint32_t user, const std::string& ticket) {
 
 [[noreturn]] void refuse_jobs() { throw Refused("the cluster takes no jobs now; try again later"); }
 
+/// Of what waits, and becomes another thing elsewhere. `held` and `released` imply `all`.
+Change kind_of_change(const Submission& before, const Submission& what) {
+  if (what.is_held != before.is_held) return what.is_held ? Change::held : Change::released;
+  const bool is_other = what.account != before.account || what.model != before.model ||
+                        what.sizes != before.sizes ||
+                        Applications::hash_of(what) != Applications::hash_of(before);
+  return is_other ? Change::all : Change::some;
+}
+
 /// The states as Slurm names them.
 std::string_view state_word(const Job& job) {
+  if (job.status == Status::held && job.goes_on) return "SUSPENDED";
   if (job.status == Status::held || job.status == Status::pending) return "PENDING";
+  if (job.doing == Doing::stopping) return "STOPPING";
   if (job.doing == Doing::starting) return "CONFIGURING";
   if (job.doing == Doing::resizing) return "RESIZING";
   return "RUNNING";
@@ -179,7 +187,7 @@ void Controller::wait_for_descriptors() {
 /// As many as there is time for: others may come as fast as they are let in.
 void Controller::accept_clients() {
   bool is_short = false;
-  for (const Slice slice; !slice.is_over();) {
+  for (const TimeSlice slice(TimeSlice::kPart); !slice.is_over();) {
     if (!spare_) spare_ = Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     auto socket = accept_from(listener_);
     const bool has_descriptor = socket || (errno != EMFILE && errno != ENFILE);
@@ -236,8 +244,7 @@ void Controller::serve_clients() {
     // A line that is too long is noticed by who asks for it.
     if (!client.lines.has_line()) client.lines.next();
   }
-  const auto end = std::chrono::steady_clock::now() + kTurn;
-  while (!ready_.empty() && std::chrono::steady_clock::now() < end) {
+  for (const TimeSlice slice(TimeSlice::kTurn); !ready_.empty() && !slice.is_over();) {
     const auto [user, client] = ready_.take();
     serve(*client);
     ++served_;
@@ -310,14 +317,13 @@ std::string Controller::in_parts(Client& client, bool is_question, Part part) {
 /// Parts of long requests, each user's in turn, and then what could not begin, as long as there is
 /// time.
 void Controller::go_on() {
-  const auto end = std::chrono::steady_clock::now() + kTurn;
-  const auto is_time = [&] { return std::chrono::steady_clock::now() < end; };
-  while (!long_.empty() && is_time()) {
+  const TimeSlice slice(TimeSlice::kTurn);
+  while (!long_.empty() && !slice.is_over()) {
     auto [user, request] = long_.take();
     if (!go_on(request)) long_.add(user, std::move(request));
   }
   // Who submits much does not keep changes waiting, nor the other way round.
-  while (may_catch_up() && is_time()) {
+  while (may_catch_up() && !slice.is_over()) {
     if (!is_busy() && !late_.empty()) catch_up(late_);
     if (!adding_ && !late_submissions_.empty()) catch_up(late_submissions_);
   }
@@ -356,8 +362,8 @@ bool Controller::must_wait(const Json& request) const {
   if (verb == "submit") return adding_ || !late_submissions_.empty();
   if (verb == "update" && (changing_ || !late_.empty())) return true;
   if (!is_busy()) return false;
-  static constexpr std::array<std::string_view, 6> kChanges{"cancel",  "requeue", "hold",
-                                                            "release", "resize",  "update"};
+  static constexpr std::array<std::string_view, 9> kChanges{
+      "cancel", "requeue", "hold", "release", "resize", "migrate", "update", "suspend", "resume"};
   if (std::ranges::count(kChanges, verb) == 0) return false;
   const auto is_under_way = [&](const Json& name) {
     const std::uint64_t number = parse_name(name).number;
@@ -422,9 +428,12 @@ std::string Controller::on_request(Client& client, const Json& request) {
     return {};
   }
   if (verb == "resize") return line_of(on_resize(client, request));
+  if (verb == "migrate") return line_of(on_migrate(client, request));
   if (verb == "update") return on_update(client, request);
   if (verb == "drain") return line_of(on_drain(client, request));
   if (verb == "cancel") return on_end(client, request, Ending::cancelled);
+  if (verb == "suspend") return on_suspend(client, request);
+  if (verb == "resume") return on_resume(client, request);
   if (verb == "requeue") return on_end(client, request, Ending::requeued);
   if (verb == "hold") return on_hold(client, request, true);
   if (verb == "release") return on_hold(client, request, false);
@@ -456,7 +465,7 @@ std::string Controller::wait_for(Client& client, std::string answer, std::uint64
 
 JobSpec Controller::spec_within_limits(const Submission& what) const {
   if (!what.impossible.empty()) {
-    // The core never sees it.
+    // The core never shows it.
     JobSpec spec;
     spec.priority = what.priority;
     spec.type = what.type;
@@ -465,9 +474,28 @@ JobSpec Controller::spec_within_limits(const Submission& what) const {
     spec.preferred = 1;
     return spec;
   }
-  JobSpec spec = spec_of(what, core_.state().platform);
-  spec.size.max = static_cast<Nodes>(std::min<std::uint64_t>(spec.size.max, user_limits().nodes));
+  JobSpec spec = spec_of(what, machine());
+  // Alone a job always runs that was submitted when its user might have more.
+  const auto most = std::min<std::uint64_t>(spec.size.max, user_limits().nodes);
+  spec.size.max = std::max(static_cast<Nodes>(most), spec.preferred);
   return spec;
+}
+
+/// Where it may run, as the core is told it; null: it asks for nothing of the kind.
+std::shared_ptr<const Where> Controller::where_within(const Submission& what) const {
+  const Platform platform = machine();
+  // One that cannot run is never shown.
+  if ((platform.classes.empty() && platform.partitions.empty() && what.only.empty() &&
+       what.never.empty()) ||
+      !what.impossible.empty()) {
+    return nullptr;
+  }
+  Where where = where_of(what, platform);
+  return where == Where{} ? nullptr : std::make_shared<const Where>(std::move(where));
+}
+
+const Where& Controller::where_of_job(JobId id) const {
+  return core_.state().lanes[index(core_.job(id).spec.lane)].where;
 }
 
 /// What the core is to be told of it, if a user may have that.
@@ -515,6 +543,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
     what.groups = client.groups;
     what.given_priority.reset();
     what.impossible.clear();
+    what.is_stand_in = false;
     check_priority(client, what.priority, {});
     spec_of_user(what);
     return what;
@@ -547,7 +576,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
   // It is answered at once, where it is a job.
   WorldEvent first = std::move(heard_.front());
   heard_.pop_front();
-  const std::string line = arrive(std::get<Arrived>(first));
+  const std::string line = arrive(std::get<Arrived>(first), client.groups);
   return in_parts(client, false, [this, asker = Submitting::Asker{client.id, waits}, line] {
     return added(asker, line);
   });
@@ -562,21 +591,23 @@ std::optional<std::string> Controller::added(const Submitting::Asker& asker,
   return client != nullptr ? wait_for(*client, line, first) : line;
 }
 
-/// It has a number; `added` adds it. What is told to who has submitted it.
-std::string Controller::arrive(Arrived& arrived) {
-  open();
+/// It has a number; `added` adds it. What is told to who has submitted it, of whom these groups are
+/// known. Throws Refused if another job has the number.
+std::string Controller::arrive(Arrived& arrived, const std::optional<std::vector<gid_t>>& groups) {
+  make_sound(arrived.what);
+  arrived.what.groups = groups;
+  arrived.what.given_priority.reset();
   const std::uint64_t first = arrived.number;
   const std::size_t count = std::max(arrived.what.array.count(), 1U);
   constexpr std::uint64_t kHighest = std::uint64_t{1} << 62U;
-  if (count > TaskArray::kMost) {
-    throw RunError(fmt::format("the cluster has given an array of {} tasks; at most {} are one",
-                               count, TaskArray::kMost));
-  }
-  make_sound(arrived.what, !arrived.ticket.empty());
   if (first == 0 || first > kHighest || journal_.knows(first, first + count)) {
-    throw RunError(fmt::format("the cluster has given the number {} to a job, which {}", first,
-                               first == 0 || first > kHighest ? "is none" : "another one has"));
+    const std::string why =
+        fmt::format("the cluster has given the number {} to a job, which {}", first,
+                    first == 0 || first > kHighest ? "is none" : "another one has");
+    spdlog::error("{}; it is refused", why);
+    throw Refused(why);
   }
+  open();
   const std::uint32_t user = arrived.owner.user;
   const std::string key = key_of(user, arrived.ticket);
   if (!key.empty() && !journal_.job_of_key(user, key)) journal_.key(user, key, first);
@@ -590,24 +621,33 @@ std::string Controller::arrive(Arrived& arrived) {
   return line_of(json);
 }
 
-/// A world takes jobs past the controller, and perhaps such as cannot run here: these are held, and
-/// say why. What users submit here was read before.
-void Controller::make_sound(Submission& what, bool is_ours) const {
+/// What comes from a world may be anybody's, whatever ticket it has, and perhaps such as cannot run
+/// here: that is held, and says why.
+void Controller::make_sound(Submission& what) const {
   what.impossible.clear();
-  try {
-    // The next controller reads it from the journal.
-    if (!is_ours) what = submission_from_json(Json::parse(line_of(to_json(what))));
-  } catch (const std::exception& error) {
-    const std::string why = printable(error.what());
+  what.is_stand_in = false;
+  const auto hold = [&](const std::string& why) {
     what = stand_in_for(what);
     what.walltime = settings_.default_time;
     what.impossible = why;
-    return;
+  };
+  if (what.array.is_too_large()) return hold(kTooManyTasks);
+  try {
+    // The next controller reads it from the journal.
+    what = submission_from_json(Json::parse(line_of(to_json(what))));
+  } catch (const std::exception& error) {
+    return hold(printable(error.what()));
   }
   set_defaults(what, settings_);
+  what.impossible = why_impossible(what, false);
+}
+
+/// Empty: it can run here, as things are. One that was accepted may be larger than what its user
+/// may have by now.
+std::string Controller::why_impossible(const Submission& what, bool is_accepted) const {
   try {
     const JobSpec spec = spec_within_limits(what);
-    if (!spec.size.contains(spec.preferred)) {
+    if (!is_accepted && spec.preferred > user_limits().nodes) {
       throw InputError({.field = "nodes"}, fmt::format("its user may have {}", user_limits().nodes),
                        "ask for fewer");
     }
@@ -618,24 +658,105 @@ void Controller::make_sound(Submission& what, bool is_ours) const {
       }
     }
   } catch (const InputError& error) {
-    what.impossible = printable(error.what());
+    return printable(error.what());
+  }
+  return "";
+}
+
+/// The machine, or what users may have, is another one than when they were looked at.
+void Controller::judge_all_fits() {
+  for (const auto& [id, job] : jobs_.all()) unjudged_.insert(job.batch->number);
+}
+
+/// As many as there is time for, while nothing else is added or changed.
+void Controller::judge_fits() {
+  for (const TimeSlice slice(TimeSlice::kTurn); judges_fits() && !slice.is_over();) {
+    const std::uint64_t number = *unjudged_.begin();
+    unjudged_.erase(unjudged_.begin());
+    judge_fit(number);
+  }
+}
+
+/// What waits, and can no longer run here, is held and says why, until it can (again); and of a job
+/// that may be as large as the machine the core knows how large that is.
+void Controller::judge_fit(std::uint64_t number) {
+  const std::shared_ptr<Batch> batch = jobs_.shared_batch(number);
+  if (!batch) return;
+  if (batch->what.is_stand_in) return;
+  std::vector<JobId> jobs = jobs_named({number, std::nullopt});
+  std::erase_if(jobs, [&](JobId id) { return runs(id); });
+  if (jobs.empty()) return;
+  const std::string before = batch->what.impossible;
+  Submission its = batch->what;
+  its.impossible.clear();
+  std::string why = why_impossible(its, before.empty());
+  if (why.empty() && !before.empty() && waits_for(number, its.dependencies)) why = kForItself;
+  const JobSpec spec = why.empty() ? spec_within_limits(its) : core_.job(jobs.front()).spec;
+  const std::shared_ptr<const Where> where =
+      why.empty() ? where_within(its) : std::make_shared<const Where>(where_of_job(jobs.front()));
+  const auto is_known = [&](JobId id) {
+    return core_.job(id).spec.size == spec.size && where_of_job(id) == (where ? *where : Where{});
+  };
+  if (why == before && std::ranges::all_of(jobs, is_known)) return;
+  if (why != before) {
+    spdlog::info("job {}: {}{}", number,
+                 why.empty() ? "it can run here" : "it cannot run here: ", why);
+  }
+  const std::uint32_t user = jobs_.at(jobs.front()).row.owner.user;
+  // At once, so that none begins that does not fit.
+  jobs_.set_changing(*batch, true);
+  for (const JobId id : jobs) hide(id);
+  changing_ = Changing{batch, std::move(jobs), spec, where};
+  if (why == before) {
+    begin_change();
+  } else {
+    Submission what = submission_from_json(Json::parse(journal_.submission(number)));
+    what.impossible = why;
+    begin_change(std::move(what));
+  }
+  Part part = of_change([this]() -> std::optional<std::string> {
+    return change_tasks() ? std::optional<std::string>("") : std::nullopt;
+  });
+  if (!part()) long_.add(user, {.part = std::move(part)});
+}
+
+/// Something that they wait for may have come.
+void Controller::judge_those_that_wait_for(std::uint64_t first, std::uint64_t end) {
+  for (const std::uint64_t number : jobs_.impossible()) {
+    const auto is_among = [&](const Dependency& each) {
+      return each.job >= first && each.job < end;
+    };
+    if (std::ranges::any_of(jobs_.batch(number)->what.dependencies, is_among)) {
+      unjudged_.insert(number);
+    }
   }
 }
 
 /// As `ductile update` does it, but it is so, whoever may wish what.
 void Controller::on_changed(Arrived& arrived) {
-  const std::shared_ptr<Batch> batch = jobs_.shared_batch(arrived.number);
+  const std::optional<JobRow> row = journal_.job_of_id(arrived.was);
+  if (!row) {
+    spdlog::error("the cluster tells of another job that was number {}, which there never was",
+                  index(arrived.was));
+    return;
+  }
+  const std::shared_ptr<Batch> batch =
+      jobs_.shared_batch(row->array != 0 ? row->array : row->number);
   if (!batch) return;  // it is over
   const std::vector<JobId> jobs = jobs_named({batch->number, std::nullopt});
   const Submission before = submission_from_json(Json::parse(journal_.submission(batch->number)));
   Submission what = std::move(arrived.what);
   what.type = before.type;
   what.array = before.array;
+  make_sound(what);
   what.given_priority = before.given_priority;
-  if (!what.groups) what.groups = before.groups;
-  make_sound(what, false);
+  what.groups = before.groups;
+  if (before.impossible == kTooManyTasks) {
+    what.impossible = kTooManyTasks;
+    what.is_stand_in = true;
+  }
   if (what.impossible.empty() && waits_for(batch->number, what.dependencies)) {
-    what.impossible = "it would wait for itself";
+    what.impossible = kForItself;
   }
   Submission longer = before;
   if (what.impossible.empty()) longer.walltime = what.walltime;
@@ -644,9 +765,16 @@ void Controller::on_changed(Arrived& arrived) {
   if (to_json(what) == to_json(before)) return;
   spdlog::info("job {}: it was changed in the cluster{}{}", batch->number,
                what.impossible.empty() ? "" : ", and cannot run here: ", what.impossible);
-  changing_ = Changing{batch, jobs, spec_within_limits(what)};
-  if (waits) jobs_.set_changing(*batch, true);
-  Part part = of_change([this, what = std::move(what), longer = std::move(longer),
+  // Those that wait while another task runs are as before, but for their limit.
+  const JobSpec spec = core_.job(jobs.front()).spec;
+  changing_ = Changing{batch, jobs, waits ? spec_within_limits(what) : spec};
+  changing_->where = waits ? where_within(what) : nullptr;
+  if (waits) {
+    jobs_.set_changing(*batch, true);
+    changing_->spec.account = account_of(what);
+    changing_->kind = kind_of_change(before, what);
+  }
+  Part part = of_change([this, what = std::move(what), longer = std::move(longer), spec,
                          is_hidden = !waits]() mutable -> std::optional<std::string> {
     try {
       if (!is_hidden && !hide_tasks()) return std::nullopt;
@@ -657,7 +785,8 @@ void Controller::on_changed(Arrived& arrived) {
         return "";
       }
       what = std::move(longer);
-      changing_->spec = spec_within_limits(what);
+      changing_->spec = spec;
+      changing_->kind = Change::some;
     }
     is_hidden = true;
     if (!changing_->is_begun) begin_change(std::move(what));
@@ -671,15 +800,26 @@ void Controller::on_changed(Arrived& arrived) {
 void Controller::on_happened(Arrived& arrived) {
   if (arrived.was != JobId::none) return on_changed(arrived);
   std::vector<Submitting::Asker> askers;
+  std::optional<std::vector<gid_t>> groups;
   const std::uint32_t user = arrived.owner.user;
   if (const auto its = submitting_.find(arrived.ticket);
       its != submitting_.end() && its->second.owner.user == user) {
     askers = std::move(its->second.askers);
+    groups = std::move(its->second.what.groups);
     submitting_.erase(its);
   }
   if (askers.empty()) askers.emplace_back();
   const std::uint64_t first = arrived.number;
-  const std::string line = arrive(arrived);
+  std::string line;
+  try {
+    line = arrive(arrived, groups);
+  } catch (const Refused& refused) {
+    for (const auto& [client, waits] : askers) {
+      reply(client, answer_of([&]() -> std::string { throw refused; }));
+    }
+    has_requests_ = true;
+    return;
+  }
   // The others are told that it is known.
   for (std::size_t i = 1; i < askers.size(); ++i) {
     const auto [client, waits] = askers[i];
@@ -724,11 +864,10 @@ void Controller::begin_adding(const Owner& owner, Submission what, Time submitte
   its.asked = what.walltime;
   its.is_kept = JobRegistry::is_conditional(what, user_limits());
   its.spec = spec_within_limits(what);
+  its.where = where_within(what);
   its.spec.user = owner.user;
   its.spec.group = owner.group;
-  const std::size_t known = accounts_.names().size();
-  its.spec.account = accounts_.number(what.account);
-  if (its.spec.account > known) journal_.account(its.spec.account, what.account);
+  its.spec.account = account_of(what);
   its.spec.submitted = submitted;
   if (settings_.predicts) its.spec.walltime = predictions_.walltime(owner.user, its.asked);
   if (its.spec.type != JobType::rigid) its.adaptive = adaptive_spec_of(what);
@@ -742,12 +881,26 @@ void Controller::begin_adding(const Owner& owner, Submission what, Time submitte
   its.batch = jobs_.shared_batch(first);
   if (!its.batch) its.batch = jobs_.add_batch(first, std::move(what));
   jobs_.expect_more(*its.batch);
-  if (settings_.models != Models::declared && its.adaptive) {
-    its.learned = model_of(applications_.seen({owner.user, its.batch->application}),
-                           its.batch->what.processes_per_node(core_.state().platform),
-                           settings_.models == Models::guessed);
-  }
+  if (its.adaptive) its.learned = learned(owner.user, *its.batch);
   adding_ = std::move(its);
+}
+
+/// Its number; written, if it is new.
+std::uint32_t Controller::account_of(const Submission& what) {
+  const std::size_t known = accounts_.names().size();
+  const std::uint32_t number = accounts_.number(what.account);
+  if (number <= known) return number;
+  open();
+  journal_.account(number, what.account);
+  return number;
+}
+
+/// What the runs before have shown of its application, if that is believed.
+std::optional<Speedup> Controller::learned(std::uint32_t user, const Batch& batch) const {
+  if (settings_.models == Models::declared) return std::nullopt;
+  return model_of(applications_.seen({user, batch.application}),
+                  batch.what.processes_per_node(core_.state().platform),
+                  settings_.models == Models::guessed);
 }
 
 /// As many as there is time for. All of them are there: true.
@@ -756,13 +909,13 @@ bool Controller::add_tasks() {
   open();
   const std::vector<std::uint32_t>& tasks = its.batch->tasks;
   const std::size_t count = std::max<std::size_t>(tasks.size(), 1);
-  for (const Slice slice; its.next < count;) {
+  for (const TimeSlice slice(TimeSlice::kPart); its.next < count;) {
     const JobId id{core_.state().jobs.size()};
     its.row.id = id;
     its.spec.name = its.row.number = its.first + its.next;
     jobs_.expect(id, its.row.number);
     its.row.task = tasks.empty() ? 0 : tasks[its.next];
-    tell(event::Submitted{its.spec, its.adaptive});
+    tell(event::Submitted{its.spec, its.adaptive, its.where});
     metrics_.submitted(its.spec.type);
     predictions_.submitted(id, its.asked, its.spec.walltime);
     if (its.learned) tell(event::Believed{id, 0, 0, 0, its.learned});
@@ -772,6 +925,7 @@ bool Controller::add_tasks() {
     if (++its.next < count && slice.is_over()) return false;
   }
   jobs_.is_whole(*its.batch);
+  judge_those_that_wait_for(its.first, its.end());
   adding_.reset();
   return true;
 }
@@ -781,7 +935,10 @@ std::string_view Controller::reason_of(JobId id) const {
   const Job& job = core_.job(id);
   if (job.status == Status::running) return world_.signs(id).is_silent ? "ResizeUnanswered" : "";
   if (job.status == Status::held) {
-    return kWaitWords[static_cast<std::size_t>(jobs_.at(id).wait)];
+    const LiveJob& its = jobs_.at(id);
+    // What could not run here, and can now, is not looked at yet.
+    const bool is_new = its.wait == Wait::impossible && its.what().impossible.empty();
+    return kWaitWords[static_cast<std::size_t>(is_new ? Wait::unknown : its.wait)];
   }
   if (job.claim != ClaimId::none) return "Claim";
   const bool is_next = core_.state().queue.front() == id || job.reserved != kNever;
@@ -795,6 +952,11 @@ Controller::Shown Controller::shown(JobId id) const {
           .lost = world_.signs(id).lost};
 }
 
+/// In which partitions a job wants to run.
+std::string Controller::partition_of(const Submission& what) const {
+  return what.partition.empty() ? partition_names(0, core_.state().platform) : what.partition;
+}
+
 /// As the job was at `now`, when it ran or did not: what has begun since then still waits.
 void Controller::write_row(JsonText& text, const LiveJob& live, const Job& job, const Shown& its,
                            Time now, bool runs) const {
@@ -804,6 +966,7 @@ void Controller::write_row(JsonText& text, const LiveJob& live, const Job& job, 
   };
   const auto wall = [&](Time time) { return to_seconds(clock_.wall(time)); };
   const bool has_task = live.row.array != 0;
+  const bool has_partitions = !core_.state().platform.partitions.empty();
   const Time begin = live.what().begin;
   text.begin()
       .add("job", live.row.number)
@@ -812,7 +975,7 @@ void Controller::write_row(JsonText& text, const LiveJob& live, const Job& job, 
       .add("name", live.row.name)
       .add("user", name_of_user(live.row.owner.user))
       .add("account", live.row.account)
-      .add("state", runs ? state_word(job) : "PENDING")
+      .add("state", runs || !has_begun ? state_word(job) : "PENDING")
       .add("reason", has_begun ? "Resources" : its.reason)
       .add("type", word(job.spec.type))
       .add("nodes", runs ? job.holding.count : job.spec.preferred)
@@ -827,6 +990,10 @@ void Controller::write_row(JsonText& text, const LiveJob& live, const Job& job, 
       .add("cpus_per_task",
            if_any(live.what().cores_per_process != 0, live.what().cores_per_process))
       .add("memory", if_any(live.what().memory != 0, live.what().memory))
+      .add("partition", has_partitions ? std::optional(partition_of(live.what())) : std::nullopt)
+      .add("gres", live.what().things)
+      .add("asked_nodelist", live.what().only)
+      .add("excluded_nodelist", live.what().never)
       .add("start_s", if_any(runs, wall(job.started)))
       .add("elapsed_s", runs ? to_seconds(now - job.started) : 0.0)
       .add("time_limit_s", to_seconds(runs ? its.end - job.started : live.what().walltime))
@@ -859,9 +1026,10 @@ Json Controller::delays_of(Party::Kind kind) const {
 
 /// How a job, or an array, ended that is asked for by its number; null if that is nobody's
 /// business, or not known yet.
-Json Controller::end_of_job(const Owner& peer, std::uint64_t number) const {
-  const auto end = journal_.end_of(number);
-  if (!end || (end->owner.user != peer.user && !is_operator(peer.user))) return {};
+Json Controller::end_of_job(const Owner& peer, const JobName& name) const {
+  const auto end = name.task ? row_named(name) : journal_.end_of(name.number);
+  if (!end || end->state.empty() || (end->owner.user != peer.user && !is_operator(peer.user)))
+    return {};
   return {{"job", end->number},
           {"array_job", end->array != 0 ? Json(end->array) : Json()},
           {"array_task", end->array != 0 ? Json(end->task) : Json()},
@@ -893,7 +1061,7 @@ std::string Controller::on_queue(Client& client, const Json& request) {
     std::vector<ShownLater> running{};
     std::size_t written = 0;                               // of these
     std::vector<std::pair<JobId, std::uint64_t>> order{};  // of those that wait
-    std::set<std::uint64_t> over{};
+    std::set<JobName> over{};
     std::size_t next = 0;
     JsonText text{};
     Json ended = Json::array();
@@ -907,7 +1075,7 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   for (const JobName& name : names_in(wanted)) {
     const std::vector<JobId> found = jobs_named(name);
     shown.insert(shown.end(), found.begin(), found.end());
-    if (found.empty() && !name.task) its->over.insert(name.number);
+    if (found.empty()) its->over.insert(name);
   }
 
   // Running ones first, then those that wait, in the order in which they do.
@@ -921,6 +1089,7 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   const Time now = clock_.now();
   its->text.begin().add("ok", true).add("now_s", to_seconds(clock_.wall(now)));
   its->text.add("policy", core_.traits().settings).add("lost_since_s", lost_since_s());
+  its->text.add("lacks", lacks());
   its->text.begin_list("jobs");
   std::ranges::sort(shown);
   for (const JobId id : shown) {
@@ -933,7 +1102,7 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   const bool names = !wanted.empty();
   return in_parts(
       client, true, [this, its, now, names, peer = client.peer]() -> std::optional<std::string> {
-        const Slice slice;
+        const TimeSlice slice(TimeSlice::kPart);
         for (; its->written < its->running.size(); ++its->written) {
           if (slice.is_over()) return std::nullopt;
           const ShownLater& row = its->running[its->written];
@@ -945,7 +1114,7 @@ std::string Controller::on_queue(Client& client, const Json& request) {
           if (jobs_.contains(id)) {
             write_row(its->text, jobs_.at(id), core_.job(id), this->shown(id), now, false);
           } else if (names) {
-            its->over.insert(number);
+            its->over.insert({number, std::nullopt});
           }
         }
         for (; !its->over.empty() && its->ended.size() < kMaxEnds;
@@ -963,6 +1132,19 @@ std::string Controller::on_queue(Client& client, const Json& request) {
       });
 }
 
+namespace {
+
+/// Those that have this node.
+Json partitions_with(const Platform& platform, std::uint32_t node) {
+  Json names = Json::array();
+  for (const Partition& each : platform.partitions) {
+    if (each.nodes.contains(node)) names.push_back(each.name);
+  }
+  return names;
+}
+
+}  // namespace
+
 std::string Controller::on_nodes() const {
   const State& state = core_.state();
   std::vector<std::uint64_t> holders(state.platform.nodes, 0);
@@ -972,10 +1154,18 @@ std::string Controller::on_nodes() const {
         holders[node] = number_of(id);
     }
   }
+  const Platform& machine = state.platform;
+  std::vector<const NodeClass*> classes(machine.nodes, nullptr);
+  for (const NodeClass& each : machine.classes) {
+    for (const Interval& part : each.nodes.parts) {
+      for (std::uint32_t node = part.first; node <= part.last; ++node) classes[node] = &each;
+    }
+  }
   NodeSet claimed;
   for (const Claim& claim : state.claims) claimed.insert(claim.held.nodes);
   JsonText text;
-  text.begin().add("ok", true).add("lost_since_s", lost_since_s()).begin_list("nodes");
+  text.begin().add("ok", true).add("lost_since_s", lost_since_s()).add("lacks", lacks());
+  text.begin_list("nodes");
   for (std::uint32_t node = 0; node < state.platform.nodes; ++node) {
     const Health health = state.health[node];
     const bool is_held = holders[node] != 0;
@@ -991,11 +1181,18 @@ std::string Controller::on_nodes() const {
         health_.by_world(node) != Health::up) {
       reason = "the cluster says so";
     }
+    if (health_.gone().contains(node)) reason = "the cluster no longer has it";
     if (stranger != nullptr) reason = stranger->what + (reason.empty() ? "" : "; " + reason);
     text.begin()
         .add("node", node)
         .add("state", word)
-        .add("cores", state.platform.cores_per_node)
+        .add("cores", classes[node] ? classes[node]->has.cores : machine.cores_per_node)
+        .add("class", classes[node] ? std::optional(classes[node]->name) : std::nullopt)
+        .add("partitions", partitions_with(machine, node))
+        .add("memory", classes[node] && classes[node]->has.memory_mb > 0
+                           ? std::optional(std::uint64_t{classes[node]->has.memory_mb} << 20)
+                           : std::nullopt)
+        .add("gres", classes[node] ? things_text(classes[node]->has, machine) : "")
         .add("job", is_held ? std::optional(holders[node]) : std::nullopt)
         .add("reason", reason.empty() ? std::nullopt : std::optional(reason))
         .add("stranger", stranger != nullptr ? std::optional(stranger->what) : std::nullopt)
@@ -1006,12 +1203,11 @@ std::string Controller::on_nodes() const {
 
 std::string Controller::on_history(Client& client, const Json& request) {
   JobFilter filter;
-  const Json number = request.value("job", Json());
-  if (number.is_number_unsigned()) {
-    const auto job = journal_.job(number);
-    if (!job) throw InputError("there is no job " + number.dump(), "");
-    filter.from = index(job->id);
-    filter.end = job->array == job->number ? journal_.end_of_array(job->number) : filter.from + 1;
+  if (const Json name = request.value("job", Json()); !name.is_null()) {
+    const JobRow job = row_asked_for(name, "see `ductile history`");
+    const bool is_array = job.array == job.number && !parse_name(name).task;
+    filter.from = index(job.id);
+    filter.end = is_array ? journal_.end_of_array(job.number) : filter.from + 1;
     filter.is_newest_first = false;
   } else {
     const Json last = request.value("last", Json(kUsualHistory));
@@ -1030,7 +1226,7 @@ std::string Controller::on_history(Client& client, const Json& request) {
   const auto text = std::make_shared<JsonText>();
   text->begin().add("ok", true).begin_list("jobs");
   return in_parts(client, true, [this, text, filter]() mutable -> std::optional<std::string> {
-    for (const Slice slice; !filter.is_done();) {
+    for (const TimeSlice slice(TimeSlice::kPart); !filter.is_done();) {
       for (const JobRow& job : journal_.next_jobs(filter)) write_history(*text, job);
       if (slice.is_over() && !filter.is_done()) return std::nullopt;
     }
@@ -1108,6 +1304,24 @@ Controller::JobName Controller::parse_name(const Json& name) {
   return rest.empty() || its.task ? its : JobName{};
 }
 
+std::string Controller::text_of(const JobName& name) {
+  return std::to_string(name.number) + (name.task ? fmt::format("_{}", *name.task) : "");
+}
+
+/// Nothing if there has never been such a job. Of an array it is that of its first task.
+std::optional<JobRow> Controller::row_named(const JobName& name) const {
+  return name.task ? journal_.job_of_task(name.number, *name.task) : journal_.job(name.number);
+}
+
+/// What somebody asks for who asks for one job.
+JobRow Controller::row_asked_for(const Json& job, const char* remedy) const {
+  const JobName name = parse_name(job);
+  if (name.number == 0) throw InputError("a job is a number, or a task like 12_3", remedy);
+  auto row = row_named(name);
+  if (!row) throw InputError(fmt::format("there is no job {}", text_of(name)), remedy);
+  return *std::move(row);
+}
+
 /// Each once, however often it is there.
 std::set<Controller::JobName> Controller::names_in(const Json& names) const {
   if (!names.is_array()) throw InputError("\"jobs\" is a list of numbers", "");
@@ -1120,8 +1334,11 @@ std::set<Controller::JobName> Controller::names_in(const Json& names) const {
     const JobName name = parse_name(each);
     if (name.number == 0)
       throw InputError("a job is a number, or a task like 12_3", "see `ductile queue`");
-    if (!was_there(name.number)) {
-      throw InputError(fmt::format("there is no job {}", name.number), "see `ductile queue`");
+    const bool is_there = !name.task ? was_there(name.number)
+                                     : jobs_.task(name.number, *name.task) != JobId::none ||
+                                           journal_.knows_task(name.number, *name.task);
+    if (!is_there) {
+      throw InputError(fmt::format("there is no job {}", text_of(name)), "see `ductile queue`");
     }
     named.insert(name);
   }
@@ -1147,8 +1364,7 @@ std::vector<JobId> Controller::jobs_of(const Client& client, const Json& names) 
   for (const JobName& name : names_in(names)) {
     const std::vector<JobId> found = jobs_named(name);
     if (found.empty()) {
-      const std::string task = name.task ? fmt::format("_{}", *name.task) : "";
-      throw Refused(fmt::format("job {}{} is over", name.number, task));
+      throw Refused(fmt::format("job {} is over", text_of(name)));
     }
     for (const JobId id : found) {
       if (jobs_.at(id).row.owner.user != client.peer.user && !is_operator(client)) {
@@ -1168,7 +1384,7 @@ std::string Controller::to_each(Client& client, std::vector<JobId> jobs,
   return in_parts(client, false,
                   [this, jobs = std::move(jobs), change = std::move(change),
                    next = std::size_t{0}]() mutable -> std::optional<std::string> {
-                    for (const Slice slice; next < jobs.size();) {
+                    for (const TimeSlice slice(TimeSlice::kPart); next < jobs.size();) {
                       if (jobs_.contains(jobs[next])) change(jobs[next]);
                       if (++next < jobs.size() && slice.is_over()) return std::nullopt;
                     }
@@ -1263,6 +1479,59 @@ std::string Controller::on_end(Client& client, const Json& request, Ending why) 
   });
 }
 
+/// They leave their nodes, with what they did kept, and wait until they are resumed. What an
+/// operator suspends of others, only operators resume.
+std::string Controller::on_suspend(Client& client, const Json& request) {
+  std::vector<JobId> jobs = jobs_of(client, names_of(request));
+  charge(client, jobs.size());
+  jobs = those_that(jobs, true);
+  for (const JobId id : jobs) {
+    const Submission& what = jobs_.at(id).what();
+    const bool can = core_.state().world_can_stop(core_.job(id), Stop::suspend);
+    if (can && what.mpi != Mpi::none && !what.has_steps()) continue;
+    throw Refused(fmt::format(
+        "job {} cannot be suspended: {}; `ductile requeue` has it begin anew", number_of(id),
+        !can && core_.state().capabilities.suspends == Suspends::no ? "no job of this cluster can"
+        : !can             ? fmt::format("it is {}, and nobody can keep what it has in memory",
+                                         word(core_.job(id).spec.type))
+        : what.has_steps() ? "it is a script, of which nobody knows how far it is"
+                           : "its program is no MPI program that says what its data is"));
+  }
+  return to_each(client, std::move(jobs), [this, user = client.peer.user](JobId id) {
+    LiveJob& job = jobs_.at(id);
+    if (!runs(id) || !tell(event::StopOrdered{id, Stop::suspend})) return;
+    job.row.held = user == job.row.owner.user ? Hold::user : Hold::admin;
+    journal_.changed(job.row);
+  });
+}
+
+/// What is suspended waits in the queue, and what is still to be suspended runs on.
+std::string Controller::on_resume(Client& client, const Json& request) {
+  std::vector<JobId> jobs = jobs_of(client, names_of(request));
+  charge(client, jobs.size());
+  const auto is_other = [&](JobId id) {
+    return runs(id) ? !core_.state().is_to_be_suspended(id)
+                    : !core_.job(id).goes_on || core_.job(id).status != Status::held;
+  };
+  if (const JobId wrong = first_of_wrong(jobs, is_other); wrong != JobId::none) {
+    throw Refused(fmt::format("job {} is not suspended{}", number_of(wrong),
+                              runs(wrong) ? "" : " by an order, and waits in the queue"));
+  }
+  std::erase_if(jobs, is_other);
+  jobs = releasable(client, std::move(jobs));
+  return to_each(client, std::move(jobs), [this](JobId id) {
+    LiveJob& job = jobs_.at(id);
+    open();
+    if (runs(id)) {
+      if (!tell(event::StopOrdered{id, std::nullopt})) return;
+      job.row.held = Hold::none;
+    } else {
+      jobs_.release(id);
+    }
+    journal_.changed(job.row);
+  });
+}
+
 Json Controller::on_resize(const Client& client, const Json& request) {
   const std::vector<JobId> jobs = jobs_of(client, Json::array({request.value("job", Json())}));
   if (jobs.size() != 1) throw InputError("that is an array", "name one of its tasks, like 12_3");
@@ -1283,10 +1552,42 @@ Json Controller::on_resize(const Client& client, const Json& request) {
   return {{"ok", true}};
 }
 
+/// To other nodes, at the same size.
+Json Controller::on_migrate(const Client& client, const Json& request) {
+  const std::vector<JobId> jobs = jobs_of(client, Json::array({request.value("job", Json())}));
+  if (jobs.size() != 1) throw InputError("that is an array", "name one of its tasks, like 12_3");
+  charge(client, 1);
+  const JobId id = jobs.front();
+  const Job& job = core_.job(id);
+  const std::string text = request.value("off", std::string());
+  const auto off = parse_node_set(text);
+  if (!off || (!off->empty() && off->parts.back().last >= core_.state().platform.nodes)) {
+    throw InputError({.field = "off"}, "these are no nodes of this cluster",
+                     fmt::format("there are 0 to {}", core_.state().platform.nodes - 1));
+  }
+  if (request.value("undo", false)) {
+    tell(event::MoveOrdered{id, {}});
+    return {{"ok", true}};
+  }
+  const NodeSet leaves =
+      off->empty() && job.status == Status::running ? core_.state().settled(job).nodes : *off;
+  if (leaves.empty() || !tell(event::MoveOrdered{id, leaves})) {
+    throw Refused(
+        job.status != Status::running ? fmt::format("job {} does not run", number_of(id))
+        : !sizes_while_running(job.spec.type)
+            ? fmt::format("job {} is {}, and stays where it is", number_of(id), word(job.spec.type))
+        : !core_.state().capabilities.moves
+            ? "jobs of this cluster stay where they are"
+            : fmt::format("job {} has none of these nodes, or must stay there", number_of(id)));
+  }
+  return {{"ok", true}};
+}
+
 /// Another submission under the same number: all tasks of an array have one.
 std::string Controller::on_update(Client& client, const Json& request) {
-  constexpr std::array<std::string_view, 8> kFields{
-      "name", "nodes", "min", "max", "time_us", "priority", "dependency", "begin_us"};
+  constexpr std::array<std::string_view, 13> kFields{
+      "name",     "nodes",     "min",    "max",  "time_us",  "priority", "dependency",
+      "begin_us", "partition", "memory", "gres", "nodelist", "exclude"};
   const std::vector<JobId> jobs = jobs_of(client, Json::array({request.value("job", Json())}));
   const Json set = request.value("set", Json());
   if (!set.is_object() || set.empty()) throw InputError("nothing is to be changed", "");
@@ -1298,7 +1599,7 @@ std::string Controller::on_update(Client& client, const Json& request) {
   charge(client, jobs.size());
   const std::shared_ptr<Batch> shared = jobs_.at(jobs.front()).batch;
   const Batch& batch = *shared;
-  if (!batch.what.impossible.empty()) {
+  if (batch.what.is_stand_in) {
     throw Refused(fmt::format("job {} cannot run here: {}; change it where it was submitted",
                               batch.number, batch.what.impossible));
   }
@@ -1309,6 +1610,7 @@ std::string Controller::on_update(Client& client, const Json& request) {
   Json json = Json::parse(journal_.submission(batch.number));
   json.update(set);
   Submission what = submission_from_json(json);
+  what.impossible.clear();
   const std::uint32_t owner = jobs_.at(jobs.front()).row.owner.user;
   if (what.priority != batch.what.priority) {
     check_priority(client, what.priority, what.given_priority);
@@ -1328,14 +1630,18 @@ std::string Controller::on_update(Client& client, const Json& request) {
   }
   const std::string told = fmt::format("job {}: updated by {}: {}", batch.number,
                                        name_of_user(client.peer.user), line_of(set));
-  changing_ = Changing{shared, jobs, spec};
+  changing_ = Changing{shared, jobs, spec, where_within(what)};
   if (waits) jobs_.set_changing(*shared, true);
   return in_parts(client, false,
                   of_change([this, what = std::move(what), told,
                              is_hidden = !waits]() mutable -> std::optional<std::string> {
                     if (!is_hidden && !hide_tasks()) return std::nullopt;
                     is_hidden = true;
-                    if (!changing_->is_begun) begin_change(std::move(what));
+                    if (!changing_->is_begun) {
+                      begin_change(std::move(what));
+                      untold_.insert(changing_->batch->number);
+                      journal_.write_untold(untold_);
+                    }
                     if (!change_tasks()) return std::nullopt;
                     spdlog::info("{}", told);
                     return line_of({{"ok", true}});
@@ -1379,16 +1685,17 @@ std::string Controller::only_its_limit(JobId id) const {
   return fmt::format("job {} runs; only its limit can be changed", number_of(id));
 }
 
+void Controller::hide(JobId id) {
+  if (!jobs_.contains(id) || core_.job(id).status != Status::pending) return;
+  tell(event::Eligible{id, false});
+  jobs_.hide(id);
+}
+
 /// The policy sees none of those that are to change, as many as there is time for. All: true. It is
 /// refused if one begins meanwhile.
 bool Controller::hide_tasks() {
   Changing& its = *changing_;
-  const auto hide = [&](JobId id) {
-    if (!jobs_.contains(id) || core_.job(id).status != Status::pending) return;
-    tell(event::Eligible{id, false});
-    jobs_.hide(id);
-  };
-  for (const Slice slice; its.next < its.jobs.size();) {
+  for (const TimeSlice slice(TimeSlice::kPart); its.next < its.jobs.size();) {
     hide(its.jobs[its.next]);
     if (++its.next < its.jobs.size() && slice.is_over()) return false;
   }
@@ -1400,18 +1707,29 @@ bool Controller::hide_tasks() {
                                    : only_its_limit(*running));
   }
   // One may have failed to start meanwhile.
-  std::ranges::for_each(its.jobs, hide);
+  for (const JobId id : its.jobs) hide(id);
   return true;
 }
 
 /// From now on it will be this, whatever happens.
 void Controller::begin_change(Submission what) {
+  begin_change();
   Batch& batch = *changing_->batch;
+  journal_.altered(batch.number, what.name, what.account, line_of(to_json(what)));
+  jobs_.alter(batch, std::move(what));
+}
+
+/// It asks for the same, and the machine makes another thing of it.
+void Controller::begin_change() {
   changing_->is_begun = true;
   open();
-  journal_.altered(batch.number, what.name, line_of(to_json(what)));
-  journal_.changing(batch.number);
-  jobs_.alter(batch, std::move(what));
+  // What was measured was of what they were.
+  if (changing_->kind != Change::some) {
+    for (const JobId id : changing_->jobs) {
+      if (jobs_.contains(id)) learn_from_measurements(id);
+    }
+  }
+  journal_.changing(changing_->batch->number, changing_->kind);
 }
 
 /// As many as there is time for. All: true. The policy sees those that wait again when nothing
@@ -1419,8 +1737,8 @@ void Controller::begin_change(Submission what) {
 bool Controller::change_tasks() {
   Changing& its = *changing_;
   open();
-  for (const Slice slice; its.next < its.jobs.size();) {
-    if (jobs_.contains(its.jobs[its.next])) change(its.jobs[its.next], its.spec);
+  for (const TimeSlice slice(TimeSlice::kPart); its.next < its.jobs.size();) {
+    if (jobs_.contains(its.jobs[its.next])) change(its.jobs[its.next], its);
     if (++its.next < its.jobs.size() && slice.is_over()) return false;
   }
   journal_.is_changed();
@@ -1428,7 +1746,8 @@ bool Controller::change_tasks() {
   return true;
 }
 
-void Controller::change(JobId id, const JobSpec& spec) {
+void Controller::change(JobId id, const Changing& its) {
+  const JobSpec& spec = its.spec;
   const Submission& what = jobs_.at(id).what();
   if (runs(id)) {
     LiveJob& job = jobs_.at(id);
@@ -1436,17 +1755,41 @@ void Controller::change(JobId id, const JobSpec& spec) {
     job.asked_until = asked_until(what, job.row.sizes);
     return predictions_.watch(core_.state(), id);
   }
-  if (core_.job(id).status == Status::pending) {
-    tell(event::Eligible{id, false});
-    jobs_.hide(id);
-  }
+  hide(id);
   jobs_.alter(id, spec);
   const Duration believed = settings_.predicts
                                 ? predictions_.walltime(core_.job(id).spec.user, what.walltime)
                                 : what.walltime;
   predictions_.forget(id);
   predictions_.submitted(id, what.walltime, believed);
-  tell(event::Altered{id, spec.priority, believed, spec.size, spec.preferred});
+  event::Altered altered{id, spec.priority, believed, spec.size, spec.preferred};
+  if (where_of_job(id) != (its.where ? *its.where : Where{})) {
+    altered.where = its.where ? its.where : std::make_shared<const Where>();
+  }
+  if (its.kind == Change::some) {
+    tell(altered);
+    return;
+  }
+  altered.account = spec.account;
+  if (core_.job(id).adaptive != Job::kNoRow) altered.adaptive = adaptive_spec_of(what);
+  tell(altered);
+  if (const auto model = altered.adaptive ? learned(core_.job(id).spec.user, *its.batch)
+                                          : std::optional<Speedup>()) {
+    tell(event::Believed{id, 0, 0, 0, model});
+  }
+  if (its.kind != Change::all) hold_or_release(id, its.kind == Change::held);
+}
+
+/// Its user wants it elsewhere. What an operator holds here stays so.
+void Controller::hold_or_release(JobId id, bool holds) {
+  LiveJob& job = jobs_.at(id);
+  if (job.row.held == Hold::admin) return;
+  if (holds) {
+    jobs_.hold(id, Hold::user);
+  } else {
+    jobs_.release(id);
+  }
+  journal_.changed(job.row);
 }
 
 void Controller::end_change() {
@@ -1456,19 +1799,19 @@ void Controller::end_change() {
 
 /// It may have ended between the tasks of an array.
 void Controller::change_what_is_left() {
-  const std::uint64_t number = journal_.changing();
+  const auto [number, kind] = journal_.changing();
   const std::shared_ptr<Batch> batch = jobs_.shared_batch(number);
   if (!batch) return;
   std::vector<JobId> jobs = jobs_named({number, std::nullopt});
   const auto what = submission_from_json(Json::parse(journal_.submission(number)));
-  changing_ = Changing{batch, std::move(jobs), spec_within_limits(what), 0, true};
+  changing_ =
+      Changing{batch, std::move(jobs), spec_within_limits(what), where_within(what), kind, 0, true};
+  changing_->spec.account = account_of(what);
   // A limit that is less than the new one is not what was predicted, but the one before.
   if (!settings_.predicts) {
     std::ranges::for_each(changing_->jobs, [&](JobId id) { predictions_.forget(id); });
   }
-  if (std::ranges::none_of(changing_->jobs, [&](JobId id) { return runs(id); })) {
-    jobs_.set_changing(*batch, true);
-  }
+  jobs_.set_changing(*batch, true);
   long_.add(0, {.part = of_change([this] {
                   return change_tasks() ? std::optional<std::string>("") : std::nullopt;
                 })});
@@ -1501,8 +1844,7 @@ Json Controller::on_drain(const Client& client, const Json& request) {
   }
   if (*health != Health::down) return {{"ok", true}};
   for (const JobId id : core_.state().running) {
-    if (!core_.job(id).holding.nodes.intersects(*nodes)) continue;
-    end(id, jobs_.at(id).what().is_requeued ? Ending::requeued : Ending::node_fail);
+    if (core_.job(id).holding.nodes.intersects(*nodes)) end_for_its_nodes(id);
   }
   return {{"ok", true}};
 }

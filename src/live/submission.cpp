@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -24,43 +23,19 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxScript = std::size_t{1} << 20;
 constexpr std::size_t kMaxWord = std::size_t{1} << 17;
 constexpr std::size_t kMaxWords = 4096;
-constexpr Duration kLongest = whole_seconds(std::int64_t{400} * 24 * 3600);
+constexpr std::size_t kMaxWhere = 4096;
+
+/// The program of a stand-in.
+constexpr const char* kNoProgram = "none";
 
 [[noreturn]] void fail(const char* field, const std::string& what, const std::string& remedy) {
   throw InputError({.field = field}, what, remedy);
 }
 
-/// Texts of users are bytes; JSON has UTF-8 alone.
-Json text_json(const std::string& text) {
-  Json json = text;
-  if (is_ascii(text)) return json;
-  try {
-    json.dump();
-    return json;
-  } catch (const Json::type_error&) {
-    std::string hex;
-    for (const char byte : text) {
-      fmt::format_to(std::back_inserter(hex), "{:02x}", static_cast<unsigned char>(byte));
-    }
-    return {{"hex", hex}};
-  }
-}
-
 Json texts_json(const std::vector<std::string>& texts) {
   Json json = Json::array();
-  for (const std::string& text : texts) json.push_back(text_json(text));
+  for (const std::string& text : texts) json.push_back(bytes_to_json(text));
   return json;
-}
-
-std::optional<std::string> from_hex(std::string_view hex) {
-  std::string text;
-  for (; hex.size() >= 2; hex.remove_prefix(2)) {
-    unsigned char byte = 0;
-    const char* const end = hex.data() + 2;
-    if (std::from_chars(hex.data(), end, byte, 16).ptr != end) return std::nullopt;
-    text.push_back(static_cast<char>(byte));
-  }
-  return hex.empty() ? std::optional(text) : std::nullopt;
 }
 
 class Fields {
@@ -142,13 +117,8 @@ class Fields {
     known_ += at != json_.end();
     return at;
   }
-  /// A text, or `text_json` of one that is no UTF-8.
   static std::string bytes(const char* field, const Json& json) {
-    if (json.is_string()) return json;
-    const bool is_object = json.is_object() && json.size() == 1 && json.contains("hex");
-    const auto text = is_object && json["hex"].is_string()
-                          ? from_hex(json["hex"].get_ref<const std::string&>())
-                          : std::nullopt;
+    const auto text = bytes_from_json(json);
     if (!text) fail(field, "it is no text", "");
     return *text;
   }
@@ -169,19 +139,29 @@ bool is_resized(JobType type) { return type != JobType::rigid && type != JobType
 bool Submission::has_steps() const { return mpi == Mpi::none && is_resized(type); }
 
 std::uint32_t Submission::processes_per_node(const Platform& platform) const {
+  if (platform.classes.empty()) return processes_on(platform.cores_per_node);
+  // Of one that no longer fits nobody asks.
+  try {
+    return processes_on(fewest_cores(nodes_of(where_of(*this, platform), platform), platform));
+  } catch (const InputError&) {
+    return processes_on(platform.cores_per_node);
+  }
+}
+
+std::uint32_t Submission::processes_on(std::uint32_t cores) const {
   if (mpi == Mpi::none && !has_steps()) return 1;
   if (tasks_per_node != 0) return tasks_per_node;
-  return std::max(platform.cores_per_node / std::max(cores_per_process, 1U), 1U);
+  return std::max(cores / std::max(cores_per_process, 1U), 1U);
 }
 
 // Who adds a member: it is written below, and read and checked after that;
 // docs/formats/controller.md
 // ("A job") has it, and `sample` in submission_test.cpp. Then the number here is right again.
-static_assert(members<Submission>() == 32);
+static_assert(members<Submission>() == 37);
 
 Json to_json(const Submission& s) {
   Json json;
-  json["name"] = text_json(s.name);
+  json["name"] = bytes_to_json(s.name);
   json["type"] = word(s.type);
   json["nodes"] = s.nodes;
   json["min"] = s.min;
@@ -190,6 +170,10 @@ Json to_json(const Submission& s) {
   json["tasks_per_node"] = s.tasks_per_node;
   json["cores_per_process"] = s.cores_per_process;
   json["memory"] = s.memory;
+  if (!s.partition.empty()) json["partition"] = s.partition;
+  if (!s.things.empty()) json["gres"] = s.things;
+  if (!s.only.empty()) json["nodelist"] = s.only;
+  if (!s.never.empty()) json["exclude"] = s.never;
   json["priority"] = s.priority;
   if (s.given_priority) json["given_priority"] = *s.given_priority;
   json["account"] = s.account;
@@ -201,18 +185,19 @@ Json to_json(const Submission& s) {
   json["array"] = s.array.empty() ? "" : to_text(s.array);
   json["requeue"] = s.is_requeued;
   json["mpi"] = kMpiWords[static_cast<std::size_t>(s.mpi)];
-  json["script"] = text_json(s.script);
+  json["script"] = bytes_to_json(s.script);
   json["program"] = texts_json(s.program);
-  json["chdir"] = text_json(s.folder);
-  json["output"] = text_json(s.output);
-  json["error"] = text_json(s.error);
-  if (!s.input.empty()) json["input"] = text_json(s.input);
+  json["chdir"] = bytes_to_json(s.folder);
+  json["output"] = bytes_to_json(s.output);
+  json["error"] = bytes_to_json(s.error);
+  if (!s.input.empty()) json["input"] = bytes_to_json(s.input);
   json["environment"] = texts_json(s.environment);
-  json["called_in"] = text_json(s.called_in);
+  json["called_in"] = bytes_to_json(s.called_in);
   if (s.umask) json["umask"] = *s.umask;
   json["limits"] = to_text(s.limits);
   if (s.groups) json["groups"] = *s.groups;
   if (!s.impossible.empty()) json["impossible"] = s.impossible;
+  if (s.is_stand_in) json["stand_in"] = true;
   return json;
 }
 
@@ -225,10 +210,19 @@ Submission submission_from_json(const Json& json) {
   s.nodes = in.number<Nodes>("nodes", 1, kMostNodes, s.nodes);
   s.min = in.number<Nodes>("min", 0, kMostNodes, 0);
   s.max = in.number<Nodes>("max", 0, kMostNodes, 0);
-  s.walltime = Duration(in.number<std::int64_t>("time_us", 0, kLongest.count(), 0));
+  s.walltime = Duration(in.number<std::int64_t>("time_us", 0, kLongestLimit.count(), 0));
   s.tasks_per_node = in.number<std::uint32_t>("tasks_per_node", 0, 4096, 0);
   s.cores_per_process = in.number<std::uint32_t>("cores_per_process", 0, 4096, 0);
   s.memory = in.number<std::uint64_t>("memory", 0, std::int64_t{1} << 60, 0);
+  s.partition = in.text("partition", kMaxWhere);
+  if (!is_printable(s.partition)) fail("partition", "it is no name", "");
+  s.things = in.text("gres", kMaxWhere);
+  parse_things(s.things, "gres");
+  s.only = in.text("nodelist", kMaxWhere);
+  s.never = in.text("exclude", kMaxWhere);
+  for (const auto& [field, nodes] : {std::pair("nodelist", &s.only), {"exclude", &s.never}}) {
+    if (!parse_node_set(*nodes)) fail(field, "it is no list of nodes", "write it like 0-3,7");
+  }
   constexpr std::int32_t kMostPriority = 1'000'000;
   s.priority = in.number<std::int32_t>("priority", -kMostPriority, kMostPriority, 0);
   if (json.contains("given_priority")) {
@@ -266,11 +260,17 @@ Submission submission_from_json(const Json& json) {
   s.limits = parse_limits(in.text("limits"));
   if (json.contains("groups")) s.groups = in.numbers<gid_t>("groups");
   if (json.contains("impossible")) s.impossible = in.text("impossible");
+  s.is_stand_in = in.flag("stand_in");
   in.finish();
 
   if (s.program.empty() || s.program.front().empty()) {
     fail("program", "there is none", "name a script or a program");
   }
+  // Journals may have some of before `stand_in` was written.
+  const bool has_nothing = s.script.empty() && s.program.size() == 1 &&
+                           s.program.front() == kNoProgram && s.folder == "/" &&
+                           s.environment.empty();
+  if (has_nothing && !s.impossible.empty()) s.is_stand_in = true;
   if (s.folder.empty() || s.folder.front() != '/') {
     fail("chdir", "'" + s.folder + "' does not begin with '/'", "give the whole path");
   }
@@ -280,7 +280,8 @@ Submission submission_from_json(const Json& json) {
   }
   if (s.has_steps() && (s.script.empty() || s.type != JobType::malleable)) {
     fail("mpi",
-         fmt::format("a {} job is a program of an MPI{}", word(s.type),
+         fmt::format("{} {} job is a program of an MPI{}",
+                     s.type == JobType::malleable ? "a" : "an", word(s.type),
                      s.type == JobType::malleable ? ", or a script that runs such ones" : ""),
          "say --mpi mpich or openmpi if it is one");
   }
@@ -292,9 +293,10 @@ Submission stand_in_for(const Submission& submission) {
   s.type = submission.type;
   if (is_resized(s.type)) s.mpi = Mpi::mpich;
   if (submission.name.size() <= 255 && is_printable(submission.name)) s.name = submission.name;
-  s.program = {"none"};
+  s.program = {kNoProgram};
   s.folder = "/";
-  if (submission.array.empty()) return s;
+  s.is_stand_in = true;
+  if (submission.array.empty() || submission.array.is_too_large()) return s;
   try {
     s.array = parse_array(to_text(submission.array));
   } catch (const InputError&) {
@@ -304,6 +306,21 @@ Submission stand_in_for(const Submission& submission) {
   return s;
 }
 
+namespace {
+
+/// On each node; 0: none are asked for.
+std::uint32_t cores_asked(const Submission& s) {
+  return s.cores_per_process * std::max(s.tasks_per_node, 1U);
+}
+
+/// Can it matter to it which nodes there are?
+bool asks_where(const Submission& s) {
+  return s.memory != 0 || s.cores_per_process != 0 || !s.partition.empty() || !s.things.empty() ||
+         !s.only.empty() || !s.never.empty();
+}
+
+}  // namespace
+
 JobSpec spec_of(const Submission& s, const Platform& platform) {
   JobSpec spec;
   spec.priority = s.priority;
@@ -311,17 +328,22 @@ JobSpec spec_of(const Submission& s, const Platform& platform) {
   spec.walltime = s.walltime;
   spec.preferred = s.nodes;
   spec.size = exactly(s.nodes);
+  const bool is_everywhere = platform.partitions.empty() && !asks_where(s);
+  const Nodes most =
+      is_everywhere ? platform.nodes : nodes_of(where_of(s, platform), platform).count();
   if (s.type != JobType::rigid) {
     // Sizes that are not given: as small as it can be, and as large as the machine.
-    spec.size = {s.min != 0 ? s.min : 1, s.max != 0 ? s.max : platform.nodes};
-    spec.size.max = std::min(spec.size.max, platform.nodes);
+    spec.size = {s.min != 0 ? s.min : 1, s.max != 0 ? s.max : most};
+    spec.size.max = std::min(spec.size.max, most);
   }
-  if (s.nodes > platform.nodes) {
-    fail("nodes", fmt::format("{} are more than the {} there are", s.nodes, platform.nodes),
+  if (s.nodes > most) {
+    fail("nodes",
+         fmt::format("{} are more than the {} there are{}", s.nodes, most,
+                     is_everywhere ? "" : " where it may run"),
          "ask for fewer");
   }
-  const std::uint32_t cores = s.cores_per_process * std::max(s.tasks_per_node, 1U);
-  if (s.cores_per_process != 0 && cores > platform.cores_per_node) {
+  const std::uint32_t cores = cores_asked(s);
+  if (platform.classes.empty() && s.cores_per_process != 0 && cores > platform.cores_per_node) {
     fail("cores_per_process",
          fmt::format("{} cores are more than the {} of a node", cores, platform.cores_per_node),
          "change --cpus-per-task or --ntasks-per-node");
@@ -332,6 +354,17 @@ JobSpec spec_of(const Submission& s, const Platform& platform) {
          "change --nodes, --min or --max");
   }
   return spec;
+}
+
+Where where_of(const Submission& s, const Platform& platform) {
+  constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
+  const AskedWhere asked{.partitions = s.partition,
+                         .memory_mb = (s.memory + kMegabyte - 1) / kMegabyte,
+                         .cores = cores_asked(s),
+                         .things = s.things,
+                         .only = s.only,
+                         .never = s.never};
+  return where_of(asked, s.walltime, platform);
 }
 
 AdaptiveSpec adaptive_spec_of(const Submission& submission) {
@@ -393,58 +426,6 @@ NodeRange parse_nodes(std::string_view text) {
                      "write it like 4 or 2-8");
   }
   return {*first, *last, text.find('-') != std::string_view::npos};
-}
-
-Duration parse_limit(std::string_view text) {
-  const auto wrong = [&]() -> InputError {
-    return {{.field = "time"},
-            "'" + std::string(text) + "' is no time limit",
-            "write minutes, M:S, H:M:S, D-H, D-H:M or D-H:M:S"};
-  };
-  std::string_view rest = text;
-  std::optional<std::int64_t> days;
-  if (const std::size_t dash = text.find('-'); dash != std::string_view::npos) {
-    days = parse_number<std::int64_t>(text.substr(0, dash));
-    if (!days || *days < 0 || *days > 400) throw wrong();
-    rest.remove_prefix(dash + 1);
-  }
-  std::vector<std::int64_t> parts;
-  do {
-    const auto part = parse_number<std::int64_t>(next_part(rest, ':'));
-    if (!part || *part < 0 || *part > 1'000'000) throw wrong();
-    parts.push_back(*part);
-  } while (!rest.empty());
-  if (parts.size() > 3 || text.back() == ':') throw wrong();
-  // With days the first one is hours; without, a single one is minutes, and the last of several
-  // seconds.
-  std::int64_t seconds = 0;
-  if (days) {
-    parts.resize(3);
-    seconds = *days * 86400;
-  } else {
-    if (parts.size() == 1) parts.push_back(0);
-    if (parts.size() == 2) parts.insert(parts.begin(), 0);
-  }
-  seconds += parts[0] * 3600 + parts[1] * 60 + parts[2];
-  const Duration limit = whole_seconds(seconds);
-  if (limit <= Duration{} || limit > kLongest) throw wrong();
-  return limit;
-}
-
-std::uint64_t parse_memory(std::string_view text) {
-  const auto wrong = [&]() -> InputError {
-    return {{.field = "mem"},
-            "'" + std::string(text) + "' is no size of memory",
-            "write megabytes, or a number with K, M, G or T"};
-  };
-  constexpr std::string_view kUnits = "KMGT";
-  const std::size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back());
-  const auto number = parse_number<std::uint64_t>(
-      text.substr(0, text.size() - (unit == std::string_view::npos ? 0 : 1)));
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 60;
-  const unsigned shift = unit == std::string_view::npos ? 20 : 10 * static_cast<unsigned>(unit + 1);
-  if (!number || *number == 0 || *number > kMost >> shift) throw wrong();
-  return *number << shift;
 }
 
 std::string limit_text(Duration duration) {

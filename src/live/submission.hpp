@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/ids.hpp"
+#include "base/quantity.hpp"
 #include "base/size_range.hpp"
 #include "base/time.hpp"
 #include "job/launcher.hpp"
@@ -21,6 +22,7 @@
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
 #include "model/speedup.hpp"
+#include "model/where.hpp"
 
 namespace ductile {
 
@@ -34,6 +36,9 @@ struct Submission {
   std::uint32_t tasks_per_node = 0;     // processes of an MPI on each node; 0: as many as fit
   std::uint32_t cores_per_process = 0;  // which it keeps to; 0: not given, one is counted
   std::uint64_t memory = 0;             // bytes on each node; 0: the controller's default
+  std::string partition{};              // any of these, "A,B"; empty: the first one
+  std::string things{};                 // of each node, "gpu:2"
+  std::string only{}, never{};          // nodes, "0-3,7"
   std::int32_t priority = 0;
   std::optional<std::int32_t> given_priority{};  // by an operator: its user may ask for no more
   std::string account{};                         // who pays; empty: nobody is named
@@ -55,12 +60,16 @@ struct Submission {
   std::optional<mode_t> umask{};
   ResourceLimits limits{};
   std::optional<std::vector<gid_t>> groups{};  // of its user, as the controller has seen them
-  std::string impossible{};  // why it cannot run here, where a world took it all the same
+  std::string impossible{};                    // why it cannot run here, or can no longer
+  bool is_stand_in = false;  // and never will: this is what is kept of one that cannot be read
 
   /// Is it a script that runs once, and whose steps are resized?
   bool has_steps() const;
-  /// Processes on each node of this machine.
+  /// Processes on each node of this machine: as many as the smallest of those that it may have has
+  /// room for.
   std::uint32_t processes_per_node(const Platform& platform) const;
+  /// The same on nodes with so many cores.
+  std::uint32_t processes_on(std::uint32_t cores) const;
 };
 
 /// The words of the fields are those of the options of `ductile submit`.
@@ -68,12 +77,15 @@ nlohmann::ordered_json to_json(const Submission& submission);
 /// Checks all of it: who sends it may be anybody. Throws InputError, which names the field.
 Submission submission_from_json(const nlohmann::ordered_json& json);
 
-/// What is kept of one that `submission_from_json` would not take.
+/// What is kept of one that `submission_from_json` would not take. An array of too many tasks is
+/// one job.
 Submission stand_in_for(const Submission& submission);
 
 /// What the core is told of it. Throws InputError if it can never run on this platform.
 JobSpec spec_of(const Submission& submission, const Platform& platform);
 AdaptiveSpec adaptive_spec_of(const Submission& submission);
+/// Where it may run on this platform. Throws InputError.
+Where where_of(const Submission& submission, const Platform& platform);
 
 /// Until when a job has what it asked for that has held so many nodes since each of these times, if
 /// it depends on their number as its user has declared. 0 nodes: it waited again.
@@ -104,10 +116,6 @@ struct NodeRange {
 /// Throws InputError.
 NodeRange parse_nodes(std::string_view text);
 
-/// A time as Slurm writes them: M, M:S, H:M:S, D-H, D-H:M or D-H:M:S. Throws InputError.
-Duration parse_limit(std::string_view text);
-/// Memory as Slurm writes it: megabytes, or with K, M, G or T; in bytes. Throws InputError.
-std::uint64_t parse_memory(std::string_view text);
 /// "[D-]HH:MM:SS" or "MM:SS", as Slurm shows them; whole seconds.
 std::string limit_text(Duration duration);
 

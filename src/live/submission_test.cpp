@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "support/complaint.hpp"
 
 namespace ductile {
 namespace {
@@ -22,6 +23,7 @@ Submission sample() {
   s.walltime = whole_seconds(90);
   s.tasks_per_node = 3;
   s.cores_per_process = 2;
+  s.memory = std::uint64_t{3} << 30;
   s.priority = -5;
   s.account = "physics";
   s.model = parse_speedup("amdahl:0.25");
@@ -40,16 +42,16 @@ Submission sample() {
 }
 
 std::string error_of(const Json& json) {
-  try {
-    submission_from_json(json);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return testing::complaint([&] { submission_from_json(json); });
 }
 
 TEST(Submission, IsTheSameAfterTheWire) {
-  const Json json = to_json(sample());
+  Submission s = sample();
+  s.partition = "batch,short";
+  s.things = "gpu:2";
+  s.only = "0-3";
+  s.never = "7";
+  const Json json = to_json(s);
   EXPECT_EQ(to_json(submission_from_json(Json::parse(json.dump()))), json);
 }
 
@@ -80,6 +82,8 @@ TEST(Submission, HasBytesAndWhatTheCallHad) {
   EXPECT_EQ(to_text(again.limits), to_text(s.limits));
   EXPECT_EQ(again.groups, s.groups);
   EXPECT_EQ(again.impossible, s.impossible);
+  EXPECT_FALSE(again.is_stand_in);
+  EXPECT_TRUE(submission_from_json(to_json(stand_in_for(s))).is_stand_in);
   s.groups = std::vector<gid_t>{};  // none is another thing than not known
   EXPECT_TRUE(submission_from_json(to_json(s)).groups);
   EXPECT_FALSE(submission_from_json(to_json(sample())).groups);
@@ -139,6 +143,12 @@ TEST(Submission, IsChecked) {
   EXPECT_EQ(with("more", 1),
             "job: it has a field that is not known; use the `ductile submit` of this version");
   EXPECT_NE(with("model", "magic"), "");
+  EXPECT_EQ(with("gres", "gpu:0"),
+            "gres: 'gpu:0' says nothing of what a node has; write it like "
+            "gpu:2, each thing once");
+  EXPECT_EQ(with("exclude", "2-1"), "exclude: it is no list of nodes; write it like 0-3,7");
+  EXPECT_EQ(with("nodelist", "x"), "nodelist: it is no list of nodes; write it like 0-3,7");
+  EXPECT_EQ(with("partition", "a\n"), "partition: it is no name");
   EXPECT_EQ(error_of(3), "job: it is no object; use `ductile submit`");
 }
 
@@ -182,6 +192,47 @@ TEST(Submission, FitsThePlatformOrNot) {
   EXPECT_EQ(s.processes_per_node(platform), 1u);
 }
 
+TEST(Submission, RunsWhereItAsks) {
+  Platform platform{.nodes = 6, .cores_per_node = 2};
+  const auto nodes = [](const char* text) { return *parse_node_set(text); };
+  platform.classes = {{.name = "std", .nodes = nodes("0-3"), .has = {2, {}, 1024}},
+                      {.name = "big", .nodes = nodes("4-5"), .has = {8, {1}, 4096}}};
+  platform.partitions = {{.name = "batch", .nodes = nodes("0-4")},
+                         {.name = "big", .nodes = nodes("4-5"), .max_walltime = whole_seconds(60)}};
+  platform.things = {"gpu"};
+  Submission s;
+  s.walltime = whole_seconds(60);
+  s.type = JobType::malleable;
+  s.mpi = Mpi::mpich;
+  EXPECT_EQ(where_of(s, platform), Where{});
+  EXPECT_EQ(spec_of(s, platform).size, (SizeRange{1, 5}));
+  EXPECT_EQ(s.processes_per_node(platform), 2u);
+  s.partition = "big";
+  EXPECT_EQ(nodes_of(where_of(s, platform), platform), nodes("4-5"));
+  EXPECT_EQ(spec_of(s, platform).size, (SizeRange{1, 2}));
+  EXPECT_EQ(s.processes_per_node(platform), 8u);
+  s.nodes = 3;
+  EXPECT_THROW(spec_of(s, platform), InputError);
+  s.nodes = 1;
+  s.walltime = whole_seconds(61);
+  EXPECT_THROW(spec_of(s, platform), InputError);
+  s.partition = "batch,big";
+  EXPECT_EQ(nodes_of(where_of(s, platform), platform), nodes("0-4"));
+  s.memory = (std::uint64_t{1} << 30) + 1;
+  EXPECT_EQ(nodes_of(where_of(s, platform), platform), nodes("4"));
+  s.memory = 0;
+  s.cores_per_process = 3;
+  EXPECT_EQ(nodes_of(where_of(s, platform), platform), nodes("4"));
+  s.cores_per_process = 0;
+  s.things = "gpu";
+  EXPECT_EQ(nodes_of(where_of(s, platform), platform), nodes("4"));
+  // The memory of these nodes nobody has said.
+  s.things.clear();
+  s.partition.clear();
+  s.memory = std::uint64_t{1} << 50;
+  EXPECT_EQ(where_of(s, {.nodes = 4}), Where{});
+}
+
 TEST(Submission, HasTheTimeItAskedForAtAllItsSizes) {
   const auto at = [](int s) { return Time(whole_seconds(s)); };
   Submission s = sample();
@@ -202,33 +253,10 @@ TEST(Submission, HasTheTimeItAskedForAtAllItsSizes) {
   EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(60), 2}}), at(110));
 }
 
-TEST(Submission, ReadsLimitsAsSlurmDoes) {
-  const auto seconds = [](const char* text) { return parse_limit(text).count() / 1'000'000; };
-  EXPECT_EQ(seconds("10"), 600);
-  EXPECT_EQ(seconds("10:30"), 630);
-  EXPECT_EQ(seconds("1:10:30"), 4230);
-  EXPECT_EQ(seconds("2-3"), 2 * 86400 + 3 * 3600);
-  EXPECT_EQ(seconds("2-3:4"), 2 * 86400 + 3 * 3600 + 240);
-  EXPECT_EQ(seconds("0-0:0:1"), 1);
-  for (const char* text : {"", "0", "x", "1:", ":1", "1:2:3:4", "-1", "1-", "1-2:3:4:5", "1.5",
-                           "999999999", "401-0"}) {
-    EXPECT_THROW(parse_limit(text), InputError) << text;
-  }
+TEST(Submission, ShowsLimitsAsSlurmDoes) {
   EXPECT_EQ(limit_text(whole_seconds(59)), "00:59");
   EXPECT_EQ(limit_text(whole_seconds(3661)), "01:01:01");
   EXPECT_EQ(limit_text(whole_seconds(86400 + 61)), "1-00:01:01");
-}
-
-TEST(Submission, ReadsMemoryAsSlurmDoes) {
-  EXPECT_EQ(parse_memory("7"), std::uint64_t{7} << 20);
-  EXPECT_EQ(parse_memory("512K"), std::uint64_t{512} << 10);
-  EXPECT_EQ(parse_memory("100M"), std::uint64_t{100} << 20);
-  EXPECT_EQ(parse_memory("3G"), std::uint64_t{3} << 30);
-  EXPECT_EQ(parse_memory("1048576T"), std::uint64_t{1} << 60);
-  for (const char* text :
-       {"", "0", "G", "-1", "1.5G", "1g", "1GB", "1048577T", "99999999999999999999"}) {
-    EXPECT_THROW(parse_memory(text), InputError) << text;
-  }
 }
 
 TEST(Submission, NamesFiles) {
@@ -255,6 +283,19 @@ TEST(Submission, HasAStandInThatIsTaken) {
     EXPECT_EQ(taken.array.count(), 3u);
   }
   EXPECT_TRUE(stand_in_for({}).array.empty());
+}
+
+TEST(Submission, IsAStandInThoughThatWasNotYetWritten) {
+  Submission s = stand_in_for(sample());
+  s.impossible = "it is no text";
+  Json json = to_json(s);
+  json.erase("stand_in");
+  EXPECT_TRUE(submission_from_json(json).is_stand_in);
+  json["environment"] = Json::array({"A=1"});
+  EXPECT_FALSE(submission_from_json(json).is_stand_in);
+  json["environment"] = Json::array();
+  json.erase("impossible");
+  EXPECT_FALSE(submission_from_json(json).is_stand_in);
 }
 
 }  // namespace

@@ -4,7 +4,13 @@
 // What a world says is final: a job that was to have two nodes and has three has three. Each start
 // and each resize has exactly one answer, sooner or later: `Ended` answers whatever is open, also a
 // start. While something is open, a `Resized` that does not answer it is not heeded: the change is
-// put into the answer. Two holders of one node are a logic_error.
+// put into the answer.
+//
+// What users elsewhere have written, and what jobs say of themselves, never ends the controller: it
+// is looked at here. A world's own mistakes are another thing. What of it could not be written down
+// and read again (docs/formats/log.md has the limits), or is not a world's to say, is logged and
+// not heard; two holders of one node end the controller by a logic_error, for a job would be in the
+// way of another one.
 //
 // A world need not remember anything: after a restart it finds out what there is, or is told by
 // `take_up`. What runs the jobs may have a memory, and must say which life and which order it
@@ -15,6 +21,7 @@
 // order that may not have been carried out.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -46,7 +53,8 @@ struct LostOutput {
   std::string text() const;
 };
 
-/// What happened in the world: told to the core as it is, and what people want to know besides.
+/// What happened in the world: told to the core as it is, and what people want to know besides. Of
+/// starts, resizes, ends and requests of applications, of nodes, of power, and of what is believed.
 struct Told {
   Event event;
   std::optional<int> exit_code{};
@@ -71,18 +79,23 @@ struct Measured {
 /// task as one: that is its `JobId`, and the world counts on from `Past::next`.
 ///
 /// What was submitted elsewhere and does not say its time and memory (0) has the controller's
-/// defaults. What `submission_from_json` does not take, or the machine has no room for, is held and
-/// says why, until the world says that it has ended or is another thing. (An array has at most
-/// `TaskArray::kMost` tasks.)
+/// defaults. All of it is looked at, with a ticket or without: what `submission_from_json` does not
+/// take, or the machine has no room for, is held and says why, until the world says that it has
+/// ended or is another thing. An array of more than `TaskArray::kMost` tasks is one job here, with
+/// its number, and stays held. A number that is none, or that a job has or has had, is refused:
+/// that is logged, who waits for this ticket is told, and it counts as no job.
 struct Arrived {
   std::uint64_t number = 0;  // up to 2^62
   Owner owner{};
+  // Its groups and what operators gave it are the controller's to know, and not taken from here.
   Submission what{};
   std::string ticket{};  // of `submit`; empty: it was submitted elsewhere
   Time submitted{};
   // Not none: this job is known, or the first task of an array, and has become another one there.
-  // As long as it waits it asks anew for all of it, at its place; when it runs, or a task does, for
-  // its limit alone. Number, owner, type, tasks and ticket are as before, whatever is said here.
+  // As long as it waits it asks anew for all of it, at its place: it is held by its user or
+  // released, too, where that is another thing than it was. When it runs, or a task does, it asks
+  // for its limit alone. Number, owner, type, tasks and ticket are as before, whatever is said
+  // here.
   JobId was = JobId::none;
 };
 
@@ -108,7 +121,11 @@ struct Stranger {
   std::uint64_t number = 0;  // if it is a job of this journal, as it went on elsewhere
 };
 
-using WorldEvent = std::variant<Told, Arrived, Measured, Paused, Withdrawn, Stranger>;
+/// `describe` says something else now. It is told before what is so only since then: a job on one
+/// of the new nodes, say.
+struct Changed {};
+
+using WorldEvent = std::variant<Told, Arrived, Measured, Paused, Withdrawn, Stranger, Changed>;
 
 /// A job as the world needs to know it.
 struct JobFacts {
@@ -121,6 +138,8 @@ struct JobFacts {
   // Which life this is: so many have ended in waiting again. A start that failed is one of them
   // where somebody had asked that it wait again.
   std::uint32_t restarts = 0;
+  // It was suspended, and goes on where it was when it is started.
+  bool goes_on = false;
   // Somebody has ended it; and it waits again then.
   std::optional<EndState> end{};
   bool requeue = false;
@@ -130,9 +149,10 @@ struct JobFacts {
 struct Known {
   JobId id = JobId::none;
   JobFacts facts{};
-  bool runs = false;  // or is being started
-  Holding held{};     // what it has; of a start what it is given, of a resize what
-                      // it had before
+  bool is_changed = false;  // here, by `change`, of which this may not have heard
+  bool runs = false;        // or is being started
+  Holding held{};           // what it has; of a start what it is given, of a resize what
+                            // it had before
   DecisionId start = DecisionId::none;  // that it was started by, or is being
   std::optional<Decision> open{};       // about it, without an answer
   std::optional<Request> request{};     // that it has made, and has no answer
@@ -143,6 +163,10 @@ struct Past {
   std::string journal{};  // its id, which goes with each start: whose jobs these are
   // That it had before it was put back: jobs of these are its own if `start` is theirs.
   std::vector<std::string> former{};
+  /// Was a job that was started by the journal of this id started by this one?
+  bool is_ours(const std::string& id) const {
+    return id == journal || std::ranges::find(former, id) != former.end();
+  }
   std::vector<Known> jobs{};  // all that are not over, by their ids
   Time seen{};                // until then it knew what there was
   // Good during the call: has this number arrived, ever? A job of which that is so, and that is not
@@ -182,21 +206,25 @@ class World {
   World& operator=(const World&) = delete;
   virtual ~World() = default;
 
-  /// What it has and can do. Asked before anything else but `reach`, and changes nothing.
+  /// What it has and can do. Asked before anything else but `reach`, before each `take_up`, and
+  /// after `Changed`; changes nothing.
+  ///
+  /// A number is that of one node for good. Where there are fewer than before, those above are
+  /// gone: the controller ends the jobs that they have, and gives them no others. Those that are
+  /// back are as they were told last; new ones are up until it is told otherwise.
+  /// It cannot switch nodes yet: such orders are of no job, and do not come here.
   struct Description {
     Platform platform{};
     Capabilities capabilities{};
     std::string kind = "local";  // a word: a journal is of one kind, and another one refuses it
   };
   virtual Description describe() const = 0;
-  /// How to serve this platform instead, which a journal is of: what a user is to do.
-  virtual std::string how_to_serve(const Platform&) const { return "serve that cluster"; }
 
   /// Begins, or goes on after it was out of reach, with what the controller knows. What is another
   /// way in the world comes as events, and so do the answers to what is open, what comes free
   /// first. A job that waits and has ended there is told as `Ended`, one that has become another
-  /// one as `Arrived` again. An order that never came is answered as one that failed; one that is
-  /// given twice is one. Times are told by this clock, which outlives its use.
+  /// one as `Arrived` again. An order that never came is carried out now, or has failed; one that
+  /// is given twice is one. Times are told by this clock, which outlives its use.
   ///
   /// What was not taken before is dropped. Where `end` is set that end is ordered again. A request
   /// that is not in `past` was denied. All that is left of jobs that do not run is removed:
@@ -213,9 +241,18 @@ class World {
   /// comes again with it after `take_up`. False: not possible now, and nothing with this ticket is
   /// under way.
   virtual bool submit(const Owner& owner, Submission what, const std::string& ticket) = 0;
-  /// Does what was decided, a start or a resize. Answers come as what happened, some at once. A
-  /// start of a job whose `end` is set is answered by StartFailed. Of a job that is gone nothing is
-  /// done: its end is the answer.
+  /// Its user, or an operator, has changed what a job asks for, or an array, with the number of its
+  /// first task: name, sizes, limit, priority, dependencies, when it begins. Those of its jobs that
+  /// wait ask for this now; one that runs has this limit (who ends it then is the controller).
+  /// `what` is good during the call, and has no script, program and environment. Told twice it is
+  /// told once. If the world has told of another change, which may not have been heard by then, or
+  /// cannot do it, it tells what the job is there, by `Arrived`.
+  virtual void change(std::uint64_t number, const Submission& what) = 0;
+  /// Does what was decided, a start, a resize or a suspension (a requeue or a cancel comes by
+  /// `end`). Answers come as what happened, some at once. A start of a job whose `end` is set is
+  /// answered by StartFailed. Of a job that is gone nothing is done: its end is the answer. One
+  /// that is not suspended after all is told as `Resized`, with what it holds. What is kept of one
+  /// that is lasts until `forget`.
   virtual void carry_out(const Decision& decision, const JobFacts& job) = 0;
   /// Ends a running job; it will be over with this state, or wait again. Asked again, nothing more
   /// happens, but that one which was to wait again can be ended for good. Of a job that does not
@@ -224,7 +261,8 @@ class World {
   virtual void end(JobId id, EndState state, bool requeue) = 0;
   /// Nobody else answers this request: the application is told that it is denied.
   virtual void deny(RequestId id) = 0;
-  /// A life of a job is over, also one after which it waits again: what it has left is removed.
+  /// A life of a job is over, also one after which it waits again: what it has left is removed. If
+  /// this has not told of an end, the job waited and was cancelled: it is over here as well.
   virtual void forget(std::uint64_t number) = 0;
 
   virtual void add_to(Poller& poller) = 0;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/complaint.hpp"
+
 namespace ductile {
 namespace {
 
@@ -68,12 +70,7 @@ TEST(Accounts, HaveNamesThatFilesCanHold) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    parse_fairness(text, {.field = "--fairness"});
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return testing::complaint([&] { parse_fairness(text, {.field = "--fairness"}); });
 }
 
 TEST(Fairness, SaysWhatIsWrong) {

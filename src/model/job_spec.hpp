@@ -40,6 +40,7 @@ struct JobSpec {
   std::uint32_t user = 0, group = 0;
   std::int32_t priority = 0;  // higher goes first
   JobType type = JobType::rigid;
+  LaneId lane{};  // where it may run; the core numbers them
   Time submitted{};
   Duration walltime{};        // requested limit at the preferred size
   SizeRange size;             // rigid: exactly(preferred)

@@ -1,18 +1,83 @@
 // The machine, as far as a scheduler sees it.
 #pragma once
 
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "base/ids.hpp"
+#include "base/node_set.hpp"
 #include "base/time.hpp"
 
 namespace ductile {
 
-/// A homogeneous cluster: nodes 0 .. nodes-1, each with the same cores and power draw.
+/// What a node has, or what a job asks of each of its nodes: 0 asks for nothing.
+struct Slice {
+  static constexpr std::size_t kThings = 4;
+
+  std::uint16_t cores = 0;
+  std::array<std::uint16_t, kThings> things{};  // GPUs and the like, by `Platform::things`
+  std::uint32_t memory_mb = 0;
+
+  bool operator==(const Slice&) const = default;
+  /// Is there at least as much of each?
+  bool covers(const Slice& asked) const {
+    for (std::size_t i = 0; i < kThings; ++i) {
+      if (things[i] < asked.things[i]) return false;
+    }
+    return cores >= asked.cores && memory_mb >= asked.memory_mb;
+  }
+};
+
+/// Nodes that are alike.
+struct NodeClass {
+  std::string name;
+  NodeSet nodes;
+  Slice has;
+  std::uint16_t sockets = 1;
+  double speed = 1;          // a walltime is meant at speed 1
+  double idle_w = 0;         // power of a node that is on and idle
+  double busy_w = 0;         // power of a node that computes, where a job does not say its own
+  Duration boot_time{};      // from `power_on` to usable
+  std::uint32_t weight = 0;  // classes of less weight are taken first
+
+  bool operator==(const NodeClass&) const = default;
+};
+
+/// Nodes that jobs can ask for by name. Partitions may overlap.
+struct Partition {
+  std::string name;
+  NodeSet nodes;
+  Duration max_walltime{};  // 0: any
+  bool operator==(const Partition&) const = default;
+};
+
+/// A cluster: nodes 0 .. nodes-1. Where there are no classes all of them are alike, as the first
+/// fields say; where there are, these say it of the first class, and each node is of one class.
 struct Platform {
   Nodes nodes = 0;
   std::uint32_t cores_per_node = 1;
   double idle_w = 0;     // power of a node that is on and idle
   double busy_w = 0;     // power of a node that computes, where a job does not say its own
   Duration boot_time{};  // from `power_on` to usable
+  std::vector<NodeClass> classes{};
+  /// At most 32. Who asks for none is in the first one; where there are none, anywhere.
+  std::vector<Partition> partitions{};
+  std::vector<std::string> things{};  // their names; at most `Slice::kThings`
+
+  bool operator==(const Platform&) const = default;
+};
+
+/// Where a job may run, as its user asked.
+struct Where {
+  std::uint64_t partitions = 0;  // any of these, a bit for each place in the platform's list; 0:
+                                 // the first one
+  Slice each;                    // what each of its nodes has at least
+  NodeSet only;                  // on these nodes, if there are any here
+  NodeSet never;                 // and on none of these
+
+  bool operator==(const Where&) const = default;
 };
 
 }  // namespace ductile

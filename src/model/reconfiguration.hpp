@@ -17,6 +17,9 @@ namespace ductile {
 /// So may `transfer_s` > 0: the brackets then tell how often the job's data is sent, a node needs
 /// `transfer_s` to send it, and all nodes of the smaller size n send a part each:
 /// cost = scale (alpha D + beta / N + b D) transfer_s / n + fixed.
+///
+/// Neither knows of a job that moves (ours): where R nodes are replaced besides, the data of D + R
+/// nodes goes to others, and D + 2 R nodes are created or deleted.
 struct ReconfigurationCost {
   double alpha_s = 0;  // per node of difference
   double beta_s = 0;   // divided by the sum of the sizes
@@ -27,13 +30,14 @@ struct ReconfigurationCost {
 
   bool operator==(const ReconfigurationCost&) const = default;
 
-  Duration of(Nodes from, Nodes to) const {
-    if (from == to) return {};
-    const double difference = from < to ? to - from : from - to;
+  Duration of(Nodes from, Nodes to, Nodes replaced = 0) const {
+    if (from == to && replaced == 0) return {};
+    const double difference = (from < to ? to - from : from - to) + replaced;
     const double sum = static_cast<double>(from) + static_cast<double>(to);
     const Nodes senders = std::max(std::min(from, to), Nodes{1});
     const double sent = transfer_s > 0 ? transfer_s / senders : 1;
-    return seconds(scale * (alpha_s * difference + beta_s / sum + b_s * difference) * sent +
+    return seconds(scale * (alpha_s * difference + beta_s / sum + b_s * (difference + replaced)) *
+                       sent +
                    fixed_s);
   }
 };

@@ -14,8 +14,7 @@ class Backfilling final : public Policy {
   explicit Backfilling(std::uint32_t depth) : depth_(depth) {}
 
   void schedule(Pass& pass) const override {
-    start_in_order(pass);
-    backfill(pass, {.reservation_depth = depth_});
+    start_and_backfill(pass, {.reservation_depth = depth_});
   }
 
  private:

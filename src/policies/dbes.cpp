@@ -44,7 +44,7 @@ struct StartLater {
 /// The plan of a moment, and what it leaves to jobs without a reservation.
 struct Plan {
   std::vector<StartLater> later;  // in the queue's order
-  JobId last = JobId::none;       // has the last reservation there may be; none: there are fewer
+  Behind behind;                  // the others
   Nodes extra = 0;                // what all that can be cut could give
   bool moves_with_time = false;   // a reservation that begins now, a job that waits to be resized
 
@@ -84,13 +84,14 @@ class Dbes final : public Policy {
       if (!repeat_) break;
     }
     resized |= expand_dependencies(pass, plan);
-    if (plan.last != JobId::none) {
-      FreeProfile& free = pass.memo().free;
-      free.nodes.limit(pass.idle());
+    if (plan.behind.anybody()) {
+      FreeCells& free = pass.memo().free;
+      limit_to_idle(pass, free);
       const std::size_t waiting = pass.pending();
-      start_behind(pass, plan.last, free);
+      start_behind(pass, plan.behind, free);
       // Who was resized, or started after the dependencies were found, may be in one now.
-      if (!plan.moves_with_time && !resized && pass.pending() == waiting) pass.keep_memo();
+      const bool stays = !plan.moves_with_time && !resized && pass.pending() == waiting;
+      if (stays && pass.in_one_lane()) pass.keep_memo();
     }
     hand_out(pass, plan);
     // When a reservation begins. Not that of a job whose nodes are late: they come when they come.
@@ -107,7 +108,7 @@ class Dbes final : public Policy {
     Timeline timeline = timeline_for(pass, backfill_);
     std::vector<Reservation> reservations;
     Plan plan;
-    plan.last = start_or_reserve(pass, timeline, backfill_, &reservations);
+    plan.behind = start_or_reserve(pass, timeline, backfill_, &reservations);
     plan.moves_with_time = timeline.begins_now();
     timeline.from_now(pass.memo().free);
     plan.later.reserve(reservations.size());
@@ -123,7 +124,8 @@ class Dbes final : public Policy {
     const auto look = [&](JobId id) {
       const Time deadline = pass.expected_end(id);
       for (std::size_t i = 0; i < plan.later.size(); ++i) {
-        if (plan.later[i].reserved.at != deadline) continue;
+        const Reservation& its = plan.later[i].reserved;
+        if (its.at != deadline || !gives_to(pass, id, its.job)) continue;
         plan.later[i].dependency.push_back(id);
         if (!sizes_while_running(pass.job(id).spec.type)) rigid[i] = true;
       }
@@ -147,6 +149,14 @@ class Dbes final : public Policy {
     }
   }
 
+  /// Are there nodes among its own, or those it waits for, that `whom` can use?
+  static bool gives_to(const Pass& pass, JobId id, JobId whom) {
+    if (pass.cell_count() == 1) return true;
+    const Job& job = pass.job(id);
+    const Cells its = job.status == Status::running ? pass.holds(id) : pass.cells_of(id);
+    return (its & pass.cells_of(whom)) != 0;
+  }
+
   /// The waiting job for which this one was expanded, if it still waits.
   static JobId expanded_for(const Pass& pass, JobId id) {
     const JobId whom = pass.job(id).tag;
@@ -156,11 +166,11 @@ class Dbes final : public Policy {
     return waits ? whom : JobId::none;
   }
 
-  /// Running jobs that can be cut: the smallest group first; in it those that were expanded for
-  /// the job of the lowest priority, then the largest extra, the latest start, the smallest id.
-  /// `group(id, whom)` says the group; negative: spared.
+  /// Running jobs that can be cut for `taker`: the smallest group first; in it those that were
+  /// expanded for the job of the lowest priority, then the largest extra, the latest start, the
+  /// smallest id. `group(id, whom)` says the group; negative: spared.
   template <class Group>
-  static Victims victims(const Pass& pass, Nodes need, Group group) {
+  static Victims victims(const Pass& pass, Nodes need, JobId taker, Group group) {
     struct Victim {
       int group;
       JobId whom;
@@ -169,13 +179,13 @@ class Dbes final : public Policy {
       JobId id;
     };
     Victims found;
-    found.missing = need - std::min(need, free_nodes(pass));
+    found.missing = need - std::min(need, free_nodes(pass, taker));
     found.enough = found.missing == 0;
     if (found.enough) return found;
     std::vector<Victim> all;
     Nodes together = 0;
     for (const JobId id : pass.running_malleable()) {
-      const Nodes extra = pass.extra(id);
+      const Nodes extra = extra_for(pass, id, taker);
       if (extra == 0 || !pass.cuttable(id)) continue;
       const JobId whom = expanded_for(pass, id);
       const int its = group(id, whom);
@@ -202,11 +212,11 @@ class Dbes final : public Policy {
   /// of the others.
   void answer_requests(Pass& pass) const {
     ductile::answer_requests(pass, [&](const Request& request, Nodes nodes) {
-      const Victims from = victims(pass, nodes, [&](JobId id, JobId whom) {
+      const Victims from = victims(pass, nodes, request.job, [&](JobId id, JobId whom) {
         return id == request.job ? -1 : whom == JobId::none ? 0 : 1;
       });
       Grant result = Grant::lacking;
-      with_cuts(pass, from, Share::in_turn, [&](const Sources& sources) {
+      with_cuts(pass, from, Share::in_turn, request.job, [&](const Sources& sources) {
         if (shrink_first_ && pass.fairness().policy != Fairness::Policy::none) {
           for (const Cut& cut : sources.cuts) {
             pass.resize(cut.victim, cut.to, {Why::shrunk_for, request.job});
@@ -230,7 +240,7 @@ class Dbes final : public Policy {
       const JobId job = its.reserved.job;
       const Queue::Need need = pass.start_need(job);
       if (need.nodes > most) continue;
-      const Victims from = victims(pass, need.nodes, [&](JobId, JobId whom) {
+      const Victims from = victims(pass, need.nodes, job, [&](JobId, JobId whom) {
         return whom == job ? 0 : whom == JobId::none ? 1 : pass.before(job, whom) ? 2 : -1;
       });
       if (!from.enough) continue;
@@ -239,17 +249,26 @@ class Dbes final : public Policy {
         held = 0;
       }
       for (; plan.later[held].reserved.job != job; ++held) hold(pass, *around, plan.later[held]);
-      const bool starts = with_cuts(pass, from, Share::in_turn, [&](const Sources& sources) {
+      const bool starts = with_cuts(pass, from, Share::in_turn, job, [&](const Sources& sources) {
         Time at = pass.now();
         for (const Cut& cut : sources.cuts) {
           at = std::max(at, pass.expected_release(cut.victim));
           if (backfill_.extra_is_free) continue;
-          around->add(pass.now(), pass.expected_end(cut.victim),
-                      pass.job(cut.victim).size() - cut.to);
+          const Time end = pass.expected_end(cut.victim);
+          if (pass.cell_count() == 1) {
+            around->add(pass.now(), end, pass.job(cut.victim).size() - cut.to);
+          } else {
+            around->add(pass.now(), end, pass.gives_by_cell(cut, job), 1);
+          }
         }
         const Why why = &its == &plan.later.front() ? Why::in_order : Why::backfilled;
-        return around->earliest(pass.demand(job, need.nodes), need.walltime, at) == at &&
-               pass.start(job, exactly(need.nodes), {why}, sources);
+        Spread in;
+        if (around->earliest(pass.demand(job, need.nodes), need.walltime, at, in) != at) {
+          return false;
+        }
+        Sources there = sources;
+        if (!in.empty()) there.in = &in;
+        return pass.start(job, exactly(need.nodes), {why}, there);
       });
       started |= starts;
       if (starts) most -= need.nodes;
@@ -294,19 +313,20 @@ class Dbes final : public Policy {
     });
     std::vector<Vessel> vessels;
     Nodes room = 0;
+    const JobId taker = able.size() == 1 ? able.front() : JobId::none;
     for (const JobId id : able) {
       vessels.push_back({pass.extra(id), pass.job(id).spec.size.max - pass.job(id).size()});
       room += vessels.back().room;
     }
     if (room == 0) return false;
-    const Victims from = victims(pass, room, [&](JobId id, JobId whom) {
+    const Victims from = victims(pass, room, taker, [&](JobId id, JobId whom) {
       for (std::size_t h = 0; h <= i; ++h) {
         if (plan.later[h].depends_on(id)) return -1;
       }
       return whom == JobId::none ? 0 : pass.before(job, whom) ? 1 : -1;
     });
-    Nodes amount = pass.idle();
-    for (const JobId id : from.jobs) amount += pass.extra(id);
+    Nodes amount = taker == JobId::none ? pass.idle() : pass.idle(taker);
+    for (const JobId id : from.jobs) amount += extra_for(pass, id, taker);
     const std::vector<Nodes> gets = water_fill(vessels, std::min(amount, room));
     std::vector<JobId> others;
     for (std::size_t k = 0; k < able.size(); ++k) {
@@ -327,7 +347,8 @@ class Dbes final : public Policy {
     const Nodes more = to - before;
     if (more == 0) return Offer::too_small;
     std::vector<Cut> cuts;
-    if (more > pass.idle()) cuts = cuts_for(pass, victims, more - pass.idle(), Share::in_turn);
+    const Nodes idle = pass.idle(id);
+    if (more > idle) cuts = cuts_for(pass, victims, more - idle, Share::in_turn, id);
     const Sources from{.cuts = cuts};
     if (!may_expand(pass, id, to, benefit_, from) ||
         !pass.resize(id, to, {Why::dependency_expand, whom}, from)) {
@@ -336,7 +357,10 @@ class Dbes final : public Policy {
     const JobId other = expanded_for(pass, id);
     if (other == JobId::none || pass.before(whom, other)) pass.tag(id, whom);
     if (!backfill_.extra_is_free) {
-      pass.memo().free.take(pass.demand(id, more), pass.expected_end(id) - pass.now());
+      FreeCells& free = pass.memo().free;
+      const Duration length = pass.expected_end(id) - pass.now();
+      const Demand demand = pass.demand(id, more);
+      free.take(demand, free.place(demand, length), length);
     }
     return Offer::taken;
   }

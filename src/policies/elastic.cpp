@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -45,8 +46,9 @@ class Victims {
     return give_ == 0 || blocked_;
   }
 
-  // SelectShrinkable: who gives `need` nodes; nobody if they cannot be had. Not `except`.
-  std::vector<Cut> select(Nodes need, JobId except = JobId::none) {
+  // SelectShrinkable: who gives `need` nodes that `whom` can use; nobody if they cannot be had. Not
+  // he himself.
+  std::vector<Cut> select(Nodes need, JobId whom) {
     std::vector<Cut> cuts;
     gather();
     blocked_ = blocked_ || (need <= give_ && !may_shrink());
@@ -59,10 +61,15 @@ class Victims {
     for (; need > 0 && !order.empty(); order.pop_back()) {
       std::ranges::pop_heap(order, later);
       const Row& row = *order.back().second;
-      if (row.id == except || row.gives() == 0) continue;
-      const Nodes to = shrunk(row, need);
+      if (row.id == whom || row.gives() == 0) continue;
+      const bool one_cell = pass_.cell_count() == 1;
+      const Nodes useful = one_cell ? need : std::min(need, pass_.extra(row.id, whom));
+      if (useful == 0) continue;
+      const Nodes to = shrunk(row, useful);
+      const Nodes gives = one_cell ? row.size - to - row.sick : pass_.adds({row.id, to}, whom);
+      if (gives == 0) continue;
       cuts.push_back({row.id, to});
-      need -= std::min(need, row.size - to - row.sick);
+      need -= std::min(need, gives);
     }
     if (need > 0) cuts.clear();
     return cuts;
@@ -195,8 +202,7 @@ class Elastic final : public Policy {
   void schedule(Pass& pass) const override {
     Victims victims(pass, settings_);
     answer_requests(pass, victims);
-    start_in_order(pass);
-    backfill(pass, {.reservation_depth = 1});
+    start_and_backfill(pass, {.reservation_depth = 1});
     start_by_shrinking(pass, victims);
     expand(pass);
     tick(pass, tick_);
@@ -207,7 +213,7 @@ class Elastic final : public Policy {
   static void answer_requests(Pass& pass, Victims& victims) {
     for (const Request& request : requests_now(pass)) {
       std::vector<Cut> cuts;
-      const Nodes free = free_nodes(pass);
+      const Nodes free = free_nodes(pass, request.job);
       if (request.delta > 0 && static_cast<Nodes>(request.delta) > free) {
         cuts = victims.select(static_cast<Nodes>(request.delta) - free, request.job);
       }
@@ -222,21 +228,25 @@ class Elastic final : public Policy {
     }
   }
 
-  // Algorithm 4. While the head of the queue waits, nobody may delay it on free nodes alone.
+  // Algorithm 4. While the head of a partition waits, nobody behind it may delay it on free nodes
+  // alone.
   void start_by_shrinking(Pass& pass, Victims& victims) const {
-    const JobId head = pass.first_pending();
-    if (head == JobId::none) return;
-    bool head_waits = true;
-    std::optional<Shadow> shadow;  // made when it is asked for
+    std::vector<JobId> heads = Heads(pass).jobs;  // that wait, in order
+    if (heads.empty()) return;
+    std::optional<Shadow>
+        shadow;             // of those before the job that is tried; made when it is asked for
+    std::size_t shown = 0;  // so many of them
     std::uint32_t tried = 0;
-    for (JobId id = head; id != JobId::none; id = pass.next_pending(id)) {
+    const JobId first = heads.front();
+    for (JobId id = first; id != JobId::none; id = pass.next_pending(id)) {
       if (try_depth_ != 0 && ++tried > try_depth_) return;
-      const Nodes free = free_nodes(pass);
-      if (free == 0 && victims.none()) return;
+      if (pass.idle() == 0 && pass.incoming() == 0 && victims.none()) return;
+      const Nodes free = free_nodes(pass, id);
       if (pass.now() < pass.job(id).not_before) continue;
       const Nodes size = start_sizes(pass, id).min;
+      const auto at = std::ranges::find(heads, id);
       if (size > free) {
-        const std::vector<Cut> cuts = victims.select(size - free);
+        const std::vector<Cut> cuts = victims.select(size - free, id);
         const Sources sources{.cuts = cuts, .incoming = true};
         if (cuts.empty() || !pass.start(id, exactly(size), {Why::shrunk_for, id}, sources)) {
           continue;
@@ -244,16 +254,28 @@ class Elastic final : public Policy {
         victims.made(cuts);
         victims.promised(pass.estimate(id, size));
       } else {
-        if (head_waits && id != head) {
-          if (!shadow) shadow.emplace(pass, head, pass.job(head).spec.preferred);
+        // A head may not delay those before it, anybody else none.
+        const auto before = static_cast<std::size_t>(at - heads.begin());
+        if (before > 0 && before != shown) shadow.reset();
+        Spread in;
+        if (before > 0) {
+          if (!shadow) {
+            shadow.emplace(pass, std::span(heads).first(before),
+                           [&](JobId head) { return pass.job(head).spec.preferred; });
+            shown = before;
+          }
           if (!shadow->allows(pass, id, size)) continue;
+          in = shadow->idle(pass, id, size);
         }
-        const Why why = id == head ? Why::in_order : Why::backfilled;
-        if (!pass.start(id, exactly(size), {why}, {.incoming = true})) continue;
-        if (shadow) shadow->took(pass, id, size);
+        const bool bound = before > 0 && pass.cell_count() > 1;
+        if (bound && in.count() < std::min(size, pass.idle(id))) continue;
+        const Why why = id == first ? Why::in_order : Why::backfilled;
+        const Sources sources{.incoming = true, .in = bound && !in.empty() ? &in : nullptr};
+        if (!pass.start(id, exactly(size), {why}, sources)) continue;
+        if (before > 0) shadow->took(pass, id, size, in);
       }
-      if (id == head) {
-        head_waits = false;
+      if (at != heads.end()) {
+        heads.erase(at);
         shadow.reset();
       }
     }
@@ -276,7 +298,7 @@ class Elastic final : public Policy {
     for (; free_nodes(pass) > 0 && !takers.empty(); takers.pop_back()) {
       std::ranges::pop_heap(takers, later);
       const JobId id = takers.back().second;
-      offer(pass, id, free_nodes(pass), benefit_, {Why::hand_out}, {.incoming = true});
+      offer(pass, id, free_nodes(pass, id), benefit_, {Why::hand_out}, {.incoming = true});
     }
   }
 

@@ -80,9 +80,9 @@ class ExpandShrink final : public Policy {
   }
 
   template <class Take>
-  bool take_by_cuts(const Pass& pass, Nodes need, JobId spared, Take take) const {
+  bool take_by_cuts(const Pass& pass, Nodes need, JobId whom, Take take) const {
     return with_cuts(
-        pass, need, spared, strategy_.share, [&](JobId id) { return key(pass, id); }, take);
+        pass, need, whom, strategy_.share, [&](JobId id) { return key(pass, id); }, take);
   }
 
   void answer_requests(Pass& pass) const {
@@ -98,14 +98,12 @@ class ExpandShrink final : public Policy {
 
   void start_or_cut(Pass& pass) const {
     start_in_order(pass);
-    const auto start = [&](JobId id, Nodes need) {
-      return take_by_cuts(pass, need, JobId::none, [&](const Sources& sources) {
+    start_in_turn(pass, [&](JobId id) {
+      const Nodes need = pass.start_need(id).nodes;
+      return take_by_cuts(pass, need, id, [&](const Sources& sources) {
         return pass.start(id, exactly(need), {Why::in_order}, sources);
       });
-    };
-    for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
-      if (!start(id, pass.start_need(id).nodes)) return;
-    }
+    });
   }
 
   Strategy strategy_;

@@ -26,7 +26,10 @@ class Fpsma final : public Policy {
     if (!adapting) grant_from_idle(pass);
     start_in_order(pass, {.strict = true});
     if (!adapting) {
-      if (const JobId head = pass.first_pending(); head != JobId::none) start_by_cuts(pass, head);
+      start_in_turn(pass, [&](JobId head) {
+        start_by_cuts(pass, head);
+        return false;
+      });
       hand_out_idle(pass, growable_jobs(pass), {.benefit = benefit_},
                     [&](JobId id) { return key(pass, id); });
     }
@@ -42,7 +45,7 @@ class Fpsma final : public Policy {
   static void start_by_cuts(Pass& pass, JobId head) {
     const Nodes need = pass.start_need(head).nodes;
     with_cuts(
-        pass, need, JobId::none, Share::in_turn, [&](JobId id) { return key(pass, id); },
+        pass, need, head, Share::in_turn, [&](JobId id) { return key(pass, id); },
         [&](const Sources& from) {
           return pass.start(head, exactly(need), {Why::in_order}, from);
         });

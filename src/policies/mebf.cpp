@@ -79,41 +79,53 @@ class Mebf final : public Policy {
   void schedule(Pass& pass) const override {
     grant_from_idle(pass);
     serve(pass);
-    const JobId head = pass.first_pending();
-    if (head == JobId::none) {
-      expand(pass);
-    } else if (free_nodes(pass) == 0) {
-      shrink(pass, head);
-    } else if (!backfill(pass, head)) {
-      if (gap_ == Gap::shrink) shrink(pass, head);
+    Heads heads(pass);
+    if (heads.jobs.empty()) expand(pass);
+    // With one lane one: for a head without a free node others give; else there may be a gap.
+    const auto is_full = [&](JobId head) { return free_nodes(pass, head) == 0; };
+    std::vector<JobId> full, gap;
+    for (const JobId head : heads.jobs) (is_full(head) ? full : gap).push_back(head);
+    // Others may use nodes of which a head has none.
+    const bool may_fit = !gap.empty() || (pass.cell_count() > 1 && pass.idle() > 0);
+    if (may_fit && !backfill(pass, heads)) {
+      for (const JobId head : gap) {
+        if (gap_ == Gap::shrink) shrink(pass, head);
+      }
       if (gap_ == Gap::expand) expand(pass);
     }
+    for (const JobId head : full) shrink(pass, head);
     tick(pass, tick_);
   }
 
  private:
   // In queue order, at the preferred size or at what there is.
   static void serve(Pass& pass) {
-    for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
+    start_in_turn(pass, [&](JobId id) {
       const Nodes least = start_sizes(pass, id).min,
-                  most = fitting_size(pass, id, free_nodes(pass));
-      if (most == 0 || !pass.start(id, {least, most}, {Why::in_order}, {.incoming = true})) return;
-    }
+                  most = fitting_size(pass, id, free_nodes(pass, id));
+      return most != 0 && pass.start(id, {least, most}, {Why::in_order}, {.incoming = true});
+    });
   }
 
-  // The others, where they do not delay the head. Did any start?
-  bool backfill(Pass& pass, JobId head) const {
+  // The others, where they do not delay a head. Did any start?
+  bool backfill(Pass& pass, const Heads& heads) const {
     bool found = false;
-    Shadow shadow(pass, head, start_sizes(pass, head).min);
-    FreeProfile idle;  // that the smallest size fits into it does not mean that the job does
-    idle.nodes.add({}, pass.idle());
+    Shadow shadow(pass, heads.jobs, [&](JobId head) { return start_sizes(pass, head).min; });
+    FreeCells idle =
+        idle_cells(pass);  // that the smallest size fits does not mean that the job does
     std::uint32_t tried = 0;
-    for (JobId id = pass.first_fit(head, idle); id != JobId::none; id = pass.first_fit(id, idle)) {
-      if (try_depth_ != 0 && ++tried > try_depth_) break;
-      const Nodes n = fitting_size(pass, id, pass.idle());
-      if (!shadow.allows(pass, id, n) || !pass.start(id, exactly(n), {Why::backfilled})) continue;
-      shadow.took(pass, id, n);
-      idle.take(pass.demand(id, n), kTick);
+    for (FitSearch search = fits_behind(pass, heads.behind);;) {
+      const JobId id = search.next(idle);
+      if (id == JobId::none || (try_depth_ != 0 && ++tried > try_depth_)) break;
+      const Nodes n = fitting_size(pass, id, pass.idle(id));
+      if (!shadow.allows(pass, id, n)) continue;
+      const Spread in = shadow.idle(pass, id, n);
+      if (pass.cell_count() > 1 && in.count() < n) continue;
+      if (!pass.start(id, exactly(n), {Why::backfilled}, {.in = in.empty() ? nullptr : &in}))
+        continue;
+      shadow.took(pass, id, n, in);
+      idle.take(pass.demand(id, n), in, kTick);
+      search.took(in.empty() ? kEveryCell : in.cells());
       found = true;
     }
     return found;
@@ -121,9 +133,12 @@ class Mebf final : public Policy {
 
   // Algorithm 2, and the queue once more with the nodes it gives.
   void shrink(Pass& pass, JobId head) const {
-    if (pass.now() < pass.job(head).not_before) return;
+    // It may have been started by what another one's cuts gave.
+    const Job& its = pass.job(head);
+    const bool waits = its.status == Status::pending && its.claim == ClaimId::none;
+    if (!waits || pass.now() < its.not_before) return;
     const Nodes need = start_sizes(pass, head).min;
-    Nodes free = free_nodes(pass);
+    Nodes free = free_nodes(pass, head);
     std::vector<Cut> cuts;
     if (free < need || scope_ == Scope::all) {
       std::vector<Candidate> victims =
@@ -134,8 +149,11 @@ class Mebf final : public Policy {
       for (const Candidate& victim : victims) {
         const Nodes to = shrunk(pass, victim.id);
         if (!feasible(pass, victim.id, to)) continue;
+        const Nodes gives =
+            pass.cell_count() == 1 ? victim.size - to : pass.adds({victim.id, to}, head);
+        if (gives == 0) continue;
         cuts.push_back({victim.id, to});
-        free += victim.size - to;
+        free += gives;
         if (scope_ == Scope::one || (scope_ == Scope::until_head_fits && free >= need)) break;
       }
     }
@@ -199,7 +217,7 @@ class Mebf final : public Policy {
   Nodes expanded(const Pass& pass, JobId id) const {
     const Job& job = pass.job(id);
     const SizeConstraint sizes = pass.sizes(id);
-    const Nodes size = job.size(), free = free_nodes(pass);
+    const Nodes size = job.size(), free = free_nodes(pass, id);
     if (size >= job.spec.size.max) return size;
     const Nodes most = sizes.at_most(std::min(job.spec.size.max, size + free));
     if (most <= size) return size;

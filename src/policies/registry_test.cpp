@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "support/complaint.hpp"
 
 namespace ductile {
 namespace {
@@ -14,12 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string error_of(const std::string& text) {
-  try {
-    make_policy(text);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "none";
+  return testing::complaint([&] { make_policy(text); });
 }
 
 TEST(Registry, EveryPolicyCanBeMadeWithItsDefaults) {

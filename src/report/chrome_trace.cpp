@@ -64,17 +64,25 @@ void ChromeTrace::on_decision(Time now, const Decision& decision, const Core&) {
   lane.slices.assign(1, Slice{now, decision.after, decision.reason});
 }
 
-void ChromeTrace::on_resized(Time now, JobId id, Nodes before, const Core& core) {
+void ChromeTrace::on_resized(Time now, JobId id, Nodes, const Core& core) {
   const auto at = running_.find(id);
-  if (at == running_.end() || core.job(id).size() == before) return;
+  if (at == running_.end() || core.job(id).holding == at->second.slices.back().nodes) return;
   at->second.slices.push_back({now, core.job(id).holding, at->second.next});
 }
 
 void ChromeTrace::on_end(Time now, JobId id, const WorkloadJob&, EndState state, bool requeued,
                          const Core&) {
+  close(now, id, word(state, requeued));
+}
+
+void ChromeTrace::on_suspended(Time now, JobId id, const WorkloadJob&, const Core&) {
+  close(now, id, "SUSPENDED");
+}
+
+void ChromeTrace::close(Time now, JobId id, const char* state) {
   const auto at = running_.find(id);
   if (at == running_.end()) return;
-  write(now, id, at->second, word(state, requeued));
+  write(now, id, at->second, state);
   free_lanes_.push(at->second.number);
   running_.erase(at);
 }

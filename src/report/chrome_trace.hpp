@@ -26,6 +26,7 @@ class ChromeTrace final : public Observer {
 
   void on_decision(Time now, const Decision& decision, const Core& core) override;
   void on_resized(Time now, JobId id, Nodes before, const Core& core) override;
+  void on_suspended(Time now, JobId id, const WorkloadJob& job, const Core& core) override;
   void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
               const Core& core) override;
   void on_finish(Time now, const Core& core) override;
@@ -46,6 +47,7 @@ class ChromeTrace final : public Observer {
     std::vector<Slice> slices;
   };
 
+  void close(Time now, JobId id, const char* state);
   void write(Time now, JobId id, const Lane& lane, const char* state);
   void write_slice(std::uint32_t lane, const std::string& name, Time from, Time to,
                    const Reason& reason, const std::string& args);

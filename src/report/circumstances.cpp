@@ -98,6 +98,11 @@ JobId job_of(const Event& event) {
       event);
 }
 
+bool is_about_all(const Event& event) {
+  return std::holds_alternative<event::ConfigChanged>(event) ||
+         std::holds_alternative<event::MachineChanged>(event);
+}
+
 Other named(JobId id, const Core& core) {
   Other other;
   if (!core.state().jobs.knows(id)) return other;
@@ -256,6 +261,10 @@ std::vector<Circumstance> Circumstances::after(const Event& event, const Core& c
     gives_up(started->job, started->answers == DecisionId::none);
   } else if (const auto* ordered = std::get_if<event::SizeOrdered>(&event)) {
     gives_up(ordered->job, ordered->size != 0);
+  } else if (const auto* moved = std::get_if<event::MoveOrdered>(&event)) {
+    gives_up(moved->job, !moved->off.empty());
+  } else if (const auto* stopped = std::get_if<event::StopOrdered>(&event)) {
+    gives_up(stopped->job, stopped->how.has_value());
   } else if (const auto* request = std::get_if<event::EvolvingRequested>(&event)) {
     requests_[request->id] = request->job;
   } else if (const auto* withdrawn = std::get_if<event::EvolvingWithdrawn>(&event)) {
@@ -300,7 +309,8 @@ void Circumstances::decided(const Decision& decision, const Core& core, std::opt
     const bool was_claimed =
         std::ranges::any_of(claims_, [&](const auto& claim) { return claim.second.job == id; }) &&
         std::ranges::none_of(core.pen_calls(), [&](const PenCall& call) {
-          return call.verb == PenCall::Verb::start && call.job == id;
+          return (call.verb == PenCall::Verb::start && call.job == id) ||
+                 std::ranges::find(call.gains, id, &Gain::job) != call.gains.end();
         });
     const bool is_ahead = decision.reason.why == Why::backfilled;
     if (!was_claimed && !is_ahead) return;
@@ -309,7 +319,7 @@ void Circumstances::decided(const Decision& decision, const Core& core, std::opt
     if (is_ahead && !ahead) ahead.emplace(core);
     if (is_ahead) ahead->add_to(start, id);
     found.push_back(std::move(start));
-  } else if (decision.kind == Kind::resize) {
+  } else if (decision.kind == Kind::resize || decision.stops()) {
     Circumstance resize = about(id, What::resize, core);
     const Unanswered* const open = state.find(decision.id);
     resize.count = open != nullptr ? open->before.count : core.job(id).holding.count;

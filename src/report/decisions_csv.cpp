@@ -25,9 +25,11 @@ void DecisionsCsv::on_decision(Time now, const Decision& decision, const Core& c
   const Nodes size = decision.after.count;
   Nodes before = 0;
   std::string_view what = word(decision.kind);
-  if (decision.kind == Decision::Kind::resize) {
+  if (decision.kind == Decision::Kind::resize || decision.stops()) {
     if (const Unanswered* order = core.state().find(decision.id)) before = order->before.count;
-    what = size > before ? "expand" : "shrink";
+  }
+  if (decision.kind == Decision::Kind::resize) {
+    what = size > before ? "expand" : size < before ? "shrink" : "move";
   }
   append_seconds(text, now);
   fmt::format_to(out, ",{},{},{},{},{},{},{},{},", index(decision.id), what, name(decision.job),

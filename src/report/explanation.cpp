@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,6 +17,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "model/fairness.hpp"
+#include "model/where.hpp"
 #include "report/text.hpp"
 
 namespace ductile {
@@ -185,8 +187,7 @@ void Explainer::on_event(Time now, const Event& event, bool taken, const Core& c
     return this->event(now, event, {});
   }
   const auto found = circumstances_.after(event, core);
-  const bool is_about_all = std::holds_alternative<event::ConfigChanged>(event);
-  if (id_ && (is_about_all || job_of(event) == *id_)) this->event(now, event, found);
+  if (id_ && (is_about_all(event) || job_of(event) == *id_)) this->event(now, event, found);
 }
 
 void Explainer::on_decision(Time, const Decision& decision, const Core&) {
@@ -210,9 +211,18 @@ void Explainer::on_finish(Time, const Core& core) {
 
 void Explainer::event(Time now, const Event& event, std::span<const Circumstance> circumstances) {
   if (const auto* its = std::get_if<event::Submitted>(&event)) return submitted(now, *its);
+  const auto* const machine = std::get_if<event::MachineChanged>(&event);
+  if (machine != nullptr) {
+    platform_ = machine->platform;
+    has_instant_starts_ = machine->capabilities.instant_start;
+  }
   if (!explanation_.is_known || explanation_.state == "over") return;
   Words words(*this);
-  if (const auto* config = std::get_if<event::ConfigChanged>(&event)) {
+  if (machine != nullptr) {
+    words.say("the machine is now of {} with {} {}", nodes_text(platform_.nodes),
+              platform_.cores_per_node, platform_.cores_per_node == 1 ? "core" : "cores");
+    add(now, "machine", words);
+  } else if (const auto* config = std::get_if<event::ConfigChanged>(&event)) {
     add(now, "policy", words.say("the policy is now {}", config->traits.settings));
   } else if (const auto* eligible = std::get_if<event::Eligible>(&event)) {
     add(now, eligible->yes ? "released" : "held",
@@ -240,6 +250,27 @@ void Explainer::event(Time now, const Event& event, std::span<const Circumstance
       words.say("it is ordered to have {}", nodes_text(ordered->size));
     }
     add(now, "ordered", words);
+  } else if (const auto* moved = std::get_if<event::MoveOrdered>(&event)) {
+    if (moved->off.empty()) {
+      words.say("the order to leave nodes is lifted");
+    } else {
+      words.say("it is ordered to leave {}", nodes_of({moved->off.count(), moved->off}));
+    }
+    add(now, "ordered", words);
+  } else if (const auto* stopped = std::get_if<event::StopOrdered>(&event)) {
+    if (!stopped->how) {
+      words.say("the order to stop it is lifted");
+    } else {
+      words.say("it is ordered to stop: {}", kStopWords[static_cast<std::size_t>(*stopped->how)]);
+    }
+    add(now, "ordered", words);
+  } else if (std::holds_alternative<event::Suspended>(event)) {
+    open_.reset();
+    explanation_.state = "waiting";
+    plans_ = 0;
+    words.say("suspended after running for {}: what it did is kept, and it waits again",
+              duration_text(now - started_));
+    add(now, "suspended", words);
   } else if (const auto* altered = std::get_if<event::Altered>(&event)) {
     words.say("it is altered: {} at first, {} to {}, limit {} s, priority {}",
               nodes_text(altered->preferred), altered->size.min, altered->size.max,
@@ -299,13 +330,15 @@ void Explainer::tell_resized(Time now, const event::Resized& resized, const Circ
   if (resized.answers == DecisionId::none || !open_) {
     unasked_ = now;
     words.say("has {} now, which nobody ordered", now_has);
-  } else if (open_->after.count == resized.now.count) {
+  } else if (open_->after == resized.now ||
+             (open_->after.count == resized.now.count && open_->before != resized.now.count)) {
     const bool at_once = open_->at == now;
     open_.reset();
     if (at_once) return;
     words.say("has {} now", now_has);
   } else if (resized.now.count == open_->before) {
-    words.say("keeps {}: it did not do the resize", now_has);
+    words.say("keeps {}: it did not {}", now_has,
+              open_->after.count == 0 ? "stop" : "do the resize");
     if (refused != nullptr) words.say(", and is left alone until ").time(refused->at);
     open_.reset();
   } else {
@@ -367,6 +400,11 @@ void Explainer::tell_decision(Time now, const Decision& decision,
     case Kind::power_on:
     case Kind::power_off:
       break;
+    case Kind::cancel:
+    case Kind::requeue:
+    case Kind::suspend:
+      explain_stop(now, decision, first_of(all, What::resize));
+      break;
   }
 }
 
@@ -410,7 +448,11 @@ void Explainer::explain_resize(Time now, const Decision& decision, const Circums
   open_ = Open{decision.id, before, decision.after, now};
 
   Words words(*this);
-  words.say("{} from {} to {}", grows ? "grows" : "shrinks", before, nodes_text(after));
+  if (after == before) {
+    words.say("moves to {}", nodes_of(decision.after));
+  } else {
+    words.say("{} from {} to {}", grows ? "grows" : "shrinks", before, nodes_text(after));
+  }
   switch (decision.reason.why) {
     case Why::shrunk_for:
     case Why::dependency_expand:
@@ -445,6 +487,23 @@ void Explainer::explain_resize(Time now, const Decision& decision, const Circums
       words.say(" ({})", word(decision.reason.why));
   }
   add(now, "resize", words, word(decision.reason.why));
+}
+
+void Explainer::explain_stop(Time now, const Decision& decision, const Circumstance* stop) {
+  const auto before = static_cast<Nodes>(stop != nullptr ? stop->count : 0);
+  open_ = Open{decision.id, before, {}, now};
+  Words words(*this);
+  words.put(decision.kind == Decision::Kind::cancel    ? "is to end"
+            : decision.kind == Decision::Kind::requeue ? "is to leave its nodes and begin anew"
+                                                       : "is to leave its nodes and go on later");
+  if (stop != nullptr && stop->total > 0) {
+    words.say(" for ").job(stop->others.front());
+  } else if (decision.reason.why == Why::ordered) {
+    words.say(": an operator or its user ordered it");
+  } else {
+    words.say(" ({})", word(decision.reason.why));
+  }
+  add(now, word(decision.kind), words, word(decision.reason.why));
 }
 
 void Explainer::explain_deny(Time now, const Decision& decision, const Circumstance* deny) {
@@ -537,6 +596,7 @@ void Explainer::stands(JobId id, const Core& core, const PolicyMaker& make) {
             nodes_of(its.holding));
   words.time(its.started).say(", expected to end by ").time(core.state().expected_end(its));
   if (its.doing == Doing::resizing) words.say("; on its way to {}", nodes_text(its.target));
+  if (its.doing == Doing::stopping) words.say("; about to leave them");
   tell("running", words);
   if (its.claim != ClaimId::none) {
     const Circumstance claim = claim_of(*core.state().find(its.claim), core);
@@ -544,6 +604,26 @@ void Explainer::stands(JobId id, const Core& core, const PolicyMaker& make) {
     tell("claim", words.time(claim.at), claim.why);
   }
 }
+
+namespace {
+
+/// Which nodes these are, if they are not all: " in batch, of those with gpu:2".
+std::string place_text(const Where& where, const Platform& platform) {
+  std::string text;
+  if (!platform.partitions.empty()) text += " in " + partition_names(where.partitions, platform);
+  std::vector<std::string> asked;
+  if (where.each.cores > 0) asked.push_back(fmt::format("{} cores", where.each.cores));
+  if (where.each.memory_mb > 0) asked.push_back(fmt::format("{} MB", where.each.memory_mb));
+  if (const std::string things = things_text(where.each, platform); !things.empty()) {
+    asked.push_back(things);
+  }
+  if (!asked.empty()) text += ", of those with " + listed(asked);
+  if (!where.only.empty()) text += ", of the nodes " + to_string(where.only);
+  if (!where.never.empty()) text += ", without the nodes " + to_string(where.never);
+  return text;
+}
+
+}  // namespace
 
 void Explainer::explain_waiting(Time now, JobId id, const Core& core, const PolicyMaker& make) {
   const State& state = core.state();
@@ -553,7 +633,13 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
   };
   Words words(*this);
   if (its.status == Status::held) {
-    tell("held", words.say("it is held, and takes no part in the queue"));
+    tell("held",
+         words.say("it is {}, and takes no part in the queue", its.goes_on ? "suspended" : "held"));
+    return;
+  }
+  if (const std::string lacks = core.lacks(); !lacks.empty()) {
+    tell("lacks", words.say("nothing is decided: the policy {} needs what the cluster lacks, {}",
+                            core.traits().settings, lacks));
     return;
   }
   if (its.claim != ClaimId::none) {
@@ -564,11 +650,22 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
   }
 
   const Nodes least = state.smallest(its);
-  const Nodes in_service = state.platform.nodes - state.not_up.count();
+  const Cells usable = state.usable_cells(its);
+  const bool is_everywhere = state.cells.is_one();
+  const Nodes there = is_everywhere ? state.platform.nodes : state.cells.count(usable);
+  const Nodes idle = is_everywhere ? state.idle.count() : state.idle_for(its);
+  const Nodes in_service = is_everywhere
+                               ? there - state.not_up.count()
+                               : difference(state.cells.nodes(usable), state.not_up).count();
   words.say("it asks for {}", nodes_text(its.spec.preferred));
   if (least < its.spec.preferred) words.say(", and can run on {}", least);
-  words.say("; {} of {} {} idle", state.idle.count(), state.platform.nodes,
-            is_or_are(state.idle.count()));
+  words.say("; {} of {} {} idle", idle, there, is_or_are(idle));
+  if (!is_everywhere)
+    words.put(place_text(state.lanes[index(its.spec.lane)].where, state.platform));
+  const Nodes elsewhere = state.idle.count() - std::min(idle, state.idle.count());
+  if (idle < least && elsewhere > 0) {
+    words.say("; {} {} idle where it may not run", elsewhere, is_or_are(elsewhere));
+  }
   tell("nodes", words);
   if (least > in_service) {
     tell("service",
@@ -578,7 +675,7 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
   if (its.not_before > now) {
     tell("left-alone", words.say("it is left alone until ").time(its.not_before));
   }
-  const bool has_nodes = least <= state.idle.count();
+  const bool has_nodes = least <= idle;
   if (has_nodes && !state.fits_power(its, least)) {
     words.say("{} of its nodes draw {:g} W more than idle ones, and {:g} W are left", least,
               static_cast<double>(state.extra_power_mw(its, least)) / 1000,
@@ -596,13 +693,19 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
   Circumstance ahead;
   std::optional<Other> delayed;
   const Time end = later(now, state.estimate(its, least));
+  // Who may run nowhere where it may is not in its way.
+  const auto is_in_its_way = [&](const Job& other) {
+    return is_everywhere || (state.usable_cells(other) & usable) != 0;
+  };
   for (const Claim& claim : state.claims) {
+    if (!is_in_its_way(core.job(claim.job))) continue;
     if (claim.start && state.queue.before(claim.job, core.job(claim.job).spec, id, its.spec)) {
       ductile::add(ahead, named(claim.job, core));
     }
   }
   for (JobId before = state.queue.front(); before != id && before != JobId::none;
        before = state.queue.after(before, core.job(before).spec)) {
+    if (!is_in_its_way(core.job(before))) continue;
     Other other = named(before, core);
     if (plan && plan->jobs[before].status == Status::pending) {
       other.at = plan->jobs[before].reserved;
@@ -611,7 +714,8 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
     if (!delayed && other.at < end) delayed = other;
   }
   if (ahead.total == 0) {
-    tell("first", words.say("it is the first in the queue"));
+    tell("first", words.put(is_everywhere ? "it is the first in the queue"
+                                          : "it is the first of those that may run there"));
   } else {
     words.say("ahead of it in the queue: ");
     words.list(ahead, "more", [&](const Other& other) {
@@ -633,13 +737,23 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
     tell("plan", words);
   } else if (ahead.total == 0 && !has_nodes) {
     // Its policy makes no plans: what has to end before there are enough.
-    std::int64_t free = state.idle.count();
+    std::vector<std::pair<Time, std::int64_t>> releases;
+    const auto add = [&](Time at, ReleaseTag, std::int64_t nodes) {
+      releases.emplace_back(at, nodes);
+    };
+    if (is_everywhere) {
+      state.releases.for_each(add);
+    } else {
+      for_each_cell(usable, [&](std::uint32_t cell) { state.releases_in(cell).for_each(add); });
+      std::ranges::sort(releases);
+    }
+    std::int64_t free = idle;
     Time enough = kNever;
-    state.releases.for_each([&](Time at, ReleaseTag, std::int64_t nodes) {
+    for (const auto& [at, nodes] : releases) {
       if (free < least && (free += nodes) >= least) {
         enough = at > now ? at : now + whole_seconds(1);
       }
-    });
+    }
     if (enough != kNever) {
       words.say("enough nodes are expected at ").time(enough);
       words.releases(plan_of(id, enough, core));

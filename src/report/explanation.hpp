@@ -92,6 +92,7 @@ class Explainer final : public Observer {
   void tell_decision(Time now, const Decision& decision, std::span<const Circumstance> all);
   void explain_start(Time now, const Decision& decision, const Circumstance* start);
   void explain_resize(Time now, const Decision& decision, const Circumstance* resize);
+  void explain_stop(Time now, const Decision& decision, const Circumstance* stop);
   void explain_deny(Time now, const Decision& decision, const Circumstance* deny);
   void explain_plan(Time now, const Circumstance& plan);
   void explain(Time now, const Circumstance& circumstance);

@@ -27,9 +27,9 @@ void GanttRecorder::on_decision(Time now, const Decision& decision, const Core&)
   open_[decision.job] = {now, decision.after, decision.reason.why, decision.reason.why};
 }
 
-void GanttRecorder::on_resized(Time now, JobId id, Nodes before, const Core& core) {
+void GanttRecorder::on_resized(Time now, JobId id, Nodes, const Core& core) {
   const auto at = open_.find(id);
-  if (at == open_.end() || core.job(id).size() == before) return;
+  if (at == open_.end() || core.job(id).holding == at->second.nodes) return;
   Open& open = at->second;
   close(now, id, open);
   open = {now, core.job(id).holding, open.next, open.next};
@@ -42,7 +42,12 @@ void GanttRecorder::on_end(Time now, JobId id, const WorkloadJob&, EndState, boo
   open_.erase(at);
 }
 
-void GanttRecorder::on_finish(Time now, const Core&) {
+void GanttRecorder::on_suspended(Time now, JobId id, const WorkloadJob& job, const Core& core) {
+  on_end(now, id, job, EndState::cancelled, true, core);
+}
+
+void GanttRecorder::on_finish(Time now, const Core& core) {
+  gantt_.nodes = core.state().platform.nodes;
   if (!over_) end_window(now);
 }
 

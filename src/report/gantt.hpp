@@ -39,6 +39,7 @@ class GanttRecorder final : public Observer {
   void on_begin(const Core& core) override;
   void on_decision(Time now, const Decision& decision, const Core& core) override;
   void on_resized(Time now, JobId id, Nodes before, const Core& core) override;
+  void on_suspended(Time now, JobId id, const WorkloadJob& job, const Core& core) override;
   void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
               const Core& core) override;
   void on_finish(Time now, const Core& core) override;

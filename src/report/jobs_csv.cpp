@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "model/where.hpp"
 
 namespace ductile {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::string_view kHeader =
     "job_id,workload_name,profile,submission_time,requested_number_of_resources,requested_time,"
     "success,final_state,starting_time,execution_time,finish_time,waiting_time,turnaround_time,"
     "stretch,allocated_resources,consumed_energy,metadata,"
-    "user,start_nodes,end_nodes,expands,shrinks,restarts,reason\n";
+    "user,start_nodes,end_nodes,expands,shrinks,restarts,reason";
 
 std::string_view batsim_word(EndState state) {
   switch (state) {
@@ -36,7 +37,26 @@ std::string_view batsim_word(EndState state) {
 JobsCsv::JobsCsv(const std::filesystem::path& path, const Workload& workload)
     : file_(path), workload_(workload), why_(workload.jobs.size(), Why::in_order) {
   append_field(workload_field_, workload.name);
+}
+
+void JobsCsv::on_begin(const Core& core) {
   file_.text() += kHeader;
+  const Platform& platform = core.state().platform;
+  if (!platform.partitions.empty()) {
+    file_.text() += ",partition";
+    // Of those who ask for none, and of those of each row.
+    append_field(partition_fields_.emplace_back(","), partition_names(0, platform));
+    for (const Where& each : workload_.where) {
+      append_field(partition_fields_.emplace_back(","), partition_names(each.partitions, platform));
+    }
+  }
+  file_.text() += '\n';
+}
+
+void JobsCsv::end_line(const WorkloadJob& job) {
+  if (!partition_fields_.empty()) file_.text() += partition_fields_.at(job.where);
+  file_.text() += '\n';
+  file_.appended();
 }
 
 void JobsCsv::on_decision(Time, const Decision& decision, const Core&) {
@@ -59,9 +79,9 @@ void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state,
   // The record of a job that never ran may be gone.
   const Job* record = core.state().jobs.contains(id) ? &core.job(id) : nullptr;
   if (!record || record->status != Status::running) {
-    fmt::format_to(out, ",0,REJECTED,,,,,,,,-1,,{},0,0,0,0,0,{}\n",
+    fmt::format_to(out, ",0,REJECTED,,,,,,,,-1,,{},0,0,0,0,0,{}",
                    static_cast<std::int32_t>(job.user), word(why_[index(id)]));
-    file_.appended();
+    end_line(job);
     return;
   }
   const Duration ran = now - record->started, turnaround = now - job.submit;
@@ -84,10 +104,10 @@ void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state,
   const Unanswered* open = core.state().find(record->decision);
   const Nodes size =
       open && open->decision.kind == Decision::Kind::resize ? open->before.count : record->size();
-  fmt::format_to(out, ",{},-1,,{},{},{},{},{},{},{}\n", to_string(record->holding.nodes),
+  fmt::format_to(out, ",{},-1,,{},{},{},{},{},{},{}", to_string(record->holding.nodes),
                  static_cast<std::int32_t>(job.user), record->first_size, size, record->expands,
                  record->shrinks, record->restarts, word(why_[index(id)]));
-  file_.appended();
+  end_line(job);
 }
 
 }  // namespace ductile

@@ -16,6 +16,7 @@ class JobsCsv final : public Observer {
  public:
   JobsCsv(const std::filesystem::path& path, const Workload& workload);
 
+  void on_begin(const Core& core) override;
   void on_decision(Time now, const Decision& decision, const Core& core) override;
   void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
               const Core& core) override;
@@ -23,10 +24,13 @@ class JobsCsv final : public Observer {
   void commit() { file_.commit(); }
 
  private:
+  void end_line(const WorkloadJob& job);
+
   OutputFile file_;
   const Workload& workload_;
   std::string workload_field_;
-  std::vector<Why> why_;  // of the last start of each job
+  std::vector<std::string> partition_fields_;  // by WorkloadJob::where; empty: no partitions
+  std::vector<Why> why_;                       // of the last start of each job
 };
 
 }  // namespace ductile

@@ -361,7 +361,7 @@ void append_resizes(std::string& html, std::span<const RunPage* const> runs) {
   if (std::ranges::none_of(runs, resized)) return;
   html +=
       "<h2>Resizes</h2>\n<div class=\"scroll\"><table>\n<tr><th>policy</th><th>reason</th>"
-      "<th>expands</th><th>shrinks</th><th>nodes gained</th><th>nodes given up</th>"
+      "<th>expands</th><th>shrinks</th><th>moves</th><th>nodes gained</th><th>nodes given up</th>"
       "<th>not done</th></tr>\n";
   std::string costs;
   for (const RunPage* run : runs) {
@@ -369,10 +369,10 @@ void append_resizes(std::string& html, std::span<const RunPage* const> runs) {
     const Summary& summary = run->summary;
     for (const auto& [why, counts] : run->resizes) {
       html += fmt::format(
-          "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></"
-          "tr>\n",
+          "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
+          "<td>{}</td></tr>\n",
           escaped(summary.policy), why ? word(*why) : "node failure", counts.expands,
-          counts.shrinks, counts.gained, counts.given, counts.not_done);
+          counts.shrinks, counts.moves, counts.gained, counts.given, counts.not_done);
     }
     const double held_node_s =
         summary.utilization * summary.makespan_s * static_cast<double>(summary.nodes);

@@ -71,8 +71,9 @@ TEST(Page, OfARunThatResizesShowsWhyAndWhoHoldsWhat) {
   const RunPage page = small_page(kSmallResizingPolicy, small_resizing_workload());
   const std::string html = html_page({&page, 1});
   EXPECT_THAT(html, HasSubstr("Share held by adaptive jobs"));
-  EXPECT_THAT(html,
-              HasSubstr("<td>hand-out</td><td>1</td><td>0</td><td>2</td><td>0</td><td>0</td>"));
+  EXPECT_THAT(
+      html,
+      HasSubstr("<td>hand-out</td><td>1</td><td>0</td><td>0</td><td>2</td><td>0</td><td>0</td>"));
   EXPECT_THAT(html, HasSubstr("<title>job 1: 2 nodes, 8 seconds, in-order</title>"));
   EXPECT_THAT(html, HasSubstr("<title>job 1: 4 nodes, 6 seconds, hand-out</title>"));
   const RunPage rigid = small_page("easy");

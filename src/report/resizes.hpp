@@ -11,7 +11,7 @@ namespace ductile {
 
 /// What the resizes of one reason came to. "Not done": refused, lost, or over before it was due.
 struct ResizeCounts {
-  std::uint64_t expands = 0, shrinks = 0, not_done = 0;
+  std::uint64_t expands = 0, shrinks = 0, moves = 0, not_done = 0;
   std::uint64_t gained = 0, given = 0;  // nodes
 
   bool operator==(const ResizeCounts&) const = default;
@@ -31,7 +31,11 @@ class ResizeCounter final : public Observer {
   const ByReason& by_reason() const { return by_reason_; }
 
  private:
-  std::map<JobId, Why> ordered_;  // and not answered yet
+  struct Ordered {
+    Why why{};
+    Holding after{};
+  };
+  std::map<JobId, Ordered> ordered_;  // and not answered yet
   ByReason by_reason_;
 };
 

@@ -77,6 +77,8 @@ void Series::on_end(Time, JobId id, const WorkloadJob&, EndState, bool, const Co
   count(id, 0);
 }
 
+void Series::on_suspended(Time, JobId id, const WorkloadJob&, const Core&) { count(id, 0); }
+
 void Series::count(JobId id, Nodes holds) {
   const std::uint32_t row = workload_.jobs[index(id)].adaptive;
   if (row == WorkloadJob::kRigid) return;

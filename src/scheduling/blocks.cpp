@@ -1,42 +1,97 @@
 #include "scheduling/blocks.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace ductile {
 namespace {
 
-bool start(Pass& pass, JobId id, Nodes nodes, Why why) {
-  return pass.start(id, exactly(nodes), {why});
+bool start(Pass& pass, JobId id, Nodes nodes, Why why, const Spread& in) {
+  return pass.start(id, exactly(nodes), {why}, {.in = in.empty() ? nullptr : &in});
+}
+
+void start_in_order_by_cells(Pass& pass, InOrder options) {
+  LanesInTurn lanes(pass);
+  for (JobId id = JobId::none; (id = lanes.next(pass, id)) != JobId::none;) {
+    for (const Claim& claim : pass.claims()) {
+      const bool is_first = options.strict && claim.start && pass.before(claim.job, id);
+      if (is_first) lanes.waits(pass, pass.cells_of(claim.job));
+    }
+    const Cells cells = pass.cells_of(id);
+    const Nodes need = pass.start_need(id).nodes;
+    const auto in = place_idle(pass, lanes.free(cells), need);
+    if (!in || !start(pass, id, need, Why::in_order, *in)) lanes.waits(pass, cells);
+  }
 }
 
 }  // namespace
 
+void LanesInTurn::waits(const Pass& pass, Cells cells) {
+  waited_for_ |= cells;
+  for (std::size_t lane = 0; lane < open_.size(); ++lane) {
+    const Cells its = pass.cells_of(LaneId{static_cast<std::uint16_t>(lane)});
+    if (free(its) == 0) open_[lane] = false;
+  }
+}
+
+std::optional<Spread> place_idle(const Pass& pass, Cells cells, Nodes n) {
+  if (pass.cell_count() == 1) {
+    return cells != 0 && n <= pass.idle() ? std::optional<Spread>(Spread{}) : std::nullopt;
+  }
+  Spread in;
+  for (const std::uint32_t cell : pass.cells_in_order()) {
+    if ((cells >> cell & 1) == 0) continue;
+    const Nodes its = std::min(n, pass.idle_of(cell));
+    in.add(cell, its);
+    n -= its;
+  }
+  return n == 0 ? std::optional<Spread>(std::move(in)) : std::nullopt;
+}
+
 void start_in_order(Pass& pass, InOrder options) {
+  if (pass.cell_count() > 1 || !pass.in_one_lane()) return start_in_order_by_cells(pass, options);
   for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
     const auto before = [&](const Claim& claim) {
       return claim.start && pass.before(claim.job, id);
     };
     if (options.strict && std::ranges::any_of(pass.claims(), before)) return;
-    const Nodes need = pass.start_need(id).nodes;
-    if (need > pass.idle() || !start(pass, id, need, Why::in_order)) return;
+    const Nodes need = pass.first_need().nodes;
+    if (need > pass.idle() || !start(pass, id, need, Why::in_order, {})) return;
   }
 }
 
 Timeline timeline_for(const Pass& pass, Backfill options) {
   Timeline plan = pass.timeline();
+  const bool one_cell = pass.cell_count() == 1;
   if (options.extra_is_free) {
-    std::vector<Overlay::Step> extras;
+    std::vector<std::vector<Overlay::Step>> extras(pass.cell_count());
     for (const JobId id : pass.running_malleable()) {
-      if (const Nodes extra = pass.extra(id); extra > 0) {
-        extras.push_back({pass.expected_end(id), extra});
+      const Nodes extra = pass.extra(id);
+      if (extra == 0) continue;
+      const Time end = pass.expected_end(id);
+      if (one_cell) {
+        extras[0].push_back({end, extra});
+      } else {
+        for (const auto& [cell, count] : pass.extra_by_cell(id).parts) {
+          extras[cell].push_back({end, count});
+        }
       }
     }
-    plan.free_until(std::move(extras));
+    for (std::uint32_t cell = 0; cell < extras.size(); ++cell) {
+      plan.free_until(cell, std::move(extras[cell]));
+    }
   }
   // What should have come by now is late, and counted a second from now. These are not late.
-  if (const Nodes soon = pass.incoming_now(); soon > 0) {
-    plan.add(pass.now(), pass.now() + whole_seconds(1), soon);
+  if (const Demand soon = pass.incoming_now(); soon.nodes > 0 || soon.power_mw > 0) {
+    const Time late = pass.now() + whole_seconds(1);
+    if (one_cell) {
+      plan.add(pass.now(), late, soon.nodes, soon.power_mw);
+    } else {
+      plan.add(pass.now(), late, pass.incoming_now_by_cell(), 1, soon.power_mw);
+    }
   }
   return plan;
 }
@@ -44,93 +99,184 @@ Timeline timeline_for(const Pass& pass, Backfill options) {
 Time reserve_earliest(const Pass& pass, Timeline& plan, JobId id) {
   const Queue::Need need = pass.start_need(id);
   const Demand demand = pass.demand(id, need.nodes);
-  const Time at = plan.earliest(demand, need.walltime, pass.job(id).not_before);
-  plan.reserve(at, later(at, need.walltime), demand);
+  Spread in;
+  const Time at = plan.earliest(demand, need.walltime, pass.job(id).not_before, in);
+  plan.reserve(at, later(at, need.walltime), demand, in);
   return at;
 }
 
-JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
-                       std::vector<Reservation>* made) {
+void PlanDepth::open_lanes(const Pass& pass) {
+  depth_ = pass.most_reservations();
+  by_lane_ = ByLane{.open = std::vector<bool>(pass.lanes(), true),
+                    .closed_at = std::vector<std::optional<JobId>>(pass.lanes()),
+                    .made = std::vector<std::uint32_t>(64)};
+}
+
+void PlanDepth::count(const Pass& pass, JobId id) {
+  auto& [open, closed_at, made] = *by_lane_;
+  for (std::uint64_t its = pass.partitions_of(pass.job(id).spec.lane); its != 0; its &= its - 1) {
+    ++made[static_cast<std::size_t>(std::countr_zero(its))];
+  }
+  for (std::size_t lane = 0; lane < open.size(); ++lane) {
+    if (!open[lane]) continue;
+    bool has_depth = false;
+    std::uint64_t its = pass.partitions_of(LaneId{static_cast<std::uint16_t>(lane)});
+    for (; its != 0; its &= its - 1) {
+      has_depth |= made[static_cast<std::size_t>(std::countr_zero(its))] < wanted_;
+    }
+    if (has_depth && has_room()) continue;
+    open[lane] = false;
+    closed_at[lane] = id;
+  }
+}
+
+Behind PlanDepth::behind(JobId last) const {
+  if (!by_lane_) return {has_room() ? JobId::none : last};
+  const bool any =
+      std::ranges::any_of(by_lane_->closed_at, [](const auto& at) { return at.has_value(); });
+  return {any ? last : JobId::none, by_lane_->closed_at};
+}
+
+Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
+                        std::vector<Reservation>* made) {
   LaneMemo& memo = pass.memo();
   memo.depth = options.reservation_depth;
   PlanDepth depth(pass, options.reservation_depth);
+  Cells reserved = 0;
   JobId last = JobId::none;
-  while (depth.has_room()) {
-    const JobId id = last == JobId::none ? pass.first_pending() : pass.next_pending(last);
-    if (id == JobId::none) return JobId::none;
+  Spread in;
+  for (JobId id; (id = depth.next(pass, last)) != JobId::none;) {
     last = id;
     const Queue::Need need = pass.start_need(id);
     const Demand demand = pass.demand(id, need.nodes);
-    const Time at = plan.earliest(demand, need.walltime, pass.job(id).not_before);
-    const Why why = depth.reservations() == 0 ? Why::in_order : Why::backfilled;
-    if (at == pass.now() && start(pass, id, need.nodes, why)) {
-      plan.took(demand);
+    const Time at = plan.earliest(demand, need.walltime, pass.job(id).not_before, in);
+    const Why why = (reserved & demand.cells) == 0 ? Why::in_order : Why::backfilled;
+    if (at == pass.now() && start(pass, id, need.nodes, why, in)) {
+      plan.took(demand, in);
       continue;
     }
-    plan.reserve(at, later(at, need.walltime), demand);
+    plan.reserve(at, later(at, need.walltime), demand, in);
     pass.reserve(id, at, {Why::resources});
     if (made) made->push_back({id, at});
-    depth.made();
+    reserved |= demand.cells;
+    depth.made(pass, id);
   }
   depth.end(pass);
   memo.reserved = last;
   memo.reservations = depth.reservations();
-  return last;
+  return depth.behind(last);
 }
 
-void start_behind(Pass& pass, JobId last, FreeProfile& free) {
-  for (JobId id = last; pass.idle() > 0 && (id = pass.first_fit(id, free)) != JobId::none;) {
+void start_behind(Pass& pass, const Behind& behind, FreeCells& free) {
+  if (pass.cell_count() == 1 && behind.lanes.empty()) {
+    FreeProfile& all = free.all;
+    for (JobId id = behind.last;
+         pass.idle() > 0 && (id = pass.first_fit(id, all)) != JobId::none;) {
+      const Queue::Need need = pass.start_need(id);
+      const Demand demand = pass.demand(id, need.nodes);
+      if (!all.fits(demand, need.walltime)) continue;
+      if (start(pass, id, need.nodes, Why::backfilled, {})) all.take(demand, need.walltime);
+    }
+    return;
+  }
+  FitSearch search = fits_behind(pass, behind);
+  for (JobId id; pass.idle() > 0 && (id = search.next(free)) != JobId::none;) {
     const Queue::Need need = pass.start_need(id);
     const Demand demand = pass.demand(id, need.nodes);
     if (!free.fits(demand, need.walltime)) continue;
-    if (start(pass, id, need.nodes, Why::backfilled)) free.take(demand, need.walltime);
+    const Spread in = free.place(demand, need.walltime);
+    if (!start(pass, id, need.nodes, Why::backfilled, in)) continue;
+    free.take(demand, in, need.walltime);
+    search.took(in.empty() ? kEveryCell : in.cells());
   }
 }
 
-bool backfill_submitted(Pass& pass, Backfill options) {
-  LaneMemo* const memo = pass.valid_memo();
-  if (!memo || memo->depth != options.reservation_depth) return false;
-  std::vector<JobId> fresh;
-  for (std::uint32_t i = memo->jobs; i < pass.submitted(); ++i) {
+FitSearch fits_behind(const Pass& pass, const Behind& behind) {
+  if (!behind.anybody()) return pass.fits_behind({});
+  const std::vector<std::optional<JobId>> one_lane{behind.last};
+  return pass.fits_behind(behind.lanes.empty() ? one_lane : behind.lanes);
+}
+
+FreeCells idle_cells(const Pass& pass) {
+  FreeCells idle;
+  if (pass.cell_count() == 1) {
+    idle.all.nodes.add({}, pass.idle());
+    return idle;
+  }
+  const auto order = pass.cells_in_order();
+  idle.order.assign(order.begin(), order.end());
+  idle.cells.resize(pass.cell_count());
+  for (std::uint32_t cell = 0; cell < pass.cell_count(); ++cell) {
+    idle.cells[cell].add({}, pass.idle_of(cell));
+  }
+  return idle;
+}
+
+void limit_to_idle(const Pass& pass, FreeCells& free) {
+  if (pass.cell_count() == 1) return free.all.nodes.limit(pass.idle());
+  for (std::uint32_t cell = 0; cell < free.count(); ++cell) free.limit(cell, pass.idle_of(cell));
+}
+
+bool backfill_submitted(Pass& pass, LaneMemo& memo, Backfill options) {
+  std::vector<JobId>& fresh = memo.fresh;
+  fresh.clear();
+  for (std::uint32_t i = memo.jobs; i < pass.submitted(); ++i) {
     const JobId id{i};
     if (pass.job(id).status != Status::pending) continue;
-    if (pass.before(id, memo->reserved)) return false;
-    if (memo->free.could_fit(pass.start_need(id).least())) fresh.push_back(id);
+    if (pass.before(id, memo.reserved)) return false;
+    Demand least = pass.start_need(id).least();
+    if (pass.cell_count() > 1) least.cells = pass.cells_of(id);
+    if (memo.free.could_fit(least)) fresh.push_back(id);
   }
   // As the plan that is remembered would say it, with those who wait now.
   PlanDepth depth(pass, options.reservation_depth);
-  depth.made(memo->reservations);
+  depth.remembered(memo.reservations);
   depth.end(pass);
-  memo->free.move_on(pass.now() - memo->at);
+  memo.free.move_on(pass.now() - memo.at);
   if (fresh.size() > 1) {
     std::ranges::sort(fresh, [&](JobId a, JobId b) { return pass.before(a, b); });
   }
   for (const JobId id : fresh) {
     const Queue::Need need = pass.start_need(id);
     const Demand demand = pass.demand(id, need.nodes);
-    if (memo->free.fits(demand, need.walltime) && start(pass, id, need.nodes, Why::backfilled)) {
-      memo->free.take(demand, need.walltime);
+    if (!memo.free.fits(demand, need.walltime)) continue;
+    const Spread in = memo.free.place(demand, need.walltime);
+    if (start(pass, id, need.nodes, Why::backfilled, in)) {
+      memo.free.take(demand, in, need.walltime);
     }
   }
   pass.keep_memo();
   return true;
 }
 
-void backfill(Pass& pass, Backfill options) {
+namespace {
+
+void backfill_anew(Pass& pass, Backfill options) {
   if (pass.pending() == 0) return;
-  if (backfill_submitted(pass, options)) return;
   pass.forget_memo();
 
   Timeline plan = timeline_for(pass, options);
-  const JobId last = start_or_reserve(pass, plan, options);
-  if (last == JobId::none) return;
+  const Behind behind = start_or_reserve(pass, plan, options);
+  if (!behind.anybody()) return;
 
   LaneMemo& memo = pass.memo();
   plan.from_now(memo.free);
-  memo.free.nodes.limit(pass.idle());
-  start_behind(pass, last, memo.free);
+  limit_to_idle(pass, memo.free);
+  start_behind(pass, behind, memo.free);
   // A reservation that begins now moves with time; others stay while nothing changes.
-  if (!plan.begins_now()) pass.keep_memo();
+  if (!plan.begins_now() && pass.in_one_lane()) pass.keep_memo();
+}
+
+}  // namespace
+
+void backfill(Pass& pass, Backfill options) {
+  if (!backfill_submitted(pass, options)) backfill_anew(pass, options);
+}
+
+void start_and_backfill(Pass& pass, Backfill options) {
+  if (backfill_submitted(pass, options)) return;
+  if (pass.in_one_lane()) start_in_order(pass);  // else the plan has the cells that are left
+  backfill_anew(pass, options);
 }
 
 SizeRange start_sizes(const Pass& pass, JobId id) {
@@ -156,36 +302,57 @@ void tick(Pass& pass, Duration period) {
 Left::Left(Timeline& plan) { plan.from_now(free_); }
 
 Nodes Left::during(const Pass& pass, JobId id, Nodes n, Duration length) const {
-  std::int64_t most = std::min<std::int64_t>(n, free_.nodes.during(length));
-  if (const std::int64_t each = pass.demand(id, 1).power_mw; !free_.power.empty() && each > 0) {
-    most = std::min(most, free_.power.during(length) / each);
+  const Demand one = pass.demand(id, 1);
+  std::int64_t most = std::min<std::int64_t>(n, free_.during(one.cells, length));
+  if (!free_.all.power.empty() && one.power_mw > 0) {
+    most = std::min(most, free_.all.power.during(length) / one.power_mw);
   }
   return static_cast<Nodes>(std::max<std::int64_t>(most, 0));
 }
 
-void Left::take(const Pass& pass, JobId id, Nodes n, Duration length) {
-  free_.take(pass.demand(id, n), length);
+Spread Left::idle(const Pass& pass, JobId id, Nodes n, Duration length) const {
+  if (pass.cell_count() == 1) return {};
+  FreeCells now = free_;
+  limit_to_idle(pass, now);
+  return now.place(pass.demand(id, n), length);
+}
+
+void Left::take(const Pass& pass, JobId id, Nodes n, Duration length, const Spread& in) {
+  const Nodes first = in.count();
+  if (first > 0) free_.take(pass.demand(id, first), in, length);
+  if (first >= n) return;
+  const Demand others = pass.demand(id, n - first);
+  free_.take(others, free_.place(others, length), length);
 }
 
 Left left_by_reservations(Pass& pass, Backfill options) {
   Timeline plan = timeline_for(pass, options);
   PlanDepth depth(pass, options.reservation_depth);
-  for (JobId id = pass.first_pending(); id != JobId::none && depth.has_room();
-       id = pass.next_pending(id)) {
+  for (JobId id = JobId::none; (id = depth.next(pass, id)) != JobId::none;) {
     reserve_earliest(pass, plan, id);
-    depth.made();
+    depth.made(pass, id);
   }
   depth.end(pass);
   return Left(plan);
 }
 
-Shadow::Shadow(Pass& pass, JobId head, Nodes need) {
-  Timeline plan = pass.timeline();
+Heads::Heads(const Pass& pass) {
+  PlanDepth depth(pass, 1);
+  JobId last = JobId::none;
+  for (JobId id; (id = depth.next(pass, last)) != JobId::none;) {
+    last = id;
+    jobs.push_back(id);
+    depth.made(pass, id);
+  }
+  behind = depth.behind(last);
+}
+
+void Shadow::reserve(Pass& pass, JobId head, Nodes need) {
   const Demand demand = pass.demand(head, need);
   const Duration length = pass.estimate(head, need);
-  const Time at = plan.earliest(demand, length, pass.job(head).not_before);
-  plan.reserve(at, later(at, length), demand);
-  left_ = Left(plan);
+  Spread in;
+  const Time at = plan_.earliest(demand, length, pass.job(head).not_before, in);
+  plan_.reserve(at, later(at, length), demand, in);
   pass.reserve(head, at, {Why::resources});
 }
 
@@ -193,8 +360,12 @@ bool Shadow::allows(const Pass& pass, JobId id, Nodes n) const {
   return left_.during(pass, id, n, pass.estimate(id, n)) == n;
 }
 
-void Shadow::took(const Pass& pass, JobId id, Nodes n) {
-  left_.take(pass, id, n, pass.estimate(id, n));
+Spread Shadow::idle(const Pass& pass, JobId id, Nodes n) const {
+  return left_.idle(pass, id, n, pass.estimate(id, n));
+}
+
+void Shadow::took(const Pass& pass, JobId id, Nodes n, const Spread& in) {
+  left_.take(pass, id, n, pass.estimate(id, n), in);
 }
 
 }  // namespace ductile

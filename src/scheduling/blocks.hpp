@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "base/size_range.hpp"
@@ -18,11 +20,36 @@ struct InOrder {
 };
 
 /// Starts jobs in queue order, at the size at which the policy starts jobs
-/// (`Traits::start_size`), while the first one fits.
+/// (`Traits::start_size`), while the first one fits. Where there are several lanes: a job takes
+/// nothing of a cell for which one before it waits.
 void start_in_order(Pass& pass, InOrder options = {});
+
+/// Which cells somebody waits for, and so which lanes have to wait as well: a job takes nothing of
+/// a cell for which one before it waits.
+class LanesInTurn {
+ public:
+  explicit LanesInTurn(const Pass& pass) : open_(pass.lanes(), true) {}
+  /// The next job, of lanes that need not wait.
+  JobId next(const Pass& pass, JobId last) const { return pass.next_pending(last, open_); }
+  /// Those of these cells that nobody waits for.
+  Cells free(Cells cells) const { return cells & ~waited_for_; }
+  bool is_free(Cells cells) const { return (cells & waited_for_) == 0; }
+  /// A job waits for these.
+  void waits(const Pass& pass, Cells cells);
+
+ private:
+  Cells waited_for_ = 0;
+  std::vector<bool> open_;
+};
+
+/// Idle nodes of these cells, in the order in which they are taken; nothing if there are too few.
+/// Where there is one cell it does not say which.
+std::optional<Spread> place_idle(const Pass& pass, Cells cells, Nodes n);
 
 struct Backfill {
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
+  /// In each partition. A job that may be in several reserves while one of them has depth left, and
+  /// counts in all of them.
   std::uint32_t reservation_depth = 1;
   /// In the plan, what running malleable jobs hold beyond their smallest size (`Pass::extra`) is
   /// free from now on (Prabhakaran et al. 2015). A job that would need such nodes now is reserved
@@ -42,44 +69,93 @@ struct Reservation {
 /// The earliest time at which a waiting job fits into the plan; reserves it there.
 Time reserve_earliest(const Pass& pass, Timeline& plan, JobId id);
 
-/// How many reservations a plan has, and whether it may have another one: up to the depth that the
-/// policy wants, and no more than the rules allow. All plans of a pass may have as many, so that a
-/// second one reserves for whom the first one did.
+/// Behind whom in the queue no job was planned.
+struct Behind {
+  /// Who has the last reservation there may be; `none`: the queue ended before.
+  JobId last = JobId::none;
+  /// With several lanes, for each of them; nothing where its jobs were all planned.
+  std::vector<std::optional<JobId>> lanes{};
+
+  bool anybody() const { return last != JobId::none; }
+};
+
+/// How many reservations a plan has, and who may have another one: up to the depth that the policy
+/// wants in each partition, and no more than the rules allow. All plans of a pass may have as many,
+/// so that a second one reserves for whom the first one did.
 class PlanDepth {
  public:
   PlanDepth(const Pass& pass, std::uint32_t wanted)
-      : wanted_(wanted), depth_(std::min(wanted, pass.most_reservations())) {}
+      : wanted_(wanted), depth_(std::min(wanted, pass.most_reservations())) {
+    if (!pass.in_one_lane()) open_lanes(pass);
+  }
   bool has_room() const { return reservations_ < depth_; }
-  /// So many were made, now or by the plan that a memo remembers.
-  void made(std::uint32_t reservations = 1) { reservations_ += reservations; }
+  /// The next job that may have one; `none` if there is none.
+  JobId next(const Pass& pass, JobId last) const {
+    if (!has_room()) return JobId::none;
+    if (by_lane_) return pass.next_pending(last, by_lane_->open);
+    return last == JobId::none ? pass.first_pending() : pass.next_pending(last);
+  }
+  /// It has one.
+  void made(const Pass& pass, JobId id) {
+    ++reservations_;
+    if (by_lane_) count(pass, id);
+  }
+  /// So many were made by the plan that a memo remembers.
+  void remembered(std::uint32_t reservations) { reservations_ += reservations; }
   std::uint32_t reservations() const { return reservations_; }
   /// The plan is over. If the rules ended it while a job still waited for a place in it, the pass
   /// is cut short.
   void end(Pass& pass) const {
     if (!has_room() && depth_ < wanted_ && pass.pending() > reservations_) pass.cut_short();
   }
+  Behind behind(JobId last) const;
 
  private:
+  void open_lanes(const Pass& pass);
+  void count(const Pass& pass, JobId id);
+
   std::uint32_t wanted_, depth_;
   std::uint32_t reservations_ = 0;
+  struct ByLane {
+    std::vector<bool> open;                       // which have a partition with depth left,
+    std::vector<std::optional<JobId>> closed_at;  // and behind whom the others have not
+    std::vector<std::uint32_t> made;              // by partition
+  };
+  std::optional<ByLane> by_lane_{};  // with several lanes
 };
 
 /// Goes through the queue. A job that fits now for its whole walltime, without disturbing a
-/// reservation made so far, starts; else it is reserved in `plan` at its earliest time. Stops right
-/// after the last of `options.reservation_depth` reservations, or of as many as the rules allow,
-/// and returns who holds the last one; `none` if the queue ended before. The pass's memo has it,
-/// too: forget that of the pass before, as `backfill` does. `made`: where to add the reservations,
-/// in the queue's order.
-JobId start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
-                       std::vector<Reservation>* made = nullptr);
+/// reservation made so far, starts; else it is reserved in `plan` at its earliest time. Leaves out
+/// jobs whose partitions have all `options.reservation_depth` reservations, stops when the rules
+/// allow no more, and returns behind whom it stopped. The pass's memo has it, too: forget that of
+/// the pass before, as `backfill` does. `made`: where to add the reservations, in the queue's
+/// order.
+///
+/// So no start makes a reservation of a job before it in the queue later; and nobody without a
+/// reservation delays one, be it of a job behind him.
+Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
+                        std::vector<Reservation>* made = nullptr);
 
-/// Starts jobs behind `last` in the queue that fit into what a plan leaves, and takes it from
-/// there. O(Q / 64) per started job.
-void start_behind(Pass& pass, JobId last, FreeProfile& free);
+/// Starts jobs that were not planned and fit into what a plan leaves, and takes it from there.
+/// O(Q / 64) per started job.
+void start_behind(Pass& pass, const Behind& behind, FreeCells& free);
+
+/// Those behind that fit, in order.
+FitSearch fits_behind(const Pass& pass, const Behind& behind);
+
+/// The idle nodes, for however long.
+FreeCells idle_cells(const Pass& pass);
+/// No more than the idle nodes can be taken now.
+void limit_to_idle(const Pass& pass, FreeCells& free);
 
 /// If nothing changed since the last backfilling but that jobs were submitted behind those that
 /// hold reservations, only these can start: starts those that fit. Else false: plan anew.
-bool backfill_submitted(Pass& pass, Backfill options);
+bool backfill_submitted(Pass& pass, LaneMemo& memo, Backfill options);
+inline bool backfill_submitted(Pass& pass, Backfill options) {
+  LaneMemo* const memo = pass.valid_memo();
+  return memo && memo->depth == options.reservation_depth &&
+         backfill_submitted(pass, *memo, options);
+}
 
 /// Backfilling at the size at which the policy starts jobs. `start_or_reserve`; after that jobs may
 /// only start now, without disturbing a reservation.
@@ -87,6 +163,10 @@ bool backfill_submitted(Pass& pass, Backfill options);
 /// Depth 1 is EASY (Lifka 1995; Mu'alem and Feitelson 2001), unlimited depth conservative
 /// backfilling. Cost: O(depth log R + Q / 64 per started job); unlimited: see docs/performance.md.
 void backfill(Pass& pass, Backfill options);
+
+/// `start_in_order`, then `backfill`. While only those that were submitted need a look, who is
+/// first could not start and still cannot.
+void start_and_backfill(Pass& pass, Backfill options);
 
 // --- For policies that resize
 // --------------------------------------------------------------------------
@@ -106,6 +186,10 @@ Nodes fitting_size(const Pass& pass, JobId id, Nodes free);
 /// Nodes that are idle, or on their way back and promised to nobody: what `Sources::incoming`
 /// gives.
 inline Nodes free_nodes(const Pass& pass) { return pass.idle() + pass.incoming(); }
+/// Those of them that this job can use.
+inline Nodes free_nodes(const Pass& pass, JobId id) {
+  return id == JobId::none ? free_nodes(pass) : pass.idle(id) + pass.incoming(id);
+}
 
 /// Wakes the policy at the next multiple of `period` while a job waits or runs; 0: never.
 void tick(Pass& pass, Duration period);
@@ -118,29 +202,70 @@ class Left {
   /// How many nodes of this job, up to `n`, disturb no reservation from now on for so long? Does
   /// not ask for idle nodes.
   Nodes during(const Pass& pass, JobId id, Nodes n, Duration length) const;
-  void take(const Pass& pass, JobId id, Nodes n, Duration length);
+  /// Of which cells these may be, as far as they are idle: up to `n` of them. Nothing where there
+  /// is one cell.
+  Spread idle(const Pass& pass, JobId id, Nodes n, Duration length) const;
+  /// It takes them, those of `in` first.
+  void take(const Pass& pass, JobId id, Nodes n, Duration length, const Spread& in = {});
 
  private:
-  FreeProfile free_;
+  FreeCells free_;
 };
 
 /// A plan of this moment: the first waiting jobs are reserved at their earliest times.
 Left left_by_reservations(Pass& pass, Backfill options);
 
-/// EASY's reservation for the first waiting job, as of its making, and what it leaves to others:
-/// what ends by the shadow time, or uses no more than the extra nodes. For policies that resize:
-/// they count what comes back now themselves (`free_nodes`). Who only starts jobs and wants just
-/// the plan of `easy` uses `timeline_for`, `start_or_reserve` and `Left`.
+/// The first waiting job of each partition, in order. With one lane the first of all.
+struct Heads {
+  explicit Heads(const Pass& pass);
+
+  std::vector<JobId> jobs;
+  Behind behind;  // where the others begin
+};
+
+/// Calls `start(id)`, which says whether it did, for waiting jobs in order: until one does not, or
+/// with several lanes, for all that share no cell with one before them that did not.
+template <class Start>
+void start_in_turn(Pass& pass, Start start) {
+  if (pass.in_one_lane()) {
+    for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
+      if (!start(id)) return;
+    }
+    return;
+  }
+  LanesInTurn lanes(pass);
+  for (JobId id = JobId::none; (id = lanes.next(pass, id)) != JobId::none;) {
+    if (lanes.is_free(pass.cells_of(id)) && start(id)) continue;
+    lanes.waits(pass, pass.cells_of(id));
+  }
+}
+
+/// EASY's reservation for the first waiting job of each partition, as of its making, and what it
+/// leaves to others: what ends by the shadow time, or uses no more than the extra nodes. For
+/// policies that resize: they count what comes back now themselves (`free_nodes`). Who only starts
+/// jobs and wants just the plan of `easy` uses `timeline_for`, `start_or_reserve` and `Left`.
 class Shadow {
  public:
-  /// Reserves `need` nodes for `head`.
-  Shadow(Pass& pass, JobId head, Nodes need);
-  /// Would a job that starts now at `n` nodes delay the head? Does not ask for idle nodes.
+  /// Reserves `need(id)` nodes for each of these.
+  template <class NeedOf>
+  Shadow(Pass& pass, std::span<const JobId> heads, NeedOf need) : Shadow(pass) {
+    for (const JobId head : heads) reserve(pass, head, need(head));
+    left_ = Left(plan_);
+  }
+  Shadow(Pass& pass, JobId head, Nodes need)
+      : Shadow(pass, std::span(&head, 1), [&](JobId) { return need; }) {}
+  /// Would a job that starts now at `n` nodes not delay the head? Does not ask for idle nodes.
   bool allows(const Pass& pass, JobId id, Nodes n) const;
+  /// Of which cells its idle ones may be then.
+  Spread idle(const Pass& pass, JobId id, Nodes n) const;
   /// It was started.
-  void took(const Pass& pass, JobId id, Nodes n);
+  void took(const Pass& pass, JobId id, Nodes n, const Spread& in = {});
 
  private:
+  explicit Shadow(Pass& pass) : plan_(pass.timeline()) {}
+  void reserve(Pass& pass, JobId head, Nodes need);
+
+  Timeline plan_;
   Left left_;
 };
 

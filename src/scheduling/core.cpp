@@ -1,6 +1,8 @@
 #include "scheduling/core.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
@@ -8,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "scheduling/invariants.hpp"
+#include "scheduling/place.hpp"
 
 namespace ductile {
 namespace {
@@ -29,6 +32,19 @@ bool is_sound(const State& state, const Holding& holding) {
          holding.nodes.parts.back().last < state.platform.nodes;
 }
 
+// How many nodes a job could use there; none if no such jobs can be told apart from the others.
+std::optional<Nodes> nodes_for(const State& state, const Where& where) {
+  const bool has_list = !where.only.empty() || !where.never.empty();
+  const std::size_t last = state.lanes.size();
+  if (last > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
+  if (has_list && !state.rules.identities) return std::nullopt;
+  std::vector<Lane> lanes = state.lanes;
+  lanes.push_back({where, 1});
+  const CellTable cells(state.platform, lanes);
+  if (has_list && !cells.is_whole()) return std::nullopt;
+  return cells.count(cells.of(LaneId{static_cast<std::uint16_t>(last)}));
+}
+
 bool answers(const Job& job, DecisionId id, Doing doing) {
   return job.status == Status::running && job.doing == doing && job.decision == id;
 }
@@ -37,14 +53,21 @@ bool answers(const Job& job, DecisionId id, Doing doing) {
 
 Core::Core(const Platform& platform, const Capabilities& capabilities, const Rules& rules,
            const Traits& traits)
-    : Core(State(platform, capabilities, rules, traits)) {}
-
-Core::Core(State state) : state_(std::move(state)) {
-  const std::string what = lacking(state_.capabilities, traits().needs);
+    : Core(State(platform, capabilities, rules, traits)) {
+  if (!is_sound(platform)) {
+    throw InputError(
+        {"", 0, "platform"},
+        "its classes and partitions have nodes that there are not, or tell more than " +
+            std::to_string(kMostCells) + " sets of nodes apart",
+        "let partitions have the same nodes, or none in common");
+  }
+  const std::string what = lacks();
   if (what.empty()) return;
-  throw InputError({"", 0, "policy " + traits().settings}, "this world lacks " + what,
+  throw InputError({"", 0, "policy " + traits.settings}, "this world lacks " + what,
                    "use another policy or another world");
 }
+
+Core::Core(State state) : state_(std::move(state)) {}
 
 // --- Events
 // ------------------------------------------------------------------------------------------
@@ -77,7 +100,11 @@ bool Core::apply(Time now, const event::Believed& e) { return apply_at(now, e); 
 bool Core::apply(Time now, const event::SizeOrdered& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::Altered& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::ConfigChanged& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::MoveOrdered& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::Suspended& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::StopOrdered& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::TimerFired& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::MachineChanged& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const Event& event) {
   return std::visit([&](const auto& e) { return apply_at(now, e); }, event);
 }
@@ -87,7 +114,10 @@ bool Core::happened(const event::Submitted& submitted) {
   Job& job = state_.jobs[id];
   job.spec = submitted.job;
   job.spec.size.min = std::max(job.spec.size.min, Nodes{1});
-  job.spec.size.max = std::min(job.spec.size.max, state_.platform.nodes);
+  const std::optional<LaneId> lane =
+      submitted.where ? state_.join_lane(*submitted.where) : state_.join_lane();
+  job.spec.lane = lane ? *lane : state_.join_lane();
+  job.spec.size.max = std::min(job.spec.size.max, lane ? state_.nodes_of(*lane) : 0);
   double watts = state_.platform.busy_w;
   if (submitted.adaptive) {
     if (state_.free_rows.empty()) {
@@ -135,7 +165,7 @@ bool Core::happened(const event::Started& started) {
     if (job.claim != ClaimId::none) state_.dissolve(job.claim);
     state_.seize(started.now);
     state_.queue.remove(started.job, job.spec);
-    state_.run(started.job, started.now);
+    state_.run(started.job, Holding(started.now));
     job.keep = keep;
     state_.list(job, started.job);
   } else {
@@ -152,10 +182,11 @@ bool Core::happened(const event::Started& started) {
       state_.seize(gained);
       state_.free_nodes(lost);
       state_.must_wake |= started.now.count < job.holding.count;
+      const double speed = state_.speed(job);
       job.holding = started.now;
-      if (job.target != started.now.count) {
+      if (job.target != started.now.count || state_.speed(job) != speed) {
         job.target = job.first_size = started.now.count;
-        state_.set_limit(job, later(job.started, state_.estimate(job, job.target)), reason);
+        state_.set_limit(job, later(job.started, state_.estimate_held(job, job.target)), reason);
       }
     }
     job.doing = Doing::nothing;
@@ -172,7 +203,6 @@ bool Core::happened(const event::StartFailed& failed) {
   if (!answers(state_.jobs[failed.job], failed.answers, Doing::starting)) return false;
   drop_requests(failed.job);
   state_.answer(failed.answers);
-  state_.vacate(failed.job);
   requeue(failed.job, failed.retry_at);
   return true;
 }
@@ -181,7 +211,8 @@ bool Core::happened(const event::Resized& resized) {
   if (!state_.jobs.contains(resized.job)) return false;
   Job& job = state_.jobs[resized.job];
   const bool ours = resized.answers != DecisionId::none;
-  if (!(ours ? answers(job, resized.answers, Doing::resizing)
+  if (!(ours ? answers(job, resized.answers, Doing::resizing) ||
+                   answers(job, resized.answers, Doing::stopping)
              : job.status == Status::running && job.doing == Doing::nothing)) {
     return false;
   }
@@ -191,11 +222,15 @@ bool Core::happened(const event::Resized& resized) {
 
   const std::optional<Unanswered> open =
       ours ? std::optional(*state_.find(resized.answers)) : std::nullopt;
-  const Nodes before = state_.settled(job).count;
+  const Nodes before = state_.settled(job).count, held_before = job.holding.count;
   const Nodes idle_before = state_.idle.count();
   const Reason reason = open ? open->decision.reason : Reason{Why::ordered};
   const RequestId request = open ? open->decision.request : RequestId::none;
-  const bool as_decided = open && resized.now.count == open->decision.after.count;
+  // Of a move it is the nodes that count.
+  const bool moves = open && !open->decision.after.nodes.contains(open->before.nodes) &&
+                     !open->before.nodes.contains(open->decision.after.nodes);
+  const bool as_decided = open && (moves ? resized.now == open->decision.after
+                                         : resized.now.count == open->decision.after.count);
   const Holding gained = without(resized.now, job.holding, state_.rules.identities);
   const Holding lost = without(job.holding, resized.now, state_.rules.identities);
   state_.seize(gained);
@@ -203,12 +238,15 @@ bool Core::happened(const event::Resized& resized) {
   // It cannot have stopped for a resize before that was decided.
   const Duration paused = open ? std::min(resized.paused, state_.now - open->decided) : Duration{};
   // Each time that progress is noted it is rounded: only where it has to be.
-  const bool changes = resized.now.count != before || paused > Duration{};
+  const bool other_speed =
+      state_.cells.speeds_differ() && state_.speed(job) != state_.cells.slowest(resized.now.nodes);
+  const bool changes = resized.now.count != before || paused > Duration{} || other_speed;
   if (changes) state_.note_progress(job, before, paused);
   job.holding = resized.now;
   job.target = resized.now.count;
   job.doing = Doing::nothing;
-  const bool is_refused = ours && !as_decided && job.target == before;
+  const bool has_not_moved = !moves || resized.now == open->before;
+  const bool is_refused = ours && !as_decided && job.target == before && has_not_moved;
   const std::uint32_t refusals = is_refused ? job.refusals + 1U : ours ? 0U : job.refusals;
   job.refusals = static_cast<std::uint16_t>(std::min(refusals, state_.rules.counted_refusals));
   // Who refuses again and again is left alone twice as long each time.
@@ -227,7 +265,8 @@ bool Core::happened(const event::Resized& resized) {
   if (changes) state_.scale_limit(job, reason);
   if (request != RequestId::none && job.target <= before) state_.forget_delays(request);
   state_.after_change(job, resized.job);
-  state_.release(resized.job, lost);
+  const Nodes fewer = held_before > job.target ? held_before - job.target : 0;
+  state_.release(resized.job, lost, state_.budgeted_mw(job, fewer));
   // What goes to nobody is looked at by every policy. The pass that decided a shrink has seen what
   // it gives back at once.
   const bool foreseen = as_decided && request == RequestId::none && reason.why != Why::ordered &&
@@ -250,11 +289,12 @@ bool Core::happened(const event::Ended& ended) {
   if (job.claim != ClaimId::none) state_.dissolve(job.claim);
   drop_requests(ended.job);
   if (job.doing != Doing::nothing) state_.answer(job.decision);
-  state_.vacate(ended.job);
   if (ended.requeue) {
     ++job.restarts;
+    job.goes_on = false;
     requeue(ended.job, state_.now + kTick);
   } else {
+    state_.vacate(ended.job);
     state_.retire(ended.job);
   }
   return true;
@@ -293,10 +333,10 @@ bool Core::happened(const event::NodesChanged& changed) {
   }
   if (!any) return false;
   for (Boot& boot : state_.boots) {
-    state_.releases.erase(boot.ready, ReleaseTag::boot(boot.batch));
+    state_.unlist(boot);
     boot.nodes.erase(changed.nodes);
     if (boot.nodes.empty()) continue;
-    state_.releases.insert(boot.ready, ReleaseTag::boot(boot.batch), boot.nodes.count());
+    state_.list(boot);
   }
   std::erase_if(state_.boots, [](const Boot& boot) { return boot.nodes.empty(); });
   state_.change_health(changed.nodes, changed.health);
@@ -352,15 +392,37 @@ bool Core::happened(const event::Altered& altered) {
   spec.priority = altered.priority;
   spec.walltime = altered.walltime;
   spec.preferred = altered.preferred;
-  spec.size = {std::max(altered.size.min, Nodes{1}),
-               std::min(altered.size.max, state_.platform.nodes)};
+  spec.account = altered.account.value_or(spec.account);
+  if (altered.adaptive && job.adaptive == Job::kNoRow) return false;
+  const std::optional<Nodes> most =
+      altered.where ? nodes_for(state_, *altered.where) : std::optional(state_.nodes_of(spec.lane));
+  if (!most) return false;
+  spec.size = {std::max(altered.size.min, Nodes{1}), std::min(altered.size.max, *most)};
+  const bool has_one_size = spec.size.min == spec.size.max;
   if (!spec.size.contains(spec.preferred)) return false;
-  if (spec.type == JobType::rigid && spec.size.min != spec.size.max) return false;
+  if (spec.type == JobType::rigid && !has_one_size) return false;
+  if (altered.where) {
+    const std::optional<LaneId> its = state_.join_lane(*altered.where);
+    if (!its) return false;
+    spec.lane = *its;
+  }
+  const LaneId lane = job.spec.lane;
   if (job.claim != ClaimId::none) state_.dissolve(job.claim);
   if (job.status == Status::pending) state_.queue.remove(altered.job, job.spec);
+  if (job.goes_on) job.work_left = state_.work_left_of(job, spec);
   job.spec = spec;
   job.reserved = kNever;
+  if (altered.adaptive) {
+    Adaptive& row = state_.adaptive[job.adaptive];
+    std::vector<TimeHad> had;
+    if (job.goes_on) had = std::move(row.had);
+    row = {*altered.adaptive};
+    row.had = std::move(had);
+    const double watts = altered.adaptive->watts_per_node;
+    job.power_mw = milliwatts(watts > 0 ? watts : state_.platform.busy_w);
+  }
   if (job.status == Status::pending) state_.enqueue(altered.job, job);
+  if (altered.where) state_.leave_lane(lane);
   if (job.ordered != 0 && !state_.allows(job, job.ordered)) {
     job.ordered = 0;
     std::erase(state_.ordered, altered.job);
@@ -369,8 +431,75 @@ bool Core::happened(const event::Altered& altered) {
   return true;
 }
 
+bool Core::happened(const event::MoveOrdered& ordered) {
+  if (!state_.jobs.contains(ordered.job)) return false;
+  Job& job = state_.jobs[ordered.job];
+  const auto at = std::ranges::lower_bound(state_.moves, ordered.job, {}, &MoveOrder::job);
+  const bool has_one = at != state_.moves.end() && at->job == ordered.job;
+  if (ordered.off.empty()) {
+    if (has_one) state_.moves.erase(at);
+    return has_one;
+  }
+  if (job.status != Status::running || !state_.capabilities.moves || !state_.rules.identities ||
+      ordered.off.parts.back().last >= state_.platform.nodes ||
+      state_.can_leave(job, ordered.off).empty()) {
+    return false;
+  }
+  // An operator does not wait for what refusals have brought.
+  if (std::exchange(job.refusals, 0) > 0) job.not_before = state_.now;
+  if (job.claim != ClaimId::none) state_.dissolve(job.claim);
+  if (has_one) {
+    at->off = ordered.off;
+  } else {
+    state_.moves.insert(at, {ordered.job, ordered.off});
+  }
+  return true;
+}
+
+bool Core::happened(const event::Suspended& suspended) {
+  if (!state_.jobs.contains(suspended.job)) return false;
+  Job& job = state_.jobs[suspended.job];
+  const Unanswered* const open = state_.find(suspended.answers);
+  const bool ours = suspended.answers != DecisionId::none;
+  if (!(ours ? answers(job, suspended.answers, Doing::stopping) &&
+                   open->decision.kind == Decision::Kind::suspend
+             : job.status == Status::running && job.doing == Doing::nothing)) {
+    return false;
+  }
+  if (job.claim != ClaimId::none) state_.dissolve(job.claim);
+  drop_requests(suspended.job);
+  // It cannot have stopped for this before it was decided.
+  state_.keep_work(job, open ? std::min(suspended.paused, state_.now - open->decided) : Duration{});
+  if (ours) state_.answer(suspended.answers);
+  requeue(suspended.job, state_.now + kTick);
+  state_.must_wake = true;
+  return true;
+}
+
+bool Core::happened(const event::StopOrdered& ordered) {
+  if (!state_.jobs.contains(ordered.job)) return false;
+  Job& job = state_.jobs[ordered.job];
+  const auto at = std::ranges::lower_bound(state_.stops, ordered.job, {}, &StopOrder::job);
+  const bool has_one = at != state_.stops.end() && at->job == ordered.job;
+  if (!ordered.how) {
+    if (has_one) state_.stops.erase(at);
+    return has_one;
+  }
+  if (job.status != Status::running || !state_.world_can_stop(job, *ordered.how)) return false;
+  if (has_one && at->how == *ordered.how) return false;
+  // An operator does not wait for what refusals have brought.
+  if (std::exchange(job.refusals, 0) > 0) job.not_before = state_.now;
+  if (job.claim != ClaimId::none) state_.dissolve(job.claim);
+  if (has_one) {
+    at->how = *ordered.how;
+  } else {
+    state_.stops.insert(at, {ordered.job, *ordered.how});
+  }
+  return true;
+}
+
 bool Core::happened(const event::ConfigChanged& changed) {
-  if (!lacking(state_.capabilities, changed.traits.needs).empty()) return false;
+  if (!meets(state_.capabilities, changed.traits.needs)) return false;
   state_.traits = changed.traits;
   state_.resort();
   state_.must_wake = true;
@@ -381,16 +510,29 @@ bool Core::happened(const event::TimerFired&) const {
   return next_wake() <= state_.now;  // the close sees to it
 }
 
+bool Core::happened(const event::MachineChanged& changed) {
+  const bool is_same =
+      changed.platform == state_.platform && changed.capabilities == state_.capabilities;
+  if (is_same || changed.platform.nodes < state_.platform.nodes) return false;
+  if (!is_sound(changed.platform)) return false;
+  if (!state_.rules.identities && !CellTable(changed.platform, {}).is_one()) return false;
+  state_.change_machine(changed.platform, changed.capabilities);
+  state_.must_wake = true;
+  return true;
+}
+
 // What belongs to one run begins anew; what belongs to the job (restarts, use, reservations) stays.
 void Core::requeue(JobId id, Time not_before) {
   Job& job = state_.jobs[id];
-  job.status = Status::pending;
+  const bool is_held = state_.is_to_be_suspended(id);
+  state_.vacate(id);
+  job.status = is_held ? Status::held : Status::pending;
   job.not_before = std::max(not_before, state_.now + kTick);
   job.started = job.limit = {};
   job.expands = job.shrinks = job.refusals = 0;
   job.gain = 0;
   job.tag = JobId::none;
-  state_.enqueue(id, job);
+  if (!is_held) state_.enqueue(id, job);
   state_.retry(job.not_before);
 }
 
@@ -404,7 +546,8 @@ void Core::drop_requests(JobId id) {
 std::span<const Decision> Core::close(Time now, FunctionRef<void(Pass&)> write,
                                       std::optional<bool> asks) {
   begin_close(now);
-  const bool wakes = state_.must_wake || (state_.woken & traits().wakes) != 0;
+  const bool wakes = (state_.must_wake || (state_.woken & traits().wakes) != 0) &&
+                     meets(state_.capabilities, traits().needs);
   state_.must_wake = false;
   state_.was_asked = asks.value_or(wakes);
   if (state_.was_asked) {
@@ -445,7 +588,9 @@ void Core::begin_close(Time now) {
   state_.begin_instant();
   state_.now = std::max(state_.now, now);
   if (!state_.claims.empty()) settle_claims();
+  if (!state_.stops.empty()) carry_out_stops();
   if (!state_.ordered.empty()) carry_out_orders();
+  if (!state_.moves.empty()) carry_out_moves();
   if (!state_.leaving.empty()) leave_draining_nodes();
   if (state_.timer <= state_.now) {
     state_.timer = kNever;
@@ -480,11 +625,14 @@ bool Core::requests_wake() {
 void Core::settle_claims() {
   do {
     for (std::size_t i = 0; i < state_.claims.size();) {
-      const Claim& claim = state_.claims[i];
+      Claim& claim = state_.claims[i];
+      const std::size_t of_group = claim.group == ClaimId::none ? i : 0;  // others may go as well
       if (claim.held.count + claim.pledged() < claim.add.min) {
         state_.dissolve(claim.id);
-      } else if (claim.pledges.empty()) {
+        i = of_group;
+      } else if (state_.is_due(claim)) {
         carry_out(claim.id);
+        i = of_group;
       } else {
         ++i;
       }
@@ -493,23 +641,74 @@ void Core::settle_claims() {
            state_.feed_claims());
 }
 
+Nodes Core::due_size(const Claim& due, std::int64_t taken_mw) const {
+  const Job& job = state_.jobs[due.job];
+  // The world may be another one than when the claim was made.
+  if (!due.start && !state_.world_can_resize(job)) return 0;
+  const Nodes base = due.start ? 0 : job.holding.count;
+  const Nodes most = base + std::min(due.held.count, due.add.max);
+  const Nodes size = state_.largest(job, most, base, due.request, due.held_mw - taken_mw);
+  return size < base + due.add.min ? 0 : size;
+}
+
+// Power for the least of each comes first, then in order up to the most. What one holds too much
+// fills what is lacking, and goes to no other.
+std::vector<Nodes> Core::due_sizes(std::span<const Claim> group) const {
+  const auto least_mw = [&](const Claim& claim) {
+    const Job& job = state_.jobs[claim.job];
+    const Nodes base = claim.start ? 0 : job.holding.count;
+    const Nodes least = state_.least_usable(job, base + claim.add.min, base, claim.request) - base;
+    return std::max<std::int64_t>(state_.budgeted_mw(job, least) - claim.held_mw, 0);
+  };
+  const bool is_bound = state_.budget_mw != State::kNoBudget;
+  const std::int64_t free_mw = is_bound ? state_.free_power_mw() : 0;
+  std::int64_t left_mw = free_mw, later_mw = 0;
+  for (const Claim& claim : group) later_mw += least_mw(claim);
+  std::vector<Nodes> sizes;
+  for (const Claim& claim : group) {
+    later_mw -= least_mw(claim);
+    const Nodes size = due_size(claim, free_mw - left_mw + later_mw);
+    if (size == 0) return {};
+    sizes.push_back(size);
+    const Job& job = state_.jobs[claim.job];
+    const Nodes more = size - (claim.start ? 0 : job.holding.count);
+    const std::int64_t after_mw = left_mw + claim.held_mw - state_.budgeted_mw(job, more);
+    left_mw = std::min(after_mw, std::max<std::int64_t>(left_mw, 0));
+  }
+  return sizes;
+}
+
 void Core::carry_out(ClaimId id) {
+  Claim& due = *state_.find(id);
+  if (due.group == ClaimId::none) {
+    const Nodes size = due_size(due, 0);
+    if (size == 0) return state_.dissolve(id);
+    return carry_out(id, size);
+  }
+  const std::span<const Claim> group = state_.group_of(due);
+  const std::vector<Nodes> sizes = due_sizes(group);
+  if (sizes.empty()) return state_.dissolve(id);
+  std::vector<ClaimId> ids;
+  for (const Claim& claim : group) ids.push_back(claim.id);
+  for (std::size_t i = 0; i < ids.size(); ++i) carry_out(ids[i], sizes[i]);
+}
+
+void Core::carry_out(ClaimId id, Nodes size) {
   Claim& due = *state_.find(id);
   Job& job = state_.jobs[due.job];
   const Nodes base = due.start ? 0 : job.holding.count;
-  const Nodes most = base + std::min(due.held.count, due.add.max);
-  const Nodes size = state_.largest(job, most, base, due.request);
-  if (size < base + due.add.min) {
-    state_.dissolve(id);
-    return;
-  }
   state_.unlist(due);
   Claim claim = std::move(due);
   state_.remove_claim(id);
   state_.claimed -= claim.held.count;
+  state_.claimed_mw -= claim.held_mw;
+  state_.power_grew();  // what it holds too much
   job.claim = ClaimId::none;
   const auto take = [&](Nodes count) {
     claim.held.count -= count;
+    if (!state_.cells.is_one()) {
+      return Holding{count, pick(state_.cells, claim.held.nodes, kEveryCell, count)};
+    }
     return Holding{count,
                    state_.rules.identities ? claim.held.nodes.take_lowest(count) : NodeSet{}};
   };
@@ -541,14 +740,44 @@ void Core::carry_out_orders() {
     } else if (job.ordered < job.target) {
       state_.shrink(id, job.ordered, {Why::ordered});
     } else if (const Nodes more = job.ordered - job.target;
-               more <= state_.idle.count() && state_.fits_power(job, more)) {
-      state_.grow(id, state_.idle.take(more), {Why::ordered});
+               more <= state_.idle_for(job) && state_.fits_power(job, more)) {
+      state_.grow(id, state_.take_idle(job, more), {Why::ordered});
     }
   }
 }
 
-/// Jobs that can be smaller leave the nodes that drain: those go first when a job shrinks. One that
-/// could not give up all of them would only be slower.
+/// An order is done when its job leaves its nodes, however that comes.
+void Core::carry_out_stops() {
+  state_.pass_first = state_.next_decision;
+  for (const StopOrder& order : state_.stops) {
+    const Job& job = state_.jobs[order.job];  // which runs
+    if (job.doing != Doing::nothing || !state_.world_can_stop(job, order.how)) continue;
+    if (state_.now < job.not_before) {
+      state_.retry(job.not_before);
+    } else {
+      state_.stop(order.job, order.how, {Why::ordered});
+    }
+  }
+}
+
+/// An order is done when the job holds none of those nodes that it can leave.
+void Core::carry_out_moves() {
+  std::erase_if(state_.moves, [&](const MoveOrder& order) {
+    const Job& job = state_.jobs[order.job];  // which runs
+    if (job.doing != Doing::nothing) return false;
+    if (state_.can_leave(job, order.off).empty()) return true;
+    const State::Way way = state_.way_off(job, order.off, false);
+    if (way.size != 0) {
+      state_.leave(order.job, order.off, way, {Why::ordered});
+    } else {
+      state_.retry(job.not_before);
+    }
+    return false;
+  });
+}
+
+/// Jobs whose size can change leave the nodes that drain: for others, or else they are smaller. One
+/// that could not leave all of them would only be slower: it waits for idle nodes.
 void Core::leave_draining_nodes() {
   std::vector<JobId> jobs = std::exchange(state_.leaving, {});
   std::ranges::sort(jobs, {}, [&](JobId id) { return state_.jobs[id].running_at; });
@@ -556,11 +785,10 @@ void Core::leave_draining_nodes() {
     Job& job = state_.jobs[id];
     job.leaves = false;
     if (job.doing != Doing::nothing) continue;  // its answer brings it back
-    const Nodes size = state_.size_off_draining(job);
-    if (size == 0) continue;
-    if (state_.resizable(id)) {
-      state_.shrink(id, size, {Why::draining});
-    } else {
+    const State::Way way = state_.way_off(job, state_.draining, state_.resizable(id));
+    if (way.size != 0) {
+      state_.leave(id, state_.draining, way, {Why::draining});
+    } else if (state_.may_leave(job, state_.draining)) {
       job.leaves = true;
       state_.leaving.push_back(id);
       state_.retry(job.not_before);

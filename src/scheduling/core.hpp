@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/function_ref.hpp"
@@ -24,7 +25,7 @@ class Core {
   Core(const Platform& platform, const Capabilities& capabilities, const Rules& rules,
        const Traits& traits);
 
-  /// Goes on from a state.
+  /// Goes on from a state, also one whose policy needs what its world can no longer do.
   explicit Core(State state);
 
   /// Something happened at `now` (a time in the past counts as the present one). False: stale,
@@ -45,6 +46,10 @@ class Core {
   bool apply(Time now, const event::Altered& altered);
   bool apply(Time now, const event::ConfigChanged& changed);
   bool apply(Time now, const event::TimerFired& fired);
+  bool apply(Time now, const event::MachineChanged& changed);
+  bool apply(Time now, const event::MoveOrdered& ordered);
+  bool apply(Time now, const event::Suspended& suspended);
+  bool apply(Time now, const event::StopOrdered& ordered);
   bool apply(Time now, const Event& event);
 
   /// Ends the instant: carries out due claims and operator's orders, takes malleable jobs off nodes
@@ -56,6 +61,9 @@ class Core {
   /// events of its kinds that came are kept, and wake it at the next close that finds for itself.
   std::span<const Decision> close(Time now, FunctionRef<void(Pass&)> write,
                                   std::optional<bool> asks = std::nullopt);
+  /// What the policy needs and the world cannot do (any more), in words. As long as there is such a
+  /// thing no close asks the policy; it is woken when the machine or the policy is another one.
+  std::string lacks() const { return lacking(state_.capabilities, state_.traits.needs); }
   /// Did the last close ask the policy?
   bool was_asked() const { return state_.was_asked; }
 
@@ -94,16 +102,28 @@ class Core {
   bool happened(const event::Altered& altered);
   bool happened(const event::ConfigChanged& changed);
   bool happened(const event::TimerFired& fired) const;
+  bool happened(const event::MachineChanged& changed);
+  bool happened(const event::MoveOrdered& ordered);
+  bool happened(const event::Suspended& suspended);
+  bool happened(const event::StopOrdered& ordered);
 
-  /// The job left its nodes but is not over: it waits again.
+  /// The job leaves its nodes but is not over: it waits again.
   void requeue(JobId id, Time not_before);
   void drop_requests(JobId id);
 
   void begin_close(Time now);
   bool requests_wake();
   void settle_claims();
+  /// A due claim, and its group, becomes a decision, or is dissolved.
   void carry_out(ClaimId id);
+  void carry_out(ClaimId id, Nodes size);
+  /// The size that its job has then, if so much of what is free goes to others; 0: it gets too few.
+  Nodes due_size(const Claim& due, std::int64_t taken_mw) const;
+  /// Those of a whole group; empty if one gets too few.
+  std::vector<Nodes> due_sizes(std::span<const Claim> group) const;
   void carry_out_orders();
+  void carry_out_moves();
+  void carry_out_stops();
   void leave_draining_nodes();
 
   State state_;

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "scheduling/blocks.hpp"
 #include "support/scripted.hpp"
 
 namespace ductile {
@@ -1088,6 +1089,211 @@ TEST_F(Draining, WhatAWorldCannotDoIsNotAsked) {
   EXPECT_TRUE(stage.close().empty());
 }
 
+// A machine of 8 nodes whose jobs can leave nodes for others; job `id_` has 0 to 4.
+class Moving : public ::testing::Test {
+ protected:
+  static Stage::Setup setup(bool moves = true) {
+    Stage::Setup setup;
+    setup.can.moves = moves;
+    return setup;
+  }
+  bool drain(std::initializer_list<Interval> parts) {
+    return stage_.tell(event::NodesChanged{nodes(parts), Health::draining});
+  }
+  bool order(std::initializer_list<Interval> off) {
+    return stage_.tell(event::MoveOrdered{id_, nodes(off)});
+  }
+  std::optional<Holding> sent(JobId id) { return sent(stage_, id); }
+  static std::optional<Holding> sent(Stage& stage, JobId id) {
+    for (const Decision& decision : resizes(stage.close())) {
+      if (decision.job == id) return decision.after;
+    }
+    return std::nullopt;
+  }
+
+  Stage stage_{setup()};
+  const JobId id_ = stage_.run(malleable({5, 8}, 5));
+};
+
+TEST_F(Moving, LeavesNodesThatDrainForIdleOnes) {
+  ASSERT_TRUE(drain({{1, 2}}));
+  EXPECT_EQ(sent(id_), holding({{0, 0}, {3, 6}}));
+  // Until it has, it holds both, and computes where it was.
+  EXPECT_EQ(stage_.job(id_).holding, holding({{0, 6}}));
+  EXPECT_EQ(stage_.job(id_).size(), 5u);
+  EXPECT_EQ(stage_.state().settled(stage_.job(id_)), holding({{0, 4}}));
+  ASSERT_TRUE(stage_.resized(id_));
+  EXPECT_EQ(stage_.state().out_of_service, 2u);
+  EXPECT_EQ(stage_.idle(), 1u);
+  EXPECT_EQ(stage_.job(id_).expands + stage_.job(id_).shrinks, 0);
+  stage_.at(1);
+  EXPECT_EQ(sent(id_), std::nullopt);
+}
+
+TEST_F(Moving, WaitsForIdleNodesAtItsSmallestSize) {
+  const JobId other = stage_.run(rigid(2, 100));  // 5-6
+  ASSERT_TRUE(drain({{1, 2}}));
+  EXPECT_EQ(sent(id_), std::nullopt);
+  stage_.at(7);
+  ASSERT_TRUE(stage_.ended(other));
+  EXPECT_EQ(sent(id_), holding({{0, 0}, {3, 6}}));
+}
+
+TEST_F(Moving, IsSmallerAsFarAsThereIsNoOtherNode) {
+  stage_.ended(id_);
+  stage_.close();
+  const JobId id = stage_.run(malleable({2, 8}, 6));  // 0-5
+  stage_.run(rigid(1, 100));                          // 6
+  ASSERT_TRUE(drain({{0, 1}}));
+  EXPECT_EQ(sent(id), holding({{2, 5}, {7, 7}}));
+  // 5 nodes of those with which it began: not counted as moved.
+  ASSERT_TRUE(stage_.resized(id));
+  EXPECT_EQ(stage_.job(id).shrinks, 1);
+}
+
+TEST_F(Moving, KeepsTheSizeThatWasOrdered) {
+  ASSERT_TRUE(stage_.tell(event::SizeOrdered{id_, 5}));
+  ASSERT_TRUE(drain({{1, 1}}));
+  EXPECT_EQ(sent(id_), holding({{0, 0}, {2, 5}}));
+}
+
+TEST_F(Moving, ARefusedOneHasItsNodesBackAndIsTriedAgain) {
+  ASSERT_TRUE(drain({{1, 1}}));
+  ASSERT_TRUE(sent(id_));
+  ASSERT_TRUE(
+      stage_.tell(event::Resized{id_, stage_.job(id_).decision, holding({{0, 4}}), at_s(30)}));
+  EXPECT_EQ(stage_.idle(), 3u);
+  EXPECT_EQ(sent(id_), std::nullopt);
+  EXPECT_EQ(stage_.core.next_wake(), at_s(30));
+  stage_.at(30);
+  EXPECT_EQ(sent(id_), holding({{0, 0}, {2, 5}}));
+}
+
+TEST_F(Moving, RefusalsCount) {
+  Stage::Setup counts = setup();
+  counts.rules.counted_refusals = 3;
+  Stage stage(counts);
+  const JobId id = stage.run(malleable({5, 8}, 5));
+  ASSERT_TRUE(stage.tell(event::NodesChanged{nodes({{1, 1}}), Health::draining}));
+  // Left alone for 10 s, and then for twice as long.
+  for (const auto& [at, until] : {std::pair{10, 20}, std::pair{20, 40}}) {
+    stage.at(at);
+    ASSERT_TRUE(sent(stage, id));
+    ASSERT_TRUE(stage.resized(id, holding({{0, 4}}), at_s(at + 10)));
+    EXPECT_EQ(stage.job(id).not_before, at_s(until));
+  }
+}
+
+TEST_F(Moving, TheNodeThatMustStayStays) {
+  stage_.ended(id_);
+  stage_.close();
+  const JobId id = stage_.submit(malleable({3, 8}, 3));
+  ASSERT_TRUE(stage_.tell(event::Started{id, DecisionId::none, holding({{0, 2}}), 1}));
+  stage_.close();
+  stage_.at(1);
+  ASSERT_TRUE(drain({{0, 1}}));
+  EXPECT_EQ(sent(id), holding({{1, 3}}));
+}
+
+TEST_F(Moving, NeedsPowerForBoth) {
+  Stage::Setup with_power = setup();
+  with_power.platform.idle_w = 100;
+  with_power.platform.busy_w = 200;
+  Stage stage(with_power);
+  const JobId id = stage.run(malleable({4, 4}, 4));
+  stage.tell(event::CorridorChanged{0, 8 * 100 + 5 * 100});  // one node more
+  ASSERT_TRUE(stage.tell(event::NodesChanged{nodes({{0, 1}}), Health::draining}));
+  EXPECT_EQ(sent(stage, id), std::nullopt);
+  ASSERT_TRUE(stage.tell(event::NodesChanged{nodes({{0, 0}}), Health::up}));
+  EXPECT_EQ(sent(stage, id), holding({{0, 0}, {2, 4}}));
+}
+
+TEST_F(Moving, IsOrdered) {
+  ASSERT_TRUE(order({{0, 1}, {5, 5}}));
+  EXPECT_EQ(sent(id_), holding({{2, 4}, {6, 7}}));  // not to one that it is to leave, too
+  ASSERT_TRUE(stage_.resized(id_));
+  EXPECT_EQ(stage_.idle(), 3u);
+  stage_.at(1);
+  EXPECT_EQ(sent(id_), std::nullopt);
+  EXPECT_TRUE(stage_.state().moves.empty());
+}
+
+TEST_F(Moving, AnOrderWaitsForNodesAndIsLifted) {
+  ASSERT_TRUE(order({{0, 4}}));
+  EXPECT_EQ(sent(id_), std::nullopt);  // five are to be left, and three are idle
+  ASSERT_TRUE(order({{0, 3}}));        // the new order takes the place of the old one
+  EXPECT_EQ(stage_.state().moves.size(), 1u);
+  EXPECT_EQ(sent(id_), std::nullopt);
+  EXPECT_TRUE(order({}));
+  EXPECT_FALSE(order({}));
+  EXPECT_TRUE(stage_.state().moves.empty());
+  ASSERT_TRUE(order({{0, 3}}));
+  ASSERT_TRUE(stage_.ended(id_));
+  stage_.close();
+  EXPECT_TRUE(stage_.state().moves.empty());
+}
+
+TEST_F(Moving, IsOrderedOnlyWhereItCanBeDone) {
+  EXPECT_FALSE(order({{5, 7}}));  // it has none of them
+  EXPECT_FALSE(order({{0, 8}}));  // there is no node 8
+  const JobId fixed = stage_.run(rigid(1, 100));
+  EXPECT_FALSE(stage_.tell(event::MoveOrdered{fixed, nodes({{5, 5}})}));
+  const JobId waits = stage_.submit(malleable({5, 8}, 5));
+  EXPECT_FALSE(stage_.tell(event::MoveOrdered{waits, nodes({{5, 5}})}));
+  Stage stays(setup(false));
+  const JobId id = stays.run(malleable({5, 8}, 5));
+  EXPECT_FALSE(stays.tell(event::MoveOrdered{id, nodes({{0, 0}})}));
+  ASSERT_TRUE(stays.tell(event::NodesChanged{nodes({{0, 0}}), Health::draining}));
+  EXPECT_EQ(sent(stays, id), std::nullopt);
+}
+
+// Records of jobs go in pages, when all of a page are over.
+TEST_F(Moving, AnOrderEndsWithItsJob) {
+  ASSERT_TRUE(order({{0, 4}}));
+  std::vector<JobId> others;
+  for (int i = 0; i < 2000; ++i) others.push_back(stage_.submit(rigid(1, 100)));
+  for (const JobId id : others) ASSERT_TRUE(stage_.ended(id));
+  ASSERT_TRUE(stage_.ended(id_));
+  EXPECT_TRUE(stage_.state().moves.empty());
+  EXPECT_TRUE(stage_.close().empty());
+}
+
+TEST_F(Moving, ToNodesThatItIsNotOrderedOff) {
+  stage_.run(rigid(2, 100));             // 5-6
+  ASSERT_TRUE(order({{2, 4}, {7, 7}}));  // 7 is the only one that idles
+  ASSERT_TRUE(drain({{0, 0}}));
+  EXPECT_EQ(sent(id_), std::nullopt);
+  EXPECT_TRUE(order({}));
+  EXPECT_EQ(sent(id_), holding({{1, 4}, {7, 7}}));
+}
+
+TEST_F(Moving, IsLookedAtWhenAPolicyGivesAClaimUp) {
+  const JobId victim = stage_.run(malleable({1, 2}, 2));  // 5-6
+  stage_.at(1);
+  stage_.pass([&](Pass& p) {
+    const Cut cuts[] = {{victim, 1}};
+    EXPECT_TRUE(p.resize(id_, 7, kReason, {cuts}));  // its claim has node 7
+  });
+  ASSERT_TRUE(drain({{0, 0}}));
+  EXPECT_EQ(sent(id_), std::nullopt);
+  stage_.at(2);
+  stage_.pass([&](Pass& p) { EXPECT_TRUE(p.withdraw(stage_.job(id_).claim, kReason)); });
+  EXPECT_EQ(stage_.core.next_wake(), stage_.now + kTick);
+  stage_.now += kTick;
+  EXPECT_EQ(sent(id_), holding({{1, 4}, {7, 7}}));
+}
+
+TEST_F(Moving, WhatTheWorldSaysIsFinal) {
+  ASSERT_TRUE(drain({{1, 2}}));
+  ASSERT_TRUE(sent(id_));
+  // It has moved to one of the two, and is smaller.
+  ASSERT_TRUE(
+      stage_.tell(event::Resized{id_, stage_.job(id_).decision, holding({{0, 0}, {3, 5}}), {}}));
+  EXPECT_EQ(stage_.job(id_).holding.count, 4u);
+  EXPECT_EQ(stage_.idle(), 2u);
+  EXPECT_EQ(stage_.job(id_).shrinks, 1);
+}
+
 TEST(Nodes, WithoutIdentitiesAreOnlyCounted) {
   Stage::Setup setup;
   setup.rules.identities = false;
@@ -1302,6 +1508,248 @@ TEST(Power, ABudgetBindsThePen) {
   stage.close([&](Pass& p) { EXPECT_TRUE(p.resize(id, 8, kReason)); });
 }
 
+/// A machine of 8 nodes that draw nothing while idle and 100 W while busy, with a budget.
+Stage powered_stage(double budget_w) {
+  Stage stage({.platform = {.nodes = 8, .busy_w = 100}});
+  stage.tell(event::CorridorChanged{0, budget_w});
+  stage.close();
+  return stage;
+}
+double free_w(const Stage& stage) {
+  return static_cast<double>(stage.state().free_power_mw()) / 1000;
+}
+
+TEST(Power, AClaimHoldsItAndIsOwedIt) {
+  Stage stage = powered_stage(600);
+  const JobId heat = stage.run(malleable({1, 8}, 4));
+  const JobId id = stage.submit(rigid(3, 100));
+  const JobId other = stage.submit(rigid(1, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{heat, 2}};
+    EXPECT_TRUE(p.start(id, exactly(3), kReason, {cuts}));
+    EXPECT_FALSE(p.fits(other, 1));  // a node idles, but its power is held
+    EXPECT_FALSE(p.start(other, exactly(1), kReason));
+  });
+  ASSERT_EQ(stage.state().claims.size(), 1u);
+  EXPECT_EQ(stage.state().claims[0].held_mw, 200'000);
+  EXPECT_EQ(stage.state().claims[0].pledged_mw(), 100'000);
+  EXPECT_EQ(free_w(stage), 0);
+  ASSERT_TRUE(stage.resized(heat));
+  EXPECT_EQ(stage.state().claims[0].held_mw, 300'000);
+  EXPECT_EQ(free_w(stage), 100);  // what it gives besides
+  EXPECT_EQ(starts(stage.close()).size(), 1u);
+  EXPECT_EQ(free_w(stage), 100);
+}
+
+TEST(Power, AClaimIsNotMadeWithoutIt) {
+  Stage stage = powered_stage(450);
+  const JobId heat = stage.run(malleable({1, 8}, 4));
+  const JobId id = stage.submit(malleable({1, 8}, 4));
+  stage.close([&](Pass& p) {
+    const Cut some[] = {{heat, 2}}, more[] = {{heat, 1}};
+    EXPECT_FALSE(p.start(id, exactly(3), kReason, {some}));  // 50 W, and 200 W of heat
+    EXPECT_FALSE(p.start(id, exactly(4), kReason, {more}));
+    EXPECT_EQ(p.job(heat).size(), 4u);
+    EXPECT_TRUE(p.start(id, {1, 4}, kReason, {more}));
+  });
+  // So many nodes as have power.
+  EXPECT_EQ(stage.state().claims[0].held.count, 3u);
+  ASSERT_TRUE(stage.resized(heat));
+  EXPECT_EQ(starts(stage.close())[0].after.count, 3u);
+}
+
+// What one claim is owed no other one is promised.
+TEST(Power, IsPledgedOnce) {
+  Stage stage = powered_stage(400);
+  const JobId heat = stage.run(malleable({1, 8}, 4));
+  const JobId first = stage.submit(rigid(1, 100)), second = stage.submit(rigid(2, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{heat, 2}};
+    EXPECT_TRUE(p.start(first, exactly(1), kReason, {cuts}));
+    EXPECT_FALSE(p.start(second, exactly(2), kReason, {cuts}));
+    EXPECT_FALSE(p.start(second, exactly(2), kReason, {{}, true}));
+    const Cut more[] = {{heat, 1}};
+    EXPECT_TRUE(p.start(second, exactly(2), kReason, {more}));
+  });
+  // Nodes idle: of heat they need the power only.
+  EXPECT_EQ(stage.state().claims[1].pledges[0].count, 0u);
+  EXPECT_EQ(stage.state().claims[1].pledges[0].power_mw, 200'000);
+  ASSERT_TRUE(stage.resized(heat));
+  EXPECT_EQ(starts(stage.close()).size(), 2u);
+}
+
+// What comes and is promised to nobody may be power alone.
+TEST(Power, ThatComesIsASource) {
+  Stage stage = powered_stage(400);
+  const JobId heat = stage.run(malleable({1, 8}, 4));
+  const JobId id = stage.submit(rigid(2, 100));
+  stage.close([&](Pass& p) {
+    EXPECT_TRUE(p.resize(heat, 2, kReason));
+    EXPECT_FALSE(p.start(id, exactly(2), kReason));
+    EXPECT_TRUE(p.start(id, exactly(2), kReason, {{}, true}));
+  });
+  ASSERT_TRUE(stage.resized(heat));
+  EXPECT_EQ(starts(stage.close()).size(), 1u);
+}
+
+TEST(Power, ThatIsFreeTakesThePlaceOfWhatIsOwed) {
+  Stage stage = powered_stage(600);
+  const JobId heat = stage.run(malleable({1, 8}, 4));
+  const JobId ends = stage.run(rigid(2, 100));
+  const JobId id = stage.submit(rigid(2, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{heat, 2}};
+    EXPECT_TRUE(p.start(id, exactly(2), kReason, {cuts}));
+  });
+  EXPECT_TRUE(stage.close().empty());
+  EXPECT_EQ(stage.state().claims[0].held.count, 2u);
+  ASSERT_TRUE(stage.ended(ends));
+  EXPECT_EQ(starts(stage.close()).size(), 1u);
+  EXPECT_EQ(stage.state().unanswered[0].pledged_mw, 0);
+  EXPECT_EQ(free_w(stage), 0);
+}
+
+// As soon as it is there, wherever it comes from.
+TEST(Power, OfAHigherBudgetGoesToClaims) {
+  Stage stage = powered_stage(400);
+  const JobId heat = stage.run(malleable({1, 8}, 4));
+  const JobId id = stage.submit(rigid(2, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{heat, 2}};
+    EXPECT_TRUE(p.start(id, exactly(2), kReason, {cuts}));
+  });
+  EXPECT_TRUE(stage.close().empty());
+  stage.tell(event::CorridorChanged{0, 600});
+  EXPECT_EQ(starts(stage.close()).size(), 1u);
+}
+
+TEST(Power, OfADueClaimIsAsBelievedThen) {
+  for (const double watts : {50, 100, 120, 210}) {
+    Stage stage = powered_stage(400);
+    const JobId heat = stage.run(malleable({1, 8}, 4));
+    const JobId id = stage.submit(malleable({1, 8}, 2), AdaptiveSpec{});
+    stage.close([&](Pass& p) {
+      const Cut cuts[] = {{heat, 2}};
+      EXPECT_TRUE(p.start(id, {1, 3}, kReason, {cuts}));  // 2: there is power for no more
+    });
+    stage.tell(event::Believed{id, watts, -1, -1});
+    ASSERT_TRUE(stage.resized(heat));
+    const auto due = starts(stage.close());
+    ASSERT_EQ(due.size(), watts > 200 ? 0u : 1u) << watts;
+    if (watts <= 200) {
+      EXPECT_EQ(due[0].after.count, watts > 100 ? 1u : 2u) << watts;
+    }
+    EXPECT_TRUE(stage.state().claims.empty());
+  }
+}
+
+// What is free goes to a due claim, also if it is less than nothing.
+TEST(Power, ThatLacksIsTakenFromADueClaim) {
+  for (const double budget_w : {400, 300, 200}) {
+    Stage stage = powered_stage(400);
+    const JobId heat = stage.run(malleable({1, 8}, 4));
+    const JobId id = stage.submit(malleable({1, 8}, 2));
+    stage.close([&](Pass& p) {
+      const Cut cuts[] = {{heat, 2}};
+      EXPECT_TRUE(p.start(id, {1, 2}, kReason, {cuts}));
+    });
+    stage.tell(event::CorridorChanged{0, budget_w});
+    ASSERT_TRUE(stage.resized(heat));
+    const auto due = starts(stage.close());
+    ASSERT_EQ(due.size(), budget_w > 200 ? 1u : 0u);
+    if (budget_w > 200) {
+      EXPECT_EQ(due[0].after.count, budget_w > 300 ? 2u : 1u);
+    }
+    EXPECT_EQ(free_w(stage), 0);
+  }
+}
+
+// A job of 6 nodes that is cut to 2 for two claims of 2; all of its 600 W are in use.
+JobId run_and_cut_for_two(Stage& stage) {
+  const JobId heat = stage.run(malleable({1, 8}, 6));
+  const JobId first = stage.submit(rigid(2, 100)), second = stage.submit(rigid(2, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{heat, 2}};
+    EXPECT_TRUE(p.start(first, exactly(2), kReason, {cuts}));
+    EXPECT_TRUE(p.start(second, exactly(2), kReason, {cuts}));
+  });
+  return heat;
+}
+
+// Who is believed to draw less gives less: the newest claim is owed less.
+TEST(Power, ThatAVictimDoesNotDrawIsNotOwed) {
+  Stage stage = powered_stage(600);
+  const JobId heat = run_and_cut_for_two(stage);
+  stage.tell(event::Believed{heat, 75, -1, -1});
+  EXPECT_EQ(stage.state().claims[0].pledged_mw(), 200'000);
+  EXPECT_EQ(stage.state().claims[1].pledged_mw(), 100'000);
+  EXPECT_EQ(free_w(stage), 150);
+  ASSERT_TRUE(stage.resized(heat));
+  EXPECT_EQ(starts(stage.close()).size(), 2u);
+  EXPECT_EQ(free_w(stage), 50);
+}
+
+// The same where all nodes draw less.
+TEST(Power, ThatNodesOfAnotherMachineDoNotDrawIsNotOwed) {
+  Stage stage = powered_stage(600);
+  run_and_cut_for_two(stage);
+  Platform machine = stage.state().platform;
+  machine.busy_w = 75;
+  ASSERT_TRUE(stage.tell(event::MachineChanged{machine, stage.state().capabilities}));
+  EXPECT_EQ(stage.state().claims[0].pledged_mw(), 200'000);
+  EXPECT_EQ(stage.state().claims[1].pledged_mw(), 100'000);
+}
+
+// Plans see what comes of shrinks when it comes, and what is promised not at all.
+TEST(Power, IsPlannedAsNodesAre) {
+  for (const bool promised : {false, true}) {
+    Stage stage = powered_stage(400);
+    AdaptiveSpec slow;
+    slow.resize_delay = whole_seconds(10);
+    const JobId heat = stage.run(malleable({1, 8}, 4, 1000), 4, slow);
+    const JobId waits = stage.submit(rigid(2, 50)), claims = stage.submit(rigid(2, 500));
+    stage.close([&](Pass& p) {
+      const Cut cuts[] = {{heat, 2}};
+      if (promised) {
+        EXPECT_TRUE(p.start(claims, exactly(2), kReason, {cuts}));
+      } else {
+        EXPECT_TRUE(p.resize(heat, 2, kReason));
+      }
+      const Time at = p.timeline().earliest(p.demand(waits, 2), whole_seconds(50), p.now());
+      EXPECT_EQ(at, p.now() + whole_seconds(promised ? 510 : 10));
+    });
+  }
+}
+
+// What comes at this very instant is not late.
+TEST(Power, ThatComesAtOnceIsPlannedForNow) {
+  Stage stage = powered_stage(400);
+  const JobId heat = stage.run(malleable({1, 8}, 4, 1000));
+  const JobId waits = stage.submit(rigid(2, 50));
+  stage.close([&](Pass& p) {
+    EXPECT_TRUE(p.resize(heat, 2, kReason));
+    EXPECT_EQ(timeline_for(p, {}).earliest(p.demand(waits, 2), kTick, p.now()), p.now());
+  });
+}
+
+TEST(Power, OfABudgetThatGoesIsForgotten) {
+  Stage stage = powered_stage(400);
+  const JobId heat = stage.run(malleable({1, 8}, 4));
+  const JobId id = stage.submit(rigid(6, 100)), other = stage.submit(rigid(2, 100));
+  stage.close([&](Pass& p) {
+    const Cut cuts[] = {{heat, 2}};
+    EXPECT_TRUE(p.start(other, exactly(2), kReason, {cuts}));
+  });
+  stage.tell(event::CorridorChanged{0, kNoBound});
+  EXPECT_EQ(stage.state().claims[0].pledged_mw(), 0);
+  stage.tell(event::CorridorChanged{0, 400});
+  EXPECT_EQ(stage.state().unanswered[0].releases_mw, 200'000);
+  EXPECT_EQ(stage.state().unanswered[0].pledged_mw, 0);
+  ASSERT_TRUE(stage.resized(heat));
+  EXPECT_EQ(starts(stage.close()).size(), 1u);
+  EXPECT_EQ(stage.job(id).status, Status::pending);
+}
+
 TEST(Power, BeliefsWakeNobody) {
   Stage stage({.platform = {.nodes = 8, .busy_w = 100}});
   const JobId id = stage.run(rigid(4, 100));
@@ -1337,6 +1785,285 @@ TEST(Power, NodesThatBootAreExpectedWhenTheyAreReady) {
       stage.tell(event::NodesChanged{nodes({{4, 4}}), Health::down}));  // it did not come up
   EXPECT_TRUE(stage.state().boots.empty());
   EXPECT_EQ(stage.idle(), 4u);
+}
+
+// A claim that its policy gives up is no reason to stay on nodes that drain.
+TEST(Claims, ThatAreWithdrawnLetTheirJobLeaveNodesThatDrain) {
+  Stage stage;
+  const JobId grows = stage.run(malleable({1, 8}, 4)), gives = stage.run(malleable({1, 8}, 4));
+  stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{gives, 2}};
+    EXPECT_TRUE(p.resize(grows, 6, kReason, {cuts}));
+  });
+  stage.tell(event::NodesChanged{nodes({{3, 3}}), Health::draining});
+  EXPECT_TRUE(resizes(stage.close()).empty());
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.withdraw(p.claims()[0].id, kReason)); });
+  EXPECT_EQ(stage.core.next_wake(), stage.now + kTick);
+  stage.now += kTick;
+  ASSERT_TRUE(stage.tell(event::TimerFired{}));
+  const auto left = resizes(stage.close());
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].after, holding({{0, 2}}));
+}
+
+// --- Groups
+// -------------------------------------------------------------------------------------------
+
+/// Two malleable jobs of 3 nodes, two that wait, and 2 idle nodes.
+struct Pair {
+  explicit Pair(const Stage::Setup& setup = {}) : stage(setup) {
+    one = stage.run(malleable({1, 8}, 3));
+    two = stage.run(malleable({1, 8}, 3));
+    first = stage.submit(malleable({1, 8}, 3));
+    second = stage.submit(malleable({1, 8}, 3));
+  }
+  /// Each of those that wait is to have 2 or 3 nodes, where 4 are given.
+  bool carry_out() {
+    bool done = false;
+    stage.pass([&](Pass& p) {
+      const Cut cuts[] = {{one, 1}, {two, 1}};
+      const Gain gains[] = {{first, {2, 3}}, {second, {2, 3}}};
+      done = p.carry_out(cuts, gains, kReason);
+    });
+    return done;
+  }
+  Stage stage;
+  JobId one, two, first, second;
+};
+
+TEST(Groups, BecomeDecisionsTogether) {
+  Pair pair;
+  Stage& stage = pair.stage;
+  ASSERT_TRUE(pair.carry_out());
+  ASSERT_EQ(stage.state().claims.size(), 2u);
+  // The least of each first: the first one has what idles.
+  EXPECT_EQ(stage.state().claims[0].held.count, 2u);
+  EXPECT_EQ(stage.state().claims[0].pledged(), 1u);
+  EXPECT_EQ(stage.state().claims[1].pledged(), 3u);
+  ASSERT_TRUE(stage.resized(pair.one));
+  EXPECT_TRUE(starts(stage.close()).empty());
+  ASSERT_TRUE(stage.resized(pair.two));
+  const auto due = starts(stage.close());
+  ASSERT_EQ(due.size(), 2u);
+  EXPECT_EQ(due[0].after.count, 3u);
+  EXPECT_EQ(due[1].after.count, 3u);
+}
+
+TEST(Groups, AreDissolvedTogether) {
+  enum class How { refuses, ends, held, withdrawn, ordered };
+  for (const How how : {How::refuses, How::ends, How::held, How::withdrawn, How::ordered}) {
+    Pair pair;
+    Stage& stage = pair.stage;
+    ASSERT_TRUE(pair.carry_out());
+    if (how != How::refuses) {
+      ASSERT_TRUE(stage.resized(pair.one));
+    }
+    switch (how) {
+      case How::refuses:
+        stage.refused(pair.one);
+        break;
+      case How::ends:
+        stage.ended(pair.first);
+        break;
+      case How::held:
+        stage.tell(event::Eligible{pair.second, false});
+        break;
+      case How::withdrawn:
+        stage.pass([&](Pass& p) { EXPECT_TRUE(p.withdraw(p.claims()[1].id, kReason)); });
+        break;
+      case How::ordered:
+        stage.tell(event::SizeOrdered{pair.first, 2});
+        break;
+    }
+    EXPECT_TRUE(starts(stage.close()).empty());
+    EXPECT_TRUE(stage.state().claims.empty());
+    EXPECT_EQ(stage.idle(), how == How::refuses ? 2u : 4u);
+  }
+}
+
+TEST(Groups, AreDecidedAtOnceIfNothingHasToBeWaitedFor) {
+  Stage stage;
+  const JobId grows = stage.run(malleable({1, 8}, 2));
+  const JobId first = stage.submit(malleable({1, 4}, 2)), second = stage.submit(rigid(2, 100));
+  stage.pass([&](Pass& p) {
+    const Gain gains[] = {{grows, {3, 8}}, {first, {2, 4}}, {second, exactly(2)}};
+    EXPECT_TRUE(p.carry_out({}, gains, kReason));
+    const Gain too_much[] = {{grows, {3, 8}}, {first, {2, 4}}};
+    EXPECT_FALSE(p.carry_out({}, too_much, kReason));
+  });
+  EXPECT_TRUE(stage.state().claims.empty());
+  EXPECT_EQ(stage.job(grows).size(), 4u);  // its least, and what the others do not need
+  EXPECT_EQ(stage.job(first).size(), 2u);
+  EXPECT_EQ(stage.job(second).size(), 2u);
+}
+
+TEST(Groups, NeedTheLeastOfEach) {
+  Pair pair;
+  pair.stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{pair.one, 2}, {pair.two, 2}};  // 4 nodes with those that idle
+    const Gain large[] = {{pair.first, {2, 3}}, {pair.second, {3, 3}}};
+    EXPECT_FALSE(p.carry_out(cuts, large, kReason));
+    const Gain twice[] = {{pair.first, {2, 3}}, {pair.first, {2, 3}}};
+    EXPECT_FALSE(p.carry_out(cuts, twice, kReason));
+    const Gain himself[] = {{pair.first, {1, 3}}, {pair.one, {4, 4}}};
+    EXPECT_FALSE(p.carry_out(cuts, himself, kReason));
+    EXPECT_FALSE(p.carry_out(cuts, {}, kReason));
+    EXPECT_EQ(p.job(pair.one).size(), 3u);
+    const Gain gains[] = {{pair.first, {2, 3}}, {pair.second, {2, 3}}};
+    EXPECT_TRUE(p.carry_out(cuts, gains, kReason));
+  });
+}
+
+// H38 for all or none.
+TEST(Groups, TakeIdleNodesIfAllAreDue) {
+  Stage stage;
+  const JobId one = stage.run(malleable({1, 8}, 4));
+  const JobId ends = stage.run(rigid(1, 100)), other = stage.run(rigid(1, 100));
+  const JobId first = stage.submit(rigid(2, 100)), second = stage.submit(rigid(2, 100));
+  stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{one, 2}};
+    const Gain gains[] = {{first, exactly(2)}, {second, exactly(2)}};
+    EXPECT_TRUE(p.carry_out(cuts, gains, kReason));
+  });
+  stage.ended(ends);
+  EXPECT_TRUE(starts(stage.close()).empty());
+  EXPECT_EQ(stage.idle(), 1u);
+  stage.ended(other);
+  EXPECT_EQ(starts(stage.close()).size(), 2u);
+  EXPECT_EQ(stage.state().unanswered[0].pledged, 0u);
+}
+
+TEST(Groups, WaitForWhoIsCutAndOwesNothing) {
+  Stage stage;
+  const JobId one = stage.run(malleable({1, 8}, 4));
+  const JobId first = stage.submit(rigid(1, 100)), second = stage.submit(rigid(1, 100));
+  stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{one, 2}};
+    const Gain gains[] = {{first, exactly(1)}, {second, exactly(1)}};
+    EXPECT_TRUE(p.carry_out(cuts, gains, {Why::corridor}));
+  });
+  EXPECT_TRUE(stage.state().claims[0].pledges[0].is_barrier());
+  EXPECT_TRUE(starts(stage.close()).empty());
+  stage.resized(one);
+  EXPECT_EQ(starts(stage.close()).size(), 2u);
+}
+
+// A power corridor: a hot job shrinks, one grows, one starts; or nothing of it.
+TEST(Groups, ShareOutPower) {
+  for (const bool refuses : {false, true}) {
+    Stage stage = powered_stage(600);
+    const JobId heat = stage.run(malleable({1, 8}, 4));
+    const JobId grows = stage.run(malleable({1, 8}, 2));
+    const JobId starts_ = stage.submit(rigid(1, 100));
+    stage.pass([&](Pass& p) {
+      const Cut cuts[] = {{heat, 2}};
+      const Gain both[] = {{grows, {4, 4}}, {starts_, exactly(1)}};
+      EXPECT_FALSE(p.carry_out(cuts, both, {Why::corridor}));  // 2 nodes idle, but 300 W are needed
+      const Gain gains[] = {{grows, {3, 8}}, {starts_, exactly(1)}};
+      EXPECT_TRUE(p.carry_out(cuts, gains, {Why::corridor}));
+    });
+    ASSERT_TRUE(refuses ? stage.refused(heat) : stage.resized(heat));
+    const auto due = stage.close();
+    EXPECT_EQ(starts(due).size(), refuses ? 0u : 1u);
+    EXPECT_EQ(resizes(due).size(), refuses ? 0u : 1u);
+    EXPECT_TRUE(stage.state().claims.empty());
+    EXPECT_EQ(free_w(stage), 0);
+    EXPECT_EQ(stage.job(grows).size(), refuses ? 2u : 3u);
+  }
+}
+
+// What one member does not need any more the other does not get.
+TEST(Groups, MoveNothingBetweenTheirMembers) {
+  Stage stage = powered_stage(400);
+  const JobId heat = stage.run(malleable({1, 8}, 4));
+  const JobId first = stage.submit(malleable({1, 8}, 1)),
+              second = stage.submit(malleable({1, 8}, 1));
+  stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{heat, 2}};
+    const Gain gains[] = {{first, {1, 1}}, {second, {1, 1}}};
+    EXPECT_TRUE(p.carry_out(cuts, gains, kReason));
+  });
+  stage.tell(event::Believed{first, 50, -1, -1});
+  stage.tell(event::Believed{second, 150, -1, -1});
+  ASSERT_TRUE(stage.resized(heat));
+  EXPECT_TRUE(starts(stage.close()).empty());
+  EXPECT_TRUE(stage.state().claims.empty());
+  EXPECT_EQ(free_w(stage), 200);
+}
+
+// Free power is for the least of all before it is for more of one.
+TEST(Groups, HaveTheLeastOfEachFirstWhenTheyAreDue) {
+  Stage stage = powered_stage(600);
+  const JobId heat = stage.run(malleable({1, 8}, 4)), ends = stage.run(rigid(2, 100));
+  const JobId first = stage.submit(malleable({1, 8}, 1)), second = stage.submit(rigid(1, 100));
+  stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{heat, 1}};
+    const Gain gains[] = {{first, {1, 2}}, {second, exactly(1)}};
+    EXPECT_TRUE(p.carry_out(cuts, gains, kReason));
+  });
+  stage.tell(event::Believed{first, 150, -1, -1});
+  stage.tell(event::Believed{second, 150, -1, -1});
+  stage.tell(event::CorridorChanged{0, 600});
+  stage.ended(ends);
+  stage.tell(event::CorridorChanged{0, 450});  // 50 W more than the claims hold in the end
+  ASSERT_TRUE(stage.resized(heat));
+  const auto due = starts(stage.close());
+  ASSERT_EQ(due.size(), 2u);
+  EXPECT_EQ(due[0].after.count, 1u);
+}
+
+TEST(Groups, OfOneAreWhatTheyAlwaysWere) {
+  Stage stage;
+  const JobId one = stage.run(malleable({1, 8}, 6)),
+              evolves = stage.run(sized(JobType::evolving, {1, 8}, 1, 100));
+  const JobId waits = stage.submit(rigid(2, 100));
+  stage.tell(event::EvolvingRequested{RequestId{3}, evolves, 1, 0});
+  stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{one, 4}};
+    const Gain start[] = {{waits, exactly(2)}}, grant[] = {{.request = RequestId{3}}};
+    EXPECT_TRUE(p.carry_out(cuts, start, kReason));
+    EXPECT_TRUE(p.carry_out(cuts, grant, kReason, true));
+  });
+  ASSERT_EQ(stage.core.pen_calls().size(), 2u);
+  EXPECT_EQ(stage.core.pen_calls()[0].verb, PenCall::Verb::start);
+  EXPECT_EQ(stage.core.pen_calls()[1].verb, PenCall::Verb::grant);
+  EXPECT_EQ(stage.state().claims[0].group, ClaimId::none);
+}
+
+// --- Ranges
+// -------------------------------------------------------------------------------------------
+
+TEST(Growth, GoesAsFarAsNodesAndPowerDo) {
+  for (const double budget_w : {700, 450, 350, 250}) {
+    Stage stage = powered_stage(budget_w);
+    const JobId id = stage.run(malleable({1, 8}, 2));
+    AdaptiveSpec powers;
+    powers.constraint.kind = SizeConstraint::Kind::power_of_two;
+    stage.pass([&](Pass& p) {
+      EXPECT_FALSE(p.resize(id, {1, 8}, kReason));  // to what it has, or less
+      EXPECT_FALSE(p.resize(id, {3, 9}, kReason));  // beyond its sizes
+      EXPECT_EQ(p.resize(id, {3, 8}, kReason), budget_w > 250);
+      EXPECT_FALSE(p.resize(id, {8, 8}, kReason));
+    });
+    EXPECT_EQ(stage.job(id).size(), static_cast<Nodes>(budget_w / 100));
+  }
+}
+
+TEST(Growth, OfARangeKeepsToTheConstraint) {
+  Stage stage;
+  AdaptiveSpec powers;
+  powers.constraint.kind = SizeConstraint::Kind::power_of_two;
+  const JobId id = stage.run(malleable({1, 8}, 2), 2, powers);
+  const JobId gives = stage.run(malleable({1, 8}, 3));
+  stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{gives, 1}};
+    EXPECT_FALSE(p.resize(id, {5, 7}, kReason, {cuts}));
+    EXPECT_TRUE(p.resize(id, {3, 8}, kReason, {cuts}));  // 4: there are no 8
+  });
+  EXPECT_EQ(stage.state().claims[0].held.count, 2u);
+  EXPECT_EQ(stage.idle(), 1u);
+  stage.resized(gives);
+  EXPECT_EQ(resizes(stage.close())[0].after.count, 4u);
 }
 
 // --- Capabilities
@@ -1693,6 +2420,32 @@ TEST(Altered, AHeldJobStaysHeld) {
   EXPECT_EQ(stage.core.state().queue.front(), id);
 }
 
+TEST(Altered, AnotherOnePaysAndAnotherThingIsBelievedOfIt) {
+  Stage stage;
+  JobSpec spec = malleable({1, 8}, 4, 100);
+  spec.account = 3;
+  const JobId id = stage.submit(spec, AdaptiveSpec{});
+  ASSERT_TRUE(stage.tell(event::Believed{id, 0, 0.5, 0.7, parse_speedup("amdahl:0.5")}));
+  event::Altered altered{id, 0, whole_seconds(100), {1, 8}, 4};
+  ASSERT_TRUE(stage.tell(altered));
+  const auto row = [&] { return stage.core.state().adaptive.at(stage.job(id).adaptive); };
+  EXPECT_EQ(stage.job(id).spec.account, 3u);
+  EXPECT_EQ(row().mtct, 0.5);
+  altered.account = 4;
+  altered.adaptive.emplace().constraint = parse_constraint("even");
+  altered.adaptive->watts_per_node = 250;
+  ASSERT_TRUE(stage.tell(altered));
+  EXPECT_EQ(stage.job(id).spec.account, 4u);
+  EXPECT_EQ(row().spec, *altered.adaptive);
+  EXPECT_EQ(row().mtct, 0);
+  EXPECT_EQ(row().rate, 1);
+  EXPECT_EQ(stage.job(id).power_mw, 250'000u);
+  // A rigid job has no model.
+  const JobId other = stage.submit(rigid(2, 100));
+  EXPECT_FALSE(stage.tell(
+      event::Altered{other, 0, whole_seconds(9), exactly(2), 2, std::nullopt, AdaptiveSpec{}}));
+}
+
 TEST(Altered, WhatCannotBeChangesNothing) {
   Stage stage;
   const JobId job = stage.submit(rigid(2, 100)), runs = stage.submit(rigid(2, 100));
@@ -1703,6 +2456,471 @@ TEST(Altered, WhatCannotBeChangesNothing) {
   EXPECT_FALSE(stage.tell(event::Altered{JobId{77}, 0, whole_seconds(9), exactly(1), 1}));
   EXPECT_EQ(stage.job(job).spec.preferred, 2u);
   EXPECT_EQ(stage.job(job).spec.walltime, whole_seconds(100));
+}
+
+// --- Another machine
+// -----------------------------------------------------------------------------------------
+
+TEST(Machine, NewNodesAreIdleAndWakeThePolicy) {
+  Stage stage;
+  stage.script->traits.wakes = 0;
+  const JobId runs = stage.run(malleable({1, 8}, 5));
+  const JobId waits = stage.submit(rigid(6, 100));
+  stage.close();
+  ASSERT_TRUE(stage.tell(event::MachineChanged{{.nodes = 12, .cores_per_node = 2}, {}}));
+  EXPECT_EQ(stage.idle(), 7u);
+  EXPECT_EQ(stage.job(runs).size(), 5u);
+  const auto decisions =
+      stage.close([&](Pass& p) { EXPECT_TRUE(p.start(waits, exactly(6), kReason)); });
+  ASSERT_EQ(starts(decisions).size(), 1u);
+  EXPECT_EQ(decisions[0].after.nodes, nodes({{5, 10}}));
+  EXPECT_EQ(stage.submit(rigid(12, 10)), JobId{2});
+  EXPECT_EQ(stage.job(JobId{2}).status, Status::pending);
+}
+
+TEST(Machine, ANumberIsOneNodesForGood) {
+  Stage stage;
+  EXPECT_FALSE(stage.tell(event::MachineChanged{{.nodes = 7, .cores_per_node = 4}, {}}));
+  EXPECT_FALSE(stage.tell(event::MachineChanged{stage.state().platform, {}}));
+  EXPECT_EQ(stage.idle(), 8u);
+}
+
+TEST(Machine, WhatIsUnderWayGoesOn) {
+  Stage stage(slow_starts());
+  const JobId first = stage.run(malleable({1, 8}, 6));
+  const JobId second = stage.submit(rigid(6, 100));
+  const Cut cuts[] = {{first, 2}};
+  stage.close([&](Pass& p) { EXPECT_TRUE(p.start(second, exactly(6), kReason, {cuts})); });
+  ASSERT_EQ(stage.state().claims.size(), 1u);
+  ASSERT_TRUE(
+      stage.tell(event::MachineChanged{{.nodes = 9, .cores_per_node = 4}, slow_starts().can}));
+  EXPECT_EQ(stage.state().claims.size(), 1u);
+  EXPECT_TRUE(stage.resized(first));
+  stage.close();
+  ASSERT_TRUE(stage.started(second));
+  EXPECT_EQ(stage.job(second).size(), 6u);
+}
+
+/// Of those that do not say it themselves, and of which it was not measured.
+TEST(Machine, JobsDrawWhatTheNewNodesDraw) {
+  Stage::Setup setup;
+  setup.platform = {.nodes = 8, .cores_per_node = 4, .idle_w = 100, .busy_w = 200};
+  Stage stage(setup);
+  ASSERT_TRUE(stage.tell(event::CorridorChanged{0, 1200}));
+  const JobId says = stage.run(malleable({1, 8}, 2), 2, AdaptiveSpec{.watts_per_node = 200});
+  const JobId not_says = stage.run(rigid(2, 100));
+  const JobId waits = stage.submit(rigid(3, 100));
+  stage.pass([&](Pass& p) { EXPECT_FALSE(p.start(waits, exactly(3), kReason)); });
+  const Platform other{.nodes = 8, .cores_per_node = 4, .idle_w = 50, .busy_w = 150};
+  ASSERT_TRUE(stage.tell(event::MachineChanged{other, {}}));
+  EXPECT_EQ(stage.job(says).power_mw, 200'000u);
+  EXPECT_EQ(stage.job(not_says).power_mw, 150'000u);
+  EXPECT_EQ(stage.state().power_mw(), 4 * 50'000 + 2 * 200'000 + 2 * 150'000);
+  EXPECT_EQ(stage.close([&](Pass& p) { p.start(waits, exactly(3), kReason); }).size(), 1u);
+}
+
+TEST(Machine, WithoutWhatItNeedsThePolicyIsNotAsked) {
+  Stage stage;
+  stage.script->traits.needs.resizes_per_job = 1;
+  const JobId runs = stage.run(malleable({1, 8}, 4));
+  Capabilities none;
+  none.resizes_per_job = 0;
+  ASSERT_TRUE(stage.tell(event::MachineChanged{stage.state().platform, none}));
+  EXPECT_EQ(stage.core.lacks(), "resizes: 0 of a job, not 1");
+  const JobId waits = stage.submit(rigid(1, 100));
+  const int asked = stage.script->asked;
+  const auto start = [&](Pass& p) { EXPECT_TRUE(p.start(waits, exactly(1), kReason)); };
+  EXPECT_TRUE(stage.close(start).empty());
+  EXPECT_EQ(stage.script->asked, asked);
+  EXPECT_FALSE(stage.tell(event::ConfigChanged{stage.script->traits}));
+  // It can again, or another policy does without: asked at once.
+  Core other = stage.core;
+  ASSERT_TRUE(other.apply(stage.now, event::ConfigChanged{{}}));
+  stage.script->write = start;
+  EXPECT_EQ(other.close(stage.now, *stage.script).size(), 1u);
+  ASSERT_TRUE(stage.tell(event::MachineChanged{stage.state().platform, {}}));
+  EXPECT_EQ(stage.close(start).size(), 1u);
+  EXPECT_EQ(stage.job(runs).size(), 4u);
+}
+
+TEST(Machine, AClaimToGrowIsDissolvedWhereNothingCanBeResizedAnyMore) {
+  Stage stage;
+  const JobId first = stage.run(malleable({1, 8}, 4)), second = stage.run(malleable({1, 8}, 4));
+  const Cut cuts[] = {{second, 2}};
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.resize(first, 6, kReason, {cuts})); });
+  ASSERT_EQ(stage.state().claims.size(), 1u);
+  Capabilities none;
+  none.resizes_per_job = 0;
+  ASSERT_TRUE(stage.tell(event::MachineChanged{stage.state().platform, none}));
+  ASSERT_TRUE(stage.resized(second));
+  EXPECT_TRUE(resizes(stage.close()).empty());
+  EXPECT_TRUE(stage.state().claims.empty());
+  EXPECT_EQ(stage.job(first).size(), 4u);
+  EXPECT_EQ(stage.idle(), 2u);
+}
+
+// --- Stops
+// -----------------------------------------------------------------------------------------
+
+class Stops : public ::testing::Test {
+ protected:
+  static Stage::Setup setup(Suspends suspends = Suspends::all) {
+    Stage::Setup setup;
+    setup.can.suspends = suspends;
+    return setup;
+  }
+  bool suspended(JobId id, Duration paused = {}) {
+    return stage_.tell(event::Suspended{id, stage_.job(id).decision, paused});
+  }
+  std::vector<Decision> stop(JobId id, Stop how) {
+    return stage_.pass([&](Pass& p) { EXPECT_TRUE(p.stop(id, how, kReason)); });
+  }
+  /// Starts it, and says when it is believed to end.
+  Time starts_again(JobId id, Nodes n) {
+    stage_.pass([&](Pass& p) { EXPECT_TRUE(p.start(id, exactly(n), kReason)); });
+    return stage_.job(id).limit;
+  }
+
+  Stage stage_{setup()};
+};
+
+TEST_F(Stops, ASuspendedJobGoesOnWithWhatIsLeftAtAnySize) {
+  const JobId id = stage_.run(malleable({1, 8}, 4, 100));
+  stage_.now = at_s(40);
+  const auto decisions = stop(id, Stop::suspend);
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].kind, Decision::Kind::suspend);
+  EXPECT_EQ(decisions[0].after, Holding{});
+  EXPECT_EQ(stage_.core.unanswered(), decisions);
+  EXPECT_EQ(stage_.job(id).holding.count, 4u);  // until it has answered
+  EXPECT_EQ(stage_.idle(), 4u);
+  ASSERT_TRUE(suspended(id));
+  EXPECT_FALSE(suspended(id));  // once
+  EXPECT_EQ(stage_.job(id).status, Status::pending);
+  EXPECT_EQ(stage_.idle(), 8u);
+  EXPECT_EQ(stage_.job(id).restarts, 0u);
+  EXPECT_EQ(stage_.job(id).work_left, 4 * Work{60'000'000});
+  EXPECT_EQ(stage_.state().start_need(stage_.job(id)).walltime, whole_seconds(60));
+  EXPECT_EQ(stage_.state().estimate(stage_.job(id), 8), whole_seconds(30));
+  stage_.at(50);
+  EXPECT_EQ(starts_again(id, 2), at_s(170));
+  stage_.at(60);
+  stop(id, Stop::suspend);
+  ASSERT_TRUE(suspended(id));
+  EXPECT_EQ(stage_.job(id).work_left, 4 * Work{55'000'000});
+  stage_.at(70);
+  EXPECT_EQ(starts_again(id, 1), at_s(70 + 220));
+}
+
+TEST_F(Stops, ARequeuedJobBeginsAnew) {
+  const JobId id = stage_.run(malleable({1, 8}, 4, 100));
+  stage_.at(10);
+  stop(id, Stop::suspend);
+  ASSERT_TRUE(suspended(id));
+  stage_.at(20);
+  starts_again(id, 4);
+  stage_.at(30);
+  EXPECT_EQ(stop(id, Stop::requeue).at(0).kind, Decision::Kind::requeue);
+  EXPECT_FALSE(suspended(id));  // that was not asked
+  ASSERT_TRUE(stage_.ended(id, true));
+  EXPECT_EQ(stage_.job(id).restarts, 1u);
+  EXPECT_FALSE(stage_.job(id).goes_on);
+  EXPECT_EQ(stage_.state().start_need(stage_.job(id)).walltime, whole_seconds(100));
+  stage_.at(40);
+  EXPECT_EQ(starts_again(id, 4), at_s(140));
+}
+
+TEST_F(Stops, ACancelledJobIsOver) {
+  const JobId id = stage_.run(rigid(4, 100));
+  EXPECT_EQ(stop(id, Stop::cancel).at(0).kind, Decision::Kind::cancel);
+  ASSERT_TRUE(stage_.ended(id));
+  EXPECT_EQ(stage_.idle(), 8u);
+  EXPECT_TRUE(stage_.core.unanswered().empty());
+}
+
+TEST_F(Stops, ARigidJobNeedsTheTimeThatIsLeft) {
+  const JobId id = stage_.run(rigid(4, 100));
+  stage_.now = at_s(30);
+  stop(id, Stop::suspend);
+  ASSERT_TRUE(suspended(id));
+  EXPECT_EQ(stage_.state().start_need(stage_.job(id)).walltime, whole_seconds(70));
+  stage_.now = at_s(50);
+  EXPECT_EQ(starts_again(id, 4), at_s(120));
+  stage_.now = at_s(60);
+  ASSERT_TRUE(stage_.tell(event::Believed{id, 0, 0, 0, std::nullopt, whole_seconds(150)}));
+  EXPECT_EQ(stage_.job(id).limit, at_s(170));
+  stop(id, Stop::suspend);
+  ASSERT_TRUE(suspended(id));
+  EXPECT_EQ(stage_.state().start_need(stage_.job(id)).walltime, whole_seconds(110));
+  // One that has outlived what was believed needs something all the same.
+  const JobId late = stage_.run(rigid(2, 10));
+  stage_.at(500);
+  stop(late, Stop::suspend);
+  ASSERT_TRUE(suspended(late));
+  EXPECT_EQ(stage_.state().start_need(stage_.job(late)).walltime, whole_seconds(1));
+}
+
+TEST_F(Stops, ALimitOfAnySizeIsTimeThatIsLeft) {
+  const AdaptiveSpec any_size{.walltime_for = WalltimeFor::any_size};
+  const JobId id = stage_.run(malleable({1, 8}, 4, 100), 8, any_size);
+  stage_.now = at_s(30);
+  stop(id, Stop::suspend);
+  ASSERT_TRUE(suspended(id));
+  EXPECT_EQ(stage_.state().estimate(stage_.job(id), 8), whole_seconds(70));
+  stage_.at(40);
+  EXPECT_EQ(starts_again(id, 2), at_s(110));
+}
+
+TEST_F(Stops, APauseBeforeItIsNoProgress) {
+  const JobId id = stage_.run(malleable({1, 8}, 4, 100));
+  stage_.now = at_s(40);
+  stop(id, Stop::suspend);
+  stage_.now = at_s(45);
+  ASSERT_TRUE(suspended(id, whole_seconds(7)));  // not longer than since it was told
+  EXPECT_EQ(stage_.job(id).work_left, 4 * Work{60'000'000});
+}
+
+TEST_F(Stops, WhatIsBelievedOfOneThatWaitsChangesWhatIsLeft) {
+  const JobId id = stage_.run(malleable({1, 8}, 4, 100), 4, AdaptiveSpec{});
+  stage_.now = at_s(40);
+  stop(id, Stop::suspend);
+  ASSERT_TRUE(suspended(id));
+  const auto left = [&] { return stage_.state().start_need(stage_.job(id)).walltime; };
+  ASSERT_TRUE(stage_.tell(event::Believed{id, 0, 0, 0, std::nullopt, whole_seconds(150)}));
+  EXPECT_EQ(left(), whole_seconds(110));
+  ASSERT_TRUE(stage_.tell(event::Altered{id, 0, whole_seconds(120), {1, 8}, 4}));
+  EXPECT_EQ(left(), whole_seconds(80));
+  ASSERT_TRUE(stage_.tell(event::Altered{id, 0, whole_seconds(110), {1, 8}, 2}));
+  EXPECT_EQ(left(), whole_seconds(70));
+  ASSERT_TRUE(stage_.tell(event::Altered{id, 0, whole_seconds(1), {1, 8}, 2}));
+  EXPECT_EQ(left(), kTick);
+}
+
+TEST_F(Stops, AModelThatIsLearnedLaterTellsWhatWasDone) {
+  const JobId id = stage_.run(malleable({1, 8}, 4, 100), 8, AdaptiveSpec{});
+  stage_.now = at_s(10);
+  stop(id, Stop::suspend);
+  ASSERT_TRUE(suspended(id));
+  EXPECT_EQ(stage_.state().start_need(stage_.job(id)).walltime, whole_seconds(80));
+  const Speedup none = parse_speedup("amdahl:1");  // as fast at any size
+  ASSERT_TRUE(stage_.tell(event::Believed{id, 0, 0, 0, none}));
+  EXPECT_EQ(stage_.state().start_need(stage_.job(id)).walltime, whole_seconds(90));
+  stage_.now = at_s(20);
+  starts_again(id, 2);
+  stage_.now = at_s(40);
+  ASSERT_TRUE(stage_.tell(event::Believed{id, 0, 0, 0, parse_speedup("linear")}));
+  EXPECT_EQ(stage_.state().work_left(stage_.job(id)),
+            4 * Work{100'000'000} - 8 * Work{10'000'000} - 2 * Work{20'000'000});
+}
+
+TEST_F(Stops, AStartThatFailsLosesNothing) {
+  Stage::Setup slow = setup();
+  slow.can.instant_start = false;
+  Stage stage(slow);
+  const JobId id = stage.run(malleable({1, 8}, 4, 100));
+  stage.now = at_s(40);
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.stop(id, Stop::suspend, kReason)); });
+  ASSERT_TRUE(stage.tell(event::Suspended{id, stage.job(id).decision}));
+  const Work left = stage.job(id).work_left;
+  stage.at(50);
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.start(id, exactly(2), kReason)); });
+  stage.at(55);
+  ASSERT_TRUE(stage.tell(event::StartFailed{id, stage.job(id).decision, at_s(60)}));
+  EXPECT_EQ(stage.job(id).work_left, left);
+  stage.at(60);
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.start(id, exactly(4), kReason)); });
+  stage.at(70);
+  ASSERT_TRUE(stage.started(id));
+  EXPECT_EQ(stage.job(id).limit, at_s(70) + time_for({}, 4, 4, left));
+}
+
+TEST_F(Stops, OneThatRefusesGoesOnAndIsLeftAlone) {
+  const JobId id = stage_.run(malleable({1, 8}, 4));
+  stop(id, Stop::suspend);
+  ASSERT_TRUE(stage_.refused(id, at_s(30)));
+  EXPECT_EQ(stage_.job(id).size(), 4u);
+  EXPECT_EQ(stage_.job(id).doing, Doing::nothing);
+  stage_.close([&](Pass& p) {
+    EXPECT_FALSE(p.stop(id, Stop::suspend, kReason));
+    EXPECT_FALSE(p.stop(id, Stop::cancel, kReason));
+  });
+  stage_.at(30);
+  stop(id, Stop::suspend);
+  // It may lose nodes instead.
+  ASSERT_TRUE(stage_.resized(id, holding({{0, 1}})));
+  EXPECT_EQ(stage_.job(id).size(), 2u);
+  EXPECT_EQ(stage_.idle(), 6u);
+}
+
+TEST_F(Stops, WhoWaitsForItsNodesGetsThem) {
+  const JobId id = stage_.run(malleable({1, 8}, 6));
+  const JobId next = stage_.submit(rigid(7, 50));
+  stage_.pass([&](Pass& p) {
+    EXPECT_TRUE(p.stop(id, Stop::suspend, {Why::shrunk_for, next}));
+    EXPECT_EQ(p.incoming(), 6u);
+    EXPECT_TRUE(p.start(next, exactly(7), kReason, {.incoming = true}));
+  });
+  ASSERT_EQ(stage_.state().claims.size(), 1u);
+  ASSERT_TRUE(suspended(id));
+  EXPECT_EQ(starts(stage_.close()).size(), 1u);
+  EXPECT_EQ(stage_.job(next).size(), 7u);
+  EXPECT_EQ(stage_.job(id).status, Status::pending);
+}
+
+TEST_F(Stops, WhoIsRefusedThemWaitsAgain) {
+  const JobId id = stage_.run(malleable({1, 8}, 6));
+  const JobId next = stage_.submit(rigid(7, 50));
+  stage_.pass([&](Pass& p) {
+    EXPECT_TRUE(p.stop(id, Stop::suspend, {Why::shrunk_for, next}));
+    EXPECT_TRUE(p.start(next, exactly(7), kReason, {.incoming = true}));
+  });
+  ASSERT_TRUE(stage_.refused(id, at_s(50)));
+  EXPECT_TRUE(stage_.close().empty());
+  EXPECT_TRUE(stage_.state().claims.empty());
+  EXPECT_EQ(stage_.job(next).status, Status::pending);
+}
+
+TEST_F(Stops, AJobThatEndsFirstAnswers) {
+  const JobId id = stage_.run(malleable({1, 8}, 4));
+  stop(id, Stop::suspend);
+  ASSERT_TRUE(stage_.ended(id));
+  EXPECT_TRUE(stage_.core.unanswered().empty());
+  EXPECT_EQ(stage_.idle(), 8u);
+}
+
+TEST_F(Stops, OnlyWhatRunsAndDoesNothingIsStopped) {
+  const JobId id = stage_.run(malleable({1, 8}, 4)), waits = stage_.submit(rigid(2, 10));
+  stage_.pass([&](Pass& p) {
+    EXPECT_FALSE(p.stop(waits, Stop::cancel, kReason));
+    EXPECT_FALSE(p.stop(JobId{77}, Stop::cancel, kReason));
+    EXPECT_TRUE(p.resize(id, 2, kReason));
+    EXPECT_FALSE(p.stop(id, Stop::suspend, kReason));
+    EXPECT_TRUE(p.start(waits, exactly(2), kReason));
+    EXPECT_FALSE(p.stop(waits, Stop::cancel, kReason));
+  });
+  ASSERT_TRUE(stage_.resized(id));
+  stage_.at(2);
+  stage_.pass([&](Pass& p) {
+    EXPECT_TRUE(p.stop(id, Stop::requeue, kReason));
+    EXPECT_FALSE(p.stop(id, Stop::requeue, kReason));
+    EXPECT_FALSE(p.resize(id, 4, kReason));
+    EXPECT_FALSE(p.resizable(id));
+  });
+}
+
+TEST_F(Stops, NotWhereTheWorldCannotSuspend) {
+  for (const Suspends can : {Suspends::no, Suspends::malleable, Suspends::all}) {
+    Stage stage(setup(can));
+    const JobId fixed = stage.run(rigid(2, 100)), id = stage.run(malleable({1, 8}, 4));
+    EXPECT_EQ(stage.tell(event::StopOrdered{fixed, Stop::suspend}), can == Suspends::all);
+    stage.tell(event::StopOrdered{fixed, std::nullopt});
+    stage.pass([&](Pass& p) {
+      EXPECT_EQ(p.stop(fixed, Stop::suspend, kReason), can == Suspends::all);
+      EXPECT_EQ(p.stop(id, Stop::suspend, kReason), can != Suspends::no);
+    });
+  }
+}
+
+TEST_F(Stops, OneSuspendedByAnOrderIsHeldUntilItIsReleased) {
+  const JobId id = stage_.run(malleable({1, 8}, 4)), waits = stage_.submit(rigid(2, 10));
+  ASSERT_TRUE(stage_.tell(event::StopOrdered{id, Stop::suspend}));
+  EXPECT_FALSE(stage_.tell(event::StopOrdered{id, Stop::suspend}));
+  EXPECT_FALSE(stage_.tell(event::StopOrdered{waits, Stop::suspend}));
+  EXPECT_FALSE(stage_.tell(event::StopOrdered{JobId{77}, Stop::suspend}));
+  const auto decisions = stage_.close();
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].kind, Decision::Kind::suspend);
+  EXPECT_EQ(decisions[0].reason.why, Why::ordered);
+  ASSERT_TRUE(suspended(id));
+  EXPECT_EQ(stage_.job(id).status, Status::held);
+  EXPECT_TRUE(stage_.state().stops.empty());
+  EXPECT_FALSE(stage_.tell(event::StopOrdered{id, std::nullopt}));
+  ASSERT_TRUE(stage_.tell(event::Eligible{id, true}));
+  EXPECT_EQ(stage_.job(id).status, Status::pending);
+  EXPECT_TRUE(stage_.job(id).goes_on);
+  stage_.close();
+}
+
+TEST_F(Stops, AnOrderWaitsForWhatIsUnderWayAndStaysUntilItIsDone) {
+  const JobId id = stage_.run(malleable({1, 8}, 4));
+  stage_.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 6, kReason)); });
+  ASSERT_TRUE(stage_.tell(event::StopOrdered{id, Stop::requeue}));
+  EXPECT_TRUE(stage_.close().empty());
+  ASSERT_TRUE(stage_.resized(id));
+  EXPECT_TRUE(of(Decision::Kind::requeue, stage_.close()).empty());  // it has just answered
+  stage_.now = stage_.core.next_wake();
+  EXPECT_EQ(of(Decision::Kind::requeue, stage_.close()).size(), 1u);
+  ASSERT_TRUE(stage_.refused(id, at_s(30)));
+  stage_.close();
+  EXPECT_EQ(stage_.core.next_wake(), at_s(30));
+  // Another one takes its place, and does not wait for the refusal.
+  ASSERT_TRUE(stage_.tell(event::StopOrdered{id, Stop::cancel}));
+  stage_.at(30);
+  EXPECT_EQ(of(Decision::Kind::cancel, stage_.close()).size(), 1u);
+  ASSERT_TRUE(stage_.ended(id));
+  EXPECT_TRUE(stage_.state().stops.empty());
+}
+
+TEST_F(Stops, AnOrderThatIsLiftedDoesNothing) {
+  const JobId id = stage_.run(malleable({1, 8}, 4));
+  ASSERT_TRUE(stage_.tell(event::StopOrdered{id, Stop::suspend}));
+  ASSERT_TRUE(stage_.tell(event::StopOrdered{id, std::nullopt}));
+  EXPECT_TRUE(stage_.close().empty());
+  // Lifted too late: it is suspended, and waits in the queue.
+  ASSERT_TRUE(stage_.tell(event::StopOrdered{id, Stop::suspend}));
+  EXPECT_EQ(stage_.close().size(), 1u);
+  ASSERT_TRUE(stage_.tell(event::StopOrdered{id, std::nullopt}));
+  ASSERT_TRUE(suspended(id));
+  EXPECT_EQ(stage_.job(id).status, Status::pending);
+}
+
+TEST_F(Stops, OneThatIsToBeSuspendedAndLosesItsNodesIsHeldAllTheSame) {
+  const JobId id = stage_.run(malleable({1, 8}, 4));
+  ASSERT_TRUE(stage_.tell(event::StopOrdered{id, Stop::suspend}));
+  stage_.close();
+  ASSERT_TRUE(stage_.tell(event::Ended{id, EndState::node_fail, true}));
+  EXPECT_EQ(stage_.job(id).status, Status::held);
+  EXPECT_FALSE(stage_.job(id).goes_on);
+}
+
+TEST_F(Stops, AnOrderTakesTheNodesOnTheirWayToIt) {
+  const JobId id = stage_.run(malleable({1, 8}, 4)), gives = stage_.run(malleable({1, 8}, 4));
+  const Cut cuts[] = {{gives, 2}};
+  stage_.pass([&](Pass& p) { EXPECT_TRUE(p.resize(id, 6, kReason, {cuts})); });
+  ASSERT_EQ(stage_.state().claims.size(), 1u);
+  ASSERT_TRUE(stage_.tell(event::StopOrdered{id, Stop::suspend}));
+  EXPECT_TRUE(stage_.state().claims.empty());
+  EXPECT_EQ(of(Decision::Kind::suspend, stage_.close()).size(), 1u);
+}
+
+TEST_F(Stops, SomebodyElseMaySuspend) {
+  const JobId id = stage_.run(malleable({1, 8}, 4));
+  const JobId evolves = stage_.run(sized(JobType::evolving, {1, 8}, 2, 100));
+  ASSERT_TRUE(stage_.tell(event::EvolvingRequested{RequestId{1}, evolves, 1, 0}));
+  ASSERT_TRUE(stage_.tell(event::Suspended{evolves, DecisionId::none}));
+  EXPECT_TRUE(stage_.state().requests.empty());
+  ASSERT_TRUE(stage_.tell(event::Suspended{id, DecisionId::none}));
+  EXPECT_EQ(stage_.job(id).status, Status::pending);
+  EXPECT_FALSE(stage_.tell(event::Suspended{id, DecisionId::none}));
+  EXPECT_EQ(stage_.idle(), 8u);
+}
+
+TEST_F(Stops, PowerComesWithTheNodes) {
+  Stage::Setup with_power = setup();
+  with_power.platform.idle_w = 100;
+  with_power.platform.busy_w = 200;
+  Stage stage(with_power);
+  ASSERT_TRUE(stage.tell(event::CorridorChanged{0, 8 * 100 + 6 * 100}));
+  const JobId id = stage.run(malleable({1, 8}, 5)), next = stage.submit(rigid(6, 50));
+  stage.pass([&](Pass& p) {
+    EXPECT_TRUE(p.stop(id, Stop::suspend, kReason));
+    EXPECT_TRUE(p.start(next, exactly(6), kReason, {.incoming = true}));
+  });
+  EXPECT_EQ(stage.state().unanswered.at(0).releases_mw, 500'000);
+  ASSERT_TRUE(stage.tell(event::Believed{id, 250, 0, 0}));
+  EXPECT_EQ(stage.state().unanswered.at(0).releases_mw, 750'000);
+  ASSERT_TRUE(stage.tell(event::Suspended{id, stage.job(id).decision}));
+  EXPECT_EQ(starts(stage.close()).size(), 1u);
 }
 
 }  // namespace

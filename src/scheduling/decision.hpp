@@ -11,6 +11,7 @@
 #include "base/size_range.hpp"
 #include "base/time.hpp"
 #include "scheduling/reason.hpp"
+#include "scheduling/spread.hpp"
 
 namespace ductile {
 
@@ -21,10 +22,33 @@ struct Holding {
   bool operator==(const Holding&) const = default;
 };
 
-/// What the world shall do. A start and a resize get exactly one answer each, unless the world
-/// starts jobs instantly; power changes are answered by `NodesChanged`; the rest by nothing.
+/// How many nodes a resize from `before` to `after` replaces by others, with identities.
+inline Nodes replaced(const Holding& before, const Holding& after) {
+  const Nodes join = difference(after.nodes, before.nodes).count();
+  const Nodes leave = difference(before.nodes, after.nodes).count();
+  return join < leave ? join : leave;
+}
+
+/// How a running job leaves its nodes: for good; to wait again and begin anew; to wait again and go
+/// on from where it was, with as many nodes as it may have.
+enum class Stop : std::uint8_t { cancel, requeue, suspend };
+constexpr std::array<std::string_view, 3> kStopWords{"cancel", "requeue", "suspend"};
+
+/// What the world shall do. A start, a resize and a stop get exactly one answer each, unless the
+/// world starts jobs instantly; power changes are answered by `NodesChanged`; the rest by nothing.
 struct Decision {
-  enum class Kind : std::uint8_t { start, resize, deny, set_limit, power_on, power_off, reject };
+  enum class Kind : std::uint8_t {
+    start,
+    resize,
+    deny,
+    set_limit,
+    power_on,
+    power_off,
+    reject,
+    cancel,
+    requeue,
+    suspend
+  };
 
   DecisionId id = DecisionId::none;
   Kind kind = Kind::start;
@@ -36,11 +60,18 @@ struct Decision {
 
   bool operator==(const Decision&) const = default;
   /// Does the world owe an answer that quotes `id`?
-  bool answered() const { return kind == Kind::start || kind == Kind::resize; }
+  bool answered() const { return kind == Kind::start || kind == Kind::resize || stops(); }
+  /// Does its job leave all of its nodes?
+  bool stops() const { return kind >= Kind::cancel; }
 };
 
-constexpr std::array<std::string_view, 7> kDecisionWords{
-    "start", "resize", "deny", "set-limit", "power-on", "power-off", "reject"};
+constexpr std::array<std::string_view, 10> kDecisionWords{
+    "start",     "resize", "deny",   "set-limit", "power-on",
+    "power-off", "reject", "cancel", "requeue",   "suspend"};
+constexpr Decision::Kind kind_of(Stop how) {
+  return static_cast<Decision::Kind>(static_cast<int>(Decision::Kind::cancel) +
+                                     static_cast<int>(how));
+}
 constexpr std::string_view word(Decision::Kind kind) {
   return kDecisionWords[static_cast<std::size_t>(kind)];
 }
@@ -50,6 +81,17 @@ struct Cut {
   JobId victim = JobId::none;
   Nodes to = 0;
   bool operator==(const Cut&) const = default;
+};
+
+/// A job that gets nodes: it starts, or grows, to a size of the range, the largest there is enough
+/// for. With a request it is granted that, which says the job and the sizes.
+struct Gain {
+  JobId job = JobId::none;
+  SizeRange size{};
+  RequestId request = RequestId::none;
+  /// Of which cells its idle nodes are: no more of each than this. Empty: of any that it may use.
+  Spread in{};
+  bool operator==(const Gain&) const = default;
 };
 
 /// How much an evolving grant delays another job.
@@ -73,7 +115,11 @@ struct PenCall {
     tag,
     wake_by,
     power_on,
-    power_off
+    power_off,
+    carry_out,
+    cancel,
+    requeue,
+    suspend
   };
 
   Verb verb = Verb::start;
@@ -81,18 +127,20 @@ struct PenCall {
   JobId other = JobId::none;            // tag: the value
   RequestId request = RequestId::none;  // grant, deny
   ClaimId claim = ClaimId::none;        // withdraw
-  SizeRange size{};                     // start: range; resize: to; power: count
+  SizeRange size{};                     // start, resize: range; power: count
   Reason reason{};
   std::vector<Cut> cuts{};
   bool incoming = false;
   Time time{};                  // reserve, wake_by
   std::vector<Delay> delays{};  // grant
+  std::vector<Gain> gains{};    // carry_out
+  Spread in{};                  // start, resize, grant: of which cells the idle nodes are
 
   bool operator==(const PenCall&) const = default;
 };
 
-constexpr std::array<std::string_view, 10> kVerbWords{"start",    "resize",   "grant", "deny",
-                                                      "withdraw", "reserve",  "tag",   "wake-by",
-                                                      "power-on", "power-off"};
+constexpr std::array<std::string_view, 14> kVerbWords{
+    "start",   "resize",   "grant",     "deny",      "withdraw", "reserve", "tag",
+    "wake-by", "power-on", "power-off", "carry-out", "cancel",   "requeue", "suspend"};
 
 }  // namespace ductile

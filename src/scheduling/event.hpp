@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "base/node_set.hpp"
 #include "base/time.hpp"
 #include "model/job_spec.hpp"
+#include "model/platform.hpp"
 #include "scheduling/decision.hpp"
 #include "scheduling/traits.hpp"
 
@@ -27,10 +29,12 @@ constexpr std::array<std::string_view, 5> kEndWords{"completed", "failed", "time
 
 namespace event {
 
-/// A job came in; with `adaptive` where it is more than rigid, or says its power.
+/// A job came in; with `adaptive` where it is more than rigid, or says its power, and with `where`
+/// where it may not run on each node of the first partition.
 struct Submitted {
   JobSpec job;
   std::optional<AdaptiveSpec> adaptive;
+  std::shared_ptr<const Where> where{};
 };
 /// Held, released, a dependency fulfilled: out of the queue (`yes` false) and back.
 struct Eligible {
@@ -103,13 +107,46 @@ struct ConfigChanged {
   Traits traits;
 };
 struct TimerFired {};
-/// A job that does not run is to be another one: its limit, sizes and priority.
+/// A job that does not run is to be another one: its limit, sizes and priority; and who pays for
+/// it, what is believed of it and where it may run, where that is there. What was measured of it is
+/// forgotten then.
 struct Altered {
   JobId job;
   std::int32_t priority;
   Duration walltime;
   SizeRange size;
   Nodes preferred;
+  std::optional<std::uint32_t> account = std::nullopt;
+  std::optional<AdaptiveSpec> adaptive = std::nullopt;  // of a job that is more than rigid
+  std::shared_ptr<const Where> where{};
+};
+/// The machine is another one, or can do other things; what is under way goes on. It never has
+/// fewer nodes: a number is that of one node for good, and nodes that are gone are down. The new
+/// ones are up.
+struct MachineChanged {
+  Platform platform;
+  Capabilities capabilities;
+};
+/// An operator wants the running job off these nodes, at its present size: it moves to idle ones as
+/// soon as there are enough. No nodes lift the order.
+struct MoveOrdered {
+  JobId job;
+  NodeSet off;
+};
+/// The job has left its nodes, all that it did is kept: it waits again, and goes on from there when
+/// it is started. Without `answers` somebody else did it. `paused`: for so long before this it made
+/// no progress.
+struct Suspended {
+  JobId job;
+  DecisionId answers;
+  Duration paused{};
+};
+/// An operator wants the running job stopped as soon as nothing is under way about it. One that is
+/// suspended by such an order, or ends to begin anew while there is one, is held until it is
+/// released (`Eligible`). Nothing lifts the order.
+struct StopOrdered {
+  JobId job;
+  std::optional<Stop> how;
 };
 
 }  // namespace event
@@ -118,7 +155,8 @@ using Event =
     std::variant<event::Submitted, event::Eligible, event::Started, event::StartFailed,
                  event::Resized, event::Ended, event::EvolvingRequested, event::EvolvingWithdrawn,
                  event::NodesChanged, event::CorridorChanged, event::Believed, event::SizeOrdered,
-                 event::ConfigChanged, event::TimerFired, event::Altered>;
+                 event::ConfigChanged, event::TimerFired, event::Altered, event::MachineChanged,
+                 event::MoveOrdered, event::Suspended, event::StopOrdered>;
 
 template <class E>
 constexpr EventKinds kind_of() {

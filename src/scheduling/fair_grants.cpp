@@ -57,6 +57,56 @@ class Judge {
   std::vector<std::pair<Party, Duration>> sums_;
 };
 
+/// What a plan with several cells has less by a grant: idle nodes first, then what the cuts give.
+Spread taken_by(const Pass& pass, const Request& request, Nodes nodes, std::span<const Cut> cuts) {
+  const Cells cells = pass.cells_of(request.job);
+  Spread taken;
+  const auto take = [&](std::uint32_t cell, Nodes there) {
+    const Nodes n = (cells >> cell & 1) != 0 ? std::min(nodes, there) : 0;
+    taken.add(cell, n);
+    nodes -= n;
+  };
+  for (const std::uint32_t cell : pass.cells_in_order()) take(cell, pass.idle_of(cell));
+  for (const Cut& cut : cuts) {
+    for (const auto& [cell, count] : pass.gives_by_cell(cut).parts) take(cell, count);
+  }
+  return taken;
+}
+
+/// The idle nodes that are left when jobs of the plan have started.
+class IdleLeft {
+ public:
+  explicit IdleLeft(const Pass& pass) : pass_(pass), all_(pass.idle()) {
+    if (pass.cell_count() == 1) return;
+    for (std::uint32_t cell = 0; cell < pass.cell_count(); ++cell)
+      of_.push_back(pass.idle_of(cell));
+  }
+  /// Takes them, if there are as many.
+  bool take(JobId id, Nodes n) {
+    if (of_.empty()) {
+      if (n > all_) return false;
+      all_ -= n;
+      return true;
+    }
+    const Cells cells = pass_.cells_of(id);
+    Nodes there = 0;
+    for_each_cell(cells, [&](std::uint32_t cell) { there += of_[cell]; });
+    if (n > there) return false;
+    for (const std::uint32_t cell : pass_.cells_in_order()) {
+      if ((cells >> cell & 1) == 0) continue;
+      const Nodes its = std::min(n, of_[cell]);
+      of_[cell] -= its;
+      n -= its;
+    }
+    return true;
+  }
+
+ private:
+  const Pass& pass_;
+  Nodes all_;
+  std::vector<Nodes> of_;  // by cell, where there are several
+};
+
 }  // namespace
 
 std::optional<std::vector<Delay>> fair_delays(Pass& pass, const Request& request, Nodes nodes,
@@ -65,26 +115,32 @@ std::optional<std::vector<Delay>> fair_delays(Pass& pass, const Request& request
   const Fairness& rules = pass.fairness();
   if (rules.policy == Fairness::Policy::none || nodes == 0 || pass.pending() == 0) return delays;
   Timeline without = timeline_for(pass, plan), with = without;
+  const bool one_cell = pass.cell_count() == 1;
   if (!plan.extra_is_free) {
     for (const Cut& cut : cuts) {
-      with.add(pass.now(), pass.expected_end(cut.victim), pass.job(cut.victim).size() - cut.to);
+      const Time end = pass.expected_end(cut.victim);
+      if (one_cell) {
+        with.add(pass.now(), end, pass.job(cut.victim).size() - cut.to);
+      } else {
+        with.add(pass.now(), end, pass.gives_by_cell(cut), 1);
+      }
     }
   }
-  with.add(pass.now(), pass.expected_end(request.job), -std::int64_t{nodes});
+  if (const Time end = pass.expected_end(request.job); one_cell) {
+    with.add(pass.now(), end, -std::int64_t{nodes});
+  } else {
+    with.add(pass.now(), end, taken_by(pass, request, nodes, cuts), -1);
+  }
 
   Judge judge(pass);
   const std::uint32_t user = pass.job(request.job).spec.user;
   PlanDepth depth(pass, rules.depth != 0 ? rules.depth : plan.reservation_depth);
-  Nodes idle = pass.idle();
-  for (JobId id = pass.first_pending(); id != JobId::none && depth.has_room();
-       id = pass.next_pending(id)) {
+  IdleLeft idle(pass);
+  for (JobId id = JobId::none; (id = depth.next(pass, id)) != JobId::none;) {
     const Time before = reserve_earliest(pass, without, id);
     const Time after = reserve_earliest(pass, with, id);
-    if (const Nodes need = pass.start_need(id).nodes; before == pass.now() && need <= idle) {
-      idle -= need;  // can start now
-    } else {
-      depth.made();
-    }
+    const bool starts_now = before == pass.now() && idle.take(id, pass.start_need(id).nodes);
+    if (!starts_now) depth.made(pass, id);
     if (after <= before) continue;
     if (!rules.own_jobs && user != kUnknownUser && pass.job(id).spec.user == user) continue;
     if (after == kNever) return std::nullopt;
@@ -98,8 +154,11 @@ std::optional<std::vector<Delay>> fair_delays(Pass& pass, const Request& request
 Grant grant_fairly(Pass& pass, const Request& request, Backfill plan, const Sources& sources) {
   const auto all = static_cast<Nodes>(std::max(request.delta, 0));
   const Nodes least = request.at_least == 0 ? all : std::min(request.at_least, all);
-  Nodes there = pass.idle() + (sources.incoming ? pass.incoming() : 0);
-  for (const Cut& cut : sources.cuts) there += pass.job(cut.victim).size() - cut.to;
+  const JobId id = request.job;
+  Nodes there = pass.idle(id) + (sources.incoming ? pass.incoming(id) : 0);
+  for (const Cut& cut : sources.cuts) {
+    there += pass.cell_count() == 1 ? pass.job(cut.victim).size() - cut.to : pass.adds(cut, id);
+  }
   if (there < least) return Grant::lacking;
   const auto delays = fair_delays(pass, request, std::min(all, there), plan, sources.cuts);
   if (!delays) return Grant::unfair;

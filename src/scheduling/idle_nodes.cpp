@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace ductile {
 namespace {
@@ -57,17 +58,20 @@ Holding IdleNodes::take(Nodes n) {
     }
     n -= length;
   }
+  if (by_node_) count(taken.nodes, false);
   return taken;
 }
 
 void IdleNodes::take(const Holding& these) {
   count_ -= these.count;
   for (const Interval& part : these.nodes.parts) reset(part.first, part.last);
+  if (by_node_) count(these.nodes, false);
 }
 
 void IdleNodes::give(const Holding& these) {
   count_ += these.count;
   for (const Interval& part : these.nodes.parts) set(part.first, part.last);
+  if (by_node_) count(these.nodes, true);
 }
 
 NodeSet IdleNodes::among(const NodeSet& nodes) const {
@@ -91,6 +95,40 @@ NodeSet IdleNodes::among(const NodeSet& nodes) const {
         append(word * 64 + bit, word * 64 + bit + run - 1);
         bits &= ~mask(bit, bit + run - 1);
       }
+    }
+  }
+  return found;
+}
+
+void IdleNodes::tell_apart(std::shared_ptr<const std::vector<std::uint8_t>> by_node,
+                           std::size_t cells) {
+  by_node_ = std::move(by_node);
+  of_.assign(by_node_ ? cells : 0, 0);
+  if (by_node_) count(nodes(), true);
+}
+
+void IdleNodes::count(const NodeSet& nodes, bool more) {
+  for (const Interval& part : nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      Nodes& its = of_[(*by_node_)[node]];
+      more ? ++its : --its;
+    }
+  }
+}
+
+NodeSet IdleNodes::lowest(Nodes n, const NodeSet& nodes) const {
+  NodeSet found;
+  for (const Interval& part : nodes.parts) {
+    if (n == 0) break;
+    // A few words at a time: of a large machine often the first ones suffice.
+    constexpr std::uint32_t kSpan = 64 * 64;
+    for (std::uint32_t first = part.first; n > 0 && first <= part.last;) {
+      const std::uint32_t last = std::min(part.last, first | (kSpan - 1));
+      NodeSet some = among(NodeSet{{{first, last}}});
+      const Nodes count = std::min(n, some.count());
+      found.insert(some.take_lowest(count));
+      n -= count;
+      first = last + 1;
     }
   }
   return found;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -33,14 +34,25 @@ class IdleNodes {
   /// Which of `set` are idle.
   NodeSet among(const NodeSet& set) const;
 
+  /// From now on they are counted by cell: which one each node is of, and how many cells there are.
+  /// Null: no more. Needs identities.
+  void tell_apart(std::shared_ptr<const std::vector<std::uint8_t>> by_node, std::size_t cells);
+  /// How many of a cell; of all where there is one.
+  Nodes of(std::uint32_t cell) const { return of_.empty() ? count_ : of_[cell]; }
+  /// The `n` lowest idle ones of these nodes, or as many as there are.
+  NodeSet lowest(Nodes n, const NodeSet& among) const;
+
  private:
   void set(std::uint32_t first, std::uint32_t last);
   void reset(std::uint32_t first, std::uint32_t last);
+  void count(const NodeSet& nodes, bool more);
 
   Nodes count_ = 0;
   bool identities_ = false;
   // Level 0: nodes; above: which words below are not 0.
   std::array<std::vector<std::uint64_t>, 3> words_;
+  std::shared_ptr<const std::vector<std::uint8_t>> by_node_;
+  std::vector<Nodes> of_;  // by cell, if there are several
 };
 
 }  // namespace ductile

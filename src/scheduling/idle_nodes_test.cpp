@@ -1,6 +1,8 @@
 #include "scheduling/idle_nodes.hpp"
 
+#include <memory>
 #include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -18,10 +20,19 @@ NodeSet set_of(const std::set<std::uint32_t>& nodes) {
 void check_against_a_set(Nodes total, std::uint64_t seed) {
   Draws draws(seed, Stream::test, total);
   IdleNodes idle(total, true);
+  const auto by_node = std::make_shared<std::vector<std::uint8_t>>(total);
+  for (std::uint8_t& cell : *by_node) cell = static_cast<std::uint8_t>(draws.below(3));
+  if (draws.chance(0.5)) idle.tell_apart(by_node, 3);
   std::set<std::uint32_t> naive;
   for (std::uint32_t node = 0; node < total; ++node) naive.insert(node);
   for (int n = 0; n < 60; ++n) {
     ASSERT_EQ(idle.count(), naive.size());
+    if (n == 30) idle.tell_apart(by_node, 3);
+    for (std::uint8_t cell = 0; cell < 3 && n > 30; ++cell) {
+      const auto those = std::ranges::count_if(
+          naive, [&](std::uint32_t node) { return (*by_node)[node] == cell; });
+      ASSERT_EQ(idle.of(cell), those);
+    }
     if (draws.chance(0.4)) {
       const auto count =
           static_cast<Nodes>(draws.below(std::min<std::size_t>(naive.size(), 500) + 1));
@@ -43,6 +54,9 @@ void check_against_a_set(Nodes total, std::uint64_t seed) {
       }
       const NodeSet found = idle.among(interval);
       ASSERT_EQ(found, expected);
+      NodeSet lower = expected;
+      const auto few = static_cast<Nodes>(draws.below(expected.count() + 5));
+      ASSERT_EQ(idle.lowest(few, interval), lower.take_lowest(std::min(few, expected.count())));
       const NodeSet gone = difference(interval, found);
       if (draws.chance(0.5)) {
         idle.take({found.count(), found});

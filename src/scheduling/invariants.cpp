@@ -47,12 +47,88 @@ void check_nodes(const State& state) {
   }
 }
 
+// What is told apart by cell: each node is of one, and so is what jobs hold, claims hold, idles or
+// is out of service. Claims keep what their jobs may use, and are promised such nodes by name.
+void check_cells(const State& state) {
+  std::vector<std::uint32_t> jobs(state.lanes.size());
+  state.jobs.for_each([&](JobId id) {
+    require(index(state.jobs[id].spec.lane) < jobs.size(), "there is no such lane", id);
+    ++jobs[index(state.jobs[id].spec.lane)];
+  });
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    require(jobs[i] == state.lanes[i].jobs, "how many jobs a lane has");
+    require(i == 0 || jobs[i] > 0 || state.lanes[i].where == Where{}, "a lane of nobody");
+    const Cells its = state.cells.of(LaneId{static_cast<std::uint16_t>(i)});
+    require(state.lanes[i].speed == state.cells.slowest(its), "the speed of a lane");
+  }
+  if (state.cells.is_one()) {
+    for (const Claim& claim : state.claims) {
+      for (const Pledge& pledge : claim.pledges) {
+        require(pledge.nodes.empty(), "a pledge of nodes that nobody tells apart", claim.job);
+      }
+    }
+    return;
+  }
+  require(state.rules.identities, "nodes that are told apart have no identities");
+  NodeSet all;
+  Nodes sum = 0;
+  for (std::size_t i = 0; i < state.cells.size(); ++i) {
+    const CellTable::Cell& cell = state.cells[i];
+    all.insert(cell.nodes);
+    sum += cell.count;
+    const auto those = [&](const NodeSet& nodes) {
+      return intersection(nodes, cell.nodes).count();
+    };
+    const Nodes idle = those(state.idle.nodes());
+    require(idle == state.idle.of(static_cast<std::uint32_t>(i)), "idle nodes of a cell");
+    Nodes owned = 0;
+    NodeSet out = state.not_up;
+    for (const JobId id : state.running) {
+      owned += those(state.jobs[id].holding.nodes);
+      out.erase(state.jobs[id].holding.nodes);
+    }
+    for (const Claim& claim : state.claims) owned += those(claim.held.nodes);
+    require(owned + idle + those(out) == cell.count,
+            "held + claimed + idle + out of service = those of the cell");
+  }
+  require(sum == state.platform.nodes && all.count() == sum, "a node of no cell, or of two");
+  std::map<DecisionId, NodeSet> promised;
+  for (const Claim& claim : state.claims) {
+    const Job& job = state.jobs[claim.job];
+    require(state.usable(job, claim.held.nodes) == claim.held.nodes,
+            "a claim holds nodes that its job may not use", claim.job);
+    for (const Pledge& pledge : claim.pledges) {
+      require(pledge.nodes.count() == pledge.count, "a pledge of other nodes", claim.job);
+      require(state.usable(job, pledge.nodes) == pledge.nodes,
+              "a pledge of nodes that its job may not use", claim.job);
+      require(!promised[pledge.shrink].intersects(pledge.nodes), "a node promised twice",
+              claim.job);
+      promised[pledge.shrink].insert(pledge.nodes);
+    }
+  }
+  for (const Unanswered& open : state.unanswered) {
+    require(open.promised == promised[open.decision.id], "what was promised", open.decision.job);
+    if (open.releases == 0) continue;
+    const NodeSet up = difference(State::given(open), state.not_up);
+    require(up.count() == open.releases && up.contains(open.promised),
+            "more promised than will be released", open.decision.job);
+  }
+}
+
 // (c), (d)
 void check_claims(const State& state) {
   std::map<DecisionId, Nodes> pledged;
+  std::map<DecisionId, std::int64_t> pledged_mw;
   for (const Claim& claim : state.claims) {
     const Job& job = state.jobs[claim.job];
     require(job.claim == claim.id, "a claim whose job does not know it", claim.job);
+    if (claim.group != ClaimId::none) {
+      const auto of_group = std::ranges::count(state.claims, claim.group, &Claim::group);
+      const auto first = std::ranges::find(state.claims, claim.group, &Claim::id);
+      require(of_group > 1 && first != state.claims.end() &&
+                  index(claim.id) - index(claim.group) < of_group,
+              "a group of claims is not whole", claim.job);
+    }
     require(job.status == (claim.start ? Status::pending : Status::running) &&
                 job.doing == Doing::nothing,
             "the beneficiary of a claim is busy", claim.job);
@@ -63,12 +139,23 @@ void check_claims(const State& state) {
       require(pledge.victim != claim.job, "a job cut for itself", claim.job);
       require(state.jobs[pledge.victim].claim == ClaimId::none, "a victim waits itself",
               pledge.victim);
+      require(pledge.power_mw >= 0, "a pledge of less power than none", claim.job);
       pledged[pledge.shrink] += pledge.count;
+      pledged_mw[pledge.shrink] += pledge.power_mw;
     }
+    require(claim.held_mw >= 0, "a claim holds less power than none", claim.job);
+    require(state.budget_mw != State::kNoBudget || claim.held_mw + claim.pledged_mw() == 0,
+            "a claim has power of no budget", claim.job);
   }
   for (const Unanswered& u : state.unanswered) {
     require(u.pledged == pledged[u.decision.id], "sum of pledges", u.decision.job);
     require(u.pledged <= u.releases, "more promised than will be released", u.decision.job);
+    const Job& job = state.jobs[u.decision.job];
+    require(u.releases_mw == state.budgeted_mw(job, job.holding.count - job.target),
+            "power that will be released", u.decision.job);
+    require(u.pledged_mw == pledged_mw[u.decision.id], "sum of pledges of power", u.decision.job);
+    require(u.pledged_mw <= u.releases_mw, "more power promised than will be released",
+            u.decision.job);
   }
 }
 
@@ -118,14 +205,30 @@ void check_jobs(const State& state) {
     leaving += job.leaves;
     require(job.holding.count > 0, "a running job without nodes", id);
     if (job.doing != Doing::nothing) {
-      // Decisions of ours keep to the limits; what the world reports need not.
+      // Decisions of ours keep to the limits, or the size; what the world reports need not.
       const Unanswered& u = *state.find(job.decision);
       const bool evolved = u.decision.request != RequestId::none;
-      require(evolved || job.spec.size.contains(job.target) || job.target == job.spec.preferred,
+      const bool stops = u.decision.stops();
+      require(stops == (job.doing == Doing::stopping) && stops == (job.target == 0),
+              "a job that stops is to hold nothing", id);
+      require(stops || evolved || job.spec.size.contains(job.target) ||
+                  job.target == job.spec.preferred || job.target == u.before.count,
               "a decision beyond the size limits", id);
       require(job.target <= job.holding.count, "a job is to hold more than it was given", id);
     }
   }
+  JobId ordered = JobId::none;
+  for (const StopOrder& order : state.stops) {
+    require(state.jobs.knows(order.job) && state.jobs[order.job].status == Status::running,
+            "an order to stop a job that does not run", order.job);
+    require(ordered == JobId::none || ordered < order.job, "orders to stop are out of order");
+    ordered = order.job;
+  }
+  state.jobs.for_each([&](JobId id) {
+    const Job& job = state.jobs[id];
+    require(!job.goes_on || job.status == Status::running || job.work_left > 0,
+            "nothing is left of a job that waits to go on", id);
+  });
   require(leaving == state.leaving.size(), "jobs that may leave draining nodes");
 }
 
@@ -157,6 +260,7 @@ void check_indices(const State& state) {
   require(found.held == state.held, "sum of held nodes");
   require(found.claimed == state.claimed, "sum of claimed nodes");
   require(found.jobs_mw == state.jobs_mw, "sum of power");
+  require(found.claimed_mw == state.claimed_mw, "sum of claimed power");
   const Nodes owned = state.held + state.claimed;
   require(owned + state.idle.count() + state.out_of_service == state.platform.nodes,
           "held + claimed + idle + out of service = total");
@@ -173,6 +277,11 @@ void check_indices(const State& state) {
   }
   check_releases(state.releases, found.releases);
   check_releases(state.power_releases, found.power_releases);
+  require(found.cells == state.cells, "cells");
+  require(found.releases_of.size() == state.releases_of.size(), "releases by cell");
+  for (std::size_t i = 0; i < found.releases_of.size(); ++i) {
+    check_releases(state.releases_of[i], found.releases_of[i]);
+  }
   std::map<std::uint32_t, std::int64_t> held_by;  // users
   for (const JobId id : state.running) {
     held_by[state.jobs[id].spec.user] += state.jobs[id].holding.count;
@@ -187,6 +296,7 @@ void check_indices(const State& state) {
 
 void check_invariants(const State& state) {
   check_nodes(state);
+  check_cells(state);
   check_claims(state);
   check_answers(state);
   check_jobs(state);

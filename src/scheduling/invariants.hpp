@@ -15,9 +15,11 @@ class InvariantViolation : public std::logic_error {
 
 /// Throws `InvariantViolation` with a description. O(jobs that live), so not for fast runs.
 ///
-/// (a) held + claimed + idle + out of service = total, and no node has two owners;
+/// (a) held + claimed + idle + out of service = total, and no node has two owners; of power, what
+///     running jobs draw above idle nodes, and what claims hold of it, is what is counted;
 /// (b) claimed nodes are up;
-/// (c) open pledges point at unanswered shrinks, and no shrink promises more than it will release;
+/// (c) open pledges point at unanswered shrinks, and no shrink promises more nodes or more power
+///     than it will release;
 /// (d) the beneficiary of a claim does nothing and is no victim;
 /// (e) every unanswered decision is the one its job names, and no job waits for another answer;
 /// (f) decisions = answers + unanswered;

@@ -17,7 +17,7 @@ namespace ductile {
 
 enum class Status : std::uint8_t { held, pending, running, over };
 /// What a running job is doing that the world has not answered yet.
-enum class Doing : std::uint8_t { nothing, starting, resizing };
+enum class Doing : std::uint8_t { nothing, starting, resizing, stopping };
 
 /// One job: what is known, where it stands, what it holds.
 struct Job {
@@ -29,6 +29,7 @@ struct Job {
   Status status = Status::pending;
   Doing doing = Doing::nothing;
   bool leaves = false;                     // is it in `State::leaving`?
+  bool goes_on = false;                    // it was suspended: what it did before counts
   DecisionId decision = DecisionId::none;  // the last one about it; unanswered unless doing nothing
   Holding holding;                // from a decision to its answer: the union of before and after
   Nodes target = 0;               // its size once the unanswered decision is done
@@ -39,7 +40,7 @@ struct Job {
   Time not_before{};       // no start or resize before
   Time release{};          // the time under which its nodes stand in the releases
   Time reserved = kNever;  // planned start, while it holds a reservation
-  Work work_left = 0;      // believed, at `work_at`
+  Work work_left = 0;      // believed, at `work_at`; while it waits, if it goes on
   Time work_at{};
   std::uint32_t power_mw = 0;    // believed, per node
   std::uint32_t running_at = 0;  // place in the list of running jobs

@@ -1,25 +1,69 @@
 #include "scheduling/pass.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <utility>
 
 #include "scheduling/invariants.hpp"
+#include "scheduling/place.hpp"
 
 namespace ductile {
 
-// Where the nodes of a start or an expansion come from.
+// Where the nodes of a start or an expansion come from, and their power, if there is a budget.
 struct Pass::Plan {
   struct Promise {
     JobId victim;
     Nodes count;
+    std::int64_t power_mw;
+    NodeSet nodes{};  // which ones, where there are several cells
   };
   Nodes from_idle = 0;
+  NodeSet idle{};  // likewise
+  std::int64_t from_free_mw = 0;
   std::vector<Promise> promises;
   Nodes total = 0;
 };
+
+// What there is to take from, once those who are cut have answered.
+struct Pass::Supply {
+  Nodes nodes = 0;            // all together
+  std::int64_t power_mw = 0;  // likewise; may be negative
+  Nodes idle = 0;
+  NodeSet idle_nodes{};  // which ones, where there are several cells
+  std::int64_t free_mw = 0;
+  std::vector<Plan::Promise> others;  // who could give how much
+  std::size_t cuts = 0;               // so many of them are cut for this
+};
+
+// One job of several that get nodes together.
+struct Pass::Member {
+  JobId job = JobId::none;
+  bool start = false;
+  Nodes base = 0;  // its size before
+  SizeRange add;
+  RequestId request = RequestId::none;
+  const Spread* in = nullptr;
+  Nodes least = 0;  // that its application can use
+  Plan plan{};
+};
+
+namespace {
+
+// How many nodes that are promised to nobody, where nobody tells nodes apart.
+Nodes count_given(const State& state, const Cut& cut) {
+  const Job& victim = state.jobs[cut.victim];
+  const Unanswered* open = state.in_pass(victim) ? state.find(victim.decision) : nullptr;
+  const Nodes releases = state.healthy(victim.holding) - state.healthy(state.kept(victim, cut.to));
+  return releases - (open ? open->pledged : 0);
+}
+
+// No cells said: any.
+const Spread* named(const Spread* in) { return in && !in->empty() ? in : nullptr; }
+
+}  // namespace
 
 // --- The view
 // ----------------------------------------------------------------------------------------
@@ -30,10 +74,35 @@ bool Pass::any_resizing() const {
   });
 }
 
-Nodes Pass::incoming_now() const {
+Demand Pass::incoming_now() const {
+  Demand sum;
+  for (const Unanswered& u : state_.unanswered) {
+    if (u.decided != now() || u.expected != now()) continue;
+    sum.nodes += u.releases - u.pledged;
+    sum.power_mw += u.releases_mw - u.pledged_mw;
+  }
+  return sum;
+}
+
+Spread Pass::incoming_now_by_cell() const {
+  Spread sum;
+  for (const Unanswered& u : state_.unanswered) {
+    if (u.decided != now() || u.expected != now() || u.releases == u.pledged) continue;
+    if (state_.cells.is_one()) {
+      sum.add(0, u.releases - u.pledged);
+    } else {
+      sum.add(state_.cells.spread(state_.unpromised(u)));
+    }
+  }
+  return sum;
+}
+
+Nodes Pass::incoming(JobId id) const {
+  if (state_.cells.is_one()) return cells_of(id) == 0 ? 0 : incoming();
   Nodes sum = 0;
   for (const Unanswered& u : state_.unanswered) {
-    if (u.decided == now() && u.expected == now()) sum += u.releases - u.pledged;
+    if (u.releases == u.pledged) continue;
+    sum += state_.usable(job(id), state_.unpromised(u)).count();
   }
   return sum;
 }
@@ -43,6 +112,14 @@ std::vector<Request> Pass::requests() const {
   std::ranges::copy_if(state_.requests, std::back_inserter(visible),
                        [&](const Request& request) { return state_.is_visible(request); });
   return visible;
+}
+
+FitSearch Pass::fits_behind(std::span<const std::optional<JobId>> behind) const {
+  std::vector<Cells> cells;
+  for (std::size_t lane = 0; lane < behind.size(); ++lane) {
+    cells.push_back(cells_of(LaneId{static_cast<std::uint16_t>(lane)}));
+  }
+  return FitSearch(state_.queue, state_.jobs, behind, cells);
 }
 
 std::vector<JobId> Pass::started() const {
@@ -60,7 +137,7 @@ bool Pass::startable(JobId id) const {
 }
 
 bool Pass::fits(JobId id, Nodes n) const {
-  return startable(id) && n <= idle() && state_.fits_power(job(id), n);
+  return startable(id) && n <= idle(id) && state_.fits_power(job(id), n);
 }
 
 bool Pass::cut_in_pass(const Job& its) const {
@@ -92,7 +169,8 @@ bool Pass::fresh(JobId id) const {
 
 Claim* Pass::waiting_start(const Job& its) const {
   Claim* claim = its.claim == ClaimId::none ? nullptr : state_.find(its.claim);
-  return claim && claim->start && claim->pass == state_.passes ? claim : nullptr;
+  const bool is_alone = claim && claim->group == ClaimId::none;
+  return is_alone && claim->start && claim->pass == state_.passes ? claim : nullptr;
 }
 
 Nodes Pass::extra(JobId id) const {
@@ -108,6 +186,65 @@ Nodes Pass::extra(JobId id) const {
   return its.target > kept ? its.target - kept : 0;
 }
 
+Nodes Pass::extra(JobId id, JobId beneficiary) const {
+  const Nodes all = extra(id);
+  const Job& its = job(id);
+  const Job& other = job(beneficiary);
+  if (all == 0) return 0;
+  if (state_.cells.is_one()) return cells_of(beneficiary) == 0 ? 0 : all;
+  NodeSet nodes = difference(its.holding.nodes, state_.not_up);
+  if (its.status == Status::running) {
+    if (its.keep != Job::kNoKeep) nodes.erase(NodeSet{{{its.keep, its.keep}}});
+    if (its.doing == Doing::resizing && its.target < its.holding.count) {
+      nodes.erase(State::given(*state_.find(its.decision)));
+    }
+  } else if (const Claim* claim = state_.find(its.claim)) {
+    nodes = claim->held.nodes;
+    for (const Pledge& pledge : claim->pledges) nodes.insert(pledge.nodes);
+  }
+  return std::min(all, state_.usable(other, nodes).count());
+}
+
+// In the order of State::kept; with several cells.
+NodeSet Pass::nodes_given(const Cut& cut, JobId beneficiary) const {
+  const Job& victim = job(cut.victim);
+  const Holding kept = state_.kept(victim, cut.to, beneficiary);
+  NodeSet nodes = difference(difference(victim.holding.nodes, kept.nodes), state_.not_up);
+  const Unanswered* open = state_.in_pass(victim) ? state_.find(victim.decision) : nullptr;
+  if (open) nodes.erase(open->promised);
+  return nodes;
+}
+
+Nodes Pass::gives(const Cut& cut, JobId beneficiary) const {
+  if (!can_cut(cut) || cells_of(beneficiary) == 0) return 0;
+  if (!state_.cells.is_one()) {
+    return state_.usable(job(beneficiary), nodes_given(cut, beneficiary)).count();
+  }
+  return count_given(state_, cut);
+}
+
+Spread Pass::gives_by_cell(const Cut& cut, JobId beneficiary) const {
+  return state_.cells.spread(nodes_given(cut, beneficiary));
+}
+
+Spread Pass::extra_by_cell(JobId id) const {
+  const Nodes more = extra(id);
+  const Job& its = job(id);
+  Spread found;
+  if (more == 0) return found;
+  if (its.status == Status::running) {
+    NodeSet gives = nodes_given({id, its.target - more}, JobId::none);
+    const bool shrinks = its.doing == Doing::resizing && its.target < its.holding.count;
+    if (shrinks) gives.erase(State::given(*state_.find(its.decision)));
+    return state_.cells.spread(gives);
+  }
+  // A start that waits: what it is promised, those first that it would keep last.
+  const Claim* const claim = state_.find(its.claim);
+  NodeSet nodes = claim->held.nodes;
+  for (const Pledge& pledge : claim->pledges) nodes.insert(pledge.nodes);
+  return state_.cells.spread(nodes.take_highest(std::min(more, nodes.count())));
+}
+
 Time Pass::expected_end(JobId id) const {
   const Job& its = job(id);
   const bool comes = its.status != Status::running && its.claim != ClaimId::none;
@@ -117,7 +254,7 @@ Time Pass::expected_end(JobId id) const {
 Time Pass::expected_end(JobId id, Nodes n) const {
   const Job& its = job(id);
   if (its.spec.type == JobType::rigid) return state_.expected_end(its);
-  return later(now(), state_.time_for_work(its, state_.work_left(its), n));
+  return later(now(), state_.time_left(its, state_.work_left(its), n));
 }
 
 Time Pass::expected_end_after(JobId id, Nodes to, const Sources& sources) const {
@@ -137,11 +274,11 @@ Time Pass::expected_end_after(JobId id, Nodes to, const Sources& sources) const 
     return later(std::max(start->expected, come), state_.estimate(its, to));
   }
   const bool starts = state_.in_pass(its) && its.doing != Doing::resizing;
-  if (starts && !waits) return later(now(), state_.estimate(its, to));
+  if (starts && !waits) return later(now(), state_.estimate_held(its, to));
   const AdaptiveSpec* spec = state_.adaptive_spec(its);
   const Nodes before = state_.settled(its).count;
   const Work work = state_.work_left(its);
-  const auto left_at = [&](Nodes n) { return state_.time_for_work(its, work, n); };
+  const auto left_at = [&](Nodes n) { return state_.time_left(its, work, n); };
   const Duration left = left_at(before);
   const Duration ready = come - now() + (spec ? spec->resize_delay : Duration{});
   if (to == before || left <= ready) return later(now(), left);
@@ -190,12 +327,16 @@ Timeline Pass::timeline() const {
   if (state_.budget_mw != State::kNoBudget) {
     power.emplace(state_.power_releases, state_.free_power_mw(), now());
   }
-  return Timeline(Profile(state_.releases, idle(), now()), std::move(power), now());
-}
-
-LaneMemo* Pass::valid_memo() {
-  const bool same = state_.memo.changes == state_.changes && !state_.releases.any_late(now());
-  return same ? &state_.memo : nullptr;
+  const auto profile = [&](const Releases& releases, Nodes free) {
+    return Profile(releases, free, now());
+  };
+  if (cell_count() == 1) return Timeline(profile(state_.releases, idle()), std::move(power), now());
+  std::vector<Profile> cells;
+  cells.reserve(cell_count());
+  for (std::uint32_t cell = 0; cell < cell_count(); ++cell) {
+    cells.push_back(profile(releases_of(cell), idle_of(cell)));
+  }
+  return Timeline(std::move(cells), cells_in_order(), &state_.releases, std::move(power), now());
 }
 
 void Pass::keep_memo() {
@@ -231,38 +372,120 @@ bool Pass::can_cut(const Cut& cut) const {
          state_.allows(victim, cut.to);
 }
 
-std::optional<Pass::Plan> Pass::plan(JobId id, SizeRange add, const Sources& sources) const {
-  Plan plan;
-  Nodes missing = add.max;
-  plan.from_idle = std::min(missing, idle());
-  missing -= plan.from_idle;
-  const auto promise = [&](JobId victim, Nodes most) {
-    const Nodes count = std::min(most, missing);
-    plan.promises.push_back({victim, count});
-    missing -= count;
+std::optional<Pass::Supply> Pass::supply(std::span<const JobId> spared,
+                                         const Sources& sources) const {
+  Supply from{.nodes = idle(), .power_mw = state_.free_power_mw()};
+  if (!state_.cells.is_one()) from.idle_nodes = state_.idle.nodes();
+  from.idle = from.nodes;
+  from.free_mw = from.power_mw;
+  const auto is_named = [&](JobId victim) {
+    return std::ranges::find(spared, victim) != spared.end() ||
+           std::ranges::find(from.others, victim, &Plan::Promise::victim) != from.others.end();
   };
   for (const Cut& cut : sources.cuts) {
-    const bool twice = std::ranges::any_of(
-        plan.promises, [&](const Plan::Promise& p) { return p.victim == cut.victim; });
-    if (cut.victim == id || twice || !can_cut(cut)) return std::nullopt;
+    if (is_named(cut.victim) || !can_cut(cut)) return std::nullopt;
     const Job& victim = job(cut.victim);
     const Unanswered* open = state_.in_pass(victim) ? state_.find(victim.decision) : nullptr;
-    const Nodes releases =
-        state_.healthy(victim.holding) - state_.healthy(state_.kept(victim, cut.to));
-    promise(cut.victim, releases - (open ? open->pledged : 0));
+    const std::int64_t power_mw = state_.budgeted_mw(victim, victim.holding.count - cut.to);
+    from.others.push_back({cut.victim, 0, power_mw - (open ? open->pledged_mw : 0)});
+    Plan::Promise& gives = from.others.back();
+    if (state_.cells.is_one()) {
+      gives.count = count_given(state_, cut);
+    } else {
+      gives.nodes = nodes_given(cut, spared[0]);
+      gives.count = gives.nodes.count();
+    }
   }
+  from.cuts = from.others.size();
   if (sources.incoming) {
     for (const Unanswered& open : state_.unanswered) {
       const JobId victim = open.decision.job;
-      const bool named = std::ranges::any_of(
-          plan.promises, [&](const Plan::Promise& p) { return p.victim == victim; });
-      if (missing > 0 && open.releases > open.pledged && victim != id && !named) {
-        promise(victim, open.releases - open.pledged);
-      }
+      const bool gives = open.releases > open.pledged || open.releases_mw > open.pledged_mw;
+      if (!gives || is_named(victim)) continue;
+      from.others.push_back(
+          {victim, open.releases - open.pledged, open.releases_mw - open.pledged_mw});
+      if (!state_.cells.is_one()) from.others.back().nodes = state_.unpromised(open);
     }
   }
-  plan.total = add.max - missing;
-  if (plan.total < add.min) return std::nullopt;
+  for (const Plan::Promise& each : from.others) {
+    from.nodes += each.count;
+    from.power_mw += each.power_mw;
+  }
+  return from;
+}
+
+Nodes Pass::available(const Supply& from, JobId id, const Spread* in) const {
+  const Job& its = job(id);
+  const Cells where = state_.usable_cells(its);
+  if (state_.cells.is_one()) return where == 0 ? 0 : from.nodes;
+  NodeSet idle = from.idle_nodes;
+  Nodes sum = pick(state_.cells, idle, where, from.idle, in).count();
+  const NodeSet usable = state_.cells.nodes(where);
+  for (const Plan::Promise& other : from.others) sum += intersection(other.nodes, usable).count();
+  return sum;
+}
+
+void Pass::draw(Supply& from, JobId id, Nodes n, bool waits_for_cuts, Plan& plan,
+                const Spread* in) const {
+  const bool by_name = !state_.cells.is_one();
+  const Cells where = state_.usable_cells(job(id));
+  std::int64_t missing_mw = state_.budgeted_mw(job(id), n);
+  from.nodes -= n;
+  from.power_mw -= missing_mw;
+  Nodes from_idle = std::min(n, from.idle);
+  if (by_name) {
+    const NodeSet taken = pick(state_.cells, from.idle_nodes, where, from_idle, in);
+    from_idle = taken.count();
+    plan.idle.insert(taken);
+  }
+  const std::int64_t from_free_mw = std::clamp<std::int64_t>(from.free_mw, 0, missing_mw);
+  plan.total += n;
+  plan.from_idle += from_idle;
+  plan.from_free_mw += from_free_mw;
+  from.idle -= from_idle;
+  from.free_mw -= from_free_mw;
+  Nodes missing = n - from_idle;
+  missing_mw -= from_free_mw;
+  for (std::size_t i = 0; i < from.others.size(); ++i) {
+    Plan::Promise& other = from.others[i];
+    Plan::Promise its{other.victim, std::min(other.count, missing),
+                      std::min(other.power_mw, missing_mw)};
+    if (by_name) {
+      its.nodes = pick(state_.cells, other.nodes, where, its.count);
+      its.count = its.nodes.count();
+    }
+    const bool is_barrier = waits_for_cuts && i < from.cuts;
+    if (its.count == 0 && its.power_mw == 0 && !is_barrier) continue;
+    other.count -= its.count;
+    other.power_mw -= its.power_mw;
+    missing -= its.count;
+    missing_mw -= its.power_mw;
+    const auto older = std::ranges::find(plan.promises, other.victim, &Plan::Promise::victim);
+    if (older == plan.promises.end()) {
+      plan.promises.push_back(std::move(its));
+    } else {
+      older->count += its.count;
+      older->power_mw += its.power_mw;
+      older->nodes.insert(its.nodes);
+    }
+  }
+}
+
+Holding Pass::take(const Plan& plan) {
+  if (state_.cells.is_one()) return state_.idle.take(plan.from_idle);
+  Holding taken{plan.from_idle, plan.idle};
+  state_.idle.take(taken);
+  return taken;
+}
+
+std::optional<Pass::Plan> Pass::plan(JobId id, SizeRange add, const Sources& sources) const {
+  std::optional<Supply> from = supply({&id, 1}, sources);
+  if (!from) return std::nullopt;
+  const Nodes most = available(*from, id, sources.in);
+  const Nodes n = state_.powered(job(id), std::min(add.max, most), from->power_mw);
+  if (n < add.min) return std::nullopt;
+  Plan plan;
+  draw(*from, id, n, true, plan, sources.in);
   return plan;
 }
 
@@ -273,18 +496,20 @@ void Pass::cut(const Cut& cut, JobId beneficiary, Reason reason) {
 }
 
 void Pass::make_claim(const Plan& plan, JobId id, RequestId request, bool start, SizeRange add,
-                      Reason reason) {
+                      Reason reason, ClaimId group, Time expected) {
   ++state_.changes;
   Job& its = state_.jobs[id];
   Claim claim;
   claim.id = its.claim = ClaimId{state_.next_claim++};
+  claim.group = group;
   claim.job = id;
   claim.request = request;
   claim.start = start;
   claim.add = add;
   claim.reason = reason;
   claim.pass = state_.passes;
-  claim.made = claim.expected = now();
+  claim.made = now();
+  claim.expected = std::max(now(), expected);
   if (start) {
     its.target = std::min(plan.total, add.max);
     state_.queue.remove(id, its.spec);
@@ -296,41 +521,54 @@ void Pass::make_claim(const Plan& plan, JobId id, RequestId request, bool start,
 }
 
 void Pass::promise(Claim& claim, const Plan& plan) {
-  Holding idle = state_.idle.take(plan.from_idle);
+  const Holding idle = take(plan);
   claim.held.count += idle.count;
   claim.held.nodes.insert(idle.nodes);
   state_.claimed += idle.count;
+  claim.held_mw += plan.from_free_mw;
+  state_.claimed_mw += plan.from_free_mw;
   for (const Plan::Promise& promise : plan.promises) {
     Unanswered& shrink = *state_.find(job(promise.victim).decision);
     state_.unlist_incoming(shrink);
     shrink.pledged += promise.count;
+    shrink.pledged_mw += promise.power_mw;
+    shrink.promised.insert(promise.nodes);
     state_.list_incoming(shrink);
     const auto older = std::ranges::find(claim.pledges, promise.victim, &Pledge::victim);
     if (older == claim.pledges.end()) {
-      claim.pledges.push_back({promise.victim, shrink.decision.id, promise.count});
+      claim.pledges.push_back(
+          {promise.victim, shrink.decision.id, promise.count, promise.power_mw, promise.nodes});
     } else {
       older->count += promise.count;
+      older->power_mw += promise.power_mw;
+      older->nodes.insert(promise.nodes);
     }
     claim.expected = std::max(claim.expected, shrink.expected);
   }
 }
 
+bool Pass::can_start_with(JobId id, SizeRange range) const {
+  if (!knows(id) || !startable(id) || range.min == 0 || range.min > range.max) return false;
+  const JobSpec& spec = job(id).spec;
+  const SizeRange allowed = sizes_at_start(spec.type) ? spec.size : exactly(spec.preferred);
+  return allowed.contains(range.min) && allowed.contains(range.max);
+}
+
 bool Pass::start(JobId id, SizeRange range, Reason reason, const Sources& sources) {
-  if (!knows(id)) return false;
+  if (sources.in != named(sources.in)) {
+    return start(id, range, reason, {sources.cuts, sources.incoming});
+  }
+  if (!can_start_with(id, range)) return false;
   const Job& its = job(id);
-  if (!startable(id) || range.min == 0 || range.min > range.max) return false;
-  const SizeRange allowed =
-      sizes_at_start(its.spec.type) ? its.spec.size : exactly(its.spec.preferred);
-  if (!allowed.contains(range.min) || !allowed.contains(range.max)) return false;
   if (sources.cuts.empty() && !sources.incoming) {
-    const Nodes n = state_.largest(its, std::min(range.max, idle()), 0);
+    const Nodes n = state_.largest(its, std::min(range.max, idle(its, sources.in)), 0);
     if (n < range.min) return false;
     state_.queue.remove(id, its.spec);
-    state_.start(id, state_.idle.take(n), reason);
+    state_.start(id, state_.take_idle(its, n, sources.in), reason);
   } else {
     const auto from = plan(id, range, sources);
     if (!from || state_.largest_start(its, from->total) < range.min) return false;
-    if (from->promises.empty()) return start(id, range, reason);
+    if (from->promises.empty()) return start(id, range, reason, {.in = sources.in});
     for (const Cut& c : sources.cuts) cut(c, id, reason);
     make_claim(*from, id, RequestId::none, true, range, reason);
   }
@@ -338,19 +576,33 @@ bool Pass::start(JobId id, SizeRange range, Reason reason, const Sources& source
     PenCall call{.verb = PenCall::Verb::start, .job = id, .size = range, .reason = reason};
     call.cuts.assign(sources.cuts.begin(), sources.cuts.end());
     call.incoming = sources.incoming;
+    if (sources.in) call.in = *sources.in;
     return call;
   });
 }
 
+std::optional<Pass::Plan> Pass::plan_growth(JobId id, SizeRange add, const Sources& sources,
+                                            RequestId request) const {
+  std::optional<Plan> from = plan(id, add, sources);
+  // As many as the application can use: a claim keeps no others.
+  if (from && add.min < from->total && request == RequestId::none) {
+    const Nodes base = job(id).target;
+    const Nodes size = state_.usable(job(id), base + from->total, base);
+    if (size < base + add.min) return std::nullopt;
+    if (size < base + from->total) from = plan(id, {add.min, size - base}, sources);
+  }
+  return from;
+}
+
 bool Pass::expand(JobId id, SizeRange add, Reason reason, const Sources& sources,
                   RequestId request) {
-  const auto from = plan(id, add, sources);
+  const auto from = plan_growth(id, add, sources, request);
   if (!from) return false;
   if (from->promises.empty()) {
     const Nodes base = job(id).target;
     const Nodes size = state_.largest(job(id), base + from->total, base, request);
     if (size < base + add.min) return false;
-    state_.grow(id, state_.idle.take(size - base), reason, request);
+    state_.grow(id, state_.take_idle(job(id), size - base, sources.in), reason, request);
   } else {
     for (const Cut& c : sources.cuts) cut(c, id, reason);
     make_claim(*from, id, request, false, add, reason);
@@ -358,9 +610,11 @@ bool Pass::expand(JobId id, SizeRange add, Reason reason, const Sources& sources
   return true;
 }
 
-bool Pass::start_larger(JobId id, Claim& claim, Nodes more, Reason reason, const Sources& sources) {
-  const auto from = plan(id, exactly(more), sources);
+bool Pass::start_larger(JobId id, Claim& claim, SizeRange add, Reason reason,
+                        const Sources& sources) {
+  const auto from = plan_growth(id, add, sources, RequestId::none);
   if (!from) return false;
+  const Nodes more = from->total;
   ++state_.changes;
   for (const Cut& c : sources.cuts) cut(c, id, reason);
   Job& its = state_.jobs[id];
@@ -376,49 +630,72 @@ bool Pass::start_larger(JobId id, Claim& claim, Nodes more, Reason reason, const
   return true;
 }
 
-bool Pass::resize(JobId id, Nodes to, Reason reason, const Sources& sources) {
+bool Pass::resize(JobId id, SizeRange to, Reason reason, const Sources& sources) {
+  if (sources.in != named(sources.in)) {
+    return resize(id, to, reason, {sources.cuts, sources.incoming});
+  }
   if (!knows(id)) return false;
   const Job& its = job(id);
-  if (its.target == 0 || to == its.target || !state_.allows(its, to)) return false;
+  if (its.target == 0 || to.min > to.max) return false;
+  if (!its.spec.size.contains(to.min) || !its.spec.size.contains(to.max)) return false;
   const bool bare = sources.cuts.empty() && !sources.incoming;
-  if (to < its.target) {
-    if (!bare || !can_cut({id, to})) return false;
-    state_.shrink(id, to, reason);
+  if (to.max < its.target) {
+    if (to.min < to.max || !state_.allows(its, to.max)) return false;
+    if (!bare || !can_cut({id, to.max})) return false;
+    state_.shrink(id, to.max, reason);
   } else {
-    const Nodes more = to - its.target;
+    const Nodes most = state_.constraint(its).at_most(to.max);
+    if (to.min <= its.target || most < to.min) return false;
+    const SizeRange add{to.min - its.target, most - its.target};
     const bool chosen = sizes_at_start(its.spec.type);
     if (Claim* claim = waiting_start(its)) {
-      if (!chosen || !start_larger(id, *claim, more, reason, sources)) return false;
+      if (!chosen || !start_larger(id, *claim, add, reason, sources)) return false;
     } else if (bare && chosen && grown_in_pass(its)) {  // one start, or one growth
-      if (more > idle() || !state_.fits_power(its, more)) return false;
-      state_.grow(id, state_.idle.take(more), reason);
+      const Nodes base = its.target;
+      const Nodes size = state_.largest(its, base + std::min(add.max, idle(its, sources.in)), base);
+      if (size < to.min) return false;
+      state_.grow(id, state_.take_idle(its, size - base, sources.in), reason);
     } else if (!(resizable(id) || fresh(id)) ||
-               !expand(id, exactly(more), reason, sources, RequestId::none)) {
+               !expand(id, add, reason, sources, RequestId::none)) {
       return false;
     }
   }
   return wrote([&] {
-    PenCall call{.verb = PenCall::Verb::resize, .job = id, .size = exactly(to), .reason = reason};
+    PenCall call{.verb = PenCall::Verb::resize, .job = id, .size = to, .reason = reason};
     call.cuts.assign(sources.cuts.begin(), sources.cuts.end());
     call.incoming = sources.incoming;
+    if (sources.in) call.in = *sources.in;
     return call;
   });
 }
 
+std::optional<SizeRange> Pass::growth_of(const Request& request) const {
+  const Job& its = job(request.job);
+  const auto delta = static_cast<Nodes>(request.delta);
+  if (its.target + delta > its.spec.size.max) return std::nullopt;
+  return SizeRange{request.at_least == 0 ? delta : std::min(request.at_least, delta), delta};
+}
+
+bool Pass::can_grant(const Request& request) const {
+  const Job& its = job(request.job);
+  return now() >= its.not_before && its.ordered == 0 && state_.world_can_resize(its);
+}
+
 bool Pass::grant(RequestId id, Reason reason, const Sources& sources,
                  std::span<const Delay> delays) {
+  if (sources.in != named(sources.in)) {
+    return grant(id, reason, {sources.cuts, sources.incoming}, delays);
+  }
   const auto open = requests();
   const auto at = std::ranges::find(open, id, &Request::id);
   if (at == open.end()) return false;
   const Job& its = job(at->job);
-  if (now() < its.not_before || its.ordered != 0 || !state_.world_can_resize(its)) return false;
+  if (!can_grant(*at)) return false;
   const auto unknown = [&](const Delay& delay) { return !knows(delay.job); };
   if (std::ranges::any_of(delays, unknown)) return false;
   if (at->delta > 0) {
-    const auto delta = static_cast<Nodes>(at->delta);
-    const SizeRange add{at->at_least == 0 ? delta : std::min(at->at_least, delta), delta};
-    if (its.target + delta > its.spec.size.max) return false;
-    if (!expand(at->job, add, reason, sources, id)) return false;
+    const std::optional<SizeRange> add = growth_of(*at);
+    if (!add || !expand(at->job, *add, reason, sources, id)) return false;
   } else {
     const auto less = static_cast<Nodes>(-std::int64_t{at->delta});
     if (less >= its.target || !sources.cuts.empty()) return false;
@@ -432,7 +709,119 @@ bool Pass::grant(RequestId id, Reason reason, const Sources& sources,
     PenCall call{.verb = PenCall::Verb::grant, .request = id, .reason = reason};
     call.cuts.assign(sources.cuts.begin(), sources.cuts.end());
     call.incoming = sources.incoming;
+    if (sources.in) call.in = *sources.in;
     call.delays.assign(delays.begin(), delays.end());
+    return call;
+  });
+}
+
+std::optional<Pass::Member> Pass::member(const Gain& gain) const {
+  const Spread* const in = gain.in.empty() ? nullptr : &gain.in;
+  if (gain.request != RequestId::none) {
+    const auto open = requests();
+    const auto at = std::ranges::find(open, gain.request, &Request::id);
+    if (at == open.end() || at->delta < 0 || !can_grant(*at)) return std::nullopt;
+    const std::optional<SizeRange> add = growth_of(*at);
+    if (!add) return std::nullopt;
+    return Member{at->job, false, job(at->job).target, *add, gain.request, in};
+  }
+  if (can_start_with(gain.job, gain.size)) {
+    return Member{gain.job, true, 0, gain.size, RequestId::none, in};
+  }
+  if (!knows(gain.job) || !resizable(gain.job)) return std::nullopt;
+  const SizeRange size = gain.size, allowed = job(gain.job).spec.size;
+  const Nodes base = job(gain.job).target;
+  if (size.min <= base || size.min > size.max) return std::nullopt;
+  if (!allowed.contains(size.min) || !allowed.contains(size.max)) return std::nullopt;
+  return Member{gain.job, false, base, {size.min - base, size.max - base}, RequestId::none, in};
+}
+
+bool Pass::share(Supply from, std::span<Member> group) const {
+  for (Member& each : group) {
+    const Job& its = job(each.job);
+    const Nodes least =
+        state_.least_usable(its, each.base + each.add.min, each.base, each.request) - each.base;
+    if (least > each.add.max || least > available(from, each.job, each.in)) return false;
+    if (state_.powered(its, least, from.power_mw) < least) return false;
+    each.least = least;
+    draw(from, each.job, least, false, each.plan, each.in);
+  }
+  for (Member& each : group) {
+    const Job& its = job(each.job);
+    // What its least took of a cell is not there again.
+    Spread left;
+    if (each.in) {
+      const Spread taken = state_.cells.spread(each.plan.idle);
+      for (const Spread::Part& part : each.in->parts) {
+        left.add(part.cell, part.count - std::min(part.count, taken.of(part.cell)));
+      }
+      each.in = &left;
+    }
+    const Nodes room = std::min(each.add.max - each.least, available(from, each.job, each.in));
+    const Nodes most = each.base + each.least + state_.powered(its, room, from.power_mw);
+    const Nodes more = state_.usable(its, most, each.base, each.request) - each.base - each.least;
+    draw(from, each.job, more, false, each.plan, each.in);
+  }
+  // Who is cut and owes nothing is waited for as well.
+  for (std::size_t i = 0; i < from.cuts; ++i) {
+    const JobId victim = from.others[i].victim;
+    const bool owes = std::ranges::any_of(group, [&](const Member& each) {
+      return std::ranges::find(each.plan.promises, victim, &Plan::Promise::victim) !=
+             each.plan.promises.end();
+    });
+    if (!owes) group[0].plan.promises.push_back({victim, 0, 0});
+  }
+  return true;
+}
+
+bool Pass::carry_out(std::span<const Cut> cuts, std::span<const Gain> gains, Reason reason,
+                     bool incoming) {
+  Sources sources{cuts, incoming};
+  if (gains.size() == 1) {
+    const auto& [id, size, request, in] = gains[0];
+    if (!in.empty()) sources.in = &in;
+    if (request != RequestId::none) return grant(request, reason, sources);
+    const bool starts = knows(id) && job(id).status == Status::pending && job(id).target == 0;
+    return starts ? start(id, size, reason, sources) : resize(id, size, reason, sources);
+  }
+  std::vector<Member> group;
+  std::vector<JobId> jobs;
+  for (const Gain& gain : gains) {
+    std::optional<Member> each = member(gain);
+    if (!each || std::ranges::find(jobs, each->job) != jobs.end()) return false;
+    jobs.push_back(each->job);
+    group.push_back(std::move(*each));
+  }
+  if (group.empty()) return false;
+  std::optional<Supply> from = supply(jobs, sources);
+  if (!from || !share(std::move(*from), group)) return false;
+
+  const bool waits =
+      std::ranges::any_of(group, [](const Member& each) { return !each.plan.promises.empty(); });
+  for (const Cut& c : cuts) cut(c, jobs[0], reason);
+  Time expected = now();
+  for (const Member& each : group) {
+    for (const Plan::Promise& promise : each.plan.promises) {
+      expected = std::max(expected, state_.find(job(promise.victim).decision)->expected);
+    }
+  }
+  const ClaimId first{state_.next_claim};
+  for (const Member& each : group) {
+    if (waits) {
+      make_claim(each.plan, each.job, each.request, each.start, each.add, reason, first, expected);
+    } else if (each.start) {
+      state_.queue.remove(each.job, job(each.job).spec);
+      state_.start(each.job, take(each.plan), reason);
+    } else {
+      state_.grow(each.job, take(each.plan), reason, each.request);
+      std::erase_if(state_.requests, [&](const Request& open) { return open.id == each.request; });
+    }
+  }
+  return wrote([&] {
+    PenCall call{.verb = PenCall::Verb::carry_out, .reason = reason};
+    call.cuts.assign(cuts.begin(), cuts.end());
+    call.gains.assign(gains.begin(), gains.end());
+    call.incoming = incoming;
     return call;
   });
 }
@@ -447,8 +836,27 @@ bool Pass::deny(RequestId id, Reason reason) {
       [&] { return PenCall{.verb = PenCall::Verb::deny, .request = id, .reason = reason}; });
 }
 
+bool Pass::stop(JobId id, Stop how, Reason reason) {
+  if (!stoppable(id, how)) return false;
+  state_.stop(id, how, reason);
+  return wrote([&] {
+    constexpr std::array kVerbs{PenCall::Verb::cancel, PenCall::Verb::requeue,
+                                PenCall::Verb::suspend};
+    return PenCall{.verb = kVerbs[static_cast<std::size_t>(how)], .job = id, .reason = reason};
+  });
+}
+
 bool Pass::withdraw(ClaimId id, Reason reason) {
-  if (!state_.find(id)) return false;
+  Claim* const claim = state_.find(id);
+  if (!claim) return false;
+  // Its job may leave nodes now, and others may for those that idle: that is looked at before a
+  // pass.
+  const bool waits = state_.capabilities.moves
+                         ? !state_.leaving.empty() || !state_.moves.empty()
+                         : std::ranges::any_of(state_.group_of(*claim), [&](const Claim& each) {
+                             return job(each.job).leaves;
+                           });
+  if (waits) state_.retry(now() + kTick);
   const bool woken = state_.must_wake;
   state_.dissolve(id);
   state_.must_wake = woken;  // the policy knows
@@ -511,8 +919,12 @@ bool Pass::power_on(Nodes n, Reason reason) {
   }
   if (nodes.count() < n) return false;
   state_.decide(Decision::Kind::power_on, JobId::none, reason).after = {n, nodes};
-  const Boot boot{state_.next_boot++, nodes, now() + platform().boot_time};
-  state_.releases.insert(boot.ready, ReleaseTag::boot(boot.batch), n);
+  Duration time = platform().classes.empty() ? platform().boot_time : Duration{};
+  for (const NodeClass& each : platform().classes) {
+    if (each.nodes.intersects(nodes)) time = std::max(time, each.boot_time);
+  }
+  const Boot boot{state_.next_boot++, nodes, now() + time};
+  state_.list(boot);
   state_.boots.push_back(boot);
   return wrote([&] {
     return PenCall{.verb = PenCall::Verb::power_on, .size = exactly(n), .reason = reason};
@@ -520,12 +932,12 @@ bool Pass::power_on(Nodes n, Reason reason) {
 }
 
 bool Pass::call(const PenCall& c) {
-  const Sources sources{c.cuts, c.incoming};
+  const Sources sources{c.cuts, c.incoming, c.in.empty() ? nullptr : &c.in};
   switch (c.verb) {
     case PenCall::Verb::start:
       return start(c.job, c.size, c.reason, sources);
     case PenCall::Verb::resize:
-      return resize(c.job, c.size.max, c.reason, sources);
+      return resize(c.job, c.size, c.reason, sources);
     case PenCall::Verb::grant:
       return grant(c.request, c.reason, sources, c.delays);
     case PenCall::Verb::deny:
@@ -542,6 +954,14 @@ bool Pass::call(const PenCall& c) {
       return power_off(c.size.max, c.reason);
     case PenCall::Verb::power_on:
       return power_on(c.size.max, c.reason);
+    case PenCall::Verb::carry_out:
+      return carry_out(c.cuts, c.gains, c.reason, c.incoming);
+    case PenCall::Verb::cancel:
+      return stop(c.job, Stop::cancel, c.reason);
+    case PenCall::Verb::requeue:
+      return stop(c.job, Stop::requeue, c.reason);
+    case PenCall::Verb::suspend:
+      return stop(c.job, Stop::suspend, c.reason);
   }
   return false;
 }

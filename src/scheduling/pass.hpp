@@ -22,6 +22,9 @@ struct Sources {
   // Then running jobs that shrink, in order. Also one whose nodes are not needed is waited for.
   std::span<const Cut> cuts{};
   bool incoming = false;  // then nodes that come and are promised to nobody
+  /// Of which cells the idle ones are: no more of each than this. Null: of any that the job may
+  /// use, by the rules of `place`.
+  const Spread* in = nullptr;
 };
 
 /// What a policy sees and does. Everything the pen writes is seen at once by the view.
@@ -39,11 +42,16 @@ class Pass {
     return (state_.woken & kind_of<E>()) != 0;
   }
   const Platform& platform() const { return state_.platform; }
+  /// All of them; and those that this job can use, now that it waits or as it runs.
   Nodes idle() const { return state_.idle.count(); }
-  /// Nodes that running shrinks will give back and that are promised to nobody.
+  Nodes idle(JobId id) const { return state_.idle_for(job(id)); }
+  /// Nodes that running shrinks will give back and that are promised to nobody; that this job can
+  /// use.
   Nodes incoming() const { return state_.incoming(); }
-  /// Those of them that are believed to come at this very instant.
-  Nodes incoming_now() const;
+  Nodes incoming(JobId id) const;
+  /// Those of them that are believed to come at this very instant, and power likewise.
+  Demand incoming_now() const;
+  Spread incoming_now_by_cell() const;
   bool any_resizing() const;
   /// Nodes that jobs or claims have or have been promised: none of those on their way back to
   /// nobody.
@@ -54,8 +62,23 @@ class Pass {
   /// What is drawn, as believed, and the corridor's bounds.
   double power_w() const { return static_cast<double>(state_.power_mw()) / 1000; }
 
+  /// Cells: the nodes that nobody who waits tells apart. Where there is one, all do.
+  std::size_t cell_count() const { return state_.cells.size(); }
+  /// Those that jobs of a lane may use, and the partitions in which they may.
+  Cells cells_of(LaneId lane) const { return state_.cells.of(lane); }
+  std::uint64_t partitions_of(LaneId lane) const { return state_.cells.partitions_of(lane); }
+  /// Those in which this job may get nodes: if it runs, none slower than the slowest it holds.
+  Cells cells_of(JobId id) const { return state_.usable_cells(job(id)); }
+  Nodes idle_of(std::uint32_t cell) const { return state_.idle.of(cell); }
+  /// In which order nodes are taken.
+  std::span<const std::uint32_t> cells_in_order() const { return state_.cells.in_order(); }
+  /// What is expected to come free of a cell.
+  const Releases& releases_of(std::uint32_t cell) const { return state_.releases_in(cell); }
+
   /// Waiting jobs without a claim, first in the queue's order.
   JobId first_pending() const { return state_.queue.front(); }
+  /// What it takes, as `start_need` says.
+  Queue::Need first_need() const { return state_.queue.front_need(); }
   /// The next one; `id` may have left the queue meanwhile. `none` at the end.
   JobId next_pending(JobId id) const { return state_.queue.after(id, job(id).spec); }
   /// What a waiting job takes when it is started at the size at which this policy starts jobs.
@@ -64,7 +87,16 @@ class Pass {
   JobId first_fit(JobId id, const FreeProfile& free) const {
     return state_.queue.first_fit(id, id == JobId::none ? nullptr : &job(id).spec, free);
   }
+  /// The next one after `id` (`none`: the first one) whose lane is open.
+  JobId next_pending(JobId id, const std::vector<bool>& open_lanes) const {
+    return state_.queue.after(id, id == JobId::none ? nullptr : &job(id).spec, open_lanes);
+  }
+  /// Those that fit, in order; `behind` for each lane (`FitSearch`).
+  FitSearch fits_behind(std::span<const std::optional<JobId>> behind) const;
   std::size_t pending() const { return state_.queue.size(); }
+  /// Are all who wait in lane 0? Else there are lanes up to this one.
+  bool in_one_lane() const { return state_.queue.in_one_lane(); }
+  std::size_t lanes() const { return state_.queue.lanes(); }
   /// Does `a` go before `b` in the queue's order?
   bool before(JobId a, JobId b) const {
     return state_.queue.before(a, job(a).spec, b, job(b).spec);
@@ -104,6 +136,20 @@ class Pass {
   /// Healthy nodes that a malleable job holds beyond its smallest size, once what is under way is
   /// done (a start that waits for nodes, too): what could be taken from it, now or later.
   Nodes extra(JobId id) const;
+  /// Those of them that another job can use.
+  Nodes extra(JobId id, JobId beneficiary) const;
+  /// How many nodes a cut would give that another job can use, and that are promised to nobody.
+  Nodes gives(const Cut& cut, JobId beneficiary) const;
+  /// How many more than by the cut that this very pass has decided.
+  Nodes adds(const Cut& cut, JobId beneficiary) const {
+    return gives(cut, beneficiary) - gives({cut.victim, job(cut.victim).size()}, beneficiary);
+  }
+
+  /// Of which cells the nodes are that a cut gives, chosen for another job or for nobody; those
+  /// that a malleable job could give (`extra`); and all that a running job holds.
+  Spread gives_by_cell(const Cut& cut, JobId beneficiary = JobId::none) const;
+  Spread extra_by_cell(JobId id) const;
+  Cells holds(JobId id) const { return state_.cells.spread(job(id).holding.nodes).cells(); }
 
   /// Believed end at the present size; past ones read as now + 1 s. Under `limit = fixed` the
   /// deadline. Of a job whose start waits for nodes: as if they come when they are expected.
@@ -141,11 +187,19 @@ class Pass {
   Timeline timeline() const;
   /// What the job needs at `n` nodes, for the timeline.
   Demand demand(JobId id, Nodes n) const {
-    return {n, state_.budget_mw == State::kNoBudget ? 0 : state_.extra_power_mw(job(id), n)};
+    return {n, state_.budgeted_mw(job(id), n), cell_count() == 1 ? kEveryCell : cells_of(id)};
+  }
+  /// For how many more nodes of it, up to `n`, power is free; `n` without a budget.
+  Nodes powered(JobId id, Nodes n) const {
+    return state_.powered(job(id), n, state_.free_power_mw());
   }
   /// The memo of the last backfilling, or null if more happened since than that jobs were
-  /// submitted.
-  LaneMemo* valid_memo();
+  /// submitted, or these are not all of lane 0.
+  LaneMemo* valid_memo() {
+    const bool same =
+        state_.memo.changes == state_.changes && !state_.releases.any_late(now()) && in_one_lane();
+    return same ? &state_.memo : nullptr;
+  }
   /// Where to write one: void it (`forget_memo`), fill it in, and then `keep_memo` says that it
   /// holds as of now.
   LaneMemo& memo() { return state_.memo; }
@@ -171,17 +225,36 @@ class Pass {
   /// Starts a waiting job with as many nodes of the range as there are; if nodes have to be waited
   /// for, the core makes a claim and starts the job when all of them have come.
   bool start(JobId id, SizeRange range, Reason reason, const Sources& sources = {});
-  /// Resizes a resizable job. A growth may have sources; a shrink gives its nodes to nobody. A job
-  /// that this pass started is started larger: at once from idle nodes; if its start waits for
-  /// nodes, with what there will be of the sources. Else what has to be waited for is a resize of
-  /// its own.
-  bool resize(JobId id, Nodes to, Reason reason, const Sources& sources = {});
+  /// Resizes a resizable job. A growth may have sources, and a range: it goes as far as there are
+  /// nodes, and power. A shrink gives its nodes to nobody, and is to one size. A job that this pass
+  /// started is started larger: at once from idle nodes; if its start waits for nodes, with what
+  /// there will be of the sources. Else what has to be waited for is a resize of its own.
+  bool resize(JobId id, SizeRange to, Reason reason, const Sources& sources = {});
+  bool resize(JobId id, Nodes to, Reason reason, const Sources& sources = {}) {
+    return resize(id, exactly(to), reason, sources);
+  }
   /// Grants an evolving request, as a resize of its job. `delays`: what it does to others. A growth
   /// keeps to the job's largest size; a shrink may go below its smallest: the application asked.
   bool grant(RequestId id, Reason reason, const Sources& sources = {},
              std::span<const Delay> delays = {});
   bool deny(RequestId id, Reason reason);
-  /// Gives a claim up: its nodes become idle, those still to come incoming.
+  /// Several starts, growths and grants, all or nothing: running jobs are cut, idle nodes and those
+  /// are dealt out, to each job its least first, in this order, then up to its most, with power
+  /// where there is a budget. What has to be waited for makes all of them claims of a group: when
+  /// nobody who was cut owes an answer all become decisions; if one does not get its least, ends,
+  /// is held or withdrawn, all are dissolved. Nothing moves between them. A growth is of a
+  /// resizable job. One gain alone is a start, a resize or a grant.
+  bool carry_out(std::span<const Cut> cuts, std::span<const Gain> gains, Reason reason,
+                 bool incoming = false);
+  /// A running job, about which nothing is under way, leaves all its nodes: it is over, or it waits
+  /// again, to begin anew (`requeue`) or to go on (`suspend`, if the world can) with as many nodes
+  /// as it may have. They come when the world has answered; until then they are `incoming`.
+  bool stop(JobId id, Stop how, Reason reason);
+  /// Can it be stopped like this now?
+  bool stoppable(JobId id, Stop how) const {
+    return knows(id) && state_.is_free(job(id)) && state_.world_can_stop(job(id), how);
+  }
+  /// Gives a claim, with its group, up: its nodes become idle, those still to come incoming.
   bool withdraw(ClaimId id, Reason reason);
   /// Says when a waiting job is planned to start. Explains, has no effect.
   bool reserve(JobId id, Time planned, Reason reason);
@@ -199,13 +272,38 @@ class Pass {
  private:
   /// Waiting, and not to be left alone.
   bool startable(JobId id) const;
-  struct Plan;  // where the nodes of one call come from
+  bool can_start_with(JobId id, SizeRange range) const;
+  bool can_grant(const Request& request) const;
+  /// How many nodes more; none: more than its job may have.
+  std::optional<SizeRange> growth_of(const Request& request) const;
+  struct Plan;    // where the nodes of one job come from
+  struct Supply;  // all that one call can take from
+  struct Member;
 
   Draws& draws();
+  /// Who is to be cut, if he can be and is not `spared`, and what comes besides if that is asked
+  /// for. What is cut is chosen for the first of those spared.
+  std::optional<Supply> supply(std::span<const JobId> spared, const Sources& sources) const;
+  /// How many nodes of it a job can use.
+  Nodes available(const Supply& from, JobId id, const Spread* in) const;
+  /// So many nodes and their power come from there: what is idle and free, then the others in
+  /// order.
+  void draw(Supply& from, JobId id, Nodes n, bool waits_for_cuts, Plan& plan,
+            const Spread* in) const;
   std::optional<Plan> plan(JobId id, SizeRange add, const Sources& sources) const;
+  std::optional<Plan> plan_growth(JobId id, SizeRange add, const Sources& sources,
+                                  RequestId request) const;
+  std::optional<Member> member(const Gain& gain) const;
+  /// Each gets its plan; false: there is too little.
+  bool share(Supply from, std::span<Member> group) const;
+  /// So many nodes of idle ones, of several cells those that the plan names.
+  Holding take(const Plan& plan);
+  /// Idle nodes that the job can use, of these cells.
+  Nodes idle(const Job& its, const Spread* in) const { return state_.idle_for(its, in); }
+  NodeSet nodes_given(const Cut& cut, JobId beneficiary) const;
   void cut(const Cut& cut, JobId beneficiary, Reason reason);
   void make_claim(const Plan& plan, JobId id, RequestId request, bool start, SizeRange add,
-                  Reason reason);
+                  Reason reason, ClaimId group = ClaimId::none, Time expected = Time::min());
   /// The plan's nodes go to the claim: those that idle now, the others when they come.
   void promise(Claim& claim, const Plan& plan);
   bool can_cut(const Cut& cut) const;
@@ -217,7 +315,7 @@ class Pass {
   /// The start that this very pass decided and that waits for nodes, or null.
   Claim* waiting_start(const Job& its) const;
   bool expand(JobId id, SizeRange add, Reason reason, const Sources& sources, RequestId request);
-  bool start_larger(JobId id, Claim& claim, Nodes more, Reason reason, const Sources& sources);
+  bool start_larger(JobId id, Claim& claim, SizeRange add, Reason reason, const Sources& sources);
   template <class Make>
   bool wrote(Make make);
 

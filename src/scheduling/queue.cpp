@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -54,6 +56,101 @@ int compare(const Line& a, const Line& b, Time now) {
   return int{x.mantissa > y.mantissa} - int{x.mantissa < y.mantissa};
 }
 
+std::int64_t FreeCells::during(Cells its, Duration length) const {
+  if (cells.empty()) return all.nodes.during(length);
+  std::int64_t sum = 0;
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    if ((its >> cell & 1) != 0) sum += std::max<std::int64_t>(cells[cell].during(length), 0);
+  }
+  return sum;
+}
+
+Spread FreeCells::place_by_cell(const Demand& need, Duration length) const {
+  Spread in;
+  std::int64_t left = need.nodes;
+  for (const std::uint32_t cell : order) {
+    if (left == 0) break;
+    if ((need.cells >> cell & 1) == 0) continue;
+    const std::int64_t n = std::clamp<std::int64_t>(cells[cell].during(length), 0, left);
+    in.add(cell, static_cast<Nodes>(n));
+    left -= n;
+  }
+  return in;
+}
+
+void FreeCells::take_by_cell(const Demand& need, const Spread& in, Duration length) {
+  for (const Spread::Part& part : in.parts) cells[part.cell].take(part.count, length);
+  all.power.take(need.power_mw, length);
+}
+
+void FreeCells::of(Cells its, FreeProfile& lane) const {
+  if (cells.empty()) {
+    lane = all;
+    return;
+  }
+  lane.power = all.power;
+  lane.nodes.clear();
+  // What is lost when, of each cell's least so far.
+  std::vector<FreeSteps::Step> falls;
+  std::int64_t sum = 0;
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    if ((its >> cell & 1) == 0) continue;
+    std::int64_t least = std::max<std::int64_t>(cells[cell].now(), 0);
+    sum += least;
+    for (const FreeSteps::Step& step : cells[cell].later()) {
+      if (least == 0) break;
+      if (step.amount >= least) continue;
+      const std::int64_t less = std::max<std::int64_t>(step.amount, 0);
+      falls.push_back({step.from, least - less});
+      least = less;
+    }
+  }
+  std::ranges::sort(falls, {}, &FreeSteps::Step::from);
+  lane.nodes.add({}, sum);
+  for (std::size_t i = 0; i < falls.size(); ++i) {
+    sum -= falls[i].amount;
+    const bool is_last = i + 1 == falls.size() || falls[i + 1].from != falls[i].from;
+    if (is_last) lane.nodes.add(falls[i].from, sum);
+  }
+}
+
+FitSearch::FitSearch(const Queue& queue, const JobTable& jobs,
+                     std::span<const std::optional<JobId>> behind, std::span<const Cells> cells)
+    : queue_(&queue), jobs_(&jobs) {
+  for (std::size_t lane = 0; lane < behind.size(); ++lane) {
+    if (!behind[lane]) continue;
+    Lane& its = lanes_.emplace_back();
+    its.id = LaneId{static_cast<std::uint16_t>(lane)};
+    its.cells = cells[lane];
+    its.at = *behind[lane];
+  }
+}
+
+JobId FitSearch::next(const FreeCells& free) {
+  const auto spec = [&](JobId id) { return id == JobId::none ? nullptr : &(*jobs_)[id].spec; };
+  const bool all_change = taken_ != 0 && !free.all.power.empty();
+  for (Lane& lane : lanes_) {
+    const bool changed = !lane.is_known || all_change || (lane.cells & taken_) != 0;
+    if (changed) free.of(lane.cells, lane.free);
+    lane.is_known = true;
+    const bool has_one = lane.found != JobId::none;
+    if (has_one && !changed) continue;
+    if (has_one) lane.at = lane.found;  // nobody before it fits
+    lane.found = queue_->first_fit(lane.id, lane.at, spec(lane.at), lane.free, has_one);
+  }
+  taken_ = 0;
+  std::erase_if(lanes_, [](const Lane& lane) { return lane.found == JobId::none; });
+  Lane* first = nullptr;
+  for (Lane& lane : lanes_) {
+    if (!first || queue_->before(lane.found, *spec(lane.found), first->found, *spec(first->found)))
+      first = &lane;
+  }
+  if (!first) return JobId::none;
+  first->at = first->found;
+  first->found = JobId::none;
+  return first->at;
+}
+
 double Queue::value(const JobSpec& spec) const {
   const double n = spec.preferred;
   const double r = std::max(to_seconds(spec.walltime), 1e-6);
@@ -90,32 +187,116 @@ Line Queue::line(const JobSpec& spec) const {
   return {1 / (std::max(std::log2(n), 1e-9) * r), spec.submitted};
 }
 
+template <class R>
+template <class PlaceOf>
+std::pair<const R*, typename R::Place> Queue::Lanes<R>::earliest(PlaceOf place_of) const {
+  std::pair<const Rows*, typename Rows::Place> found{nullptr, {}};
+  const auto look = [&](const Rows& rows) {
+    const typename Rows::Place place = place_of(rows);
+    if (rows.at_end(place)) return;
+    if (!found.first || rows.less()(rows.block(place).key(place.row),
+                                    found.first->block(found.second).key(found.second.row))) {
+      found = {&rows, place};
+    }
+  };
+  look(first);
+  for (const Rows& rows : others) look(rows);
+  return found;
+}
+
+template <class R>
+auto Queue::Lanes<R>::merged() const -> std::vector<std::pair<Key, Need>> {
+  std::vector<std::pair<Key, Need>> all;
+  all.reserve(size());
+  const auto add = [&](const Key& key, const Need& need) { all.emplace_back(key, need); };
+  first.for_each(add);
+  for (const Rows& rows : others) rows.for_each(add);
+  std::ranges::sort(all, first.less(), &std::pair<Key, Need>::first);
+  return all;
+}
+
+namespace {
+
+/// The first row behind `key`, whose own may be there or not.
+template <class Rows, class Key>
+typename Rows::Place behind(const Rows& rows, const Key& key) {
+  typename Rows::Place place = rows.lower_bound(key);
+  const bool is_there = !rows.at_end(place) && rows.block(place).key(place.row).id() == key.id();
+  return is_there ? rows.next(place) : place;
+}
+
+}  // namespace
+
 void Queue::add(JobId id, const JobSpec& spec, Need need) {
-  with_rows([&](auto& rows) { rows.insert(key(rows, id, spec), need); });
+  if (spec.lane != LaneId{}) ++in_others_;
+  with_lanes([&](auto& lanes) { lanes.of(spec.lane).insert(key(lanes, id, spec), need); });
 }
 
 void Queue::remove(JobId id, const JobSpec& spec) {
-  with_rows([&](auto& rows) { rows.erase(key(rows, id, spec)); });
+  if (spec.lane != LaneId{}) --in_others_;
+  with_lanes([&](auto& lanes) { lanes.of(spec.lane).erase(key(lanes, id, spec)); });
 }
 
 JobId Queue::front() const {
-  return with_rows([](const auto& rows) {
-    return rows.empty() ? JobId::none : rows.block(rows.slots().front()).key(0).id;
+  if (in_others_ > 0) return first_of_lanes().first;
+  return with_lanes([](const auto& lanes) {
+    const auto& rows = lanes.first;
+    return rows.empty() ? JobId::none : rows.block(rows.slots().front()).key(0).id();
+  });
+}
+
+Queue::Need Queue::front_need() const {
+  if (in_others_ > 0) return first_of_lanes().second;
+  return with_lanes([](const auto& lanes) {
+    const auto& rows = lanes.first;
+    return rows.block(rows.slots().front()).row(0);
+  });
+}
+
+std::pair<JobId, Queue::Need> Queue::first_of_lanes() const {
+  return with_lanes([](const auto& lanes) -> std::pair<JobId, Need> {
+    using Row = typename std::decay_t<decltype(lanes.first)>::Place;
+    const auto [its, place] = lanes.earliest([](const auto&) { return Row{}; });
+    if (!its) return {JobId::none, {}};
+    return {its->block(place).key(place.row).id(), its->block(place).row(place.row)};
   });
 }
 
 JobId Queue::after(JobId id, const JobSpec& spec) const {
-  return with_rows([&](const auto& rows) {
-    auto place = rows.lower_bound(key(rows, id, spec));
-    if (!rows.at_end(place) && rows.block(place).key(place.row).id == id) place = rows.next(place);
-    return rows.at_end(place) ? JobId::none : rows.block(place).key(place.row).id;
+  return with_lanes([&](const auto& lanes) {
+    const auto from = key(lanes, id, spec);
+    const auto& first = lanes.first;
+    if (in_others_ == 0) {
+      const auto place = behind(first, from);
+      return first.at_end(place) ? JobId::none : first.block(place).key(place.row).id();
+    }
+    const auto [its, place] = lanes.earliest([&](const auto& rows) { return behind(rows, from); });
+    return its ? its->block(place).key(place.row).id() : JobId::none;
   });
 }
 
-JobId Queue::first_fit(JobId id, const JobSpec* spec, const FreeProfile& free) const {
-  return with_rows([&](const auto& rows) {
+JobId Queue::after(JobId id, const JobSpec* spec, const std::vector<bool>& open) const {
+  return with_lanes([&](const auto& lanes) {
+    std::size_t lane = 0;
+    const auto [its, place] = lanes.earliest([&](const auto& rows) {
+      typename std::decay_t<decltype(rows)>::Place from;
+      const bool is_open = lane < open.size() && open[lane];
+      ++lane;
+      if (!is_open) return decltype(from){static_cast<std::uint32_t>(rows.slots().size()), 0};
+      return id == JobId::none ? from : behind(rows, key(lanes, id, *spec));
+    });
+    return its ? its->block(place).key(place.row).id() : JobId::none;
+  });
+}
+
+JobId Queue::first_fit(LaneId lane, JobId id, const JobSpec* spec, const FreeProfile& free,
+                       bool or_id) const {
+  return with_lanes([&](const auto& lanes) {
+    const auto* const found = lanes.find(lane);
+    if (!found) return JobId::none;
+    const auto& rows = *found;
     typename std::decay_t<decltype(rows)>::Place place;
-    if (id != JobId::none) place = rows.lower_bound(key(rows, id, *spec));
+    if (id != JobId::none) place = rows.lower_bound(key(lanes, id, *spec));
     const auto most = free.nodes.now();
     for (; !rows.at_end(place); place = {place.slot + 1, 0}) {
       const auto& slot = rows.slots()[place.slot];
@@ -124,7 +305,7 @@ JobId Queue::first_fit(JobId id, const JobSpec* spec, const FreeProfile& free) c
       for (std::uint32_t i = place.row; i < block.size(); ++i) {
         const Need& need = block.row(i);
         if (need.nodes > most || !free.fits(need.least(), need.walltime)) continue;
-        if (block.key(i).id != id) return block.key(i).id;
+        if (or_id || block.key(i).id() != id) return block.key(i).id();
       }
     }
     return JobId::none;
@@ -132,13 +313,22 @@ JobId Queue::first_fit(JobId id, const JobSpec* spec, const FreeProfile& free) c
 }
 
 bool Queue::before(JobId a, const JobSpec& spec_a, JobId b, const JobSpec& spec_b) const {
-  return with_rows(
-      [&](const auto& rows) { return rows.less()(key(rows, a, spec_a), key(rows, b, spec_b)); });
+  return with_lanes([&](const auto& lanes) {
+    return lanes.first.less()(key(lanes, a, spec_a), key(lanes, b, spec_b));
+  });
 }
 
 bool Queue::advance(Time now) {
   sorted_at_ = now;
-  return lines_.reorder({now});
+  if (lines_.others.empty()) return lines_.first.reorder({now});
+  // Jobs of two lanes may change places, and none within a lane.
+  const auto before = lines_.merged();
+  lines_.first.reorder({now});
+  for (Lines& rows : lines_.others) rows.reorder({now});
+  const auto now_in_order = lines_.merged();
+  return !std::ranges::equal(before, now_in_order, [](const auto& a, const auto& b) {
+    return a.first.id() == b.first.id();
+  });
 }
 
 void Queue::resort(QueueOrder order, Time now, const JobTable& jobs,
@@ -149,34 +339,38 @@ void Queue::resort(QueueOrder order, Time now, const JobTable& jobs,
   order_ = order;
   sorted_at_ = now;
   standings_ = std::move(standings);
-  values_ = Values();
-  lines_ = Lines({now});
-  with_rows([&](auto& rows) {
-    std::vector<decltype(key(rows, {}, {}))> keys;
+  values_ = Lanes<Values>();
+  lines_ = Lanes<Lines>(Lines({now}));
+  with_lanes([&](auto& lanes) {
+    std::vector<decltype(key(lanes, {}, {}))> keys;
     keys.reserve(ids.size());
-    for (const JobId id : ids) keys.push_back(key(rows, id, jobs[id].spec));
-    std::ranges::sort(keys, rows.less());
-    for (const auto& k : keys) rows.insert(k, need(k.id));
+    in_others_ = 0;
+    for (const JobId id : ids) {
+      keys.push_back(key(lanes, id, jobs[id].spec));
+      if (jobs[id].spec.lane != LaneId{}) ++in_others_;
+    }
+    std::ranges::sort(keys, lanes.first.less());
+    for (const auto& k : keys) lanes.of(jobs[k.id()].spec.lane).insert(k, need(k.id()));
   });
 }
 
 void Queue::renew(const std::function<Need(JobId)>& need) {
-  with_rows([&](auto& rows) {
-    const auto before = rows;
-    rows.clear();
-    for (const auto& slot : before.slots()) {
-      const auto& block = before.block(slot);
-      for (std::uint32_t i = 0; i < block.size(); ++i) {
-        rows.insert(block.key(i), need(block.key(i).id));
-      }
-    }
+  with_lanes([&](auto& lanes) {
+    const auto renew_rows = [&](auto& rows) {
+      const auto before = rows;
+      rows.clear();
+      before.for_each([&](const auto& key, const Need&) { rows.insert(key, need(key.id())); });
+    };
+    renew_rows(lanes.first);
+    for (auto& rows : lanes.others) renew_rows(rows);
   });
 }
 
 template <class K>
 void Queue::Block<K>::insert(std::uint32_t at, Key key, Row row) {
   std::copy_backward(rows_.begin() + at, rows_.begin() + size_, rows_.begin() + size_ + 1);
-  rows_[at] = {key, row};
+  rows_[at].key = key;
+  rows_[at].row = row;
   ++size_;
   add_to_least(row);
 }
@@ -186,9 +380,21 @@ void Queue::Block<K>::erase(std::uint32_t at) {
   const Row gone = rows_[at].row;
   std::copy(rows_.begin() + at + 1, rows_.begin() + size_, rows_.begin() + at);
   --size_;
-  const bool was_least = gone.nodes == least_.nodes || gone.walltime == least_.walltime ||
-                         (gone.power > 0 && gone.power == least_.power);
-  if (was_least) summarize();
+  raise_least(&Row::nodes, gone);
+  raise_least(&Row::power, gone);
+  raise_least(&Row::walltime, gone);
+}
+
+template <class K>
+template <class Part>
+void Queue::Block<K>::raise_least(Part Row::*part, const Row& gone) {
+  if (gone.*part != least_.*part) return;
+  Part least = kNone.*part;
+  for (std::uint32_t i = 0; i < size_; ++i) {
+    least = std::min(least, rows_[i].row.*part);
+    if (least == gone.*part) return;  // another one is as small
+  }
+  least_.*part = least;
 }
 
 template <class K>

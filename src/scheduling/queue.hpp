@@ -3,20 +3,25 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
 #include "base/time.hpp"
+#include "base/wide.hpp"
 #include "model/job_spec.hpp"
 #include "scheduling/fair_share.hpp"
 #include "scheduling/sorted_blocks.hpp"
+#include "scheduling/spread.hpp"
 
 namespace ductile {
 
@@ -63,10 +68,11 @@ struct Line {
 /// bits.
 int compare(const Line& a, const Line& b, Time now);
 
-/// What a job needs.
+/// What a job needs: so many nodes, anywhere in these cells.
 struct Demand {
   Nodes nodes = 0;
   std::int64_t power_mw = 0;  // above that of as many idle nodes; counts under a power budget only
+  Cells cells = kEveryCell;
 };
 
 /// What of one resource, nodes or milliwatts, can be taken now, by how long it is taken for. From
@@ -80,41 +86,54 @@ class FreeSteps {
     std::int64_t amount;
   };
 
-  void clear() { steps_.clear(); }
+  void clear() {
+    empty_ = true;
+    later_.clear();
+  }
+  /// The first step is that of now.
   void add(Duration from, std::int64_t amount) {
-    Step& step = steps_.emplace_back();
+    if (empty_) {
+      now_ = amount;
+      empty_ = false;
+      return;
+    }
+    Step& step = later_.emplace_back();
     step.from = from;
     step.amount = amount;
   }
   /// No more can be taken now, whatever is free later.
-  void limit(std::int64_t amount) {
-    steps_.front().amount = std::min(steps_.front().amount, amount);
-  }
-  bool empty() const { return steps_.empty(); }
+  void limit(std::int64_t amount) { now_ = std::min(now_, amount); }
+  bool empty() const { return empty_; }
   /// What is free now, for however short a time.
-  std::int64_t now() const { return steps_.front().amount; }
+  std::int64_t now() const { return now_; }
 
   /// Free during the whole of [now, now + length).
   std::int64_t during(Duration length) const {
-    std::int64_t least = steps_.front().amount;
-    for (std::size_t i = 1; i < steps_.size() && steps_[i].from < length; ++i) {
-      least = std::min(least, steps_[i].amount);
+    std::int64_t least = now_;
+    for (const Step& step : later_) {
+      if (step.from >= length) break;
+      least = std::min(least, step.amount);
     }
     return least;
   }
   /// The same, seen `elapsed` later, while no step began.
   void move_on(Duration elapsed) {
-    for (std::size_t i = 1; i < steps_.size(); ++i) steps_[i].from -= elapsed;
+    for (Step& step : later_) step.from -= elapsed;
   }
+  /// Those after now.
+  const std::vector<Step>& later() const { return later_; }
   /// A job takes `amount` during [now, now + length).
   void take(std::int64_t amount, Duration length) {
-    for (Step& step : steps_) {
+    if (length > Duration{}) now_ -= amount;
+    for (Step& step : later_) {
       if (step.from < length) step.amount -= amount;
     }
   }
 
  private:
-  std::vector<Step> steps_;
+  bool empty_ = true;
+  std::int64_t now_ = 0;
+  std::vector<Step> later_;
 };
 
 /// What can be taken now: nodes and, under a budget, power.
@@ -140,6 +159,60 @@ struct FreeProfile {
   }
 };
 
+/// What can be taken now of each cell. A job keeps its nodes, so it can have the sum over its cells
+/// of each one's least during its length, not the least of the sum. With 4 free in one cell up to
+/// 10 s, then 0, and 0 in another one up to 10 s, then 4, nobody can have 4 for longer than 10 s.
+class FreeCells {
+ public:
+  /// All there is, where there is one cell; else the power that is free.
+  FreeProfile all;
+  /// Where there are several: each one's nodes,
+  std::vector<FreeSteps> cells;
+  /// and in which order they are taken.
+  std::vector<std::uint32_t> order;
+
+  bool fits(const Demand& need, Duration length) const {
+    return cells.empty() ? all.fits(need, length)
+                         : fits_power(need, length) && need.nodes <= during(need.cells, length);
+  }
+  /// For however short a time?
+  bool could_fit(const Demand& need) const {
+    return cells.empty() ? all.could_fit(need) : fits(need, kTick);
+  }
+  /// How many cells there are.
+  std::size_t count() const { return std::max<std::size_t>(cells.size(), 1); }
+  /// Nodes of these cells that are free for so long.
+  std::int64_t during(Cells its, Duration length) const;
+  /// The cells of which it takes how many, if it fits; nothing where there is one cell.
+  Spread place(const Demand& need, Duration length) const {
+    return cells.empty() ? Spread{} : place_by_cell(need, length);
+  }
+  void take(const Demand& need, const Spread& in, Duration length) {
+    if (cells.empty()) {
+      all.take(need, length);
+    } else {
+      take_by_cell(need, in, length);
+    }
+  }
+  /// No more of a cell can be taken now.
+  void limit(std::uint32_t cell, std::int64_t amount) {
+    (cells.empty() ? all.nodes : cells[cell]).limit(amount);
+  }
+  void move_on(Duration elapsed) {
+    all.move_on(elapsed);
+    for (FreeSteps& steps : cells) steps.move_on(elapsed);
+  }
+  /// What a lane of these cells sees, as one function.
+  void of(Cells its, FreeProfile& lane) const;
+
+ private:
+  Spread place_by_cell(const Demand& need, Duration length) const;
+  void take_by_cell(const Demand& need, const Spread& in, Duration length);
+  bool fits_power(const Demand& need, Duration length) const {
+    return all.power.empty() || need.power_mw <= all.power.during(length);
+  }
+};
+
 class JobTable;
 
 /// When a queue was sorted, and what its keys are computed from besides its order and the jobs.
@@ -148,9 +221,10 @@ struct Sorting {
   std::vector<Standing> standings{};  // by user: what `fairshare` goes by until the next time
 };
 
-/// Waiting jobs in order. Adding and removing cost O(log Q). An order that is linear in time is
-/// kept by `advance`, O(Q) and a step for each pair that changed places; any other that changes
-/// with time is sorted anew by `resort`, O(Q log Q).
+/// Waiting jobs in one order, in W lanes (`JobSpec::lane`), so that a search can leave out those
+/// that find no room. Adding and removing cost O(log Q). An order that is linear in time is kept by
+/// `advance`, O(Q) and a step for each pair that changed places; any other that changes with time
+/// is sorted anew by `resort`, O(Q log Q).
 class Queue {
  public:
   /// What a job takes when it starts: nodes, power, and for how long, as believed.
@@ -178,36 +252,54 @@ class Queue {
       : order_(order),
         sorted_at_(sorting.at),
         standings_(sorting.standings),
-        lines_(LinesBefore{sorting.at}) {}
+        lines_(Lines(LinesBefore{sorting.at})) {}
 
   QueueOrder order() const { return order_; }
   std::size_t size() const { return values_.size() + lines_.size(); }
   bool empty() const { return size() == 0; }
+  /// So many lanes had jobs, or have.
+  std::size_t lanes() const {
+    return 1 + (is_linear(order_) ? lines_.others.size() : values_.others.size());
+  }
 
   void add(JobId id, const JobSpec& spec, Need need);
   void remove(JobId id, const JobSpec& spec);
+  /// Are all jobs in lane 0?
+  bool in_one_lane() const { return in_others_ == 0; }
   /// The first job; `none` when empty.
   JobId front() const;
+  /// What it needs; there must be one.
+  Need front_need() const;
   /// The job after `id`, which may have left the queue meanwhile; `none` at the end.
   JobId after(JobId id, const JobSpec& spec) const;
+  /// The same, of lanes that are open, by their numbers; `none`: the first of them.
+  JobId after(JobId id, const JobSpec* spec, const std::vector<bool>& open) const;
   /// The first job after `id` (`none`: from the front) whose need fits into `free`; of its power,
-  /// whose `Need::least` does. Skips blocks of jobs that cannot fit: O(Q / 64) at worst.
-  JobId first_fit(JobId id, const JobSpec* spec, const FreeProfile& free) const;
+  /// whose `Need::least` does. Skips blocks of jobs that cannot fit: O(Q / 64) at worst. There is
+  /// one lane.
+  JobId first_fit(JobId id, const JobSpec* spec, const FreeProfile& free) const {
+    return first_fit(LaneId{}, id, spec, free, false);
+  }
+  /// The same, of one lane: `id` may be of another one. With `or_id` it may be that one as well.
+  JobId first_fit(LaneId lane, JobId id, const JobSpec* spec, const FreeProfile& free,
+                  bool or_id) const;
   /// Does `a` go before `b`?
   bool before(JobId a, const JobSpec& spec_a, JobId b, const JobSpec& spec_b) const;
   /// Calls `visit(JobId)` or `visit(JobId, Need)` in order. The queue must not change meanwhile.
   template <class Visit>
   void for_each(Visit visit) const {
-    with_rows([&](const auto& rows) {
-      for (const auto& slot : rows.slots()) {
-        const auto& block = rows.block(slot);
-        for (std::uint32_t i = 0; i < block.size(); ++i) {
-          if constexpr (std::is_invocable_v<Visit, JobId, Need>) {
-            visit(block.key(i).id, block.row(i));
-          } else {
-            visit(block.key(i).id);
-          }
-        }
+    const auto say = [&](JobId id, const Need& need) {
+      if constexpr (std::is_invocable_v<Visit, JobId, Need>) {
+        visit(id, need);
+      } else {
+        visit(id);
+      }
+    };
+    with_lanes([&](const auto& lanes) {
+      if (lanes.others.empty()) {
+        lanes.first.for_each([&](const auto& key, const Need& need) { say(key.id(), need); });
+      } else {
+        for (const auto& [key, need] : lanes.merged()) say(key.id(), need);
       }
     });
   }
@@ -224,26 +316,41 @@ class Queue {
               const std::function<Need(JobId)>& need, std::vector<Standing> standings = {});
 
  private:
-  struct ByValue {
-    std::int32_t rank;  // falls with the priority
-    JobId id;
-    double value;
-    bool operator<(const ByValue& other) const {
-      if (rank != other.rank) return rank < other.rank;
-      return (int{value < other.value} | (int{value == other.value} & int{id < other.id})) != 0;
+  /// The rank, which falls with the priority, the value and the id, from the highest bit on: one
+  /// number goes up as they do, one after the other, and is compared at once.
+  class ByValue {
+   public:
+    ByValue() {}  // NOLINT(modernize-use-equals-default): leaves the number as it is
+    ByValue(std::int32_t rank, double value, JobId id)
+        : all_(UnsignedWide{static_cast<std::uint32_t>(rank) ^ 0x8000'0000} << 96 |
+               UnsignedWide{ascending(value)} << 32 | index(id)) {}
+
+    JobId id() const { return JobId{static_cast<std::uint32_t>(all_)}; }
+    bool operator<(const ByValue& other) const { return all_ < other.all_; }
+
+   private:
+    /// The bits of a number, as those of one that goes up with it.
+    static std::uint64_t ascending(double value) {
+      const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // there is one 0 only
+      constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+      return (bits & kSign) != 0 ? ~bits : bits | kSign;
     }
+
+    UnsignedWide all_;
   };
   struct ByLine {
     std::int32_t rank;
-    JobId id;
+    JobId job;
     Line line;
+
+    JobId id() const { return job; }
   };
   struct LinesBefore {
     Time now{};
     bool operator()(const ByLine& a, const ByLine& b) const {
       if (a.rank != b.rank) return a.rank < b.rank;
       const int more = compare(a.line, b.line, now);
-      return more != 0 ? more > 0 : a.id < b.id;
+      return more != 0 ? more > 0 : a.job < b.job;
     }
   };
 
@@ -277,6 +384,9 @@ class Queue {
 
    private:
     void add_to_least(const Row& row);
+    /// A row is gone that may have been the one with the least of this.
+    template <class Part>
+    void raise_least(Part Row::*part, const Row& gone);
 
     std::uint32_t size_ = 0;
     Summary least_ = kNone;
@@ -285,30 +395,97 @@ class Queue {
   using Values = SortedBlocks<Block<ByValue>>;
   using Lines = SortedBlocks<Block<ByLine>, LinesBefore>;
 
-  ByValue key(const Values&, JobId id, const JobSpec& spec) const {
-    return {~spec.priority, id, order_ == QueueOrder::fcfs ? 0 : value(spec)};
+  /// The rows of each lane. Most machines have one.
+  template <class R>
+  struct Lanes {
+    using Rows = R;
+    using Key = typename Rows::Key;
+
+    explicit Lanes(Rows rows = Rows()) : first(std::move(rows)) {}
+    Rows& of(LaneId lane) { return index(lane) == 0 ? first : more(index(lane)); }
+    const Rows* find(LaneId lane) const {
+      const std::size_t i = index(lane);
+      return i == 0 ? &first : i <= others.size() ? &others[i - 1] : nullptr;
+    }
+    std::size_t size() const {
+      std::size_t sum = first.size();
+      for (const Rows& rows : others) sum += rows.size();
+      return sum;
+    }
+    /// The place that goes first among those that `place_of(rows)` says, and whose it is; null if
+    /// all are at their end.
+    template <class PlaceOf>
+    std::pair<const Rows*, typename Rows::Place> earliest(PlaceOf place_of) const;
+    /// All in order.
+    std::vector<std::pair<Key, Need>> merged() const;
+
+    Rows first;                // of lane 0
+    std::vector<Rows> others;  // of lane 1, ...
+
+   private:
+    Rows& more(std::size_t i) {
+      if (others.size() < i) others.resize(i, Rows(first.less()));
+      return others[i - 1];
+    }
+  };
+
+  ByValue key(const Lanes<Values>&, JobId id, const JobSpec& spec) const {
+    return {~spec.priority, order_ == QueueOrder::fcfs ? 0 : value(spec), id};
   }
-  ByLine key(const Lines&, JobId id, const JobSpec& spec) const {
+  ByLine key(const Lanes<Lines>&, JobId id, const JobSpec& spec) const {
     return {~spec.priority, id, line(spec)};
   }
+  /// Of several lanes: the first job, or none, and what it needs.
+  std::pair<JobId, Need> first_of_lanes() const;
   double value(const JobSpec& spec) const;
   Line line(const JobSpec& spec) const;
 
-  /// The rows of this order.
+  /// The lanes of this order.
   template <class Visit>
-  decltype(auto) with_rows(Visit visit) const {
+  decltype(auto) with_lanes(Visit visit) const {
     return is_linear(order_) ? visit(lines_) : visit(values_);
   }
   template <class Visit>
-  decltype(auto) with_rows(Visit visit) {
+  decltype(auto) with_lanes(Visit visit) {
     return is_linear(order_) ? visit(lines_) : visit(values_);
   }
 
   QueueOrder order_;
   Time sorted_at_{};
   std::vector<Standing> standings_{};
-  Values values_;  // of an order that stays as it is between two times of sorting
-  Lines lines_;    // of one that is linear in time
+  Lanes<Values> values_;       // of an order that stays as it is between two times of sorting
+  Lanes<Lines> lines_;         // of one that is linear in time
+  std::size_t in_others_ = 0;  // so many jobs are not in lane 0
+};
+
+/// Goes through the jobs that fit, in order, over all lanes, while jobs only start: room only falls
+/// then, so a lane without a candidate is done. A lane sees what is free in its cells.
+class FitSearch {
+ public:
+  /// `behind`: for each lane, by its number, the job behind which it begins (`none`: at its front),
+  /// or nothing: it is left out. `cells`: those of each lane.
+  FitSearch(const Queue& queue, const JobTable& jobs, std::span<const std::optional<JobId>> behind,
+            std::span<const Cells> cells);
+  /// The next job whose need fits into `free`; `none` at the end. The last one may have started
+  /// since, and others.
+  JobId next(const FreeCells& free);
+  /// Some of these cells' nodes, and power, were taken since.
+  void took(Cells cells) { taken_ |= cells; }
+
+ private:
+  struct Lane {
+    LaneId id{};
+    Cells cells = 0;
+    JobId at = JobId::none;     // behind this one
+    JobId found = JobId::none;  // the first that fitted there, and nothing was taken since
+    bool is_known = false;
+    FreeProfile free{};  // as it sees it
+  };
+
+  const Queue* queue_;
+  const JobTable* jobs_;
+  std::vector<Lane> lanes_;  // which may have candidates
+  Cells taken_ = 0;
 };
 
 }  // namespace ductile

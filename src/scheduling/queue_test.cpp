@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -107,6 +108,139 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
       }
     }
   }
+}
+
+/// Lanes of some cells, and jobs in them.
+struct Lanes {
+  std::vector<Cells> cells;
+  JobTable jobs;
+  Queue queue;
+  std::vector<JobId> naive;  // in order
+
+  Lanes(Draws& draws, QueueOrder order, std::size_t lanes, std::size_t of) {
+    for (std::size_t i = 0; i < lanes; ++i) {
+      cells.push_back(1 + draws.below((Cells{1} << of) - 1));
+    }
+    queue.resort(order, Time{whole_seconds(2000)}, jobs, needs(jobs));
+  }
+  bool before(JobId a, JobId b) const { return queue.before(a, jobs[a].spec, b, jobs[b].spec); }
+  auto is_before() const {
+    return [this](JobId a, JobId b) { return before(a, b); };
+  }
+  void add(Draws& draws) {
+    const JobId id = jobs.add();
+    jobs[id].spec = random_spec(draws);
+    jobs[id].spec.lane = LaneId{static_cast<std::uint16_t>(draws.below(cells.size()))};
+    queue.add(id, jobs[id].spec, need(jobs[id].spec));
+    naive.insert(std::ranges::upper_bound(naive, id, is_before()), id);
+  }
+  void remove(JobId id) {
+    queue.remove(id, jobs[id].spec);
+    std::erase(naive, id);
+  }
+  Cells cells_of(JobId id) const { return cells[index(jobs[id].spec.lane)]; }
+};
+
+TEST(Queue, HasOneOrderOverItsLanes) {
+  for (std::size_t order = 0; order < kOrders; ++order) {
+    Draws draws(order, Stream::test, 3);
+    Lanes lanes(draws, static_cast<QueueOrder>(order), 5, 4);
+    Time now{whole_seconds(2000)};
+    for (int n = 0; n < 1500; ++n) {
+      if (draws.chance(n < 900 ? 0.7 : 0.3)) {
+        lanes.add(draws);
+      } else if (!lanes.naive.empty()) {
+        lanes.remove(lanes.naive[draws.below(lanes.naive.size())]);
+      }
+      const auto& naive = lanes.naive;
+      ASSERT_EQ(lanes.queue.size(), naive.size());
+      ASSERT_EQ(lanes.queue.front(), naive.empty() ? JobId::none : naive.front());
+      if (!naive.empty()) {
+        ASSERT_EQ(lanes.queue.front_need(), need(lanes.jobs[naive.front()].spec));
+      }
+      if (n % 50 == 0) {
+        ASSERT_EQ(listed(lanes.queue), naive) << kQueueOrderWords[order];
+      }
+      if (lanes.jobs.size() == 0) continue;
+      const JobId from{static_cast<std::uint32_t>(draws.below(lanes.jobs.size()))};
+      const JobSpec& spec = lanes.jobs[from].spec;
+      const auto begin = std::ranges::upper_bound(naive, from, lanes.is_before());
+      ASSERT_EQ(lanes.queue.after(from, spec), begin == naive.end() ? JobId::none : *begin);
+      std::vector<bool> open;
+      for (std::size_t i = 0; i < lanes.cells.size(); ++i) open.push_back(draws.chance(0.5));
+      const auto is_open = [&](JobId id) { return open[index(lanes.jobs[id].spec.lane)]; };
+      const auto next = std::find_if(begin, naive.end(), is_open);
+      const auto first = std::ranges::find_if(naive, is_open);
+      ASSERT_EQ(lanes.queue.after(from, &spec, open), next == naive.end() ? JobId::none : *next);
+      ASSERT_EQ(lanes.queue.after(JobId::none, nullptr, open),
+                first == naive.end() ? JobId::none : *first);
+      if (n % 100 == 0) {
+        if (is_linear(lanes.queue.order())) {
+          const std::vector<JobId> before = naive;
+          now += whole_seconds(static_cast<std::int64_t>(draws.below(20)));
+          const bool any = lanes.queue.advance(now);
+          std::ranges::sort(lanes.naive, lanes.is_before());
+          ASSERT_EQ(any, lanes.naive != before);
+        } else {
+          lanes.queue.renew(needs(lanes.jobs));
+        }
+        ASSERT_EQ(listed(lanes.queue), lanes.naive);
+      }
+    }
+    EXPECT_EQ(lanes.queue.lanes(), 5u);
+  }
+}
+
+FreeCells random_cells(Draws& draws, std::uint32_t count) {
+  FreeCells free;
+  for (std::uint32_t cell = 0; cell < count; ++cell) {
+    free.cells.push_back(random_steps(draws, 1));
+    free.order.insert(free.order.begin() + static_cast<std::ptrdiff_t>(draws.below(cell + 1)),
+                      cell);
+  }
+  if (draws.chance(0.5)) free.all.power = random_steps(draws, 4'096);
+  return free;
+}
+
+// As a plain walk over all of them would, with what is free then.
+TEST(FitSearch, FindsThoseThatFitInOrderWhileRoomFalls) {
+  int starts = 0, refused = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Draws draws(seed, Stream::test, 5);
+    Lanes lanes(draws, static_cast<QueueOrder>(seed % kOrders), 1 + seed % 6, 4);
+    for (auto n = 20 + draws.below(300); n > 0; --n) lanes.add(draws);
+    for (int round = 0; round < 4 && !lanes.naive.empty(); ++round) {
+      FreeCells free = random_cells(draws, 4);
+      std::vector<std::optional<JobId>> behind(lanes.cells.size());
+      for (auto& its : behind) {
+        if (draws.chance(0.7)) its = lanes.naive[draws.below(lanes.naive.size())];
+        if (draws.chance(0.3)) its = JobId::none;
+      }
+      FitSearch search(lanes.queue, lanes.jobs, behind, lanes.cells);
+      const std::vector<JobId> all = lanes.naive;
+      for (const JobId id : all) {
+        const JobSpec& spec = lanes.jobs[id].spec;
+        const auto& from = behind[index(spec.lane)];
+        if (!from || (*from != JobId::none && !lanes.before(*from, id))) continue;
+        Demand its = need(spec).least();
+        its.cells = lanes.cells_of(id);
+        if (!free.fits(its, spec.walltime)) continue;
+        ASSERT_EQ(search.next(free), id) << "seed " << seed;
+        if (draws.chance(0.3)) {  // the policy does not want it
+          ++refused;
+          continue;
+        }
+        const Spread in = free.place(its, spec.walltime);
+        free.take(its, in, spec.walltime);
+        search.took(in.cells());
+        lanes.remove(id);
+        ++starts;
+      }
+      ASSERT_EQ(search.next(free), JobId::none);
+    }
+  }
+  EXPECT_GT(starts, 200);
+  EXPECT_GT(refused, 50);
 }
 
 /// Ids in the order in which the jobs go.

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "base/error.hpp"
@@ -14,10 +15,10 @@ namespace ductile {
 namespace {
 
 // In the order of `Event`.
-constexpr std::array<std::string_view, 15> kEventWords{
-    "submitted", "eligible",  "started",   "start-failed", "resized",
-    "ended",     "requested", "withdrawn", "nodes",        "corridor",
-    "believed",  "ordered",   "config",    "timer",        "altered"};
+constexpr std::array<std::string_view, 19> kEventWords{
+    "submitted", "eligible", "started",  "start-failed", "resized", "ended",  "requested",
+    "withdrawn", "nodes",    "corridor", "believed",     "ordered", "config", "timer",
+    "altered",   "machine",  "move",     "suspended",    "stop"};
 static_assert(kEventWords.size() == std::variant_size_v<Event>);
 
 // --- Writing -------------------------------------------------------------------------------------
@@ -46,6 +47,10 @@ class Writer {
   Writer& duration(Duration value) { return number(value.count()); }
   Writer& nodes(const NodeSet& set) {
     append_nodes(next(), set);
+    return *this;
+  }
+  Writer& slice(const Slice& slice) {
+    append_slice(next(), slice);
     return *this;
   }
   Writer& holding(const Holding& holding) { return number(holding.count).nodes(holding.nodes); }
@@ -100,6 +105,45 @@ void write_traits(Writer& out, const Traits& traits) {
   out.duration(traits.fair_share.half_life).word(to_text(traits.fair_share.shares));
   out.word(name(kStartSizeWords, traits.start_size));
   out.number(traits.needs.resizes_per_job).flag(traits.needs.power_control);
+  if (traits.needs.suspends) out.flag(true);
+}
+
+void write_platform(Writer& out, const Platform& platform) {
+  out.number(platform.nodes).number(platform.cores_per_node);
+  out.number(platform.idle_w).number(platform.busy_w).duration(platform.boot_time);
+}
+
+// Between what follows and what older builds wrote.
+constexpr std::string_view kMore = "with", kWhere = "where", kIn = "in";
+
+void write_classes(Writer& out, const Platform& platform) {
+  if (platform.classes.empty() && platform.partitions.empty() && platform.things.empty()) return;
+  out.word(kMore);
+  out.list(platform.classes, [](Writer& w, const NodeClass& its) {
+    w.word(its.name).nodes(its.nodes).slice(its.has).number(its.sockets).number(its.speed);
+    w.number(its.idle_w).number(its.busy_w).duration(its.boot_time).number(its.weight);
+  });
+  out.list(platform.partitions, [](Writer& w, const Partition& its) {
+    w.word(its.name).nodes(its.nodes).duration(its.max_walltime);
+  });
+  out.list(platform.things, [](Writer& w, const std::string& name) { w.word(name); });
+}
+
+void write_where(Writer& out, const std::shared_ptr<const Where>& where) {
+  if (!where) return;
+  out.word(kWhere).number(where->partitions).slice(where->each);
+  out.nodes(where->only).nodes(where->never);
+}
+
+void write_spread(Writer& out, const Spread& spread) {
+  out.list(spread.parts,
+           [](Writer& w, const Spread::Part& part) { w.number(part.cell).number(part.count); });
+}
+
+void write_capabilities(Writer& out, const Capabilities& can) {
+  out.flag(can.instant_start).number(can.resizes_per_job).flag(can.power_control);
+  if (can.moves || can.suspends != Suspends::no) out.flag(can.moves);
+  if (can.suspends != Suspends::no) out.word(name(kSuspendsWords, can.suspends));
 }
 
 struct EventWriter {
@@ -109,6 +153,7 @@ struct EventWriter {
     write_spec(out, e.job);
     out.flag(e.adaptive.has_value());
     if (e.adaptive) write_adaptive(out, *e.adaptive);
+    write_where(out, e.where);
   }
   void operator()(const event::Eligible& e) const { out.id(e.job).flag(e.yes); }
   void operator()(const event::Started& e) const {
@@ -140,9 +185,25 @@ struct EventWriter {
   void operator()(const event::SizeOrdered& e) const { out.id(e.job).number(e.size); }
   void operator()(const event::ConfigChanged& e) const { write_traits(out, e.traits); }
   void operator()(const event::TimerFired&) const {}
+  void operator()(const event::MachineChanged& e) const {
+    write_platform(out, e.platform);
+    write_capabilities(out, e.capabilities);
+    write_classes(out, e.platform);
+  }
   void operator()(const event::Altered& e) const {
     out.id(e.job).number(e.priority).duration(e.walltime);
     out.number(e.size.min).number(e.size.max).number(e.preferred);
+    if (!e.account && !e.adaptive && !e.where) return;
+    e.account ? out.number(*e.account) : out.word("-");
+    if (e.adaptive) write_adaptive(out, *e.adaptive);
+    write_where(out, e.where);
+  }
+  void operator()(const event::MoveOrdered& e) const { out.id(e.job).nodes(e.off); }
+  void operator()(const event::Suspended& e) const {
+    out.id(e.job).id(e.answers).duration(e.paused);
+  }
+  void operator()(const event::StopOrdered& e) const {
+    out.id(e.job).word(e.how ? name(kStopWords, *e.how) : "-");
   }
 };
 
@@ -205,8 +266,18 @@ class Reader {
     for (std::size_t i = 0; i < size; ++i) rows.push_back(read(*this));
     return rows;
   }
+  Slice slice(const char* field) { return word(field).slice(); }
   /// Records of older builds lack the fields that came later.
   bool at_end() const { return !more_; }
+  /// Does this word come next? It is read then.
+  bool read_if(std::string_view text) {
+    if (!comes(text)) return false;
+    word("word");
+    return true;
+  }
+  bool comes(std::string_view text) const {
+    return more_ && rest_.substr(0, rest_.find(' ')) == text;
+  }
   void finish() const {
     if (more_) throw RecordError("end", "'" + std::string(rest_) + "' is too much");
   }
@@ -230,7 +301,8 @@ AdaptiveSpec read_adaptive(Reader& in) {
   spec.constraint = in.parsed("constraint", parse_constraint);
   spec.resize_delay = in.duration("resize delay");
   spec.watts_per_node = in.real("watts per node", 0, 1e6);
-  if (!in.at_end()) spec.walltime_for = in.choice<WalltimeFor>("walltime", kWalltimeForWords);
+  if (!in.at_end() && !in.comes(kWhere))
+    spec.walltime_for = in.choice<WalltimeFor>("walltime", kWalltimeForWords);
   return spec;
 }
 
@@ -247,7 +319,76 @@ Traits read_traits(Reader& in) {
   traits.start_size = in.choice<StartSize>("start size", kStartSizeWords);
   traits.needs.resizes_per_job = in.number<std::uint32_t>("resizes needed");
   traits.needs.power_control = in.flag("power control needed");
+  traits.needs.suspends = !in.at_end() && in.flag("suspensions needed");
   return traits;
+}
+
+Platform read_platform(Reader& in) {
+  Platform platform;
+  platform.nodes = in.count("nodes");
+  platform.cores_per_node = in.number<std::uint32_t>("cores per node", 1, 1u << 16);
+  platform.idle_w = in.real("idle power", 0, 1e6);
+  platform.busy_w = in.real("busy power", 0, 1e6);
+  platform.boot_time = in.duration("boot time");
+  return platform;
+}
+
+void read_classes(Reader& in, Platform& platform) {
+  if (!in.read_if(kMore)) return;
+  platform.classes = in.list<NodeClass>("classes", [](Reader& r) {
+    NodeClass its;
+    its.name = r.word("class").text;
+    its.nodes = r.nodes("nodes of a class");
+    its.has = r.slice("what its nodes have");
+    its.sockets = r.number<std::uint16_t>("sockets");
+    its.speed = r.real("speed", 1e-6, 1e6);
+    its.idle_w = r.real("idle power", 0, 1e6);
+    its.busy_w = r.real("busy power", 0, 1e6);
+    its.boot_time = r.duration("boot time");
+    its.weight = r.number<std::uint32_t>("weight");
+    return its;
+  });
+  platform.partitions = in.list<Partition>("partitions", [](Reader& r) {
+    Partition its;
+    its.name = r.word("partition").text;
+    its.nodes = r.nodes("nodes of a partition");
+    its.max_walltime = r.duration("longest walltime");
+    return its;
+  });
+  platform.things =
+      in.list<std::string>("things", [](Reader& r) { return std::string(r.word("thing").text); });
+}
+
+std::shared_ptr<const Where> read_where(Reader& in) {
+  if (!in.read_if(kWhere)) return nullptr;
+  Where where;
+  where.partitions = in.number<std::uint64_t>("partitions");
+  where.each = in.slice("what each node has");
+  where.only = in.nodes("only nodes");
+  where.never = in.nodes("never nodes");
+  return std::make_shared<const Where>(std::move(where));
+}
+
+Spread read_spread(Reader& in) {
+  Spread spread;
+  const auto parts = in.list<Spread::Part>("cells", [](Reader& r) {
+    const auto cell = r.number<std::uint32_t>("cell", 0, kMostCells - 1);
+    return Spread::Part{cell, r.count("nodes of a cell")};
+  });
+  for (const Spread::Part& part : parts) spread.add(part.cell, part.count);
+  return spread;
+}
+
+Capabilities read_capabilities(Reader& in) {
+  Capabilities can;
+  can.instant_start = in.flag("instant start");
+  can.resizes_per_job = in.number<std::uint32_t>("resizes per job");
+  can.power_control = in.flag("power control");
+  can.moves = !in.at_end() && !in.comes(kMore) && in.flag("moves");
+  if (!in.at_end() && !in.comes(kMore)) {
+    can.suspends = in.choice<Suspends>("suspends", kSuspendsWords);
+  }
+  return can;
 }
 
 event::Submitted read_submitted(Reader& in) {
@@ -264,6 +405,7 @@ event::Submitted read_submitted(Reader& in) {
   e.job.size.max = in.count("largest size");
   e.job.preferred = in.count("preferred size");
   if (in.flag("adaptive")) e.adaptive = read_adaptive(in);
+  e.where = read_where(in);
   return e;
 }
 
@@ -277,14 +419,14 @@ std::string to_record(Time time) {
 
 std::string to_record(const Platform& platform) {
   Writer out;
-  out.number(platform.nodes).number(platform.cores_per_node);
-  out.number(platform.idle_w).number(platform.busy_w).duration(platform.boot_time);
+  write_platform(out, platform);
+  write_classes(out, platform);
   return out.take();
 }
 
 std::string to_record(const Capabilities& can) {
   Writer out;
-  out.flag(can.instant_start).number(can.resizes_per_job).flag(can.power_control);
+  write_capabilities(out, can);
   return out.take();
 }
 
@@ -321,6 +463,15 @@ std::string to_record(const PenCall& call) {
   out.list(call.delays, [](Writer& w, const Delay& delay) {
     w.id(delay.job).duration(delay.by).time(delay.from);
   });
+  if (call.verb == PenCall::Verb::carry_out) {
+    out.list(call.gains, [](Writer& w, const Gain& gain) {
+      w.id(gain.job).number(gain.size.min).number(gain.size.max).id(gain.request);
+    });
+  }
+  if (!call.in.empty()) write_spread(out.word(kIn), call.in);
+  for (std::size_t i = 0; i < call.gains.size(); ++i) {
+    if (!call.gains[i].in.empty()) write_spread(out.word(kIn).number(i), call.gains[i].in);
+  }
   return out.take();
 }
 
@@ -346,22 +497,15 @@ Time time_from_record(std::string_view text) {
 
 Platform platform_from_record(std::string_view text) {
   Reader in(text);
-  Platform platform;
-  platform.nodes = in.count("nodes");
-  platform.cores_per_node = in.number<std::uint32_t>("cores per node", 1, 1u << 16);
-  platform.idle_w = in.real("idle power", 0, 1e6);
-  platform.busy_w = in.real("busy power", 0, 1e6);
-  platform.boot_time = in.duration("boot time");
+  Platform platform = read_platform(in);
+  read_classes(in, platform);
   in.finish();
   return platform;
 }
 
 Capabilities capabilities_from_record(std::string_view text) {
   Reader in(text);
-  Capabilities can;
-  can.instant_start = in.flag("instant start");
-  can.resizes_per_job = in.number<std::uint32_t>("resizes per job");
-  can.power_control = in.flag("power control");
+  const Capabilities can = read_capabilities(in);
   in.finish();
   return can;
 }
@@ -446,11 +590,34 @@ Event event_from_record(std::string_view text) {
         return event::ConfigChanged{read_traits(in)};
       case 13:
         return event::TimerFired{};
-      default: {
+      case 14: {
         event::Altered e{job(), in.number<std::int32_t>("priority"), in.duration("walltime")};
         e.size.min = in.count("smallest size");
         e.size.max = in.count("largest size");
         e.preferred = in.count("preferred size");
+        if (in.at_end()) return e;
+        const Word account = in.word("account");
+        if (account.text != "-") {
+          e.account = account.number<std::uint32_t>();
+        }
+        if (!in.at_end() && !in.comes(kWhere)) e.adaptive = read_adaptive(in);
+        e.where = read_where(in);
+        return e;
+      }
+      case 15: {
+        event::MachineChanged e{read_platform(in), {}};
+        e.capabilities = read_capabilities(in);
+        read_classes(in, e.platform);
+        return e;
+      }
+      case 16:
+        return event::MoveOrdered{job(), in.nodes("nodes")};
+      case 17:
+        return event::Suspended{job(), answers(), in.duration("pause")};
+      default: {
+        event::StopOrdered e{job(), std::nullopt};
+        const Word how = in.word("how");
+        if (how.text != "-") e.how = how.choice<Stop>(kStopWords);
         return e;
       }
     }
@@ -481,6 +648,22 @@ PenCall pen_call_from_record(std::string_view text) {
     const Duration by = r.duration("delay");
     return Delay{job, by, r.moment("start without the grant")};
   });
+  if (call.verb == PenCall::Verb::carry_out) {
+    call.gains = in.list<Gain>("gains", [](Reader& r) {
+      Gain gain{.job = r.id<JobId>("job that gets nodes")};
+      gain.size.min = r.count("smallest size");
+      gain.size.max = r.count("largest size");
+      gain.request = r.id<RequestId>("request");
+      return gain;
+    });
+    while (in.read_if(kIn)) {
+      const auto place = in.number<std::size_t>("gain");
+      if (place >= call.gains.size()) throw RecordError("gain", "there are not so many");
+      call.gains[place].in = read_spread(in);
+    }
+  } else if (in.read_if(kIn)) {
+    call.in = read_spread(in);
+  }
   in.finish();
   return call;
 }

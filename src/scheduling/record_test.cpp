@@ -116,10 +116,52 @@ struct Any {
     return spec;
   }
 
+  Slice slice() {
+    Slice slice{static_cast<std::uint16_t>(bits(16)), {}, static_cast<std::uint32_t>(bits(32))};
+    for (std::uint16_t& thing : slice.things) thing = static_cast<std::uint16_t>(bits(16));
+    return slice;
+  }
+  std::shared_ptr<const Where> where() {
+    if (flag()) return nullptr;
+    return std::make_shared<const Where>(Where{draws.bits(), slice(), nodes(), nodes()});
+  }
+  Spread spread() {
+    Spread spread;
+    for (auto n = below(4); n > 0; --n) {
+      const auto cell = static_cast<std::uint32_t>(bits(6));
+      if (spread.of(cell) == 0) spread.add(cell, count());
+    }
+    return spread;
+  }
+  /// That, with other nodes, is one of a larger machine.
+  Platform platform() {
+    Platform platform{count(), 1 + static_cast<std::uint32_t>(bits(16)), real(0, 1e6), real(0, 1e6),
+                      duration()};
+    if (flag()) return platform;
+    platform.nodes = Word::kMostNodes;
+    const std::string names[] = {"thin", "fat", "with", "where"};
+    platform.classes = list<NodeClass>([&] {
+      return NodeClass{names[below(4)],
+                       nodes(),
+                       slice(),
+                       static_cast<std::uint16_t>(bits(16)),
+                       std::max(real(0.001, 1000), 0.001),
+                       real(0, 1e6),
+                       real(0, 1e6),
+                       duration(),
+                       static_cast<std::uint32_t>(bits(32))};
+    });
+    platform.partitions = list<Partition>([&] {
+      return Partition{names[below(4)], nodes(), duration()};
+    });
+    platform.things = list<std::string>([&] { return names[below(4)]; });
+    return platform;
+  }
+
   Event event(std::size_t kind) {
     switch (kind) {
       case 0:
-        return event::Submitted{spec(), flag() ? std::optional(adaptive()) : std::nullopt};
+        return event::Submitted{spec(), flag() ? std::optional(adaptive()) : std::nullopt, where()};
       case 1:
         return event::Eligible{id<JobId>(), flag()};
       case 2: {
@@ -159,12 +201,27 @@ struct Any {
         return event::ConfigChanged{traits()};
       case 13:
         return event::TimerFired{};
-      default:
+      case 14:
         return event::Altered{id<JobId>(),
                               static_cast<std::int32_t>(count()),
                               duration(),
                               {count(), count()},
-                              count()};
+                              count(),
+                              flag() ? std::optional(count()) : std::nullopt,
+                              flag() ? std::optional(adaptive()) : std::nullopt,
+                              where()};
+      case 15: {
+        const Capabilities can{flag(), static_cast<std::uint32_t>(bits(32)), flag(), flag(),
+                               of(Suspends::all)};
+        return event::MachineChanged{platform(), can};
+      }
+      case 16:
+        return event::MoveOrdered{id<JobId>(), nodes()};
+      case 17:
+        return event::Suspended{id<JobId>(), id<DecisionId>(), duration()};
+      default:
+        return event::StopOrdered{id<JobId>(),
+                                  flag() ? std::optional(of(Stop::suspend)) : std::nullopt};
     }
   }
 
@@ -180,13 +237,13 @@ struct Any {
       traits.fair_share.shares.push_back({user, real(1e-9, 1e9)});
     }
     traits.start_size = of(StartSize::smallest);
-    traits.needs = {static_cast<std::uint32_t>(bits(32)), flag()};
+    traits.needs = {static_cast<std::uint32_t>(bits(32)), flag(), flag()};
     return traits;
   }
 
   PenCall pen_call() {
     PenCall call;
-    call.verb = of(PenCall::Verb::power_off);
+    call.verb = of(PenCall::Verb::suspend);
     call.job = id<JobId>();
     call.other = id<JobId>();
     call.request = id<RequestId>();
@@ -197,6 +254,14 @@ struct Any {
     call.incoming = flag();
     call.time = time();
     call.delays = list<Delay>([&] { return Delay{id<JobId>(), duration(), moment()}; });
+    if (call.verb == PenCall::Verb::carry_out) {
+      call.gains = list<Gain>([&] {
+        const SizeRange size{count(), count()};
+        return Gain{id<JobId>(), size, id<RequestId>(), spread()};
+      });
+    } else {
+      call.in = spread();
+    }
     return call;
   }
 };
@@ -218,6 +283,14 @@ TEST_P(EventRecord, IsReadAsItWasWritten) {
     if (const auto* submitted = std::get_if<event::Submitted>(&event)) {
       ASSERT_EQ(std::get<event::Submitted>(again).job, submitted->job) << text;
       ASSERT_EQ(std::get<event::Submitted>(again).adaptive, submitted->adaptive) << text;
+      const auto& where = std::get<event::Submitted>(again).where;
+      ASSERT_EQ(where != nullptr, submitted->where != nullptr) << text;
+      if (where) {
+        ASSERT_EQ(*where, *submitted->where) << text;
+      }
+    }
+    if (const auto* changed = std::get_if<event::MachineChanged>(&event)) {
+      ASSERT_EQ(std::get<event::MachineChanged>(again).platform, changed->platform) << text;
     }
     if (const auto* changed = std::get_if<event::ConfigChanged>(&event)) {
       ASSERT_EQ(std::get<event::ConfigChanged>(again).traits, changed->traits) << text;
@@ -244,12 +317,11 @@ TEST(Record, PenCallsAreReadAsTheyWereWritten) {
 TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
   for (int round = 0; round < kRounds; ++round) {
     Any any(static_cast<std::uint64_t>(round));
-    const Platform platform{any.count(), static_cast<std::uint32_t>(1 + any.bits(16)),
-                            any.real(0, 1e6), any.real(0, 1e6), any.duration()};
-    const std::string machine = to_record(platform);
-    EXPECT_EQ(to_record(platform_from_record(machine)), machine);
+    const Platform platform = any.platform();
+    EXPECT_EQ(platform_from_record(to_record(platform)), platform) << to_record(platform);
 
-    const Capabilities can{any.flag(), static_cast<std::uint32_t>(any.bits(32)), any.flag()};
+    const Capabilities can{any.flag(), static_cast<std::uint32_t>(any.bits(32)), any.flag(),
+                           any.flag()};
     const std::string world = to_record(can);
     EXPECT_EQ(to_record(capabilities_from_record(world)), world);
 
@@ -333,6 +405,15 @@ TEST(Record, OfEventsIsReadable) {
   EXPECT_EQ(to_record(event::SizeOrdered{JobId{5}, 12}), "ordered 5 12");
   EXPECT_EQ(to_record(event::Altered{JobId{5}, -3, whole_seconds(2), {1, 4}, 2}),
             "altered 5 -3 2000000 1 4 2");
+  event::Altered other{JobId{5}, -3, whole_seconds(2), {1, 4}, 2, 7};
+  EXPECT_EQ(to_record(other), "altered 5 -3 2000000 1 4 2 7");
+  other.adaptive.emplace().speedup = {Speedup::Kind::amdahl, 0.25};
+  EXPECT_EQ(to_record(other), "altered 5 -3 2000000 1 4 2 7 amdahl:0.25 0 0 0 0 1 any 0 0");
+  other.account.reset();
+  EXPECT_EQ(to_record(other), "altered 5 -3 2000000 1 4 2 - amdahl:0.25 0 0 0 0 1 any 0 0");
+  EXPECT_EQ(
+      to_record(event::MachineChanged{{8, 4, 100, 200.5, whole_seconds(1)}, {false, 2, true}}),
+      "machine 8 4 100 200.5 1000000 0 2 1");
   EXPECT_EQ(to_record(event::ConfigChanged{{.settings = "easy:order=sjf",
                                             .wakes = 5,
                                             .order = QueueOrder::sjf,
@@ -356,6 +437,11 @@ TEST(Record, OfPenCallsAndDecisionsIsReadable) {
           .reason = {Why::evolving},
           .delays = {{JobId{4}, whole_seconds(1), us(7)}}};
   EXPECT_EQ(to_record(call), "grant - - 3 - 0 0 evolving - 0 0 0 0 1 4 1000000 7");
+  call = {.verb = PenCall::Verb::carry_out,
+          .reason = {Why::corridor},
+          .cuts = {{JobId{0}, 4}},
+          .gains = {{JobId{1}, {2, 3}}, {JobId{2}, {}, RequestId{5}}}};
+  EXPECT_EQ(to_record(call), "carry-out - - - - 0 0 corridor - 0 1 0 4 0 0 0 2 1 2 3 - 2 0 0 5");
 
   Decision decision;
   decision.id = DecisionId{12};
@@ -373,6 +459,19 @@ TEST(Record, OfPenCallsAndDecisionsIsReadable) {
 
 TEST(Record, OfTheRunIsReadable) {
   EXPECT_EQ(to_record(Platform{100, 4, 90, 250.5, whole_seconds(3)}), "100 4 90 250.5 3000000");
+  Platform parts{.nodes = 8};
+  parts.classes = {{.name = "thin", .nodes = NodeSet{{{0, 3}}}, .has = {.cores = 4}},
+                   {.name = "fat",
+                    .nodes = NodeSet{{{4, 7}}},
+                    .has = {.cores = 8, .things = {2}, .memory_mb = 64000},
+                    .sockets = 2,
+                    .speed = 1.5,
+                    .weight = 3}};
+  parts.partitions = {{.name = "all", .nodes = NodeSet{{{0, 7}}}}};
+  parts.things = {"gpu"};
+  EXPECT_EQ(to_record(parts),
+            "8 1 0 0 0 with 2 thin 0-3 4:0:0:0:0:0 1 1 0 0 0 0 "
+            "fat 4-7 8:64000:2:0:0:0 2 1.5 0 0 0 3 1 all 0-7 0 1 gpu");
   EXPECT_EQ(to_record(Capabilities{}), "1 4294967295 0");
   EXPECT_EQ(to_record(Rules{}), "scaled 0 1 none 1");
 }
@@ -428,6 +527,12 @@ std::string_view expected(Decision::Kind kind) {
       return "power-off";
     case Kind::reject:
       return "reject";
+    case Kind::cancel:
+      return "cancel";
+    case Kind::requeue:
+      return "requeue";
+    case Kind::suspend:
+      return "suspend";
   }
   return "";
 }
@@ -455,6 +560,14 @@ std::string_view expected(PenCall::Verb verb) {
       return "power-on";
     case Verb::power_off:
       return "power-off";
+    case Verb::carry_out:
+      return "carry-out";
+    case Verb::cancel:
+      return "cancel";
+    case Verb::requeue:
+      return "requeue";
+    case Verb::suspend:
+      return "suspend";
   }
   return "";
 }
@@ -666,10 +779,14 @@ TEST(RecordErrors, NameTheFieldOfAnEvent) {
   check_fields(kEvent, "believed 5 250 0.1 1 60000000 1 amdahl:0.25",
                {"event", "job", "watts per node", "mtct", "rate", "walltime", "learned", "model"});
   check_fields(kEvent, "ordered 5 12", {"event", "job", "size"});
-  check_fields(kEvent, "config easy 5 0 sjf 1000 2000 7:2 smallest 1 0",
-               {"event", "policy", "wakes", "answers requests", "order", "priority period",
-                "half-life", "shares", "start size", "resizes needed", "power control needed"});
+  check_fields(
+      kEvent, "config easy 5 0 sjf 1000 2000 7:2 smallest 1 0 1",
+      {"event", "policy", "wakes", "answers requests", "order", "priority period", "half-life",
+       "shares", "start size", "resizes needed", "power control needed", "suspensions needed"},
+      1);
   check_fields(kEvent, "timer", {"event"});
+  check_fields(kEvent, "suspended 5 9 1000", {"event", "job", "decision", "pause"});
+  check_fields(kEvent, "stop 5 suspend", {"event", "job", "how"});
 }
 
 TEST(RecordErrors, NameTheFieldOfAPenCall) {
@@ -681,12 +798,15 @@ TEST(RecordErrors, NameTheFieldOfAPenCall) {
 
 TEST(RecordErrors, NameTheFieldOfTheRun) {
   check_fields(kClosed, "1000 1", {"time", "asked"});
-  check_fields(kTraits, "easy 5 0 sjf 1000 2000 none smallest 1 0",
-               {"policy", "wakes", "answers requests", "order", "priority period", "half-life",
-                "shares", "start size", "resizes needed", "power control needed"});
+  check_fields(
+      kTraits, "easy 5 0 sjf 1000 2000 none smallest 1 0 1",
+      {"policy", "wakes", "answers requests", "order", "priority period", "half-life", "shares",
+       "start size", "resizes needed", "power control needed", "suspensions needed"},
+      1);
   check_fields(kPlatform, "100 4 90 250 3000000",
                {"nodes", "cores per node", "idle power", "busy power", "boot time"});
-  check_fields(kWorld, "1 4 0", {"instant start", "resizes per job", "power control"});
+  check_fields(kWorld, "1 4 0 1 all",
+               {"instant start", "resizes per job", "power control", "moves", "suspends"}, 2);
   check_fields(kRules, "scaled 0 1 none 1 7 2000",
                {"limit", "identities", "seed", "fairness", "claims take idle nodes",
                 "counted refusals", "reservations of a plan"},

@@ -4,6 +4,11 @@
 
 namespace ductile {
 
+const Releases& Releases::none() {
+  static const Releases empty;
+  return empty;
+}
+
 Releases::Cursor::Cursor(const Releases& releases, Time now)
     : rows_(&releases.rows_), time_(now), late_at_(now + whole_seconds(1)) {
   // Late releases are few; they stand at the front.
@@ -16,7 +21,7 @@ Releases::Cursor::Cursor(const Releases& releases, Time now)
   }
 }
 
-std::int64_t Releases::Cursor::until(Time time) {
+std::int64_t Releases::Cursor::walk(Time time) {
   time_ = time;
   if (late_ != 0 && time >= late_at_) {
     sum_ += late_;
@@ -58,14 +63,21 @@ Time Releases::Cursor::reach(std::int64_t nodes, Time end) {
       next = std::min(next, block.key(row_).at);
     }
     if (next >= end) return kNever;
-    until(next);
+    walk(next);
   }
   return time_;
 }
 
+Time Releases::Cursor::next() const {
+  const Time late = late_ != 0 ? late_at_ : kNever;
+  if (slot_ == rows_->slots().size()) return late;
+  return std::min(late, rows_->block(rows_->slots()[slot_]).key(row_).at);
+}
+
 void Releases::Block::insert(std::uint32_t at, Key key, std::int64_t nodes) {
   std::copy_backward(rows_.begin() + at, rows_.begin() + size_, rows_.begin() + size_ + 1);
-  rows_[at] = {key, nodes};
+  rows_[at].key = key;
+  rows_[at].nodes = nodes;
   sum_ += nodes;
   ++size_;
 }

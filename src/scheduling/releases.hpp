@@ -8,6 +8,7 @@
 
 #include "base/ids.hpp"
 #include "base/time.hpp"
+#include "base/wide.hpp"
 #include "scheduling/sorted_blocks.hpp"
 
 namespace ductile {
@@ -33,6 +34,7 @@ class ReleaseTag {
   bool operator<(const ReleaseTag& other) const { return bits_ < other.bits_; }
   Kind kind() const { return static_cast<Kind>(bits_ >> 30); }
   std::uint32_t id() const { return bits_ & 0x3fffffffu; }
+  std::uint32_t bits() const { return bits_; }
 
  private:
   std::uint32_t bits_ = 0;
@@ -45,6 +47,9 @@ class ReleaseTag {
 /// They stay as they are: so nothing has to be written as time goes by.
 class Releases {
  public:
+  /// None at all.
+  static const Releases& none();
+
   void insert(Time at, ReleaseTag who, std::int64_t nodes) { rows_.insert({at, who}, nodes); }
   /// The release must be there.
   void erase(Time at, ReleaseTag who) { rows_.erase({at, who}); }
@@ -78,10 +83,9 @@ class Releases {
   struct Key {
     Time at;
     ReleaseTag who;
-    bool operator<(const Key& other) const {
-      // Without branches, which would be mispredicted half of the time.
-      return (int{at < other.at} | (int{at == other.at} & int{who < other.who})) != 0;
-    }
+    bool operator<(const Key& other) const { return all() < other.all(); }
+    /// Both as one number, compared at once: branches would be mispredicted half of the time.
+    Wide all() const { return Wide{at.time_since_epoch().count()} << 64 | who.bits(); }
   };
   class Block {
    public:
@@ -122,12 +126,18 @@ class Releases::Cursor {
  public:
   Cursor(const Releases& releases, Time now);
   /// Nodes released up to and including `time`; no earlier than the last time asked for.
-  std::int64_t until(Time time);
+  std::int64_t until(Time time) { return time == time_ ? sum_ : walk(time); }
   /// The earliest time, from the last one asked for on and before `end`, at which `nodes` have been
   /// released; `kNever` if there is none. Walks no further than needed, and never up to `end`.
   Time reach(std::int64_t nodes, Time end = kNever);
+  /// What was released by the last time asked for.
+  std::int64_t sum() const { return sum_; }
+  /// When more comes, after the last time asked for; `kNever` if nothing does.
+  Time next() const;
 
  private:
+  std::int64_t walk(Time time);
+
   const SortedBlocks<Block>* rows_;
   Time time_;
   Time late_at_;           // when those that should have come by now are expected

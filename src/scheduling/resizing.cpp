@@ -61,36 +61,36 @@ std::vector<JobId> moldable_starts(const Pass& pass) {
   return jobs;
 }
 
-Victims victims_for(const Pass& pass, Nodes need, JobId spared) {
+Victims victims_for(const Pass& pass, Nodes need, JobId whom) {
   Victims victims;
-  const Nodes there = pass.idle() + pass.incoming();
+  const Nodes there = free_nodes(pass, whom);
   victims.enough = need <= there;
   if (victims.enough) return victims;
   victims.missing = need - there;
   Nodes extra = 0;
   std::vector<JobId> unwilling;  // they have refused; asked where it cannot be done without
   for (const JobId id : pass.running_malleable()) {
-    const Nodes its = id == spared ? 0 : pass.extra(id);
+    const Nodes its = id == whom ? 0 : extra_for(pass, id, whom);
     if (its == 0 || !pass.cuttable(id)) continue;
     (pass.job(id).refusals > 0 ? unwilling : victims.jobs).push_back(id);
     if (pass.job(id).refusals == 0) extra += its;
   }
   victims.enough = extra >= victims.missing;
   if (victims.enough) return victims;
-  for (const JobId id : unwilling) extra += pass.extra(id);
+  for (const JobId id : unwilling) extra += extra_for(pass, id, whom);
   victims.jobs.insert(victims.jobs.end(), unwilling.begin(), unwilling.end());
   victims.enough = extra >= victims.missing;
   return victims;
 }
 
 std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Nodes nodes,
-                          Share share) {
+                          Share share, JobId whom) {
   std::vector<Nodes> gives;
   if (share != Share::in_turn) {
     std::vector<Vessel> vessels;
     vessels.reserve(victims.size());
     for (const JobId id : victims) {
-      const Nodes extra = pass.extra(id);
+      const Nodes extra = extra_for(pass, id, whom);
       vessels.push_back({share == Share::level ? -std::int64_t{extra} : 0, extra});
     }
     gives = water_fill(vessels, nodes);
@@ -98,7 +98,8 @@ std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Node
   std::vector<Cut> cuts;
   for (std::size_t i = 0; i < victims.size() && nodes > 0; ++i) {
     const JobId id = victims[i];
-    const Nodes give = share == Share::in_turn ? nodes : std::min(gives[i], nodes);
+    Nodes give = share == Share::in_turn ? nodes : std::min(gives[i], nodes);
+    if (pass.cell_count() > 1) give = std::min(give, extra_for(pass, id, whom));
     if (give == 0) continue;
     const Job& job = pass.job(id);
     const SizeConstraint sizes = pass.sizes(id);
@@ -107,7 +108,8 @@ std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Node
     const Nodes to = sizes.after_giving(job.size(), give + sick, job.spec.size);
     if (to == job.size()) continue;
     cuts.push_back({id, to});
-    nodes -= std::min(nodes, job.size() - to - sick);
+    nodes -= std::min(nodes,
+                      pass.cell_count() == 1 ? job.size() - to - sick : pass.adds({id, to}, whom));
   }
   return cuts;
 }
@@ -154,8 +156,8 @@ class HandingOut {
     std::vector<JobId> able = jobs;
     for (bool again = how_.share != Share::in_turn; again && pass_.idle() > 0;) {
       std::vector<Vessel> vessels;
-      std::erase_if(able, [&](JobId id) { return takes(id, pass_.idle()) == 0; });
-      for (const JobId id : able) vessels.push_back({level(id), takes(id, pass_.idle())});
+      std::erase_if(able, [&](JobId id) { return takes(id, pass_.idle(id)) == 0; });
+      for (const JobId id : able) vessels.push_back({level(id), takes(id, pass_.idle(id))});
       const std::vector<Nodes> gets = water_fill(vessels, pass_.idle());
       std::vector<JobId> others;
       again = false;
@@ -169,14 +171,19 @@ class HandingOut {
     // In turn; or what was too small for anybody, or more than a job may have.
     for (bool again = true; again && pass_.idle() > 0;) {
       again = false;
-      for (const JobId id : jobs) again |= give(id, pass_.idle()) == Offer::taken;
+      for (const JobId id : jobs) again |= give(id, pass_.idle(id)) == Offer::taken;
     }
   }
 
   Offer give(JobId id, Nodes nodes) {
-    const Nodes more = takes(id, std::min(nodes, pass_.idle()));
-    const Offer its = offer(pass_, id, more, how_.benefit, {Why::hand_out});
-    if (its == Offer::taken && left_) left_->take(pass_, id, more, held(id, pass_.job(id).size()));
+    const Nodes more = takes(id, std::min(nodes, pass_.idle(id)));
+    Spread in;
+    if (left_ && more > 0) in = left_->idle(pass_, id, more, held(id, pass_.job(id).size() + more));
+    const Offer its =
+        offer(pass_, id, more, how_.benefit, {Why::hand_out}, {.in = in.empty() ? nullptr : &in});
+    if (its == Offer::taken && left_) {
+      left_->take(pass_, id, more, held(id, pass_.job(id).size()), in);
+    }
     return its;
   }
 
@@ -186,12 +193,14 @@ class HandingOut {
     const auto after = [&](Nodes more) {
       return pass_.sizes(id).after_getting(job.size(), more, job.spec.size) - job.size();
     };
-    Nodes more = after(nodes);
+    Nodes more = after(pass_.powered(id, nodes));
     while (left_ && more > 0) {
       const Duration length = held(id, job.size() + more);
       // If it would be slower the plan would lose what it has, too.
       const bool slower = length > held(id, job.size());
-      const Nodes fits = slower ? 0 : left_->during(pass_, id, more, length);
+      const Nodes fits = slower                    ? 0
+                         : pass_.cell_count() == 1 ? left_->during(pass_, id, more, length)
+                                                   : left_->idle(pass_, id, more, length).count();
       if (fits == more) break;
       more = after(fits);
     }

@@ -46,16 +46,21 @@ std::vector<JobId> growable_jobs(const Pass& pass);
 /// nodes now or never.
 std::vector<JobId> moldable_starts(const Pass& pass);
 
-/// Who can be cut so that `need` nodes are there, besides the idle ones and those that come and are
-/// promised to nobody.
+/// What could be taken from a job for `whom` (`none`: anybody).
+inline Nodes extra_for(const Pass& pass, JobId id, JobId whom) {
+  return whom == JobId::none ? pass.extra(id) : pass.extra(id, whom);
+}
+
+/// Who can be cut so that `need` nodes that a job can use are there, besides the idle ones and
+/// those that come and are promised to nobody.
 struct Victims {
   std::vector<JobId> jobs;  // in no particular order; empty if nobody needs to be cut
   Nodes missing = 0;        // what they have to give together
   bool enough = false;      // can they?
 };
-/// All running jobs but `spared` can be victims; those that have refused if the others do not
-/// suffice.
-Victims victims_for(const Pass& pass, Nodes need, JobId spared = JobId::none);
+/// All running jobs but `whom`, who needs them, can be victims, if he can use what they give; those
+/// that have refused if the others do not suffice.
+Victims victims_for(const Pass& pass, Nodes need, JobId whom = JobId::none);
 
 /// Sorts by `key(id)`, the smallest first; ties: the smaller id.
 template <class Key>
@@ -68,29 +73,29 @@ void rank(std::vector<JobId>& jobs, Key key) {
   for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i] = ranked[i].second;
 }
 
-/// Cuts of `victims` that together give back `nodes` healthy ones, or more if constraints on their
-/// sizes leave no choice. Every victim is `cuttable`; their extra nodes suffice. Ties of `level`
-/// and `even`: the first.
+/// Cuts of `victims` that together give back `nodes` healthy ones that `whom` can use, or more if
+/// constraints on their sizes leave no choice. Every victim is `cuttable`; their extra nodes
+/// suffice. Ties of `level` and `even`: the first.
 std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Nodes nodes,
-                          Share share);
+                          Share share, JobId whom = JobId::none);
 
 /// Calls `take(Sources)`, which starts or grants something and says whether it did. Its sources are
 /// nodes that come anyway, and cuts of the victims for what is missing then, by `share` in their
 /// order. 6 nodes are needed, 1 idles and 2 come: the cuts give 3. False, without a call, if the
 /// victims do not suffice.
 template <class Take>
-bool with_cuts(const Pass& pass, const Victims& victims, Share share, Take take) {
+bool with_cuts(const Pass& pass, const Victims& victims, Share share, JobId whom, Take take) {
   if (!victims.enough) return false;
-  const std::vector<Cut> cuts = cuts_for(pass, victims.jobs, victims.missing, share);
+  const std::vector<Cut> cuts = cuts_for(pass, victims.jobs, victims.missing, share, whom);
   return take(Sources{cuts, true});
 }
 
-/// The same for `need` nodes; the victims with the largest `key(id)` are cut first, `spared` never.
+/// The same for `need` nodes; the victims with the largest `key(id)` are cut first, `whom` never.
 template <class Key, class Take>
-bool with_cuts(const Pass& pass, Nodes need, JobId spared, Share share, Key key, Take take) {
-  Victims victims = victims_for(pass, need, spared);
+bool with_cuts(const Pass& pass, Nodes need, JobId whom, Share share, Key key, Take take) {
+  Victims victims = victims_for(pass, need, whom);
   if (victims.enough) rank(victims.jobs, [&](JobId id) { return -key(id); });
-  return with_cuts(pass, victims, share, take);
+  return with_cuts(pass, victims, share, whom, take);
 }
 
 /// What came of nodes that were offered to a job: its constraint has no size so near, or it may not

@@ -167,6 +167,22 @@ TEST(HandOutIdle, MoldableJobsThatStart) {
   EXPECT_EQ(sizes_of(true, Share::level), (Gets{7, 2}));
 }
 
+// As far as the power goes, also where one node needs more than another.
+TEST(HandOutIdle, StopsAtThePowerBudget) {
+  Stage stage({.platform = {.nodes = 12, .busy_w = 100}});
+  const JobId small = stage.run(malleable({1, 8}, 1)), large = stage.run(malleable({1, 8}, 3));
+  stage.tell(event::Believed{large, 150, -1, -1});
+  stage.tell(event::CorridorChanged{0, 100 + 450 + 420});
+  for (const Share share : {Share::in_turn, Share::level}) {
+    State copy = stage.state();
+    Pass pass(copy);
+    hand_out_idle(pass, std::vector{large, small},
+                  HandOut{.share = share, .benefit = Benefit::off});
+    EXPECT_EQ(pass.job(large).size(), 5u);
+    EXPECT_EQ(pass.job(small).size(), 2u);
+  }
+}
+
 // A job that this pass started may be grown, one that it cut may be cut further, but not the
 // other way round.
 TEST(Pass, WhatItDidItMayDoFurther) {

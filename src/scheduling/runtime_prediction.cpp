@@ -11,6 +11,8 @@ namespace {
 Duration had(const State& state, const Job& job, Time now) {
   const bool of_any_size = state.has_walltime_of_any_size(job);
   now = std::max(now, of_any_size ? job.started : job.work_at);
+  // What it had before it was suspended made its limit earlier.
+  if (of_any_size && job.goes_on) return now - (job.limit - job.spec.walltime);
   if (of_any_size) return now - job.started;
   const Work done = total_work(job.spec.preferred, job.spec.walltime) - job.work_left +
                     work_done(state.speedup(job), job.spec.preferred, state.settled(job).count,

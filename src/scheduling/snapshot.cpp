@@ -32,13 +32,15 @@ constexpr auto& words_of(Rules::Limit) { return kLimitWords; }
 constexpr auto& words_of(Decision::Kind) { return kDecisionWords; }
 constexpr auto& words_of(Why) { return kWhyWords; }
 constexpr auto& words_of(Party::Kind) { return kPartyWords; }
+constexpr auto& words_of(Stop) { return kStopWords; }
+constexpr auto& words_of(Suspends) { return kSuspendsWords; }
 
 template <class T>
 concept Id = std::is_enum_v<T> && requires {
   T::none;
 };
 template <class T>
-concept Choice = std::is_enum_v<T> && !Id<T>;
+concept Choice = std::is_enum_v<T> && !Id<T> && !std::is_same_v<T, LaneId>;
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
 
@@ -84,6 +86,10 @@ void put(std::string& text, Duration value) { append_number(text, value.count())
 void get(const Word& word, Duration& value) { value = word.duration(); }
 void put(std::string& text, const NodeSet& value) { append_nodes(text, value); }
 void get(const Word& word, NodeSet& value) { value = word.nodes(); }
+void put(std::string& text, LaneId value) { append_number(text, index(value)); }
+void get(const Word& word, LaneId& value) { value = LaneId{word.number<std::uint16_t>()}; }
+void put(std::string& text, const Slice& value) { append_slice(text, value); }
+void get(const Word& word, Slice& value) { value = word.slice(); }
 void put(std::string& text, const std::string& value) { text += value; }
 void get(const Word& word, std::string& value) { value = word.text; }
 void put(std::string& text, const Speedup& value) { text += to_text(value); }
@@ -204,29 +210,36 @@ constexpr Field<Row> planned(std::string_view name, SnapshotVersion since = 1) {
 // Who adds a member to one of these has a fact more (or an index, which belongs elsewhere): it
 // needs a field in the tables below, with the next version as its `since`, and a line in
 // docs/formats/snapshot.md. Then the number here is right again.
-static_assert(members<Facts>() == 31);
+static_assert(members<Facts>() == 34);
 static_assert(members<Traits>() == 8);
 static_assert(members<FairShare>() == 2);
 static_assert(members<UserShare>() == 2);
-static_assert(members<Needs>() == 2);
-static_assert(members<Job>() == 28);
-static_assert(members<JobSpec>() == 10);
+static_assert(members<Needs>() == 3);
+static_assert(members<Job>() == 29);
+static_assert(members<JobSpec>() == 11);
 static_assert(members<Adaptive>() == 4);
 static_assert(members<AdaptiveSpec>() == 6);
 static_assert(members<ReconfigurationCost>() == 6);
 static_assert(members<TimeHad>() == 2);
-static_assert(members<Claim>() == 13);
-static_assert(members<Pledge>() == 3);
+static_assert(members<Claim>() == 15);
+static_assert(members<Pledge>() == 5);
 static_assert(members<Holding>() == 2);
 static_assert(members<Reason>() == 3);
-static_assert(members<Unanswered>() == 6);
+static_assert(members<Unanswered>() == 9);
 static_assert(members<Decision>() == 7);
 static_assert(members<Request>() == 4);
 static_assert(members<Delays>() == 7);
 static_assert(members<PlannedDelay>() == 7);
 static_assert(members<Boot>() == 3);
-static_assert(members<Platform>() == 5);
-static_assert(members<Capabilities>() == 3);
+static_assert(members<MoveOrder>() == 2);
+static_assert(members<StopOrder>() == 2);
+static_assert(members<Platform>() == 8);
+static_assert(members<NodeClass>() == 9);
+static_assert(members<Partition>() == 3);
+static_assert(members<Slice>() == 3);
+static_assert(members<Lane>() == 3);
+static_assert(members<Where>() == 4);
+static_assert(members<Capabilities>() == 5);
 static_assert(members<Rules>() == 10);
 static_assert(members<Sorting>() == 2);
 static_assert(members<Standing>() == 2);
@@ -243,6 +256,46 @@ struct Table<Platform> {
       field<Platform, &Platform::idle_w>("idle_w"),
       field<Platform, &Platform::busy_w>("busy_w"),
       field<Platform, &Platform::boot_time>("boot_time"),
+      field<Platform, &Platform::things>("things", 4),
+  };
+};
+
+template <>
+struct Table<NodeClass> {
+  static constexpr std::string_view kKind = "class";
+  static constexpr std::array kFields{
+      field<NodeClass, &NodeClass::name>("name", 4),
+      field<NodeClass, &NodeClass::nodes>("nodes", 4),
+      field<NodeClass, &NodeClass::has>("has", 4),
+      field<NodeClass, &NodeClass::sockets>("sockets", 4),
+      field<NodeClass, &NodeClass::speed>("speed", 4),
+      field<NodeClass, &NodeClass::idle_w>("idle_w", 4),
+      field<NodeClass, &NodeClass::busy_w>("busy_w", 4),
+      field<NodeClass, &NodeClass::boot_time>("boot_time", 4),
+      field<NodeClass, &NodeClass::weight>("weight", 4),
+  };
+};
+
+template <>
+struct Table<Partition> {
+  static constexpr std::string_view kKind = "partition";
+  static constexpr std::array kFields{
+      field<Partition, &Partition::name>("name", 4),
+      field<Partition, &Partition::nodes>("nodes", 4),
+      field<Partition, &Partition::max_walltime>("max_walltime", 4),
+  };
+};
+
+// Without the first one, who asks for nothing; and without `speed`, which follows from the
+// platform, and `jobs`.
+template <>
+struct Table<Lane> {
+  static constexpr std::string_view kKind = "lane";
+  static constexpr std::array kFields{
+      field<Lane, &Lane::where, &Where::partitions>("partitions", 4),
+      field<Lane, &Lane::where, &Where::each>("each", 4),
+      field<Lane, &Lane::where, &Where::only>("only", 4),
+      field<Lane, &Lane::where, &Where::never>("never", 4),
   };
 };
 
@@ -253,6 +306,8 @@ struct Table<Capabilities> {
       field<Capabilities, &Capabilities::instant_start>("instant_start"),
       field<Capabilities, &Capabilities::resizes_per_job>("resizes_per_job"),
       field<Capabilities, &Capabilities::power_control>("power_control"),
+      field<Capabilities, &Capabilities::moves>("moves", 3),
+      field<Capabilities, &Capabilities::suspends>("suspends", 4),
   };
 };
 
@@ -293,6 +348,7 @@ struct Table<Facts> {
       of_traits<&Traits::priority_period>("priority_period", 2),
       of_traits<&Traits::needs, &Needs::resizes_per_job>("needs_resizes_per_job", 2),
       of_traits<&Traits::needs, &Needs::power_control>("needs_power_control", 2),
+      of_traits<&Traits::needs, &Needs::suspends>("needs_suspends", 4),
       field<Facts, &Facts::sorting, &Sorting::at>("sorted_at"),
       Field<Facts>{"jobs", 1, [](const Facts& facts) { return facts.jobs.size() == 0; },
                    [](std::string& text, const Facts& facts) { put(text, facts.jobs.size()); },
@@ -334,6 +390,7 @@ struct Table<Job> {
       field<Job, &Job::spec, &JobSpec::size, &SizeRange::min>("min"),
       field<Job, &Job::spec, &JobSpec::size, &SizeRange::max>("max"),
       field<Job, &Job::spec, &JobSpec::preferred>("preferred"),
+      field<Job, &Job::spec, &JobSpec::lane>("lane", 4),
       field<Job, &Job::status>("status"),
       field<Job, &Job::decision>("decision"),
       field<Job, &Job::holding, &Holding::count>("holds"),
@@ -344,6 +401,7 @@ struct Table<Job> {
       planned<Job, &Job::limit>("limit"),
       planned<Job, &Job::not_before>("not_before"),
       planned<Job, &Job::reserved>("reserved"),
+      field<Job, &Job::goes_on>("goes_on", 4),
       field<Job, &Job::work_left>("work_left"),
       field<Job, &Job::work_at>("work_at"),
       field<Job, &Job::power_mw>("power_mw"),
@@ -389,10 +447,50 @@ struct Table<Adaptive> {
   };
 };
 
+/// The power of the pledges, beside them, if one has any.
+constexpr Field<Claim> power_of_pledges(std::string_view name, SnapshotVersion since) {
+  return {name, since, [](const Claim& claim) { return claim.pledged_mw() == 0; },
+          [](std::string& text, const Claim& claim) {
+            std::vector<std::int64_t> power;
+            for (const Pledge& pledge : claim.pledges) power.push_back(pledge.power_mw);
+            put(text, power);
+          },
+          [](const Word& word, Claim& claim) {
+            std::vector<std::int64_t> power;
+            get(word, power);
+            if (power.size() != claim.pledges.size()) word.fail("", " is of other pledges");
+            for (std::size_t i = 0; i < power.size(); ++i) claim.pledges[i].power_mw = power[i];
+          }};
+}
+
+/// Which nodes the pledges name, beside them, if one names any.
+constexpr Field<Claim> nodes_of_pledges(std::string_view name, SnapshotVersion since) {
+  return {name, since,
+          [](const Claim& claim) {
+            return std::ranges::all_of(claim.pledges, &NodeSet::empty, &Pledge::nodes);
+          },
+          [](std::string& text, const Claim& claim) {
+            const char* between = "";
+            for (const Pledge& pledge : claim.pledges) {
+              put(text += between, pledge.nodes);
+              between = ";";
+            }
+          },
+          [](const Word& word, Claim& claim) {
+            std::string_view rest = word.text;
+            for (Pledge& pledge : claim.pledges) {
+              if (rest.empty()) word.fail("", " is of other pledges");
+              get(Word{word.field, next_part(rest, ';')}, pledge.nodes);
+            }
+            if (!rest.empty()) word.fail("", " is of other pledges");
+          }};
+}
+
 template <>
 struct Table<Claim> {
   static constexpr std::string_view kKind = "claim";
   static constexpr std::array kFields{
+      field<Claim, &Claim::group>("group", 3),
       field<Claim, &Claim::job>("job"),
       field<Claim, &Claim::request>("request"),
       field<Claim, &Claim::start>("start"),
@@ -402,7 +500,10 @@ struct Table<Claim> {
       field<Claim, &Claim::pass>("pass"),
       field<Claim, &Claim::held, &Holding::count>("holds"),
       field<Claim, &Claim::held, &Holding::nodes>("nodes"),
+      field<Claim, &Claim::held_mw>("held_mw", 3),
       field<Claim, &Claim::pledges>("pledges"),
+      power_of_pledges("pledged_mw", 3),
+      nodes_of_pledges("pledged_nodes", 4),
       field<Claim, &Claim::reason, &Reason::why>("why"),
       field<Claim, &Claim::reason, &Reason::job>("for"),
       planned<Claim, &Claim::reason, &Reason::until>("until"),
@@ -417,6 +518,7 @@ constexpr Field<Unanswered> of_decision(std::string_view name) {
   return field<Unanswered, &Unanswered::decision, Path...>(name);
 }
 
+// Without `releases_mw`, which follows from what its job holds and draws.
 template <>
 struct Table<Unanswered> {
   static constexpr std::string_view kKind = "unanswered";
@@ -434,6 +536,7 @@ struct Table<Unanswered> {
       field<Unanswered, &Unanswered::before, &Holding::nodes>("held_nodes"),
       field<Unanswered, &Unanswered::releases>("releases"),
       field<Unanswered, &Unanswered::pledged>("pledged"),
+      field<Unanswered, &Unanswered::pledged_mw>("pledged_mw", 3),
       planned<Unanswered, &Unanswered::expected>("expected"),
       field<Unanswered, &Unanswered::decided>("decided"),
   };
@@ -483,6 +586,23 @@ struct Table<Boot> {
   static constexpr std::array kFields{
       field<Boot, &Boot::nodes>("nodes"),
       planned<Boot, &Boot::ready>("ready"),
+  };
+};
+
+template <>
+struct Table<MoveOrder> {
+  static constexpr std::string_view kKind = "move";
+  static constexpr std::array kFields{
+      field<MoveOrder, &MoveOrder::off>("off", 3),
+  };
+};
+
+template <>
+struct Table<StopOrder> {
+  static constexpr std::string_view kKind = "stop";
+  static constexpr SnapshotVersion kSince = 4;
+  static constexpr std::array kFields{
+      field<StopOrder, &StopOrder::how>("how", 4),
   };
 };
 
@@ -552,6 +672,7 @@ class Rows {
  private:
   template <class Row>
   void finish(const Row& row) {
+    if constexpr (requires { Table<Row>::kSince; }) needed_ = std::max(needed_, Table<Row>::kSince);
     for (const Field<Row>& each : Table<Row>::kFields) {
       if (each.is_default(row)) continue;
       text_ += ' ';
@@ -643,8 +764,12 @@ class Loader {
         named<&Claim::id>(kind, rest, facts_.claims) ||
         named<&Unanswered::decision, &Decision::id>(kind, rest, facts_.unanswered) ||
         named<&Request::id>(kind, rest, facts_.requests) ||
-        named<&Boot::batch>(kind, rest, facts_.boots) || numbered(kind, rest, facts_.delays) ||
-        numbered(kind, rest, facts_.planned_delays);
+        named<&Boot::batch>(kind, rest, facts_.boots) ||
+        named<&MoveOrder::job>(kind, rest, facts_.moves) ||
+        named<&StopOrder::job>(kind, rest, facts_.stops) || numbered(kind, rest, facts_.delays) ||
+        numbered(kind, rest, facts_.planned_delays) ||
+        numbered(kind, rest, facts_.platform.classes) ||
+        numbered(kind, rest, facts_.platform.partitions) || lane(kind, rest);
     if (!known) fail("there is no such row", kNewer);
   }
 
@@ -734,6 +859,14 @@ class Loader {
     require(job.status != Status::over, "it is over, and has a row");
     return true;
   }
+  bool lane(std::string_view kind, std::string_view rest) {
+    if (kind != Table<Lane>::kKind) return false;
+    const std::uint64_t number = key(rest);
+    require(number >= facts_.lanes.size() && number < (1u << 16), "given twice, or not in order");
+    facts_.lanes.resize(number + 1);
+    fields(rest, facts_.lanes.back());
+    return true;
+  }
   bool adaptive(std::string_view kind, std::string_view rest) {
     if (kind != Table<Adaptive>::kKind) return false;
     const JobId id = job_key(rest);
@@ -783,9 +916,17 @@ class Loader {
       check_job(index(id), job);
       running += job.status == Status::running ? 1 : 0;
       ordered += job.ordered != 0 ? 1 : 0;
+      require(index(job.spec.lane) < facts_.lanes.size(), Table<Job>::kKind, index(id), "lane",
+              "there is none of this number");
+      ++facts_.lanes[index(job.spec.lane)].jobs;
       held += job.holding.count;
     });
     for (const Claim& claim : facts_.claims) held += claim.held.count;
+    for (std::size_t i = 1; i < facts_.lanes.size(); ++i) {
+      const Lane& lane = facts_.lanes[i];
+      require((lane.jobs == 0) == (lane.where == Where{}), Table<Lane>::kKind, i, "number",
+              "it has no jobs, or asks for nothing");
+    }
     place_.field = "state";
     require(held <= facts_.platform.nodes, "more nodes are held than there are");
     place_.field = "state: running";
@@ -808,6 +949,17 @@ class Loader {
       require(job && job->ordered != 0 && std::ranges::count(facts_.ordered, id) == 1,
               "not the jobs with an order");
     }
+    for (const MoveOrder& order : facts_.moves) {
+      const Job* job = find(order.job);
+      require(job && job->status == Status::running && on_machine(order.off) && !order.off.empty(),
+              Table<MoveOrder>::kKind, index(order.job), "off",
+              "there are no such nodes, or the job does not run");
+    }
+    for (const StopOrder& order : facts_.stops) {
+      const Job* job = find(order.job);
+      require(job && job->status == Status::running, Table<StopOrder>::kKind, index(order.job),
+              "job", "it does not run");
+    }
     connect_decisions();
     for (std::size_t i = 0; i < facts_.planned_delays.size(); ++i) {
       require(find(facts_.planned_delays[i].job) != nullptr, Table<PlannedDelay>::kKind, i, "job",
@@ -822,6 +974,15 @@ class Loader {
     require(machine.nodes <= Word::kMostNodes && machine.idle_w >= 0 &&
                 machine.idle_w <= kMostWatts && machine.busy_w >= 0 && machine.busy_w <= kMostWatts,
             "there is no such machine");
+    for (std::size_t i = 0; i < machine.classes.size(); ++i) {
+      const NodeClass& its = machine.classes[i];
+      require(its.speed >= 1e-6 && its.speed <= 1e6 && its.idle_w >= 0 &&
+                  its.idle_w <= kMostWatts && its.busy_w >= 0 && its.busy_w <= kMostWatts,
+              Table<NodeClass>::kKind, i, "nodes", "there is no such class");
+    }
+    require(
+        ductile::is_sound(machine) && (facts_.rules.identities || CellTable(machine, {}).is_one()),
+        "there is no such machine");
     place_.field = Table<Condition>::kKind;
     if (facts_.rules.identities) facts_.health.assign(machine.nodes, Health::up);
     for (const auto& [nodes, health] :
@@ -868,7 +1029,7 @@ class Loader {
   }
 
   void connect_decisions() {
-    for (const Unanswered& open : facts_.unanswered) {
+    for (Unanswered& open : facts_.unanswered) {
       const auto must = [&](bool holds, const char* field, const char* what) {
         require(holds, Table<Unanswered>::kKind, index(open.decision.id), field, what);
       };
@@ -877,25 +1038,51 @@ class Loader {
            "it waits for no answer");
       must(open.decision.answered(), "kind", "it has no answer");
       must(is_sound(open.decision.after), "to", "that it cannot hold");
-      const bool resizes = open.decision.kind == Decision::Kind::resize;
-      must(is_sound(open.before) && resizes == (open.before.count > 0), "held",
+      const bool starts = open.decision.kind == Decision::Kind::start;
+      must(is_sound(open.before) && starts == (open.before.count == 0), "held",
            "that it cannot have held");
+      must(!open.decision.stops() || job->target == 0, "job", "it is to hold nothing");
       must(open.releases <= job->holding.count && open.pledged <= open.releases, "releases",
            "more than it holds, or less than promised");
-      job->doing = resizes ? Doing::resizing : Doing::starting;
+      must(job->target <= job->holding.count, "job", "it is to hold more than it was given");
+      open.releases_mw = facts_.budgeted_mw(*job, job->holding.count - job->target);
+      must(open.pledged_mw >= 0 && open.pledged_mw <= open.releases_mw, "pledged_mw",
+           "more than it will release");
+      job->doing = starts                  ? Doing::starting
+                   : open.decision.stops() ? Doing::stopping
+                                           : Doing::resizing;
     }
+    constexpr std::int64_t kMostPower = std::int64_t{Word::kMostNodes} << 32;
+    std::int64_t claimed_mw = 0;
     for (const Claim& claim : facts_.claims) {
       const auto must = [&](bool holds, const char* field, const char* what) {
         require(holds, Table<Claim>::kKind, index(claim.id), field, what);
       };
       Job* job = find(claim.job);
       must(job && job->claim == ClaimId::none, "job", "it cannot wait for nodes");
+      const auto of_group = std::ranges::count(facts_.claims, claim.group, &Claim::group);
+      must(claim.group == ClaimId::none || (claim.group <= claim.id && of_group > 1), "group",
+           "it is not whole");
+      must(claim.group == ClaimId::none ||
+               std::ranges::count_if(facts_.claims,
+                                     [&](const Claim& each) {
+                                       return each.id >= claim.group && each.id <= claim.id &&
+                                              each.group == claim.group;
+                                     }) == index(claim.id) - std::int64_t{index(claim.group)} + 1,
+           "group", "it is not whole");
       must(is_sound(claim.held), "holds", "that it cannot hold");
       must(claim.id < ClaimId{facts_.next_claim}, "number", "there was none of this number");
       for (const Pledge& pledge : claim.pledges) {
         must(find(pledge.victim) != nullptr, "pledges", "there is no such job");
         must(pledge.count <= facts_.platform.nodes, "pledges", "more than there is");
+        must(on_machine(pledge.nodes), "pledged_nodes", "there are no such nodes");
+        if (Unanswered* open = facts_.find(pledge.shrink)) open->promised.insert(pledge.nodes);
+        must(pledge.power_mw >= 0 && pledge.power_mw <= kMostPower, "pledged_mw", "no power");
       }
+      must(claim.held_mw >= 0 && claim.held_mw <= kMostPower - claimed_mw, "held_mw", "no power");
+      claimed_mw += claim.held_mw;
+      must(facts_.budget_mw != Facts::kNoBudget || claim.held_mw + claim.pledged_mw() == 0,
+           "held_mw", "of no budget");
       job->claim = claim.id;
     }
     for (std::size_t i = 0; i < facts_.requests.size(); ++i) {
@@ -935,6 +1122,15 @@ SnapshotVersion save(const State& state, std::string& text) {
   rows.add(state.capabilities);
   rows.add(state.rules);
   rows.add(static_cast<const Facts&>(state));
+  for (std::size_t i = 0; i < state.platform.classes.size(); ++i) {
+    rows.add(i, state.platform.classes[i]);
+  }
+  for (std::size_t i = 0; i < state.platform.partitions.size(); ++i) {
+    rows.add(i, state.platform.partitions[i]);
+  }
+  for (std::size_t i = 1; i < state.lanes.size(); ++i) {
+    if (state.lanes[i].jobs > 0) rows.add(i, state.lanes[i]);
+  }
   rows.add(condition_of(state));
   state.jobs.for_each([&](JobId id) {
     const Job& job = state.jobs[id];
@@ -945,6 +1141,8 @@ SnapshotVersion save(const State& state, std::string& text) {
   for (const Unanswered& open : state.unanswered) rows.add(index(open.decision.id), open);
   for (const Request& request : state.requests) rows.add(index(request.id), request);
   for (const Boot& boot : state.boots) rows.add(boot.batch, boot);
+  for (const MoveOrder& order : state.moves) rows.add(index(order.job), order);
+  for (const StopOrder& order : state.stops) rows.add(index(order.job), order);
   for (std::size_t i = 0; i < state.delays.size(); ++i) rows.add(i, state.delays[i]);
   for (std::size_t i = 0; i < state.planned_delays.size(); ++i) {
     rows.add(i, state.planned_delays[i]);
@@ -965,11 +1163,13 @@ std::string save(const State& state) {
 State load(std::string_view text, const std::string& file) { return Loader(file).load(text); }
 
 std::vector<SnapshotRow> snapshot_rows() {
-  return {described<Platform>(),     described<Capabilities>(), described<Rules>(),
-          described<Facts>(),        described<Condition>(),    described<Job>(),
-          described<Adaptive>(),     described<Claim>(),        described<Unanswered>(),
-          described<Request>(),      described<Boot>(),         described<Delays>(),
-          described<PlannedDelay>(), described<Used>(),         described<Standing>()};
+  return {described<Platform>(),  described<Capabilities>(), described<Rules>(),
+          described<Facts>(),     described<NodeClass>(),    described<Partition>(),
+          described<Lane>(),      described<Condition>(),    described<Job>(),
+          described<Adaptive>(),  described<Claim>(),        described<Unanswered>(),
+          described<Request>(),   described<Boot>(),         described<MoveOrder>(),
+          described<StopOrder>(), described<Delays>(),       described<PlannedDelay>(),
+          described<Used>(),      described<Standing>()};
 }
 
 }  // namespace ductile

@@ -2,6 +2,8 @@
 
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -11,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "support/complaint.hpp"
 #include "support/scripted.hpp"
 
 namespace ductile {
@@ -52,8 +55,12 @@ class Snapshot : public ::testing::Test {
     const JobId over = stage_.submit(rigid(1, 10));
     stage_.ended(over);
     claims_ = stage_.submit(rigid(4, 100));
-    held_ = stage_.submit(rigid(1, 5));
+    held_ = JobId{stage_.state().jobs.size()};
+    const Where where{.each = {.cores = 2, .memory_mb = 4000}, .never = nodes({{16, 16}})};
+    stage_.tell(event::Submitted{rigid(1, 5), {}, std::make_shared<const Where>(where)});
     stage_.tell(event::Eligible{held_, false});
+    goes_on_ = stage_.run(malleable({1, 2}, 1));
+    EXPECT_TRUE(stage_.tell(event::Suspended{goes_on_, DecisionId::none}));
     stage_.tell(event::NodesChanged{nodes({{12, 13}}), Health::down});
     stage_.tell(event::NodesChanged{nodes({{15, 15}}), Health::draining});
     stage_.tell(event::CorridorChanged{100, 20000.5});
@@ -75,6 +82,9 @@ class Snapshot : public ::testing::Test {
     stage_.at(23);
     stage_.resized(evolves_);
     stage_.tell(event::EvolvingRequested{RequestId{4}, evolves_, 1, 0});
+    stage_.tell(event::MoveOrdered{victim_, nodes({{0, 0}})});  // when it has shrunk
+    stage_.close();
+    stage_.tell(event::StopOrdered{victim_, Stop::suspend});
     stage_.close();
   }
 
@@ -82,7 +92,13 @@ class Snapshot : public ::testing::Test {
     Stage::Setup setup;
     setup.platform = {.nodes = 20, .cores_per_node = 4, .idle_w = 99.9, .busy_w = 200.1};
     setup.platform.boot_time = whole_seconds(30);
-    setup.can.power_control = true;
+    const Slice has{.cores = 4, .things = {0, 2}, .memory_mb = 8000};
+    setup.platform.classes = {{.name = "thin", .nodes = nodes({{0, 11}}), .has = has},
+                              {.name = "fat", .nodes = nodes({{12, 19}}), .has = has}};
+    setup.platform.partitions = {{.name = "all", .nodes = nodes({{0, 19}})}};
+    setup.platform.things = {"tape", "gpu"};
+    setup.can.power_control = setup.can.moves = true;
+    setup.can.suspends = Suspends::malleable;
     return setup;
   }
   std::string text() const { return save(stage_.state()); }
@@ -96,16 +112,11 @@ class Snapshot : public ::testing::Test {
     return changed.replace(at, from.size(), to);
   }
   static std::string refusal_of(const std::string& text) {
-    try {
-      load(text, "file");
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "loaded";
+    return testing::complaint([&] { load(text, "file"); });
   }
 
   Stage stage_;
-  JobId victim_, evolves_, runs_, waits_, claims_, held_;
+  JobId victim_, evolves_, runs_, waits_, claims_, held_, goes_on_;
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -135,6 +146,8 @@ TEST_F(Snapshot, NumbersAreReadAsTheyWere) {
   EXPECT_EQ(read.adaptive.at(read.jobs[victim_].adaptive).spec,
             stage_.state().adaptive.at(stage_.job(victim_).adaptive).spec);
   EXPECT_EQ(read.jobs[victim_].work_left, stage_.job(victim_).work_left);
+  EXPECT_TRUE(read.jobs[goes_on_].goes_on);
+  EXPECT_EQ(read.jobs[goes_on_].work_left, stage_.job(goes_on_).work_left);
   EXPECT_EQ(read.budget_mw, 20'000'500);
   EXPECT_EQ(read.jobs[victim_].spec, stage_.job(victim_).spec);
 }
@@ -175,7 +188,7 @@ TEST_F(Snapshot, AnotherBuildsRowsAndFieldsAreRefusedByName) {
             "file:2: world: colour: there is no such field; read it with the version that wrote "
             "it, or a newer one");
   EXPECT_EQ(refusal("job 1 ", "job 1 parts=2 "),
-            "file:8: job 1: parts: there is no such field; read it with the version that wrote "
+            "file:12: job 1: parts: there is no such field; read it with the version that wrote "
             "it, or a newer one");
   EXPECT_THAT(refusal("world", "worlds"), HasSubstr("file:2: worlds: there is no such row"));
 }
@@ -228,13 +241,17 @@ TEST_F(Snapshot, IsMadeBetweenInstants) {
 
 TEST_F(Snapshot, SaysWhichVersionItNeeds) {
   std::string written = "before\n";
-  EXPECT_EQ(save(stage_.state(), written), 2u);
+  EXPECT_EQ(save(stage_.state(), written), 4u);
   EXPECT_EQ(written, "before\n" + text());
   EXPECT_EQ(load(text()).traits, stage_.core.traits());
-  // What there was before version 2 is written as it was.
-  stage_.script->traits = {.settings = "easy", .start_size = StartSize::smallest};
-  stage_.pass([](Pass&) {});
-  EXPECT_EQ(save(stage_.state(), written), 1u);
+  // What there was before is written as it was.
+  Stage older;
+  older.script->traits = {.settings = "easy", .answers_requests = true};
+  older.pass([](Pass&) {});
+  EXPECT_EQ(save(older.state(), written), 2u);
+  older.script->traits = {.settings = "easy", .start_size = StartSize::smallest};
+  older.pass([](Pass&) {});
+  EXPECT_EQ(save(older.state(), written), 1u);
 }
 
 TEST(SnapshotFormat, IsWhatThePageSays) {

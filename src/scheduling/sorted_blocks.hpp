@@ -35,6 +35,15 @@ class SortedBlocks {
 
   explicit SortedBlocks(Less less = {}) : less_(std::move(less)) {}
 
+  /// Calls `visit(key, row)` in order.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const Slot& slot : slots_) {
+      const Block& its = block(slot);
+      for (std::uint32_t i = 0; i < its.size(); ++i) visit(its.key(i), its.row(i));
+    }
+  }
+
   const Less& less() const { return less_; }
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -59,23 +68,26 @@ class SortedBlocks {
   }
 
   void insert(Key key, Row row) {
-    if (slots_.empty()) slots_.push_back({key, {}, take_block()});
-    ++size_;
-    const auto last = static_cast<std::uint32_t>(slots_.size() - 1);
-    Block& tail = blocks_[slots_[last].block];
-    if (const std::uint32_t n = tail.size();  // a queue grows at its end
-        n > 0 && n < Block::kCapacity && less_(tail.key(n - 1), key)) {
-      tail.insert(n, key, row);
-      slots_[last].summary = tail.summary();
-      return;
+    if (slots_.empty()) {
+      Slot& slot = slots_.emplace_back();
+      slot.first = key;
+      slot.block = take_block();
     }
-    std::uint32_t slot = slot_of(key);
-    if (blocks_[slots_[slot].block].size() == Block::kCapacity) slot = split(slot, key);
-    Block& rows = blocks_[slots_[slot].block];
-    const std::uint32_t place = place_in(rows, key);
-    rows.insert(place, key, row);
-    if (place == 0) slots_[slot].first = key;
-    slots_[slot].summary = rows.summary();
+    ++size_;
+    Place place{static_cast<std::uint32_t>(slots_.size() - 1), 0};
+    const Block& tail = block(place);
+    place.row = tail.size();
+    const bool at_end = place.row > 0 && place.row < Block::kCapacity &&
+                        less_(tail.key(place.row - 1), key);  // a queue grows there
+    if (!at_end) {
+      place.slot = slot_of(key);
+      if (block(place).size() == Block::kCapacity) place.slot = split(place.slot, key);
+      place.row = place_in(block(place), key);
+    }
+    Block& rows = block_at(place.slot);
+    rows.insert(place.row, key, row);
+    if (place.row == 0) slots_[place.slot].first = key;
+    slots_[place.slot].summary = rows.summary();
   }
 
   /// Erases the row with this key; it must be there.
@@ -171,26 +183,24 @@ class SortedBlocks {
 
   // The last slot whose first key is not above `key`; the first slot if there is none.
   std::uint32_t slot_of(Key key) const {
-    std::uint32_t low = 0, high = static_cast<std::uint32_t>(slots_.size());
-    while (high - low > 1) {
-      const std::uint32_t middle = (low + high) / 2;
-      if (less_(key, slots_[middle].first)) {
-        high = middle;
-      } else {
-        low = middle;
-      }
+    std::uint32_t low = 0;
+    for (auto length = static_cast<std::uint32_t>(slots_.size()); length > 1;) {
+      const std::uint32_t half = length / 2;
+      low = less_(key, slots_[low + half].first) ? low : low + half;
+      length -= half;
     }
     return low;
   }
 
-  // How many rows of the block are below `key`. Without branches that depend on the rows: these
-  // would be mispredicted half of the time.
+  // How many rows of the block are below `key`. Like `slot_of` without branches that depend on the
+  // keys: these would be mispredicted half of the time.
   std::uint32_t place_in(const Block& rows, Key key) const {
     if (rows.size() == 0) return 0;
     std::uint32_t low = 0;
     for (std::uint32_t length = rows.size(); length > 1;) {
       const std::uint32_t half = length / 2;
-      low += half * static_cast<std::uint32_t>(less_(rows.key(low + half - 1), key));
+      const std::uint32_t above = low + half;
+      low = less_(rows.key(above - 1), key) ? above : low;
       length -= half;
     }
     return low + static_cast<std::uint32_t>(less_(rows.key(low), key));

@@ -5,10 +5,82 @@
 #include <stdexcept>
 #include <utility>
 
+#include "scheduling/place.hpp"
+
 namespace ductile {
+namespace {
+
+// Rows of the releases by cell: in each cell in which these nodes are, as many as are counted.
+void list_of(Indices& its, Time at, ReleaseTag who, const NodeSet& nodes, const NodeSet& counted) {
+  const Spread amounts = its.cells.spread(counted);
+  for (const Spread::Part& part : its.cells.spread(nodes).parts) {
+    its.releases_of[part.cell].insert(at, who, amounts.of(part.cell));
+  }
+}
+
+void unlist_of(Indices& its, Time at, ReleaseTag who, const NodeSet& nodes) {
+  for (const Spread::Part& part : its.cells.spread(nodes).parts) {
+    its.releases_of[part.cell].erase(at, who);
+  }
+}
+
+// What a running job gives back at its end: not what it gives back before.
+NodeSet sound_nodes(const Facts& facts, const Job& job, const NodeSet& not_up) {
+  NodeSet nodes = difference(job.holding.nodes, not_up);
+  if (facts.gives(job)) {
+    nodes.erase(State::given(*facts.find(job.decision)));
+  }
+  return nodes;
+}
+
+// What it holds and is promised.
+NodeSet all_of(const Claim& claim) {
+  NodeSet nodes = claim.held.nodes;
+  for (const Pledge& pledge : claim.pledges) nodes.insert(pledge.nodes);
+  return nodes;
+}
+
+NodeSet unpromised_of(const Unanswered& open, const NodeSet& not_up) {
+  return difference(difference(State::given(open), not_up), open.promised);
+}
+
+void index_releases_of(const Facts& facts, Indices& found) {
+  found.releases_of.clear();
+  if (found.cells.is_one()) return;
+  found.releases_of.resize(found.cells.size());
+  for (const JobId id : facts.running) {
+    const Job& job = facts.jobs[id];
+    list_of(found, job.limit, ReleaseTag::of(id), job.holding.nodes,
+            sound_nodes(facts, job, found.not_up));
+  }
+  for (const Claim& claim : facts.claims) {
+    const NodeSet nodes = all_of(claim);
+    list_of(found, claim.release, ReleaseTag::of(claim.id), nodes, nodes);
+  }
+  for (const Unanswered& open : facts.unanswered) {
+    if (open.releases == 0) continue;
+    list_of(found, open.expected, ReleaseTag::incoming(open.decision.job), State::given(open),
+            unpromised_of(open, found.not_up));
+  }
+  for (const Boot& boot : facts.boots) {
+    list_of(found, boot.ready, ReleaseTag::boot(boot.batch), boot.nodes, boot.nodes);
+  }
+}
+
+// What follows from the platform.
+Facts with_speeds(Facts facts) {
+  const CellTable cells(facts.platform, facts.lanes);
+  for (std::size_t i = 0; i < facts.lanes.size(); ++i) {
+    facts.lanes[i].speed = cells.slowest(cells.of(LaneId{static_cast<std::uint16_t>(i)}));
+  }
+  return facts;
+}
+
+}  // namespace
 
 Indices index(const Facts& facts) {
   Indices found;
+  found.cells = CellTable(facts.platform, facts.lanes);
   found.queue = Queue(facts.traits.order, facts.sorting);
   facts.jobs.for_each([&](JobId id) {
     const Job& job = facts.jobs[id];
@@ -20,6 +92,7 @@ Indices index(const Facts& facts) {
     if (facts.health[node] == Health::draining) found.draining.insert(node, node);
   }
   found.idle = IdleNodes(facts.platform.nodes, facts.rules.identities);
+  found.idle.tell_apart(found.cells.by_node(), found.cells.size());
   NodeSet nobodys = found.not_up;
   const bool has_budget = facts.budget_mw != Facts::kNoBudget;
   for (const JobId id : facts.running) {
@@ -28,28 +101,37 @@ Indices index(const Facts& facts) {
     found.held += job.holding.count;
     found.idle.take(job.holding);
     if (!nobodys.empty()) nobodys.erase(job.holding.nodes);
-    const std::int64_t power = facts.extra_power_mw(job, job.holding.count);
-    found.jobs_mw += power;
-    if (has_budget) found.power_releases.insert(job.limit, ReleaseTag::of(id), power);
-    Nodes sound = healthy(job.holding, found.not_up);
-    if (job.doing == Doing::resizing && job.target < job.holding.count) {
-      sound -= facts.find(job.decision)->releases;
+    found.jobs_mw += facts.extra_power_mw(job, job.holding.count);
+    if (has_budget) {
+      found.power_releases.insert(job.limit, ReleaseTag::of(id),
+                                  facts.extra_power_mw(job, job.target));
     }
+    Nodes sound = healthy(job.holding, found.not_up);
+    if (facts.gives(job)) sound -= facts.find(job.decision)->releases;
     found.releases.insert(job.limit, ReleaseTag::of(id), sound);
     const bool leaves = !found.draining.empty() && job.doing == Doing::nothing &&
-                        facts.size_off(job, found.draining) != 0;
+                        facts.may_leave(job, found.draining);
     if (leaves) found.leaving.push_back(id);
   }
   for (const Claim& claim : facts.claims) {
     found.claimed += claim.held.count;
     found.idle.take(claim.held);
+    found.claimed_mw += claim.held_mw;
     found.releases.insert(claim.release, ReleaseTag::of(claim.id),
                           claim.held.count + claim.pledged());
+    if (has_budget) {
+      found.power_releases.insert(claim.release, ReleaseTag::of(claim.id),
+                                  claim.held_mw + claim.pledged_mw());
+    }
   }
   for (const Unanswered& open : facts.unanswered) {
-    if (open.releases == 0) continue;
-    found.releases.insert(open.expected, ReleaseTag::incoming(open.decision.job),
-                          open.releases - open.pledged);
+    const ReleaseTag tag = ReleaseTag::incoming(open.decision.job);
+    if (open.releases > 0) {
+      found.releases.insert(open.expected, tag, open.releases - open.pledged);
+    }
+    if (open.releases_mw > 0) {
+      found.power_releases.insert(open.expected, tag, open.releases_mw - open.pledged_mw);
+    }
   }
   for (const Boot& boot : facts.boots) {
     found.releases.insert(boot.ready, ReleaseTag::boot(boot.batch), boot.nodes.count());
@@ -57,6 +139,7 @@ Indices index(const Facts& facts) {
   found.out_of_service = nobodys.count();
   found.idle.take({found.out_of_service, nobodys});
   found.answered = facts.asked - facts.unanswered.size();
+  index_releases_of(facts, found);
   return found;
 }
 
@@ -66,14 +149,20 @@ State::State(const Platform& machine, const Capabilities& can, const Rules& run,
         facts.platform = machine;
         facts.capabilities = can;
         facts.rules = run;
+        facts.rules.identities |= !CellTable(machine, {}).is_one();
         facts.traits = its;
-        if (run.identities) facts.health.assign(machine.nodes, Health::up);
+        if (facts.rules.identities) facts.health.assign(machine.nodes, Health::up);
         return facts;
       }()) {}
 
 State::State(Facts facts)
-    : Facts(std::move(facts)), Indices(ductile::index(static_cast<const Facts&>(*this))) {
+    : Facts(with_speeds(std::move(facts))),
+      Indices(ductile::index(static_cast<const Facts&>(*this))) {
   pass_first = next_decision;
+  index_jobs();
+}
+
+void State::index_jobs() {
   for (std::size_t i = 0; i < running.size(); ++i) {
     put_running(running[i], i);
     Job& job = jobs[running[i]];
@@ -83,9 +172,50 @@ State::State(Facts facts)
   for (const JobId id : leaving) jobs[id].leaves = true;
 }
 
-Duration Facts::estimate(const Job& job, Nodes n) const {
-  if (n == job.spec.preferred || has_walltime_of_any_size(job)) return job.spec.walltime;
+Duration at_another_speed(Duration time, double speed) {
+  constexpr double kMost = 9.2e18;  // that still is a time
+  const double at_it = std::min(static_cast<double>(time.count()) / speed, kMost);
+  return std::max(Duration{std::llround(at_it)}, time > Duration{} ? kTick : time);
+}
+
+Duration Facts::estimate_of_work(const Job& job, Nodes n) const {
+  if (job.goes_on) {
+    return time_for_work(job, job.work_left,
+                         has_walltime_of_any_size(job) ? job.spec.preferred : n);
+  }
+  if (has_walltime_of_any_size(job)) return job.spec.walltime;
   return time_for_work(job, total_work(job.spec.preferred, job.spec.walltime), n);
+}
+
+namespace {
+
+// Of a job that waits to go on: something is left of it.
+Work least_work(const JobSpec& spec) { return total_work(spec.preferred, kTick); }
+
+}  // namespace
+
+Work Facts::work_left_of(const Job& job, const JobSpec& other) const {
+  const Nodes preferred = job.spec.preferred;
+  const Duration more = other.walltime - job.spec.walltime;
+  const Work left = other.preferred == preferred
+                        ? job.work_left + Work{preferred} * more.count()
+                        : Work{other.preferred} * (job.work_left / preferred + more.count());
+  return std::max(left, least_work(other));
+}
+
+Queue::Need Facts::believed_start_need(const Job& job) const {
+  return traits.start_size == StartSize::smallest && sizes_at_start(job.spec.type)
+             ? smallest_need(job)
+             : need_at(job, job.spec.preferred, estimate(job, job.spec.preferred));
+}
+
+Queue::Need Facts::smallest_need(const Job& job) const {
+  const Nodes n = smallest(job);
+  return need_at(job, n, estimate(job, n));
+}
+
+std::uint32_t Facts::power_units(const Job& job, Nodes n) const {
+  return Queue::Need::units(extra_power_mw(job, n));
 }
 
 Nodes Facts::smallest(const Job& job) const {
@@ -99,16 +229,37 @@ std::int64_t State::power_mw() const {
   return std::int64_t{on} * idle_mw() + jobs_mw;
 }
 
-Nodes State::largest(const Job& job, Nodes most, Nodes base, RequestId request) const {
-  const std::int64_t each = budget_mw == kNoBudget ? 0 : extra_power_mw(job, 1);
-  if (each > 0) {
-    const std::int64_t more = std::max<std::int64_t>(free_power_mw(), 0) / each;
-    most = static_cast<Nodes>(std::min<std::int64_t>(most, base + more));
-  }
+std::int64_t State::free_power_mw() const {
+  return budget_mw == kNoBudget ? kNoBudget : budget_mw - power_mw() - claimed_mw;
+}
+
+Nodes State::powered(const Job& job, Nodes n, std::int64_t power_mw) const {
+  if (budget_mw == kNoBudget) return n;
+  if (power_mw < 0) return 0;
+  const std::int64_t each = extra_power_mw(job, 1);
+  return each == 0 ? n : static_cast<Nodes>(std::min<std::int64_t>(n, power_mw / each));
+}
+
+Nodes State::usable(const Job& job, Nodes most, Nodes base, RequestId request) const {
   if (base == 0) return largest_start(job, most);
   const bool bound = sizes_at_start(job.spec.type) && request == RequestId::none;
   const Nodes size = bound ? constraint(job).at_most(most) : most;
   return size > base ? size : 0;
+}
+
+Nodes State::least_usable(const Job& job, Nodes least, Nodes base, RequestId request) const {
+  if (!sizes_at_start(job.spec.type) || request != RequestId::none) return least;
+  const Nodes size = constraint(job).at_least(least);
+  const Nodes preferred = job.spec.preferred;
+  return base == 0 && preferred >= least ? std::min(size, preferred) : size;
+}
+
+Nodes State::largest(const Job& job, Nodes most, Nodes base, RequestId request,
+                     std::int64_t held_mw) const {
+  if (budget_mw != kNoBudget) {
+    most = base + powered(job, most - base, free_power_mw() + held_mw);
+  }
+  return usable(job, most, base, request);
 }
 
 Nodes State::largest_start(const Job& job, Nodes most) const {
@@ -117,27 +268,152 @@ Nodes State::largest_start(const Job& job, Nodes most) const {
   return job.spec.preferred <= most ? std::max(size, job.spec.preferred) : size;
 }
 
+Cells State::usable_cells(const Job& job, const CellTable& table) const {
+  Cells its = table.of(job.spec.lane);
+  if (!table.speeds_differ() || job.status != Status::running) return its;
+  const double least = table.slowest(job.holding.nodes);
+  for_each_cell(its, [&](std::uint32_t cell) {
+    if (table[cell].speed < least) its &= ~(Cells{1} << cell);
+  });
+  return its;
+}
+
+Nodes State::idle_in(Cells where, const Spread* in) const {
+  Nodes sum = 0;
+  for_each_cell(where, [&](std::uint32_t cell) {
+    sum += in ? std::min(in->of(cell), idle.of(cell)) : idle.of(cell);
+  });
+  return sum;
+}
+
+NodeSet State::usable(const Job& job, const NodeSet& nodes) const {
+  if (cells.is_one()) return nodes;
+  return intersection(nodes, cells.nodes(usable_cells(job)));
+}
+
+NodeSet State::unpromised(const Unanswered& open) const { return unpromised_of(open, not_up); }
+
+std::optional<LaneId> State::join_lane(const Where& where) {
+  const auto same = std::ranges::find(lanes, where, &Lane::where);
+  const bool has_list = !where.only.empty() || !where.never.empty();
+  // An unused lane is as the default one.
+  const auto free =
+      std::find_if(lanes.begin() + 1, lanes.end(), [](const Lane& lane) { return lane.jobs == 0; });
+  const auto at = static_cast<std::size_t>((same != lanes.end() ? same : free) - lanes.begin());
+  constexpr std::size_t kMostLanes = 1u << 16;
+  if (at == kMostLanes) return std::nullopt;
+  const LaneId id{static_cast<std::uint16_t>(at)};
+  if (same != lanes.end()) {
+    if (lanes[at].jobs++ == 0) cells.want(id, true);
+    return id;
+  }
+  if (has_list && !rules.identities) return std::nullopt;
+  if (at == lanes.size()) lanes.emplace_back();
+  lanes[at] = {where, 1};
+  if (!has_list) {
+    cells.put(id, lanes[at]);
+  } else {
+    CellTable table(platform, lanes);
+    if (!table.is_whole()) {
+      lanes[at] = {};
+      if (at + 1 == lanes.size()) lanes.pop_back();
+      return std::nullopt;
+    }
+    change_cells(std::move(table));
+  }
+  lanes[at].speed = cells.slowest(cells.of(id));
+  return id;
+}
+
+void State::forget_lane(LaneId id) {
+  if (id == LaneId{}) return cells.want(id, false);
+  Lane& lane = lanes[index(id)];
+  const bool had_list = !lane.where.only.empty() || !lane.where.never.empty();
+  lane = {};
+  if (had_list) {
+    change_cells(CellTable(platform, lanes));
+  } else {
+    cells.put(id, lane);
+  }
+  lane.speed = cells.slowest(cells.of(id));
+}
+
+void State::change_cells(CellTable table) {
+  const bool was_one = cells.is_one();
+  cells = std::move(table);
+  ++changes;
+  idle.tell_apart(cells.by_node(), cells.size());
+  if (was_one != cells.is_one()) {
+    for (Unanswered& open : unanswered) deal_pledges(open);
+  }
+  index_releases_of(*this, *this);
+}
+
+Holding State::take_idle_by_cell(const Job& job, Nodes n, const Spread* in) {
+  Holding taken{n, {}};
+  for (const Spread::Part& part : place(cells, idle, usable_cells(job), n, in).parts) {
+    taken.nodes.insert(idle.lowest(part.count, cells[part.cell].nodes));
+  }
+  idle.take(taken);
+  return taken;
+}
+
 Nodes State::incoming() const {
   Nodes sum = 0;
   for (const Unanswered& u : unanswered) sum += u.releases - u.pledged;
   return sum;
 }
 
-Nodes Facts::size_off(const Job& job, const NodeSet& nodes) const {
-  if (!sizes_while_running(job.spec.type)) return 0;
+NodeSet Facts::can_leave(const Job& job, const NodeSet& nodes) const {
+  if (!sizes_while_running(job.spec.type)) return {};
   NodeSet leaves = intersection(job.holding.nodes, nodes);
   if (job.keep != Job::kNoKeep) leaves.erase(NodeSet{{{job.keep, job.keep}}});
-  if (leaves.empty()) return 0;
+  return leaves;
+}
+
+Nodes Facts::size_without(const Job& job, Nodes nodes) const {
   const Nodes size =
-      constraint(job).at_most(std::min(job.holding.count - leaves.count(), job.spec.size.max));
+      constraint(job).at_most(std::min(job.holding.count - nodes, job.spec.size.max));
   return size >= job.spec.size.min ? size : 0;
+}
+
+bool Facts::may_leave(const Job& job, const NodeSet& nodes) const {
+  const NodeSet leaves = can_leave(job, nodes);
+  return !leaves.empty() && (capabilities.moves || size_without(job, leaves.count()) != 0);
+}
+
+NodeSet State::avoided(const Job& job, const NodeSet& nodes) const {
+  const JobId id = running[job.running_at];
+  const auto order = std::ranges::lower_bound(moves, id, {}, &MoveOrder::job);
+  const bool has_one = order != moves.end() && order->job == id;
+  return has_one ? united(nodes, order->off) : nodes;
+}
+
+State::Way State::way_off(const Job& job, const NodeSet& nodes, bool may_shrink) const {
+  const Nodes leaves = can_leave(job, nodes).count();
+  if (leaves == 0) return {};
+  Nodes fresh = 0;
+  if (movable(job) && idle_for(job) > 0) {
+    const NodeSet among = idle.among(avoided(job, nodes));
+    const Nodes there = idle_for(job) - usable(job, among).count();
+    fresh = powered(job, std::min(leaves, there), free_power_mw());
+  }
+  if (fresh == leaves) return {job.holding.count, fresh};
+  if (!may_shrink) return {};
+  const Nodes size = size_without(job, leaves - fresh);
+  const Nodes stay = job.holding.count - leaves;
+  return {size, size > stay ? size - stay : 0};
+}
+
+bool State::is_free(const Job& job) const {
+  return job.status == Status::running && job.doing == Doing::nothing &&
+         job.claim == ClaimId::none && now >= job.not_before;
 }
 
 bool State::resizable(JobId id) const {
   const Job& job = jobs[id];
-  return job.status == Status::running && job.doing == Doing::nothing &&
-         job.claim == ClaimId::none && job.ordered == 0 && now >= job.not_before &&
-         sizes_while_running(job.spec.type) && world_can_resize(job);
+  return is_free(job) && job.ordered == 0 && sizes_while_running(job.spec.type) &&
+         world_can_resize(job);
 }
 
 Claim* Facts::find(ClaimId id) {
@@ -181,7 +457,7 @@ Decision& State::decide(Decision::Kind kind, JobId job, Reason reason, RequestId
   decision.request = request;
   if (decision.answered()) {
     ++asked;
-    if (kind != Decision::Kind::resize && capabilities.instant_start) {
+    if (kind == Decision::Kind::start && capabilities.instant_start) {
       ++answered;
     } else {
       unanswered.emplace_back().decision = decision;
@@ -194,21 +470,21 @@ Decision& State::decision_of_pass(DecisionId id) {
   return decisions[decisions.size() - (next_decision - index(id))];
 }
 
-void State::run(JobId id, Holding nodes) {
+void State::run(JobId id, Holding&& nodes) {
   Job& job = jobs[id];
   job.status = Status::running;
   job.target = job.first_size = nodes.count;
   job.holding = std::move(nodes);
   job.started = job.work_at = now;
-  job.limit = later(now, estimate(job, job.target));
+  job.limit = later(now, estimate_held(job, job.target));
   job.not_before = now + kTick;
   job.reserved = kNever;
-  if (job.spec.type != JobType::rigid) {
+  if (job.spec.type != JobType::rigid && !job.goes_on) {
     job.work_left = total_work(job.spec.preferred, job.spec.walltime);
     if (job.adaptive != Job::kNoRow) adaptive[job.adaptive].had.clear();
   }
+  job.running_at = static_cast<std::uint32_t>(running.size());
   running.push_back(id);
-  put_running(id, running.size() - 1);
   if (sizes_while_running(job.spec.type)) {
     put_running(running[running_malleable], running.size() - 1);
     put_running(id, running_malleable++);
@@ -220,16 +496,17 @@ void State::put_running(JobId id, std::size_t place) {
   jobs[id].running_at = static_cast<std::uint32_t>(place);
 }
 
-void State::start(JobId id, Holding nodes, Reason reason) {
+void State::start(JobId id, Holding&& nodes, Reason reason) {
   Job& job = jobs[id];
   run(id, std::move(nodes));
   Decision& decision = decide(Decision::Kind::start, id, reason);
-  decision.after = job.holding;
+  decision.after.count = job.holding.count;
+  if (rules.identities) decision.after.nodes = job.holding.nodes;
   decision.limit = job.limit;
   job.doing = capabilities.instant_start ? Doing::nothing : Doing::starting;
   job.decision = decision.id;
   list(job, id);
-  if (capabilities.instant_start) settle_delays(id);
+  if (capabilities.instant_start && !planned_delays.empty()) settle_delays(id);
 }
 
 void State::grow(JobId id, const Holding& more, Reason reason, RequestId request) {
@@ -247,7 +524,7 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
     if (decision.kind == Decision::Kind::start) {
       job.first_size = job.target;
       if (scales_limit(job)) {
-        job.limit = decision.limit = later(job.started, estimate(job, job.target));
+        job.limit = decision.limit = later(job.started, estimate_held(job, job.target));
       }
     }
   } else {
@@ -264,6 +541,7 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
 void State::shrink(JobId id, Nodes to, Reason reason, RequestId request) {
   Job& job = jobs[id];
   ++changes;
+  Holding after = kept(job, to, reason.job);
   before_change(job);
   if (!in_pass(job)) {
     job.decision = decide(Decision::Kind::resize, id, reason, request).id;
@@ -276,18 +554,109 @@ void State::shrink(JobId id, Nodes to, Reason reason, RequestId request) {
     unlist_incoming(*find(job.decision));
   }
   job.target = to;
-  Holding after = kept(job, to);
   Unanswered& u = *find(job.decision);
   u.releases = healthy(job.holding) - healthy(after);
+  u.releases_mw = budgeted_mw(job, job.holding.count - to);
+  if (!cells.is_one()) u.decision.after = after;
   decision_of_pass(job.decision).after = std::move(after);
   after_change(job, id);
   list_incoming(u);
 }
 
-Holding State::kept(const Job& job, Nodes to) const {
+void State::stop(JobId id, Stop how, Reason reason) {
+  Job& job = jobs[id];
+  ++changes;
+  before_change(job);
+  job.decision = decide(kind_of(how), id, reason).id;
+  job.doing = Doing::stopping;
+  job.target = 0;
+  const AdaptiveSpec* spec = adaptive_spec(job);
+  Unanswered& open = unanswered.back();
+  open.before = job.holding;
+  open.decided = now;
+  open.expected = now + (spec && how == Stop::suspend ? spec->resize_delay : Duration{});
+  open.releases = healthy(job.holding);
+  open.releases_mw = budgeted_mw(job, job.holding.count);
+  after_change(job, id);
+  list_incoming(open);
+}
+
+// Where a limit holds at any size, what is left is time; else it is work.
+void State::keep_work(Job& job, Duration paused) {
+  note_progress(job, settled(job).count, paused);
+  if (has_walltime_of_any_size(job)) {
+    job.work_left =
+        total_work(job.spec.preferred, at_speed(expected_end(job) - now, 1 / speed(job)));
+  } else if (job.work_left == 0) {  // it has outlived what was believed
+    job.work_left = total_work(job.spec.preferred, whole_seconds(1));
+  }
+  job.goes_on = true;
+}
+
+void State::leave(JobId id, const NodeSet& nodes, const Way& way, Reason reason) {
+  if (way.fresh == 0) return shrink(id, way.size, reason);
+  Job& job = jobs[id];
+  ++changes;
+  NodeSet left = can_leave(job, nodes);
+  NodeSet others = difference(idle.nodes(), avoided(job, nodes));
+  const Holding fresh{way.fresh, cells.is_one()
+                                     ? others.take_lowest(way.fresh)
+                                     : pick(cells, others, usable_cells(job), way.fresh)};
+  idle.take(fresh);
+  before_change(job);
+  job.decision = decide(Decision::Kind::resize, id, reason).id;
+  job.doing = Doing::resizing;
+  job.target = way.size;
+  Holding after{way.size, united(difference(job.holding.nodes, left), fresh.nodes)};
+  const AdaptiveSpec* spec = adaptive_spec(job);
+  Unanswered& move = unanswered.back();
+  move.before = job.holding;
+  move.decided = now;
+  move.expected = now + (spec ? spec->resize_delay : Duration{});
+  job.holding.count += fresh.count;
+  job.holding.nodes.insert(fresh.nodes);
+  move.releases = healthy(job.holding) - healthy(after);
+  move.releases_mw = budgeted_mw(job, job.holding.count - way.size);
+  if (!cells.is_one()) move.decision.after = after;
+  decisions.back().after = std::move(after);
+  after_change(job, id);
+  list_incoming(move);
+}
+
+Holding State::kept(const Job& job, Nodes to, JobId beneficiary) const {
   if (!rules.identities) return {to, {}};
   NodeSet rest = job.holding.nodes;
   if (job.keep != Job::kNoKeep) rest.erase(NodeSet{{{job.keep, job.keep}}});
+  if (!cells.is_one()) {
+    // What it gave stays given.
+    NodeSet given;
+    if (job.doing == Doing::resizing && in_pass(job)) {
+      given = difference(job.holding.nodes, find(job.decision)->decision.after.nodes);
+      rest.erase(given);
+    }
+    Nodes give = job.holding.count - to - given.count();
+    const auto take = [&](NodeSet of) {
+      const NodeSet taken = of.take_highest(std::min(give, of.count()));
+      rest.erase(taken);
+      given.insert(taken);
+      give -= taken.count();
+    };
+    take(intersection(rest, not_up));
+    const Cells wanted = jobs.knows(beneficiary) ? usable_cells(jobs[beneficiary]) : kEveryCell;
+    for (const Cells those : {wanted, ~wanted}) {
+      Cells left = those & cells.spread(rest).cells();
+      while (give > 0 && left != 0) {
+        const double slowest = cells.slowest(left);
+        Cells slow = 0;
+        for_each_cell(left, [&](std::uint32_t cell) {
+          if (cells[cell].speed == slowest) slow |= Cells{1} << cell;
+        });
+        take(intersection(rest, cells.nodes(slow)));
+        left &= ~slow;
+      }
+    }
+    return {to, difference(job.holding.nodes, given)};
+  }
   NodeSet sick = intersection(rest, not_up);
   Nodes give = job.holding.count - to;
   NodeSet given = sick.take_highest(std::min(give, sick.count()));
@@ -309,12 +678,15 @@ void State::free_nodes(const Holding& nodes) {
   idle.give({count, std::move(sound)});
 }
 
-void State::release(JobId from, const Holding& nodes) {
+void State::release(JobId from, const Holding& nodes, std::int64_t power_mw) {
   if (claims.empty()) {
     free_nodes(nodes);
     return;
   }
   Holding left = nodes;
+  std::vector<NodeSet> named;
+  if (!cells.is_one()) named = dealt(from, difference(nodes.nodes, not_up));
+  auto next = named.begin();
   for (Claim& claim : claims) {
     const auto is_his = [&](const Pledge& pledge) { return pledge.victim == from; };
     if (std::ranges::none_of(claim.pledges, is_his)) continue;
@@ -322,7 +694,12 @@ void State::release(JobId from, const Holding& nodes) {
     for (const Pledge& pledge : claim.pledges) {
       if (!is_his(pledge)) continue;
       Holding fed{std::min(pledge.count, healthy(left)), {}};
-      if (rules.identities) {
+      if (next != named.end()) {
+        fed = {next->count(), *next};
+        left.nodes.erase(fed.nodes);
+        claim.held.nodes.insert(fed.nodes);
+        ++next;
+      } else if (rules.identities) {
         NodeSet sound = difference(left.nodes, not_up);
         fed.nodes = sound.take_lowest(fed.count);
         left.nodes.erase(fed.nodes);
@@ -331,6 +708,10 @@ void State::release(JobId from, const Holding& nodes) {
       left.count -= fed.count;
       claim.held.count += fed.count;
       claimed += fed.count;
+      const std::int64_t fed_mw = std::min(pledge.power_mw, power_mw);
+      power_mw -= fed_mw;
+      claim.held_mw += fed_mw;
+      claimed_mw += fed_mw;
     }
     std::erase_if(claim.pledges, is_his);
     list(claim);
@@ -394,11 +775,13 @@ void State::vacate(JobId id) {
   running.pop_back();
   if (gap < running.size()) put_running(last, gap);
   if (std::exchange(job.leaves, false)) std::erase(leaving, id);
+  if (!moves.empty()) std::erase_if(moves, [&](const MoveOrder& move) { return move.job == id; });
+  if (!stops.empty()) std::erase_if(stops, [&](const StopOrder& stop) { return stop.job == id; });
   job.holding = {};
   job.target = 0;
   job.keep = Job::kNoKeep;
   job.doing = Doing::nothing;
-  release(id, mine);
+  release(id, mine, budgeted_mw(job, mine.count));
 }
 
 void State::retire(JobId id) {
@@ -406,8 +789,61 @@ void State::retire(JobId id) {
   job.status = Status::over;
   if (job.adaptive != Job::kNoRow) free_rows.push_back(job.adaptive);
   if (job.ordered != 0) std::erase(ordered, id);
-  std::erase_if(planned_delays, [&](const PlannedDelay& planned) { return planned.job == id; });
+  if (!planned_delays.empty()) {
+    std::erase_if(planned_delays, [&](const PlannedDelay& planned) { return planned.job == id; });
+  }
+  leave_lane(job.spec.lane);
   jobs.retire(id);
+}
+
+void State::change_machine(const Platform& machine, const Capabilities& can) {
+  CellTable table(machine, lanes);
+  // Claims of nodes that their jobs may not use there.
+  std::vector<ClaimId> lost;
+  for (const Claim& claim : claims) {
+    NodeSet its = all_of(claim);
+    for (const Pledge& pledge : claim.pledges) {
+      if (cells.is_one() && pledge.count > 0) its.insert(given(*find(pledge.shrink)));
+    }
+    const Cells where = usable_cells(jobs[claim.job], table);
+    if (where == 0 || !table.nodes(where).contains(its)) lost.push_back(claim.id);
+  }
+  for (const ClaimId id : lost) {
+    if (find(id)) dissolve(id);
+  }
+  if (cells.speeds_differ() || table.speeds_differ() || cells[0].speed != table[0].speed) {
+    for (const JobId id : running) {
+      Job& job = jobs[id];
+      if (job.doing != Doing::starting) note_progress(job, settled(job).count);
+    }
+  }
+  const std::uint32_t before = milliwatts(platform.busy_w), after = milliwatts(machine.busy_w);
+  jobs.for_each([&](JobId id) {
+    Job& job = jobs[id];
+    const AdaptiveSpec* const spec = adaptive_spec(job);
+    const bool says_itself = spec != nullptr && spec->watts_per_node > 0;
+    // What was measured of it is its own.
+    if (!says_itself && job.power_mw == before) job.power_mw = after;
+  });
+  // More of them may be such as jobs may use.
+  idle_grew = idle_grew || machine != platform;
+  platform = machine;
+  capabilities = can;
+  if (rules.identities) health.resize(platform.nodes, Health::up);
+  for (Unanswered& open : unanswered) {
+    const Job& job = jobs[open.decision.job];
+    open.releases_mw = budgeted_mw(job, job.holding.count - job.target);
+    trim_pledges(open);
+  }
+  power_grew();
+  cells = std::move(table);
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    lanes[i].speed = cells.slowest(cells.of(LaneId{static_cast<std::uint16_t>(i)}));
+  }
+  for (Unanswered& open : unanswered) deal_pledges(open);
+  static_cast<Indices&>(*this) = ductile::index(*this);
+  index_jobs();
+  memo = {};
 }
 
 void State::change_health(const NodeSet& nodes, Health to) {
@@ -436,6 +872,7 @@ void State::change_health(const NodeSet& nodes, Health to) {
     idle_grew = true;
   } else {
     not_up.insert(nodes);
+    power_grew();
     out_of_service += from_idle.count();
     idle.take({from_idle.count(), from_idle});
     for (Claim& claim : claims) {
@@ -461,14 +898,83 @@ void State::change_health(const NodeSet& nodes, Health to) {
   }
 }
 
+std::vector<NodeSet> State::dealt(JobId victim, NodeSet nodes) const {
+  struct Share {
+    const Claim* claim;
+    const Pledge* pledge;
+    NodeSet gets;
+  };
+  std::vector<Share> shares;
+  for (const Claim& claim : claims) {
+    for (const Pledge& pledge : claim.pledges) {
+      if (pledge.victim != victim) continue;
+      Share& share = shares.emplace_back(Share{&claim, &pledge, {}});
+      share.gets = intersection(pledge.nodes, nodes);
+      nodes.erase(share.gets);
+    }
+  }
+  // Who lacks some gets what nobody names, then what is named by those after it.
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    Share& share = shares[i];
+    const Cells where = usable_cells(jobs[share.claim->job]);
+    const auto missing = [&] { return share.pledge->count - share.gets.count(); };
+    share.gets.insert(pick(cells, nodes, where, missing()));
+    for (std::size_t later = shares.size() - 1; later > i && missing() > 0; --later) {
+      share.gets.insert(pick(cells, shares[later].gets, where, missing()));
+    }
+  }
+  std::vector<NodeSet> result;
+  for (Share& share : shares) result.push_back(std::move(share.gets));
+  return result;
+}
+
+void State::deal_pledges(Unanswered& shrink) {
+  std::vector<NodeSet> shares;
+  if (!cells.is_one()) shares = dealt(shrink.decision.job, difference(given(shrink), not_up));
+  auto next = shares.begin();
+  shrink.promised = {};
+  for (Claim& claim : claims) {
+    for (Pledge& pledge : claim.pledges) {
+      if (pledge.shrink != shrink.decision.id) continue;
+      pledge.nodes = {};
+      if (cells.is_one()) continue;
+      pledge.nodes = std::move(*next++);
+      const Nodes count = pledge.nodes.count();
+      shrink.pledged -= pledge.count - count;
+      pledge.count = count;
+      shrink.promised.insert(pledge.nodes);
+    }
+  }
+}
+
 void State::trim_pledges(Unanswered& shrink) {
+  if (!cells.is_one() && shrink.promised.intersects(not_up)) {
+    const auto owed = [&](const Claim& claim) {
+      return std::ranges::find(claim.pledges, shrink.decision.id, &Pledge::shrink) !=
+             claim.pledges.end();
+    };
+    for (const Claim& claim : claims) {
+      if (owed(claim)) unlist(claim);
+    }
+    deal_pledges(shrink);
+    for (Claim& claim : claims) {
+      if (owed(claim)) list(claim);
+    }
+  }
   for (auto claim = claims.rbegin(); claim != claims.rend(); ++claim) {
     for (Pledge& pledge : claim->pledges) {
-      if (pledge.shrink != shrink.decision.id || shrink.pledged <= shrink.releases) continue;
-      const Nodes less = std::min(pledge.count, shrink.pledged - shrink.releases);
+      if (pledge.shrink != shrink.decision.id) continue;
+      const Nodes over = shrink.pledged > shrink.releases ? shrink.pledged - shrink.releases : 0;
+      const Nodes less = std::min(pledge.count, over);
+      const std::int64_t over_mw =
+          std::max<std::int64_t>(shrink.pledged_mw - shrink.releases_mw, 0);
+      const std::int64_t less_mw = std::min(pledge.power_mw, over_mw);
+      if (less == 0 && less_mw == 0) continue;
       unlist(*claim);
       pledge.count -= less;
+      pledge.power_mw -= less_mw;
       shrink.pledged -= less;
+      shrink.pledged_mw -= less_mw;
       list(*claim);
     }
   }
@@ -479,50 +985,103 @@ void State::free_pledges(const Claim& claim) {
     Unanswered& shrink = *find(pledge.shrink);
     unlist_incoming(shrink);
     shrink.pledged -= pledge.count;
+    shrink.pledged_mw -= pledge.power_mw;
+    if (!pledge.nodes.empty()) shrink.promised.erase(pledge.nodes);
     list_incoming(shrink);
   }
 }
 
+std::span<Claim> State::group_of(Claim& claim) {
+  if (claim.group == ClaimId::none) return {&claim, 1};
+  Claim* const first = find(claim.group);
+  Claim* end = first;
+  while (end != claims.data() + claims.size() && end->group == claim.group) ++end;
+  return {first, end};
+}
+
+bool State::is_due(Claim& claim) {
+  return std::ranges::all_of(group_of(claim), [](const Claim& its) { return its.pledges.empty(); });
+}
+
+bool State::can_take_idle(std::span<const Claim> group) const {
+  bool waits = false;
+  Nodes owed = 0;
+  // What they need and do not hold, and what they hold too much.
+  std::int64_t lacks_mw = 0, too_much_mw = 0;
+  for (const Claim& claim : group) {
+    if (std::ranges::any_of(claim.pledges, &Pledge::is_barrier)) return false;
+    waits |= !claim.pledges.empty();
+    const Nodes its = claim.pledged();
+    owed += its;
+    const std::int64_t more_mw =
+        budgeted_mw(jobs[claim.job], claim.held.count + its) - claim.held_mw;
+    (more_mw > 0 ? lacks_mw : too_much_mw) += more_mw;
+  }
+  if (!waits || owed > idle.count()) return false;
+  if (!cells.is_one()) {
+    NodeSet left = idle.nodes();
+    for (const Claim& claim : group) {
+      const Nodes its = claim.pledged();
+      const Cells where = usable_cells(jobs[claim.job]);
+      if (pick(cells, left, where, its).count() < its) return false;
+    }
+  }
+  return (lacks_mw > 0 ? lacks_mw : too_much_mw) <= free_power_mw();
+}
+
+void State::take_idle(Claim& claim) {
+  const Nodes owed = claim.pledged();
+  const std::int64_t need_mw = budgeted_mw(jobs[claim.job], claim.held.count + owed);
+  const std::int64_t owed_mw = std::max<std::int64_t>(need_mw - claim.held_mw, 0);
+  unlist(claim);
+  free_pledges(claim);
+  claim.pledges.clear();
+  const Holding taken = take_idle(jobs[claim.job], owed);
+  claimed += owed;
+  claim.held.count += owed;
+  claim.held.nodes.insert(taken.nodes);
+  claimed_mw += owed_mw;
+  claim.held_mw += owed_mw;
+  list(claim);
+}
+
 bool State::feed_claims() {
   bool any = false;
-  for (Claim& claim : claims) {
-    const Nodes owed = claim.pledged();
-    if (!fits_power(jobs[claim.job], claim.held.count + owed)) continue;
-    const auto is_barrier = [](const Pledge& pledge) { return pledge.count == 0; };
-    if (claim.pledges.empty() || owed > idle.count() ||
-        std::ranges::any_of(claim.pledges, is_barrier)) {
-      continue;
+  for (std::size_t i = 0; i < claims.size();) {
+    const std::span<Claim> group = group_of(claims[i]);
+    if (can_take_idle(group)) {
+      for (Claim& claim : group) take_idle(claim);
+      any = true;
     }
-    unlist(claim);
-    free_pledges(claim);
-    claim.pledges.clear();
-    const Holding taken = idle.take(owed);
-    claimed += owed;
-    claim.held.count += owed;
-    claim.held.nodes.insert(taken.nodes);
-    list(claim);
-    any = true;
+    i += group.size();
   }
   return any;
 }
 
 void State::dissolve(ClaimId id) {
-  Claim& claim = *find(id);
+  std::vector<ClaimId> ids;
+  for (const Claim& claim : group_of(*find(id))) ids.push_back(claim.id);
+  for (const ClaimId each : ids) dissolve_alone(*find(each));
+  must_wake = true;
+  ++changes;
+}
+
+void State::dissolve_alone(Claim& claim) {
   Job& job = jobs[claim.job];
+  unlist(claim);
   free_pledges(claim);
   free_nodes(claim.held);
   claimed -= claim.held.count;
   claim.held = {};
+  claimed_mw -= claim.held_mw;
+  claim.held_mw = 0;
   job.claim = ClaimId::none;
   if (claim.start) {
     job.target = 0;
     enqueue(claim.job, job);
   }
   if (claim.request != RequestId::none) forget_delays(claim.request);
-  unlist(claim);
-  remove_claim(id);
-  must_wake = true;
-  ++changes;
+  remove_claim(claim.id);
 }
 
 void State::remove_claim(ClaimId id) {
@@ -547,7 +1106,7 @@ Wide weighed(Wide number, double rate) {
 
 Work State::work_left_after(const Job& job, Nodes size, Duration worked) const {
   const Duration span = worked < Duration{} ? -worked : worked;
-  const double rate = job.adaptive == Job::kNoRow ? 1 : adaptive[job.adaptive].rate;
+  const double rate = speed(job) * (job.adaptive == Job::kNoRow ? 1 : adaptive[job.adaptive].rate);
   const Work work = weighed(work_done(speedup(job), job.spec.preferred, size, span), rate);
   if (worked >= Duration{}) return std::max(job.work_left - work, Work{0});
   const Work whole = total_work(job.spec.preferred, job.spec.walltime);
@@ -560,7 +1119,7 @@ void State::note_progress(Job& job, Nodes size, Duration paused) {
     Adaptive& row = adaptive[job.adaptive];
     auto at = std::ranges::find(row.had, size, &TimeHad::nodes);
     if (at == row.had.end()) at = row.had.insert(at, {.nodes = size});
-    const Wide time = at->time.count() + weighed(worked.count(), row.rate);
+    const Wide time = at->time.count() + weighed(worked.count(), row.rate * speed(job));
     at->time = Duration{
         static_cast<std::int64_t>(std::clamp(time, Wide{0}, Wide{Duration::max().count()}))};
   }
@@ -571,7 +1130,7 @@ void State::note_progress(Job& job, Nodes size, Duration paused) {
 
 void State::scale_limit(Job& job, Reason reason) {
   if (!scales_limit(job)) return;
-  set_limit(job, later(now, time_for_work(job, job.work_left, job.holding.count)), reason);
+  set_limit(job, later(now, time_left(job, job.work_left, job.holding.count)), reason);
 }
 
 void State::set_limit(Job& job, Time limit, Reason reason) {
@@ -581,12 +1140,17 @@ void State::set_limit(Job& job, Time limit, Reason reason) {
 }
 
 Time State::end_with(const Job& job, Duration walltime) const {
-  if (job.spec.type == JobType::rigid) return later(job.started, walltime);
-  if (!scales_limit(job)) return later(job.limit - job.spec.walltime, walltime);
+  if (job.spec.type == JobType::rigid && !job.goes_on) {
+    return later(job.started, at_speed(walltime, speed(job)));
+  }
+  if (!scales_limit(job)) {
+    return later(job.limit - at_speed(job.spec.walltime, speed(job)),
+                 at_speed(walltime, speed(job)));
+  }
   const Work more =
       total_work(job.spec.preferred, walltime) - total_work(job.spec.preferred, job.spec.walltime);
   const Work left = std::max(work_left(job) + more, Work{0});
-  return later(now, time_for_work(job, left, settled(job).count));
+  return later(now, time_left(job, left, settled(job).count));
 }
 
 template <class Change>
@@ -601,9 +1165,17 @@ void State::change_need(JobId id, const Change& change) {
 void State::believe_power(JobId id, double watts_per_node) {
   Job& job = jobs[id];
   const bool runs = job.status == Status::running;
+  Unanswered* shrink = runs && job.target < job.holding.count ? find(job.decision) : nullptr;
   if (runs) before_change(job);
+  if (shrink) unlist_incoming(*shrink);
   change_need(id, [&] { job.power_mw = milliwatts(watts_per_node); });
+  if (shrink) {
+    shrink->releases_mw = budgeted_mw(job, job.holding.count - job.target);
+    trim_pledges(*shrink);
+    list_incoming(*shrink);
+  }
   if (runs) after_change(job, id);
+  power_grew();
 }
 
 void State::believe_walltime(JobId id, Duration walltime) {
@@ -611,32 +1183,49 @@ void State::believe_walltime(JobId id, Duration walltime) {
   if (job.status == Status::running) {
     unlist(job, id);
     job.limit = end_with(job, walltime);
-    if (job.spec.type != JobType::rigid) {
+    if (job.spec.type != JobType::rigid || job.goes_on) {
       job.work_left += total_work(job.spec.preferred, walltime) -
                        total_work(job.spec.preferred, job.spec.walltime);
       job.work_left = std::max(job.work_left, Work{0});
     }
     list(job, id);
   }
-  change_need(id, [&] { job.spec.walltime = walltime; });
+  change_need(id, [&] {
+    if (job.goes_on && job.status != Status::running) {
+      JobSpec other = job.spec;
+      other.walltime = walltime;
+      job.work_left = work_left_of(job, other);
+    }
+    job.spec.walltime = walltime;
+  });
 }
 
 void State::believe_model(JobId id, const Speedup& model) {
   Job& job = jobs[id];
   Adaptive& row = adaptive[job.adaptive];
+  const auto learn = [&] {
+    row.spec.speedup = model;
+    job.work_left = total_work(job.spec.preferred, job.spec.walltime);
+    for (const TimeHad& had : row.had) {
+      job.work_left -=
+          std::min(job.work_left, work_done(model, job.spec.preferred, had.nodes, had.time));
+    }
+  };
   if (job.status != Status::running) {
-    change_need(id, [&] { row.spec.speedup = model; });
+    change_need(id, [&] {
+      if (!job.goes_on || has_walltime_of_any_size(job)) {
+        row.spec.speedup = model;
+      } else {
+        learn();
+        job.work_left = std::max(job.work_left, least_work(job.spec));
+      }
+    });
     return;
   }
   unlist(job, id);
-  row.spec.speedup = model;
-  job.work_left = total_work(job.spec.preferred, job.spec.walltime);
-  for (const TimeHad& had : row.had) {
-    job.work_left -=
-        std::min(job.work_left, work_done(model, job.spec.preferred, had.nodes, had.time));
-  }
+  learn();
   if (scales_limit(job)) {
-    job.limit = later(job.work_at, time_for_work(job, job.work_left, settled(job).count));
+    job.limit = later(job.work_at, time_left(job, job.work_left, settled(job).count));
   }
   list(job, id);
 }
@@ -697,7 +1286,6 @@ void State::forget_delays(RequestId request) {
 }
 
 void State::settle_delays(JobId id) {
-  if (planned_delays.empty()) return;
   const Job& job = jobs[id];
   std::erase_if(planned_delays, [&](const PlannedDelay& planned) {
     if (planned.job != id) return false;
@@ -725,13 +1313,12 @@ void State::count(const Job& job, int sign) {
 
 Nodes State::sound_release(const Job& job) const {
   const Nodes sound = healthy(job.holding);
-  const bool shrinks = job.doing == Doing::resizing && job.target < job.holding.count;
-  return shrinks ? sound - find(job.decision)->releases : sound;
+  return gives(job) ? sound - find(job.decision)->releases : sound;
 }
 
 void State::look_for_draining(Job& job, JobId id) {
   if (draining.empty() || job.leaves || job.doing != Doing::nothing) return;
-  if (size_off_draining(job) == 0) return;
+  if (!may_leave(job, draining)) return;
   job.leaves = true;
   leaving.push_back(id);
 }
@@ -740,7 +1327,11 @@ void State::list(Job& job, JobId id) {
   job.release = job.limit;
   releases.insert(job.release, ReleaseTag::of(id), sound_release(job));
   if (budget_mw != kNoBudget) {
-    power_releases.insert(job.release, ReleaseTag::of(id), extra_power_mw(job, job.holding.count));
+    power_releases.insert(job.release, ReleaseTag::of(id), extra_power_mw(job, job.target));
+  }
+  if (!cells.is_one()) {
+    list_of(*this, job.release, ReleaseTag::of(id), job.holding.nodes,
+            sound_nodes(*this, job, not_up));
   }
   count(job, 1);
   look_for_draining(job, id);
@@ -749,18 +1340,27 @@ void State::list(Job& job, JobId id) {
 void State::unlist(const Job& job, JobId id) {
   releases.erase(job.release, ReleaseTag::of(id));
   if (budget_mw != kNoBudget) power_releases.erase(job.release, ReleaseTag::of(id));
+  if (!cells.is_one()) unlist_of(*this, job.release, ReleaseTag::of(id), job.holding.nodes);
   count(job, -1);
 }
 
-void State::before_change(const Job& job) { count(job, -1); }
+void State::before_change(const Job& job) {
+  if (!cells.is_one()) {
+    unlist_of(*this, job.release, ReleaseTag::of(running[job.running_at]), job.holding.nodes);
+  }
+  count(job, -1);
+}
 
 void State::after_change(Job& job, JobId id) {
   const Time before = job.release;
   job.release = job.limit;
   releases.move(before, job.release, ReleaseTag::of(id), sound_release(job));
   if (budget_mw != kNoBudget) {
-    power_releases.move(before, job.release, ReleaseTag::of(id),
-                        extra_power_mw(job, job.holding.count));
+    power_releases.move(before, job.release, ReleaseTag::of(id), extra_power_mw(job, job.target));
+  }
+  if (!cells.is_one()) {
+    list_of(*this, job.release, ReleaseTag::of(id), job.holding.nodes,
+            sound_nodes(*this, job, not_up));
   }
   count(job, 1);
   look_for_draining(job, id);
@@ -768,30 +1368,83 @@ void State::after_change(Job& job, JobId id) {
 
 void State::list(Claim& claim) {
   releases.insert(claim.release, ReleaseTag::of(claim.id), claim.held.count + claim.pledged());
+  if (budget_mw != kNoBudget) {
+    power_releases.insert(claim.release, ReleaseTag::of(claim.id),
+                          claim.held_mw + claim.pledged_mw());
+  }
+  if (!cells.is_one()) {
+    const NodeSet nodes = all_of(claim);
+    list_of(*this, claim.release, ReleaseTag::of(claim.id), nodes, nodes);
+  }
 }
 
-void State::unlist(const Claim& claim) { releases.erase(claim.release, ReleaseTag::of(claim.id)); }
+void State::unlist(const Claim& claim) {
+  releases.erase(claim.release, ReleaseTag::of(claim.id));
+  if (!cells.is_one()) {
+    unlist_of(*this, claim.release, ReleaseTag::of(claim.id), all_of(claim));
+  }
+  if (budget_mw != kNoBudget) power_releases.erase(claim.release, ReleaseTag::of(claim.id));
+}
 
 void State::list_incoming(const Unanswered& shrink) {
+  const ReleaseTag tag = ReleaseTag::incoming(shrink.decision.job);
   if (shrink.releases > 0) {
-    releases.insert(shrink.expected, ReleaseTag::incoming(shrink.decision.job),
-                    shrink.releases - shrink.pledged);
+    releases.insert(shrink.expected, tag, shrink.releases - shrink.pledged);
+    if (!cells.is_one()) {
+      list_of(*this, shrink.expected, tag, given(shrink), unpromised(shrink));
+    }
+  }
+  if (shrink.releases_mw > 0) {
+    power_releases.insert(shrink.expected, tag, shrink.releases_mw - shrink.pledged_mw);
   }
 }
 
 void State::unlist_incoming(const Unanswered& shrink) {
+  const ReleaseTag tag = ReleaseTag::incoming(shrink.decision.job);
   if (shrink.releases > 0) {
-    releases.erase(shrink.expected, ReleaseTag::incoming(shrink.decision.job));
+    releases.erase(shrink.expected, tag);
+    if (!cells.is_one()) unlist_of(*this, shrink.expected, tag, given(shrink));
   }
+  if (shrink.releases_mw > 0) power_releases.erase(shrink.expected, tag);
+}
+
+void State::list(const Boot& boot) {
+  const ReleaseTag tag = ReleaseTag::boot(boot.batch);
+  releases.insert(boot.ready, tag, boot.nodes.count());
+  if (!cells.is_one()) list_of(*this, boot.ready, tag, boot.nodes, boot.nodes);
+}
+
+void State::unlist(const Boot& boot) {
+  const ReleaseTag tag = ReleaseTag::boot(boot.batch);
+  releases.erase(boot.ready, tag);
+  if (!cells.is_one()) unlist_of(*this, boot.ready, tag, boot.nodes);
 }
 
 void State::budget(double low_w, double high_w) {
   for (const JobId id : running) unlist(jobs[id], id);
+  for (const Claim& claim : claims) unlist(claim);
+  for (const Unanswered& open : unanswered) unlist_incoming(open);
   corridor_low_w = low_w;
+  power_grew();
   const bool was_bound = budget_mw != kNoBudget;
   budget_mw = std::isfinite(high_w) ? std::llround(high_w * 1000) : kNoBudget;
+  const bool is_bound = budget_mw != kNoBudget;
+  if (!is_bound) {
+    claimed_mw = 0;
+    for (Claim& claim : claims) {
+      claim.held_mw = 0;
+      for (Pledge& pledge : claim.pledges) pledge.power_mw = 0;
+    }
+  }
+  for (Unanswered& open : unanswered) {
+    const Job& job = jobs[open.decision.job];
+    open.releases_mw = budgeted_mw(job, job.holding.count - job.target);
+    if (!is_bound) open.pledged_mw = 0;
+    list_incoming(open);
+  }
+  for (Claim& claim : claims) list(claim);
   for (const JobId id : running) list(jobs[id], id);
-  if (was_bound != (budget_mw != kNoBudget)) {
+  if (was_bound != is_bound) {
     queue.renew([this](JobId id) { return start_need(jobs[id]); });
   }
 }

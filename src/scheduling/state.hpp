@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "model/fairness.hpp"
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
+#include "scheduling/cells.hpp"
 #include "scheduling/decision.hpp"
 #include "scheduling/event.hpp"
 #include "scheduling/fair_share.hpp"
@@ -62,18 +64,25 @@ struct Rules {
 constexpr std::array<std::string_view, 2> kLimitWords{"fixed", "scaled"};
 
 /// A running job that shrinks owes so many of its nodes to a claim: of 5 that it gives back 3 may
-/// be for one claim and 2 for another. None: a barrier, the claim waits for the answer all the
-/// same.
+/// be for one claim and 2 for another. The same holds for its power, while there is a budget.
+/// Nothing of both: a barrier, the claim waits for the answer all the same.
 struct Pledge {
   JobId victim = JobId::none;
   DecisionId shrink = DecisionId::none;
   Nodes count = 0;
+  std::int64_t power_mw = 0;
+  NodeSet nodes{};  // which ones, where there are several cells: such as its job may use
+  bool is_barrier() const { return count == 0 && power_mw == 0; }
   bool operator==(const Pledge&) const = default;
 };
 
-/// Nodes kept and promised for one start or expansion until all promises are settled.
+/// Nodes, and power while there is a budget, kept and promised for one start or expansion until all
+/// promises are settled.
 struct Claim {
   ClaimId id = ClaimId::none;
+  /// Of claims that become decisions together, or are dissolved together: the first one of them.
+  /// They have numbers one after the other.
+  ClaimId group = ClaimId::none;
   JobId job = JobId::none;              // the beneficiary
   RequestId request = RequestId::none;  // a claim that grants this
   bool start = false;                   // a start; else an expansion
@@ -81,6 +90,7 @@ struct Claim {
   Nodes grown = 0;  // of a start: by so many the pass that made it has raised `add.max` since
   std::uint64_t pass = 0;  // the number of that pass
   Holding held;
+  std::int64_t held_mw = 0;  // power, above that of idle nodes
   std::vector<Pledge> pledges;
   Reason reason;
   Time made{};
@@ -92,16 +102,25 @@ struct Claim {
     for (const Pledge& pledge : pledges) sum += pledge.count;
     return sum;
   }
+  std::int64_t pledged_mw() const {
+    std::int64_t sum = 0;
+    for (const Pledge& pledge : pledges) sum += pledge.power_mw;
+    return sum;
+  }
 };
 
 /// A decision that the world has not answered.
 struct Unanswered {
   Decision decision;
-  Holding before;      // resize: what the job held when it was decided
-  Nodes releases = 0;  // shrink: healthy nodes it will give back,
-  Nodes pledged = 0;   //         of these promised to claims; the rest is incoming
-  Time expected{};     //         when
+  Holding before;                // resize: what the job held when it was decided
+  Nodes releases = 0;            // shrink: healthy nodes it will give back,
+  Nodes pledged = 0;             //         of these promised to claims; the rest is incoming
+  std::int64_t releases_mw = 0;  //         with a budget: power it will give back,
+  std::int64_t pledged_mw = 0;   //         and of that promised
+  Time expected{};               //         when
   Time decided{};
+  /// What the claims' pledges name.
+  NodeSet promised{};
 };
 
 /// An evolving request that is open.
@@ -170,7 +189,26 @@ struct LaneMemo {
   std::uint32_t reservations = 0;  // and how many there were
   std::uint32_t jobs = 0;          // how many jobs had been submitted by then
   Time at{};                       // when
-  FreeProfile free;                // for the jobs without a reservation
+  FreeCells free;                  // for the jobs without a reservation
+  std::vector<JobId> fresh;        // of one backfilling; here for its memory
+};
+
+/// A running job is to leave these nodes for idle ones, by an operator's order.
+struct MoveOrder {
+  JobId job = JobId::none;
+  NodeSet off;
+};
+
+/// What takes so long at speed 1, on nodes of another speed.
+Duration at_another_speed(Duration time, double speed);
+inline Duration at_speed(Duration time, double speed) {
+  return speed == 1 ? time : at_another_speed(time, speed);
+}
+
+/// A running job is to leave all its nodes, by an operator's order.
+struct StopOrder {
+  JobId job = JobId::none;
+  Stop how = Stop::cancel;
 };
 
 /// What must survive: it cannot be found out again. scheduling/snapshot.cpp has a table of it.
@@ -183,6 +221,8 @@ struct Facts {
   Traits traits{};  // of the policy
 
   Time now{};
+  std::vector<Lane> lanes{
+      Lane{}};  // by id; who has no jobs is the default one again, and is reused
   JobTable jobs;
   std::vector<Adaptive> adaptive{};        // side table; rows are reused,
   std::vector<std::uint32_t> free_rows{};  //   which are these
@@ -195,7 +235,9 @@ struct Facts {
   std::uint32_t next_claim = 0;
   std::vector<Unanswered> unanswered{};  // by decision
   std::vector<Request> requests{};       // in order of arrival
-  std::vector<JobId> ordered{};          // jobs with an operator's order
+  std::vector<JobId> ordered{};          // jobs with an operator's order of a size
+  std::vector<MoveOrder> moves{};        // by job, each once
+  std::vector<StopOrder> stops{};        // likewise
   std::vector<Delays> delays{};
   std::vector<PlannedDelay> planned_delays{};  // of jobs that have not started since
   std::vector<Boot> boots{};
@@ -244,28 +286,42 @@ struct Facts {
   Duration time_for_work(const Job& job, Work work, Nodes n) const {
     return time_for(speedup(job), job.spec.preferred, n, work);
   }
+  /// Work of a job that waits to go on, if it becomes one of another specification: so much less of
+  /// its walltime is needed as before.
+  Work work_left_of(const Job& job, const JobSpec& other) const;
+  /// Has a running job been told to give nodes back?
+  bool gives(const Job& job) const {
+    return (job.doing == Doing::resizing || job.doing == Doing::stopping) &&
+           job.target < job.holding.count;
+  }
   /// What a running job computes on: what it holds; while a resize is under way, what it held when
   /// that was decided.
   const Holding& settled(const Job& job) const {
     return job.doing == Doing::resizing ? find(job.decision)->before : job.holding;
   }
   /// The whole run time, as believed, at constant size n: the walltime, scaled by the model unless
-  /// it holds at any size.
-  Duration estimate(const Job& job, Nodes n) const;
+  /// it holds at any size; on the slowest nodes that it may use. Of a job that goes on, what is
+  /// left of that.
+  Duration estimate(const Job& job, Nodes n) const {
+    return at_speed(estimate_at_speed_1(job, n), lanes[index(job.spec.lane)].speed);
+  }
+  Duration estimate_at_speed_1(const Job& job, Nodes n) const {
+    return n == job.spec.preferred && !job.goes_on ? job.spec.walltime : estimate_of_work(job, n);
+  }
+  Duration estimate_of_work(const Job& job, Nodes n) const;
   /// What it takes at the size at which the policy starts it.
   Queue::Need start_need(const Job& job) const {
-    return traits.start_size == StartSize::smallest && sizes_at_start(job.spec.type)
-               ? smallest_need(job)
-               : need_at(job, job.spec.preferred, job.spec.walltime);
+    const bool is_as_asked = !job.goes_on && traits.start_size != StartSize::smallest &&
+                             budget_mw == kNoBudget && lanes[index(job.spec.lane)].speed == 1;
+    return is_as_asked ? Queue::Need{job.spec.preferred, 0, job.spec.walltime}
+                       : believed_start_need(job);
   }
-  Queue::Need smallest_need(const Job& job) const {
-    const Nodes n = smallest(job);
-    return need_at(job, n, estimate(job, n));
-  }
+  Queue::Need believed_start_need(const Job& job) const;
+  Queue::Need smallest_need(const Job& job) const;
   Queue::Need need_at(const Job& job, Nodes n, Duration walltime) const {
-    const bool is_bound = budget_mw != kNoBudget;
-    return {n, is_bound ? Queue::Need::units(extra_power_mw(job, n)) : 0, walltime};
+    return {n, budget_mw == kNoBudget ? 0 : power_units(job, n), walltime};
   }
+  std::uint32_t power_units(const Job& job, Nodes n) const;
   /// The smallest size the scheduler may choose for it; if it chooses none, the preferred one.
   Nodes smallest(const Job& job) const;
   /// Power of n nodes of the job above that of n idle nodes. Never less: what runs is believed to
@@ -273,13 +329,21 @@ struct Facts {
   std::int64_t extra_power_mw(const Job& job, Nodes n) const {
     return std::int64_t{n} * std::max<std::int64_t>(job.power_mw - idle_mw(), 0);
   }
+  /// What these take of the budget; 0 if there is none.
+  std::int64_t budgeted_mw(const Job& job, Nodes n) const {
+    return budget_mw == kNoBudget ? 0 : extra_power_mw(job, n);
+  }
   Claim* find(ClaimId id);
   const Claim* find(ClaimId id) const { return const_cast<Facts*>(this)->find(id); }
   Unanswered* find(DecisionId id);
   const Unanswered* find(DecisionId id) const { return const_cast<Facts*>(this)->find(id); }
-  /// The largest size at which the running job holds none of these nodes that it can give up; 0 if
-  /// it has none of them, or cannot be so small, or keeps its size.
-  Nodes size_off(const Job& job, const NodeSet& nodes) const;
+  /// Which of these nodes a running job holds and can leave: none if its size never changes, and
+  /// never the one that must stay.
+  NodeSet can_leave(const Job& job, const NodeSet& nodes) const;
+  /// The largest size that it can have then, without as many nodes; 0 if it has none so small.
+  Nodes size_without(const Job& job, Nodes nodes) const;
+  /// Can it ever leave them, now or later?
+  bool may_leave(const Job& job, const NodeSet& nodes) const;
   std::int64_t idle_mw() const { return static_cast<std::int64_t>(platform.idle_w * 1000 + 0.5); }
 };
 
@@ -295,6 +359,7 @@ inline Nodes healthy(const Holding& holding, const NodeSet& not_up) {
 
 /// What follows from the facts, and is kept because it is asked for often.
 struct Indices {
+  CellTable cells;
   Queue queue;                          // pending jobs without a claim
   std::uint32_t running_malleable = 0;  // how many jobs that run can change their size
   IdleNodes idle;
@@ -303,13 +368,15 @@ struct Indices {
   Nodes out_of_service = 0;  // nobody's, and not up
   NodeSet not_up{};
   NodeSet draining{};
-  /// Running jobs that do nothing and may leave draining nodes. Here may be others as well: they
-  /// are taken out when they are looked at.
+  /// Running jobs that do nothing and hold draining nodes that they can leave. Here may be others
+  /// as well: they are taken out when they are looked at.
   std::vector<JobId> leaving{};
-  Releases releases;           // of nodes
-  Releases power_releases;     // of milliwatts; kept while there is a budget
-  std::int64_t jobs_mw = 0;    // of running jobs, above that of idle nodes
-  std::uint64_t answered = 0;  // of the decisions that want an answer
+  Releases releases;                    // of nodes
+  std::vector<Releases> releases_of{};  // by cell, if there are several
+  Releases power_releases;              // of milliwatts; kept while there is a budget
+  std::int64_t jobs_mw = 0;             // of running jobs, above that of idle nodes
+  std::int64_t claimed_mw = 0;          // by claims, likewise
+  std::uint64_t answered = 0;           // of the decisions that want an answer
 };
 
 /// What follows from them. What is kept is equal to it, but for the borders of blocks and what
@@ -353,24 +420,96 @@ class State : public Facts, public Indices {
   Nodes healthy(const Holding& holding) const { return ductile::healthy(holding, not_up); }
   /// What the cluster draws, as believed.
   std::int64_t power_mw() const;
-  /// What may still be drawn; `kNoBudget` without a budget.
-  std::int64_t free_power_mw() const {
-    return budget_mw == kNoBudget ? kNoBudget : budget_mw - power_mw();
-  }
+  /// What is neither drawn nor held by a claim; `kNoBudget` without a budget. Less than nothing if
+  /// jobs draw more than was believed when they started, or the budget was lowered: then nothing
+  /// fits, and nobody is ended.
+  std::int64_t free_power_mw() const;
   bool fits_power(const Job& job, Nodes n) const {
     return budget_mw == kNoBudget || extra_power_mw(job, n) <= free_power_mw();
   }
-  /// The largest size up to `most` that the application can have and that has power for what it
-  /// adds to its `base` nodes; 0 if there is none. An application that asked (`request`), and one
-  /// whose size the scheduler does not choose, is bound by no constraint: it knows what it can use.
-  Nodes largest(const Job& job, Nodes most, Nodes base, RequestId request = RequestId::none) const;
+  /// For how many nodes of the job, up to `n`, so much power suffices.
+  Nodes powered(const Job& job, Nodes n, std::int64_t power_mw) const;
+  /// The largest size up to `most` that the application can have, and more than its `base` nodes; 0
+  /// if there is none. An application that asked (`request`), and one whose size the scheduler does
+  /// not choose, is bound by no constraint: it knows what it can use.
+  Nodes usable(const Job& job, Nodes most, Nodes base, RequestId request = RequestId::none) const;
+  /// The smallest one from `least` on; beyond all sizes if there is none.
+  Nodes least_usable(const Job& job, Nodes least, Nodes base,
+                     RequestId request = RequestId::none) const;
+  /// The largest that has power as well for what it adds, in what is free and what its claim holds.
+  Nodes largest(const Job& job, Nodes most, Nodes base, RequestId request = RequestId::none,
+                std::int64_t held_mw = 0) const;
   /// The largest size up to `most` at which the job can start: one that its constraint allows, or
   /// the preferred one, which is always legal. The next resize moves into the constraint.
   Nodes largest_start(const Job& job, Nodes most) const;
   Nodes incoming() const;
-  Nodes size_off_draining(const Job& job) const { return size_off(job, draining); }
+
+  // --- Cells
+  // ---------------------------------------------------------------------------------------
+
+  /// Where a job may get nodes: that its lane may use; of one that runs none slower than the
+  /// slowest it holds.
+  Cells usable_cells(const Job& job) const { return usable_cells(job, cells); }
+  Cells usable_cells(const Job& job, const CellTable& table) const;
+  /// Idle nodes that the job can use.
+  Nodes idle_for(const Job& job, const Spread* in = nullptr) const {
+    if (cells.is_one()) return cells.of(job.spec.lane) == 0 ? 0 : idle.count();
+    return idle_in(usable_cells(job), in);
+  }
+  /// No more of each cell than `in` says, unless it is null.
+  Nodes idle_in(Cells where, const Spread* in) const;
+  /// All nodes that jobs of a lane may use.
+  Nodes nodes_of(LaneId lane) const { return cells.nodes_of(lane); }
+  /// Of `nodes`, those of the job's cells; all of them where there is one cell.
+  NodeSet usable(const Job& job, const NodeSet& nodes) const;
+  const Releases& releases_in(std::uint32_t cell) const {
+    return cells.is_one() ? releases : releases_of[cell];
+  }
+  /// The speed of the slowest node that it computes on.
+  double speed(const Job& job) const {
+    return cells.speeds_differ() ? cells.slowest(settled(job).nodes) : cells[0].speed;
+  }
+  /// How long so much work of a running job takes at n nodes of this speed.
+  Duration time_left(const Job& job, Work work, Nodes n) const {
+    return at_speed(time_for_work(job, work, n), speed(job));
+  }
+  /// `estimate` on the nodes that a running job has.
+  Duration estimate_held(const Job& job, Nodes n) const {
+    return at_speed(estimate_at_speed_1(job, n), speed(job));
+  }
+  /// What a shrink or a move gives back, sick nodes as well.
+  static NodeSet given(const Unanswered& open) {
+    return difference(open.before.nodes, open.decision.after.nodes);
+  }
+  /// Those of them that are up and that nobody was promised, with several cells.
+  NodeSet unpromised(const Unanswered& open) const;
+
+  /// How a job leaves nodes: the size that it has then, and how many idle nodes that takes.
+  struct Way {
+    Nodes size = 0;  // 0: it cannot now
+    Nodes fresh = 0;
+  };
+  /// With other nodes in their place, as far as there are idle ones that it is not ordered off, and
+  /// power for them; else, if it may, at the largest size that it can have without them.
+  Way way_off(const Job& job, const NodeSet& nodes, bool may_shrink) const;
+  /// Running, nothing under way about it, and the world can: it may leave nodes for others.
+  bool movable(const Job& job) const {
+    return capabilities.moves && is_free(job) && sizes_while_running(job.spec.type);
+  }
   /// Running, nothing under way about it, and the world can: a policy may cut or grow it.
   bool resizable(JobId id) const;
+  /// Running, nothing under way about it, and not to be left alone.
+  bool is_free(const Job& job) const;
+  /// Can the world make it leave its nodes like this?
+  bool world_can_stop(const Job& job, Stop how) const {
+    return how != Stop::suspend || capabilities.suspends == Suspends::all ||
+           (capabilities.suspends == Suspends::malleable && sizes_while_running(job.spec.type));
+  }
+  /// Has an operator ordered that?
+  bool is_to_be_suspended(JobId id) const {
+    const auto order = std::ranges::lower_bound(stops, id, {}, &StopOrder::job);
+    return order != stops.end() && order->job == id && order->how == Stop::suspend;
+  }
   /// Has the world a resize left for it?
   bool world_can_resize(const Job& job) const {
     return std::uint32_t{job.expands} + job.shrinks < capabilities.resizes_per_job;
@@ -388,6 +527,21 @@ class State : public Facts, public Indices {
     calls.clear();
     cut_short = handed_out = false;
   }
+  /// Another job may run there: its lane. None if no such jobs can be told apart from the others.
+  std::optional<LaneId> join_lane(const Where& where);
+  /// One that asks for nothing: of lane 0.
+  LaneId join_lane() {
+    if (lanes[0].jobs++ == 0) cells.want(LaneId{}, true);
+    return LaneId{};
+  }
+  void leave_lane(LaneId id) {
+    if (--lanes[index(id)].jobs == 0) forget_lane(id);
+  }
+  /// `n` idle nodes, which there are, for a job: by the rules of `place`, or of each cell what `in`
+  /// says, which it must have.
+  Holding take_idle(const Job& job, Nodes n, const Spread* in = nullptr) {
+    return cells.is_one() ? idle.take(n) : take_idle_by_cell(job, n, in);
+  }
   /// A job waits from now on.
   void enqueue(JobId id, const Job& job) { queue.add(id, job.spec, start_need(job)); }
   /// Sorts the queue as the policy wants it.
@@ -399,17 +553,25 @@ class State : public Facts, public Indices {
                    RequestId request = RequestId::none);
   Decision& decision_of_pass(DecisionId id);
   /// The job runs from now on, on `nodes`, as far as its own row goes.
-  void run(JobId id, Holding nodes);
+  void run(JobId id, Holding&& nodes);
   /// Idle nodes to a job that starts now.
-  void start(JobId id, Holding nodes, Reason reason);
+  void start(JobId id, Holding&& nodes, Reason reason);
   /// A running job gets more nodes, which leave idle or a claim.
   void grow(JobId id, const Holding& more, Reason reason, RequestId request = RequestId::none);
   /// A running job shall shrink; called again in one pass it shrinks further.
   void shrink(JobId id, Nodes to, Reason reason, RequestId request = RequestId::none);
+  /// A running job shall leave all its nodes.
+  void stop(JobId id, Stop how, Reason reason);
+  /// A running job is suspended: what is left of it, as believed, is what it needs from now on.
+  void keep_work(Job& job, Duration paused);
+  /// A running job leaves these nodes, for other idle ones as far as `way` has them.
+  void leave(JobId id, const NodeSet& nodes, const Way& way, Reason reason);
+  /// These, and those that the running job is ordered off.
+  NodeSet avoided(const Job& job, const NodeSet& nodes) const;
   /// Enough of a job's nodes go, by the rules of placement: what it keeps.
-  Holding kept(const Job& job, Nodes to) const;
-  /// Nodes come free: first to the claims they were pledged to, the rest to idle.
-  void release(JobId from, const Holding& nodes);
+  Holding kept(const Job& job, Nodes to, JobId beneficiary = JobId::none) const;
+  /// Nodes and power come free: first to the claims they were pledged to, the rest to nobody.
+  void release(JobId from, const Holding& nodes, std::int64_t power_mw);
   /// To idle, or out of service if they are not up.
   void free_nodes(const Holding& nodes);
   /// The world gave these nodes to a job: they leave idle, a claim, or are out of service.
@@ -418,17 +580,25 @@ class State : public Facts, public Indices {
   void vacate(JobId id);
   /// The job will not come back.
   void retire(JobId id);
+  /// Another machine, with no fewer nodes: the new ones are up and idle.
+  void change_machine(const Platform& machine, const Capabilities& can);
   /// Nodes become up, draining, down or off, whoever owns them. The only way.
   void change_health(const NodeSet& nodes, Health health);
   /// What running jobs still owe the claim is promised to nobody.
   void free_pledges(const Claim& claim);
-  /// Claims, the oldest first, that idle nodes can make due take them in place of what they are
-  /// owed. Not those with a barrier, which wait for more than nodes. Was there one?
+  /// The claims of its group, or itself, oldest first.
+  std::span<Claim> group_of(Claim& claim);
+  /// Does neither it nor its group wait for anything?
+  bool is_due(Claim& claim);
+  /// Claims, the oldest first, that idle nodes and free power can make due take them in place of
+  /// what they are owed; of a group all or none. Not those with a barrier, which wait for more than
+  /// that. Was there one?
   bool feed_claims();
-  /// A claim ends without a decision; its beneficiary is what it was before.
+  /// A claim, and its group, ends without a decision; who was to have nodes is what he was before.
   void dissolve(ClaimId id);
   void remove_claim(ClaimId id);
-  /// A shrink releases fewer healthy nodes than it promised: the newest claims get less.
+  /// A shrink releases fewer healthy nodes, or less power, than it promised: the newest claims get
+  /// less.
   void trim_pledges(Unanswered& shrink);
   void answer(DecisionId id);
   /// Progress up to now, but for a pause, and it is remembered, so that another model can tell what
@@ -471,10 +641,28 @@ class State : public Facts, public Indices {
   void unlist(const Claim& claim);
   void list_incoming(const Unanswered& shrink);
   void unlist_incoming(const Unanswered& shrink);
+  void list(const Boot& boot);
+  void unlist(const Boot& boot);
 
+  /// Power may have come free: claims look at it.
+  void power_grew() { idle_grew |= budget_mw != kNoBudget; }
+  /// The bounds of the corridor; the upper one is the budget. What claims hold and are owed of it
+  /// stays while there is one. They have nothing of one that comes later.
   void budget(double low_w, double high_w);
 
  private:
+  bool can_take_idle(std::span<const Claim> group) const;
+  /// What the shrink gives is promised anew, by name: to the oldest claim first.
+  void deal_pledges(Unanswered& shrink);
+  Holding take_idle_by_cell(const Job& job, Nodes n, const Spread* in);
+  /// Nobody is in it any more.
+  void forget_lane(LaneId id);
+  /// Other nodes are told apart than before.
+  void change_cells(CellTable table);
+  /// Which of these nodes, that are up, each of a victim's pledges gets, in their order.
+  std::vector<NodeSet> dealt(JobId victim, NodeSet nodes) const;
+  void take_idle(Claim& claim);
+  void dissolve_alone(Claim& claim);
   /// What a job needs changes, which may wait.
   template <class Change>
   void change_need(JobId id, const Change& change);
@@ -488,6 +676,8 @@ class State : public Facts, public Indices {
   /// Healthy nodes that it gives back at its end.
   Nodes sound_release(const Job& job) const;
   void put_running(JobId id, std::size_t place);
+  /// What rows of jobs have of the indices.
+  void index_jobs();
 };
 
 }  // namespace ductile

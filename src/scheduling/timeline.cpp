@@ -1,6 +1,7 @@
 #include "scheduling/timeline.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "base/random.hpp"
@@ -263,32 +264,231 @@ void Profile::Hints::found(std::int64_t need, Duration length, Time start) {
   }
 }
 
-Time Timeline::earliest(Demand need, Duration length, Time not_before) {
-  Time start = nodes_.earliest(need.nodes, length, not_before);
+Profile::Window::Window(Profile& profile, std::uint32_t cell)
+    : profile_(&profile), cell_(cell), base_(*profile.releases_, profile.now_) {
+  profile.flush();
+}
+
+void Profile::Window::move_to(Time start) {
+  const Overlay& overlay = profile_->overlay_;
+  if (overlay.empty()) return;
+  if (before_all_) {
+    if (start < overlay.block(0).from()) return;
+    before_all_ = false;
+    block_ = overlay.block_at(start);
+    step_ = 0;
+  } else if (block_ + 1 < overlay.blocks() && overlay.block(block_ + 1).from() <= start) {
+    block_ = overlay.block_at(start);
+    step_ = 0;
+  }
+  const Overlay::Block& block = overlay.block(block_);
+  while (step_ + 1 < block.size() && block.step(step_ + 1).from <= start) ++step_;
+}
+
+Time Profile::Window::step_end() const {
+  const Overlay& overlay = profile_->overlay_;
+  if (overlay.empty()) return kNever;
+  if (before_all_) return overlay.block(0).from();
+  const Overlay::Block& block = overlay.block(block_);
+  if (step_ + 1 < block.size()) return block.step(step_ + 1).from;
+  return block_ + 1 < overlay.blocks() ? overlay.block(block_ + 1).from() : kNever;
+}
+
+Profile::Least Profile::Window::at(Time start) {
+  move_to(start);
+  const std::int64_t level = before_all_ ? 0 : profile_->overlay_.block(block_).step(step_).level;
+  const std::int64_t free = without(start) + level;
+  return {free, std::min(step_end(), base_.next())};
+}
+
+Profile::Least Profile::Window::during(Time start, Duration length) {
+  Least found = at(start);
+  const Time end = later(start, length);
+  const Overlay& overlay = profile_->overlay_;
+  if (step_end() >= end) return found;  // what is released only grows
+  Releases::Cursor ahead = base_;
+  std::size_t at = before_all_ ? 0 : block_;
+  std::uint32_t i = before_all_ ? 0 : step_ + 1;
+  for (; at < overlay.blocks(); ++at, i = 0) {
+    const Overlay::Block& block = overlay.block(at);
+    if (block.from() >= end) break;
+    if (i == 0 && profile_->free_ + ahead.until(block.from()) + block.least() > found.free) {
+      continue;
+    }
+    for (; i < block.size(); ++i) {
+      const auto [from, level] = block.step(i);
+      if (from >= end) return found;
+      const std::int64_t free = profile_->free_ + ahead.until(from) + level;
+      if (free > found.free) continue;
+      const Time last = i + 1 < block.size()        ? block.step(i + 1).from
+                        : at + 1 < overlay.blocks() ? overlay.block(at + 1).from()
+                                                    : kNever;
+      found = {free, std::min(last, ahead.next())};
+    }
+  }
+  return found;
+}
+
+Time Profile::Window::reach(std::int64_t more, Time end) const {
+  Releases::Cursor ahead = base_;
+  return ahead.reach(ahead.sum() + more, end);
+}
+
+void Profile::Window::remember(Time start) {
+  if (profile_->overlay_.empty()) profile_->released_ = {start, base_.until(start)};
+}
+
+Profile::Hints& Timeline::hints_of(Cells cells) {
+  const auto at =
+      std::ranges::find(several_->hints, cells, &std::pair<Cells, Profile::Hints>::first);
+  if (at != several_->hints.end()) return at->second;
+  return several_->hints.emplace_back(cells, Profile::Hints{}).second;
+}
+
+// When so many are free if nothing is reserved.
+Time Timeline::earliest_without_reservations(const Demand& need, Time start) {
+  const Cells every =
+      several_->cells.size() == kMostCells ? kEveryCell : (Cells{1} << several_->cells.size()) - 1;
+  if (several_->together && (need.cells & every) == every) {
+    std::int64_t free = 0;
+    for (const Profile& cell : several_->cells) free += cell.free();
+    if (need.nodes <= free) return start;
+    Releases::Cursor all(*several_->together, now_);
+    return std::max(start, all.reach(need.nodes - free));
+  }
+  for (;;) {
+    std::int64_t missing = need.nodes;
+    for (Profile::Window& window : several_->windows) missing -= window.without(start);
+    if (missing <= 0) return start;
+    // One of them must have its share of it by then.
+    const auto count = static_cast<std::int64_t>(several_->windows.size());
+    if (count == 0) return kNever;
+    const std::int64_t share = (missing + count - 1) / count;
+    Time first = kNever;
+    for (const Profile::Window& window : several_->windows) {
+      first = std::min(first, window.reach(share, first));
+    }
+    if (first == kNever) return kNever;
+    start = first;
+  }
+}
+
+Time Timeline::search(const Demand& need, Duration length, Time start, Spread& at) {
+  std::array<std::int64_t, kMostCells> least;
+  while (start < kNever) {
+    std::int64_t sum = 0;
+    Time until = kNever;
+    const auto look = [&](auto see) {
+      sum = 0;
+      until = kNever;
+      for (std::size_t i = 0; i < several_->windows.size(); ++i) {
+        const Profile::Least its = see(several_->windows[i]);
+        least[i] = std::max<std::int64_t>(its.free, 0);
+        sum += least[i];
+        until = std::min(until, its.until);
+      }
+      return sum >= need.nodes;
+    };
+    // Most times have too little at once.
+    if (look([&](Profile::Window& window) { return window.at(start); }) &&
+        look([&](Profile::Window& window) { return window.during(start, length); })) {
+      std::int64_t left = need.nodes;
+      for (std::size_t i = 0; i < several_->windows.size(); ++i) {
+        const std::int64_t n = std::min(left, least[i]);
+        at.add(several_->windows[i].cell(), static_cast<Nodes>(n));
+        several_->windows[i].remember(start);
+        left -= n;
+      }
+      return start;
+    }
+    // Until the first of the cells' last least steps ends none has more.
+    start = until;
+  }
+  return kNever;
+}
+
+Time Timeline::earliest_nodes(const Demand& need, Duration length, Time not_before, Spread& at) {
+  at.clear();
+  Time start = std::max(not_before, now_);
+  if (start == kNever) return kNever;
+  several_->windows.clear();
+  bool only_less = true;
+  for (const std::uint32_t cell : several_->order) {
+    if ((need.cells >> cell & 1) == 0) continue;
+    several_->windows.emplace_back(several_->cells[cell], cell);
+    only_less &= several_->cells[cell].only_less();
+  }
+  constexpr std::uint32_t kUseHints = 32;
+  const bool hint =
+      need.nodes > 0 && not_before <= now_ && only_less && ++several_->searches > kUseHints;
+  Profile::Hints* const hints = hint ? &hints_of(need.cells) : nullptr;
+  if (hints) start = std::max(start, hints->at_least(need.nodes, length));
+  if (only_less) start = earliest_without_reservations(need, start);
+  start = search(need, length, start, at);
+  if (hints) hints->found(need.nodes, length, start);
+  return start;
+}
+
+Time Timeline::earliest(const Demand& need, Duration length, Time not_before, Spread& at) {
+  const auto of_nodes = [&](Time from) {
+    return several_ ? earliest_nodes(need, length, from, at)
+                    : nodes_.earliest(need.nodes, length, from);
+  };
+  Time start = of_nodes(not_before);
   if (!power_) return start;
   for (;;) {  // the earliest time that suits both
     if (start == kNever) return kNever;
     const Time powered = power_->earliest(need.power_mw, length, start);
     if (powered == start || powered == kNever) return powered;
-    start = nodes_.earliest(need.nodes, length, powered);
+    start = of_nodes(powered);
     if (start == powered) return start;
   }
 }
 
-void Timeline::reserve(Time from, Time to, Demand need) {
+void Timeline::reserve(Time from, Time to, const Demand& need, const Spread& in) {
   begins_now_ |= from <= now_;
-  nodes_.add(from, to, -std::int64_t{need.nodes});
+  if (several_) {
+    for (const Spread::Part& part : in.parts) {
+      several_->cells[part.cell].add(from, to, -std::int64_t{part.count});
+    }
+  } else {
+    nodes_.add(from, to, -std::int64_t{need.nodes});
+  }
   if (power_) power_->add(from, to, -need.power_mw);
 }
 
+void Timeline::add(Time from, Time to, const Spread& nodes, int sign, std::int64_t power_mw) {
+  if (several_ && sign > 0) several_->hints.clear();
+  for (const Spread::Part& part : nodes.parts) {
+    several_->cells[part.cell].add(from, to, sign * std::int64_t{part.count});
+  }
+  if (power_ && power_mw != 0) power_->add(from, to, power_mw);
+}
+
+void Timeline::from_now(FreeCells& free) {
+  from_now(free.all);
+  if (!several_) {
+    if (free.cells.empty()) return;
+    free.cells.clear();
+    free.order.clear();
+    return;
+  }
+  free.cells.resize(several_->cells.size());
+  free.order.assign(several_->order.begin(), several_->order.end());
+  for (std::size_t cell = 0; cell < several_->cells.size(); ++cell) {
+    several_->cells[cell].from_now(free.cells[cell]);
+  }
+}
+
 void Timeline::from_now(FreeProfile& free) {
-  nodes_.from_now(free.nodes);
+  if (!several_) nodes_.from_now(free.nodes);
   free.power.clear();
   if (power_) power_->from_now(free.power);
 }
 
-void Timeline::took(Demand need) {
-  nodes_.took(need.nodes);
+void Timeline::took(const Demand& need, const Spread& in) {
+  if (!several_) nodes_.took(need.nodes);
+  for (const Spread::Part& part : in.parts) several_->cells[part.cell].took(part.count);
   if (power_) power_->took(need.power_mw);
 }
 

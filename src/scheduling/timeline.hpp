@@ -14,6 +14,7 @@
 #include "base/time.hpp"
 #include "scheduling/queue.hpp"
 #include "scheduling/releases.hpp"
+#include "scheduling/spread.hpp"
 
 namespace ductile {
 
@@ -94,19 +95,18 @@ class Profile {
   /// What can be taken now.
   void from_now(FreeSteps& free);
 
- private:
-  struct Change {
-    Time from, to;
-    std::int64_t amount;
+  /// The least that is free during some time. Before `until`, when its last step ends, no time of
+  /// the same length has more.
+  struct Least {
+    std::int64_t free = 0;
+    Time until = kNever;
   };
-
-  Time search(std::int64_t need, Duration length, Time start);
-  void flush();
-
-  // The latest earliest start found so far for demands no larger and no longer: later demands of
-  // the same plan cannot start before it, since within a plan what is free only falls. A Fenwick
-  // tree of maxima over the logarithms of both; and for demands that come again as they were, like
-  // those of the tasks of an array, what was found the last time.
+  /// Looks at ever later times.
+  class Window;
+  /// The latest earliest start found so far for demands no larger and no longer: later demands of
+  /// the same plan cannot start before it, since within a plan what is free only falls. A Fenwick
+  /// tree of maxima over the logarithms of both; and for demands that come again as they were, like
+  /// those of the tasks of an array, what was found the last time.
   class Hints {
    public:
     Time at_least(std::int64_t need, Duration length) const;
@@ -128,6 +128,19 @@ class Profile {
     std::vector<Time> table_;
     std::vector<Same> same_;  // the newest demand of each place
   };
+  /// Is what is free nowhere more than what the releases alone would give?
+  bool only_less() const { return overlay_.most() <= 0 && !(newest_ && newest_->amount > 0); }
+  std::int64_t free() const { return free_; }
+
+ private:
+  friend class Window;
+  struct Change {
+    Time from, to;
+    std::int64_t amount;
+  };
+
+  Time search(std::int64_t need, Duration length, Time start);
+  void flush();
 
   const Releases* releases_;
   std::int64_t free_;
@@ -145,29 +158,105 @@ class Profile {
   std::uint32_t searches_ = 0;
 };
 
-/// Nodes, and power when there is a budget for it.
+/// Looks at a profile, which must not change meanwhile. Each `start` is no earlier than the one
+/// before.
+class Profile::Window {
+ public:
+  Window(Profile& profile, std::uint32_t cell);
+
+  std::uint32_t cell() const { return cell_; }
+  /// At this time; `until`: when that changes.
+  Least at(Time start);
+  /// During [start, start + length).
+  Least during(Time start, Duration length);
+  /// What would be free at `start` without reservations.
+  std::int64_t without(Time start) { return profile_->free_ + base_.until(start); }
+  /// The first time before `end` at which so much more than at the last time is released; `kNever`
+  /// if there is none.
+  Time reach(std::int64_t more, Time end) const;
+  /// A plan that reserves this time will ask what is released by then.
+  void remember(Time start);
+
+ private:
+  void move_to(Time start);
+  Time step_end() const;
+
+  Profile* profile_;
+  std::uint32_t cell_;
+  Releases::Cursor base_;
+  // Of the overlay's steps the one in force; before the first of them: none.
+  std::size_t block_ = 0;
+  std::uint32_t step_ = 0;
+  bool before_all_ = true;
+};
+
+/// Nodes, and power when there is a budget for it. Where there are several cells they have a
+/// profile each. A job keeps its nodes: it can have the sum over its cells of each one's least
+/// during its length.
 class Timeline {
  public:
   explicit Timeline(Profile nodes, std::optional<Profile> power, Time now)
       : nodes_(std::move(nodes)), power_(std::move(power)), now_(now) {}
+  /// Of several cells, by their number; `order`, which must outlive it: in which they are taken.
+  /// `together`: the releases of all of them, or null.
+  Timeline(std::vector<Profile> cells, std::span<const std::uint32_t> order,
+           const Releases* together, std::optional<Profile> power, Time now)
+      : nodes_(Releases::none(), 0, now),
+        several_(Several{.cells = std::move(cells), .order = order, .together = together}),
+        power_(std::move(power)),
+        now_(now) {}
 
   Time now() const { return now_; }
-  Time earliest(Demand need, Duration length, Time not_before);
-  /// Reserves `need` during [from, to).
-  void reserve(Time from, Time to, Demand need);
+  /// `at`: of which cells it has how many then; nothing where there is one cell.
+  Time earliest(const Demand& need, Duration length, Time not_before, Spread& at);
+  Time earliest(const Demand& need, Duration length, Time not_before) {
+    Spread at;
+    return earliest(need, length, not_before, at);
+  }
+  /// Reserves `need` during [from, to), of the cells that `earliest` said.
+  void reserve(Time from, Time to, const Demand& need, const Spread& in);
+  /// Of one cell.
+  void reserve(Time from, Time to, const Demand& need) { reserve(from, to, need, Spread{}); }
   /// Does a reservation begin now? It would begin later if it were made later.
   bool begins_now() const { return begins_now_; }
-  /// Nodes that are free as well from now on, each until its time: the first changes of a plan.
-  void free_until(std::vector<Overlay::Step> nodes) { nodes_.free_until(std::move(nodes)); }
-  /// Changes the free nodes during [from, to): what is only imagined.
-  void add(Time from, Time to, std::int64_t nodes) { nodes_.add(from, to, nodes); }
-  /// A job was really started.
-  void took(Demand need);
+  /// Nodes of a cell that are free as well from now on, each until its time: the first changes of a
+  /// plan.
+  void free_until(std::uint32_t cell, std::vector<Overlay::Step> nodes) {
+    (several_ ? several_->cells[cell] : nodes_).free_until(std::move(nodes));
+  }
+  /// Changes the free nodes, and the free power, during [from, to): what is only imagined. Of one
+  /// cell.
+  void add(Time from, Time to, std::int64_t nodes, std::int64_t power_mw = 0) {
+    nodes_.add(from, to, nodes);
+    if (power_ && power_mw != 0) power_->add(from, to, power_mw);
+  }
+  /// More (`sign` 1), or fewer (-1), nodes of several cells.
+  void add(Time from, Time to, const Spread& nodes, int sign, std::int64_t power_mw = 0);
+  /// A job was really started, in these cells.
+  void took(const Demand& need, const Spread& in);
+  void took(const Demand& need) { took(need, Spread{}); }
   /// What can be taken now.
+  void from_now(FreeCells& free);
   void from_now(FreeProfile& free);
 
  private:
-  Profile nodes_;
+  /// Of nodes alone, in several cells.
+  Time earliest_nodes(const Demand& need, Duration length, Time not_before, Spread& at);
+  Time earliest_without_reservations(const Demand& need, Time start);
+  Time search(const Demand& need, Duration length, Time start, Spread& at);
+  Profile::Hints& hints_of(Cells cells);
+
+  struct Several {
+    std::vector<Profile> cells;
+    std::span<const std::uint32_t> order{};
+    const Releases* together = nullptr;
+    std::vector<Profile::Window> windows{};  // of one search; here for its memory
+    std::vector<std::pair<Cells, Profile::Hints>> hints{};
+    std::uint32_t searches = 0;
+  };
+
+  Profile nodes_;                     // where there is one cell
+  std::optional<Several> several_{};  // where there are several
   std::optional<Profile> power_;
   Time now_;
   bool begins_now_ = false;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -247,6 +249,213 @@ TEST(Timeline, SuitsNodesAndPower) {
       naive_power.add(at, at + length, -need.power_mw);
     }
   }
+}
+
+// --- Several cells
+
+/// Cells second by second, up to a horizon: what is free during [t, t + 1 s).
+class NaiveCells {
+ public:
+  static constexpr std::int64_t kSeconds = 1'200;
+
+  NaiveCells(std::size_t cells, std::int64_t now)
+      : now_(now), free_(cells + 1, std::vector<std::int64_t>(kSeconds, 0)) {}
+
+  std::size_t cells() const { return free_.size() - 1; }
+  std::size_t power() const { return free_.size() - 1; }  // the last one
+  void add(std::size_t cell, std::int64_t from, std::int64_t to, std::int64_t amount) {
+    for (std::int64_t t = std::max(from, now_); t < std::min(to, kSeconds); ++t) {
+      free_[cell][static_cast<std::size_t>(t)] += amount;
+    }
+  }
+  void release(std::size_t cell, std::int64_t at, std::int64_t amount) {
+    add(cell, at <= now_ ? now_ + 1 : at, kSeconds, amount);
+  }
+  std::int64_t least(std::size_t cell, std::int64_t from, std::int64_t length) const {
+    std::int64_t least = free_[cell][static_cast<std::size_t>(from)];
+    for (std::int64_t t = from; t < std::min(from + length, kSeconds); ++t) {
+      least = std::min(least, free_[cell][static_cast<std::size_t>(t)]);
+    }
+    return least;
+  }
+  std::int64_t sum(Cells cells, std::int64_t from, std::int64_t length) const {
+    std::int64_t sum = 0;
+    for_each_cell(cells & ((Cells{1} << this->cells()) - 1), [&](std::uint32_t cell) {
+      sum += std::max<std::int64_t>(least(cell, from, length), 0);
+    });
+    return sum;
+  }
+  bool fits(const Demand& need, std::int64_t from, std::int64_t length, bool has_power) const {
+    return sum(need.cells, from, length) >= need.nodes &&
+           (!has_power || least(power(), from, length) >= need.power_mw);
+  }
+  /// -1: never.
+  std::int64_t earliest(const Demand& need, std::int64_t length, std::int64_t from,
+                        bool has_power) const {
+    for (std::int64_t t = std::max(from, now_); t < kSeconds; ++t) {
+      if (fits(need, t, length, has_power)) return t;
+    }
+    return -1;
+  }
+
+ private:
+  std::int64_t now_;
+  std::vector<std::vector<std::int64_t>> free_;
+};
+
+/// One plan over several cells, with power or without, against the model.
+void plan_cells_at_random(std::uint64_t seed, std::uint64_t jobs, std::size_t count) {
+  Draws draws(seed, Stream::test, 4);
+  const std::int64_t now = 50;
+  const bool has_power = draws.chance(0.4);
+  NaiveCells naive(count, now);
+  std::vector<Releases> releases(count + 1);
+  Releases together;
+  std::vector<std::int64_t> free(count + 1);
+  std::uint32_t next = 0;
+  for (std::size_t cell = 0; cell <= count; ++cell) {
+    free[cell] = static_cast<std::int64_t>(draws.below(8));
+    naive.add(cell, now, NaiveCells::kSeconds, free[cell]);
+    for (auto n = draws.below(draws.chance(0.2) ? 80 : 8); n > 0; --n) {
+      const auto at = static_cast<std::int64_t>(draws.below(300));
+      const auto nodes = static_cast<std::int64_t>(draws.below(5));
+      releases[cell].insert(second(at), ReleaseTag::of(JobId{next}), nodes);
+      if (cell < count) together.insert(second(at), ReleaseTag::of(JobId{next}), nodes);
+      ++next;
+      naive.release(cell, at, nodes);
+    }
+  }
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t cell = 0; cell < count; ++cell) {
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(draws.below(cell + 1)), cell);
+  }
+  std::vector<Profile> cells;
+  for (std::size_t cell = 0; cell < count; ++cell) {
+    cells.emplace_back(releases[cell], free[cell], second(now));
+  }
+  std::optional<Profile> power;
+  if (has_power) power.emplace(releases[count], free[count], second(now));
+  Timeline timeline(std::move(cells), order, draws.chance(0.5) ? &together : nullptr, power,
+                    second(now));
+  const Cells every = (Cells{1} << count) - 1;
+  if (draws.chance(0.3)) {
+    const auto cell = static_cast<std::uint32_t>(draws.below(count));
+    std::vector<Overlay::Step> extras;
+    for (int n = 0; n < 4; ++n) {
+      const auto until = now + static_cast<std::int64_t>(1 + draws.below(90));
+      extras.push_back({second(until), static_cast<std::int64_t>(draws.below(3))});
+      naive.add(cell, now, until, extras.back().level);
+    }
+    timeline.free_until(cell, extras);
+  }
+  bool begins_now = false;
+  for (std::uint64_t n = 0; n < jobs; ++n) {
+    Demand need;
+    need.cells = draws.chance(0.3) ? kEveryCell : 1 + draws.below(every);
+    need.nodes = static_cast<Nodes>(1 + draws.below(draws.chance(0.7) ? 10 : 40));
+    need.power_mw = static_cast<std::int64_t>(draws.below(6));
+    const auto length = static_cast<std::int64_t>(1 + draws.below(40));
+    const auto from = draws.chance(0.2) ? static_cast<std::int64_t>(draws.below(200)) : now;
+    Spread in;
+    const Time at = timeline.earliest(need, whole_seconds(length), second(from), in);
+    const std::int64_t expected = naive.earliest(need, length, from, has_power);
+    ASSERT_EQ(at, expected < 0 ? kNever : second(expected)) << "seed " << seed << ", job " << n;
+    if (expected < 0) continue;
+    // It has just what it needs, of its cells, in the order in which they are taken.
+    ASSERT_EQ(in.count(), need.nodes);
+    ASSERT_EQ(in.cells() & ~need.cells, 0u);
+    std::int64_t left = need.nodes;
+    for (const std::uint32_t cell : order) {
+      if ((need.cells >> cell & 1) == 0) continue;
+      const std::int64_t there = std::max<std::int64_t>(naive.least(cell, expected, length), 0);
+      ASSERT_EQ(in.of(cell), std::min(there, left)) << "seed " << seed << ", cell " << cell;
+      left -= in.of(cell);
+    }
+    if (expected == now && draws.chance(0.3)) {
+      for (const Spread::Part& part : in.parts) {
+        const JobId id{next++};
+        releases[part.cell].insert(second(now + length), ReleaseTag::of(id), part.count);
+        together.insert(second(now + length), ReleaseTag::of(id), part.count);
+        naive.add(part.cell, now, now + length, -std::int64_t{part.count});
+      }
+      if (has_power) {
+        releases[count].insert(second(now + length), ReleaseTag::of(JobId{next++}), need.power_mw);
+        naive.add(count, now, now + length, -need.power_mw);
+      }
+      timeline.took(need, in);
+    } else {
+      timeline.reserve(second(expected), second(expected + length), need, in);
+      begins_now |= expected == now;
+      for (const Spread::Part& part : in.parts) {
+        naive.add(part.cell, expected, expected + length, -std::int64_t{part.count});
+      }
+      naive.add(count, expected, expected + length, has_power ? -need.power_mw : 0);
+    }
+    ASSERT_EQ(timeline.begins_now(), begins_now);
+    if (draws.chance(0.05)) {
+      Spread more;
+      more.add(static_cast<std::uint32_t>(draws.below(count)), 2);
+      const int sign = draws.chance(0.7) ? 1 : -1;
+      const auto begin =
+          static_cast<std::int64_t>(now + static_cast<std::int64_t>(draws.below(99)));
+      timeline.add(second(begin), second(begin + 30), more, sign);
+      naive.add(more.parts[0].cell, begin, begin + 30, 2 * sign);
+    }
+    if (n % 8 != 0) continue;
+    FreeCells free_now;
+    timeline.from_now(free_now);
+    ASSERT_EQ(free_now.cells.size(), count);
+    for (int k = 0; k < 5; ++k) {
+      const auto window = static_cast<std::int64_t>(1 + draws.below(150));
+      const Demand asked{static_cast<Nodes>(draws.below(20)),
+                         static_cast<std::int64_t>(draws.below(8)), 1 + draws.below(every)};
+      ASSERT_EQ(free_now.during(asked.cells, whole_seconds(window)),
+                naive.sum(asked.cells, now, window));
+      ASSERT_EQ(free_now.fits(asked, whole_seconds(window)),
+                naive.fits(asked, now, window, has_power));
+      FreeProfile lane;
+      free_now.of(asked.cells, lane);
+      ASSERT_EQ(lane.nodes.during(whole_seconds(window)), naive.sum(asked.cells, now, window));
+      if (!free_now.fits(asked, whole_seconds(window))) continue;
+      const Spread its = free_now.place(asked, whole_seconds(window));
+      ASSERT_EQ(its.count(), asked.nodes);
+      ASSERT_EQ(its.cells() & ~asked.cells, 0u);
+      for (const Spread::Part& part : its.parts) {
+        ASSERT_LE(part.count, naive.least(part.cell, now, window));
+      }
+    }
+  }
+}
+
+TEST(Timeline, PlansOverCellsAndPower) {
+  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(plan_cells_at_random(seed, 14, 2 + seed % 5));
+  }
+}
+
+TEST(Timeline, PlansManyJobsOverCells) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    ASSERT_NO_FATAL_FAILURE(plan_cells_at_random(1'000 + seed, 150, 2 + seed % 3));
+  }
+}
+
+// 4 in one cell up to 10 s, and 4 in the other one from 10 s on: a job of 4 that begins now would
+// have to change its nodes.
+TEST(Timeline, AJobKeepsItsNodes) {
+  Releases first, second_cell;
+  second_cell.insert(second(10), ReleaseTag::of(JobId{0}), 4);
+  const std::vector<std::uint32_t> order{0, 1};
+  std::vector<Profile> cells{Profile(first, 4, second(0)), Profile(second_cell, 0, second(0))};
+  Timeline timeline(cells, order, nullptr, std::nullopt, second(0));
+  const Demand four{4};
+  timeline.reserve(second(10), kNever, four, Spread{{{0, 4}}});
+  Spread in;
+  EXPECT_EQ(timeline.earliest(four, whole_seconds(10), second(0), in), second(0));
+  EXPECT_EQ(in, (Spread{{{0, 4}}}));
+  EXPECT_EQ(timeline.earliest(four, whole_seconds(11), second(0), in), second(10));
+  EXPECT_EQ(in, (Spread{{{1, 4}}}));
+  EXPECT_EQ(timeline.earliest({5}, whole_seconds(11), second(0), in), kNever);
+  EXPECT_EQ(timeline.earliest({1, 0, 0}, whole_seconds(1), second(0), in), kNever);  // nowhere
 }
 
 }  // namespace

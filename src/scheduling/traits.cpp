@@ -8,6 +8,7 @@ std::string lacking(const Capabilities& can, const Needs& needs) {
            std::to_string(needs.resizes_per_job);
   }
   if (needs.power_control && !can.power_control) return "nodes that can be switched on and off";
+  if (needs.suspends && can.suspends == Suspends::no) return "jobs that can be suspended";
   return "";
 }
 

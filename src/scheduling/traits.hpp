@@ -2,9 +2,11 @@
 // whoever folds what a policy decided needs no policy.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "base/time.hpp"
 #include "scheduling/fair_share.hpp"
@@ -16,6 +18,10 @@ namespace ductile {
 using EventKinds = std::uint32_t;
 inline constexpr EventKinds kEveryEvent = ~EventKinds{0};
 
+/// Which jobs can be suspended: none, those whose size can change while they run, all.
+enum class Suspends : std::uint8_t { no, malleable, all };
+constexpr std::array<std::string_view, 3> kSuspendsWords{"no", "malleable", "all"};
+
 /// What a world can do.
 struct Capabilities {
   static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
@@ -23,14 +29,24 @@ struct Capabilities {
   bool instant_start = true;                   // a start needs no answer
   std::uint32_t resizes_per_job = kUnlimited;  // 0: none
   bool power_control = false;                  // nodes can be switched on and off
+  bool moves = false;  // a job can leave nodes for others in one resize, at the same size
+  Suspends suspends = Suspends::no;
+  bool operator==(const Capabilities&) const = default;
 };
 
 /// What of it a policy cannot do without.
 struct Needs {
   std::uint32_t resizes_per_job = 0;
   bool power_control = false;
+  bool suspends = false;  // some jobs
   bool operator==(const Needs&) const = default;
 };
+/// Can it do all of that?
+constexpr bool meets(const Capabilities& can, const Needs& needs) {
+  return can.resizes_per_job >= needs.resizes_per_job &&
+         (can.power_control || !needs.power_control) &&
+         (can.suspends != Suspends::no || !needs.suspends);
+}
 /// What is missing, in words; empty if nothing is.
 std::string lacking(const Capabilities& can, const Needs& needs);
 

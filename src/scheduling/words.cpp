@@ -14,6 +14,12 @@ void append_nodes(std::string& text, const NodeSet& set) {
   }
 }
 
+void append_slice(std::string& text, const Slice& slice) {
+  append_number(text, slice.cores);
+  append_number(text += ':', slice.memory_mb);
+  for (const std::uint16_t thing : slice.things) append_number(text += ':', thing);
+}
+
 void append_wide(std::string& text, Wide number) {
   if (number < 0) text += '-';
   const std::size_t first = text.size();
@@ -30,6 +36,20 @@ NodeSet Word::nodes() const {
   const auto set = parse_node_set(text);
   if (!set || set->empty() || set->parts.back().last >= kMostNodes) fail("", " is no node set");
   return *set;
+}
+
+Slice Word::slice() const {
+  Slice slice;
+  std::string_view rest = text;
+  const auto next = [&] {
+    if (rest.empty()) fail("", " has too few parts");
+    return Word{field, next_part(rest, ':')};
+  };
+  slice.cores = next().number<std::uint16_t>();
+  slice.memory_mb = next().number<std::uint32_t>();
+  for (std::uint16_t& thing : slice.things) thing = next().number<std::uint16_t>();
+  if (!rest.empty()) fail("", " has too many parts");
+  return slice;
 }
 
 Wide Word::wide() const {

@@ -19,6 +19,7 @@
 #include "base/text.hpp"
 #include "base/time.hpp"
 #include "base/wide.hpp"
+#include "model/platform.hpp"
 
 namespace ductile {
 
@@ -44,6 +45,8 @@ inline void append_time(std::string& text, Time time) {
   time == kNever ? void(text += "never") : append_number(text, time.time_since_epoch().count());
 }
 void append_nodes(std::string& text, const NodeSet& set);
+/// "CORES:MEMORY_MB:THING:THING:...", all of them.
+void append_slice(std::string& text, const Slice& slice);
 void append_wide(std::string& text, Wide number);
 template <std::size_t Size, class Enum>
 std::string_view name(const std::array<std::string_view, Size>& words, Enum value) {
@@ -98,6 +101,7 @@ struct Word {
   Time planned() const { return text == "never" ? kNever : Time(Duration(number<std::int64_t>())); }
   Duration duration() const { return Duration(number<std::int64_t>(0, kLongest)); }
   NodeSet nodes() const;
+  Slice slice() const;
   Wide wide() const;
   template <class Enum, std::size_t Size>
   Enum choice(const std::array<std::string_view, Size>& words) const {

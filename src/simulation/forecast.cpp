@@ -55,6 +55,10 @@ class BelievedWorld {
   std::vector<JobId> by_work_;  // running jobs whose end is asked anew at each instant
 };
 
+Duration cost_of(const AdaptiveSpec& spec, const Holding& before, const Holding& after) {
+  return spec.cost.of(before.count, after.count, replaced(before, after));
+}
+
 void BelievedWorld::begin(const WhatIf& change) {
   const State& state = core_.state();
   for (const JobId id : state.running) {
@@ -71,8 +75,7 @@ void BelievedWorld::begin(const WhatIf& change) {
   for (const Unanswered& open : state.unanswered) {
     const AdaptiveSpec* spec = state.adaptive_spec(core_.job(open.decision.job));
     const bool is_resize = spec && open.decision.kind == Decision::Kind::resize;
-    const Duration cost =
-        is_resize ? spec->cost.of(open.before.count, open.decision.after.count) : Duration{};
+    const Duration cost = is_resize ? cost_of(*spec, open.before, open.decision.after) : Duration{};
     answers_.emplace(std::max(later(open.expected, cost), now_), Answer{open.decision, cost});
   }
   if (change.fewer_nodes > 0) drain(change.fewer_nodes);
@@ -123,10 +126,11 @@ void BelievedWorld::carry_out(const Decision& decision) {
                                         [](const Unanswered& u) { return u.decision.id; });
     const Job& job = core_.job(decision.job);
     const AdaptiveSpec* spec = state.adaptive_spec(job);
-    const Duration cost =
-        spec ? spec->cost.of(open->before.count, decision.after.count) : Duration{};
+    const Duration cost = spec ? cost_of(*spec, open->before, decision.after) : Duration{};
     const Duration delay = spec ? spec->resize_delay : Duration{};
     answers_.emplace(later(later(now_, delay), cost), Answer{decision, cost});
+  } else if (decision.stops()) {
+    answers_.emplace(core_.state().find(decision.id)->expected, Answer{decision});
   }
 }
 
@@ -135,6 +139,13 @@ void BelievedWorld::give(const Answer& answer) {
   const Decision& decision = answer.decision;
   if (decision.kind == Decision::Kind::resize) {
     core_.apply(now_, event::Resized{decision.job, decision.id, decision.after, {}, answer.paused});
+  } else if (decision.kind == Decision::Kind::suspend) {
+    core_.apply(now_, event::Suspended{decision.job, decision.id});
+  } else if (decision.stops()) {
+    if (!core_.state().find(decision.id)) return;  // it ended first
+    const bool requeue = decision.kind == Decision::Kind::requeue;
+    core_.apply(now_, event::Ended{decision.job, EndState::cancelled, requeue});
+    if (!requeue) jobs_[decision.job].end = now_;
   } else {
     core_.apply(now_, event::Started{decision.job, decision.id, {}, std::nullopt});
   }

@@ -26,6 +26,9 @@ class Observer {
   /// A job is about to end (or to wait again, `requeued`); the core still shows it as running, or
   /// as waiting if it never ran. Rejected jobs come here as cancelled, at their submission.
   virtual void on_end(Time, JobId, const WorkloadJob&, EndState, bool /*requeued*/, const Core&) {}
+  /// A job is about to be suspended: it leaves its nodes, and goes on later. The core still shows
+  /// it as running.
+  virtual void on_suspended(Time, JobId, const WorkloadJob&, const Core&) {}
   /// The instant is closed; `core.pen_calls()` are its pen calls.
   virtual void on_close(Time, const Core&) {}
   /// Nothing more will come.

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "policies/registry.hpp"
 #include "simulation/recording.hpp"
+#include "support/complaint.hpp"
 #include "support/small_log.hpp"
 
 namespace ductile {
@@ -29,12 +30,7 @@ Replayed replay_text(const std::string& text) {
 // What an error of this kind says; "" if there is none.
 template <class Error>
 std::string complaint(const std::string& text) {
-  try {
-    replay_text(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return testing::complaint<Error>([&] { replay_text(text); });
 }
 
 TEST(Replay, TellsWhatTheLogHas) {
@@ -214,6 +210,18 @@ TEST(Replay, FoldsALogOfAPolicyThatIsNotThere) {
   const Replayed done = fold(in, "run.log", nobody);
   EXPECT_EQ(done.policy, "gone");
   EXPECT_EQ(done.decisions, 3u);
+}
+
+TEST(Replay, OfAMachineThatBecomesAnotherOne) {
+  EXPECT_EQ(replay_text(sealed_log(kGrowingLog)).decisions, 2u);
+  // What the policy that is recorded needs counts, whatever is asked.
+  std::string log = kGrowingLog;
+  log.replace(log.find("preferred 0 0"), 13, "preferred 1 0");
+  log.replace(log.find("C 2000000 1"), 11, "C 2000000 0");
+  log.erase(log.find("P start 1 "));
+  std::istringstream in(sealed_log(log));
+  ReplayWatcher nobody;
+  EXPECT_EQ(fold(in, "run.log", nobody).decisions, 1u);
 }
 
 TEST(ReplayErrors, OfCallsOfAPolicyThatWasNotAsked) {

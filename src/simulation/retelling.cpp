@@ -2,12 +2,22 @@
 
 #include <algorithm>
 #include <istream>
+#include <map>
 #include <variant>
 
 #include "base/wide.hpp"
 
 namespace ductile {
 namespace {
+
+// As `Core` takes it.
+bool is_taken(const event::Suspended& suspended, const Core& core) {
+  if (!core.state().jobs.contains(suspended.job)) return false;
+  const Job& job = core.job(suspended.job);
+  if (job.status != Status::running) return false;
+  if (suspended.answers == DecisionId::none) return job.doing == Doing::nothing;
+  return job.doing == Doing::stopping && job.decision == suspended.answers;
+}
 
 class Jobs final : public ReplayWatcher {
  public:
@@ -18,10 +28,18 @@ class Jobs final : public ReplayWatcher {
   }
   void before_event(Time now, const Event& event, const Core& core) override {
     const auto* ended = std::get_if<event::Ended>(&event);
-    if (!ended || ended->requeue || !core.state().jobs.contains(ended->job)) return;
-    const Job& job = core.job(ended->job);
-    if (job.status != Status::running) return;
-    workload_.jobs[index(ended->job)].runtime = now - job.started;
+    const auto* suspended = std::get_if<event::Suspended>(&event);
+    if (!ended && !suspended) return;
+    const JobId id = ended ? ended->job : suspended->job;
+    if (!core.state().jobs.contains(id) || core.job(id).status != Status::running) return;
+    const Duration ran = now - core.job(id).started;
+    if (suspended) {
+      if (is_taken(*suspended, core)) ran_before_[id] += ran;
+      return;
+    }
+    const Duration before =
+        ran_before_.contains(id) ? ran_before_.extract(id).mapped() : Duration{};
+    if (!ended->requeue) workload_.jobs[index(id)].runtime = ran + before;
   }
 
  private:
@@ -45,10 +63,16 @@ class Jobs final : public ReplayWatcher {
         its.speedup = submitted.adaptive->speedup;
       }
     }
+    if (submitted.where) {
+      const auto at = std::ranges::find(workload_.where, *submitted.where);
+      job.where = static_cast<std::uint32_t>(at - workload_.where.begin()) + 1;
+      if (at == workload_.where.end()) workload_.where.push_back(*submitted.where);
+    }
     workload_.jobs.push_back(job);
   }
 
   Workload& workload_;
+  std::map<JobId, Duration> ran_before_;  // jobs that were suspended
 };
 
 class Retelling final : public ReplayWatcher {
@@ -82,6 +106,10 @@ class Retelling final : public ReplayWatcher {
       if (!ended->requeue) ++retold_.counts.jobs_over;
       if (runs && !ended->requeue) retold_.counts.last_end = now;
       end(now, ended->job, ended->state, ended->requeue, core);
+    } else if (const auto* suspended = std::get_if<event::Suspended>(&event)) {
+      if (!is_taken(*suspended, core)) return;
+      const WorkloadJob& job = workload_.jobs[index(suspended->job)];
+      tell([&](Observer& observer) { observer.on_suspended(now, suspended->job, job, core); });
     }
   }
 

@@ -9,6 +9,7 @@
 
 #include "policies/registry.hpp"
 #include "simulation/recording.hpp"
+#include "simulation/summary_observer.hpp"
 #include "support/small_log.hpp"
 
 namespace ductile {
@@ -53,6 +54,19 @@ TEST(Retelling, TellsObserversOfALogAsOfASimulation) {
   double node_s = 0;
   for (const WorkloadJob& job : workload.jobs) node_s += to_seconds(job.runtime) * job.nodes;
   EXPECT_DOUBLE_EQ(retold.counts.held_node_s, node_s);
+}
+
+/// Its nodes count from when they are there.
+TEST(Retelling, OfAMachineThatGrows) {
+  std::istringstream in(sealed_log(kGrowingLog));
+  const PolicyMaker make = [](std::string_view settings) { return make_policy(settings); };
+  const Workload workload = workload_of_log(in, "run.log");
+  SummaryObserver summary(workload);
+  Observer* const observers[] = {&summary};
+  const Retold retold = retell(in, "run.log", make, workload, observers);
+  const Summary s = summary.summary(workload, retold.settings, retold.counts);
+  EXPECT_EQ(s.nodes, 7u);
+  EXPECT_DOUBLE_EQ(s.utilization, (30.0 + 20) / (2 * 4 + 8 * 7));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "simulation/simulation.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -37,26 +38,54 @@ struct Entry {
   std::uint32_t data;  // end, outlived, step: the job's epoch; answer: place in `answers_`
 
   Kind kind() const { return static_cast<Kind>(order >> 56); }
-  bool operator>(const Entry& other) const {
-    return at != other.at ? at > other.at : order > other.order;
-  }
+  // Time and order as one number, compared at once.
+  Wide when() const { return Wide{at.time_since_epoch().count()} << 64 | order; }
 };
 
 // A binary heap, the earliest first.
 class Agenda {
  public:
-  bool empty() const { return entries_.empty(); }
-  const Entry& top() const { return entries_.front(); }
+  // When the first one comes; never, if there is none.
+  Time next() const { return entries_.empty() ? kNever : entries_.front().at; }
+  const Entry& first() const { return entries_.front(); }
   void push(const Entry& entry) {
     entries_.push_back(entry);
-    std::ranges::push_heap(entries_, std::greater{});
+    raise(entries_.size() - 1, entry);
   }
-  void pop() {
-    std::ranges::pop_heap(entries_, std::greater{});
+  // The hole that the first one leaves goes down past the earlier child, and the last entry up from
+  // there. No branch depends on which child that is: it would be mispredicted half of the time.
+  Entry pop() {
+    const Entry first = entries_.front();
+    const Entry last = entries_.back();
+    const std::size_t size = entries_.size() - 1;
+    std::size_t hole = 0;
+    while (2 * hole + 2 < size) {
+      const std::size_t left = 2 * hole + 1;
+      const std::size_t child =
+          left + static_cast<std::size_t>(entries_[left + 1].when() <= entries_[left].when());
+      entries_[hole] = entries_[child];
+      hole = child;
+    }
+    if (const std::size_t left = 2 * hole + 1; left < size) {
+      entries_[hole] = entries_[left];
+      hole = left;
+    }
+    raise(hole, last);
     entries_.pop_back();
+    return first;
   }
 
  private:
+  // Puts an entry at `place`, or above later ones there.
+  void raise(std::size_t place, Entry entry) {
+    for (; place > 0; place = (place - 1) / 2) {
+      const Entry& above = entries_[(place - 1) / 2];
+      if (above.when() <= entry.when()) break;
+      entries_[place] = above;
+    }
+    entries_[place] = entry;
+  }
+
   std::vector<Entry> entries_;
 };
 
@@ -65,10 +94,14 @@ struct Run {
   Work left = 0;  // at `at`
   Time at{};
   Nodes size = 0;
+  double speed = 1;     // of the slowest of its nodes
   Time end = kNever;    // of the work at this size, unless it pauses before
   Time pause = kNever;  // when the resize under way begins to cost time; no progress from then on
   Work paused = 0;      // what is left then
   Work reached = 0;     // no more is left: a step was there
+  // When it started, the last time:
+  Work first_left = 0;
+  Time first_limit = kNever;
   std::uint32_t step = 0;     // next evolving step
   bool denied = false;        // its last request was
   std::uint32_t resizes = 0;  // orders so far, in all its lives
@@ -79,11 +112,17 @@ struct Answer {
   DecisionId decision;
   Nodes before = 0;
   Holding now{};
-  Duration cost{};   // paid before it: no progress
-  double saves = 0;  // of the job's work, as `EvolvingStep::saves`
+  Nodes replaced = 0;  // by others, besides
+  Duration cost{};     // paid before it: no progress
+  double saves = 0;    // of the job's work, as `EvolvingStep::saves`
   bool changed = false;
   bool fails = false;  // a start
 };
+
+std::optional<AdaptiveSpec> believed(const AdaptiveJob* job) {
+  if (!job) return std::nullopt;
+  return job->believed;
+}
 
 class World {
  public:
@@ -92,9 +131,14 @@ class World {
       : workload_(workload),
         settings_(settings),
         observers_(observers),
+        jobs_(workload.jobs),
+        node_events_(settings.node_events),
         core_(settings.platform, capabilities(settings), rules(settings), settings.policy->traits),
         epochs_(workload.jobs.size(), 0),
         runs_(workload.adaptive.size()) {
+    for (const Where& each : workload.where) {
+      where_.push_back(std::make_shared<const Where>(each));
+    }
     for (Observer* observer : observers_) {
       if (observer->wants_events()) listeners_.push_back(observer);
     }
@@ -113,6 +157,10 @@ class World {
   static Capabilities capabilities(const SimulationSettings& settings) {
     Capabilities can;
     can.instant_start = settings.start_delay.is_zero();
+    can.moves = settings.moves && !settings.node_events.empty();
+    if (settings.suspends || !settings.orders.empty() || settings.policy->traits.needs.suspends) {
+      can.suspends = Suspends::all;
+    }
     return can;
   }
 
@@ -123,7 +171,7 @@ class World {
     return rules;
   }
 
-  const WorkloadJob& truth(JobId id) const { return workload_.jobs[index(id)]; }
+  const WorkloadJob& truth(JobId id) const { return jobs_[index(id)]; }
   const AdaptiveJob* adaptive(JobId id) const {
     const std::uint32_t row = truth(id).adaptive;
     return row == WorkloadJob::kRigid ? nullptr : &workload_.adaptive[row];
@@ -158,10 +206,14 @@ class World {
   void events_of_instant();
   void close();
   void submit_next();
+  JobSpec described(const WorkloadJob& job, const AdaptiveJob* more) const;
   bool is_waiting(JobId id) const;
   void keep_barrier();
   bool may_pass_barrier() const;
-  void happen(const Entry& entry);
+  // Does something of the kinds up to this one come now?
+  bool is_due(Kind last) const { return agenda_.next() == now_ && agenda_.first().kind() <= last; }
+  // What comes first.
+  void happen();
 
   void carry_out(const Decision& decision);
   void begin(JobId id);
@@ -175,6 +227,10 @@ class World {
   void order_resize(const Decision& decision);
   void answer_start(JobId id, const Answer& answer);
   void answer_resize(JobId id, Answer answer);
+  void order_stop(const Decision& decision);
+  void answer_stop(JobId id, Answer answer);
+  void order(const OperatorOrder& order);
+  Duration runtime_left(JobId id) const;
   void send(JobId id, Time at, Answer answer);
   double paid_node_s(JobId id) const;
   Holding partly(const Holding& before, const Holding& after, Draws draw) const;
@@ -184,6 +240,8 @@ class World {
   };
   std::optional<Point> next_resize(JobId id, Time ready) const;
   Work left_at(JobId id, Time time) const;
+  Time when(JobId id, Work left) const;
+  Duration rigid_runtime(JobId id) const;
   void advance(JobId id);
 
   void end(JobId id, EndState state, bool requeue = false);
@@ -194,17 +252,21 @@ class World {
   const SimulationSettings& settings_;
   std::span<Observer* const> observers_;
   std::vector<Observer*> listeners_;
+  std::span<const WorkloadJob> jobs_;
+  std::span<const NodeEvent> node_events_;
   Core core_;
   Time now_{};
   Agenda agenda_;
-  std::size_t next_submit_ = 0, next_node_event_ = 0;
+  std::size_t next_submit_ = 0, next_node_event_ = 0, next_order_ = 0;
   std::vector<std::uint32_t> epochs_;  // of each job: what was scheduled for an earlier one is void
   std::vector<Run> runs_;              // of each job that is not rigid
+  std::map<JobId, Duration> rigid_left_;  // of rigid jobs that were suspended
   std::vector<Answer> answers_;
   std::vector<std::uint32_t> free_answers_;
   RuntimePrediction predictions_;
   std::vector<double> saves_;                           // of each request so far
   std::vector<std::uint32_t> account_numbers_;          // in the core, of those of the workload
+  std::vector<std::shared_ptr<const Where>> where_;     // that jobs ask for, as in the workload
   std::vector<JobId> barriers_;                         // not over
   std::vector<JobId> behind_;                           // jobs held because a barrier waits
   std::vector<std::pair<JobId, std::uint32_t>> asked_;  // they wait for this close; their epochs
@@ -219,18 +281,16 @@ SimulationCounts World::run() {
   }
   for (Observer* observer : observers_) observer->on_begin(core_);
   Wide held = 0;  // node-microseconds
-  for (std::uint64_t instants = 0; counts_.jobs_over < workload_.jobs.size(); ++instants) {
+  for (std::uint64_t instants = 0; counts_.jobs_over < jobs_.size(); ++instants) {
     const Time next = next_instant();
     if (next == kNever) break;
     held += Wide{core_.state().held} * (next - now_).count();
     if (core_.state().held > 0) counts_.last_end = next;
     now_ = next;
-    events_of_instant();
-    close();
-    while ((!agenda_.empty() && agenda_.top().at == now_) || may_pass_barrier()) {
+    do {
       events_of_instant();
       close();
-    }
+    } while (agenda_.next() == now_ || may_pass_barrier());
     if (instants % 4096 == 0) {
       counts_.stopped = settings_.stop && settings_.stop->load(std::memory_order_relaxed);
       if (counts_.stopped) break;
@@ -240,7 +300,7 @@ SimulationCounts World::run() {
   for (const JobId id : core_.state().running) counts_.reconfiguration_node_s += paid_node_s(id);
   counts_.held_node_s = static_cast<double>(held) / 1e6;
   counts_.passes = core_.state().passes;
-  counts_.jobs_left = workload_.jobs.size() - counts_.jobs_over;
+  counts_.jobs_left = jobs_.size() - counts_.jobs_over;
   for (Observer* observer : observers_) observer->on_finish(now_, core_);
   return counts_;
 }
@@ -248,11 +308,13 @@ SimulationCounts World::run() {
 // When something happens next. Never, if only timers are left and what they wake does nothing:
 // jobs that wait then wait for ever.
 Time World::next_instant() const {
-  Time next = kNever;
-  if (next_submit_ < workload_.jobs.size()) next = workload_.jobs[next_submit_].submit;
-  if (!agenda_.empty()) next = std::min(next, agenda_.top().at);
-  if (next_node_event_ < settings_.node_events.size()) {
-    next = std::min(next, settings_.node_events[next_node_event_].at);
+  Time next = agenda_.next();
+  if (next_submit_ < jobs_.size()) next = std::min(next, jobs_[next_submit_].submit);
+  if (next_node_event_ < node_events_.size()) {
+    next = std::min(next, node_events_[next_node_event_].at);
+  }
+  if (next_order_ < settings_.orders.size()) {
+    next = std::min(next, settings_.orders[next_order_].at);
   }
   if (next == kNever && fruitless_ && core_.state().retries.empty()) return kNever;
   return std::max(std::min(next, core_.next_wake()), now_);
@@ -260,27 +322,23 @@ Time World::next_instant() const {
 
 void World::events_of_instant() {
   const std::uint64_t first = counts_.events;
-  const auto until = [&](Kind last) {
-    while (!agenda_.empty() && agenda_.top().at == now_ && agenda_.top().kind() <= last) {
-      const Entry entry = agenda_.top();
-      agenda_.pop();
-      happen(entry);
-    }
-  };
-  until(Kind::answer);
-  for (; next_node_event_ < settings_.node_events.size() &&
-         settings_.node_events[next_node_event_].at <= now_;
+  while (is_due(Kind::answer)) happen();
+  for (; next_node_event_ < node_events_.size() && node_events_[next_node_event_].at <= now_;
        ++next_node_event_) {
-    change_nodes(settings_.node_events[next_node_event_]);
+    change_nodes(node_events_[next_node_event_]);
   }
-  until(Kind::step);
-  while (next_submit_ < workload_.jobs.size() && workload_.jobs[next_submit_].submit <= now_) {
+  while (is_due(Kind::step)) happen();
+  while (next_submit_ < jobs_.size() && jobs_[next_submit_].submit <= now_) {
     submit_next();
   }
+  for (; next_order_ < settings_.orders.size() && settings_.orders[next_order_].at <= now_;
+       ++next_order_) {
+    order(settings_.orders[next_order_]);
+  }
   if (!barriers_.empty()) keep_barrier();
-  const std::uint64_t before = counts_.events;
-  if (core_.next_wake() <= now_) tell(event::TimerFired{});
-  timer_alone_ = counts_.events == first + 1 && counts_.events == before + 1;
+  const bool is_timer = core_.next_wake() <= now_;
+  timer_alone_ = is_timer && counts_.events == first;
+  if (is_timer) tell(event::TimerFired{});
 }
 
 void World::close() {
@@ -300,28 +358,32 @@ void World::close() {
 
 void World::submit_next() {
   const auto id = JobId{static_cast<std::uint32_t>(next_submit_)};
-  const WorkloadJob& job = workload_.jobs[next_submit_++];
-  event::Submitted submitted;
-  submitted.job.name = job.name;
-  submitted.job.user = job.user;
-  submitted.job.group = job.group;
-  submitted.job.submitted = job.submit;
-  submitted.job.walltime = job.walltime;
-  submitted.job.size = exactly(job.nodes);
-  submitted.job.preferred = job.nodes;
-  if (const AdaptiveJob* more = adaptive(id)) {
-    submitted.job.type = more->type;
-    submitted.job.priority = more->priority;
-    submitted.job.size = more->size;
-    if (more->account != 0) submitted.job.account = account_numbers_[more->account - 1];
-    submitted.adaptive = more->believed;
-    if (more->barrier) barriers_.push_back(id);
-  }
+  const WorkloadJob& job = jobs_[next_submit_++];
+  const AdaptiveJob* more = adaptive(id);
+  if (more && more->barrier) barriers_.push_back(id);
+  event::Submitted submitted{described(job, more), believed(more)};
+  if (job.where != 0) submitted.where = where_[job.where - 1];
   if (predicts(id)) {
     submitted.job.walltime = predictions_.walltime(job.user, job.walltime);
     predictions_.submitted(id, job.walltime, submitted.job.walltime);
   }
   tell(submitted);
+}
+
+JobSpec World::described(const WorkloadJob& job, const AdaptiveJob* more) const {
+  JobSpec spec{.name = job.name,
+               .user = job.user,
+               .group = job.group,
+               .submitted = job.submit,
+               .walltime = job.walltime,
+               .size = exactly(job.nodes),
+               .preferred = job.nodes};
+  if (!more) return spec;
+  spec.type = more->type;
+  spec.priority = more->priority;
+  spec.size = more->size;
+  if (more->account != 0) spec.account = account_numbers_[more->account - 1];
+  return spec;
 }
 
 bool World::is_waiting(JobId id) const {
@@ -360,13 +422,14 @@ bool World::may_pass_barrier() const {
          std::ranges::none_of(barriers_, [&](JobId id) { return is_waiting(id); });
 }
 
-void World::happen(const Entry& entry) {
+void World::happen() {
+  const Entry entry = agenda_.pop();
   const JobId id = entry.job;
   switch (entry.kind()) {
     case Kind::end: {
       if (entry.data != epochs_[index(id)]) return;
       const bool done =
-          adaptive(id) ? now_ >= run_of(id).end : now_ - core_.job(id).started >= truth(id).runtime;
+          adaptive(id) ? now_ >= run_of(id).end : now_ - core_.job(id).started >= rigid_runtime(id);
       end(id, done ? EndState::completed : EndState::timeout);
       return;
     }
@@ -383,6 +446,8 @@ void World::happen(const Entry& entry) {
       if (!owed) return;
       if (core_.job(id).doing == Doing::starting) {
         answer_start(id, answer);
+      } else if (core_.job(id).doing == Doing::stopping) {
+        answer_stop(id, std::move(answer));
       } else {
         answer_resize(id, std::move(answer));
       }
@@ -456,6 +521,11 @@ void World::carry_out(const Decision& decision) {
     case Decision::Kind::deny:
       run_of(id).denied = true;  // the application goes on, and may ask again
       return;
+    case Decision::Kind::cancel:
+    case Decision::Kind::requeue:
+    case Decision::Kind::suspend:
+      order_stop(decision);
+      return;
     case Decision::Kind::power_on:
     case Decision::Kind::power_off:
       throw std::logic_error("a decision this world cannot do");
@@ -466,16 +536,21 @@ void World::begin(JobId id) {
   if (adaptive(id)) {
     const Job& job = core_.job(id);
     Run& run = run_of(id);
-    run.left = run.reached = course_of(id).total();
+    if (!job.goes_on) {
+      run.left = run.reached = course_of(id).total();
+      run.step = 0;
+      run.denied = false;
+    }
     run.at = now_;
+    run.first_left = run.left;
+    run.first_limit = kill_time(id);
     run.size = job.holding.count;
+    run.speed = core_.state().speed(job);
     run.pause = kNever;  // it may have been about to be resized in another life
-    run.step = 0;
-    run.denied = false;
     plan(id);
     return;
   }
-  Time at = later(now_, truth(id).runtime);
+  Time at = later(now_, rigid_runtime(id));
   if (settings_.kill_overrun) at = std::min(at, kill_time(id));
   schedule(at, Kind::end, id, epochs_[index(id)]);
   watch_prediction(id);
@@ -502,14 +577,11 @@ Time World::kill_time(JobId id) const {
 // Would it have ended within its limit, had it kept the size at which it started?
 bool World::would_have_ended(JobId id) const {
   if (!adaptive(id)) return false;
-  Job job = core_.job(id);
-  Time limit = kill_time(id);
-  if (core_.state().scales_limit(job)) {
-    job.spec.walltime = predictions_.requested(core_.state(), id);
-    limit = later(job.started, core_.state().estimate(job, job.first_size));
-  }
-  const Course course = course_of(id);
-  return course.when(job.started, course.total(), 0, job.first_size) <= limit;
+  const Job& job = core_.job(id);
+  const Run& run = run_of(id);
+  const Time limit = core_.state().scales_limit(job) ? run.first_limit : kill_time(id);
+  const Time end = course_of(id).when(job.started, run.first_left, 0, job.first_size);
+  return later(job.started, at_speed(end - job.started, run.speed)) <= limit;
 }
 
 // The end at the present size, or the kill, or the next evolving request, whatever comes first.
@@ -520,7 +592,7 @@ void World::plan(JobId id) {
   const Course course = course_of(id);
   Run& run = run_of(id);
   const std::uint32_t epoch = ++epochs_[index(id)];
-  const auto when = [&](Work left) { return course.when(run.at, run.left, left, run.size); };
+  const auto when = [&](Work left) { return this->when(id, left); };
   run.end = run.pause > now_ ? std::max(when(0), later(run.at, kTick)) : kNever;
   // At a scheduling point something is left, even if it takes no time.
   const bool at_point = settings_.resize.apply_at == ResizeBehaviour::ApplyAt::phase_end;
@@ -568,7 +640,21 @@ void World::go_on(JobId id) {
 Work World::left_at(JobId id, Time time) const {
   const Run& run = run_of(id);
   const Duration worked = std::max(time - run.at, Duration{});
-  return std::min(course_of(id).left_after(run.left, run.size, worked), run.reached);
+  const Duration at_speed_1 = at_speed(worked, 1 / run.speed);
+  return std::min(course_of(id).left_after(run.left, run.size, at_speed_1), run.reached);
+}
+
+// When it has no more left than this, as it goes on.
+Time World::when(JobId id, Work left) const {
+  const Run& run = run_of(id);
+  const Time at_speed_1 = course_of(id).when(run.at, run.left, left, run.size);
+  if (run.speed == 1) return at_speed_1;
+  return later(run.at, at_speed(at_speed_1 - run.at, run.speed));
+}
+
+// Run times are meant at speed 1; a job is as fast as its slowest node.
+Duration World::rigid_runtime(JobId id) const {
+  return at_speed(runtime_left(id), core_.state().speed(core_.job(id)));
 }
 
 void World::advance(JobId id) {
@@ -588,7 +674,7 @@ std::optional<World::Point> World::next_resize(JobId id, Time ready) const {
   if (*point == left) return Point{ready, left};
   // From where the plan counts, so that what it has at this point comes at this time. Times are
   // rounded: a job without phases may be a little further then.
-  const Time at = std::max(ready, course.when(run.at, run.left, *point, run.size));
+  const Time at = std::max(ready, when(id, *point));
   return Point{at, std::min(left_at(id, at), *point)};
 }
 
@@ -614,7 +700,8 @@ void World::order_resize(const Decision& decision) {
   answer.changed = true;
   answer.now = decision.after;
   if (luck.chance(how.partly)) answer.now = partly(has, decision.after, luck);
-  answer.cost = adaptive(id)->resize_cost(run.size, answer.now.count);
+  answer.replaced = replaced(has, answer.now);
+  answer.cost = adaptive(id)->resize_cost(run.size, answer.now.count, answer.replaced);
   if (decision.request != RequestId::none) answer.saves = saves_[index(decision.request)];
   run.pause = point->at;
   run.paused = point->left;
@@ -679,15 +766,93 @@ void World::answer_resize(JobId id, Answer answer) {
     run.left = run.reached = course.left_without(run.left, answer.saves);
     run.pause = kNever;
     counts_.reconfiguration_node_s +=
-        to_seconds(answer.cost) * std::max(answer.before, answer.now.count);
+        to_seconds(answer.cost) * (std::max(answer.before, answer.now.count) + answer.replaced);
     run.size = answer.now.count;
   }
   const event::Resized resized{id, answer.decision, std::move(answer.now), retry, answer.cost};
   tell(resized);
   if (draws(Stream::resize_repeat, id, index(answer.decision)).chance(settings_.resize.repeat))
     tell(resized);
-  if (answer.changed) go_on(id);
+  if (answer.changed) {
+    run.speed = core_.state().speed(core_.job(id));
+    go_on(id);
+  }
   for (Observer* observer : observers_) observer->on_resized(now_, id, answer.before, core_);
+}
+
+// --- Stops
+// ----------------------------------------------------------------------------------------------
+
+// A rigid job is stopped at once; any other one is suspended where it can be resized, and answers
+// as if it were.
+void World::order_stop(const Decision& decision) {
+  const JobId id = decision.job;
+  Answer answer{.decision = decision.id, .changed = true};
+  if (decision.kind != Decision::Kind::suspend || !adaptive(id)) {
+    return send(id, now_, std::move(answer));
+  }
+  const ResizeBehaviour& how = settings_.resize;
+  Run& run = run_of(id);
+  const std::uint64_t order = run.resizes++;
+  answer.before = run.size;
+  if (draws(Stream::resize_loss, id, order).chance(how.lose)) {
+    answer.changed = false;
+    return send(id, now_ + how.timeout, std::move(answer));
+  }
+  const Duration delay = sample(how.delay, draws(Stream::resize_delay, id, order));
+  const std::optional<Point> point = next_resize(id, later(now_, delay));
+  if (!point) return;  // the end of the job is the answer
+  answer.changed = !draws(Stream::resize_refusal, id, order).chance(how.refuse);
+  if (answer.changed) {
+    run.pause = point->at;
+    run.paused = point->left;
+    plan(id);
+  }
+  send(id, point->at, std::move(answer));
+}
+
+void World::answer_stop(JobId id, Answer answer) {
+  const Decision::Kind kind = core_.state().find(answer.decision)->decision.kind;
+  if (!answer.changed) {
+    const event::Resized refused{id, answer.decision, core_.job(id).holding,
+                                 now_ + settings_.resize.retry};
+    tell(refused);
+    for (Observer* observer : observers_) observer->on_resized(now_, id, answer.before, core_);
+    return;
+  }
+  if (kind != Decision::Kind::suspend) {
+    return end(id, EndState::cancelled, kind == Decision::Kind::requeue);
+  }
+  if (adaptive(id)) {
+    advance(id);
+  } else {
+    const Job& job = core_.job(id);
+    const Duration worked = at_speed(now_ - job.started, 1 / core_.state().speed(job));
+    rigid_left_[id] = std::max(runtime_left(id) - worked, Duration{});
+  }
+  ++epochs_[index(id)];
+  for (Observer* observer : observers_) observer->on_suspended(now_, id, truth(id), core_);
+  const event::Suspended suspended{id, answer.decision};
+  tell(suspended);
+  if (draws(Stream::resize_repeat, id, index(answer.decision)).chance(settings_.resize.repeat)) {
+    tell(suspended);
+  }
+}
+
+// Of a rigid job, at speed 1.
+Duration World::runtime_left(JobId id) const {
+  return core_.job(id).goes_on ? rigid_left_.at(id) : truth(id).runtime;
+}
+
+void World::order(const OperatorOrder& order) {
+  const State& state = core_.state();
+  const bool is_held =
+      state.jobs.contains(order.job) && core_.job(order.job).status == Status::held;
+  if (!order.how && is_held) {
+    tell(event::Eligible{order.job, true});
+  } else {
+    tell(event::StopOrdered{order.job, order.how});
+  }
 }
 
 // --- Ends and failures
@@ -723,8 +888,7 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
   const Job& job = core_.job(id);
   const bool kill = settings_.on_failure == SimulationSettings::OnFailure::kill;
   const bool may_shrink = settings_.on_failure == SimulationSettings::OnFailure::shrink &&
-                          sizes_while_running(job.spec.type) &&
-                          (job.doing == Doing::nothing || job.doing == Doing::resizing);
+                          sizes_while_running(job.spec.type) && job.doing != Doing::starting;
   if (may_shrink) {
     Run& run = run_of(id);
     Holding rest{0, difference(core_.state().settled(job).nodes, lost)};
@@ -732,14 +896,16 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
     if (rest.count > 0 && core_.state().allows(job, rest.count)) {
       // A resize under way is given up; what is left of the old nodes goes on.
       const Nodes before = run.size;
-      const DecisionId answers = job.doing == Doing::resizing ? job.decision : DecisionId::none;
+      const DecisionId answers = job.doing != Doing::nothing ? job.decision : DecisionId::none;
       const Duration paused = run.pause < now_ ? now_ - run.pause : Duration{};
       counts_.reconfiguration_node_s += paid_node_s(id);
       // Progress is rounded, so it is counted where the core counts it, too.
-      if (rest.count != before || paused > Duration{}) advance(id);
+      const bool may_be_slower = core_.state().cells.speeds_differ();
+      if (rest.count != before || paused > Duration{} || may_be_slower) advance(id);
       run.pause = kNever;
       run.size = rest.count;
       tell(event::Resized{id, answers, std::move(rest), {}, paused});
+      run.speed = core_.state().speed(core_.job(id));
       go_on(id);
       for (Observer* observer : observers_) observer->on_resized(now_, id, before, core_);
       return;

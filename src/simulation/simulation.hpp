@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -52,6 +53,14 @@ struct NodeEvent {
   Health health = Health::down;
 };
 
+/// Operators: they want a running job stopped at a time, or (`how` is empty) one that they have
+/// suspended, or were about to, to go on.
+struct OperatorOrder {
+  Time at{};
+  JobId job = JobId::none;
+  std::optional<Stop> how;
+};
+
 struct SimulationSettings {
   /// What happens to a job that loses a node. `shrink`: malleable jobs go on with the nodes that
   /// are left if they may have that size, others are requeued.
@@ -70,6 +79,9 @@ struct SimulationSettings {
   Duration start_retry = whole_seconds(30);
   std::vector<NodeEvent> node_events;  // by time; needs identities
   OnFailure on_failure = OnFailure::requeue;
+  bool suspends = false;  // jobs can be suspended; with orders or a policy that needs it
+  std::vector<OperatorOrder> orders;  // by time
+  bool moves = true;  // malleable jobs leave draining nodes for idle ones; else they only shrink
 
   /// Asked now and then: stop here? (Ctrl-C)
   const std::atomic<bool>* stop = nullptr;

@@ -20,6 +20,9 @@ class SummaryObserver final : public Observer {
  public:
   explicit SummaryObserver(const Workload& workload) { figures_.reserve(workload.jobs.size()); }
 
+  void on_begin(const Core& core) override { note_machine(Time::min(), core); }
+  void on_close(Time now, const Core& core) override { note_machine(now, core); }
+
   void on_decision(Time, const Decision& decision, const Core&) override {
     switch (decision.kind) {
       case Decision::Kind::start:
@@ -76,7 +79,7 @@ class SummaryObserver final : public Observer {
     s.policy = settings.policy->traits.settings;
     s.seed = settings.rules.seed;
     s.skipped = workload.skipped.total();
-    s.nodes = settings.platform.nodes;
+    s.nodes = machine_.empty() ? settings.platform.nodes : machine_.back().nodes;
     s.killed_by_resizes = counts.killed_by_resizes;
     s.jobs_left = counts.jobs_left;
     s.stopped = counts.stopped;
@@ -91,7 +94,7 @@ class SummaryObserver final : public Observer {
         s.premium_from = to_seconds(premium_from_ - counts.first_submit) / s.makespan_s;
         s.premium_until = to_seconds(premium_until_ - counts.first_submit) / s.makespan_s;
       }
-      const double machine_node_s = s.makespan_s * static_cast<double>(s.nodes);
+      const double machine_node_s = node_s(counts.first_submit, end, s.nodes);
       s.utilization = counts.held_node_s / machine_node_s;
       s.utilization_net = (counts.held_node_s - counts.reconfiguration_node_s) / machine_node_s;
       s.efficiency = work_node_s_ / machine_node_s;
@@ -101,6 +104,25 @@ class SummaryObserver final : public Observer {
   }
 
  private:
+  /// So many nodes from then on.
+  struct Machine {
+    Time since{};
+    Nodes nodes = 0;
+  };
+  void note_machine(Time now, const Core& core) {
+    const Nodes nodes = core.state().platform.nodes;
+    if (machine_.empty() || machine_.back().nodes != nodes) machine_.push_back({now, nodes});
+  }
+  /// Of the machine, which has so many nodes at the end.
+  double node_s(Time from, Time to, Nodes last) const {
+    double sum = to_seconds(to - from) * static_cast<double>(last);
+    for (std::size_t i = 0; i + 1 < machine_.size(); ++i) {
+      const Time until = std::clamp(machine_[i + 1].since, from, to);
+      const Nodes missing = machine_[i + 1].nodes - machine_[i].nodes;
+      sum -= to_seconds(until - from) * static_cast<double>(missing);
+    }
+    return sum;
+  }
   void add_delays(const Workload& workload, const Fairness& rules) {
     Accounts accounts(rules);
     for (const std::string& name : workload.accounts) accounts.number(name);
@@ -120,6 +142,7 @@ class SummaryObserver final : public Observer {
   JobFigures figures_;
   std::vector<Delays> delays_;
   Summary summary_;
+  std::vector<Machine> machine_;
   double work_node_s_ = 0;  // of completed jobs, at the sizes they asked for
   Time finished_{};
   Time premium_from_ = kNever, premium_until_{};

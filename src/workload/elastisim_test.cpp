@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "support/complaint.hpp"
 
 namespace ductile {
 namespace {
@@ -41,12 +42,7 @@ ElastisimInput read(Files files, ElastisimRules rules = {}) {
 }
 
 std::string error_of(const Files& files) {
-  try {
-    read(files);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return testing::complaint([&] { read(files); });
 }
 
 std::string job(const std::string& type, const std::string& sizes, const std::string& more = "") {

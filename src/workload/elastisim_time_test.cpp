@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "support/complaint.hpp"
 
 namespace ductile {
 namespace {
@@ -37,12 +38,7 @@ double time(const std::string& tasks, Nodes nodes, const SimgridMachine& on = ma
 
 std::string error_of(const std::string& tasks, Nodes nodes, const SimgridMachine& on = machine(),
                      std::uint32_t gpus = 0) {
-  try {
-    time(tasks, nodes, on, gpus);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return testing::complaint([&] { time(tasks, nodes, on, gpus); });
 }
 
 std::string flops(const std::string& amount, const std::string& pattern) {

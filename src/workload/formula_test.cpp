@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/complaint.hpp"
+
 namespace ductile {
 namespace {
 
@@ -57,12 +59,7 @@ TEST(Formula, KnowsItsNames) {
 TEST(Formula, SaysWhatIsWrongAndWhere) {
   const Place place{.file = "app.json", .field = "/phases/0/iterations"};
   const auto error_of = [&](const std::string& text, const Variables& variables) -> std::string {
-    try {
-      Formula(text, place).value(variables);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
+    return testing::complaint([&] { Formula(text, place).value(variables); });
   };
   using ::testing::HasSubstr;
   using ::testing::StartsWith;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "support/complaint.hpp"
 
 namespace ductile {
 namespace {
@@ -31,12 +32,7 @@ Parsed parse(const std::string& inside) {
 }
 
 std::string error_of(const std::string& inside) {
-  try {
-    parse(inside);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
+  return testing::complaint([&] { parse(inside); });
 }
 
 void expect_path(const NetworkPath& path, double bytes_per_s, double latency_s) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <ostream>
 #include <system_error>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "model/where.hpp"
 #include "workload/compressed_file.hpp"
 #include "workload/line_reader.hpp"
 
@@ -299,8 +301,87 @@ SwfRules::Status status(const Record& record) {
   return known ? kStatuses[static_cast<std::size_t>(value)] : Status::unknown;
 }
 
+// Where jobs of the same words may run, looked at once.
+class Places {
+ public:
+  struct Place {
+    std::uint32_t row = 0;  // as WorkloadJob::where
+    Nodes nodes = 0;        // how many there are; 0: no node has the memory
+    Duration max_walltime{};
+  };
+
+  explicit Places(const SwfRules& rules) : rules_(rules) {
+    if (!rules.platform) return;
+    const Platform& platform = rules.platform->platform;
+    const std::size_t count = std::max<std::size_t>(platform.partitions.size(), 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      const NodeSet nodes = nodes_of({.partitions = std::uint64_t{1} << i}, platform);
+      cores_.push_back(fewest_cores(nodes, platform));
+    }
+  }
+
+  /// The partition that a line names, by its place.
+  std::size_t partition(const Record& record) const {
+    using From = SwfRules::PartitionsFrom;
+    if (!rules_.platform || rules_.partitions_from == From::none) return 0;
+    const Field field = rules_.partitions_from == From::queue ? kQueue : kPartition;
+    const std::int64_t number = record.count(field, kLargestId);
+    if (number < 0) return 0;
+    const std::vector<std::int64_t>& numbers = rules_.platform->numbers;
+    const auto at = std::ranges::find(numbers, number);
+    if (at != numbers.end()) return static_cast<std::size_t>(at - numbers.begin());
+    record.fail(field, "no partition has the number " + std::to_string(number),
+                "give it one in the platform file: number = " + std::to_string(number));
+  }
+  std::uint32_t cores(std::size_t partition) const {
+    return rules_.platform ? cores_.at(partition) : rules_.cores_per_node;
+  }
+  /// Of jobs of this partition that need so much memory on each node.
+  const Place& find(std::size_t partition, std::uint64_t memory_mb, Workload& workload) {
+    const auto [at, is_new] = known_.try_emplace({partition, memory_mb});
+    if (is_new) at->second = made(partition, memory_mb, workload);
+    return at->second;
+  }
+
+ private:
+  Place made(std::size_t partition, std::uint64_t memory_mb, Workload& workload) const {
+    const Platform& platform = rules_.platform->platform;
+    Place place;
+    AskedWhere asked{.memory_mb = memory_mb};
+    if (!platform.partitions.empty()) {
+      asked.partitions = platform.partitions.at(partition).name;
+      place.max_walltime = platform.partitions.at(partition).max_walltime;
+    }
+    Where where;
+    try {
+      where = where_of(asked, Duration{}, platform);
+    } catch (const InputError&) {
+      return place;
+    }
+    place.nodes = nodes_of(where, platform).count();
+    if (where == Where{}) return place;
+    const auto at = std::ranges::find(workload.where, where);
+    place.row = static_cast<std::uint32_t>(at - workload.where.begin()) + 1;
+    if (at == workload.where.end()) workload.where.push_back(std::move(where));
+    return place;
+  }
+
+  const SwfRules& rules_;
+  std::vector<std::uint32_t> cores_;  // of each partition
+  std::map<std::pair<std::size_t, std::uint64_t>, Place> known_;
+};
+
+// MB on each node of a job of so many processors, rounded up; 0 if it is not known.
+std::uint64_t memory_of(const Record& record, std::int64_t processors, std::uint32_t cores) {
+  constexpr std::int64_t kMostMemory = std::int64_t{1} << 40;
+  const std::int64_t kilobytes = record.count(kRequestedMemory, kMostMemory);
+  if (kilobytes <= 0) return 0;
+  const auto of_node = static_cast<std::uint64_t>(std::min<std::int64_t>(processors, cores));
+  return (static_cast<std::uint64_t>(kilobytes) * of_node + 1023) / 1024;
+}
+
 // Adds the job of a line to the workload, or counts why it does not.
-void take(const Record& record, const SwfRules& rules, Workload& workload) {
+void take(const Record& record, const SwfRules& rules, Places& places, Workload& workload) {
   Skipped& skipped = workload.skipped;
   if (rules.partition && record.count(kPartition, kLargestId) != *rules.partition) {
     ++skipped.filtered;
@@ -341,17 +422,32 @@ void take(const Record& record, const SwfRules& rules, Workload& workload) {
     ++skipped.no_runtime;
     return;
   }
-  job.nodes = static_cast<Nodes>((size - 1) / rules.cores_per_node + 1);
+  const std::size_t partition = places.partition(record);
+  const std::uint32_t cores = places.cores(partition);
+  job.nodes = static_cast<Nodes>((size - 1) / cores + 1);
   if (rules.max_size > 0 && job.nodes > rules.max_size) {
     ++skipped.above_max_size;
     return;
   }
-  if (rules.nodes > 0 && job.nodes > rules.nodes) {
+  Nodes most = rules.nodes;
+  Duration longest{};
+  if (rules.platform) {
+    const std::uint64_t memory = rules.uses_memory ? memory_of(record, size, cores) : 0;
+    const Places::Place& place = places.find(partition, memory, workload);
+    if (place.nodes == 0) {
+      ++skipped.nowhere;
+      return;
+    }
+    job.where = place.row;
+    most = place.nodes;
+    longest = place.max_walltime;
+  }
+  if (most > 0 && job.nodes > most) {
     if (!rules.clip) {
       ++skipped.too_large;
       return;
     }
-    job.nodes = rules.nodes;
+    job.nodes = most;
     ++workload.clipped;
   }
   if (requested > Duration{}) {
@@ -363,6 +459,10 @@ void take(const Record& record, const SwfRules& rules, Workload& workload) {
   } else {
     if (rules.runtime_as_walltime) job.walltime = job.runtime;
     ++workload.walltime_unknown;
+  }
+  if (longest > Duration{} && job.walltime > longest) {
+    ++skipped.too_long;
+    return;
   }
   workload.jobs.push_back(job);
 }
@@ -383,6 +483,7 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
   }
   Workload workload;
   workload.name = workload_name(name);
+  Places places(rules);
   LineReader lines(file, name, kAdvice, &progress);
   bool sorted = true;
   bool before_first = true;
@@ -395,7 +496,7 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
       continue;
     }
     before_first = false;
-    take(Record(line, name, lines.number()), rules, workload);
+    take(Record(line, name, lines.number()), rules, places, workload);
     const std::vector<WorkloadJob>& jobs = workload.jobs;
     if (jobs.size() > 1 && jobs.back().submit < jobs[jobs.size() - 2].submit) sorted = false;
     if (rules.max_jobs != 0 && jobs.size() == rules.max_jobs) break;

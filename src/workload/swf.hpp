@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "workload/line_reader.hpp"
+#include "workload/platform_file.hpp"
 #include "workload/workload.hpp"
 
 namespace ductile {
@@ -21,6 +23,8 @@ struct SwfRules {
   enum class Size : std::uint8_t { requested, allocated };
   /// Field 11: 1, 0, 5, 2 to 4 (parts of a job that was stopped and continued), all else.
   enum class Status : std::uint8_t { completed, failed, cancelled, partial, unknown };
+  /// Which number is that of a partition: none, field 15 or field 16.
+  enum class PartitionsFrom : std::uint8_t { none, queue, partition };
 
   Nodes nodes = 0;                   // of the machine; 0: no job is too large
   std::uint32_t cores_per_node = 1;  // > 0; a job has ceil(processors / cores_per_node) nodes
@@ -37,6 +41,12 @@ struct SwfRules {
   std::vector<Status> status;             // only lines with one of these; empty: all
   Nodes max_size = 0;                     // only jobs up to so many nodes; 0: all
   std::uint64_t max_jobs = 0;             // stop after so many jobs; 0: all
+
+  /// The machine, where its nodes are not all alike. What a line asks for is of it, and a job has
+  /// as many nodes as its processors fill where these have the fewest cores.
+  std::shared_ptr<const PlatformFile> platform{};
+  PartitionsFrom partitions_from = PartitionsFrom::none;
+  bool uses_memory = false;  // jobs ask for field 10: KB of each processor
 };
 
 /// What the comment lines before the first job say; as written, empty where they say nothing.

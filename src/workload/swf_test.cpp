@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -227,6 +228,74 @@ TEST(Swf, TimesAreRoundedToMicroseconds) {
 
 TEST(Swf, WholeNumbersMayBeWrittenAsDecimals) {
   EXPECT_EQ(parse_job({.job = "7.0", .requested = "4e0"}).name, 7u);
+}
+
+// Four nodes of 4 cores and 8 GB, two of 8 cores and 32 GB; `b` is known as 5.
+std::shared_ptr<const PlatformFile> platform() {
+  return std::make_shared<const PlatformFile>(parse_platform_file(R"(
+    class = [{ name = "std", count = 4, cores = 4, memory = "8G" },
+             { name = "big", count = 2, cores = 8, memory = "32G" }]
+    partition = [{ name = "a" }, { name = "b", number = 5, classes = ["big"], max_time = "10" }]
+    )",
+                                                                  "platform"));
+}
+std::string line(const char* processors, const char* memory, const char* queue,
+                 const char* partition, const char* time = "20") {
+  return std::string("1 0 -1 10 -1 -1 -1 ") + processors + " " + time + " " + memory +
+         " 1 1 1 -1 " + queue + " " + partition + " -1 -1\n";
+}
+
+TEST(Swf, APlatformHasPartitionsByNumber) {
+  using From = SwfRules::PartitionsFrom;
+  SwfRules rules{.platform = platform(), .partitions_from = From::partition};
+  const Workload two = parse(line("16", "-1", "9", "5") + line("16", "-1", "9", "1") +
+                                 line("16", "-1", "9", "-1") + line("8", "-1", "9", "5"),
+                             rules);
+  ASSERT_EQ(two.jobs.size(), 4u);
+  EXPECT_EQ(two.where, (std::vector<Where>{{.partitions = 2}}));
+  EXPECT_EQ(two.jobs[0].where, 1u);
+  EXPECT_EQ(two.jobs[0].nodes, 2u);  // of 8 cores
+  EXPECT_EQ(two.jobs[1].where, 0u);
+  EXPECT_EQ(two.jobs[1].nodes, 4u);  // of 4 and more
+  EXPECT_EQ(two.jobs[2].where, 0u);
+  EXPECT_EQ(two.jobs[3].where, 1u);
+  EXPECT_THAT([&] { parse(line("4", "-1", "9", "2"), rules); },
+              ThrowsMessage<InputError>("log.swf:1: partition (field 16): no partition has the "
+                                        "number 2; give it one in the platform file: number = 2"));
+  rules.partitions_from = From::queue;
+  EXPECT_EQ(parse(line("8", "-1", "5", "9"), rules).jobs.front().where, 1u);
+  rules.partitions_from = From::none;
+  EXPECT_EQ(parse(line("8", "-1", "9", "9"), rules).jobs.front().where, 0u);
+}
+
+TEST(Swf, JobsAskForTheMemoryOfNodes) {
+  SwfRules rules{.platform = platform(), .uses_memory = true};
+  const auto gigabytes = [](int number) { return std::to_string(number * (1 << 20)); };
+  const auto read = [&](const char* processors, const std::string& memory) {
+    return parse(line(processors, memory.c_str(), "-1", "-1"), rules);
+  };
+  EXPECT_TRUE(read("4", "-1").where.empty());
+  EXPECT_TRUE(read("4", gigabytes(2)).where.empty());  // 8 GB of a node, which all have
+  // As much as the next class has: all who need more than 8 GB wait together.
+  const Where big{.each = {.memory_mb = 32 << 10}};
+  EXPECT_EQ(read("4", gigabytes(3)).where, std::vector{big});
+  EXPECT_EQ(read("4", gigabytes(8)).where, std::vector{big});
+  EXPECT_EQ(read("1", gigabytes(9)).where, std::vector{big});
+  EXPECT_EQ(read("4", gigabytes(9)).skipped.nowhere, 1u);
+  EXPECT_EQ(read("12", gigabytes(3)).skipped.too_large, 1u);
+  rules.uses_memory = false;
+  EXPECT_EQ(read("4", gigabytes(9)).jobs.size(), 1u);
+}
+
+TEST(Swf, APartitionHasALimit) {
+  const SwfRules rules{.platform = platform(),
+                       .partitions_from = SwfRules::PartitionsFrom::partition};
+  EXPECT_EQ(parse(line("4", "-1", "-1", "5", "600"), rules).jobs.size(), 1u);
+  const Workload none = parse(line("4", "-1", "-1", "5", "601"), rules);
+  EXPECT_EQ(none.jobs.size(), 0u);
+  EXPECT_EQ(none.skipped.too_long, 1u);
+  EXPECT_EQ(none.skipped.total(), 1u);
+  EXPECT_EQ(parse(line("4", "-1", "-1", "1", "601"), rules).jobs.size(), 1u);
 }
 
 TEST(Swf, FieldsThatAreNotUsedMayBeAnyNumber) {

@@ -35,7 +35,7 @@ Draws draws_of(const WorkloadJob& job, std::uint64_t seed, About about) {
   return {seed, Stream::adaptive, mixed(job.name) + static_cast<std::uint64_t>(about)};
 }
 
-double draw(const Spread& spread, const WorkloadJob& job, std::uint64_t seed, About about) {
+double draw(const RandomValue& spread, const WorkloadJob& job, std::uint64_t seed, About about) {
   Draws draws = draws_of(job, seed, about);
   return spread.draw(draws);
 }
@@ -304,7 +304,7 @@ void change(Workload& workload, WorkloadJob& job, const Transform& transform, No
 
 }  // namespace
 
-double Spread::draw(Draws& draws) const {
+double RandomValue::draw(Draws& draws) const {
   switch (kind) {
     case Kind::fixed:
       return low;
@@ -318,7 +318,7 @@ double Spread::draw(Draws& draws) const {
     case Kind::mixed: {
       const double width = (high - low) / 3;
       const double from = low + width * static_cast<double>(draws.below(3));
-      return Spread{Kind::normal, from, from + width}.draw(draws);
+      return RandomValue{Kind::normal, from, from + width}.draw(draws);
     }
   }
   return low;

@@ -20,17 +20,19 @@ namespace ductile {
 /// A number that may be drawn for each job: `fixed` low; `uniform` in [low, high); `normal` around
 /// the middle with a sixth of the width as its deviation, cut off at the ends; `mixed`: one of
 /// three bands of equal width, then normal inside it.
-struct Spread {
+struct RandomValue {
   enum class Kind : std::uint8_t { fixed, uniform, normal, mixed };
   Kind kind = Kind::fixed;
   double low = 0, high = 0;
 
-  bool operator==(const Spread&) const = default;
+  bool operator==(const RandomValue&) const = default;
   double draw(Draws& draws) const;
 };
 
-constexpr Spread always(double value) { return {Spread::Kind::fixed, value, value}; }
-constexpr Spread uniform(double low, double high) { return {Spread::Kind::uniform, low, high}; }
+constexpr RandomValue always(double value) { return {RandomValue::Kind::fixed, value, value}; }
+constexpr RandomValue uniform(double low, double high) {
+  return {RandomValue::Kind::uniform, low, high};
+}
 
 /// Where an error is: what was drawn is believed and the truth is another one, or what was drawn is
 /// true and something else is believed.
@@ -45,11 +47,11 @@ struct ModelSettings {
 
   Speedup base;  // the kind; and its parameters, where they are not drawn
   /// rho, s, x or, as a factor of the job's size, downey's A.
-  std::optional<Spread> parameter;
-  Spread sigma = uniform(0, 2);    // downey's, if `parameter` is drawn
-  Spread error = always(0);        // added to the parameter; to downey's A before it is scaled
-  Spread sigma_error = always(0);  // added to downey's sigma
-  Spread time_error = always(1);   // times the run time at every size, whatever the model
+  std::optional<RandomValue> parameter;
+  RandomValue sigma = uniform(0, 2);    // downey's, if `parameter` is drawn
+  RandomValue error = always(0);        // added to the parameter; to downey's A before it is scaled
+  RandomValue sigma_error = always(0);  // added to downey's sigma
+  RandomValue time_error = always(1);   // times the run time at every size, whatever the model
   ErrorIn error_in = ErrorIn::truth;
   Reference reference = Reference::one;
 };
@@ -63,9 +65,9 @@ struct EvolvingSettings {
   /// both, which makes them adaptive: as few or as many as there can be, or as chance has it.
   enum class Overlap : std::uint8_t { least, random, most };
 
-  Spread count = uniform(1, 5);  // of requests, rounded down
-  double expand = 0.8;           // probability that a request is for more nodes
-  Spread left = uniform(0.3, 0.6);
+  RandomValue count = uniform(1, 5);  // of requests, rounded down
+  double expand = 0.8;                // probability that a request is for more nodes
+  RandomValue left = uniform(0.3, 0.6);
   Window window = Window::remaining;
   Decimal delta_max{0.5};  // the largest change, as a factor of the job's size; at least one node
   Overlap overlap = Overlap::least;
@@ -79,18 +81,19 @@ struct AdaptiveShare {
   Decimal min{0.5}, max{5};
   ModelSettings model;
   SizeConstraint constraint;
-  Spread walltime_factor = always(1);  // these jobs request so much more or less time
-  bool scale_rigid = true;             // jobs outside the share have the model, too
+  RandomValue walltime_factor = always(1);  // these jobs request so much more or less time
+  bool scale_rigid = true;                  // jobs outside the share have the model, too
 };
 
 /// The cost of resizes, drawn for each job; the ranges are those of the papers that
 /// `ReconfigurationCost` names (for b, which they do not give, that of alpha).
 struct ReconfigurationSettings {
-  Spread alpha_s = uniform(0.005, 0.05), beta_s = uniform(0.005, 0.05), b_s = uniform(0.005, 0.05);
-  Spread sync_s = always(0), negotiation_s = always(0);
+  RandomValue alpha_s = uniform(0.005, 0.05), beta_s = uniform(0.005, 0.05),
+              b_s = uniform(0.005, 0.05);
+  RandomValue sync_s = always(0), negotiation_s = always(0);
   double scale = 1;
-  double transfer_s = 0;     // as in `ReconfigurationCost`
-  Spread error = always(1);  // times the cost
+  double transfer_s = 0;          // as in `ReconfigurationCost`
+  RandomValue error = always(1);  // times the cost
   ErrorIn error_in = ErrorIn::truth;
 };
 

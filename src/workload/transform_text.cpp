@@ -63,12 +63,12 @@ class Settings {
   }
 
   // "0.1" or "0.1..0.2"
-  Spread spread(std::string_view key, Spread fallback, double min, double max) {
+  RandomValue spread(std::string_view key, RandomValue fallback, double min, double max) {
     const auto text = take(key);
     return text ? spread_of(key, *text, min, max) : fallback;
   }
 
-  Spread spread_of(std::string_view key, std::string_view text, double min, double max) const {
+  RandomValue spread_of(std::string_view key, std::string_view text, double min, double max) const {
     const std::size_t dots = text.find("..");
     const double low = number_of(key, text.substr(0, dots), min, max);
     if (dots == std::string_view::npos) return always(low);
@@ -116,12 +116,12 @@ class Settings {
 
 // The bands of scalability of "Performance-driven scheduling for malleable workloads", J.
 // Supercomputing 2024: high, medium, low, and all of them.
-std::optional<Spread> band(std::string_view word) {
-  using Kind = Spread::Kind;
-  if (word == "HS") return Spread{Kind::normal, 0, 0.1};
-  if (word == "MS") return Spread{Kind::normal, 0.1, 0.2};
-  if (word == "LS") return Spread{Kind::normal, 0.2, 0.3};
-  if (word == "SM") return Spread{Kind::mixed, 0, 0.3};
+std::optional<RandomValue> band(std::string_view word) {
+  using Kind = RandomValue::Kind;
+  if (word == "HS") return RandomValue{Kind::normal, 0, 0.1};
+  if (word == "MS") return RandomValue{Kind::normal, 0.1, 0.2};
+  if (word == "LS") return RandomValue{Kind::normal, 0.2, 0.3};
+  if (word == "SM") return RandomValue{Kind::mixed, 0, 0.3};
   return std::nullopt;
 }
 
@@ -145,10 +145,10 @@ ErrorIn read_error_in(Settings& settings) {
 }
 
 // The error of a parameter that comes from `drawn`: together they have to be possible, too.
-Spread read_error(Settings& settings, const ParameterKey& parameter, const ModelSettings& model,
-                  const Spread& drawn) {
+RandomValue read_error(Settings& settings, const ParameterKey& parameter,
+                       const ModelSettings& model, const RandomValue& drawn) {
   const bool given = settings.has(parameter.error_key);
-  const Spread error =
+  const RandomValue error =
       settings.spread(parameter.error_key, always(0), -parameter.max, parameter.max);
   if (given && (model.base.kind != parameter.kind || drawn.low + error.low < 0 ||
                 drawn.high + error.high > parameter.max)) {
@@ -200,8 +200,8 @@ ModelSettings read_model(Settings& settings) {
       }
       model.parameter = uniform(0.005, 0.01);
     }
-    const Spread error = read_error(settings, parameter, model,
-                                    model.parameter.value_or(always(model.base.parameter)));
+    const RandomValue error = read_error(settings, parameter, model,
+                                         model.parameter.value_or(always(model.base.parameter)));
     if (parameter.kind == model.base.kind) model.error = error;
   }
   model.sigma_error = read_error(settings, kSigmaKey, model,
@@ -275,7 +275,7 @@ AdaptiveShare parse_evolving(const std::string& option, std::string_view text,
 
   constexpr double kMostRequests = 1000;
   if (const auto count = settings.take("count")) {
-    const Spread whole = settings.spread_of("count", *count, 0, kMostRequests);
+    const RandomValue whole = settings.spread_of("count", *count, 0, kMostRequests);
     if (whole.low != std::floor(whole.low) || whole.high != std::floor(whole.high)) {
       throw InputError(settings.place("count"), fmt::format("'{}' is not whole", *count),
                        "write N or LEAST..MOST");

@@ -1,28 +1,19 @@
 #include "workload/transform_text.hpp"
 
-#include <functional>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "support/complaint.hpp"
 
 namespace ductile {
 namespace {
 
 using Kind = Speedup::Kind;
 
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
-
 std::string share_error(const std::string& text) {
-  return error_of([&] { parse_share("--malleable", text); });
+  return testing::complaint([&] { parse_share("--malleable", text); });
 }
 
 TEST(TransformText, AShareAloneHasTheDefaults) {
@@ -45,7 +36,7 @@ TEST(TransformText, AllKeysOfAShare) {
   EXPECT_EQ(share.min, Decimal(0.25));
   EXPECT_EQ(share.max, Decimal(8));
   EXPECT_EQ(share.model.base.kind, Kind::powerlaw);
-  EXPECT_EQ(share.model.parameter, (Spread{Spread::Kind::normal, 0.2, 0.3}));
+  EXPECT_EQ(share.model.parameter, (RandomValue{RandomValue::Kind::normal, 0.2, 0.3}));
   EXPECT_EQ(share.model.error, uniform(-0.1, 0.1));
   EXPECT_EQ(share.model.reference, ModelSettings::Reference::preferred);
   EXPECT_EQ(share.constraint, parse_constraint("list:1:2:8"));
@@ -192,17 +183,19 @@ TEST(TransformText, ErrorsNameOptionAndKey) {
   EvolvingSettings requests;
   for (const char* text : {"2", "1:count=1.5", "1:count=-1", "1:expand=2", "1:window=big",
                            "1:left=0.5..2", "1:overlap=all", "1:delta_max=-1"}) {
-    EXPECT_NE(error_of([&] { parse_evolving("--evolving", text, requests); }), "") << text;
+    EXPECT_NE(testing::complaint([&] { parse_evolving("--evolving", text, requests); }), "")
+        << text;
   }
   for (const char* text :
        {"", "most", "full:", "full:gamma=1", "full:alpha=-1", "half:alpha=1..0", "full:error_in=x",
         "full:overhead_mode=bits", "full:data_gb=1", "full:bandwidth_gb_s=1",
         "full:overhead_mode=bytes,data_gb=0", "full:sync=1e5,error=1000"}) {
-    const std::string message = error_of([&] { parse_reconfiguration("--reconfiguration", text); });
+    const std::string message =
+        testing::complaint([&] { parse_reconfiguration("--reconfiguration", text); });
     EXPECT_EQ(message.empty(), std::string(text) == "full:") << text;
   }
   for (const char* text : {"", "good", "f", "f:", "f:-1", "f:x", "f:1e9"}) {
-    EXPECT_NE(error_of([&] { parse_estimates("--estimates", text); }), "") << text;
+    EXPECT_NE(testing::complaint([&] { parse_estimates("--estimates", text); }), "") << text;
   }
 }
 

@@ -13,11 +13,12 @@ double at(std::span<const double> rows, Nodes first, Nodes place) {
 
 }  // namespace
 
-Duration AdaptiveJob::resize_cost(Nodes from, Nodes to) const {
-  if (from == to) return {};
+Duration AdaptiveJob::resize_cost(Nodes from, Nodes to, Nodes replaced) const {
+  if (from == to && replaced == 0) return {};
+  const Nodes joined = (to > from ? to - from : 0) + replaced;
   const double measured = at(costs.after_s.rows(), size.min, to) +
-                          (to > from ? at(costs.growth_s.rows(), 1, to - from) : 0);
-  return cost.of(from, to) + seconds(measured);
+                          (joined > 0 ? at(costs.growth_s.rows(), 1, joined) : 0);
+  return cost.of(from, to, replaced) + seconds(measured);
 }
 
 std::uint64_t Workload::adapting() const {

@@ -9,6 +9,7 @@
 #include "base/shared_list.hpp"
 #include "base/time.hpp"
 #include "model/job_spec.hpp"
+#include "model/platform.hpp"
 
 namespace ductile {
 
@@ -68,8 +69,8 @@ struct AdaptiveJob {
   std::vector<EvolvingStep> steps;  // in order of progress
   std::vector<Phase> phases;        // in order; the last one goes to the end
 
-  /// What a change of size truly costs.
-  Duration resize_cost(Nodes from, Nodes to) const;
+  /// What a change of size truly costs, with so many nodes replaced by others besides.
+  Duration resize_cost(Nodes from, Nodes to, Nodes replaced = 0) const;
   /// How many nodes more (or fewer) a step asks for at a size: never out of the job's range. 0: it
   /// does not ask.
   std::int32_t delta_of(const EvolvingStep& step, Nodes has) const;
@@ -77,7 +78,7 @@ struct AdaptiveJob {
   bool operator==(const AdaptiveJob&) const = default;
 };
 
-/// One job. 48 bytes: ten million of them are half a gigabyte.
+/// One job. 56 bytes: ten million of them are half a gigabyte.
 struct WorkloadJob {
   static constexpr std::uint32_t kRigid = ~0u;
 
@@ -88,6 +89,7 @@ struct WorkloadJob {
   Nodes nodes = 0;                    // the size asked for
   std::uint32_t user = 0, group = 0;  // 0: not known
   std::uint32_t adaptive = kRigid;    // row of Workload::adaptive
+  std::uint32_t where = 0;            // place in Workload::where plus 1; 0: it asks for none
 
   /// Jobs of unknown users have nothing in common.
   bool has_user() const { return user != 0; }
@@ -102,10 +104,13 @@ struct Skipped {
   std::uint64_t too_large = 0;       // larger than the machine
   std::uint64_t other_status = 0;    // --status
   std::uint64_t above_max_size = 0;  // --max-size
+  std::uint64_t too_long = 0;        // a longer walltime than their partition allows
+  std::uint64_t nowhere = 0;         // no node of their partition has the memory
   std::uint64_t filtered = 0;        // another partition than asked for; not counted in total()
 
   std::uint64_t total() const {
-    return no_size + no_runtime + never_started + too_large + other_status + above_max_size;
+    return no_size + no_runtime + never_started + too_large + other_status + above_max_size +
+           too_long + nowhere;
   }
 };
 
@@ -114,6 +119,7 @@ struct Workload {
   std::vector<WorkloadJob> jobs;  // by (submit, position in the input)
   std::vector<AdaptiveJob> adaptive;
   std::vector<std::string> accounts;  // their names
+  std::vector<Where> where;           // what jobs ask for, each once
   Skipped skipped;
   std::uint64_t clipped = 0;           // --clip: larger than the machine, made as large as it
   std::uint64_t walltime_raised = 0;   // requested less than it ran (overrun: extend)

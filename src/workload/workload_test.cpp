@@ -17,6 +17,9 @@ TEST(AdaptiveJob, PaysWhatWasMeasuredBesidesTheFormula) {
   EXPECT_EQ(job.resize_cost(2, 4), seconds(2.5 + 30 + 200));
   EXPECT_EQ(job.resize_cost(5, 2), seconds(3.5 + 10));
   EXPECT_EQ(job.resize_cost(3, 3), Duration{});
+  // Two of three nodes are replaced: what joins is measured like a growth by two.
+  EXPECT_EQ(job.resize_cost(3, 3, 2) - job.cost.of(3, 3, 2),
+            job.resize_cost(1, 3) - job.cost.of(1, 3));
   // Nodes may fail: then it is smaller than it may be.
   EXPECT_EQ(job.resize_cost(2, 1), seconds(1.5));
   EXPECT_EQ(job.resize_cost(1, 5), seconds(4.5 + 40));

@@ -314,12 +314,18 @@ def test_foreseen_failures_are_left(ductile, tmp_path):
     arguments = ["simulate", "--trace", log, "--malleable", "1:min=0.3,max=1,model=linear",
                  "--reconfiguration", "free", "--json", "--check", "--out", out]
 
-    def run(failures):
-        [figures] = ductile.objects(*arguments, "--failures", failures)
+    def run(failures, *options, decision="shrink"):
+        [figures] = ductile.objects(*arguments, "--failures", failures, *options)
         with (out / "decisions.csv").open() as file:
             resizes = [(float(row["time"]), row["nodes"], row["reason"])
-                       for row in csv.DictReader(file) if row["decision"] == "shrink"]
+                       for row in csv.DictReader(file) if row["decision"] == decision]
         return figures, resizes
+
+    # To the fourth node, which is idle.
+    moved, moves = run(f"{failures},warn=10", decision="move")
+    assert (moved["requeued"], moved["shrinks"], moves) == (0, 0, [(40, "0-1 3", "draining")])
+    assert moved["makespan_s"] == 100
+    arguments += ["--moves", "off"]
 
     lost, resizes = run(failures)
     assert (lost["requeued"], resizes) == (1, [])

@@ -34,6 +34,7 @@ UNTESTED = {
     "report/decisions_csv.cpp": "report/run_folder_test.cpp",
     "report/explanation.cpp": "tests/property/explanation_test.cpp",
     "report/jobs_csv.cpp": "report/run_folder_test.cpp",
+    "scheduling/place.cpp": "tests/property/cells_test.cpp",
 }
 
 # The build of the tests begins each source with these headers, so that the compiler does not notice

@@ -264,6 +264,12 @@ class Cluster:
         self.wait_for(lambda: not set(jobs) & set(self.queue()), f"the end of {jobs}")
         return [self.history(job) for job in jobs]
 
+    def finishes_right(self, job):
+        """A program that ran until the file `done` is there, and computed nothing wrong."""
+        (self.folder / "done").touch()
+        assert self.wait_for_end(job)[0]["state"] == "COMPLETED"
+        assert self.output(job) == "right\n"
+
     def denials(self, why=""):
         """Of evolving requests, so far."""
         with contextlib.closing(sqlite3.connect(self.state / "journal.db")) as journal:

@@ -172,9 +172,7 @@ def test_malleable_jobs_leave_nodes_that_drain(cluster):
     c.start()
     c.run("drain", "--undo", "0-3")
     c.wait_for_size(job, 4)
-    (c.folder / "done").touch()
-    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
-    assert c.output(job) == "right\n"
+    c.finishes_right(job)
     c.replay()
 
 

@@ -83,7 +83,11 @@ def test_it_dies_at_any_moment(cluster):
                 if job is not None:
                     long_ones.append(job)
             elif long_ones:  # else an order that keeps nodes from all others might stay for ever
-                ask("resize", draws.choice(long_ones), draws.randint(0, 4))
+                job, what = draws.choice(long_ones), draws.random()
+                if what < 0.6:
+                    ask("resize", job, draws.randint(0, 4))
+                else:
+                    ask("suspend" if what < 0.8 else "resume", job)
             rows = queue()
             # While they wait, are started, or run; and those whose cancel was not acknowledged.
             for row in rows or []:
@@ -103,6 +107,7 @@ def test_it_dies_at_any_moment(cluster):
             ask("cancel", job)
         else:
             ask("resize", job, 0)
+            ask("resume", job)
     (c.folder / "done").touch()
     c.wait_for(lambda: not c.queue(), "the end of all")
     ran = (c.folder / "ran").read_text().split()
@@ -118,8 +123,9 @@ def test_it_dies_at_any_moment(cluster):
         assert c.output(job) == ("right\n" if "until" in end["name"] else "result\n")
         acknowledged.pop(job, None)
     assert acknowledged == {}
+    suspended = sum(any(size["nodes"] == 0 for size in end["sizes"][:-1]) for end in c.ask({"do": "history"})["jobs"])
     resizes = sum(max(len(end["sizes"]) - 2, 0) for end in c.ask({"do": "history"})["jobs"])
-    print(f"{len(ran)} scripts ran, {len(cancelled)} cancels, {resizes} changes of size, {crashes} crashes, {at_resizes} of them at resizes, "
+    print(f"{len(ran)} scripts ran, {len(cancelled)} cancels, {resizes} changes of size, {suspended} were suspended, {crashes} crashes, {at_resizes} of them at resizes, "
           f"{at_commits} before the mark, {at_snapshots} at snapshots; "
           f"the slowest answer took {slowest:.2f} s")
     c.replay()

@@ -107,6 +107,29 @@ def test_a_job_that_is_ordered_back_keeps_to_the_cores_of_its_nodes(cluster):
     assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
 
 
+def test_a_job_that_moved_while_nobody_looked_is_ordered_back(cluster):
+    """As one does whose move was withdrawn: its size tells nothing."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        pytest.skip("one core")
+    c = cluster("2x1")
+    job = c.submit("-N", 1, "--min-nodes", 1, "--max-nodes", 1, "--type", "malleable", "-t", 60, "--",
+                   example("until", "mpich"), c.folder / "done", 100, 20000)
+    own = cores[int(c.wait_for_size(job, 1)["nodelist"])]
+    other = next(core for core in cores[:2] if core != own)
+    c.wait_for_text(c.state / "jobs" / str(job) / "report", "started")
+    assert ask_manager(c, job, {"do": "status"})["cpus"] == str(own)
+    c.kill()
+    told = ask_manager(c, job, {"do": "resize", "size": 1, "move": True, "cpus": str(other)})
+    assert told["ok"] and told["cpus"] == str(other)
+    c.start()
+    c.wait_for(lambda: ask_manager(c, job, {"do": "status"})["cpus"] == str(own), "its nodes")
+    assert "has 1 processes elsewhere after all; it is ordered back to its nodes" in c.log.read_text()
+    assert c.queue()[job]["nodelist"] == str(cores.index(own))
+    c.finishes_right(job)
+    c.replay()
+
+
 def test_a_job_that_cannot_be_ordered_back_is_left_alone_for_a_while(cluster):
     c = cluster("4x1")
     fails = c.folder / "fails"

@@ -329,6 +329,8 @@ WORST = {
     "what can be, to many": lambda first: {"do": "predict", "jobs": [first] * 10_000},
     "a cancel of each task": lambda first: {"do": "cancel", "jobs": [f"{first}_{i}" for i in range(1, 10_001)]},
     "how many ended": lambda first: {"do": "queue", "jobs": list(range(first, first + 10_000))},
+    "which tasks ended": lambda first: {"do": "queue", "jobs": [f"{first}_{i}" for i in range(1, 10_001)]},
+    "what is predicted of them": lambda first: {"do": "predict", "jobs": [f"{first}_{i}" for i in range(1, 10_001)]},
 }
 
 

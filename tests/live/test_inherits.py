@@ -71,6 +71,13 @@ def test_groups_are_those_of_the_call(cluster, user):
     assert c.output(1).split() == [str(user), "4242", "4242", "5151", "6161"]
 
 
+def test_no_descriptor_of_its_manager_comes_along(cluster):
+    c = cluster("1x1")
+    job = c.submit("--mpi", "none", "ls", "/proc/self/fd")
+    c.wait_for_end(job)
+    assert c.output(job).split() == ["0", "1", "2", "3"]  # the last one is its own, of the folder
+
+
 def test_folders_of_the_call(cluster):
     c = cluster("1x1")
     (c.folder / "real").mkdir()

@@ -53,12 +53,14 @@ def test_output_goes_on_when_there_is_room_again(cluster):
     job = c.submit("-o", f"{c.folder}/disk/out", c.script(
         "head -c 40960 /dev/zero > disk/filler\n" + WRITER.format(lines=100, folder=c.folder).replace(
             "exit 3", "echo last")))
-    c.wait_for(lambda: c.queue()[job]["lost_output"], "what was lost")
+    # All lines are written or lost by then; there is room for what comes after them only.
+    c.wait_for(lambda: c.queue()[job]["lost_output"] == 100 * 1024 - (disk / "out").stat().st_size,
+               "what was lost")
     (disk / "filler").unlink()
     (c.folder / "end").touch()
     end = c.wait_for_end(job)[0]
     assert (end["state"], end["exit_code"], end["reason"]) == ("COMPLETED", 0, "")
-    assert end["lost_output"] > 0
+    assert end["lost_output"] == 100 * 1024 + len("last\n") - (disk / "out").stat().st_size > 0
     assert (disk / "out").read_text().endswith("\nlast\n")
 
 

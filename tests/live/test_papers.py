@@ -64,3 +64,23 @@ def test_without_a_size_it_is_the_smallest(cluster):
     c = cluster("8x1")
     row, _ = row_of(c, "--min-nodes-invasic", 3, "--max-nodes-invasic", 6, c.script("true\n"))
     assert (row["nodes"], row["min_nodes"], row["max_nodes"]) == (3, 3, 6)
+
+
+def test_lines_are_written_as_they_are_for_their_own_system(cluster):
+    """A value directly behind its short option, and quotes within a word."""
+    c = cluster("8x2")
+    row, said = row_of(c, c.script("#SBATCH -N2 -t5 -n4 --job-name=\"my job\"  # on two nodes\n"
+                                   "#SBATCH -o'out of it' --account='a' --comment=\"x y\"\ntrue\n"))
+    assert (row["nodes"], row["time_limit_s"], row["name"], row["account"]) == (2, 300, "my job", "a")
+    assert said.splitlines() == ["ductile: '#SBATCH -n4' means nothing here", "ductile: '#SBATCH --comment=x y' means nothing here"]
+    c.run("release", row["job"])
+    c.wait_for_end(row["job"])
+    assert (c.folder / "out of it").exists()
+    row, _ = row_of(c, c.script("#DUCTILE -N3 --job-name='it is # no comment'\ntrue\n"))
+    assert (row["nodes"], row["name"]) == (3, "it is # no comment")
+
+
+def test_an_empty_value_is_that_of_no_option(cluster):
+    c = cluster("8x2")
+    row, said = row_of(c, "-d", "", "-J", "", "--time=3", c.script("#SBATCH -J name -d afterok:1\ntrue\n"))
+    assert (row["name"], row["dependency"], row["time_limit_s"]) == ("script.sh", "", 180) and said == ""

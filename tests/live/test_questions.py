@@ -50,6 +50,8 @@ def test_explain_and_predict(cluster):
     assert jobs[first]["end_s"] == pytest.approx(queue[first]["start_s"] + 600, abs=0.1)
     assert jobs[waits]["start_s"] == pytest.approx(queue[waits]["planned_start_s"], abs=0.1)
     assert jobs[waits]["end_s"] == pytest.approx(jobs[waits]["start_s"] + 600, abs=0.1)
+    # What is held is there if it is named.
+    assert c.run("predict", held, small).stdout.splitlines()[-1].split() == [str(held), "PENDING", "?", "?", "?"]
     # And what if: behind the small one in the queue, and one node less than it needs.
     rows = json.loads(c.run("predict", "--json", "-N", 2, "-t", 5).stdout)
     assert rows["added"]["start_s"] == pytest.approx(jobs[waits]["end_s"], abs=0.1)
@@ -78,6 +80,21 @@ def test_explain_and_predict(cluster):
     assert f"starts on 4 nodes (0-3): it was its turn; it had waited" in over
     assert "completed after running for" in over
     c.replay()
+
+
+def test_what_there_is_no_time_for_is_planned(cluster):
+    c = cluster("1x1", "conservative")
+    first = c.submit("-a", "1-4000", "-t", 10, c.script("sleep 1000\n"))
+    last = first + 3_999
+    c.wait_for_size(first, 1)
+    done = c.run("predict", f"{first}_1", f"{first}_4000")
+    of_first, of_last = [line.split() for line in done.stdout.splitlines()[1:]]
+    assert of_first[:2] == [str(first), "RUNNING"] and not of_first[3].startswith("~")
+    assert of_last[:2] == [str(last), "PENDING"]
+    assert of_last[3].startswith("~") and any(word.startswith("~") for word in of_last[4:]), of_last
+    assert done.stderr.startswith("~: planned in the order of the queue")
+    done = c.run("predict", "--json", f"{first}_4000")
+    assert json.loads(done.stdout)["jobs"][0]["planned"] and not done.stderr
 
 
 def test_what_is_believed_of_times_is_predicted(cluster):
@@ -303,3 +320,45 @@ def test_others_are_told_by_number_and_nodes_only(cluster):
     done = as_nobody("explain", theirs)
     assert f"job {mine} (2 nodes) at" in done.stdout, done.stderr
     assert "secret" not in done.stdout + as_nobody("predict", "--json").stdout
+
+
+def test_every_command_takes_a_task_of_an_array(cluster):
+    """As it takes the array: while it waits, and when it is over."""
+    c = cluster("4x1")
+    array = c.submit("--hold", "-a", "0-2", "sh", "-c", "exit $SLURM_ARRAY_TASK_ID")
+    task = f"{array}_1"
+    explained = json.loads(c.run("explain", "--json", task).stdout)
+    assert (explained["job"], explained["state"]) == (array + 1, "waiting")
+    assert f"job {array + 1}:" in c.run("explain", "--log", c.state / "journal.db", task).stdout
+    c.run("release", array)
+    c.wait_for_end(array, array + 1, array + 2)
+    history = json.loads(c.run("history", "--json", task).stdout)["jobs"]
+    assert [(row["array_task"], row["exit_code"]) for row in history] == [(1, 1)]
+    # The first task's number is that of the array.
+    assert len(json.loads(c.run("history", "--json", f"{array}_0").stdout)["jobs"]) == 1
+    assert len(json.loads(c.run("history", "--json", array).stdout)["jobs"]) == 3
+    ended = json.loads(c.run("queue", "--json", f"{array}_0", task).stdout)["ended"]
+    assert [(row["job"], row["array_task"], row["exit_code"]) for row in ended] == [(array, 0, 0), (array + 1, 1, 1)]
+    assert json.loads(c.run("explain", "--json", "--history", task).stdout)["state"] == "over"
+    assert f"job {task} is over" in c.run("cancel", task, code=1).stderr
+    for command in ("queue", "history", "explain", "predict", "cancel"):
+        assert f"there is no job {array}_7" in c.run(command, f"{array}_7", code=2).stderr
+    assert "it has no job" in c.run("explain", "--log", c.state / "journal.db", f"{array}_7", code=2).stderr
+
+
+def test_what_is_predicted_of_an_array_and_of_what_is_over(cluster):
+    c = cluster("2x1", "fcfs")
+    over = c.submit("true")
+    c.wait_for_end(over)
+    array = c.submit("-a", "0-3", "-t", "5", "sleep", "1000")
+    other = c.submit("-t", "5", "true")
+
+    def predicted(*jobs):
+        return [row["job"] for row in json.loads(c.run("predict", "--json", *jobs).stdout)["jobs"]]
+
+    assert sorted(predicted()) == [*range(array, array + 4), other]
+    assert sorted(predicted(array)) == [*range(array, array + 4)]
+    assert sorted(predicted(f"{array}_2", other)) == [array + 2, other]
+    assert predicted(over) == []
+    assert "there is no job 99" in c.run("predict", 99, code=2).stderr
+    c.run("cancel", array)

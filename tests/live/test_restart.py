@@ -1,6 +1,7 @@
 """The controller is killed and started again: no job is lost, none runs twice, no answer is missing."""
 
 import os
+import shutil
 import signal
 import time
 
@@ -24,9 +25,7 @@ def test_jobs_go_on_without_it(cluster):
     assert (c.folder / "count").read_text() == "once\n"
     # It can still be told to resize.
     c.wait_for_size(job, 4)
-    (c.folder / "done").touch()
-    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
-    assert c.output(job) == "right\n"
+    c.finishes_right(job)
     c.run("release", waits)
     c.wait_for_end(waits)
     assert c.output(waits) == "waited\n"
@@ -46,9 +45,7 @@ def test_a_resize_under_way_is_settled(cluster):
         c.kill()
         c.start()
         c.wait_for_size(job, size)
-    (c.folder / "done").touch()
-    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
-    assert c.output(job) == "right\n"
+    c.finishes_right(job)
     c.replay()
 
 
@@ -82,12 +79,11 @@ def test_a_job_that_loses_its_manager_starts_again_if_it_may(cluster):
     c.replay()
 
 
-def test_a_folder_has_one_controller_and_one_size(cluster):
+def test_a_folder_has_one_controller(cluster):
     c = cluster("2x1")
     arguments = ["serve", "--state", c.state, "--local"]
     assert "another controller uses the folder" in c.run(*arguments, "2x1", code=2).stderr
     c.stop()
-    assert "is of a cluster of 2x1" in c.run(*arguments, "3x1", code=2).stderr
     assert "there is no policy 'best'" in c.run(*arguments, "2x1", "--policy", "best", code=2).stderr
     c.arguments[c.arguments.index("--policy") + 1] = "fcfs"
     c.start()
@@ -104,6 +100,18 @@ def test_a_journal_that_is_none_is_refused(cluster):
     done = c.run("serve", "--state", c.state, "--local", "1x1", code=2)
     assert "this is no journal of ductile" in done.stderr
     assert journal.read_bytes() == b"no journal at all" * 1000
+
+
+def test_a_folder_of_jobs_that_is_none_is_refused(cluster):
+    c = cluster("1x1")
+    c.stop()
+    jobs = c.state / "jobs"
+    shutil.rmtree(jobs)
+    jobs.write_text("")
+    done = c.run("serve", "--state", c.state, "--local", "1x1", code=2)
+    assert f"the folder '{jobs}' cannot be used" in done.stderr and "--state" in done.stderr
+    jobs.unlink()
+    c.start()
 
 
 def test_settings_are_read_again(cluster):
@@ -125,6 +133,12 @@ def test_settings_are_read_again(cluster):
     reads_again('policy = "conservative"\n', "the policy is conservative")
     assert c.ask({"do": "queue"})["policy"] == "conservative", c.log.read_text()
     reads_again('polizy = "easy"\n', "config.toml:1: polizy: there is no such setting")
+    assert c.ask({"do": "queue"})["policy"] == "conservative", c.log.read_text()
+    # In the place of the file is a folder.
+    config.unlink()
+    config.mkdir()
+    c.server.send_signal(signal.SIGHUP)
+    c.wait_for(lambda: "config.toml: Is a directory" in c.log.read_text(), "that it cannot be read")
     assert c.ask({"do": "queue"})["policy"] == "conservative", c.log.read_text()
     c.replay()
 

@@ -134,7 +134,8 @@ def test_it_dies_at_each_moment_of_a_snapshot(cluster):
     theirs.touch()
     del c.environment["DUCTILE_SNAPSHOT_EVERY"]
     # A start that is refused changes nothing.
-    assert "is of a cluster of 2x1" in c.run("serve", "--local", "3x1", "--state", c.state, code=2).stderr
+    refused = c.run("serve", "--local", "2x1", "--fairness", "both,single=1", "--state", c.state, code=2).stderr
+    assert "has other rules of fairness" in refused
     assert (c.state / "snapshot-8888888").exists()
     c_queue(c)
     assert theirs.exists()

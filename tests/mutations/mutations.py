@@ -2,8 +2,8 @@
 """Breaks the rules of the core one by one, and expects that the tests notice.
 
 Each mutation of table.py is applied to a copy of its source, which is compiled and linked with the
-other objects and the tests: the unit tests of the core and some random runs against the hostile
-world. At least one test has to fail; without a mutation all have to pass.
+other objects and the tests: the unit tests of the core, some random runs against the hostile
+world, and claims against their naive models. At least one test has to fail; without a mutation all have to pass.
 
     mutations.py [--build FOLDER] [--compiler CXX] [--jobs N] [PART OF A RULE]
 """
@@ -26,9 +26,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORE = ROOT / "src" / "scheduling"
 TESTS = [CORE / name for name in ("core_test.cpp", "fair_share_test.cpp", "pass_test.cpp",
                                "resizing_test.cpp", "state_test.cpp", "timeline_test.cpp")]
-TESTS += [ROOT / "tests" / name for name in ("property/contract_test.cpp", "test_main.cpp")]
+TESTS += [CORE / "queue_test.cpp", ROOT / "src" / "policies" / "partitions_test.cpp"]
+TESTS += [ROOT / "tests" / name
+          for name in ("property/cells_test.cpp", "property/contract_test.cpp",
+                       "property/groups_test.cpp",
+                       "property/power_claims_test.cpp", "test_main.cpp")]
 FLAGS = ["-std=c++20", "-ffp-contract=off", "-w", f"-I{ROOT / 'src'}", f"-I{ROOT / 'tests'}"]
-CASES = "800"  # random runs
+MODELS = "Groups.AreDealt*:Groups.AreAllOrNothing*:PowerOfClaims.*:Cells.*"
+PARTITIONS = "Partitions*:Depth/*"
+# In this order: which tests, and how many random runs.
+STEPS = ((f"-*HostileRuns*:{MODELS}:{PARTITIONS}", "800"), ("*HostileRuns*", "800"),
+         (MODELS, "400"), (PARTITIONS, "400"))
 TIMEOUT_S = 120
 
 
@@ -62,9 +70,9 @@ class Build:
 
     def notices(self, program):
         """What fails first; empty if all tests pass."""
-        environment = {**os.environ, "DUCTILE_CASES": CASES}
-        environment.pop("DUCTILE_SEED", None)
-        for tests in ("-*HostileRuns*", "*HostileRuns*"):
+        for tests, cases in STEPS:
+            environment = {**os.environ, "DUCTILE_CASES": cases}
+            environment.pop("DUCTILE_SEED", None)
             try:
                 done = subprocess.run(
                     [program, f"--gtest_filter={tests}", "--gtest_fail_fast", "--gtest_brief=1"],

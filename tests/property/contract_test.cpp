@@ -36,12 +36,19 @@ void run_seeds(std::uint64_t first, std::uint64_t count) {
   }
   std::printf(
       "%llu runs: %llu instants, %llu closes, %llu events, %llu stale, %llu decisions, %llu "
-      "claims, %llu grants, %llu left draining nodes\n",
+      "claims, %llu grants, %llu left draining nodes, %llu moves, %llu stops, %llu suspended, %llu "
+      "other machines, %llu closes without what the policy needs\n",
       static_cast<unsigned long long>(count), static_cast<unsigned long long>(sum.instants),
       static_cast<unsigned long long>(sum.closes), static_cast<unsigned long long>(sum.events),
       static_cast<unsigned long long>(sum.stale), static_cast<unsigned long long>(sum.decisions),
       static_cast<unsigned long long>(sum.claims), static_cast<unsigned long long>(sum.grants),
-      static_cast<unsigned long long>(sum.vacated));
+      static_cast<unsigned long long>(sum.vacated), static_cast<unsigned long long>(sum.moves),
+      static_cast<unsigned long long>(sum.stops), static_cast<unsigned long long>(sum.suspended),
+      static_cast<unsigned long long>(sum.machines), static_cast<unsigned long long>(sum.unable));
+  if (count < 100) return;
+  EXPECT_GT(sum.machines, count / 10);
+  EXPECT_GT(sum.unable, 0u);
+  EXPECT_GT(sum.suspended, count / 10);
 }
 
 /// In parts, so that they run at the same time.

@@ -95,7 +95,7 @@ TEST(CopyAndFold, IdentitiesChangeNoDecision) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     HostileSettings settings = recorded_settings(seed);
     settings.node_events = settings.takes_from_claims = false;
-    settings.capabilities.power_control = false;
+    settings.capabilities.power_control = settings.capabilities.moves = false;
     settings.rules.identities = true;
     HostileWorld with(settings);
     settings.rules.identities = false;

@@ -251,7 +251,8 @@ Case random_case(std::uint64_t seed) {
     settings.policy = make_policy(policy);
   } else {
     settings.policy = std::make_shared<testing::RandomPolicy>(
-        testing::RandomPolicy::Settings{.calls = static_cast<std::uint32_t>(4 + draws.below(20))});
+        testing::RandomPolicy::Settings{.calls = static_cast<std::uint32_t>(4 + draws.below(20)),
+                                        .stops = false});  // the naive job knows none
   }
   return c;
 }

@@ -694,6 +694,9 @@ class Books final : public Observer {
     if (const auto* its = std::get_if<event::Ended>(&event)) {
       if (submitted.size() > index(its->job)) ended_at(now, its->job);
     }
+    if (const auto* its = std::get_if<event::Suspended>(&event); its && taken) {
+      ended_at(now, its->job);
+    }
     look(now, core);
   }
   void on_decision(Time now, const Decision& decision, const Core& core) override {
@@ -941,14 +944,21 @@ class Check {
         {"believed", "its run time is now believed to depend on its size as [^ ]+"},
         {"start-failed", "could not be started: it waits again, and is left alone until " + t},
         {"started", "runs on " + on},
-        {"resized", "has " + on +
-                        " now(?:, which nobody ordered|, where \\d+ were ordered)?|keeps " + on +
-                        ": it did not do the resize(?:, and is left alone until " + t + ")?"},
+        {"resized",
+         "has " + on + " now(?:, which nobody ordered|, where \\d+ were ordered)?|keeps " + on +
+             ": it did not (?:do the resize|stop)(?:, and is left alone until " + t + ")?"},
+        {"ordered", "it is ordered to stop: [a-z]+|the order to stop it is lifted"},
+        {"cancel", "is to end: an operator or its user ordered it"},
+        {"requeue", "is to leave its nodes and begin anew: an operator or its user ordered it"},
+        {"suspend", "is to leave its nodes and go on later: an operator or its user ordered it"},
+        {"suspended",
+         "suspended after running for " + d + ": what it did is kept, and it waits again"},
         {"ended",
          "(?:completed|ended at its time limit|ended with a lost node|cancelled)(?: after "
          "running for " +
              d + ")?"},
-        {"requeued", "lost a node(?: after running for " + d + ")?: it waits again"},
+        {"requeued",
+         "(?:lost a node|requeued by order)(?: after running for " + d + ")?: it waits again"},
         {"limit", "is now expected to end by " + t},
         {"rejected", "rejected: it can never run on this machine, which has " + n},
         {"held", "held"},
@@ -958,7 +968,8 @@ class Check {
              "(?:: it was its turn|: the nodes freed for it are there|: backfilled(?: before "
              "\\d+ jobs? ahead of it)?(?:; of these " +
              list + R"()?| \([a-z-]+\)))" + "(?:; it had waited " + d + ")?"},
-        {"resize", R"((?:grows|shrinks) from \d+ to )" + n + "(?: so that " + j +
+        {"resize", R"((?:(?:grows|shrinks) from \d+ to )" + n + "|moves to " + on +
+                       ")(?: so that " + j +
                        " can (?:start|grow)(?: earlier)?(?:, which has waited " + d +
                        ")?|: the nodes freed for it are there| for others|: it asked for that"
                        "|: the nodes were free| to leave nodes that drain)"},

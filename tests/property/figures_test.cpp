@@ -43,6 +43,8 @@ class Books final : public Observer {
       enter(at, ended->job, 0, false);
     } else if (const auto* failed = std::get_if<event::StartFailed>(&event)) {
       enter(at, failed->job, 0, false);
+    } else if (const auto* suspended = std::get_if<event::Suspended>(&event)) {
+      enter(at, suspended->job, 0, false);
     }
   }
   void on_decision(Time at, const Decision& decision, const Core&) override {
@@ -92,6 +94,7 @@ Case random_case(std::uint64_t seed) {
   Draws draws(seed, Stream::test, 9);
   for (AdaptiveJob& more : c.workload.adaptive) more.cost.fixed_s = draws.uniform(0, 60);
   SimulationSettings& settings = c.settings;
+  settings.moves = false;  // these books know one size of a job at a time
   settings.policy = std::make_shared<testing::RandomPolicy>(
       testing::RandomPolicy::Settings{.calls = static_cast<std::uint32_t>(4 + draws.below(20))});
   c.costs_are_known = draws.chance(0.6);

@@ -65,6 +65,11 @@ class Ledger final : public Observer {
   void on_event(Time now, const Event& event, bool taken, const Core& core) override {
     const auto* started = std::get_if<event::Started>(&event);
     if (started != nullptr && taken) begin(now, started->job, core);
+    if (const auto* suspended = std::get_if<event::Suspended>(&event); suspended && taken) {
+      const auto at = rows_.find(suspended->job);
+      if (at != rows_.end()) work(at->second, now, to_seconds(suspended->paused), at->first);
+      return;
+    }
     const auto* resized = std::get_if<event::Resized>(&event);
     if (resized == nullptr || !taken || !rows_.contains(resized->job)) return;
     const JobId id = resized->job;
@@ -78,8 +83,7 @@ class Ledger final : public Observer {
     const double stopped_s = told_s > 0 ? cost_s(more.cost, row.size, after) : 0;
     if (std::abs(stopped_s - told_s) > 2e-6) row.known = false;
     if (after == row.size) return;
-    const double worked_s = to_seconds(now - row.since) - stopped_s;
-    row.left_s -= worked_s / more.speedup.relative_time(row.size, job.nodes);
+    work(row, now, stopped_s, id);
     row.size = after;
     row.since = now;
     ++changes;
@@ -109,9 +113,21 @@ class Ledger final : public Observer {
     const double sum = double{1} * from + to;
     return cost.fixed_s + cost.scale * ((cost.alpha_s + cost.b_s) * difference + cost.beta_s / sum);
   }
+  // It has worked since its last change, but for the time that it was stopped.
+  void work(Row& row, Time now, double stopped_s, JobId id) const {
+    const WorkloadJob& job = workload_.jobs[index(id)];
+    const Speedup& speedup = workload_.adaptive[job.adaptive].speedup;
+    const double worked_s = to_seconds(now - row.since) - stopped_s;
+    row.left_s -= worked_s / speedup.relative_time(row.size, job.nodes);
+  }
   void begin(Time now, JobId id, const Core& core) {
     const WorkloadJob& job = workload_.jobs[index(id)];
     if (job.adaptive == WorkloadJob::kRigid) return;
+    if (core.job(id).goes_on && rows_.contains(id)) {
+      rows_[id].size = core.job(id).holding.count;
+      rows_[id].since = now;
+      return;
+    }
     rows_[id] = {
         .left_s = to_seconds(job.walltime), .size = core.job(id).holding.count, .since = now};
   }

@@ -58,8 +58,11 @@ class Small {
   Small(const Small&) = delete;
   Small& operator=(const Small&) = delete;
 
-  void begin() {
+  void make() {
     controller = std::make_unique<Controller>(settings, registry_, reload_, world, clocks);
+  }
+  void begin() {
+    make();
     controller->begin();
   }
   /// Dies.
@@ -170,8 +173,8 @@ TEST(LiveStart, AnotherKindOfWorldIsRefused) {
   EXPECT_EQ(all.refusal(), "");
 }
 
-/// The world of the journal cannot do what the policy needs, and nothing is written of that.
-TEST(LiveStart, APolicyThatNeedsMoreThanTheJournalsWorldCanDoIsRefused) {
+/// The world cannot do what the policy needs, and nothing is written of that.
+TEST(LiveStart, APolicyThatNeedsMoreThanTheWorldCanDoIsRefused) {
   Small all("live-world-needs");
   all.begin();
   all.stop();
@@ -179,13 +182,73 @@ TEST(LiveStart, APolicyThatNeedsMoreThanTheJournalsWorldCanDoIsRefused) {
   EXPECT_EQ(all.refusal(),
             "policy needy: this world lacks nodes that can be switched on and off; use another "
             "policy or another world");
-  all.world.is.capabilities.power_control = true;
-  EXPECT_EQ(all.refusal(), "this world cannot do what the policy needy needs; use another policy");
-  all.world.is.capabilities.power_control = false;
   all.world.begin_lost(whole_seconds(1));
   EXPECT_EQ(all.refusal(), "this world cannot do what the policy needy needs; use another policy");
   all.settings.policy = "fcfs";
   EXPECT_EQ(all.refusal(), "");
+  all.clocks.advance(whole_seconds(2));
+  all.world.live();
+  all.settings.policy = "needy";
+  all.world.is.capabilities.power_control = true;
+  EXPECT_EQ(all.refusal(), "");
+}
+
+/// It could once. Nothing is decided until it can again; everything else goes on.
+TEST(LiveStart, AWorldThatCanNoLongerDoWhatThePolicyNeeds) {
+  Small all("live-world-lacks");
+  const std::string lacks = "nodes that can be switched on and off";
+  const auto shown = [&] { return all.ask({{"do", "queue"}})["lacks"]; };
+  all.world.is.capabilities.power_control = true;
+  all.settings.policy = "needy";
+  all.begin();
+  EXPECT_TRUE(shown().is_null());
+  Capabilities can = all.world.is.capabilities;
+  can.power_control = false;
+  all.world.become(all.world.is.platform, can);
+  EXPECT_EQ(shown(), lacks);
+  EXPECT_EQ(all.ask({{"do", "nodes"}})["lacks"], lacks);
+  ASSERT_EQ(all.ask({{"do", "submit"}, {"job", Small::job(1)}})["job"], 1);
+  const std::uint64_t passes = all.controller->core().state().passes;
+  for (int i = 0; i < 10; ++i) all.turn(whole_seconds(10));
+  EXPECT_EQ(all.controller->core().state().passes, passes);
+  // Also for the next controller, from a snapshot, and one that begins without its world.
+  all.controller->end();
+  all.stop();
+  all.world.begin_lost(whole_seconds(2));
+  all.begin();
+  for (int i = 0; i < 4; ++i) all.turn(whole_seconds(1));
+  EXPECT_EQ(shown(), lacks);
+  EXPECT_EQ(all.controller->core().state().passes, passes);
+  all.stop();
+  can.power_control = true;
+  all.world.begin_lost(whole_seconds(2));
+  all.begin();
+  EXPECT_EQ(shown(), lacks);
+  all.world.become(all.world.is.platform, can);
+  for (int i = 0; i < 4; ++i) all.turn(whole_seconds(1));
+  EXPECT_TRUE(shown().is_null());
+  EXPECT_GT(all.controller->core().state().passes, passes);
+}
+
+/// It comes back between the constructor and `begin`, as another one.
+TEST(LiveStart, AWorldThatIsBackBeforeItIsBegunIsLookedAt) {
+  Small all("live-world-between");
+  all.begin();
+  all.stop();
+  all.world.begin_lost(whole_seconds(1));
+  all.make();
+  all.clocks.advance(whole_seconds(2));
+  all.world.live();
+  all.world.become({.nodes = 4, .cores_per_node = 2}, all.world.is.capabilities);
+  all.controller->begin();
+  EXPECT_EQ(all.ask({{"do", "nodes"}})["nodes"].size(), 4u);
+  all.stop();
+  all.world.begin_lost(whole_seconds(1));
+  all.make();
+  all.clocks.advance(whole_seconds(2));
+  all.world.live();
+  all.world.is.kind = "slurm";
+  EXPECT_THROW(all.controller->begin(), InputError);
 }
 
 /// A job that can never run came in an instant that its controller did not close.

@@ -37,8 +37,10 @@
 #include "live/journal.hpp"
 #include "live/look_up.hpp"
 #include "live/snapshots.hpp"
+#include "live/time_slice.hpp"
 #include "policies/registry.hpp"
 #include "report/explanation.hpp"
+#include "scheduling/blocks.hpp"
 #include "scheduling/invariants.hpp"
 #include "scheduling/policy.hpp"
 #include "scheduling/snapshot.hpp"
@@ -63,14 +65,31 @@ void count_moment(Moment) {
   if (moments_left > 0 && --moments_left == 0) throw Death{};
 }
 
+/// How much of its work a controller does in one go: on a slow machine a turn is over soon.
+struct Haste {
+  Draws draws;
+  double chance = 0;  // that a slice is over
+};
+Haste* haste = nullptr;
+
+bool slice_ends() { return haste != nullptr && haste->draws.chance(haste->chance); }
+
 constexpr std::string_view kPolicies[] = {
-    "fcfs",     "easy", "conservative", "mebf",  "elastic", "equipartition",
-    "equigrow", "esf",  "edf",          "fpsma", "dbes",    "easy:order=sjf"};
+    "fcfs", "easy", "conservative", "mebf", "elastic", "equipartition", "equigrow",
+    "esf",  "edf",  "fpsma",        "dbes", "needy",   "easy:order=sjf"};
+
+/// Starts jobs in order, and cannot do without resizes.
+class Needy final : public Policy {
+ public:
+  explicit Needy(const Parameters&) : Policy({.needs = {.resizes_per_job = 1}}) {}
+  void schedule(Pass& pass) const override { start_in_order(pass); }
+};
 
 struct Sums {
   FakeWorld::Figures world{};
   std::uint64_t jobs = 0, cancels = 0, deaths = 0, stops = 0, turns = 0, refused = 0, retried = 0,
-                equal_keys = 0, drains = 0, shown_lost = 0, settled = 0;
+                equal_keys = 0, drains = 0, shown_lost = 0, settled = 0, unable = 0,
+                needy_refused = 0, unfit = 0;
   Sums& operator+=(const Sums& other) {
     world += other.world;
     jobs += other.jobs;
@@ -84,6 +103,9 @@ struct Sums {
     drains += other.drains;
     shown_lost += other.shown_lost;
     settled += other.settled;
+    unable += other.unable;
+    needy_refused += other.needy_refused;
+    unfit += other.unfit;
     return *this;
   }
 };
@@ -93,11 +115,14 @@ class History {
  public:
   explicit History(std::uint64_t seed)
       : draws_(seed, Stream::test, 0),
+        haste_{Draws(seed, Stream::test, 1)},
         platform_{.nodes = static_cast<Nodes>(2 + draws_.below(7)), .cores_per_node = 2},
         world_(seed, platform_, clocks_),
         folder_(::testing::TempDir() + "live-world-" + std::to_string(seed)) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
+    if (haste_.draws.chance(0.5)) haste_.chance = haste_.draws.uniform(0, 0.9);
+    haste = &haste_;
     settings_.platform = platform_;
     settings_.policy = some_policy();
     settings_.state = folder_;
@@ -107,10 +132,13 @@ class History {
     settings_.models = draws_.chance(0.3) ? Models::learned : Models::declared;
     settings_.max_priority = 10;
     if (draws_.chance(0.3)) settings_.max_running_jobs_per_user = 3;
+    registry_.policies.push_back(
+        {.name = "needy", .summary = "", .source = "", .make = make_policy<Needy>});
   }
   ~History() {
     moments_left = 0;
     controller_.reset();
+    haste = nullptr;
     fs::remove_all(folder_);
   }
   History(const History&) = delete;
@@ -160,9 +188,17 @@ class History {
     unless_it_dies([&] {
       const std::function<ServeSettings()> reload = [this] { return settings_; };
       reload_ = reload;
-      controller_ = std::make_unique<Controller>(settings_, registry_, reload_, world_, clocks_);
-      controller_->begin();
-      has_begun_ = true;
+      try {
+        controller_ = std::make_unique<Controller>(settings_, registry_, reload_, world_, clocks_);
+        controller_->begin();
+        has_begun_ = true;
+      } catch (const InputError&) {
+        // A policy that the world cannot do with.
+        if (settings_.policy != "needy") throw;
+        ++sums_.needy_refused;
+        settings_.policy = "fcfs";
+        lose();
+      }
     });
   }
 
@@ -170,9 +206,16 @@ class History {
     if (!controller_) return;
     ++sums_.turns;
     unless_it_dies([&] {
+      const bool was_unable = !controller_->core().lacks().empty();
+      const std::uint64_t passes = controller_->core().state().passes;
       controller_->turn(Duration{});
       check_invariants(controller_->core().state());
       check_health();
+      const bool is_unable = !controller_->core().lacks().empty();
+      sums_.unable += is_unable;
+      if (was_unable && is_unable) {
+        EXPECT_EQ(passes, controller_->core().state().passes) << "a pass without what it needs";
+      }
     });
   }
 
@@ -180,19 +223,30 @@ class History {
   void check_health() const {
     NodeSet usable = drained_;
     usable.insert(world_.told_out_of_service());
-    usable.erase(controller_->core().state().not_up);
+    const State& state = controller_->core().state();
+    usable.erase(state.not_up);
+    NodeSet all;
+    all.insert(0, state.platform.nodes - 1);
+    usable = intersection(usable, all);  // some may have come and gone unseen
     EXPECT_TRUE(usable.empty()) << "nodes " << to_string(usable) << " can be used";
   }
 
-  /// Until it waits for something.
+  /// Until it waits for something, and what came from users meanwhile has been done.
   void rest() {
-    constexpr int kMost = 1000;
-    for (int i = 0; controller_; ++i) {
+    constexpr int kMost = 10'000;
+    int waits = 0;
+    for (int i = 0; controller_ && waits < 2; ++i) {
       ASSERT_LT(i, kMost) << "it never comes to rest";
       turn();
-      if (controller_ && controller_->until_next() > Duration{}) break;
+      waits = controller_ && controller_->until_next() > Duration{} ? waits + 1 : 0;
     }
-    turn();  // for what came last from users
+  }
+
+  /// The same in no hurry: all that was asked has been done.
+  void rest_long() {
+    const double chance = std::exchange(haste_.chance, 0);
+    rest();
+    haste_.chance = chance;
   }
 
   /// In order; another one takes it up.
@@ -270,8 +324,10 @@ class History {
     what.name = "job";
     what.program = {"/bin/true"};
     what.folder = "/";
-    what.nodes = static_cast<Nodes>(1 + draws_.below(platform_.nodes));
+    const Nodes all = world_.is.platform.nodes;
+    what.nodes = static_cast<Nodes>(1 + draws_.below(all));
     if (draws_.chance(0.5)) what.nodes = std::min<Nodes>(what.nodes, 2);
+    if (draws_.chance(0.1)) what.cores_per_process = 2;
     what.walltime = whole_seconds(static_cast<std::int64_t>(5 + draws_.below(60)));
     if (draws_.chance(0.75)) {
       constexpr JobType kTypes[] = {JobType::moldable, JobType::malleable, JobType::evolving,
@@ -279,7 +335,8 @@ class History {
       what.type = kTypes[draws_.below(std::size(kTypes))];
       what.mpi = Mpi::mpich;
       what.min = static_cast<Nodes>(1 + draws_.below(what.nodes));
-      what.max = what.nodes + static_cast<Nodes>(draws_.below(platform_.nodes - what.nodes + 1));
+      what.max = what.nodes + static_cast<Nodes>(draws_.below(all - what.nodes + 1));
+      if (draws_.chance(0.3)) what.max = 0;  // as large as the machine
     }
     what.priority = static_cast<std::int32_t>(draws_.below(5));
     what.is_held = draws_.chance(0.1);
@@ -362,7 +419,11 @@ class History {
           nothing);
     } else {
       const auto limit = whole_seconds(static_cast<std::int64_t>(5 + draws_.below(60)));
-      ask({{"do", "update"}, {"job", number}, {"set", {{"time_us", limit.count()}}}}, nothing);
+      Json set{{"time_us", limit.count()}};
+      if (draws_.chance(0.3)) set["name"] = fmt::format("changed at {}", sums_.turns);
+      if (draws_.chance(0.3)) set["priority"] = draws_.below(5);
+      if (draws_.chance(0.3)) set["nodes"] = 1 + draws_.below(platform_.nodes);
+      ask({{"do", "update"}, {"job", number}, {"set", set}}, nothing);
     }
   }
 
@@ -379,7 +440,7 @@ class History {
           if (!is_undone) drained_.insert(nodes);
           ++sums_.drains;
         });
-    rest();  // in the order in which they were asked
+    rest_long();  // in the order in which they were asked
   }
 
   /// It says since when the world is out of reach, and only while it is.
@@ -389,6 +450,12 @@ class History {
       const Json& since = said["lost_since_s"];
       EXPECT_TRUE(since.is_null() || since.is_number()) << since;
       sums_.shown_lost += since.is_number();
+      EXPECT_TRUE(said["lacks"].is_null() || said["lacks"].is_string());
+      for (const Json& job : said.value("jobs", Json::array())) {
+        const bool is_unfit = job.value("reason", "") == "BadConstraints";
+        EXPECT_TRUE(!is_unfit || !job["note"].get<std::string>().empty()) << job;
+        sums_.unfit += is_unfit;
+      }
     });
   }
 
@@ -441,7 +508,7 @@ class History {
     constexpr int kMost = 20'000;
     bool is_released = false;
     for (int i = 0;; ++i) {
-      ASSERT_LT(i, kMost) << "jobs do not end";
+      ASSERT_LT(i, kMost) << "jobs do not end" << what_is_left();
       if (!controller_) begin();
       rest();
       if (::testing::Test::HasFailure()) return;
@@ -449,15 +516,28 @@ class History {
         release_all();
         is_released = true;
       }
-      if (is_released && is_idle()) break;
+      if (is_released && is_idle() && asking_.empty()) break;
       pass_time(whole_seconds(60));
       if (::testing::Test::HasFailure()) return;
     }
-    EXPECT_TRUE(asking_.empty()) << "somebody has no answer";
     EXPECT_TRUE(controller_->core().state().not_up.empty())
         << to_string(controller_->core().state().not_up);
     final_state_ = save(controller_->core().state());
     lose();
+  }
+
+  std::string what_is_left() const {
+    const State& state = controller_->core().state();
+    std::string text = fmt::format(
+        "; {} of {} nodes are idle, and {} are not up; {} requests have no answer",
+        state.idle.count(), state.platform.nodes, to_string(state.not_up), asking_.size());
+    state.jobs.for_each([&](JobId id) {
+      const Job& job = state.jobs[id];
+      text +=
+          fmt::format("; job {} of {} nodes has {}, status {}", job.spec.name, job.spec.preferred,
+                      to_string(job.holding.nodes), static_cast<int>(job.status));
+    });
+    return text;
   }
 
   bool is_idle() const {
@@ -467,9 +547,11 @@ class History {
   }
 
   void release_all() {
+    rest_long();
+    if (!controller_) return;
     drained_ = {};
     NodeSet all;
-    all.insert(0, platform_.nodes - 1);
+    all.insert(0, controller_->core().state().platform.nodes - 1);
     ask({{"do", "drain"}, {"nodes", to_string(all)}, {"health", "up"}}, [](const Json&) {});
     controller_->core().state().jobs.for_each([&](JobId id) {
       const std::uint64_t number = controller_->core().job(id).spec.name;
@@ -539,13 +621,14 @@ class History {
   }
 
   Draws draws_;
+  Haste haste_;
   FakeClocks clocks_;
   Platform platform_;
   FakeWorld world_;
   std::string folder_;
   ServeSettings settings_{};
   std::function<ServeSettings()> reload_{};
-  const Registry registry_{};
+  Registry registry_{};
   std::unique_ptr<Controller> controller_{};
   std::vector<Asking> asking_{};
   std::map<Key, Wish> wishes_{};
@@ -561,6 +644,7 @@ TEST(LiveWorld, KeepsThePromises) {
   spdlog::set_level(std::getenv("DUCTILE_SEED") ? spdlog::level::debug : spdlog::level::off);
   std::signal(SIGPIPE, SIG_IGN);
   set_crash(&count_moment);
+  TimeSlice::set_ends(&slice_ends);
   Sums sums;
   std::uint64_t histories = 0;
   for_seeds(300, [&](std::uint64_t seed) {
@@ -570,12 +654,14 @@ TEST(LiveWorld, KeepsThePromises) {
     ++histories;
   });
   set_crash(nullptr);
+  TimeSlice::set_ends(nullptr);
   std::printf(
       "%llu histories: %llu jobs, %llu turns, %llu cancels, %llu deaths, %llu ends in order, %llu "
       "take-ups, %llu absences, %llu events lost; %llu starts, %llu failed, %llu resizes, %llu "
       "refused, %llu done in part, %llu ends, %llu requests, %llu things changed; %llu arrivals, "
       "%llu "
-      "of them late, %llu from elsewhere, %llu of them senseless; %llu altered, %llu dropped; %llu "
+      "of them late, %llu from elsewhere, %llu of them senseless; %llu altered, %llu changed "
+      "here, %llu of them heard of late, %llu dropped; %llu "
       "submissions refused, %llu asked again, %llu with another user's key\n",
       static_cast<unsigned long long>(histories), static_cast<unsigned long long>(sums.jobs),
       static_cast<unsigned long long>(sums.turns), static_cast<unsigned long long>(sums.cancels),
@@ -596,6 +682,8 @@ TEST(LiveWorld, KeepsThePromises) {
       static_cast<unsigned long long>(sums.world.elsewhere),
       static_cast<unsigned long long>(sums.world.senseless),
       static_cast<unsigned long long>(sums.world.altered),
+      static_cast<unsigned long long>(sums.world.changes),
+      static_cast<unsigned long long>(sums.world.late_changes),
       static_cast<unsigned long long>(sums.world.dropped),
       static_cast<unsigned long long>(sums.refused), static_cast<unsigned long long>(sums.retried),
       static_cast<unsigned long long>(sums.equal_keys));
@@ -627,6 +715,16 @@ TEST(LiveWorld, KeepsThePromises) {
                                    sums.world.elsewhere,
                                    sums.world.senseless,
                                    sums.world.altered,
+                                   sums.world.changes,
+                                   sums.world.late_changes,
+                                   sums.world.nonsense,
+                                   sums.unable,
+                                   sums.needy_refused,
+                                   sums.unfit,
+                                   sums.world.grown,
+                                   sums.world.shrunk,
+                                   sums.world.other_machines,
+                                   sums.world.large,
                                    sums.world.dropped}) {
     EXPECT_GT(each, 0u) << "of some trouble there was none";
   }
@@ -700,6 +798,8 @@ class Small {
   std::uint64_t submit(const Submission& what) {
     return ask({{"do", "submit"}, {"job", to_json(what)}})["job"];
   }
+
+  const Core& core() const { return controller_->core(); }
 
   static constexpr Owner kOwner{1, 1};
   FakeClocks clocks{};
@@ -779,9 +879,11 @@ TEST(LiveWorld, WhatCannotRunHereIsHeldWithAWord) {
     }
     small.begin_again();
   }
-  const Json set = {{"nodes", 1}};
-  EXPECT_NE(small.error({{"do", "update"}, {"job", large}, {"set", set}}).find("cannot run here"),
-            std::string::npos);
+  const auto update = [&](std::uint64_t number, Nodes nodes) {
+    return small.error({{"do", "update"}, {"job", number}, {"set", {{"nodes", nodes}}}});
+  };
+  EXPECT_NE(update(none, 1).find("cannot run here"), std::string::npos);
+  EXPECT_NE(update(large, 5).find("5 are more than the 2 there are"), std::string::npos);
   small.world.alter(large, Small::job(2, 1000));
   small.world.drop(none);
   EXPECT_TRUE(small.ask({{"do", "cancel"}, {"jobs", {late}}})["ok"]);
@@ -825,6 +927,110 @@ TEST(LiveWorld, AKnownJobThatIsChangedAsksAnew) {
   small.world.alter(waits, Small::job(50, 50));
   small.begin_again();
   EXPECT_EQ(small.shown(waits)["reason"], "BadConstraints");
+}
+
+/// All of it, and at its place.
+TEST(LiveWorld, AKnownJobMayBecomeAnotherOneAltogether) {
+  Small small("altogether");
+  const std::uint64_t runs = small.submit(Small::job(2, 1000));
+  Submission what = Small::job(2, 100);
+  what.type = JobType::malleable;
+  what.mpi = Mpi::mpich;
+  what.account = "one";
+  const std::uint64_t waits = small.submit(what);
+  Submission array = Small::job(2, 100);
+  array.array = parse_array("1-3");
+  const std::uint64_t tasks = small.submit(array);
+  small.pass(whole_seconds(10));
+  ASSERT_EQ(small.shown(runs)["state"], "RUNNING");
+  const auto known = [&](std::uint64_t number) -> const Job& {
+    return small.core().job(JobId{static_cast<std::uint32_t>(number - 1)});
+  };
+  const auto believed = [&]() -> const AdaptiveSpec& {
+    return small.core().state().adaptive.at(known(waits).adaptive).spec;
+  };
+  ASSERT_EQ(small.shown(waits)["account"], "one");
+
+  what.account = "two";
+  what.model = {Speedup::Kind::amdahl, 0.25};
+  what.sizes = parse_constraint("even");
+  what.is_held = array.is_held = true;
+  small.world.alter(waits, what);
+  small.world.alter(tasks, array);
+  Submission held = Small::job(2, 1000);
+  held.is_held = true;
+  small.world.alter(runs, held);  // a running one is not held
+  small.pass(whole_seconds(1));
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(small.shown(runs)["state"], "RUNNING");
+    const Json row = small.shown(waits);
+    EXPECT_EQ(row["account"], "two");
+    EXPECT_EQ(row["reason"], "JobHeldUser");
+    EXPECT_EQ(known(waits).spec.account, 2u);
+    EXPECT_EQ(believed().speedup, what.model);
+    EXPECT_EQ(believed().constraint, what.sizes);
+    for (std::uint64_t task = tasks; task < tasks + 3; ++task) {
+      EXPECT_EQ(small.shown(task)["reason"], "JobHeldUser");
+    }
+    small.begin_again();
+  }
+  EXPECT_EQ(small.ask({{"do", "history"}, {"job", waits}})["jobs"][0]["account"], "two");
+
+  // Who holds it here has not said so there.
+  array.is_held = false;
+  small.world.alter(tasks, array);
+  what.priority = 3;
+  small.world.alter(waits, what);
+  small.pass(whole_seconds(1));
+  EXPECT_NE(small.shown(tasks)["reason"], "JobHeldUser");
+  EXPECT_EQ(small.shown(waits)["reason"], "JobHeldUser");
+  EXPECT_EQ(small.shown(waits)["priority"], 3);
+  EXPECT_TRUE(small.ask({{"do", "release"}, {"jobs", {waits}}})["ok"]);
+  what.priority = 4;
+  small.world.alter(waits, what);
+  small.pass(whole_seconds(1));
+  EXPECT_NE(small.shown(waits)["reason"], "JobHeldUser");
+}
+
+/// What users change here the world knows, also if it was out of reach, or the controller died.
+TEST(LiveWorld, TheWorldHearsOfChanges) {
+  Small small("told");
+  const std::uint64_t runs = small.submit(Small::job(2, 1000));
+  const std::uint64_t waits = small.submit(Small::job(2, 1000));
+  Submission three = Small::job(1, 1000);
+  three.array = parse_array("1-3");
+  const std::uint64_t array = small.submit(three);
+  small.pass(whole_seconds(10));
+  const auto update = [&](std::uint64_t number, const Json& set) {
+    EXPECT_TRUE(small.ask({{"do", "update"}, {"job", number}, {"set", set}})["ok"]);
+  };
+  update(runs, {{"time_us", 950'000'000}});
+  update(waits, {{"name", "new"}, {"nodes", 1}, {"priority", -1}, {"time_us", 60'000'000}});
+  update(array, {{"time_us", 70'000'000}});
+  EXPECT_EQ(small.world.what(runs).walltime, whole_seconds(950));
+  EXPECT_EQ(small.world.what(waits).walltime, whole_seconds(60));
+  EXPECT_EQ(small.world.what(waits).nodes, 1u);
+  EXPECT_EQ(small.world.what(waits).name, "new");
+  EXPECT_EQ(small.world.what(waits).priority, -1);
+  EXPECT_EQ(small.world.what(array).walltime, whole_seconds(70));
+  EXPECT_EQ(small.world.figures().changes, 3u);
+
+  small.world.go_away(whole_seconds(20));
+  small.pass(whole_seconds(1));
+  update(waits, {{"time_us", 80'000'000}});
+  EXPECT_EQ(small.world.what(waits).walltime, whole_seconds(60));
+  small.pass(whole_seconds(30));
+  EXPECT_EQ(small.world.what(waits).walltime, whole_seconds(80));
+  EXPECT_EQ(small.world.figures().late_changes, 1u);
+
+  small.world.go_away(whole_seconds(20));
+  small.pass(whole_seconds(1));
+  update(array, {{"time_us", 90'000'000}});
+  small.begin_again();
+  EXPECT_EQ(small.world.what(array).walltime, whole_seconds(90));
+  small.pass(whole_seconds(1));
+  small.begin_again();
+  EXPECT_EQ(small.world.figures().late_changes, 4u) << "each task once, and not again";
 }
 
 /// The end of a job is heard while one large array is added and another one waits for that.
@@ -884,6 +1090,131 @@ TEST(LiveWorld, EndsAreHeardWhileArraysAreAdded) {
   EXPECT_EQ(controller.core().job(JobId{0}).status, Status::over);
   turns_until([&] { return added() == 1 + 2 * kTasks; });
   fs::remove_all(folder);
+}
+
+/// More nodes, with jobs that run and wait; and for the next controller.
+TEST(LiveWorld, AMachineGrows) {
+  Small small("grown");
+  const std::uint64_t runs = small.submit(Small::job(2, 1000));
+  small.pass(whole_seconds(1));
+  const std::uint64_t waits = small.submit(Small::job(2, 1000));
+  EXPECT_NE(small.error({{"do", "submit"}, {"job", to_json(Small::job(4, 10))}})
+                .find("4 are more than the 2 there are"),
+            std::string::npos);
+  const std::uint64_t large = small.world.bring(Small::kOwner, Small::job(4, 1000));
+  EXPECT_EQ(small.shown(large)["reason"], "BadConstraints");
+  small.world.become({.nodes = 5, .cores_per_node = 2}, small.world.is.capabilities);
+  small.pass(whole_seconds(10));
+  EXPECT_EQ(small.ask({{"do", "nodes"}})["nodes"].size(), 5u);
+  EXPECT_EQ(small.shown(runs)["nodelist"], "0-1");
+  EXPECT_EQ(small.shown(waits)["nodelist"], "2-3");
+  EXPECT_EQ(small.shown(large)["reason"], "Resources");
+  EXPECT_EQ(small.shown(large)["nodes"], 4);
+  EXPECT_EQ(small.shown(large)["note"], "");
+  EXPECT_EQ(small.ask({{"do", "submit"}, {"job", to_json(Small::job(5, 10))}})["ok"], true);
+  // While nobody looks, and while it is out of reach.
+  small.world.leave_alone();
+  small.world.become({.nodes = 9, .cores_per_node = 2}, small.world.is.capabilities);
+  small.begin_again();
+  small.pass(whole_seconds(10));
+  EXPECT_EQ(small.shown(large)["nodelist"], "4-7");
+  small.world.go_away(whole_seconds(5));
+  small.world.become({.nodes = 10, .cores_per_node = 2}, small.world.is.capabilities);
+  EXPECT_EQ(small.ask({{"do", "nodes"}})["nodes"].size(), 9u);
+  small.pass(whole_seconds(10));
+  EXPECT_EQ(small.ask({{"do", "nodes"}})["nodes"].size(), 10u);
+  EXPECT_EQ(small.shown(runs)["state"], "RUNNING");
+}
+
+/// Nodes that are gone are down, their jobs end, and what needs them is held until they are back.
+TEST(LiveWorld, AMachineShrinks) {
+  Small small("shrunk");
+  Submission again = Small::job(1, 10'000);
+  again.is_requeued = true;
+  const std::uint64_t stays = small.submit(Small::job(1, 10'000));
+  const std::uint64_t waits_again = small.submit(again);
+  small.pass(whole_seconds(5));
+  const std::uint64_t large = small.submit(Small::job(2, 10));
+  ASSERT_EQ(small.shown(waits_again)["nodelist"], "1");
+  small.world.become({.nodes = 1, .cores_per_node = 2}, small.world.is.capabilities);
+  for (int life = 0; life < 2; ++life) {
+    small.pass(whole_seconds(10));
+    const Json node = small.ask({{"do", "nodes"}})["nodes"][1];
+    EXPECT_EQ(node["state"], "DOWN");
+    EXPECT_EQ(node["reason"], "the cluster no longer has it");
+    EXPECT_EQ(small.ask({{"do", "drain"}, {"nodes", "1"}, {"health", "up"}})["note"],
+              "not all of them are used again: the cluster no longer has nodes 1");
+    EXPECT_EQ(small.shown(stays)["nodelist"], "0");
+    EXPECT_EQ(small.shown(waits_again)["state"], "PENDING");
+    EXPECT_EQ(small.shown(large)["reason"], "BadConstraints");
+    EXPECT_EQ(small.shown(large)["nodes"], 2);
+    EXPECT_NE(small.shown(large)["note"].get<std::string>().find("more than the 1 there are"),
+              std::string::npos);
+    small.begin_again();
+  }
+  // One can be made to fit, and the other one waits for the node.
+  const std::uint64_t other = small.submit(Small::job(1, 10));
+  EXPECT_EQ(small.shown(other)["reason"], "Priority");
+  small.world.become({.nodes = 2, .cores_per_node = 2}, small.world.is.capabilities);
+  small.pass(whole_seconds(10));
+  EXPECT_EQ(small.shown(large)["reason"], "Resources");
+  EXPECT_EQ(small.shown(waits_again)["nodelist"], "1");
+  small.world.become({.nodes = 1, .cores_per_node = 2}, small.world.is.capabilities);
+  small.pass(whole_seconds(10));
+  EXPECT_EQ(small.shown(large)["reason"], "BadConstraints");
+  EXPECT_EQ(small.ask({{"do", "update"}, {"job", large}, {"set", {{"nodes", 1}}}})["ok"], true);
+  small.pass(whole_seconds(1));
+  EXPECT_NE(small.shown(large)["reason"], "BadConstraints");
+}
+
+/// Judged anew when there is something else that it waits for.
+TEST(LiveWorld, AJobThatWaitsForOneThatComesLaterIsReleased) {
+  Small small("later");
+  Submission after = Small::job(1, 100);
+  after.dependencies = {{Dependency::Kind::afterany, 2}};
+  const std::uint64_t first = small.world.bring(Small::kOwner, after);
+  EXPECT_EQ(small.shown(first)["reason"], "BadConstraints");
+  ASSERT_EQ(small.submit(Small::job(1, 100)), 2u);
+  EXPECT_EQ(small.shown(first)["reason"], "Dependency");
+}
+
+/// An array in which some run and some wait.
+TEST(LiveWorld, OfAnArrayWhatWaitsIsHeld) {
+  Small small("shrunk-array");
+  Submission array = Small::job(1, 10'000);
+  array.cores_per_process = 2;
+  array.array = parse_array("0-3");
+  const std::uint64_t number = small.submit(array);
+  small.pass(whole_seconds(5));
+  ASSERT_EQ(small.shown(number + 1)["state"], "RUNNING");
+  small.world.become({.nodes = 4, .cores_per_node = 1}, small.world.is.capabilities);
+  small.pass(whole_seconds(5));
+  EXPECT_EQ(small.shown(number)["state"], "RUNNING");
+  EXPECT_EQ(small.shown(number + 2)["reason"], "BadConstraints");
+  EXPECT_EQ(small.shown(number + 3)["reason"], "BadConstraints");
+  small.begin_again();
+  EXPECT_EQ(small.shown(number + 3)["reason"], "BadConstraints");
+  small.world.become({.nodes = 4, .cores_per_node = 2}, small.world.is.capabilities);
+  small.pass(whole_seconds(5));
+  EXPECT_EQ(small.shown(number + 3)["state"], "RUNNING");
+}
+
+/// A malleable job that may be as large as the machine follows it as long as it waits.
+TEST(LiveWorld, SizesThatAreNotGivenAreThoseOfTheMachine) {
+  Small small("sizes");
+  small.submit(Small::job(2, 10'000));
+  Submission what = Small::job(1, 10'000);
+  what.type = JobType::malleable;
+  what.mpi = Mpi::mpich;
+  const std::uint64_t waits = small.submit(what);
+  EXPECT_EQ(small.shown(waits)["max_nodes"], 2);
+  small.world.become({.nodes = 3, .cores_per_node = 2}, small.world.is.capabilities);
+  small.world.fail(2);
+  small.pass(whole_seconds(1));
+  EXPECT_EQ(small.shown(waits)["max_nodes"], 3);
+  small.world.become({.nodes = 1, .cores_per_node = 2}, small.world.is.capabilities);
+  small.pass(whole_seconds(1));
+  EXPECT_EQ(small.shown(waits)["max_nodes"], 1);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 // DUCTILE_CASES: how many random runs each test makes. DUCTILE_SEED: only the run of this seed.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <utility>
@@ -43,7 +44,8 @@ class EveryPolicy : public ::testing::TestWithParam<std::string> {
 /// In the simulated world: the invariants hold after every event, every job ends when the trouble
 /// is over and has had the nodes for its work, and the same run gives the same decisions.
 TEST_P(EveryPolicy, EndsEveryJob) {
-  for_seeds(share_of(10'000), [](std::uint64_t seed) {
+  std::uint64_t suspended = 0;
+  for_seeds(share_of(10'000), [&](std::uint64_t seed) {
     const std::string policy = drawn(seed);
     SCOPED_TRACE(policy);
     Trouble t = random_trouble(seed);
@@ -53,6 +55,7 @@ TEST_P(EveryPolicy, EndsEveryJob) {
     const SimulationCounts counts = simulate(t.workload, t.settings, observers);
     ASSERT_EQ(counts.jobs_left, 0u);
     ASSERT_TRUE(books.refused.empty() || t.settings.resize.repeat > 0);
+    suspended += books.suspended;
     if (seed % 20 == 0) {
       WorkBooks again(t.workload);
       Observer* const second[] = {&again};
@@ -60,6 +63,7 @@ TEST_P(EveryPolicy, EndsEveryJob) {
       ASSERT_EQ(again.digest, books.digest);
     }
   });
+  EXPECT_GT(suspended + std::uint64_t{std::getenv("DUCTILE_SEED") != nullptr}, 0u);
 }
 
 /// In a world that also meddles: starts and resizes jobs itself, holds and cancels them, changes

@@ -33,7 +33,7 @@ class JobByJob final : public Policy {
     pass.forget_memo();
     const Backfill options{.reservation_depth = depth_};
     Timeline plan = timeline_for(pass, options);
-    JobId last = start_or_reserve(pass, plan, options);
+    JobId last = start_or_reserve(pass, plan, options).last;
     if (last == JobId::none) return;
     FreeProfile free;
     plan.from_now(free);

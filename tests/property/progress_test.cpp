@@ -191,11 +191,13 @@ Case random_case(std::uint64_t seed) {
     }
     settings.node_events.push_back({at + whole_seconds(9), {{{0, nodes - 1}}}, Health::up});
   }
+  settings.moves = false;  // the naive implementation knows changes of size
   using OnFailure = SimulationSettings::OnFailure;
   settings.on_failure =
       std::array{OnFailure::requeue, OnFailure::kill, OnFailure::shrink}[draws.below(3)];
   settings.policy = std::make_shared<testing::RandomPolicy>(
-      testing::RandomPolicy::Settings{.calls = static_cast<std::uint32_t>(4 + draws.below(20))});
+      testing::RandomPolicy::Settings{.calls = static_cast<std::uint32_t>(4 + draws.below(20)),
+                                      .stops = false});  // the naive job knows none
   return c;
 }
 

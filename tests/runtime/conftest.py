@@ -69,12 +69,15 @@ class Job:
     def resize(self, size):
         return run("resize", "--socket", self.socket, "--json", size)
 
-    def status(self):
+    def order(self, what):
         import socket
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(self.socket)
-            connection.sendall(b'{"do":"status"}\n')
+            connection.sendall(json.dumps({"do": what}).encode() + b"\n")
             return json.loads(connection.makefile().readline())
+
+    def status(self):
+        return self.order("status")
 
     def wait_until_connected(self):
         end = time.monotonic() + PATIENCE

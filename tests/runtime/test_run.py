@@ -303,6 +303,25 @@ def test_stdin_of_a_malleable_program(mpi, start, tmp_path, says, from_file, byt
     assert err.count("standard input") == (1 if word else 0) and word in err
 
 
+def test_a_resize_before_the_program_says_what_its_stdin_is(mpi, start, tmp_path):
+    """The new processes have begun by then: they would find nothing."""
+    (tmp_path / "input").write_text("12345")
+    with open(tmp_path / "input") as file:
+        job = start(mpi, 2, "reads", tmp_path / "stop", "again", tmp_path / "say", stdin=file)
+    job.wait_until_connected()
+    order = subprocess.Popen([PROGRAM, "resize", "--socket", job.socket, "3"], stderr=subprocess.PIPE, text=True)
+    while job.status()["phase"] == "running":
+        time.sleep(0.01)
+    (tmp_path / "say").touch()
+    said = order.communicate(timeout=PATIENCE)[1]
+    assert order.returncode == 1 and "only now that it reads its standard input again" in said
+    assert job.resize(1).returncode == 0
+    (tmp_path / "stop").touch()
+    code, out, _ = job.finish()
+    assert (code, [line for line in out.splitlines() if "reads" in line]) == (
+        0, ["generation 0 reads 5 bytes", "generation 2 reads 5 bytes"])
+
+
 @pytest.mark.parametrize("is_file", [True, False])
 # More than a pipe takes is too much for the mpiexec of MPICH.
 @pytest.mark.parametrize("mpi,size", [("mpich", 6), ("openmpi", 300000)])

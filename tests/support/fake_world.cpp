@@ -7,6 +7,9 @@
 namespace ductile::testing {
 namespace {
 
+/// It never has more.
+constexpr Nodes kMostNodes = 14;
+
 Holding holding(const NodeSet& nodes) { return {nodes.count(), nodes}; }
 
 /// Some of these nodes.
@@ -46,13 +49,21 @@ FakeWorld::Figures& FakeWorld::Figures::operator+=(const Figures& other) {
   dropped += other.dropped;
   strangers += other.strangers;
   lost_starts += other.lost_starts;
+  changes += other.changes;
+  late_changes += other.late_changes;
+  nonsense += other.nonsense;
+  grown += other.grown;
+  shrunk += other.shrunk;
+  other_machines += other.other_machines;
+  large += other.large;
   return *this;
 }
 
 FakeWorld::FakeWorld(std::uint64_t seed, const Platform& platform, const FakeClocks& clocks)
-    : is{platform, {.instant_start = false, .resizes_per_job = Capabilities::kUnlimited}, "fake"},
+    : is{platform,
+         {.instant_start = false, .resizes_per_job = Capabilities::kUnlimited, .moves = true},
+         "fake"},
       draws_(seed, Stream::test, 1),
-      platform_(platform),
       clocks_(clocks),
       holders_(platform.nodes, 0),
       health_(platform.nodes, Health::up) {}
@@ -121,12 +132,14 @@ std::vector<WorldEvent> FakeWorld::take() {
     taken.erase(rest, taken.end());
   }
   for (const WorldEvent& event : taken) {
-    if (const auto* stranger = std::get_if<Stranger>(&event)) {
+    if (std::holds_alternative<Changed>(event)) {
+      told_gone_ = gone();
+    } else if (const auto* stranger = std::get_if<Stranger>(&event)) {
       told_strangers_.erase(stranger->nodes);
       if (stranger->is_there) told_strangers_.insert(stranger->nodes);
     } else if (const auto* told = std::get_if<Told>(&event)) {
       const auto* const changed = std::get_if<event::NodesChanged>(&told->event);
-      if (changed == nullptr) continue;
+      if (changed == nullptr || changed->nodes.parts.back().last >= health_.size()) continue;
       told_down_.erase(changed->nodes);
       if (changed->health == Health::down) told_down_.insert(changed->nodes);
     }
@@ -134,7 +147,9 @@ std::vector<WorldEvent> FakeWorld::take() {
   return taken;
 }
 
-NodeSet FakeWorld::told_out_of_service() const { return united(told_down_, told_strangers_); }
+NodeSet FakeWorld::told_out_of_service() const {
+  return united(united(told_down_, told_strangers_), told_gone_);
+}
 
 // ---- Books --------------------------------------------------------------------------------------
 
@@ -176,6 +191,13 @@ NodeSet FakeWorld::down() const {
   for (std::uint32_t node = 0; node < health_.size(); ++node) {
     if (health_[node] == Health::down) nodes.insert(node, node);
   }
+  return nodes;
+}
+
+NodeSet FakeWorld::gone() const {
+  NodeSet nodes;
+  const auto all = static_cast<Nodes>(health_.size());
+  if (is.platform.nodes < all) nodes.insert(is.platform.nodes, all - 1);
   return nodes;
 }
 
@@ -288,6 +310,44 @@ void FakeWorld::tell_again(const Submitted& its) {
   if (again.was != JobId::none) tell(std::move(again));
 }
 
+FakeWorld::Submitted& FakeWorld::submitted(std::uint64_t number) {
+  const auto its = std::ranges::find_if(submitted_, [&](const Submitted& each) {
+    return number - each.first < std::max(each.what.array.count(), 1U);
+  });
+  if (its == submitted_.end()) complain(fmt::format("there is no job {}", number));
+  return *its;
+}
+
+void FakeWorld::change(std::uint64_t number, const Submission& what) {
+  if (!is_heard()) complain("a change, and nobody is there to hear it");
+  ++figures_.changes;
+  Submitted& its = submitted(number);
+  if (its.first != number) complain(fmt::format("job {} is no array", number));
+  take_over(its, what);
+  if (its.is_altered) tell_again(its);
+}
+
+/// What users may change of a job. What cannot run here stays what it is, until that is heard.
+void FakeWorld::take_over(Submitted& its, const Submission& what) {
+  if (jobs_.at(its.first).is_senseless) return;
+  its.what.name = what.name;
+  its.what.nodes = what.nodes;
+  its.what.min = what.min;
+  its.what.max = what.max;
+  its.what.walltime = what.walltime;
+  its.what.priority = what.priority;
+  its.what.dependencies = what.dependencies;
+  its.what.begin = what.begin;
+}
+
+/// Has this heard what the controller knows of it, unless the controller has not heard of a change?
+bool FakeWorld::is_as_here(const Submitted& its, const Submission& what) const {
+  const bool is_senseless = jobs_.at(its.first).is_senseless || !what.impossible.empty();
+  if (its.is_altered || is_senseless) return true;
+  return its.what.name == what.name && its.what.nodes == what.nodes &&
+         its.what.walltime == what.walltime && its.what.priority == what.priority;
+}
+
 /// Past the controller.
 void FakeWorld::submit_elsewhere() {
   if (submitted_.empty()) return;
@@ -295,6 +355,11 @@ void FakeWorld::submit_elsewhere() {
   const Submitted& like = submitted_[draws_.below(submitted_.size())];
   const bool is_senseless = draws_.chance(0.4);
   Submission what = some_other(like, is_senseless);
+  if (!is_senseless && what.type == JobType::rigid && draws_.chance(0.3)) {
+    what.nodes = is.platform.nodes + static_cast<Nodes>(1 + draws_.below(3));  // for a larger one
+    ++figures_.large;
+    has_other_needs_ = true;
+  }
   const std::uint64_t number = bring(Owner(like.owner), std::move(what));
   figures_.senseless += is_senseless;
   for (Truth* const job : those(Stage::waiting)) {
@@ -322,12 +387,16 @@ Submission FakeWorld::some_other(const Submitted& its, bool is_senseless) {
   what.walltime = whole_seconds(static_cast<std::int64_t>(5 + draws_.below(60)));
   what.priority = static_cast<std::int32_t>(draws_.below(5));
   if (what.type == JobType::rigid) {
-    what.nodes = static_cast<Nodes>(1 + draws_.below(platform_.nodes));
+    what.nodes = static_cast<Nodes>(1 + draws_.below(is.platform.nodes));
   }
+  what.is_held = draws_.chance(0.2);
+  if (draws_.chance(0.3)) what.account = fmt::format("account{}", draws_.below(3));
+  if (draws_.chance(0.3)) what.model = {Speedup::Kind::amdahl, draws_.uniform()};
+  if (draws_.chance(0.3)) what.program.emplace_back("argument");
   if (!is_senseless) return what;
   switch (draws_.below(8)) {
     case 0:
-      what.nodes = platform_.nodes + 1;
+      what.nodes = kMostNodes + 1;
       break;
     case 1:
       what.nodes = Nodes{1} << 30U;
@@ -355,11 +424,11 @@ Submission FakeWorld::some_other(const Submitted& its, bool is_senseless) {
 }
 
 void FakeWorld::alter(std::uint64_t number, Submission what) {
-  const auto its = std::ranges::find(submitted_, number, &Submitted::first);
+  Submitted& its = submitted(number);
   ++figures_.altered;
-  its->what = std::move(what);
-  its->is_altered = true;
-  tell_again(*its);
+  its.what = std::move(what);
+  its.is_altered = true;
+  tell_again(its);
 }
 
 void FakeWorld::alter_something() {
@@ -412,6 +481,9 @@ void FakeWorld::start(const Decision& decision, const JobFacts& job) {
   Truth& its = truth(job, decision.job);
   if (its.is_dropped) return;  // as the controller will hear
   if (its.is_senseless) complain(fmt::format("job {} cannot run, and is started", job.number));
+  if (!is_as_here(submitted(its.number), *job.what)) {
+    complain(fmt::format("job {} is started as what this has not heard of", job.number));
+  }
   if (its.stage == Stage::over) complain(fmt::format("job {} is started again", job.number));
   if (its.stage != Stage::waiting) {
     complain(fmt::format("job {} is started, and runs", job.number));
@@ -522,7 +594,8 @@ void FakeWorld::resize(const Decision& decision, Truth& job) {
   ++figures_.resizes;
   job.order = decision;
   job.before = job.nodes;
-  if (decision.after.nodes.intersects(strangers())) {  // somebody has come before it
+  const NodeSet more = difference(decision.after.nodes, job.nodes);
+  if (more.intersects(strangers()) || more.intersects(gone())) {  // since it was decided
     ++figures_.refusals;
     job.order.reset();
     return tell(
@@ -587,7 +660,7 @@ World::Signs FakeWorld::signs(JobId) const { return {}; }
 void FakeWorld::leave_alone() {
   figures_.lost_events += events_.size();
   events_.clear();
-  told_down_ = told_strangers_ = {};  // it may not have written it down
+  told_down_ = told_strangers_ = told_gone_ = {};  // it may not have written it down
   clock_ = lost_ = nullptr;
 }
 
@@ -623,6 +696,7 @@ void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
   if (past.journal.empty()) complain("whose jobs are these?");
   check_numbers(past);
   told_down_ = past.down;
+  told_gone_ = gone();
   told_strangers_ = {};
   for (const Stranger& each : past.strangers) told_strangers_.insert(each.nodes);
   for (const auto& [name, nodes] : strangers_) come(name, nodes);
@@ -692,6 +766,13 @@ void FakeWorld::check_numbers(const Past& past) {
 /// What became of a job that the controller knows.
 void FakeWorld::find_out(const Known& known, std::vector<WorldEvent>& rest) {
   Truth& job = truth(known.facts, known.id);
+  Submitted& its = submitted(job.number);
+  if (known.is_changed) {
+    ++figures_.late_changes;
+    take_over(its, *known.facts.what);
+  } else if (!is_as_here(its, *known.facts.what)) {
+    complain(fmt::format("job {} is not what this has heard of", job.number));
+  }
   if (job.is_dropped) return tell(told_end(job));
   const bool is_alive = job.stage == Stage::starting || job.stage == Stage::running;
   if (!known.runs) {
@@ -775,6 +856,13 @@ void FakeWorld::be_kind() {
     if (job->is_senseless) drop(job->number);
   }
   is_away_ = false;
+  // Room for all that was ever submitted.
+  Platform platform = is.platform;
+  platform.nodes = kMostNodes;
+  platform.cores_per_node = 2;
+  Capabilities can = is.capabilities;
+  can.resizes_per_job = Capabilities::kUnlimited;
+  if (has_other_needs_) become(platform, can);
   while (!strangers_.empty()) leave(strangers_.begin()->first);
   NodeSet nodes = down();
   for_each_node(nodes, [&](std::uint32_t node) { health_[node] = Health::up; });
@@ -793,6 +881,10 @@ void FakeWorld::act() {
     drop_something();
   } else if (chance < 0.14) {
     bring_stranger();
+  } else if (chance < 0.16) {
+    say_nonsense();
+  } else if (chance < 0.18) {
+    change_machine();
   } else if (chance < 0.25) {
     change_node();
   } else if (chance < 0.6) {
@@ -810,10 +902,33 @@ void FakeWorld::act() {
   }
 }
 
+/// What is refused, or not heard, and changes nothing.
+void FakeWorld::say_nonsense() {
+  if (submitted_.empty()) return;
+  ++figures_.nonsense;
+  NodeSet far;
+  far.insert(1U << 30U, 1U << 30U);
+  const JobId some_job{static_cast<std::uint32_t>(draws_.below(jobs_.size()))};
+  Arrived known = arrived(submitted_[draws_.below(submitted_.size())]);
+  switch (draws_.below(5)) {
+    case 0:
+      return tell(std::move(known));
+    case 1:
+      known.was = JobId{1U << 30U};
+      return tell(std::move(known));
+    case 2:
+      return tell(Told{event::Eligible{some_job, draws_.chance(0.5)}});
+    case 3:
+      return tell(Told{event::NodesChanged{far, Health::down}});
+    default:
+      return tell(Told{event::Resized{some_job, DecisionId::none, holding(far), {}}});
+  }
+}
+
 /// Somebody runs here who is no job of this controller's.
 void FakeWorld::bring_stranger() {
   NodeSet free;
-  for (std::uint32_t node = 0; node < holders_.size(); ++node) {
+  for (std::uint32_t node = 0; node < is.platform.nodes; ++node) {
     if (holders_[node] == 0 && !strangers().contains(node)) free.insert(node, node);
   }
   if (free.empty()) return;
@@ -836,7 +951,7 @@ void FakeWorld::leave(const std::string& name) {
 
 /// It fails, or comes back.
 void FakeWorld::change_node() {
-  const auto node = static_cast<std::uint32_t>(draws_.below(platform_.nodes));
+  const auto node = static_cast<std::uint32_t>(draws_.below(is.platform.nodes));
   NodeSet nodes;
   nodes.insert(node, node);
   const Health health = health_[node] == Health::up ? Health::down : Health::up;
@@ -849,6 +964,38 @@ void FakeWorld::change_node() {
     finish(job, EndState::node_fail, job.is_requeued);
   }
   tell(Told{event::NodesChanged{nodes, health}});
+}
+
+void FakeWorld::become(const Platform& platform, const Capabilities& can) {
+  figures_.grown += platform.nodes > is.platform.nodes;
+  figures_.shrunk += platform.nodes < is.platform.nodes;
+  ++figures_.other_machines;
+  is.platform = platform;
+  is.capabilities = can;
+  if (platform.nodes > health_.size()) {
+    holders_.resize(platform.nodes, 0);
+    health_.resize(platform.nodes, Health::up);
+  }
+  tell(Changed{});
+}
+
+/// More nodes or fewer, other ones, or it can no longer do something, or can again.
+void FakeWorld::change_machine() {
+  has_other_needs_ = true;
+  Platform platform = is.platform;
+  Capabilities can = is.capabilities;
+  const double chance = draws_.uniform();
+  if (chance < 0.35) {
+    platform.nodes += static_cast<Nodes>(1 + draws_.below(3));
+    platform.nodes = std::min(platform.nodes, kMostNodes);
+  } else if (chance < 0.65) {
+    platform.nodes -= static_cast<Nodes>(draws_.below(platform.nodes));
+  } else if (chance < 0.8) {
+    platform.cores_per_node = static_cast<std::uint32_t>(1 + draws_.below(3));
+  } else {
+    can.resizes_per_job = can.resizes_per_job == 0 ? Capabilities::kUnlimited : 0;
+  }
+  become(platform, can);
 }
 
 void FakeWorld::request() {

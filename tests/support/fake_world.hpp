@@ -62,6 +62,7 @@ class FakeWorld final : public World {
   void take_up(const ScheduleClock& clock, const Past& past) override;
   void configure(const WorldSettings& settings) override { set_ = settings; }
   bool submit(const Owner& owner, Submission what, const std::string& ticket) override;
+  void change(std::uint64_t number, const Submission& what) override;
   void carry_out(const Decision& decision, const JobFacts& job) override;
   void end(JobId id, EndState state, bool requeue) override;
   void deny(RequestId id) override;
@@ -74,8 +75,11 @@ class FakeWorld final : public World {
   Reach reach() const override;
 
   // ---- What the test does with it
-  /// What it says of itself; to be changed before a controller begins.
+  /// What it says of itself. Its kind and what it can do may be changed before a controller begins;
+  /// its nodes by `become` alone.
   Description is{};
+  /// From now on it is this. Of nodes that are gone some may be of jobs, which are to be ended.
+  void become(const Platform& platform, const Capabilities& can);
   /// A node that nobody has fails, and comes back.
   void fail(std::uint32_t node) { set_health(node, Health::down); }
   void repair(std::uint32_t node) { set_health(node, Health::up); }
@@ -112,6 +116,8 @@ class FakeWorld final : public World {
     bool is_dropped = false;
   };
   Fate fate(std::uint64_t number) const;
+  /// What it is there.
+  const Submission& what(std::uint64_t number) { return submitted(number).what; }
   /// How many jobs there were.
   std::uint64_t jobs() const { return jobs_.size(); }
   /// How many jobs run, are being started, or are on their way here.
@@ -121,11 +127,12 @@ class FakeWorld final : public World {
     std::uint64_t starts = 0, failed_starts = 0, resizes = 0, refusals = 0, partly = 0, ends = 0,
                   requests = 0, arrivals = 0, late_arrivals = 0, elsewhere = 0, lost_events = 0,
                   changed = 0, take_ups = 0, absences = 0, senseless = 0, altered = 0, dropped = 0,
-                  strangers = 0, lost_starts = 0;
+                  strangers = 0, lost_starts = 0, changes = 0, late_changes = 0, nonsense = 0,
+                  grown = 0, shrunk = 0, other_machines = 0, large = 0;
     Figures& operator+=(const Figures& other);
   };
   const Figures& figures() const { return figures_; }
-  /// Nodes on which there are strangers, or that are down; of which the controller has heard.
+  /// Nodes on which there are strangers, or that are down or gone; of which it has heard.
   NodeSet told_out_of_service() const;
 
  private:
@@ -172,6 +179,8 @@ class FakeWorld final : public World {
     Duration at{};
     bool is_altered = false;
   };
+  /// That of this job, or of its array.
+  Submitted& submitted(std::uint64_t number);
 
   [[noreturn]] void complain(const std::string& what) const;
   bool is_heard() const { return clock_ != nullptr; }
@@ -185,6 +194,8 @@ class FakeWorld final : public World {
   void tell_arrival(const Submitted& its);
   Arrived arrived(const Submitted& its) const;
   void tell_again(const Submitted& its);
+  void take_over(Submitted& its, const Submission& what);
+  bool is_as_here(const Submitted& its, const Submission& what) const;
   void submit_elsewhere();
   Submission some_other(const Submitted& its, bool is_senseless);
   void alter_something();
@@ -196,8 +207,10 @@ class FakeWorld final : public World {
   void take(Truth& job, const NodeSet& nodes);
   NodeSet down() const;
   NodeSet strangers() const;
-  NodeSet unusable() const { return united(down(), strangers()); }
+  NodeSet gone() const;
+  NodeSet unusable() const { return united(united(down(), strangers()), gone()); }
   void come(const std::string& name, const NodeSet& nodes);
+  void say_nonsense();
   void bring_stranger();
   void leave(const std::string& name);
   void start(const Decision& decision, const JobFacts& job);
@@ -209,6 +222,7 @@ class FakeWorld final : public World {
   void finish(Truth& job, EndState state, bool requeue);
   void find_out(const Known& known, std::vector<WorldEvent>& rest);
   void change_node();
+  void change_machine();
   void set_health(std::uint32_t node, Health health) {
     health_.at(node) = health;
     tell(Told{event::NodesChanged{{{{node, node}}}, health}});
@@ -219,7 +233,6 @@ class FakeWorld final : public World {
   std::vector<Truth*> those(Stage stage);
 
   Draws draws_;
-  Platform platform_;
   const FakeClocks& clocks_;
   const ScheduleClock* clock_ = nullptr;  // of the controller, if there is one that hears
   const ScheduleClock* lost_ = nullptr;   // of one that does not, for it is out of reach
@@ -227,6 +240,7 @@ class FakeWorld final : public World {
   bool is_away_ = false;                  // and there is no controller that has met it
   WorldSettings set_{};
   bool is_kind_ = false;
+  bool has_other_needs_ = false;  // of another machine: it was one, or jobs wait for one
   std::optional<Duration> run_time_{};
   std::multimap<Duration, std::function<void()>> agenda_{};
   std::vector<Submitted> submitted_{};  // as they came
@@ -235,10 +249,10 @@ class FakeWorld final : public World {
   std::map<std::uint64_t, Truth> jobs_{};     // by number
   std::map<JobId, std::uint64_t> numbers_{};  // of those that somebody has heard of
   JobId next_id_ = JobId{0};
-  std::vector<std::uint64_t> holders_;  // of each node; 0: none
-  std::vector<Health> health_;
+  std::vector<std::uint64_t> holders_;          // of each node, also of one that is gone; 0: none
+  std::vector<Health> health_;                  // the same
   std::map<std::string, NodeSet> strangers_{};  // by their names
-  NodeSet told_down_{}, told_strangers_{};      // the controller knows by now
+  NodeSet told_down_{}, told_strangers_{}, told_gone_{};  // the controller knows by now
   std::vector<WorldEvent> events_{};
   std::uint32_t next_request_ = 0;
   Figures figures_{};

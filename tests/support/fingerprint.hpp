@@ -57,6 +57,23 @@ class Walk {
     }
     row("counts", s.held, s.claimed, s.out_of_service, s.idle.count(), s.next_claim, s.next_boot);
     row("numbers", s.passes, s.next_decision, s.asked, s.answered, s.woken, s.must_wake);
+    row("machine", s.platform.nodes, s.platform.cores_per_node, s.platform.idle_w,
+        s.platform.busy_w, s.platform.boot_time);
+    row("world", s.capabilities.instant_start, s.capabilities.resizes_per_job,
+        s.capabilities.power_control, s.capabilities.moves, s.capabilities.suspends);
+    for (const NodeClass& its : s.platform.classes) {
+      row("class", its.nodes, its.has.cores, its.has.memory_mb, its.speed, its.weight);
+    }
+    for (const Partition& its : s.platform.partitions) {
+      row("partition", its.nodes, its.max_walltime);
+    }
+    for (const Lane& lane : s.lanes) {
+      row("lane", lane.jobs, lane.speed, lane.where.partitions, lane.where.each.memory_mb,
+          lane.where.each.cores, lane.where.only, lane.where.never);
+    }
+    for (std::uint32_t i = 0; i < s.cells.size(); ++i) {
+      row("cell", s.cells[i].nodes, s.idle.of(i), s.cells.in_order()[i]);
+    }
     const Traits& traits = s.traits;
     row("settings", traits.settings.size());
     for (const char c : traits.settings) number(c);
@@ -64,7 +81,7 @@ class Walk {
         traits.fair_share.half_life, traits.start_size, traits.needs.resizes_per_job,
         traits.needs.power_control);
     for (const UserShare& each : traits.fair_share.shares) row("share", each.user, each.share);
-    row("power", s.corridor_low_w, s.budget_mw, s.jobs_mw, s.power_mw());
+    row("power", s.corridor_low_w, s.budget_mw, s.jobs_mw, s.claimed_mw, s.power_mw());
     row("timer", s.timer);
     row("idle", s.idle.nodes());
     row("not up", s.not_up);
@@ -92,10 +109,12 @@ class Walk {
     };
     s.releases.for_each(release("release"));
     s.power_releases.for_each(release("release of power"));
+    for (const Releases& its : s.releases_of) its.for_each(release("release of a cell"));
     for (const Claim& claim : s.claims) fields("claim", claim);
     for (const Unanswered& u : s.unanswered) {
       fields("unanswered", u.decision);
-      row("  sizes", u.before, u.releases, u.pledged, u.expected, u.decided);
+      row("  sizes", u.before, u.releases, u.pledged, u.releases_mw, u.pledged_mw, u.expected,
+          u.decided, u.promised);
     }
     for (const Request& r : s.requests) row("request", r.id, r.job, r.delta, r.at_least);
     for (const Delays& d : s.delays)
@@ -103,6 +122,7 @@ class Walk {
     for (const PlannedDelay& p : s.planned_delays) {
       row("planned delay", p.job, p.request, p.from, p.to, p.counted, p.interval);
     }
+    for (const StopOrder& stop : s.stops) row("stop", stop.job, stop.how);
     for (const Boot& boot : s.boots) row("boot", boot.batch, boot.nodes, boot.ready);
   }
 
@@ -117,10 +137,10 @@ class Walk {
     row(name, id, j.adaptive, j.status, j.doing, j.decision, j.holding, j.target, j.claim, j.keep,
         j.started, j.limit, j.not_before, j.release, j.reserved, j.work_left, j.work_at, j.power_mw,
         j.running_at, j.expands, j.shrinks, j.restarts, j.gain, j.first_size, j.ordered, j.tag,
-        j.delayed, j.leaves, j.refusals);
+        j.delayed, j.leaves, j.refusals, j.goes_on);
     const JobSpec& spec = j.spec;
     row("  spec", spec.name, spec.user, spec.group, spec.priority, spec.type, spec.submitted,
-        spec.walltime, spec.size, spec.preferred, spec.account);
+        spec.walltime, spec.size, spec.preferred, spec.account, spec.lane);
   }
   void fields(const char* name, const Adaptive& a) {
     const AdaptiveSpec& spec = a.spec;
@@ -135,10 +155,10 @@ class Walk {
     for (const Nodes size : spec.constraint.sizes.rows()) row("  size", size);
   }
   void fields(const char* name, const Claim& c) {
-    row(name, c.id, c.job, c.request, c.start, c.add, c.held, c.reason, c.made, c.expected,
-        c.release);
+    row(name, c.id, c.group, c.job, c.request, c.start, c.add, c.held, c.held_mw, c.reason, c.made,
+        c.expected, c.release);
     for (const Pledge& pledge : c.pledges) {
-      row("  pledge", pledge.victim, pledge.shrink, pledge.count);
+      row("  pledge", pledge.victim, pledge.shrink, pledge.count, pledge.power_mw, pledge.nodes);
     }
   }
   void fields(const char* name, const Decision& d) {
@@ -148,6 +168,8 @@ class Walk {
     row(name, c.verb, c.job, c.other, c.request, c.claim, c.size, c.reason, c.incoming, c.time);
     for (const Cut& cut : c.cuts) row("  cut", cut.victim, cut.to);
     for (const Delay& delay : c.delays) row("  delay", delay.job, delay.by);
+    for (const Gain& gain : c.gains) row("  gain", gain.job, gain.size, gain.request, gain.in);
+    row("  in", c.in);
   }
 
   template <class T>
@@ -175,6 +197,12 @@ class Walk {
       number(part.last);
     }
     number(nodes.parts.size());
+  }
+  void number(const Spread& spread) {
+    for (const Spread::Part& part : spread.parts) {
+      number(part.cell);
+      number(part.count);
+    }
   }
   void number(const Holding& holding) {
     number(holding.count);

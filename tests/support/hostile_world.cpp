@@ -19,26 +19,18 @@ class Idler final : public Policy {
   void schedule(Pass&) const override {}
 };
 
-/// Starts whatever fits, at any size, and denies every request.
 class Finisher final : public Policy {
  public:
   Finisher() : Policy({.answers_requests = true}) {}
-  void schedule(Pass& pass) const override {
-    for (const Request& request : pass.requests()) pass.deny(request.id, {Why::fairness});
-    for (JobId id = pass.first_pending(); id != JobId::none;) {
-      const JobId next = pass.next_pending(id);
-      const JobSpec& spec = pass.job(id).spec;
-      pass.start(id, sizes_at_start(spec.type) ? spec.size : exactly(spec.preferred),
-                 {Why::in_order});
-      id = next;
-    }
-  }
+  void schedule(Pass& pass) const override { deny_and_start(pass); }
 };
 
-std::shared_ptr<const Policy> random_policy(Draws& draws, std::uint32_t calls) {
+std::shared_ptr<const Policy> random_policy(Draws& draws, std::uint32_t calls,
+                                            const Capabilities& can) {
   RandomPolicy::Settings settings;
   settings.calls = calls;
   settings.draw_traits(draws);
+  if (draws.chance(0.3)) settings.needed_resizes = std::min(can.resizes_per_job, 2U);
   return std::make_shared<RandomPolicy>(settings);
 }
 
@@ -65,6 +57,17 @@ void require(bool holds, const std::string& what) {
 std::string name(JobId id) { return "job " + std::to_string(index(id)); }
 
 }  // namespace
+
+void deny_and_start(Pass& pass) {
+  for (const Request& request : pass.requests()) pass.deny(request.id, {Why::fairness});
+  for (JobId id = pass.first_pending(); id != JobId::none;) {
+    const JobId next = pass.next_pending(id);
+    const JobSpec& spec = pass.job(id).spec;
+    pass.start(id, sizes_at_start(spec.type) ? spec.size : exactly(spec.preferred),
+               {Why::in_order});
+    id = next;
+  }
+}
 
 HostileSettings recorded_settings(std::uint64_t seed) {
   HostileSettings settings = random_settings(seed);
@@ -100,6 +103,8 @@ HostileSettings random_settings(std::uint64_t seed) {
 
   settings.jobs = static_cast<std::uint32_t>(8 + draws.below(25));
   settings.acts = static_cast<std::uint32_t>(8 + draws.below(30));
+  can.moves = rules.identities && draws.chance(0.6);
+  can.suspends = static_cast<Suspends>(draws.below(kSuspendsWords.size()));
   return settings;
 }
 
@@ -107,8 +112,9 @@ HostileWorld::HostileWorld(const HostileSettings& settings)
     : settings_(settings),
       draws_(settings.seed, Stream::test, 2),
       identities_(settings.seed, Stream::test, 3),
+      places_(settings.seed, Stream::test, 5),
       policy_(some_policy()),
-      core_(settings.platform, settings.capabilities, settings.rules, policy_->traits),
+      core_(first_platform(), settings.capabilities, settings.rules, policy_->traits),
       first_(core_) {
   if (identities()) {
     holders_.resize(settings.platform.nodes);
@@ -121,6 +127,7 @@ HostileWorld::HostileWorld(const HostileSettings& settings)
   for (std::uint32_t i = 0; i < settings.acts; ++i) {
     at(whole_seconds(static_cast<std::int64_t>(draws_.below(100))), [this] { act(); });
   }
+  if (settings.has_budget) at(Duration{}, [this] { change_corridor(); });
 }
 
 HostileWorld::Figures& HostileWorld::Figures::operator+=(const Figures& other) {
@@ -133,6 +140,11 @@ HostileWorld::Figures& HostileWorld::Figures::operator+=(const Figures& other) {
   waited += other.waited;
   grants += other.grants;
   vacated += other.vacated;
+  machines += other.machines;
+  unable += other.unable;
+  moves += other.moves;
+  stops += other.stops;
+  suspended += other.suspended;
   return *this;
 }
 
@@ -321,12 +333,29 @@ void HostileWorld::check_books() const {
                          job.ordered == 0 && known.claim == ClaimId::none &&
                          now_ >= job.not_before &&
                          job.resizes < settings_.capabilities.resizes_per_job;
-    if (is_free && size_off_draining(job) > 0) {
+    // Whom this pass gave back his nodes to come is looked at in a moment.
+    if (is_free && core_.next_wake() > now_ + kTick && size_off_draining(job) > 0) {
       throw Complaint(name(JobId{i}) + " stays on nodes that drain, and could leave them");
     }
+    const bool can_move = state.capabilities.moves && sizes_while_running(job.spec.type) &&
+                          job.open == DecisionId::none && known.claim == ClaimId::none &&
+                          now_ >= job.not_before && state.budget_mw == State::kNoBudget;
+    if (can_move && core_.next_wake() > now_ + kTick) check_has_moved(JobId{i});
+    require(!job.stop || job.open != DecisionId::none || now_ < job.not_before ||
+                !can_stop(job, *job.stop),
+            name(JobId{i}) + " is ordered to stop, and is not told");
   }
   require(running == state.running.size(), "the core believes that more jobs run");
   const std::vector<Decision> open = core_.unanswered();
+  for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
+    const Truth& job = jobs_[i];
+    if (job.stage == Stage::over) continue;
+    require(core_.job(JobId{i}).goes_on == job.goes_on,
+            name(JobId{i}) + " goes on, or begins anew, and the core does not know");
+    const Status stage[] = {Status::pending, Status::held, Status::running};
+    require(core_.job(JobId{i}).status == stage[static_cast<std::size_t>(job.stage)],
+            name(JobId{i}) + " waits, is held or runs, and the core does not know");
+  }
   require(open.size() == open_count(), "the core waits for other answers");
   for (const Decision& decision : open) {
     const Truth& job = jobs_[index(decision.job)];
@@ -346,8 +375,120 @@ void HostileWorld::check_books() const {
 // --- What happens
 // ------------------------------------------------------------------------------------
 
-void HostileWorld::submit() {
+AdaptiveSpec HostileWorld::some_adaptive() {
+  AdaptiveSpec adaptive;
+  const char* const models[] = {"linear",       "powerlaw:0.1",  "powerlaw:0.5",
+                                "amdahl:0.1",   "overhead:0.1",  "overhead:0.5",
+                                "downey:5:0.5", "downey:20:1.5", "table:1=9:2=5:8=2.5"};
+  adaptive.speedup = parse_speedup(models[draws_.below(std::size(models))]);
+  adaptive.cost.fixed_s = 0.1;
+  adaptive.resize_delay = whole_seconds(static_cast<std::int64_t>(draws_.below(10)));
+  adaptive.watts_per_node = draws_.chance(0.3) ? draws_.uniform(50, 400) : 0;
+  if (draws_.chance(0.3)) {
+    const char* const constraints[] = {"pof2",  "even",       "odd",
+                                       "cubic", "multiple:3", "list:1:3:4:10:12:40"};
+    adaptive.constraint = parse_constraint(constraints[draws_.below(std::size(constraints))]);
+  }
+  return adaptive;
+}
+
+const Platform& HostileWorld::first_platform() {
+  if (settings_.cells) draw_classes();
+  return settings_.platform;
+}
+
+void HostileWorld::draw_classes() {
+  Platform& platform = settings_.platform;
+  const auto some_nodes = [&](double chance) {
+    NodeSet set;
+    for (std::uint32_t node = 0; node < platform.nodes;) {
+      const auto last = std::min<std::uint32_t>(node + static_cast<std::uint32_t>(places_.below(9)),
+                                                platform.nodes - 1);
+      if (places_.chance(chance)) set.insert(node, last);
+      node = last + 1;
+    }
+    return set;
+  };
+  const double speeds[] = {1, 1, 0.5, 2};
+  platform.classes.clear();
+  NodeSet rest;
+  rest.insert(0, platform.nodes - 1);
+  const std::uint64_t classes = 1 + places_.below(3);
+  for (std::uint64_t i = 0; i < classes; ++i) {
+    NodeClass its;
+    its.name = "class" + std::to_string(i);
+    its.nodes = i + 1 < classes ? intersection(rest, some_nodes(0.4)) : rest;
+    rest.erase(its.nodes);
+    its.has = {.cores = 4, .memory_mb = static_cast<std::uint32_t>(1000 * (1 + places_.below(3)))};
+    its.speed = speeds[places_.below(4)];
+    its.weight = static_cast<std::uint32_t>(places_.below(3));
+    platform.classes.push_back(std::move(its));
+  }
+  platform.partitions.clear();
+  for (std::uint64_t n = places_.below(4); n > 0; --n) {
+    platform.partitions.push_back({"part" + std::to_string(n), some_nodes(0.6)});
+  }
+}
+
+Where HostileWorld::some_where() {
+  Where where;
+  if (!settings_.cells || places_.chance(0.4)) return where;
+  if (!settings_.platform.partitions.empty()) where.partitions = places_.below(16);
+  if (places_.chance(0.4)) where.each.memory_mb = static_cast<std::uint32_t>(places_.below(3500));
   const Nodes total = settings_.platform.nodes;
+  if (total > kMostCells || places_.chance(0.6)) return where;
+  NodeSet& list = places_.chance(0.5) ? where.only : where.never;
+  for (std::uint32_t node = 0; node < total; ++node) {
+    if (places_.chance(0.6)) list.insert(node, node);
+  }
+  return where;
+}
+
+const NodeClass& HostileWorld::class_of_node(std::uint32_t node) const {
+  const auto at = std::ranges::find_if(
+      settings_.platform.classes, [&](const NodeClass& its) { return its.nodes.contains(node); });
+  require(at != settings_.platform.classes.end(), "a node of no class");
+  return *at;
+}
+
+NodeSet HostileWorld::allowed(const Where& where) const {
+  const Platform& platform = settings_.platform;
+  NodeSet nodes;
+  for (std::uint32_t node = 0; node < platform.nodes; ++node) {
+    bool may = platform.partitions.empty();
+    for (std::size_t i = 0; i < platform.partitions.size(); ++i) {
+      const std::uint64_t asked = where.partitions == 0 ? 1 : where.partitions;
+      may |= (asked >> i & 1) != 0 && platform.partitions[i].nodes.contains(node);
+    }
+    if (!platform.classes.empty()) may &= class_of_node(node).has.covers(where.each);
+    may &= where.only.empty() || where.only.contains(node);
+    if (may && !where.never.contains(node)) nodes.insert(node, node);
+  }
+  return nodes;
+}
+
+double HostileWorld::slowest(const NodeSet& nodes) const {
+  double least = 1e9;
+  for (const Interval& part : nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      least = std::min(least, class_of_node(node).speed);
+    }
+  }
+  return least;
+}
+
+void HostileWorld::check_place(const Truth& job, const NodeSet& fresh,
+                               const std::string& who) const {
+  if (!settings_.cells || fresh.empty()) return;
+  require(allowed(job.where).contains(fresh), who + " gets nodes where it may not run");
+  require(job.has.nodes.empty() || slowest(fresh) >= slowest(job.has.nodes),
+          who + " gets nodes that are slower than all it has");
+}
+
+void HostileWorld::submit() {
+  const Where where = some_where();
+  const NodeSet there = settings_.cells ? allowed(where) : NodeSet{};
+  const Nodes total = settings_.cells ? there.count() : settings_.platform.nodes;
   const JobId id{static_cast<std::uint32_t>(jobs_.size())};
   Truth& job = jobs_.emplace_back();
   JobSpec& spec = job.spec;
@@ -361,30 +502,23 @@ void HostileWorld::submit() {
   spec.submitted = now_;
   spec.walltime = whole_seconds(static_cast<std::int64_t>(1 + draws_.below(60)));
   if (draws_.chance(0.3)) spec.walltime += Duration{static_cast<std::int64_t>(draws_.below(1000))};
-  spec.preferred = static_cast<Nodes>(1 + draws_.below(draws_.chance(0.7) ? total / 4 : total));
+  const Nodes most = std::max<Nodes>(total, 8);
+  spec.preferred = static_cast<Nodes>(1 + draws_.below(draws_.chance(0.7) ? most / 4 : most));
   if (draws_.chance(0.02)) spec.preferred = total + 1;
   spec.size = exactly(spec.preferred);
   if (spec.type != JobType::rigid) {
     spec.size.min = static_cast<Nodes>(1 + draws_.below(spec.preferred));
-    spec.size.max = spec.preferred + static_cast<Nodes>(draws_.below(total / 2));
-    AdaptiveSpec adaptive;
-    const char* const models[] = {"linear",       "powerlaw:0.1",  "powerlaw:0.5",
-                                  "amdahl:0.1",   "overhead:0.1",  "overhead:0.5",
-                                  "downey:5:0.5", "downey:20:1.5", "table:1=9:2=5:8=2.5"};
-    adaptive.speedup = parse_speedup(models[draws_.below(std::size(models))]);
-    adaptive.cost.fixed_s = 0.1;
-    adaptive.resize_delay = whole_seconds(static_cast<std::int64_t>(draws_.below(10)));
-    adaptive.watts_per_node = draws_.chance(0.3) ? draws_.uniform(50, 400) : 0;
-    if (draws_.chance(0.3)) {
-      const char* const constraints[] = {"pof2",  "even",       "odd",
-                                         "cubic", "multiple:3", "list:1:3:4:10:12:40"};
-      adaptive.constraint = parse_constraint(constraints[draws_.below(std::size(constraints))]);
-    }
-    if (draws_.chance(0.9)) job.adaptive = adaptive;
+    spec.size.max = spec.preferred + static_cast<Nodes>(draws_.below(most / 2));
+    AdaptiveSpec adaptive = some_adaptive();
+    if (draws_.chance(0.9)) job.adaptive = std::move(adaptive);
   }
   job.rejected = spec.preferred > total;
   if (job.rejected) job.stage = Stage::over;
-  fact("Submitted", event::Submitted{spec, job.adaptive});
+  job.where = where;
+  event::Submitted submitted{spec, job.adaptive};
+  if (!(where == Where{})) submitted.where = std::make_shared<const Where>(where);
+  fact("Submitted", submitted);
+  spec.size.max = std::min(spec.size.max, total);  // of the machine as it is now
   require(core_.state().jobs.size() == jobs_.size(), "a submitted job has no record");
 }
 
@@ -399,20 +533,75 @@ void HostileWorld::begin_run(JobId id) {
   });
 }
 
+/// It waits from now on; held, if it is ordered to be suspended.
+void HostileWorld::leave_nodes(JobId id) {
+  Truth& job = truth(id);
+  unbook(id, job.has);
+  std::erase_if(requests_, [&](const auto& entry) { return entry.second.job == id; });
+  job.has = {};
+  job.open = DecisionId::none;
+  job.keep.reset();
+  job.off = {};
+  job.resizes = 0;
+  ++job.life;
+  job.stage = job.stop == Stop::suspend ? Stage::held : Stage::waiting;
+  job.stop.reset();
+  job.not_before = now_ + kTick;
+}
+
+void HostileWorld::suspend(JobId id, DecisionId answers) {
+  Truth& job = truth(id);
+  ++touched_;
+  ++figures_.suspended;
+  job.last = answers != DecisionId::none ? answers : job.last;
+  leave_nodes(id);
+  job.goes_on = true;
+  const Event event = event::Suspended{id, answers};
+  fact("Suspended", event);
+  if (meddles_ && draws_.chance(0.2)) fib("Suspended once more", event);
+}
+
+void HostileWorld::suspend_unasked() {
+  std::vector<JobId> ids = with_stage(Stage::running);
+  std::erase_if(ids, [&](JobId id) { return truth(id).open != DecisionId::none; });
+  if (!ids.empty()) suspend(ids[draws_.below(ids.size())], DecisionId::none);
+}
+
+bool HostileWorld::can_stop(const Truth& job, Stop how) const {
+  const Suspends can = settings_.capabilities.suspends;
+  return how != Stop::suspend || can == Suspends::all ||
+         (can == Suspends::malleable && sizes_while_running(job.spec.type));
+}
+
+void HostileWorld::order_stop() {
+  const std::vector<JobId> ids = with_stage(static_cast<Stage>(draws_.below(3)));
+  if (ids.empty()) return;
+  const JobId id = ids[draws_.below(ids.size())];
+  Truth& job = truth(id);
+  if (draws_.chance(0.3)) {
+    const event::StopOrdered lifts{id, std::nullopt};
+    if (!job.stop) return fib("no order to lift", lifts);
+    job.stop.reset();
+    return fact("an order to stop lifted", lifts);
+  }
+  const auto how = static_cast<Stop>(draws_.below(kStopWords.size()));
+  const event::StopOrdered event{id, how};
+  if (job.stage != Stage::running || !can_stop(job, how)) {
+    return fib("an impossible order to stop", event);
+  }
+  if (job.stop == how) return fib("the same order to stop", event);
+  job.stop = how;
+  fact("an order to stop", event);
+}
+
 void HostileWorld::end(JobId id, EndState state, bool requeue) {
   Truth& job = truth(id);
   const bool ran = job.stage == Stage::running;
-  unbook(id, job.has);
-  std::erase_if(requests_, [&](const auto& entry) { return entry.second.job == id; });
   ++touched_;
-  job.has = {};
   job.last = job.open != DecisionId::none ? job.open : job.last;
-  job.open = DecisionId::none;
-  job.keep.reset();
-  job.resizes = 0;
-  ++job.life;
-  job.stage = requeue ? Stage::waiting : Stage::over;
-  job.not_before = now_ + kTick;
+  leave_nodes(id);
+  if (!requeue) job.stage = Stage::over;
+  job.goes_on = false;
   fact("Ended", event::Ended{id, state, requeue});
   if (meddles_ && draws_.chance(0.1)) {
     fib("a second end", event::Ended{id, state, ran && requeue});
@@ -421,7 +610,10 @@ void HostileWorld::end(JobId id, EndState state, bool requeue) {
 
 void HostileWorld::act() {
   if (!meddles_) return;
-  switch (draws_.below(18)) {
+  if (settings_.has_budget && draws_.chance(0.4)) {
+    return draws_.chance(0.3) ? change_corridor() : believe();
+  }
+  switch (draws_.below(22)) {
     case 0:
       return cancel();
     case 1:
@@ -451,6 +643,15 @@ void HostileWorld::act() {
       return lie();
     case 15:
       return alter();
+    case 16:
+      return change_machine();
+    case 17:
+      return order_move();
+    case 18:
+    case 19:
+      return order_stop();
+    case 20:
+      return suspend_unasked();
     default:
       return request();
   }
@@ -559,7 +760,7 @@ void HostileWorld::lose_nodes(JobId id) {
   const bool open = job.open != DecisionId::none;
   const bool grows = open && job.decision.after.count > job.before.count;
   const Holding left = holding_of(difference(grows ? job.before.nodes : job.has.nodes, dead));
-  const bool starts = open && job.decision.kind != Decision::Kind::resize;
+  const bool starts = open && job.decision.kind == Decision::Kind::start;
   if (starts && draws_.chance(0.5)) {
     answer_start(id, job);  // some answer; if it runs, it is lost in a moment
     if (job.stage == Stage::running) end(id, EndState::node_fail, draws_.chance(0.5));
@@ -591,6 +792,98 @@ void HostileWorld::order() {
   fact("an order", event);
 }
 
+/// Off nodes that drain, and off those that it was ordered off, if there are others.
+void HostileWorld::check_has_moved(JobId id) const {
+  const State& state = core_.state();
+  const Truth& job = jobs_[index(id)];
+  const auto order = std::ranges::find(state.moves, id, &MoveOrder::job);
+  NodeSet ordered;
+  if (order != state.moves.end()) ordered = order->off;
+  NodeSet draining;
+  for (std::uint32_t node = 0; node < health_.size(); ++node) {
+    if (health_[node] == Health::draining) draining.insert(node, node);
+  }
+  NodeSet others = difference(state.idle.nodes(), ordered);
+  if (settings_.cells) {
+    NodeSet usable = intersection(others, allowed(job.where));
+    for (std::uint32_t node = 0; node < health_.size(); ++node) {
+      const bool slower = class_of_node(node).speed < slowest(job.has.nodes);
+      if (slower) usable.erase(NodeSet{{{node, node}}});
+    }
+    others = std::move(usable);
+  }
+  const Nodes there = others.count();
+  for (const NodeSet* const off : {&draining, &ordered}) {
+    NodeSet leaves = intersection(job.has.nodes, *off);
+    if (job.keep) leaves.erase(NodeSet{{{*job.keep, *job.keep}}});
+    require(leaves.empty() || leaves.count() > there,
+            name(id) + " stays on nodes that it is to leave, and others are idle");
+  }
+}
+
+void HostileWorld::order_move() {
+  const std::vector<JobId> ids = with_stage(Stage::running);
+  if (ids.empty() || !settings_.capabilities.moves) return;
+  const JobId id = ids[draws_.below(ids.size())];
+  Truth& job = truth(id);
+  if (draws_.chance(0.2)) {
+    const auto has_one = [&] {
+      return std::ranges::find(core_.state().moves, id, &MoveOrder::job) !=
+             core_.state().moves.end();
+    };
+    const event::MoveOrdered lifts{id, {}};
+    return has_one() ? fact("an order to move lifted", lifts) : fib("no order to lift", lifts);
+  }
+  const auto first = static_cast<std::uint32_t>(draws_.below(settings_.platform.nodes));
+  NodeSet off{{{first, first}}};
+  if (draws_.chance(0.8))
+    off.insert(part(job.has, 1 + static_cast<Nodes>(draws_.below(job.has.count))).nodes);
+  NodeSet leaves = intersection(job.has.nodes, off);
+  if (job.keep) leaves.erase(NodeSet{{{*job.keep, *job.keep}}});
+  const bool possible =
+      settings_.capabilities.moves && sizes_while_running(job.spec.type) && !leaves.empty();
+  const Event event = event::MoveOrdered{id, off};
+  if (!possible) return fib("an impossible order to move", event);
+  job.off = off;
+  fact("an order to move", event);
+}
+
+/// To other nodes, by an order or off nodes that drain; only then it may be smaller, too.
+void HostileWorld::check_move(const Decision& decision) {
+  Truth& job = truth(decision.job);
+  const std::string who = name(decision.job);
+  ++figures_.moves;
+  require(settings_.capabilities.moves && sizes_while_running(job.spec.type),
+          who + " moves, and cannot");
+  const bool ordered = decision.reason.why == Why::ordered;
+  require(ordered ? !job.off.empty() : decision.reason.why == Why::draining,
+          who + " moves for no reason");
+  NodeSet off = job.off;
+  if (!ordered) {
+    off = {};
+    for (std::uint32_t node = 0; node < health_.size(); ++node) {
+      if (health_[node] == Health::draining) off.insert(node, node);
+    }
+  }
+  NodeSet leaves = intersection(job.has.nodes, off);
+  if (job.keep) leaves.erase(NodeSet{{{*job.keep, *job.keep}}});
+  const NodeSet& after = decision.after.nodes;
+  require(!after.intersects(leaves), who + " stays on nodes that it is to leave");
+  const NodeSet fresh = difference(after, job.has.nodes), gone = difference(job.has.nodes, after);
+  require(leaves.contains(gone), who + " leaves other nodes than it is to");
+  require(free_nodes().contains(fresh) && !fresh.intersects(off), who + " moves to nodes not free");
+  check_place(job, fresh, who);
+  const Nodes n = decision.after.count;
+  require(n == job.has.count ||
+              (!ordered && n < job.has.count && job.spec.size.contains(n) &&
+               constraint_of(job).allows(n) && n > size_off_draining(job) && job.ordered == 0),
+          who + " moves to a size that it cannot have");
+  job.before = job.has;
+  const Holding more{fresh.count(), fresh};
+  book(decision.job, more);
+  job.has = plus(job.has, more);
+}
+
 void HostileWorld::alter() {
   const Stage stages[] = {Stage::waiting, Stage::waiting, Stage::waiting, Stage::held,
                           Stage::running};
@@ -598,7 +891,11 @@ void HostileWorld::alter() {
   if (ids.empty()) return;
   const JobId id = ids[draws_.below(ids.size())];
   Truth& job = truth(id);
-  const Nodes total = settings_.platform.nodes;
+  std::shared_ptr<const Where> where;
+  if (settings_.cells && places_.chance(0.3)) where = std::make_shared<const Where>(some_where());
+  const Nodes total =
+      settings_.cells ? allowed(where ? *where : job.where).count() : settings_.platform.nodes;
+  const Nodes most = std::max<Nodes>(total, 8);
   event::Altered to{.job = id,
                     .priority = static_cast<std::int32_t>(draws_.below(3)) - 1,
                     .walltime = whole_seconds(static_cast<std::int64_t>(1 + draws_.below(60))),
@@ -606,30 +903,89 @@ void HostileWorld::alter() {
                     .preferred = job.spec.preferred};
   const bool is_rigid = job.spec.type == JobType::rigid;
   if (draws_.chance(0.7)) {
-    to.preferred = static_cast<Nodes>(1 + draws_.below(draws_.chance(0.9) ? total / 4 : total + 2));
+    to.preferred = static_cast<Nodes>(1 + draws_.below(draws_.chance(0.9) ? most / 4 : most + 2));
     to.size = exactly(to.preferred);
   }
   if (draws_.chance(is_rigid ? 0.1 : 0.7)) {
     to.size = {static_cast<Nodes>(1 + draws_.below(to.preferred)),
-               to.preferred + static_cast<Nodes>(draws_.below(total / 2))};
+               to.preferred + static_cast<Nodes>(draws_.below(most / 2))};
   }
+  if (draws_.chance(0.3)) to.account = static_cast<std::uint32_t>(draws_.below(3));
+  if (draws_.chance(job.adaptive ? 0.3 : 0.05)) to.adaptive = some_adaptive();
+  to.where = where;
   const bool has_one_size = to.size.min == std::min(to.size.max, total);
-  if (job.stage == Stage::running || to.preferred > total || (is_rigid && !has_one_size)) {
+  if (job.stage == Stage::running || to.preferred > total || (is_rigid && !has_one_size) ||
+      (to.adaptive && !job.adaptive)) {
     return fib("an impossible change", to);
   }
+  if (where) job.where = *where;
   job.spec.priority = to.priority;
   job.spec.walltime = to.walltime;
   job.spec.preferred = to.preferred;
-  job.spec.size = to.size;
-  const bool may_have = job.spec.size.contains(job.ordered) && job.ordered <= total;
+  job.spec.size = {to.size.min, std::min(to.size.max, total)};
+  job.spec.account = to.account.value_or(job.spec.account);
+  if (to.adaptive) job.adaptive = to.adaptive;
+  const bool may_have = job.spec.size.contains(job.ordered) && job.ordered <= total &&
+                        constraint_of(job).allows(job.ordered);
   if (!may_have) job.ordered = 0;
   fact("Altered", to);
   const Job& known = core_.job(id);
   require(known.spec.priority == to.priority && known.spec.preferred == to.preferred &&
-              known.spec.walltime == to.walltime && known.spec.size.min == to.size.min,
+              known.spec.walltime == to.walltime && known.spec.size.min == to.size.min &&
+              known.spec.account == job.spec.account,
           name(id) + " is not what it was to become");
+  require(!to.adaptive || core_.state().adaptive.at(known.adaptive).spec == *to.adaptive,
+          name(id) + " is believed to be what it was");
   require(known.claim == ClaimId::none, name(id) + " keeps a claim of the job that it was");
   require(known.ordered == job.ordered, name(id) + " has another order");
+}
+
+/// It has more nodes, or other ones, or can no longer do something, or can do it again.
+void HostileWorld::change_machine() {
+  if (!settings_.machine_events) return;
+  Platform& platform = settings_.platform;
+  Capabilities& can = settings_.capabilities;
+  const Platform before = platform;
+  const Capabilities could = can;
+  const auto more = static_cast<Nodes>(1 + draws_.below(6));
+  const auto resizes = static_cast<std::uint32_t>(draws_.below(3));
+  switch (draws_.below(7)) {
+    case 0:
+    case 1:
+      platform.nodes += more;
+      break;
+    case 6:
+      can.suspends = static_cast<Suspends>(resizes);
+      break;
+    case 2:
+      platform.idle_w = platform.idle_w > 0 ? 0 : 100;
+      platform.busy_w = draws_.chance(0.5) ? 200 : 250;
+      platform.boot_time += whole_seconds(1);
+      break;
+    case 3:
+      can.resizes_per_job = resizes < 2 ? resizes : Capabilities::kUnlimited;
+      break;
+    case 4:
+      can.instant_start = !can.instant_start;
+      break;
+    default:
+      // That of a world that has such switches at all.
+      can.power_control = !can.power_control && first_.state().capabilities.power_control;
+      platform.cores_per_node += 1;
+  }
+  if (settings_.cells && (platform.nodes != before.nodes || places_.chance(0.5))) draw_classes();
+  if (identities()) {
+    holders_.resize(platform.nodes);
+    health_.resize(platform.nodes, Health::up);
+  }
+  ++figures_.machines;
+  const Event event = event::MachineChanged{platform, can};
+  if (platform == before && can == could) return fib("the machine that there is", event);
+  fact("MachineChanged", event);
+  fib("MachineChanged once more", event);
+  Platform fewer = platform;
+  --fewer.nodes;
+  fib("a machine with fewer nodes", event::MachineChanged{fewer, can});
 }
 
 void HostileWorld::request() {
@@ -659,7 +1015,12 @@ void HostileWorld::request() {
 
 void HostileWorld::believe() {
   if (jobs_.empty()) return;
-  const JobId id{static_cast<std::uint32_t>(draws_.below(jobs_.size()))};
+  JobId id{static_cast<std::uint32_t>(draws_.below(jobs_.size()))};
+  if (settings_.has_budget && draws_.chance(0.7)) {
+    for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
+      if (jobs_[i].open != DecisionId::none) id = JobId{i};
+    }
+  }
   const double watts = draws_.chance(0.7) ? draws_.uniform(20, 500) : 0, mtct = draws_.uniform();
   const double rate = draws_.chance(0.5) ? draws_.uniform(0.5, 2) : 0;
   event::Believed its{id, watts, mtct, rate};
@@ -678,14 +1039,16 @@ void HostileWorld::believe() {
 
 void HostileWorld::change_corridor() {
   const double all = settings_.platform.nodes * 200.0;
+  const bool is_bound = !draws_.chance(settings_.has_budget ? 0.1 : 0.4);
   const double high =
-      draws_.chance(0.4) ? std::numeric_limits<double>::infinity() : draws_.uniform(0.2, 1.5) * all;
+      is_bound ? draws_.uniform(0.2, 1.5) * all : std::numeric_limits<double>::infinity();
   fact("CorridorChanged", event::CorridorChanged{0, high});
 }
 
 std::shared_ptr<const Policy> HostileWorld::some_policy() {
-  return settings_.make_policy ? settings_.make_policy(draws_)
-                               : random_policy(draws_, settings_.policy_calls);
+  return settings_.make_policy
+             ? settings_.make_policy(draws_)
+             : random_policy(draws_, settings_.policy_calls, settings_.capabilities);
 }
 
 void HostileWorld::change_policy(std::shared_ptr<const Policy> policy) {
@@ -712,6 +1075,7 @@ void HostileWorld::lie() {
     fib("a stale Started", event::Started{id, stale, now, {}});
     fib("a stale StartFailed", event::StartFailed{id, stale, now_});
     fib("a stale Resized", event::Resized{id, stale, now, now_});
+    fib("a stale Suspended", event::Suspended{id, stale});
   }
   if (job.stage == Stage::running) {
     fib("Started for a running job", event::Started{id, DecisionId::none, now, {}});
@@ -720,10 +1084,15 @@ void HostileWorld::lie() {
     for (const Truth& other : jobs_) {
       if (other.open != DecisionId::none && other.open != job.open) {
         fib("another job's number", event::Resized{id, other.open, now, now_});
+        fib("another job's number", event::Suspended{id, other.open});
       }
     }
   }
+  if (job.open != DecisionId::none) {
+    fib("Suspended by nobody, of a job that is busy", event::Suspended{id, DecisionId::none});
+  }
   if (job.stage == Stage::waiting) {
+    fib("a waiting job that is suspended", event::Suspended{id, DecisionId::none});
     fib("a waiting job that is requeued", event::Ended{id, EndState::failed, true});
     fib("a request of a waiting job", event::EvolvingRequested{RequestId{777}, id, 1, 0});
   }
@@ -740,6 +1109,9 @@ void HostileWorld::close() {
     const auto given = core_.close(now_, *policy_);
     decisions.assign(given.begin(), given.end());
   }
+  const bool is_able = meets(settings_.capabilities, policy_->traits.needs);
+  figures_.unable += !is_able;
+  require(is_able || !core_.was_asked(), "a policy was asked that needs what the world cannot do");
   if (settings_.journal) {
     Record record{.time = now_, .policy = policy_, .asked = core_.was_asked()};
     record.decisions = decisions;
@@ -775,6 +1147,10 @@ void HostileWorld::check(const Decision& decision) {
     }
     case Decision::Kind::set_limit:
       return;
+    case Decision::Kind::cancel:
+    case Decision::Kind::requeue:
+    case Decision::Kind::suspend:
+      return check_stop(decision);
     case Decision::Kind::power_on:
     case Decision::Kind::power_off:
       return check_power(decision);
@@ -802,6 +1178,8 @@ void HostileWorld::check_start(const Decision& decision) {
   if (identities()) {
     require(decision.after.nodes.count() == n, who + ": nodes and count differ");
     require(free_nodes().contains(decision.after.nodes), who + " is started on nodes not free");
+    job.has = {};
+    check_place(job, decision.after.nodes, who);
   }
   job.has = decision.after;
   job.before = {};
@@ -814,9 +1192,7 @@ void HostileWorld::check_start(const Decision& decision) {
     begin_run(decision.job);
     return;
   }
-  job.open = decision.id;
-  job.decision = decision;
-  answer_later(decision.job, decision.id);
+  answer_later(job, decision);
 }
 
 void HostileWorld::check_resize(const Decision& decision) {
@@ -828,7 +1204,22 @@ void HostileWorld::check_resize(const Decision& decision) {
   job.grows_at = Time::min();
   require(at_once || now_ >= job.not_before, who + " is resized too soon");
   require(at_once || job.last_decision < now_, who + " is decided about twice in one instant");
-  require(job.resizes < settings_.capabilities.resizes_per_job, who + " is resized too often");
+  const bool moves = identities() && !decision.after.nodes.contains(job.has.nodes) &&
+                     !job.has.nodes.contains(decision.after.nodes);
+  require(job.resizes < settings_.capabilities.resizes_per_job ||
+              (moves && decision.after.count == job.has.count),
+          who + " is resized too often");
+  if (moves) {
+    check_move(decision);
+  } else {
+    check_change_of_size(decision);
+  }
+  answer_later(job, decision);
+}
+
+void HostileWorld::check_change_of_size(const Decision& decision) {
+  Truth& job = truth(decision.job);
+  const std::string who = name(decision.job);
   const bool ordered = decision.reason.why == Why::ordered;
   require(ordered == (job.ordered != 0 && decision.request == RequestId::none),
           who + " is pinned by an order, or not");
@@ -866,6 +1257,7 @@ void HostileWorld::check_resize(const Decision& decision) {
     if (identities()) {
       require(decision.after.nodes.contains(job.has.nodes), who + " is to grow and to lose nodes");
       require(free_nodes().contains(more.nodes), who + " is to grow on nodes not free");
+      check_place(job, more.nodes, who);
     }
     book(decision.job, more);
     job.has = decision.after;
@@ -884,10 +1276,33 @@ void HostileWorld::check_resize(const Decision& decision) {
     }
     require(!(gives_sound && keeps_sick), who + " keeps a sick node and gives up a sound one");
   }
+}
+
+void HostileWorld::check_stop(const Decision& decision) {
+  Truth& job = truth(decision.job);
+  const std::string who = name(decision.job);
+  ++figures_.stops;
+  require(job.stage == Stage::running && job.open == DecisionId::none,
+          who + " is to stop, and is busy or does not run");
+  require(now_ >= job.not_before && job.last_decision < now_, who + " is to stop too soon");
+  const auto how =
+      static_cast<Stop>(static_cast<int>(decision.kind) - static_cast<int>(Decision::Kind::cancel));
+  require(can_stop(job, how), who + " is to be suspended, and cannot");
+  require((decision.reason.why == Why::ordered) == job.stop.has_value() &&
+              job.stop.value_or(how) == how,
+          who + " is not stopped as it was ordered");
+  require(decision.after == Holding{}, who + " is to stop, and to hold something");
+  job.before = job.has;
   job.last_decision = now_;
-  job.open = decision.id;
-  job.decision = decision;
-  answer_later(decision.job, decision.id);
+  answer_later(job, decision);
+}
+
+void HostileWorld::answer_stop(JobId id, Truth& job) {
+  if (meddles_ && settings_.refuses && draws_.chance(0.25)) {
+    return report_resized(id, job.open, job.before, random_retry());
+  }
+  if (job.decision.kind == Decision::Kind::suspend) return suspend(id, job.open);
+  end(id, EndState::cancelled, job.decision.kind == Decision::Kind::requeue);
 }
 
 void HostileWorld::check_power(const Decision& decision) {
@@ -916,12 +1331,14 @@ Time HostileWorld::random_retry() {
                             : Time{};
 }
 
-void HostileWorld::answer_later(JobId id, DecisionId decision) {
+void HostileWorld::answer_later(Truth& job, const Decision& decision) {
+  job.open = decision.id;
+  job.decision = decision;
   // At once, later, or so late that the world gave up waiting.
   std::uint64_t delay = draws_.chance(0.35) ? 0 : 1 + draws_.below(10);
   if (meddles_ && draws_.chance(0.08)) delay = 60;
   at(whole_seconds(static_cast<std::int64_t>(delay)),
-     [this, id, decision] { answer(id, decision); });
+     [this, id = decision.job, open = decision.id] { answer(id, open); });
 }
 
 void HostileWorld::answer(JobId id, DecisionId decision) {
@@ -936,6 +1353,8 @@ void HostileWorld::answer(JobId id, DecisionId decision) {
   if (meddles_ && draws_.chance(0.04)) return end(id, EndState::failed, draws_.chance(0.5));
   if (job.decision.kind == Decision::Kind::resize) {
     answer_resize(id, job);
+  } else if (job.decision.stops()) {
+    answer_stop(id, job);
   } else {
     answer_start(id, job);
   }
@@ -947,15 +1366,8 @@ void HostileWorld::answer_start(JobId id, Truth& job) {
   job.last = decision;
   if (meddles_ && settings_.refuses && draws_.chance(0.15)) {
     const Time retry_at = random_retry();
-    unbook(id, job.has);
-    job.has = {};
-    job.open = DecisionId::none;
-    job.stage = Stage::waiting;
-    ++job.life;
-    job.resizes = 0;
-    job.keep.reset();
+    leave_nodes(id);
     job.not_before = std::max(retry_at, now_ + kTick);
-    std::erase_if(requests_, [&](const auto& entry) { return entry.second.job == id; });
     const Event event = event::StartFailed{id, decision, retry_at};
     fact("StartFailed", event);
     if (draws_.chance(0.2)) fib("StartFailed once more", event);
@@ -1054,6 +1466,16 @@ void HostileWorld::settle() {
     jobs_[i].ordered = 0;
     fact("an order lifted", event::SizeOrdered{JobId{i}, 0});
   }
+  for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
+    if (!jobs_[i].stop) continue;
+    jobs_[i].stop.reset();
+    fact("an order to stop lifted", event::StopOrdered{JobId{i}, std::nullopt});
+  }
+  const std::vector<MoveOrder> moves = core_.state().moves;
+  for (const MoveOrder& order : moves) {
+    if (truth(order.job).stage != Stage::running) continue;
+    fact("an order to move lifted", event::MoveOrdered{order.job, {}});
+  }
   change_policy(std::make_shared<Idler>());
   close();
   run_until("all decisions answered", [&] { return open_count() == 0; });
@@ -1063,6 +1485,17 @@ void HostileWorld::settle() {
   // A plain policy, and nothing in its way.
   run_until("all jobs submitted", [&] { return jobs_.size() == settings_.jobs; });
   if (identities()) repair(NodeSet{{{0, settings_.platform.nodes - 1}}});
+  if (settings_.cells) {
+    // As it is now some may fit nowhere.
+    Platform& platform = settings_.platform;
+    for (NodeClass& its : platform.classes) its.has.memory_mb = 100'000;
+    while (platform.partitions.size() < 4) platform.partitions.emplace_back();
+    for (Partition& its : platform.partitions) {
+      its.name = "all";
+      its.nodes = NodeSet{{{0, platform.nodes - 1}}};
+    }
+    fact("MachineChanged", event::MachineChanged{platform, settings_.capabilities});
+  }
   fact("CorridorChanged", event::CorridorChanged{0, std::numeric_limits<double>::infinity()});
   for (const JobId id : with_stage(Stage::held)) {
     truth(id).stage = Stage::waiting;
@@ -1082,10 +1515,14 @@ void HostileWorld::settle() {
   }
   const State& state = core_.state();
   require(state.claims.empty() && state.unanswered.empty() && state.requests.empty() &&
-              state.queue.empty() && state.running.empty() && state.ordered.empty(),
+              state.queue.empty() && state.running.empty() && state.ordered.empty() &&
+              state.moves.empty() && state.stops.empty(),
           "all jobs are over, and something is left");
   require(state.idle.count() == settings_.platform.nodes && state.releases.size() == 0,
           "all jobs are over, and nodes are missing");
+  require(
+      std::ranges::all_of(state.releases_of, [](const Releases& its) { return its.size() == 0; }),
+      "all jobs are over, and releases of a cell are left");
   require(core_.next_wake() > now_, "all jobs are over, and a time has come");
 }
 

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "base/random.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/policy.hpp"
@@ -33,8 +35,11 @@ struct HostileSettings {
   std::uint32_t jobs = 30;
   std::uint32_t acts = 40;          // how often the world does something nobody asked for
   bool node_events = true;          // failures, drains, repairs; with identities only
+  bool machine_events = true;       // more nodes, other ones, other things that it can do
   bool takes_from_claims = true;    // for what it does unasked: any free nodes, or idle ones
   bool refuses = true;              // false: everything is done as decided, sooner or later
+  bool cells = false;               // classes and partitions, and jobs that may not run everywhere
+  bool has_budget = false;          // of power, nearly all the time until it settles
   bool journal = false;             // keep a record of everything, with the state's fingerprint
   std::uint32_t policy_calls = 12;  // at most, in each pass of a random policy
   /// Makes a policy, at the beginning and when the world changes it; none: a random policy.
@@ -45,6 +50,9 @@ struct HostileSettings {
 HostileSettings random_settings(std::uint64_t seed);
 /// The same with a journal of all that happens and of the pen calls.
 HostileSettings recorded_settings(std::uint64_t seed);
+
+/// Denies every request and starts whatever fits, at any size.
+void deny_and_start(Pass& pass);
 
 /// One thing the core was told, or one close.
 struct Record {
@@ -84,7 +92,12 @@ class HostileWorld {
   struct Figures {
     std::uint64_t instants = 0, closes = 0, decisions = 0, events = 0, stale = 0;
     std::uint64_t claims = 0, waited = 0, grants = 0;
-    std::uint64_t vacated = 0;  // times a job was sent off nodes that drain
+    std::uint64_t vacated = 0;    // times a job was sent off nodes that drain, by being smaller
+    std::uint64_t moves = 0;      // or to other nodes
+    std::uint64_t stops = 0;      // decisions that a job leaves all its nodes
+    std::uint64_t suspended = 0;  // jobs that did, and go on
+    std::uint64_t machines = 0;   // times the machine was to be another one
+    std::uint64_t unable = 0;     // closes without what the policy needs
     Figures& operator+=(const Figures& other);
   };
   Figures figures() const;
@@ -94,6 +107,7 @@ class HostileWorld {
   struct Truth {
     JobSpec spec;
     std::optional<AdaptiveSpec> adaptive;
+    Where where{};
     Stage stage = Stage::waiting;
     Holding has;                         // from a decision to its answer: the union
     DecisionId open = DecisionId::none;  // the unanswered decision
@@ -107,7 +121,10 @@ class HostileWorld {
     std::uint32_t life = 0;
     std::optional<std::uint32_t> keep;
     Nodes ordered = 0;
-    bool rejected = false;  // it cannot run, and the core must say so
+    NodeSet off{};               // it was ordered to leave these
+    std::optional<Stop> stop{};  // it was ordered to leave all
+    bool goes_on = false;        // it was suspended since it began anew
+    bool rejected = false;       // it cannot run, and the core must say so
   };
   struct Asked {
     JobId job;
@@ -131,6 +148,16 @@ class HostileWorld {
   void book(JobId id, const Holding& nodes);
   void unbook(JobId id, const Holding& nodes);
   static SizeConstraint constraint_of(const Truth& job);
+  /// Classes and partitions of all nodes there are, anew.
+  void draw_classes();
+  const Platform& first_platform();
+  Where some_where();
+  /// Node by node: where it may run.
+  NodeSet allowed(const Where& where) const;
+  const NodeClass& class_of_node(std::uint32_t node) const;
+  double slowest(const NodeSet& nodes) const;
+  /// None of these may be where it may not, or slower than all it has.
+  void check_place(const Truth& job, const NodeSet& fresh, const std::string& who) const;
   /// The largest size at which it has none of the draining nodes that it may give up; 0 if there is
   /// no such node, or no such size.
   Nodes size_off_draining(const Truth& job) const;
@@ -139,6 +166,7 @@ class HostileWorld {
 
   // --- What happens
   void at(Duration delay, std::function<void()> action);
+  AdaptiveSpec some_adaptive();
   void submit();
   void begin_run(JobId id);  // its end is on the agenda from now on
   void end(JobId id, EndState state, bool requeue);
@@ -152,7 +180,14 @@ class HostileWorld {
   void repair(const NodeSet& nodes);
   void lose_nodes(JobId id);
   void order();
+  void order_move();
+  void order_stop();
+  void suspend_unasked();
+  void leave_nodes(JobId id);
+  void suspend(JobId id, DecisionId answers);
+  bool can_stop(const Truth& job, Stop how) const;
   void alter();
+  void change_machine();
   void request();
   void believe();
   void change_corridor();
@@ -165,12 +200,17 @@ class HostileWorld {
   void check(const Decision& decision);
   void check_start(const Decision& decision);
   void check_resize(const Decision& decision);
+  void check_move(const Decision& decision);
+  void check_stop(const Decision& decision);
+  void check_has_moved(JobId id) const;
+  void check_change_of_size(const Decision& decision);
   void check_power(const Decision& decision);
   void check_books() const;
-  void answer_later(JobId id, DecisionId decision);
+  void answer_later(Truth& job, const Decision& decision);
   void answer(JobId id, DecisionId decision);
   void answer_start(JobId id, Truth& job);
   void answer_resize(JobId id, Truth& job);
+  void answer_stop(JobId id, Truth& job);
   void report_resized(JobId id, DecisionId answers, const Holding& now, Time retry_at);
   void schedule_timer();
   void run_until(const char* what, const std::function<bool()>& done);
@@ -179,6 +219,7 @@ class HostileWorld {
   HostileSettings settings_;
   Draws draws_;       // of what happens
   Draws identities_;  // of which nodes: moves nothing else
+  Draws places_;      // of where jobs may run, likewise
   std::shared_ptr<const Policy> policy_;
   Core core_;
   const Core first_;
@@ -198,5 +239,17 @@ class HostileWorld {
   std::vector<Record> journal_;
   Figures figures_;
 };
+
+/// A whole history, told record by record to books of it, which count in `seen` what they saw.
+template <class Books, class Seen>
+void keep_books(const HostileSettings& settings, Seen& seen) {
+  HostileWorld world(settings);
+  world.live();
+  Books books(world.first(), seen);
+  for (std::size_t i = 0; i < world.journal().size(); ++i) {
+    books.live(world.journal()[i]);
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "record " << i;
+  }
+}
 
 }  // namespace ductile::testing

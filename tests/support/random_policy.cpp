@@ -25,12 +25,12 @@ constexpr JobId kUnknownJob{1'000'000};
 /// One pass of the policy.
 class Scribble {
  public:
-  Scribble(Pass& pass, bool blocks) : pass_(pass), blocks_(blocks) {}
+  Scribble(Pass& pass, const RandomPolicy::Settings& chosen) : pass_(pass), chosen_(chosen) {}
 
-  void all(std::uint32_t calls) {
-    if (blocks_ && below(6) == 0) use_blocks();
-    for (std::uint32_t n = below(calls + 1); n > 0; --n) call();
-    if (blocks_ && below(10) == 0) use_blocks();
+  void all() {
+    if (chosen_.blocks && below(6) == 0) use_blocks();
+    for (std::uint32_t n = below(chosen_.calls + 1); n > 0; --n) call();
+    if (chosen_.blocks && below(10) == 0) use_blocks();
   }
 
  private:
@@ -93,8 +93,9 @@ class Scribble {
       const JobId victim = any_of(from);
       if (below(16) != 0) std::erase(from, victim);
       const Job& job = pass_.job(victim);
-      const Nodes to = below(16) == 0 ? between(0, job.size())
-                                      : allowed_size(victim, between(0, job.size() - 1));
+      const Nodes to = below(16) == 0
+                           ? between(0, job.size())
+                           : allowed_size(victim, between(0, std::max(job.size(), Nodes{1}) - 1));
       const bool possible = to < job.size() && job.spec.size.contains(to);
       if (possible || below(16) == 0) cuts.push_back({victim, to});
     }
@@ -112,7 +113,7 @@ class Scribble {
   Sources random_sources(const std::vector<Cut>& cuts) { return {cuts, below(3) == 0}; }
 
   void call() {
-    switch (below(20)) {
+    switch (below(23)) {
       case 0:
       case 1:
         return start();
@@ -140,6 +141,11 @@ class Scribble {
         return notes();
       case 17:
         return power();
+      case 18:
+      case 19:
+        return carry_out();
+      case 22:
+        return chosen_.stops ? stop() : impossible();
       default:
         return impossible();
     }
@@ -183,6 +189,26 @@ class Scribble {
         "shrink", [&] { return pass_.resize(id, to, {Why::corridor}); }, must);
   }
 
+  // Now and then somebody waits for what it gives.
+  void stop() {
+    const std::vector<JobId> from = running();
+    if (from.empty()) return;
+    const JobId id = any_of(from);
+    const auto how = static_cast<Stop>(below(kStopWords.size()));
+    const bool must = pass_.stoppable(id, how);
+    const Nodes before = pass_.incoming(), gives = pass_.job(id).holding.count;
+    write(
+        "stop", [&] { return pass_.stop(id, how, {Why::shrunk_for}); }, must);
+    if (!must) return refuse("stop", [&] { return pass_.stop(id, how, {Why::shrunk_for}); });
+    if (pass_.incoming() > before + gives) throw std::logic_error("stop: more comes than it had");
+    if (const auto waiting = pending(); !waiting.empty() && below(2) == 0) {
+      const JobId next = any_of(waiting);
+      write("start behind a stop", [&] {
+        return pass_.start(next, random_range(next), {Why::shrunk_for, id}, {{}, true});
+      });
+    }
+  }
+
   void expand() {
     const std::vector<JobId> from = below(3) == 0 ? running() : resizable();
     if (from.empty()) return;
@@ -224,6 +250,44 @@ class Scribble {
       delays.push_back({any_of(waiting), whole_seconds(below(1000))});
     }
     write("grant", [&] { return pass_.grant(id, {Why::evolving}, sources, delays); });
+  }
+
+  // Some get nodes together; now and then one twice, or one that cannot.
+  void carry_out() {
+    std::vector<Gain> gains;
+    const std::vector<JobId> waiting = pending(), from = below(8) == 0 ? running() : resizable();
+    const std::vector<Request> open = pass_.requests();
+    for (std::uint32_t n = below(8) == 0 ? 1 : 2 + below(2); n > 0; --n) {
+      switch (below(6)) {
+        case 0:
+          if (!open.empty()) gains.push_back({.request = any_of(open).id});
+          break;
+        case 1:
+        case 2:
+          if (!from.empty()) {
+            const JobId id = any_of(from);
+            const Job& job = pass_.job(id);
+            const Nodes a = std::min(job.size() + between(1, 4), job.spec.size.max);
+            gains.push_back({id, {std::min(job.size() + 1, a), a}});
+          }
+          break;
+        default:
+          if (!waiting.empty()) {
+            const JobId id = any_of(waiting);
+            SizeRange size = random_range(id);
+            if (sizes_at_start(pass_.job(id).spec.type) && below(2) == 0) {
+              size.min = pass_.job(id).spec.size.min;
+            }
+            gains.push_back({id, size});
+          }
+      }
+    }
+    if (gains.empty()) return;
+    const std::vector<Cut> cuts = random_cuts(3);
+    const Time mark{Duration{1 + below(1'000'000)}};  // to know these decisions by
+    write("carry out", [&] {
+      return pass_.carry_out(cuts, gains, {Why::corridor, JobId::none, mark}, below(3) == 0);
+    });
   }
 
   void withdraw() {
@@ -319,7 +383,7 @@ class Scribble {
   }
 
   Pass& pass_;
-  bool blocks_;
+  const RandomPolicy::Settings& chosen_;
 };
 
 }  // namespace
@@ -339,7 +403,8 @@ RandomPolicy::RandomPolicy(const Settings& chosen)
               .answers_requests = chosen.answers_requests,
               .order = chosen.order,
               .priority_period = whole_seconds(chosen.priority_period_s),
-              .start_size = chosen.start_size}),
+              .start_size = chosen.start_size,
+              .needs = {.resizes_per_job = chosen.needed_resizes}}),
       chosen_(chosen) {
   traits.settings = "random:" + std::to_string(chosen.calls) + ',' + std::to_string(chosen.wakes) +
                     ',' + (chosen.blocks ? '1' : '0') + ',' +
@@ -347,9 +412,10 @@ RandomPolicy::RandomPolicy(const Settings& chosen)
                     (chosen.answers_requests ? '1' : '0') + ',' +
                     (chosen.start_size == StartSize::smallest ? '1' : '0') + ',' +
                     std::to_string(chosen.priority_period_s);
+  if (chosen.needed_resizes != 0) traits.settings += ',' + std::to_string(chosen.needed_resizes);
 }
 
-void RandomPolicy::schedule(Pass& pass) const { Scribble(pass, chosen_.blocks).all(chosen_.calls); }
+void RandomPolicy::schedule(Pass& pass) const { Scribble(pass, chosen_).all(); }
 
 RandomPolicy::Watch::Watch(const State& state) { watched = &state; }
 RandomPolicy::Watch::~Watch() { watched = nullptr; }
@@ -385,6 +451,7 @@ std::shared_ptr<const Policy> test_policy(std::string_view text) {
   chosen.answers_requests = number(1) != 0;
   chosen.start_size = number(1) != 0 ? StartSize::smallest : StartSize::preferred;
   chosen.priority_period_s = number(100);
+  if (!rest.empty()) chosen.needed_resizes = number(kEveryEvent);
   if (!rest.empty()) throw InputError("'" + std::string(text) + "' is no random policy", "");
   return std::make_shared<RandomPolicy>(chosen);
 }

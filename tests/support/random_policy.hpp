@@ -24,9 +24,11 @@ class RandomPolicy final : public Policy {
     bool blocks = true;  // also uses the building blocks now and then
     QueueOrder order = QueueOrder::fcfs;
     bool answers_requests = true;
+    bool stops = true;
     StartSize start_size = StartSize::preferred;
     std::uint32_t priority_period_s = 0;
-    /// Draws the traits: the last four, and now and then fewer events that wake it.
+    std::uint32_t needed_resizes = 0;  // of each job; not drawn by `draw_traits`
+    /// Draws the traits: the four before that, and now and then fewer events that wake it.
     void draw_traits(Draws& draws);
   };
   explicit RandomPolicy(const Settings& chosen);

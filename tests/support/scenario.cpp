@@ -155,6 +155,7 @@ class Parser {
   void resize(Line& line);
   void start(Line& line);
   void node(Line& line);
+  void order(Line& line);
   void job(Line& line);
   void evolve(Line& line);
   void phase(Line& line);
@@ -200,6 +201,7 @@ class Parser {
   Scenario scenario_;
   std::set<std::string> seen_;      // directives that come once
   std::vector<Line> script_lines_;  // read last: they name jobs
+  std::vector<Line> orders_;        // likewise
   std::map<std::uint64_t, JobId> ids_;
   Accounts accounts_{Fairness{}};
   bool expecting_ = false;
@@ -240,8 +242,8 @@ void Parser::directive(Line& line) {
   } else if (const auto many = kMany.find(name); many != kMany.end()) {
     if (!seen_.contains("platform")) line.fail("platform comes first", "say it above this line");
     (this->*many->second)(line);
-  } else if (name == "at") {
-    script_lines_.push_back(line);
+  } else if (name == "at" || name == "order") {
+    (name == "at" ? script_lines_ : orders_).push_back(line);
   } else if (name == "overrun") {
     settings.kill_overrun = line.one_of("overrun", {"extend", "kill"}) == "kill";
     line.options({});
@@ -264,7 +266,7 @@ void Parser::directive(Line& line) {
     line.fail(
         "there is no directive '" + name + "'",
         "there are platform, policy, unlike, rules, overrun, resize, start, on_failure, node, job, "
-        "evolve, phase, at, show, expect");
+        "evolve, phase, order, at, show, expect");
   }
 }
 
@@ -339,9 +341,12 @@ RandomDuration Parser::duration(const Line& line, const std::string& what,
 
 void Parser::resize(Line& line) {
   ResizeBehaviour& how = scenario_.settings.resize;
-  for (const auto& [key, value] :
-       line.options({"apply", "delay", "refuse", "lose", "timeout", "partly", "repeat", "retry"})) {
-    if (key == "apply") {
+  for (const auto& [key, value] : line.options(
+           {"apply", "delay", "refuse", "lose", "timeout", "partly", "repeat", "retry", "moves"})) {
+    if (key == "moves") {
+      scenario_.settings.moves = value != "no";
+      if (value != "no" && value != "yes") line.fail("moves: '" + value + "'", "use yes or no");
+    } else if (key == "apply") {
       const std::string word = value.substr(0, value.find(':'));
       if (word != "immediate" && word != "phase-end") {
         line.fail("apply: there is no '" + value + "'", "use immediate, phase-end, phase-end:N");
@@ -388,6 +393,16 @@ void Parser::node(Line& line) {
     line.fail("the machine has no such node", "nodes are numbered from 0");
   }
   scenario_.settings.node_events.push_back(std::move(event));
+}
+
+void Parser::order(Line& line) {
+  OperatorOrder order;
+  order.at = line.time("time", line.word("time"));
+  const std::string what = line.one_of("order", {"cancel", "requeue", "suspend", "resume"});
+  order.how = from_word<Stop>(kStopWords, what);
+  order.job = job_called(line, line.word("job"));
+  line.options({});
+  scenario_.settings.orders.push_back(order);
 }
 
 void Parser::job(Line& line) {
@@ -490,10 +505,11 @@ void Parser::phase(Line& line) {
 void Parser::script(Line& line) {
   using Verb = ScriptLine::Verb;
   static const std::map<std::string, Verb> kVerbs{
-      {"start", Verb::start},      {"resize", Verb::resize},     {"grant", Verb::grant},
-      {"deny", Verb::deny},        {"withdraw", Verb::withdraw}, {"reserve", Verb::reserve},
-      {"tag", Verb::tag},          {"wake", Verb::wake},         {"in-order", Verb::in_order},
-      {"backfill", Verb::backfill}};
+      {"start", Verb::start},       {"resize", Verb::resize},     {"grant", Verb::grant},
+      {"deny", Verb::deny},         {"withdraw", Verb::withdraw}, {"reserve", Verb::reserve},
+      {"tag", Verb::tag},           {"wake", Verb::wake},         {"in-order", Verb::in_order},
+      {"backfill", Verb::backfill}, {"cancel", Verb::cancel},     {"requeue", Verb::requeue},
+      {"suspend", Verb::suspend}};
   ScriptLine action;
   action.at = line.time("time", line.word("time"));
   if (line.skip("again")) action.pass = 2;
@@ -503,7 +519,7 @@ void Parser::script(Line& line) {
   if (known == kVerbs.end()) {
     line.fail("the script cannot '" + verb + "'",
               "there are start, resize, grant, deny, withdraw, reserve, tag, wake, in-order, "
-              "backfill");
+              "backfill, cancel, requeue, suspend");
   }
   action.verb = known->second;
   const bool about_job =
@@ -515,7 +531,10 @@ void Parser::script(Line& line) {
   if (action.verb == Verb::reserve || action.verb == Verb::wake) {
     action.time = line.time("time", line.word("time"));
   }
-  action.reason.why = action.verb == Verb::start      ? Why::in_order
+  const bool stops = action.verb >= Verb::cancel;
+  scenario_.settings.suspends |= stops;
+  action.reason.why = stops                           ? Why::shrunk_for
+                      : action.verb == Verb::start    ? Why::in_order
                       : action.verb == Verb::resize   ? Why::hand_out
                       : action.verb == Verb::deny     ? Why::fairness
                       : action.verb == Verb::withdraw ? Why::resources
@@ -553,7 +572,7 @@ void Parser::expected(Line& line) {
   static const std::vector<std::string> kKinds{
       "start",   "started", "start-failed", "end",   "requeue",  "reject",   "resize",
       "resized", "request", "deny",         "claim", "dissolve", "withdraw", "reserve",
-      "limit",   "node",    "refused",      "left",  "delays"};
+      "limit",   "node",    "refused",      "left",  "delays",   "stop",     "suspended"};
   const std::string time = line.word("time");
   const Time at = line.time("time", time);
   Line rest = line;
@@ -580,6 +599,8 @@ void Parser::finish() {
     script_lines_.front().fail("only a scripted policy does what lines say", "write policy script");
   }
   for (Line& line : script_lines_) script(line);
+  for (Line& line : orders_) order(line);
+  std::ranges::stable_sort(settings.orders, {}, &OperatorOrder::at);
   std::ranges::stable_sort(scenario_.script, {},
                            [](const ScriptLine& line) { return std::pair(line.at, line.pass); });
 }
@@ -647,6 +668,12 @@ class ScriptPolicy final : public Policy {
       case Verb::backfill:
         backfill(pass, {.reservation_depth = line.depth});
         return true;
+      case Verb::cancel:
+        return pass.stop(line.job, Stop::cancel, line.reason);
+      case Verb::requeue:
+        return pass.stop(line.job, Stop::requeue, line.reason);
+      case Verb::suspend:
+        return pass.stop(line.job, Stop::suspend, line.reason);
     }
     return false;
   }
@@ -679,6 +706,8 @@ class Narrator final : public Observer {
                          ordered->second.second == resized->now;
       if (!plain) line(now, "resized", resized->job, text(resized->now));
       orders_.erase(resized->job);
+    } else if (const auto* suspended = std::get_if<event::Suspended>(&event)) {
+      line(now, "suspended", suspended->job);
     } else if (const auto* asked = std::get_if<event::EvolvingRequested>(&event)) {
       line(now, "request", asked->job,
            std::string(asked->delta > 0 ? "+" : "") + std::to_string(asked->delta));
@@ -699,6 +728,12 @@ class Narrator final : public Observer {
       case Decision::Kind::resize:
         orders_[decision.job] = {now, decision.after};
         line(now, "resize", decision.job, text(decision.after) + " " + text(decision.reason));
+        return;
+      case Decision::Kind::cancel:
+      case Decision::Kind::requeue:
+      case Decision::Kind::suspend:
+        line(now, "stop", decision.job,
+             std::string(word(decision.kind)) + " " + text(decision.reason));
         return;
       case Decision::Kind::deny:
         line(now, "deny", decision.job, text(decision.reason));
@@ -766,7 +801,10 @@ class Narrator final : public Observer {
       if (i >= core.state().jobs.size() || !core.state().jobs.contains(JobId{i})) continue;
       const Status status = core.job(JobId{i}).status;
       if (status == Status::over) continue;
-      line(now, "left", JobId{i}, status == Status::running ? "running" : "pending");
+      line(now, "left", JobId{i},
+           status == Status::running    ? "running"
+           : core.job(JobId{i}).goes_on ? "suspended"
+                                        : "pending");
     }
     if (scenario_.show_delays) delays(now, core.state());
   }

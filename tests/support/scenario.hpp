@@ -28,7 +28,10 @@ struct ScriptLine {
     tag,
     wake,
     in_order,
-    backfill
+    backfill,
+    cancel,
+    requeue,
+    suspend
   };
 
   Verb verb = Verb::start;

@@ -1,6 +1,7 @@
 #include "support/trouble.hpp"
 
 #include <array>
+#include <optional>
 
 #include "base/random.hpp"
 #include "support/random_jobs.hpp"
@@ -71,6 +72,22 @@ Trouble random_trouble(std::uint64_t seed) {
   using OnFailure = SimulationSettings::OnFailure;
   settings.on_failure =
       std::array{OnFailure::requeue, OnFailure::kill, OnFailure::shrink}[draws.below(3)];
+  if (draws.chance(0.4)) {
+    Time time{};
+    for (std::uint64_t n = draws.below(20); n > 0; --n) {
+      time += whole_seconds(static_cast<std::int64_t>(draws.below(40)));
+      const JobId job{static_cast<std::uint32_t>(draws.below(t.workload.jobs.size()))};
+      std::optional<Stop> stop;
+      if (draws.chance(0.7)) stop = draws.chance(0.7) ? Stop::suspend : Stop::requeue;
+      if (draws.chance(0.05)) stop = Stop::cancel;
+      settings.orders.push_back({time, job, stop});
+    }
+    // At last all go on, also those whose order is not carried out yet.
+    time += whole_seconds(50);
+    for (std::uint32_t i = 0; i < t.workload.jobs.size(); ++i) {
+      settings.orders.push_back({time, JobId{i}, std::nullopt});
+    }
+  }
   return t;
 }
 

@@ -21,7 +21,7 @@ class WorkBooks final : public Observer {
  public:
   explicit WorkBooks(const Workload& workload) : rows_(workload.jobs.size()) {}
 
-  std::uint64_t checked = 0, closes = 0, decisions = 0;
+  std::uint64_t checked = 0, closes = 0, decisions = 0, suspended = 0;
 
   void on_begin(const Core& core) override {
     if (watched) watch_ = std::make_unique<RandomPolicy::Watch>(core.state());
@@ -31,16 +31,18 @@ class WorkBooks final : public Observer {
     digest = mixed(digest ^ static_cast<std::uint64_t>(now.time_since_epoch().count()));
     digest = mixed(digest ^ index(decision.job) ^ std::uint64_t{decision.after.count} << 32);
     if (decision.kind == Decision::Kind::start && core.state().capabilities.instant_start) {
-      begin(now, decision.job, decision.after.count);
+      begin(now, decision.job, decision.after.count, core);
     }
   }
   bool wants_events() const override { return true; }
   void on_event(Time now, const Event& event, bool taken, const Core& core) override {
     if (const auto* started = std::get_if<event::Started>(&event); started && taken) {
-      begin(now, started->job, core.job(started->job).holding.count);
+      begin(now, started->job, core.job(started->job).holding.count, core);
     }
-    // Nodes may change to what they are.
-    if (!taken && !std::holds_alternative<event::NodesChanged>(event)) refused.push_back(event);
+    // Nodes may change to what they are, and what does not run cannot be stopped.
+    const bool may_be_refused = std::holds_alternative<event::NodesChanged>(event) ||
+                                std::holds_alternative<event::StopOrdered>(event);
+    if (!taken && !may_be_refused) refused.push_back(event);
   }
   void on_resized(Time now, JobId id, Nodes, const Core& core) override {
     advance(now, id);
@@ -63,6 +65,12 @@ class WorkBooks final : public Observer {
     ASSERT_LE(row.done - slack, work) << "job " << job.name;
     ++checked;
   }
+  void on_suspended(Time now, JobId id, const WorkloadJob&, const Core&) override {
+    advance(now, id);
+    rows_[index(id)].size = 0;
+    ++rows_[index(id)].resizes;
+    ++suspended;
+  }
   void on_close(Time, const Core&) override {
     if (++closes > 100'000) throw std::runtime_error("this never ends");
   }
@@ -81,9 +89,9 @@ class WorkBooks final : public Observer {
     bool over = false;
   };
 
-  void begin(Time now, JobId id, Nodes size) {
+  void begin(Time now, JobId id, Nodes size, const Core& core) {
     Row& row = rows_[index(id)];
-    row.done = 0;
+    if (!core.job(id).goes_on) row.done = 0;
     row.at = now;
     row.size = size;
     row.most = std::max(row.most, size);

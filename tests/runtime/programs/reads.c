@@ -1,5 +1,5 @@
 /* The first process of every generation reads all of its standard input and says how much there
- * was. Usage: reads STOP [again|empty] */
+ * was. Usage: reads STOP [again|empty [SAY]]; it says so when there is such a file. */
 #include <ductile/app.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   ductile_init(&argc, &argv);
   int rank, bytes = 0;
   MPI_Comm_rank(ductile_comm(), &rank);
+  while (argc > 3 && access(argv[3], F_OK) != 0) usleep(10000);
   if (argc > 2)
     ductile_stdin(strcmp(argv[2], "again") == 0 ? DUCTILE_STDIN_AGAIN : DUCTILE_STDIN_EMPTY);
   if (rank == 0) {

@@ -1,0 +1,339 @@
+#include "model/where.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::size_t kMostPartitions = 32;
+
+std::string partition_list(const Platform& platform) {
+  std::vector<std::string> names;
+  for (const Partition& each : platform.partitions) names.push_back(each.name);
+  return listed(names);
+}
+
+/// The bits of the partitions that are named.
+std::uint64_t named_partitions(std::string_view text, const Platform& platform) {
+  std::uint64_t bits = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view name = next_part(rest, ',');
+    const auto at = std::ranges::find(platform.partitions, name, &Partition::name);
+    if (at == platform.partitions.end()) {
+      throw InputError({.field = "--partition"}, "there is no partition '" + printable(name) + "'",
+                       platform.partitions.empty() ? "leave it away: there are no partitions"
+                                                   : "use one of " + partition_list(platform));
+    }
+    bits |= std::uint64_t{1} << (at - platform.partitions.begin());
+  }
+  return bits;
+}
+
+/// Those of them in which a job may run so long.
+std::uint64_t that_allow(Duration walltime, std::uint64_t partitions, const Platform& platform) {
+  std::uint64_t bits = 0;
+  Duration most{};
+  for (std::size_t i = 0; i < platform.partitions.size(); ++i) {
+    if ((partitions >> i & 1) == 0) continue;
+    const Duration limit = platform.partitions[i].max_walltime;
+    most = std::max(most, limit);
+    if (limit == Duration{} || walltime <= limit) bits |= std::uint64_t{1} << i;
+  }
+  if (bits != 0 || partitions == 0) return bits;
+  throw InputError({.field = "--time"},
+                   seconds_text(walltime) + " s are more than the " + seconds_text(most) +
+                       " s that are allowed in " + partition_names(partitions, platform),
+                   "ask for less, or for another partition");
+}
+
+/// As much as the next class has that has so much; 0 if all have it; nothing if none has.
+template <class Number, class Has>
+std::optional<Number> rounded(Number asked, const Platform& platform, const Has& has) {
+  if (asked == 0) return asked;
+  std::optional<Number> next;
+  bool all = true;
+  for (const NodeClass& each : platform.classes) {
+    const auto number = static_cast<Number>(has(each.has));
+    if (number < asked) {
+      all = false;
+    } else {
+      next = std::min(next.value_or(number), number);
+    }
+  }
+  return all && next ? Number{0} : next;
+}
+
+template <class Has>
+auto most_of(const Platform& platform, const Has& has) {
+  std::uint64_t most = 0;
+  for (const NodeClass& each : platform.classes)
+    most = std::max<std::uint64_t>(most, has(each.has));
+  return std::to_string(most);
+}
+
+Slice each_of(const AskedWhere& asked, const Platform& platform) {
+  Slice each;
+  const auto cores = [](const Slice& has) { return has.cores; };
+  const auto memory = [](const Slice& has) { return has.memory_mb; };
+  const bool knows_memory =
+      std::ranges::any_of(platform.classes, [](const NodeClass& c) { return c.has.memory_mb > 0; });
+  if (!platform.classes.empty()) {
+    const auto found = rounded<std::uint64_t>(asked.cores, platform, cores);
+    if (!found) {
+      throw InputError({.field = "--cpus-per-task"},
+                       std::to_string(asked.cores) + " cores are more than the " +
+                           most_of(platform, cores) + " of a node",
+                       "change --cpus-per-task or --ntasks-per-node");
+    }
+    each.cores = static_cast<std::uint16_t>(*found);
+  }
+  if (knows_memory) {
+    const auto found = rounded<std::uint64_t>(asked.memory_mb, platform, memory);
+    if (!found) {
+      throw InputError({.field = "--mem"},
+                       std::to_string(asked.memory_mb) + " MB are more than the " +
+                           most_of(platform, memory) + " of a node",
+                       "ask for less");
+    }
+    each.memory_mb = static_cast<std::uint32_t>(*found);
+  }
+  for (const auto& [name, count] : parse_things(asked.things, "--gres")) {
+    const auto at = std::ranges::find(platform.things, name);
+    if (at == platform.things.end()) {
+      throw InputError({.field = "--gres"}, "no node has a '" + printable(name) + "'",
+                       platform.things.empty() ? "leave it away: nodes have nothing of the kind"
+                                               : "use one of " + listed(platform.things));
+    }
+    const auto place = static_cast<std::size_t>(at - platform.things.begin());
+    const auto things = [place](const Slice& has) { return has.things.at(place); };
+    const auto found = rounded<std::uint16_t>(count, platform, things);
+    if (!found) {
+      throw InputError({.field = "--gres"},
+                       std::to_string(count) + " of '" + name + "' are more than the " +
+                           most_of(platform, things) + " of a node",
+                       "ask for fewer");
+    }
+    each.things.at(place) = *found;
+  }
+  return each;
+}
+
+/// What is asked of each node.
+std::string words_of(const AskedWhere& asked) {
+  std::vector<std::string> words;
+  if (asked.cores > 0) words.push_back(std::to_string(asked.cores) + " cores");
+  if (asked.memory_mb > 0) words.push_back(std::to_string(asked.memory_mb) + " MB");
+  if (!asked.things.empty()) words.push_back(asked.things);
+  return listed(words);
+}
+
+NodeSet named_nodes(const std::string& text, const char* field, const Platform& platform) {
+  const std::optional<NodeSet> nodes = parse_node_set(text);
+  if (!nodes) {
+    throw InputError({.field = field}, "'" + printable(text) + "' are no nodes",
+                     "write their numbers like 0-3,7");
+  }
+  if (!nodes->empty() && nodes->parts.back().last >= platform.nodes) {
+    throw InputError({.field = field},
+                     "there is no node " + std::to_string(nodes->parts.back().last),
+                     "there are 0 to " + std::to_string(platform.nodes - 1));
+  }
+  return *nodes;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::uint16_t>> parse_things(std::string_view text,
+                                                                const std::string& field) {
+  std::vector<std::pair<std::string, std::uint16_t>> things;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view part = next_part(rest, ',');
+    std::string_view number = part;
+    const std::string_view name = next_part(number, ':');
+    const bool has_number = name.size() < part.size();
+    const auto count = has_number ? parse_number<std::uint16_t>(number) : std::uint16_t{1};
+    const bool is_new =
+        std::ranges::find(things, name, &decltype(things)::value_type::first) == things.end();
+    if (name.empty() || !count || *count == 0 || !is_new) {
+      throw InputError({.field = field},
+                       "'" + printable(part) + "' says " +
+                           (is_new ? "nothing of what a node has" : "the same thing again"),
+                       "write it like gpu:2, each thing once");
+    }
+    things.emplace_back(name, *count);
+  }
+  return things;
+}
+
+Where where_of(const AskedWhere& asked, Duration walltime, const Platform& platform) {
+  Where where;
+  where.partitions = named_partitions(asked.partitions, platform);
+  // Who names none asks for the first one.
+  if (where.partitions == 0 && !platform.partitions.empty()) where.partitions = 1;
+  where.partitions = that_allow(walltime, where.partitions, platform);
+  if (where.partitions == 1) where.partitions = 0;
+  where.each = each_of(asked, platform);
+  where.only = named_nodes(asked.only, "--nodelist", platform);
+  where.never = named_nodes(asked.never, "--exclude", platform);
+  if (!where.only.empty()) {
+    where.only.erase(where.never);
+    where.never = {};
+    if (where.only.empty()) {
+      throw InputError({.field = "--exclude"}, "none of the nodes of --nodelist is left",
+                       "exclude fewer");
+    }
+  }
+  // The nodes of one partition, all of which have something, need not be looked for again.
+  Where anywhere = where;
+  anywhere.each = {};
+  anywhere.only = anywhere.never = {};
+  const NodeSet there = nodes_of(anywhere, platform);
+  if (there.empty()) {
+    throw InputError({.field = "--partition"},
+                     partition_names(where.partitions, platform) + " has no nodes",
+                     "ask for another one");
+  }
+  if (nodes_of(where, platform).empty()) {
+    const std::string in = platform.partitions.empty()
+                               ? std::string()
+                               : " of " + partition_names(where.partitions, platform);
+    if (!there.intersects(nodes_with(where.each, platform))) {
+      throw InputError("no node" + in + " has all that is asked of each: " + words_of(asked),
+                       "ask for less, or for another partition");
+    }
+    throw InputError({.field = where.only.empty() ? "--exclude" : "--nodelist"},
+                     "no node" + in + " is left that has what is asked", "name other nodes");
+  }
+  if (platform.classes.size() > 1 && nodes_with(where.each, platform).contains(there)) {
+    where.each = {};
+  }
+  if (where.only.contains(there)) where.only = {};
+  where.never = intersection(where.never, there);
+  return where;
+}
+
+NodeSet nodes_with(const Slice& each, const Platform& platform) {
+  NodeSet nodes;
+  if (platform.classes.empty()) {
+    if (platform.nodes > 0) nodes.insert(0, platform.nodes - 1);
+    return nodes;
+  }
+  for (const NodeClass& its : platform.classes) {
+    if (its.has.covers(each)) nodes.insert(its.nodes);
+  }
+  return nodes;
+}
+
+NodeSet nodes_of(const Where& where, const Platform& platform) {
+  NodeSet nodes = nodes_with(where.each, platform);
+  if (!platform.partitions.empty()) {
+    NodeSet theirs;
+    for (std::size_t i = 0; i < platform.partitions.size(); ++i) {
+      const std::uint64_t asked = where.partitions == 0 ? 1 : where.partitions;
+      if ((asked >> i & 1) != 0) theirs.insert(platform.partitions[i].nodes);
+    }
+    nodes = intersection(nodes, theirs);
+  }
+  if (!where.only.empty()) nodes = intersection(nodes, where.only);
+  nodes.erase(where.never);
+  return nodes;
+}
+
+std::uint32_t fewest_cores(const NodeSet& nodes, const Platform& platform) {
+  std::optional<std::uint32_t> fewest;
+  for (const NodeClass& each : platform.classes) {
+    if (!each.nodes.intersects(nodes)) continue;
+    fewest = std::min<std::uint32_t>(fewest.value_or(each.has.cores), each.has.cores);
+  }
+  return fewest.value_or(platform.cores_per_node);
+}
+
+std::string partition_names(std::uint64_t partitions, const Platform& platform) {
+  std::string names;
+  const std::uint64_t asked = partitions == 0 ? 1 : partitions;
+  for (std::size_t i = 0; i < platform.partitions.size(); ++i) {
+    if ((asked >> i & 1) == 0) continue;
+    names.append(names.empty() ? "" : ",").append(platform.partitions[i].name);
+  }
+  return names;
+}
+
+std::string things_text(const Slice& each, const Platform& platform) {
+  std::string text;
+  for (std::size_t i = 0; i < platform.things.size(); ++i) {
+    if (each.things.at(i) == 0) continue;
+    text.append(text.empty() ? "" : ",").append(platform.things[i]).append(":");
+    append_number(text, each.things.at(i));
+  }
+  return text;
+}
+
+Platform continued(const Platform& before, Platform next) {
+  const auto name_of_first = [](const Platform& platform) {
+    return platform.partitions.empty() ? std::string() : platform.partitions.front().name;
+  };
+  if (!before.partitions.empty() && name_of_first(before) != name_of_first(next)) {
+    throw InputError(
+        {.field = "partition"},
+        "the first one was '" + name_of_first(before) + "', in which are the jobs that name none",
+        "keep it the first; it may have other nodes");
+  }
+  std::vector<Partition> partitions;
+  for (const Partition& was : before.partitions) {
+    const auto at = std::ranges::find(next.partitions, was.name, &Partition::name);
+    partitions.push_back(at != next.partitions.end() ? *at : Partition{.name = was.name});
+  }
+  for (const Partition& is : next.partitions) {
+    const bool is_new =
+        std::ranges::find(before.partitions, is.name, &Partition::name) == before.partitions.end();
+    if (is_new) partitions.push_back(is);
+  }
+  if (partitions.size() > kMostPartitions) {
+    throw InputError(
+        {.field = "partition"},
+        "with those that are gone there are more than " + std::to_string(kMostPartitions),
+        "keep their names");
+  }
+  std::vector<std::string> things = before.things;
+  for (const std::string& thing : next.things) {
+    if (std::ranges::find(things, thing) == things.end()) things.push_back(thing);
+  }
+  if (things.size() > Slice::kThings) {
+    throw InputError({.field = "gres"},
+                     "with those that are gone there are more than " +
+                         std::to_string(Slice::kThings) + " things",
+                     "keep their names");
+  }
+  for (NodeClass& each : next.classes) {
+    Slice has = each.has;
+    has.things = {};
+    for (std::size_t i = 0; i < next.things.size(); ++i) {
+      const auto at = std::ranges::find(things, next.things[i]) - things.begin();
+      has.things.at(static_cast<std::size_t>(at)) = each.has.things.at(i);
+    }
+    each.has = has;
+  }
+  if (!next.classes.empty()) {
+    NodeSet gone;
+    if (next.nodes < before.nodes) gone.insert(next.nodes, before.nodes - 1);
+    for (NodeClass& each : next.classes) {
+      const auto was = std::ranges::find(before.classes, each.name, &NodeClass::name);
+      if (was == before.classes.end()) continue;
+      const NodeSet its = intersection(was->nodes, gone);
+      each.nodes.insert(its);
+      gone.erase(its);
+    }
+    next.classes.front().nodes.insert(gone);
+  }
+  next.nodes = std::max(next.nodes, before.nodes);
+  next.partitions = std::move(partitions);
+  next.things = std::move(things);
+  return next;
+}
+
+}  // namespace ductile

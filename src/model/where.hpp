@@ -1,0 +1,60 @@
+// Where jobs may run: what a user writes, and which nodes of a platform that is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/node_set.hpp"
+#include "base/time.hpp"
+#include "model/platform.hpp"
+
+namespace ductile {
+
+/// What a user asks, in words that hold on any platform.
+struct AskedWhere {
+  std::string partitions{};     // any of these, "A,B"; empty: the first one
+  std::uint64_t memory_mb = 0;  // on each node
+  std::uint32_t cores = 0;      // of each node
+  std::string things{};         // of each node, "gpu:2,fpga"
+  std::string only{}, never{};  // nodes, "0-3,7"
+
+  bool operator==(const AskedWhere&) const = default;
+};
+
+/// "gpu:2,fpga": names and how many of each, one if none is said. Throws InputError with this
+/// field.
+std::vector<std::pair<std::string, std::uint16_t>> parse_things(std::string_view text,
+                                                                const std::string& field);
+
+/// The same on this platform, for a job of this limit: partitions that allow less are left out.
+/// Two that mean the same nodes are mostly equal: what every node has counts as not asked, and
+/// memory, cores and things are as much as the next class has. Throws InputError with the field as
+/// options are called, as "--partition", and with what there is.
+Where where_of(const AskedWhere& asked, Duration walltime, const Platform& platform);
+
+/// The nodes on which such a job may run.
+NodeSet nodes_of(const Where& where, const Platform& platform);
+
+/// All that have what a job asks of each node, in whatever partition.
+NodeSet nodes_with(const Slice& each, const Platform& platform);
+
+/// The fewest cores that one of these nodes has; of no nodes those of the first class.
+std::uint32_t fewest_cores(const NodeSet& nodes, const Platform& platform);
+
+/// The names of these partitions, or of the first if none is named, with commas between them; empty
+/// if the platform has none.
+std::string partition_names(std::uint64_t partitions, const Platform& platform);
+
+/// The things among these, "gpu:2,fpga:1"; empty if there are none.
+std::string things_text(const Slice& each, const Platform& platform);
+
+/// The platform `next` where `before` was until now. It has as many nodes at least; those that are
+/// gone are of the class that they were of. Partitions and things keep their places, on which
+/// hangs what was asked before; those that are gone have no nodes, and new ones come last.
+/// Throws InputError if that cannot be: another partition is the first, or there are too many.
+Platform continued(const Platform& before, Platform next);
+
+}  // namespace ductile

@@ -1,0 +1,176 @@
+#include "model/where.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace ductile {
+namespace {
+
+NodeSet nodes(const char* text) { return *parse_node_set(text); }
+
+// Eight small nodes, four large ones and two with GPUs; all but the small ones are in `special`,
+// and `short` is for the small and the large ones.
+Platform platform() {
+  return {
+      .nodes = 14,
+      .cores_per_node = 8,
+      .classes = {{.name = "small", .nodes = nodes("0-7"), .has = {8, {}, 1000}},
+                  {.name = "large", .nodes = nodes("8-11"), .has = {16, {}, 4000}},
+                  {.name = "gpu", .nodes = nodes("12-13"), .has = {16, {2}, 2000}}},
+      .partitions = {{.name = "batch", .nodes = nodes("0-11")},
+                     {.name = "special", .nodes = nodes("8-13")},
+                     {.name = "short", .nodes = nodes("4-9"), .max_walltime = whole_seconds(600)}},
+      .things = {"gpu"}};
+}
+
+Where where(const AskedWhere& asked, int walltime_s = 60) {
+  return where_of(asked, whole_seconds(walltime_s), platform());
+}
+NodeSet there(const AskedWhere& asked, int walltime_s = 60) {
+  return nodes_of(where(asked, walltime_s), platform());
+}
+std::string error_of(const AskedWhere& asked, int walltime_s = 60) {
+  try {
+    where(asked, walltime_s);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Where, IsTheFirstPartitionIfNothingIsAsked) {
+  EXPECT_EQ(where({}), Where{});
+  EXPECT_EQ(where({.partitions = "batch"}), Where{});
+  EXPECT_EQ(there({}), nodes("0-11"));
+  EXPECT_EQ(where_of({}, whole_seconds(1), {.nodes = 4}), Where{});
+  EXPECT_EQ(nodes_of({}, {.nodes = 4}), nodes("0-3"));
+}
+
+TEST(Where, IsInAnyOfThePartitionsThatAreNamed) {
+  EXPECT_EQ(there({.partitions = "special"}), nodes("8-13"));
+  EXPECT_EQ(there({.partitions = "short,batch"}), nodes("0-11"));
+  EXPECT_EQ(error_of({.partitions = "batch,none"}),
+            "--partition: there is no partition 'none'; use one of batch, special, short");
+  EXPECT_THROW(where_of({.partitions = "batch"}, whole_seconds(1), {.nodes = 4}), InputError);
+}
+
+TEST(Where, LeavesOutPartitionsThatDoNotAllowItsLimit) {
+  EXPECT_EQ(where({.partitions = "short"}, 600).partitions, 4u);
+  EXPECT_EQ(error_of({.partitions = "short"}, 601),
+            "--time: 601 s are more than the 600 s that are allowed in short; ask for less, or for "
+            "another partition");
+  EXPECT_EQ(there({.partitions = "short,special"}, 601), nodes("8-13"));
+  EXPECT_EQ(there({.partitions = "short,special"}, 600), nodes("4-13"));
+}
+
+TEST(Where, AsksForWhatNodesHave) {
+  EXPECT_EQ(there({.memory_mb = 1001}), nodes("8-11"));
+  EXPECT_EQ(there({.partitions = "special", .memory_mb = 1001}), nodes("8-13"));
+  EXPECT_EQ(there({.cores = 9}), nodes("8-11"));
+  EXPECT_EQ(there({.partitions = "special", .things = "gpu"}), nodes("12-13"));
+  EXPECT_EQ(there({.partitions = "special", .things = "gpu:2"}), nodes("12-13"));
+  EXPECT_EQ(error_of({.memory_mb = 4001}),
+            "--mem: 4001 MB are more than the 4000 of a node; ask for less");
+  EXPECT_EQ(error_of({.cores = 17}),
+            "--cpus-per-task: 17 cores are more than the 16 of a node; change --cpus-per-task or "
+            "--ntasks-per-node");
+  EXPECT_EQ(error_of({.things = "gpu:3"}),
+            "--gres: 3 of 'gpu' are more than the 2 of a node; ask for fewer");
+  EXPECT_EQ(error_of({.things = "fpga"}), "--gres: no node has a 'fpga'; use one of gpu");
+  EXPECT_EQ(error_of({.memory_mb = 2000, .things = "gpu:1"}),
+            "no node of batch has all that is asked of each: 2000 MB, gpu:1; ask for less, or for "
+            "another partition");
+  // Of nodes of which nobody says how much they have, any amount can be asked: cgroups see to it.
+  EXPECT_EQ(where_of({.memory_mb = 5000}, whole_seconds(1), {.nodes = 4}), Where{});
+}
+
+TEST(Where, IsTheSameWhereTheSameNodesAreMeant) {
+  EXPECT_EQ(where({.memory_mb = 1000}), Where{});
+  EXPECT_EQ(where({.memory_mb = 1001}), where({.memory_mb = 2000}));
+  EXPECT_EQ(where({.partitions = "special", .memory_mb = 2000}),
+            where({.partitions = "special", .memory_mb = 1}));
+  EXPECT_EQ(where({.cores = 9}), where({.cores = 16}));
+  EXPECT_EQ(where({.never = "12-13"}), Where{});
+  EXPECT_EQ(where({.only = "0-13"}), Where{});
+  EXPECT_EQ(where({.only = "0-3", .never = "2-3"}), where({.only = "0-1"}));
+}
+
+TEST(Where, KeepsToNodesAndOffOthers) {
+  EXPECT_EQ(there({.only = "3,7-9"}), nodes("3,7-9"));
+  EXPECT_EQ(there({.never = "0-9"}), nodes("10-11"));
+  EXPECT_EQ(there({.memory_mb = 1001, .never = "8"}), nodes("9-11"));
+  EXPECT_EQ(error_of({.only = "x"}),
+            "--nodelist: 'x' are no nodes; write their numbers like 0-3,7");
+  EXPECT_EQ(error_of({.never = "14"}), "--exclude: there is no node 14; there are 0 to 13");
+  EXPECT_EQ(error_of({.never = "0-11"}),
+            "--exclude: no node of batch is left that has what is asked; name other nodes");
+  EXPECT_EQ(error_of({.only = "12"}),
+            "--nodelist: no node of batch is left that has what is asked; name other nodes");
+  EXPECT_EQ(error_of({.only = "1", .never = "1-2"}),
+            "--exclude: none of the nodes of --nodelist is left; exclude fewer");
+}
+
+TEST(Where, ThingsAreReadInWords) {
+  const auto things = parse_things("gpu:2,fpga", "f");
+  ASSERT_EQ(things.size(), 2u);
+  EXPECT_EQ(things[0], (std::pair<std::string, std::uint16_t>{"gpu", 2}));
+  EXPECT_EQ(things[1], (std::pair<std::string, std::uint16_t>{"fpga", 1}));
+  EXPECT_TRUE(parse_things("", "f").empty());
+  for (const char* text : {",", "gpu:", "gpu:0", "gpu:a100:2", ":2", "gpu,gpu", "gpu:65536"}) {
+    EXPECT_THROW(parse_things(text, "f"), InputError) << text;
+  }
+}
+
+TEST(Where, CountsTheFewestCores) {
+  EXPECT_EQ(fewest_cores(nodes("0-13"), platform()), 8u);
+  EXPECT_EQ(fewest_cores(nodes("9-13"), platform()), 16u);
+  EXPECT_EQ(fewest_cores({}, platform()), 8u);
+  EXPECT_EQ(fewest_cores(nodes("0"), {.nodes = 1, .cores_per_node = 3}), 3u);
+}
+
+TEST(Where, PartitionsHaveNames) {
+  EXPECT_EQ(partition_names(0, platform()), "batch");
+  EXPECT_EQ(partition_names(6, platform()), "special,short");
+  EXPECT_EQ(partition_names(0, {.nodes = 4}), "");
+  EXPECT_EQ(things_text({0, {2, 3}}, platform()), "gpu:2");
+  EXPECT_EQ(things_text({}, platform()), "");
+}
+
+TEST(Where, APlatformGoesOnAsAnotherOne) {
+  const Platform before = platform();
+  EXPECT_EQ(continued(before, before), before);
+  Platform next = before;
+  next.partitions = {
+      before.partitions[0], {.name = "new", .nodes = nodes("0")}, before.partitions[2]};
+  next.things = {"fpga", "gpu"};
+  next.classes[2].has.things = {1, 2};
+  const Platform is = continued(before, next);
+  ASSERT_EQ(is.partitions.size(), 4u);
+  EXPECT_EQ(is.partitions[1], Partition{.name = "special"});
+  EXPECT_EQ(is.partitions[2], before.partitions[2]);
+  EXPECT_EQ(is.partitions[3].name, "new");
+  EXPECT_EQ(is.things, (std::vector<std::string>{"gpu", "fpga"}));
+  EXPECT_EQ(is.classes[2].has.things, (std::array<std::uint16_t, 4>{2, 1, 0, 0}));
+  std::swap(next.partitions[0], next.partitions[1]);
+  EXPECT_THROW(continued(before, next), InputError);
+  EXPECT_THROW(continued(before, {.nodes = 14}), InputError);
+}
+
+TEST(Where, NodesThatAreGoneStayOfTheirClass) {
+  const Platform before = platform();
+  Platform next{
+      .nodes = 10,
+      .classes = {{.name = "large", .nodes = nodes("0-4")}, {.name = "gpu", .nodes = nodes("5-9")}},
+      .partitions = {{.name = "batch", .nodes = nodes("0-9")}}};
+  const Platform is = continued(before, next);
+  EXPECT_EQ(is.nodes, 14u);
+  EXPECT_EQ(is.classes[0].nodes, nodes("0-4,10-11"));
+  EXPECT_EQ(is.classes[1].nodes, nodes("5-9,12-13"));
+  EXPECT_EQ(is.partitions[0].nodes, nodes("0-9"));
+}
+
+}  // namespace
+}  // namespace ductile

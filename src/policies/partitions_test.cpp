@@ -1,0 +1,507 @@
+// Machines of several classes and overlapping partitions: the backfilling policies against a plain
+// model of one pass, and what each policy promises in each partition.
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "policies/registry.hpp"
+#include "scheduling/blocks.hpp"
+#include "scheduling/core.hpp"
+
+namespace ductile {
+namespace {
+
+Time second(std::int64_t s) { return Time{whole_seconds(s)}; }
+
+NodeSet nodes(std::uint32_t first, std::uint32_t last) { return NodeSet{{{first, last}}}; }
+
+/// Nodes 0-7 thin, 8-13 with more memory, 14-17 with much; partitions 0-11 and 6-17.
+Platform three_classes() {
+  Platform machine{.nodes = 18};
+  machine.classes = {
+      {.name = "thin", .nodes = nodes(0, 7), .has = {.cores = 8, .memory_mb = 64}},
+      {.name = "mid", .nodes = nodes(8, 13), .has = {.cores = 8, .memory_mb = 128}},
+      {.name = "fat", .nodes = nodes(14, 17), .has = {.cores = 8, .memory_mb = 512}}};
+  machine.partitions = {{.name = "A", .nodes = nodes(0, 11)}, {.name = "B", .nodes = nodes(6, 17)}};
+  return machine;
+}
+
+/// What is free of one cell over time, as changes: slow and plain.
+class Free {
+ public:
+  void add(Time at, std::int64_t by) { changes_[at] += by; }
+  std::int64_t least(Time from, Time to) const {
+    std::int64_t sum = 0, least = 1'000'000;
+    for (auto it = changes_.begin(); it != changes_.end() && it->first < to; ++it) {
+      sum += it->second;
+      const auto next = std::next(it);
+      if (next == changes_.end() || next->first > from) least = std::min(least, sum);
+    }
+    return std::max<std::int64_t>(least, 0);
+  }
+  const std::map<Time, std::int64_t>& changes() const { return changes_; }
+
+ private:
+  std::map<Time, std::int64_t> changes_;
+};
+
+struct Start {
+  JobId job;
+  Spread in;
+  bool operator==(const Start&) const = default;
+};
+
+/// A plan by the definition: of rigid jobs that run and wait.
+class NaivePlan {
+ public:
+  explicit NaivePlan(const Pass& pass) : pass_(pass), free_(pass.cell_count()) {
+    for (std::uint32_t cell = 0; cell < free_.size(); ++cell) {
+      free_[cell].add(pass.now(), pass.idle_of(cell));
+    }
+    for (const JobId id : pass.running()) {
+      const CellTable cells(pass.platform(), {});
+      for (std::uint32_t cell = 0; cell < free_.size(); ++cell) {
+        const Nodes n = intersection(pass.job(id).holding.nodes, nodes_of(cell)).count();
+        free_[cell].add(pass.expected_end(id), n);
+      }
+    }
+  }
+  Spread place(JobId id, Time at) const {
+    Spread in;
+    Nodes left = pass_.job(id).spec.preferred;
+    for (const std::uint32_t cell : pass_.cells_in_order()) {
+      if ((pass_.cells_of(id) >> cell & 1) == 0) continue;
+      const auto n =
+          static_cast<Nodes>(std::min<std::int64_t>(left, free_[cell].least(at, at + length(id))));
+      in.add(cell, n);
+      left -= n;
+    }
+    return in;
+  }
+  bool fits(JobId id, Time at) const {
+    return place(id, at).count() == pass_.job(id).spec.preferred;
+  }
+  Time earliest(JobId id) const {
+    if (fits(id, pass_.now())) return pass_.now();
+    Time first = kNever;
+    for (const Free& cell : free_) {
+      for (const auto& [at, by] : cell.changes()) {
+        if (at > pass_.now() && at < first && fits(id, at)) first = at;
+      }
+    }
+    return first;
+  }
+  void take(JobId id, Time at, const Spread& in) {
+    for (const auto& [cell, count] : in.parts) {
+      free_[cell].add(at, -std::int64_t{count});
+      free_[cell].add(at + length(id), count);
+    }
+  }
+
+ private:
+  Duration length(JobId id) const { return pass_.start_need(id).walltime; }
+  NodeSet nodes_of(std::uint32_t cell) const { return cells_of_platform()[cell]; }
+  std::vector<NodeSet> cells_of_platform() const {
+    // Nodes that the same classes and partitions have, the lowest node first.
+    std::vector<std::pair<std::vector<bool>, NodeSet>> cells;
+    const Platform& machine = pass_.platform();
+    for (std::uint32_t node = 0; node < machine.nodes; ++node) {
+      std::vector<bool> in;
+      for (const NodeClass& its : machine.classes) in.push_back(its.nodes.contains(node));
+      for (const Partition& its : machine.partitions) in.push_back(its.nodes.contains(node));
+      auto at = std::ranges::find(cells, in, [](const auto& cell) { return cell.first; });
+      if (at == cells.end()) at = cells.insert(at, {in, {}});
+      at->second.insert(node, node);
+    }
+    std::vector<NodeSet> sets;
+    for (auto& cell : cells) sets.push_back(cell.second);
+    return sets;
+  }
+
+  const Pass& pass_;
+  std::vector<Free> free_;
+};
+
+std::vector<JobId> waiting(const Pass& pass) {
+  std::vector<JobId> jobs;
+  for (JobId id = pass.first_pending(); id != JobId::none; id = pass.next_pending(id)) {
+    jobs.push_back(id);
+  }
+  return jobs;
+}
+
+/// Backfilling with `depth` reservations in each partition.
+std::vector<Start> naive_backfill(const Pass& pass, std::uint32_t depth) {
+  NaivePlan plan(pass);
+  std::vector<Start> starts;
+  std::vector<JobId> others;
+  std::array<std::uint32_t, 64> made{};
+  for (const JobId id : waiting(pass)) {
+    const std::uint64_t its = pass.partitions_of(pass.job(id).spec.lane);
+    bool has_depth = false;
+    for (std::size_t p = 0; p < made.size(); ++p) {
+      has_depth |= (its >> p & 1) != 0 && made[p] < depth;
+    }
+    if (!has_depth) {
+      others.push_back(id);
+      continue;
+    }
+    const Time at = plan.earliest(id);
+    const Spread in = plan.place(id, at);
+    if (at == pass.now()) starts.push_back({id, in});
+    plan.take(id, at, in);
+    if (at == pass.now()) continue;
+    for (std::size_t p = 0; p < made.size(); ++p) made[p] += (its >> p & 1) != 0 ? 1 : 0;
+  }
+  for (const JobId id : others) {
+    if (!plan.fits(id, pass.now())) continue;
+    starts.push_back({id, plan.place(id, pass.now())});
+    plan.take(id, pass.now(), starts.back().in);
+  }
+  return starts;
+}
+
+/// Nobody takes a node of a cell for which one before him waits.
+std::vector<Start> naive_fcfs(const Pass& pass) {
+  std::vector<Start> starts;
+  std::vector<Nodes> idle;
+  for (std::uint32_t cell = 0; cell < pass.cell_count(); ++cell) idle.push_back(pass.idle_of(cell));
+  Cells waited_for = 0;
+  for (const JobId id : waiting(pass)) {
+    Spread in;
+    Nodes left = pass.job(id).spec.preferred;
+    for (const std::uint32_t cell : pass.cells_in_order()) {
+      if ((pass.cells_of(id) & ~waited_for & Cells{1} << cell) == 0) continue;
+      in.add(cell, std::min(left, idle[cell]));
+      left -= std::min(left, idle[cell]);
+    }
+    if (left > 0) {
+      waited_for |= pass.cells_of(id);
+      continue;
+    }
+    for (const auto& [cell, count] : in.parts) idle[cell] -= count;
+    starts.push_back({id, in});
+  }
+  return starts;
+}
+
+/// A policy whose passes are compared with a model.
+class Compared final : public Policy {
+ public:
+  using Model = std::function<std::vector<Start>(const Pass&)>;
+  Compared(std::shared_ptr<const Policy> policy, Model model)
+      : Policy(policy->traits), policy_(std::move(policy)), model_(std::move(model)) {}
+
+  void schedule(Pass& pass) const override {
+    std::vector<Start> expected = model_(pass);
+    policy_->schedule(pass);
+    std::vector<Start> starts;
+    for (const JobId id : pass.started()) starts.push_back({id, cells_of(pass, id)});
+    std::ranges::sort(expected, {}, &Start::job);
+    std::ranges::sort(starts, {}, &Start::job);
+    EXPECT_EQ(starts.size(), expected.size());
+    for (std::size_t i = 0; i < std::min(starts.size(), expected.size()); ++i) {
+      EXPECT_EQ(starts[i].job, expected[i].job);
+      EXPECT_EQ(starts[i].in, expected[i].in) << "job " << index(starts[i].job);
+    }
+    started += static_cast<int>(starts.size());
+  }
+  static Spread cells_of(const Pass& pass, JobId id) {
+    Spread in;
+    const CellTable cells(pass.platform(), {});
+    return cells.spread(pass.job(id).holding.nodes);
+  }
+
+  mutable int started = 0;
+
+ private:
+  std::shared_ptr<const Policy> policy_;
+  Model model_;
+};
+
+Where random_where(Draws& draws) {
+  Where where;
+  where.partitions = draws.below(4);
+  const std::array<std::uint32_t, 4> memory{0, 0, 100, 300};
+  where.each.memory_mb = memory[draws.below(memory.size())];
+  if (where.each.memory_mb == 300) where.partitions |= 2;  // none of them is in A
+  return where;
+}
+
+/// How many nodes there are for it.
+Nodes largest(const Platform& machine, const Where& where) {
+  Nodes count = 0;
+  const std::uint64_t asked = where.partitions == 0 ? 1 : where.partitions;
+  for (std::uint32_t node = 0; node < machine.nodes; ++node) {
+    bool in = false, has = false;
+    for (std::size_t p = 0; p < machine.partitions.size(); ++p) {
+      in |= (asked >> p & 1) != 0 && machine.partitions[p].nodes.contains(node);
+    }
+    for (const NodeClass& its : machine.classes) {
+      has |= its.nodes.contains(node) && its.has.covers(where.each);
+    }
+    count += in && has ? 1 : 0;
+  }
+  return count;
+}
+
+/// Random jobs on this machine, under a policy, until all are over. Resizes are done at once.
+class RandomRun {
+ public:
+  RandomRun(const Policy& policy, std::uint64_t seed, bool malleable,
+            Platform machine = three_classes())
+      : policy_(policy),
+        machine_(std::move(machine)),
+        core_(machine_, {}, {.identities = true, .check = true}, policy.traits),
+        draws_(seed, Stream::test, 6),
+        malleable_(malleable) {}
+
+  void operator()(int jobs) {
+    for (; jobs > 0 || !core_.state().running.empty() || core_.state().queue.size() > 0;) {
+      const bool comes = jobs > 0 && draws_.chance(0.6);
+      if (comes) {
+        for (auto n = 1 + draws_.below(3); n > 0 && jobs > 0; --n, --jobs) submit();
+      } else if (!core_.state().running.empty()) {
+        // One ends, at its limit at the latest.
+        const auto& running = core_.state().running;
+        const JobId id = running[draws_.below(running.size())];
+        core_.apply(now_, event::Ended{id, EndState::completed, false});
+      } else if (jobs == 0) {
+        // Nobody runs: a policy that waits for a time is woken, else it has forgotten somebody.
+        const Time wake = core_.next_wake();
+        ASSERT_LT(wake, kNever) << core_.state().queue.size() << " jobs wait for ever";
+        now_ = std::max(now_ + kTick, wake);
+        core_.apply(now_, event::TimerFired{});
+      }
+      close();
+      if (::testing::Test::HasFailure()) return;
+      Time next = now_ + whole_seconds(static_cast<std::int64_t>(draws_.below(20)));
+      for (const JobId id : core_.state().running) {
+        next = std::min(next, std::max(core_.job(id).limit, now_));
+      }
+      now_ = next;
+      // Who is at its limit ends now.
+      const std::vector<JobId> running = core_.state().running;
+      for (const JobId id : running) {
+        if (core_.job(id).limit > now_) continue;
+        core_.apply(now_, event::Ended{id, EndState::timeout, false});
+      }
+      close();
+    }
+  }
+
+ private:
+  void submit() {
+    const auto where = std::make_shared<const Where>(random_where(draws_));
+    const Nodes most = largest(machine_, *where);
+    JobSpec job;
+    job.name = core_.state().jobs.size() + 1;
+    job.submitted = now_;
+    job.preferred =
+        static_cast<Nodes>(1 + draws_.below(draws_.chance(0.7) ? std::min(most, 4u) : most));
+    job.size = exactly(job.preferred);
+    job.walltime = whole_seconds(static_cast<std::int64_t>(10 + draws_.below(100)));
+    const JobType types[]{JobType::rigid, JobType::malleable, JobType::moldable};
+    if (malleable_) job.type = types[draws_.below(3)];
+    if (job.type == JobType::rigid) {
+      core_.apply(now_, event::Submitted{job, std::nullopt, where});
+    } else {
+      job.size = {(job.preferred + 1) / 2, std::min(job.preferred * 2, most)};
+      core_.apply(now_, event::Submitted{job, AdaptiveSpec{}, where});
+    }
+  }
+  void close() {
+    for (bool again = true; again;) {
+      core_.close(now_, policy_);
+      again = false;
+      for (const Decision& decision : core_.unanswered()) {
+        core_.apply(now_, event::Resized{decision.job, decision.id, decision.after, {}});
+        again = true;
+      }
+    }
+  }
+
+  const Policy& policy_;
+  Platform machine_;
+  Core core_;
+  Draws draws_;
+  bool malleable_;
+  Time now_{};
+};
+
+class Backfilling : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(Backfilling, IsThatOfTheModel) {
+  int started = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const std::uint32_t depth = GetParam();
+    const std::string order = seed % 3 == 1 ? ":order=sjf" : seed % 3 == 2 ? ":order=wfp3" : "";
+    const std::string name = depth == Backfill::kUnlimited
+                                 ? "conservative" + order
+                                 : "backfill:depth=" + std::to_string(depth) +
+                                       (order.empty() ? "" : "," + order.substr(1));
+    const Compared policy(make_policy(name),
+                          [&](const Pass& pass) { return naive_backfill(pass, depth); });
+    RandomRun(policy, seed, false)(120);
+    started += policy.started;
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+  }
+  EXPECT_EQ(started, 12 * 120);
+}
+
+INSTANTIATE_TEST_SUITE_P(Depth, Backfilling, ::testing::Values(1u, 2u, 5u, Backfill::kUnlimited));
+
+TEST(Partitions, FcfsIsThatOfTheModel) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Compared policy(make_policy("fcfs"), naive_fcfs);
+    RandomRun(policy, seed, false)(120);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+    EXPECT_EQ(policy.started, 120);
+  }
+}
+
+class EachPolicy : public ::testing::TestWithParam<std::string> {};
+
+// Also with jobs that change their size nobody is forgotten, and all invariants hold.
+TEST_P(EachPolicy, StartsAllJobsOfAllPartitions) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const auto policy = make_policy(GetParam());
+    RandomRun(*policy, seed, true)(100);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+  }
+}
+
+/// Jobs one after the other, all in the same instant or later ones.
+class Stage {
+ public:
+  Stage(const std::string& policy, const Platform& machine)
+      : policy_(make_policy(policy)),
+        core_(machine, {}, {.identities = true, .check = true}, policy_->traits) {}
+  JobId submit(Nodes n, std::int64_t walltime_s, std::uint64_t partitions,
+               JobType type = JobType::rigid, Nodes least = 0) {
+    JobSpec job{.name = core_.state().jobs.size() + 1, .type = type, .submitted = now};
+    job.walltime = whole_seconds(walltime_s);
+    job.preferred = n;
+    job.size = type == JobType::rigid ? exactly(n) : SizeRange{least, n};
+    const auto where = std::make_shared<const Where>(Where{.partitions = partitions});
+    core_.apply(now, type == JobType::rigid ? event::Submitted{job, std::nullopt, where}
+                                            : event::Submitted{job, AdaptiveSpec{}, where});
+    close();
+    return JobId{core_.state().jobs.size() - 1};
+  }
+  void end(JobId id) {
+    core_.apply(now, event::Ended{id, EndState::completed, false});
+    close();
+  }
+  bool runs(JobId id) const { return core_.job(id).status == Status::running; }
+  const Job& job(JobId id) const { return core_.job(id); }
+
+  Time now{};
+
+ private:
+  void close() {
+    for (bool again = true; again;) {
+      core_.close(now, *policy_);
+      again = false;
+      for (const Decision& decision : core_.unanswered()) {
+        core_.apply(now, event::Resized{decision.job, decision.id, decision.after, {}});
+        again = true;
+      }
+    }
+  }
+
+  std::shared_ptr<const Policy> policy_;
+  Core core_;
+};
+
+Platform two_halves() {
+  Platform machine{.nodes = 8};
+  machine.partitions = {{.name = "A", .nodes = nodes(0, 3)}, {.name = "B", .nodes = nodes(4, 7)}};
+  return machine;
+}
+
+// A is full and has a queue; B is empty.
+TEST_P(EachPolicy, NobodyInBWaitsForAFullA) {
+  Stage stage(GetParam(), two_halves());
+  const JobId runs = stage.submit(4, 1000, 1), waits = stage.submit(4, 1000, 1),
+              next = stage.submit(1, 1000, 1);
+  EXPECT_TRUE(stage.runs(runs));
+  EXPECT_FALSE(stage.runs(waits));
+  EXPECT_FALSE(stage.runs(next));
+  const JobId other = stage.submit(4, 1000, 2);
+  EXPECT_TRUE(stage.runs(other));
+  const JobId behind = stage.submit(2, 1000, 2);
+  EXPECT_FALSE(stage.runs(behind));
+  stage.now += whole_seconds(1);
+  stage.end(other);
+  EXPECT_TRUE(stage.runs(behind));
+}
+
+// Whoever is cut gives nodes that its beneficiary can use.
+TEST_P(EachPolicy, NobodyIsCutForNodesThatHelpNobody) {
+  Stage stage(GetParam(), two_halves());
+  const JobId in_b = stage.submit(4, 1000, 2, JobType::malleable, 1);
+  ASSERT_TRUE(stage.runs(in_b));
+  const Nodes size = stage.job(in_b).size();
+  const JobId in_a = stage.submit(4, 1000, 1);
+  ASSERT_TRUE(stage.runs(in_a));
+  const JobId waits = stage.submit(2, 1000, 1);
+  EXPECT_FALSE(stage.runs(waits));
+  EXPECT_EQ(stage.job(in_b).size(), size);
+}
+
+std::vector<std::string> every_policy() {
+  std::vector<std::string> names;
+  for (const PolicyInfo& policy : built_in_policies()) names.push_back(policy.name);
+  names.insert(names.end(), {"mebf:gap=shrink+", "mebf:expand=intensive,gap=expand+",
+                             "dbes:profile=n", "elastic:victim=time", "equigrow:backfill=first"});
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Partitions, EachPolicy, ::testing::ValuesIn(every_policy()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           for (char& c : name) {
+                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+                           }
+                           return name;
+                         });
+
+// The first of each partition is not delayed by those behind it, also where it waits behind a job
+// of another one: EASY's promise.
+TEST(Partitions, EasyKeepsTheHeadOfEachPartition) {
+  Stage stage("easy", two_halves());
+  const JobId a = stage.submit(3, 100, 1), b = stage.submit(3, 50, 2);
+  const JobId head_a = stage.submit(4, 100, 1), head_b = stage.submit(4, 100, 2);
+  EXPECT_EQ(stage.job(head_a).reserved, second(100));
+  EXPECT_EQ(stage.job(head_b).reserved, second(50));
+  EXPECT_TRUE(stage.runs(a) && stage.runs(b));
+  EXPECT_FALSE(stage.runs(stage.submit(1, 51, 2)));  // would delay the head of B
+  EXPECT_TRUE(stage.runs(stage.submit(1, 50, 2)));
+  EXPECT_TRUE(stage.runs(stage.submit(1, 100, 3)));  // anywhere: in A it ends in time
+  EXPECT_FALSE(stage.runs(stage.submit(1, 10, 3)));
+  EXPECT_EQ(stage.job(head_a).reserved, second(100));
+  EXPECT_EQ(stage.job(head_b).reserved, second(50));
+}
+
+// A job that may be in both reserves while one of them has depth left, and counts in both.
+TEST(Partitions, AReservationCountsInAllPartitionsOfItsJob) {
+  Stage stage("easy", two_halves());
+  EXPECT_TRUE(stage.runs(stage.submit(8, 100, 3)));
+  const JobId both = stage.submit(8, 10, 3), in_a = stage.submit(4, 10, 1);
+  EXPECT_EQ(stage.job(both).reserved, second(100));
+  EXPECT_EQ(stage.job(in_a).reserved, kNever);  // it has none: A's is taken
+}
+
+}  // namespace
+}  // namespace ductile

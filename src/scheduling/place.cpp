@@ -1,0 +1,43 @@
+#include "scheduling/place.hpp"
+
+#include <algorithm>
+
+namespace ductile {
+namespace {
+
+// Calls `take(cell, most)`, which says how many it took, until there are `n`.
+template <class Take>
+void take_in_order(const CellTable& cells, Cells among, Nodes n, const Spread* in, Take take) {
+  for (const std::uint32_t cell : cells.in_order()) {
+    if (n == 0) return;
+    if ((among >> cell & 1) == 0) continue;
+    n -= take(cell, in ? std::min(n, in->of(cell)) : n);
+  }
+}
+
+}  // namespace
+
+Spread place(const CellTable& cells, const IdleNodes& idle, Cells among, Nodes n,
+             const Spread* in) {
+  Spread found;
+  take_in_order(cells, among, n, in, [&](std::uint32_t cell, Nodes most) {
+    const Nodes count = std::min(most, idle.of(cell));
+    found.add(cell, count);
+    return count;
+  });
+  return found;
+}
+
+NodeSet pick(const CellTable& cells, NodeSet& from, Cells among, Nodes n, const Spread* in) {
+  NodeSet found;
+  take_in_order(cells, among, n, in, [&](std::uint32_t cell, Nodes most) {
+    NodeSet there = intersection(from, cells[cell].nodes);
+    const Nodes count = std::min(most, there.count());
+    found.insert(there.take_lowest(count));
+    return count;
+  });
+  from.erase(found);
+  return found;
+}
+
+}  // namespace ductile

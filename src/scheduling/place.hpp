@@ -1,0 +1,22 @@
+// Which nodes a job gets of those that it may use: of the cells in their order (`CellTable`), first
+// those of the least weight, then those that fewer lanes may use; of each cell the lowest numbers.
+#pragma once
+
+#include "base/ids.hpp"
+#include "base/node_set.hpp"
+#include "scheduling/cells.hpp"
+#include "scheduling/idle_nodes.hpp"
+#include "scheduling/spread.hpp"
+
+namespace ductile {
+
+/// How many of `n` idle nodes come from which cell; of all that there are, if these are fewer. With
+/// `in` no more of each cell than that.
+Spread place(const CellTable& cells, const IdleNodes& idle, Cells among, Nodes n,
+             const Spread* in = nullptr);
+
+/// Takes `n` nodes out of `from`, or as many as there are in these cells.
+NodeSet pick(const CellTable& cells, NodeSet& from, Cells among, Nodes n,
+             const Spread* in = nullptr);
+
+}  // namespace ductile

@@ -1,0 +1,387 @@
+#include "workload/platform_file.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/node_set.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
+#include "workload/toml_file.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::size_t kMostClasses = 64;
+constexpr std::size_t kMostPartitions = 32;
+constexpr std::size_t kMostCells = 64;
+constexpr std::size_t kLongestName = 63;
+constexpr Nodes kMostNodes = Nodes{1} << 24;
+
+class Reader {
+ public:
+  explicit Reader(const std::string& file) : file_(file) {}
+
+  PlatformFile read(const toml::table& root) {
+    for (const auto& [key, node] : root) {
+      const std::string_view name = key.str();
+      if (name != "class" && name != "partition") {
+        fail(node, std::string(name), "a platform has no such field",
+             "it has [[class]] and [[partition]]");
+      }
+    }
+    const std::vector<const toml::table*> classes = tables(root, "class");
+    if (classes.empty()) {
+      throw InputError({.file = file_}, "it has no nodes", "write [[class]] with name and count");
+    }
+    check_number(classes, "class", kMostClasses);
+    for (const toml::table* table : classes) node_class(*table);
+    place_nodes();
+    const std::vector<const toml::table*> partitions = tables(root, "partition");
+    check_number(partitions, "partition", kMostPartitions);
+    for (const toml::table* table : partitions) partition(*table);
+    check_cells(partitions);
+    const NodeClass& first = platform().classes.front();
+    platform().cores_per_node = first.has.cores;
+    platform().idle_w = first.idle_w;
+    platform().busy_w = first.busy_w;
+    platform().boot_time = first.boot_time;
+    return std::move(result_);
+  }
+
+ private:
+  Platform& platform() { return result_.platform; }
+
+  [[noreturn]] void fail(const toml::node& at, const std::string& field, const std::string& what,
+                         const std::string& remedy) const {
+    throw InputError({file_, at.source().begin.line, field}, what, remedy);
+  }
+
+  std::vector<const toml::table*> tables(const toml::table& root, const std::string& name) const {
+    std::vector<const toml::table*> result;
+    const toml::node* node = root.get(name);
+    if (!node) return result;
+    const toml::array* list = node->as_array();
+    if (!list) fail(*node, name, "is no list of tables", "write [[" + name + "]]");
+    for (const toml::node& item : *list) {
+      if (!item.is_table()) fail(item, name, "is no table", "write [[" + name + "]]");
+      result.push_back(item.as_table());
+    }
+    return result;
+  }
+
+  void check_number(const std::vector<const toml::table*>& all, const std::string& what,
+                    std::size_t most) const {
+    if (all.size() <= most) return;
+    fail(*all[most], what, fmt::format("there are more than {}", most), "put some together");
+  }
+
+  // ---- Values -----------------------------------------------------------------------------------
+
+  std::string text(const std::string& field, const toml::node& node) const {
+    if (const auto* value = node.as_string()) return value->get();
+    fail(node, field, "is no text", "put it in quotes");
+  }
+
+  /// Names are words of options and of tables.
+  std::string name(const std::string& field, const toml::node& node) const {
+    std::string value = text(field, node);
+    check_name(field, node, value);
+    return value;
+  }
+  void check_name(const std::string& field, const toml::node& node,
+                  const std::string& value) const {
+    const bool is_word = std::ranges::all_of(value, [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+             c == '_' || c == '-' || c == '.' || c == '+';
+    });
+    if (!value.empty() && value.size() <= kLongestName && is_word) return;
+    fail(node, field, "'" + printable(value) + "' is no name",
+         fmt::format("use up to {} letters, digits and _-.+", kLongestName));
+  }
+
+  template <class Number>
+  Number whole(const std::string& field, const toml::node& node, std::int64_t least,
+               std::int64_t most) const {
+    const auto* value = node.as_integer();
+    if (!value || value->get() < least || value->get() > most) {
+      fail(node, field, "is no whole number that is possible",
+           fmt::format("write one from {} to {}", least, most));
+    }
+    return static_cast<Number>(value->get());
+  }
+
+  double real(const std::string& field, const toml::node& node, double least, double most) const {
+    const bool is_number = node.is_integer() || node.is_floating_point();
+    const auto value = is_number ? node.value<double>() : std::nullopt;
+    if (!value || !(*value >= least && *value <= most)) {
+      fail(node, field, "is no number that is possible",
+           fmt::format("write one from {} to {}", least, most));
+    }
+    return *value;
+  }
+
+  /// What `parse` makes of a text, as options have it.
+  template <class Parse>
+  auto parsed(const std::string& field, const toml::node& node, const Parse& parse,
+              const std::string& remedy) const {
+    const std::string value = text(field, node);
+    try {
+      return parse(value);
+    } catch (const InputError&) {
+      fail(node, field, "'" + printable(value) + "' is not possible", remedy);
+    }
+  }
+
+  std::uint32_t memory_mb(const std::string& field, const toml::node& node) const {
+    const char* const remedy = "write it like \"64G\", with K, M, G or T";
+    const auto bytes = parsed(field, node, parse_memory, remedy);
+    const std::uint64_t megabytes = bytes >> 20;
+    if (megabytes == 0 || megabytes > std::numeric_limits<std::uint32_t>::max()) {
+      fail(node, field, "is no size of memory that a node may have", remedy);
+    }
+    return static_cast<std::uint32_t>(megabytes);
+  }
+
+  NodeSet nodes(const std::string& field, const toml::node& node) const {
+    const std::string value = text(field, node);
+    const auto set = parse_node_set(value);
+    if (!set || set->empty()) {
+      fail(node, field, "'" + printable(value) + "' are no nodes",
+           "write their numbers like \"0-3,7\"");
+    }
+    if (set->parts.back().last >= kMostNodes) {
+      fail(node, field, fmt::format("{} is no number of a node", set->parts.back().last),
+           fmt::format("write numbers below {}", kMostNodes));
+    }
+    return *set;
+  }
+
+  // ---- Classes ----------------------------------------------------------------------------------
+
+  void node_class(const toml::table& table) {
+    NodeClass its;
+    its.has.cores = 1;
+    std::optional<Nodes> count;
+    for (const auto& [key, node] : table) {
+      const std::string field(key.str());
+      if (field == "name") {
+        its.name = name(field, node);
+      } else if (field == "count") {
+        count = whole<Nodes>(field, node, 1, kMostNodes);
+      } else if (field == "nodes") {
+        its.nodes = nodes(field, node);
+      } else if (field == "cores") {
+        its.has.cores = whole<std::uint16_t>(field, node, 1, 65'535);
+      } else if (field == "sockets") {
+        its.sockets = whole<std::uint16_t>(field, node, 1, 1024);
+      } else if (field == "memory") {
+        its.has.memory_mb = memory_mb(field, node);
+      } else if (field == "gres") {
+        things(its, node);
+      } else if (field == "speed") {
+        its.speed = real(field, node, 1e-3, 1e3);
+      } else if (field == "idle_w") {
+        its.idle_w = real(field, node, 0, 1e6);
+      } else if (field == "busy_w") {
+        its.busy_w = real(field, node, 0, 1e6);
+      } else if (field == "boot_time_s") {
+        its.boot_time = seconds(real(field, node, 0, 1e6));
+      } else if (field == "weight") {
+        its.weight = whole<std::uint32_t>(field, node, 0, 1'000'000);
+      } else {
+        fail(node, field, "a class has no such field",
+             "it has name, count or nodes, cores, sockets, memory, gres, speed, idle_w, busy_w, "
+             "boot_time_s and weight");
+      }
+    }
+    if (its.name.empty()) fail(table, "class", "has no name", "write name = \"...\"");
+    const bool is_twice = std::ranges::find(platform().classes, its.name, &NodeClass::name) !=
+                          platform().classes.end();
+    if (is_twice) {
+      fail(table, "class", "'" + its.name + "' is there twice", "give each a name of its own");
+    }
+    if (count.has_value() == !its.nodes.empty()) {
+      fail(table, "class", count ? "has both count and nodes" : "has no nodes",
+           "write count, or nodes with their numbers");
+    }
+    if (its.sockets > its.has.cores) {
+      fail(table, "sockets", fmt::format("{} are more than the cores", its.sockets),
+           "each has a core at least");
+    }
+    if (its.busy_w < its.idle_w) {
+      fail(table, "busy_w", "is less than idle_w", "say what a node draws that computes");
+    }
+    counts_.push_back(count.value_or(0));
+    at_.push_back(&table);
+    platform().classes.push_back(std::move(its));
+  }
+
+  void things(NodeClass& its, const toml::node& node) {
+    const toml::table* const table = node.as_table();
+    if (!table) fail(node, "gres", "is no table", "write it like { gpu = 2 }");
+    for (const auto& [key, item] : *table) {
+      const std::string thing(key.str());
+      check_name("gres", item, thing);
+      auto at = std::ranges::find(platform().things, thing);
+      if (at == platform().things.end()) {
+        if (platform().things.size() == Slice::kThings) {
+          fail(item, "gres", fmt::format("there are more than {} things", Slice::kThings),
+               "leave out those that nobody asks for");
+        }
+        at = platform().things.insert(at, thing);
+      }
+      const auto place = static_cast<std::size_t>(at - platform().things.begin());
+      its.has.things.at(place) = whole<std::uint16_t>("gres", item, 0, 65'535);
+    }
+  }
+
+  /// Those that say their numbers first; the others take the lowest that are left, in order.
+  void place_nodes() {
+    NodeSet taken;
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      const NodeClass& its = platform().classes[i];
+      if (!taken.intersects(its.nodes)) {
+        taken.insert(its.nodes);
+        continue;
+      }
+      fail(
+          *at_[i], "nodes",
+          fmt::format("{} are of another class already", to_string(intersection(taken, its.nodes))),
+          "each node is of one class");
+    }
+    std::uint64_t all = taken.count();
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      all += counts_[i];
+      if (all > kMostNodes) {
+        fail(*at_[i], "count", fmt::format("there are more than {} nodes", kMostNodes),
+             "have fewer");
+      }
+    }
+    const auto total = static_cast<Nodes>(all);
+    NodeSet left;
+    left.insert(0, total - 1);
+    left.erase(taken);
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      NodeClass& its = platform().classes[i];
+      if (counts_[i] == 0) {
+        if (its.nodes.parts.back().last < total) continue;
+        fail(*at_[i], "nodes",
+             fmt::format("there is a node {}, and {} nodes in all", its.nodes.parts.back().last,
+                         total),
+             "number them from 0 without a gap");
+      }
+      its.nodes = left.take_lowest(counts_[i]);
+    }
+    platform().nodes = total;
+  }
+
+  // ---- Partitions -------------------------------------------------------------------------------
+
+  void partition(const toml::table& table) {
+    Partition its;
+    bool is_said = false;
+    auto number = static_cast<std::int64_t>(platform().partitions.size() + 1);
+    for (const auto& [key, node] : table) {
+      const std::string field(key.str());
+      if (field == "name") {
+        its.name = name(field, node);
+      } else if (field == "classes") {
+        is_said = true;
+        its.nodes.insert(nodes_of_classes(node));
+      } else if (field == "nodes") {
+        is_said = true;
+        const NodeSet more = nodes(field, node);
+        if (more.parts.back().last >= platform().nodes) {
+          fail(node, field, fmt::format("there is no node {}", more.parts.back().last),
+               fmt::format("there are 0 to {}", platform().nodes - 1));
+        }
+        its.nodes.insert(more);
+      } else if (field == "max_time") {
+        its.max_walltime =
+            parsed(field, node, parse_limit, "write minutes, H:M:S or D-H:M:S, in quotes");
+      } else if (field == "number") {
+        number = whole<std::int64_t>(field, node, 0, std::numeric_limits<std::int32_t>::max());
+      } else {
+        fail(node, field, "a partition has no such field",
+             "it has name, classes, nodes, max_time and number");
+      }
+    }
+    if (its.name.empty()) fail(table, "partition", "has no name", "write name = \"...\"");
+    if (std::ranges::find(platform().partitions, its.name, &Partition::name) !=
+        platform().partitions.end()) {
+      fail(table, "partition", "'" + its.name + "' is there twice", "give each a name of its own");
+    }
+    if (std::ranges::find(result_.numbers, number) != result_.numbers.end()) {
+      fail(table, "number", fmt::format("{} is that of another one", number),
+           "give each a number of its own");
+    }
+    if (!is_said) its.nodes.insert(0, platform().nodes - 1);
+    platform().partitions.push_back(std::move(its));
+    result_.numbers.push_back(number);
+  }
+
+  NodeSet nodes_of_classes(const toml::node& node) {
+    const toml::array* const list = node.as_array();
+    if (!list || list->empty()) {
+      fail(node, "classes", "is no list", "write it like [\"std\", \"big\"]");
+    }
+    NodeSet nodes;
+    for (const toml::node& item : *list) {
+      const std::string word = text("classes", item);
+      const auto at = std::ranges::find(platform().classes, word, &NodeClass::name);
+      if (at == platform().classes.end()) {
+        std::vector<std::string> known;
+        for (const NodeClass& each : platform().classes) known.push_back(each.name);
+        fail(item, "classes", "there is no class '" + printable(word) + "'",
+             "use one of " + listed(known));
+      }
+      nodes.insert(at->nodes);
+    }
+    return nodes;
+  }
+
+  /// Nodes that are in the same partitions, and of one class, are alike; of kinds there are only so
+  /// many.
+  void check_cells(const std::vector<const toml::table*>& at) {
+    std::vector<NodeSet> cells;
+    for (const NodeClass& its : platform().classes) cells.push_back(its.nodes);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      std::vector<NodeSet> parts;
+      for (const NodeSet& cell : cells) {
+        for (NodeSet part : {intersection(cell, platform().partitions[i].nodes),
+                             difference(cell, platform().partitions[i].nodes)}) {
+          if (!part.empty()) parts.push_back(std::move(part));
+        }
+      }
+      cells = std::move(parts);
+      if (cells.size() > kMostCells) {
+        fail(*at[i], "partition",
+             fmt::format("classes and partitions make more than {} kinds of nodes", kMostCells),
+             "have fewer of them, or let their borders be the same");
+      }
+    }
+  }
+
+  const std::string& file_;
+  PlatformFile result_;
+  std::vector<Nodes> counts_;           // of each class; 0: it says its nodes
+  std::vector<const toml::table*> at_;  // of each class
+};
+
+}  // namespace
+
+PlatformFile read_platform_file(const std::string& path) {
+  return Reader(path).read(read_toml(path, "give the name of a platform file"));
+}
+
+PlatformFile parse_platform_file(std::string_view bytes, const std::string& name) {
+  return Reader(name).read(parse_toml(bytes, name));
+}
+
+}  // namespace ductile

@@ -1,0 +1,216 @@
+"""Platforms: classes of nodes and partitions, what jobs of a log ask for, and under every policy."""
+
+import csv
+import json
+import random
+
+from conftest import files_of
+
+PLATFORM = """
+[[class]]
+name = "std"
+count = 8
+cores = 4
+memory = "16G"
+
+[[class]]
+name = "big"
+count = 4
+cores = 4
+memory = "64G"
+weight = 10
+
+[[class]]
+name = "gpu"
+count = 4
+cores = 4
+memory = "32G"
+gres = { gpu = 2 }
+weight = 20
+
+[[partition]]
+name = "batch"
+classes = ["std", "big"]
+
+[[partition]]
+name = "accel"
+classes = ["gpu", "big"]
+max_time = "1:00:00"
+number = 7
+"""
+BATCH, ACCEL = set(range(12)), set(range(8, 16))
+GIGABYTE = 1 << 20  # in KB
+
+
+def line(job, submit, run, processors, time, memory=-1, queue=-1, partition=-1):
+    return f"{job} {submit} -1 {run} {processors} -1 -1 {processors} {time} {memory} 1 1 1 -1 {queue} {partition} -1 -1\n"
+
+
+def write(tmp_path, lines, platform=PLATFORM):
+    (tmp_path / "log.swf").write_text("".join(lines))
+    (tmp_path / "platform.toml").write_text(platform)
+    return ["simulate", "--trace", tmp_path / "log.swf", "--platform", tmp_path / "platform.toml"]
+
+
+def jobs_of(folder):
+    with open(folder / "jobs.csv") as file:
+        return {int(row["job_id"]): row for row in csv.DictReader(file)}
+
+
+def nodes_of(row):
+    nodes = set()
+    for part in row["allocated_resources"].split():
+        first, _, last = part.partition("-")
+        nodes |= set(range(int(first), int(last or first) + 1))
+    return nodes
+
+
+def policies(ductile):
+    return [policy["name"] for policy in json.loads(ductile.output("policies", "--json"))]
+
+
+def some_jobs(seed, count=120):
+    """Of both partitions, and with memory that only some nodes have."""
+    draw = random.Random(seed)
+    lines, wanted, now = [], {}, 0
+    for job in range(1, count + 1):
+        now += draw.randrange(0, 120)
+        accel = draw.random() < 0.4
+        memory = draw.choice([1, 12, 20, 40])  # GB of a node
+        fits = {node for node in (ACCEL if accel else BATCH)
+                if memory <= (16 if node < 8 else 64 if node < 12 else 32)}
+        nodes = draw.randrange(1, len(fits) + 1)
+        run = draw.randrange(1, 1500)
+        lines.append(line(job, now, run, nodes * 4, min(run * draw.randrange(1, 4), 3600),
+                          memory * GIGABYTE // 4, queue=7 if accel else 1))
+        wanted[job] = fits
+    return lines, wanted
+
+
+def test_every_policy_keeps_to_partitions_and_classes(ductile, tmp_path):
+    lines, wanted = some_jobs(1)
+    call = write(tmp_path, lines)
+    for policy in policies(ductile):
+        out = tmp_path / policy
+        [figures] = ductile.objects(*call, "--partitions-from", "queue", "--memory-from", "requested", "--check",
+                                    "--malleable", "0.5:max=2", "--evolving", "0.2:max=2", "--policy", policy,
+                                    "--json", "--out", out)
+        assert figures["jobs"] == len(wanted) and figures["skipped"] == figures["rejected"] == 0, policy
+        jobs = jobs_of(out)
+        assert set(jobs) == set(wanted), policy
+        for job, row in jobs.items():
+            assert nodes_of(row) and nodes_of(row) <= wanted[job], (policy, row)
+            assert row["partition"] == ("accel" if lines[job - 1].split()[14] == "7" else "batch"), policy
+
+
+def test_nobody_waits_for_a_partition_that_is_full_and_not_his(ductile, tmp_path):
+    call = write(tmp_path, [
+        line(1, 0, 1000, 12 * 4, 1000, partition=1),  # all of batch
+        line(2, 1, 100, 4, 100, partition=1),
+        line(3, 2, 100, 4 * 4, 100, partition=7),  # the GPU nodes are idle
+        line(4, 3, 100, 4, 100, partition=1),
+    ])
+    for policy in ("fcfs", "easy", "conservative"):
+        out = tmp_path / policy
+        ductile.output(*call, "--partitions-from", "partition", "--policy", policy, "--out", out, "--check")
+        starts = {job: float(row["starting_time"]) for job, row in jobs_of(out).items()}
+        assert starts == {1: 0, 2: 1000, 3: 2, 4: 1000}, policy
+        assert {row["partition"] for row in jobs_of(out).values()} == {"batch", "accel"}
+
+
+def test_classes_of_less_weight_are_taken_first(ductile, tmp_path):
+    call = write(tmp_path, [line(1, 0, 100, 8 * 4, 100), line(2, 1, 100, 4 * 4, 100)])
+    ductile.output(*call, "--out", tmp_path / "out")
+    jobs = jobs_of(tmp_path / "out")
+    assert nodes_of(jobs[1]) == set(range(8)) and nodes_of(jobs[2]) == set(range(8, 12))
+
+
+def test_run_times_are_meant_at_speed_1(ductile, tmp_path):
+    platform = """
+        class = [{ name = "fast", count = 2, speed = 2 }, { name = "slow", count = 2, speed = 0.5, weight = 1 }]
+        """
+    call = write(tmp_path, [line(1, 0, 100, 2, 100), line(2, 0, 100, 2, 100), line(3, 1000, 100, 3, 100)], platform)
+    for more in ([], ["--malleable", "1:max=1"], ["--overrun", "kill"]):
+        ductile.output(*call, "--policy", "fcfs", "--check", *more, "--out", tmp_path / "out")
+        jobs = jobs_of(tmp_path / "out")
+        assert [float(jobs[job]["execution_time"]) for job in (1, 2, 3)] == [50, 200, 200], more
+        assert all(row["final_state"] == "COMPLETED_SUCCESSFULLY" for row in jobs.values())
+
+
+def test_one_class_without_partitions_is_as_if_nothing_were_said(ductile, tmp_path):
+    lines, _ = some_jobs(2)
+    call = write(tmp_path, lines, "class = [{ name = 'all', count = 16, cores = 4 }]")
+    plain = ["simulate", "--trace", tmp_path / "log.swf", "--nodes", 16, "--cores-per-node", 4]
+    for policy in policies(ductile):
+        folders = []
+        for number, words in enumerate([call, plain]):
+            folders.append(tmp_path / f"{policy}-{number}")
+            ductile.output(*words, "--malleable", "0.5:max=2", "--policy", policy, "--out", folders[-1])
+        files = [files_of(folder) for folder in folders]
+        for name in ("jobs.csv", "decisions.csv", "series.csv"):
+            assert files[0][name] == files[1][name], (policy, name)
+        assert b",partition" not in files[0]["jobs.csv"].splitlines()[0]
+
+
+def test_what_does_not_fit_is_counted(ductile, tmp_path):
+    call = write(tmp_path, [
+        line(1, 0, 10, 4, 10, partition=7),
+        line(2, 0, 10, 9 * 4, 10, partition=7),  # larger than its partition
+        line(3, 0, 10, 4, 4000, partition=7),  # longer than it allows
+        line(4, 0, 10, 4, 10, 20 * GIGABYTE, partition=7),  # 80 GB
+        line(5, 0, 10, 4, 10),  # no partition: the first one
+    ])
+    call += ["--partitions-from", "partition", "--memory-from", "requested"]
+    text = ductile.output(*call)
+    assert ("3 lines skipped: 1 larger than the machine, 1 longer than their partition allows, 1 with more memory than a "
+            "node of their partition has") in text
+    [figures] = ductile.objects(*call, "--json")
+    assert (figures["jobs"], figures["skipped"]) == (2, 3)
+
+
+def test_a_mistake_is_told_with_its_place(ductile, tmp_path):
+    call = write(tmp_path, [line(1, 0, 10, 4, 10, partition=7), line(2, 0, 10, 4, 10, partition=3)])
+
+    def error(*words):
+        done = ductile.run(*call, *words)
+        assert done.returncode == 2
+        return done.stderr
+
+    assert ("log.swf:2: partition (field 16): no partition has the number 3; give it one in the platform file: "
+            "number = 3") in error("--partitions-from", "partition")
+    assert "--platform" in error("--nodes", 4) and "--nodes" in error("--nodes", 4)
+    (tmp_path / "platform.toml").write_text(PLATFORM + "\nnodes = 3-4\n")
+    assert f"{tmp_path}/platform.toml:" in error()
+    (tmp_path / "platform.toml").write_text(PLATFORM.replace("cores", "coers", 1))
+    assert f"{tmp_path}/platform.toml:5: coers: a class has no such field; it has name" in error()
+    (tmp_path / "platform.toml").write_text("class = [{ name = 'all', count = 16 }]")
+    assert "platform.toml has no partitions" in error("--partitions-from", "queue")
+    done = ductile.run("simulate", "--trace", tmp_path / "log.swf", "--nodes", 4, "--partitions-from", "queue")
+    assert done.returncode == 2 and "--partitions-from: " in done.stderr and "give --platform FILE" in done.stderr
+    done = ductile.run("simulate", "--elastisim", "none.json", "--platform", tmp_path / "platform.toml")
+    assert done.returncode == 2 and "--platform: the platform of --elastisim is in its own file" in done.stderr
+
+
+def test_an_experiment_names_a_platform_beside_it(ductile, tmp_path):
+    write(tmp_path, some_jobs(3)[0])
+    (tmp_path / "e.toml").write_text(
+        "trace = 'log.swf'\nplatform = 'platform.toml'\npartitions-from = 'queue'\npolicy = ['fcfs', 'easy']\n")
+    runs = ductile.objects("simulate", tmp_path / "e.toml", "--json")
+    assert [run["nodes"] for run in runs if "nodes" in run] == [16, 16]
+    (tmp_path / "platform.toml").unlink()
+    done = ductile.run("simulate", tmp_path / "e.toml")
+    assert done.returncode == 2 and "e.toml:2: platform: " in done.stderr
+
+
+def test_a_record_of_it_is_replayed(ductile, tmp_path):
+    lines, wanted = some_jobs(4)
+    call = write(tmp_path, lines) + ["--partitions-from", "queue", "--memory-from", "requested"]
+    ductile.output(*call, "--malleable", "0.5:max=2", "--policy", "mebf", "--record", tmp_path / "log")
+    told = json.loads(ductile.output("replay", tmp_path / "log", "--json"))
+    assert told["events"] > len(wanted)
+
+
+def test_the_example_is_read(ductile):
+    [figures] = ductile.objects("simulate", "--generate", "rigid:max_size=16", "--jobs", 50, "--platform",
+                                "examples/platform.toml", "--json")
+    assert (figures["jobs"], figures["nodes"], figures["rejected"]) == (50, 24, 0)
