@@ -91,21 +91,27 @@ class Pieces {
           ductile::gather(buffer + at, place, piece_, distance_, count);
         });
   }
-  void scatter(const char* buffer, std::size_t bytes) {
-    copy(
-        bytes,
-        [&](char* place, std::size_t at, std::size_t size) {
-          std::memcpy(place, buffer + at, size);
-        },
-        [&](char* place, std::size_t at, std::size_t count) {
-          ductile::scatter(place, buffer + at, piece_, distance_, count);
-        });
+  void scatter(const char* buffer, std::size_t bytes) { scatter(buffer, bytes, ductile::scatter); }
+  /// Where other processes write what lies between the pieces.
+  void scatter_among_others(const char* buffer, std::size_t bytes) {
+    scatter(buffer, bytes, ductile::scatter_among_others);
   }
 
  private:
   static char* place_of(const Registered& data, Seat me, std::int64_t element) {
     return data.own() +
            static_cast<std::size_t>(local_index(data.layout, me, element)) * data.element_bytes;
+  }
+
+  void scatter(const char* buffer, std::size_t bytes, decltype(ductile::scatter)& whole) {
+    copy(
+        bytes,
+        [&](char* place, std::size_t at, std::size_t size) {
+          std::memcpy(place, buffer + at, size);
+        },
+        [&](char* place, std::size_t at, std::size_t count) {
+          whole(place, buffer + at, piece_, distance_, count);
+        });
   }
 
   /// Bytes in a row from here on.
@@ -673,11 +679,12 @@ Registered image_of(const Registered& one, char* place) {
   return {.layout = one.layout, .element_bytes = one.element_bytes, .data = place};
 }
 
+/// All processes write to the file at once.
 void copy(Pieces from, Pieces to, std::vector<char>& buffer) {
   buffer.resize(kBuffer);
   while (from.left() > 0) {
     const std::size_t bytes = from.gather(buffer.data(), buffer.size());
-    to.scatter(buffer.data(), bytes);
+    to.scatter_among_others(buffer.data(), bytes);
   }
 }
 

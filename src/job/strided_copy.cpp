@@ -168,7 +168,12 @@ void scatter(char* to, const char* row, std::size_t size, std::size_t distance, 
 #if defined(__x86_64__)
   if (count > 0 && is_dense(size, distance)) done = scatter_dense(to, row, size, distance, count);
 #endif
-  copy_pieces(to + done * distance, distance, row + done * size, size, size, count - done);
+  scatter_among_others(to + done * distance, row + done * size, size, distance, count - done);
+}
+
+void scatter_among_others(char* to, const char* row, std::size_t size, std::size_t distance,
+                          std::size_t count) {
+  copy_pieces(to, distance, row, size, size, count);
 }
 
 }  // namespace ductile

@@ -13,4 +13,8 @@ void gather(char* row, const char* from, std::size_t size, std::size_t distance,
 /// they are, but may be written: nobody else may change them meanwhile.
 void scatter(char* to, const char* row, std::size_t size, std::size_t distance, std::size_t count);
 
+/// The same, writing the pieces alone: what lies between them may be written by others meanwhile.
+void scatter_among_others(char* to, const char* row, std::size_t size, std::size_t distance,
+                          std::size_t count);
+
 }  // namespace ductile

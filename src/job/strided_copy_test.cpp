@@ -1,7 +1,10 @@
 #include "job/strided_copy.hpp"
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -39,6 +42,31 @@ TEST(StridedCopy, GathersAndScattersWhatOneByOneWould) {
           EXPECT_EQ(scattered, expected_spread) << size << " of " << step << ", " << count;
         }
       }
+    }
+  }
+}
+
+// Two who write what lies between each other's pieces, as the processes of a job do in a file.
+TEST(StridedCopy, WritesAmongOthersWhatIsItsOwn) {
+  for (const std::size_t size : {1, 2, 3, 4, 8}) {
+    constexpr std::size_t kCount = 200'000;
+    std::vector<char> shared(2 * kCount * size);
+    const std::array<std::vector<char>, 2> rows = {bytes(kCount * size, 1),
+                                                   bytes(kCount * size, 2)};
+    std::array<std::thread, 2> writers;
+    std::atomic<int> ready = 0;
+    for (std::size_t k = 0; k < 2; ++k) {
+      writers[k] = std::thread([&, k] {
+        ++ready;
+        while (ready < 2) std::this_thread::yield();
+        scatter_among_others(shared.data() + k * size, rows[k].data(), size, 2 * size, kCount);
+      });
+    }
+    for (std::thread& writer : writers) writer.join();
+    for (std::size_t k = 0; k < 2; ++k) {
+      std::vector<char> read(kCount * size);
+      gather(read.data(), shared.data() + k * size, size, 2 * size, kCount);
+      EXPECT_TRUE(read == rows[k]) << size << " bytes of writer " << k;
     }
   }
 }

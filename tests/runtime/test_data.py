@@ -21,7 +21,9 @@ def test_every_byte_arrives(start, tmp_path, data, mpi="mpich"):
         assert [event["bytes"] for event in job.events("resized")] == 5 * [data[0] * data[1]]
 
 
-@pytest.mark.parametrize("data", [(10007, 1, 1), (9973, 24, 3), (30011, 8, 7), (3, 8, 1), (200003, 8, 0)])
+# Many small elements: the processes write beside each other in the file.
+@pytest.mark.parametrize("data", [(1000003, 1, 1), (500009, 2, 1), (10007, 1, 1), (9973, 24, 3), (30011, 8, 7), (3, 8, 1),
+                                  (200003, 8, 0)])
 def test_every_byte_is_kept_while_a_job_is_suspended(start, tmp_path, data, mpi="mpich"):
     stop, keep, kept = tmp_path / "stop", tmp_path / "keep", tmp_path / "kept"
     keep.touch()

@@ -213,7 +213,8 @@ def test_a_death_beside_the_commit(start, tmp_path, monkeypatch, fault, mpi="mpi
     (tmp_path / "stop").touch()
     code, out, _ = job.finish()
     if is_committed == ("old" in fault):
-        assert (code, out) == (0, "right\n")
+        # The launcher of those that left may complain on stdout about the one that died.
+        assert code == 0 and out.endswith("right\n"), out
     else:
         assert code != 0 and "right" not in out
     assert left_in_shared_memory(begin) == set()
