@@ -58,6 +58,7 @@ struct Options {
   double start_limit = 120;
   double probe_limit = 600;
   double hand_over_limit = 300;
+  double leave_limit = 0;
   std::string evolving = "grant";
   double patience = 10;
   double measure = 0;
@@ -222,6 +223,7 @@ int run_program(const Options& options) {
   if (options.probe_limit_given->count() > 0) settings.limits.stuck = settings.limits.gathering;
   settings.limits.agreeing = std::min(settings.limits.agreeing, settings.limits.gathering);
   settings.limits.handing_over = milliseconds(options.hand_over_limit);
+  if (options.leave_limit > 0) settings.limits.leaving = milliseconds(options.leave_limit);
   settings.patience = milliseconds(options.patience);
   settings.evolving = *from_word<Evolving>(kEvolvingWords, options.evolving);
   settings.measure = milliseconds(options.measure);
@@ -469,6 +471,12 @@ void add_run_command(CLI::App& app) {
   options->probe_limit_given = limit("--probe-limit", options->probe_limit,
                                      "seconds until all processes must come to a probe");
   limit("--hand-over-limit", options->hand_over_limit, "seconds that moving the data may take");
+  command
+      ->add_option("--leave-limit", options->leave_limit,
+                   "seconds that the program of an old generation may work on after it has left; "
+                   "0: as long as it likes")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
   limit("--patience", options->patience,
         "seconds to leave, or to end after SIGTERM, before SIGKILL");
   command->add_flag("-v,--verbose", options->verbosity, "say what happens; -vv and -vvv say more");

@@ -56,6 +56,24 @@ void LineSocket::send(std::string_view line) {
   if (unsent() > most_) close();
 }
 
+void LineSocket::send_part(std::string_view part) {
+  flush();
+  // What can go at once is not copied.
+  while (is_flushed() && !is_closed() && !part.empty()) {
+    const ssize_t sent = ::send(socket_.get(), part.data(), part.size(), MSG_NOSIGNAL);
+    if (sent > 0) {
+      part.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno == EAGAIN) {
+      break;
+    } else if (errno != EINTR) {
+      close();
+    }
+  }
+  if (is_closed()) return;
+  unsent_.append(part);
+  if (unsent() > most_) close();
+}
+
 void LineSocket::flush() {
   while (unsent() > 0 && !is_closed()) {
     const ssize_t sent = ::send(socket_.get(), unsent_.data() + sent_, unsent(), MSG_NOSIGNAL);

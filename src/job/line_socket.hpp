@@ -33,6 +33,8 @@ class LineSocket {
   /// Is there one?
   bool has_line() const { return come_.find('\n', searched_) != std::string::npos; }
   void send(std::string_view line);
+  /// Of a line: `send` is its end.
+  void send_part(std::string_view part);
   /// Has everything been sent?
   bool is_flushed() const { return unsent() == 0; }
   /// Bytes that have not.

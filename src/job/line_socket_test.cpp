@@ -33,6 +33,29 @@ TEST(LineSocket, GivesWholeLinesAsTheyCome) {
   EXPECT_FALSE(lines.is_closed());
 }
 
+TEST(LineSocket, SendsALineInParts) {
+  auto [raw, socket] = ends();
+  const std::string much(std::size_t{1} << 20, 'x');  // more than is taken at once
+  LineSocket lines(std::move(socket), 100, 4 * much.size());
+  lines.send_part("one, ");
+  lines.send_part(much);
+  EXPECT_FALSE(lines.is_flushed());
+  lines.send_part(", two");
+  lines.send("");
+  std::string come(2 * much.size(), '\0');
+  std::size_t size = 0;
+  while (size == 0 || come[size - 1] != '\n') {
+    const ssize_t got = read(raw.get(), come.data() + size, come.size() - size);
+    ASSERT_GT(got, 0);
+    size += static_cast<std::size_t>(got);
+    lines.work();
+  }
+  EXPECT_EQ(come.substr(0, size), "one, " + much + ", two\n");
+  lines.send_part(std::string(6 * much.size(), 'x'));
+  EXPECT_TRUE(lines.is_closed());
+  lines.send_part("nobody");
+}
+
 TEST(LineSocket, TakesNoMoreWhileALineWaits) {
   auto [raw, socket] = ends();
   LineSocket lines(std::move(socket), 100, 100);

@@ -119,7 +119,7 @@ class Manager {
   bool is_crowded(std::uint32_t size) const;
   void let_yield(bool is_on);
   void on_ended(Generation& generation);
-  bool may_go_on(Generation& generation) const;
+  std::optional<Clock::time_point> may_go_on(Generation& generation) const;
 
   // ---- What processes and clients say ----------------------------------------------------------
   void on_message(const Peer& peer, const wire::Message& message);
@@ -409,7 +409,11 @@ void Manager::on_ended(Generation& generation) {
   const int code = exit_code(*generation.status);
   if (resizes_.on_ended(generation, code)) return;
   if (&generation == &current() && !exit_code_) {
-    exit_code_ = stop_signal_ != 0 && code == 0 ? 128 + stop_signal_ : code;
+    // Launchers differ in what they make of a signal: nothing, or its number.
+    const bool is_of_signal =
+        stop_signal_ != 0 &&
+        (code == 0 || (code == stop_signal_ && settings_.launcher.mpi != Mpi::none));
+    exit_code_ = is_of_signal ? 128 + stop_signal_ : code;
     // It was ended because it is not as it should be, and its launcher thinks nothing of it.
     if (code == 0 && generation.is_terminated && stop_signal_ == 0) exit_code_ = 1;
     status_ = *generation.status;
@@ -420,15 +424,18 @@ void Manager::on_ended(Generation& generation) {
   }
 }
 
-/// An old generation that has left in order may: only who ends the job ends it.
-bool Manager::may_go_on(Generation& generation) const {
-  if (!resizes_.has_left(generation)) return false;
-  generation.is_late = true;
+/// An old generation that has left in order may, but whoever ends the job ends it, and so does a
+/// limit that its user has set.
+std::optional<Clock::time_point> Manager::may_go_on(Generation& generation) const {
+  if (!resizes_.has_left(generation) || std::exchange(generation.is_late, true)) {
+    return std::nullopt;
+  }
   spdlog::warn(
       "the old generation of {} processes has left, but its program works on; its processors are "
       "free, and the resize is over, when it has ended",
       generation.size);
-  return true;
+  const auto limit = settings_.limits.leaving;
+  return limit ? Clock::now() + *limit : Clock::time_point::max();
 }
 
 // ---- What processes say -------------------------------------------------------------------------
@@ -500,7 +507,7 @@ void Manager::on_order(ControlClient& client, const std::string& line) {
     case Order::Verb::withdraw:
       // Who ordered it hears that it was given up, unless it is done already.
       steps_.withdraw();
-      resizes_.give_up("it was withdrawn");
+      resizes_.withdraw();
       if (!its.id.is_null()) reply(client, {{"ok", true}}, its.id);
       return;
     case Order::Verb::suspend:

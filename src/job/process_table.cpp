@@ -92,14 +92,14 @@ ProcessTable::Clock::time_point ProcessTable::next() const {
 }
 
 void ProcessTable::keep_deadlines(Clock::time_point now, bool has_job_ended,
-                                  const std::function<bool(Generation&)>& may_go_on,
+                                  const MayGoOn& may_go_on,
                                   const std::function<void(Generation&)>& before_end) {
   for (const auto& [number, generation] : all_) {
     if (now < generation->deadline) continue;
     if (generation->status) {
       sweep(*generation, now, has_job_ended);
-    } else if (may_go_on(*generation)) {
-      generation->deadline = Clock::time_point::max();
+    } else if (const auto until = may_go_on(*generation)) {
+      generation->deadline = *until;
     } else if (!generation->is_terminated) {
       generation->is_terminated = true;
       before_end(*generation);

@@ -61,9 +61,10 @@ class ProcessTable {
   /// When `keep_deadlines` has something to do.
   Clock::time_point next() const;
   /// Those whose time is over are told to end, and then killed, and what still holds their pipes is
-  /// looked for. One that `may_go_on` is let be; `before_end` is called before one is told to end.
-  void keep_deadlines(Clock::time_point now, bool has_job_ended,
-                      const std::function<bool(Generation&)>& may_go_on,
+  /// looked for. One that `may_go_on` is let be until then; `before_end` is called before one is
+  /// told to end.
+  using MayGoOn = std::function<std::optional<Clock::time_point>(Generation&)>;
+  void keep_deadlines(Clock::time_point now, bool has_job_ended, const MayGoOn& may_go_on,
                       const std::function<void(Generation&)>& before_end);
 
   /// All are to end; launchers know some signals, and get SIGTERM for the others.

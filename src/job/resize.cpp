@@ -80,7 +80,7 @@ void Resize::enter(Phase phase, Clock::time_point now) {
       break;
     case Phase::committed:
       times_.settled = now;
-      deadline_ = Clock::time_point::max();
+      deadline_ = now + limits_.starting;
       // The new generation first: it is the job from here on, whatever becomes of the old one.
       orders_.push_back({Side::fresh, wire::Commit{}});
       orders_.push_back({Side::old, wire::Commit{}});
@@ -138,6 +138,7 @@ bool Resize::accept(Side side, std::uint32_t rank, const wire::Content& content,
   if (std::holds_alternative<wire::Running>(content)) {
     if (from_old || phase_ != Phase::committed || !running_.add(rank, now)) return false;
     times_.running = now;
+    if (running_.is_full()) deadline_ = Clock::time_point::max();
     return true;
   }
   if (std::holds_alternative<wire::Leaving>(content)) {
@@ -236,9 +237,15 @@ void Resize::abort(const std::string& reason, Clock::time_point now, std::option
   enter(Phase::aborted, now);
 }
 
+void Resize::stop_waiting() {
+  if (phase_ != Phase::committed) return;
+  is_overdue_ = true;
+  deadline_ = Clock::time_point::max();
+}
+
 void Resize::tick(Clock::time_point now) {
   if (phase_ == Phase::gathering) look_after_missing(now);
-  if (is_settled() || now < deadline_) return;
+  if (now < deadline_) return;
   switch (phase_) {
     case Phase::starting:
       return abort("the new generation was not ready in time", now, Side::fresh);
@@ -250,6 +257,7 @@ void Resize::tick(Clock::time_point now) {
       return abort("the data was not handed over in time", now,
                    taken_.is_full() ? Side::old : Side::fresh);
     case Phase::committed:
+      return stop_waiting();
     case Phase::aborted:
       break;
   }

@@ -7,7 +7,7 @@
 //   gathering     they know the probe at which they meet, and go on until they stand there; from
 //                 there they may postpone the meeting to a later probe
 //   handing_over  data moves from old to new
-//   committed     the new generation is the job; or
+//   committed     the new generation is the job, and says that it goes on; or
 //   aborted       the old one is, with all its data, and the new one is to be removed
 #pragma once
 
@@ -42,6 +42,9 @@ class Resize {
     /// iteration, while others wait for it, does not come: one of those may be what it waits for.
     std::chrono::milliseconds stuck = std::chrono::seconds(30);
     std::chrono::milliseconds handing_over = std::chrono::minutes(5);
+    /// The program of an old generation that has left, before it is told to end; nothing: it may
+    /// work on as long as it likes.
+    std::optional<std::chrono::milliseconds> leaving{};
   };
 
   /// Tell all processes of this side.
@@ -99,8 +102,11 @@ class Resize {
   void abort(const std::string& reason, Clock::time_point now,
              std::optional<Side> blamed = std::nullopt);
 
-  /// Aborts if the phase took too long. While processes wait for others, asks these where they are.
+  /// Aborts if the phase took too long; once it is committed nobody waits any more then. While
+  /// processes wait for others, asks these where they are.
   void tick(Clock::time_point now);
+  /// Committed, it is over without a word of those that have not said yet that they go on.
+  void stop_waiting();
   /// When the phase has taken too long.
   Clock::time_point deadline() const { return deadline_; }
   /// When `tick` has something to do.
@@ -117,6 +123,8 @@ class Resize {
   bool is_settled() const { return phase_ == Phase::committed || phase_ == Phase::aborted; }
   /// All new processes have said that they go on.
   bool is_running() const { return running_.is_full(); }
+  /// They have, or nobody waits for that.
+  bool is_done() const { return is_running() || is_overdue_; }
   /// All old processes have said that they leave.
   bool is_leaving() const { return leaving_.is_full(); }
 
@@ -168,6 +176,7 @@ class Resize {
   Clock::time_point deadline_{};
   Clock::time_point ask_at_{};
   bool has_asked_ = false;
+  bool is_overdue_ = false;
   Times times_{};
   Roll ready_, at_, reached_, sent_, taken_, running_, postponed_, leaving_;
   std::vector<std::string> addresses_;

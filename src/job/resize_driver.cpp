@@ -160,6 +160,7 @@ bool ResizeDriver::on_ended(const Generation& generation, int code) {
 
 void ResizeDriver::on_stop(const std::string& reason) {
   is_ending_ = true;
+  refuse_ordered(reason);
   give_up(reason);
 }
 
@@ -169,6 +170,20 @@ void ResizeDriver::on_exit() {
   give_up("the job has ended");
   // Who waits for a resize hears how that went.
   if (!resize_) outside_.answer(false, {{"error", "the job has ended"}});
+}
+
+void ResizeDriver::withdraw() {
+  const std::string reason = "it was withdrawn";
+  refuse_ordered(reason);
+  give_up(reason);
+  if (!resize_) return;
+  resize_->stop_waiting();
+  conclude();
+}
+
+/// One that waits for the program to begin.
+void ResizeDriver::refuse_ordered(const std::string& why) {
+  if (ordered_) refuse(std::exchange(ordered_, std::nullopt)->size, why);
 }
 
 void ResizeDriver::give_up(const std::string& reason) {
@@ -235,7 +250,7 @@ void ResizeDriver::conclude() {
   const Generation* const loser = table_.find(is_committed ? old_ : resize_->generation());
   const bool is_free = loser == nullptr || loser->is_gone();
   if (is_free && !freed_) freed_ = Clock::now();
-  if (!is_free || (is_committed && !resize_->is_running() && !has_exited_)) return;
+  if (!is_free || (is_committed && !resize_->is_done() && !has_exited_)) return;
   Json details = {{"generation", is_committed ? resize_->generation() : old_},
                   {"from", resize_->old_size()},
                   {"to", resize_->new_size()}};
@@ -246,6 +261,11 @@ void ResizeDriver::conclude() {
     details.update(details_of_commit());
     spdlog::info("resized from {} to {} processes in {:.3f} s", resize_->old_size(),
                  resize_->new_size(), seconds(Clock::now() - times.starting));
+    if (!resize_->is_running() && !has_exited_) {
+      spdlog::warn(
+          "{} of {} new processes have said that they go on; the resize is over all the same",
+          resize_->running().count(), resize_->new_size());
+    }
   } else {
     if (is_planned_) ++aborted_;
     if (table_.has_killed()) remove_shared_memory(wall_begin_);
@@ -310,8 +330,7 @@ void ResizeDriver::keep_deadlines(Clock::time_point now) {
     carry_out();
   }
   if (ordered_ && !table_.current().is_whole() && now > ordered_at_ + settings_.limits.starting) {
-    refuse(std::exchange(ordered_, std::nullopt)->size,
-           "the program does not use libductile-app, or has not called ductile_init() yet");
+    refuse_ordered("the program does not use libductile-app, or has not called ductile_init() yet");
   }
   tell_slow_start(now);
 }
@@ -355,7 +374,7 @@ std::string_view ResizeDriver::phase() const {
 }
 
 bool ResizeDriver::has_left(const Generation& generation) const {
-  return generation.number == old_ && !is_ending_ && resize_ &&
+  return generation.number == old_ && !is_ending_ && !is_suspended_ && resize_ &&
          resize_->phase() == Resize::Phase::committed && resize_->is_leaving();
 }
 

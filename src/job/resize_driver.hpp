@@ -60,6 +60,9 @@ class ResizeDriver {
   /// There is no objection. It begins once the program has: it must within the limit of a start.
   void order(const Wish& wish);
   void give_up(const std::string& reason);
+  /// Who has ordered it waits no longer: it is given up, or, committed, over as soon as the nodes
+  /// of the generation that lost are free.
+  void withdraw();
   /// How many processes the hosts take; any number if none are named.
   std::uint32_t slots() const;
 
@@ -101,8 +104,8 @@ class ResizeDriver {
   /// Of a resize under way, the size it goes to.
   std::uint32_t new_size() const { return resize_->new_size(); }
   std::string_view phase() const;
-  /// An old generation that has left in order, in a job that is not to end: whatever its program
-  /// still does is its right.
+  /// An old generation that has left in order, for another one, in a job that is not to end:
+  /// whatever its program still does is its right for a while.
   bool has_left(const Generation& generation) const;
   std::uint32_t resizes() const { return resizes_; }
   /// The data of all processes is kept, and they leave.
@@ -114,6 +117,7 @@ class ResizeDriver {
 
  private:
   void refuse(std::uint32_t size, const std::string& why);
+  void refuse_ordered(const std::string& why);
   void carry_out();
   void settle();
   void discard(Generation& generation, Clock::time_point now);

@@ -179,6 +179,59 @@ TEST_F(Driver, WaitsForAProgramThatHasNotBegunButNotForEver) {
   EXPECT_EQ(denied_, 1u);
 }
 
+TEST_F(Driver, TakesBackAnOrderThatWaitsForTheProgramToBegin) {
+  table_.current().connected = 0;
+  driver_.order({.size = 2, .is_requested = true});
+  driver_.withdraw();
+  EXPECT_EQ(told_, (Texts{"aborted", "it was withdrawn"}));
+  EXPECT_EQ(denied_, 1u);
+  connect(table_.current());
+  driver_.begin();
+  EXPECT_FALSE(driver_.is_busy());
+  table_.current().connected = 0;
+  driver_.order({.size = 3});
+  driver_.on_stop("the job is to end");
+  EXPECT_EQ(told_.back(), "the job is to end");
+  EXPECT_FALSE(driver_.is_ordered());
+}
+
+// A new process hangs before it says that it goes on: it is the job all the same.
+TEST_F(Driver, WaitsForNewProcessesThatGoOnButNotForEver) {
+  go_through();
+  end(*table_.find(0));
+  driver_.receive(1, 0, {1, wire::Running{}});
+  driver_.conclude();
+  EXPECT_TRUE(driver_.is_busy());
+  const auto late = Resize::Clock::now() + settings_.limits.starting * 2;
+  EXPECT_LT(driver_.next(), late);
+  driver_.keep_deadlines(late);
+  EXPECT_EQ(told_, (Texts{"resized", "ok"}));
+  EXPECT_FALSE(driver_.is_busy());
+  EXPECT_EQ(driver_.resizes(), 1u);
+}
+
+TEST_F(Driver, IsOverWithoutTheirWordIfNobodyWaits) {
+  go_through();
+  driver_.withdraw();
+  EXPECT_TRUE(driver_.is_busy());  // its nodes are not free
+  end(*table_.find(0));
+  driver_.conclude();
+  EXPECT_EQ(told_, (Texts{"resized", "ok"}));
+  EXPECT_EQ(driver_.objection({.size = 3}), std::nullopt);
+}
+
+// For nobody else: its nodes are others'.
+TEST_F(Driver, LetsNoneGoOnThatIsSuspended) {
+  settings_.keep = "/folder/keep";
+  driver_.order({.suspends = true});
+  say(0, wire::At{.probe = 7});
+  say(0, wire::Reached{});
+  say(0, wire::Sent{.bytes = 10});
+  say(0, wire::Leaving{});
+  EXPECT_TRUE(driver_.is_suspended());
+  EXPECT_FALSE(driver_.has_left(table_.current()));
+}
+
 TEST_F(Driver, EndsWithTheJob) {
   table_.current().connected = 0;
   driver_.order({.size = 2});

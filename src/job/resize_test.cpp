@@ -46,6 +46,25 @@ std::vector<Step> whole_resize() {
 }
 constexpr std::size_t kStepsToCommit = 12;
 
+TEST(Resize, IsDoneWhenAllGoOnOrNobodyWaitsForThat) {
+  const std::vector<Step> steps = whole_resize();
+  for (const bool all : {false, true}) {
+    Resize resize(1, 2, 3, {}, kStart);
+    resize.stop_waiting();  // too early to mean anything
+    for (std::size_t i = 0; i < kStepsToCommit + (all ? 3 : 2); ++i) {
+      resize.receive(steps[i].side, steps[i].rank, steps[i].content, kStart);
+    }
+    EXPECT_EQ(resize.phase(), Phase::committed);
+    EXPECT_EQ(resize.is_done(), all);
+    EXPECT_EQ(resize.next() == Resize::Clock::time_point::max(), all);
+    resize.tick(kStart + Resize::Limits{}.starting);
+    EXPECT_EQ(resize.phase(), Phase::committed);
+    EXPECT_TRUE(resize.is_done());
+    EXPECT_EQ(resize.is_running(), all);
+    EXPECT_EQ(resize.next(), Resize::Clock::time_point::max());
+  }
+}
+
 // The old processes hand over to a file, and there are no others.
 TEST(Resize, ToNobodyIsASuspension) {
   using namespace wire;  // NOLINT(google-build-using-namespace)

@@ -1,6 +1,7 @@
 """Faults at every message of a resize. Before the commit the old generation goes on with exact data,
 after it the new one does; what fails when no generation can go on, ends at once and leaves nothing."""
 
+import json
 import os
 import pathlib
 import time
@@ -218,3 +219,54 @@ def test_a_death_beside_the_commit(start, tmp_path, monkeypatch, fault, mpi="mpi
     else:
         assert code != 0 and "right" not in out
     assert left_in_shared_memory(begin) == set()
+
+
+def test_an_order_is_answered_though_a_new_process_hangs_after_the_commit(start, tmp_path, monkeypatch, mpi="mpich"):
+    """It has its data and is the job: nobody waits for ever for its word that it goes on."""
+    monkeypatch.setenv("DUCTILE_FAULT", "1:new/1:before:running:hang")
+    job = start(mpi, 2, "until", tmp_path / "stop", 2000, options=["--start-limit", limit(3), "--patience", 2])
+    job.wait_until_connected()
+    done = job.resize(3)
+    assert done.returncode == 0, done
+    status = job.status()
+    assert (status["size"], status["phase"]) == (3, "running")
+    assert "pause_s" not in job.events(COMMIT)[0]
+    job.process.terminate()
+    code, _, err = job.finish()
+    assert code == 143 and "2 of 3 new processes have said that they go on" in err, (code, err)
+
+
+def test_an_order_is_answered_though_an_old_process_hangs_after_it_has_left(start, tmp_path, monkeypatch, mpi="mpich"):
+    monkeypatch.setenv("DUCTILE_FAULT", "1:old/1:after:leaving:hang")
+    job = start(mpi, 2, "until", tmp_path / "stop", 2000, options=["--leave-limit", 1, "--patience", 1])
+    job.wait_until_connected()
+    assert job.resize(3).returncode == 0
+    assert job.resize(1).returncode == 0
+    (tmp_path / "stop").touch()
+    code, out, err = job.finish()
+    assert code == 0 and out.endswith("right\n"), (out, err)
+    assert "but its program works on" in err
+
+
+def test_an_order_that_waits_for_the_program_can_be_withdrawn(start, tmp_path, mpi="mpich"):
+    begins = tmp_path / "begins"
+    script = tmp_path / "script"
+    script.write_text(f"#!/bin/sh\nuntil [ -e {begins} ]; do sleep 0.05; done\nexec {example('until', mpi)} \"$@\"\n")
+    script.chmod(0o755)
+    job = start(mpi, 2, script, tmp_path / "stop", 2000)
+    while not job.report.exists() or not job.events("started"):
+        time.sleep(0.02)
+    with connect("unix:" + job.socket) as order:
+        order.sendall(b'{"do": "resize", "size": 3, "id": 7}\n')
+        answers = order.makefile()
+        assert job.status()["phase"] == "starting"
+        with connect("unix:" + job.socket) as other:
+            other.sendall(b'{"do": "withdraw"}\n')
+        answer = json.loads(answers.readline())
+        assert (answer["ok"], answer["error"], answer["id"]) == (False, "it was withdrawn", 7), answer
+    begins.touch()
+    assert job.wait_until_connected()["size"] == 2
+    (tmp_path / "stop").touch()
+    code, out, err = job.finish()
+    assert (code, out) == (0, "right\n"), err
+    assert job.events(COMMIT) == []

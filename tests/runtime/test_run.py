@@ -426,6 +426,7 @@ def test_a_process_that_dies_ends_the_job(mpi, start):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a process that its job cannot kill")
 def test_processes_that_cannot_be_killed_are_no_end(tmp_path):
     """Who reads the report must not take what they have for free."""
+    # The shell stays: while a process becomes another program its environment reads as empty.
     helper, report, ready = tmp_path / "setpriv", tmp_path / "of nobody" / "report", tmp_path / "ready"
     shutil.copy(shutil.which("setpriv"), helper)
     helper.chmod(0o4755)
@@ -436,7 +437,8 @@ def test_processes_that_cannot_be_killed_are_no_end(tmp_path):
     mark = f"DUCTILE_TEST={tmp_path}"
     try:
         done = run("run", "--kind", "rigid", "--mpi", "none", "--report", report, "--patience", 1, "--", "sh", "-c",
-                   f"{helper} --reuid 0 --clear-groups env {mark} sh -c 'touch {ready}; exec sleep 1000' > /dev/null 2>&1 & "
+                   f"{helper} --reuid 0 --clear-groups env {mark} sh -c 'touch {ready}; while :; do sleep 1; done' "
+                   "> /dev/null 2>&1 & "
                    f"until [ -e {ready} ]; do sleep 0.01; done",
                    user=65534, group=65534, extra_groups=[])
         assert processes_with(mark) != []
@@ -778,8 +780,10 @@ def test_sockets_are_elsewhere_where_tmpdir_is_no_place_for_them(start, monkeypa
 
 def test_sockets_of_tcp_are_told():
     words = namespaces()
-    done = subprocess.run([*words, "sh", "-c", 'mount -t tmpfs -o ro none /tmp && mount -t tmpfs -o ro none /dev/shm '
-                           '&& exec "$@"', "sh", PROGRAM, "run", "--mpi", "mpich", "--", "true"],
+    # What is in them stays to be seen: the program may be there.
+    read_only = " && ".join(f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder}"
+                            for folder in ("/tmp", "/dev/shm"))
+    done = subprocess.run([*words, "sh", "-c", read_only + ' && exec "$@"', "sh", PROGRAM, "run", "--mpi", "mpich", "--", "true"],
                           capture_output=True, text=True, timeout=PATIENCE,
                           env={name: value for name, value in os.environ.items() if name != "TMPDIR"})
     assert done.returncode == 0, done.stderr
