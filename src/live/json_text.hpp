@@ -2,6 +2,9 @@
 // texts take a moment.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -11,8 +14,6 @@
 #include <utility>
 
 #include <nlohmann/json.hpp>
-
-#include "base/text.hpp"
 
 namespace ductile {
 
@@ -32,27 +33,18 @@ std::optional<std::string> bytes_from_json(const nlohmann::ordered_json& json);
 /// An object, or objects within it, as text on one line. Bytes that are no UTF-8 are replaced.
 class JsonText {
  public:
-  JsonText& begin() {
-    separate();
-    text_ += '{';
-    return *this;
-  }
-  JsonText& end() {
-    text_ += '}';
-    return *this;
-  }
+  JsonText& begin() { return separated('{'); }
+  JsonText& end() { return bare('}'); }
   /// Objects follow, up to `end_list`.
-  JsonText& begin_list(std::string_view name) {
+  template <std::size_t Size>
+  JsonText& begin_list(const char (&name)[Size]) {
     this->name(name);
-    text_ += '[';
-    return *this;
+    return bare('[');
   }
-  JsonText& end_list() {
-    text_ += ']';
-    return *this;
-  }
-  template <class Value>
-  JsonText& add(std::string_view name, const Value& value) {
+  JsonText& end_list() { return bare(']'); }
+  /// A name is one of ours, and needs no care.
+  template <std::size_t Size, class Value>
+  JsonText& add(const char (&name)[Size], const Value& value) {
     this->name(name);
     write(value);
     return *this;
@@ -62,47 +54,84 @@ class JsonText {
     write(value);
     return *this;
   }
-  std::string take() { return std::move(text_); }
+  std::string take() {
+    text_.resize(std::exchange(size_, 0));
+    last_ = 0;
+    return std::move(text_);
+  }
+  /// What has come together since it was cleared, and whoever clears it has; more follows it.
+  std::string_view so_far() const { return {text_.data(), size_}; }
+  void clear() { size_ = 0; }
 
  private:
-  void separate() {
-    if (!text_.empty() && text_.back() != '{' && text_.back() != '[') text_ += ',';
+  /// At the end, for so many bytes at most; `written` says up to where.
+  char* room(std::size_t bytes) {
+    if (text_.size() - size_ < bytes) [[unlikely]]
+      grow(bytes);
+    return text_.data() + size_;
   }
-  /// A name is one of ours, and needs no care.
-  void name(std::string_view name) {
-    separate();
-    text_.append(1, '"').append(name).append("\":");
+  void grow(std::size_t bytes) { text_.resize(std::max(2 * text_.size(), size_ + bytes)); }
+  void written(const char* end) {
+    size_ = static_cast<std::size_t>(end - text_.data());
+    last_ = end[-1];
   }
-  void write(bool value) { text_ += value ? "true" : "false"; }
+  char* separate(char* to) const {
+    if (last_ != 0 && last_ != '{' && last_ != '[') *to++ = ',';
+    return to;
+  }
+  JsonText& bare(char c) {
+    char* const to = room(1);
+    *to = c;
+    written(to + 1);
+    return *this;
+  }
+  JsonText& separated(char c) {
+    char* const to = separate(room(2));
+    *to = c;
+    written(to + 1);
+    return *this;
+  }
+  template <std::size_t Size>
+  void name(const char (&name)[Size]) {
+    char* to = separate(room(Size + 3));
+    *to++ = '"';
+    to = std::copy_n(name, Size - 1, to);
+    *to++ = '"';
+    *to++ = ':';
+    written(to);
+  }
+  void put(std::string_view text) {
+    if (!text.empty()) written(std::copy_n(text.data(), text.size(), room(text.size())));
+  }
+  void write(bool value) { put(value ? "true" : "false"); }
   template <std::integral Integer>
   void write(Integer value) {
-    append_number(text_, value);
+    char* const to = room(kLongestNumber);
+    written(std::to_chars(to, to + kLongestNumber, value).ptr);
   }
   void write(double value) {
     if (!std::isfinite(value)) return write(nullptr);
-    const std::size_t begin = text_.size();
-    append_number(text_, value);
+    char* const to = room(kLongestNumber);
+    char* const end = std::to_chars(to, to + kLongestNumber, value).ptr;
+    written(end);
     // Whole ones are no integers.
-    if (text_.find_first_of(".e", begin) == std::string::npos) text_ += ".0";
+    if (std::none_of(to, end, [](char c) { return c == '.' || c == 'e'; })) put(".0");
   }
-  void write(std::nullptr_t) { text_ += "null"; }
+  void write(std::nullptr_t) { put("null"); }
   void write(const nlohmann::ordered_json& value) {
     if (value.is_string()) return write(value.get_ref<const std::string&>());
-    if (!value.is_structured()) {
-      text_ += value.dump();
-      return;
-    }
-    text_ += value.is_array() ? '[' : '{';
+    if (!value.is_structured()) return put(value.dump());
+    bare(value.is_array() ? '[' : '{');
     bool is_first = true;
     for (const auto& [key, each] : value.items()) {
-      if (!std::exchange(is_first, false)) text_ += ',';
+      if (!std::exchange(is_first, false)) bare(',');
       if (value.is_object()) {
         write(key);
-        text_ += ':';
+        bare(':');
       }
       write(each);
     }
-    text_ += value.is_array() ? ']' : '}';
+    bare(value.is_array() ? ']' : '}');
   }
   template <class Value>
   void write(const std::optional<Value>& value) {
@@ -111,34 +140,59 @@ class JsonText {
   template <std::convertible_to<std::string_view> Text>
   void write(const Text& text) {
     const std::string_view view = text;
+    char* to = room(view.size() + 2);
+    *to++ = '"';
+    unsigned char needs_care = 0;
+    for (const char c : view) {
+      needs_care |= kNeedsCare[static_cast<unsigned char>(c)];
+      *to++ = c;
+    }
+    if (needs_care != 0) return write_with_care(view);
+    *to++ = '"';
+    written(to);
+  }
+  void write_with_care(std::string_view view) {
     if (!is_ascii(view)) {
       using Json = nlohmann::ordered_json;
-      text_ += Json(view).dump(-1, ' ', false, Json::error_handler_t::replace);
-      return;
+      return put(Json(view).dump(-1, ' ', false, Json::error_handler_t::replace));
     }
-    text_ += '"';
+    bare('"');
     for (std::size_t at = 0; at < view.size(); ++at) {
       const std::size_t plain = at;
       while (at < view.size() && view[at] >= ' ' && view[at] != '"' && view[at] != '\\') ++at;
-      text_.append(view, plain, at - plain);
+      put(view.substr(plain, at - plain));
       if (at < view.size()) escape(view[at]);
     }
-    text_ += '"';
+    bare('"');
   }
   void escape(char c) {
     constexpr std::string_view kNamed = "\"\\\b\f\n\r\t", kNames = "\"\\bfnrt",
                                kHex = "0123456789abcdef";
     const std::size_t named = kNamed.find(c);
-    text_ += '\\';
+    bare('\\');
     if (named != std::string_view::npos) {
-      text_ += kNames[named];
+      bare(kNames[named]);
     } else {
       const auto byte = static_cast<unsigned char>(c);
-      text_.append("u00").append(1, kHex[byte / 16]).append(1, kHex[byte % 16]);
+      put("u00");
+      bare(kHex[byte / 16]);
+      bare(kHex[byte % 16]);
     }
   }
 
-  std::string text_{};
+  static constexpr std::size_t kLongestNumber = 32;
+  /// Does this byte not stand for itself?
+  static constexpr auto kNeedsCare = [] {
+    std::array<unsigned char, 256> needs{};
+    for (std::size_t byte = 0; byte < needs.size(); ++byte) {
+      needs[byte] = byte < 0x20 || byte >= 0x80 || byte == '"' || byte == '\\' ? 1 : 0;
+    }
+    return needs;
+  }();
+
+  std::string text_{};    // longer than what is written: `size_`
+  std::size_t size_ = 0;  // of what is not cleared
+  char last_ = 0;         // byte that was written
 };
 
 }  // namespace ductile

@@ -45,6 +45,29 @@ TEST(JsonText, IsThatOfValues) {
   EXPECT_EQ(text.take(), expected.dump());
 }
 
+// What was taken of it before the rest was written.
+TEST(JsonText, GoesOnAfterAPart) {
+  const Json expected = {{"rows", Json::array({{{"a", 1}}, {{"a", 2}}, Json::object()})},
+                         {"z", ""}};
+  std::string whole;
+  JsonText text;
+  const auto part = [&] {
+    whole += text.so_far();
+    text.clear();
+  };
+  text.begin().begin_list("rows");
+  part();
+  text.begin();
+  part();
+  text.add("a", 1).end();
+  part();
+  part();
+  text.begin().add("a", 2).end().begin().end().end_list();
+  part();
+  text.add("z", "").end();
+  EXPECT_EQ(whole + text.take(), expected.dump());
+}
+
 TEST(JsonText, IsThatOfOneValue) {
   for (const Json& value :
        {Json("a\x7f\x1f\b"), Json(1.5), Json(), Json::array(), Json{{"a", {1, {"b"}}}}}) {
