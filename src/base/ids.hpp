@@ -22,6 +22,12 @@ enum class RequestId : std::uint32_t { none = ~0u };
 /// Jobs that may run at the same places (`Where`) are of one lane. Lane 0: where the platform puts
 /// those that ask for nothing.
 enum class LaneId : std::uint16_t {};
+/// Lanes whose jobs may use the same cells in the same partitions have one reach, whatever they ask
+/// for. That of lane 0 is 0.
+enum class ReachId : std::uint16_t {};
+
+/// A booking, numbered from 0 in order of creation, never reused.
+enum class BookingId : std::uint32_t { none = ~0u };
 
 /// The number behind a strong id.
 template <class Id>

@@ -53,6 +53,8 @@ void NodeSet::insert(std::uint32_t first, std::uint32_t last) {
 void NodeSet::insert(const NodeSet& other) {
   if (other.parts.size() == 1) {
     insert(other.parts.front().first, other.parts.front().last);
+  } else if (empty() || (!other.empty() && parts.back().last < other.parts.front().first)) {
+    for (const Interval& part : other.parts) append(*this, part.first, part.last);
   } else if (!other.empty()) {
     *this = united(*this, other);
   }

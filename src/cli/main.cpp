@@ -26,6 +26,7 @@
 #include "cli/queue.hpp"
 #include "cli/replay.hpp"
 #include "cli/report.hpp"
+#include "cli/reserve.hpp"
 #include "cli/resize.hpp"
 #include "cli/run.hpp"
 #include "cli/serve.hpp"
@@ -73,6 +74,7 @@ int run(int argc, char** argv) {
   ductile::add_explain_command(app, registry);
   ductile::add_predict_command(app);
   ductile::add_order_commands(app);
+  ductile::add_reserve_command(app);
   ductile::add_update_command(app);
   ductile::add_resize_command(app);
   ductile::add_completion_command(app, registry);

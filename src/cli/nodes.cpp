@@ -35,16 +35,19 @@ void nodes(const LiveOptions& options) {
   const bool memory = any([](const Json& node) { return node["memory"].is_number(); });
   const bool things =
       any([](const Json& node) { return !node["gres"].get<std::string>().empty(); });
+  const bool reservations = any([](const Json& node) { return node["reservation"].is_string(); });
   std::vector<std::vector<std::string>> rows;
-  const auto add = [&](const std::array<std::string, 9>& row) {
+  const auto add = [&](const std::array<std::string, 10>& row) {
     rows.emplace_back();
     for (std::size_t i = 0; i < row.size(); ++i) {
       const bool is_left_out = (i == 2 && !classes) || (i == 3 && !partitions) ||
-                               (i == 5 && !memory) || (i == 6 && !things);
+                               (i == 5 && !memory) || (i == 6 && !things) ||
+                               (i == 8 && !reservations);
       if (!is_left_out) rows.back().push_back(row.at(i));
     }
   };
-  add({"NODE", "STATE", "CLASS", "PARTITIONS", "CORES", "MEMORY", "GRES", "JOBID", "REASON"});
+  add({"NODE", "STATE", "CLASS", "PARTITIONS", "CORES", "MEMORY", "GRES", "JOBID", "RESERVATION",
+       "REASON"});
   const auto text = [](const Json& json) {
     return json.is_string() ? json.get<std::string>() : json.is_null() ? "" : json.dump();
   };
@@ -52,7 +55,7 @@ void nodes(const LiveOptions& options) {
     add({text(node["node"]), text(node["state"]), text(node["class"]),
          listed(node["partitions"].get<std::vector<std::string>>()), text(node["cores"]),
          node["memory"].is_null() ? "" : memory_text(node["memory"].get<std::uint64_t>()),
-         text(node["gres"]), text(node["job"]), text(node["reason"])});
+         text(node["gres"]), text(node["job"]), text(node["reservation"]), text(node["reason"])});
   }
   std::cout << lost_line(answer) << aligned_text(rows, rows.front().size());
 }

@@ -100,7 +100,7 @@ void add_serve_command(CLI::App& app, const Registry& registry) {
           ->type_name("NODESxCORES");
   add(
       "--platform", &ServeSettings::platform,
-      +[](const Text& path) { return read_platform_file(path).platform; },
+      +[](const Text& path) { return read_platform_to_serve(path); },
       "virtual nodes of several classes, and partitions, as a TOML file says")
       ->type_name("FILE")
       ->excludes(local);

@@ -1,6 +1,7 @@
 #include "cli/simulate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <iostream>
@@ -387,6 +388,16 @@ void take_platform(Options& options) {
   rules.nodes = options.trace.empty() ? nodes_of({}, file->platform).count() : file->platform.nodes;
   rules.cores_per_node = file->platform.cores_per_node;
   options.settings.platform = file->platform;
+  for (const FileReservation& its : file->reservations) {
+    options.settings.bookings.push_back({.booking = {.name = its.name,
+                                                     .from = its.from,
+                                                     .to = its.to,
+                                                     .nodes = its.nodes,
+                                                     .power_mw = std::llround(its.watts * 1000),
+                                                     .for_jobs = !its.jobs.empty()},
+                                         .count = its.count,
+                                         .jobs = its.jobs});
+  }
   if (options.trace.empty()) return;
   if (rules.partitions_from != SwfRules::PartitionsFrom::none &&
       file->platform.partitions.empty()) {
@@ -405,6 +416,10 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
   if (options.trace.empty() && options.log.adaptive != "auto") {
     throw InputError({.field = "--adaptive"}, "says how jobs of a log adapt",
                      "give --trace, or --malleable and the like");
+  }
+  if (!options.settings.bookings.empty() && options.identities == "off") {
+    throw InputError({.field = "--identities"}, "reservations need to know which nodes a job has",
+                     "leave --identities away");
   }
   if (!options.failures.empty() && options.identities == "off") {
     throw InputError({.field = "--identities"}, "failures need to know which nodes a job has",
@@ -447,7 +462,8 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
   matrix.settings.rules.identities =
       options.identities == "on" ||
       (options.identities == "auto" &&
-       (!options.out.empty() || !options.failures.empty() || options.settings.rules.check));
+       (!options.out.empty() || !options.failures.empty() || !options.settings.bookings.empty() ||
+        options.settings.rules.check));
   std::optional<Recorder> recorder;
   if (!options.record.empty()) {
     matrix.settings.rules.record = true;

@@ -36,7 +36,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Slurm's options that mean the same here, and those with a value.
-constexpr std::array<std::pair<std::string_view, bool>, 42> kOfSlurm{{
+constexpr std::array<std::pair<std::string_view, bool>, 43> kOfSlurm{{
     {"--min-nodes-invasic", true},  // paper 003
     {"--max-nodes-invasic", true},
     {"--node-constraints", true},
@@ -67,6 +67,7 @@ constexpr std::array<std::pair<std::string_view, bool>, 42> kOfSlurm{{
     {"--nodelist", true},
     {"-x", true},
     {"--exclude", true},
+    {"--reservation", true},
     {"--priority", true},
     {"-d", true},
     {"--dependency", true},
@@ -95,7 +96,7 @@ struct Written {
   std::uint32_t tasks_per_node = 0;
   std::uint32_t cores_per_process = 0;
   std::string memory{};
-  std::string partition{}, things{}, only{}, never{};
+  std::string partition{}, things{}, only{}, never{}, reservation{};
   std::int32_t priority = 0;
   std::string account{};
   std::string model{}, sizes{}, constraint{};
@@ -154,6 +155,8 @@ void add_options(CLI::App& command, Written& w) {
   add("--gres", w.things, "what each of its nodes has: gpu:2,fpga");
   add("-w,--nodelist", w.only, "only on these nodes: 0-3,7");
   add("-x,--exclude", w.never, "on none of these nodes");
+  add("--reservation", w.reservation,
+      "on the nodes of this reservation, while it lasts (`ductile reserve`)");
   add("--priority", w.priority, "higher goes first")->check(CLI::Range(-1'000'000, 1'000'000));
   add("-A,--account", w.account, "who pays for it: a name, for the rules of fairness");
   add("--model", w.model, "how its run time depends on its size: linear, amdahl:0.1, ...");
@@ -275,6 +278,7 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
   s.things = w.things;
   s.only = w.only;
   s.never = w.never;
+  s.reservation = w.reservation;
   s.priority = w.priority;
   if (!w.account.empty()) s.account = account_name(w.account, {.field = "--account"});
   if (!w.model.empty()) s.model = parse_speedup(w.model, {.field = "--model"});

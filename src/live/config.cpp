@@ -123,8 +123,7 @@ constexpr Setting kSettings[] = {
     {"local", [](const Value& v, ServeSettings& s) { s.platform = v.parsed(parse_local); }},
     {"platform",
      [](const Value& v, ServeSettings& s) {
-       s.platform =
-           v.parsed([](const std::string& path) { return read_platform_file(path); }).platform;
+       s.platform = v.parsed([](const std::string& path) { return read_platform_to_serve(path); });
      }},
     {"policy", [](const Value& v, ServeSettings& s) { s.policy = v.policy(); }},
     {"fairness",

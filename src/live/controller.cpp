@@ -994,10 +994,17 @@ void Controller::judge_more() {
 /// what was learned takes nothing from it.
 Time Controller::end_of(JobId id) const {
   const Job& job = core_.job(id);
-  const Duration asked = jobs_.at(id).what().walltime;
+  const LiveJob& live = jobs_.at(id);
+  const Duration asked = live.what().walltime;
   const bool is_predicted = job.spec.walltime < asked;
-  return std::max({is_predicted ? core_.state().end_with(job, asked) : job.limit,
-                   later(job.started, asked), jobs_.at(id).asked_until});
+  const Time believed = is_predicted ? core_.state().end_with(job, asked) : job.limit;
+  if (!job.goes_on) return std::max({believed, later(job.started, asked), live.asked_until});
+  // It has had some of that time before it was suspended.
+  if (job.adaptive == Job::kNoRow) return believed;
+  const std::vector<TimeHad>& had = core_.state().adaptive[job.adaptive].had;
+  return std::max(believed,
+                  later(job.work_at, at_speed(asked_left(live.what(), had, job.holding.count),
+                                              core_.state().speed(job))));
 }
 
 /// When a running job is ended. Not in the pause of a resize, which makes a limit later that
@@ -1210,6 +1217,7 @@ void Controller::run() {
     end();
   } catch (const std::runtime_error& error) {
     for (const auto& client : clients_) {
+      if (client->has_part) client->lines.close();  // nothing else may follow that
       if (!client->is_owed && client->waits.empty()) continue;
       send(*client,
            line_of({{"ok", false},

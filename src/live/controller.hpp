@@ -79,6 +79,7 @@ struct Client {
   std::chrono::steady_clock::time_point heard{};
   std::set<std::uint64_t> waits{};  // for the ends of these batches
   bool is_owed = false;             // an answer
+  bool has_part = false;            // of one, and the rest is to come
   bool is_asking = false;           // a child: nothing more is read until it has answered
 
   /// For an answer, or for a job.
@@ -292,6 +293,8 @@ class Controller {
   Client* find(std::uint64_t client);
   void reply(std::uint64_t client, std::string answer);
   void send(Client& client, std::string_view answer);
+  void send_part(std::uint64_t client, JsonText& text);
+  void keep_to_bounds(Client& client) const;
   std::string on_line(Client& client, const std::string& line);
   std::string on_request(Client& client, const Json& request);
   std::string on_submit(Client& client, const Json& request);
@@ -317,6 +320,11 @@ class Controller {
   std::shared_ptr<const Where> where_within(const Submission& what) const;
   const Where& where_of_job(JobId id) const;
   Json on_drain(const Client& client, const Json& request);
+  Json on_reserve(const Client& client, const Json& request);
+  Json on_unreserve(const Client& client, const Json& request);
+  Json on_reservations() const;
+  const Booking* booking_named(const std::string& name) const;
+  void check_reservation(const Client& client, const Submission& what) const;
   void on_explain(Client& client, const Json& request);
   void on_predict(Client& client, const Json& request);
   void check_all();

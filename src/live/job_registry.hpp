@@ -104,6 +104,11 @@ class JobRegistry {
   const std::map<JobId, LiveJob>& all() const { return jobs_; }
   bool empty() const { return jobs_.empty(); }
   bool contains(JobId id) const { return jobs_.contains(id); }
+  /// Null if it is over.
+  const LiveJob* find(JobId id) const {
+    const auto found = jobs_.find(id);
+    return found == jobs_.end() ? nullptr : &found->second;
+  }
   LiveJob& at(JobId id) { return jobs_.at(id); }
   const LiveJob& at(JobId id) const { return jobs_.at(id); }
   /// Of all these, and of those that are about to be added.

@@ -377,10 +377,25 @@ bool Controller::must_wait(const Json& request) const {
          (jobs.is_array() && std::ranges::any_of(jobs, is_under_way));
 }
 
-/// A user's clients together may let as much wait as one of them.
 void Controller::send(Client& client, std::string_view answer) {
-  client.is_owed = false;
+  client.is_owed = client.has_part = false;
   client.lines.send(answer);
+  keep_to_bounds(client);
+}
+
+/// What is written of a long answer goes before the rest is there, unless it may be of an instant
+/// that is not durable yet: then it goes with what follows.
+void Controller::send_part(std::uint64_t client, JsonText& text) {
+  Client* const asker = find(client);
+  if (asker == nullptr || instant_) return;
+  asker->has_part = true;
+  asker->lines.send_part(text.so_far());
+  text.clear();
+  keep_to_bounds(*asker);
+}
+
+/// A user's clients together may let as much wait as one of them.
+void Controller::keep_to_bounds(Client& client) const {
   if (client.lines.unsent() == 0) return;
   std::size_t all = 0;
   for (const auto& each : clients_) {
@@ -431,6 +446,9 @@ std::string Controller::on_request(Client& client, const Json& request) {
   if (verb == "migrate") return line_of(on_migrate(client, request));
   if (verb == "update") return on_update(client, request);
   if (verb == "drain") return line_of(on_drain(client, request));
+  if (verb == "reserve") return line_of(on_reserve(client, request));
+  if (verb == "unreserve") return line_of(on_unreserve(client, request));
+  if (verb == "reservations") return line_of(on_reservations());
   if (verb == "cancel") return on_end(client, request, Ending::cancelled);
   if (verb == "suspend") return on_suspend(client, request);
   if (verb == "resume") return on_resume(client, request);
@@ -475,6 +493,18 @@ JobSpec Controller::spec_within_limits(const Submission& what) const {
     return spec;
   }
   JobSpec spec = spec_of(what, machine());
+  if (const Booking* const booking = booking_named(what.reservation)) {
+    const Platform platform = machine();
+    const Nodes there =
+        intersection(nodes_of(where_of(what, platform), platform), booking->nodes).count();
+    if (spec.preferred > there) {
+      throw InputError({.field = "nodes"},
+                       fmt::format("{} are more than the {} of reservation {} where it may run",
+                                   spec.preferred, there, booking->name),
+                       "ask for fewer");
+    }
+    spec.size.max = std::min(spec.size.max, there);
+  }
   // Alone a job always runs that was submitted when its user might have more.
   const auto most = std::min<std::uint64_t>(spec.size.max, user_limits().nodes);
   spec.size.max = std::max(static_cast<Nodes>(most), spec.preferred);
@@ -485,12 +515,14 @@ JobSpec Controller::spec_within_limits(const Submission& what) const {
 std::shared_ptr<const Where> Controller::where_within(const Submission& what) const {
   const Platform platform = machine();
   // One that cannot run is never shown.
+  const Booking* const booking = booking_named(what.reservation);
   if ((platform.classes.empty() && platform.partitions.empty() && what.only.empty() &&
-       what.never.empty()) ||
+       what.never.empty() && booking == nullptr) ||
       !what.impossible.empty()) {
     return nullptr;
   }
   Where where = where_of(what, platform);
+  if (booking != nullptr) where.booking = booking->id;
   return where == Where{} ? nullptr : std::make_shared<const Where>(std::move(where));
 }
 
@@ -545,6 +577,7 @@ std::string Controller::on_submit(Client& client, const Json& request) {
     what.impossible.clear();
     what.is_stand_in = false;
     check_priority(client, what.priority, {});
+    check_reservation(client, what);
     spec_of_user(what);
     return what;
   };
@@ -941,6 +974,7 @@ std::string_view Controller::reason_of(JobId id) const {
     return kWaitWords[static_cast<std::size_t>(is_new ? Wait::unknown : its.wait)];
   }
   if (job.claim != ClaimId::none) return "Claim";
+  if (core_.state().awaits_booking(job)) return "Reservation";
   const bool is_next = core_.state().queue.front() == id || job.reserved != kNever;
   return is_next ? "Resources" : "Priority";
 }
@@ -994,6 +1028,7 @@ void Controller::write_row(JsonText& text, const LiveJob& live, const Job& job, 
       .add("gres", live.what().things)
       .add("asked_nodelist", live.what().only)
       .add("excluded_nodelist", live.what().never)
+      .add("reservation", live.what().reservation)
       .add("start_s", if_any(runs, wall(job.started)))
       .add("elapsed_s", runs ? to_seconds(now - job.started) : 0.0)
       .add("time_limit_s", to_seconds(runs ? its.end - job.started : live.what().walltime))
@@ -1060,13 +1095,14 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   struct Rows {
     std::vector<ShownLater> running{};
     std::size_t written = 0;                               // of these
-    std::vector<std::pair<JobId, std::uint64_t>> order{};  // of those that wait
+    std::vector<std::pair<JobId, std::uint64_t>> order{};  // of those that wait; numbers if named
     std::set<JobName> over{};
     std::size_t next = 0;
     JsonText text{};
     Json ended = Json::array();
   };
   const Json& wanted = names_of(request);
+  const bool names = !wanted.empty();
   const auto its = std::make_shared<Rows>();
   std::vector<JobId> shown;
   if (wanted.empty()) {
@@ -1084,7 +1120,7 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   const auto take = [&](JobId id) {
     if (!is_shown[index(id)]) return;
     is_shown[index(id)] = false;
-    its->order.emplace_back(id, number_of(id));
+    its->order.emplace_back(id, names ? number_of(id) : 0);
   };
   const Time now = clock_.now();
   its->text.begin().add("ok", true).add("now_s", to_seconds(clock_.wall(now)));
@@ -1099,27 +1135,31 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   }
   core_.state().queue.for_each(take);
   std::ranges::for_each(shown, take);
-  const bool names = !wanted.empty();
   return in_parts(
-      client, true, [this, its, now, names, peer = client.peer]() -> std::optional<std::string> {
+      client, true,
+      [this, its, now, names, id = client.id, peer = client.peer]() -> std::optional<std::string> {
         const TimeSlice slice(TimeSlice::kPart);
+        const auto more = [&]() -> std::optional<std::string> {
+          if (!names) send_part(id, its->text);  // else it may still be refused
+          return std::nullopt;
+        };
         for (; its->written < its->running.size(); ++its->written) {
-          if (slice.is_over()) return std::nullopt;
+          if (slice.is_over()) return more();
           const ShownLater& row = its->running[its->written];
           write_row(its->text, row.live, row.job, row.more, now, true);
         }
         for (; its->next < its->order.size(); ++its->next) {
-          if (slice.is_over()) return std::nullopt;
-          const auto [id, number] = its->order[its->next];
-          if (jobs_.contains(id)) {
-            write_row(its->text, jobs_.at(id), core_.job(id), this->shown(id), now, false);
+          if (slice.is_over()) return more();
+          const auto [waits, number] = its->order[its->next];
+          if (const LiveJob* const job = jobs_.find(waits)) {
+            write_row(its->text, *job, core_.job(waits), this->shown(waits), now, false);
           } else if (names) {
             its->over.insert({number, std::nullopt});
           }
         }
         for (; !its->over.empty() && its->ended.size() < kMaxEnds;
              its->over.erase(its->over.begin())) {
-          if (slice.is_over()) return std::nullopt;
+          if (slice.is_over()) return more();
           if (Json end = end_of_job(peer, *its->over.begin()); !end.is_null())
             its->ended.push_back(end);
         }
@@ -1147,6 +1187,14 @@ Json partitions_with(const Platform& platform, std::uint32_t node) {
 
 std::string Controller::on_nodes() const {
   const State& state = core_.state();
+  // Of each node the one that has begun, or begins next.
+  const auto booking_of = [&](std::uint32_t node) {
+    const Booking* next = nullptr;
+    for (const Booking& each : state.bookings) {
+      if (each.nodes.contains(node) && (!next || each.from < next->from)) next = &each;
+    }
+    return next;
+  };
   std::vector<std::uint64_t> holders(state.platform.nodes, 0);
   for (const JobId id : state.running) {
     for (const Interval& part : core_.job(id).holding.nodes.parts) {
@@ -1170,6 +1218,10 @@ std::string Controller::on_nodes() const {
     const Health health = state.health[node];
     const bool is_held = holders[node] != 0;
     std::string_view word = is_held ? "ALLOCATED" : claimed.contains(node) ? "RESERVED" : "IDLE";
+    const Booking* const booking = booking_of(node);
+    if (booking != nullptr && booking->has_begun && !is_held) {
+      word = booking->for_jobs ? "RESERVED" : "MAINT";
+    }
     if (health == Health::draining) word = is_held ? "DRAINING" : "DRAINED";
     if (health == Health::down) word = "DOWN";
     if (health == Health::off) word = "POWERED_DOWN";
@@ -1194,6 +1246,7 @@ std::string Controller::on_nodes() const {
                            : std::nullopt)
         .add("gres", classes[node] ? things_text(classes[node]->has, machine) : "")
         .add("job", is_held ? std::optional(holders[node]) : std::nullopt)
+        .add("reservation", booking != nullptr ? std::optional(booking->name) : std::nullopt)
         .add("reason", reason.empty() ? std::nullopt : std::optional(reason))
         .add("stranger", stranger != nullptr ? std::optional(stranger->what) : std::nullopt)
         .end();
@@ -1225,13 +1278,17 @@ std::string Controller::on_history(Client& client, const Json& request) {
   if (!is_operator(client)) filter.user = client.peer.user;
   const auto text = std::make_shared<JsonText>();
   text->begin().add("ok", true).begin_list("jobs");
-  return in_parts(client, true, [this, text, filter]() mutable -> std::optional<std::string> {
-    for (const TimeSlice slice(TimeSlice::kPart); !filter.is_done();) {
-      for (const JobRow& job : journal_.next_jobs(filter)) write_history(*text, job);
-      if (slice.is_over() && !filter.is_done()) return std::nullopt;
-    }
-    return text->end_list().end().take();
-  });
+  return in_parts(client, true,
+                  [this, text, filter, id = client.id]() mutable -> std::optional<std::string> {
+                    for (const TimeSlice slice(TimeSlice::kPart); !filter.is_done();) {
+                      for (const JobRow& job : journal_.next_jobs(filter))
+                        write_history(*text, job);
+                      if (!slice.is_over() || filter.is_done()) continue;
+                      send_part(id, *text);
+                      return std::nullopt;
+                    }
+                    return text->end_list().end().take();
+                  });
 }
 
 void Controller::write_history(JsonText& text, const JobRow& job) const {
@@ -1847,6 +1904,171 @@ Json Controller::on_drain(const Client& client, const Json& request) {
     if (core_.job(id).holding.nodes.intersects(*nodes)) end_for_its_nodes(id);
   }
   return {{"ok", true}};
+}
+
+// ---- Reservations -------------------------------------------------------------------------------
+
+/// Null if there is none.
+const Booking* Controller::booking_named(const std::string& name) const {
+  const auto& bookings = core_.state().bookings;
+  const auto at = std::ranges::find(bookings, name, &Booking::name);
+  return at == bookings.end() ? nullptr : &*at;
+}
+
+/// May its user name it?
+void Controller::check_reservation(const Client& client, const Submission& what) const {
+  if (what.reservation.empty()) return;
+  const Booking* const booking = booking_named(what.reservation);
+  if (booking == nullptr) {
+    throw InputError({.field = "reservation"}, "there is no reservation '" + what.reservation + "'",
+                     "see `ductile reserve`");
+  }
+  const bool is_theirs =
+      booking->users.empty() ||
+      std::ranges::find(booking->users, client.peer.user) != booking->users.end();
+  if (!booking->for_jobs || !is_theirs) {
+    throw Refused("reservation " + what.reservation + " is not for your jobs");
+  }
+}
+
+namespace {
+
+std::uint32_t user_named(const std::string& name) {
+  if (const auto number = parse_number<std::uint32_t>(name)) return *number;
+  if (const passwd* const user = getpwnam(name.c_str())) return user->pw_uid;
+  throw InputError({.field = "users"}, "there is no user '" + printable(name) + "'",
+                   "write names with commas between them");
+}
+
+}  // namespace
+
+Json Controller::on_reserve(const Client& client, const Json& request) {
+  if (!is_operator(client)) throw Refused("only operators may reserve nodes");
+  const State& state = core_.state();
+  Booking booking;
+  booking.name = request.value("name", std::string());
+  if (!is_booking_name(booking.name)) {
+    throw InputError({.field = "name"}, "it is no name of a reservation",
+                     "use up to 63 letters, digits and _-.+");
+  }
+  if (booking_named(booking.name) != nullptr) {
+    throw InputError({.field = "name"}, "there is a reservation '" + booking.name + "'",
+                     "remove it first, or use another name");
+  }
+  const auto time = [&](const char* field, Time otherwise) {
+    const Json its = request.value(field, Json());
+    if (its.is_null()) return otherwise;
+    constexpr double kLatest = 253'402'300'799;  // of the year 9999
+    if (!its.is_number() || its.get<double>() < 0 || its.get<double>() > kLatest) {
+      throw InputError({.field = field}, "it is no time", "write seconds since the epoch");
+    }
+    return clock_.from_wall(Time(seconds(its.get<double>())));
+  };
+  const Time now = clock_.now();
+  booking.from = std::max(time("from_s", now), now);
+  booking.to = time("to_s", kNever);
+  if (booking.to <= booking.from) {
+    throw InputError({.field = "to_s"}, "it ends before it begins, or is over", "say a later time");
+  }
+  constexpr double kMostWatts = 1e9;
+  const Json watts = request.value("watts", Json(0));
+  if (!watts.is_number() || !(watts.get<double>() >= 0 && watts.get<double>() <= kMostWatts)) {
+    throw InputError({.field = "watts"}, "it is no power", "write watts");
+  }
+  booking.power_mw = std::llround(watts.get<double>() * 1000);
+  const std::string nodes = request.value("nodes", std::string());
+  const auto count = request.value("count", Json(0U));
+  if (!count.is_number_unsigned()) {
+    throw InputError({.field = "count"}, "it is no number of nodes", "");
+  }
+  if (const auto most = count.get<std::uint64_t>(); most > 0) {
+    const auto placed =
+        most <= state.platform.nodes && nodes.empty()
+            ? place_booking(state, static_cast<Nodes>(most), booking.from, booking.to)
+            : std::nullopt;
+    if (!placed) {
+      throw InputError({.field = "count"},
+                       nodes.empty() ? "there are not so many that are up and not reserved then"
+                                     : "nodes are named as well",
+                       "say count or nodes");
+    }
+    booking.nodes = *placed;
+  } else if (!nodes.empty()) {
+    const auto named = parse_node_set(nodes);
+    if (!named || named->empty() || named->parts.back().last >= state.platform.nodes) {
+      throw InputError({.field = "nodes"}, "these are no nodes of this cluster",
+                       fmt::format("there are 0 to {}", state.platform.nodes - 1));
+    }
+    booking.nodes = *named;
+  }
+  const Json users = request.value("users", Json::array());
+  booking.for_jobs = request.value("anybody", false);
+  if (!users.is_array() || users.size() > 1000) {
+    throw InputError({.field = "users"}, "it is no list of users", "name at most 1000");
+  }
+  for (const Json& each : users) {
+    if (!each.is_string()) throw InputError({.field = "users"}, "it is no list of names", "");
+    booking.for_jobs = true;
+    booking.users.push_back(user_named(each));
+  }
+  if (booking.nodes.empty() && booking.power_mw == 0) {
+    throw InputError({.field = "nodes"}, "nothing is reserved", "say nodes, count or watts");
+  }
+  if (booking.for_jobs && (booking.nodes.empty() || booking.power_mw > 0)) {
+    throw InputError({.field = "watts"}, "power is reserved for nobody",
+                     "reserve nodes for jobs, and watts in another reservation");
+  }
+  for (const Booking& each : state.bookings) {
+    if (!each.overlaps(booking.from, booking.to) || !each.nodes.intersects(booking.nodes)) continue;
+    throw InputError({.field = "nodes"},
+                     fmt::format("{} are reserved as {} then",
+                                 to_string(intersection(each.nodes, booking.nodes)), each.name),
+                     "name others, or another time");
+  }
+  const std::string name = booking.name, what = to_string(booking.nodes);
+  if (!tell(event::Booked{std::move(booking)})) {
+    throw InputError("no more sets of nodes can be told apart, or there are too many reservations",
+                     "remove one, or use the same nodes as another one");
+  }
+  spdlog::info("reservation {}: nodes {}", name, what.empty() ? "none" : what);
+  return {{"ok", true}, {"nodes", what}};
+}
+
+Json Controller::on_unreserve(const Client& client, const Json& request) {
+  if (!is_operator(client)) throw Refused("only operators may remove reservations");
+  const std::string name = request.value("name", std::string());
+  const Booking* const known = booking_named(name);
+  if (known == nullptr) {
+    throw InputError("there is no reservation '" + printable(name) + "'", "see `ductile reserve`");
+  }
+  Booking ended = *known;
+  open();
+  ended.to = instant();
+  tell(event::Booked{std::move(ended)});
+  spdlog::info("reservation {} is removed", name);
+  return {{"ok", true}};
+}
+
+Json Controller::on_reservations() const {
+  Json rows = Json::array();
+  for (const Booking& each : core_.state().bookings) {
+    Json users = Json::array();
+    for (const std::uint32_t user : each.users) users.push_back(name_of_user(user));
+    Json jobs = Json::array();
+    for (const JobId id : core_.state().running) {
+      if (core_.job(id).holding.nodes.intersects(each.nodes)) jobs.push_back(number_of(id));
+    }
+    rows.push_back({{"name", each.name},
+                    {"state", each.has_begun ? "ACTIVE" : "INACTIVE"},
+                    {"from_s", to_seconds(clock_.wall(each.from))},
+                    {"to_s", each.to == kNever ? Json() : Json(to_seconds(clock_.wall(each.to)))},
+                    {"nodes", to_string(each.nodes)},
+                    {"watts", static_cast<double>(each.power_mw) / 1000},
+                    {"for_jobs", each.for_jobs},
+                    {"users", std::move(users)},
+                    {"jobs", std::move(jobs)}});
+  }
+  return {{"ok", true}, {"reservations", std::move(rows)}};
 }
 
 }  // namespace ductile

@@ -14,6 +14,7 @@
 #include "base/text.hpp"
 #include "live/json_text.hpp"
 #include "model/fairness.hpp"
+#include "scheduling/booking.hpp"
 
 namespace ductile {
 namespace {
@@ -157,7 +158,7 @@ std::uint32_t Submission::processes_on(std::uint32_t cores) const {
 // Who adds a member: it is written below, and read and checked after that;
 // docs/formats/controller.md
 // ("A job") has it, and `sample` in submission_test.cpp. Then the number here is right again.
-static_assert(members<Submission>() == 37);
+static_assert(members<Submission>() == 38);
 
 Json to_json(const Submission& s) {
   Json json;
@@ -174,6 +175,7 @@ Json to_json(const Submission& s) {
   if (!s.things.empty()) json["gres"] = s.things;
   if (!s.only.empty()) json["nodelist"] = s.only;
   if (!s.never.empty()) json["exclude"] = s.never;
+  if (!s.reservation.empty()) json["reservation"] = s.reservation;
   json["priority"] = s.priority;
   if (s.given_priority) json["given_priority"] = *s.given_priority;
   json["account"] = s.account;
@@ -222,6 +224,10 @@ Submission submission_from_json(const Json& json) {
   s.never = in.text("exclude", kMaxWhere);
   for (const auto& [field, nodes] : {std::pair("nodelist", &s.only), {"exclude", &s.never}}) {
     if (!parse_node_set(*nodes)) fail(field, "it is no list of nodes", "write it like 0-3,7");
+  }
+  s.reservation = in.text("reservation");
+  if (!s.reservation.empty() && !is_booking_name(s.reservation)) {
+    fail("reservation", "it is no name of one", "see `ductile reserve`");
   }
   constexpr std::int32_t kMostPriority = 1'000'000;
   s.priority = in.number<std::int32_t>("priority", -kMostPriority, kMostPriority, 0);
@@ -388,6 +394,16 @@ Time asked_until(const Submission& what, std::span<const std::pair<Time, Nodes>>
     size = nodes;
   }
   return size == 0 ? Time{} : later(since, time_for(what.model, what.nodes, size, left));
+}
+
+Duration asked_left(const Submission& what, std::span<const TimeHad> had, Nodes size) {
+  Work work = total_work(what.nodes, what.walltime);
+  Duration time = what.walltime;
+  for (const TimeHad& its : had) {
+    work -= std::min(work, work_done(what.model, what.nodes, its.nodes, its.time));
+    time -= std::min(time, its.time);
+  }
+  return std::max(time, time_for(what.model, what.nodes, size, work));
 }
 
 std::string JobNames::text() const {

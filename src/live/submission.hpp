@@ -23,6 +23,7 @@
 #include "model/platform.hpp"
 #include "model/speedup.hpp"
 #include "model/where.hpp"
+#include "scheduling/state.hpp"
 
 namespace ductile {
 
@@ -39,6 +40,7 @@ struct Submission {
   std::string partition{};              // any of these, "A,B"; empty: the first one
   std::string things{};                 // of each node, "gpu:2"
   std::string only{}, never{};          // nodes, "0-3,7"
+  std::string reservation{};            // by its name; empty: none
   std::int32_t priority = 0;
   std::optional<std::int32_t> given_priority{};  // by an operator: its user may ask for no more
   std::string account{};                         // who pays; empty: nobody is named
@@ -90,6 +92,9 @@ Where where_of(const Submission& submission, const Platform& platform);
 /// Until when a job has what it asked for that has held so many nodes since each of these times, if
 /// it depends on their number as its user has declared. 0 nodes: it waited again.
 Time asked_until(const Submission& submission, std::span<const std::pair<Time, Nodes>> sizes);
+/// What is left at this size of what its user asked for, of a job that has had so much at speed 1:
+/// by the model that he declared, and no less than what is left of the time itself.
+Duration asked_left(const Submission& submission, std::span<const TimeHad> had, Nodes size);
 
 /// What a job is called. Tasks of an array have a number each, as all jobs; that of the first one
 /// is the array's.

@@ -51,6 +51,7 @@ TEST(Submission, IsTheSameAfterTheWire) {
   s.things = "gpu:2";
   s.only = "0-3";
   s.never = "7";
+  s.reservation = "course";
   const Json json = to_json(s);
   EXPECT_EQ(to_json(submission_from_json(Json::parse(json.dump()))), json);
 }
@@ -251,6 +252,23 @@ TEST(Submission, HasTheTimeItAskedForAtAllItsSizes) {
   EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(500), 2}}), at(500) + kTick);
   s.model = parse_speedup("amdahl:1");
   EXPECT_EQ(asked_until(s, Sizes{{at(10), 4}, {at(60), 2}}), at(110));
+}
+
+TEST(Submission, HasWhatIsLeftOfTheTimeItAskedForAfterASuspension) {
+  Submission s = sample();
+  s.nodes = 4;
+  s.walltime = whole_seconds(100);
+  s.model = {};
+  using Had = std::vector<TimeHad>;
+  EXPECT_EQ(asked_left(s, Had{}, 4), whole_seconds(100));
+  EXPECT_EQ(asked_left(s, Had{}, 2), whole_seconds(200));
+  EXPECT_EQ(asked_left(s, Had{{4, whole_seconds(60)}}, 4), whole_seconds(40));
+  EXPECT_EQ(asked_left(s, Had{{4, whole_seconds(60)}}, 2), whole_seconds(80));
+  // Larger it may need no less time.
+  EXPECT_EQ(asked_left(s, Had{{4, whole_seconds(60)}}, 8), whole_seconds(40));
+  EXPECT_EQ(asked_left(s, Had{{4, whole_seconds(20)}, {2, whole_seconds(80)}}, 4),
+            whole_seconds(40));
+  EXPECT_LE(asked_left(s, Had{{4, whole_seconds(160)}}, 4), kTick);
 }
 
 TEST(Submission, ShowsLimitsAsSlurmDoes) {

@@ -76,6 +76,8 @@ struct Where {
   Slice each;                    // what each of its nodes has at least
   NodeSet only;                  // on these nodes, if there are any here
   NodeSet never;                 // and on none of these
+  /// On what is booked, while it is. One that is over asks for nothing.
+  BookingId booking = BookingId::none;
 
   bool operator==(const Where&) const = default;
 };

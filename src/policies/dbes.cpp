@@ -171,6 +171,12 @@ class Dbes final : public Policy {
   /// smallest id. `group(id, whom)` says the group; negative: spared.
   template <class Group>
   static Victims victims(const Pass& pass, Nodes need, JobId taker, Group group) {
+    return victims(pass, need, free_nodes(pass, taker), group,
+                   [&](JobId id) { return extra_for(pass, id, taker); });
+  }
+  /// The same for several takers, where `free` nodes are theirs, and what `extra_of` says.
+  template <class Group, class ExtraOf>
+  static Victims victims(const Pass& pass, Nodes need, Nodes free, Group group, ExtraOf extra_of) {
     struct Victim {
       int group;
       JobId whom;
@@ -179,13 +185,13 @@ class Dbes final : public Policy {
       JobId id;
     };
     Victims found;
-    found.missing = need - std::min(need, free_nodes(pass, taker));
+    found.missing = need - std::min(need, free);
     found.enough = found.missing == 0;
     if (found.enough) return found;
     std::vector<Victim> all;
     Nodes together = 0;
     for (const JobId id : pass.running_malleable()) {
-      const Nodes extra = extra_for(pass, id, taker);
+      const Nodes extra = extra_of(id);
       if (extra == 0 || !pass.cuttable(id)) continue;
       const JobId whom = expanded_for(pass, id);
       const int its = group(id, whom);
@@ -263,8 +269,18 @@ class Dbes final : public Policy {
         }
         const Why why = &its == &plan.later.front() ? Why::in_order : Why::backfilled;
         Spread in;
-        if (around->earliest(pass.demand(job, need.nodes), need.walltime, at, in) != at) {
-          return false;
+        const Demand demand = pass.demand(job, need.nodes);
+        if (around->earliest(demand, need.walltime, at, in) != at) return false;
+        if (pass.cell_count() > 1 && at == pass.now()) {
+          // The plan may have nodes that others could give.
+          Spread comes = pass.incoming_by_cell();
+          for (const Cut& cut : sources.cuts) comes.add(pass.gives_by_cell(cut, job));
+          const auto there = [&](std::uint32_t cell) {
+            return pass.idle_of(cell) + comes.of(cell);
+          };
+          auto now = place_now(pass, *around, demand, need.walltime, there);
+          if (!now) return false;
+          in = *std::move(now);
         }
         Sources there = sources;
         if (!in.empty()) there.in = &in;
@@ -313,24 +329,51 @@ class Dbes final : public Policy {
     });
     std::vector<Vessel> vessels;
     Nodes room = 0;
+    Cells cells = 0;
     const JobId taker = able.size() == 1 ? able.front() : JobId::none;
     for (const JobId id : able) {
-      vessels.push_back({pass.extra(id), pass.job(id).spec.size.max - pass.job(id).size()});
+      const Job& its = pass.job(id);
+      vessels.push_back({pass.extra(id), its.spec.size.max - its.size(), pass.cells_of(id)});
       room += vessels.back().room;
+      cells |= vessels.back().cells;
     }
     if (room == 0) return false;
-    const Victims from = victims(pass, room, taker, [&](JobId id, JobId whom) {
+    const auto group = [&](JobId id, JobId whom) {
       for (std::size_t h = 0; h <= i; ++h) {
         if (plan.later[h].depends_on(id)) return -1;
       }
       return whom == JobId::none ? 0 : pass.before(job, whom) ? 1 : -1;
-    });
-    Nodes amount = taker == JobId::none ? pass.idle() : pass.idle(taker);
-    for (const JobId id : from.jobs) amount += extra_for(pass, id, taker);
-    const std::vector<Nodes> gets = water_fill(vessels, std::min(amount, room));
+    };
+    const bool by_cell = pass.cell_count() > 1 && taker == JobId::none;
+    const auto usable = [&](const Spread& spread) {
+      Nodes sum = 0;
+      for (const auto& [cell, count] : spread.parts) sum += (cells >> cell & 1) != 0 ? count : 0;
+      return sum;
+    };
+    Victims from;
+    Nodes amount = 0;
+    Spread there;
+    if (!by_cell) {
+      from = victims(pass, room, taker, group);
+      amount = taker == JobId::none ? pass.idle() : pass.idle(taker);
+      for (const JobId id : from.jobs) amount += extra_for(pass, id, taker);
+    } else {
+      const auto extra_of = [&](JobId id) { return usable(pass.extra_by_cell(id)); };
+      const Spread comes = pass.incoming_by_cell();
+      for_each_cell(cells, [&](std::uint32_t cell) { there.add(cell, pass.idle_of(cell)); });
+      from = victims(pass, room, there.count() + usable(comes), group, extra_of);
+      for (const JobId id : from.jobs) there.add(pass.extra_by_cell(id));
+    }
+    // One alone gets the amount, of wherever it is.
+    Shares gets;
+    if (by_cell) {
+      gets = shares(pass, vessels, 0, [&](std::uint32_t cell) { return there.of(cell); });
+    } else {
+      gets.gets = water_fill(vessels, std::min(amount, room));
+    }
     std::vector<JobId> others;
     for (std::size_t k = 0; k < able.size(); ++k) {
-      const Offer its = expand(pass, able[k], gets[k], job, from.jobs);
+      const Offer its = expand(pass, able[k], gets.gets[k], gets.in(k), job, from.jobs);
       if (its != Offer::denied) others.push_back(able[k]);
       any |= its == Offer::taken;
     }
@@ -339,7 +382,8 @@ class Dbes final : public Policy {
     return again;
   }
 
-  Offer expand(Pass& pass, JobId id, Nodes nodes, JobId whom,
+  /// `in`: of which cells idle nodes may be.
+  Offer expand(Pass& pass, JobId id, Nodes nodes, const Spread* in, JobId whom,
                std::span<const JobId> victims) const {
     const Job& its = pass.job(id);
     const Nodes before = its.size();
@@ -347,9 +391,9 @@ class Dbes final : public Policy {
     const Nodes more = to - before;
     if (more == 0) return Offer::too_small;
     std::vector<Cut> cuts;
-    const Nodes idle = pass.idle(id);
+    const Nodes idle = pass.idle(id, in);
     if (more > idle) cuts = cuts_for(pass, victims, more - idle, Share::in_turn, id);
-    const Sources from{.cuts = cuts};
+    const Sources from{.cuts = cuts, .in = in};
     if (!may_expand(pass, id, to, benefit_, from) ||
         !pass.resize(id, to, {Why::dependency_expand, whom}, from)) {
       return Offer::denied;

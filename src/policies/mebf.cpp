@@ -4,6 +4,7 @@
 // "Performance-driven scheduling for malleable workloads", J. Supercomputing 2024 (paper 000). Its
 // listings are not public: what is made up here is a parameter (docs/policies.md).
 #include <cmath>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -79,7 +80,10 @@ class Mebf final : public Policy {
   void schedule(Pass& pass) const override {
     grant_from_idle(pass);
     serve(pass);
-    Heads heads(pass);
+    const auto least = [&](JobId head) { return start_sizes(pass, head).min; };
+    const Heads heads = Heads::after_starts(pass, least, [&](JobId id, Shadow& before) {
+      return backfill(pass, id, before).has_value();
+    });
     if (heads.jobs.empty()) expand(pass);
     // With one lane one: for a head without a free node others give; else there may be a gap.
     const auto is_full = [&](JobId head) { return free_nodes(pass, head) == 0; };
@@ -107,6 +111,23 @@ class Mebf final : public Policy {
     });
   }
 
+  // Starts it as large as idle nodes allow, if that disturbs no reservation; where there are
+  // several cells, as large as they leave of these. In which?
+  static std::optional<Spread> backfill(Pass& pass, JobId id, Shadow& shadow) {
+    Nodes n = fitting_size(pass, id, pass.idle(id));
+    Spread in;
+    while (n > 0) {
+      in = shadow.idle(pass, id, n);
+      if (pass.cell_count() == 1 || in.count() >= n) break;
+      n = fitting_size(pass, id, in.count());
+    }
+    if (n == 0 || !shadow.allows(pass, id, n)) return std::nullopt;
+    const Sources sources{.in = in.empty() ? nullptr : &in};
+    if (!pass.start(id, exactly(n), {Why::backfilled}, sources)) return std::nullopt;
+    shadow.took(pass, id, n, in);
+    return in;
+  }
+
   // The others, where they do not delay a head. Did any start?
   bool backfill(Pass& pass, const Heads& heads) const {
     bool found = false;
@@ -117,15 +138,10 @@ class Mebf final : public Policy {
     for (FitSearch search = fits_behind(pass, heads.behind);;) {
       const JobId id = search.next(idle);
       if (id == JobId::none || (try_depth_ != 0 && ++tried > try_depth_)) break;
-      const Nodes n = fitting_size(pass, id, pass.idle(id));
-      if (!shadow.allows(pass, id, n)) continue;
-      const Spread in = shadow.idle(pass, id, n);
-      if (pass.cell_count() > 1 && in.count() < n) continue;
-      if (!pass.start(id, exactly(n), {Why::backfilled}, {.in = in.empty() ? nullptr : &in}))
-        continue;
-      shadow.took(pass, id, n, in);
-      idle.take(pass.demand(id, n), in, kTick);
-      search.took(in.empty() ? kEveryCell : in.cells());
+      const std::optional<Spread> in = backfill(pass, id, shadow);
+      if (!in) continue;
+      idle.take(pass.demand(id, pass.job(id).size()), *in, kTick);
+      search.took(in->empty() ? kEveryCell : in->cells());
       found = true;
     }
     return found;

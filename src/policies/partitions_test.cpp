@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "model/where.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/core.hpp"
@@ -140,6 +141,16 @@ std::vector<JobId> waiting(const Pass& pass) {
   return jobs;
 }
 
+/// What the budget leaves; much without one.
+std::int64_t free_power_mw(const Pass& pass) {
+  constexpr std::uint32_t kMost = 1'000'000'000;
+  for (const JobId id : waiting(pass)) {
+    const std::int64_t one = pass.demand(id, 1).power_mw;
+    if (one > 0) return one * pass.powered(id, kMost) + one - 1;
+  }
+  return std::int64_t{kMost} * 1000;
+}
+
 /// Backfilling with `depth` reservations in each partition.
 std::vector<Start> naive_backfill(const Pass& pass, std::uint32_t depth) {
   NaivePlan plan(pass);
@@ -147,7 +158,7 @@ std::vector<Start> naive_backfill(const Pass& pass, std::uint32_t depth) {
   std::vector<JobId> others;
   std::array<std::uint32_t, 64> made{};
   for (const JobId id : waiting(pass)) {
-    const std::uint64_t its = pass.partitions_of(pass.job(id).spec.lane);
+    const std::uint64_t its = pass.partitions_of(pass.reach_of(id));
     bool has_depth = false;
     for (std::size_t p = 0; p < made.size(); ++p) {
       has_depth |= (its >> p & 1) != 0 && made[p] < depth;
@@ -171,9 +182,12 @@ std::vector<Start> naive_backfill(const Pass& pass, std::uint32_t depth) {
   return starts;
 }
 
-/// Nobody takes a node of a cell for which one before him waits.
+/// Nobody takes a node of a cell for which one before him waits, or power that one before him lacks
+/// who could have nodes.
 std::vector<Start> naive_fcfs(const Pass& pass) {
   std::vector<Start> starts;
+  bool lacks_power = false;
+  std::int64_t power_mw = free_power_mw(pass);
   std::vector<Nodes> idle;
   for (std::uint32_t cell = 0; cell < pass.cell_count(); ++cell) idle.push_back(pass.idle_of(cell));
   Cells waited_for = 0;
@@ -185,10 +199,15 @@ std::vector<Start> naive_fcfs(const Pass& pass) {
       in.add(cell, std::min(left, idle[cell]));
       left -= std::min(left, idle[cell]);
     }
-    if (left > 0) {
+    if ((pass.cells_of(id) & ~waited_for) == 0) continue;  // it waits behind others
+    const std::int64_t its_mw = pass.demand(id, pass.job(id).spec.preferred).power_mw;
+    const bool is_dark = its_mw > 0 && (lacks_power || its_mw > power_mw);
+    lacks_power |= is_dark;
+    if (left > 0 || is_dark) {
       waited_for |= pass.cells_of(id);
       continue;
     }
+    power_mw -= its_mw;
     for (const auto& [cell, count] : in.parts) idle[cell] -= count;
     starts.push_back({id, in});
   }
@@ -238,33 +257,61 @@ Where random_where(Draws& draws) {
   return where;
 }
 
-/// How many nodes there are for it.
-Nodes largest(const Platform& machine, const Where& where) {
-  Nodes count = 0;
-  const std::uint64_t asked = where.partitions == 0 ? 1 : where.partitions;
-  for (std::uint32_t node = 0; node < machine.nodes; ++node) {
-    bool in = false, has = false;
-    for (std::size_t p = 0; p < machine.partitions.size(); ++p) {
-      in |= (asked >> p & 1) != 0 && machine.partitions[p].nodes.contains(node);
+/// A policy after whose passes no node is idle that one who waits could have, and for which nobody
+/// else waits: none before him, and nobody behind him who holds a reservation, if he has none.
+class Thrifty final : public Policy {
+ public:
+  explicit Thrifty(std::shared_ptr<const Policy> policy)
+      : Policy(policy->traits), policy_(std::move(policy)) {}
+
+  void schedule(Pass& pass) const override {
+    policy_->schedule(pass);
+    Cells before = 0;
+    bool is_first = true;
+    for (const Claim& claim : pass.claims()) before |= pass.cells_of(claim.job);
+    const std::vector<JobId> jobs = waiting(pass);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const JobId id = jobs[i];
+      Cells wanted = before;
+      for (std::size_t k = i + 1; k < jobs.size(); ++k) {
+        const bool holds = pass.job(jobs[k]).reserved != kNever;
+        if (holds && pass.job(id).reserved == kNever) wanted |= pass.cells_of(jobs[k]);
+      }
+      const Nodes need = pass.start_need(id).nodes;
+      Nodes there = 0;
+      for_each_cell(pass.cells_of(id) & ~wanted,
+                    [&](std::uint32_t cell) { there += pass.idle_of(cell); });
+      const bool has_power =
+          pass.powered(id, need) == need && (is_first || pass.demand(id, need).power_mw == 0);
+      const bool may = pass.now() >= pass.job(id).not_before && has_power;
+      EXPECT_FALSE(may && there >= need)
+          << "job " << index(id) << " waits for " << need << " nodes, and has " << there;
+      before |= pass.cells_of(id);
+      is_first = false;
     }
-    for (const NodeClass& its : machine.classes) {
-      has |= its.nodes.contains(node) && its.has.covers(where.each);
-    }
-    count += in && has ? 1 : 0;
   }
-  return count;
-}
+
+ private:
+  std::shared_ptr<const Policy> policy_;
+};
 
 /// Random jobs on this machine, under a policy, until all are over. Resizes are done at once.
 class RandomRun {
  public:
   RandomRun(const Policy& policy, std::uint64_t seed, bool malleable,
-            Platform machine = three_classes())
+            Platform machine = three_classes(), bool lists = false)
       : policy_(policy),
         machine_(std::move(machine)),
         core_(machine_, {}, {.identities = true, .check = true}, policy.traits),
         draws_(seed, Stream::test, 6),
-        malleable_(malleable) {}
+        malleable_(malleable),
+        lists_(lists) {}
+
+  /// Power for so many busy nodes, of `with_power`; no job asks for more.
+  void budget(Nodes busy) {
+    most_ = busy;
+    core_.apply(now_, event::CorridorChanged{0, 18 * 10 + 100.0 * busy});
+  }
 
   void operator()(int jobs) {
     for (; jobs > 0 || !core_.state().running.empty() || core_.state().queue.size() > 0;) {
@@ -302,8 +349,14 @@ class RandomRun {
 
  private:
   void submit() {
-    const auto where = std::make_shared<const Where>(random_where(draws_));
-    const Nodes most = largest(machine_, *where);
+    Where asked = random_where(draws_);
+    if (lists_ && draws_.chance(0.2)) {
+      const auto first = static_cast<std::uint32_t>(draws_.below(machine_.nodes));
+      (draws_.chance(0.5) ? asked.only : asked.never) = nodes(first, machine_.nodes - 1);
+    }
+    if (nodes_of(asked, machine_).empty()) asked = {};
+    const auto where = std::make_shared<const Where>(asked);
+    const Nodes most = std::min(nodes_of(*where, machine_).count(), most_);
     JobSpec job;
     job.name = core_.state().jobs.size() + 1;
     job.submitted = now_;
@@ -335,7 +388,8 @@ class RandomRun {
   Platform machine_;
   Core core_;
   Draws draws_;
-  bool malleable_;
+  bool malleable_, lists_;
+  Nodes most_ = 18;
   Time now_{};
 };
 
@@ -370,13 +424,44 @@ TEST(Partitions, FcfsIsThatOfTheModel) {
   }
 }
 
+/// The three classes, each node of which draws something.
+Platform with_power() {
+  Platform machine = three_classes();
+  for (NodeClass& its : machine.classes) its.idle_w = 10, its.busy_w = 110;
+  machine.idle_w = 10, machine.busy_w = 110;
+  return machine;
+}
+
+// Power is one for all partitions: who lacks it is passed by nobody who needs some.
+TEST(Partitions, FcfsUnderABudgetIsThatOfTheModel) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Compared policy(make_policy("fcfs"), naive_fcfs);
+    RandomRun run(policy, seed, false, with_power());
+    run.budget(static_cast<Nodes>(6 + seed % 10));
+    run(120);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+    EXPECT_EQ(policy.started, 120);
+  }
+}
+
 class EachPolicy : public ::testing::TestWithParam<std::string> {};
 
-// Also with jobs that change their size nobody is forgotten, and all invariants hold.
+// Also with jobs that change their size nobody is forgotten, all invariants hold, and nobody waits
+// beside idle nodes that nobody else waits for.
 TEST_P(EachPolicy, StartsAllJobsOfAllPartitions) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    const auto policy = make_policy(GetParam());
-    RandomRun(*policy, seed, true)(100);
+    const Thrifty policy(make_policy(GetParam()));
+    RandomRun(policy, seed, true, three_classes(), seed % 2 != 0)(100);
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+  }
+}
+
+TEST_P(EachPolicy, StartsAllJobsUnderABudget) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const Thrifty policy(make_policy(GetParam()));
+    RandomRun run(policy, seed, true, with_power());
+    run.budget(static_cast<Nodes>(6 + seed % 10));
+    run(100);
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
   }
 }
@@ -445,6 +530,18 @@ TEST_P(EachPolicy, NobodyInBWaitsForAFullA) {
   stage.now += whole_seconds(1);
   stage.end(other);
   EXPECT_TRUE(stage.runs(behind));
+}
+
+// Who may be in both takes B's, whatever waits for A; also where others could give nodes in A.
+TEST_P(EachPolicy, WhoMayBeInBothStartsInB) {
+  for (const JobType type : {JobType::rigid, JobType::malleable}) {
+    Stage stage(GetParam(), two_halves());
+    const JobId runs = stage.submit(4, 1000, 1, type, type == JobType::rigid ? 4 : 1),
+                waits = stage.submit(4, 1000, 1);
+    ASSERT_TRUE(stage.runs(runs));
+    EXPECT_FALSE(stage.runs(waits));
+    EXPECT_TRUE(stage.runs(stage.submit(4, 1000, 3)));
+  }
 }
 
 // Whoever is cut gives nodes that its beneficiary can use.

@@ -448,7 +448,10 @@ void Explainer::explain_resize(Time now, const Decision& decision, const Circums
   open_ = Open{decision.id, before, decision.after, now};
 
   Words words(*this);
-  if (after == before) {
+  if (decision.reason.why == Why::guest) {
+    words.put(decision.reason.job != JobId::none ? "is to leave cores of its nodes to another job"
+                                                 : "is to have cores of its nodes that nobody has");
+  } else if (after == before) {
     words.say("moves to {}", nodes_of(decision.after));
   } else {
     words.say("{} from {} to {}", grows ? "grows" : "shrinks", before, nodes_text(after));
@@ -479,6 +482,9 @@ void Explainer::explain_resize(Time now, const Decision& decision, const Circums
       break;
     case Why::draining:
       words.say(" to leave nodes that drain");
+      break;
+    case Why::booked:
+      words.say(" to leave nodes that are booked");
       break;
     case Why::corridor:
       words.say(" to keep the power corridor");
@@ -649,6 +655,13 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
     return;
   }
 
+  if (state.awaits_booking(its)) {
+    const Booking& booking = *state.find(state.lanes[index(its.spec.lane)].where.booking);
+    words.say("it waits for the reservation {}, which begins at ", booking.name);
+    tell("reservation", words.time(booking.from));
+    return;
+  }
+
   const Nodes least = state.smallest(its);
   const Cells usable = state.usable_cells(its);
   const bool is_everywhere = state.cells.is_one();
@@ -675,11 +688,27 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
   if (its.not_before > now) {
     tell("left-alone", words.say("it is left alone until ").time(its.not_before));
   }
+  for (std::size_t i = 0; i < state.bookings.size(); ++i) {
+    const Booking& booking = state.bookings[i];
+    if (i + 1 == state.cells.booking_of(its.spec.lane)) {
+      words.say("it is for the reservation {}", booking.name);
+      if (booking.to != kNever) words.say(", which ends at ").time(booking.to);
+      tell("reservation", words);
+    } else if ((state.cells.booked(i) & usable) != 0 &&
+               booking.overlaps(now, state.end_at(its, least))) {
+      words.say("nodes {} are booked as {} from ", to_string(booking.nodes), booking.name);
+      words.time(booking.from);
+      if (booking.to != kNever) words.say(" to ").time(booking.to);
+      tell("booked", words.say(", and now it would end at ").time(state.end_at(its, least)));
+    }
+  }
   const bool has_nodes = least <= idle;
   if (has_nodes && !state.fits_power(its, least)) {
     words.say("{} of its nodes draw {:g} W more than idle ones, and {:g} W are left", least,
               static_cast<double>(state.extra_power_mw(its, least)) / 1000,
-              static_cast<double>(state.free_power_mw()) / 1000);
+              static_cast<double>(state.free_power_mw() -
+                                  state.booked_power_mw(state.end_at(its, least))) /
+                  1000);
     tell("power", words);
   }
 

@@ -18,12 +18,12 @@ void start_in_order_by_cells(Pass& pass, InOrder options) {
   for (JobId id = JobId::none; (id = lanes.next(pass, id)) != JobId::none;) {
     for (const Claim& claim : pass.claims()) {
       const bool is_first = options.strict && claim.start && pass.before(claim.job, id);
-      if (is_first) lanes.waits(pass, pass.cells_of(claim.job));
+      if (is_first) lanes.waits(pass, pass.cells_now(claim.job));
     }
-    const Cells cells = pass.cells_of(id);
     const Nodes need = pass.start_need(id).nodes;
-    const auto in = place_idle(pass, lanes.free(cells), need);
-    if (!in || !start(pass, id, need, Why::in_order, *in)) lanes.waits(pass, cells);
+    const auto in = place_idle(pass, lanes.free(pass.open_cells(id)), need);
+    const bool may = in && lanes.has_power(pass, id);
+    if (!may || !start(pass, id, need, Why::in_order, *in)) lanes.waits(pass, id);
   }
 }
 
@@ -32,9 +32,19 @@ void start_in_order_by_cells(Pass& pass, InOrder options) {
 void LanesInTurn::waits(const Pass& pass, Cells cells) {
   waited_for_ |= cells;
   for (std::size_t lane = 0; lane < open_.size(); ++lane) {
-    const Cells its = pass.cells_of(LaneId{static_cast<std::uint16_t>(lane)});
+    const Cells its = pass.cells_of(ReachId{static_cast<std::uint16_t>(lane)});
     if (free(its) == 0) open_[lane] = false;
   }
+}
+
+bool LanesInTurn::has_power(const Pass& pass, JobId id) const {
+  const Nodes need = pass.start_need(id).nodes;
+  return pass.demand(id, need).power_mw == 0 || (!power_ && pass.powered(id, need) == need);
+}
+
+void LanesInTurn::waits(const Pass& pass, JobId id) {
+  power_ |= !has_power(pass, id);
+  waits(pass, pass.cells_now(id));
 }
 
 std::optional<Spread> place_idle(const Pass& pass, Cells cells, Nodes n) {
@@ -52,7 +62,7 @@ std::optional<Spread> place_idle(const Pass& pass, Cells cells, Nodes n) {
 }
 
 void start_in_order(Pass& pass, InOrder options) {
-  if (pass.cell_count() > 1 || !pass.in_one_lane()) return start_in_order_by_cells(pass, options);
+  if (!pass.plans_together() || !pass.in_one_lane()) return start_in_order_by_cells(pass, options);
   for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
     const auto before = [&](const Claim& claim) {
       return claim.start && pass.before(claim.job, id);
@@ -65,9 +75,9 @@ void start_in_order(Pass& pass, InOrder options) {
 
 Timeline timeline_for(const Pass& pass, Backfill options) {
   Timeline plan = pass.timeline();
-  const bool one_cell = pass.cell_count() == 1;
+  const bool one_cell = !plan.by_cell();
   if (options.extra_is_free) {
-    std::vector<std::vector<Overlay::Step>> extras(pass.cell_count());
+    std::vector<std::vector<Overlay::Step>> extras(one_cell ? 1 : pass.cell_count());
     for (const JobId id : pass.running_malleable()) {
       const Nodes extra = pass.extra(id);
       if (extra == 0) continue;
@@ -107,20 +117,20 @@ Time reserve_earliest(const Pass& pass, Timeline& plan, JobId id) {
 
 void PlanDepth::open_lanes(const Pass& pass) {
   depth_ = pass.most_reservations();
-  by_lane_ = ByLane{.open = std::vector<bool>(pass.lanes(), true),
-                    .closed_at = std::vector<std::optional<JobId>>(pass.lanes()),
+  by_lane_ = ByLane{.open = std::vector<bool>(pass.reaches(), true),
+                    .closed_at = std::vector<std::optional<JobId>>(pass.reaches()),
                     .made = std::vector<std::uint32_t>(64)};
 }
 
 void PlanDepth::count(const Pass& pass, JobId id) {
   auto& [open, closed_at, made] = *by_lane_;
-  for (std::uint64_t its = pass.partitions_of(pass.job(id).spec.lane); its != 0; its &= its - 1) {
+  for (std::uint64_t its = pass.partitions_of(pass.reach_of(id)); its != 0; its &= its - 1) {
     ++made[static_cast<std::size_t>(std::countr_zero(its))];
   }
   for (std::size_t lane = 0; lane < open.size(); ++lane) {
     if (!open[lane]) continue;
     bool has_depth = false;
-    std::uint64_t its = pass.partitions_of(LaneId{static_cast<std::uint16_t>(lane)});
+    std::uint64_t its = pass.partitions_of(ReachId{static_cast<std::uint16_t>(lane)});
     for (; its != 0; its &= its - 1) {
       has_depth |= made[static_cast<std::size_t>(std::countr_zero(its))] < wanted_;
     }
@@ -151,6 +161,13 @@ Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
     const Demand demand = pass.demand(id, need.nodes);
     const Time at = plan.earliest(demand, need.walltime, pass.job(id).not_before, in);
     const Why why = (reserved & demand.cells) == 0 ? Why::in_order : Why::backfilled;
+    const auto is_idle = [&](const Spread::Part& part) {
+      return part.count <= pass.idle_of(part.cell);
+    };
+    if (at == pass.now() && !std::ranges::all_of(in.parts, is_idle)) {
+      const auto idle_of = [&](std::uint32_t cell) { return pass.idle_of(cell); };
+      if (auto idle = place_now(pass, plan, demand, need.walltime, idle_of)) in = *std::move(idle);
+    }
     if (at == pass.now() && start(pass, id, need.nodes, why, in)) {
       plan.took(demand, in);
       continue;
@@ -164,11 +181,14 @@ Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
   depth.end(pass);
   memo.reserved = last;
   memo.reservations = depth.reservations();
-  return depth.behind(last);
+  Behind behind = depth.behind(last);
+  memo.lanes = behind.lanes;
+  return behind;
 }
 
 void start_behind(Pass& pass, const Behind& behind, FreeCells& free) {
-  if (pass.cell_count() == 1 && behind.lanes.empty()) {
+  if (pass.idle() == 0) return;
+  if (free.cells.empty() && behind.lanes.empty()) {
     FreeProfile& all = free.all;
     for (JobId id = behind.last;
          pass.idle() > 0 && (id = pass.first_fit(id, all)) != JobId::none;) {
@@ -197,8 +217,33 @@ FitSearch fits_behind(const Pass& pass, const Behind& behind) {
   return pass.fits_behind(behind.lanes.empty() ? one_lane : behind.lanes);
 }
 
+std::optional<Spread> place_now(const Pass& pass, Timeline& plan, const Demand& demand,
+                                Duration length, FunctionRef<Nodes(std::uint32_t)> there) {
+  FreeCells free;
+  plan.from_now(free);
+  if (!plan.by_cell()) {  // any of them
+    Spread in;
+    Nodes left = demand.nodes;
+    for (const std::uint32_t cell : pass.cells_in_order()) {
+      const Nodes n = std::min(left, there(cell));
+      in.add(cell, n);
+      left -= n;
+    }
+    const bool fits = left == 0 && free.fits(demand, length);
+    return fits ? std::optional<Spread>(std::move(in)) : std::nullopt;
+  }
+  for (std::uint32_t cell = 0; cell < pass.cell_count(); ++cell) free.limit(cell, there(cell));
+  if (!free.fits(demand, length)) return std::nullopt;
+  return free.place(demand, length);
+}
+
 FreeCells idle_cells(const Pass& pass) {
   FreeCells idle;
+  if (pass.has_bookings()) {
+    pass.idle_timeline().from_now(idle);
+    idle.all.power.clear();
+    return idle;
+  }
   if (pass.cell_count() == 1) {
     idle.all.nodes.add({}, pass.idle());
     return idle;
@@ -213,9 +258,20 @@ FreeCells idle_cells(const Pass& pass) {
 }
 
 void limit_to_idle(const Pass& pass, FreeCells& free) {
-  if (pass.cell_count() == 1) return free.all.nodes.limit(pass.idle());
+  if (free.cells.empty()) return free.all.nodes.limit(pass.idle());
   for (std::uint32_t cell = 0; cell < free.count(); ++cell) free.limit(cell, pass.idle_of(cell));
 }
+
+namespace {
+
+/// Would a plan that is made anew not come to this job?
+bool is_behind(const Pass& pass, const LaneMemo& memo, JobId id) {
+  if (memo.lanes.empty()) return !pass.before(id, memo.reserved);
+  const std::size_t lane = index(pass.reach_of(id));
+  return lane < memo.lanes.size() && memo.lanes[lane] && !pass.before(id, *memo.lanes[lane]);
+}
+
+}  // namespace
 
 bool backfill_submitted(Pass& pass, LaneMemo& memo, Backfill options) {
   std::vector<JobId>& fresh = memo.fresh;
@@ -223,15 +279,17 @@ bool backfill_submitted(Pass& pass, LaneMemo& memo, Backfill options) {
   for (std::uint32_t i = memo.jobs; i < pass.submitted(); ++i) {
     const JobId id{i};
     if (pass.job(id).status != Status::pending) continue;
-    if (pass.before(id, memo.reserved)) return false;
+    if (!is_behind(pass, memo, id)) return false;
     Demand least = pass.start_need(id).least();
-    if (pass.cell_count() > 1) least.cells = pass.cells_of(id);
+    if (pass.cell_count() > 1) {
+      const Demand its = pass.demand(id, least.nodes);
+      least.cells = its.cells;
+      least.booking = its.booking;
+    }
     if (memo.free.could_fit(least)) fresh.push_back(id);
   }
   // As the plan that is remembered would say it, with those who wait now.
-  PlanDepth depth(pass, options.reservation_depth);
-  depth.remembered(memo.reservations);
-  depth.end(pass);
+  PlanDepth::end(pass, options.reservation_depth, memo.reservations);
   memo.free.move_on(pass.now() - memo.at);
   if (fresh.size() > 1) {
     std::ranges::sort(fresh, [&](JobId a, JobId b) { return pass.before(a, b); });
@@ -264,7 +322,7 @@ void backfill_anew(Pass& pass, Backfill options) {
   limit_to_idle(pass, memo.free);
   start_behind(pass, behind, memo.free);
   // A reservation that begins now moves with time; others stay while nothing changes.
-  if (!plan.begins_now() && pass.in_one_lane()) pass.keep_memo();
+  if (!plan.begins_now()) pass.keep_memo();
 }
 
 }  // namespace
@@ -303,7 +361,7 @@ Left::Left(Timeline& plan) { plan.from_now(free_); }
 
 Nodes Left::during(const Pass& pass, JobId id, Nodes n, Duration length) const {
   const Demand one = pass.demand(id, 1);
-  std::int64_t most = std::min<std::int64_t>(n, free_.during(one.cells, length));
+  std::int64_t most = std::min<std::int64_t>(n, free_.during(one.cells, length, one.booking));
   if (!free_.all.power.empty() && one.power_mw > 0) {
     most = std::min(most, free_.all.power.during(length) / one.power_mw);
   }
@@ -314,7 +372,10 @@ Spread Left::idle(const Pass& pass, JobId id, Nodes n, Duration length) const {
   if (pass.cell_count() == 1) return {};
   FreeCells now = free_;
   limit_to_idle(pass, now);
-  return now.place(pass.demand(id, n), length);
+  const Demand demand = pass.demand(id, n);
+  if (!now.cells.empty()) return now.place(demand, length);
+  const std::int64_t most = std::clamp<std::int64_t>(now.all.nodes.during(length), 0, n);
+  return place_idle(pass, demand.cells, static_cast<Nodes>(most)).value_or(Spread{});
 }
 
 void Left::take(const Pass& pass, JobId id, Nodes n, Duration length, const Spread& in) {

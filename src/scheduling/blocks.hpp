@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "base/size_range.hpp"
 #include "scheduling/event.hpp"
 #include "scheduling/pass.hpp"
@@ -25,20 +26,25 @@ struct InOrder {
 void start_in_order(Pass& pass, InOrder options = {});
 
 /// Which cells somebody waits for, and so which lanes have to wait as well: a job takes nothing of
-/// a cell for which one before it waits.
+/// a cell for which one before it waits, and no power if one before it lacks some.
 class LanesInTurn {
  public:
-  explicit LanesInTurn(const Pass& pass) : open_(pass.lanes(), true) {}
+  explicit LanesInTurn(const Pass& pass) : open_(pass.reaches(), true) {}
   /// The next job, of lanes that need not wait.
   JobId next(const Pass& pass, JobId last) const { return pass.next_pending(last, open_); }
   /// Those of these cells that nobody waits for.
   Cells free(Cells cells) const { return cells & ~waited_for_; }
   bool is_free(Cells cells) const { return (cells & waited_for_) == 0; }
+  /// Is there power for a job, which none before it lacks?
+  bool has_power(const Pass& pass, JobId id) const;
   /// A job waits for these.
   void waits(const Pass& pass, Cells cells);
+  /// A job that is not started waits for its cells, and for power if it lacks it.
+  void waits(const Pass& pass, JobId id);
 
  private:
   Cells waited_for_ = 0;
+  bool power_ = false;
   std::vector<bool> open_;
 };
 
@@ -100,13 +106,14 @@ class PlanDepth {
     ++reservations_;
     if (by_lane_) count(pass, id);
   }
-  /// So many were made by the plan that a memo remembers.
-  void remembered(std::uint32_t reservations) { reservations_ += reservations; }
   std::uint32_t reservations() const { return reservations_; }
   /// The plan is over. If the rules ended it while a job still waited for a place in it, the pass
   /// is cut short.
-  void end(Pass& pass) const {
-    if (!has_room() && depth_ < wanted_ && pass.pending() > reservations_) pass.cut_short();
+  void end(Pass& pass) const { end(pass, wanted_, reservations_); }
+  /// The same of a plan that a memo remembers, with those who wait now.
+  static void end(Pass& pass, std::uint32_t wanted, std::uint32_t reservations) {
+    const std::uint32_t most = pass.most_reservations();
+    if (most < wanted && reservations >= most && pass.pending() > reservations) pass.cut_short();
   }
   Behind behind(JobId last) const;
 
@@ -142,6 +149,12 @@ void start_behind(Pass& pass, const Behind& behind, FreeCells& free);
 
 /// Those behind that fit, in order.
 FitSearch fits_behind(const Pass& pass, const Behind& behind);
+
+/// Where a job can have nodes of `there`, so many of each cell, from now on for so long as `plan`
+/// sees it; nothing if they are too few. The plan may count nodes as free that are not idle, of
+/// another cell than those that are. With several cells.
+std::optional<Spread> place_now(const Pass& pass, Timeline& plan, const Demand& demand,
+                                Duration length, FunctionRef<Nodes(std::uint32_t)> there);
 
 /// The idle nodes, for however long.
 FreeCells idle_cells(const Pass& pass);
@@ -219,12 +232,19 @@ Left left_by_reservations(Pass& pass, Backfill options);
 struct Heads {
   explicit Heads(const Pass& pass);
 
+  /// Calls `start(id, shadow)`, which says whether it did, for all but the first: the reservations
+  /// in the shadow, of `need(head)` nodes, are those of the heads before it. Who starts is no head
+  /// any more, and another job may be one.
+  template <class NeedOf, class Start>
+  static Heads after_starts(Pass& pass, NeedOf need, Start start);
+
   std::vector<JobId> jobs;
   Behind behind;  // where the others begin
 };
 
 /// Calls `start(id)`, which says whether it did, for waiting jobs in order: until one does not, or
-/// with several lanes, for all that share no cell with one before them that did not.
+/// with several lanes, for all that share no cell with one before them that did not, and need no
+/// power that it lacks.
 template <class Start>
 void start_in_turn(Pass& pass, Start start) {
   if (pass.in_one_lane()) {
@@ -235,8 +255,8 @@ void start_in_turn(Pass& pass, Start start) {
   }
   LanesInTurn lanes(pass);
   for (JobId id = JobId::none; (id = lanes.next(pass, id)) != JobId::none;) {
-    if (lanes.is_free(pass.cells_of(id)) && start(id)) continue;
-    lanes.waits(pass, pass.cells_of(id));
+    if (lanes.is_free(pass.cells_now(id)) && lanes.has_power(pass, id) && start(id)) continue;
+    lanes.waits(pass, id);
   }
 }
 
@@ -268,5 +288,19 @@ class Shadow {
   Timeline plan_;
   Left left_;
 };
+
+template <class NeedOf, class Start>
+Heads Heads::after_starts(Pass& pass, NeedOf need, Start start) {
+  for (;;) {
+    Heads heads(pass);
+    bool any = false;
+    for (std::size_t i = 1; i < heads.jobs.size() && !any; ++i) {
+      if (pass.idle(heads.jobs[i]) < need(heads.jobs[i])) continue;
+      Shadow before(pass, std::span(heads.jobs).first(i), need);
+      any = start(heads.jobs[i], before);
+    }
+    if (!any) return heads;
+  }
+}
 
 }  // namespace ductile

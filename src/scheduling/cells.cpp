@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 namespace ductile {
+namespace {
+
+constexpr std::size_t kMostPartitions = 32;
+static_assert(kMostPartitions + kMostBookings <= 64);  // bits
+
+}  // namespace
 
 NodeClass class_of(const Platform& platform, std::size_t number) {
   if (!platform.classes.empty()) return platform.classes[number];
@@ -20,7 +27,6 @@ NodeClass class_of(const Platform& platform, std::size_t number) {
 }
 
 bool is_sound(const Platform& platform) {
-  constexpr std::size_t kMostPartitions = 32;
   const auto is_there = [&](const auto& its) {
     return its.nodes.empty() || its.nodes.parts.back().last < platform.nodes;
   };
@@ -32,13 +38,15 @@ bool is_sound(const Platform& platform) {
          CellTable(platform, {}).is_whole();
 }
 
-CellTable::CellTable(const Platform& platform, std::span<const Lane> lanes) {
+CellTable::CellTable(const Platform& platform, std::span<const Lane> lanes,
+                     std::span<const Booking> bookings) {
   has_partitions_ = !platform.partitions.empty();
   NodeSet all;
   if (platform.nodes > 0) all.insert(0, platform.nodes - 1);
   cells_.push_back({.nodes = all});
   for (const NodeClass& each : platform.classes) split(each.nodes);
   for (const Partition& each : platform.partitions) split(each.nodes);
+  for (const Booking& each : bookings) split(each.nodes);
   for (const Lane& lane : lanes) {
     split(lane.where.only);
     split(lane.where.never);
@@ -46,6 +54,9 @@ CellTable::CellTable(const Platform& platform, std::span<const Lane> lanes) {
   std::ranges::sort(cells_, {}, [](const Cell& cell) {
     return cell.nodes.empty() ? 0 : cell.nodes.parts.front().first;
   });
+  const bool any_booked =
+      std::ranges::any_of(bookings, [](const Booking& each) { return !each.nodes.empty(); });
+  if (is_one() && any_booked) cells_.emplace_back();
 
   for (std::size_t i = 0; i < std::max<std::size_t>(platform.classes.size(), 1); ++i) {
     classes_.push_back(class_of(platform, i));
@@ -58,6 +69,7 @@ CellTable::CellTable(const Platform& platform, std::span<const Lane> lanes) {
     for (std::size_t cls = 0; cls < platform.classes.size(); ++cls) {
       if (platform.classes[cls].nodes.intersects(cell.nodes)) cell.cls = cls;
     }
+    if (cell.nodes.empty()) cell.cls = cells_.front().cls;
     cell.speed = classes_[cell.cls].speed;
     speeds_differ_ |= cell.speed != cells_.front().speed;
     cell.partitions = platform.partitions.empty() ? 1 : 0;
@@ -74,6 +86,12 @@ CellTable::CellTable(const Platform& platform, std::span<const Lane> lanes) {
   if (!is_one()) {
     by_node_ = std::make_shared<const std::vector<std::uint8_t>>(std::move(by_node));
   }
+  for (const Booking& each : bookings) {
+    Booked& its = bookings_.emplace_back(Booked{each.id, 0, each.nodes});
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      if (cells_[i].nodes.intersects(each.nodes)) its.cells |= Cells{1} << i;
+    }
+  }
   for (std::uint32_t i = 0; i < cells_.size(); ++i) order_.push_back(i);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     put(LaneId{static_cast<std::uint16_t>(i)}, lanes[i]);
@@ -88,24 +106,49 @@ void CellTable::put(LaneId id, const Lane& lane) {
   const bool is_first = where.partitions == 0 || !has_partitions_;
   const std::uint64_t partitions = is_first ? 1 : where.partitions;
   OfLane its;
+  const auto booked = where.booking == BookingId::none
+                          ? bookings_.end()
+                          : std::ranges::find(bookings_, where.booking, &Booked::id);
+  if (booked != bookings_.end()) {
+    its.booking = static_cast<std::uint32_t>(booked - bookings_.begin()) + 1;
+  }
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     const Cell& cell = cells_[i];
     if ((cell.partitions & partitions) == 0) continue;
     if (!classes_[cell.cls].has.covers(where.each)) continue;
     if (!where.only.empty() && !where.only.contains(cell.nodes)) continue;
     if (!where.never.empty() && where.never.intersects(cell.nodes)) continue;
+    if (its.booking != 0 && (cell.nodes.empty() || !booked->nodes.contains(cell.nodes))) continue;
     its.cells |= Cells{1} << i;
     its.partitions |= cell.partitions & partitions;
     its.count += cell.count;
   }
+  // Who has booked waits for himself: that is a partition of its own.
+  if (its.booking != 0) its.partitions = std::uint64_t{1} << (kMostPartitions + its.booking - 1);
+  if (const ReachId before = of_lane_[index(id)].reach; before != kNoReach) {
+    --reaches_[index(before)].lanes;
+  }
+  its.reach = join_reach(its);
   of_lane_[index(id)] = its;
   want(id, lane.jobs > 0);
+}
+
+ReachId CellTable::join_reach(const OfLane& its) {
+  const auto same = std::ranges::find_if(reaches_, [&](const Reach& reach) {
+    return reach.lanes > 0 && reach.cells == its.cells && reach.partitions == its.partitions &&
+           reach.booking == its.booking;
+  });
+  auto at = same != reaches_.end() ? same : std::ranges::find(reaches_, 0u, &Reach::lanes);
+  if (at == reaches_.end()) at = reaches_.insert(at, Reach{});
+  *at = {its.cells, its.partitions, its.booking, at->lanes + 1};
+  return ReachId{static_cast<std::uint16_t>(at - reaches_.begin())};
 }
 
 void CellTable::want(LaneId id, bool wanted) {
   OfLane& its = of_lane_[index(id)];
   if (is_one() || its.wanted == wanted) return;
   its.wanted = wanted;
+  lanes_wanted_ += wanted ? 1 : -1u;
   for_each_cell(its.cells, [&](std::uint32_t cell) { wanted_[cell] += wanted ? 1 : -1u; });
   sort();
 }
@@ -114,11 +157,16 @@ void CellTable::sort() {
   std::ranges::sort(order_, {}, [&](std::uint32_t cell) {
     return std::tuple(classes_[cells_[cell].cls].weight, wanted_[cell], cell);
   });
+  const auto wanted_by_all = [&](std::uint32_t cell) { return wanted_[cell] == lanes_wanted_; };
+  const auto has_nodes = [](const Booked& its) { return !its.nodes.empty(); };
+  are_alike_ = !speeds_differ_ && std::ranges::all_of(order_, wanted_by_all) &&
+               std::ranges::none_of(bookings_, has_nodes);
 }
 
 bool CellTable::operator==(const CellTable& other) const {
   return cells_ == other.cells_ && classes_ == other.classes_ && of_lane_ == other.of_lane_ &&
-         wanted_ == other.wanted_ && order_ == other.order_ && is_whole_ == other.is_whole_;
+         wanted_ == other.wanted_ && order_ == other.order_ && is_whole_ == other.is_whole_ &&
+         bookings_ == other.bookings_;
 }
 
 void CellTable::split(const NodeSet& apart) {
@@ -142,13 +190,7 @@ Spread CellTable::spread(const NodeSet& nodes) const {
     found.add(0, nodes.count());
     return found;
   }
-  std::array<Nodes, kMostCells> counts{};
-  for (const Interval& part : nodes.parts) {
-    for (std::uint32_t node = part.first; node <= part.last; ++node) ++counts[(*by_node_)[node]];
-  }
-  for (std::uint32_t cell = 0; cell < size(); ++cell) {
-    if (counts[cell] > 0) found.parts.push_back({cell, counts[cell]});
-  }
+  for_each_run(*by_node_, nodes, [&](std::uint32_t cell, Nodes count) { found.add(cell, count); });
   return found;
 }
 
@@ -168,7 +210,24 @@ double CellTable::slowest(Cells cells) const {
   return least < std::numeric_limits<double>::infinity() ? least : 1;
 }
 
+std::uint64_t CellTable::classes_of(Cells cells) const {
+  std::uint64_t classes = 0;
+  for_each_cell(cells, [&](std::uint32_t cell) {
+    if (cell < size()) classes |= std::uint64_t{1} << cells_[cell].cls;
+  });
+  return classes;
+}
+
 double CellTable::slowest(const NodeSet& nodes) const { return slowest(spread(nodes).cells()); }
+
+std::size_t CellTable::slowest_class(const NodeSet& nodes) const {
+  std::optional<std::pair<double, std::size_t>> least;
+  for (const auto& [cell, count] : spread(nodes).parts) {
+    const std::pair its(cells_[cell].speed, cells_[cell].cls);
+    least = std::min(least.value_or(its), its);
+  }
+  return least ? least->second : 0;
+}
 
 Nodes CellTable::count(Cells cells) const {
   Nodes sum = 0;

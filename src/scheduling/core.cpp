@@ -27,9 +27,21 @@ Holding without(const Holding& a, const Holding& b, bool identities) {
 // them none.
 bool is_sound(const State& state, const Holding& holding) {
   if (holding.count == 0 || holding.count > state.platform.nodes) return false;
-  if (!state.rules.identities) return holding.nodes.empty();
-  return holding.nodes.count() == holding.count &&
-         holding.nodes.parts.back().last < state.platform.nodes;
+  if (!state.rules.identities) return holding.nodes.empty() && holding.parts.empty();
+  if (holding.nodes.count() != holding.count ||
+      holding.nodes.parts.back().last >= state.platform.nodes) {
+    return false;
+  }
+  if (holding.parts.empty()) return true;
+  if (!is_sound(holding.parts) || !holding.nodes.contains(nodes_in(holding.parts))) return false;
+  bool is_part = true;
+  for (const Part& part : holding.parts) {
+    for_each_node(part.nodes, [&](std::uint32_t node) {
+      const Slice whole = state.whole(node);
+      is_part &= whole.covers(part.has) && !(whole == part.has);
+    });
+  }
+  return is_part;
 }
 
 // How many nodes a job could use there; none if no such jobs can be told apart from the others.
@@ -40,9 +52,33 @@ std::optional<Nodes> nodes_for(const State& state, const Where& where) {
   if (has_list && !state.rules.identities) return std::nullopt;
   std::vector<Lane> lanes = state.lanes;
   lanes.push_back({where, 1});
-  const CellTable cells(state.platform, lanes);
+  const CellTable cells(state.platform, lanes, state.bookings);
   if (has_list && !cells.is_whole()) return std::nullopt;
   return cells.count(cells.of(LaneId{static_cast<std::uint16_t>(last)}));
+}
+
+// Can it be made, or become this?
+bool can_book(const State& state, const Booking& next) {
+  const NodeSet& nodes = next.nodes;
+  if (!nodes.empty() &&
+      (!state.rules.identities || nodes.parts.back().last >= state.platform.nodes)) {
+    return false;
+  }
+  // Power is for nobody; and what is not booked is none.
+  if (!is_booking_name(next.name) || next.from >= next.to) return false;
+  if (next.power_mw < 0 || next.power_mw > kMostBookedMw) return false;
+  if (next.for_jobs ? nodes.empty() || next.power_mw != 0 : nodes.empty() && next.power_mw == 0) {
+    return false;
+  }
+  std::vector<Booking> all;
+  for (const Booking& each : state.bookings) {
+    if (each.id == next.id) continue;
+    if (each.name == next.name) return false;
+    if (each.overlaps(next.from, next.to) && each.nodes.intersects(nodes)) return false;
+    all.push_back(each);
+  }
+  all.push_back(next);
+  return all.size() <= kMostBookings && CellTable(state.platform, state.lanes, all).is_whole();
 }
 
 bool answers(const Job& job, DecisionId id, Doing doing) {
@@ -103,6 +139,7 @@ bool Core::apply(Time now, const event::ConfigChanged& e) { return apply_at(now,
 bool Core::apply(Time now, const event::MoveOrdered& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::Suspended& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::StopOrdered& e) { return apply_at(now, e); }
+bool Core::apply(Time now, const event::Booked& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::TimerFired& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const event::MachineChanged& e) { return apply_at(now, e); }
 bool Core::apply(Time now, const Event& event) {
@@ -149,7 +186,7 @@ bool Core::happened(const event::Eligible& eligible) {
     state_.enqueue(eligible.job, job);
   } else {
     if (job.claim != ClaimId::none) state_.dissolve(job.claim);
-    state_.queue.remove(eligible.job, job.spec);
+    state_.dequeue(eligible.job, job);
     job.status = Status::held;
     job.reserved = kNever;
   }
@@ -162,9 +199,10 @@ bool Core::happened(const event::Started& started) {
   const std::uint32_t keep = started.keep.value_or(Job::kNoKeep);
   if (started.answers == DecisionId::none) {  // somebody else started it
     if (job.status != Status::pending || !is_sound(state_, started.now)) return false;
+    if (!started.now.parts.empty()) return false;
     if (job.claim != ClaimId::none) state_.dissolve(job.claim);
     state_.seize(started.now);
-    state_.queue.remove(started.job, job.spec);
+    state_.dequeue(started.job, job);
     state_.run(started.job, Holding(started.now));
     job.keep = keep;
     state_.list(job, started.job);
@@ -178,12 +216,15 @@ bool Core::happened(const event::Started& started) {
     job.started = job.work_at = state_.now;
     if (started.now.count != 0 && !(started.now == job.holding)) {
       const Holding gained = without(started.now, job.holding, state_.rules.identities);
-      const Holding lost = without(job.holding, started.now, state_.rules.identities);
+      Holding lost = without(job.holding, started.now, state_.rules.identities);
       state_.seize(gained);
+      give_up_shared(started.job, lost);
       state_.free_nodes(lost);
       state_.must_wake |= started.now.count < job.holding.count;
       const double speed = state_.speed(job);
       job.holding = started.now;
+      job.share = state_.share_of(job.holding, state_.rules.share);
+      state_.note_parts(started.job);
       if (job.target != started.now.count || state_.speed(job) != speed) {
         job.target = job.first_size = started.now.count;
         state_.set_limit(job, later(job.started, state_.estimate_held(job, job.target)), reason);
@@ -192,6 +233,7 @@ bool Core::happened(const event::Started& started) {
     job.doing = Doing::nothing;
     state_.answer(started.answers);
     state_.after_change(job, started.job);
+    check_shared(job);
   }
   job.not_before = state_.now + kTick;
   state_.settle_delays(started.job);
@@ -222,7 +264,8 @@ bool Core::happened(const event::Resized& resized) {
 
   const std::optional<Unanswered> open =
       ours ? std::optional(*state_.find(resized.answers)) : std::nullopt;
-  const Nodes before = state_.settled(job).count, held_before = job.holding.count;
+  const Nodes before = state_.settled(job).count;
+  const std::int64_t drawn_before = state_.drawn_mw(job, job.holding);
   const Nodes idle_before = state_.idle.count();
   const Reason reason = open ? open->decision.reason : Reason{Why::ordered};
   const RequestId request = open ? open->decision.request : RequestId::none;
@@ -230,19 +273,26 @@ bool Core::happened(const event::Resized& resized) {
   const bool moves = open && !open->decision.after.nodes.contains(open->before.nodes) &&
                      !open->before.nodes.contains(open->decision.after.nodes);
   const bool as_decided = open && (moves ? resized.now == open->decision.after
-                                         : resized.now.count == open->decision.after.count);
+                                         : resized.now.count == open->decision.after.count &&
+                                               resized.now.parts == open->decision.after.parts);
   const Holding gained = without(resized.now, job.holding, state_.rules.identities);
-  const Holding lost = without(job.holding, resized.now, state_.rules.identities);
+  Holding lost = without(job.holding, resized.now, state_.rules.identities);
   state_.seize(gained);
   state_.before_change(job);
   // It cannot have stopped for a resize before that was decided.
   const Duration paused = open ? std::min(resized.paused, state_.now - open->decided) : Duration{};
   // Each time that progress is noted it is rounded: only where it has to be.
+  const double share = state_.share_of(resized.now, state_.rules.share);
   const bool other_speed =
-      state_.cells.speeds_differ() && state_.speed(job) != state_.cells.slowest(resized.now.nodes);
+      job.share != share || (state_.cells.speeds_differ() &&
+                             state_.node_speed(job) != state_.cells.slowest(resized.now.nodes));
   const bool changes = resized.now.count != before || paused > Duration{} || other_speed;
   if (changes) state_.note_progress(job, before, paused);
+  const double speed_before = state_.speed(job);
+  give_up_shared(resized.job, lost);
   job.holding = resized.now;
+  job.share = share;
+  state_.note_parts(resized.job);
   job.target = resized.now.count;
   job.doing = Doing::nothing;
   const bool has_not_moved = !moves || resized.now == open->before;
@@ -263,10 +313,12 @@ bool Core::happened(const event::Resized& resized) {
     if (job.adaptive != Job::kNoRow) state_.adaptive[job.adaptive].mtct = 0;
   }
   if (changes) state_.scale_limit(job, reason);
+  if (other_speed && !state_.scales_limit(job)) state_.follow_speed(job, speed_before, reason);
   if (request != RequestId::none && job.target <= before) state_.forget_delays(request);
   state_.after_change(job, resized.job);
-  const Nodes fewer = held_before > job.target ? held_before - job.target : 0;
-  state_.release(resized.job, lost, state_.budgeted_mw(job, fewer));
+  const std::int64_t less_mw = drawn_before - state_.drawn_mw(job, job.holding);
+  state_.release(resized.job, lost, std::max<std::int64_t>(less_mw, 0));
+  check_shared(job);
   // What goes to nobody is looked at by every policy. The pass that decided a shrink has seen what
   // it gives back at once.
   const bool foreseen = as_decided && request == RequestId::none && reason.why != Why::ordered &&
@@ -282,7 +334,7 @@ bool Core::happened(const event::Ended& ended) {
   if (job.status != Status::running) {
     if (ended.requeue) return false;
     if (job.claim != ClaimId::none) state_.dissolve(job.claim);
-    if (job.status == Status::pending) state_.queue.remove(ended.job, job.spec);
+    if (job.status == Status::pending) state_.dequeue(ended.job, job);
     state_.retire(ended.job);
     return true;
   }
@@ -408,7 +460,7 @@ bool Core::happened(const event::Altered& altered) {
   }
   const LaneId lane = job.spec.lane;
   if (job.claim != ClaimId::none) state_.dissolve(job.claim);
-  if (job.status == Status::pending) state_.queue.remove(altered.job, job.spec);
+  if (job.status == Status::pending) state_.dequeue(altered.job, job);
   if (job.goes_on) job.work_left = state_.work_left_of(job, spec);
   job.spec = spec;
   job.reserved = kNever;
@@ -420,6 +472,7 @@ bool Core::happened(const event::Altered& altered) {
     row.had = std::move(had);
     const double watts = altered.adaptive->watts_per_node;
     job.power_mw = milliwatts(watts > 0 ? watts : state_.platform.busy_w);
+    job.power_class = 0;
   }
   if (job.status == Status::pending) state_.enqueue(altered.job, job);
   if (altered.where) state_.leave_lane(lane);
@@ -498,6 +551,20 @@ bool Core::happened(const event::StopOrdered& ordered) {
   return true;
 }
 
+bool Core::happened(const event::Booked& booked) {
+  const Booking& next = booked.booking;
+  const bool is_known = state_.find(next.id) != nullptr;
+  if (next.id != BookingId::none && !is_known) return false;
+  if (next.to <= state_.now) {
+    if (!is_known) return false;
+  } else if (!can_book(state_, next)) {
+    return false;
+  }
+  state_.book(next);
+  state_.must_wake = true;
+  return true;
+}
+
 bool Core::happened(const event::ConfigChanged& changed) {
   if (!meets(state_.capabilities, changed.traits.needs)) return false;
   state_.traits = changed.traits;
@@ -515,6 +582,7 @@ bool Core::happened(const event::MachineChanged& changed) {
       changed.platform == state_.platform && changed.capabilities == state_.capabilities;
   if (is_same || changed.platform.nodes < state_.platform.nodes) return false;
   if (!is_sound(changed.platform)) return false;
+  if (!has_room_for_shared(changed.platform)) return false;
   if (!state_.rules.identities && !CellTable(changed.platform, {}).is_one()) return false;
   state_.change_machine(changed.platform, changed.capabilities);
   state_.must_wake = true;
@@ -534,6 +602,41 @@ void Core::requeue(JobId id, Time not_before) {
   job.tag = JobId::none;
   if (!is_held) state_.enqueue(id, job);
   state_.retry(job.not_before);
+}
+
+/// What it holds no more and others do is theirs.
+void Core::give_up_shared(JobId id, Holding& lost) {
+  if (state_.sharers.empty()) return;
+  lost.nodes = state_.give_up(id, lost.nodes);
+  lost.count = lost.nodes.count();
+}
+
+/// It has other parts, as the world says: nobody may have more than there is, and claims what there
+/// is no more.
+void Core::check_shared(const Job& job) {
+  if (state_.sharers.empty()) return;
+  if (state_.is_over(state_.shared_of(job))) {
+    throw std::logic_error("the world gave a job cores that others hold");
+  }
+  state_.drop_lost_inside();
+}
+
+/// Nodes of which somebody has a part have no less on another machine.
+bool Core::has_room_for_shared(const Platform& machine) const {
+  NodeSet nodes;
+  for (const JobId id : state_.parted) nodes.insert(nodes_in(state_.jobs[id].holding.parts));
+  for (const Claim& claim : state_.claims) nodes.insert(nodes_in(claim.inside));
+  for (const Unanswered& open : state_.unanswered) {
+    nodes.insert(nodes_in(open.before.parts));
+    nodes.insert(nodes_in(open.decision.after.parts));
+  }
+  if (nodes.empty()) return true;
+  const CellTable cells(machine, {});
+  bool has_room = true;
+  for_each_node(nodes, [&](std::uint32_t node) {
+    has_room &= whole_of(machine, cells, node).covers(state_.whole(node));
+  });
+  return has_room;
 }
 
 void Core::drop_requests(JobId id) {
@@ -587,7 +690,9 @@ std::span<const Decision> follow(Core& core, Time now, bool asked, std::span<con
 void Core::begin_close(Time now) {
   state_.begin_instant();
   state_.now = std::max(state_.now, now);
+  if (!state_.bookings.empty()) state_.turn_bookings();
   if (!state_.claims.empty()) settle_claims();
+  if (!state_.parted.empty()) give_spare_cores();
   if (!state_.stops.empty()) carry_out_stops();
   if (!state_.ordered.empty()) carry_out_orders();
   if (!state_.moves.empty()) carry_out_moves();
@@ -627,7 +732,7 @@ void Core::settle_claims() {
     for (std::size_t i = 0; i < state_.claims.size();) {
       Claim& claim = state_.claims[i];
       const std::size_t of_group = claim.group == ClaimId::none ? i : 0;  // others may go as well
-      if (claim.held.count + claim.pledged() < claim.add.min) {
+      if (claim.held.count + claim.inside_count() + claim.pledged() < claim.add.min) {
         state_.dissolve(claim.id);
         i = of_group;
       } else if (state_.is_due(claim)) {
@@ -641,14 +746,33 @@ void Core::settle_claims() {
            state_.feed_claims());
 }
 
+namespace {
+
+// At which size a claim starts its job, of all that it gets: what was added to the claim later is an
+// expansion in the pass that starts it.
+Nodes first_size(const Claim& start, Nodes size) {
+  return std::min(size, start.add.max - start.grown);
+}
+
+}  // namespace
+
 Nodes Core::due_size(const Claim& due, std::int64_t taken_mw) const {
   const Job& job = state_.jobs[due.job];
   // The world may be another one than when the claim was made.
   if (!due.start && !state_.world_can_resize(job)) return 0;
   const Nodes base = due.start ? 0 : job.holding.count;
-  const Nodes most = base + std::min(due.held.count, due.add.max);
-  const Nodes size = state_.largest(job, most, base, due.request, due.held_mw - taken_mw);
-  return size < base + due.add.min ? 0 : size;
+  const Nodes most = base + std::min(due.held.count + due.inside_count(), due.add.max);
+  const Time end = state_.believed_end(job);
+  const Nodes size = state_.largest(job, most, base, due.request,
+                                    due.held_mw - taken_mw - state_.booked_power_mw(end));
+  if (size < base + due.add.min) return 0;
+  // It may have waited so long that it would run into what was booked. A start that grows has the
+  // limit of its first size, where limits are fixed.
+  const NodeSet nodes = united(due.held.nodes, nodes_in(due.inside));
+  const Nodes first = due.start ? first_size(due, size) : size;
+  const Time latest = std::max(state_.end_at(job, size), state_.end_at(job, first));
+  if (state_.runs_into_booking(job, nodes, latest)) return 0;
+  return size;
 }
 
 // Power for the least of each comes first, then in order up to the most. What one holds too much
@@ -697,6 +821,9 @@ void Core::carry_out(ClaimId id, Nodes size) {
   Claim& due = *state_.find(id);
   Job& job = state_.jobs[due.job];
   const Nodes base = due.start ? 0 : job.holding.count;
+  if (const Nodes inside = due.inside_count(); inside > size) {
+    state_.forget_inside(due, nodes_in(due.inside).take_highest(inside - size));
+  }
   state_.unlist(due);
   Claim claim = std::move(due);
   state_.remove_claim(id);
@@ -713,9 +840,13 @@ void Core::carry_out(ClaimId id, Nodes size) {
                    state_.rules.identities ? claim.held.nodes.take_lowest(count) : NodeSet{}};
   };
   if (claim.start) {
-    // What was added later is an expansion in the pass that starts it.
-    const Nodes first = std::min(size, claim.add.max - claim.grown);
-    state_.start(claim.job, take(first), claim.reason);
+    const Nodes first = first_size(claim, size);
+    const NodeSet inside = nodes_in(claim.inside);
+    Holding nodes = take(first - inside.count());
+    nodes.count += inside.count();
+    nodes.nodes.insert(inside);
+    nodes.parts = std::move(claim.inside);
+    state_.start(claim.job, std::move(nodes), claim.reason);
     if (size > first) state_.grow(claim.job, take(size - first), claim.reason);
     // Those whom the policy let wait behind it.
     state_.must_wake |= claim.made < state_.now && state_.idle.count() > 0;
@@ -729,12 +860,44 @@ void Core::carry_out(ClaimId id, Nodes size) {
   }
 }
 
+/// The spare rule: what nobody holds of a shared node, or is promised, goes to its holders, the
+/// first one first. Nobody gets what one before him is to have, who is busy.
+void Core::give_spare_cores() {
+  if (state_.spare_seen == state_.changes) return;
+  std::vector<JobId> jobs = state_.parted;
+  std::ranges::sort(jobs, {}, [&](JobId id) { return std::pair(state_.jobs[id].started, id); });
+  NodeSet given;
+  for (const JobId id : jobs) {
+    const Job& job = state_.jobs[id];
+    const NodeSet its = nodes_in(job.holding.parts);
+    const std::vector<Part> spare = state_.spare(difference(its, given));
+    if (spare.empty()) continue;
+    given.insert(nodes_in(spare));
+    if (!state_.can_share(job)) {
+      state_.retry(job.not_before);
+      continue;
+    }
+    std::vector<Part> parts = job.holding.parts;
+    for (const Part& more : spare) {
+      for_each_node(more.nodes, [&](std::uint32_t node) {
+        const NodeSet one{{{node, node}}};
+        const Slice has = plus(*find(job.holding.parts, node), more.has);
+        erase(parts, one);
+        if (!(has == state_.whole(node))) put(parts, one, has);
+      });
+    }
+    state_.change_cores(id, std::move(parts), true, {Why::guest});
+  }
+  state_.spare_seen = state_.changes;
+}
+
 void Core::carry_out_orders() {
   state_.pass_first = state_.next_decision;
   for (const JobId id : state_.ordered) {
     Job& job = state_.jobs[id];
     if (job.status != Status::running || job.doing != Doing::nothing) continue;
     if (job.target == job.ordered || !state_.world_can_resize(job)) continue;
+    if (!state_.is_alone(job)) continue;
     if (state_.now < job.not_before) {
       state_.retry(job.not_before);
     } else if (job.ordered < job.target) {
@@ -776,8 +939,8 @@ void Core::carry_out_moves() {
   });
 }
 
-/// Jobs whose size can change leave the nodes that drain: for others, or else they are smaller. One
-/// that could not leave all of them would only be slower: it waits for idle nodes.
+/// Jobs whose size can change leave the nodes that drain or are booked: for others, or else they
+/// are smaller. One that could not leave all of them would only be slower: it waits for idle nodes.
 void Core::leave_draining_nodes() {
   std::vector<JobId> jobs = std::exchange(state_.leaving, {});
   std::ranges::sort(jobs, {}, [&](JobId id) { return state_.jobs[id].running_at; });
@@ -785,10 +948,17 @@ void Core::leave_draining_nodes() {
     Job& job = state_.jobs[id];
     job.leaves = false;
     if (job.doing != Doing::nothing) continue;  // its answer brings it back
-    const State::Way way = state_.way_off(job, state_.draining, state_.resizable(id));
+    if (!state_.is_alone(job)) {                // until then it is looked at at each close
+      job.leaves = true;
+      state_.leaving.push_back(id);
+      continue;
+    }
+    const NodeSet off = state_.to_leave(job, state_.draining);
+    const State::Way way = state_.way_off(job, off, state_.resizable(id));
     if (way.size != 0) {
-      state_.leave(id, state_.draining, way, {Why::draining});
-    } else if (state_.may_leave(job, state_.draining)) {
+      const bool drains = job.holding.nodes.intersects(state_.draining);
+      state_.leave(id, off, way, {drains ? Why::draining : Why::booked});
+    } else if (state_.may_leave(job, off)) {
       job.leaves = true;
       state_.leaving.push_back(id);
       state_.retry(job.not_before);
@@ -797,7 +967,10 @@ void Core::leave_draining_nodes() {
 }
 
 Time Core::next_wake() const {
-  return state_.retries.empty() ? state_.timer : std::min(state_.timer, state_.retries.front());
+  Time next = state_.timer;
+  if (!state_.retries.empty()) next = std::min(next, state_.retries.front());
+  for (const Booking& each : state_.bookings) next = std::min(next, each.turns());
+  return next;
 }
 
 std::vector<Decision> Core::unanswered() const {

@@ -50,6 +50,7 @@ class Core {
   bool apply(Time now, const event::MoveOrdered& ordered);
   bool apply(Time now, const event::Suspended& suspended);
   bool apply(Time now, const event::StopOrdered& ordered);
+  bool apply(Time now, const event::Booked& booked);
   bool apply(Time now, const Event& event);
 
   /// Ends the instant: carries out due claims and operator's orders, takes malleable jobs off nodes
@@ -67,8 +68,8 @@ class Core {
   /// Did the last close ask the policy?
   bool was_asked() const { return state_.was_asked; }
 
-  /// When the core wants a `TimerFired`: the policy's timer, or the next time a refused or failed
-  /// job may be tried again. `kNever`: not at all.
+  /// When the core wants a `TimerFired`: the policy's timer, the next time a refused or failed job
+  /// may be tried again, or when a booking begins or ends. `kNever`: not at all.
   Time next_wake() const;
   /// What a restarted or imagined world has to answer, in order.
   std::vector<Decision> unanswered() const;
@@ -106,14 +107,19 @@ class Core {
   bool happened(const event::MoveOrdered& ordered);
   bool happened(const event::Suspended& suspended);
   bool happened(const event::StopOrdered& ordered);
+  bool happened(const event::Booked& booked);
 
   /// The job leaves its nodes but is not over: it waits again.
   void requeue(JobId id, Time not_before);
   void drop_requests(JobId id);
+  void give_up_shared(JobId id, Holding& lost);
+  void check_shared(const Job& job);
+  bool has_room_for_shared(const Platform& machine) const;
 
   void begin_close(Time now);
   bool requests_wake();
   void settle_claims();
+  void give_spare_cores();
   /// A due claim, and its group, becomes a decision, or is dissolved.
   void carry_out(ClaimId id);
   void carry_out(ClaimId id, Nodes size);

@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "scheduling/blocks.hpp"
+#include "scheduling/snapshot.hpp"
 #include "support/scripted.hpp"
 
 namespace ductile {
@@ -2517,6 +2518,102 @@ TEST(Machine, JobsDrawWhatTheNewNodesDraw) {
   EXPECT_EQ(stage.job(not_says).power_mw, 150'000u);
   EXPECT_EQ(stage.state().power_mw(), 4 * 50'000 + 2 * 200'000 + 2 * 150'000);
   EXPECT_EQ(stage.close([&](Pass& p) { p.start(waits, exactly(3), kReason); }).size(), 1u);
+}
+
+/// Nodes 0 to 3 and 4 to 7, of these speeds.
+Platform of_speeds(double first, double second) {
+  Platform machine{.nodes = 8, .cores_per_node = 4};
+  machine.classes = {{.name = "a", .nodes = nodes({{0, 3}}), .has = {.cores = 4}, .speed = first},
+                     {.name = "b", .nodes = nodes({{4, 7}}), .has = {.cores = 4}, .speed = second}};
+  return machine;
+}
+
+/// What is left of it: of rigid jobs time, of others work. Those on other nodes keep theirs.
+TEST(Machine, LimitsFollowTheSpeedOfTheNodes) {
+  Stage stage({.platform = of_speeds(1, 1)});
+  const JobId here = stage.run(rigid(4, 100));
+  const JobId there = stage.run(rigid(2, 100));
+  const JobId grows = stage.run(malleable({1, 4}, 2, 100));
+  ASSERT_EQ(stage.job(grows).holding.nodes, nodes({{6, 7}}));
+  const Time limit_here = stage.job(here).limit;
+  stage.at(50);
+  ASSERT_TRUE(stage.tell(event::MachineChanged{of_speeds(1, 0.5), {}}));
+  EXPECT_EQ(stage.job(here).limit, limit_here);
+  for (const JobId id : {there, grows}) {
+    const Duration had = stage.now - stage.job(id).started;
+    EXPECT_EQ(stage.job(id).limit, stage.now + 2 * (whole_seconds(100) - had));
+  }
+  int limits = 0;
+  for (const Decision& decision : stage.close()) {
+    if (decision.kind != Decision::Kind::set_limit) continue;
+    EXPECT_EQ(decision.limit, stage.job(decision.job).limit);
+    ++limits;
+  }
+  EXPECT_EQ(limits, 2);
+  // And back, to the microsecond.
+  ASSERT_TRUE(stage.tell(event::MachineChanged{of_speeds(1, 1), {}}));
+  EXPECT_EQ(stage.job(there).limit, stage.job(there).started + whole_seconds(100));
+}
+
+TEST(Machine, FixedLimitsStay) {
+  Stage::Setup setup{.platform = of_speeds(1, 1)};
+  setup.rules.limit = Rules::Limit::fixed;
+  Stage stage(setup);
+  const JobId job = stage.run(rigid(8, 100));
+  const Time limit = stage.job(job).limit;
+  ASSERT_TRUE(stage.tell(event::MachineChanged{of_speeds(2, 0.5), {}}));
+  EXPECT_EQ(stage.job(job).limit, limit);
+}
+
+/// Nodes 0 to 3 draw 100 W idle and 300 busy, 4 to 7 50 and 450.
+Platform of_watts() {
+  Platform machine{.nodes = 8, .cores_per_node = 4, .idle_w = 100, .busy_w = 300};
+  machine.classes = {{.name = "a", .nodes = nodes({{0, 3}}), .has = {.cores = 4}},
+                     {.name = "b", .nodes = nodes({{4, 7}}), .has = {.cores = 4}, .speed = 0.5}};
+  machine.classes[0].idle_w = 100, machine.classes[0].busy_w = 300;
+  machine.classes[1].idle_w = 50, machine.classes[1].busy_w = 450;
+  return machine;
+}
+
+// Said watts are those of the first class: 200 above idle there are 400 on the second.
+TEST(Power, IsThatOfTheClassesOfNodes) {
+  Stage stage({.platform = of_watts()});
+  ASSERT_TRUE(stage.tell(event::CorridorChanged{0, 5000}));
+  const State& state = stage.state();
+  EXPECT_EQ(state.power_mw(), 4 * 100'000 + 4 * 50'000);
+  const JobId job = stage.submit(rigid(6, 100));
+  // What is asked is that of the dearest.
+  EXPECT_EQ(state.start_need(stage.job(job)).power, Queue::Need::units(6 * 400'000));
+  stage.pass([&](Pass& p) { ASSERT_TRUE(p.start(job, exactly(6), {Why::in_order})); });
+  ASSERT_EQ(stage.job(job).holding.nodes, nodes({{0, 5}}));
+  EXPECT_EQ(state.jobs_mw, 4 * 200'000 + 2 * 400'000);
+  EXPECT_EQ(state.free_power_mw(), 5'000'000 - 600'000 - 1'600'000);
+  // Measured on the slowest that it has: 450 - 50 are 400, which are 200 on the first class.
+  ASSERT_TRUE(stage.tell(event::Believed{.job = job, .watts_per_node = 250}));
+  EXPECT_EQ(stage.job(job).power_class, 1);
+  EXPECT_EQ(state.jobs_mw, 2 * 200'000 + 4 * 100'000);
+  EXPECT_EQ(load(save(state)).jobs_mw, state.jobs_mw);
+  // A node that is down draws nothing.
+  ASSERT_TRUE(stage.tell(event::NodesChanged{nodes({{7, 7}}), Health::down}));
+  EXPECT_EQ(state.power_mw(), 4 * 100'000 + 3 * 50'000 + state.jobs_mw);
+  // The classes have other places.
+  Platform other = of_watts();
+  std::swap(other.classes[0], other.classes[1]);
+  other.idle_w = 50, other.busy_w = 450;
+  const std::int64_t before = state.power_mw();
+  ASSERT_TRUE(stage.tell(event::MachineChanged{other, {}}));
+  EXPECT_EQ(stage.job(job).power_class, 0);
+  EXPECT_EQ(state.power_mw(), before);
+}
+
+// Where a class differs in nothing what is believed is not scaled.
+TEST(Power, OfAClassThatSaysNothingIsNotScaled) {
+  Platform machine = of_watts();
+  machine.classes[1].idle_w = machine.classes[1].busy_w = 0;
+  Stage stage({.platform = machine});
+  ASSERT_TRUE(stage.tell(event::CorridorChanged{0, 5000}));
+  const JobId job = stage.run(rigid(6, 100));
+  EXPECT_EQ(stage.state().jobs_mw, 6 * 200'000) << index(job);
 }
 
 TEST(Machine, WithoutWhatItNeedsThePolicyIsNotAsked) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "base/node_set.hpp"
 #include "base/size_range.hpp"
 #include "base/time.hpp"
+#include "scheduling/parts.hpp"
 #include "scheduling/reason.hpp"
 #include "scheduling/spread.hpp"
 
@@ -19,6 +21,7 @@ namespace ductile {
 struct Holding {
   Nodes count = 0;
   NodeSet nodes;
+  std::vector<Part> parts{};  // of some of them, which are shared; he has the others whole
   bool operator==(const Holding&) const = default;
 };
 
@@ -80,6 +83,8 @@ constexpr std::string_view word(Decision::Kind kind) {
 struct Cut {
   JobId victim = JobId::none;
   Nodes to = 0;
+  /// It keeps its nodes, and so much of each of them: fewer cores, and no more of anything.
+  std::optional<Slice> each{};
   bool operator==(const Cut&) const = default;
 };
 
@@ -91,6 +96,9 @@ struct Gain {
   RequestId request = RequestId::none;
   /// Of which cells its idle nodes are: no more of each than this. Empty: of any that it may use.
   Spread in{};
+  /// It starts inside: on these nodes, which others hold, and has what they leave of them; besides
+  /// on idle ones.
+  NodeSet on{};
   bool operator==(const Gain&) const = default;
 };
 

@@ -13,6 +13,7 @@
 #include "base/time.hpp"
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
+#include "scheduling/booking.hpp"
 #include "scheduling/decision.hpp"
 #include "scheduling/traits.hpp"
 
@@ -148,6 +149,11 @@ struct StopOrdered {
   JobId job;
   std::optional<Stop> how;
 };
+/// A booking was made (without a number: it gets the next one), or is another one from now on; over
+/// if its end is not after now. Nodes need identities, and are of one booking at a time.
+struct Booked {
+  Booking booking;
+};
 
 }  // namespace event
 
@@ -156,7 +162,7 @@ using Event =
                  event::Resized, event::Ended, event::EvolvingRequested, event::EvolvingWithdrawn,
                  event::NodesChanged, event::CorridorChanged, event::Believed, event::SizeOrdered,
                  event::ConfigChanged, event::TimerFired, event::Altered, event::MachineChanged,
-                 event::MoveOrdered, event::Suspended, event::StopOrdered>;
+                 event::MoveOrdered, event::Suspended, event::StopOrdered, event::Booked>;
 
 template <class E>
 constexpr EventKinds kind_of() {

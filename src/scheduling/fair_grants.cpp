@@ -59,7 +59,7 @@ class Judge {
 
 /// What a plan with several cells has less by a grant: idle nodes first, then what the cuts give.
 Spread taken_by(const Pass& pass, const Request& request, Nodes nodes, std::span<const Cut> cuts) {
-  const Cells cells = pass.cells_of(request.job);
+  const Cells cells = pass.open_cells(request.job);
   Spread taken;
   const auto take = [&](std::uint32_t cell, Nodes there) {
     const Nodes n = (cells >> cell & 1) != 0 ? std::min(nodes, there) : 0;
@@ -88,7 +88,7 @@ class IdleLeft {
       all_ -= n;
       return true;
     }
-    const Cells cells = pass_.cells_of(id);
+    const Cells cells = pass_.open_cells(id);
     Nodes there = 0;
     for_each_cell(cells, [&](std::uint32_t cell) { there += of_[cell]; });
     if (n > there) return false;

@@ -4,12 +4,23 @@
 #include <bit>
 #include <utility>
 
+#include "scheduling/spread.hpp"
+
 namespace ductile {
 namespace {
 
 // Bits first .. last of a word.
 std::uint64_t mask(std::uint32_t first, std::uint32_t last) {
   return (~std::uint64_t{0} >> (63 - (last - first))) << first;
+}
+
+// Behind all that is in it.
+void append(NodeSet& set, std::uint32_t first, std::uint32_t last) {
+  if (!set.parts.empty() && set.parts.back().last + 1 == first) {
+    set.parts.back().last = last;
+  } else {
+    set.parts.push_back({first, last});
+  }
 }
 
 }  // namespace
@@ -74,15 +85,8 @@ void IdleNodes::give(const Holding& these) {
   if (by_node_) count(these.nodes, true);
 }
 
-NodeSet IdleNodes::among(const NodeSet& nodes) const {
-  NodeSet found;
-  const auto append = [&](std::uint32_t first, std::uint32_t last) {
-    if (!found.parts.empty() && found.parts.back().last + 1 == first) {
-      found.parts.back().last = last;
-    } else {
-      found.parts.push_back({first, last});
-    }
-  };
+template <class Visit>
+void IdleNodes::for_each_idle(const NodeSet& nodes, Visit visit) const {
   for (const Interval& part : nodes.parts) {
     for (std::uint32_t word = part.first / 64; word <= part.last / 64 && word < words_[0].size();
          ++word) {
@@ -92,11 +96,19 @@ NodeSet IdleNodes::among(const NodeSet& nodes) const {
       while (bits != 0) {
         const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits));
         const auto run = static_cast<std::uint32_t>(std::countr_one(bits >> bit));
-        append(word * 64 + bit, word * 64 + bit + run - 1);
+        if (!visit(word * 64 + bit, word * 64 + bit + run - 1)) return;
         bits &= ~mask(bit, bit + run - 1);
       }
     }
   }
+}
+
+NodeSet IdleNodes::among(const NodeSet& nodes) const {
+  NodeSet found;
+  for_each_idle(nodes, [&](std::uint32_t first, std::uint32_t last) {
+    append(found, first, last);
+    return true;
+  });
   return found;
 }
 
@@ -108,29 +120,18 @@ void IdleNodes::tell_apart(std::shared_ptr<const std::vector<std::uint8_t>> by_n
 }
 
 void IdleNodes::count(const NodeSet& nodes, bool more) {
-  for (const Interval& part : nodes.parts) {
-    for (std::uint32_t node = part.first; node <= part.last; ++node) {
-      Nodes& its = of_[(*by_node_)[node]];
-      more ? ++its : --its;
-    }
-  }
+  for_each_run(*by_node_, nodes, [&](std::uint32_t cell, Nodes n) { of_[cell] += more ? n : -n; });
 }
 
 NodeSet IdleNodes::lowest(Nodes n, const NodeSet& nodes) const {
   NodeSet found;
-  for (const Interval& part : nodes.parts) {
-    if (n == 0) break;
-    // A few words at a time: of a large machine often the first ones suffice.
-    constexpr std::uint32_t kSpan = 64 * 64;
-    for (std::uint32_t first = part.first; n > 0 && first <= part.last;) {
-      const std::uint32_t last = std::min(part.last, first | (kSpan - 1));
-      NodeSet some = among(NodeSet{{{first, last}}});
-      const Nodes count = std::min(n, some.count());
-      found.insert(some.take_lowest(count));
-      n -= count;
-      first = last + 1;
-    }
-  }
+  if (n == 0) return found;
+  for_each_idle(nodes, [&](std::uint32_t first, std::uint32_t last) {
+    last = std::min(last, first + n - 1);
+    n -= last - first + 1;
+    append(found, first, last);
+    return n > 0;
+  });
   return found;
 }
 

@@ -46,6 +46,9 @@ class IdleNodes {
   void set(std::uint32_t first, std::uint32_t last);
   void reset(std::uint32_t first, std::uint32_t last);
   void count(const NodeSet& nodes, bool more);
+  /// Calls `visit(first, last)` for the idle ones of these nodes, in order, while it says so.
+  template <class Visit>
+  void for_each_idle(const NodeSet& nodes, Visit visit) const;
 
   Nodes count_ = 0;
   bool identities_ = false;

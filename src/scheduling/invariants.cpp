@@ -19,6 +19,78 @@ void require(bool holds, const char* what, JobId id) {
   if (!holds) throw InvariantViolation(std::string(what) + ": " + name(id));
 }
 
+// Of the nodes of a running job, those of which it is the first holder.
+NodeSet own_of(const State& state, JobId id) {
+  NodeSet nodes = state.jobs[id].holding.nodes;
+  for (const auto& [node, who] : state.sharers) {
+    if (who.front() != id) nodes.erase(NodeSet{{{node, node}}});
+  }
+  return nodes;
+}
+
+// Who shares a node has a part of it, all of them no more than there is; also those who are to join
+// them, once those who are cut for that have answered.
+void check_parts(const State& state) {
+  const auto slice_of = [&](const Holding& its, std::uint32_t node) {
+    const Slice* const part = find(its.parts, node);
+    return part ? *part : state.whole(node);
+  };
+  std::map<std::uint32_t, Slice> left;
+  const auto take = [&](std::uint32_t node, const Slice& slice, JobId id) {
+    Slice& rest = left.try_emplace(node, state.whole(node)).first->second;
+    require(rest.covers(slice), "more of a node is held or promised than there is", id);
+    rest = minus(rest, slice);
+  };
+  for (const auto& [node, who] : state.sharers) {
+    require(who.size() > 1, "a node that one job shares with nobody");
+    for (const JobId id : who) {
+      if (state.jobs[id].status == Status::running) {
+        require(state.jobs[id].holding.nodes.contains(node), "a sharer of a node has it not", id);
+      }
+    }
+  }
+  NodeSet awaited;
+  for (const Claim& claim : state.claims) {
+    for (const Pledge& pledge : claim.pledges) {
+      if (pledge.inside.empty()) continue;
+      const Unanswered* const cut = state.find(pledge.shrink);
+      require(cut && cut->decision.after.nodes.contains(pledge.inside),
+              "a victim gives cores of nodes that it has not", pledge.victim);
+      awaited.insert(pledge.inside);
+    }
+  }
+  for (const JobId id : state.running) {
+    const Job& job = state.jobs[id];
+    require(job.holding.parts.empty() || (is_sound(job.holding.parts) &&
+                                          job.holding.nodes.contains(nodes_in(job.holding.parts))),
+            "parts of nodes that it has not, or written in another way", id);
+    require(job.share == state.believed_share(job), "its speed by its parts", id);
+    const bool cuts = job.doing == Doing::resizing;
+    for_each_node(state.shared_of(job), [&](std::uint32_t node) {
+      const bool gives = cuts && awaited.contains(node);
+      take(node, slice_of(gives ? state.find(job.decision)->decision.after : job.holding, node),
+           id);
+    });
+  }
+  for (const Claim& claim : state.claims) {
+    require(is_sound(claim.inside), "parts that are written in another way", claim.job);
+    const NodeSet nodes = nodes_in(claim.inside);
+    require(claim.inside.empty() || claim.start, "a growth inside", claim.job);
+    require(nodes.contains(claim.awaited()), "cores of nodes that are not promised", claim.job);
+    require(!nodes.intersects(state.not_up), "a claim on nodes that are not up", claim.job);
+    require(state.usable(state.jobs[claim.job], nodes) == nodes,
+            "a claim on nodes that its job may not use", claim.job);
+    for (const Part& part : claim.inside) {
+      for_each_node(part.nodes, [&](std::uint32_t node) {
+        const auto at = state.sharers.find(node);
+        require(at != state.sharers.end() && at->second.back() == claim.job,
+                "a claim on a node that nobody holds", claim.job);
+        take(node, part.has, claim.job);
+      });
+    }
+  }
+}
+
 // (a), (b)
 void check_nodes(const State& state) {
   NodeSet owners;
@@ -30,7 +102,7 @@ void check_nodes(const State& state) {
     const Job& job = state.jobs[id];
     if (!state.rules.identities) continue;
     require(job.holding.nodes.count() == job.holding.count, "nodes and count differ", id);
-    own(job.holding.nodes, id);
+    own(own_of(state, id), id);
   }
   for (const Claim& claim : state.claims) {
     if (!state.rules.identities) continue;
@@ -84,7 +156,7 @@ void check_cells(const State& state) {
     Nodes owned = 0;
     NodeSet out = state.not_up;
     for (const JobId id : state.running) {
-      owned += those(state.jobs[id].holding.nodes);
+      owned += those(own_of(state, id));
       out.erase(state.jobs[id].holding.nodes);
     }
     for (const Claim& claim : state.claims) owned += those(claim.held.nodes);
@@ -113,6 +185,29 @@ void check_cells(const State& state) {
     require(up.count() == open.releases && up.contains(open.promised),
             "more promised than will be released", open.decision.job);
   }
+}
+
+// What is booked, and who waits for it.
+void check_bookings(const State& state) {
+  for (std::size_t i = 0; i < state.bookings.size(); ++i) {
+    const Booking& its = state.bookings[i];
+    require(index(its.id) < state.next_booking && its.from < its.to &&
+                (i == 0 || state.bookings[i - 1].id < its.id),
+            "a booking that cannot be");
+    require(!its.has_begun || its.from <= state.now, "a booking that begins early");
+    for (std::size_t other = 0; other < i; ++other) {
+      require(!state.bookings[other].overlaps(its.from, its.to) ||
+                  !state.bookings[other].nodes.intersects(its.nodes),
+              "a node booked twice");
+      require(state.bookings[other].name != its.name, "two bookings of one name");
+    }
+  }
+  state.jobs.for_each([&](JobId id) {
+    const Job& job = state.jobs[id];
+    require(
+        !state.awaits_booking(job) || job.claim == ClaimId::none || job.status != Status::pending,
+        "a job waits for nodes before its booking begins", id);
+  });
 }
 
 // (c), (d)
@@ -151,7 +246,7 @@ void check_claims(const State& state) {
     require(u.pledged == pledged[u.decision.id], "sum of pledges", u.decision.job);
     require(u.pledged <= u.releases, "more promised than will be released", u.decision.job);
     const Job& job = state.jobs[u.decision.job];
-    require(u.releases_mw == state.budgeted_mw(job, job.holding.count - job.target),
+    require(u.releases_mw == state.releases_mw(job, u.decision.after),
             "power that will be released", u.decision.job);
     require(u.pledged_mw == pledged_mw[u.decision.id], "sum of pledges of power", u.decision.job);
     require(u.pledged_mw <= u.releases_mw, "more power promised than will be released",
@@ -257,9 +352,12 @@ std::vector<std::pair<JobId, Queue::Need>> rows_of(const Queue& queue) {
 // What is kept is what follows from the facts.
 void check_indices(const State& state) {
   const Indices found = index(state);
+  require(found.sharers == state.sharers, "who shares nodes");
+  require(found.parted == state.parted, "who holds parts of nodes");
   require(found.held == state.held, "sum of held nodes");
   require(found.claimed == state.claimed, "sum of claimed nodes");
   require(found.jobs_mw == state.jobs_mw, "sum of power");
+  require(found.on_mw == state.on_mw, "power of idle nodes");
   require(found.claimed_mw == state.claimed_mw, "sum of claimed power");
   const Nodes owned = state.held + state.claimed;
   require(owned + state.idle.count() + state.out_of_service == state.platform.nodes,
@@ -284,7 +382,9 @@ void check_indices(const State& state) {
   }
   std::map<std::uint32_t, std::int64_t> held_by;  // users
   for (const JobId id : state.running) {
-    held_by[state.jobs[id].spec.user] += state.jobs[id].holding.count;
+    const Holding& its = state.jobs[id].holding;
+    held_by[state.jobs[id].spec.user] +=
+        state.sharers.empty() ? its.count : own_of(state, id).count();
   }
   for (const auto& [user, nodes] : held_by) {
     require(!state.rules.counts_uses || nodes == state.uses.nodes_of(user),
@@ -297,8 +397,10 @@ void check_indices(const State& state) {
 void check_invariants(const State& state) {
   check_nodes(state);
   check_cells(state);
+  check_bookings(state);
   check_claims(state);
   check_answers(state);
+  check_parts(state);
   check_jobs(state);
   check_indices(state);
 }

@@ -48,6 +48,8 @@ struct Pass::Member {
   const Spread* in = nullptr;
   Nodes least = 0;  // that its application can use
   Plan plan{};
+  Cells where = 0;  // its nodes may be
+  std::int64_t booked_mw = 0;
 };
 
 namespace {
@@ -84,10 +86,11 @@ Demand Pass::incoming_now() const {
   return sum;
 }
 
-Spread Pass::incoming_now_by_cell() const {
+Spread Pass::incoming_by_cell(bool now_only) const {
   Spread sum;
   for (const Unanswered& u : state_.unanswered) {
-    if (u.decided != now() || u.expected != now() || u.releases == u.pledged) continue;
+    if (u.releases == u.pledged) continue;
+    if (now_only && (u.decided != now() || u.expected != now())) continue;
     if (state_.cells.is_one()) {
       sum.add(0, u.releases - u.pledged);
     } else {
@@ -102,7 +105,7 @@ Nodes Pass::incoming(JobId id) const {
   Nodes sum = 0;
   for (const Unanswered& u : state_.unanswered) {
     if (u.releases == u.pledged) continue;
-    sum += state_.usable(job(id), state_.unpromised(u)).count();
+    sum += state_.open(job(id), state_.unpromised(u)).count();
   }
   return sum;
 }
@@ -116,10 +119,15 @@ std::vector<Request> Pass::requests() const {
 
 FitSearch Pass::fits_behind(std::span<const std::optional<JobId>> behind) const {
   std::vector<Cells> cells;
+  std::vector<std::uint32_t> bookings;
+  cells.reserve(behind.size());
+  bookings.reserve(behind.size());
   for (std::size_t lane = 0; lane < behind.size(); ++lane) {
-    cells.push_back(cells_of(LaneId{static_cast<std::uint16_t>(lane)}));
+    const ReachId id{static_cast<std::uint16_t>(lane)};
+    cells.push_back(cells_of(id));
+    bookings.push_back(state_.cells.booking_of(id));
   }
-  return FitSearch(state_.queue, state_.jobs, behind, cells);
+  return FitSearch(state_.queue, state_.jobs, behind, cells, bookings);
 }
 
 std::vector<JobId> Pass::started() const {
@@ -133,11 +141,14 @@ std::vector<JobId> Pass::started() const {
 
 bool Pass::startable(JobId id) const {
   const Job& its = job(id);
-  return its.status == Status::pending && its.claim == ClaimId::none && now() >= its.not_before;
+  return its.status == Status::pending && its.claim == ClaimId::none && now() >= its.not_before &&
+         !state_.awaits_booking(its);
 }
 
 bool Pass::fits(JobId id, Nodes n) const {
-  return startable(id) && n <= idle(id) && state_.fits_power(job(id), n);
+  const Job& its = job(id);
+  return startable(id) && n <= idle(its, end_at(its, exactly(n)), nullptr) &&
+         state_.fits_power(its, n);
 }
 
 bool Pass::cut_in_pass(const Job& its) const {
@@ -145,7 +156,11 @@ bool Pass::cut_in_pass(const Job& its) const {
 }
 
 bool Pass::grown_in_pass(const Job& its) const {
-  return state_.in_pass(its) && its.claim == ClaimId::none && its.target == its.holding.count;
+  if (!state_.in_pass(its) || its.claim != ClaimId::none || its.target != its.holding.count) {
+    return false;
+  }
+  // Who is to have other cores keeps its nodes.
+  return its.doing != Doing::resizing || state_.find(its.decision)->before.count < its.target;
 }
 
 bool Pass::cuttable(JobId id) const {
@@ -169,7 +184,7 @@ bool Pass::fresh(JobId id) const {
 
 Claim* Pass::waiting_start(const Job& its) const {
   Claim* claim = its.claim == ClaimId::none ? nullptr : state_.find(its.claim);
-  const bool is_alone = claim && claim->group == ClaimId::none;
+  const bool is_alone = claim && claim->group == ClaimId::none && claim->inside.empty();
   return is_alone && claim->start && claim->pass == state_.passes ? claim : nullptr;
 }
 
@@ -177,6 +192,7 @@ Nodes Pass::extra(JobId id) const {
   const Job& its = job(id);
   if (its.target == 0 || !sizes_while_running(its.spec.type)) return 0;
   if (its.ordered != 0 || !state_.world_can_resize(its)) return 0;
+  if (its.status == Status::running && !state_.is_alone(its)) return 0;
   const Nodes least = smallest(id);
   if (its.status != Status::running) return its.target > least ? its.target - least : 0;
   // A shrink gives up nodes that are not up first.
@@ -202,7 +218,7 @@ Nodes Pass::extra(JobId id, JobId beneficiary) const {
     nodes = claim->held.nodes;
     for (const Pledge& pledge : claim->pledges) nodes.insert(pledge.nodes);
   }
-  return std::min(all, state_.usable(other, nodes).count());
+  return std::min(all, state_.open(other, nodes).count());
 }
 
 // In the order of State::kept; with several cells.
@@ -218,7 +234,7 @@ NodeSet Pass::nodes_given(const Cut& cut, JobId beneficiary) const {
 Nodes Pass::gives(const Cut& cut, JobId beneficiary) const {
   if (!can_cut(cut) || cells_of(beneficiary) == 0) return 0;
   if (!state_.cells.is_one()) {
-    return state_.usable(job(beneficiary), nodes_given(cut, beneficiary)).count();
+    return state_.open(job(beneficiary), nodes_given(cut, beneficiary)).count();
   }
   return count_given(state_, cut);
 }
@@ -322,21 +338,51 @@ Duration Pass::delay_of(const Party& party) const {
   return at == state_.delays.end() ? Duration{} : seconds(state_.faded(*at));
 }
 
-Timeline Pass::timeline() const {
+Timeline Pass::timeline(bool with_releases) const {
   std::optional<Profile> power;
   if (state_.budget_mw != State::kNoBudget) {
     power.emplace(state_.power_releases, state_.free_power_mw(), now());
   }
   const auto profile = [&](const Releases& releases, Nodes free) {
-    return Profile(releases, free, now());
+    return Profile(with_releases ? releases : Releases::none(), free, now());
   };
-  if (cell_count() == 1) return Timeline(profile(state_.releases, idle()), std::move(power), now());
+  if (plans_together()) {
+    Timeline plan(profile(state_.releases, idle()), std::move(power), now());
+    if (has_bookings()) book(plan, with_releases);
+    return plan;
+  }
   std::vector<Profile> cells;
   cells.reserve(cell_count());
   for (std::uint32_t cell = 0; cell < cell_count(); ++cell) {
     cells.push_back(profile(releases_of(cell), idle_of(cell)));
   }
-  return Timeline(std::move(cells), cells_in_order(), &state_.releases, std::move(power), now());
+  Timeline plan(std::move(cells), cells_in_order(), with_releases ? &state_.releases : nullptr,
+                std::move(power), now());
+  if (has_bookings()) book(plan, with_releases);
+  return plan;
+}
+
+// What is booked is not there for others, and for its own jobs up to its end.
+void Pass::book(Timeline& plan, bool with_releases) const {
+  for (std::uint32_t i = 0; i < state_.bookings.size(); ++i) {
+    const Booking& its = state_.bookings[i];
+    Spread nodes;
+    if (!plans_together()) {
+      for_each_cell(state_.cells.booked(i),
+                    [&](std::uint32_t cell) { nodes.add(cell, state_.cells[cell].count); });
+    }
+    plan.add(its.from, its.to, nodes, -1, -its.power_mw);
+    if (plans_together()) continue;
+    std::vector<Profile> own;
+    if (its.for_jobs && its.has_begun) {
+      for (std::uint32_t cell = 0; cell < cell_count(); ++cell) {
+        const Releases& releases = with_releases ? releases_of(cell) : Releases::none();
+        own.emplace_back(releases, idle_of(cell), now());
+        own.back().add(its.to, kNever, -std::int64_t{state_.cells[cell].count});
+      }
+    }
+    plan.book(i + 1, std::move(own));
+  }
 }
 
 void Pass::keep_memo() {
@@ -361,7 +407,7 @@ bool Pass::wrote(Make make) {
 }
 
 bool Pass::can_cut(const Cut& cut) const {
-  if (!knows(cut.victim)) return false;
+  if (!knows(cut.victim) || cut.each) return false;
   const Job& victim = job(cut.victim);
   if (victim.status != Status::running) return false;
   const bool again = cut_in_pass(victim);
@@ -386,7 +432,10 @@ std::optional<Pass::Supply> Pass::supply(std::span<const JobId> spared,
     if (is_named(cut.victim) || !can_cut(cut)) return std::nullopt;
     const Job& victim = job(cut.victim);
     const Unanswered* open = state_.in_pass(victim) ? state_.find(victim.decision) : nullptr;
-    const std::int64_t power_mw = state_.budgeted_mw(victim, victim.holding.count - cut.to);
+    const std::int64_t power_mw =
+        state_.has_classes() ? state_.drawn_mw(victim, victim.holding) -
+                                   state_.drawn_mw(victim, state_.kept(victim, cut.to, spared[0]))
+                             : state_.budgeted_mw(victim, victim.holding.count - cut.to);
     from.others.push_back({cut.victim, 0, power_mw - (open ? open->pledged_mw : 0)});
     Plan::Promise& gives = from.others.back();
     if (state_.cells.is_one()) {
@@ -414,9 +463,7 @@ std::optional<Pass::Supply> Pass::supply(std::span<const JobId> spared,
   return from;
 }
 
-Nodes Pass::available(const Supply& from, JobId id, const Spread* in) const {
-  const Job& its = job(id);
-  const Cells where = state_.usable_cells(its);
+Nodes Pass::available(const Supply& from, Cells where, const Spread* in) const {
   if (state_.cells.is_one()) return where == 0 ? 0 : from.nodes;
   NodeSet idle = from.idle_nodes;
   Nodes sum = pick(state_.cells, idle, where, from.idle, in).count();
@@ -425,10 +472,9 @@ Nodes Pass::available(const Supply& from, JobId id, const Spread* in) const {
   return sum;
 }
 
-void Pass::draw(Supply& from, JobId id, Nodes n, bool waits_for_cuts, Plan& plan,
+void Pass::draw(Supply& from, JobId id, Cells where, Nodes n, bool waits_for_cuts, Plan& plan,
                 const Spread* in) const {
   const bool by_name = !state_.cells.is_one();
-  const Cells where = state_.usable_cells(job(id));
   std::int64_t missing_mw = state_.budgeted_mw(job(id), n);
   from.nodes -= n;
   from.power_mw -= missing_mw;
@@ -481,11 +527,15 @@ Holding Pass::take(const Plan& plan) {
 std::optional<Pass::Plan> Pass::plan(JobId id, SizeRange add, const Sources& sources) const {
   std::optional<Supply> from = supply({&id, 1}, sources);
   if (!from) return std::nullopt;
-  const Nodes most = available(*from, id, sources.in);
-  const Nodes n = state_.powered(job(id), std::min(add.max, most), from->power_mw);
+  const Job& its = job(id);
+  const Time end = end_at(its, {its.target + add.min, its.target + add.max});
+  const Cells where = state_.open_cells(its, end);
+  const Nodes most = available(*from, where, sources.in);
+  const Nodes n =
+      state_.powered(its, std::min(add.max, most), from->power_mw - state_.booked_power_mw(end));
   if (n < add.min) return std::nullopt;
   Plan plan;
-  draw(*from, id, n, true, plan, sources.in);
+  draw(*from, id, where, n, true, plan, sources.in);
   return plan;
 }
 
@@ -561,10 +611,20 @@ bool Pass::start(JobId id, SizeRange range, Reason reason, const Sources& source
   if (!can_start_with(id, range)) return false;
   const Job& its = job(id);
   if (sources.cuts.empty() && !sources.incoming) {
-    const Nodes n = state_.largest(its, std::min(range.max, idle(its, sources.in)), 0);
+    const auto largest = [&](Time end) {
+      return state_.largest(its, std::min(range.max, idle(its, end, sources.in)), 0,
+                            RequestId::none, -state_.booked_power_mw(end));
+    };
+    Time end = end_at(its, exactly(range.max));
+    Nodes n = largest(end);
+    if (n < range.max && has_bookings()) {  // it takes another time, and may run into a booking
+      end = end_at(its, range);
+      n = largest(end);
+      if (n != 0 && state_.end_at(its, n) > end) return false;
+    }
     if (n < range.min) return false;
     state_.queue.remove(id, its.spec);
-    state_.start(id, state_.take_idle(its, n, sources.in), reason);
+    state_.start(id, state_.take_idle(room(its, end), n, sources.in), reason);
   } else {
     const auto from = plan(id, range, sources);
     if (!from || state_.largest_start(its, from->total) < range.min) return false;
@@ -600,9 +660,11 @@ bool Pass::expand(JobId id, SizeRange add, Reason reason, const Sources& sources
   if (!from) return false;
   if (from->promises.empty()) {
     const Nodes base = job(id).target;
-    const Nodes size = state_.largest(job(id), base + from->total, base, request);
+    const Time end = end_at(job(id), {base + add.min, base + add.max});
+    const Nodes size =
+        state_.largest(job(id), base + from->total, base, request, -state_.booked_power_mw(end));
     if (size < base + add.min) return false;
-    state_.grow(id, state_.take_idle(job(id), size - base, sources.in), reason, request);
+    state_.grow(id, state_.take_idle(room(job(id), end), size - base, sources.in), reason, request);
   } else {
     for (const Cut& c : sources.cuts) cut(c, id, reason);
     make_claim(*from, id, request, false, add, reason);
@@ -652,9 +714,11 @@ bool Pass::resize(JobId id, SizeRange to, Reason reason, const Sources& sources)
       if (!chosen || !start_larger(id, *claim, add, reason, sources)) return false;
     } else if (bare && chosen && grown_in_pass(its)) {  // one start, or one growth
       const Nodes base = its.target;
-      const Nodes size = state_.largest(its, base + std::min(add.max, idle(its, sources.in)), base);
+      const Time end = end_at(its, {to.min, base + add.max});
+      const Nodes size = state_.largest(its, base + std::min(add.max, idle(its, end, sources.in)),
+                                        base, RequestId::none, -state_.booked_power_mw(end));
       if (size < to.min) return false;
-      state_.grow(id, state_.take_idle(its, size - base, sources.in), reason);
+      state_.grow(id, state_.take_idle(room(its, end), size - base, sources.in), reason);
     } else if (!(resizable(id) || fresh(id)) ||
                !expand(id, add, reason, sources, RequestId::none)) {
       return false;
@@ -678,7 +742,8 @@ std::optional<SizeRange> Pass::growth_of(const Request& request) const {
 
 bool Pass::can_grant(const Request& request) const {
   const Job& its = job(request.job);
-  return now() >= its.not_before && its.ordered == 0 && state_.world_can_resize(its);
+  return now() >= its.not_before && its.ordered == 0 && state_.world_can_resize(its) &&
+         state_.is_alone(its);
 }
 
 bool Pass::grant(RequestId id, Reason reason, const Sources& sources,
@@ -741,10 +806,13 @@ bool Pass::share(Supply from, std::span<Member> group) const {
     const Job& its = job(each.job);
     const Nodes least =
         state_.least_usable(its, each.base + each.add.min, each.base, each.request) - each.base;
-    if (least > each.add.max || least > available(from, each.job, each.in)) return false;
-    if (state_.powered(its, least, from.power_mw) < least) return false;
+    const Time end = end_at(its, {each.base + each.add.min, each.base + each.add.max});
+    each.where = state_.open_cells(its, end);
+    each.booked_mw = state_.booked_power_mw(end);
+    if (least > each.add.max || least > available(from, each.where, each.in)) return false;
+    if (state_.powered(its, least, from.power_mw - each.booked_mw) < least) return false;
     each.least = least;
-    draw(from, each.job, least, false, each.plan, each.in);
+    draw(from, each.job, each.where, least, false, each.plan, each.in);
   }
   for (Member& each : group) {
     const Job& its = job(each.job);
@@ -757,10 +825,11 @@ bool Pass::share(Supply from, std::span<Member> group) const {
       }
       each.in = &left;
     }
-    const Nodes room = std::min(each.add.max - each.least, available(from, each.job, each.in));
-    const Nodes most = each.base + each.least + state_.powered(its, room, from.power_mw);
+    const Nodes room = std::min(each.add.max - each.least, available(from, each.where, each.in));
+    const Nodes most =
+        each.base + each.least + state_.powered(its, room, from.power_mw - each.booked_mw);
     const Nodes more = state_.usable(its, most, each.base, each.request) - each.base - each.least;
-    draw(from, each.job, more, false, each.plan, each.in);
+    draw(from, each.job, each.where, more, false, each.plan, each.in);
   }
   // Who is cut and owes nothing is waited for as well.
   for (std::size_t i = 0; i < from.cuts; ++i) {
@@ -774,11 +843,142 @@ bool Pass::share(Supply from, std::span<Member> group) const {
   return true;
 }
 
+std::vector<Part> Pass::kept_by(const Cut& cut) const {
+  if (!cut.each || cut.each->cores == 0 || !knows(cut.victim) || !can_share(cut.victim)) return {};
+  const Job& victim = job(cut.victim);
+  if (cut.to != victim.target) return {};
+  if (!has_room(*cut.each, state_.lanes[index(victim.spec.lane)].where.each)) return {};
+  bool is_less = true;
+  for_each_node(victim.holding.nodes, [&](std::uint32_t node) {
+    const Slice* const part = find(victim.holding.parts, node);
+    const Slice has = part ? *part : whole(node);
+    is_less &= has.covers(*cut.each) && cut.each->cores < has.cores;
+  });
+  if (!is_less) return {};
+  return {{victim.holding.nodes, *cut.each}};
+}
+
+std::vector<Part> Pass::left_by(std::span<const Cut> cuts, const Gain& gain) const {
+  const Job& guest = job(gain.job);
+  const Platform& machine = platform();
+  if (gain.on.parts.back().last >= machine.nodes || gain.on.intersects(state_.not_up)) return {};
+  if (!(state_.usable(guest, gain.on) == gain.on) || cells_of(gain.job) == 0) return {};
+  std::vector<Part> taken;  // of each node, by all who stay there
+  NodeSet held, full;
+  for (const JobId id : running()) {
+    const Job& its = job(id);
+    const NodeSet there = intersection(its.holding.nodes, gain.on);
+    if (there.empty()) continue;
+    const bool stays = its.doing != Doing::starting && its.doing != Doing::stopping;
+    if (!stays || its.started >= now()) return {};
+    const auto at = std::ranges::find(cuts, id, &Cut::victim);
+    for_each_node(there, [&](std::uint32_t node) {
+      const Slice* const part = find(its.holding.parts, node);
+      Slice has = at != cuts.end() ? *at->each : part ? *part : whole(node);
+      if (const Slice* const others = find(taken, node)) has = plus(has, *others);
+      if (has.cores >= whole(node).cores) full.insert(node, node);
+      put(taken, {{{node, node}}}, has);
+    });
+    held.insert(there);
+  }
+  if (!(held == gain.on) || !full.empty()) return {};
+  for (const Claim& claim : claims()) {
+    if (nodes_in(claim.inside).intersects(gain.on)) return {};
+  }
+  const Slice& asked = state_.lanes[index(guest.spec.lane)].where.each;
+  std::vector<Part> left;
+  bool is_enough = true;
+  for (const Part& part : taken) {
+    for_each_node(part.nodes, [&](std::uint32_t node) {
+      const Slice rest = minus(whole(node), part.has);
+      is_enough &= has_room(rest, asked);
+      put(left, {{{node, node}}}, rest);
+    });
+  }
+  return is_enough ? left : std::vector<Part>{};
+}
+
+bool Pass::start_inside(std::span<const Cut> cuts, const Gain& gain, Reason reason) {
+  const JobId id = gain.job;
+  if (!state_.capabilities.parts || !state_.rules.identities) return false;
+  if (state_.budget_mw != State::kNoBudget || gain.request != RequestId::none) return false;
+  if (!can_start_with(id, gain.size) || !sizes_while_running(job(id).spec.type)) return false;
+  std::vector<std::vector<Part>> kept;
+  NodeSet of_victims;
+  for (const Cut& cut : cuts) {
+    kept.push_back(kept_by(cut));
+    if (kept.back().empty()) return false;
+    const NodeSet& nodes = job(cut.victim).holding.nodes;
+    if (!gain.on.contains(nodes) || of_victims.intersects(nodes)) return false;
+    of_victims.insert(nodes);
+  }
+  std::vector<Part> inside = left_by(cuts, gain);
+  if (inside.empty()) return false;
+  const Spread* const in = gain.in.empty() ? nullptr : &gain.in;
+  const Nodes shared = gain.on.count();
+  // Its end moves as others come and go: it keeps off all that is booked.
+  if (state_.runs_into_booking(job(id), gain.on, kNever)) return false;
+  const Nodes most = shared + idle(job(id), kNever, in);
+  const Nodes n = state_.largest_start(job(id), std::min(gain.size.max, most));
+  if (n < gain.size.min || n < shared) return false;
+
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    state_.change_cores(cuts[i].victim, std::move(kept[i]), false, {Why::guest, id});
+  }
+  ++state_.changes;
+  Job& its = state_.jobs[id];
+  state_.queue.remove(id, its.spec);
+  Holding nodes = state_.take_idle(room(its, kNever), n - shared, in);
+  if (cuts.empty()) {
+    nodes.count = n;
+    nodes.nodes.insert(gain.on);
+    nodes.parts = std::move(inside);
+    state_.start(id, std::move(nodes), reason);
+    return true;
+  }
+  Claim claim;
+  claim.id = its.claim = ClaimId{state_.next_claim++};
+  claim.job = id;
+  claim.start = true;
+  claim.add = gain.size;
+  claim.reason = reason;
+  claim.pass = state_.passes;
+  claim.made = claim.expected = now();
+  claim.inside = std::move(inside);
+  claim.held = std::move(nodes);
+  state_.claimed += claim.held.count;
+  its.target = n;
+  for (const Cut& cut : cuts) {
+    const Job& victim = job(cut.victim);
+    claim.pledges.push_back({cut.victim, victim.decision, 0, 0, {}, victim.holding.nodes});
+    claim.expected = std::max(claim.expected, state_.find(victim.decision)->expected);
+  }
+  Holding all = claim.held;
+  all.count = n;
+  all.nodes.insert(gain.on);
+  all.parts = claim.inside;
+  claim.release = later(claim.expected, state_.estimate_on(its, all));
+  state_.claims.push_back(std::move(claim));
+  state_.join(id, gain.on);
+  state_.list(state_.claims.back());
+  return true;
+}
+
 bool Pass::carry_out(std::span<const Cut> cuts, std::span<const Gain> gains, Reason reason,
                      bool incoming) {
   Sources sources{cuts, incoming};
+  const auto is_inside = [](const Gain& gain) { return !gain.on.empty(); };
+  if (std::ranges::any_of(gains, is_inside)) {
+    if (gains.size() > 1 || incoming || !start_inside(cuts, gains[0], reason)) return false;
+    return wrote([&] {
+      PenCall call{.verb = PenCall::Verb::carry_out, .reason = reason};
+      call.cuts.assign(cuts.begin(), cuts.end());
+      call.gains.assign(gains.begin(), gains.end());
+      return call;
+    });
+  }
   if (gains.size() == 1) {
-    const auto& [id, size, request, in] = gains[0];
+    const auto& [id, size, request, in, on] = gains[0];
     if (!in.empty()) sources.in = &in;
     if (request != RequestId::none) return grant(request, reason, sources);
     const bool starts = knows(id) && job(id).status == Status::pending && job(id).target == 0;
@@ -851,11 +1051,12 @@ bool Pass::withdraw(ClaimId id, Reason reason) {
   if (!claim) return false;
   // Its job may leave nodes now, and others may for those that idle: that is looked at before a
   // pass.
-  const bool waits = state_.capabilities.moves
-                         ? !state_.leaving.empty() || !state_.moves.empty()
-                         : std::ranges::any_of(state_.group_of(*claim), [&](const Claim& each) {
-                             return job(each.job).leaves;
-                           });
+  const bool waits = !claim->inside.empty() ||
+                     (state_.capabilities.moves
+                          ? !state_.leaving.empty() || !state_.moves.empty()
+                          : std::ranges::any_of(state_.group_of(*claim), [&](const Claim& each) {
+                              return job(each.job).leaves;
+                            }));
   if (waits) state_.retry(now() + kTick);
   const bool woken = state_.must_wake;
   state_.dissolve(id);
@@ -918,6 +1119,11 @@ bool Pass::power_on(Nodes n, Reason reason) {
     }
   }
   if (nodes.count() < n) return false;
+  if (state_.budget_mw != State::kNoBudget &&
+      idle_draw_mw(state_, state_.cells, {n, nodes}) >
+          std::max<std::int64_t>(state_.free_power_mw(), 0)) {
+    return false;
+  }
   state_.decide(Decision::Kind::power_on, JobId::none, reason).after = {n, nodes};
   Duration time = platform().classes.empty() ? platform().boot_time : Duration{};
   for (const NodeClass& each : platform().classes) {

@@ -44,14 +44,15 @@ class Pass {
   const Platform& platform() const { return state_.platform; }
   /// All of them; and those that this job can use, now that it waits or as it runs.
   Nodes idle() const { return state_.idle.count(); }
-  Nodes idle(JobId id) const { return state_.idle_for(job(id)); }
+  Nodes idle(JobId id, const Spread* in = nullptr) const { return state_.idle_for(job(id), in); }
   /// Nodes that running shrinks will give back and that are promised to nobody; that this job can
   /// use.
   Nodes incoming() const { return state_.incoming(); }
   Nodes incoming(JobId id) const;
+  Spread incoming_by_cell() const { return incoming_by_cell(false); }
   /// Those of them that are believed to come at this very instant, and power likewise.
   Demand incoming_now() const;
-  Spread incoming_now_by_cell() const;
+  Spread incoming_now_by_cell() const { return incoming_by_cell(true); }
   bool any_resizing() const;
   /// Nodes that jobs or claims have or have been promised: none of those on their way back to
   /// nobody.
@@ -64,12 +65,20 @@ class Pass {
 
   /// Cells: the nodes that nobody who waits tells apart. Where there is one, all do.
   std::size_t cell_count() const { return state_.cells.size(); }
-  /// Those that jobs of a lane may use, and the partitions in which they may.
-  Cells cells_of(LaneId lane) const { return state_.cells.of(lane); }
-  std::uint64_t partitions_of(LaneId lane) const { return state_.cells.partitions_of(lane); }
+  /// Those that jobs of a reach may use, and the partitions in which they may.
+  Cells cells_of(ReachId reach) const { return state_.cells.of(reach); }
+  std::uint64_t partitions_of(ReachId reach) const { return state_.cells.partitions_of(reach); }
+  ReachId reach_of(JobId id) const { return state_.cells.reach_of(job(id).spec.lane); }
   /// Those in which this job may get nodes: if it runs, none slower than the slowest it holds.
   Cells cells_of(JobId id) const { return state_.usable_cells(job(id)); }
+  /// Those of them of which it can have nodes now, as long as it needs them: nobody has booked
+  /// them; and those of which a job could that is short enough.
+  Cells open_cells(JobId id) const { return state_.open_cells(job(id)); }
+  Cells cells_now(JobId id) const { return state_.open_cells(job(id), now() + kTick); }
+  bool has_bookings() const { return !state_.bookings.empty(); }
   Nodes idle_of(std::uint32_t cell) const { return state_.idle.of(cell); }
+  /// Does it not matter to a plan of which cells nodes are? It counts them together then.
+  bool plans_together() const { return state_.cells.are_alike(); }
   /// In which order nodes are taken.
   std::span<const std::uint32_t> cells_in_order() const { return state_.cells.in_order(); }
   /// What is expected to come free of a cell.
@@ -87,16 +96,16 @@ class Pass {
   JobId first_fit(JobId id, const FreeProfile& free) const {
     return state_.queue.first_fit(id, id == JobId::none ? nullptr : &job(id).spec, free);
   }
-  /// The next one after `id` (`none`: the first one) whose lane is open.
-  JobId next_pending(JobId id, const std::vector<bool>& open_lanes) const {
-    return state_.queue.after(id, id == JobId::none ? nullptr : &job(id).spec, open_lanes);
+  /// The next one after `id` (`none`: the first one) whose reach is open.
+  JobId next_pending(JobId id, const std::vector<bool>& open) const {
+    return state_.queue.after(id, id == JobId::none ? nullptr : &job(id).spec, open);
   }
-  /// Those that fit, in order; `behind` for each lane (`FitSearch`).
+  /// Those that fit, in order; `behind` for each reach (`FitSearch`).
   FitSearch fits_behind(std::span<const std::optional<JobId>> behind) const;
   std::size_t pending() const { return state_.queue.size(); }
-  /// Are all who wait in lane 0? Else there are lanes up to this one.
+  /// Have all who wait reach 0? Else there are some up to this one.
   bool in_one_lane() const { return state_.queue.in_one_lane(); }
-  std::size_t lanes() const { return state_.queue.lanes(); }
+  std::size_t reaches() const { return state_.queue.reaches(); }
   /// Does `a` go before `b` in the queue's order?
   bool before(JobId a, JobId b) const {
     return state_.queue.before(a, job(a).spec, b, job(b).spec);
@@ -121,8 +130,17 @@ class Pass {
 
   /// Could it start at `n` nodes now: waiting, not to be left alone, idle nodes and power suffice?
   bool fits(JobId id, Nodes n) const;
-  /// Running, doing nothing, no claim, no order, and the world can.
+  /// Running, doing nothing, no claim, no order, all of its nodes to itself, and the world can.
   bool resizable(JobId id) const { return state_.resizable(id); }
+  /// Can a running job be told to leave cores of its nodes to a guest (`Cut::each`)?
+  bool can_share(JobId id) const {
+    return job(id).status == Status::running && state_.budget_mw == State::kNoBudget &&
+           job(id).started < now() && state_.can_share(job(id));
+  }
+  /// Has a running job all of its nodes whole, and is nobody to join it there?
+  bool is_alone(JobId id) const { return state_.is_alone(job(id)); }
+  /// All that there is of a node.
+  Slice whole(std::uint32_t node) const { return state_.whole(node); }
   SizeConstraint sizes(JobId id) const { return state_.constraint(job(id)); }
   /// The performance model, as believed; linear where none is known.
   const Speedup& speedup(JobId id) const { return state_.speedup(job(id)); }
@@ -184,21 +202,28 @@ class Pass {
 
   /// What is believed to be free from now on. Stays true while this pass starts jobs if it is told
   /// (`Timeline::took`); any other pen call ends its use.
-  Timeline timeline() const;
+  Timeline timeline() const { return timeline(true); }
+  /// Of the nodes that are idle now alone.
+  Timeline idle_timeline() const { return timeline(false); }
   /// What the job needs at `n` nodes, for the timeline.
   Demand demand(JobId id, Nodes n) const {
-    return {n, state_.budgeted_mw(job(id), n), cell_count() == 1 ? kEveryCell : cells_of(id)};
+    if (cell_count() == 1) return {n, state_.budgeted_mw(job(id), n)};
+    return {n, state_.budgeted_mw(job(id), n), cells_of(id),
+            state_.cells.booking_of(job(id).spec.lane)};
   }
   /// For how many more nodes of it, up to `n`, power is free; `n` without a budget.
   Nodes powered(JobId id, Nodes n) const {
-    return state_.powered(job(id), n, state_.free_power_mw());
+    std::int64_t free_mw = state_.free_power_mw();
+    if (has_bookings()) free_mw -= state_.booked_power_mw(state_.believed_end(job(id)));
+    return state_.powered(job(id), n, free_mw);
   }
   /// The memo of the last backfilling, or null if more happened since than that jobs were
-  /// submitted, or these are not all of lane 0.
+  /// submitted, or there are several lanes where there was one.
   LaneMemo* valid_memo() {
-    const bool same =
-        state_.memo.changes == state_.changes && !state_.releases.any_late(now()) && in_one_lane();
-    return same ? &state_.memo : nullptr;
+    LaneMemo& memo = state_.memo;
+    const bool same = memo.changes == state_.changes && !state_.releases.any_late(now()) &&
+                      in_one_lane() == memo.lanes.empty();
+    return same ? &memo : nullptr;
   }
   /// Where to write one: void it (`forget_memo`), fill it in, and then `keep_memo` says that it
   /// holds as of now.
@@ -244,6 +269,13 @@ class Pass {
   /// nobody who was cut owes an answer all become decisions; if one does not get its least, ends,
   /// is held or withdrawn, all are dissolved. Nothing moves between them. A growth is of a
   /// resizable job. One gain alone is a start, a resize or a grant.
+  ///
+  /// A gain `on` nodes that others hold is alone in its call, and the start of a malleable job: a
+  /// guest. The cuts are of cores, each of a job (`can_share`) all of whose nodes are among these,
+  /// no node of two of them. The guest has what is left of those nodes, at least a core of each and
+  /// the memory and things that it asks for; besides it takes whole idle ones. From now on the view
+  /// has it there, and those cut as slow as they will be. It starts when all of them have answered;
+  /// if one keeps its cores, the claim is dissolved. If one ends before, its nodes are the guest's.
   bool carry_out(std::span<const Cut> cuts, std::span<const Gain> gains, Reason reason,
                  bool incoming = false);
   /// A running job, about which nothing is under way, leaves all its nodes: it is over, or it waits
@@ -281,25 +313,46 @@ class Pass {
   struct Member;
 
   Draws& draws();
+  Spread incoming_by_cell(bool now_only) const;
+  Timeline timeline(bool with_releases) const;
+  void book(Timeline& plan, bool with_releases) const;
+  /// When a job is believed to end that starts, or runs and grows, at a size of these; does not
+  /// matter where nothing is booked.
+  Time end_at(const Job& its, SizeRange size) const {
+    if (!has_bookings()) return now();
+    return std::max(state_.end_at(its, size.min), state_.end_at(its, size.max));
+  }
+  /// Where it can have nodes until then; anywhere, where there is one cell.
+  Cells room(const Job& its, Time end) const {
+    return cell_count() == 1 ? kEveryCell : state_.open_cells(its, end);
+  }
   /// Who is to be cut, if he can be and is not `spared`, and what comes besides if that is asked
   /// for. What is cut is chosen for the first of those spared.
   std::optional<Supply> supply(std::span<const JobId> spared, const Sources& sources) const;
-  /// How many nodes of it a job can use.
-  Nodes available(const Supply& from, JobId id, const Spread* in) const;
+  /// How many nodes of it a job can use, of these cells.
+  Nodes available(const Supply& from, Cells where, const Spread* in) const;
   /// So many nodes and their power come from there: what is idle and free, then the others in
   /// order.
-  void draw(Supply& from, JobId id, Nodes n, bool waits_for_cuts, Plan& plan,
+  void draw(Supply& from, JobId id, Cells where, Nodes n, bool waits_for_cuts, Plan& plan,
             const Spread* in) const;
   std::optional<Plan> plan(JobId id, SizeRange add, const Sources& sources) const;
   std::optional<Plan> plan_growth(JobId id, SizeRange add, const Sources& sources,
                                   RequestId request) const;
   std::optional<Member> member(const Gain& gain) const;
+  bool start_inside(std::span<const Cut> cuts, const Gain& gain, Reason reason);
+  /// Such a cut of cores gives these parts of the victim's nodes; none: it is not possible.
+  std::vector<Part> kept_by(const Cut& cut) const;
+  /// What a guest can have of each of the nodes, once those are cut; none: of one of them nothing.
+  std::vector<Part> left_by(std::span<const Cut> cuts, const Gain& gain) const;
   /// Each gets its plan; false: there is too little.
   bool share(Supply from, std::span<Member> group) const;
   /// So many nodes of idle ones, of several cells those that the plan names.
   Holding take(const Plan& plan);
-  /// Idle nodes that the job can use, of these cells.
-  Nodes idle(const Job& its, const Spread* in) const { return state_.idle_for(its, in); }
+  /// Idle nodes that the job can use until then, of these cells.
+  Nodes idle(const Job& its, Time end, const Spread* in) const {
+    return cell_count() == 1 ? state_.idle_for(its)
+                             : state_.idle_in(state_.open_cells(its, end), in);
+  }
   NodeSet nodes_given(const Cut& cut, JobId beneficiary) const;
   void cut(const Cut& cut, JobId beneficiary, Reason reason);
   void make_claim(const Plan& plan, JobId id, RequestId request, bool start, SizeRange add,

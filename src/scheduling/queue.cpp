@@ -56,11 +56,12 @@ int compare(const Line& a, const Line& b, Time now) {
   return int{x.mantissa > y.mantissa} - int{x.mantissa < y.mantissa};
 }
 
-std::int64_t FreeCells::during(Cells its, Duration length) const {
+std::int64_t FreeCells::during(Cells its, Duration length, std::uint32_t booking) const {
   if (cells.empty()) return all.nodes.during(length);
+  const std::vector<FreeSteps>& free = of_booking(booking);
   std::int64_t sum = 0;
-  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
-    if ((its >> cell & 1) != 0) sum += std::max<std::int64_t>(cells[cell].during(length), 0);
+  for (std::size_t cell = 0; cell < free.size(); ++cell) {
+    if ((its >> cell & 1) != 0) sum += std::max<std::int64_t>(free[cell].during(length), 0);
   }
   return sum;
 }
@@ -68,10 +69,12 @@ std::int64_t FreeCells::during(Cells its, Duration length) const {
 Spread FreeCells::place_by_cell(const Demand& need, Duration length) const {
   Spread in;
   std::int64_t left = need.nodes;
+  const std::vector<FreeSteps>& free = of_booking(need.booking);
+  if (free.empty()) return in;
   for (const std::uint32_t cell : order) {
     if (left == 0) break;
     if ((need.cells >> cell & 1) == 0) continue;
-    const std::int64_t n = std::clamp<std::int64_t>(cells[cell].during(length), 0, left);
+    const std::int64_t n = std::clamp<std::int64_t>(free[cell].during(length), 0, left);
     in.add(cell, static_cast<Nodes>(n));
     left -= n;
   }
@@ -79,11 +82,12 @@ Spread FreeCells::place_by_cell(const Demand& need, Duration length) const {
 }
 
 void FreeCells::take_by_cell(const Demand& need, const Spread& in, Duration length) {
-  for (const Spread::Part& part : in.parts) cells[part.cell].take(part.count, length);
+  std::vector<FreeSteps>& free = need.booking == 0 ? cells : booked[need.booking - 1];
+  for (const Spread::Part& part : in.parts) free[part.cell].take(part.count, length);
   all.power.take(need.power_mw, length);
 }
 
-void FreeCells::of(Cells its, FreeProfile& lane) const {
+void FreeCells::of(Cells its, std::uint32_t booking, FreeProfile& lane) const {
   if (cells.empty()) {
     lane = all;
     return;
@@ -93,11 +97,12 @@ void FreeCells::of(Cells its, FreeProfile& lane) const {
   // What is lost when, of each cell's least so far.
   std::vector<FreeSteps::Step> falls;
   std::int64_t sum = 0;
-  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+  const std::vector<FreeSteps>& free = of_booking(booking);
+  for (std::size_t cell = 0; cell < free.size(); ++cell) {
     if ((its >> cell & 1) == 0) continue;
-    std::int64_t least = std::max<std::int64_t>(cells[cell].now(), 0);
+    std::int64_t least = std::max<std::int64_t>(free[cell].now(), 0);
     sum += least;
-    for (const FreeSteps::Step& step : cells[cell].later()) {
+    for (const FreeSteps::Step& step : free[cell].later()) {
       if (least == 0) break;
       if (step.amount >= least) continue;
       const std::int64_t less = std::max<std::int64_t>(step.amount, 0);
@@ -115,13 +120,16 @@ void FreeCells::of(Cells its, FreeProfile& lane) const {
 }
 
 FitSearch::FitSearch(const Queue& queue, const JobTable& jobs,
-                     std::span<const std::optional<JobId>> behind, std::span<const Cells> cells)
+                     std::span<const std::optional<JobId>> behind, std::span<const Cells> cells,
+                     std::span<const std::uint32_t> bookings)
     : queue_(&queue), jobs_(&jobs) {
+  lanes_.reserve(behind.size());
   for (std::size_t lane = 0; lane < behind.size(); ++lane) {
     if (!behind[lane]) continue;
     Lane& its = lanes_.emplace_back();
-    its.id = LaneId{static_cast<std::uint16_t>(lane)};
+    its.id = ReachId{static_cast<std::uint16_t>(lane)};
     its.cells = cells[lane];
+    if (!bookings.empty()) its.booking = bookings[lane];
     its.at = *behind[lane];
   }
 }
@@ -131,7 +139,7 @@ JobId FitSearch::next(const FreeCells& free) {
   const bool all_change = taken_ != 0 && !free.all.power.empty();
   for (Lane& lane : lanes_) {
     const bool changed = !lane.is_known || all_change || (lane.cells & taken_) != 0;
-    if (changed) free.of(lane.cells, lane.free);
+    if (changed) free.of(lane.cells, lane.booking, lane.free);
     lane.is_known = true;
     const bool has_one = lane.found != JobId::none;
     if (has_one && !changed) continue;
@@ -228,13 +236,36 @@ typename Rows::Place behind(const Rows& rows, const Key& key) {
 }  // namespace
 
 void Queue::add(JobId id, const JobSpec& spec, Need need) {
-  if (spec.lane != LaneId{}) ++in_others_;
-  with_lanes([&](auto& lanes) { lanes.of(spec.lane).insert(key(lanes, id, spec), need); });
+  const ReachId reach = reach_of(spec);
+  if (reach != ReachId{}) ++in_others_;
+  with_lanes([&](auto& lanes) { lanes.of(reach).insert(key(lanes, id, spec), need); });
 }
 
 void Queue::remove(JobId id, const JobSpec& spec) {
-  if (spec.lane != LaneId{}) --in_others_;
-  with_lanes([&](auto& lanes) { lanes.of(spec.lane).erase(key(lanes, id, spec)); });
+  const ReachId reach = reach_of(spec);
+  if (reach != ReachId{}) --in_others_;
+  with_lanes([&](auto& lanes) { lanes.of(reach).erase(key(lanes, id, spec)); });
+}
+
+void Queue::set_reach(LaneId lane, ReachId reach) {
+  for (std::size_t i = reaches_.size(); i <= index(lane); ++i) {
+    reaches_.push_back(ReachId{static_cast<std::uint16_t>(i)});
+  }
+  reaches_[index(lane)] = reach;
+}
+
+void Queue::set_reaches(std::vector<ReachId> of_lanes, const JobTable& jobs) {
+  reaches_ = std::move(of_lanes);
+  with_lanes([&](auto& lanes) {
+    const auto all = lanes.merged();
+    lanes = std::decay_t<decltype(lanes)>(std::decay_t<decltype(lanes.first)>(lanes.first.less()));
+    in_others_ = 0;
+    for (const auto& [key, need] : all) {
+      const ReachId reach = reach_of(jobs[key.id()].spec);
+      if (reach != ReachId{}) ++in_others_;
+      lanes.of(reach).insert(key, need);
+    }
+  });
 }
 
 JobId Queue::front() const {
@@ -289,10 +320,10 @@ JobId Queue::after(JobId id, const JobSpec* spec, const std::vector<bool>& open)
   });
 }
 
-JobId Queue::first_fit(LaneId lane, JobId id, const JobSpec* spec, const FreeProfile& free,
+JobId Queue::first_fit(ReachId reach, JobId id, const JobSpec* spec, const FreeProfile& free,
                        bool or_id) const {
   return with_lanes([&](const auto& lanes) {
-    const auto* const found = lanes.find(lane);
+    const auto* const found = lanes.find(reach);
     if (!found) return JobId::none;
     const auto& rows = *found;
     typename std::decay_t<decltype(rows)>::Place place;
@@ -347,10 +378,10 @@ void Queue::resort(QueueOrder order, Time now, const JobTable& jobs,
     in_others_ = 0;
     for (const JobId id : ids) {
       keys.push_back(key(lanes, id, jobs[id].spec));
-      if (jobs[id].spec.lane != LaneId{}) ++in_others_;
+      if (reach_of(jobs[id].spec) != ReachId{}) ++in_others_;
     }
     std::ranges::sort(keys, lanes.first.less());
-    for (const auto& k : keys) lanes.of(jobs[k.id()].spec.lane).insert(k, need(k.id()));
+    for (const auto& k : keys) lanes.of(reach_of(jobs[k.id()].spec)).insert(k, need(k.id()));
   });
 }
 

@@ -73,6 +73,7 @@ struct Demand {
   Nodes nodes = 0;
   std::int64_t power_mw = 0;  // above that of as many idle nodes; counts under a power budget only
   Cells cells = kEveryCell;
+  std::uint32_t booking = 0;  // its own, by its place from 1; 0: it has none
 };
 
 /// What of one resource, nodes or milliwatts, can be taken now, by how long it is taken for. From
@@ -164,16 +165,19 @@ struct FreeProfile {
 /// 10 s, then 0, and 0 in another one up to 10 s, then 4, nobody can have 4 for longer than 10 s.
 class FreeCells {
  public:
-  /// All there is, where there is one cell; else the power that is free.
+  /// All there is, where nodes are counted together; else the power that is free.
   FreeProfile all;
-  /// Where there are several: each one's nodes,
+  /// Where they are counted by cell: each one's nodes,
   std::vector<FreeSteps> cells;
   /// and in which order they are taken.
   std::vector<std::uint32_t> order;
+  /// For the jobs of each booking instead: empty for those that have not begun.
+  std::vector<std::vector<FreeSteps>> booked;
 
   bool fits(const Demand& need, Duration length) const {
-    return cells.empty() ? all.fits(need, length)
-                         : fits_power(need, length) && need.nodes <= during(need.cells, length);
+    return cells.empty()
+               ? all.fits(need, length)
+               : fits_power(need, length) && need.nodes <= during(need.cells, length, need.booking);
   }
   /// For however short a time?
   bool could_fit(const Demand& need) const {
@@ -181,8 +185,8 @@ class FreeCells {
   }
   /// How many cells there are.
   std::size_t count() const { return std::max<std::size_t>(cells.size(), 1); }
-  /// Nodes of these cells that are free for so long.
-  std::int64_t during(Cells its, Duration length) const;
+  /// Nodes of these cells that are free for so long, for jobs of a booking or of none.
+  std::int64_t during(Cells its, Duration length, std::uint32_t booking = 0) const;
   /// The cells of which it takes how many, if it fits; nothing where there is one cell.
   Spread place(const Demand& need, Duration length) const {
     return cells.empty() ? Spread{} : place_by_cell(need, length);
@@ -197,15 +201,24 @@ class FreeCells {
   /// No more of a cell can be taken now.
   void limit(std::uint32_t cell, std::int64_t amount) {
     (cells.empty() ? all.nodes : cells[cell]).limit(amount);
+    for (auto& its : booked) {
+      if (!its.empty()) its[cell].limit(amount);
+    }
   }
   void move_on(Duration elapsed) {
     all.move_on(elapsed);
     for (FreeSteps& steps : cells) steps.move_on(elapsed);
+    for (auto& its : booked) {
+      for (FreeSteps& steps : its) steps.move_on(elapsed);
+    }
   }
   /// What a lane of these cells sees, as one function.
-  void of(Cells its, FreeProfile& lane) const;
+  void of(Cells its, std::uint32_t booking, FreeProfile& lane) const;
 
  private:
+  const std::vector<FreeSteps>& of_booking(std::uint32_t booking) const {
+    return booking == 0 ? cells : booked[booking - 1];
+  }
   Spread place_by_cell(const Demand& need, Duration length) const;
   void take_by_cell(const Demand& need, const Spread& in, Duration length);
   bool fits_power(const Demand& need, Duration length) const {
@@ -221,8 +234,8 @@ struct Sorting {
   std::vector<Standing> standings{};  // by user: what `fairshare` goes by until the next time
 };
 
-/// Waiting jobs in one order, in W lanes (`JobSpec::lane`), so that a search can leave out those
-/// that find no room. Adding and removing cost O(log Q). An order that is linear in time is kept by
+/// Waiting jobs in one order, apart by their reach, so that a search can leave out those that find
+/// no room. Adding and removing cost O(log Q). An order that is linear in time is kept by
 /// `advance`, O(Q) and a step for each pair that changed places; any other that changes with time
 /// is sorted anew by `resort`, O(Q log Q).
 class Queue {
@@ -257,14 +270,18 @@ class Queue {
   QueueOrder order() const { return order_; }
   std::size_t size() const { return values_.size() + lines_.size(); }
   bool empty() const { return size() == 0; }
-  /// So many lanes had jobs, or have.
-  std::size_t lanes() const {
+  /// So many reaches had jobs, or have.
+  std::size_t reaches() const {
     return 1 + (is_linear(order_) ? lines_.others.size() : values_.others.size());
   }
 
   void add(JobId id, const JobSpec& spec, Need need);
   void remove(JobId id, const JobSpec& spec);
-  /// Are all jobs in lane 0?
+  /// The reach of a lane that has no jobs here. One that nothing is said of has that of its number.
+  void set_reach(LaneId lane, ReachId reach);
+  /// The reaches of all lanes.
+  void set_reaches(std::vector<ReachId> of_lanes, const JobTable& jobs);
+  /// Have all jobs reach 0?
   bool in_one_lane() const { return in_others_ == 0; }
   /// The first job; `none` when empty.
   JobId front() const;
@@ -272,16 +289,16 @@ class Queue {
   Need front_need() const;
   /// The job after `id`, which may have left the queue meanwhile; `none` at the end.
   JobId after(JobId id, const JobSpec& spec) const;
-  /// The same, of lanes that are open, by their numbers; `none`: the first of them.
+  /// The same, of reaches that are open, by their numbers; `none`: the first of them.
   JobId after(JobId id, const JobSpec* spec, const std::vector<bool>& open) const;
   /// The first job after `id` (`none`: from the front) whose need fits into `free`; of its power,
   /// whose `Need::least` does. Skips blocks of jobs that cannot fit: O(Q / 64) at worst. There is
   /// one lane.
   JobId first_fit(JobId id, const JobSpec* spec, const FreeProfile& free) const {
-    return first_fit(LaneId{}, id, spec, free, false);
+    return first_fit(ReachId{}, id, spec, free, false);
   }
-  /// The same, of one lane: `id` may be of another one. With `or_id` it may be that one as well.
-  JobId first_fit(LaneId lane, JobId id, const JobSpec* spec, const FreeProfile& free,
+  /// The same, of one reach: `id` may be of another one. With `or_id` it may be that one as well.
+  JobId first_fit(ReachId reach, JobId id, const JobSpec* spec, const FreeProfile& free,
                   bool or_id) const;
   /// Does `a` go before `b`?
   bool before(JobId a, const JobSpec& spec_a, JobId b, const JobSpec& spec_b) const;
@@ -395,16 +412,16 @@ class Queue {
   using Values = SortedBlocks<Block<ByValue>>;
   using Lines = SortedBlocks<Block<ByLine>, LinesBefore>;
 
-  /// The rows of each lane. Most machines have one.
+  /// The rows of each reach. Most machines have one.
   template <class R>
   struct Lanes {
     using Rows = R;
     using Key = typename Rows::Key;
 
     explicit Lanes(Rows rows = Rows()) : first(std::move(rows)) {}
-    Rows& of(LaneId lane) { return index(lane) == 0 ? first : more(index(lane)); }
-    const Rows* find(LaneId lane) const {
-      const std::size_t i = index(lane);
+    Rows& of(ReachId reach) { return index(reach) == 0 ? first : more(index(reach)); }
+    const Rows* find(ReachId reach) const {
+      const std::size_t i = index(reach);
       return i == 0 ? &first : i <= others.size() ? &others[i - 1] : nullptr;
     }
     std::size_t size() const {
@@ -419,8 +436,8 @@ class Queue {
     /// All in order.
     std::vector<std::pair<Key, Need>> merged() const;
 
-    Rows first;                // of lane 0
-    std::vector<Rows> others;  // of lane 1, ...
+    Rows first;                // of reach 0
+    std::vector<Rows> others;  // of 1, ...
 
    private:
     Rows& more(std::size_t i) {
@@ -437,6 +454,10 @@ class Queue {
   }
   /// Of several lanes: the first job, or none, and what it needs.
   std::pair<JobId, Need> first_of_lanes() const;
+  ReachId reach_of(const JobSpec& spec) const {
+    const std::size_t lane = index(spec.lane);
+    return lane == 0 || lane >= reaches_.size() ? ReachId{index(spec.lane)} : reaches_[lane];
+  }
   double value(const JobSpec& spec) const;
   Line line(const JobSpec& spec) const;
 
@@ -453,19 +474,20 @@ class Queue {
   QueueOrder order_;
   Time sorted_at_{};
   std::vector<Standing> standings_{};
-  Lanes<Values> values_;       // of an order that stays as it is between two times of sorting
-  Lanes<Lines> lines_;         // of one that is linear in time
-  std::size_t in_others_ = 0;  // so many jobs are not in lane 0
+  Lanes<Values> values_;            // of an order that stays as it is between two times of sorting
+  Lanes<Lines> lines_;              // of one that is linear in time
+  std::vector<ReachId> reaches_{};  // of lanes
+  std::size_t in_others_ = 0;       // so many jobs have not reach 0
 };
 
-/// Goes through the jobs that fit, in order, over all lanes, while jobs only start: room only falls
-/// then, so a lane without a candidate is done. A lane sees what is free in its cells.
+/// Goes through the jobs that fit, in order, over all reaches, while jobs only start: room only
+/// falls then, so one without a candidate is done. Each sees what is free in its cells.
 class FitSearch {
  public:
-  /// `behind`: for each lane, by its number, the job behind which it begins (`none`: at its front),
-  /// or nothing: it is left out. `cells`: those of each lane.
+  /// `behind`: for each reach, by its number, the job behind which it begins (`none`: at its
+  /// front), or nothing: it is left out. `cells`: those of each, `bookings`: whose they are.
   FitSearch(const Queue& queue, const JobTable& jobs, std::span<const std::optional<JobId>> behind,
-            std::span<const Cells> cells);
+            std::span<const Cells> cells, std::span<const std::uint32_t> bookings = {});
   /// The next job whose need fits into `free`; `none` at the end. The last one may have started
   /// since, and others.
   JobId next(const FreeCells& free);
@@ -474,8 +496,9 @@ class FitSearch {
 
  private:
   struct Lane {
-    LaneId id{};
+    ReachId id{};
     Cells cells = 0;
+    std::uint32_t booking = 0;
     JobId at = JobId::none;     // behind this one
     JobId found = JobId::none;  // the first that fitted there, and nothing was taken since
     bool is_known = false;

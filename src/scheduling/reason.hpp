@@ -22,14 +22,17 @@ enum class Why : std::uint8_t {
   corridor,           // to keep the power corridor
   ordered,            // an operator's order
   draining,           // to leave nodes that drain
+  booked,             // to leave nodes that are booked
   resources,          // waits for nodes
   infeasible,         // can never run on this machine
+  guest,              // cores of its nodes go to the guest `Reason::job`, or come back
 };
 
 /// The words of a reason, as files and commands write them.
-constexpr std::array<std::string_view, 12> kWhyWords{
-    "in-order", "backfilled", "shrunk-for", "dependency-expand", "hand-out",  "evolving",
-    "fairness", "corridor",   "ordered",    "draining",          "resources", "infeasible"};
+constexpr std::array<std::string_view, 14> kWhyWords{
+    "in-order",   "backfilled", "shrunk-for", "dependency-expand", "hand-out", "evolving",
+    "fairness",   "corridor",   "ordered",    "draining",          "booked",   "resources",
+    "infeasible", "guest"};
 
 constexpr std::string_view word(Why why) { return kWhyWords[static_cast<std::size_t>(why)]; }
 

@@ -15,10 +15,10 @@ namespace ductile {
 namespace {
 
 // In the order of `Event`.
-constexpr std::array<std::string_view, 19> kEventWords{
+constexpr std::array<std::string_view, 20> kEventWords{
     "submitted", "eligible", "started",  "start-failed", "resized", "ended",  "requested",
     "withdrawn", "nodes",    "corridor", "believed",     "ordered", "config", "timer",
-    "altered",   "machine",  "move",     "suspended",    "stop"};
+    "altered",   "machine",  "move",     "suspended",    "stop",    "booked"};
 static_assert(kEventWords.size() == std::variant_size_v<Event>);
 
 // --- Writing -------------------------------------------------------------------------------------
@@ -105,7 +105,8 @@ void write_traits(Writer& out, const Traits& traits) {
   out.duration(traits.fair_share.half_life).word(to_text(traits.fair_share.shares));
   out.word(name(kStartSizeWords, traits.start_size));
   out.number(traits.needs.resizes_per_job).flag(traits.needs.power_control);
-  if (traits.needs.suspends) out.flag(true);
+  if (traits.needs.suspends || traits.needs.parts) out.flag(traits.needs.suspends);
+  if (traits.needs.parts) out.flag(true);
 }
 
 void write_platform(Writer& out, const Platform& platform) {
@@ -115,6 +116,7 @@ void write_platform(Writer& out, const Platform& platform) {
 
 // Between what follows and what older builds wrote.
 constexpr std::string_view kMore = "with", kWhere = "where", kIn = "in";
+constexpr std::string_view kParts = "parts", kEach = "each", kOn = "on";
 
 void write_classes(Writer& out, const Platform& platform) {
   if (platform.classes.empty() && platform.partitions.empty() && platform.things.empty()) return;
@@ -133,6 +135,7 @@ void write_where(Writer& out, const std::shared_ptr<const Where>& where) {
   if (!where) return;
   out.word(kWhere).number(where->partitions).slice(where->each);
   out.nodes(where->only).nodes(where->never);
+  if (where->booking != BookingId::none) out.id(where->booking);
 }
 
 void write_spread(Writer& out, const Spread& spread) {
@@ -142,8 +145,17 @@ void write_spread(Writer& out, const Spread& spread) {
 
 void write_capabilities(Writer& out, const Capabilities& can) {
   out.flag(can.instant_start).number(can.resizes_per_job).flag(can.power_control);
-  if (can.moves || can.suspends != Suspends::no) out.flag(can.moves);
-  if (can.suspends != Suspends::no) out.word(name(kSuspendsWords, can.suspends));
+  const bool suspends = can.suspends != Suspends::no;
+  if (can.moves || suspends || can.parts) out.flag(can.moves);
+  if (suspends || can.parts) out.word(name(kSuspendsWords, can.suspends));
+  if (can.parts) out.flag(true);
+}
+
+// At the end of a record.
+void write_parts(Writer& out, const std::vector<Part>& parts) {
+  if (parts.empty()) return;
+  out.word(kParts).list(parts,
+                        [](Writer& w, const Part& part) { w.nodes(part.nodes).slice(part.has); });
 }
 
 struct EventWriter {
@@ -159,12 +171,14 @@ struct EventWriter {
   void operator()(const event::Started& e) const {
     out.id(e.job).id(e.answers).holding(e.now);
     e.keep ? out.number(*e.keep) : out.word("-");
+    write_parts(out, e.now.parts);
   }
   void operator()(const event::StartFailed& e) const {
     out.id(e.job).id(e.answers).time(e.retry_at);
   }
   void operator()(const event::Resized& e) const {
     out.id(e.job).id(e.answers).holding(e.now).time(e.retry_at).duration(e.paused);
+    write_parts(out, e.now.parts);
   }
   void operator()(const event::Ended& e) const {
     out.id(e.job).word(name(kEndWords, e.state)).flag(e.requeue);
@@ -204,6 +218,12 @@ struct EventWriter {
   }
   void operator()(const event::StopOrdered& e) const {
     out.id(e.job).word(e.how ? name(kStopWords, *e.how) : "-");
+  }
+  void operator()(const event::Booked& e) const {
+    const Booking& its = e.booking;
+    out.id(its.id).word(its.name).time(its.from).time(its.to).nodes(its.nodes);
+    out.number(its.power_mw).flag(its.for_jobs);
+    out.list(its.users, [](Writer& w, std::uint32_t user) { w.number(user); });
   }
 };
 
@@ -320,6 +340,7 @@ Traits read_traits(Reader& in) {
   traits.needs.resizes_per_job = in.number<std::uint32_t>("resizes needed");
   traits.needs.power_control = in.flag("power control needed");
   traits.needs.suspends = !in.at_end() && in.flag("suspensions needed");
+  traits.needs.parts = !in.at_end() && in.flag("parts of nodes needed");
   return traits;
 }
 
@@ -366,6 +387,7 @@ std::shared_ptr<const Where> read_where(Reader& in) {
   where.each = in.slice("what each node has");
   where.only = in.nodes("only nodes");
   where.never = in.nodes("never nodes");
+  if (!in.at_end()) where.booking = in.id<BookingId>("booking");
   return std::make_shared<const Where>(std::move(where));
 }
 
@@ -388,7 +410,30 @@ Capabilities read_capabilities(Reader& in) {
   if (!in.at_end() && !in.comes(kMore)) {
     can.suspends = in.choice<Suspends>("suspends", kSuspendsWords);
   }
+  can.parts = !in.at_end() && !in.comes(kMore) && in.flag("parts of nodes");
   return can;
+}
+
+std::vector<Part> read_parts(Reader& in) {
+  if (!in.read_if(kParts)) return {};
+  return in.list<Part>("parts", [](Reader& r) {
+    NodeSet nodes = r.nodes("nodes of a part");
+    return Part{std::move(nodes), r.slice("part")};
+  });
+}
+
+Booking read_booking(Reader& in) {
+  Booking booking;
+  booking.id = in.id<BookingId>("booking");
+  booking.name = in.word("name").text;
+  booking.from = in.moment("from");
+  booking.to = in.time("to");
+  booking.nodes = in.nodes("nodes");
+  booking.power_mw = in.number<std::int64_t>("power", 0, kMostBookedMw);
+  booking.for_jobs = in.flag("for jobs");
+  booking.users =
+      in.list<std::uint32_t>("users", [](Reader& r) { return r.number<std::uint32_t>("user"); });
+  return booking;
 }
 
 event::Submitted read_submitted(Reader& in) {
@@ -434,10 +479,12 @@ std::string to_record(const Rules& rules) {
   Writer out;
   out.word(name(kLimitWords, rules.limit)).flag(rules.identities).number(rules.seed);
   out.word(to_text(rules.fairness)).flag(rules.claims_take_idle);
-  if (rules.counted_refusals > 0 || rules.reservations_per_plan > 0) {
+  const bool shares = rules.share != ShareModel{};
+  if (rules.counted_refusals > 0 || rules.reservations_per_plan > 0 || shares) {
     out.number(rules.counted_refusals);
   }
-  if (rules.reservations_per_plan > 0) out.number(rules.reservations_per_plan);
+  if (rules.reservations_per_plan > 0 || shares) out.number(rules.reservations_per_plan);
+  if (shares) out.word(name(kShareModelWords, rules.share));
   return out.take();
 }
 
@@ -471,6 +518,10 @@ std::string to_record(const PenCall& call) {
   if (!call.in.empty()) write_spread(out.word(kIn), call.in);
   for (std::size_t i = 0; i < call.gains.size(); ++i) {
     if (!call.gains[i].in.empty()) write_spread(out.word(kIn).number(i), call.gains[i].in);
+    if (!call.gains[i].on.empty()) out.word(kOn).number(i).nodes(call.gains[i].on);
+  }
+  for (std::size_t i = 0; i < call.cuts.size(); ++i) {
+    if (call.cuts[i].each) out.word(kEach).number(i).slice(*call.cuts[i].each);
   }
   return out.take();
 }
@@ -479,6 +530,7 @@ std::string to_record(const Decision& decision) {
   Writer out;
   out.id(decision.id).word(word(decision.kind)).id(decision.job).holding(decision.after);
   out.time(decision.limit).id(decision.request).reason(decision.reason);
+  write_parts(out, decision.after.parts);
   return out.take();
 }
 
@@ -527,6 +579,7 @@ Rules rules_from_record(std::string_view text) {
   if (!in.at_end()) {
     rules.reservations_per_plan = in.number<std::uint32_t>("reservations of a plan");
   }
+  if (!in.at_end()) rules.share = in.choice<ShareModel>("share model", kShareModelWords);
   in.finish();
   return rules;
 }
@@ -554,13 +607,17 @@ Event event_from_record(std::string_view text) {
         event::Started e{job(), answers(), in.holding("nodes"), std::nullopt};
         const auto keep = in.id<ClaimId>("keep");  // a number or "-"
         if (keep != ClaimId::none) e.keep = index(keep);
+        e.now.parts = read_parts(in);
         return e;
       }
       case 3:
         return event::StartFailed{job(), answers(), in.time("retry")};
-      case 4:
-        return event::Resized{job(), answers(), in.holding("nodes"), in.time("retry"),
-                              in.at_end() ? Duration{} : in.duration("pause")};
+      case 4: {
+        event::Resized e{job(), answers(), in.holding("nodes"), in.time("retry"),
+                         in.at_end() ? Duration{} : in.duration("pause")};
+        e.now.parts = read_parts(in);
+        return e;
+      }
       case 5:
         return event::Ended{job(), in.choice<EndState>("state", kEndWords), in.flag("requeue")};
       case 6:
@@ -614,12 +671,14 @@ Event event_from_record(std::string_view text) {
         return event::MoveOrdered{job(), in.nodes("nodes")};
       case 17:
         return event::Suspended{job(), answers(), in.duration("pause")};
-      default: {
+      case 18: {
         event::StopOrdered e{job(), std::nullopt};
         const Word how = in.word("how");
         if (how.text != "-") e.how = how.choice<Stop>(kStopWords);
         return e;
       }
+      default:
+        return event::Booked{read_booking(in)};
     }
   }();
   in.finish();
@@ -656,13 +715,27 @@ PenCall pen_call_from_record(std::string_view text) {
       gain.request = r.id<RequestId>("request");
       return gain;
     });
-    while (in.read_if(kIn)) {
+    const auto gain = [&]() -> Gain& {
       const auto place = in.number<std::size_t>("gain");
       if (place >= call.gains.size()) throw RecordError("gain", "there are not so many");
-      call.gains[place].in = read_spread(in);
+      return call.gains[place];
+    };
+    while (in.comes(kIn) || in.comes(kOn)) {
+      if (in.read_if(kIn)) {
+        Gain& its = gain();
+        its.in = read_spread(in);
+      } else if (in.read_if(kOn)) {
+        Gain& its = gain();
+        its.on = in.nodes("nodes to start on");
+      }
     }
   } else if (in.read_if(kIn)) {
     call.in = read_spread(in);
+  }
+  while (in.read_if(kEach)) {
+    const auto place = in.number<std::size_t>("cut");
+    if (place >= call.cuts.size()) throw RecordError("cut", "there are not so many");
+    call.cuts[place].each = in.slice("what is kept of each node");
   }
   in.finish();
   return call;
@@ -678,6 +751,7 @@ Decision decision_from_record(std::string_view text) {
   decision.limit = in.planned("limit");
   decision.request = in.id<RequestId>("request");
   decision.reason = in.reason();
+  decision.after.parts = read_parts(in);
   in.finish();
   return decision;
 }

@@ -60,8 +60,10 @@ struct Any {
     }
     return set;
   }
-  Holding holding() { return {count(), nodes()}; }
-  Reason reason() { return {.why = of(Why::infeasible), .job = id<JobId>(), .until = time()}; }
+  Holding holding() {
+    return {count(), nodes(), list<Part>([&] { return Part{nodes(), slice()}; })};
+  }
+  Reason reason() { return {.why = of(Why::guest), .job = id<JobId>(), .until = time()}; }
   template <class Row>
   std::vector<Row> list(const std::function<Row()>& one) {
     std::vector<Row> rows;
@@ -123,7 +125,8 @@ struct Any {
   }
   std::shared_ptr<const Where> where() {
     if (flag()) return nullptr;
-    return std::make_shared<const Where>(Where{draws.bits(), slice(), nodes(), nodes()});
+    return std::make_shared<const Where>(
+        Where{draws.bits(), slice(), nodes(), nodes(), flag() ? id<BookingId>() : BookingId::none});
   }
   Spread spread() {
     Spread spread;
@@ -211,17 +214,28 @@ struct Any {
                               flag() ? std::optional(adaptive()) : std::nullopt,
                               where()};
       case 15: {
-        const Capabilities can{flag(), static_cast<std::uint32_t>(bits(32)), flag(), flag(),
-                               of(Suspends::all)};
+        const Capabilities can{
+            flag(), static_cast<std::uint32_t>(bits(32)), flag(), flag(), of(Suspends::all),
+            flag()};
         return event::MachineChanged{platform(), can};
       }
       case 16:
         return event::MoveOrdered{id<JobId>(), nodes()};
       case 17:
         return event::Suspended{id<JobId>(), id<DecisionId>(), duration()};
-      default:
+      case 18:
         return event::StopOrdered{id<JobId>(),
                                   flag() ? std::optional(of(Stop::suspend)) : std::nullopt};
+      default: {
+        Booking booking{.id = id<BookingId>(), .name = flag() ? "repair" : "a.b_c-d+1"};
+        booking.from = moment();
+        booking.to = time();
+        booking.nodes = nodes();
+        booking.power_mw = static_cast<std::int64_t>(bits(50));
+        booking.for_jobs = flag();
+        booking.users = list<std::uint32_t>([&] { return static_cast<std::uint32_t>(bits(32)); });
+        return event::Booked{booking};
+      }
     }
   }
 
@@ -237,7 +251,7 @@ struct Any {
       traits.fair_share.shares.push_back({user, real(1e-9, 1e9)});
     }
     traits.start_size = of(StartSize::smallest);
-    traits.needs = {static_cast<std::uint32_t>(bits(32)), flag(), flag()};
+    traits.needs = {static_cast<std::uint32_t>(bits(32)), flag(), flag(), flag()};
     return traits;
   }
 
@@ -250,14 +264,18 @@ struct Any {
     call.claim = id<ClaimId>();
     call.size = {count(), count()};
     call.reason = reason();
-    call.cuts = list<Cut>([&] { return Cut{id<JobId>(), count()}; });
+    call.cuts = list<Cut>([&] {
+      Cut cut{id<JobId>(), count()};
+      if (flag()) cut.each = slice();
+      return cut;
+    });
     call.incoming = flag();
     call.time = time();
     call.delays = list<Delay>([&] { return Delay{id<JobId>(), duration(), moment()}; });
     if (call.verb == PenCall::Verb::carry_out) {
       call.gains = list<Gain>([&] {
         const SizeRange size{count(), count()};
-        return Gain{id<JobId>(), size, id<RequestId>(), spread()};
+        return Gain{id<JobId>(), size, id<RequestId>(), spread(), nodes()};
       });
     } else {
       call.in = spread();
@@ -320,10 +338,14 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     const Platform platform = any.platform();
     EXPECT_EQ(platform_from_record(to_record(platform)), platform) << to_record(platform);
 
-    const Capabilities can{any.flag(), static_cast<std::uint32_t>(any.bits(32)), any.flag(),
+    const Capabilities can{any.flag(),
+                           static_cast<std::uint32_t>(any.bits(32)),
+                           any.flag(),
+                           any.flag(),
+                           any.of(Suspends::all),
                            any.flag()};
     const std::string world = to_record(can);
-    EXPECT_EQ(to_record(capabilities_from_record(world)), world);
+    EXPECT_EQ(capabilities_from_record(world), can) << world;
 
     Rules rules;
     rules.limit = any.of(Rules::Limit::scaled);
@@ -331,12 +353,14 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     rules.seed = any.draws.bits();
     rules.counted_refusals = static_cast<std::uint32_t>(any.bits(2));
     rules.reservations_per_plan = any.flag() ? 0 : static_cast<std::uint32_t>(any.bits(32));
+    rules.share = any.of(ShareModel::ideal);
     rules.fairness.interval = any.duration() % whole_seconds(1'000'000'000) + kTick;
     rules.fairness.decay = any.draws.uniform();
     rules.fairness.policy = Fairness::Policy::both;
     rules.fairness.exceptions = {{{Party::Kind::group, 3}, {.single = whole_seconds(7)}}};
     const std::string text = to_record(rules);
     EXPECT_EQ(to_record(rules_from_record(text)), text);
+    EXPECT_EQ(rules_from_record(text).share, rules.share);
   }
 }
 
@@ -442,6 +466,13 @@ TEST(Record, OfPenCallsAndDecisionsIsReadable) {
           .cuts = {{JobId{0}, 4}},
           .gains = {{JobId{1}, {2, 3}}, {JobId{2}, {}, RequestId{5}}}};
   EXPECT_EQ(to_record(call), "carry-out - - - - 0 0 corridor - 0 1 0 4 0 0 0 2 1 2 3 - 2 0 0 5");
+  call = {.verb = PenCall::Verb::carry_out,
+          .reason = {Why::guest},
+          .cuts = {{JobId{0}, 4, Slice{.cores = 6, .memory_mb = 100}}},
+          .gains = {{JobId{1}, {4, 4}}}};
+  call.gains[0].on.insert(0, 3);
+  EXPECT_EQ(to_record(call),
+            "carry-out - - - - 0 0 guest - 0 1 0 4 0 0 0 1 1 4 4 - on 0 0-3 each 0 6:100:0:0:0:0");
 
   Decision decision;
   decision.id = DecisionId{12};
@@ -502,10 +533,14 @@ std::string_view expected(Why why) {
       return "ordered";
     case Why::draining:
       return "draining";
+    case Why::booked:
+      return "booked";
     case Why::resources:
       return "resources";
     case Why::infeasible:
       return "infeasible";
+    case Why::guest:
+      return "guest";
   }
   return "";
 }
@@ -779,11 +814,11 @@ TEST(RecordErrors, NameTheFieldOfAnEvent) {
   check_fields(kEvent, "believed 5 250 0.1 1 60000000 1 amdahl:0.25",
                {"event", "job", "watts per node", "mtct", "rate", "walltime", "learned", "model"});
   check_fields(kEvent, "ordered 5 12", {"event", "job", "size"});
-  check_fields(
-      kEvent, "config easy 5 0 sjf 1000 2000 7:2 smallest 1 0 1",
-      {"event", "policy", "wakes", "answers requests", "order", "priority period", "half-life",
-       "shares", "start size", "resizes needed", "power control needed", "suspensions needed"},
-      1);
+  check_fields(kEvent, "config easy 5 0 sjf 1000 2000 7:2 smallest 1 0 1 1",
+               {"event", "policy", "wakes", "answers requests", "order", "priority period",
+                "half-life", "shares", "start size", "resizes needed", "power control needed",
+                "suspensions needed", "parts of nodes needed"},
+               2);
   check_fields(kEvent, "timer", {"event"});
   check_fields(kEvent, "suspended 5 9 1000", {"event", "job", "decision", "pause"});
   check_fields(kEvent, "stop 5 suspend", {"event", "job", "how"});
@@ -798,19 +833,21 @@ TEST(RecordErrors, NameTheFieldOfAPenCall) {
 
 TEST(RecordErrors, NameTheFieldOfTheRun) {
   check_fields(kClosed, "1000 1", {"time", "asked"});
-  check_fields(
-      kTraits, "easy 5 0 sjf 1000 2000 none smallest 1 0 1",
-      {"policy", "wakes", "answers requests", "order", "priority period", "half-life", "shares",
-       "start size", "resizes needed", "power control needed", "suspensions needed"},
-      1);
+  check_fields(kTraits, "easy 5 0 sjf 1000 2000 none smallest 1 0 1 1",
+               {"policy", "wakes", "answers requests", "order", "priority period", "half-life",
+                "shares", "start size", "resizes needed", "power control needed",
+                "suspensions needed", "parts of nodes needed"},
+               2);
   check_fields(kPlatform, "100 4 90 250 3000000",
                {"nodes", "cores per node", "idle power", "busy power", "boot time"});
-  check_fields(kWorld, "1 4 0 1 all",
-               {"instant start", "resizes per job", "power control", "moves", "suspends"}, 2);
-  check_fields(kRules, "scaled 0 1 none 1 7 2000",
+  check_fields(
+      kWorld, "1 4 0 1 all 1",
+      {"instant start", "resizes per job", "power control", "moves", "suspends", "parts of nodes"},
+      3);
+  check_fields(kRules, "scaled 0 1 none 1 7 2000 ideal",
                {"limit", "identities", "seed", "fairness", "claims take idle nodes",
-                "counted refusals", "reservations of a plan"},
-               3);
+                "counted refusals", "reservations of a plan", "share model"},
+               4);
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {

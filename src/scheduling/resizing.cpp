@@ -1,6 +1,7 @@
 #include "scheduling/resizing.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -41,6 +42,125 @@ std::vector<Nodes> water_fill(std::span<const Vessel> vessels, Nodes amount) {
     gets[i] = static_cast<Nodes>(drops);
   }
   return gets;
+}
+
+namespace {
+
+/// Drops of some cells in the hands of those who may have them.
+class Drops {
+ public:
+  explicit Drops(std::span<const Spread::Part> water) : water_(water) {
+    for (const Spread::Part& part : water) left_.push_back(part.count);
+  }
+  /// The number of those who may use these cells.
+  std::size_t user_of(Cells cells) {
+    const auto at = std::ranges::find(users_, cells, &User::cells);
+    if (at != users_.end()) return static_cast<std::size_t>(at - users_.begin());
+    users_.push_back({cells, std::vector<Nodes>(water_.size(), 0)});
+    return users_.size() - 1;
+  }
+  /// One more for them; others may have to use another cell for that. False: there is none.
+  bool pour(std::size_t user) {
+    // Breadth first: who takes a drop of this place, and of which place one of his is free by that.
+    std::vector<Step> from(water_.size(), Step{kNone, kNone});
+    std::vector<std::size_t> reached;
+    const auto reach = [&](std::size_t who, std::size_t place) {
+      for (std::size_t to = 0; to < water_.size(); ++to) {
+        if (from[to].user != kNone || (users_[who].cells >> water_[to].cell & 1) == 0) continue;
+        from[to] = {who, place};
+        reached.push_back(to);
+      }
+    };
+    reach(user, kNone);
+    for (std::size_t next = 0; next < reached.size(); ++next) {
+      std::size_t place = reached[next];
+      if (left_[place] > 0) {
+        --left_[place];
+        while (place != kNone) {
+          const Step step = from[place];
+          ++users_[step.user].has[place];
+          if (step.place != kNone) --users_[step.user].has[step.place];
+          place = step.place;
+        }
+        return true;
+      }
+      for (std::size_t who = 0; who < users_.size(); ++who) {
+        if (users_[who].has[place] > 0) reach(who, place);
+      }
+    }
+    return false;
+  }
+  /// So many of theirs.
+  Spread take(std::size_t user, Nodes n) {
+    Spread taken;
+    for (std::size_t place = 0; place < water_.size(); ++place) {
+      const Nodes its = std::min(n, users_[user].has[place]);
+      users_[user].has[place] -= its;
+      taken.add(water_[place].cell, its);
+      n -= its;
+    }
+    return taken;
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+  struct Step {
+    std::size_t user, place;
+  };
+  struct User {
+    Cells cells;
+    std::vector<Nodes> has;  // by place in the water
+  };
+
+  std::span<const Spread::Part> water_;
+  std::vector<Nodes> left_;
+  std::vector<User> users_;
+};
+
+}  // namespace
+
+std::vector<Spread> water_fill(std::span<const Vessel> vessels,
+                               std::span<const Spread::Part> water) {
+  Drops drops(water);
+  std::vector<Nodes> gets(vessels.size(), 0);
+  // The lowest level first, of equal ones the first vessel.
+  std::vector<std::pair<std::int64_t, std::size_t>> open;
+  for (std::size_t i = 0; i < vessels.size(); ++i) {
+    if (vessels[i].room > 0) open.emplace_back(vessels[i].level, i);
+  }
+  std::ranges::make_heap(open, std::greater{});
+  while (!open.empty()) {
+    std::ranges::pop_heap(open, std::greater{});
+    const std::size_t i = open.back().second;
+    // Who gets none now gets none later.
+    if (!drops.pour(drops.user_of(vessels[i].cells)) || ++gets[i] == vessels[i].room) {
+      open.pop_back();
+      continue;
+    }
+    ++open.back().first;
+    std::ranges::push_heap(open, std::greater{});
+  }
+  std::vector<Spread> result;
+  for (std::size_t i = 0; i < vessels.size(); ++i) {
+    result.push_back(drops.take(drops.user_of(vessels[i].cells), gets[i]));
+  }
+  return result;
+}
+
+Shares shares(const Pass& pass, std::span<const Vessel> vessels, Nodes amount,
+              FunctionRef<Nodes(std::uint32_t)> there) {
+  Shares found;
+  if (pass.cell_count() == 1) {
+    found.gets = water_fill(vessels, amount);
+    return found;
+  }
+  std::vector<Spread::Part> water;
+  for (const std::uint32_t cell : pass.cells_in_order()) {
+    if (const Nodes its = there(cell); its > 0) water.push_back({cell, its});
+  }
+  found.by_cell = water_fill(vessels, water);
+  for (const Spread& its : found.by_cell) found.gets.push_back(its.count());
+  return found;
 }
 
 std::vector<JobId> growable_jobs(const Pass& pass) {
@@ -157,12 +277,15 @@ class HandingOut {
     for (bool again = how_.share != Share::in_turn; again && pass_.idle() > 0;) {
       std::vector<Vessel> vessels;
       std::erase_if(able, [&](JobId id) { return takes(id, pass_.idle(id)) == 0; });
-      for (const JobId id : able) vessels.push_back({level(id), takes(id, pass_.idle(id))});
-      const std::vector<Nodes> gets = water_fill(vessels, pass_.idle());
+      for (const JobId id : able) {
+        vessels.push_back({level(id), takes(id, pass_.idle(id)), pass_.cells_of(id)});
+      }
+      const Shares shares = ductile::shares(
+          pass_, vessels, pass_.idle(), [&](std::uint32_t cell) { return pass_.idle_of(cell); });
       std::vector<JobId> others;
       again = false;
       for (std::size_t i = 0; i < able.size(); ++i) {
-        const Offer its = give(able[i], gets[i]);
+        const Offer its = give(able[i], shares.gets[i], shares.in(i));
         if (its != Offer::denied) others.push_back(able[i]);
         again |= its != Offer::too_small;
       }
@@ -175,9 +298,11 @@ class HandingOut {
     }
   }
 
-  Offer give(JobId id, Nodes nodes) {
+  /// `of`: of which cells, if the others are to have theirs.
+  Offer give(JobId id, Nodes nodes, const Spread* of = nullptr) {
     const Nodes more = takes(id, std::min(nodes, pass_.idle(id)));
     Spread in;
+    if (of && !left_) in = *of;
     if (left_ && more > 0) in = left_->idle(pass_, id, more, held(id, pass_.job(id).size() + more));
     const Offer its =
         offer(pass_, id, more, how_.benefit, {Why::hand_out}, {.in = in.empty() ? nullptr : &in});

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/pass.hpp"
 
@@ -16,12 +17,30 @@ namespace ductile {
 /// A vessel to pour water into.
 struct Vessel {
   std::int64_t level = 0;
-  Nodes room = 0;  // how much it can still take
+  Nodes room = 0;            // how much it can still take
+  Cells cells = kEveryCell;  // and from where
 };
 
 /// Pours `amount` drop by drop, each into the vessel of the lowest level that has room; ties: the
 /// first one. Returns what each gets; if there is too little room, all are full. O(n log range).
 std::vector<Nodes> water_fill(std::span<const Vessel> vessels, Nodes amount);
+/// The same where there is so much in each of some cells, which are drawn from in this order, and a
+/// vessel takes none of other cells. A drop that is poured stays, but may be one of another cell in
+/// the end, so that one more finds a place. O((n + drops) log n + drops * sets of cells * cells).
+std::vector<Spread> water_fill(std::span<const Vessel> vessels,
+                               std::span<const Spread::Part> water);
+
+/// What each of some vessels gets of nodes: of `amount`, or with several cells, of so many in each.
+struct Shares {
+  std::vector<Nodes> gets;
+  std::vector<Spread> by_cell{};  // with several
+  /// Of which cells the nodes of one may be; null: of any.
+  const Spread* in(std::size_t vessel) const {
+    return by_cell.empty() ? nullptr : &by_cell[vessel];
+  }
+};
+Shares shares(const Pass& pass, std::span<const Vessel> vessels, Nodes amount,
+              FunctionRef<Nodes(std::uint32_t)> there);
 
 /// How much is taken from, or given to, each of some jobs.
 enum class Share : std::uint8_t {

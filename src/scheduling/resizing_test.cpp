@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.hpp"
 #include "model/speedup.hpp"
 #include "support/scripted.hpp"
 
@@ -24,6 +25,59 @@ TEST(WaterFill, FillsTheLowestFirst) {
   EXPECT_EQ(water_fill(vessels, 100), (Gets{9, 9, 9}));
   EXPECT_EQ(water_fill(std::vector<Vessel>{{0, 2}, {0, 9}, {-3, 1}}, 7), (Gets{2, 4, 1}));
   EXPECT_TRUE(water_fill({}, 3).empty());
+}
+
+// Drop by drop, each into the lowest vessel for which one is left: the vessels of each set together
+// get no more than there is in their cells.
+TEST(WaterFill, ByCellIsThatOfTheModel) {
+  Draws draws(1, Stream::test, 9);
+  for (int run = 0; run < 500; ++run) {
+    std::vector<Spread::Part> water;
+    for (const std::uint32_t cell : {3U, 0U, 2U, 1U}) {
+      water.push_back({cell, static_cast<Nodes>(draws.below(6))});
+    }
+    std::vector<Vessel> vessels;
+    for (std::uint64_t n = draws.below(6); n > 0; --n) {
+      vessels.push_back({static_cast<std::int64_t>(draws.below(7)) - 3,
+                         static_cast<Nodes>(draws.below(8)), draws.below(16)});
+    }
+    const auto has_place = [&](const Gets& gets) {
+      for (std::uint32_t some = 0; some < 1U << vessels.size(); ++some) {
+        Cells cells = 0;
+        Nodes needs = 0, there = 0;
+        for (std::size_t i = 0; i < vessels.size(); ++i) {
+          if ((some >> i & 1) == 0 || gets[i] == 0) continue;
+          cells |= vessels[i].cells;
+          needs += gets[i];
+        }
+        for (const auto& [cell, count] : water) there += (cells >> cell & 1) != 0 ? count : 0;
+        if (needs > there) return false;
+      }
+      return true;
+    };
+    Gets expected(vessels.size(), 0);
+    for (;;) {
+      std::size_t lowest = vessels.size();
+      for (std::size_t i = 0; i < vessels.size(); ++i) {
+        const auto level = [&](std::size_t v) { return vessels[v].level + expected[v]; };
+        Gets more = expected;
+        ++more[i];
+        if (more[i] > vessels[i].room || !has_place(more)) continue;
+        if (lowest == vessels.size() || level(i) < level(lowest)) lowest = i;
+      }
+      if (lowest == vessels.size()) break;
+      ++expected[lowest];
+    }
+    const std::vector<Spread> gets = water_fill(vessels, water);
+    Spread all;
+    ASSERT_EQ(gets.size(), vessels.size());
+    for (std::size_t i = 0; i < gets.size(); ++i) {
+      EXPECT_EQ(gets[i].count(), expected[i]) << "run " << run;
+      EXPECT_EQ(gets[i].cells() & ~vessels[i].cells, 0U);
+      all.add(gets[i]);
+    }
+    for (const auto& [cell, count] : water) EXPECT_LE(all.of(cell), count);
+  }
 }
 
 // Three malleable jobs of 2 to 8 nodes, that hold `sizes`, on so many nodes and `idle` more.

@@ -34,6 +34,7 @@ constexpr auto& words_of(Why) { return kWhyWords; }
 constexpr auto& words_of(Party::Kind) { return kPartyWords; }
 constexpr auto& words_of(Stop) { return kStopWords; }
 constexpr auto& words_of(Suspends) { return kSuspendsWords; }
+constexpr auto& words_of(ShareModel) { return kShareModelWords; }
 
 template <class T>
 concept Id = std::is_enum_v<T> && requires {
@@ -132,6 +133,25 @@ void get(const Word& word, TimeHad& had) {
 void put(std::string& text, const Party& party) { put_parts(text, party.kind, party.number); }
 void get(const Word& word, Party& party) { get_parts(word, word.text, party.kind, party.number); }
 
+// "0-3@24:0:0:0:0:0;5@...": nodes and what is had of each.
+void put(std::string& text, const std::vector<Part>& parts) {
+  const char* between = "";
+  for (const Part& part : parts) {
+    append_nodes(text += between, part.nodes);
+    append_slice(text += '@', part.has);
+    between = ";";
+  }
+}
+void get(const Word& word, std::vector<Part>& parts) {
+  parts.clear();
+  for (std::string_view rest = word.text; !rest.empty();) {
+    std::string_view slice = next_part(rest, ';');
+    const std::string_view nodes = next_part(slice, '@');
+    parts.push_back({Word{word.field, nodes}.nodes(), Word{word.field, slice}.slice()});
+  }
+  if (!is_sound(parts)) word.fail("", " are no parts of nodes");
+}
+
 // "A,B,C"
 template <class T>
 void put_list(std::string& text, const T& list) {
@@ -210,22 +230,23 @@ constexpr Field<Row> planned(std::string_view name, SnapshotVersion since = 1) {
 // Who adds a member to one of these has a fact more (or an index, which belongs elsewhere): it
 // needs a field in the tables below, with the next version as its `since`, and a line in
 // docs/formats/snapshot.md. Then the number here is right again.
-static_assert(members<Facts>() == 34);
+static_assert(members<Facts>() == 36);
 static_assert(members<Traits>() == 8);
 static_assert(members<FairShare>() == 2);
 static_assert(members<UserShare>() == 2);
-static_assert(members<Needs>() == 3);
-static_assert(members<Job>() == 29);
+static_assert(members<Needs>() == 4);
+static_assert(members<Job>() == 31);
 static_assert(members<JobSpec>() == 11);
 static_assert(members<Adaptive>() == 4);
 static_assert(members<AdaptiveSpec>() == 6);
 static_assert(members<ReconfigurationCost>() == 6);
 static_assert(members<TimeHad>() == 2);
-static_assert(members<Claim>() == 15);
-static_assert(members<Pledge>() == 5);
-static_assert(members<Holding>() == 2);
+static_assert(members<Claim>() == 16);
+static_assert(members<Pledge>() == 6);
+static_assert(members<Holding>() == 3);
+static_assert(members<Part>() == 2);
 static_assert(members<Reason>() == 3);
-static_assert(members<Unanswered>() == 9);
+static_assert(members<Unanswered>() == 10);
 static_assert(members<Decision>() == 7);
 static_assert(members<Request>() == 4);
 static_assert(members<Delays>() == 7);
@@ -233,14 +254,15 @@ static_assert(members<PlannedDelay>() == 7);
 static_assert(members<Boot>() == 3);
 static_assert(members<MoveOrder>() == 2);
 static_assert(members<StopOrder>() == 2);
+static_assert(members<Booking>() == 9);
 static_assert(members<Platform>() == 8);
 static_assert(members<NodeClass>() == 9);
 static_assert(members<Partition>() == 3);
 static_assert(members<Slice>() == 3);
-static_assert(members<Lane>() == 3);
-static_assert(members<Where>() == 4);
-static_assert(members<Capabilities>() == 5);
-static_assert(members<Rules>() == 10);
+static_assert(members<Lane>() == 4);
+static_assert(members<Where>() == 5);
+static_assert(members<Capabilities>() == 6);
+static_assert(members<Rules>() == 11);
 static_assert(members<Sorting>() == 2);
 static_assert(members<Standing>() == 2);
 
@@ -296,6 +318,7 @@ struct Table<Lane> {
       field<Lane, &Lane::where, &Where::each>("each", 4),
       field<Lane, &Lane::where, &Where::only>("only", 4),
       field<Lane, &Lane::where, &Where::never>("never", 4),
+      field<Lane, &Lane::where, &Where::booking>("booking", 5),
   };
 };
 
@@ -308,6 +331,7 @@ struct Table<Capabilities> {
       field<Capabilities, &Capabilities::power_control>("power_control"),
       field<Capabilities, &Capabilities::moves>("moves", 3),
       field<Capabilities, &Capabilities::suspends>("suspends", 4),
+      field<Capabilities, &Capabilities::parts>("parts", 5),
   };
 };
 
@@ -324,6 +348,7 @@ struct Table<Rules> {
       field<Rules, &Rules::counts_uses>("counts_uses"),
       field<Rules, &Rules::seed>("seed"),
       field<Rules, &Rules::fairness>("fairness"),
+      field<Rules, &Rules::share>("share", 5),
   };
 };
 
@@ -349,6 +374,7 @@ struct Table<Facts> {
       of_traits<&Traits::needs, &Needs::resizes_per_job>("needs_resizes_per_job", 2),
       of_traits<&Traits::needs, &Needs::power_control>("needs_power_control", 2),
       of_traits<&Traits::needs, &Needs::suspends>("needs_suspends", 4),
+      of_traits<&Traits::needs, &Needs::parts>("needs_parts", 5),
       field<Facts, &Facts::sorting, &Sorting::at>("sorted_at"),
       Field<Facts>{"jobs", 1, [](const Facts& facts) { return facts.jobs.size() == 0; },
                    [](std::string& text, const Facts& facts) { put(text, facts.jobs.size()); },
@@ -360,6 +386,7 @@ struct Table<Facts> {
       field<Facts, &Facts::ordered>("ordered"),
       field<Facts, &Facts::next_claim>("next_claim"),
       field<Facts, &Facts::next_boot>("next_boot"),
+      field<Facts, &Facts::next_booking>("next_booking", 5),
       field<Facts, &Facts::next_decision>("next_decision"),
       field<Facts, &Facts::passes>("passes"),
       field<Facts, &Facts::asked>("asked"),
@@ -373,8 +400,8 @@ struct Table<Facts> {
   };
 };
 
-// Without `release`, `leaves` and `running_at`, which are indices; `adaptive`, which has rows of
-// its own; `doing` and `claim`, which the rows of unanswered decisions and of claims tell.
+// Without `release`, `leaves`, `running_at` and `share`, which are indices; `adaptive`, which has
+// rows of its own; `doing` and `claim`, which the rows of unanswered decisions and of claims tell.
 template <>
 struct Table<Job> {
   static constexpr std::string_view kKind = "job";
@@ -395,6 +422,7 @@ struct Table<Job> {
       field<Job, &Job::decision>("decision"),
       field<Job, &Job::holding, &Holding::count>("holds"),
       field<Job, &Job::holding, &Holding::nodes>("nodes"),
+      field<Job, &Job::holding, &Holding::parts>("parts", 5),
       field<Job, &Job::target>("target"),
       field<Job, &Job::keep>("keep"),
       field<Job, &Job::started>("started"),
@@ -405,6 +433,7 @@ struct Table<Job> {
       field<Job, &Job::work_left>("work_left"),
       field<Job, &Job::work_at>("work_at"),
       field<Job, &Job::power_mw>("power_mw"),
+      field<Job, &Job::power_class>("power_class", 5),
       field<Job, &Job::expands>("expands"),
       field<Job, &Job::shrinks>("shrinks"),
       field<Job, &Job::restarts>("restarts"),
@@ -464,26 +493,26 @@ constexpr Field<Claim> power_of_pledges(std::string_view name, SnapshotVersion s
 }
 
 /// Which nodes the pledges name, beside them, if one names any.
+template <NodeSet Pledge::*Nodes>
 constexpr Field<Claim> nodes_of_pledges(std::string_view name, SnapshotVersion since) {
-  return {name, since,
-          [](const Claim& claim) {
-            return std::ranges::all_of(claim.pledges, &NodeSet::empty, &Pledge::nodes);
-          },
-          [](std::string& text, const Claim& claim) {
-            const char* between = "";
-            for (const Pledge& pledge : claim.pledges) {
-              put(text += between, pledge.nodes);
-              between = ";";
-            }
-          },
-          [](const Word& word, Claim& claim) {
-            std::string_view rest = word.text;
-            for (Pledge& pledge : claim.pledges) {
-              if (rest.empty()) word.fail("", " is of other pledges");
-              get(Word{word.field, next_part(rest, ';')}, pledge.nodes);
-            }
-            if (!rest.empty()) word.fail("", " is of other pledges");
-          }};
+  return {
+      name, since,
+      [](const Claim& claim) { return std::ranges::all_of(claim.pledges, &NodeSet::empty, Nodes); },
+      [](std::string& text, const Claim& claim) {
+        const char* between = "";
+        for (const Pledge& pledge : claim.pledges) {
+          put(text += between, pledge.*Nodes);
+          between = ";";
+        }
+      },
+      [](const Word& word, Claim& claim) {
+        std::string_view rest = word.text;
+        for (Pledge& pledge : claim.pledges) {
+          if (rest.empty()) word.fail("", " is of other pledges");
+          get(Word{word.field, next_part(rest, ';')}, pledge.*Nodes);
+        }
+        if (!rest.empty()) word.fail("", " is of other pledges");
+      }};
 }
 
 template <>
@@ -503,7 +532,9 @@ struct Table<Claim> {
       field<Claim, &Claim::held_mw>("held_mw", 3),
       field<Claim, &Claim::pledges>("pledges"),
       power_of_pledges("pledged_mw", 3),
-      nodes_of_pledges("pledged_nodes", 4),
+      nodes_of_pledges<&Pledge::nodes>("pledged_nodes", 4),
+      field<Claim, &Claim::inside>("inside", 5),
+      nodes_of_pledges<&Pledge::inside>("pledged_inside", 5),
       field<Claim, &Claim::reason, &Reason::why>("why"),
       field<Claim, &Claim::reason, &Reason::job>("for"),
       planned<Claim, &Claim::reason, &Reason::until>("until"),
@@ -527,6 +558,7 @@ struct Table<Unanswered> {
       of_decision<&Decision::job>("job"),
       of_decision<&Decision::after, &Holding::count>("to"),
       of_decision<&Decision::after, &Holding::nodes>("nodes"),
+      field<Unanswered, &Unanswered::decision, &Decision::after, &Holding::parts>("parts", 5),
       planned<Unanswered, &Unanswered::decision, &Decision::limit>("limit"),
       of_decision<&Decision::request>("request"),
       of_decision<&Decision::reason, &Reason::why>("why"),
@@ -534,6 +566,8 @@ struct Table<Unanswered> {
       planned<Unanswered, &Unanswered::decision, &Decision::reason, &Reason::until>("until"),
       field<Unanswered, &Unanswered::before, &Holding::count>("held"),
       field<Unanswered, &Unanswered::before, &Holding::nodes>("held_nodes"),
+      field<Unanswered, &Unanswered::before, &Holding::parts>("held_parts", 5),
+      field<Unanswered, &Unanswered::stays>("stays", 5),
       field<Unanswered, &Unanswered::releases>("releases"),
       field<Unanswered, &Unanswered::pledged>("pledged"),
       field<Unanswered, &Unanswered::pledged_mw>("pledged_mw", 3),
@@ -603,6 +637,22 @@ struct Table<StopOrder> {
   static constexpr SnapshotVersion kSince = 4;
   static constexpr std::array kFields{
       field<StopOrder, &StopOrder::how>("how", 4),
+  };
+};
+
+template <>
+struct Table<Booking> {
+  static constexpr std::string_view kKind = "booking";
+  static constexpr SnapshotVersion kSince = 5;
+  static constexpr std::array kFields{
+      field<Booking, &Booking::name>("name", 5),
+      planned<Booking, &Booking::from>("from", 5),
+      planned<Booking, &Booking::to>("to", 5),
+      field<Booking, &Booking::nodes>("nodes", 5),
+      field<Booking, &Booking::power_mw>("power_mw", 5),
+      field<Booking, &Booking::for_jobs>("for_jobs", 5),
+      field<Booking, &Booking::users>("users", 5),
+      field<Booking, &Booking::has_begun>("has_begun", 5),
   };
 };
 
@@ -721,6 +771,10 @@ class Loader {
     if (!is_over_) fail("its end is missing", kDamaged);
     connect();
     State state(std::move(facts_));
+    for (const JobId id : state.running) {
+      const Job& job = state.jobs[id];
+      if (state.rules.counts_uses) state.uses.hold(job.spec.user, state.counted(job));
+    }
     try {
       check_invariants(state);
     } catch (const InvariantViolation& violation) {
@@ -766,7 +820,8 @@ class Loader {
         named<&Request::id>(kind, rest, facts_.requests) ||
         named<&Boot::batch>(kind, rest, facts_.boots) ||
         named<&MoveOrder::job>(kind, rest, facts_.moves) ||
-        named<&StopOrder::job>(kind, rest, facts_.stops) || numbered(kind, rest, facts_.delays) ||
+        named<&StopOrder::job>(kind, rest, facts_.stops) ||
+        named<&Booking::id>(kind, rest, facts_.bookings) || numbered(kind, rest, facts_.delays) ||
         numbered(kind, rest, facts_.planned_delays) ||
         numbered(kind, rest, facts_.platform.classes) ||
         numbered(kind, rest, facts_.platform.partitions) || lane(kind, rest);
@@ -898,7 +953,8 @@ class Loader {
   }
   bool is_sound(const Holding& holding) const {
     return holding.count <= facts_.platform.nodes && on_machine(holding.nodes) &&
-           (!facts_.rules.identities || holding.nodes.count() == holding.count);
+           (!facts_.rules.identities || holding.nodes.count() == holding.count) &&
+           holding.nodes.contains(nodes_in(holding.parts));
   }
   Job* find(JobId id) { return facts_.jobs.knows(id) ? &facts_.jobs[id] : nullptr; }
 
@@ -922,6 +978,7 @@ class Loader {
       held += job.holding.count;
     });
     for (const Claim& claim : facts_.claims) held += claim.held.count;
+    held -= held_besides();
     for (std::size_t i = 1; i < facts_.lanes.size(); ++i) {
       const Lane& lane = facts_.lanes[i];
       require((lane.jobs == 0) == (lane.where == Where{}), Table<Lane>::kKind, i, "number",
@@ -936,7 +993,6 @@ class Loader {
       Job* job = find(id);
       require(job && job->status == Status::running, "not the jobs that run");
       job->running_at = at++;
-      if (facts_.rules.counts_uses) facts_.uses.hold(job->spec.user, job->holding.count);
     }
     at = 0;
     for (const JobId id : facts_.running) {
@@ -965,6 +1021,21 @@ class Loader {
       require(find(facts_.planned_delays[i].job) != nullptr, Table<PlannedDelay>::kKind, i, "job",
               "there is no such job");
     }
+  }
+
+  /// How often nodes are held that others hold as well, of those that may be shared.
+  std::uint64_t held_besides() const {
+    NodeSet parts, once;
+    for (const Claim& claim : facts_.claims) parts.insert(nodes_in(claim.inside));
+    facts_.jobs.for_each([&](JobId id) { parts.insert(nodes_in(facts_.jobs[id].holding.parts)); });
+    std::uint64_t besides = 0;
+    if (parts.empty()) return besides;
+    facts_.jobs.for_each([&](JobId id) {
+      const NodeSet its = intersection(facts_.jobs[id].holding.nodes, parts);
+      besides += intersection(its, once).count();
+      once.insert(its);
+    });
+    return besides;
   }
 
   void connect_machine() {
@@ -1001,6 +1072,7 @@ class Loader {
       require(on_machine(boot.nodes) && boot.batch < facts_.next_boot, Table<Boot>::kKind,
               boot.batch, "nodes", "there are no such nodes, or there was no such order");
     }
+    connect_bookings();
     place_.field = "state";
     constexpr std::uint32_t kMostRefusals = 20;  // as in records
     require(facts_.rules.counted_refusals <= kMostRefusals, "too many refusals are counted");
@@ -1009,6 +1081,27 @@ class Loader {
     require(facts_.asked >= facts_.unanswered.size(), "fewer decisions asked than unanswered");
     const std::int64_t at = facts_.sorting.at.time_since_epoch().count();
     require(at <= Word::kLatest, "sorted never");
+  }
+
+  void connect_bookings() {
+    require(facts_.bookings.size() <= kMostBookings, "there are too many bookings");
+    for (const Booking& booking : facts_.bookings) {
+      const auto must = [&](bool holds, const char* field, const char* what) {
+        require(holds, Table<Booking>::kKind, index(booking.id), field, what);
+      };
+      must(index(booking.id) < facts_.next_booking, "number", "there was none of this number");
+      must(is_booking_name(booking.name) &&
+               std::ranges::count(facts_.bookings, booking.name, &Booking::name) == 1,
+           "name", "that of another one, or no name");
+      must(booking.from < booking.to, "to", "it ends before it begins");
+      must(on_machine(booking.nodes), "nodes", "there are no such nodes");
+      must(booking.power_mw >= 0 && booking.power_mw <= kMostBookedMw, "power_mw", "no power");
+      for (const Booking& other : facts_.bookings) {
+        must(other.id >= booking.id || !other.overlaps(booking.from, booking.to) ||
+                 !other.nodes.intersects(booking.nodes),
+             "nodes", "of another one as well");
+      }
+    }
   }
 
   void check_job(std::uint32_t number, const Job& job) {
@@ -1026,9 +1119,12 @@ class Loader {
     must(job.target <= facts_.platform.nodes, "target", "more than there is");
     must(index(job.decision) < facts_.next_decision, "decision", "there was none of this number");
     must(job.keep == Job::kNoKeep || job.keep < facts_.platform.nodes, "keep", "no such node");
+    must(job.power_class < std::max<std::size_t>(facts_.platform.classes.size(), 1), "power_class",
+         "there is no such class");
   }
 
   void connect_decisions() {
+    const CellTable cells(facts_.platform, facts_.lanes);
     for (Unanswered& open : facts_.unanswered) {
       const auto must = [&](bool holds, const char* field, const char* what) {
         require(holds, Table<Unanswered>::kKind, index(open.decision.id), field, what);
@@ -1042,10 +1138,11 @@ class Loader {
       must(is_sound(open.before) && starts == (open.before.count == 0), "held",
            "that it cannot have held");
       must(!open.decision.stops() || job->target == 0, "job", "it is to hold nothing");
+      must(on_machine(open.stays), "stays", "there are no such nodes");
       must(open.releases <= job->holding.count && open.pledged <= open.releases, "releases",
            "more than it holds, or less than promised");
       must(job->target <= job->holding.count, "job", "it is to hold more than it was given");
-      open.releases_mw = facts_.budgeted_mw(*job, job->holding.count - job->target);
+      open.releases_mw = releases_mw(facts_, cells, *job, open.decision.after);
       must(open.pledged_mw >= 0 && open.pledged_mw <= open.releases_mw, "pledged_mw",
            "more than it will release");
       job->doing = starts                  ? Doing::starting
@@ -1071,11 +1168,13 @@ class Loader {
                                      }) == index(claim.id) - std::int64_t{index(claim.group)} + 1,
            "group", "it is not whole");
       must(is_sound(claim.held), "holds", "that it cannot hold");
+      must(on_machine(nodes_in(claim.inside)), "inside", "there are no such nodes");
       must(claim.id < ClaimId{facts_.next_claim}, "number", "there was none of this number");
       for (const Pledge& pledge : claim.pledges) {
         must(find(pledge.victim) != nullptr, "pledges", "there is no such job");
         must(pledge.count <= facts_.platform.nodes, "pledges", "more than there is");
         must(on_machine(pledge.nodes), "pledged_nodes", "there are no such nodes");
+        must(on_machine(pledge.inside), "pledged_inside", "there are no such nodes");
         if (Unanswered* open = facts_.find(pledge.shrink)) open->promised.insert(pledge.nodes);
         must(pledge.power_mw >= 0 && pledge.power_mw <= kMostPower, "pledged_mw", "no power");
       }
@@ -1143,6 +1242,7 @@ SnapshotVersion save(const State& state, std::string& text) {
   for (const Boot& boot : state.boots) rows.add(boot.batch, boot);
   for (const MoveOrder& order : state.moves) rows.add(index(order.job), order);
   for (const StopOrder& order : state.stops) rows.add(index(order.job), order);
+  for (const Booking& booking : state.bookings) rows.add(index(booking.id), booking);
   for (std::size_t i = 0; i < state.delays.size(); ++i) rows.add(i, state.delays[i]);
   for (std::size_t i = 0; i < state.planned_delays.size(); ++i) {
     rows.add(i, state.planned_delays[i]);
@@ -1163,13 +1263,13 @@ std::string save(const State& state) {
 State load(std::string_view text, const std::string& file) { return Loader(file).load(text); }
 
 std::vector<SnapshotRow> snapshot_rows() {
-  return {described<Platform>(),  described<Capabilities>(), described<Rules>(),
-          described<Facts>(),     described<NodeClass>(),    described<Partition>(),
-          described<Lane>(),      described<Condition>(),    described<Job>(),
-          described<Adaptive>(),  described<Claim>(),        described<Unanswered>(),
-          described<Request>(),   described<Boot>(),         described<MoveOrder>(),
-          described<StopOrder>(), described<Delays>(),       described<PlannedDelay>(),
-          described<Used>(),      described<Standing>()};
+  return {described<Platform>(),     described<Capabilities>(), described<Rules>(),
+          described<Facts>(),        described<NodeClass>(),    described<Partition>(),
+          described<Lane>(),         described<Condition>(),    described<Job>(),
+          described<Adaptive>(),     described<Claim>(),        described<Unanswered>(),
+          described<Request>(),      described<Boot>(),         described<MoveOrder>(),
+          described<StopOrder>(),    described<Booking>(),      described<Delays>(),
+          described<PlannedDelay>(), described<Used>(),         described<Standing>()};
 }
 
 }  // namespace ductile

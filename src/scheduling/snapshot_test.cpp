@@ -85,6 +85,11 @@ class Snapshot : public ::testing::Test {
     stage_.tell(event::MoveOrdered{victim_, nodes({{0, 0}})});  // when it has shrunk
     stage_.close();
     stage_.tell(event::StopOrdered{victim_, Stop::suspend});
+    stage_.tell(event::Booked{{.name = "repair",
+                               .from = stage_.now + whole_seconds(500),
+                               .nodes = NodeSet{{{18, 19}}},
+                               .power_mw = 5000,
+                               .users = {7, 8}}});
     stage_.close();
   }
 
@@ -187,8 +192,8 @@ TEST_F(Snapshot, AnotherBuildsRowsAndFieldsAreRefusedByName) {
   EXPECT_EQ(refusal("world", "world colour=red"),
             "file:2: world: colour: there is no such field; read it with the version that wrote "
             "it, or a newer one");
-  EXPECT_EQ(refusal("job 1 ", "job 1 parts=2 "),
-            "file:12: job 1: parts: there is no such field; read it with the version that wrote "
+  EXPECT_EQ(refusal("job 1 ", "job 1 twins=2 "),
+            "file:12: job 1: twins: there is no such field; read it with the version that wrote "
             "it, or a newer one");
   EXPECT_THAT(refusal("world", "worlds"), HasSubstr("file:2: worlds: there is no such row"));
 }
@@ -241,7 +246,7 @@ TEST_F(Snapshot, IsMadeBetweenInstants) {
 
 TEST_F(Snapshot, SaysWhichVersionItNeeds) {
   std::string written = "before\n";
-  EXPECT_EQ(save(stage_.state(), written), 4u);
+  EXPECT_EQ(save(stage_.state(), written), 5u);
   EXPECT_EQ(written, "before\n" + text());
   EXPECT_EQ(load(text()).traits, stage_.core.traits());
   // What there was before is written as it was.

@@ -6,9 +6,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/node_set.hpp"
 
 namespace ductile {
 
@@ -22,6 +24,27 @@ inline constexpr Cells kEveryCell = ~Cells{0};
 template <class Visit>
 void for_each_cell(Cells cells, Visit visit) {
   for (; cells != 0; cells &= cells - 1) visit(static_cast<std::uint32_t>(std::countr_zero(cells)));
+}
+
+/// Calls `visit(cell, count)` for each stretch of these nodes that is of one cell, in order;
+/// `by_node`: of each node its cell.
+template <class Visit>
+void for_each_run(const std::vector<std::uint8_t>& by_node, const NodeSet& nodes, Visit visit) {
+  for (const Interval& part : nodes.parts) {
+    const std::uint8_t* const end = by_node.data() + part.last + 1;
+    for (const std::uint8_t* at = by_node.data() + part.first; at != end;) {
+      const std::uint8_t* last = at;
+      // Eight at a time: cells are mostly of neighbours.
+      const std::uint64_t alike = *at * std::uint64_t{0x0101'0101'0101'0101};
+      for (std::uint64_t some; end - last >= 8; last += 8) {
+        std::memcpy(&some, last, 8);
+        if (some != alike) break;
+      }
+      while (last != end && *last == *at) ++last;
+      visit(std::uint32_t{*at}, static_cast<Nodes>(last - at));
+      at = last;
+    }
+  }
 }
 
 /// So many nodes of each of some cells.
@@ -53,6 +76,10 @@ struct Spread {
   }
   void add(std::uint32_t cell, Nodes count) {
     if (count == 0) return;
+    if (parts.empty() || parts.back().cell < cell) {
+      parts.push_back({cell, count});
+      return;
+    }
     const auto at = std::ranges::lower_bound(parts, cell, {}, &Part::cell);
     if (at != parts.end() && at->cell == cell) {
       at->count += count;

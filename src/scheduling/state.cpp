@@ -1,7 +1,9 @@
 #include "scheduling/state.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -13,6 +15,12 @@ namespace {
 // Rows of the releases by cell: in each cell in which these nodes are, as many as are counted.
 void list_of(Indices& its, Time at, ReleaseTag who, const NodeSet& nodes, const NodeSet& counted) {
   const Spread amounts = its.cells.spread(counted);
+  if (counted == nodes) {
+    for (const Spread::Part& part : amounts.parts) {
+      its.releases_of[part.cell].insert(at, who, part.count);
+    }
+    return;
+  }
   for (const Spread::Part& part : its.cells.spread(nodes).parts) {
     its.releases_of[part.cell].insert(at, who, amounts.of(part.cell));
   }
@@ -24,12 +32,54 @@ void unlist_of(Indices& its, Time at, ReleaseTag who, const NodeSet& nodes) {
   }
 }
 
-// What a running job gives back at its end: not what it gives back before.
-NodeSet sound_nodes(const Facts& facts, const Job& job, const NodeSet& not_up) {
-  NodeSet nodes = difference(job.holding.nodes, not_up);
+using Sharers = std::map<std::uint32_t, std::vector<JobId>>;
+
+// Those of these nodes that several hold and of whose holders this is true.
+template <class Is>
+NodeSet shared_where(const Sharers& sharers, const NodeSet& nodes, Is is) {
+  NodeSet found;
+  if (sharers.empty()) return found;
+  for (const Interval& part : nodes.parts) {
+    for (auto at = sharers.lower_bound(part.first); at != sharers.end() && at->first <= part.last;
+         ++at) {
+      if (is(at->second)) found.insert(at->first, at->first);
+    }
+  }
+  return found;
+}
+
+// Others count them.
+NodeSet lent_to(const Sharers& sharers, JobId id, const NodeSet& nodes) {
+  return shared_where(sharers, nodes,
+                      [&](const std::vector<JobId>& who) { return who.front() != id; });
+}
+
+// When somebody leaves the nodes that he holds, or that his claim waits for, as believed.
+Time end_of(const Facts& facts, JobId id) {
+  const Job& job = facts.jobs[id];
+  return job.status == Status::running ? job.limit : facts.find(job.claim)->release;
+}
+
+// Others leave them later: then they come free.
+NodeSet left_to(const Facts& facts, const Sharers& sharers, JobId id, const NodeSet& nodes) {
+  return shared_where(sharers, nodes, [&](const std::vector<JobId>& who) {
+    JobId last = who.front();
+    for (const JobId other : who) {
+      if (end_of(facts, other) > end_of(facts, last)) last = other;
+    }
+    return last != id;
+  });
+}
+
+// What a running job gives back at its end: not what it gives back before, nor what others have
+// longer.
+NodeSet sound_nodes(const Facts& facts, const Sharers& sharers, JobId id, const NodeSet& not_up) {
+  const Job& job = facts.jobs[id];
+  NodeSet nodes = not_up.empty() ? job.holding.nodes : difference(job.holding.nodes, not_up);
   if (facts.gives(job)) {
     nodes.erase(State::given(*facts.find(job.decision)));
   }
+  nodes.erase(left_to(facts, sharers, id, nodes));
   return nodes;
 }
 
@@ -38,6 +88,69 @@ NodeSet all_of(const Claim& claim) {
   NodeSet nodes = claim.held.nodes;
   for (const Pledge& pledge : claim.pledges) nodes.insert(pledge.nodes);
   return nodes;
+}
+
+// Of the nodes that it will share, those that its job has longest.
+NodeSet kept_inside(const Facts& facts, const Sharers& sharers, const Claim& claim) {
+  if (claim.inside.empty()) return {};
+  NodeSet nodes = nodes_in(claim.inside);
+  nodes.erase(left_to(facts, sharers, claim.job, nodes));
+  return nodes;
+}
+
+Nodes releases_of_claim(const Facts& facts, const Sharers& sharers, const Claim& claim) {
+  return claim.held.count + claim.pledged() + kept_inside(facts, sharers, claim).count();
+}
+
+void list_claim_of(const Facts& facts, Indices& its, const Claim& claim) {
+  const NodeSet nodes = all_of(claim);
+  list_of(its, claim.release, ReleaseTag::of(claim.id), united(nodes, nodes_in(claim.inside)),
+          united(nodes, kept_inside(facts, its.sharers, claim)));
+}
+
+// Class by class: how many cells there are changes nothing, nor does what is rounded.
+double share(const Platform& platform, const Holding& holding, ShareModel model) {
+  if (holding.parts.empty()) return 1;
+  double least = 1, sum = 0;
+  Nodes others = holding.count;
+  const auto add = [&](const Part& part, std::uint32_t whole, Nodes count) {
+    if (count == 0) return;
+    const double its = std::min(1.0, static_cast<double>(part.has.cores) / std::max(whole, 1u));
+    least = std::min(least, its);
+    sum += its * count;
+    others -= std::min(count, others);
+  };
+  for (const Part& part : holding.parts) {
+    if (platform.classes.empty()) add(part, platform.cores_per_node, part.nodes.count());
+    for (const NodeClass& its : platform.classes) {
+      add(part, its.has.cores, intersection(part.nodes, its.nodes).count());
+    }
+  }
+  return model == ShareModel::worst ? least : (sum + others) / std::max<Nodes>(holding.count, 1);
+}
+
+void index_sharers(const Facts& facts, Indices& found) {
+  NodeSet shared;
+  for (const JobId id : facts.running) {
+    const Holding& its = facts.jobs[id].holding;
+    if (its.parts.empty()) continue;
+    found.parted.push_back(id);
+    shared.insert(nodes_in(its.parts));
+  }
+  std::ranges::sort(found.parted);
+  for (const Claim& claim : facts.claims) shared.insert(nodes_in(claim.inside));
+  if (shared.empty()) return;
+  std::vector<JobId> by_start = facts.running;
+  std::ranges::sort(by_start, {}, [&](JobId id) { return std::pair(facts.jobs[id].started, id); });
+  for (const JobId id : by_start) {
+    for_each_node(intersection(facts.jobs[id].holding.nodes, shared),
+                  [&](std::uint32_t node) { found.sharers[node].push_back(id); });
+  }
+  for (const Claim& claim : facts.claims) {
+    for_each_node(nodes_in(claim.inside),
+                  [&](std::uint32_t node) { found.sharers[node].push_back(claim.job); });
+  }
+  std::erase_if(found.sharers, [](const auto& entry) { return entry.second.size() < 2; });
 }
 
 NodeSet unpromised_of(const Unanswered& open, const NodeSet& not_up) {
@@ -51,12 +164,9 @@ void index_releases_of(const Facts& facts, Indices& found) {
   for (const JobId id : facts.running) {
     const Job& job = facts.jobs[id];
     list_of(found, job.limit, ReleaseTag::of(id), job.holding.nodes,
-            sound_nodes(facts, job, found.not_up));
+            sound_nodes(facts, found.sharers, id, found.not_up));
   }
-  for (const Claim& claim : facts.claims) {
-    const NodeSet nodes = all_of(claim);
-    list_of(found, claim.release, ReleaseTag::of(claim.id), nodes, nodes);
-  }
+  for (const Claim& claim : facts.claims) list_claim_of(facts, found, claim);
   for (const Unanswered& open : facts.unanswered) {
     if (open.releases == 0) continue;
     list_of(found, open.expected, ReleaseTag::incoming(open.decision.job), State::given(open),
@@ -67,24 +177,53 @@ void index_releases_of(const Facts& facts, Indices& found) {
   }
 }
 
+std::vector<ReachId> reaches(const CellTable& cells, std::size_t lanes) {
+  std::vector<ReachId> found;
+  for (std::size_t i = 0; i < lanes; ++i) {
+    found.push_back(cells.reach_of(LaneId{static_cast<std::uint16_t>(i)}));
+  }
+  return found;
+}
+
 // What follows from the platform.
+void describe(Lane& lane, const CellTable& cells, Cells its) {
+  lane.speed = cells.slowest(its);
+  lane.classes = cells.classes_of(its);
+}
+
 Facts with_speeds(Facts facts) {
-  const CellTable cells(facts.platform, facts.lanes);
+  const CellTable cells(facts.platform, facts.lanes, facts.bookings);
   for (std::size_t i = 0; i < facts.lanes.size(); ++i) {
-    facts.lanes[i].speed = cells.slowest(cells.of(LaneId{static_cast<std::uint16_t>(i)}));
+    describe(facts.lanes[i], cells, cells.of(LaneId{static_cast<std::uint16_t>(i)}));
   }
   return facts;
 }
 
+/// The place of a class on another machine; the first one if it is gone.
+std::uint8_t same_class(const Platform& before, std::uint8_t its, const Platform& after) {
+  if (its == 0) return 0;
+  const auto at = std::ranges::find(after.classes, before.classes[its].name, &NodeClass::name);
+  return at == after.classes.end() ? std::uint8_t{0}
+                                   : static_cast<std::uint8_t>(at - after.classes.begin());
+}
+
 }  // namespace
+
+Slice whole_of(const Platform& platform, const CellTable& cells, std::uint32_t node) {
+  if (!platform.classes.empty()) return platform.classes[cells[cells.cell_of(node)].cls].has;
+  constexpr std::uint32_t kMost = std::numeric_limits<std::uint16_t>::max();
+  return {.cores = static_cast<std::uint16_t>(std::min(platform.cores_per_node, kMost))};
+}
 
 Indices index(const Facts& facts) {
   Indices found;
-  found.cells = CellTable(facts.platform, facts.lanes);
+  found.cells = CellTable(facts.platform, facts.lanes, facts.bookings);
   found.queue = Queue(facts.traits.order, facts.sorting);
+  found.queue.set_reaches(reaches(found.cells, facts.lanes.size()), facts.jobs);
   facts.jobs.for_each([&](JobId id) {
     const Job& job = facts.jobs[id];
     if (job.status != Status::pending || job.claim != ClaimId::none) return;
+    if (facts.awaits_booking(job)) return;
     found.queue.add(id, job.spec, facts.start_need(job));
   });
   for (std::uint32_t node = 0; node < facts.health.size(); ++node) {
@@ -93,24 +232,39 @@ Indices index(const Facts& facts) {
   }
   found.idle = IdleNodes(facts.platform.nodes, facts.rules.identities);
   found.idle.tell_apart(found.cells.by_node(), found.cells.size());
+  index_sharers(facts, found);
   NodeSet nobodys = found.not_up;
+  const bool any_to_leave = !found.draining.empty() || facts.any_booking_has_begun();
   const bool has_budget = facts.budget_mw != Facts::kNoBudget;
   for (const JobId id : facts.running) {
     const Job& job = facts.jobs[id];
     if (sizes_while_running(job.spec.type)) ++found.running_malleable;
-    found.held += job.holding.count;
-    found.idle.take(job.holding);
+    if (const NodeSet lent = lent_to(found.sharers, id, job.holding.nodes); lent.empty()) {
+      found.held += job.holding.count;
+      found.idle.take(job.holding);
+    } else {
+      const Nodes own = job.holding.count - lent.count();
+      found.held += own;
+      found.idle.take({own, difference(job.holding.nodes, lent)});
+    }
     if (!nobodys.empty()) nobodys.erase(job.holding.nodes);
-    found.jobs_mw += facts.extra_power_mw(job, job.holding.count);
+    const std::int64_t its_mw = drawn_mw(facts, found.cells, job, job.holding);
+    found.jobs_mw += its_mw;
     if (has_budget) {
-      found.power_releases.insert(job.limit, ReleaseTag::of(id),
-                                  facts.extra_power_mw(job, job.target));
+      const std::int64_t less_mw =
+          facts.gives(job)
+              ? releases_mw(facts, found.cells, job, facts.find(job.decision)->decision.after)
+              : 0;
+      found.power_releases.insert(job.limit, ReleaseTag::of(id), its_mw - less_mw);
     }
     Nodes sound = healthy(job.holding, found.not_up);
     if (facts.gives(job)) sound -= facts.find(job.decision)->releases;
+    if (!found.sharers.empty()) {
+      sound = sound_nodes(facts, found.sharers, id, found.not_up).count();
+    }
     found.releases.insert(job.limit, ReleaseTag::of(id), sound);
-    const bool leaves = !found.draining.empty() && job.doing == Doing::nothing &&
-                        facts.may_leave(job, found.draining);
+    const bool leaves = any_to_leave && job.doing == Doing::nothing &&
+                        facts.may_leave(job, facts.to_leave(job, found.draining));
     if (leaves) found.leaving.push_back(id);
   }
   for (const Claim& claim : facts.claims) {
@@ -118,7 +272,7 @@ Indices index(const Facts& facts) {
     found.idle.take(claim.held);
     found.claimed_mw += claim.held_mw;
     found.releases.insert(claim.release, ReleaseTag::of(claim.id),
-                          claim.held.count + claim.pledged());
+                          releases_of_claim(facts, found.sharers, claim));
     if (has_budget) {
       found.power_releases.insert(claim.release, ReleaseTag::of(claim.id),
                                   claim.held_mw + claim.pledged_mw());
@@ -137,6 +291,14 @@ Indices index(const Facts& facts) {
     found.releases.insert(boot.ready, ReleaseTag::boot(boot.batch), boot.nodes.count());
   }
   found.out_of_service = nobodys.count();
+  const auto draw = [&](const NodeSet& nodes) {
+    return idle_draw_mw(facts, found.cells, {nodes.count(), nodes});
+  };
+  for (std::uint32_t cell = 0; cell < found.cells.size(); ++cell) {
+    found.on_mw += std::int64_t{found.cells[cell].count} * facts.idle_mw(found.cells[cell].cls);
+  }
+  found.on_mw -= draw(nobodys);
+  for (const Boot& boot : facts.boots) found.on_mw += draw(boot.nodes);
   found.idle.take({found.out_of_service, nobodys});
   found.answered = facts.asked - facts.unanswered.size();
   index_releases_of(facts, found);
@@ -149,7 +311,7 @@ State::State(const Platform& machine, const Capabilities& can, const Rules& run,
         facts.platform = machine;
         facts.capabilities = can;
         facts.rules = run;
-        facts.rules.identities |= !CellTable(machine, {}).is_one();
+        facts.rules.identities |= can.parts || !CellTable(machine, {}).is_one();
         facts.traits = its;
         if (facts.rules.identities) facts.health.assign(machine.nodes, Health::up);
         return facts;
@@ -168,6 +330,7 @@ void State::index_jobs() {
     Job& job = jobs[running[i]];
     job.release = job.limit;
     job.leaves = false;
+    job.share = believed_share(job);
   }
   for (const JobId id : leaving) jobs[id].leaves = true;
 }
@@ -176,6 +339,65 @@ Duration at_another_speed(Duration time, double speed) {
   constexpr double kMost = 9.2e18;  // that still is a time
   const double at_it = std::min(static_cast<double>(time.count()) / speed, kMost);
   return std::max(Duration{std::llround(at_it)}, time > Duration{} ? kTick : time);
+}
+
+std::int64_t Facts::extra_power_on_mw(const Job& job, std::size_t cls) const {
+  const auto span = [&](std::size_t of) {
+    const NodeClass& its = platform.classes[of];
+    return static_cast<std::int64_t>(its.busy_w * 1000 + 0.5) - idle_mw(of);
+  };
+  if (!has_classes()) return above_idle_mw(job);
+  const std::size_t its = job.power_class;
+  const std::int64_t extra = std::max<std::int64_t>(job.power_mw - idle_mw(its), 0);
+  if (its == cls || span(its) <= 0 || span(cls) <= 0) return extra;
+  return static_cast<std::int64_t>((Wide{extra} * span(cls) + span(its) / 2) / span(its));
+}
+
+std::int64_t Facts::dearest_mw(const Job& job) const {
+  std::int64_t most = 0;
+  for (std::uint64_t its = lanes[index(job.spec.lane)].classes; its != 0; its &= its - 1) {
+    most = std::max(most, extra_power_on_mw(job, static_cast<std::size_t>(std::countr_zero(its))));
+  }
+  return most;
+}
+
+std::int64_t drawn_mw(const Facts& facts, const CellTable& cells, const Job& job,
+                      const Holding& on) {
+  if (!on.parts.empty()) {
+    // Of shared nodes by the cores that it has.
+    const Holding whole{on.count, on.nodes};
+    return std::llround(static_cast<double>(drawn_mw(facts, cells, job, whole)) *
+                        share(facts.platform, on, ShareModel::ideal));
+  }
+  if (cells.is_one()) return std::int64_t{on.count} * facts.extra_power_on_mw(job, cells[0].cls);
+  if (!facts.has_classes()) return facts.extra_power_mw(job, on.count);
+  std::int64_t sum = 0;
+  for (const auto& [cell, count] : cells.spread(on.nodes).parts) {
+    sum += std::int64_t{count} * facts.extra_power_on_mw(job, cells[cell].cls);
+  }
+  return sum;
+}
+
+std::int64_t idle_draw_mw(const Facts& facts, const CellTable& cells, const Holding& nodes) {
+  if (cells.is_one() || !facts.has_classes()) {
+    return std::int64_t{nodes.count} * facts.idle_mw(cells[0].cls);
+  }
+  std::int64_t sum = 0;
+  for (const auto& [cell, count] : cells.spread(nodes.nodes).parts) {
+    sum += std::int64_t{count} * facts.idle_mw(cells[cell].cls);
+  }
+  return sum;
+}
+
+std::int64_t releases_mw(const Facts& facts, const CellTable& cells, const Job& job,
+                         const Holding& after) {
+  if (facts.budget_mw == Facts::kNoBudget || job.target == job.holding.count) return 0;
+  // With one cell it is not known which nodes it will hold, and no matter.
+  if (job.holding.parts.empty() && (cells.is_one() || !facts.has_classes())) {
+    return std::int64_t{job.holding.count - job.target} *
+           facts.extra_power_on_mw(job, cells[0].cls);
+  }
+  return drawn_mw(facts, cells, job, job.holding) - drawn_mw(facts, cells, job, after);
 }
 
 Duration Facts::estimate_of_work(const Job& job, Nodes n) const {
@@ -224,10 +446,7 @@ Nodes Facts::smallest(const Job& job) const {
   return n <= job.spec.size.max ? n : job.spec.preferred;
 }
 
-std::int64_t State::power_mw() const {
-  const Nodes on = held + claimed + idle.count();
-  return std::int64_t{on} * idle_mw() + jobs_mw;
-}
+std::int64_t State::power_mw() const { return on_mw + jobs_mw; }
 
 std::int64_t State::free_power_mw() const {
   return budget_mw == kNoBudget ? kNoBudget : budget_mw - power_mw() - claimed_mw;
@@ -278,11 +497,47 @@ Cells State::usable_cells(const Job& job, const CellTable& table) const {
   return its;
 }
 
+Cells State::unbooked_cells(const Job& job, Time end) const {
+  Cells free = kEveryCell;
+  const std::uint32_t own = cells.booking_of(job.spec.lane);
+  for (std::size_t i = 0; i < bookings.size(); ++i) {
+    const Booking& its = bookings[i];
+    if (i + 1 == own) {
+      if (now < its.from || end > its.to) return 0;
+    } else if (its.overlaps(now, end)) {
+      free &= ~cells.booked(i);
+    }
+  }
+  return free;
+}
+
+// Each cap, when it begins, has what is free by then to itself: of a job that ends later it leaves
+// the rest.
+std::int64_t State::power_booked_by(Time end) const {
+  const auto booked_at = [&](Time at) {
+    std::int64_t sum = 0;
+    for (const Booking& its : bookings)
+      sum += its.overlaps(at, later(at, kTick)) ? its.power_mw : 0;
+    return sum;
+  };
+  std::int64_t most = booked_at(now);
+  for (const Booking& its : bookings) {
+    if (its.power_mw == 0 || its.from <= now || its.from >= end) continue;
+    most =
+        std::max(most, booked_at(its.from) - Releases::Cursor(power_releases, now).until(its.from));
+  }
+  return most;
+}
+
 Nodes State::idle_in(Cells where, const Spread* in) const {
   Nodes sum = 0;
-  for_each_cell(where, [&](std::uint32_t cell) {
-    sum += in ? std::min(in->of(cell), idle.of(cell)) : idle.of(cell);
-  });
+  if (in) {
+    for (const Spread::Part& part : in->parts) {
+      if ((where >> part.cell & 1) != 0) sum += std::min(part.count, idle.of(part.cell));
+    }
+  } else {
+    for_each_cell(where, [&](std::uint32_t cell) { sum += idle.of(cell); });
+  }
   return sum;
 }
 
@@ -304,16 +559,17 @@ std::optional<LaneId> State::join_lane(const Where& where) {
   if (at == kMostLanes) return std::nullopt;
   const LaneId id{static_cast<std::uint16_t>(at)};
   if (same != lanes.end()) {
-    if (lanes[at].jobs++ == 0) cells.want(id, true);
+    if (lanes[at].jobs++ == 0) want(id);
     return id;
   }
   if (has_list && !rules.identities) return std::nullopt;
+  ++changes;
   if (at == lanes.size()) lanes.emplace_back();
   lanes[at] = {where, 1};
   if (!has_list) {
-    cells.put(id, lanes[at]);
+    put_lane(id, lanes[at]);
   } else {
-    CellTable table(platform, lanes);
+    CellTable table(platform, lanes, bookings);
     if (!table.is_whole()) {
       lanes[at] = {};
       if (at + 1 == lanes.size()) lanes.pop_back();
@@ -321,7 +577,7 @@ std::optional<LaneId> State::join_lane(const Where& where) {
     }
     change_cells(std::move(table));
   }
-  lanes[at].speed = cells.slowest(cells.of(id));
+  describe(lanes[at], cells, cells.of(id));
   return id;
 }
 
@@ -331,16 +587,22 @@ void State::forget_lane(LaneId id) {
   const bool had_list = !lane.where.only.empty() || !lane.where.never.empty();
   lane = {};
   if (had_list) {
-    change_cells(CellTable(platform, lanes));
+    change_cells(CellTable(platform, lanes, bookings));
   } else {
-    cells.put(id, lane);
+    put_lane(id, lane);
   }
-  lane.speed = cells.slowest(cells.of(id));
+  describe(lane, cells, cells.of(id));
+}
+
+void State::put_lane(LaneId id, const Lane& lane) {
+  cells.put(id, lane);
+  queue.set_reach(id, cells.reach_of(id));
 }
 
 void State::change_cells(CellTable table) {
   const bool was_one = cells.is_one();
   cells = std::move(table);
+  queue.set_reaches(reaches(cells, lanes.size()), jobs);
   ++changes;
   idle.tell_apart(cells.by_node(), cells.size());
   if (was_one != cells.is_one()) {
@@ -349,9 +611,9 @@ void State::change_cells(CellTable table) {
   index_releases_of(*this, *this);
 }
 
-Holding State::take_idle_by_cell(const Job& job, Nodes n, const Spread* in) {
+Holding State::take_idle_by_cell(Cells among, Nodes n, const Spread* in) {
   Holding taken{n, {}};
-  for (const Spread::Part& part : place(cells, idle, usable_cells(job), n, in).parts) {
+  for (const Spread::Part& part : place(cells, idle, among, n, in).parts) {
     taken.nodes.insert(idle.lowest(part.count, cells[part.cell].nodes));
   }
   idle.take(taken);
@@ -377,6 +639,24 @@ Nodes Facts::size_without(const Job& job, Nodes nodes) const {
   return size >= job.spec.size.min ? size : 0;
 }
 
+Booking* Facts::find(BookingId id) {
+  const auto at = std::ranges::lower_bound(bookings, id, {}, &Booking::id);
+  return at != bookings.end() && at->id == id ? &*at : nullptr;
+}
+
+bool Facts::any_booking_has_begun() const {
+  return std::ranges::any_of(bookings, &Booking::has_begun);
+}
+
+NodeSet Facts::to_leave(const Job& job, const NodeSet& draining) const {
+  NodeSet all = draining;
+  const BookingId own = lanes[index(job.spec.lane)].where.booking;
+  for (const Booking& each : bookings) {
+    if (each.has_begun && each.id != own) all.insert(each.nodes);
+  }
+  return all;
+}
+
 bool Facts::may_leave(const Job& job, const NodeSet& nodes) const {
   const NodeSet leaves = can_leave(job, nodes);
   return !leaves.empty() && (capabilities.moves || size_without(job, leaves.count()) != 0);
@@ -395,8 +675,9 @@ State::Way State::way_off(const Job& job, const NodeSet& nodes, bool may_shrink)
   Nodes fresh = 0;
   if (movable(job) && idle_for(job) > 0) {
     const NodeSet among = idle.among(avoided(job, nodes));
-    const Nodes there = idle_for(job) - usable(job, among).count();
-    fresh = powered(job, std::min(leaves, there), free_power_mw());
+    const Nodes there = idle_for(job) - open(job, among).count();
+    const std::int64_t free_mw = free_power_mw() - booked_power_mw(expected_end(job));
+    fresh = powered(job, std::min(leaves, there), free_mw);
   }
   if (fresh == leaves) return {job.holding.count, fresh};
   if (!may_shrink) return {};
@@ -413,7 +694,7 @@ bool State::is_free(const Job& job) const {
 bool State::resizable(JobId id) const {
   const Job& job = jobs[id];
   return is_free(job) && job.ordered == 0 && sizes_while_running(job.spec.type) &&
-         world_can_resize(job);
+         world_can_resize(job) && is_alone(job);
 }
 
 Claim* Facts::find(ClaimId id) {
@@ -476,6 +757,7 @@ void State::run(JobId id, Holding&& nodes) {
   job.target = job.first_size = nodes.count;
   job.holding = std::move(nodes);
   job.started = job.work_at = now;
+  job.share = job.holding.parts.empty() ? 1 : share_of(job.holding, rules.share);
   job.limit = later(now, estimate_held(job, job.target));
   job.not_before = now + kTick;
   job.reserved = kNever;
@@ -505,6 +787,11 @@ void State::start(JobId id, Holding&& nodes, Reason reason) {
   decision.limit = job.limit;
   job.doing = capabilities.instant_start ? Doing::nothing : Doing::starting;
   job.decision = decision.id;
+  if (!job.holding.parts.empty()) {
+    decision.after.parts = job.holding.parts;
+    join(id, nodes_in(job.holding.parts));
+    note_parts(id);
+  }
   list(job, id);
   if (capabilities.instant_start && !planned_delays.empty()) settle_delays(id);
 }
@@ -518,6 +805,7 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
   job.holding.count += more.count;
   job.holding.nodes.insert(more.nodes);
   job.target = job.holding.count;
+  if (!job.holding.parts.empty()) job.share = share_of(job.holding, rules.share);
   if (merges) {
     Decision& decision = decision_of_pass(job.decision);
     decision.after = job.holding;
@@ -556,8 +844,8 @@ void State::shrink(JobId id, Nodes to, Reason reason, RequestId request) {
   job.target = to;
   Unanswered& u = *find(job.decision);
   u.releases = healthy(job.holding) - healthy(after);
-  u.releases_mw = budgeted_mw(job, job.holding.count - to);
-  if (!cells.is_one()) u.decision.after = after;
+  u.releases_mw = releases_mw(job, after);
+  if (by_name()) u.decision.after = after;
   decision_of_pass(job.decision).after = std::move(after);
   after_change(job, id);
   list_incoming(u);
@@ -575,10 +863,226 @@ void State::stop(JobId id, Stop how, Reason reason) {
   open.before = job.holding;
   open.decided = now;
   open.expected = now + (spec && how == Stop::suspend ? spec->resize_delay : Duration{});
-  open.releases = healthy(job.holding);
-  open.releases_mw = budgeted_mw(job, job.holding.count);
+  open.stays = shared_of(job);
+  open.releases = healthy(job.holding) - difference(open.stays, not_up).count();
+  open.releases_mw = drawn_mw(job, job.holding);
   after_change(job, id);
   list_incoming(open);
+}
+
+// --- Shared nodes
+// ------------------------------------------------------------------------------------
+
+Slice State::whole(std::uint32_t node) const { return whole_of(platform, cells, node); }
+
+double State::share_of(const Holding& holding, ShareModel model) const {
+  return share(platform, holding, model);
+}
+
+double State::believed_share(const Job& job) const {
+  if (job.doing != Doing::resizing) return share_of(job.holding, rules.share);
+  const Unanswered& open = *find(job.decision);
+  return std::min(share_of(open.before, rules.share), share_of(open.decision.after, rules.share));
+}
+
+NodeSet State::shared_of(const Job& job) const {
+  return shared_where(sharers, job.holding.nodes, [](const std::vector<JobId>&) { return true; });
+}
+
+bool State::is_alone(const Job& job) const {
+  return job.holding.parts.empty() && (sharers.empty() || shared_of(job).empty());
+}
+
+bool State::is_over(const NodeSet& nodes) const {
+  const auto there = rooms(nodes, false);
+  return std::ranges::any_of(there, [](const auto& entry) { return entry.second.is_over; });
+}
+
+std::map<std::uint32_t, State::Room> State::rooms(const NodeSet& nodes, bool promised) const {
+  std::map<std::uint32_t, Room> found;
+  for_each_node(nodes, [&](std::uint32_t node) { found[node].left = whole(node); });
+  const auto take = [](Room& room, const Slice& slice) {
+    room.is_over |= !room.left.covers(slice);
+    room.left = minus(room.left, slice);
+  };
+  for (const JobId id : running) {
+    const Holding& its = jobs[id].holding;
+    for_each_node(intersection(its.nodes, nodes), [&](std::uint32_t node) {
+      const Slice* const part = ductile::find(its.parts, node);
+      take(found[node], part ? *part : whole(node));
+    });
+  }
+  if (!promised) return found;
+  for (const Claim& claim : claims) {
+    for (const Part& part : claim.inside) {
+      for_each_node(intersection(part.nodes, nodes),
+                    [&](std::uint32_t node) { take(found[node], part.has); });
+    }
+  }
+  return found;
+}
+
+std::vector<Part> State::spare(const NodeSet& nodes) const {
+  std::vector<Part> parts;
+  for (const auto& [node, room] : rooms(nodes)) {
+    if (!room.is_over && room.left.cores > 0) put(parts, NodeSet{{{node, node}}}, room.left);
+  }
+  return parts;
+}
+
+void State::change_cores(JobId id, std::vector<Part>&& parts, bool more, Reason reason) {
+  Job& job = jobs[id];
+  ++changes;
+  Holding after = job.holding;
+  after.parts = std::move(parts);
+  before_change(job);
+  // As at a resize: what is more counts when it is there.
+  const double share = std::min(job.share, share_of(after, rules.share));
+  const bool is_slower = share < job.share;
+  const double speed_before = speed(job);
+  if (is_slower) note_progress(job, job.holding.count);
+  job.share = share;
+  Decision& decision = decide(Decision::Kind::resize, id, reason);
+  decision.after = after;
+  job.decision = decision.id;
+  job.doing = Doing::resizing;
+  const AdaptiveSpec* spec = adaptive_spec(job);
+  Unanswered& open = unanswered.back();
+  open.before = job.holding;
+  open.decided = now;
+  open.expected = now + (spec ? spec->resize_delay : Duration{});
+  open.decision.after = after;
+  if (more) job.holding = std::move(after);
+  note_parts(id);
+  if (is_slower) scale_limit(job, reason);
+  if (is_slower && !scales_limit(job)) follow_speed(job, speed_before, reason);
+  after_change(job, id);
+}
+
+void State::note_parts(JobId id) {
+  const auto at = std::ranges::lower_bound(parted, id);
+  const bool is_there = at != parted.end() && *at == id;
+  const bool has_some = !jobs[id].holding.parts.empty();
+  if (has_some && !is_there) parted.insert(at, id);
+  if (!has_some && is_there) parted.erase(at);
+}
+
+void State::join(JobId id, const NodeSet& nodes) {
+  for (const JobId other : running) {
+    if (other == id) continue;
+    for_each_node(intersection(jobs[other].holding.nodes, nodes), [&](std::uint32_t node) {
+      std::vector<JobId>& who = sharers[node];
+      if (who.empty()) who.push_back(other);
+    });
+  }
+  for_each_node(nodes, [&](std::uint32_t node) {
+    const auto at = sharers.find(node);
+    if (at == sharers.end()) return;
+    if (std::ranges::find(at->second, id) == at->second.end()) at->second.push_back(id);
+  });
+}
+
+NodeSet State::give_up(JobId id, const NodeSet& nodes) {
+  NodeSet rest = nodes, waited;
+  const NodeSet shared =
+      shared_where(sharers, nodes, [](const std::vector<JobId>&) { return true; });
+  if (shared.empty()) return rest;
+  std::vector<JobId> others;
+  for_each_node(shared, [&](std::uint32_t node) {
+    for (const JobId other : sharers[node]) {
+      if (other != id && std::ranges::find(others, other) == others.end()) others.push_back(other);
+    }
+  });
+  const auto runs = [&](JobId other) { return jobs[other].status == Status::running; };
+  const auto count_others = [&](int sign) {
+    for (const JobId other : others) {
+      if (runs(other)) count_nodes(jobs[other], sign);
+    }
+  };
+  count_others(-1);
+  for_each_node(shared, [&](std::uint32_t node) {
+    std::vector<JobId>& who = sharers[node];
+    std::erase(who, id);
+    (runs(who.front()) ? rest.erase({{{node, node}}}) : waited.insert(node, node));
+    if (who.size() < 2) sharers.erase(node);
+  });
+  count_others(1);
+  // A claim has those whole, as far as they are up, that nobody else holds.
+  for (Claim& claim : claims) {
+    const NodeSet whole = intersection(nodes_in(claim.inside), waited);
+    if (whole.empty()) continue;
+    unlist(claim);
+    erase(claim.inside, whole);
+    for (Pledge& pledge : claim.pledges) pledge.inside.erase(whole);
+    const NodeSet up = difference(whole, not_up);
+    claim.held.nodes.insert(up);
+    claim.held.count += up.count();
+    claimed += up.count();
+    rest.erase(up);
+    list_row(claim);
+  }
+  for (const JobId other : others) refresh_row(other);
+  return rest;
+}
+
+void State::leave_inside(JobId id, const NodeSet& nodes) {
+  std::vector<JobId> others;
+  for_each_node(nodes, [&](std::uint32_t node) {
+    const auto at = sharers.find(node);
+    if (at == sharers.end()) return;
+    std::erase(at->second, id);
+    for (const JobId other : at->second) {
+      if (std::ranges::find(others, other) == others.end()) others.push_back(other);
+    }
+    if (at->second.size() < 2) sharers.erase(at);
+  });
+  for (const JobId other : others) refresh_row(other);
+}
+
+void State::forget_inside(Claim& claim, const NodeSet& nodes) {
+  if (nodes.empty()) return;
+  unlist(claim);
+  erase(claim.inside, nodes);
+  for (Pledge& pledge : claim.pledges) pledge.inside.erase(nodes);
+  leave_inside(claim.job, nodes);
+  list(claim);
+}
+
+void State::drop_lost_inside() {
+  for (Claim& claim : claims) {
+    if (claim.inside.empty()) continue;
+    NodeSet lost;
+    for (const auto& [node, room] : rooms(difference(nodes_in(claim.inside), claim.awaited()))) {
+      if (room.is_over) lost.insert(node, node);
+    }
+    forget_inside(claim, lost);
+  }
+}
+
+void State::refresh_mates(JobId id, const NodeSet& nodes) {
+  if (sharers.empty()) return;
+  std::vector<JobId> others;
+  shared_where(sharers, nodes, [&](const std::vector<JobId>& who) {
+    for (const JobId other : who) {
+      if (other != id && std::ranges::find(others, other) == others.end()) others.push_back(other);
+    }
+    return false;
+  });
+  for (const JobId other : others) refresh_row(other);
+}
+
+void State::refresh_row(JobId id) {
+  const Job& job = jobs[id];
+  if (job.status != Status::running) {
+    const Claim& claim = *find(job.claim);
+    unlist(claim);
+    return list_row(claim);
+  }
+  releases.move(job.release, job.release, ReleaseTag::of(id), sound_release(job));
+  if (cells.is_one()) return;
+  unlist_of(*this, job.release, ReleaseTag::of(id), job.holding.nodes);
+  list_of(*this, job.release, ReleaseTag::of(id), job.holding.nodes,
+          sound_nodes(*this, sharers, id, not_up));
 }
 
 // Where a limit holds at any size, what is left is time; else it is work.
@@ -599,9 +1103,8 @@ void State::leave(JobId id, const NodeSet& nodes, const Way& way, Reason reason)
   ++changes;
   NodeSet left = can_leave(job, nodes);
   NodeSet others = difference(idle.nodes(), avoided(job, nodes));
-  const Holding fresh{way.fresh, cells.is_one()
-                                     ? others.take_lowest(way.fresh)
-                                     : pick(cells, others, usable_cells(job), way.fresh)};
+  const Holding fresh{way.fresh, cells.is_one() ? others.take_lowest(way.fresh)
+                                                : pick(cells, others, open_cells(job), way.fresh)};
   idle.take(fresh);
   before_change(job);
   job.decision = decide(Decision::Kind::resize, id, reason).id;
@@ -616,8 +1119,8 @@ void State::leave(JobId id, const NodeSet& nodes, const Way& way, Reason reason)
   job.holding.count += fresh.count;
   job.holding.nodes.insert(fresh.nodes);
   move.releases = healthy(job.holding) - healthy(after);
-  move.releases_mw = budgeted_mw(job, job.holding.count - way.size);
-  if (!cells.is_one()) move.decision.after = after;
+  move.releases_mw = releases_mw(job, after);
+  if (by_name()) move.decision.after = after;
   decisions.back().after = std::move(after);
   after_change(job, id);
   list_incoming(move);
@@ -641,8 +1144,8 @@ Holding State::kept(const Job& job, Nodes to, JobId beneficiary) const {
       given.insert(taken);
       give -= taken.count();
     };
-    take(intersection(rest, not_up));
-    const Cells wanted = jobs.knows(beneficiary) ? usable_cells(jobs[beneficiary]) : kEveryCell;
+    take(intersection(rest, bookings.empty() ? not_up : to_leave(job, not_up)));
+    const Cells wanted = jobs.knows(beneficiary) ? open_cells(jobs[beneficiary]) : kEveryCell;
     for (const Cells those : {wanted, ~wanted}) {
       Cells left = those & cells.spread(rest).cells();
       while (give > 0 && left != 0) {
@@ -666,6 +1169,12 @@ Holding State::kept(const Job& job, Nodes to, JobId beneficiary) const {
   return {to, difference(job.holding.nodes, given)};
 }
 
+void State::put_out(const NodeSet& nodes, int sign) {
+  const Nodes count = nodes.count();
+  out_of_service += sign > 0 ? count : -count;
+  on_mw -= sign * idle_draw_mw(*this, cells, {count, nodes});
+}
+
 void State::free_nodes(const Holding& nodes) {
   idle_grew = true;
   if (not_up.empty()) {
@@ -674,7 +1183,7 @@ void State::free_nodes(const Holding& nodes) {
   }
   NodeSet sound = difference(nodes.nodes, not_up);
   const Nodes count = sound.count();
-  out_of_service += nodes.count - count;
+  if (count != nodes.count) put_out(difference(nodes.nodes, sound), 1);
   idle.give({count, std::move(sound)});
 }
 
@@ -759,13 +1268,15 @@ void State::seize(const Holding& nodes) {
   if (!not_up.contains(left) || std::ranges::any_of(running, holds)) {
     throw std::logic_error("the world gave a job nodes that others hold");
   }
-  out_of_service -= left.count();
+  put_out(left, -1);
 }
 
 void State::vacate(JobId id) {
   Job& job = jobs[id];
   unlist(job, id);
-  const Holding mine = std::move(job.holding);
+  Holding mine = std::move(job.holding);
+  job.holding = {};
+  if (!parted.empty()) note_parts(id);
   std::size_t gap = job.running_at;
   if (gap < running_malleable) {
     put_running(running[--running_malleable], gap);
@@ -777,11 +1288,16 @@ void State::vacate(JobId id) {
   if (std::exchange(job.leaves, false)) std::erase(leaving, id);
   if (!moves.empty()) std::erase_if(moves, [&](const MoveOrder& move) { return move.job == id; });
   if (!stops.empty()) std::erase_if(stops, [&](const StopOrder& stop) { return stop.job == id; });
-  job.holding = {};
   job.target = 0;
   job.keep = Job::kNoKeep;
   job.doing = Doing::nothing;
-  release(id, mine, budgeted_mw(job, mine.count));
+  job.share = 1;
+  const std::int64_t power_mw = drawn_mw(job, mine);
+  if (!sharers.empty()) {
+    mine.nodes = give_up(id, mine.nodes);
+    mine.count = mine.nodes.count();
+  }
+  release(id, mine, power_mw);
 }
 
 void State::retire(JobId id) {
@@ -797,11 +1313,12 @@ void State::retire(JobId id) {
 }
 
 void State::change_machine(const Platform& machine, const Capabilities& can) {
-  CellTable table(machine, lanes);
+  CellTable table(machine, lanes, bookings);
   // Claims of nodes that their jobs may not use there.
   std::vector<ClaimId> lost;
   for (const Claim& claim : claims) {
-    NodeSet its = all_of(claim);
+    if (!claim.inside.empty() && !can.parts) lost.push_back(claim.id);
+    NodeSet its = united(all_of(claim), nodes_in(claim.inside));
     for (const Pledge& pledge : claim.pledges) {
       if (cells.is_one() && pledge.count > 0) its.insert(given(*find(pledge.shrink)));
     }
@@ -811,9 +1328,13 @@ void State::change_machine(const Platform& machine, const Capabilities& can) {
   for (const ClaimId id : lost) {
     if (find(id)) dissolve(id);
   }
-  if (cells.speeds_differ() || table.speeds_differ() || cells[0].speed != table[0].speed) {
+  const bool other_speeds = cells.speeds_differ() || table.speeds_differ() ||
+                            cells[0].speed != table[0].speed || !parted.empty();
+  std::vector<double> speeds;
+  if (other_speeds) {
     for (const JobId id : running) {
       Job& job = jobs[id];
+      speeds.push_back(speed(job));
       if (job.doing != Doing::starting) note_progress(job, settled(job).count);
     }
   }
@@ -824,6 +1345,7 @@ void State::change_machine(const Platform& machine, const Capabilities& can) {
     const bool says_itself = spec != nullptr && spec->watts_per_node > 0;
     // What was measured of it is its own.
     if (!says_itself && job.power_mw == before) job.power_mw = after;
+    job.power_class = same_class(platform, job.power_class, machine);
   });
   // More of them may be such as jobs may use.
   idle_grew = idle_grew || machine != platform;
@@ -832,18 +1354,93 @@ void State::change_machine(const Platform& machine, const Capabilities& can) {
   if (rules.identities) health.resize(platform.nodes, Health::up);
   for (Unanswered& open : unanswered) {
     const Job& job = jobs[open.decision.job];
-    open.releases_mw = budgeted_mw(job, job.holding.count - job.target);
+    open.releases_mw = ductile::releases_mw(*this, table, job, open.decision.after);
     trim_pledges(open);
   }
   power_grew();
-  cells = std::move(table);
+  tell_cells_apart();
+  for (const JobId id : parted) jobs[id].share = believed_share(jobs[id]);
+  for (std::size_t i = 0; i < speeds.size(); ++i) {
+    follow_speed(jobs[running[i]], speeds[i], {Why::ordered});
+  }
+  for (Claim& claim : claims) {
+    const Job& job = jobs[claim.job];
+    claim.release = claim.start ? later(claim.expected, estimate(job, job.target)) : job.limit;
+  }
+  index_anew();
+}
+
+void State::reindex() {
+  tell_cells_apart();
+  index_anew();
+}
+
+void State::tell_cells_apart() {
+  cells = CellTable(platform, lanes, bookings);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    lanes[i].speed = cells.slowest(cells.of(LaneId{static_cast<std::uint16_t>(i)}));
+    describe(lanes[i], cells, cells.of(LaneId{static_cast<std::uint16_t>(i)}));
   }
   for (Unanswered& open : unanswered) deal_pledges(open);
+}
+
+void State::index_anew() {
   static_cast<Indices&>(*this) = ductile::index(*this);
   index_jobs();
   memo = {};
+}
+
+namespace {
+
+// What they hold may be such as the others may not use.
+void dissolve_claims_of(State& state, BookingId booking) {
+  for (std::size_t i = 0; i < state.claims.size();) {
+    const Job& job = state.jobs[state.claims[i].job];
+    if (state.lanes[index(job.spec.lane)].where.booking == booking) {
+      state.dissolve(state.claims[i].id);
+      i = 0;  // others may go as well
+    } else {
+      ++i;
+    }
+  }
+}
+
+}  // namespace
+
+void State::book(const Booking& booking) {
+  Booking* const known = find(booking.id);
+  if (known) dissolve_claims_of(*this, booking.id);
+  if (booking.to <= now) {
+    bookings.erase(bookings.begin() + (known - bookings.data()));
+  } else if (known) {
+    const bool has_begun = known->has_begun && booking.from <= now;
+    *known = booking;
+    known->has_begun = has_begun;
+  } else {
+    bookings.push_back(booking);
+    bookings.back().id = BookingId{next_booking++};
+    bookings.back().has_begun = false;
+  }
+  idle_grew = true;
+  reindex();
+}
+
+bool State::turn_bookings() {
+  bool any = false;
+  for (std::size_t i = 0; i < bookings.size();) {
+    if (bookings[i].to <= now) {
+      dissolve_claims_of(*this, bookings[i].id);
+      bookings.erase(bookings.begin() + static_cast<std::ptrdiff_t>(i));
+      any = true;
+      continue;
+    }
+    if (!bookings[i].has_begun && bookings[i].from <= now) any = bookings[i].has_begun = true;
+    ++i;
+  }
+  if (!any) return false;
+  idle_grew = must_wake = true;
+  ++changes;
+  reindex();
+  return true;
 }
 
 void State::change_health(const NodeSet& nodes, Health to) {
@@ -857,23 +1454,19 @@ void State::change_health(const NodeSet& nodes, Health to) {
   for (const JobId id : running) {
     if (jobs[id].holding.nodes.intersects(nodes)) touched.push_back(id);
   }
-  for (const JobId id : touched) {
-    before_change(jobs[id]);
-    if (Unanswered* u = find(jobs[id].decision)) unlist_incoming(*u);
-  }
   const NodeSet from_idle = idle.among(nodes);
   if (to == Health::up) {
     NodeSet back = intersection(not_up, nodes);
     not_up.erase(back);
     for (const JobId id : running) back.erase(jobs[id].holding.nodes);
+    put_out(back, -1);
     const Nodes count = back.count();
-    out_of_service -= count;
     idle.give({count, std::move(back)});
     idle_grew = true;
   } else {
     not_up.insert(nodes);
     power_grew();
-    out_of_service += from_idle.count();
+    put_out(from_idle, 1);
     idle.take({from_idle.count(), from_idle});
     for (Claim& claim : claims) {
       const NodeSet gone = intersection(claim.held.nodes, nodes);
@@ -882,19 +1475,25 @@ void State::change_health(const NodeSet& nodes, Health to) {
       claim.held.nodes.erase(gone);
       claim.held.count -= gone.count();
       claimed -= gone.count();
-      out_of_service += gone.count();
+      put_out(gone, 1);
       list(claim);
     }
   }
   for (const JobId id : touched) {
     Job& job = jobs[id];
     if (Unanswered* u = find(job.decision); u && job.target < job.holding.count) {
+      unlist_incoming(*u);
       const Holding& after = u->decision.after;
-      u->releases = healthy(job.holding) - healthy(after);
+      u->releases = healthy(job.holding) - healthy(after) - difference(u->stays, not_up).count();
       trim_pledges(*u);
       list_incoming(*u);
     }
-    after_change(job, id);
+    before_change(job);
+    change_row(job, id);
+  }
+  if (to == Health::up || sharers.empty()) return;
+  for (Claim& claim : claims) {
+    forget_inside(claim, intersection(nodes_in(claim.inside), nodes));
   }
 }
 
@@ -1006,11 +1605,13 @@ bool State::is_due(Claim& claim) {
 bool State::can_take_idle(std::span<const Claim> group) const {
   bool waits = false;
   Nodes owed = 0;
+  Time end = now;
   // What they need and do not hold, and what they hold too much.
   std::int64_t lacks_mw = 0, too_much_mw = 0;
   for (const Claim& claim : group) {
     if (std::ranges::any_of(claim.pledges, &Pledge::is_barrier)) return false;
     waits |= !claim.pledges.empty();
+    end = std::max(end, claim.release);
     const Nodes its = claim.pledged();
     owed += its;
     const std::int64_t more_mw =
@@ -1022,11 +1623,11 @@ bool State::can_take_idle(std::span<const Claim> group) const {
     NodeSet left = idle.nodes();
     for (const Claim& claim : group) {
       const Nodes its = claim.pledged();
-      const Cells where = usable_cells(jobs[claim.job]);
+      const Cells where = open_cells(jobs[claim.job]);
       if (pick(cells, left, where, its).count() < its) return false;
     }
   }
-  return (lacks_mw > 0 ? lacks_mw : too_much_mw) <= free_power_mw();
+  return (lacks_mw > 0 ? lacks_mw : too_much_mw) <= free_power_mw() - booked_power_mw(end);
 }
 
 void State::take_idle(Claim& claim) {
@@ -1070,6 +1671,8 @@ void State::dissolve_alone(Claim& claim) {
   Job& job = jobs[claim.job];
   unlist(claim);
   free_pledges(claim);
+  if (!claim.inside.empty()) leave_inside(claim.job, nodes_in(claim.inside));
+  claim.inside.clear();
   free_nodes(claim.held);
   claimed -= claim.held.count;
   claim.held = {};
@@ -1133,6 +1736,18 @@ void State::scale_limit(Job& job, Reason reason) {
   set_limit(job, later(now, time_left(job, job.work_left, job.holding.count)), reason);
 }
 
+void State::follow_speed(Job& job, double before, Reason reason) {
+  const double its = speed(job);
+  if (its == before || rules.limit == Rules::Limit::fixed) return;
+  if (job.doing == Doing::starting) {
+    set_limit(job, later(job.started, estimate_held(job, job.target)), reason);
+  } else if (scales_limit(job)) {
+    set_limit(job, later(now, time_left(job, job.work_left, settled(job).count)), reason);
+  } else if (job.limit > now) {
+    set_limit(job, later(now, at_speed(job.limit - now, its / before)), reason);
+  }
+}
+
 void State::set_limit(Job& job, Time limit, Reason reason) {
   if (job.limit == limit) return;
   job.limit = limit;
@@ -1157,7 +1772,7 @@ template <class Change>
 void State::change_need(JobId id, const Change& change) {
   const Job& job = jobs[id];
   const bool is_queued = job.status == Status::pending && job.claim == ClaimId::none;
-  if (is_queued) queue.remove(id, job.spec);
+  if (is_queued) dequeue(id, job);
   change();
   if (is_queued) enqueue(id, job);
 }
@@ -1167,14 +1782,20 @@ void State::believe_power(JobId id, double watts_per_node) {
   const bool runs = job.status == Status::running;
   Unanswered* shrink = runs && job.target < job.holding.count ? find(job.decision) : nullptr;
   if (runs) before_change(job);
-  if (shrink) unlist_incoming(*shrink);
-  change_need(id, [&] { job.power_mw = milliwatts(watts_per_node); });
+  change_need(id, [&] {
+    job.power_mw = milliwatts(watts_per_node);
+    // Measured of a job that runs: where it computes, on the slowest of its nodes.
+    job.power_class = 0;
+    if (!runs || !has_classes()) return;
+    job.power_class = static_cast<std::uint8_t>(cells.slowest_class(job.holding.nodes));
+  });
+  if (runs) after_change(job, id);
   if (shrink) {
-    shrink->releases_mw = budgeted_mw(job, job.holding.count - job.target);
+    unlist_incoming(*shrink);
+    shrink->releases_mw = releases_mw(job, shrink->decision.after);
     trim_pledges(*shrink);
     list_incoming(*shrink);
   }
-  if (runs) after_change(job, id);
   power_grew();
 }
 
@@ -1304,34 +1925,52 @@ double State::faded(const Delays& of) const {
 }
 
 void State::count(const Job& job, int sign) {
-  const Nodes n = job.holding.count;
+  count_nodes(job, sign);
+  jobs_mw += sign * ductile::drawn_mw(*this, cells, job, job.holding);
+}
+
+Nodes State::counted(const Job& job) const {
+  if (sharers.empty()) return job.holding.count;
+  return job.holding.count -
+         lent_to(sharers, running[job.running_at], job.holding.nodes).count();
+}
+
+void State::count_nodes(const Job& job, int sign) {
+  const Nodes n = counted(job);
   held += sign > 0 ? n : -n;
   if (rules.counts_uses)
     uses.change(job.spec.user, sign * std::int64_t{n}, now, traits.fair_share.half_life);
-  jobs_mw += sign * extra_power_mw(job, n);
 }
 
 Nodes State::sound_release(const Job& job) const {
+  if (!sharers.empty()) {
+    return sound_nodes(*this, sharers, running[job.running_at], not_up).count();
+  }
   const Nodes sound = healthy(job.holding);
   return gives(job) ? sound - find(job.decision)->releases : sound;
 }
 
 void State::look_for_draining(Job& job, JobId id) {
-  if (draining.empty() || job.leaves || job.doing != Doing::nothing) return;
-  if (!may_leave(job, draining)) return;
+  if ((draining.empty() && bookings.empty()) || job.leaves || job.doing != Doing::nothing) return;
+  if (!may_leave(job, to_leave(job, draining))) return;
   job.leaves = true;
   leaving.push_back(id);
 }
 
 void State::list(Job& job, JobId id) {
+  list_row(job, id);
+  refresh_mates(id, job.holding.nodes);
+}
+
+void State::list_row(Job& job, JobId id) {
   job.release = job.limit;
   releases.insert(job.release, ReleaseTag::of(id), sound_release(job));
   if (budget_mw != kNoBudget) {
-    power_releases.insert(job.release, ReleaseTag::of(id), extra_power_mw(job, job.target));
+    power_releases.insert(job.release, ReleaseTag::of(id), drawn_later_mw(job));
   }
   if (!cells.is_one()) {
     list_of(*this, job.release, ReleaseTag::of(id), job.holding.nodes,
-            sound_nodes(*this, job, not_up));
+            sound_nodes(*this, sharers, id, not_up));
   }
   count(job, 1);
   look_for_draining(job, id);
@@ -1352,36 +1991,45 @@ void State::before_change(const Job& job) {
 }
 
 void State::after_change(Job& job, JobId id) {
+  change_row(job, id);
+  refresh_mates(id, job.holding.nodes);
+}
+
+void State::change_row(Job& job, JobId id) {
   const Time before = job.release;
   job.release = job.limit;
   releases.move(before, job.release, ReleaseTag::of(id), sound_release(job));
   if (budget_mw != kNoBudget) {
-    power_releases.move(before, job.release, ReleaseTag::of(id), extra_power_mw(job, job.target));
+    power_releases.move(before, job.release, ReleaseTag::of(id), drawn_later_mw(job));
   }
   if (!cells.is_one()) {
     list_of(*this, job.release, ReleaseTag::of(id), job.holding.nodes,
-            sound_nodes(*this, job, not_up));
+            sound_nodes(*this, sharers, id, not_up));
   }
   count(job, 1);
   look_for_draining(job, id);
 }
 
 void State::list(Claim& claim) {
-  releases.insert(claim.release, ReleaseTag::of(claim.id), claim.held.count + claim.pledged());
+  list_row(claim);
+  if (!claim.inside.empty()) refresh_mates(claim.job, nodes_in(claim.inside));
+}
+
+void State::list_row(const Claim& claim) {
+  releases.insert(claim.release, ReleaseTag::of(claim.id),
+                  releases_of_claim(*this, sharers, claim));
   if (budget_mw != kNoBudget) {
     power_releases.insert(claim.release, ReleaseTag::of(claim.id),
                           claim.held_mw + claim.pledged_mw());
   }
-  if (!cells.is_one()) {
-    const NodeSet nodes = all_of(claim);
-    list_of(*this, claim.release, ReleaseTag::of(claim.id), nodes, nodes);
-  }
+  if (!cells.is_one()) list_claim_of(*this, *this, claim);
 }
 
 void State::unlist(const Claim& claim) {
   releases.erase(claim.release, ReleaseTag::of(claim.id));
   if (!cells.is_one()) {
-    unlist_of(*this, claim.release, ReleaseTag::of(claim.id), all_of(claim));
+    unlist_of(*this, claim.release, ReleaseTag::of(claim.id),
+              united(all_of(claim), nodes_in(claim.inside)));
   }
   if (budget_mw != kNoBudget) power_releases.erase(claim.release, ReleaseTag::of(claim.id));
 }
@@ -1409,12 +2057,14 @@ void State::unlist_incoming(const Unanswered& shrink) {
 }
 
 void State::list(const Boot& boot) {
+  on_mw += idle_draw_mw(*this, cells, {boot.nodes.count(), boot.nodes});
   const ReleaseTag tag = ReleaseTag::boot(boot.batch);
   releases.insert(boot.ready, tag, boot.nodes.count());
   if (!cells.is_one()) list_of(*this, boot.ready, tag, boot.nodes, boot.nodes);
 }
 
 void State::unlist(const Boot& boot) {
+  on_mw -= idle_draw_mw(*this, cells, {boot.nodes.count(), boot.nodes});
   const ReleaseTag tag = ReleaseTag::boot(boot.batch);
   releases.erase(boot.ready, tag);
   if (!cells.is_one()) unlist_of(*this, boot.ready, tag, boot.nodes);
@@ -1438,12 +2088,12 @@ void State::budget(double low_w, double high_w) {
   }
   for (Unanswered& open : unanswered) {
     const Job& job = jobs[open.decision.job];
-    open.releases_mw = budgeted_mw(job, job.holding.count - job.target);
+    open.releases_mw = releases_mw(job, open.decision.after);
     if (!is_bound) open.pledged_mw = 0;
     list_incoming(open);
   }
-  for (Claim& claim : claims) list(claim);
-  for (const JobId id : running) list(jobs[id], id);
+  for (const Claim& claim : claims) list_row(claim);
+  for (const JobId id : running) list_row(jobs[id], id);
   if (was_bound != is_bound) {
     queue.renew([this](JobId id) { return start_need(jobs[id]); });
   }

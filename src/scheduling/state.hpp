@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,12 +18,14 @@
 #include "model/fairness.hpp"
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
+#include "scheduling/booking.hpp"
 #include "scheduling/cells.hpp"
 #include "scheduling/decision.hpp"
 #include "scheduling/event.hpp"
 #include "scheduling/fair_share.hpp"
 #include "scheduling/idle_nodes.hpp"
 #include "scheduling/job.hpp"
+#include "scheduling/parts.hpp"
 #include "scheduling/queue.hpp"
 #include "scheduling/releases.hpp"
 #include "scheduling/timeline.hpp"
@@ -47,6 +50,8 @@ struct Rules {
   /// 2000 and 10,000 waiting jobs `conservative` plans the first 2000 and lets the others start now
   /// where they disturb none of these.
   std::uint32_t reservations_per_plan = 0;
+  /// How fast jobs that share nodes are believed to be.
+  ShareModel share = ShareModel::worst;
   bool identities = false;  // which nodes, not only how many
   bool record = false;      // keep the pen calls of each instant
   /// Keep what users have used, also under orders that do not ask: the policy may change. Not
@@ -71,7 +76,8 @@ struct Pledge {
   DecisionId shrink = DecisionId::none;
   Nodes count = 0;
   std::int64_t power_mw = 0;
-  NodeSet nodes{};  // which ones, where there are several cells: such as its job may use
+  NodeSet nodes{};   // which ones, where there are several cells: such as its job may use
+  NodeSet inside{};  // of these nodes, which the victim keeps, it gives cores
   bool is_barrier() const { return count == 0 && power_mw == 0; }
   bool operator==(const Pledge&) const = default;
 };
@@ -92,6 +98,9 @@ struct Claim {
   Holding held;
   std::int64_t held_mw = 0;  // power, above that of idle nodes
   std::vector<Pledge> pledges;
+  /// Of a start on nodes that others hold as well: what it will have of them. It is there, or it is
+  /// pledged.
+  std::vector<Part> inside{};
   Reason reason;
   Time made{};
   Time expected{};  // when the last pledge is expected
@@ -107,6 +116,13 @@ struct Claim {
     for (const Pledge& pledge : pledges) sum += pledge.power_mw;
     return sum;
   }
+  Nodes inside_count() const { return inside.empty() ? 0 : nodes_in(inside).count(); }
+  /// Which of them have cores that a victim has not given yet.
+  NodeSet awaited() const {
+    NodeSet nodes;
+    for (const Pledge& pledge : pledges) nodes.insert(pledge.inside);
+    return nodes;
+  }
 };
 
 /// A decision that the world has not answered.
@@ -121,6 +137,8 @@ struct Unanswered {
   Time decided{};
   /// What the claims' pledges name.
   NodeSet promised{};
+  /// Stop: which of its nodes others hold as well. They do not come.
+  NodeSet stays{};
 };
 
 /// An evolving request that is open.
@@ -183,9 +201,12 @@ struct Boot {
 /// behind the reservation of the first job, a new job of 3 nodes is not even planned.
 /// Saves work, never changes a decision.
 struct LaneMemo {
-  std::uint64_t changes = 0;       // `State::changes` then; 0: nothing is known
-  std::uint32_t depth = 0;         // how many reservations there may be,
-  JobId reserved = JobId::none;    // and the last job that held one,
+  std::uint64_t changes = 0;     // `State::changes` then; 0: nothing is known
+  std::uint32_t depth = 0;       // how many reservations there may be,
+  JobId reserved = JobId::none;  // and the last job that held one,
+  // With several reaches: for each of them behind whom no job was planned; nothing where more of
+  // its jobs would be.
+  std::vector<std::optional<JobId>> lanes{};
   std::uint32_t reservations = 0;  // and how many there were
   std::uint32_t jobs = 0;          // how many jobs had been submitted by then
   Time at{};                       // when
@@ -210,6 +231,9 @@ struct StopOrder {
   JobId job = JobId::none;
   Stop how = Stop::cancel;
 };
+
+/// All that there is of a node.
+Slice whole_of(const Platform& platform, const CellTable& cells, std::uint32_t node);
 
 /// What must survive: it cannot be found out again. scheduling/snapshot.cpp has a table of it.
 struct Facts {
@@ -242,6 +266,8 @@ struct Facts {
   std::vector<PlannedDelay> planned_delays{};  // of jobs that have not started since
   std::vector<Boot> boots{};
   std::uint32_t next_boot = 0;
+  std::vector<Booking> bookings{};  // by id
+  std::uint32_t next_booking = 0;
   double corridor_low_w = 0;
   std::int64_t budget_mw = kNoBudget;  // the corridor's upper bound
   Time timer = kNever;                 // the policy's
@@ -324,15 +350,33 @@ struct Facts {
   std::uint32_t power_units(const Job& job, Nodes n) const;
   /// The smallest size the scheduler may choose for it; if it chooses none, the preferred one.
   Nodes smallest(const Job& job) const;
-  /// Power of n nodes of the job above that of n idle nodes. Never less: what runs is believed to
-  /// draw no less than what idles, so that free power only grows when jobs end.
+  /// Power of n nodes of the job above that of n idle nodes, of the dearest class that it may use.
+  /// Never less: what runs is believed to draw no less than what idles, so that free power only
+  /// grows when jobs end.
   std::int64_t extra_power_mw(const Job& job, Nodes n) const {
-    return std::int64_t{n} * std::max<std::int64_t>(job.power_mw - idle_mw(), 0);
+    return std::int64_t{n} * (has_classes() ? dearest_mw(job) : above_idle_mw(job));
   }
   /// What these take of the budget; 0 if there is none.
   std::int64_t budgeted_mw(const Job& job, Nodes n) const {
     return budget_mw == kNoBudget ? 0 : extra_power_mw(job, n);
   }
+  /// Of one node of a class. What is believed holds for one class; on another that is scaled by
+  /// what idle nodes of both draw less than busy ones, unless one of these differs in nothing.
+  std::int64_t extra_power_on_mw(const Job& job, std::size_t cls) const;
+  bool has_classes() const { return platform.classes.size() > 1; }
+  Booking* find(BookingId id);
+  const Booking* find(BookingId id) const { return const_cast<Facts*>(this)->find(id); }
+  /// Does its booking begin later? Then it is not in the queue.
+  bool awaits_booking(const Job& job) const {
+    return !bookings.empty() && awaits_booking(lanes[index(job.spec.lane)].where);
+  }
+  bool awaits_booking(const Where& where) const {
+    const Booking* const its = find(where.booking);
+    return its != nullptr && !its->has_begun;
+  }
+  bool any_booking_has_begun() const;
+  /// These nodes, and those of bookings that have begun and are not its own: it is to leave them.
+  NodeSet to_leave(const Job& job, const NodeSet& draining) const;
   Claim* find(ClaimId id);
   const Claim* find(ClaimId id) const { return const_cast<Facts*>(this)->find(id); }
   Unanswered* find(DecisionId id);
@@ -345,6 +389,16 @@ struct Facts {
   /// Can it ever leave them, now or later?
   bool may_leave(const Job& job, const NodeSet& nodes) const;
   std::int64_t idle_mw() const { return static_cast<std::int64_t>(platform.idle_w * 1000 + 0.5); }
+  std::int64_t idle_mw(std::size_t cls) const {
+    return has_classes() ? static_cast<std::int64_t>(platform.classes[cls].idle_w * 1000 + 0.5)
+                         : idle_mw();
+  }
+
+ private:
+  std::int64_t above_idle_mw(const Job& job) const {
+    return std::max<std::int64_t>(job.power_mw - idle_mw(), 0);
+  }
+  std::int64_t dearest_mw(const Job& job) const;
 };
 
 constexpr std::uint32_t milliwatts(double watts) {
@@ -366,6 +420,7 @@ struct Indices {
   Nodes held = 0;            // by jobs
   Nodes claimed = 0;         // by claims
   Nodes out_of_service = 0;  // nobody's, and not up
+  std::int64_t on_mw = 0;    // what the others draw, and those that boot, if they are idle
   NodeSet not_up{};
   NodeSet draining{};
   /// Running jobs that do nothing and hold draining nodes that they can leave. Here may be others
@@ -374,14 +429,26 @@ struct Indices {
   Releases releases;                    // of nodes
   std::vector<Releases> releases_of{};  // by cell, if there are several
   Releases power_releases;              // of milliwatts; kept while there is a budget
-  std::int64_t jobs_mw = 0;             // of running jobs, above that of idle nodes
+  std::int64_t jobs_mw = 0;             // of running jobs, above that of idle nodes, where they are
   std::int64_t claimed_mw = 0;          // by claims, likewise
   std::uint64_t answered = 0;           // of the decisions that want an answer
+  /// Who holds a node that several do: first the one who counts it, last those whose claims wait.
+  std::map<std::uint32_t, std::vector<JobId>> sharers{};
+  std::vector<JobId> parted{};  // running jobs that hold parts of nodes, by id
 };
 
 /// What follows from them. What is kept is equal to it, but for the borders of blocks and what
 /// `leaving` may hold besides.
 Indices index(const Facts& facts);
+
+/// What the job draws on these nodes above that of idle ones.
+std::int64_t drawn_mw(const Facts& facts, const CellTable& cells, const Job& job,
+                      const Holding& on);
+/// What these nodes draw if they are on and idle.
+std::int64_t idle_draw_mw(const Facts& facts, const CellTable& cells, const Holding& nodes);
+/// By so much less it draws once what was decided is done; 0 without a budget.
+std::int64_t releases_mw(const Facts& facts, const CellTable& cells, const Job& job,
+                         const Holding& after);
 
 /// All the core knows. Copying it is copying arrays. What is in neither part ends with the instant,
 /// or is a memo, which saves work and can be dropped at any time.
@@ -402,6 +469,7 @@ class State : public Facts, public Indices {
   std::uint64_t changes = 1;  // of anything but the queue's end
   LaneMemo memo;
   std::uint64_t until_check = 0;  // so many changes until the invariants are looked at again
+  std::uint64_t spare_seen = 0;   // `changes` when spare cores were looked for last
 
   // --- Questions
   // -----------------------------------------------------------------------------------
@@ -424,8 +492,39 @@ class State : public Facts, public Indices {
   /// jobs draw more than was believed when they started, or the budget was lowered: then nothing
   /// fits, and nobody is ended.
   std::int64_t free_power_mw() const;
+  /// What a running job draws of the budget on these nodes; 0 if there is none.
+  std::int64_t drawn_mw(const Job& job, const Holding& on) const {
+    return budget_mw == kNoBudget ? 0 : ductile::drawn_mw(*this, cells, job, on);
+  }
+  /// By so much less if it holds that.
+  std::int64_t releases_mw(const Job& job, const Holding& after) const {
+    return ductile::releases_mw(*this, cells, job, after);
+  }
+  /// What it will draw once what was decided is done.
+  std::int64_t drawn_later_mw(const Job& job) const {
+    const std::int64_t now_mw = drawn_mw(job, job.holding);
+    if (job.target == job.holding.count) return now_mw;
+    return now_mw - releases_mw(job, find(job.decision)->decision.after);
+  }
   bool fits_power(const Job& job, Nodes n) const {
-    return budget_mw == kNoBudget || extra_power_mw(job, n) <= free_power_mw();
+    return budget_mw == kNoBudget ||
+           extra_power_mw(job, n) <=
+               free_power_mw() - (bookings.empty() ? 0 : booked_power_mw(end_at(job, n)));
+  }
+  /// What bookings keep of the power that is free now from a job that ends then.
+  std::int64_t booked_power_mw(Time end) const {
+    return bookings.empty() || budget_mw == kNoBudget ? 0 : power_booked_by(end);
+  }
+  /// The latest time at which a job is believed to end that starts now with so many nodes, or runs,
+  /// and grows to so many.
+  Time end_at(const Job& job, Nodes n) const {
+    if (job.status != Status::running) return later(now, estimate(job, n));
+    const Time end = expected_end(job);
+    return scales_limit(job) ? std::max(end, later(now, time_left(job, work_left(job), n))) : end;
+  }
+  /// As `end_at`, of a job that waits at the size at which the policy starts it.
+  Time believed_end(const Job& job) const {
+    return job.status == Status::running ? expected_end(job) : later(now, start_need(job).walltime);
   }
   /// For how many nodes of the job, up to `n`, so much power suffices.
   Nodes powered(const Job& job, Nodes n, std::int64_t power_mw) const;
@@ -451,10 +550,28 @@ class State : public Facts, public Indices {
   /// slowest it holds.
   Cells usable_cells(const Job& job) const { return usable_cells(job, cells); }
   Cells usable_cells(const Job& job, const CellTable& table) const;
-  /// Idle nodes that the job can use.
+  /// Those of them of which it can have nodes now until `end`: that nobody else has booked for
+  /// then.
+  Cells open_cells(const Job& job, Time end) const {
+    const Cells its = usable_cells(job);
+    return bookings.empty() ? its : its & unbooked_cells(job, end);
+  }
+  Cells open_cells(const Job& job) const {
+    return bookings.empty() ? usable_cells(job) : open_cells(job, believed_end(job));
+  }
+  /// Of `nodes`, those of such cells; all of them where there is one cell.
+  NodeSet open(const Job& job, const NodeSet& nodes) const {
+    return cells.is_one() ? nodes : intersection(nodes, cells.nodes(open_cells(job)));
+  }
+  /// Does one of these nodes belong to somebody else's booking before then?
+  bool runs_into_booking(const Job& job, const NodeSet& nodes, Time end) const {
+    return !bookings.empty() && !cells.nodes(unbooked_cells(job, end)).contains(nodes);
+  }
+  /// Idle nodes that the job can use now.
   Nodes idle_for(const Job& job, const Spread* in = nullptr) const {
     if (cells.is_one()) return cells.of(job.spec.lane) == 0 ? 0 : idle.count();
-    return idle_in(usable_cells(job), in);
+    if (cells.are_alike() && !in) return idle.count();
+    return idle_in(open_cells(job), in);
   }
   /// No more of each cell than `in` says, unless it is null.
   Nodes idle_in(Cells where, const Spread* in) const;
@@ -466,9 +583,11 @@ class State : public Facts, public Indices {
     return cells.is_one() ? releases : releases_of[cell];
   }
   /// The speed of the slowest node that it computes on.
-  double speed(const Job& job) const {
+  double node_speed(const Job& job) const {
     return cells.speeds_differ() ? cells.slowest(settled(job).nodes) : cells[0].speed;
   }
+  /// The same, and by how much of them it has.
+  double speed(const Job& job) const { return node_speed(job) * job.share; }
   /// How long so much work of a running job takes at n nodes of this speed.
   Duration time_left(const Job& job, Work work, Nodes n) const {
     return at_speed(time_for_work(job, work, n), speed(job));
@@ -477,12 +596,44 @@ class State : public Facts, public Indices {
   Duration estimate_held(const Job& job, Nodes n) const {
     return at_speed(estimate_at_speed_1(job, n), speed(job));
   }
+  /// `estimate` of a job that waits, on these nodes.
+  Duration estimate_on(const Job& job, const Holding& nodes) const {
+    const double speed = cells.speeds_differ() ? cells.slowest(nodes.nodes) : cells[0].speed;
+    return at_speed(estimate_at_speed_1(job, nodes.count), speed * share_of(nodes, rules.share));
+  }
+  /// Does it matter at once which nodes a decision names? Else only when the world is told.
+  bool by_name() const { return !cells.is_one() || capabilities.parts || !sharers.empty(); }
   /// What a shrink or a move gives back, sick nodes as well.
   static NodeSet given(const Unanswered& open) {
-    return difference(open.before.nodes, open.decision.after.nodes);
+    return difference(difference(open.before.nodes, open.decision.after.nodes), open.stays);
   }
   /// Those of them that are up and that nobody was promised, with several cells.
   NodeSet unpromised(const Unanswered& open) const;
+
+  // --- Shared nodes
+  // --------------------------------------------------------------------------------
+
+  /// All that there is of a node.
+  Slice whole(std::uint32_t node) const;
+  /// Of which of these nodes there is something that nobody holds or is promised, and how much.
+  /// Each slice has a core.
+  std::vector<Part> spare(const NodeSet& nodes) const;
+  /// Do jobs hold more of one of these nodes than there is?
+  bool is_over(const NodeSet& nodes) const;
+  /// How fast a job is with this, by how much it has of its nodes.
+  double share_of(const Holding& holding, ShareModel model) const;
+  /// What is believed of a running job: while it is ordered to have more or fewer cores, the less.
+  double believed_share(const Job& job) const;
+  /// Has the running job all of its nodes whole, and is nobody to join it there?
+  bool is_alone(const Job& job) const;
+  /// May a running job be told to keep fewer cores, or be given some?
+  bool can_share(const Job& job) const {
+    return capabilities.parts && is_free(job) && sizes_while_running(job.spec.type);
+  }
+  /// Which nodes of a running job others hold as well.
+  NodeSet shared_of(const Job& job) const;
+  /// How many nodes of a running job count for it: those of which it is the first holder.
+  Nodes counted(const Job& job) const;
 
   /// How a job leaves nodes: the size that it has then, and how many idle nodes that takes.
   struct Way {
@@ -494,7 +645,8 @@ class State : public Facts, public Indices {
   Way way_off(const Job& job, const NodeSet& nodes, bool may_shrink) const;
   /// Running, nothing under way about it, and the world can: it may leave nodes for others.
   bool movable(const Job& job) const {
-    return capabilities.moves && is_free(job) && sizes_while_running(job.spec.type);
+    return capabilities.moves && is_free(job) && sizes_while_running(job.spec.type) &&
+           is_alone(job);
   }
   /// Running, nothing under way about it, and the world can: a policy may cut or grow it.
   bool resizable(JobId id) const;
@@ -531,7 +683,7 @@ class State : public Facts, public Indices {
   std::optional<LaneId> join_lane(const Where& where);
   /// One that asks for nothing: of lane 0.
   LaneId join_lane() {
-    if (lanes[0].jobs++ == 0) cells.want(LaneId{}, true);
+    if (lanes[0].jobs++ == 0) want(LaneId{});
     return LaneId{};
   }
   void leave_lane(LaneId id) {
@@ -540,10 +692,23 @@ class State : public Facts, public Indices {
   /// `n` idle nodes, which there are, for a job: by the rules of `place`, or of each cell what `in`
   /// says, which it must have.
   Holding take_idle(const Job& job, Nodes n, const Spread* in = nullptr) {
-    return cells.is_one() ? idle.take(n) : take_idle_by_cell(job, n, in);
+    return take_idle(cells.is_one() ? kEveryCell : open_cells(job), n, in);
   }
-  /// A job waits from now on.
-  void enqueue(JobId id, const Job& job) { queue.add(id, job.spec, start_need(job)); }
+  Holding take_idle(Cells among, Nodes n, const Spread* in = nullptr) {
+    return cells.is_one() ? idle.take(n) : take_idle_by_cell(among, n, in);
+  }
+  /// A job waits from now on; none that awaits its booking is in the queue.
+  void enqueue(JobId id, const Job& job) {
+    if (!awaits_booking(job)) queue.add(id, job.spec, start_need(job));
+  }
+  /// And no more.
+  void dequeue(JobId id, const Job& job) {
+    if (!awaits_booking(job)) queue.remove(id, job.spec);
+  }
+  /// A booking that is possible is made, or is another one, or is over (`to` is not after now).
+  void book(const Booking& booking);
+  /// Bookings begin and end. Did any?
+  bool turn_bookings();
   /// Sorts the queue as the policy wants it.
   void resort();
   /// The policy's order, which changes with time, as of now.
@@ -570,8 +735,24 @@ class State : public Facts, public Indices {
   NodeSet avoided(const Job& job, const NodeSet& nodes) const;
   /// Enough of a job's nodes go, by the rules of placement: what it keeps.
   Holding kept(const Job& job, Nodes to, JobId beneficiary = JobId::none) const;
+  /// A running job shall have such parts of the nodes that it holds: of none more than it has, or
+  /// of none less.
+  void change_cores(JobId id, std::vector<Part>&& parts, bool more, Reason reason);
+  /// It holds such parts now, or none.
+  void note_parts(JobId id);
+  /// A job holds these nodes from now on, or will, besides those who do.
+  void join(JobId id, const NodeSet& nodes);
+  /// A running job, which counts nowhere just now, holds these nodes no more. Those that others
+  /// hold are theirs, also if they only wait for cores; which ones are nobody's?
+  NodeSet give_up(JobId id, const NodeSet& nodes);
+  /// A claim is to have these nodes no more, which others hold.
+  void forget_inside(Claim& claim, const NodeSet& nodes);
+  /// What claims were to have inside and is not there, though nobody owes it any more, they lose.
+  void drop_lost_inside();
   /// Nodes and power come free: first to the claims they were pledged to, the rest to nobody.
   void release(JobId from, const Holding& nodes, std::int64_t power_mw);
+  /// Nobody's nodes, which are not up, go out of service, or are back from there.
+  void put_out(const NodeSet& nodes, int sign);
   /// To idle, or out of service if they are not up.
   void free_nodes(const Holding& nodes);
   /// The world gave these nodes to a job: they leave idle, a claim, or are out of service.
@@ -606,6 +787,9 @@ class State : public Facts, public Indices {
   void note_progress(Job& job, Nodes size, Duration paused = {});
   /// After a change of size: the limit, where the rule scales it.
   void scale_limit(Job& job, Reason reason);
+  /// A running job computes on nodes of another speed than before: what is left of its limit is
+  /// longer or shorter by that, unless limits are fixed. Its progress until now was noted.
+  void follow_speed(Job& job, double before, Reason reason);
   void set_limit(Job& job, Time limit, Reason reason);
   /// From now on each node of the job is believed to draw so much.
   void believe_power(JobId id, double watts_per_node);
@@ -634,7 +818,7 @@ class State : public Facts, public Indices {
   void list(Job& job, JobId id);
   void unlist(const Job& job, JobId id);
   /// Around a change that matters to the row (limit, nodes, size to come, health, power). Nothing
-  /// may read the releases in between.
+  /// may read the releases in between, nor list a claim, since that looks at the rows of mates.
   void before_change(const Job& job);
   void after_change(Job& job, JobId id);
   void list(Claim& claim);
@@ -654,7 +838,22 @@ class State : public Facts, public Indices {
   bool can_take_idle(std::span<const Claim> group) const;
   /// What the shrink gives is promised anew, by name: to the oldest claim first.
   void deal_pledges(Unanswered& shrink);
-  Holding take_idle_by_cell(const Job& job, Nodes n, const Spread* in);
+  /// It has its first job: nodes may be taken in another order.
+  void want(LaneId id) {
+    if (cells.is_one()) return;
+    cells.want(id, true);
+    ++changes;
+  }
+  /// It is another one, without waiting jobs.
+  void put_lane(LaneId id, const Lane& lane);
+  Holding take_idle_by_cell(Cells among, Nodes n, const Spread* in);
+  Cells unbooked_cells(const Job& job, Time end) const;
+  std::int64_t power_booked_by(Time end) const;
+  /// Other nodes are told apart, or other jobs wait: all that is kept is made anew.
+  void reindex();
+  /// The cells, and what hangs on them but is no index.
+  void tell_cells_apart();
+  void index_anew();
   /// Nobody is in it any more.
   void forget_lane(LaneId id);
   /// Other nodes are told apart than before.
@@ -673,6 +872,21 @@ class State : public Facts, public Indices {
   void look_for_draining(Job& job, JobId id);
   /// What running jobs hold and draw together, with this one or without.
   void count(const Job& job, int sign);
+  void count_nodes(const Job& job, int sign);
+  /// Rows of the releases of those who share nodes with it, which depend on its end.
+  void refresh_mates(JobId id, const NodeSet& nodes);
+  void refresh_row(JobId id);
+  /// `list`, `after_change`, without that.
+  void list_row(const Claim& claim);
+  void list_row(Job& job, JobId id);
+  void change_row(Job& job, JobId id);
+  /// What there is of these nodes beyond what jobs hold and claims are promised.
+  struct Room {
+    Slice left{};
+    bool is_over = false;  // that is more than there is
+  };
+  std::map<std::uint32_t, Room> rooms(const NodeSet& nodes, bool promised = true) const;
+  void leave_inside(JobId id, const NodeSet& nodes);
   /// Healthy nodes that it gives back at its end.
   Nodes sound_release(const Job& job) const;
   void put_running(JobId id, std::size_t place);

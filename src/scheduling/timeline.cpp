@@ -412,15 +412,18 @@ Time Timeline::earliest_nodes(const Demand& need, Duration length, Time not_befo
   Time start = std::max(not_before, now_);
   if (start == kNever) return kNever;
   several_->windows.clear();
+  several_->windows.reserve(several_->order.size());
   bool only_less = true;
+  std::vector<Profile>& cells = several_->of(need);
+  if (cells.empty()) return kNever;
   for (const std::uint32_t cell : several_->order) {
     if ((need.cells >> cell & 1) == 0) continue;
-    several_->windows.emplace_back(several_->cells[cell], cell);
-    only_less &= several_->cells[cell].only_less();
+    several_->windows.emplace_back(cells[cell], cell);
+    only_less &= cells[cell].only_less();
   }
   constexpr std::uint32_t kUseHints = 32;
-  const bool hint =
-      need.nodes > 0 && not_before <= now_ && only_less && ++several_->searches > kUseHints;
+  const bool hint = need.nodes > 0 && need.booking == 0 && not_before <= now_ && only_less &&
+                    ++several_->searches > kUseHints;
   Profile::Hints* const hints = hint ? &hints_of(need.cells) : nullptr;
   if (hints) start = std::max(start, hints->at_least(need.nodes, length));
   if (only_less) start = earliest_without_reservations(need, start);
@@ -449,7 +452,7 @@ void Timeline::reserve(Time from, Time to, const Demand& need, const Spread& in)
   begins_now_ |= from <= now_;
   if (several_) {
     for (const Spread::Part& part : in.parts) {
-      several_->cells[part.cell].add(from, to, -std::int64_t{part.count});
+      several_->of(need)[part.cell].add(from, to, -std::int64_t{part.count});
     }
   } else {
     nodes_.add(from, to, -std::int64_t{need.nodes});
@@ -458,11 +461,17 @@ void Timeline::reserve(Time from, Time to, const Demand& need, const Spread& in)
 }
 
 void Timeline::add(Time from, Time to, const Spread& nodes, int sign, std::int64_t power_mw) {
-  if (several_ && sign > 0) several_->hints.clear();
+  if (!several_) return add(from, to, sign * std::int64_t{nodes.count()}, power_mw);
+  if (sign > 0) several_->hints.clear();
   for (const Spread::Part& part : nodes.parts) {
     several_->cells[part.cell].add(from, to, sign * std::int64_t{part.count});
   }
   if (power_ && power_mw != 0) power_->add(from, to, power_mw);
+}
+
+void Timeline::book(std::uint32_t booking, std::vector<Profile> cells) {
+  if (several_->booked.size() < booking) several_->booked.resize(booking);
+  several_->booked[booking - 1] = std::move(cells);
 }
 
 void Timeline::from_now(FreeCells& free) {
@@ -471,12 +480,21 @@ void Timeline::from_now(FreeCells& free) {
     if (free.cells.empty()) return;
     free.cells.clear();
     free.order.clear();
+    free.booked.clear();
     return;
   }
   free.cells.resize(several_->cells.size());
   free.order.assign(several_->order.begin(), several_->order.end());
   for (std::size_t cell = 0; cell < several_->cells.size(); ++cell) {
     several_->cells[cell].from_now(free.cells[cell]);
+  }
+  free.booked.resize(several_->booked.size());
+  for (std::size_t i = 0; i < several_->booked.size(); ++i) {
+    std::vector<Profile>& its = several_->booked[i];
+    free.booked[i].resize(its.size());
+    for (std::size_t cell = 0; cell < its.size(); ++cell) {
+      its[cell].from_now(free.booked[i][cell]);
+    }
   }
 }
 
@@ -487,8 +505,11 @@ void Timeline::from_now(FreeProfile& free) {
 }
 
 void Timeline::took(const Demand& need, const Spread& in) {
-  if (!several_) nodes_.took(need.nodes);
-  for (const Spread::Part& part : in.parts) several_->cells[part.cell].took(part.count);
+  if (several_) {
+    for (const Spread::Part& part : in.parts) several_->of(need)[part.cell].took(part.count);
+  } else {
+    nodes_.took(need.nodes);
+  }
   if (power_) power_->took(need.power_mw);
 }
 

@@ -195,7 +195,7 @@ class Profile::Window {
 /// during its length.
 class Timeline {
  public:
-  explicit Timeline(Profile nodes, std::optional<Profile> power, Time now)
+  explicit Timeline(Profile&& nodes, std::optional<Profile> power, Time now)
       : nodes_(std::move(nodes)), power_(std::move(power)), now_(now) {}
   /// Of several cells, by their number; `order`, which must outlive it: in which they are taken.
   /// `together`: the releases of all of them, or null.
@@ -207,7 +207,9 @@ class Timeline {
         now_(now) {}
 
   Time now() const { return now_; }
-  /// `at`: of which cells it has how many then; nothing where there is one cell.
+  /// Does it count nodes by cell?
+  bool by_cell() const { return several_.has_value(); }
+  /// `at`: of which cells it has how many then; nothing where it does not count by cell.
   Time earliest(const Demand& need, Duration length, Time not_before, Spread& at);
   Time earliest(const Demand& need, Duration length, Time not_before) {
     Spread at;
@@ -235,6 +237,8 @@ class Timeline {
   /// A job was really started, in these cells.
   void took(const Demand& need, const Spread& in);
   void took(const Demand& need) { took(need, Spread{}); }
+  /// Jobs of a booking, by its place from 1, see these profiles by cell instead: of those of it.
+  void book(std::uint32_t booking, std::vector<Profile> cells);
   /// What can be taken now.
   void from_now(FreeCells& free);
   void from_now(FreeProfile& free);
@@ -248,11 +252,16 @@ class Timeline {
 
   struct Several {
     std::vector<Profile> cells;
+    std::vector<std::vector<Profile>> booked{};  // for jobs of bookings instead, by their place
     std::span<const std::uint32_t> order{};
     const Releases* together = nullptr;
     std::vector<Profile::Window> windows{};  // of one search; here for its memory
     std::vector<std::pair<Cells, Profile::Hints>> hints{};
     std::uint32_t searches = 0;
+
+    std::vector<Profile>& of(const Demand& need) {
+      return need.booking == 0 ? cells : booked[need.booking - 1];
+    }
   };
 
   Profile nodes_;                     // where there is one cell

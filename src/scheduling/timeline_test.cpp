@@ -414,7 +414,7 @@ void plan_cells_at_random(std::uint64_t seed, std::uint64_t jobs, std::size_t co
       ASSERT_EQ(free_now.fits(asked, whole_seconds(window)),
                 naive.fits(asked, now, window, has_power));
       FreeProfile lane;
-      free_now.of(asked.cells, lane);
+      free_now.of(asked.cells, 0, lane);
       ASSERT_EQ(lane.nodes.during(whole_seconds(window)), naive.sum(asked.cells, now, window));
       if (!free_now.fits(asked, whole_seconds(window))) continue;
       const Spread its = free_now.place(asked, whole_seconds(window));

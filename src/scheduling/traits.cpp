@@ -9,6 +9,7 @@ std::string lacking(const Capabilities& can, const Needs& needs) {
   }
   if (needs.power_control && !can.power_control) return "nodes that can be switched on and off";
   if (needs.suspends && can.suspends == Suspends::no) return "jobs that can be suspended";
+  if (needs.parts && !can.parts) return "jobs that can share nodes";
   return "";
 }
 

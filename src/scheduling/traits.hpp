@@ -31,6 +31,7 @@ struct Capabilities {
   bool power_control = false;                  // nodes can be switched on and off
   bool moves = false;  // a job can leave nodes for others in one resize, at the same size
   Suspends suspends = Suspends::no;
+  bool parts = false;  // jobs can share nodes, and how much each has of them can change
   bool operator==(const Capabilities&) const = default;
 };
 
@@ -39,13 +40,14 @@ struct Needs {
   std::uint32_t resizes_per_job = 0;
   bool power_control = false;
   bool suspends = false;  // some jobs
+  bool parts = false;     // jobs that share nodes
   bool operator==(const Needs&) const = default;
 };
 /// Can it do all of that?
 constexpr bool meets(const Capabilities& can, const Needs& needs) {
   return can.resizes_per_job >= needs.resizes_per_job &&
          (can.power_control || !needs.power_control) &&
-         (can.suspends != Suspends::no || !needs.suspends);
+         (can.suspends != Suspends::no || !needs.suspends) && (can.parts || !needs.parts);
 }
 /// What is missing, in words; empty if nothing is.
 std::string lacking(const Capabilities& can, const Needs& needs);

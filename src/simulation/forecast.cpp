@@ -72,6 +72,11 @@ void BelievedWorld::begin(const WhatIf& change) {
   for (const Claim& claim : state.claims) {
     if (claim.start) jobs_[claim.job] = {claim.job};
   }
+  if (!state.bookings.empty()) {  // who waits for one is not in the queue
+    state.jobs.for_each([&](JobId id) {
+      if (core_.job(id).status == Status::pending) jobs_[id].job = id;
+    });
+  }
   for (const Unanswered& open : state.unanswered) {
     const AdaptiveSpec* spec = state.adaptive_spec(core_.job(open.decision.job));
     const bool is_resize = spec && open.decision.kind == Decision::Kind::resize;
@@ -230,6 +235,7 @@ void BelievedWorld::run(const std::function<bool()>& stop) {
     if (instants % 16 == 15 && stop && stop()) return plan_rest();
     Time next = next_end();
     if (!answers_.empty()) next = std::min(next, answers_.begin()->first);
+    for (const Booking& each : core_.state().bookings) next = std::min(next, each.turns());
     const bool only_timer = next == kNever;
     next = std::max(std::min(next, core_.next_wake()), now_);
     if (next == kNever) return;

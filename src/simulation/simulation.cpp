@@ -1,6 +1,7 @@
 #include "simulation/simulation.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -94,7 +95,7 @@ struct Run {
   Work left = 0;  // at `at`
   Time at{};
   Nodes size = 0;
-  double speed = 1;     // of the slowest of its nodes
+  double speed = 1;     // of the slowest of its nodes, and by how much of them it has
   Time end = kNever;    // of the work at this size, unless it pauses before
   Time pause = kNever;  // when the resize under way begins to cost time; no progress from then on
   Work paused = 0;      // what is left then
@@ -157,10 +158,11 @@ class World {
   static Capabilities capabilities(const SimulationSettings& settings) {
     Capabilities can;
     can.instant_start = settings.start_delay.is_zero();
-    can.moves = settings.moves && !settings.node_events.empty();
+    can.moves = settings.moves && !(settings.node_events.empty() && settings.bookings.empty());
     if (settings.suspends || !settings.orders.empty() || settings.policy->traits.needs.suspends) {
       can.suspends = Suspends::all;
     }
+    can.parts = settings.shares || settings.policy->traits.needs.parts;
     return can;
   }
 
@@ -231,6 +233,7 @@ class World {
   void answer_stop(JobId id, Answer answer);
   void order(const OperatorOrder& order);
   Duration runtime_left(JobId id) const;
+  double true_speed(JobId id) const;
   void send(JobId id, Time at, Answer answer);
   double paid_node_s(JobId id) const;
   Holding partly(const Holding& before, const Holding& after, Draws draw) const;
@@ -246,6 +249,9 @@ class World {
 
   void end(JobId id, EndState state, bool requeue = false);
   void change_nodes(const NodeEvent& event);
+  void book(const BookingOrder& order);
+  std::shared_ptr<const Where> booked_for(const WorkloadJob& job,
+                                          const std::shared_ptr<const Where>& where) const;
   void lose_nodes(JobId id, const NodeSet& lost);
 
   const Workload& workload_;
@@ -257,7 +263,8 @@ class World {
   Core core_;
   Time now_{};
   Agenda agenda_;
-  std::size_t next_submit_ = 0, next_node_event_ = 0, next_order_ = 0;
+  std::size_t next_submit_ = 0, next_node_event_ = 0, next_order_ = 0, next_cap_ = 0;
+  std::size_t next_booking_ = 0;
   std::vector<std::uint32_t> epochs_;  // of each job: what was scheduled for an earlier one is void
   std::vector<Run> runs_;              // of each job that is not rigid
   std::map<JobId, Duration> rigid_left_;  // of rigid jobs that were suspended
@@ -313,9 +320,16 @@ Time World::next_instant() const {
   if (next_node_event_ < node_events_.size()) {
     next = std::min(next, node_events_[next_node_event_].at);
   }
+  if (next_cap_ < settings_.power_caps.size()) {
+    next = std::min(next, settings_.power_caps[next_cap_].at);
+  }
   if (next_order_ < settings_.orders.size()) {
     next = std::min(next, settings_.orders[next_order_].at);
   }
+  if (next_booking_ < settings_.bookings.size()) {
+    next = std::min(next, settings_.bookings[next_booking_].at);
+  }
+  for (const Booking& each : core_.state().bookings) next = std::min(next, each.turns());
   if (next == kNever && fruitless_ && core_.state().retries.empty()) return kNever;
   return std::max(std::min(next, core_.next_wake()), now_);
 }
@@ -326,6 +340,14 @@ void World::events_of_instant() {
   for (; next_node_event_ < node_events_.size() && node_events_[next_node_event_].at <= now_;
        ++next_node_event_) {
     change_nodes(node_events_[next_node_event_]);
+  }
+  const auto& caps = settings_.power_caps;
+  for (; next_cap_ < caps.size() && caps[next_cap_].at <= now_; ++next_cap_) {
+    tell(event::CorridorChanged{0, caps[next_cap_].watts});
+  }
+  for (; next_booking_ < settings_.bookings.size() && settings_.bookings[next_booking_].at <= now_;
+       ++next_booking_) {
+    book(settings_.bookings[next_booking_]);
   }
   while (is_due(Kind::step)) happen();
   while (next_submit_ < jobs_.size() && jobs_[next_submit_].submit <= now_) {
@@ -363,6 +385,7 @@ void World::submit_next() {
   if (more && more->barrier) barriers_.push_back(id);
   event::Submitted submitted{described(job, more), believed(more)};
   if (job.where != 0) submitted.where = where_[job.where - 1];
+  if (!settings_.bookings.empty()) submitted.where = booked_for(job, submitted.where);
   if (predicts(id)) {
     submitted.job.walltime = predictions_.walltime(job.user, job.walltime);
     predictions_.submitted(id, job.walltime, submitted.job.walltime);
@@ -545,7 +568,7 @@ void World::begin(JobId id) {
     run.first_left = run.left;
     run.first_limit = kill_time(id);
     run.size = job.holding.count;
-    run.speed = core_.state().speed(job);
+    run.speed = true_speed(id);
     run.pause = kNever;  // it may have been about to be resized in another life
     plan(id);
     return;
@@ -657,6 +680,12 @@ Duration World::rigid_runtime(JobId id) const {
   return at_speed(runtime_left(id), core_.state().speed(core_.job(id)));
 }
 
+double World::true_speed(JobId id) const {
+  const State& state = core_.state();
+  const Job& job = core_.job(id);
+  return state.node_speed(job) * state.share_of(job.holding, settings_.share);
+}
+
 void World::advance(JobId id) {
   Run& run = run_of(id);
   run.left = run.reached = now_ >= run.pause ? run.paused : left_at(id, now_);
@@ -701,7 +730,11 @@ void World::order_resize(const Decision& decision) {
   answer.now = decision.after;
   if (luck.chance(how.partly)) answer.now = partly(has, decision.after, luck);
   answer.replaced = replaced(has, answer.now);
-  answer.cost = adaptive(id)->resize_cost(run.size, answer.now.count, answer.replaced);
+  // Cores of the nodes that it keeps come and go for nothing.
+  const bool is_resize = answer.now.count != run.size || answer.replaced > 0;
+  if (is_resize) {
+    answer.cost = adaptive(id)->resize_cost(run.size, answer.now.count, answer.replaced);
+  }
   if (decision.request != RequestId::none) answer.saves = saves_[index(decision.request)];
   run.pause = point->at;
   run.paused = point->left;
@@ -774,7 +807,7 @@ void World::answer_resize(JobId id, Answer answer) {
   if (draws(Stream::resize_repeat, id, index(answer.decision)).chance(settings_.resize.repeat))
     tell(resized);
   if (answer.changed) {
-    run.speed = core_.state().speed(core_.job(id));
+    run.speed = true_speed(id);
     go_on(id);
   }
   for (Observer* observer : observers_) observer->on_resized(now_, id, answer.before, core_);
@@ -841,7 +874,8 @@ void World::answer_stop(JobId id, Answer answer) {
 
 // Of a rigid job, at speed 1.
 Duration World::runtime_left(JobId id) const {
-  return core_.job(id).goes_on ? rigid_left_.at(id) : truth(id).runtime;
+  const bool goes_on = !rigid_left_.empty() && core_.job(id).goes_on;
+  return goes_on ? rigid_left_.at(id) : truth(id).runtime;
 }
 
 void World::order(const OperatorOrder& order) {
@@ -873,6 +907,37 @@ void World::end(JobId id, EndState state, bool requeue) {
   tell(event::Ended{id, state, requeue});
 }
 
+void World::book(const BookingOrder& order) {
+  event::Booked made{order.booking};
+  if (order.count > 0) {
+    const auto nodes =
+        place_booking(core_.state(), order.count, made.booking.from, made.booking.to);
+    if (nodes) made.booking.nodes = *nodes;
+  }
+  if (tell(made)) return;
+  throw InputError({.field = "reservation " + order.booking.name},
+                   "cannot be made: its nodes, or some of them, are not there or booked already",
+                   "let it have other nodes, or another time");
+}
+
+// Where it may run, on what is booked for it.
+std::shared_ptr<const Where> World::booked_for(const WorkloadJob& job,
+                                               const std::shared_ptr<const Where>& where) const {
+  std::uint32_t made = 0;  // so many before this one
+  for (const BookingOrder& order : settings_.bookings) {
+    const bool is_new = order.booking.id == BookingId::none;
+    const bool is_its = is_new && job.name <= std::numeric_limits<std::uint32_t>::max() &&
+                        order.jobs.contains(static_cast<std::uint32_t>(job.name));
+    if (is_its) {
+      Where its = where ? *where : Where{};
+      its.booking = BookingId{made};
+      return std::make_shared<const Where>(std::move(its));
+    }
+    made += is_new ? 1 : 0;
+  }
+  return where;
+}
+
 void World::change_nodes(const NodeEvent& event) {
   tell(event::NodesChanged{event.nodes, event.health});
   if (event.health != Health::down && event.health != Health::off) return;
@@ -891,8 +956,10 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
                           sizes_while_running(job.spec.type) && job.doing != Doing::starting;
   if (may_shrink) {
     Run& run = run_of(id);
-    Holding rest{0, difference(core_.state().settled(job).nodes, lost)};
+    Holding rest = core_.state().settled(job);
+    rest.nodes.erase(lost);
     rest.count = rest.nodes.count();
+    erase(rest.parts, lost);
     if (rest.count > 0 && core_.state().allows(job, rest.count)) {
       // A resize under way is given up; what is left of the old nodes goes on.
       const Nodes before = run.size;
@@ -900,12 +967,13 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
       const Duration paused = run.pause < now_ ? now_ - run.pause : Duration{};
       counts_.reconfiguration_node_s += paid_node_s(id);
       // Progress is rounded, so it is counted where the core counts it, too.
-      const bool may_be_slower = core_.state().cells.speeds_differ();
+      const bool may_be_slower =
+          core_.state().cells.speeds_differ() || !core_.state().is_alone(job);
       if (rest.count != before || paused > Duration{} || may_be_slower) advance(id);
       run.pause = kNever;
       run.size = rest.count;
       tell(event::Resized{id, answers, std::move(rest), {}, paused});
-      run.speed = core_.state().speed(core_.job(id));
+      run.speed = true_speed(id);
       go_on(id);
       for (Observer* observer : observers_) observer->on_resized(now_, id, before, core_);
       return;

@@ -53,6 +53,21 @@ struct NodeEvent {
   Health health = Health::down;
 };
 
+/// From a time on the machine has so much power; infinity: any.
+struct PowerCap {
+  Time at{};
+  double watts = 0;
+};
+
+/// A booking is made at a time; with a count its nodes are chosen then (`place_booking`). One that
+/// has a number is another one from then on, or is over. New ones are numbered from 0, in order.
+struct BookingOrder {
+  Time at{};
+  Booking booking;
+  Nodes count = 0;
+  NodeSet jobs{};  // that name it: the numbers by which the workload knows them
+};
+
 /// Operators: they want a running job stopped at a time, or (`how` is empty) one that they have
 /// suspended, or were about to, to go on.
 struct OperatorOrder {
@@ -78,9 +93,13 @@ struct SimulationSettings {
   double start_failure = 0;    // probability; needs a start delay
   Duration start_retry = whole_seconds(30);
   std::vector<NodeEvent> node_events;  // by time; needs identities
+  std::vector<PowerCap> power_caps;    // by time
+  std::vector<BookingOrder> bookings;  // by time; of nodes they need identities
   OnFailure on_failure = OnFailure::requeue;
   bool suspends = false;  // jobs can be suspended; with orders or a policy that needs it
-  std::vector<OperatorOrder> orders;  // by time
+  std::vector<OperatorOrder> orders;     // by time
+  bool shares = false;                   // jobs can share nodes; with a policy that needs it
+  ShareModel share = ShareModel::ideal;  // how fast they truly are then
   bool moves = true;  // malleable jobs leave draining nodes for idle ones; else they only shrink
 
   /// Asked now and then: stop here? (Ctrl-C)

@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kMostClasses = 64;
 constexpr std::size_t kMostPartitions = 32;
 constexpr std::size_t kMostCells = 64;
+constexpr std::size_t kMostReservations = 32;
 constexpr std::size_t kLongestName = 63;
 constexpr Nodes kMostNodes = Nodes{1} << 24;
 
@@ -30,9 +31,9 @@ class Reader {
   PlatformFile read(const toml::table& root) {
     for (const auto& [key, node] : root) {
       const std::string_view name = key.str();
-      if (name != "class" && name != "partition") {
+      if (name != "class" && name != "partition" && name != "reservation") {
         fail(node, std::string(name), "a platform has no such field",
-             "it has [[class]] and [[partition]]");
+             "it has [[class]], [[partition]] and [[reservation]]");
       }
     }
     const std::vector<const toml::table*> classes = tables(root, "class");
@@ -46,6 +47,9 @@ class Reader {
     check_number(partitions, "partition", kMostPartitions);
     for (const toml::table* table : partitions) partition(*table);
     check_cells(partitions);
+    const std::vector<const toml::table*> reservations = tables(root, "reservation");
+    check_number(reservations, "reservation", kMostReservations);
+    for (const toml::table* table : reservations) reservation(*table);
     const NodeClass& first = platform().classes.front();
     platform().cores_per_node = first.has.cores;
     platform().idle_w = first.idle_w;
@@ -148,13 +152,17 @@ class Reader {
     return static_cast<std::uint32_t>(megabytes);
   }
 
-  NodeSet nodes(const std::string& field, const toml::node& node) const {
+  NodeSet nodes_of_text(const std::string& field, const toml::node& node, const char* what) const {
     const std::string value = text(field, node);
     const auto set = parse_node_set(value);
     if (!set || set->empty()) {
-      fail(node, field, "'" + printable(value) + "' are no nodes",
-           "write their numbers like \"0-3,7\"");
+      fail(node, field, "'" + printable(value) + "' " + what, "write their numbers like \"0-3,7\"");
     }
+    return *set;
+  }
+
+  NodeSet nodes(const std::string& field, const toml::node& node) const {
+    const std::optional<NodeSet> set = nodes_of_text(field, node, "are no nodes");
     if (set->parts.back().last >= kMostNodes) {
       fail(node, field, fmt::format("{} is no number of a node", set->parts.back().last),
            fmt::format("write numbers below {}", kMostNodes));
@@ -326,6 +334,67 @@ class Reader {
     result_.numbers.push_back(number);
   }
 
+  // ---- Reservations -----------------------------------------------------------------------------
+
+  void reservation(const toml::table& table) {
+    constexpr double kLatest = 1e12;
+    FileReservation its;
+    bool has_from = false;
+    for (const auto& [key, node] : table) {
+      const std::string field(key.str());
+      if (field == "name") {
+        its.name = name(field, node);
+      } else if (field == "from_s") {
+        its.from = Time(seconds(real(field, node, 0, kLatest)));
+        has_from = true;
+      } else if (field == "to_s") {
+        its.to = Time(seconds(real(field, node, 0, kLatest)));
+      } else if (field == "nodes") {
+        its.nodes = nodes(field, node);
+        if (its.nodes.parts.back().last >= platform().nodes) {
+          fail(node, field, fmt::format("there is no node {}", its.nodes.parts.back().last),
+               fmt::format("there are 0 to {}", platform().nodes - 1));
+        }
+      } else if (field == "count") {
+        its.count = whole<Nodes>(field, node, 1, platform().nodes);
+      } else if (field == "watts") {
+        its.watts = real(field, node, 0, 1e9);
+      } else if (field == "jobs") {
+        its.jobs = nodes_of_text(field, node, "are no numbers of jobs");
+      } else {
+        fail(node, field, "a reservation has no such field",
+             "it has name, from_s, to_s, nodes or count, watts and jobs");
+      }
+    }
+    if (its.name.empty()) fail(table, "reservation", "has no name", "write name = \"...\"");
+    if (!has_from) fail(table, "from_s", "is missing", "say when it begins, in seconds");
+    if (its.to <= its.from) fail(table, "to_s", "is not after from_s", "let it end later");
+    if (!its.nodes.empty() && its.count > 0) {
+      fail(table, "count", "has both count and nodes", "write one of them");
+    }
+    const bool has_nodes = its.count > 0 || !its.nodes.empty();
+    if (!has_nodes && its.watts == 0) {
+      fail(table, "reservation", "reserves nothing", "write nodes, count or watts");
+    }
+    if (!its.jobs.empty() && (!has_nodes || its.watts > 0)) {
+      fail(table, "jobs", "power is reserved for nobody",
+           "reserve nodes for jobs, and watts in another one");
+    }
+    for (const FileReservation& other : result_.reservations) {
+      if (other.name == its.name) {
+        fail(table, "reservation", "'" + its.name + "' is there twice",
+             "give each a name of its own");
+      }
+      if (other.from < its.to && its.from < other.to && other.nodes.intersects(its.nodes)) {
+        fail(table, "nodes",
+             fmt::format("{} are reserved as {} then",
+                         to_string(intersection(other.nodes, its.nodes)), other.name),
+             "a node is in one reservation at a time");
+      }
+    }
+    result_.reservations.push_back(std::move(its));
+  }
+
   NodeSet nodes_of_classes(const toml::node& node) {
     const toml::array* const list = node.as_array();
     if (!list || list->empty()) {
@@ -378,6 +447,14 @@ class Reader {
 
 PlatformFile read_platform_file(const std::string& path) {
   return Reader(path).read(read_toml(path, "give the name of a platform file"));
+}
+
+Platform read_platform_to_serve(const std::string& path) {
+  PlatformFile file = read_platform_file(path);
+  if (file.reservations.empty()) return std::move(file.platform);
+  throw InputError({.file = path, .field = "reservation"},
+                   "the reservations of a cluster are made while it is served",
+                   "leave them away, and use `ductile reserve`");
 }
 
 PlatformFile parse_platform_file(std::string_view bytes, const std::string& name) {

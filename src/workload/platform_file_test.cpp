@@ -106,7 +106,8 @@ TEST(PlatformFile, IsRefusedWithItsPlace) {
             "f.toml:1: Error while parsing key-value pair: encountered "
             "end-of-file; write TOML");
   EXPECT_EQ(error_of("\nnode = 3"),
-            "f.toml:2: node: a platform has no such field; it has [[class]] and [[partition]]");
+            "f.toml:2: node: a platform has no such field; it has [[class]], [[partition]] and "
+            "[[reservation]]");
   EXPECT_EQ(error_of("class = 3"), "f.toml:1: class: is no list of tables; write [[class]]");
   const auto of_class = [](const std::string& more) {
     return error_of("[[class]]\nname = 'n'\n" + more);
@@ -217,12 +218,64 @@ TEST(PlatformFile, HasNotTooManyKindsOfNodes) {
             "fewer of them, or let their borders be the same");
 }
 
+TEST(PlatformFile, SaysReservations) {
+  const std::string machine = "class = [{ name = 'n', count = 8 }]\n";
+  const PlatformFile file = read(machine + R"(
+[[reservation]]
+name = "repair"
+from_s = 10
+to_s = 20.5
+nodes = "0-3"
+watts = 100
+
+[[reservation]]
+name = "course"
+from_s = 20.5
+count = 2
+jobs = "4-7,12"
+)");
+  ASSERT_EQ(file.reservations.size(), 2u);
+  const FileReservation repair{.name = "repair",
+                               .from = Time(whole_seconds(10)),
+                               .to = Time(seconds(20.5)),
+                               .nodes = nodes("0-3"),
+                               .watts = 100};
+  EXPECT_EQ(file.reservations[0], repair);
+  const FileReservation course{
+      .name = "course", .from = Time(seconds(20.5)), .count = 2, .jobs = nodes("4-7,12")};
+  EXPECT_EQ(file.reservations[1], course);
+  const auto error = [&](const std::string& fields) {
+    return error_of(machine + "[[reservation]]\nname = 'r'\n" + fields);
+  };
+  EXPECT_EQ(error("nodes = '1'"), "f.toml:2: from_s: is missing; say when it begins, in seconds");
+  EXPECT_EQ(error("from_s = 5"),
+            "f.toml:2: reservation: reserves nothing; write nodes, count or watts");
+  EXPECT_EQ(error("from_s = 5\nto_s = 5\ncount = 1"),
+            "f.toml:2: to_s: is not after from_s; let it end later");
+  EXPECT_EQ(error("from_s = 5\nnodes = '8'"),
+            "f.toml:5: nodes: there is no node 8; there are 0 to 7");
+  EXPECT_EQ(error("from_s = 5\nnodes = '1'\ncount = 1"),
+            "f.toml:2: count: has both count and nodes; write one of them");
+  EXPECT_EQ(error("from_s = 5\nwatts = 1\njobs = '1'"),
+            "f.toml:2: jobs: power is reserved for nobody; reserve nodes for jobs, and watts in "
+            "another one");
+  EXPECT_EQ(
+      error("from_s = 5\nnodes = '1'\n[[reservation]]\nname = 's'\nfrom_s = 9\nnodes = '1-2'"),
+      "f.toml:6: nodes: 1 are reserved as r then; a node is in one reservation at a time");
+  EXPECT_EQ(error("until = 5"),
+            "f.toml:4: until: a reservation has no such field; it has name, from_s, to_s, nodes or "
+            "count, watts and jobs");
+}
+
 TEST(PlatformFile, IsAFile) {
   const std::string path = ::testing::TempDir() + "/platform.toml";
   std::ofstream(path) << "class = [{ name = 'n', count = 3 }]";
   EXPECT_EQ(read_platform_file(path).platform.nodes, 3u);
   EXPECT_THROW(read_platform_file(::testing::TempDir()), InputError);
   EXPECT_THROW(read_platform_file(path + ".none"), InputError);
+  EXPECT_EQ(read_platform_to_serve(path).nodes, 3u);
+  std::ofstream(path, std::ios::app) << "\n[[reservation]]\nname = 'r'\nfrom_s = 5\ncount = 1\n";
+  EXPECT_THROW(read_platform_to_serve(path), InputError);
 }
 
 }  // namespace

@@ -214,3 +214,34 @@ def test_the_example_is_read(ductile):
     [figures] = ductile.objects("simulate", "--generate", "rigid:max_size=16", "--jobs", 50, "--platform",
                                 "examples/platform.toml", "--json")
     assert (figures["jobs"], figures["nodes"], figures["rejected"]) == (50, 24, 0)
+
+
+RESERVATIONS = """
+[[class]]
+name = "std"
+count = 4
+
+[[reservation]]
+name = "repair"
+from_s = 100
+to_s = 200
+nodes = "2-3"
+
+[[reservation]]
+name = "course"
+from_s = 300
+to_s = 400
+count = 2
+jobs = "3"
+"""
+
+
+def test_reservations(ductile, tmp_path):
+    lines = [line(1, 0, 80, 4, 100), line(2, 0, 50, 4, 150), line(3, 0, 60, 2, 60)]
+    call = write(tmp_path, lines, RESERVATIONS)
+    ductile.output(*call, "--policy", "easy", "--check", "--out", tmp_path / "out", "--record", tmp_path / "log")
+    jobs = jobs_of(tmp_path / "out")
+    # The first one ends in time, the second one would run into both, and the third one waits for its own.
+    assert [float(jobs[job]["starting_time"]) for job in (1, 2, 3)] == [0, 400, 300], jobs
+    assert nodes_of(jobs[3]) == {2, 3}
+    ductile.output("replay", tmp_path / "log")

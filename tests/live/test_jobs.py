@@ -108,8 +108,9 @@ def test_a_job_that_asks_a_thousand_times_a_second_does_not_fill_the_journal(clu
         files = [*c.state.glob("journal.db*"), c.state / "jobs" / str(job) / "report"]
         return sum(file.stat().st_size for file in files)
 
+    # The ten that may come at once are not all answered yet: a longer time has them and the rest.
     before, begin = bytes_kept(), time.monotonic()
-    time.sleep(4)
+    time.sleep(12)
     grown, passed = bytes_kept() - before, time.monotonic() - begin
     assert grown / passed * 60 < 2 ** 20
     c.wait_for_text(c.folder / f"ductile-{job}.out", "one was denied")

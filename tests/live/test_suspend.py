@@ -76,6 +76,24 @@ def test_a_suspended_job_outlives_the_controller(cluster):
     assert not kept(c, job)
 
 
+def test_a_process_that_hangs_after_it_has_left_keeps_no_nodes(cluster):
+    """Beside a resize it might go on; here its nodes are to be others'."""
+    c = cluster("4x1", "easy")
+    program = c.script("export DUCTILE_FAULT=1:old/1:after:leaving:hang\n"
+                       f"exec {example('until', 'mpich')} \"$@\"\n")
+    job = c.submit("--mpi", "mpich", "-N", 2, "--min-nodes", 1, "--max-nodes", 4, "--type", "malleable", "--", program,
+                   c.folder / "done", 100)
+    c.wait_for_size(job, 2)
+    c.run("suspend", job)
+    wait_for_state(c, job, "SUSPENDED")
+    assert "has not answered" not in c.log.read_text()
+    program.write_text(program.read_text().replace("export", "# export"))
+    c.run("resume", job)
+    c.wait_for_size(job, 2)
+    c.finishes_right(job)
+    c.replay()
+
+
 def test_what_cannot_be_suspended_is_refused_with_the_reason(cluster):
     c = cluster("4x1", "easy")
     rigid = c.submit("-N", 1, "/bin/sleep", 1000)

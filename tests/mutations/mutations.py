@@ -24,15 +24,18 @@ from table import MUTATIONS  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORE = ROOT / "src" / "scheduling"
-TESTS = [CORE / name for name in ("core_test.cpp", "fair_share_test.cpp", "pass_test.cpp",
-                               "resizing_test.cpp", "state_test.cpp", "timeline_test.cpp")]
+TESTS = [CORE / name for name in ("booking_test.cpp", "core_test.cpp", "fair_share_test.cpp",
+                               "parts_test.cpp", "pass_test.cpp", "resizing_test.cpp",
+                               "state_test.cpp", "timeline_test.cpp")]
 TESTS += [CORE / "queue_test.cpp", ROOT / "src" / "policies" / "partitions_test.cpp"]
 TESTS += [ROOT / "tests" / name
-          for name in ("property/cells_test.cpp", "property/contract_test.cpp",
-                       "property/groups_test.cpp",
-                       "property/power_claims_test.cpp", "test_main.cpp")]
+          for name in ("property/bookings_test.cpp", "property/cells_test.cpp",
+                       "property/contract_test.cpp", "property/groups_test.cpp",
+                       "property/parts_test.cpp", "property/power_claims_test.cpp",
+                       "test_main.cpp")]
 FLAGS = ["-std=c++20", "-ffp-contract=off", "-w", f"-I{ROOT / 'src'}", f"-I{ROOT / 'tests'}"]
-MODELS = "Groups.AreDealt*:Groups.AreAllOrNothing*:PowerOfClaims.*:Cells.*"
+MODELS = ("Groups.AreDealt*:Groups.AreAllOrNothing*:PowerOfClaims.*:Cells.*:Bookings.*:"
+          "PartsOfNodes.*")
 PARTITIONS = "Partitions*:Depth/*"
 # In this order: which tests, and how many random runs.
 STEPS = ((f"-*HostileRuns*:{MODELS}:{PARTITIONS}", "800"), ("*HostileRuns*", "800"),

@@ -88,17 +88,20 @@ class Record final : public Observer {
     int what;  // a kind of decision; -1: an end, -2: a reservation for `until`
     Why why;
     Time until;
+    NodeSet nodes{};
     bool operator==(const Entry&) const = default;
   };
 
   void on_decision(Time now, const Decision& decision, const Core&) override {
-    entries.push_back(
-        {now, decision.job, static_cast<int>(decision.kind), decision.reason.why, decision.limit});
+    entries.push_back({now, decision.job, static_cast<int>(decision.kind), decision.reason.why,
+                       decision.limit, decision.after.nodes});
   }
   void on_end(Time now, JobId id, const WorkloadJob&, EndState, bool, const Core&) override {
     entries.push_back({now, id, -1, Why::in_order, {}});
   }
   void on_close(Time now, const Core& core) override {
+    const LaneMemo& memo = core.state().memo;
+    remembers_lanes += memo.changes == core.state().changes && !memo.lanes.empty();
     for (const PenCall& call : core.pen_calls()) {
       if (call.verb != PenCall::Verb::reserve) continue;
       entries.push_back({now, call.job, -2, call.reason.why, call.time});
@@ -122,6 +125,7 @@ class Record final : public Observer {
   }
 
   std::vector<Entry> entries;
+  std::uint64_t remembers_lanes = 0;  // closes that left something to remember of several lanes
 };
 
 struct Case {
@@ -158,6 +162,50 @@ Case random_case(std::uint64_t seed, bool exact = false) {
     if (!c.settings.kill_overrun) job.walltime = std::max(job.walltime, job.runtime);
   }
   return c;
+}
+
+NodeSet some_nodes(Draws& draws, Nodes nodes) {
+  const auto first = static_cast<std::uint32_t>(draws.below(nodes));
+  return {{{first, first + static_cast<std::uint32_t>(draws.below(nodes - first))}}};
+}
+
+/// Classes, of one speed or of several.
+void divide(Case& c, Draws& draws, bool same_speed) {
+  Platform& platform = c.settings.platform;
+  c.settings.rules.identities = true;
+  for (std::uint32_t first = 0; first < platform.nodes;) {
+    const auto last = static_cast<std::uint32_t>(first + draws.below(platform.nodes - first));
+    NodeClass its{.name = "class" + std::to_string(first)};
+    its.nodes.insert(first, last);
+    its.has = {.cores = 1, .memory_mb = static_cast<std::uint32_t>(1000 * draws.below(3))};
+    its.weight = static_cast<std::uint32_t>(draws.below(3));
+    if (!same_speed && draws.chance(0.3)) its.speed = 0.5;
+    platform.classes.push_back(std::move(its));
+    first = last + 1;
+  }
+}
+
+/// Partitions, which may overlap, as well, and jobs that ask for some of them.
+void tell_apart(Case& c, std::uint64_t seed) {
+  Draws draws(seed, Stream::test, 4);
+  const Nodes nodes = c.settings.platform.nodes;
+  if (draws.chance(0.7)) divide(c, draws, draws.chance(0.5));
+  const std::uint64_t partitions = draws.below(4);
+  for (std::uint64_t i = 0; i < partitions; ++i) {
+    c.settings.platform.partitions.push_back(
+        {"part" + std::to_string(i), some_nodes(draws, nodes)});
+  }
+  c.settings.rules.identities = true;
+  for (std::uint64_t n = 1 + draws.below(4); n > 0; --n) {
+    Where& where = c.workload.where.emplace_back();
+    where.partitions = draws.below(8);
+    if (draws.chance(0.3)) where.each.memory_mb = static_cast<std::uint32_t>(draws.below(2500));
+    if (draws.chance(0.2)) where.only = some_nodes(draws, nodes);
+  }
+  for (WorkloadJob& job : c.workload.jobs) {
+    job.where = static_cast<std::uint32_t>(draws.below(c.workload.where.size() + 1));
+    if (draws.chance(0.7)) job.nodes = 1 + job.nodes % (1 + nodes / 4);
+  }
 }
 
 Record run(const Case& c, std::shared_ptr<const Policy> policy) {
@@ -297,8 +345,10 @@ TEST(Backfilling, TheHeadsReservationNeverMovesLaterIfEstimatesAreExact) {
 }
 
 TEST(Backfilling, TheNoteOfWhatWasTriedChangesNothing) {
-  for_seeds(1'000, [](std::uint64_t seed) {
+  std::uint64_t of_lanes = 0;
+  for_seeds(3'000, [&](std::uint64_t seed) {
     Case c = random_case(seed);
+    if (seed % 7 > 2) tell_apart(c, seed);
     if (seed % 3 == 0) {  // starts that take time, and fail
       c.settings.start_delay = {RandomDuration::Kind::uniform, {}, whole_seconds(5)};
       c.settings.start_failure = 0.2;
@@ -320,6 +370,21 @@ TEST(Backfilling, TheNoteOfWhatWasTriedChangesNothing) {
     const Record without = run(c, std::make_shared<Plain>(c.depth, order, false));
     ASSERT_EQ(with.entries.size(), without.entries.size());
     ASSERT_TRUE(with.entries == without.entries);
+    of_lanes += with.remembers_lanes;
+  });
+  EXPECT_GT(of_lanes, 3'000u);
+}
+
+/// Nodes that nobody who is there tells apart are planned together: jobs start when they would on a
+/// machine of one class.
+TEST(Backfilling, ClassesThatNobodyAsksForChangeNoTime) {
+  for_seeds(700, [](std::uint64_t seed) {
+    Case c = random_case(seed);
+    Draws draws(seed, Stream::test, 5);
+    const auto policy = registered(c.depth, c.order.order);
+    const auto starts = run(c, policy).starts(c.workload.jobs.size());
+    divide(c, draws, true);
+    ASSERT_EQ(run(c, policy).starts(c.workload.jobs.size()), starts);
   });
 }
 

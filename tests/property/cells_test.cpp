@@ -156,6 +156,25 @@ void check_cells_once(std::uint64_t seed) {
     ASSERT_EQ(cells.nodes(its), naive.allowed(lanes[i].where)) << "lane " << i;
     ASSERT_EQ(cells.count(its), naive.allowed(lanes[i].where).count());
   }
+  const auto together = [&](const CellTable& table) {
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      const LaneId a{static_cast<std::uint16_t>(i)};
+      ASSERT_EQ(table.of(table.reach_of(a)), table.of(a));
+      ASSERT_EQ(table.partitions_of(table.reach_of(a)), table.partitions_of(a));
+      for (std::size_t j = 0; j < i; ++j) {
+        const LaneId b{static_cast<std::uint16_t>(j)};
+        ASSERT_EQ(table.reach_of(a) == table.reach_of(b),
+                  table.of(a) == table.of(b) && table.partitions_of(a) == table.partitions_of(b));
+      }
+    }
+    bool alike = true;
+    for (std::uint32_t node = 0; node < kNodes; ++node) {
+      alike &= naive.class_of(node).speed == naive.class_of(0).speed;
+      for (const Lane& lane : lanes) alike &= lane.jobs == 0 || naive.may(lane.where, node);
+    }
+    ASSERT_EQ(table.are_alike(), alike || table.is_one());
+  };
+  together(cells);
   // The same lanes, coming one after the other.
   CellTable grown(platform, lanes);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
@@ -165,6 +184,7 @@ void check_cells_once(std::uint64_t seed) {
     grown.put(LaneId{static_cast<std::uint16_t>(i)}, lanes[i]);
   }
   ASSERT_TRUE(grown == cells);
+  together(grown);
 }
 
 TEST(Cells, AreTheNodesThatNobodyTellsApart) {
@@ -351,6 +371,7 @@ TEST(Cells, FoldsAndLoadsGoOnAlike) {
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     HostileSettings settings = recorded_settings(seed);
     settings.rules.identities = settings.cells = true;
+    settings.bookings = seed % 2 == 0;
     settings.platform.nodes = 8 + settings.platform.nodes % 25;
     HostileWorld world(settings);
     world.live();

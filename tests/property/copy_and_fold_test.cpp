@@ -17,6 +17,13 @@ namespace {
 
 constexpr std::uint64_t kSeeds = 200;
 
+/// Now and then jobs share nodes.
+HostileSettings settings_of(std::uint64_t seed) {
+  HostileSettings settings = seed % 5 == 4 ? sharing_settings(seed) : random_settings(seed);
+  settings.journal = settings.rules.record = true;
+  return settings;
+}
+
 /// Tells the core one record; `folds` makes the recorded pen calls instead of asking the policy.
 /// Says how it went otherwise than recorded; empty if it went the same way.
 std::string tell(Core& core, const Record& record, bool folds) {
@@ -34,7 +41,7 @@ std::string tell(Core& core, const Record& record, bool folds) {
 
 TEST(CopyAndFold, FoldingTheJournalGivesTheLiveStateAtEveryRecord) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    HostileWorld world(recorded_settings(seed));
+    HostileWorld world(settings_of(seed));
     world.live();
     Core folded = world.first();
     for (std::size_t i = 0; i < world.journal().size(); ++i) {
@@ -48,7 +55,7 @@ TEST(CopyAndFold, FoldingTheJournalGivesTheLiveStateAtEveryRecord) {
 
 TEST(CopyAndFold, ACopyInMidRunGoesOnAsTheOriginal) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    HostileWorld world(recorded_settings(seed));
+    HostileWorld world(settings_of(seed));
     world.live();
     const std::vector<Record>& journal = world.journal();
     const std::size_t middle = Draws(seed, Stream::test, 9).below(journal.size());

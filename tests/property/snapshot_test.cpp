@@ -44,7 +44,7 @@ std::vector<Decision> tell(Core& core, const Record& record) {
 /// What was in what was saved.
 struct Seen {
   std::size_t snapshots = 0, claims = 0, unanswered = 0, requests = 0, planned = 0, boots = 0,
-              sick = 0;
+              sick = 0, shared = 0;
 };
 
 /// Lives the history again; from many of its moments a second core goes on that was saved and
@@ -78,6 +78,7 @@ void go_on_from_everywhere(const HostileWorld& world, Draws draws, Seen& seen) {
     seen.planned += state.planned_delays.size();
     seen.boots += state.boots.size();
     seen.sick += state.not_up.count();
+    seen.shared += state.sharers.size();
   }
 }
 
@@ -85,7 +86,9 @@ TEST(Snapshots, ACoreGoesOnFromThemAsIfNothingHadHappened) {
   Seen seen;
   std::uint64_t cases = 0;
   for_seeds(300, [&](std::uint64_t seed) {
-    HostileWorld world(recorded_settings(seed));
+    HostileSettings settings = seed % 4 == 3 ? sharing_settings(seed) : random_settings(seed);
+    settings.journal = settings.rules.record = true;
+    HostileWorld world(settings);
     world.live();
     go_on_from_everywhere(world, Draws(seed, Stream::test, 17), seen);
     ++cases;
@@ -98,6 +101,7 @@ TEST(Snapshots, ACoreGoesOnFromThemAsIfNothingHadHappened) {
   EXPECT_GT(seen.planned, cases / 10);
   EXPECT_GT(seen.boots, cases / 10);
   EXPECT_GT(seen.sick, cases);
+  EXPECT_GT(seen.shared, cases);
 }
 
 /// Their memos are gone then, and nothing else.

@@ -46,7 +46,7 @@ TEST_P(Scenarios, Play) {
 
 TEST_P(Scenarios, DoNotDependOnIdentities) {
   Scenario scenario = read_scenario(GetParam());
-  if (!scenario.settings.node_events.empty()) return;  // they need identities
+  if (scenario.needs_identities()) return;
   for (auto& expected : scenario.expected) expected.text = without_identities(expected.text);
   const std::string wrong = difference(scenario, play_without_identities(scenario));
   EXPECT_TRUE(wrong.empty()) << wrong;
@@ -125,7 +125,8 @@ TEST(ScenarioFiles, ErrorsNameTheLine) {
   EXPECT_EQ(
       error_of("platform nodes=4\npolicy easy\njob 1 nods=3 run=1\nexpect\n"),
       "bad.txt:3: 'nods=3' is not understood here; there are submit, nodes, walltime, run, "
-      "user, group, type, min, max, model, constraint, cost, release, priority, account, barrier");
+      "user, group, type, min, max, model, constraint, cost, release, priority, account, barrier, "
+      "partition, memory, only, never, reservation");
   EXPECT_EQ(error_of("platform nodes=4\nplatform nodes=4\n"),
             "bad.txt:2: a second platform; give it once");
   EXPECT_EQ(error_of("job 1 nodes=1 run=1\n"),

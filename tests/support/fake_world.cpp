@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "scheduling/parts.hpp"
+
 namespace ductile::testing {
 namespace {
 
@@ -18,13 +20,6 @@ NodeSet some(NodeSet from, Nodes count, Draws& draws) {
   NodeSet chosen = from.take_lowest(low);
   chosen.insert(from.take_highest(count - low));
   return chosen;
-}
-
-template <class Visit>
-void for_each_node(const NodeSet& nodes, Visit visit) {
-  for (const Interval& part : nodes.parts) {
-    for (std::uint32_t node = part.first; node <= part.last; ++node) visit(node);
-  }
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ class Walk {
     row("machine", s.platform.nodes, s.platform.cores_per_node, s.platform.idle_w,
         s.platform.busy_w, s.platform.boot_time);
     row("world", s.capabilities.instant_start, s.capabilities.resizes_per_job,
-        s.capabilities.power_control, s.capabilities.moves, s.capabilities.suspends);
+        s.capabilities.power_control, s.capabilities.moves, s.capabilities.suspends,
+        s.capabilities.parts, s.rules.share);
     for (const NodeClass& its : s.platform.classes) {
       row("class", its.nodes, its.has.cores, its.has.memory_mb, its.speed, its.weight);
     }
@@ -69,7 +70,7 @@ class Walk {
     }
     for (const Lane& lane : s.lanes) {
       row("lane", lane.jobs, lane.speed, lane.where.partitions, lane.where.each.memory_mb,
-          lane.where.each.cores, lane.where.only, lane.where.never);
+          lane.where.each.cores, lane.where.only, lane.where.never, lane.where.booking);
     }
     for (std::uint32_t i = 0; i < s.cells.size(); ++i) {
       row("cell", s.cells[i].nodes, s.idle.of(i), s.cells.in_order()[i]);
@@ -79,9 +80,9 @@ class Walk {
     for (const char c : traits.settings) number(c);
     row("traits", traits.wakes, traits.answers_requests, traits.order, traits.priority_period,
         traits.fair_share.half_life, traits.start_size, traits.needs.resizes_per_job,
-        traits.needs.power_control);
+        traits.needs.power_control, traits.needs.parts);
     for (const UserShare& each : traits.fair_share.shares) row("share", each.user, each.share);
-    row("power", s.corridor_low_w, s.budget_mw, s.jobs_mw, s.claimed_mw, s.power_mw());
+    row("power", s.corridor_low_w, s.budget_mw, s.jobs_mw, s.on_mw, s.claimed_mw, s.power_mw());
     row("timer", s.timer);
     row("idle", s.idle.nodes());
     row("not up", s.not_up);
@@ -114,8 +115,14 @@ class Walk {
     for (const Unanswered& u : s.unanswered) {
       fields("unanswered", u.decision);
       row("  sizes", u.before, u.releases, u.pledged, u.releases_mw, u.pledged_mw, u.expected,
-          u.decided, u.promised);
+          u.decided, u.promised, u.stays);
     }
+    for (const auto& [node, who] : s.sharers) {
+      row("sharers", node);
+      for (const JobId id : who) number(id);
+    }
+    row("parted");
+    for (const JobId id : s.parted) number(id);
     for (const Request& r : s.requests) row("request", r.id, r.job, r.delta, r.at_least);
     for (const Delays& d : s.delays)
       row("delays", d.party.kind, d.party.number, d.interval, d.sum_s);
@@ -123,6 +130,11 @@ class Walk {
       row("planned delay", p.job, p.request, p.from, p.to, p.counted, p.interval);
     }
     for (const StopOrder& stop : s.stops) row("stop", stop.job, stop.how);
+    for (const Booking& its : s.bookings) {
+      row("booking", its.id, its.from, its.to, its.nodes, its.power_mw, its.for_jobs,
+          its.has_begun);
+    }
+    row("bookings", s.next_booking);
     for (const Boot& boot : s.boots) row("boot", boot.batch, boot.nodes, boot.ready);
   }
 
@@ -136,8 +148,8 @@ class Walk {
   void fields(const char* name, JobId id, const Job& j) {
     row(name, id, j.adaptive, j.status, j.doing, j.decision, j.holding, j.target, j.claim, j.keep,
         j.started, j.limit, j.not_before, j.release, j.reserved, j.work_left, j.work_at, j.power_mw,
-        j.running_at, j.expands, j.shrinks, j.restarts, j.gain, j.first_size, j.ordered, j.tag,
-        j.delayed, j.leaves, j.refusals, j.goes_on);
+        j.power_class, j.running_at, j.expands, j.shrinks, j.restarts, j.gain, j.first_size,
+        j.ordered, j.tag, j.delayed, j.leaves, j.refusals, j.goes_on, j.share);
     const JobSpec& spec = j.spec;
     row("  spec", spec.name, spec.user, spec.group, spec.priority, spec.type, spec.submitted,
         spec.walltime, spec.size, spec.preferred, spec.account, spec.lane);
@@ -158,17 +170,21 @@ class Walk {
     row(name, c.id, c.group, c.job, c.request, c.start, c.add, c.held, c.held_mw, c.reason, c.made,
         c.expected, c.release);
     for (const Pledge& pledge : c.pledges) {
-      row("  pledge", pledge.victim, pledge.shrink, pledge.count, pledge.power_mw, pledge.nodes);
+      row("  pledge", pledge.victim, pledge.shrink, pledge.count, pledge.power_mw, pledge.nodes,
+          pledge.inside);
     }
+    row("  inside", c.inside);
   }
   void fields(const char* name, const Decision& d) {
     row(name, d.id, d.kind, d.job, d.after, d.limit, d.request, d.reason);
   }
   void fields(const char* name, const PenCall& c) {
     row(name, c.verb, c.job, c.other, c.request, c.claim, c.size, c.reason, c.incoming, c.time);
-    for (const Cut& cut : c.cuts) row("  cut", cut.victim, cut.to);
+    for (const Cut& cut : c.cuts) row("  cut", cut.victim, cut.to, cut.each.value_or(Slice{}));
     for (const Delay& delay : c.delays) row("  delay", delay.job, delay.by);
-    for (const Gain& gain : c.gains) row("  gain", gain.job, gain.size, gain.request, gain.in);
+    for (const Gain& gain : c.gains) {
+      row("  gain", gain.job, gain.size, gain.request, gain.in, gain.on);
+    }
     row("  in", c.in);
   }
 
@@ -204,9 +220,21 @@ class Walk {
       number(part.count);
     }
   }
+  void number(const Slice& slice) {
+    number(slice.cores);
+    number(slice.memory_mb);
+    for (const std::uint16_t thing : slice.things) number(thing);
+  }
+  void number(const std::vector<Part>& parts) {
+    for (const Part& part : parts) {
+      number(part.nodes);
+      number(part.has);
+    }
+  }
   void number(const Holding& holding) {
     number(holding.count);
     number(holding.nodes);
+    number(holding.parts);
   }
   void number(const Reason& reason) {
     number(reason.why);

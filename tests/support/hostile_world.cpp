@@ -26,9 +26,10 @@ class Finisher final : public Policy {
 };
 
 std::shared_ptr<const Policy> random_policy(Draws& draws, std::uint32_t calls,
-                                            const Capabilities& can) {
+                                            const Capabilities& can, bool shares) {
   RandomPolicy::Settings settings;
   settings.calls = calls;
+  settings.shares = shares;
   settings.draw_traits(draws);
   if (draws.chance(0.3)) settings.needed_resizes = std::min(can.resizes_per_job, 2U);
   return std::make_shared<RandomPolicy>(settings);
@@ -43,6 +44,13 @@ Holding minus(const Holding& a, const Holding& b, bool identities) {
 
 Holding plus(const Holding& a, const Holding& b) {
   return {a.count + b.count, united(a.nodes, b.nodes)};
+}
+
+// With the parts that somebody has of these nodes.
+Holding with_parts(Holding now, const Holding& of) {
+  now.parts = of.parts;
+  erase(now.parts, difference(of.nodes, now.nodes));
+  return now;
 }
 
 Holding holding_of(NodeSet nodes) {
@@ -73,6 +81,17 @@ HostileSettings recorded_settings(std::uint64_t seed) {
   HostileSettings settings = random_settings(seed);
   settings.journal = true;
   settings.rules.record = true;
+  return settings;
+}
+
+HostileSettings sharing_settings(std::uint64_t seed) {
+  HostileSettings settings = random_settings(seed);
+  Draws draws(seed, Stream::test, 6);
+  settings.shares = settings.capabilities.parts = settings.rules.identities = true;
+  settings.platform.nodes = static_cast<Nodes>(4 + draws.below(20));
+  settings.platform.cores_per_node = static_cast<std::uint32_t>(2 + draws.below(15));
+  settings.rules.share = draws.chance(0.5) ? ShareModel::worst : ShareModel::ideal;
+  settings.cells = draws.chance(0.4);
   return settings;
 }
 
@@ -113,6 +132,7 @@ HostileWorld::HostileWorld(const HostileSettings& settings)
       draws_(settings.seed, Stream::test, 2),
       identities_(settings.seed, Stream::test, 3),
       places_(settings.seed, Stream::test, 5),
+      reservations_(settings.seed, Stream::test, 6),
       policy_(some_policy()),
       core_(first_platform(), settings.capabilities, settings.rules, policy_->traits),
       first_(core_) {
@@ -128,6 +148,10 @@ HostileWorld::HostileWorld(const HostileSettings& settings)
     at(whole_seconds(static_cast<std::int64_t>(draws_.below(100))), [this] { act(); });
   }
   if (settings.has_budget) at(Duration{}, [this] { change_corridor(); });
+  for (std::uint64_t n = settings.bookings ? 4 + reservations_.below(12) : 0; n > 0; --n) {
+    at(whole_seconds(static_cast<std::int64_t>(reservations_.below(90))),
+       [this] { change_bookings(); });
+  }
 }
 
 HostileWorld::Figures& HostileWorld::Figures::operator+=(const Figures& other) {
@@ -145,6 +169,13 @@ HostileWorld::Figures& HostileWorld::Figures::operator+=(const Figures& other) {
   moves += other.moves;
   stops += other.stops;
   suspended += other.suspended;
+  guests += other.guests;
+  cuts += other.cuts;
+  spared += other.spared;
+  outlived += other.outlived;
+  bookings += other.bookings;
+  booked += other.booked;
+  ordered_off += other.ordered_off;
   return *this;
 }
 
@@ -296,8 +327,7 @@ SizeConstraint HostileWorld::constraint_of(const Truth& job) {
 Nodes HostileWorld::size_off_draining(const Truth& job) const {
   Nodes draining = 0;
   for (std::uint32_t node = 0; node < health_.size(); ++node) {
-    draining +=
-        health_[node] == Health::draining && job.keep != node && job.has.nodes.contains(node);
+    draining += is_to_leave(job, node) && job.keep != node && job.has.nodes.contains(node);
   }
   if (draining == 0) return 0;
   for (Nodes n = job.has.count - draining; n >= std::max<Nodes>(job.spec.size.min, 1); --n) {
@@ -329,23 +359,25 @@ void HostileWorld::check_books() const {
     const Job& known = core_.job(JobId{i});
     require(known.status == Status::running, name(JobId{i}) + " runs, and the core does not know");
     require(known.holding == job.has, name(JobId{i}) + " has other nodes than the core knows");
-    const bool is_free = sizes_while_running(job.spec.type) && job.open == DecisionId::none &&
-                         job.ordered == 0 && known.claim == ClaimId::none &&
-                         now_ >= job.not_before &&
+    const bool is_free = state.is_alone(known) && sizes_while_running(job.spec.type) &&
+                         job.open == DecisionId::none && job.ordered == 0 &&
+                         known.claim == ClaimId::none && now_ >= job.not_before &&
                          job.resizes < settings_.capabilities.resizes_per_job;
     // Whom this pass gave back his nodes to come is looked at in a moment.
     if (is_free && core_.next_wake() > now_ + kTick && size_off_draining(job) > 0) {
       throw Complaint(name(JobId{i}) + " stays on nodes that drain, and could leave them");
     }
-    const bool can_move = state.capabilities.moves && sizes_while_running(job.spec.type) &&
-                          job.open == DecisionId::none && known.claim == ClaimId::none &&
-                          now_ >= job.not_before && state.budget_mw == State::kNoBudget;
+    const bool can_move = state.capabilities.moves && state.is_alone(known) &&
+                          sizes_while_running(job.spec.type) && job.open == DecisionId::none &&
+                          known.claim == ClaimId::none && now_ >= job.not_before &&
+                          state.budget_mw == State::kNoBudget;
     if (can_move && core_.next_wake() > now_ + kTick) check_has_moved(JobId{i});
     require(!job.stop || job.open != DecisionId::none || now_ < job.not_before ||
                 !can_stop(job, *job.stop),
             name(JobId{i}) + " is ordered to stop, and is not told");
   }
   require(running == state.running.size(), "the core believes that more jobs run");
+  if (settings_.shares) check_shared();
   const std::vector<Decision> open = core_.unanswered();
   for (std::uint32_t i = 0; i < jobs_.size(); ++i) {
     const Truth& job = jobs_[i];
@@ -370,6 +402,47 @@ void HostileWorld::check_books() const {
             "a request is forgotten");
   }
   require(requests == state.requests.size(), "a request is open that is not");
+}
+
+Slice HostileWorld::whole(std::uint32_t node) const {
+  if (!settings_.platform.classes.empty()) return class_of_node(node).has;
+  return {.cores = static_cast<std::uint16_t>(settings_.platform.cores_per_node)};
+}
+
+Slice HostileWorld::slice_of(JobId id, std::uint32_t node) const {
+  for (const Part& part : jobs_[index(id)].has.parts) {
+    if (part.nodes.contains(node)) return part.has;
+  }
+  return whole(node);
+}
+
+void HostileWorld::check_shared() const {
+  const State& state = core_.state();
+  for (std::uint32_t node = 0; node < holders_.size(); ++node) {
+    std::uint64_t cores = 0, memory = 0;
+    bool has_part = false, is_settled = core_.next_wake() > now_ + kTick;
+    for (const JobId id : holders_[node]) {
+      const Truth& job = jobs_[index(id)];
+      const Slice slice = slice_of(id, node);
+      require(slice.cores > 0, name(id) + " has no core of a node that it is on");
+      cores += slice.cores;
+      memory += slice.memory_mb;
+      has_part |= slice.cores < whole(node).cores;
+      is_settled &= job.open == DecisionId::none && now_ >= job.not_before &&
+                    core_.job(id).claim == ClaimId::none;
+    }
+    const std::string where = "node " + std::to_string(node);
+    require(cores <= whole(node).cores, where + " has fewer cores than its jobs");
+    require(holders_[node].size() < 2 || memory <= whole(node).memory_mb,
+            where + " has less memory than its jobs");
+    for (const Claim& claim : state.claims) {
+      for (const Part& part : claim.inside) {
+        if (part.nodes.contains(node)) cores += part.has.cores;
+      }
+    }
+    require(!has_part || !is_settled || !settings_.capabilities.parts || cores >= whole(node).cores,
+            where + " has cores for those who are there");
+  }
 }
 
 // --- What happens
@@ -422,8 +495,12 @@ void HostileWorld::draw_classes() {
     its.has = {.cores = 4, .memory_mb = static_cast<std::uint32_t>(1000 * (1 + places_.below(3)))};
     its.speed = speeds[places_.below(4)];
     its.weight = static_cast<std::uint32_t>(places_.below(3));
+    its.idle_w = 50.0 * static_cast<double>(places_.below(3));
+    its.busy_w = its.idle_w + 75.0 * static_cast<double>(places_.below(4));
     platform.classes.push_back(std::move(its));
   }
+  platform.idle_w = platform.classes[0].idle_w;
+  platform.busy_w = platform.classes[0].busy_w;
   platform.partitions.clear();
   for (std::uint64_t n = places_.below(4); n > 0; --n) {
     platform.partitions.push_back({"part" + std::to_string(n), some_nodes(0.6)});
@@ -432,6 +509,9 @@ void HostileWorld::draw_classes() {
 
 Where HostileWorld::some_where() {
   Where where;
+  if (!bookings_.empty() && reservations_.chance(0.4)) {
+    where.booking = bookings_[reservations_.below(bookings_.size())].id;
+  }
   if (!settings_.cells || places_.chance(0.4)) return where;
   if (!settings_.platform.partitions.empty()) where.partitions = places_.below(16);
   if (places_.chance(0.4)) where.each.memory_mb = static_cast<std::uint32_t>(places_.below(3500));
@@ -464,7 +544,87 @@ NodeSet HostileWorld::allowed(const Where& where) const {
     may &= where.only.empty() || where.only.contains(node);
     if (may && !where.never.contains(node)) nodes.insert(node, node);
   }
-  return nodes;
+  const auto booking = std::ranges::find(bookings_, where.booking, &Booking::id);
+  return booking == bookings_.end() ? nodes : intersection(nodes, booking->nodes);
+}
+
+const Booking* HostileWorld::booking_of(const Truth& job) const {
+  const auto at = std::ranges::find(bookings_, job.where.booking, &Booking::id);
+  return at == bookings_.end() ? nullptr : &*at;
+}
+
+bool HostileWorld::is_to_leave(const Truth& job, std::uint32_t node) const {
+  if (health_[node] == Health::draining) return true;
+  return std::ranges::any_of(bookings_, [&](const Booking& each) {
+    return each.from <= now_ && each.id != job.where.booking && each.nodes.contains(node);
+  });
+}
+
+Time HostileWorld::believed_end(JobId id) const {
+  const Time limit = core_.job(id).limit;
+  return limit > now_ ? limit : now_ + whole_seconds(1);
+}
+
+void HostileWorld::check_bookings(JobId id, const NodeSet& fresh, Time end) const {
+  const Truth& job = jobs_[index(id)];
+  const Booking* const own = booking_of(job);
+  require(own == nullptr || (own->from <= now_ && end <= own->to),
+          name(id) + " gets nodes when its booking is not there");
+  for (const Booking& each : bookings_) {
+    require(&each == own || each.from >= end || each.to <= now_ || !each.nodes.intersects(fresh),
+            name(id) + " would run into what is booked, from " +
+                std::to_string(to_seconds(each.from)) + " s, until " +
+                std::to_string(to_seconds(end)) + " s");
+  }
+}
+
+bool HostileWorld::can_book(const Booking& next) const {
+  if (next.nodes.empty() && (next.power_mw == 0 || next.for_jobs)) return false;
+  return std::ranges::none_of(bookings_, [&](const Booking& each) {
+    return each.id != next.id && each.from < next.to && next.from < each.to &&
+           each.nodes.intersects(next.nodes);
+  });
+}
+
+/// Something is booked, or something booked changes or is over.
+void HostileWorld::change_bookings() {
+  if (!meddles_) return;
+  Draws& draws = reservations_;
+  const auto some_time = [&](std::uint64_t most) {
+    return whole_seconds(static_cast<std::int64_t>(draws.below(most)));
+  };
+  Booking next;
+  next.name = "r" + std::to_string(next_booking_);
+  const bool is_known = !bookings_.empty() && draws.chance(0.3);
+  if (is_known) next = bookings_[draws.below(bookings_.size())];
+  next.from = now_ + some_time(40);
+  next.to = draws.chance(0.1) ? kNever : next.from + kTick + some_time(40);
+  if (is_known && draws.chance(0.4)) next.to = now_;
+  if (!is_known && draws.chance(0.2)) {
+    next.power_mw = 1000 * static_cast<std::int64_t>(draws.below(3000));
+  } else if (draws.chance(0.3)) {
+    const auto n = static_cast<Nodes>(1 + draws.below(settings_.platform.nodes / 2));
+    const auto placed = place_booking(core_.state(), n, next.from, next.to);
+    if (placed) next.nodes = *placed;
+    if (!is_known && placed) require(next.nodes.count() == n, "a booking of another size");
+  } else {
+    next.nodes = {};
+    const double share = draws.chance(0.1) ? 1 : 0.3;
+    for (std::uint32_t node = 0; node < settings_.platform.nodes; ++node) {
+      if (draws.chance(share)) next.nodes.insert(node, node);
+    }
+  }
+  next.for_jobs = next.power_mw == 0 && draws.chance(0.6);
+  const bool is_over = next.to <= now_;
+  if (!is_over && !can_book(next)) return fib("an impossible booking", event::Booked{next});
+  fact("Booked", event::Booked{next});
+  std::erase_if(bookings_, [&](const Booking& each) { return each.id == next.id; });
+  if (is_over) return;
+  if (!is_known) {
+    next.id = BookingId{next_booking_++};
+    ++figures_.bookings;
+  }
+  bookings_.push_back(next);
 }
 
 double HostileWorld::slowest(const NodeSet& nodes) const {
@@ -704,6 +864,7 @@ void HostileWorld::resize_unasked() {
   } else {
     now = part(job.has, static_cast<Nodes>(1 + draws_.below(job.has.count)));
   }
+  now = with_parts(now, job.has);
   report_resized(id, DecisionId::none, now, random_retry());
 }
 
@@ -759,7 +920,8 @@ void HostileWorld::lose_nodes(JobId id) {
   // A grow under way is aborted: it holds what it had before.
   const bool open = job.open != DecisionId::none;
   const bool grows = open && job.decision.after.count > job.before.count;
-  const Holding left = holding_of(difference(grows ? job.before.nodes : job.has.nodes, dead));
+  const Holding& had = grows ? job.before : job.has;
+  const Holding left = with_parts(holding_of(difference(had.nodes, dead)), had);
   const bool starts = open && job.decision.kind == Decision::Kind::start;
   if (starts && draws_.chance(0.5)) {
     answer_start(id, job);  // some answer; if it runs, it is lost in a moment
@@ -801,9 +963,15 @@ void HostileWorld::check_has_moved(JobId id) const {
   if (order != state.moves.end()) ordered = order->off;
   NodeSet draining;
   for (std::uint32_t node = 0; node < health_.size(); ++node) {
-    if (health_[node] == Health::draining) draining.insert(node, node);
+    if (is_to_leave(job, node)) draining.insert(node, node);
   }
   NodeSet others = difference(state.idle.nodes(), ordered);
+  const Booking* const own = booking_of(job);
+  const Time end = believed_end(id);
+  if (own != nullptr && (own->from > now_ || end > own->to)) others = {};
+  for (const Booking& each : bookings_) {
+    if (&each != own && each.from < end) others.erase(each.nodes);
+  }
   if (settings_.cells) {
     NodeSet usable = intersection(others, allowed(job.where));
     for (std::uint32_t node = 0; node < health_.size(); ++node) {
@@ -856,13 +1024,15 @@ void HostileWorld::check_move(const Decision& decision) {
   require(settings_.capabilities.moves && sizes_while_running(job.spec.type),
           who + " moves, and cannot");
   const bool ordered = decision.reason.why == Why::ordered;
-  require(ordered ? !job.off.empty() : decision.reason.why == Why::draining,
+  const bool booked = decision.reason.why == Why::booked;
+  figures_.ordered_off += booked;
+  require(ordered ? !job.off.empty() : decision.reason.why == Why::draining || booked,
           who + " moves for no reason");
   NodeSet off = job.off;
   if (!ordered) {
     off = {};
     for (std::uint32_t node = 0; node < health_.size(); ++node) {
-      if (health_[node] == Health::draining) off.insert(node, node);
+      if (is_to_leave(job, node)) off.insert(node, node);
     }
   }
   NodeSet leaves = intersection(job.has.nodes, off);
@@ -872,6 +1042,7 @@ void HostileWorld::check_move(const Decision& decision) {
   const NodeSet fresh = difference(after, job.has.nodes), gone = difference(job.has.nodes, after);
   require(leaves.contains(gone), who + " leaves other nodes than it is to");
   require(free_nodes().contains(fresh) && !fresh.intersects(off), who + " moves to nodes not free");
+  if (!fresh.empty()) check_bookings(decision.job, fresh, believed_end(decision.job));
   check_place(job, fresh, who);
   const Nodes n = decision.after.count;
   require(n == job.has.count ||
@@ -973,7 +1144,16 @@ void HostileWorld::change_machine() {
       can.power_control = !can.power_control && first_.state().capabilities.power_control;
       platform.cores_per_node += 1;
   }
-  if (settings_.cells && (platform.nodes != before.nodes || places_.chance(0.5))) draw_classes();
+  if (settings_.shares && draws_.chance(0.5)) can.parts = !can.parts;
+  const State& state = core_.state();
+  const bool is_decided = std::ranges::any_of(state.unanswered, [](const Unanswered& open) {
+    return !open.before.parts.empty() || !open.decision.after.parts.empty();
+  });
+  const bool is_shared = !state.sharers.empty() || !state.parted.empty() || is_decided;
+  if (is_shared && settings_.cells) platform = before;
+  if (settings_.cells && !is_shared && (platform.nodes != before.nodes || places_.chance(0.5))) {
+    draw_classes();
+  }
   if (identities()) {
     holders_.resize(platform.nodes);
     health_.resize(platform.nodes, Health::up);
@@ -1048,7 +1228,8 @@ void HostileWorld::change_corridor() {
 std::shared_ptr<const Policy> HostileWorld::some_policy() {
   return settings_.make_policy
              ? settings_.make_policy(draws_)
-             : random_policy(draws_, settings_.policy_calls, settings_.capabilities);
+             : random_policy(draws_, settings_.policy_calls, settings_.capabilities,
+                             settings_.shares && settings_.capabilities.parts);
 }
 
 void HostileWorld::change_policy(std::shared_ptr<const Policy> policy) {
@@ -1103,6 +1284,7 @@ void HostileWorld::lie() {
 
 void HostileWorld::close() {
   ++figures_.closes;
+  std::erase_if(bookings_, [&](const Booking& each) { return each.to <= now_; });
   std::vector<Decision> decisions;
   {
     const RandomPolicy::Watch watch(core_.state());
@@ -1177,9 +1359,22 @@ void HostileWorld::check_start(const Decision& decision) {
   require(sized, who + " is started at a size it cannot have");
   if (identities()) {
     require(decision.after.nodes.count() == n, who + ": nodes and count differ");
-    require(free_nodes().contains(decision.after.nodes), who + " is started on nodes not free");
+    NodeSet fresh = decision.after.nodes;
+    for (const Part& part : decision.after.parts) {
+      require(settings_.capabilities.parts && sizes_while_running(job.spec.type),
+              who + " is started on nodes of others, and cannot");
+      require(fresh.contains(part.nodes), who + " has parts of other nodes");
+      fresh.erase(part.nodes);
+      for_each_node(part.nodes, [&](std::uint32_t node) {
+        require(!holders_[node].empty(), who + " shares a node with nobody");
+      });
+    }
+    figures_.guests += !decision.after.parts.empty();
+    require(free_nodes().contains(fresh), who + " is started on nodes not free");
     job.has = {};
     check_place(job, decision.after.nodes, who);
+    check_bookings(decision.job, decision.after.nodes, decision.limit);
+    figures_.booked += booking_of(job) != nullptr;
   }
   job.has = decision.after;
   job.before = {};
@@ -1206,15 +1401,66 @@ void HostileWorld::check_resize(const Decision& decision) {
   require(at_once || job.last_decision < now_, who + " is decided about twice in one instant");
   const bool moves = identities() && !decision.after.nodes.contains(job.has.nodes) &&
                      !job.has.nodes.contains(decision.after.nodes);
-  require(job.resizes < settings_.capabilities.resizes_per_job ||
+  const bool cores = identities() && decision.after.nodes == job.has.nodes;
+  require(job.resizes < settings_.capabilities.resizes_per_job || cores ||
               (moves && decision.after.count == job.has.count),
           who + " is resized too often");
-  if (moves) {
+  if (cores) {
+    check_cores(decision);
+  } else if (moves) {
     check_move(decision);
   } else {
     check_change_of_size(decision);
   }
   answer_later(job, decision);
+}
+
+/// It keeps its nodes: it is to leave cores to a guest, or gets some that nobody has.
+void HostileWorld::check_cores(const Decision& decision) {
+  Truth& job = truth(decision.job);
+  const std::string who = name(decision.job);
+  require(settings_.capabilities.parts && sizes_while_running(job.spec.type),
+          who + " is to have other cores, and cannot");
+  require(decision.reason.why == Why::guest, who + " is to have other cores for no reason");
+  job.before = job.has;
+  const bool gives = decision.reason.job != JobId::none;
+  job.has.parts = decision.after.parts;
+  bool changes = false;
+  for_each_node(job.has.nodes, [&](std::uint32_t node) {
+    const Slice after = slice_of(decision.job, node);
+    std::swap(job.has, job.before);
+    const Slice before = slice_of(decision.job, node);
+    std::swap(job.has, job.before);
+    require(after.cores > 0 && (gives ? before.covers(after) : after.covers(before)),
+            who + " is to have more and fewer cores");
+    require(!gives || after.cores < before.cores, who + " is cut, and keeps its cores");
+    changes |= after.cores != before.cores;
+    if (gives || holders_[node].front() != decision.job) return;
+    figures_.outlived += holders_[node].size() == 1;
+  });
+  require(changes, who + " is to have the cores that it has");
+  ++(gives ? figures_.cuts : figures_.spared);
+  if (gives) job.has = job.before;
+}
+
+void HostileWorld::answer_cores(JobId id, Truth& job) {
+  Holding now = job.decision.after;
+  Time retry_at{};
+  const std::uint64_t fate = meddles_ && settings_.refuses ? draws_.below(10) : 9;
+  if (fate < 3) {  // refused, or lost and given up
+    now = job.before;
+    retry_at = random_retry();
+  } else if (fate < 5) {  // on some nodes only
+    for_each_node(job.before.nodes, [&](std::uint32_t node) {
+      if (!identities_.chance(0.5)) return;
+      const NodeSet one{{{node, node}}};
+      const Slice* const part = find(job.before.parts, node);
+      erase(now.parts, one);
+      if (part) put(now.parts, one, *part);
+    });
+    retry_at = random_retry();
+  }
+  report_resized(id, job.open, now, retry_at);
 }
 
 void HostileWorld::check_change_of_size(const Decision& decision) {
@@ -1226,8 +1472,9 @@ void HostileWorld::check_change_of_size(const Decision& decision) {
   require(!ordered || decision.after.count == job.ordered, who + " is not brought to its order");
   const Nodes n = decision.after.count;
   require(n > 0 && n != job.has.count, who + " is resized to nothing, or to what it has");
-  if (decision.reason.why == Why::draining) {
+  if (decision.reason.why == Why::draining || decision.reason.why == Why::booked) {
     ++figures_.vacated;
+    figures_.ordered_off += decision.reason.why == Why::booked;
     require(n == size_off_draining(job), who + " leaves nodes that drain for another size");
   }
   if (decision.request != RequestId::none) {
@@ -1258,6 +1505,7 @@ void HostileWorld::check_change_of_size(const Decision& decision) {
       require(decision.after.nodes.contains(job.has.nodes), who + " is to grow and to lose nodes");
       require(free_nodes().contains(more.nodes), who + " is to grow on nodes not free");
       check_place(job, more.nodes, who);
+      check_bookings(decision.job, more.nodes, believed_end(decision.job));
     }
     book(decision.job, more);
     job.has = decision.after;
@@ -1270,7 +1518,7 @@ void HostileWorld::check_change_of_size(const Decision& decision) {
     const NodeSet given = difference(job.has.nodes, decision.after.nodes);
     bool gives_sound = false, keeps_sick = false;
     for (std::uint32_t node = 0; node < health_.size(); ++node) {
-      const bool sick = health_[node] != Health::up;
+      const bool sick = health_[node] != Health::up || is_to_leave(job, node);
       gives_sound |= !sick && given.contains(node);
       keeps_sick |= sick && decision.after.nodes.contains(node) && job.keep != node;
     }
@@ -1288,8 +1536,9 @@ void HostileWorld::check_stop(const Decision& decision) {
   const auto how =
       static_cast<Stop>(static_cast<int>(decision.kind) - static_cast<int>(Decision::Kind::cancel));
   require(can_stop(job, how), who + " is to be suspended, and cannot");
-  require((decision.reason.why == Why::ordered) == job.stop.has_value() &&
-              job.stop.value_or(how) == how,
+  // What the world no longer can is not done, and a policy may decide otherwise.
+  const bool is_ordered = job.stop.has_value() && can_stop(job, *job.stop);
+  require((decision.reason.why == Why::ordered) == is_ordered && (!is_ordered || *job.stop == how),
           who + " is not stopped as it was ordered");
   require(decision.after == Holding{}, who + " is to stop, and to hold something");
   job.before = job.has;
@@ -1375,7 +1624,7 @@ void HostileWorld::answer_start(JobId id, Truth& job) {
   }
   Holding reported = job.has;
   if (meddles_ && settings_.refuses && job.decision.kind == Decision::Kind::start &&
-      draws_.chance(0.2)) {
+      job.has.parts.empty() && draws_.chance(0.2)) {
     // On other nodes than decided; a moldable one now and then on more or fewer.
     Nodes n = job.has.count;
     const bool changes = draws_.chance(0.3);
@@ -1401,6 +1650,7 @@ void HostileWorld::answer_start(JobId id, Truth& job) {
 }
 
 void HostileWorld::answer_resize(JobId id, Truth& job) {
+  if (identities() && job.decision.after.nodes == job.before.nodes) return answer_cores(id, job);
   const Holding after = job.decision.after;
   const bool grows = after.count > job.before.count;
   const Nodes step = grows ? after.count - job.before.count : job.before.count - after.count;
@@ -1470,6 +1720,10 @@ void HostileWorld::settle() {
     if (!jobs_[i].stop) continue;
     jobs_[i].stop.reset();
     fact("an order to stop lifted", event::StopOrdered{JobId{i}, std::nullopt});
+  }
+  for (Booking each : std::exchange(bookings_, {})) {
+    each.to = now_;
+    fact("a booking is over", event::Booked{each});
   }
   const std::vector<MoveOrder> moves = core_.state().moves;
   for (const MoveOrder& order : moves) {

@@ -39,7 +39,9 @@ struct HostileSettings {
   bool takes_from_claims = true;    // for what it does unasked: any free nodes, or idle ones
   bool refuses = true;              // false: everything is done as decided, sooner or later
   bool cells = false;               // classes and partitions, and jobs that may not run everywhere
+  bool bookings = false;            // maintenance, reservations, caps to come; with cells only
   bool has_budget = false;          // of power, nearly all the time until it settles
+  bool shares = false;              // random policies let jobs share nodes
   bool journal = false;             // keep a record of everything, with the state's fingerprint
   std::uint32_t policy_calls = 12;  // at most, in each pass of a random policy
   /// Makes a policy, at the beginning and when the world changes it; none: a random policy.
@@ -48,7 +50,9 @@ struct HostileSettings {
 
 /// Platform, capabilities and rules drawn from the seed.
 HostileSettings random_settings(std::uint64_t seed);
-/// The same with a journal of all that happens and of the pen calls.
+/// The same, and jobs share nodes, nearly all the time.
+HostileSettings sharing_settings(std::uint64_t seed);
+/// The first with a journal of all that happens and of the pen calls.
 HostileSettings recorded_settings(std::uint64_t seed);
 
 /// Denies every request and starts whatever fits, at any size.
@@ -92,12 +96,19 @@ class HostileWorld {
   struct Figures {
     std::uint64_t instants = 0, closes = 0, decisions = 0, events = 0, stale = 0;
     std::uint64_t claims = 0, waited = 0, grants = 0;
-    std::uint64_t vacated = 0;    // times a job was sent off nodes that drain, by being smaller
-    std::uint64_t moves = 0;      // or to other nodes
-    std::uint64_t stops = 0;      // decisions that a job leaves all its nodes
-    std::uint64_t suspended = 0;  // jobs that did, and go on
-    std::uint64_t machines = 0;   // times the machine was to be another one
-    std::uint64_t unable = 0;     // closes without what the policy needs
+    std::uint64_t vacated = 0;      // times a job was sent off nodes that drain, by being smaller
+    std::uint64_t moves = 0;        // or to other nodes
+    std::uint64_t stops = 0;        // decisions that a job leaves all its nodes
+    std::uint64_t suspended = 0;    // jobs that did, and go on
+    std::uint64_t machines = 0;     // times the machine was to be another one
+    std::uint64_t unable = 0;       // closes without what the policy needs
+    std::uint64_t guests = 0;       // jobs that started on nodes of others
+    std::uint64_t cuts = 0;         // of cores
+    std::uint64_t spared = 0;       // times that cores came back
+    std::uint64_t outlived = 0;     // guests that have a node whose first holder ended
+    std::uint64_t bookings = 0;     // made
+    std::uint64_t booked = 0;       // starts of jobs on what is booked for them
+    std::uint64_t ordered_off = 0;  // times a job left nodes because they are booked
     Figures& operator+=(const Figures& other);
   };
   Figures figures() const;
@@ -188,6 +199,14 @@ class HostileWorld {
   bool can_stop(const Truth& job, Stop how) const;
   void alter();
   void change_machine();
+  void change_bookings();
+  bool can_book(const Booking& next) const;
+  const Booking* booking_of(const Truth& job) const;
+  /// Does the node drain, or is it booked, and not for this job?
+  bool is_to_leave(const Truth& job, std::uint32_t node) const;
+  /// None of these may be booked by others before the job is believed to end.
+  void check_bookings(JobId id, const NodeSet& fresh, Time end) const;
+  Time believed_end(JobId id) const;
   void request();
   void believe();
   void change_corridor();
@@ -204,12 +223,18 @@ class HostileWorld {
   void check_stop(const Decision& decision);
   void check_has_moved(JobId id) const;
   void check_change_of_size(const Decision& decision);
+  void check_cores(const Decision& decision);
+  Slice slice_of(JobId id, std::uint32_t node) const;  // what a job has of a node
+  Slice whole(std::uint32_t node) const;
+  /// Nobody has more of a node than there is, nor less than he could have.
+  void check_shared() const;
   void check_power(const Decision& decision);
   void check_books() const;
   void answer_later(Truth& job, const Decision& decision);
   void answer(JobId id, DecisionId decision);
   void answer_start(JobId id, Truth& job);
   void answer_resize(JobId id, Truth& job);
+  void answer_cores(JobId id, Truth& job);
   void answer_stop(JobId id, Truth& job);
   void report_resized(JobId id, DecisionId answers, const Holding& now, Time retry_at);
   void schedule_timer();
@@ -217,9 +242,12 @@ class HostileWorld {
   Time random_retry();
 
   HostileSettings settings_;
-  Draws draws_;       // of what happens
-  Draws identities_;  // of which nodes: moves nothing else
-  Draws places_;      // of where jobs may run, likewise
+  Draws draws_;                    // of what happens
+  Draws identities_;               // of which nodes: moves nothing else
+  Draws places_;                   // of where jobs may run, likewise
+  Draws reservations_;             // of bookings
+  std::vector<Booking> bookings_;  // not over
+  std::uint32_t next_booking_ = 0;
   std::shared_ptr<const Policy> policy_;
   Core core_;
   const Core first_;

@@ -28,6 +28,7 @@ class Scribble {
   Scribble(Pass& pass, const RandomPolicy::Settings& chosen) : pass_(pass), chosen_(chosen) {}
 
   void all() {
+    for (std::uint32_t n = chosen_.shares ? below(4) : 0; n > 0; --n) share();
     if (chosen_.blocks && below(6) == 0) use_blocks();
     for (std::uint32_t n = below(chosen_.calls + 1); n > 0; --n) call();
     if (chosen_.blocks && below(10) == 0) use_blocks();
@@ -290,6 +291,58 @@ class Scribble {
     });
   }
 
+  // A waiting job starts inside of some that run; now and then that is not possible.
+  void share() {
+    const std::vector<JobId> waiting = pending();
+    std::vector<JobId> from = running();
+    if (waiting.empty() || from.empty()) return;
+    const JobId guest = any_of(waiting);
+    const JobSpec& spec = pass_.job(guest).spec;
+    const bool wild = below(8) == 0;
+    std::vector<Cut> cuts;
+    Gain gain{.job = guest, .size = random_range(guest)};
+    if (below(2) == 0 && sizes_at_start(spec.type)) gain.size = spec.size;
+    bool all_alone = true;
+    for (std::uint32_t n = 1 + below(2); n > 0 && !from.empty(); --n) {
+      const JobId mate = any_of(from);
+      std::erase(from, mate);
+      const Job& job = pass_.job(mate);
+      if (!wild && (!pass_.can_share(mate) || job.holding.nodes.intersects(gain.on) ||
+                    job.holding.count + gain.on.count() > gain.size.max)) {
+        continue;
+      }
+      all_alone &= pass_.is_alone(mate);
+      // Some of its own cores, and memory for somebody.
+      Slice each = pass_.whole(job.holding.nodes.parts.front().first);
+      for (const Part& part : job.holding.parts) {
+        if (part.has.cores < each.cores) each = part.has;
+      }
+      if (each.cores < 2 && !wild) continue;
+      each.cores =
+          static_cast<std::uint16_t>(wild ? below(each.cores + 2u) : 1 + below(each.cores - 1u));
+      each.memory_mb /= 2;
+      gain.on.insert(job.holding.nodes);
+      // Who has a part already may leave what others left.
+      if (job.holding.parts.empty() || below(2) == 0) cuts.push_back({mate, job.size(), each});
+    }
+    if (gain.on.empty()) return;
+    if (wild && below(2) == 0) gain.on.insert(0, below(pass_.platform().nodes + 1));
+    const Nodes idle = pass_.idle();
+    const Reason reason{Why::guest};
+    if (!write("share", [&] { return pass_.carry_out(cuts, {&gain, 1}, reason); })) return;
+    if (!all_alone && wild) return;
+    const Nodes shared = gain.on.count();
+    if (idle - pass_.idle() != pass_.job(guest).size() - shared) {
+      throw std::logic_error("share: other nodes than idle ones besides");
+    }
+    // The view has it there, and goes on.
+    for (const Cut& cut : cuts) {
+      if (pass_.is_alone(cut.victim) || pass_.resizable(cut.victim)) {
+        throw std::logic_error("share: a mate is believed to be alone");
+      }
+    }
+  }
+
   void withdraw() {
     if (pass_.claims().empty()) return;
     const ClaimId id = pass_.claims()[below(pass_.claims().size())].id;
@@ -404,7 +457,7 @@ RandomPolicy::RandomPolicy(const Settings& chosen)
               .order = chosen.order,
               .priority_period = whole_seconds(chosen.priority_period_s),
               .start_size = chosen.start_size,
-              .needs = {.resizes_per_job = chosen.needed_resizes}}),
+              .needs = {.resizes_per_job = chosen.needed_resizes, .parts = chosen.shares}}),
       chosen_(chosen) {
   traits.settings = "random:" + std::to_string(chosen.calls) + ',' + std::to_string(chosen.wakes) +
                     ',' + (chosen.blocks ? '1' : '0') + ',' +
@@ -412,7 +465,10 @@ RandomPolicy::RandomPolicy(const Settings& chosen)
                     (chosen.answers_requests ? '1' : '0') + ',' +
                     (chosen.start_size == StartSize::smallest ? '1' : '0') + ',' +
                     std::to_string(chosen.priority_period_s);
-  if (chosen.needed_resizes != 0) traits.settings += ',' + std::to_string(chosen.needed_resizes);
+  if (chosen.needed_resizes != 0 || chosen.shares) {
+    traits.settings += ',' + std::to_string(chosen.needed_resizes);
+  }
+  if (chosen.shares) traits.settings += ",1";
 }
 
 void RandomPolicy::schedule(Pass& pass) const { Scribble(pass, chosen_).all(); }
@@ -452,6 +508,7 @@ std::shared_ptr<const Policy> test_policy(std::string_view text) {
   chosen.start_size = number(1) != 0 ? StartSize::smallest : StartSize::preferred;
   chosen.priority_period_s = number(100);
   if (!rest.empty()) chosen.needed_resizes = number(kEveryEvent);
+  if (!rest.empty()) chosen.shares = number(1) != 0;
   if (!rest.empty()) throw InputError("'" + std::string(text) + "' is no random policy", "");
   return std::make_shared<RandomPolicy>(chosen);
 }

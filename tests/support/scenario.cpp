@@ -149,6 +149,10 @@ class Parser {
  private:
   void directive(Line& line);
   void platform(Line& line);
+  void node_class(Line& line);
+  void partition(Line& line);
+  void budget(Line& line);
+  std::uint32_t where(const Line& line, const Options& options);
   void policy(Line& line);
   void unlike(Line& line);
   void rules(Line& line);
@@ -156,6 +160,7 @@ class Parser {
   void start(Line& line);
   void node(Line& line);
   void order(Line& line);
+  void book(Line& line);
   void job(Line& line);
   void evolve(Line& line);
   void phase(Line& line);
@@ -203,6 +208,7 @@ class Parser {
   std::vector<Line> script_lines_;  // read last: they name jobs
   std::vector<Line> orders_;        // likewise
   std::map<std::uint64_t, JobId> ids_;
+  std::map<std::uint64_t, std::string> reservations_;  // that jobs name
   Accounts accounts_{Fairness{}};
   bool expecting_ = false;
 };
@@ -226,11 +232,16 @@ void Parser::directive(Line& line) {
                                                                     {"rules", &Parser::rules},
                                                                     {"resize", &Parser::resize},
                                                                     {"start", &Parser::start}};
-  static const std::map<std::string, void (Parser::*)(Line&)> kMany{{"job", &Parser::job},
-                                                                    {"node", &Parser::node},
-                                                                    {"evolve", &Parser::evolve},
-                                                                    {"unlike", &Parser::unlike},
-                                                                    {"phase", &Parser::phase}};
+  static const std::map<std::string, void (Parser::*)(Line&)> kMany{
+      {"job", &Parser::job},
+      {"node", &Parser::node},
+      {"evolve", &Parser::evolve},
+      {"unlike", &Parser::unlike},
+      {"phase", &Parser::phase},
+      {"class", &Parser::node_class},
+      {"partition", &Parser::partition},
+      {"budget", &Parser::budget},
+      {"book", &Parser::book}};
   SimulationSettings& settings = scenario_.settings;
   const std::string name = line.word("directive");
   const auto once = kOnce.find(name);
@@ -263,18 +274,84 @@ void Parser::directive(Line& line) {
     line.options({});
     expecting_ = true;
   } else {
-    line.fail(
-        "there is no directive '" + name + "'",
-        "there are platform, policy, unlike, rules, overrun, resize, start, on_failure, node, job, "
-        "evolve, phase, order, at, show, expect");
+    line.fail("there is no directive '" + name + "'",
+              "there are platform, class, partition, budget, policy, unlike, rules, overrun, "
+              "resize, start, on_failure, node, book, job, "
+              "evolve, phase, order, at, show, expect");
   }
 }
 
 void Parser::platform(Line& line) {
-  for (const auto& [key, value] : line.options({"nodes"})) {
-    scenario_.settings.platform.nodes = line.count(key, value);
+  Platform& machine = scenario_.settings.platform;
+  for (const auto& [key, value] : line.options({"nodes", "cores"})) {
+    (key == "nodes" ? machine.nodes : machine.cores_per_node) = line.count(key, value);
   }
   if (scenario_.settings.platform.nodes == 0) line.fail("no nodes", "write nodes=4");
+}
+
+void Parser::node_class(Line& line) {
+  Platform& platform = scenario_.settings.platform;
+  NodeClass its;
+  its.name = line.word("name");
+  its.nodes = line.nodes(line.word("nodes"));
+  its.has.cores = 1;
+  for (const auto& [key, value] : line.options({"speed", "memory", "idle", "busy", "weight"})) {
+    if (key == "memory" || key == "weight") {
+      (key == "memory" ? its.has.memory_mb : its.weight) = line.count(key, value);
+    } else {
+      (key == "speed"  ? its.speed
+       : key == "idle" ? its.idle_w
+                       : its.busy_w) = line.number(key, value);
+    }
+  }
+  platform.classes.push_back(std::move(its));
+  platform.idle_w = platform.classes[0].idle_w;
+  platform.busy_w = platform.classes[0].busy_w;
+}
+
+void Parser::partition(Line& line) {
+  Partition its;
+  its.name = line.word("name");
+  its.nodes = line.nodes(line.word("nodes"));
+  line.options({});
+  scenario_.settings.platform.partitions.push_back(std::move(its));
+}
+
+void Parser::budget(Line& line) {
+  PowerCap cap;
+  cap.at = line.time("time", line.word("time"));
+  const std::string watts = line.word("watts");
+  cap.watts =
+      watts == "none" ? std::numeric_limits<double>::infinity() : line.number("watts", watts);
+  line.options({});
+  scenario_.settings.power_caps.push_back(cap);
+}
+
+/// Where a job wants to run: its place in the workload's list plus 1; 0: anywhere.
+std::uint32_t Parser::where(const Line& line, const Options& options) {
+  Where asked;
+  for (const auto& [key, value] : options) {
+    if (key == "partition") {
+      const auto& partitions = scenario_.settings.platform.partitions;
+      for (std::string_view rest = value; !rest.empty();) {
+        const std::string_view name = next_part(rest, ',');
+        const auto at = std::ranges::find(partitions, name, &Partition::name);
+        if (at == partitions.end()) {
+          line.fail("there is no partition '" + std::string(name) + "'", "say it above");
+        }
+        asked.partitions |= std::uint64_t{1} << (at - partitions.begin());
+      }
+    } else if (key == "memory") {
+      asked.each.memory_mb = line.count(key, value);
+    } else if (key == "only" || key == "never") {
+      (key == "only" ? asked.only : asked.never) = line.nodes(value);
+    }
+  }
+  if (asked == Where{}) return 0;
+  auto& known = scenario_.workload.where;
+  const auto at = std::ranges::find(known, asked) - known.begin();
+  if (at == std::ssize(known)) known.push_back(asked);
+  return static_cast<std::uint32_t>(at + 1);
 }
 
 void Parser::policy(Line& line) {
@@ -304,12 +381,14 @@ void Parser::rules(Line& line) {
     return text == yes;
   };
   Rules& rules = scenario_.settings.rules;
-  for (const auto& [key, value] :
-       line.options({"limit", "identities", "seed", "fairness", "claims", "reservations"})) {
+  for (const auto& [key, value] : line.options(
+           {"limit", "identities", "seed", "fairness", "claims", "reservations", "share"})) {
     if (key == "limit") {
       rules.limit = choose(value, "fixed", "scaled") ? Rules::Limit::fixed : Rules::Limit::scaled;
     } else if (key == "identities") {
       rules.identities = choose(value, "on", "off");
+    } else if (key == "share") {
+      rules.share = choose(value, "worst", "ideal") ? ShareModel::worst : ShareModel::ideal;
     } else if (key == "claims") {
       rules.claims_take_idle = choose(value, "take-idle", "wait");
     } else if (key == "reservations") {
@@ -341,9 +420,13 @@ RandomDuration Parser::duration(const Line& line, const std::string& what,
 
 void Parser::resize(Line& line) {
   ResizeBehaviour& how = scenario_.settings.resize;
-  for (const auto& [key, value] : line.options(
-           {"apply", "delay", "refuse", "lose", "timeout", "partly", "repeat", "retry", "moves"})) {
-    if (key == "moves") {
+  for (const auto& [key, value] : line.options({"apply", "delay", "refuse", "lose", "timeout",
+                                                "partly", "repeat", "retry", "moves", "shared"})) {
+    if (key == "shared") {
+      const auto model = from_word<ShareModel>(kShareModelWords, value);
+      if (!model) line.fail("shared: '" + value + "'", "use " + listed(kShareModelWords));
+      scenario_.settings.share = *model;
+    } else if (key == "moves") {
       scenario_.settings.moves = value != "no";
       if (value != "no" && value != "yes") line.fail("moves: '" + value + "'", "use yes or no");
     } else if (key == "apply") {
@@ -395,6 +478,29 @@ void Parser::node(Line& line) {
   scenario_.settings.node_events.push_back(std::move(event));
 }
 
+void Parser::book(Line& line) {
+  BookingOrder order;
+  order.at = line.time("time", line.word("time"));
+  order.booking.name = line.word("name");
+  bool is_over = true;
+  for (const auto& [key, value] : line.options({"from", "to", "nodes", "count", "watts", "jobs"})) {
+    is_over = false;
+    if (key == "from" || key == "to") {
+      (key == "from" ? order.booking.from : order.booking.to) = line.time(key, value);
+    } else if (key == "nodes") {
+      order.booking.nodes = line.nodes(value);
+    } else if (key == "count") {
+      order.count = line.count(key, value);
+    } else if (key == "watts") {
+      order.booking.power_mw = std::llround(line.number(key, value) * 1000);
+    } else {
+      order.booking.for_jobs = true;
+    }
+  }
+  if (is_over) order.booking.to = order.at;
+  scenario_.settings.bookings.push_back(std::move(order));
+}
+
 void Parser::order(Line& line) {
   OperatorOrder order;
   order.at = line.time("time", line.word("time"));
@@ -412,15 +518,22 @@ void Parser::job(Line& line) {
   std::optional<Nodes> min, max;
   AdaptiveJob more;
   bool adapts = false, is_special = false;
-  for (const auto& [key, value] :
-       line.options({"submit", "nodes", "walltime", "run", "user", "group", "type", "min", "max",
-                     "model", "constraint", "cost", "release", "priority", "account", "barrier"})) {
+  const Options options =
+      line.options({"submit",  "nodes",   "walltime",  "run",        "user", "group",   "type",
+                    "min",     "max",     "model",     "constraint", "cost", "release", "priority",
+                    "account", "barrier", "partition", "memory",     "only", "never",
+                    "reservation"});
+  job.where = where(line, options);
+  for (const auto& [key, value] : options) {
+    if (key == "partition" || key == "memory" || key == "only" || key == "never") continue;
     if (key == "submit") {
       job.submit = Time{span(line, key, value)};
     } else if (key == "walltime" || key == "run") {
       (key == "run" ? job.runtime : job.walltime) = span(line, key, value);
     } else if (key == "nodes" || key == "user" || key == "group") {
       (key == "nodes" ? job.nodes : key == "user" ? job.user : job.group) = line.count(key, value);
+    } else if (key == "reservation") {
+      reservations_[job.name] = value;
     } else if (key == "priority" || key == "account" || key == "barrier") {
       is_special = true;
       if (key == "priority") more.priority = static_cast<std::int32_t>(line.count(key, value));
@@ -509,7 +622,7 @@ void Parser::script(Line& line) {
       {"deny", Verb::deny},         {"withdraw", Verb::withdraw}, {"reserve", Verb::reserve},
       {"tag", Verb::tag},           {"wake", Verb::wake},         {"in-order", Verb::in_order},
       {"backfill", Verb::backfill}, {"cancel", Verb::cancel},     {"requeue", Verb::requeue},
-      {"suspend", Verb::suspend}};
+      {"suspend", Verb::suspend},   {"together", Verb::together}, {"guest", Verb::guest}};
   ScriptLine action;
   action.at = line.time("time", line.word("time"));
   if (line.skip("again")) action.pass = 2;
@@ -519,37 +632,53 @@ void Parser::script(Line& line) {
   if (known == kVerbs.end()) {
     line.fail("the script cannot '" + verb + "'",
               "there are start, resize, grant, deny, withdraw, reserve, tag, wake, in-order, "
-              "backfill, cancel, requeue, suspend");
+              "backfill, together, cancel, requeue, suspend, guest");
   }
   action.verb = known->second;
-  const bool about_job =
-      action.verb != Verb::wake && action.verb != Verb::in_order && action.verb != Verb::backfill;
+  const bool about_job = action.verb != Verb::wake && action.verb != Verb::in_order &&
+                         action.verb != Verb::backfill && action.verb != Verb::together;
   if (about_job) action.job = job_called(line, line.word("job"));
-  if (action.verb == Verb::start || action.verb == Verb::resize) {
+  const bool shares = action.verb == Verb::guest;
+  scenario_.settings.shares |= shares;
+  if (action.verb == Verb::start || action.verb == Verb::resize || shares) {
     action.size = size_range(line, line.word("size"));
   }
   if (action.verb == Verb::reserve || action.verb == Verb::wake) {
     action.time = line.time("time", line.word("time"));
   }
-  const bool stops = action.verb >= Verb::cancel;
+  const bool stops = action.verb >= Verb::cancel && !shares;
   scenario_.settings.suspends |= stops;
   action.reason.why = stops                           ? Why::shrunk_for
+                      : shares                        ? Why::guest
                       : action.verb == Verb::start    ? Why::in_order
+                      : action.verb == Verb::together ? Why::in_order
                       : action.verb == Verb::resize   ? Why::hand_out
                       : action.verb == Verb::deny     ? Why::fairness
                       : action.verb == Verb::withdraw ? Why::resources
                       : action.verb == Verb::reserve  ? Why::resources
                                                       : Why::evolving;
   for (const auto& [key, value] :
-       line.options({"cuts", "incoming", "strict", "depth", "reason", "for"})) {
-    if (key == "cuts") {
+       line.options({"cuts", "jobs", "incoming", "strict", "depth", "reason", "for", "on"})) {
+    if (key == "on") {
+      action.on = line.nodes(value);
+    } else if (key == "jobs") {
+      for (std::string_view rest = value; !rest.empty();) {
+        std::string_view size = next_part(rest, ',');
+        const std::string job(next_part(size, ':'));
+        action.gains.emplace_back(job_called(line, job), size_range(line, std::string(size)));
+      }
+    } else if (key == "cuts") {
       for (std::string rest = value; !rest.empty();) {
         const std::string cut = rest.substr(0, rest.find(','));
         rest.erase(0, std::min(cut.size() + 1, rest.size()));
-        const std::size_t colon = cut.find(':');
-        if (colon == std::string::npos) line.fail("'" + cut + "' is no cut", "write JOB:SIZE");
-        action.cuts.push_back(
-            {job_called(line, cut.substr(0, colon)), line.count("size", cut.substr(colon + 1))});
+        const std::size_t colon = cut.find(shares ? '@' : ':');
+        if (colon == std::string::npos) {
+          line.fail("'" + cut + "' is no cut", "write JOB:SIZE, of a guest JOB@CORES");
+        }
+        const std::uint32_t to = line.count("size", cut.substr(colon + 1));
+        Cut its{job_called(line, cut.substr(0, colon)), to};
+        if (shares) its.each = Slice{.cores = static_cast<std::uint16_t>(to)};
+        action.cuts.push_back(its);
       }
     } else if (key == "incoming") {
       action.incoming = true;
@@ -595,12 +724,35 @@ void Parser::finish() {
   std::ranges::stable_sort(jobs, {}, &WorkloadJob::submit);
   std::ranges::stable_sort(settings.node_events, {}, &NodeEvent::at);
   for (std::uint32_t i = 0; i < jobs.size(); ++i) ids_[jobs[i].name] = JobId{i};
+  // By name: the first line of one makes it, others change or end it.
+  std::ranges::stable_sort(settings.bookings, {}, &BookingOrder::at);
+  std::vector<std::string> names;
+  for (BookingOrder& each : settings.bookings) {
+    const auto known = std::ranges::find(names, each.booking.name);
+    if (known == names.end()) {
+      names.push_back(each.booking.name);
+    } else {
+      each.booking.id = BookingId{static_cast<std::uint32_t>(known - names.begin())};
+    }
+  }
+  for (const auto& named : reservations_) {
+    const std::string& name = named.second;
+    const auto its = [&](const BookingOrder& each) { return each.booking.name == name; };
+    const auto made = std::ranges::find_if(settings.bookings, its);
+    if (made == settings.bookings.end()) {
+      end.fail("there is no reservation '" + name + "'", "write book");
+    }
+    const auto job = static_cast<std::uint32_t>(named.first);
+    made->jobs.insert(job, job);
+  }
   if (!scenario_.scripted && !script_lines_.empty()) {
     script_lines_.front().fail("only a scripted policy does what lines say", "write policy script");
   }
   for (Line& line : script_lines_) script(line);
   for (Line& line : orders_) order(line);
   std::ranges::stable_sort(settings.orders, {}, &OperatorOrder::at);
+  std::ranges::stable_sort(settings.power_caps, {}, &PowerCap::at);
+  if (!is_sound(settings.platform)) end.fail("classes and partitions", "name nodes that there are");
   std::ranges::stable_sort(scenario_.script, {},
                            [](const ScriptLine& line) { return std::pair(line.at, line.pass); });
 }
@@ -668,12 +820,28 @@ class ScriptPolicy final : public Policy {
       case Verb::backfill:
         backfill(pass, {.reservation_depth = line.depth});
         return true;
+      case Verb::together: {
+        std::vector<Gain> gains;
+        for (const auto& [job, size] : line.gains) gains.push_back({.job = job, .size = size});
+        return pass.carry_out(line.cuts, gains, line.reason, line.incoming);
+      }
       case Verb::cancel:
         return pass.stop(line.job, Stop::cancel, line.reason);
       case Verb::requeue:
         return pass.stop(line.job, Stop::requeue, line.reason);
       case Verb::suspend:
         return pass.stop(line.job, Stop::suspend, line.reason);
+      case Verb::guest: {
+        std::vector<Cut> cuts = line.cuts;
+        Gain gain{.job = line.job, .size = line.size};
+        gain.on = line.on;
+        for (Cut& cut : cuts) {
+          if (!pass.knows(cut.victim)) return false;
+          cut.to = pass.job(cut.victim).size();
+          gain.on.insert(pass.job(cut.victim).holding.nodes);
+        }
+        return pass.carry_out(cuts, {&gain, 1}, line.reason);
+      }
     }
     return false;
   }
@@ -789,6 +957,7 @@ class Narrator final : public Observer {
       if (claims_.contains(claim.id)) continue;
       std::string what = "holds=" + std::to_string(claim.held.count) +
                          " pledged=" + std::to_string(claim.pledged());
+      if (!claim.inside.empty()) what += " inside=" + nodes_text(nodes_in(claim.inside));
       line(now, "claim", claim.job, what);
     }
     claims_.clear();
@@ -841,8 +1010,12 @@ class Narrator final : public Observer {
     return text;
   }
   static std::string text(const Holding& holding) {
-    return holding.nodes.empty() ? "size=" + std::to_string(holding.count)
-                                 : "nodes=" + nodes_text(holding.nodes);
+    if (holding.nodes.empty()) return "size=" + std::to_string(holding.count);
+    std::string text = "nodes=" + nodes_text(holding.nodes);
+    for (const Part& part : holding.parts) {
+      text += " cores=" + std::to_string(part.has.cores) + "@" + nodes_text(part.nodes);
+    }
+    return text;
   }
   std::string text(const Reason& reason) const {
     std::string text(word(reason.why));

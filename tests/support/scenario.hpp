@@ -29,18 +29,22 @@ struct ScriptLine {
     wake,
     in_order,
     backfill,
+    together,
     cancel,
     requeue,
-    suspend
+    suspend,
+    guest
   };
 
   Verb verb = Verb::start;
   Time at{};
   std::uint32_t pass = 1;
-  std::string text;         // as written, without the time
-  JobId job = JobId::none;  // whom it is about
-  SizeRange size;           // start: range; resize: to
-  std::vector<Cut> cuts;
+  std::string text;                                // as written, without the time
+  JobId job = JobId::none;                         // whom it is about
+  SizeRange size;                                  // start: range; resize: to
+  std::vector<Cut> cuts;                           // of a guest: of cores
+  std::vector<std::pair<JobId, SizeRange>> gains;  // together
+  NodeSet on{};                                    // guest: besides those of who is cut
   bool incoming = false;
   bool strict = false;      // in_order
   std::uint32_t depth = 1;  // backfill
@@ -65,6 +69,13 @@ struct Scenario {
   Duration tick{};                 // the script wakes itself this often; 0: only for its lines
   bool show_reservations = false, show_limits = false, show_delays = false;
   std::vector<Expected> expected;
+
+  /// Does it matter which nodes there are?
+  bool needs_identities() const {
+    const Platform& machine = settings.platform;
+    return !settings.node_events.empty() || !settings.bookings.empty() || settings.shares || machine.classes.size() > 1 ||
+           !machine.partitions.empty() || !workload.where.empty();
+  }
 };
 
 /// Throws InputError: "FILE:LINE: what is wrong; what to do".

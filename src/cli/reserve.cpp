@@ -1,0 +1,131 @@
+#include "cli/reserve.hpp"
+
+#include <chrono>
+#include <ctime>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
+#include "base/time.hpp"
+#include "cli/live_options.hpp"
+#include "live/conditions.hpp"
+#include "report/table.hpp"
+
+namespace ductile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  LiveOptions live{};
+  std::string name{};
+  std::string from{}, to{}, duration{};
+  std::string nodes{}, users{};
+  std::uint32_t count = 0;
+  double watts = 0;
+  bool is_over = false;
+};
+
+std::string time_text(const Json& seconds) {
+  if (!seconds.is_number()) return "-";
+  const auto since = static_cast<std::time_t>(seconds.get<double>());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}", fmt::localtime(since));
+}
+
+void list(const Options& options) {
+  const Json answer = ask(options.live, {{"do", "reservations"}});
+  if (options.live.json) {
+    std::cout << answer.dump() << '\n';
+    return;
+  }
+  std::vector<std::vector<std::string>> rows{
+      {"NAME", "STATE", "FROM", "TO", "NODES", "WATTS", "FOR"}};
+  for (const Json& each : answer["reservations"]) {
+    const auto users = each["users"].get<std::vector<std::string>>();
+    const bool for_jobs = each["for_jobs"];
+    rows.push_back({each["name"], each["state"], time_text(each["from_s"]), time_text(each["to_s"]),
+                    each["nodes"],
+                    each["watts"] == 0 ? "" : fmt::format("{:g}", each["watts"].get<double>()),
+                    !for_jobs       ? "nobody"
+                    : users.empty() ? "all"
+                                    : listed(users)});
+  }
+  std::cout << aligned_text(rows, rows.front().size());
+}
+
+void reserve(const Options& options) {
+  const auto now = Time(
+      std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()));
+  const auto seconds_of = [](Time time) { return to_seconds(time.time_since_epoch()); };
+  Json request{{"do", "reserve"}, {"name", options.name}};
+  Time from = now;
+  if (!options.from.empty()) {
+    from = parse_begin(options.from, now);
+    request["from_s"] = seconds_of(from);
+  }
+  if (!options.to.empty()) request["to_s"] = seconds_of(parse_begin(options.to, now));
+  if (!options.duration.empty()) {
+    request["to_s"] = seconds_of(later(from, parse_limit(options.duration)));
+  }
+  if (!options.nodes.empty()) request["nodes"] = options.nodes;
+  if (options.count > 0) request["count"] = options.count;
+  if (options.watts > 0) request["watts"] = options.watts;
+  if (options.users == "all") {
+    request["anybody"] = true;
+  } else if (!options.users.empty()) {
+    Json users = Json::array();
+    for (std::string_view rest = options.users; !rest.empty();) {
+      users.push_back(next_part(rest, ','));
+    }
+    request["users"] = std::move(users);
+  }
+  const std::string nodes = ask(options.live, request)["nodes"];
+  if (!nodes.empty()) std::cout << "nodes " << nodes << '\n';
+}
+
+}  // namespace
+
+void add_reserve_command(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "reserve", "Keep nodes for maintenance or for some jobs, and power; without NAME: show them");
+  add_live_options(*command, options->live, true);
+  CLI::Option* name = command->add_option("NAME", options->name, "letters, digits and _-.+");
+  const auto add = [&](const char* names, auto& value, const char* what) {
+    return command->add_option(names, value, what)->needs(name);
+  };
+  CLI::Option* nodes = add("--nodes", options->nodes, "these nodes, like 0-3,7");
+  add("--count", options->count, "so many nodes: such as are believed to be free by then")
+      ->check(CLI::Range(1U, 1U << 24))
+      ->excludes(nodes);
+  add("--from", options->from, "now+2hours, 16:00, 2030-12-31T16:00 [now]")->type_name("TIME");
+  CLI::Option* to = add("--to", options->to, "as --from [until it is removed]")->type_name("TIME");
+  add("--duration", options->duration, "for so long: minutes, H:M:S or D-H:M:S")
+      ->type_name("TIME")
+      ->excludes(to);
+  add("--users", options->users,
+      "for jobs of these users that name it (`submit --reservation`): alice,bob, or all [nobody: "
+      "maintenance]");
+  add("--watts", options->watts, "so much of the power budget, for nobody")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--remove", options->is_over, "it is over now")->needs(name);
+  command->callback([options] {
+    if (options->name.empty()) return list(*options);
+    if (options->is_over) {
+      ask(options->live, {{"do", "unreserve"}, {"name", options->name}});
+    } else {
+      reserve(*options);
+    }
+  });
+}
+
+}  // namespace ductile

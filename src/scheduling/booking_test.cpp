@@ -1,0 +1,244 @@
+#include "scheduling/booking.hpp"
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "scheduling/blocks.hpp"
+#include "scheduling/core.hpp"
+#include "scheduling/record.hpp"
+#include "scheduling/snapshot.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr Time at_s(std::int64_t second) { return Time{whole_seconds(second)}; }
+
+NodeSet nodes(const char* text) { return *parse_node_set(text); }
+
+/// A machine of 8 nodes of 100 W when they compute.
+struct Small {
+  explicit Small(double budget_w = 0) : core(platform(), {}, rules(), {}) {
+    if (budget_w > 0) core.apply(now, event::CorridorChanged{0, budget_w});
+  }
+  static Platform platform() { return {.nodes = 8, .busy_w = 100}; }
+  static Rules rules() { return {.identities = true, .check = true}; }
+
+  BookingId book(Booking booking) {
+    EXPECT_TRUE(core.apply(now, event::Booked{booking}));
+    return core.state().bookings.back().id;
+  }
+  bool can_book(Booking booking) { return Core(core).apply(now, event::Booked{booking}); }
+  JobId submit(Nodes n, std::int64_t seconds, BookingId booking = BookingId::none) {
+    event::Submitted submitted{
+        {.walltime = whole_seconds(seconds), .size = exactly(n), .preferred = n}, {}};
+    if (booking != BookingId::none) {
+      Where where;
+      where.booking = booking;
+      submitted.where = std::make_shared<const Where>(where);
+    }
+    core.apply(now, submitted);
+    return JobId{core.state().jobs.size() - 1};
+  }
+  template <class Write>
+  void pass(Write write) {
+    core.close(
+        now, [&](Pass& its) { write(its); }, true);
+  }
+  void at(std::int64_t second) {
+    now = at_s(second);
+    core.apply(now, event::TimerFired{});
+    core.close(
+        now, [](Pass&) {}, false);
+  }
+
+  Time now{};
+  Core core;
+};
+
+Booking maintenance(std::int64_t from, std::int64_t to, const char* which) {
+  return {.name = "repair", .from = at_s(from), .to = at_s(to), .nodes = nodes(which)};
+}
+Booking course(std::int64_t from, std::int64_t to, const char* which) {
+  return {.name = "course",
+          .from = at_s(from),
+          .to = at_s(to),
+          .nodes = nodes(which),
+          .for_jobs = true};
+}
+
+TEST(Booking, ThePenKeepsOffWhatIsBooked) {
+  Small small;
+  small.book(maintenance(10, 20, "0-7"));
+  const JobId fits = small.submit(2, 10), longer = small.submit(2, 11);
+  small.pass([&](Pass& pass) {
+    EXPECT_TRUE(pass.fits(fits, 2));
+    EXPECT_FALSE(pass.fits(longer, 2));
+    EXPECT_EQ(pass.idle(fits), 8u);
+    EXPECT_EQ(pass.idle(longer), 0u);
+    EXPECT_FALSE(pass.start(longer, exactly(2), {Why::in_order}));
+    EXPECT_TRUE(pass.start(fits, exactly(2), {Why::in_order}));
+  });
+  EXPECT_EQ(small.core.next_wake(), at_s(10));
+  small.at(10);
+  EXPECT_EQ(small.core.next_wake(), at_s(20));
+  small.pass([&](Pass& pass) { EXPECT_FALSE(pass.fits(longer, 2)); });
+  small.at(20);
+  EXPECT_TRUE(small.core.state().bookings.empty());
+  EXPECT_TRUE(small.core.state().cells.is_one());
+  small.pass([&](Pass& pass) { EXPECT_TRUE(pass.fits(longer, 2)); });
+}
+
+TEST(Booking, PlansGoAroundIt) {
+  Small small;
+  small.book(maintenance(10, 20, "0-3"));
+  const JobId wide = small.submit(6, 5), wider = small.submit(8, 15), narrow = small.submit(4, 30);
+  small.pass([&](Pass& pass) { backfill(pass, {.reservation_depth = Backfill::kUnlimited}); });
+  EXPECT_EQ(small.core.job(wide).status, Status::running);
+  EXPECT_EQ(small.core.job(wider).reserved, at_s(20));
+  // On the nodes that are not booked it would be in the way of the one before it.
+  EXPECT_EQ(small.core.job(narrow).reserved, at_s(35));
+}
+
+TEST(Booking, ItsJobsWaitForItAndUseItsNodesAlone) {
+  Small small;
+  const BookingId id = small.book(course(10, 30, "6-7"));
+  const JobId its = small.submit(2, 20, id), late = small.submit(1, 15, id);
+  EXPECT_TRUE(small.core.state().queue.empty());
+  small.pass([&](Pass& pass) {
+    EXPECT_FALSE(pass.start(its, exactly(2), {Why::in_order}));
+    EXPECT_EQ(pass.first_pending(), JobId::none);
+  });
+  small.at(10);
+  const JobId other = small.submit(8, 1);
+  small.pass([&](Pass& pass) {
+    EXPECT_FALSE(pass.fits(other, 8));
+    backfill(pass, {});
+  });
+  EXPECT_EQ(small.core.job(its).holding.nodes, nodes("6-7"));
+  EXPECT_EQ(small.core.job(other).reserved, at_s(30));
+  small.now = at_s(16);
+  small.core.apply(small.now, event::Ended{its, EndState::completed, false});
+  small.pass([&](Pass& pass) {
+    EXPECT_FALSE(pass.start(late, exactly(1), {Why::in_order}));  // until 31 s
+    backfill(pass, {});
+  });
+  EXPECT_EQ(small.core.job(late).status, Status::pending);
+  small.at(30);
+  small.pass([&](Pass& pass) { EXPECT_TRUE(pass.fits(late, 1)); });
+}
+
+TEST(Booking, WhoWaitsForNodesMustNotRunIntoIt) {
+  Small small;
+  const JobId victim = [&] {
+    event::Submitted submitted{{.type = JobType::malleable,
+                                .walltime = whole_seconds(100),
+                                .size = {1, 8},
+                                .preferred = 8},
+                               AdaptiveSpec{}};
+    small.core.apply(small.now, submitted);
+    return JobId{0};
+  }();
+  small.pass([&](Pass& pass) { EXPECT_TRUE(pass.start(victim, exactly(8), {Why::in_order})); });
+  small.now = at_s(1);
+  small.book(maintenance(10, 20, "0-7"));
+  const JobId waits = small.submit(4, 5);
+  const Cut cuts[] = {{victim, 4}};
+  small.pass([&](Pass& pass) {
+    EXPECT_EQ(pass.gives(cuts[0], waits), 4u);
+    EXPECT_TRUE(pass.start(waits, exactly(4), {Why::in_order}, {cuts}));
+  });
+  ASSERT_EQ(small.core.state().claims.size(), 1u);
+  // The answer comes so late that it would run beyond 10 s.
+  small.now = at_s(6);
+  const Decision shrink = small.core.unanswered().front();
+  small.core.apply(small.now, event::Resized{victim, shrink.id, shrink.after, {}});
+  small.pass([](Pass&) {});
+  EXPECT_TRUE(small.core.state().claims.empty());
+  EXPECT_EQ(small.core.job(waits).status, Status::pending);
+}
+
+TEST(Booking, ACapToComeIsKeptFree) {
+  Small small(800);
+  small.book({.name = "cap", .from = at_s(10), .to = at_s(20), .power_mw = 500'000});
+  const JobId first = small.submit(3, 15), second = small.submit(1, 15),
+              brief = small.submit(5, 10);
+  small.pass([&](Pass& pass) {
+    EXPECT_TRUE(pass.start(first, exactly(3), {Why::in_order}));
+    EXPECT_FALSE(pass.start(second, exactly(1), {Why::in_order}));
+    EXPECT_EQ(pass.powered(second, 1), 0u);
+    EXPECT_TRUE(pass.start(brief, exactly(5), {Why::in_order}));
+  });
+  small.now = at_s(10);
+  small.core.apply(small.now, event::Ended{brief, EndState::completed, false});
+  small.at(10);
+  small.pass([&](Pass& pass) {
+    EXPECT_EQ(pass.powered(second, 1), 0u);
+    backfill(pass, {});
+  });
+  EXPECT_EQ(small.core.job(second).reserved, at_s(15));
+}
+
+TEST(Booking, IsRefusedIfItCannotBe) {
+  Small small;
+  const BookingId id = small.book(course(10, 30, "2-3"));
+  Booking other = maintenance(20, 40, "3-4");
+  EXPECT_FALSE(small.can_book(other));
+  other.from = at_s(30);
+  EXPECT_TRUE(small.can_book(other));
+  other.name = "course";
+  EXPECT_FALSE(small.can_book(other));
+  EXPECT_FALSE(small.can_book(maintenance(20, 20, "5")));
+  EXPECT_FALSE(small.can_book(maintenance(50, 60, "8")));
+  EXPECT_FALSE(small.can_book({.name = "nothing", .from = at_s(5), .to = at_s(6)}));
+  EXPECT_FALSE(small.can_book({.name = "a b", .from = at_s(5), .to = at_s(6), .power_mw = 5}));
+  Booking unknown = maintenance(50, 60, "5");
+  unknown.id = BookingId{7};
+  EXPECT_FALSE(small.can_book(unknown));
+  Booking longer = course(10, 50, "2-3");
+  longer.id = id;
+  EXPECT_TRUE(small.can_book(longer));
+}
+
+TEST(Booking, ByCountGetsNodesThatAreFreeThen) {
+  Small small;
+  const JobId brief = small.submit(3, 10), longer = small.submit(3, 100);
+  small.pass([&](Pass& pass) {
+    EXPECT_TRUE(pass.start(brief, exactly(3), {Why::in_order}));   // 0-2
+    EXPECT_TRUE(pass.start(longer, exactly(3), {Why::in_order}));  // 3-5
+  });
+  const State& state = small.core.state();
+  EXPECT_EQ(place_booking(state, 3, at_s(20), at_s(30)), nodes("2,6-7"));
+  EXPECT_EQ(place_booking(state, 3, at_s(5), at_s(30)), nodes("5-7"));
+  EXPECT_EQ(place_booking(state, 9, at_s(5), at_s(30)), std::nullopt);
+  small.book(maintenance(20, 30, "6-7"));
+  EXPECT_EQ(place_booking(state, 3, at_s(25), at_s(40)), nodes("0-2"));
+  EXPECT_EQ(place_booking(state, 7, at_s(25), at_s(40)), std::nullopt);
+  EXPECT_EQ(place_booking(state, 2, at_s(30), at_s(40)), nodes("6-7"));
+}
+
+TEST(Booking, SurvivesARestart) {
+  Small small;
+  Booking booking = course(10, 30, "6-7");
+  booking.users = {1001, 1002};
+  const BookingId id = small.book(booking);
+  small.book(maintenance(50, 60, "0-7"));
+  small.submit(2, 20, id);
+  small.core.close(small.now, [](Pass&) {});
+  const std::string text = save(small.core.state());
+  const State loaded = load(text);
+  EXPECT_EQ(save(loaded), text);
+  EXPECT_EQ(loaded.bookings, small.core.state().bookings);
+  EXPECT_EQ(loaded.next_booking, 2u);
+  EXPECT_TRUE(loaded.queue.empty());
+  Core core{State(loaded)};
+  core.apply(at_s(10), event::TimerFired{});
+  core.close(at_s(10), [](Pass& pass) { backfill(pass, {}); });
+  EXPECT_EQ(core.job(JobId{0}).holding.nodes, nodes("6-7"));
+}
+
+}  // namespace
+}  // namespace ductile

@@ -1,0 +1,283 @@
+#include "scheduling/parts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/scripted.hpp"
+
+namespace ductile::testing {
+namespace {
+
+Slice cores(std::uint16_t count) { return {.cores = count}; }
+
+TEST(Parts, AreWrittenInOneWay) {
+  std::vector<Part> parts;
+  put(parts, nodes({{4, 6}}), cores(2));
+  put(parts, nodes({{0, 1}}), cores(3));
+  put(parts, nodes({{2, 2}}), cores(2));
+  EXPECT_EQ(parts,
+            (std::vector<Part>{{nodes({{0, 1}}), cores(3)}, {nodes({{2, 2}, {4, 6}}), cores(2)}}));
+  EXPECT_TRUE(is_sound(parts));
+  EXPECT_EQ(nodes_in(parts), nodes({{0, 2}, {4, 6}}));
+  EXPECT_EQ(find(parts, 5)->cores, 2);
+  EXPECT_EQ(find(parts, 3), nullptr);
+  put(parts, nodes({{0, 4}}), cores(2));
+  EXPECT_EQ(parts, (std::vector<Part>{{nodes({{0, 6}}), cores(2)}}));
+  erase(parts, nodes({{0, 6}}));
+  EXPECT_TRUE(parts.empty());
+}
+
+TEST(Parts, OtherWaysOfWritingThemAreUnsound) {
+  const auto sound = [](std::vector<Part> parts) { return is_sound(parts); };
+  EXPECT_FALSE(sound({{nodes({{0, 1}}), cores(0)}}));
+  EXPECT_FALSE(sound({{{}, cores(1)}}));
+  EXPECT_FALSE(sound({{nodes({{0, 1}}), cores(2)}, {nodes({{1, 2}}), cores(1)}}));
+  EXPECT_FALSE(sound({{nodes({{0, 0}}), cores(2)}, {nodes({{1, 2}}), cores(2)}}));
+  EXPECT_FALSE(sound({{nodes({{3, 3}}), cores(2)}, {nodes({{1, 2}}), cores(1)}}));
+}
+
+/// Two malleable jobs of two nodes each, with 8 cores, and one that waits for four.
+class Shared : public ::testing::Test {
+ protected:
+  Shared() : Shared(Stage::Setup{}) {}
+  explicit Shared(Stage::Setup setup)
+      : stage([&] {
+          setup.platform.nodes = 4;
+          setup.platform.cores_per_node = 8;
+          setup.can.parts = true;
+          return setup;
+        }()) {
+    a = stage.run(malleable({1, 4}, 2));
+    b = stage.run(malleable({1, 4}, 2));
+    guest = stage.submit(malleable({1, 4}, 4));
+    stage.at(10);
+  }
+
+  Gain inside(JobId id, const NodeSet& on) {
+    Gain gain{.job = id, .size = exactly(on.count())};
+    gain.on = on;
+    return gain;
+  }
+  bool share(Pass& pass, const std::vector<Cut>& cuts, const Gain& gain) {
+    return pass.carry_out(cuts, {&gain, 1}, {Why::guest});
+  }
+  /// A and B keep five cores of each node.
+  void share() {
+    stage.pass([&](Pass& p) {
+      EXPECT_TRUE(share(p, {{a, 2, cores(5)}, {b, 2, cores(5)}}, inside(guest, all)));
+    });
+  }
+  std::vector<Part> part(const NodeSet& nodes, std::uint16_t count) {
+    return {{nodes, cores(count)}};
+  }
+
+  const NodeSet all = nodes({{0, 3}}), of_a = nodes({{0, 1}}), of_b = nodes({{2, 3}});
+  Stage stage;
+  JobId a{}, b{}, guest{};
+};
+
+TEST_F(Shared, AGuestStartsWhenBothHaveYielded) {
+  share();
+  EXPECT_EQ(stage.job(guest).status, Status::pending);
+  EXPECT_EQ(stage.job(guest).target, 4u);
+  EXPECT_TRUE(stage.resized(a));
+  EXPECT_TRUE(stage.close().empty());
+  EXPECT_TRUE(stage.resized(b));
+  const auto decisions = stage.close();
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].after, (Holding{4, all, part(all, 3)}));
+  EXPECT_EQ(stage.state().held, 4u);  // nodes, each once
+  EXPECT_EQ(stage.job(a).holding.parts, part(of_a, 5));
+}
+
+TEST_F(Shared, TheViewHasThemThereFromTheCutOn) {
+  stage.pass([&](Pass& p) {
+    const Time before = p.expected_end(a);
+    EXPECT_TRUE(p.is_alone(a) && p.can_share(a));
+    EXPECT_TRUE(share(p, {{a, 2, cores(4)}, {b, 2, cores(4)}}, inside(guest, all)));
+    EXPECT_FALSE(p.is_alone(a) || p.can_share(a) || p.resizable(a));
+    // 90 s were left, at half the speed.
+    EXPECT_EQ(p.expected_end(a), later(before, whole_seconds(90)));
+    // The guest needs 100 s at full speed.
+    EXPECT_EQ(p.expected_end(guest), at_s(210));
+    EXPECT_EQ(p.timeline().earliest({.nodes = 1}, whole_seconds(1), p.now()), at_s(210));
+  });
+}
+
+TEST_F(Shared, IfOneKeepsItsCoresTheOtherHasThemBack) {
+  share();
+  EXPECT_TRUE(stage.resized(a));
+  EXPECT_TRUE(stage.refused(b, at_s(30)));
+  stage.close();
+  EXPECT_EQ(stage.job(guest).claim, ClaimId::none);
+  EXPECT_EQ(stage.state().queue.front(), guest);
+  EXPECT_TRUE(stage.state().sharers.empty());
+  // A was told to yield at this instant: it is left alone for a moment.
+  EXPECT_EQ(stage.job(a).doing, Doing::nothing);
+  stage.now += kTick;
+  stage.tell(event::TimerFired{});
+  const auto back = stage.close();
+  ASSERT_GE(back.size(), 1u);
+  EXPECT_EQ(back[0].job, a);
+  EXPECT_EQ(back[0].after, (Holding{2, of_a, {}}));
+  EXPECT_EQ(back[0].reason.why, Why::guest);
+  // It is as fast as it was when it has them.
+  EXPECT_EQ(stage.job(a).share, 5.0 / 8);
+  EXPECT_TRUE(stage.resized(a));
+  EXPECT_EQ(stage.job(a).share, 1.0);
+}
+
+TEST_F(Shared, SpareCoresAreOfferedAgain) {
+  share();
+  EXPECT_TRUE(stage.resized(a) && stage.resized(b));
+  stage.close();
+  stage.at(20);
+  EXPECT_TRUE(stage.ended(guest));
+  EXPECT_EQ(stage.close().size(), 2u);
+  const DecisionId first = stage.job(a).decision;
+  EXPECT_TRUE(stage.resized(a, {2, of_a, part(of_a, 5)}, at_s(25)));
+  EXPECT_TRUE(stage.resized(b));
+  EXPECT_EQ(stage.job(b).holding, (Holding{2, of_b, {}}));
+  stage.close();
+  EXPECT_EQ(stage.job(a).doing, Doing::nothing);
+  EXPECT_EQ(stage.core.next_wake(), at_s(25));
+  stage.at(25);
+  stage.tell(event::TimerFired{});
+  ASSERT_GE(stage.close().size(), 1u);
+  EXPECT_NE(stage.job(a).decision, first);
+  EXPECT_EQ(stage.job(a).doing, Doing::resizing);
+}
+
+TEST_F(Shared, WhoseMateEndsHasItsNodeWithAllCores) {
+  share();
+  EXPECT_TRUE(stage.ended(a));  // before it answered
+  EXPECT_TRUE(stage.resized(b));
+  const auto decisions = stage.close();
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].after, (Holding{4, all, part(of_b, 3)}));
+  stage.at(20);
+  EXPECT_TRUE(stage.ended(b));
+  EXPECT_EQ(stage.idle(), 0u);
+  EXPECT_EQ(stage.state().held, 4u);
+  const auto more = stage.close();
+  ASSERT_EQ(more.size(), 1u);
+  EXPECT_EQ(more[0].after, (Holding{4, all, {}}));
+  EXPECT_TRUE(stage.resized(guest));
+  EXPECT_TRUE(stage.state().is_alone(stage.job(guest)));
+}
+
+TEST_F(Shared, CutsOfCoresNeedAGuestThere) {
+  const JobId other = stage.submit(rigid(1, 10));
+  stage.pass([&](Pass& p) {
+    const std::vector<Cut> cut{{a, 2, cores(4)}};
+    EXPECT_FALSE(p.start(guest, {1, 4}, {Why::in_order}, {cut, false}));
+    EXPECT_FALSE(p.carry_out(cut, {}, {Why::guest}));
+    EXPECT_FALSE(share(p, cut, inside(guest, of_b)));
+    EXPECT_FALSE(share(p, cut, inside(other, nodes({{0, 0}}))));      // rigid
+    EXPECT_FALSE(share(p, cut, inside(guest, nodes({{0, 2}}))));      // and B keeps all
+    EXPECT_FALSE(share(p, {{a, 1, cores(4)}}, inside(guest, of_a)));  // and a node
+    EXPECT_FALSE(share(p, {{a, 2, cores(8)}}, inside(guest, of_a)));  // keeps all
+    EXPECT_FALSE(share(p, {{a, 2, cores(0)}}, inside(guest, of_a)));  // keeps nothing
+    EXPECT_FALSE(share(p, {cut[0], cut[0]}, inside(guest, of_a)));    // twice
+    EXPECT_FALSE(share(p, cut, inside(guest, nodes({{0, 9}}))));      // no such nodes
+    EXPECT_TRUE(share(p, cut, inside(guest, of_a)));
+    EXPECT_FALSE(share(p, cut, inside(guest, of_a)));
+  });
+}
+
+TEST_F(Shared, WhoSharesIsNotResized) {
+  share();
+  EXPECT_TRUE(stage.resized(a) && stage.resized(b));
+  stage.close();
+  stage.at(20);
+  stage.tell(event::SizeOrdered{a, 1});
+  stage.pass([&](Pass& p) {
+    EXPECT_FALSE(p.resizable(b) || p.resizable(guest));
+    EXPECT_EQ(p.extra(b), 0u);
+  });
+  EXPECT_EQ(stage.job(a).target, 2u);
+}
+
+TEST_F(Shared, WhoIsStoppedLeavesTheNodesToTheGuest) {
+  share();
+  EXPECT_TRUE(stage.resized(a) && stage.resized(b));
+  stage.close();
+  stage.at(20);
+  stage.pass([&](Pass& p) {
+    EXPECT_TRUE(p.stop(a, Stop::cancel, {Why::ordered}));
+    EXPECT_EQ(p.incoming(), 0u);
+  });
+  EXPECT_TRUE(stage.tell(event::Ended{a, EndState::cancelled, false}));
+  EXPECT_EQ(stage.idle(), 0u);
+  EXPECT_EQ(stage.state().held, 4u);
+}
+
+TEST_F(Shared, ANodeThatFailsIsNoPlaceForAGuest) {
+  share();
+  EXPECT_TRUE(stage.tell(event::NodesChanged{nodes({{0, 0}}), Health::down}));
+  stage.close();
+  EXPECT_EQ(stage.job(guest).claim, ClaimId::none);
+}
+
+TEST_F(Shared, AWorldThatCanNoMoreDissolvesClaims) {
+  share();
+  Capabilities can = stage.state().capabilities;
+  can.parts = false;
+  EXPECT_TRUE(stage.tell(event::MachineChanged{stage.state().platform, can}));
+  EXPECT_EQ(stage.job(guest).claim, ClaimId::none);
+  Platform fewer = stage.state().platform;
+  EXPECT_TRUE(stage.resized(a) && stage.resized(b));
+  fewer.cores_per_node = 4;
+  EXPECT_FALSE(stage.tell(event::MachineChanged{fewer, can}));
+}
+
+TEST_F(Shared, AllOfTheMemoryGoesRoundOnce) {
+  Stage::Setup setup;
+  setup.platform = {
+      .nodes = 2,
+      .classes = {{.name = "n", .nodes = nodes({{0, 1}}), .has = {.cores = 8, .memory_mb = 100}}}};
+  setup.can.parts = true;
+  Stage with(setup);
+  const JobId mate = with.run(malleable({1, 2}, 2));
+  const auto ask = [&](std::uint32_t memory) {
+    Where where;
+    where.each.memory_mb = memory;
+    with.tell(
+        event::Submitted{malleable({1, 2}, 2), std::nullopt, std::make_shared<const Where>(where)});
+    return JobId{with.state().jobs.size() - 1};
+  };
+  const JobId large = ask(60), small = ask(30);
+  with.at(10);
+  with.pass([&](Pass& p) {
+    const Slice keeps{.cores = 4, .memory_mb = 70};
+    EXPECT_FALSE(share(p, {{mate, 2, keeps}}, inside(large, nodes({{0, 1}}))));
+    EXPECT_TRUE(share(p, {{mate, 2, keeps}}, inside(small, nodes({{0, 1}}))));
+  });
+  EXPECT_TRUE(with.resized(mate));
+  const auto decisions = with.close();
+  ASSERT_EQ(decisions.size(), 1u);
+  EXPECT_EQ(decisions[0].after.parts[0].has, (Slice{.cores = 4, .memory_mb = 30}));
+}
+
+TEST_F(Shared, TheIdealModelCountsAllCores) {
+  Stage::Setup setup;
+  setup.rules.share = ShareModel::ideal;
+  setup.platform = {.nodes = 3, .cores_per_node = 8};
+  setup.can.parts = true;
+  Stage with(setup);
+  const JobId mate = with.run(malleable({1, 2}, 2));
+  const JobId third = with.submit(malleable({1, 3}, 3));
+  with.at(10);
+  with.pass([&](Pass& p) {
+    Gain gain{.job = third, .size = {1, 3}};
+    gain.on = nodes({{0, 1}});
+    EXPECT_TRUE(share(p, {{mate, 2, cores(2)}}, gain));  // and the idle node
+    EXPECT_EQ(p.idle(), 0u);
+  });
+  EXPECT_EQ(with.job(mate).share, 0.25);
+  EXPECT_TRUE(with.resized(mate));
+  with.close();
+  EXPECT_EQ(with.job(third).share, (0.75 + 0.75 + 1) / 3);
+}
+
+}  // namespace
+}  // namespace ductile::testing

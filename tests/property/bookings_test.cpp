@@ -1,0 +1,67 @@
+// Bookings: whatever policies write, and whatever the world does to what they decided, nobody gets
+// nodes that others have booked for when he is believed to run, and jobs of a booking run on its
+// nodes while it lasts. The naive model (support/hostile_world.cpp) knows bookings node by node.
+//
+// DUCTILE_CASES: how many runs. DUCTILE_SEED: only the run of this seed.
+
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "policies/registry.hpp"
+#include "support/hostile_world.hpp"
+#include "support/seeds.hpp"
+
+namespace ductile::testing {
+namespace {
+
+HostileWorld::Figures live(std::uint64_t cases, void (*change)(HostileSettings&)) {
+  const std::uint64_t first = from_environment("DUCTILE_SEED", 1);
+  const std::uint64_t count =
+      std::getenv("DUCTILE_SEED") ? 1 : from_environment("DUCTILE_CASES", cases);
+  HostileWorld::Figures sum;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    HostileSettings settings = random_settings(seed);
+    settings.rules.identities = settings.cells = settings.bookings = true;
+    settings.has_budget = seed % 4 == 0;
+    settings.platform.nodes = 8 + settings.platform.nodes % 25;
+    change(settings);
+    HostileWorld world(settings);
+    try {
+      world.live();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what() << "\nat " << to_seconds(world.now())
+                    << " s; repeat with DUCTILE_SEED=" << seed;
+      return {};
+    }
+    sum += world.figures();
+  }
+  if (count == 1) return {};
+  EXPECT_GT(sum.bookings, count * 3);
+  EXPECT_GT(sum.booked, count / 5);
+  return sum;
+}
+
+TEST(Bookings, AreKeptWhateverIsWritten) {
+  const HostileWorld::Figures sum = live(1000, [](HostileSettings&) {});
+  if (sum.instants > 0) EXPECT_GT(sum.ordered_off, 10u);
+}
+
+TEST(Bookings, AreKeptByThePolicies) {
+  live(300, [](HostileSettings& settings) {
+    settings.make_policy = [](Draws& draws) {
+      const std::vector<std::string> names{"fcfs", "easy",          "conservative", "mebf",
+                                           "dbes", "equipartition", "elastic",      "fpsma"};
+      return make_policy(names[draws.below(names.size())]);
+    };
+  });
+}
+
+}  // namespace
+}  // namespace ductile::testing
