@@ -240,5 +240,38 @@ TEST(Booking, SurvivesARestart) {
   EXPECT_EQ(core.job(JobId{0}).holding.nodes, nodes("6-7"));
 }
 
+// Limits are fixed: a start that grew in its pass has the limit of its first size.
+TEST(Booking, AClaimThatWouldRunIntoItAtItsFirstSizeIsDissolved) {
+  Rules rules = Small::rules();
+  rules.limit = Rules::Limit::fixed;
+  Core core(Small::platform(), {}, rules, {});
+  const auto malleable = [&](SizeRange size, Nodes preferred, std::int64_t seconds) {
+    core.apply(Time{}, event::Submitted{{.type = JobType::malleable,
+                                         .walltime = whole_seconds(seconds),
+                                         .size = size,
+                                         .preferred = preferred},
+                                        AdaptiveSpec{}});
+    return JobId{core.state().jobs.size() - 1};
+  };
+  const JobId gives = malleable({1, 8}, 8, 1000), gets = malleable({1, 4}, 2, 20);
+  core.close(
+      Time{}, [&](Pass& pass) { EXPECT_TRUE(pass.start(gives, exactly(8), {Why::in_order})); },
+      true);
+  core.close(
+      at_s(1),
+      [&](Pass& pass) {
+        const std::vector<Cut> first{{gives, 6}}, more{{gives, 4}};
+        EXPECT_TRUE(pass.start(gets, exactly(2), {Why::shrunk_for, gets}, {first}));
+        EXPECT_TRUE(pass.resize(gets, exactly(4), {Why::shrunk_for, gets}, {more}));
+      },
+      true);
+  ASSERT_NE(core.job(gets).claim, ClaimId::none);
+  core.apply(at_s(2), event::Booked{maintenance(15, 20, "4-7")});
+  core.apply(at_s(2), event::Resized{gives, core.job(gives).decision, {4, nodes("0-3")}});
+  EXPECT_TRUE(core.close(at_s(2), [](Pass&) {}, true).empty());
+  EXPECT_EQ(core.job(gets).claim, ClaimId::none);
+  EXPECT_EQ(core.job(gets).status, Status::pending);
+}
+
 }  // namespace
 }  // namespace ductile

@@ -600,6 +600,8 @@ void Core::requeue(JobId id, Time not_before) {
   job.expands = job.shrinks = job.refusals = 0;
   job.gain = 0;
   job.tag = JobId::none;
+  // While it was to start it may have been believed to be nearly done.
+  if (job.goes_on) job.work_left = std::max(job.work_left, least_work(job.spec));
   if (!is_held) state_.enqueue(id, job);
   state_.retry(job.not_before);
 }

@@ -2831,6 +2831,24 @@ TEST_F(Stops, AStartThatFailsLosesNothing) {
   EXPECT_EQ(stage.job(id).limit, at_s(70) + time_for({}, 4, 4, left));
 }
 
+TEST_F(Stops, OneThatWasNearlyDoneGoesOnAfterAStartThatFails) {
+  Stage::Setup slow = setup();
+  slow.can.instant_start = false;
+  Stage stage(slow);
+  const JobId id = stage.run(malleable({1, 8}, 4, 100));
+  stage.now = at_s(40);
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.stop(id, Stop::suspend, kReason)); });
+  ASSERT_TRUE(stage.tell(event::Suspended{id, stage.job(id).decision}));
+  stage.at(50);
+  stage.pass([&](Pass& p) { EXPECT_TRUE(p.start(id, exactly(2), kReason)); });
+  stage.now = at_s(55);
+  event::Believed shorter{.job = id};
+  shorter.walltime = whole_seconds(30);  // of which 40 are done
+  ASSERT_TRUE(stage.tell(shorter));
+  ASSERT_TRUE(stage.tell(event::StartFailed{id, stage.job(id).decision, at_s(60)}));
+  EXPECT_EQ(stage.job(id).work_left, least_work(stage.job(id).spec));
+}
+
 TEST_F(Stops, OneThatRefusesGoesOnAndIsLeftAlone) {
   const JobId id = stage_.run(malleable({1, 8}, 4));
   stop(id, Stop::suspend);

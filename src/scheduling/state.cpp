@@ -409,13 +409,6 @@ Duration Facts::estimate_of_work(const Job& job, Nodes n) const {
   return time_for_work(job, total_work(job.spec.preferred, job.spec.walltime), n);
 }
 
-namespace {
-
-// Of a job that waits to go on: something is left of it.
-Work least_work(const JobSpec& spec) { return total_work(spec.preferred, kTick); }
-
-}  // namespace
-
 Work Facts::work_left_of(const Job& job, const JobSpec& other) const {
   const Nodes preferred = job.spec.preferred;
   const Duration more = other.walltime - job.spec.walltime;

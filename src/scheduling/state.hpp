@@ -232,6 +232,9 @@ struct StopOrder {
   Stop how = Stop::cancel;
 };
 
+/// Of a job that waits to go on so much is left at least.
+inline Work least_work(const JobSpec& spec) { return total_work(spec.preferred, kTick); }
+
 /// All that there is of a node.
 Slice whole_of(const Platform& platform, const CellTable& cells, std::uint32_t node);
 
