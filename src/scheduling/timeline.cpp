@@ -180,6 +180,11 @@ void Profile::add(Time from, Time to, std::int64_t amount) {
 void Profile::free_until(std::vector<Overlay::Step> falls) {
   for (const Overlay::Step& its : falls) free_ += its.level;
   std::erase_if(falls, [](const Overlay::Step& its) { return its.from == kNever; });
+  flush();
+  if (!overlay_.empty()) {  // something is booked
+    for (const Overlay::Step& its : falls) overlay_.add(its.from, kNever, -its.level);
+    return;
+  }
   std::ranges::sort(falls, {}, &Overlay::Step::from);
   overlay_.fall(falls);
 }

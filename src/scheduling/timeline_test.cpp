@@ -338,6 +338,15 @@ void plan_cells_at_random(std::uint64_t seed, std::uint64_t jobs, std::size_t co
   Timeline timeline(std::move(cells), order, draws.chance(0.5) ? &together : nullptr, power,
                     second(now));
   const Cells every = (Cells{1} << count) - 1;
+  for (std::uint64_t n = draws.chance(0.3) ? 1 + draws.below(3) : 0; n > 0; --n) {  // bookings
+    const auto cell = static_cast<std::uint32_t>(draws.below(count));
+    const auto begin = now + static_cast<std::int64_t>(draws.below(60));
+    const auto end = begin + static_cast<std::int64_t>(1 + draws.below(60));
+    Spread booked;
+    booked.add(cell, 1);
+    timeline.add(second(begin), second(end), booked, -1);
+    naive.add(cell, begin, end, -1);
+  }
   if (draws.chance(0.3)) {
     const auto cell = static_cast<std::uint32_t>(draws.below(count));
     std::vector<Overlay::Step> extras;
