@@ -1,5 +1,8 @@
 // Machines of several classes and overlapping partitions: the backfilling policies against a plain
 // model of one pass, and what each policy promises in each partition.
+//
+// DUCTILE_CASES: of how many random runs each test makes one in thirty. DUCTILE_SEED: only the run
+// of this seed.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -18,9 +21,12 @@
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/core.hpp"
+#include "support/seeds.hpp"
 
 namespace ductile {
 namespace {
+
+using testing::for_seeds;
 
 Time second(std::int64_t s) { return Time{whole_seconds(s)}; }
 
@@ -396,8 +402,7 @@ class RandomRun {
 class Backfilling : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(Backfilling, IsThatOfTheModel) {
-  int started = 0;
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for_seeds({.usual = 12, .share = 30}, [&](std::uint64_t seed) {
     const std::uint32_t depth = GetParam();
     const std::string order = seed % 3 == 1 ? ":order=sjf" : seed % 3 == 2 ? ":order=wfp3" : "";
     const std::string name = depth == Backfill::kUnlimited
@@ -407,21 +412,18 @@ TEST_P(Backfilling, IsThatOfTheModel) {
     const Compared policy(make_policy(name),
                           [&](const Pass& pass) { return naive_backfill(pass, depth); });
     RandomRun(policy, seed, false)(120);
-    started += policy.started;
-    ASSERT_FALSE(HasFailure()) << "seed " << seed;
-  }
-  EXPECT_EQ(started, 12 * 120);
+    EXPECT_EQ(policy.started, 120);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Depth, Backfilling, ::testing::Values(1u, 2u, 5u, Backfill::kUnlimited));
 
 TEST(Partitions, FcfsIsThatOfTheModel) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for_seeds({.usual = 20, .share = 30}, [&](std::uint64_t seed) {
     const Compared policy(make_policy("fcfs"), naive_fcfs);
     RandomRun(policy, seed, false)(120);
-    ASSERT_FALSE(HasFailure()) << "seed " << seed;
     EXPECT_EQ(policy.started, 120);
-  }
+  });
 }
 
 /// The three classes, each node of which draws something.
@@ -434,14 +436,13 @@ Platform with_power() {
 
 // Power is one for all partitions: who lacks it is passed by nobody who needs some.
 TEST(Partitions, FcfsUnderABudgetIsThatOfTheModel) {
-  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+  for_seeds({.usual = 20, .share = 30}, [&](std::uint64_t seed) {
     const Compared policy(make_policy("fcfs"), naive_fcfs);
     RandomRun run(policy, seed, false, with_power());
     run.budget(static_cast<Nodes>(6 + seed % 10));
     run(120);
-    ASSERT_FALSE(HasFailure()) << "seed " << seed;
     EXPECT_EQ(policy.started, 120);
-  }
+  });
 }
 
 class EachPolicy : public ::testing::TestWithParam<std::string> {};
@@ -449,21 +450,19 @@ class EachPolicy : public ::testing::TestWithParam<std::string> {};
 // Also with jobs that change their size nobody is forgotten, all invariants hold, and nobody waits
 // beside idle nodes that nobody else waits for.
 TEST_P(EachPolicy, StartsAllJobsOfAllPartitions) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for_seeds({.usual = 12, .share = 30}, [&](std::uint64_t seed) {
     const Thrifty policy(make_policy(GetParam()));
     RandomRun(policy, seed, true, three_classes(), seed % 2 != 0)(100);
-    ASSERT_FALSE(HasFailure()) << "seed " << seed;
-  }
+  });
 }
 
 TEST_P(EachPolicy, StartsAllJobsUnderABudget) {
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for_seeds({.usual = 12, .share = 30}, [&](std::uint64_t seed) {
     const Thrifty policy(make_policy(GetParam()));
     RandomRun run(policy, seed, true, with_power());
     run.budget(static_cast<Nodes>(6 + seed % 10));
     run(100);
-    ASSERT_FALSE(HasFailure()) << "seed " << seed;
-  }
+  });
 }
 
 /// Jobs one after the other, all in the same instant or later ones.

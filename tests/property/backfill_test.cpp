@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -320,7 +319,7 @@ TEST(Backfilling, EveryStretchOfAPlanIsFound) {
 
 TEST(Backfilling, ConservativeKeepsTheFirstReservationIfEstimatesAreExact) {
   std::size_t waited = 0;
-  for_seeds(500, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(500, [&](std::uint64_t seed) {
     const Case c = random_case(seed, true);
     const Record record = run(c, make_policy("conservative"));
     const auto starts = record.starts(c.workload.jobs.size());
@@ -329,7 +328,7 @@ TEST(Backfilling, ConservativeKeepsTheFirstReservationIfEstimatesAreExact) {
       ASSERT_LE(starts[index(job)], times.front()) << "job " << index(job) + 1;
     }
   });
-  EXPECT_GT(waited, 0u);
+  if (runs > 0) EXPECT_GT(waited, 0u);
 }
 
 TEST(Backfilling, TheHeadsReservationNeverMovesLaterIfEstimatesAreExact) {
@@ -346,7 +345,7 @@ TEST(Backfilling, TheHeadsReservationNeverMovesLaterIfEstimatesAreExact) {
 
 TEST(Backfilling, TheNoteOfWhatWasTriedChangesNothing) {
   std::uint64_t of_lanes = 0;
-  for_seeds(3'000, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(3'000, [&](std::uint64_t seed) {
     Case c = random_case(seed);
     if (seed % 7 > 2) tell_apart(c, seed);
     if (seed % 3 == 0) {  // starts that take time, and fail
@@ -372,7 +371,7 @@ TEST(Backfilling, TheNoteOfWhatWasTriedChangesNothing) {
     ASSERT_TRUE(with.entries == without.entries);
     of_lanes += with.remembers_lanes;
   });
-  EXPECT_GT(of_lanes, 3'000u);
+  if (runs > 0) EXPECT_GT(of_lanes, runs);
 }
 
 /// Nodes that nobody who is there tells apart are planned together: jobs start when they would on a
@@ -390,7 +389,7 @@ TEST(Backfilling, ClassesThatNobodyAsksForChangeNoTime) {
 
 TEST(Backfilling, TheMostReservationsAreADepth) {
   std::uint64_t cut_short = 0;
-  for_seeds(1'000, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(1'000, [&](std::uint64_t seed) {
     Case c = random_case(seed);
     const Record all = run(c, registered(Backfill::kUnlimited, c.order.order));
     const auto most = static_cast<std::uint32_t>(1 + seed % 4);
@@ -402,7 +401,7 @@ TEST(Backfilling, TheMostReservationsAreADepth) {
     c.settings.rules.reservations_per_plan = 1'000;
     ASSERT_TRUE(run(c, registered(Backfill::kUnlimited, c.order.order)).entries == all.entries);
   });
-  EXPECT_GT(cut_short, 100u);
+  if (runs > 0) EXPECT_GT(cut_short, runs / 10);
 }
 
 /// A policy that forgets what the last pass remembered.
@@ -423,7 +422,7 @@ class Forgetful final : public Policy {
 /// a bound that no plan reaches changes nothing.
 TEST(Backfilling, WithABoundWhatIsRememberedChangesNothing) {
   std::uint64_t spent = 0;
-  for_seeds(700, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(700, [&](std::uint64_t seed) {
     Trouble t = random_trouble(seed);
     const PolicyInfo& info = testing::policies()[seed % testing::policies().size()];
     const bool deep =
@@ -443,7 +442,7 @@ TEST(Backfilling, WithABoundWhatIsRememberedChangesNothing) {
     ASSERT_EQ(unlimited, digest(1'000'000, true)) << info.name;
     spent += with == unlimited ? 0 : 1;
   });
-  EXPECT_GT(spent, 20u);
+  if (runs > 0) EXPECT_GT(spent, 20u);
 }
 
 TEST(Backfilling, TheSameRunGivesTheSameDecisions) {

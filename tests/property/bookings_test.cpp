@@ -5,7 +5,6 @@
 // DUCTILE_CASES: how many runs. DUCTILE_SEED: only the run of this seed.
 
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <string>
@@ -22,11 +21,9 @@ namespace ductile::testing {
 namespace {
 
 HostileWorld::Figures live(std::uint64_t cases, void (*change)(HostileSettings&)) {
-  const std::uint64_t first = from_environment("DUCTILE_SEED", 1);
-  const std::uint64_t count =
-      std::getenv("DUCTILE_SEED") ? 1 : from_environment("DUCTILE_CASES", cases);
   HostileWorld::Figures sum;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+  const Runs runs{.usual = cases, .first = 1, .enough = 100};
+  const std::uint64_t count = for_seeds(runs, [&](std::uint64_t seed) {
     HostileSettings settings = random_settings(seed);
     settings.rules.identities = settings.cells = settings.bookings = true;
     settings.has_budget = seed % 4 == 0;
@@ -36,13 +33,11 @@ HostileWorld::Figures live(std::uint64_t cases, void (*change)(HostileSettings&)
     try {
       world.live();
     } catch (const std::exception& error) {
-      ADD_FAILURE() << error.what() << "\nat " << to_seconds(world.now())
-                    << " s; repeat with DUCTILE_SEED=" << seed;
-      return {};
+      FAIL() << error.what() << "\nat " << to_seconds(world.now()) << " s";
     }
     sum += world.figures();
-  }
-  if (count == 1) return {};
+  });
+  if (count == 0) return {};
   EXPECT_GT(sum.bookings, count * 3);
   EXPECT_GT(sum.booked, count / 5);
   return sum;

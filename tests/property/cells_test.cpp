@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -188,13 +187,7 @@ void check_cells_once(std::uint64_t seed) {
 }
 
 TEST(Cells, AreTheNodesThatNobodyTellsApart) {
-  const std::uint64_t first = from_environment("DUCTILE_SEED", 1);
-  const std::uint64_t count =
-      std::getenv("DUCTILE_SEED") ? 1 : from_environment("DUCTILE_CASES", 1000);
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    check_cells_once(seed);
-    if (HasFatalFailure()) FAIL() << "repeat with DUCTILE_SEED=" << seed;
-  }
+  for_seeds({.usual = 1000, .first = 1}, check_cells_once);
 }
 
 /// Jobs come, start, grow, are cut and end, one thing at a time: which nodes?
@@ -328,21 +321,13 @@ void place_once(std::uint64_t seed) {
 }
 
 TEST(Cells, JobsGetTheFirstNodesThatTheyMayUseAndGiveTheLeast) {
-  const std::uint64_t first = from_environment("DUCTILE_SEED", 1);
-  const std::uint64_t count =
-      std::getenv("DUCTILE_SEED") ? 1 : from_environment("DUCTILE_CASES", 1500);
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    place_once(seed);
-    if (HasFatalFailure()) FAIL() << "repeat with DUCTILE_SEED=" << seed;
-  }
+  for_seeds({.usual = 1500, .first = 1}, place_once);
 }
 
 TEST(Cells, AreKeptInAHostileWorld) {
-  const std::uint64_t first = from_environment("DUCTILE_SEED", 1);
-  const std::uint64_t count =
-      std::getenv("DUCTILE_SEED") ? 1 : from_environment("DUCTILE_CASES", 1500);
   HostileWorld::Figures sum;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+  const Runs runs{.usual = 1500, .first = 1, .enough = 100};
+  const std::uint64_t count = for_seeds(runs, [&](std::uint64_t seed) {
     HostileSettings settings = random_settings(seed);
     settings.rules.identities = settings.cells = true;
     settings.platform.nodes = 8 + settings.platform.nodes % 25;
@@ -350,12 +335,11 @@ TEST(Cells, AreKeptInAHostileWorld) {
     try {
       world.live();
     } catch (const std::exception& error) {
-      FAIL() << error.what() << "\nat " << to_seconds(world.now())
-             << " s; repeat with DUCTILE_SEED=" << seed;
+      FAIL() << error.what() << "\nat " << to_seconds(world.now()) << " s";
     }
     sum += world.figures();
-  }
-  if (count == 1) return;
+  });
+  if (count == 0) return;
   EXPECT_GT(sum.claims, count);
   EXPECT_GT(sum.moves, count / 50);
   EXPECT_GT(sum.machines, count / 10);
@@ -364,11 +348,9 @@ TEST(Cells, AreKeptInAHostileWorld) {
 /// What was told and written, as text and back, gives the same states; and one that is saved and
 /// loaded goes on alike.
 TEST(Cells, FoldsAndLoadsGoOnAlike) {
-  const std::uint64_t first = from_environment("DUCTILE_SEED", 1);
-  const std::uint64_t count =
-      std::getenv("DUCTILE_SEED") ? 1 : from_environment("DUCTILE_CASES", 1200) / 8;
   int loads = 0;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+  const Runs runs{.usual = 1200 / 8, .first = 1, .enough = 40, .share = 8};
+  const std::uint64_t count = for_seeds(runs, [&](std::uint64_t seed) {
     HostileSettings settings = recorded_settings(seed);
     settings.rules.identities = settings.cells = true;
     settings.bookings = seed % 2 == 0;
@@ -388,23 +370,23 @@ TEST(Cells, FoldsAndLoadsGoOnAlike) {
         if (core == nullptr) continue;
         if (record.event) {
           const Event event = event_from_record(to_record(*record.event));
-          ASSERT_EQ(core->apply(record.time, event), record.accepted) << "seed " << seed;
+          ASSERT_EQ(core->apply(record.time, event), record.accepted);
         } else {
           const auto decisions = follow(*core, record.time, record.asked, calls);
-          ASSERT_TRUE(std::ranges::equal(decisions, record.decisions)) << "seed " << seed;
+          ASSERT_TRUE(std::ranges::equal(decisions, record.decisions));
         }
       }
-      ASSERT_EQ(fingerprint(folded.state()), record.fingerprint) << "seed " << seed;
+      ASSERT_EQ(fingerprint(folded.state()), record.fingerprint);
       if (record.event || !draws.chance(0.05)) continue;
       const std::string text = save(folded.state());
       if (loaded) {
-        ASSERT_EQ(save(loaded->state()), text) << "seed " << seed;
+        ASSERT_EQ(save(loaded->state()), text);
       }
       loaded.emplace(load(text));
       ++loads;
     }
-  }
-  if (count > 1) EXPECT_GT(loads, static_cast<int>(count));
+  });
+  if (count > 0) EXPECT_GT(loads, static_cast<int>(count));
 }
 
 }  // namespace

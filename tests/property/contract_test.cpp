@@ -5,7 +5,6 @@
 // of this seed.
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <string>
 
@@ -17,35 +16,31 @@
 namespace ductile::testing {
 namespace {
 
-/// Runs `count` seeds from `first` on, and stops at the first failure.
-void run_seeds(std::uint64_t first, std::uint64_t count) {
-  if (std::getenv("DUCTILE_SEED")) {
-    first = from_environment("DUCTILE_SEED", first);
-    count = 1;
-  }
+/// Stops at the first failure.
+void run_seeds(const Runs& runs) {
   HostileWorld::Figures sum;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+  const std::uint64_t count = for_seeds(runs, [&](std::uint64_t seed) {
     HostileWorld world(random_settings(seed));
     try {
       world.live();
     } catch (const std::exception& error) {
-      FAIL() << error.what() << "\nat " << to_seconds(world.now())
-             << " s; repeat with DUCTILE_SEED=" << seed;
+      FAIL() << error.what() << "\nat " << to_seconds(world.now()) << " s";
     }
     sum += world.figures();
-  }
+  });
   std::printf(
       "%llu runs: %llu instants, %llu closes, %llu events, %llu stale, %llu decisions, %llu "
       "claims, %llu grants, %llu left draining nodes, %llu moves, %llu stops, %llu suspended, %llu "
       "other machines, %llu closes without what the policy needs\n",
-      static_cast<unsigned long long>(count), static_cast<unsigned long long>(sum.instants),
-      static_cast<unsigned long long>(sum.closes), static_cast<unsigned long long>(sum.events),
-      static_cast<unsigned long long>(sum.stale), static_cast<unsigned long long>(sum.decisions),
-      static_cast<unsigned long long>(sum.claims), static_cast<unsigned long long>(sum.grants),
-      static_cast<unsigned long long>(sum.vacated), static_cast<unsigned long long>(sum.moves),
-      static_cast<unsigned long long>(sum.stops), static_cast<unsigned long long>(sum.suspended),
-      static_cast<unsigned long long>(sum.machines), static_cast<unsigned long long>(sum.unable));
-  if (count < 100) return;
+      static_cast<unsigned long long>(count_of(runs)),
+      static_cast<unsigned long long>(sum.instants), static_cast<unsigned long long>(sum.closes),
+      static_cast<unsigned long long>(sum.events), static_cast<unsigned long long>(sum.stale),
+      static_cast<unsigned long long>(sum.decisions), static_cast<unsigned long long>(sum.claims),
+      static_cast<unsigned long long>(sum.grants), static_cast<unsigned long long>(sum.vacated),
+      static_cast<unsigned long long>(sum.moves), static_cast<unsigned long long>(sum.stops),
+      static_cast<unsigned long long>(sum.suspended), static_cast<unsigned long long>(sum.machines),
+      static_cast<unsigned long long>(sum.unable));
+  if (count == 0) return;
   EXPECT_GT(sum.machines, count / 10);
   EXPECT_GT(sum.unable, 0u);
   EXPECT_GT(sum.suspended, count / 10);
@@ -58,8 +53,10 @@ class HostileRuns : public ::testing::TestWithParam<std::uint64_t> {
 };
 
 TEST_P(HostileRuns, KeepThePromises) {
-  const std::uint64_t cases = from_environment("DUCTILE_CASES", 5'000) / kParts;
-  run_seeds(GetParam() * 1'000'000 + 1, cases);
+  run_seeds({.usual = 5'000 / kParts,
+             .first = GetParam() * 1'000'000 + 1,
+             .enough = 100,
+             .share = kParts});
 }
 
 INSTANTIATE_TEST_SUITE_P(Part, HostileRuns, ::testing::Range<std::uint64_t>(0, 4));

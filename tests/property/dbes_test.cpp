@@ -55,7 +55,7 @@ class PlannedAgain final : public Policy {
 /// those behind it back.)
 TEST(Dbes, NoReservationMovesLaterWithinAPass) {
   std::uint64_t checked = 0;
-  for_seeds(600, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(600, [&](std::uint64_t seed) {
     const Trouble t = random_trouble(seed);
     SimulationSettings settings;  // no trouble
     settings.platform = t.settings.platform;
@@ -69,7 +69,7 @@ TEST(Dbes, NoReservationMovesLaterWithinAPass) {
     simulate(t.workload, settings, {});
     checked += policy->checked;
   });
-  EXPECT_GT(checked, 0u);
+  if (runs > 0) EXPECT_GT(checked, 0u);
 }
 
 /// Adds up the delays of all grants by itself, from what the policy wrote.
@@ -141,7 +141,7 @@ TEST_P(FairYear, NobodyIsDelayedMoreThanAllowed) {
   changes.malleable = parse_share("malleable", "0.3:min=1,max=4");
   changes.evolving = parse_share("evolving", "0.2:min=1,max=4");
   changes.requests.expand = 1;
-  for (const std::uint64_t seed : {1, 2}) {
+  for_seeds({.usual = 2, .first = 1}, [&](std::uint64_t seed) {
     const RigidModel model{.jobs = 16'000, .nodes = 32, .max_size = 32, .load = 0.75};
     Workload workload = generate_rigid(model, seed);
     ASSERT_GT(workload.jobs.back().submit - workload.jobs.front().submit,
@@ -170,7 +170,7 @@ TEST_P(FairYear, NobodyIsDelayedMoreThanAllowed) {
       EXPECT_GT(ledger.came_s, 0);
     }
     EXPECT_LT(ledger.came_s, 0.9 * ledger.planned_s);
-  }
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, FairYear,

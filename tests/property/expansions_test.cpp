@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -173,9 +174,10 @@ std::string random_policy(const std::string& name, Draws& draws, const std::stri
 
 class Expansions : public ::testing::TestWithParam<std::string> {
  protected:
-  static Believer judged(const std::string& benefit, std::uint64_t runs) {
+  // Nothing of fewer runs than usual.
+  static std::optional<Believer> judged(const std::string& benefit, std::uint64_t usual) {
     Believer all;
-    for_seeds(runs, [&](std::uint64_t seed) {
+    const std::uint64_t runs = for_seeds(usual, [&](std::uint64_t seed) {
       Draws draws(seed, Stream::test, 12);
       const auto nodes = static_cast<Nodes>(2 + draws.below(30));
       const Workload workload = random_workload(draws, seed, nodes);
@@ -192,6 +194,7 @@ class Expansions : public ::testing::TestWithParam<std::string> {
       Believer believer;
       Observer* const observers[] = {&believer};
       simulate(workload, settings, observers);
+      if (benefit == "on") ASSERT_EQ(believer.in_vain, 0u);
       all.expansions += believer.expansions;
       all.in_vain += believer.in_vain;
       all.unknown += believer.unknown;
@@ -200,18 +203,21 @@ class Expansions : public ::testing::TestWithParam<std::string> {
                 GetParam().c_str(), benefit.c_str(), static_cast<unsigned long long>(all.in_vain),
                 static_cast<unsigned long long>(all.expansions),
                 static_cast<unsigned long long>(all.unknown));
-    return all;
+    return runs > 0 ? std::optional(all) : std::nullopt;
   }
 };
 
 TEST_P(Expansions, BringTheEndForward) {
-  const Believer all = judged("on", 300);
-  EXPECT_GT(all.expansions, 20u);
-  EXPECT_EQ(all.in_vain, 0u);
-  EXPECT_LT(all.unknown, all.expansions / 10);
+  const std::optional<Believer> all = judged("on", 300);
+  if (!all) return;
+  EXPECT_GT(all->expansions, 20u);
+  EXPECT_LT(all->unknown, all->expansions / 10);
 }
 
-TEST_P(Expansions, DoNotHaveToIfTheRuleIsOff) { EXPECT_GT(judged("off", 100).in_vain, 0u); }
+TEST_P(Expansions, DoNotHaveToIfTheRuleIsOff) {
+  const std::optional<Believer> all = judged("off", 100);
+  if (all) EXPECT_GT(all->in_vain, 0u);
+}
 
 INSTANTIATE_TEST_SUITE_P(Policies, Expansions,
                          ::testing::Values("mebf", "elastic", "dbes", "equipartition", "equigrow",

@@ -1067,7 +1067,7 @@ class Both final : public Observer {
 TEST(Explain, NamesNothingThatWasNotRecorded) {
   std::uint64_t lines = 0, facts = 0;
   std::map<std::string, std::uint64_t> kinds;
-  for_seeds(400, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(400, [&](std::uint64_t seed) {
     Draws draws(seed, Stream::test, 21);
     const PolicyInfo& info = policies()[seed % policies().size()];
     Trouble t = random_trouble(seed);
@@ -1099,7 +1099,7 @@ TEST(Explain, NamesNothingThatWasNotRecorded) {
     lines += check.lines;
     facts += check.facts;
   });
-  if (std::getenv("DUCTILE_SEED")) return;
+  if (runs == 0) return;
   EXPECT_GT(lines, 1000u);
   EXPECT_GT(facts, lines);
   for (const char* kind : {"start", "resize", "claim", "dissolved", "plan", "request", "deny",

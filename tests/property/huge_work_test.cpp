@@ -35,7 +35,7 @@ TEST(HugeWork, HasTheNodesThatItNeeds) {
   constexpr Nodes kMachine = Nodes{1} << 24;
   std::uint64_t checked = 0, resized = 0;
   Work largest = 0;
-  for_seeds(300, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(300, [&](std::uint64_t seed) {
     Draws draws(seed, Stream::test, 0);
     Workload workload;
     Duration submitted{};
@@ -60,11 +60,10 @@ TEST(HugeWork, HasTheNodesThatItNeeds) {
     checked += books.checked;
     resized += books.decisions - workload.jobs.size();
   });
+  if (runs == 0) return;
   EXPECT_GT(checked, 0u);
   EXPECT_GT(resized, 0u);
-  if (checked > 1000) {
-    EXPECT_GT(largest, Work{1} << 78);
-  }
+  EXPECT_GT(largest, Work{1} << 78);
 }
 
 }  // namespace

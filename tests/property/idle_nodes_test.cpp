@@ -200,8 +200,8 @@ class GrantsWhatIdles final : public Observer {
 };
 
 TEST(Requests, AreGrantedAsFarAsNodesIdle) {
-  std::uint64_t answered = 0, runs = 0;
-  for_seeds(4'000, [&](std::uint64_t seed) {
+  std::uint64_t answered = 0;
+  const std::uint64_t runs = for_seeds({.usual = 4'000, .enough = 100}, [&](std::uint64_t seed) {
     Trouble t = random_trouble(seed);
     t.settings.resize = {};
     t.settings.node_events.clear();
@@ -211,12 +211,9 @@ TEST(Requests, AreGrantedAsFarAsNodesIdle) {
     Observer* const observers[] = {&naive};
     simulate(t.workload, t.settings, observers);
     answered += naive.answered;
-    ++runs;
     ASSERT_EQ(naive.wrong, "");
   });
-  if (runs > 100) {
-    EXPECT_GT(answered, runs);
-  }
+  if (runs > 0) EXPECT_GT(answered, runs);
 }
 
 }  // namespace

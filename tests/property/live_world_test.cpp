@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -641,13 +640,13 @@ class History {
 };
 
 TEST(LiveWorld, KeepsThePromises) {
-  spdlog::set_level(std::getenv("DUCTILE_SEED") ? spdlog::level::debug : spdlog::level::off);
+  spdlog::set_level(is_one_seed() ? spdlog::level::debug : spdlog::level::off);
   std::signal(SIGPIPE, SIG_IGN);
   set_crash(&count_moment);
   TimeSlice::set_ends(&slice_ends);
   Sums sums;
   std::uint64_t histories = 0;
-  for_seeds(300, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds({.usual = 300, .enough = 100}, [&](std::uint64_t seed) {
     History history(seed);
     history.live();
     sums += history.sums();
@@ -687,7 +686,7 @@ TEST(LiveWorld, KeepsThePromises) {
       static_cast<unsigned long long>(sums.world.dropped),
       static_cast<unsigned long long>(sums.refused), static_cast<unsigned long long>(sums.retried),
       static_cast<unsigned long long>(sums.equal_keys));
-  if (histories < 100) return;
+  if (runs == 0) return;
   for (const std::uint64_t each : {sums.jobs,
                                    sums.cancels,
                                    sums.deaths,

@@ -4,7 +4,6 @@
 // DUCTILE_CASES: how many random runs each test makes. DUCTILE_SEED: only the run of this seed.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <utility>
@@ -45,7 +44,7 @@ class EveryPolicy : public ::testing::TestWithParam<std::string> {
 /// is over and has had the nodes for its work, and the same run gives the same decisions.
 TEST_P(EveryPolicy, EndsEveryJob) {
   std::uint64_t suspended = 0;
-  for_seeds(share_of(10'000), [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(share_of(10'000), [&](std::uint64_t seed) {
     const std::string policy = drawn(seed);
     SCOPED_TRACE(policy);
     Trouble t = random_trouble(seed);
@@ -63,7 +62,7 @@ TEST_P(EveryPolicy, EndsEveryJob) {
       ASSERT_EQ(again.digest, books.digest);
     }
   });
-  EXPECT_GT(suspended + std::uint64_t{std::getenv("DUCTILE_SEED") != nullptr}, 0u);
+  if (runs > 0) EXPECT_GT(suspended, 0u);
 }
 
 /// In a world that also meddles: starts and resizes jobs itself, holds and cancels them, changes
@@ -181,7 +180,7 @@ class Purposeful : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Purposeful, ShrinksNobodyInVain) {
   std::uint64_t shrinks = 0;
-  for_seeds(300, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(300, [&](std::uint64_t seed) {
     Draws draws(seed, Stream::test, 9);
     const PolicyInfo& info = *std::ranges::find(policies(), GetParam(), &PolicyInfo::name);
     const std::string policy = random_parameters(info, draws);
@@ -196,7 +195,7 @@ TEST_P(Purposeful, ShrinksNobodyInVain) {
     simulate(t.workload, settings, observers);
     shrinks += purposes.shrinks;
   });
-  EXPECT_GT(shrinks, 0u);
+  if (runs > 0) EXPECT_GT(shrinks, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, Purposeful,

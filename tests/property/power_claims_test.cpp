@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <span>
 #include <string>
@@ -239,14 +238,14 @@ class Ledger {
 
 TEST(PowerOfClaims, IsHeldPledgedAndReleasedAsNodesAre) {
   Seen seen;
-  for_seeds(300, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(300, [&](std::uint64_t seed) {
     HostileSettings settings = recorded_settings(seed);
     settings.has_budget = true;
     settings.machine_events = false;  // these books are of one machine
     settings.capabilities.resizes_per_job = Capabilities::kUnlimited;
     keep_books<Ledger>(settings, seen);
   });
-  if (std::getenv("DUCTILE_SEED") || std::getenv("DUCTILE_CASES")) return;
+  if (runs == 0) return;
   EXPECT_GT(seen.fed, 200);
   EXPECT_GT(seen.lacking, 100);
   EXPECT_GT(seen.trimmed, 5);
@@ -258,7 +257,7 @@ TEST(PowerOfClaims, IsHeldPledgedAndReleasedAsNodesAre) {
 // node.
 TEST(PowerOfClaims, IsThatOfTheNodesClasses) {
   Seen seen;
-  for_seeds(300, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(300, [&](std::uint64_t seed) {
     HostileSettings settings = recorded_settings(seed);
     settings.has_budget = settings.cells = settings.rules.identities = true;
     settings.platform.nodes = 8 + settings.platform.nodes % 25;
@@ -266,7 +265,7 @@ TEST(PowerOfClaims, IsThatOfTheNodesClasses) {
     settings.capabilities.resizes_per_job = Capabilities::kUnlimited;
     keep_books<Ledger>(settings, seen);
   });
-  if (std::getenv("DUCTILE_SEED") || std::getenv("DUCTILE_CASES")) return;
+  if (runs == 0) return;
   EXPECT_GT(seen.fed, 50);
   EXPECT_GT(seen.starved, 50);
 }
