@@ -518,11 +518,10 @@ void Parser::job(Line& line) {
   std::optional<Nodes> min, max;
   AdaptiveJob more;
   bool adapts = false, is_special = false;
-  const Options options =
-      line.options({"submit",  "nodes",   "walltime",  "run",        "user", "group",   "type",
-                    "min",     "max",     "model",     "constraint", "cost", "release", "priority",
-                    "account", "barrier", "partition", "memory",     "only", "never",
-                    "reservation"});
+  const Options options = line.options(
+      {"submit",  "nodes",   "walltime",  "run",        "user", "group",   "type",
+       "min",     "max",     "model",     "constraint", "cost", "release", "priority",
+       "account", "barrier", "partition", "memory",     "only", "never",   "reservation"});
   job.where = where(line, options);
   for (const auto& [key, value] : options) {
     if (key == "partition" || key == "memory" || key == "only" || key == "never") continue;

@@ -73,8 +73,8 @@ struct Scenario {
   /// Does it matter which nodes there are?
   bool needs_identities() const {
     const Platform& machine = settings.platform;
-    return !settings.node_events.empty() || !settings.bookings.empty() || settings.shares || machine.classes.size() > 1 ||
-           !machine.partitions.empty() || !workload.where.empty();
+    return !settings.node_events.empty() || !settings.bookings.empty() || settings.shares ||
+           machine.classes.size() > 1 || !machine.partitions.empty() || !workload.where.empty();
   }
 };
 
