@@ -268,7 +268,9 @@ TEST(Booking, AClaimThatWouldRunIntoItAtItsFirstSizeIsDissolved) {
   ASSERT_NE(core.job(gets).claim, ClaimId::none);
   core.apply(at_s(2), event::Booked{maintenance(15, 20, "4-7")});
   core.apply(at_s(2), event::Resized{gives, core.job(gives).decision, {4, nodes("0-3")}});
-  EXPECT_TRUE(core.close(at_s(2), [](Pass&) {}, true).empty());
+  EXPECT_TRUE(core.close(
+                      at_s(2), [](Pass&) {}, true)
+                  .empty());
   EXPECT_EQ(core.job(gets).claim, ClaimId::none);
   EXPECT_EQ(core.job(gets).status, Status::pending);
 }

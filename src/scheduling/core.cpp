@@ -750,8 +750,8 @@ void Core::settle_claims() {
 
 namespace {
 
-// At which size a claim starts its job, of all that it gets: what was added to the claim later is an
-// expansion in the pass that starts it.
+// At which size a claim starts its job, of all that it gets: what was added to the claim later is
+// an expansion in the pass that starts it.
 Nodes first_size(const Claim& start, Nodes size) {
   return std::min(size, start.add.max - start.grown);
 }

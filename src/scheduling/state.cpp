@@ -1924,8 +1924,7 @@ void State::count(const Job& job, int sign) {
 
 Nodes State::counted(const Job& job) const {
   if (sharers.empty()) return job.holding.count;
-  return job.holding.count -
-         lent_to(sharers, running[job.running_at], job.holding.nodes).count();
+  return job.holding.count - lent_to(sharers, running[job.running_at], job.holding.nodes).count();
 }
 
 void State::count_nodes(const Job& job, int sign) {
