@@ -646,7 +646,7 @@ TEST(LiveWorld, KeepsThePromises) {
   TimeSlice::set_ends(&slice_ends);
   Sums sums;
   std::uint64_t histories = 0;
-  const std::uint64_t runs = for_seeds({.usual = 300, .enough = 100}, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(300, [&](std::uint64_t seed) {
     History history(seed);
     history.live();
     sums += history.sums();
