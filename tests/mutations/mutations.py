@@ -17,7 +17,9 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,7 +48,10 @@ PARTITIONS = "Partitions*:Depth/*"
 STEPS = ((f"-*HostileRuns*:{MODELS}:{PARTITIONS}", "800"),
          (f"*HostileRuns*:{MODELS}:{PARTITIONS}", "60"),
          ("*HostileRuns*", "800"), (MODELS, "400"), (PARTITIONS, "400"))
-TIMEOUT_S = 120
+# A step of a mutant may take so many times what it takes without a mutation, on a processor; and so long in
+# all, however busy the machine is.
+TIMES = 4
+TIMEOUT_S = 1200
 
 
 def sources():
@@ -61,6 +66,8 @@ def sources():
 class Build:
     def __init__(self, folder, compiler):
         self.folder = folder
+        self.sound = folder / "sound"
+        self.limits = [300] * len(STEPS)  # s, on a processor
         self.compiler = ([shutil.which("ccache")] if shutil.which("ccache") else []) + [compiler]
         self.link = [compiler] + (["-fuse-ld=lld"] if shutil.which("ld.lld") else [])
 
@@ -79,20 +86,35 @@ class Build:
 
     def notices(self, program):
         """What fails first; empty if all tests pass."""
-        for tests, cases in STEPS:
+        for (tests, cases), limit_s in zip(STEPS, self.limits):
             environment = {**os.environ, "DUCTILE_CASES": cases}
             environment.pop("DUCTILE_SEED", None)
             try:
                 done = subprocess.run(
-                    [program, f"--gtest_filter={tests}", "--gtest_fail_fast", "--gtest_brief=1"],
+                    ["prlimit", f"--cpu={limit_s}:{limit_s + 5}", program, f"--gtest_filter={tests}",
+                     "--gtest_fail_fast", "--gtest_brief=1"],
                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                     errors="replace", timeout=TIMEOUT_S, env=environment)
             except subprocess.TimeoutExpired:
                 return f"{tests} does not end"
+            if done.returncode == -signal.SIGXCPU:
+                return f"{tests} does not end in {limit_s} s"
             if done.returncode != 0:
                 failed = [line for line in done.stdout.splitlines() if "[  FAILED  ]" in line]
                 return failed[0][13:].split(" (")[0] if failed else f"exit code {done.returncode}"
+            if program == self.sound:
+                used = resource.getrusage(resource.RUSAGE_CHILDREN)
+                self.took.append(used.ru_utime + used.ru_stime - sum(self.took))
         return ""
+
+    def is_sound(self, objects):
+        """Without a mutation; and sets the limits by it."""
+        self.program(objects, self.sound)
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.took = [used.ru_utime + used.ru_stime]  # what the compiler took, and then each step
+        wrong = self.notices(self.sound)
+        self.limits = [int(5 + TIMES * step) for step in self.took[1:]]
+        return wrong
 
 
 def places_of(number):
@@ -142,9 +164,7 @@ def run(build, wanted, jobs, every):
     objects = [build.object_of(path) for path, _ in todo]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         list(pool.map(lambda item: build.compile(item[0], build.object_of(item[0]), item[1]), todo))
-        sound = build.folder / "sound"
-        build.program(objects, sound)
-        wrong = build.notices(sound)
+        wrong = build.is_sound(objects)
         if wrong:
             print(f"without a mutation: {wrong}")
             return 1
