@@ -4,7 +4,9 @@
 //   cells_bench --generate 100000,512 --repeat 5
 //
 // prints a Markdown table: microseconds of each job, and how many times as long as with one cell;
-// those of docs/performance.md. Which nodes a job has is known in all of them. Jobs are asked for
+// those of docs/performance.md. Which nodes a job has is known in all of them. Cells that all jobs
+// may use are equally fast, or differ in speed, by a millionth each, so that jobs take as long as
+// elsewhere: then it matters to a plan of which cells nodes are. Jobs are asked for
 // in the partitions in turn, and are no larger than half of one; so that queues are as long as with
 // one cell, compare machines of as many lanes.
 
@@ -32,6 +34,7 @@ struct Machine {
   std::string name;
   std::uint32_t classes = 0;
   std::uint32_t lanes = 1;  // partitions; each has a share of the classes, and some of the next one
+  bool speeds_differ = false;
 };
 
 Platform platform_of(const Machine& machine, Nodes nodes) {
@@ -39,6 +42,7 @@ Platform platform_of(const Machine& machine, Nodes nodes) {
   const auto at = [&](std::uint32_t i) { return nodes * i / machine.classes; };
   for (std::uint32_t i = 0; i < machine.classes; ++i) {
     NodeClass each{.name = "c" + std::to_string(i)};
+    if (machine.speeds_differ) each.speed = 1 + 1e-6 * i;
     each.nodes.insert(at(i), at(i + 1) - 1);
     platform.classes.push_back(each);
   }
@@ -109,16 +113,22 @@ int main(int argc, char** argv) {
   std::vector<std::string> only;
   app.add_option("--repeat", repeat, "rounds")->check(CLI::PositiveNumber)->capture_default_str();
   app.add_option("--policy", policy, "as the simulator takes it")->capture_default_str();
-  app.add_option("--only", only, "some of the machines, as CELLS:LANES, such as 1:1");
+  app.add_option("--only", only, "some of the machines, as CELLS:LANES, such as 1:1, 32:1:speeds");
   CLI11_PARSE(app, argc, argv);
   try {
     const Workload workload = input.read();
     std::vector<Machine> machines;
-    for (const auto& [classes, lanes] :
-         {std::pair<std::uint32_t, std::uint32_t>{1, 1}, {4, 1}, {4, 2}, {32, 1}, {32, 8}}) {
-      const std::string name = std::to_string(classes) + ":" + std::to_string(lanes);
-      if (!only.empty() && std::ranges::find(only, name) == only.end()) continue;
-      machines.push_back({name, classes, lanes});
+    for (Machine machine : {Machine{"", 1, 1},
+                            {"", 4, 1},
+                            {"", 4, 1, true},
+                            {"", 4, 2},
+                            {"", 32, 1},
+                            {"", 32, 1, true},
+                            {"", 32, 8}}) {
+      machine.name = std::to_string(machine.classes) + ":" + std::to_string(machine.lanes) +
+                     (machine.speeds_differ ? ":speeds" : "");
+      if (!only.empty() && std::ranges::find(only, machine.name) == only.end()) continue;
+      machines.push_back(machine);
     }
     std::vector<double> least(machines.size(), 1e300);
     std::vector<Counts> counts(machines.size());
@@ -129,12 +139,13 @@ int main(int argc, char** argv) {
             least[m], bench::seconds_of([&] { counts[m] = run(workload, platform, policy); }));
       }
     }
-    std::cout << "| cells | lanes | us/job | times one cell | waiting jobs, mean of passes |\n"
-                 "|---|---|---|---|---|\n";
+    std::cout
+        << "| cells | lanes | speeds | us/job | times one cell | waiting jobs, mean of passes |\n"
+           "|---|---|---|---|---|---|\n";
     for (std::size_t m = 0; m < machines.size(); ++m) {
       const double us = 1e6 * least[m] / static_cast<double>(workload.jobs.size());
-      std::printf("| %u | %u | %.2f | %.2f | %.1f |\n", machines[m].classes, machines[m].lanes, us,
-                  least[m] / least[0],
+      std::printf("| %u | %u | %s | %.2f | %.2f | %.1f |\n", machines[m].classes, machines[m].lanes,
+                  machines[m].speeds_differ ? "differ" : "equal", us, least[m] / least[0],
                   static_cast<double>(counts[m].waiting) / static_cast<double>(counts[m].passes));
     }
   } catch (const InputError& error) {

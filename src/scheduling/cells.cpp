@@ -186,11 +186,7 @@ void CellTable::split(const NodeSet& apart) {
 
 Spread CellTable::spread(const NodeSet& nodes) const {
   Spread found;
-  if (is_one()) {
-    found.add(0, nodes.count());
-    return found;
-  }
-  for_each_run(*by_node_, nodes, [&](std::uint32_t cell, Nodes count) { found.add(cell, count); });
+  for_each_count(nodes, [&](std::uint32_t cell, Nodes count) { found.add(cell, count); });
   return found;
 }
 
@@ -218,7 +214,11 @@ std::uint64_t CellTable::classes_of(Cells cells) const {
   return classes;
 }
 
-double CellTable::slowest(const NodeSet& nodes) const { return slowest(spread(nodes).cells()); }
+double CellTable::slowest(const NodeSet& nodes) const {
+  Cells found = 0;
+  for_each_count(nodes, [&](std::uint32_t cell, Nodes) { found |= Cells{1} << cell; });
+  return slowest(found);
+}
 
 std::size_t CellTable::slowest_class(const NodeSet& nodes) const {
   std::optional<std::pair<double, std::size_t>> least;

@@ -92,6 +92,23 @@ class CellTable {
   /// on a machine of one cell.
   bool are_alike() const { return are_alike_; }
 
+  /// Calls `visit(cell, count)` for each cell of which some of these nodes are, the lowest number
+  /// first.
+  template <class Visit>
+  void for_each_count(const NodeSet& nodes, Visit visit) const {
+    std::array<Nodes, kMostCells> counts{};
+    Cells found = 0;
+    const auto add = [&](std::uint32_t cell, Nodes count) {
+      counts[cell] += count;
+      found |= Cells{1} << cell;
+    };
+    if (!is_one()) {
+      for_each_run(*by_node_, nodes, add);
+    } else if (!nodes.empty()) {
+      add(0, nodes.count());
+    }
+    for_each_cell(found, [&](std::uint32_t cell) { visit(cell, counts[cell]); });
+  }
   /// How many of these nodes are of which cell.
   Spread spread(const NodeSet& nodes) const;
   NodeSet nodes(Cells cells) const;

@@ -642,6 +642,7 @@ bool Core::has_room_for_shared(const Platform& machine) const {
 }
 
 void Core::drop_requests(JobId id) {
+  if (state_.requests.empty()) return;
   std::erase_if(state_.requests, [&](const Request& request) { return request.job == id; });
 }
 

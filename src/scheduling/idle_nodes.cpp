@@ -123,16 +123,14 @@ void IdleNodes::count(const NodeSet& nodes, bool more) {
   for_each_run(*by_node_, nodes, [&](std::uint32_t cell, Nodes n) { of_[cell] += more ? n : -n; });
 }
 
-NodeSet IdleNodes::lowest(Nodes n, const NodeSet& nodes) const {
-  NodeSet found;
-  if (n == 0) return found;
+void IdleNodes::add_lowest(Nodes n, const NodeSet& nodes, NodeSet& to) const {
+  if (n == 0) return;
   for_each_idle(nodes, [&](std::uint32_t first, std::uint32_t last) {
     last = std::min(last, first + n - 1);
     n -= last - first + 1;
-    append(found, first, last);
+    to.insert(first, last);
     return n > 0;
   });
-  return found;
 }
 
 void IdleNodes::set(std::uint32_t first, std::uint32_t last) {

@@ -39,8 +39,8 @@ class IdleNodes {
   void tell_apart(std::shared_ptr<const std::vector<std::uint8_t>> by_node, std::size_t cells);
   /// How many of a cell; of all where there is one.
   Nodes of(std::uint32_t cell) const { return of_.empty() ? count_ : of_[cell]; }
-  /// The `n` lowest idle ones of these nodes, or as many as there are.
-  NodeSet lowest(Nodes n, const NodeSet& among) const;
+  /// Adds the `n` lowest idle ones of these nodes to others, or as many as there are.
+  void add_lowest(Nodes n, const NodeSet& among, NodeSet& to) const;
 
  private:
   void set(std::uint32_t first, std::uint32_t last);

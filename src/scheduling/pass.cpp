@@ -339,27 +339,29 @@ Duration Pass::delay_of(const Party& party) const {
 }
 
 Timeline Pass::timeline(bool with_releases) const {
+  Timeline plan = timeline_of_releases(with_releases);
+  if (has_bookings()) book(plan, with_releases);
+  return plan;
+}
+
+Timeline Pass::timeline_of_releases(bool with_releases) const {
   std::optional<Profile> power;
   if (state_.budget_mw != State::kNoBudget) {
     power.emplace(state_.power_releases, state_.free_power_mw(), now());
   }
-  const auto profile = [&](const Releases& releases, Nodes free) {
-    return Profile(with_releases ? releases : Releases::none(), free, now());
+  const auto expected = [&](const Releases& releases) -> const Releases& {
+    return with_releases ? releases : Releases::none();
   };
   if (plans_together()) {
-    Timeline plan(profile(state_.releases, idle()), std::move(power), now());
-    if (has_bookings()) book(plan, with_releases);
-    return plan;
+    return Timeline(expected(state_.releases), idle(), std::move(power), now());
   }
   std::vector<Profile> cells;
   cells.reserve(cell_count());
   for (std::uint32_t cell = 0; cell < cell_count(); ++cell) {
-    cells.push_back(profile(releases_of(cell), idle_of(cell)));
+    cells.emplace_back(expected(releases_of(cell)), idle_of(cell), now());
   }
-  Timeline plan(std::move(cells), cells_in_order(), with_releases ? &state_.releases : nullptr,
-                std::move(power), now());
-  if (has_bookings()) book(plan, with_releases);
-  return plan;
+  return Timeline(std::move(cells), cells_in_order(), with_releases ? &state_.releases : nullptr,
+                  std::move(power), now());
 }
 
 // What is booked is not there for others, and for its own jobs up to its end.

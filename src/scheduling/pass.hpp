@@ -207,7 +207,7 @@ class Pass {
   Timeline idle_timeline() const { return timeline(false); }
   /// What the job needs at `n` nodes, for the timeline.
   Demand demand(JobId id, Nodes n) const {
-    if (cell_count() == 1) return {n, state_.budgeted_mw(job(id), n)};
+    if (state_.cells.is_one()) return {n, state_.budgeted_mw(job(id), n)};
     return {n, state_.budgeted_mw(job(id), n), cells_of(id),
             state_.cells.booking_of(job(id).spec.lane)};
   }
@@ -315,6 +315,7 @@ class Pass {
   Draws& draws();
   Spread incoming_by_cell(bool now_only) const;
   Timeline timeline(bool with_releases) const;
+  Timeline timeline_of_releases(bool with_releases) const;
   void book(Timeline& plan, bool with_releases) const;
   /// When a job is believed to end that starts, or runs and grows, at a size of these; does not
   /// matter where nothing is booked.

@@ -17,12 +17,12 @@ void take_in_order(const CellTable& cells, Cells among, Nodes n, const Spread* i
 
 }  // namespace
 
-Spread place(const CellTable& cells, const IdleNodes& idle, Cells among, Nodes n,
+NodeSet pick(const CellTable& cells, const IdleNodes& idle, Cells among, Nodes n,
              const Spread* in) {
-  Spread found;
+  NodeSet found;
   take_in_order(cells, among, n, in, [&](std::uint32_t cell, Nodes most) {
     const Nodes count = std::min(most, idle.of(cell));
-    found.add(cell, count);
+    idle.add_lowest(count, cells[cell].nodes, found);
     return count;
   });
   return found;

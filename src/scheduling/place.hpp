@@ -10,9 +10,9 @@
 
 namespace ductile {
 
-/// How many of `n` idle nodes come from which cell; of all that there are, if these are fewer. With
-/// `in` no more of each cell than that.
-Spread place(const CellTable& cells, const IdleNodes& idle, Cells among, Nodes n,
+/// `n` idle nodes, or as many as there are in these cells. With `in` no more of each cell than
+/// that.
+NodeSet pick(const CellTable& cells, const IdleNodes& idle, Cells among, Nodes n,
              const Spread* in = nullptr);
 
 /// Takes `n` nodes out of `from`, or as many as there are in these cells.

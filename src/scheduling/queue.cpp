@@ -96,6 +96,7 @@ void FreeCells::of(Cells its, std::uint32_t booking, FreeProfile& lane) const {
   lane.nodes.clear();
   // What is lost when, of each cell's least so far.
   std::vector<FreeSteps::Step> falls;
+  falls.reserve(16);
   std::int64_t sum = 0;
   const std::vector<FreeSteps>& free = of_booking(booking);
   for (std::size_t cell = 0; cell < free.size(); ++cell) {

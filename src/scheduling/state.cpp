@@ -12,24 +12,24 @@
 namespace ductile {
 namespace {
 
-// Rows of the releases by cell: in each cell in which these nodes are, as many as are counted.
+// Rows of the releases by cell: in each cell in which these nodes are, as many as there are.
+void list_of(Indices& its, Time at, ReleaseTag who, const NodeSet& nodes) {
+  its.cells.for_each_count(nodes, [&](std::uint32_t cell, Nodes count) {
+    its.releases_of[cell].insert(at, who, count);
+  });
+}
+
+// As many as are counted.
 void list_of(Indices& its, Time at, ReleaseTag who, const NodeSet& nodes, const NodeSet& counted) {
   const Spread amounts = its.cells.spread(counted);
-  if (counted == nodes) {
-    for (const Spread::Part& part : amounts.parts) {
-      its.releases_of[part.cell].insert(at, who, part.count);
-    }
-    return;
-  }
-  for (const Spread::Part& part : its.cells.spread(nodes).parts) {
-    its.releases_of[part.cell].insert(at, who, amounts.of(part.cell));
-  }
+  its.cells.for_each_count(nodes, [&](std::uint32_t cell, Nodes) {
+    its.releases_of[cell].insert(at, who, amounts.of(cell));
+  });
 }
 
 void unlist_of(Indices& its, Time at, ReleaseTag who, const NodeSet& nodes) {
-  for (const Spread::Part& part : its.cells.spread(nodes).parts) {
-    its.releases_of[part.cell].erase(at, who);
-  }
+  its.cells.for_each_count(
+      nodes, [&](std::uint32_t cell, Nodes) { its.releases_of[cell].erase(at, who); });
 }
 
 using Sharers = std::map<std::uint32_t, std::vector<JobId>>;
@@ -81,6 +81,17 @@ NodeSet sound_nodes(const Facts& facts, const Sharers& sharers, JobId id, const 
   }
   nodes.erase(left_to(facts, sharers, id, nodes));
   return nodes;
+}
+
+// A running job's row, by cell.
+void list_job_of(const Facts& facts, Indices& its, JobId id, Time at) {
+  const Job& job = facts.jobs[id];
+  const NodeSet& nodes = job.holding.nodes;
+  if (its.not_up.empty() && its.sharers.empty() && !facts.gives(job)) {
+    list_of(its, at, ReleaseTag::of(id), nodes);
+  } else {
+    list_of(its, at, ReleaseTag::of(id), nodes, sound_nodes(facts, its.sharers, id, its.not_up));
+  }
 }
 
 // What it holds and is promised.
@@ -161,11 +172,7 @@ void index_releases_of(const Facts& facts, Indices& found) {
   found.releases_of.clear();
   if (found.cells.is_one()) return;
   found.releases_of.resize(found.cells.size());
-  for (const JobId id : facts.running) {
-    const Job& job = facts.jobs[id];
-    list_of(found, job.limit, ReleaseTag::of(id), job.holding.nodes,
-            sound_nodes(facts, found.sharers, id, found.not_up));
-  }
+  for (const JobId id : facts.running) list_job_of(facts, found, id, facts.jobs[id].limit);
   for (const Claim& claim : facts.claims) list_claim_of(facts, found, claim);
   for (const Unanswered& open : facts.unanswered) {
     if (open.releases == 0) continue;
@@ -173,7 +180,7 @@ void index_releases_of(const Facts& facts, Indices& found) {
             unpromised_of(open, found.not_up));
   }
   for (const Boot& boot : facts.boots) {
-    list_of(found, boot.ready, ReleaseTag::boot(boot.batch), boot.nodes, boot.nodes);
+    list_of(found, boot.ready, ReleaseTag::boot(boot.batch), boot.nodes);
   }
 }
 
@@ -341,12 +348,11 @@ Duration at_another_speed(Duration time, double speed) {
   return std::max(Duration{std::llround(at_it)}, time > Duration{} ? kTick : time);
 }
 
-std::int64_t Facts::extra_power_on_mw(const Job& job, std::size_t cls) const {
+std::int64_t Facts::scaled_power_mw(const Job& job, std::size_t cls) const {
   const auto span = [&](std::size_t of) {
     const NodeClass& its = platform.classes[of];
     return static_cast<std::int64_t>(its.busy_w * 1000 + 0.5) - idle_mw(of);
   };
-  if (!has_classes()) return above_idle_mw(job);
   const std::size_t its = job.power_class;
   const std::int64_t extra = std::max<std::int64_t>(job.power_mw - idle_mw(its), 0);
   if (its == cls || span(its) <= 0 || span(cls) <= 0) return extra;
@@ -361,22 +367,23 @@ std::int64_t Facts::dearest_mw(const Job& job) const {
   return most;
 }
 
-std::int64_t drawn_mw(const Facts& facts, const CellTable& cells, const Job& job,
-                      const Holding& on) {
+std::int64_t drawn_by_node_mw(const Facts& facts, const CellTable& cells, const Job& job,
+                              const Holding& on) {
   if (!on.parts.empty()) {
     // Of shared nodes by the cores that it has.
     const Holding whole{on.count, on.nodes};
     return std::llround(static_cast<double>(drawn_mw(facts, cells, job, whole)) *
                         share(facts.platform, on, ShareModel::ideal));
   }
-  if (cells.is_one()) return std::int64_t{on.count} * facts.extra_power_on_mw(job, cells[0].cls);
   if (!facts.has_classes()) return facts.extra_power_mw(job, on.count);
   std::int64_t sum = 0;
-  for (const auto& [cell, count] : cells.spread(on.nodes).parts) {
+  cells.for_each_count(on.nodes, [&](std::uint32_t cell, Nodes count) {
     sum += std::int64_t{count} * facts.extra_power_on_mw(job, cells[cell].cls);
-  }
+  });
   return sum;
 }
+
+double State::slowest_held(const Job& job) const { return cells.slowest(settled(job).nodes); }
 
 std::int64_t idle_draw_mw(const Facts& facts, const CellTable& cells, const Holding& nodes) {
   if (cells.is_one() || !facts.has_classes()) {
@@ -445,15 +452,13 @@ std::int64_t State::free_power_mw() const {
   return budget_mw == kNoBudget ? kNoBudget : budget_mw - power_mw() - claimed_mw;
 }
 
-Nodes State::powered(const Job& job, Nodes n, std::int64_t power_mw) const {
-  if (budget_mw == kNoBudget) return n;
+Nodes State::powered_by(const Job& job, Nodes n, std::int64_t power_mw) const {
   if (power_mw < 0) return 0;
   const std::int64_t each = extra_power_mw(job, 1);
   return each == 0 ? n : static_cast<Nodes>(std::min<std::int64_t>(n, power_mw / each));
 }
 
-Nodes State::usable(const Job& job, Nodes most, Nodes base, RequestId request) const {
-  if (base == 0) return largest_start(job, most);
+Nodes State::usable_growth(const Job& job, Nodes most, Nodes base, RequestId request) const {
   const bool bound = sizes_at_start(job.spec.type) && request == RequestId::none;
   const Nodes size = bound ? constraint(job).at_most(most) : most;
   return size > base ? size : 0;
@@ -466,16 +471,7 @@ Nodes State::least_usable(const Job& job, Nodes least, Nodes base, RequestId req
   return base == 0 && preferred >= least ? std::min(size, preferred) : size;
 }
 
-Nodes State::largest(const Job& job, Nodes most, Nodes base, RequestId request,
-                     std::int64_t held_mw) const {
-  if (budget_mw != kNoBudget) {
-    most = base + powered(job, most - base, free_power_mw() + held_mw);
-  }
-  return usable(job, most, base, request);
-}
-
-Nodes State::largest_start(const Job& job, Nodes most) const {
-  if (!sizes_at_start(job.spec.type)) return most;
+Nodes State::largest_chosen(const Job& job, Nodes most) const {
   const Nodes size = constraint(job).at_most(most);
   return job.spec.preferred <= most ? std::max(size, job.spec.preferred) : size;
 }
@@ -605,10 +601,7 @@ void State::change_cells(CellTable table) {
 }
 
 Holding State::take_idle_by_cell(Cells among, Nodes n, const Spread* in) {
-  Holding taken{n, {}};
-  for (const Spread::Part& part : place(cells, idle, among, n, in).parts) {
-    taken.nodes.insert(idle.lowest(part.count, cells[part.cell].nodes));
-  }
+  Holding taken{n, pick(cells, idle, among, n, in)};
   idle.take(taken);
   return taken;
 }
@@ -1052,8 +1045,7 @@ void State::drop_lost_inside() {
   }
 }
 
-void State::refresh_mates(JobId id, const NodeSet& nodes) {
-  if (sharers.empty()) return;
+void State::refresh_mates_on(JobId id, const NodeSet& nodes) {
   std::vector<JobId> others;
   shared_where(sharers, nodes, [&](const std::vector<JobId>& who) {
     for (const JobId other : who) {
@@ -1168,23 +1160,14 @@ void State::put_out(const NodeSet& nodes, int sign) {
   on_mw -= sign * idle_draw_mw(*this, cells, {count, nodes});
 }
 
-void State::free_nodes(const Holding& nodes) {
-  idle_grew = true;
-  if (not_up.empty()) {
-    idle.give(nodes);
-    return;
-  }
+void State::free_sound_nodes(const Holding& nodes) {
   NodeSet sound = difference(nodes.nodes, not_up);
   const Nodes count = sound.count();
   if (count != nodes.count) put_out(difference(nodes.nodes, sound), 1);
   idle.give({count, std::move(sound)});
 }
 
-void State::release(JobId from, const Holding& nodes, std::int64_t power_mw) {
-  if (claims.empty()) {
-    free_nodes(nodes);
-    return;
-  }
+void State::release_to_claims(JobId from, const Holding& nodes, std::int64_t power_mw) {
   Holding left = nodes;
   std::vector<NodeSet> named;
   if (!cells.is_one()) named = dealt(from, difference(nodes.nodes, not_up));
@@ -1267,8 +1250,8 @@ void State::seize(const Holding& nodes) {
 void State::vacate(JobId id) {
   Job& job = jobs[id];
   unlist(job, id);
-  Holding mine = std::move(job.holding);
-  job.holding = {};
+  Holding mine = std::move(job.holding);  // its nodes are empty now
+  job.holding.count = 0;
   if (!parted.empty()) note_parts(id);
   std::size_t gap = job.running_at;
   if (gap < running_malleable) {
@@ -1917,24 +1900,11 @@ double State::faded(const Delays& of) const {
   return of.sum_s * std::pow(rules.fairness.decay, static_cast<double>(passed));
 }
 
-void State::count(const Job& job, int sign) {
-  count_nodes(job, sign);
-  jobs_mw += sign * ductile::drawn_mw(*this, cells, job, job.holding);
-}
-
-Nodes State::counted(const Job& job) const {
-  if (sharers.empty()) return job.holding.count;
+Nodes State::counted_of_shared(const Job& job) const {
   return job.holding.count - lent_to(sharers, running[job.running_at], job.holding.nodes).count();
 }
 
-void State::count_nodes(const Job& job, int sign) {
-  const Nodes n = counted(job);
-  held += sign > 0 ? n : -n;
-  if (rules.counts_uses)
-    uses.change(job.spec.user, sign * std::int64_t{n}, now, traits.fair_share.half_life);
-}
-
-Nodes State::sound_release(const Job& job) const {
+Nodes State::sound_release_of(const Job& job) const {
   if (!sharers.empty()) {
     return sound_nodes(*this, sharers, running[job.running_at], not_up).count();
   }
@@ -1942,8 +1912,8 @@ Nodes State::sound_release(const Job& job) const {
   return gives(job) ? sound - find(job.decision)->releases : sound;
 }
 
-void State::look_for_draining(Job& job, JobId id) {
-  if ((draining.empty() && bookings.empty()) || job.leaves || job.doing != Doing::nothing) return;
+void State::look_for_leaving(Job& job, JobId id) {
+  if (job.leaves || job.doing != Doing::nothing) return;
   if (!may_leave(job, to_leave(job, draining))) return;
   job.leaves = true;
   leaving.push_back(id);
@@ -1960,10 +1930,7 @@ void State::list_row(Job& job, JobId id) {
   if (budget_mw != kNoBudget) {
     power_releases.insert(job.release, ReleaseTag::of(id), drawn_later_mw(job));
   }
-  if (!cells.is_one()) {
-    list_of(*this, job.release, ReleaseTag::of(id), job.holding.nodes,
-            sound_nodes(*this, sharers, id, not_up));
-  }
+  if (!cells.is_one()) list_job_of(*this, *this, id, job.release);
   count(job, 1);
   look_for_draining(job, id);
 }
@@ -1994,10 +1961,7 @@ void State::change_row(Job& job, JobId id) {
   if (budget_mw != kNoBudget) {
     power_releases.move(before, job.release, ReleaseTag::of(id), drawn_later_mw(job));
   }
-  if (!cells.is_one()) {
-    list_of(*this, job.release, ReleaseTag::of(id), job.holding.nodes,
-            sound_nodes(*this, sharers, id, not_up));
-  }
+  if (!cells.is_one()) list_job_of(*this, *this, id, job.release);
   count(job, 1);
   look_for_draining(job, id);
 }

@@ -365,7 +365,9 @@ struct Facts {
   }
   /// Of one node of a class. What is believed holds for one class; on another that is scaled by
   /// what idle nodes of both draw less than busy ones, unless one of these differs in nothing.
-  std::int64_t extra_power_on_mw(const Job& job, std::size_t cls) const;
+  std::int64_t extra_power_on_mw(const Job& job, std::size_t cls) const {
+    return has_classes() ? scaled_power_mw(job, cls) : above_idle_mw(job);
+  }
   bool has_classes() const { return platform.classes.size() > 1; }
   Booking* find(BookingId id);
   const Booking* find(BookingId id) const { return const_cast<Facts*>(this)->find(id); }
@@ -402,6 +404,7 @@ struct Facts {
     return std::max<std::int64_t>(job.power_mw - idle_mw(), 0);
   }
   std::int64_t dearest_mw(const Job& job) const;
+  std::int64_t scaled_power_mw(const Job& job, std::size_t cls) const;
 };
 
 constexpr std::uint32_t milliwatts(double watts) {
@@ -445,8 +448,14 @@ struct Indices {
 Indices index(const Facts& facts);
 
 /// What the job draws on these nodes above that of idle ones.
-std::int64_t drawn_mw(const Facts& facts, const CellTable& cells, const Job& job,
-                      const Holding& on);
+std::int64_t drawn_by_node_mw(const Facts& facts, const CellTable& cells, const Job& job,
+                              const Holding& on);
+inline std::int64_t drawn_mw(const Facts& facts, const CellTable& cells, const Job& job,
+                             const Holding& on) {
+  return cells.is_one() && on.parts.empty()
+             ? std::int64_t{on.count} * facts.extra_power_on_mw(job, cells[0].cls)
+             : drawn_by_node_mw(facts, cells, job, on);
+}
 /// What these nodes draw if they are on and idle.
 std::int64_t idle_draw_mw(const Facts& facts, const CellTable& cells, const Holding& nodes);
 /// By so much less it draws once what was decided is done; 0 without a budget.
@@ -530,20 +539,30 @@ class State : public Facts, public Indices {
     return job.status == Status::running ? expected_end(job) : later(now, start_need(job).walltime);
   }
   /// For how many nodes of the job, up to `n`, so much power suffices.
-  Nodes powered(const Job& job, Nodes n, std::int64_t power_mw) const;
+  Nodes powered(const Job& job, Nodes n, std::int64_t power_mw) const {
+    return budget_mw == kNoBudget ? n : powered_by(job, n, power_mw);
+  }
   /// The largest size up to `most` that the application can have, and more than its `base` nodes; 0
   /// if there is none. An application that asked (`request`), and one whose size the scheduler does
   /// not choose, is bound by no constraint: it knows what it can use.
-  Nodes usable(const Job& job, Nodes most, Nodes base, RequestId request = RequestId::none) const;
+  Nodes usable(const Job& job, Nodes most, Nodes base, RequestId request = RequestId::none) const {
+    return base == 0 ? largest_start(job, most) : usable_growth(job, most, base, request);
+  }
   /// The smallest one from `least` on; beyond all sizes if there is none.
   Nodes least_usable(const Job& job, Nodes least, Nodes base,
                      RequestId request = RequestId::none) const;
   /// The largest that has power as well for what it adds, in what is free and what its claim holds.
   Nodes largest(const Job& job, Nodes most, Nodes base, RequestId request = RequestId::none,
-                std::int64_t held_mw = 0) const;
+                std::int64_t held_mw = 0) const {
+    const bool any = budget_mw != kNoBudget;
+    if (any) most = base + powered_by(job, most - base, free_power_mw() + held_mw);
+    return usable(job, most, base, request);
+  }
   /// The largest size up to `most` at which the job can start: one that its constraint allows, or
   /// the preferred one, which is always legal. The next resize moves into the constraint.
-  Nodes largest_start(const Job& job, Nodes most) const;
+  Nodes largest_start(const Job& job, Nodes most) const {
+    return sizes_at_start(job.spec.type) ? largest_chosen(job, most) : most;
+  }
   Nodes incoming() const;
 
   // --- Cells
@@ -587,8 +606,9 @@ class State : public Facts, public Indices {
   }
   /// The speed of the slowest node that it computes on.
   double node_speed(const Job& job) const {
-    return cells.speeds_differ() ? cells.slowest(settled(job).nodes) : cells[0].speed;
+    return cells.speeds_differ() ? slowest_held(job) : cells[0].speed;
   }
+  double slowest_held(const Job& job) const;
   /// The same, and by how much of them it has.
   double speed(const Job& job) const { return node_speed(job) * job.share; }
   /// How long so much work of a running job takes at n nodes of this speed.
@@ -636,7 +656,9 @@ class State : public Facts, public Indices {
   /// Which nodes of a running job others hold as well.
   NodeSet shared_of(const Job& job) const;
   /// How many nodes of a running job count for it: those of which it is the first holder.
-  Nodes counted(const Job& job) const;
+  Nodes counted(const Job& job) const {
+    return sharers.empty() ? job.holding.count : counted_of_shared(job);
+  }
 
   /// How a job leaves nodes: the size that it has then, and how many idle nodes that takes.
   struct Way {
@@ -753,11 +775,16 @@ class State : public Facts, public Indices {
   /// What claims were to have inside and is not there, though nobody owes it any more, they lose.
   void drop_lost_inside();
   /// Nodes and power come free: first to the claims they were pledged to, the rest to nobody.
-  void release(JobId from, const Holding& nodes, std::int64_t power_mw);
+  void release(JobId from, const Holding& nodes, std::int64_t power_mw) {
+    claims.empty() ? free_nodes(nodes) : release_to_claims(from, nodes, power_mw);
+  }
   /// Nobody's nodes, which are not up, go out of service, or are back from there.
   void put_out(const NodeSet& nodes, int sign);
   /// To idle, or out of service if they are not up.
-  void free_nodes(const Holding& nodes);
+  void free_nodes(const Holding& nodes) {
+    idle_grew = true;
+    not_up.empty() ? idle.give(nodes) : free_sound_nodes(nodes);
+  }
   /// The world gave these nodes to a job: they leave idle, a claim, or are out of service.
   void seize(const Holding& nodes);
   /// A job leaves the list of running jobs, and its nodes are released.
@@ -838,6 +865,11 @@ class State : public Facts, public Indices {
   void budget(double low_w, double high_w);
 
  private:
+  Nodes powered_by(const Job& job, Nodes n, std::int64_t power_mw) const;
+  Nodes largest_chosen(const Job& job, Nodes most) const;
+  Nodes usable_growth(const Job& job, Nodes most, Nodes base, RequestId request) const;
+  void release_to_claims(JobId from, const Holding& nodes, std::int64_t power_mw);
+  void free_sound_nodes(const Holding& nodes);
   bool can_take_idle(std::span<const Claim> group) const;
   /// What the shrink gives is promised anew, by name: to the oldest claim first.
   void deal_pledges(Unanswered& shrink);
@@ -872,12 +904,28 @@ class State : public Facts, public Indices {
   /// was counted before was a pause.
   Work work_left_after(const Job& job, Nodes size, Duration worked) const;
   /// It holds other nodes now, or others drain.
-  void look_for_draining(Job& job, JobId id);
+  void look_for_draining(Job& job, JobId id) {
+    if (!draining.empty() || !bookings.empty()) look_for_leaving(job, id);
+  }
+  void look_for_leaving(Job& job, JobId id);
   /// What running jobs hold and draw together, with this one or without.
-  void count(const Job& job, int sign);
-  void count_nodes(const Job& job, int sign);
+  void count(const Job& job, int sign) {
+    count_nodes(job, sign);
+    jobs_mw += sign * ductile::drawn_mw(*this, cells, job, job.holding);
+  }
+  void count_nodes(const Job& job, int sign) {
+    const Nodes n = counted(job);
+    held += sign > 0 ? n : -n;
+    if (rules.counts_uses) {
+      uses.change(job.spec.user, sign * std::int64_t{n}, now, traits.fair_share.half_life);
+    }
+  }
+  Nodes counted_of_shared(const Job& job) const;
   /// Rows of the releases of those who share nodes with it, which depend on its end.
-  void refresh_mates(JobId id, const NodeSet& nodes);
+  void refresh_mates(JobId id, const NodeSet& nodes) {
+    if (!sharers.empty()) refresh_mates_on(id, nodes);
+  }
+  void refresh_mates_on(JobId id, const NodeSet& nodes);
   void refresh_row(JobId id);
   /// `list`, `after_change`, without that.
   void list_row(const Claim& claim);
@@ -891,7 +939,11 @@ class State : public Facts, public Indices {
   std::map<std::uint32_t, Room> rooms(const NodeSet& nodes, bool promised = true) const;
   void leave_inside(JobId id, const NodeSet& nodes);
   /// Healthy nodes that it gives back at its end.
-  Nodes sound_release(const Job& job) const;
+  Nodes sound_release(const Job& job) const {
+    const bool is_all = sharers.empty() && not_up.empty() && !gives(job);
+    return is_all ? job.holding.count : sound_release_of(job);
+  }
+  Nodes sound_release_of(const Job& job) const;
   void put_running(JobId id, std::size_t place);
   /// What rows of jobs have of the indices.
   void index_jobs();

@@ -300,10 +300,11 @@ Time Profile::Window::step_end() const {
 }
 
 Profile::Least Profile::Window::at(Time start) {
+  if (start < last_.until) return last_;
   move_to(start);
   const std::int64_t level = before_all_ ? 0 : profile_->overlay_.block(block_).step(step_).level;
-  const std::int64_t free = without(start) + level;
-  return {free, std::min(step_end(), base_.next())};
+  last_ = {without(start) + level, std::min(step_end(), base_.next())};
+  return last_;
 }
 
 Profile::Least Profile::Window::during(Time start, Duration length) {

@@ -184,6 +184,7 @@ class Profile::Window {
   Profile* profile_;
   std::uint32_t cell_;
   Releases::Cursor base_;
+  Least last_{0, Time::min()};  // what `at` said last
   // Of the overlay's steps the one in force; before the first of them: none.
   std::size_t block_ = 0;
   std::uint32_t step_ = 0;
@@ -195,8 +196,8 @@ class Profile::Window {
 /// during its length.
 class Timeline {
  public:
-  explicit Timeline(Profile&& nodes, std::optional<Profile> power, Time now)
-      : nodes_(std::move(nodes)), power_(std::move(power)), now_(now) {}
+  Timeline(const Releases& releases, std::int64_t free, std::optional<Profile> power, Time now)
+      : nodes_(releases, free, now), power_(std::move(power)), now_(now) {}
   /// Of several cells, by their number; `order`, which must outlive it: in which they are taken.
   /// `together`: the releases of all of them, or null.
   Timeline(std::vector<Profile> cells, std::span<const std::uint32_t> order,

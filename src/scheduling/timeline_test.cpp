@@ -225,7 +225,7 @@ TEST(Timeline, SuitsNodesAndPower) {
       naive_nodes.release(at, count);
       naive_power.release(at, watts);
     }
-    Timeline timeline(Profile(nodes, free_nodes, now), Profile(power, free_power, now), now);
+    Timeline timeline(nodes, free_nodes, Profile(power, free_power, now), now);
     FreeProfile free;
     timeline.from_now(free);
     ASSERT_EQ(free.nodes.during(kTick), naive_nodes.least(now, now + kTick));

@@ -150,6 +150,7 @@ class World {
     for (const std::string& name : workload.accounts) {
       account_numbers_.push_back(accounts.number(name));
     }
+    next_setting_ = next_of_settings();
   }
 
   SimulationCounts run();
@@ -205,6 +206,8 @@ class World {
   }
 
   Time next_instant() const;
+  Time next_of_settings() const;
+  void change_machine();
   void events_of_instant();
   void close();
   void submit_next();
@@ -265,6 +268,7 @@ class World {
   Agenda agenda_;
   std::size_t next_submit_ = 0, next_node_event_ = 0, next_order_ = 0, next_cap_ = 0;
   std::size_t next_booking_ = 0;
+  Time next_setting_ = kNever;         // the earliest of these four
   std::vector<std::uint32_t> epochs_;  // of each job: what was scheduled for an earlier one is void
   std::vector<Run> runs_;              // of each job that is not rigid
   std::map<JobId, Duration> rigid_left_;  // of rigid jobs that were suspended
@@ -317,26 +321,27 @@ SimulationCounts World::run() {
 Time World::next_instant() const {
   Time next = agenda_.next();
   if (next_submit_ < jobs_.size()) next = std::min(next, jobs_[next_submit_].submit);
-  if (next_node_event_ < node_events_.size()) {
-    next = std::min(next, node_events_[next_node_event_].at);
-  }
-  if (next_cap_ < settings_.power_caps.size()) {
-    next = std::min(next, settings_.power_caps[next_cap_].at);
-  }
-  if (next_order_ < settings_.orders.size()) {
-    next = std::min(next, settings_.orders[next_order_].at);
-  }
-  if (next_booking_ < settings_.bookings.size()) {
-    next = std::min(next, settings_.bookings[next_booking_].at);
-  }
+  next = std::min(next, next_setting_);
   for (const Booking& each : core_.state().bookings) next = std::min(next, each.turns());
   if (next == kNever && fruitless_ && core_.state().retries.empty()) return kNever;
   return std::max(std::min(next, core_.next_wake()), now_);
 }
 
-void World::events_of_instant() {
-  const std::uint64_t first = counts_.events;
-  while (is_due(Kind::answer)) happen();
+// When the next of what the settings say happens.
+Time World::next_of_settings() const {
+  Time next = kNever;
+  const auto look = [&](const auto& all, std::size_t at) {
+    if (at < all.size()) next = std::min(next, all[at].at);
+  };
+  look(node_events_, next_node_event_);
+  look(settings_.power_caps, next_cap_);
+  look(settings_.bookings, next_booking_);
+  look(settings_.orders, next_order_);
+  return next;
+}
+
+// Of what the settings say: that which comes before evolving requests and submissions.
+void World::change_machine() {
   for (; next_node_event_ < node_events_.size() && node_events_[next_node_event_].at <= now_;
        ++next_node_event_) {
     change_nodes(node_events_[next_node_event_]);
@@ -349,13 +354,23 @@ void World::events_of_instant() {
        ++next_booking_) {
     book(settings_.bookings[next_booking_]);
   }
+}
+
+void World::events_of_instant() {
+  const std::uint64_t first = counts_.events;
+  const bool any_setting = next_setting_ <= now_;
+  while (is_due(Kind::answer)) happen();
+  if (any_setting) change_machine();
   while (is_due(Kind::step)) happen();
   while (next_submit_ < jobs_.size() && jobs_[next_submit_].submit <= now_) {
     submit_next();
   }
-  for (; next_order_ < settings_.orders.size() && settings_.orders[next_order_].at <= now_;
-       ++next_order_) {
-    order(settings_.orders[next_order_]);
+  if (any_setting) {
+    for (; next_order_ < settings_.orders.size() && settings_.orders[next_order_].at <= now_;
+         ++next_order_) {
+      order(settings_.orders[next_order_]);
+    }
+    next_setting_ = next_of_settings();
   }
   if (!barriers_.empty()) keep_barrier();
   const bool is_timer = core_.next_wake() <= now_;
