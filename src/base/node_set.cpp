@@ -33,6 +33,10 @@ bool NodeSet::contains(const NodeSet& other) const { return difference(other, *t
 bool NodeSet::intersects(const NodeSet& other) const { return !intersection(*this, other).empty(); }
 
 void NodeSet::insert(std::uint32_t first, std::uint32_t last) {
+  if (empty() || (parts.back().last < first && first - parts.back().last > 1)) {
+    parts.push_back({first, last});
+    return;
+  }
   // The intervals that overlap or touch the new one are those from `begin` up to `end`.
   const auto begin = std::ranges::partition_point(
       parts, [&](const Interval& part) { return part.last < first && first - part.last > 1; });

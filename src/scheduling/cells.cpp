@@ -72,6 +72,9 @@ CellTable::CellTable(const Platform& platform, std::span<const Lane> lanes,
     if (cell.nodes.empty()) cell.cls = cells_.front().cls;
     cell.speed = classes_[cell.cls].speed;
     speeds_differ_ |= cell.speed != cells_.front().speed;
+    const NodeClass& its = classes_[cell.cls];
+    const NodeClass& first = classes_[cells_.front().cls];
+    draws_differ_ |= its.idle_w != first.idle_w || its.busy_w != first.busy_w;
     cell.partitions = platform.partitions.empty() ? 1 : 0;
     for (std::size_t p = 0; p < platform.partitions.size(); ++p) {
       const bool has_it = !cell.nodes.empty() && platform.partitions[p].nodes.contains(cell.nodes);

@@ -87,6 +87,8 @@ class CellTable {
 
   /// Are there classes of different speed?
   bool speeds_differ() const { return speeds_differ_; }
+  /// Do nodes of one class draw more than those of another, idle or busy?
+  bool draws_differ() const { return draws_differ_; }
   /// May all lanes that have jobs use every cell, at any time, and are all equally fast? Then it
   /// does not matter to a plan of which cells somebody's nodes are: it may count them together, as
   /// on a machine of one cell.
@@ -171,7 +173,8 @@ class CellTable {
   std::array<std::uint32_t, kMostCells> wanted_{};  // by so many lanes that have jobs
   std::vector<std::uint32_t> order_;
   std::uint32_t lanes_wanted_ = 0;  // so many lanes have jobs
-  bool has_partitions_ = false, is_whole_ = true, speeds_differ_ = false, are_alike_ = true;
+  bool has_partitions_ = false, is_whole_ = true, speeds_differ_ = false;
+  bool draws_differ_ = false, are_alike_ = true;
 };
 
 }  // namespace ductile

@@ -56,7 +56,9 @@ void check_against_a_set(Nodes total, std::uint64_t seed) {
       ASSERT_EQ(found, expected);
       NodeSet lower = expected;
       const auto few = static_cast<Nodes>(draws.below(expected.count() + 5));
-      ASSERT_EQ(idle.lowest(few, interval), lower.take_lowest(std::min(few, expected.count())));
+      NodeSet lowest;
+      idle.add_lowest(few, interval, lowest);
+      ASSERT_EQ(lowest, lower.take_lowest(std::min(few, expected.count())));
       const NodeSet gone = difference(interval, found);
       if (draws.chance(0.5)) {
         idle.take({found.count(), found});

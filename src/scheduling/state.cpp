@@ -375,7 +375,6 @@ std::int64_t drawn_by_node_mw(const Facts& facts, const CellTable& cells, const 
     return std::llround(static_cast<double>(drawn_mw(facts, cells, job, whole)) *
                         share(facts.platform, on, ShareModel::ideal));
   }
-  if (!facts.has_classes()) return facts.extra_power_mw(job, on.count);
   std::int64_t sum = 0;
   cells.for_each_count(on.nodes, [&](std::uint32_t cell, Nodes count) {
     sum += std::int64_t{count} * facts.extra_power_on_mw(job, cells[cell].cls);
@@ -386,9 +385,7 @@ std::int64_t drawn_by_node_mw(const Facts& facts, const CellTable& cells, const 
 double State::slowest_held(const Job& job) const { return cells.slowest(settled(job).nodes); }
 
 std::int64_t idle_draw_mw(const Facts& facts, const CellTable& cells, const Holding& nodes) {
-  if (cells.is_one() || !facts.has_classes()) {
-    return std::int64_t{nodes.count} * facts.idle_mw(cells[0].cls);
-  }
+  if (!cells.draws_differ()) return std::int64_t{nodes.count} * facts.idle_mw(cells[0].cls);
   std::int64_t sum = 0;
   for (const auto& [cell, count] : cells.spread(nodes.nodes).parts) {
     sum += std::int64_t{count} * facts.idle_mw(cells[cell].cls);
@@ -399,8 +396,8 @@ std::int64_t idle_draw_mw(const Facts& facts, const CellTable& cells, const Hold
 std::int64_t releases_mw(const Facts& facts, const CellTable& cells, const Job& job,
                          const Holding& after) {
   if (facts.budget_mw == Facts::kNoBudget || job.target == job.holding.count) return 0;
-  // With one cell it is not known which nodes it will hold, and no matter.
-  if (job.holding.parts.empty() && (cells.is_one() || !facts.has_classes())) {
+  // Where it is not known which nodes it will hold it is no matter, either.
+  if (job.holding.parts.empty() && !cells.draws_differ()) {
     return std::int64_t{job.holding.count - job.target} *
            facts.extra_power_on_mw(job, cells[0].cls);
   }

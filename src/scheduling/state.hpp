@@ -452,7 +452,7 @@ std::int64_t drawn_by_node_mw(const Facts& facts, const CellTable& cells, const 
                               const Holding& on);
 inline std::int64_t drawn_mw(const Facts& facts, const CellTable& cells, const Job& job,
                              const Holding& on) {
-  return cells.is_one() && on.parts.empty()
+  return !cells.draws_differ() && on.parts.empty()
              ? std::int64_t{on.count} * facts.extra_power_on_mw(job, cells[0].cls)
              : drawn_by_node_mw(facts, cells, job, on);
 }
