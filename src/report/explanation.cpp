@@ -703,11 +703,12 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
     }
   }
   const bool has_nodes = least <= idle;
-  if (has_nodes && !state.fits_power(its, least)) {
-    words.say("{} of its nodes draw {:g} W more than idle ones, and {:g} W are left", least,
-              static_cast<double>(state.extra_power_mw(its, least)) / 1000,
+  if (state.lacks_power_alone(its)) {
+    const Nodes first = state.start_need(its).nodes;
+    words.say("{} of its nodes draw {} W more than idle ones, and {} W are left", first,
+              static_cast<double>(state.extra_power_mw(its, first)) / 1000,
               static_cast<double>(state.free_power_mw() -
-                                  state.booked_power_mw(state.end_at(its, least))) /
+                                  state.booked_power_mw(state.end_at(its, first))) /
                   1000);
     tell("power", words);
   }

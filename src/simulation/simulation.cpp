@@ -1,6 +1,7 @@
 #include "simulation/simulation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
@@ -136,7 +137,8 @@ class World {
         node_events_(settings.node_events),
         core_(settings.platform, capabilities(settings), rules(settings), settings.policy->traits),
         epochs_(workload.jobs.size(), 0),
-        runs_(workload.adaptive.size()) {
+        runs_(workload.adaptive.size()),
+        idle_mw_(core_.state().power_mw()) {
     for (const Where& each : workload.where) {
       where_.push_back(std::make_shared<const Where>(each));
     }
@@ -210,6 +212,7 @@ class World {
   void submit_next();
   JobSpec described(const WorkloadJob& job, const AdaptiveJob* more) const;
   bool is_waiting(JobId id) const;
+  bool lacks_power_for_ever(const Job& job) const;
   void keep_barrier();
   bool may_pass_barrier() const;
   // Does something of the kinds up to this one come now?
@@ -267,6 +270,7 @@ class World {
   std::size_t next_booking_ = 0;
   std::vector<std::uint32_t> epochs_;  // of each job: what was scheduled for an earlier one is void
   std::vector<Run> runs_;              // of each job that is not rigid
+  std::int64_t idle_mw_;               // what the machine draws while nobody runs
   std::map<JobId, Duration> rigid_left_;  // of rigid jobs that were suspended
   std::vector<Answer> answers_;
   std::vector<std::uint32_t> free_answers_;
@@ -321,7 +325,8 @@ Time World::next_instant() const {
     next = std::min(next, node_events_[next_node_event_].at);
   }
   if (next_cap_ < settings_.power_caps.size()) {
-    next = std::min(next, settings_.power_caps[next_cap_].at);
+    // With the first job at the earliest: before that nobody needs to know.
+    next = std::min(next, std::max(settings_.power_caps[next_cap_].at, counts_.first_submit));
   }
   if (next_order_ < settings_.orders.size()) {
     next = std::min(next, settings_.orders[next_order_].at);
@@ -391,6 +396,20 @@ void World::submit_next() {
     predictions_.submitted(id, job.walltime, submitted.job.walltime);
   }
   tell(submitted);
+  if (is_waiting(id) && lacks_power_for_ever(core_.job(id))) {
+    ++counts_.rejected_for_power;
+    end(id, EndState::cancelled);
+  }
+}
+
+// Would what it starts with draw more than each cap allows, if it were alone?
+bool World::lacks_power_for_ever(const Job& job) const {
+  const auto& caps = settings_.power_caps;
+  if (caps.empty() || caps.front().at > Time{}) return false;
+  const double most_w = std::ranges::max(caps, {}, &PowerCap::watts).watts;
+  const State& state = core_.state();
+  const std::int64_t alone_mw = idle_mw_ + state.extra_power_mw(job, state.start_need(job).nodes);
+  return static_cast<double>(alone_mw) > std::round(most_w * 1000);
 }
 
 JobSpec World::described(const WorkloadJob& job, const AdaptiveJob* more) const {
@@ -902,7 +921,7 @@ void World::end(JobId id, EndState state, bool requeue) {
   if (!requeue) {
     if (predicts(id)) predictions_.ending(core_.state(), id, now_);
     ++counts_.jobs_over;
-    counts_.last_end = now_;
+    if (core_.job(id).status == Status::running) counts_.last_end = now_;
   }
   tell(event::Ended{id, state, requeue});
 }
