@@ -224,6 +224,11 @@ void Explainer::event(Time now, const Event& event, std::span<const Circumstance
     add(now, "machine", words);
   } else if (const auto* config = std::get_if<event::ConfigChanged>(&event)) {
     add(now, "policy", words.say("the policy is now {}", config->traits.settings));
+  } else if (const auto* corridor = std::get_if<event::CorridorChanged>(&event)) {
+    const bool is_capped = std::isfinite(corridor->high_w);
+    is_capped ? words.say("the power cap is now {} W", corridor->high_w)
+              : words.say("there is no power cap any more");
+    add(now, "power-cap", words);
   } else if (const auto* eligible = std::get_if<event::Eligible>(&event)) {
     add(now, eligible->yes ? "released" : "held",
         words.say("{}", eligible->yes ? "released: it waits in the queue" : "held"));

@@ -82,6 +82,7 @@ def test_a_lowered_cap_ends_nobody_and_a_higher_one_starts_who_waits(powered):
     assert power(c) == lowered
     waits = c.submit("-N", 1, c.script(PATIENT))
     assert c.queue()[waits]["reason"] == "PowerNotAvail"
+    assert "the power cap is now 500 W" in c.run("explain", job).stdout
     assert c.queue()[job]["nodes"] == 2, "easy changes nobody's size, and a cap does not"
     c.run("power", "--cap", 999.5)
     assert c.queue()[waits]["state"] == "PENDING"
