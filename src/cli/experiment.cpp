@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "experiment/experiment_file.hpp"
 #include "experiment/run.hpp"
 #include "experiment/statement.hpp"
@@ -38,12 +39,17 @@ std::string found_log(const Experiment& experiment, const OptionSetting& option)
                    "put it there, or give --trace FILE");
 }
 
-// A platform that an experiment names: beside the file.
-std::string found_platform(const Experiment& experiment, const OptionSetting& option) {
+// Another file that an experiment names: beside it.
+std::string found_beside(const Experiment& experiment, const OptionSetting& option) {
   const fs::path beside = fs::path(experiment.file).parent_path() / option.values.front();
   if (fs::exists(beside)) return beside;
   throw InputError({experiment.file, option.line, option.name}, beside.string() + " is not there",
-                   "put it beside the file, or give --platform FILE");
+                   "put it beside the file, or give --" + option.name + " FILE");
+}
+
+bool is_file_of_caps(const OptionSetting& option) {
+  return option.name == "power-cap" && option.values.front() != "none" &&
+         !parse_number<double>(option.values.front());
 }
 
 // What the command line says, by option.
@@ -90,7 +96,9 @@ class ExperimentRun {
       if (std::ranges::any_of(given_, replaced)) continue;
       const auto own = std::ranges::find(variant.options, option.name, &OptionSetting::name);
       if (option.name == "trace") option.values = {found_log(experiment_, option)};
-      if (option.name == "platform") option.values = {found_platform(experiment_, option)};
+      if (option.name == "platform" || is_file_of_caps(option)) {
+        option.values = {found_beside(experiment_, option)};
+      }
       if (option.name == "out" && own == variant.options.end()) inside(option.values, variant);
       add(option.name, option.values);
     }

@@ -21,6 +21,7 @@
 #include "cli/nodes.hpp"
 #include "cli/orders.hpp"
 #include "cli/policies.hpp"
+#include "cli/power.hpp"
 #include "cli/predict.hpp"
 #include "cli/process.hpp"
 #include "cli/queue.hpp"
@@ -75,6 +76,7 @@ int run(int argc, char** argv) {
   ductile::add_predict_command(app);
   ductile::add_order_commands(app);
   ductile::add_reserve_command(app);
+  ductile::add_power_command(app);
   ductile::add_update_command(app);
   ductile::add_resize_command(app);
   ductile::add_completion_command(app, registry);

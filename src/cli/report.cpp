@@ -60,6 +60,7 @@ void write_page(const std::string& path, const std::vector<Found>& runs) {
       page.held.add(from.at, samples[i].at, from.held);
       page.pending.add(from.at, samples[i].at, from.pending);
       page.adaptive.add(from.at, samples[i].at, from.adaptive);
+      page.power_w.add(from.at, samples[i].at, from.power_w);
     }
   }
   OutputFile file(path);

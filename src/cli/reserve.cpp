@@ -54,7 +54,7 @@ void list(const Options& options) {
     const bool for_jobs = each["for_jobs"];
     rows.push_back({each["name"], each["state"], time_text(each["from_s"]), time_text(each["to_s"]),
                     each["nodes"],
-                    each["watts"] == 0 ? "" : fmt::format("{:g}", each["watts"].get<double>()),
+                    each["watts"] == 0 ? "" : fmt::format("{}", each["watts"].get<double>()),
                     !for_jobs       ? "nobody"
                     : users.empty() ? "all"
                                     : listed(users)});
@@ -115,7 +115,7 @@ void add_reserve_command(CLI::App& app) {
   add("--users", options->users,
       "for jobs of these users that name it (`submit --reservation`): alice,bob, or all [nobody: "
       "maintenance]");
-  add("--watts", options->watts, "so much of the power budget, for nobody")
+  add("--watts", options->watts, "so many watts of the power cap, for nobody")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--remove", options->is_over, "it is over now")->needs(name);
   command->callback([options] {

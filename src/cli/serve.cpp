@@ -19,6 +19,7 @@
 #include "live/serve.hpp"
 #include "live/snapshots.hpp"
 #include "live/submission.hpp"
+#include "simulation/power_caps.hpp"
 #include "workload/platform_file.hpp"
 
 namespace ductile {
@@ -114,6 +115,12 @@ void add_serve_command(CLI::App& app, const Registry& registry) {
       },
       "how much evolving requests may delay waiting jobs, as `simulate --fairness` [none]")
       ->type_name("RULES");
+  add(
+      "--power-cap", &ServeSettings::power_cap_w,
+      +[](const Text& watts) { return std::optional(parse_power_cap(watts)); },
+      "so many watts are drawn at most, as far as is believed; `ductile power --cap` changes it "
+      "[none]")
+      ->type_name("WATTS|none");
   add("--estimates", &ServeSettings::predicts, parse_predicts,
       "what is believed of times: as requested; or predicted, from what the user's last two "
       "jobs took [requested]")

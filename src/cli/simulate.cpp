@@ -28,6 +28,7 @@
 #include "report/table.hpp"
 #include "report/text.hpp"
 #include "simulation/failures.hpp"
+#include "simulation/power_caps.hpp"
 #include "simulation/recording.hpp"
 #include "workload/elastisim.hpp"
 #include "workload/generate.hpp"
@@ -365,6 +366,41 @@ void add_failures(Source& source, const Options& options) {
   };
 }
 
+// ---- Power --------------------------------------------------------------------------------------
+
+// A cap means something only where something draws power, and if not all goes to idle nodes.
+void check_power_caps(Source& source, const SimulationSettings& settings) {
+  const Platform& platform = settings.platform;
+  if (settings.power_caps.empty()) return;
+  const double most_w = std::ranges::max(settings.power_caps, {}, &PowerCap::watts).watts;
+  if (const double idle = platform.all_idle_w(); idle > most_w) {
+    throw InputError(
+        {.field = "--power-cap"},
+        fmt::format("idle nodes alone draw {} W, and no cap is above {} W", idle, most_w),
+        "give more");
+  }
+  if (platform.says_what_jobs_draw()) return;
+  source.input = [input = source.input](std::uint64_t seed) {
+    Input result = input(seed);
+    const bool is_said = std::ranges::any_of(
+        result.workload->adaptive, [](const auto& job) { return job.believed.watts_per_node > 0; });
+    if (is_said) return result;
+    throw InputError({.field = "--power-cap"}, "nobody says what a node draws",
+                     "give idle_w and busy_w in --platform FILE, or watts of jobs in --adaptive "
+                     "FILE");
+  };
+}
+
+void tell_rejected_for_power(const std::vector<Summary>& summaries) {
+  std::uint64_t most = 0;
+  for (const Summary& summary : summaries) most = std::max(most, summary.rejected_for_power);
+  if (most == 0) return;
+  std::cerr << fmt::format(
+      "ductile: {} {} more power than --power-cap ever leaves for one that runs alone, and {} "
+      "rejected\n",
+      most, most == 1 ? "job needs" : "jobs need", most == 1 ? "is" : "are");
+}
+
 // ---- The command --------------------------------------------------------------------------------
 
 // The platform file says what --nodes and --cores-per-node would. Logs are read as of its nodes.
@@ -397,6 +433,11 @@ void take_platform(Options& options) {
                                                      .for_jobs = !its.jobs.empty()},
                                          .count = its.count,
                                          .jobs = its.jobs});
+    if (its.watts > 0 && options.settings.power_caps.empty()) {
+      throw InputError({options.platform, its.line, "watts"},
+                       "there is no power cap of which they could be kept",
+                       "give --power-cap as well");
+    }
   }
   if (options.trace.empty()) return;
   if (rules.partitions_from != SwfRules::PartitionsFrom::none &&
@@ -446,7 +487,6 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
 
   matrix.variant = options.variant;
   matrix.seeds = options.seeds;
-  matrix.input = source.input;
   matrix.threads = options.threads;
   matrix.out = options.out;
   matrix.settings = options.settings;
@@ -464,6 +504,8 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
       (options.identities == "auto" &&
        (!options.out.empty() || !options.failures.empty() || !options.settings.bookings.empty() ||
         options.settings.rules.check));
+  check_power_caps(source, matrix.settings);
+  matrix.input = source.input;
   std::optional<Recorder> recorder;
   if (!options.record.empty()) {
     matrix.settings.rules.record = true;
@@ -483,6 +525,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
   });
   progress.clear();
   if (!options.json && !summaries.empty()) std::cout << '\n' << summary_table(summaries);
+  if (!options.quiet) tell_rejected_for_power(summaries);
 
   if (matrix.settings.stop->load()) {
     std::cout.flush();
@@ -642,6 +685,14 @@ void add_world_options(CLI::App& command, Options& options) {
           },
           "a job that loses a node: requeue it, kill it, or let a malleable one shrink [requeue]")
       ->check(CLI::IsMember({"requeue", "kill", "shrink"}));
+  command
+      .add_option_function<std::string>(
+          "--power-cap",
+          [&settings](const std::string& text) { settings.power_caps = read_power_caps(text); },
+          "so many watts are drawn at most, idle nodes included, as far as is believed; or the "
+          "caps of a file with lines TIME_S WATTS. What jobs draw say the classes of --platform, "
+          "or the jobs of --adaptive [none]")
+      ->type_name("WATTS|FILE");
   command
       .add_option_function<std::string>(
           "--moves", [&settings](const std::string& word) { settings.moves = word == "on"; },

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "live/metrics_server.hpp"
 #include "live/submission.hpp"
+#include "simulation/power_caps.hpp"
 #include "workload/platform_file.hpp"
 #include "workload/toml_file.hpp"
 
@@ -60,6 +61,14 @@ class Value {
       fail(node_, "is no priority", "write a number from -1000000 to 1000000");
     }
     return static_cast<std::int32_t>(value->get());
+  }
+  double power_cap() const {
+    if (!node_.is_number()) return parsed(parse_power_cap);
+    try {
+      return parse_power_cap(fmt::format("{}", *node_.value<double>()));
+    } catch (const InputError& error) {
+      fail(node_, error.what(), "");
+    }
   }
   bool flag() const {
     if (!node_.is_boolean()) fail(node_, "is neither true nor false", "");
@@ -130,6 +139,7 @@ constexpr Setting kSettings[] = {
      [](const Value& v, ServeSettings& s) {
        s.fairness = v.parsed([](const std::string& text) { return parse_fairness(text); });
      }},
+    {"power_cap_w", [](const Value& v, ServeSettings& s) { s.power_cap_w = v.power_cap(); }},
     {"estimates", [](const Value& v, ServeSettings& s) { s.predicts = v.parsed(parse_predicts); }},
     {"models", [](const Value& v, ServeSettings& s) { s.models = v.parsed(parse_models); }},
     {"state", [](const Value& v, ServeSettings& s) { s.state = v.text(); }},

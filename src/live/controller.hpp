@@ -66,6 +66,9 @@ std::string line_of(const nlohmann::ordered_json& answer);
 std::string_view end_word(std::string_view state);
 
 /// Somebody asked for what is not possible; the answer says so.
+/// Throws InputError if nobody says what a node of it draws: then a cap means nothing.
+void check_power_cap(double watts, const Platform& platform);
+
 class Refused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -323,6 +326,8 @@ class Controller {
   Json on_reserve(const Client& client, const Json& request);
   Json on_unreserve(const Client& client, const Json& request);
   Json on_reservations() const;
+  Json on_power(const Client& client, const Json& request);
+  void take_power_cap();
   const Booking* booking_named(const std::string& name) const;
   void check_reservation(const Client& client, const Submission& what) const;
   void on_explain(Client& client, const Json& request);

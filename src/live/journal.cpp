@@ -943,6 +943,12 @@ void Journal::write_must_ask(bool must_ask) {
 
 bool Journal::must_ask() const { return !head("must_ask").empty(); }
 
+void Journal::write_power_cap(const std::string& text) {
+  Statement(*this, "INSERT OR REPLACE INTO head VALUES ('power_cap', ?)").add(text).next();
+}
+
+std::string Journal::power_cap() const { return head("power_cap"); }
+
 void Journal::end_rejected(std::span<const Decision> decisions, Time now) {
   for (const Decision& decision : decisions) {
     if (decision.kind != Decision::Kind::reject) continue;

@@ -222,6 +222,9 @@ class Journal {
   /// asked.
   void write_must_ask(bool must_ask);
   bool must_ask() const;
+  /// The cap of power that settings said last, as text; empty: none has ever.
+  void write_power_cap(const std::string& text);
+  std::string power_cap() const;
   /// What is said of the health of nodes, and by whom (live/node_health.hpp).
   void write_node_health(const std::string& text);
   void ended(const JobRow& row);

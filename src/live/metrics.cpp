@@ -110,6 +110,14 @@ std::string Metrics::text(const Core& core, std::span<const JobId> jobs, std::si
   line(text, "ductile_strangers {}", world.strangers);
   family(text, "ductile_nodes_strangers", "gauge", "", "Nodes that have no jobs because of them.");
   line(text, "ductile_nodes_strangers {}", world.nodes_of_strangers);
+  family(text, "ductile_power_watts", "gauge", "watts", "What the machine draws, as believed.");
+  line(text, "ductile_power_watts {}", static_cast<double>(state.power_mw()) / 1000);
+  family(text, "ductile_power_cap_watts", "gauge", "watts",
+         "How much it may draw, less what is reserved of that; +Inf: any.");
+  line(text, "ductile_power_cap_watts {}",
+       state.power_cap_mw() == State::kNoBudget
+           ? std::string("+Inf")
+           : fmt::format("{}", static_cast<double>(state.power_cap_mw()) / 1000));
   family(text, "ductile_cluster_out_of_reach", "gauge", "",
          "1 while what runs the jobs is out of reach, and nothing is decided.");
   line(text, "ductile_cluster_out_of_reach {}", world.lost_since ? 1 : 0);

@@ -73,6 +73,8 @@ TEST(Metrics, TellOfJobsNodesAndResizes) {
   EXPECT_THAT(text, HasSubstr("{direction=\"shrink\",outcome=\"partial\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("ductile_pass_duration_seconds_count 2\n"));
   EXPECT_THAT(text, HasSubstr("ductile_passes_cut_short_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_power_watts 0\n"));
+  EXPECT_THAT(text, HasSubstr("ductile_power_cap_watts +Inf\n"));
   EXPECT_THAT(text, HasSubstr("ductile_connections 7\n"));
   EXPECT_THAT(text, EndsWith("# EOF\n"));
 }

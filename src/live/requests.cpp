@@ -449,6 +449,7 @@ std::string Controller::on_request(Client& client, const Json& request) {
   if (verb == "reserve") return line_of(on_reserve(client, request));
   if (verb == "unreserve") return line_of(on_unreserve(client, request));
   if (verb == "reservations") return line_of(on_reservations());
+  if (verb == "power") return line_of(on_power(client, request));
   if (verb == "cancel") return on_end(client, request, Ending::cancelled);
   if (verb == "suspend") return on_suspend(client, request);
   if (verb == "resume") return on_resume(client, request);
@@ -976,7 +977,8 @@ std::string_view Controller::reason_of(JobId id) const {
   if (job.claim != ClaimId::none) return "Claim";
   if (core_.state().awaits_booking(job)) return "Reservation";
   const bool is_next = core_.state().queue.front() == id || job.reserved != kNever;
-  return is_next ? "Resources" : "Priority";
+  if (!is_next) return "Priority";
+  return core_.state().lacks_power_alone(job) ? "PowerNotAvail" : "Resources";
 }
 
 Controller::Shown Controller::shown(JobId id) const {
@@ -2017,6 +2019,10 @@ Json Controller::on_reserve(const Client& client, const Json& request) {
   if (booking.for_jobs && (booking.nodes.empty() || booking.power_mw > 0)) {
     throw InputError({.field = "watts"}, "power is reserved for nobody",
                      "reserve nodes for jobs, and watts in another reservation");
+  }
+  if (booking.power_mw > 0 && state.budget_mw == State::kNoBudget) {
+    throw InputError({.field = "watts"}, "there is no power cap of which they could be kept",
+                     "set one with `ductile power --cap`");
   }
   for (const Booking& each : state.bookings) {
     if (!each.overlaps(booking.from, booking.to) || !each.nodes.intersects(booking.nodes)) continue;

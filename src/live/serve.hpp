@@ -31,6 +31,9 @@ struct ServeSettings {
   std::vector<UserShare> shares{};
   /// Of a new state; one that is taken up keeps its own.
   std::optional<Fairness> fairness{};
+  /// What the machine may draw, in watts; infinity: any. Nothing: as it was, and any at first. What
+  /// operators have said since (`ductile power`) stays until another one is told here.
+  std::optional<double> power_cap_w{};
   /// The policy believes in predicted walltimes (scheduling/runtime_prediction.hpp); jobs have what
   /// they asked for all the same.
   bool predicts = false;

@@ -56,11 +56,16 @@ struct Summary {
   std::uint64_t backfilled = 0;            // starts ahead of others
   std::uint64_t evolving_granted = 0, evolving_denied = 0;
   double reconfiguration_node_s = 0;
-  std::optional<double> energy_j;  // where power is modelled
-  std::uint64_t killed = 0;        // of `jobs`: not completed
+  // Where power is known: from the first submission to the last end, as believed.
+  std::optional<double> energy_j, max_power_w;
+  std::optional<double> power_cap_w;        // the lowest of the caps that held; none: no cap
+  std::optional<double> above_power_cap_s;  // for so long more was drawn than the cap of that time
+  std::uint64_t killed = 0;                 // of `jobs`: not completed
   /// Of these: killed at their limit, and would have kept it at the size at which they started.
   std::uint64_t killed_by_resizes = 0;
   std::uint64_t rejected = 0;  // not in `jobs`: ended without ever running
+  /// Of these: no cap of the run leaves power for what they start with.
+  std::uint64_t rejected_for_power = 0;
   /// Of the jobs of a priority above 0: the first submission and the last end, as shares of the
   /// makespan. (The benchmark ESP has rules for them.)
   std::optional<double> premium_from, premium_until;
@@ -105,9 +110,13 @@ void visit_figures(S& s, Visit&& visit) {
   visit("evolving_denied", s.evolving_denied);
   visit("reconfiguration_node_s", s.reconfiguration_node_s);
   visit("energy_j", s.energy_j);
+  visit("max_power_w", s.max_power_w);
+  visit("power_cap_w", s.power_cap_w);
+  visit("above_power_cap_s", s.above_power_cap_s);
   visit("killed", s.killed);
   visit("killed_by_resizes", s.killed_by_resizes);
   visit("rejected", s.rejected);
+  visit("rejected_for_power", s.rejected_for_power);
   visit("premium_from", s.premium_from);
   visit("premium_until", s.premium_until);
   visit("requeued", s.requeued);

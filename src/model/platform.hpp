@@ -1,6 +1,7 @@
 // The machine, as far as a scheduler sees it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -67,6 +68,19 @@ struct Platform {
   std::vector<std::string> things{};  // their names; at most `Slice::kThings`
 
   bool operator==(const Platform&) const = default;
+  /// Of all nodes, if they are on and nobody computes.
+  double all_idle_w() const {
+    if (classes.empty()) return idle_w * nodes;
+    double sum = 0;
+    for (const NodeClass& each : classes) sum += each.idle_w * each.nodes.count();
+    return sum;
+  }
+  /// Do any nodes draw more when they compute? If not, only jobs can say what they draw.
+  bool says_what_jobs_draw() const {
+    if (classes.empty()) return busy_w > idle_w;
+    return std::any_of(classes.begin(), classes.end(),
+                       [](const NodeClass& each) { return each.busy_w > each.idle_w; });
+  }
 };
 
 /// Where a job may run, as its user asked.

@@ -100,7 +100,8 @@ JobId job_of(const Event& event) {
 
 bool is_about_all(const Event& event) {
   return std::holds_alternative<event::ConfigChanged>(event) ||
-         std::holds_alternative<event::MachineChanged>(event);
+         std::holds_alternative<event::MachineChanged>(event) ||
+         std::holds_alternative<event::CorridorChanged>(event);
 }
 
 Other named(JobId id, const Core& core) {

@@ -65,7 +65,7 @@ std::optional<Circumstance> circumstance_from_record(std::uint64_t job, std::str
 
 /// Whom an event is about; none if it is no job, or is one that is just submitted.
 JobId job_of(const Event& event);
-/// Does it concern each job: another policy, or another machine?
+/// Does it concern each job: another policy, machine or power cap?
 bool is_about_all(const Event& event);
 /// A job as it is now; number 0 if it is over.
 Circumstance::Other named(JobId id, const Core& core);

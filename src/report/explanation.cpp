@@ -224,6 +224,11 @@ void Explainer::event(Time now, const Event& event, std::span<const Circumstance
     add(now, "machine", words);
   } else if (const auto* config = std::get_if<event::ConfigChanged>(&event)) {
     add(now, "policy", words.say("the policy is now {}", config->traits.settings));
+  } else if (const auto* corridor = std::get_if<event::CorridorChanged>(&event)) {
+    const bool is_capped = std::isfinite(corridor->high_w);
+    is_capped ? words.say("the power cap is now {} W", corridor->high_w)
+              : words.say("there is no power cap any more");
+    add(now, "power-cap", words);
   } else if (const auto* eligible = std::get_if<event::Eligible>(&event)) {
     add(now, eligible->yes ? "released" : "held",
         words.say("{}", eligible->yes ? "released: it waits in the queue" : "held"));
@@ -703,11 +708,12 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
     }
   }
   const bool has_nodes = least <= idle;
-  if (has_nodes && !state.fits_power(its, least)) {
-    words.say("{} of its nodes draw {:g} W more than idle ones, and {:g} W are left", least,
-              static_cast<double>(state.extra_power_mw(its, least)) / 1000,
+  if (state.lacks_power_alone(its)) {
+    const Nodes first = state.start_need(its).nodes;
+    words.say("{} of its nodes draw {} W more than idle ones, and {} W are left", first,
+              static_cast<double>(state.extra_power_mw(its, first)) / 1000,
               static_cast<double>(state.free_power_mw() -
-                                  state.booked_power_mw(state.end_at(its, least))) /
+                                  state.booked_power_mw(state.end_at(its, first))) /
                   1000);
     tell("power", words);
   }

@@ -35,7 +35,7 @@ std::string_view batsim_word(EndState state) {
 }  // namespace
 
 JobsCsv::JobsCsv(const std::filesystem::path& path, const Workload& workload)
-    : file_(path), workload_(workload), why_(workload.jobs.size(), Why::in_order) {
+    : file_(path), workload_(workload), why_(workload.jobs.size(), Why::infeasible) {
   append_field(workload_field_, workload.name);
 }
 

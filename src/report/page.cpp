@@ -452,7 +452,7 @@ std::string html_page(std::span<const RunPage> runs) {
         "charts show the first seed.</p>\n";
   }
 
-  std::vector<Curve> held, pending, adaptive;
+  std::vector<Curve> held, pending, adaptive, power_w;
   const auto holds_some = [](const TimeMeans& means) {
     for (std::size_t i = 0; i < means.size(); ++i) {
       if (means.mean(i) > 0) return true;
@@ -467,10 +467,12 @@ std::string html_page(std::span<const RunPage> runs) {
       adaptive.push_back({&run->adaptive, percent, run->summary.policy});
     }
     pending.push_back({&run->pending, 1, run->summary.policy});
+    if (holds_some(run->power_w)) power_w.push_back({&run->power_w, 1, run->summary.policy});
   }
   append_curves(html, "Utilization", held, 100, " %");
   append_curves(html, "Share held by adaptive jobs", adaptive, 100, " %");
   append_curves(html, "Waiting jobs", pending, 0, "");
+  append_curves(html, "Power", power_w, 0, " W");
   append_resizes(html, charted);
   for (std::size_t i = 0; i < std::min(charted.size(), kMostGantts); ++i) {
     append_gantt(html, *charted[i], charted.size() == 1 ? "" : charted[i]->summary.policy);

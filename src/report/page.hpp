@@ -16,15 +16,15 @@ struct RunPage {
   std::string folder;    // where its files are, as seen from the page; empty: beside it
   std::string workload;  // its name
   Summary summary;
-  TimeMeans held, pending, adaptive;
+  TimeMeans held, pending, adaptive, power_w;
   ResizeCounter::ByReason resizes;  // empty where not known
   Gantt gantt;
 };
 
 /// A table of the main figures over seeds, curves of utilization, of the share that adaptive jobs
-/// hold and of waiting jobs, resizes by reason, Gantt charts of the runs that have one (of the
-/// first few, for the first seed), and all figures. The same runs give the same bytes: nothing on
-/// it depends on the machine it was made on.
+/// hold, of waiting jobs and of power, resizes by reason, Gantt charts of the runs that have one
+/// (of the first few, for the first seed), and all figures. The same runs give the same bytes:
+/// nothing on it depends on the machine it was made on.
 std::string html_page(std::span<const RunPage> runs);
 
 }  // namespace ductile

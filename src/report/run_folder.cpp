@@ -44,6 +44,7 @@ RunPage RunFolder::finish(const Summary& summary, const std::string& name) {
                .held = series_.held(),
                .pending = series_.pending(),
                .adaptive = series_.adaptive(),
+               .power_w = series_.power_w(),
                .resizes = resizes_.by_reason(),
                .gantt = gantt_.gantt()};
   write_file(folder_ / "report.html", html_page({&page, 1}));

@@ -21,6 +21,8 @@ namespace {
 
 constexpr std::string_view kHeader =
     "time,held,idle,claimed,out_of_service,pending,running,adaptive";
+// Where power is known.
+constexpr std::string_view kPowerHeader = ",power_w,power_cap_w";
 
 bool same_state(const Sample& a, Sample b) {
   b.at = a.at;
@@ -95,7 +97,11 @@ void Series::on_close(Time now, const Core& core) {
                       .out_of_service = state.out_of_service,
                       .pending = static_cast<std::uint32_t>(state.queue.size()),
                       .running = static_cast<std::uint32_t>(state.running.size()),
-                      .adaptive = adaptive_held_};
+                      .adaptive = adaptive_held_,
+                      .power_w = static_cast<double>(state.power_mw()) / 1e3,
+                      .power_cap_w = state.power_cap_mw() == State::kNoBudget
+                                         ? Sample::kNoCap
+                                         : static_cast<double>(state.power_cap_mw()) / 1e3};
   pass(now);
   if (any_ && same_state(now_, sample)) {
     now_.at = now;
@@ -123,6 +129,7 @@ void Series::pass(Time until) {
   held_.add(now_.at, until, static_cast<double>(now_.held));
   pending_.add(now_.at, until, static_cast<double>(now_.pending));
   adaptive_.add(now_.at, until, static_cast<double>(now_.adaptive));
+  power_w_.add(now_.at, until, now_.power_w);
   now_.at = until;
 }
 
@@ -144,11 +151,15 @@ void Series::thin_out() {
 void write_series(const std::filesystem::path& path, const std::vector<Sample>& samples) {
   OutputFile file(path);
   std::string& text = file.text();
-  text.append(kHeader).append("\n");
+  const bool has_power = std::ranges::any_of(samples, &Sample::has_power);
+  text.append(kHeader).append(has_power ? kPowerHeader : "").append("\n");
   for (const Sample& s : samples) {
     append_seconds(text, s.at);
-    fmt::format_to(std::back_inserter(text), ",{},{},{},{},{},{},{}\n", s.held, s.idle, s.claimed,
+    fmt::format_to(std::back_inserter(text), ",{},{},{},{},{},{},{}", s.held, s.idle, s.claimed,
                    s.out_of_service, s.pending, s.running, s.adaptive);
+    if (has_power) fmt::format_to(std::back_inserter(text), ",{},", s.power_w);
+    if (s.power_cap_w != Sample::kNoCap) append_number(text, s.power_cap_w);
+    text += '\n';
     file.appended();
   }
   file.commit();
@@ -160,8 +171,11 @@ std::vector<Sample> read_series(const std::filesystem::path& path) {
   if (!file) throw InputError({.file = path.string()}, std::strerror(errno), remedy);
   std::vector<Sample> samples;
   std::string line;
+  bool has_power = false;
   for (std::uint64_t number = 1; std::getline(file, line); ++number) {
     if (number == 1) {
+      has_power = line.ends_with(kPowerHeader);
+      if (has_power) line.resize(line.size() - kPowerHeader.size());
       if (line == kHeader) continue;
       throw InputError({path.string(), 1, ""}, "is no time series of ours", remedy);
     }
@@ -175,11 +189,26 @@ std::vector<Sample> read_series(const std::filesystem::path& path) {
       if (good) read = std::from_chars(read.ptr + 1, end, count);
       good = good && read.ec == std::errc{};
     }
+    double power_w = 0, power_cap_w = Sample::kNoCap;
+    if (has_power) {
+      const auto next = [&](double& value) {
+        good = good && read.ptr != end && *read.ptr == ',';
+        if (good) read = std::from_chars(read.ptr + 1, end, value);
+      };
+      next(power_w);
+      good = good && read.ec == std::errc{};
+      if (good && std::string_view(read.ptr, end) == ",") {
+        ++read.ptr;
+      } else {
+        next(power_cap_w);
+        good = good && read.ec == std::errc{};
+      }
+    }
     if (!good || read.ptr != end) {
       throw InputError({path.string(), number, ""}, "is no row of numbers", remedy);
     }
     samples.push_back({Time{seconds(time_s)}, counts[0], counts[1], counts[2], counts[3], counts[4],
-                       counts[5], counts[6]});
+                       counts[5], counts[6], power_w, power_cap_w});
   }
   return samples;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -17,6 +18,11 @@ struct Sample {
   Nodes held = 0, idle = 0, claimed = 0, out_of_service = 0;  // all the nodes
   std::uint32_t pending = 0, running = 0;                     // jobs
   Nodes adaptive = 0;                                         // of `held`, by jobs not rigid
+  double power_w = 0;                                         // drawn, as believed
+  double power_cap_w = kNoCap;                                // of which so much is allowed
+
+  static constexpr double kNoCap = std::numeric_limits<double>::infinity();
+  bool has_power() const { return power_w != 0 || power_cap_w != kNoCap; }
 
   bool operator==(const Sample&) const = default;
 };
@@ -66,6 +72,7 @@ class Series final : public Observer {
   const TimeMeans& held() const { return held_; }
   const TimeMeans& pending() const { return pending_; }
   const TimeMeans& adaptive() const { return adaptive_; }
+  const TimeMeans& power_w() const { return power_w_; }
 
  private:
   static constexpr std::size_t kMost = 1 << 16;
@@ -81,7 +88,7 @@ class Series final : public Observer {
   Duration step_{};
   Sample now_;
   bool any_ = false;
-  TimeMeans held_, pending_, adaptive_;
+  TimeMeans held_, pending_, adaptive_, power_w_;
 };
 
 /// Writes docs/formats/series.csv.md.

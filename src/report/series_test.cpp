@@ -103,16 +103,24 @@ TEST(Series, ComesBackFromItsFile) {
                                        {at(9), 0, 6, 0, 0, 0, 0, 0}};
   write_series(path, samples);
   EXPECT_EQ(read_series(path), samples);
+  std::vector<Sample> powered = samples;
+  powered[0].power_w = 1200.5;
+  powered[1].power_cap_w = 700;
+  write_series(path, powered);
+  EXPECT_EQ(read_series(path), powered);
 }
 
 TEST(Series, AFileThatIsNoneIsAnInputError) {
   const auto path = std::filesystem::path(testing::TempDir()) / "bad.csv";
   EXPECT_THROW(read_series(path), InputError);
   const std::string header = "time,held,idle,claimed,out_of_service,pending,running,adaptive\n";
+  const std::string powered = header.substr(0, header.size() - 1) + ",power_w,power_cap_w\n";
   for (const std::string& text :
        {std::string("time\n1\n"), header + "1,2,3\n", header + "1,2,3,4,5,6,7,8,9\n",
         header + "x,2,3,4,5,6,7,8\n", header + "1,2,3,4,5,6,7,-8\n",
-        header + "1e300,2,3,4,5,6,7,8\n"}) {
+        header + "1e300,2,3,4,5,6,7,8\n", powered + "1,2,3,4,5,6,7,8\n",
+        powered + "1,2,3,4,5,6,7,8,9\n", powered + "1,2,3,4,5,6,7,8,,\n",
+        powered + "1,2,3,4,5,6,7,8,9,x\n", powered + "1,2,3,4,5,6,7,8,9,10,\n"}) {
     std::ofstream(path) << text;
     EXPECT_THROW(read_series(path), InputError) << text;
   }

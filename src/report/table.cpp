@@ -45,6 +45,9 @@ constexpr std::array kColumns = std::to_array<Column>({
      [](const Summary& s) { return static_cast<double>(s.killed_by_resizes); }, 0, false},
     {"rejected", "", [](const Summary& s) { return static_cast<double>(s.rejected); }, 0, false},
     {"requeued", "", [](const Summary& s) { return static_cast<double>(s.requeued); }, 0, false},
+    {"highest power", "W", [](const Summary& s) { return s.max_power_w.value_or(0); }, 0, false},
+    {"above the cap", "s", [](const Summary& s) { return s.above_power_cap_s.value_or(0); }, 1,
+     false},
     {"left", "", [](const Summary& s) { return static_cast<double>(s.jobs_left); }, 0, false},
 });
 

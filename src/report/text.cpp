@@ -1,11 +1,14 @@
 #include "report/text.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -66,7 +69,12 @@ std::map<Who, DelayFigures> read_delays(const char* kind, const Json& json) {
 
 Summary read_summary(const Json& json) {
   Summary summary;
-  const auto read = [&](const char* name, auto& field) { read_value(json.at(name), field); };
+  const auto read = [&](const char* name, auto& field) {
+    constexpr std::array<std::string_view, 4> kLater = {"max_power_w", "power_cap_w",
+                                                        "above_power_cap_s", "rejected_for_power"};
+    if (std::ranges::find(kLater, name) != kLater.end() && !json.contains(name)) return;
+    read_value(json.at(name), field);
+  };
   summary.variant = json.value("variant", "");
   visit_figures(summary, read);
   summary.delays = read_delays<std::uint32_t>("user", json.at("delays"));

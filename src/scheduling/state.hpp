@@ -523,9 +523,19 @@ class State : public Facts, public Indices {
            extra_power_mw(job, n) <=
                free_power_mw() - (bookings.empty() ? 0 : booked_power_mw(end_at(job, n)));
   }
+  /// Are there nodes for its start, and no power?
+  bool lacks_power_alone(const Job& job) const {
+    if (budget_mw == kNoBudget) return false;
+    const Nodes n = start_need(job).nodes;
+    return n <= idle_for(job) && !fits_power(job, n);
+  }
   /// What bookings keep of the power that is free now from a job that ends then.
   std::int64_t booked_power_mw(Time end) const {
     return bookings.empty() || budget_mw == kNoBudget ? 0 : power_booked_by(end);
+  }
+  /// What may be drawn now: the budget, without what bookings that have begun keep of it.
+  std::int64_t power_cap_mw() const {
+    return budget_mw == kNoBudget ? kNoBudget : budget_mw - booked_power_mw(now);
   }
   /// The latest time at which a job is believed to end that starts now with so many nodes, or runs,
   /// and grows to so many.

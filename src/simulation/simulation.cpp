@@ -1,6 +1,7 @@
 #include "simulation/simulation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
@@ -136,7 +137,8 @@ class World {
         node_events_(settings.node_events),
         core_(settings.platform, capabilities(settings), rules(settings), settings.policy->traits),
         epochs_(workload.jobs.size(), 0),
-        runs_(workload.adaptive.size()) {
+        runs_(workload.adaptive.size()),
+        idle_mw_(core_.state().power_mw()) {
     for (const Where& each : workload.where) {
       where_.push_back(std::make_shared<const Where>(each));
     }
@@ -150,7 +152,6 @@ class World {
     for (const std::string& name : workload.accounts) {
       account_numbers_.push_back(accounts.number(name));
     }
-    next_setting_ = next_of_settings();
   }
 
   SimulationCounts run();
@@ -213,6 +214,7 @@ class World {
   void submit_next();
   JobSpec described(const WorkloadJob& job, const AdaptiveJob* more) const;
   bool is_waiting(JobId id) const;
+  bool lacks_power_for_ever(const Job& job) const;
   void keep_barrier();
   bool may_pass_barrier() const;
   // Does something of the kinds up to this one come now?
@@ -271,6 +273,7 @@ class World {
   Time next_setting_ = kNever;         // the earliest of these four
   std::vector<std::uint32_t> epochs_;  // of each job: what was scheduled for an earlier one is void
   std::vector<Run> runs_;              // of each job that is not rigid
+  std::int64_t idle_mw_;               // what the machine draws while nobody runs
   std::map<JobId, Duration> rigid_left_;  // of rigid jobs that were suspended
   std::vector<Answer> answers_;
   std::vector<std::uint32_t> free_answers_;
@@ -290,6 +293,7 @@ SimulationCounts World::run() {
   if (!workload_.jobs.empty()) {
     counts_.first_submit = counts_.last_end = workload_.jobs.front().submit;
   }
+  next_setting_ = next_of_settings();
   for (Observer* observer : observers_) observer->on_begin(core_);
   Wide held = 0;  // node-microseconds
   for (std::uint64_t instants = 0; counts_.jobs_over < jobs_.size(); ++instants) {
@@ -330,11 +334,12 @@ Time World::next_instant() const {
 // When the next of what the settings say happens.
 Time World::next_of_settings() const {
   Time next = kNever;
-  const auto look = [&](const auto& all, std::size_t at) {
-    if (at < all.size()) next = std::min(next, all[at].at);
+  const auto look = [&](const auto& all, std::size_t at, Time not_before = Time::min()) {
+    if (at < all.size()) next = std::min(next, std::max(all[at].at, not_before));
   };
   look(node_events_, next_node_event_);
-  look(settings_.power_caps, next_cap_);
+  // With the first job at the earliest: before that nobody needs to know.
+  look(settings_.power_caps, next_cap_, counts_.first_submit);
   look(settings_.bookings, next_booking_);
   look(settings_.orders, next_order_);
   return next;
@@ -406,6 +411,20 @@ void World::submit_next() {
     predictions_.submitted(id, job.walltime, submitted.job.walltime);
   }
   tell(submitted);
+  if (is_waiting(id) && lacks_power_for_ever(core_.job(id))) {
+    ++counts_.rejected_for_power;
+    end(id, EndState::cancelled);
+  }
+}
+
+// Would what it starts with draw more than each cap allows, if it were alone?
+bool World::lacks_power_for_ever(const Job& job) const {
+  const auto& caps = settings_.power_caps;
+  if (caps.empty() || caps.front().at > Time{}) return false;
+  const double most_w = std::ranges::max(caps, {}, &PowerCap::watts).watts;
+  const State& state = core_.state();
+  const std::int64_t alone_mw = idle_mw_ + state.extra_power_mw(job, state.start_need(job).nodes);
+  return static_cast<double>(alone_mw) > std::round(most_w * 1000);
 }
 
 JobSpec World::described(const WorkloadJob& job, const AdaptiveJob* more) const {
@@ -917,7 +936,7 @@ void World::end(JobId id, EndState state, bool requeue) {
   if (!requeue) {
     if (predicts(id)) predictions_.ending(core_.state(), id, now_);
     ++counts_.jobs_over;
-    counts_.last_end = now_;
+    if (core_.job(id).status == Status::running) counts_.last_end = now_;
   }
   tell(event::Ended{id, state, requeue});
 }

@@ -53,7 +53,8 @@ struct NodeEvent {
   Health health = Health::down;
 };
 
-/// From a time on the machine has so much power; infinity: any.
+/// From a time on the machine may draw so much; infinity: any. A lower one ends nobody. A job that
+/// never starts with so little as the highest of them leaves is rejected, if they hold from 0 on.
 struct PowerCap {
   Time at{};
   double watts = 0;
@@ -116,6 +117,7 @@ struct SimulationCounts {
   std::uint64_t jobs_left = 0;  // waiting or running when nothing more could happen, or at a stop
   /// Killed at their limit, and would have kept it at the size at which they started.
   std::uint64_t killed_by_resizes = 0;
+  std::uint64_t rejected_for_power = 0;  // no cap of power leaves enough for their start
   std::uint64_t stale = 0;  // events the core refused: repeated answers, nodes as they were
   Time first_submit{};
   Time last_end{};  // the last job left its nodes: it ended, or was requeued and never ran again

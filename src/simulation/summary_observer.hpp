@@ -18,10 +18,20 @@ namespace ductile {
 /// One `Summary` of one run. Cheap enough to be on in every run.
 class SummaryObserver final : public Observer {
  public:
-  explicit SummaryObserver(const Workload& workload) { figures_.reserve(workload.jobs.size()); }
+  explicit SummaryObserver(const Workload& workload) {
+    figures_.reserve(workload.jobs.size());
+    if (!workload.jobs.empty()) power_since_ = workload.jobs.front().submit;
+  }
 
-  void on_begin(const Core& core) override { note_machine(Time::min(), core); }
-  void on_close(Time now, const Core& core) override { note_machine(now, core); }
+  void on_begin(const Core& core) override {
+    note_machine(Time::min(), core);
+    note_power(core);
+  }
+  void on_close(Time now, const Core& core) override {
+    note_machine(now, core);
+    pass_power(now);
+    note_power(core);
+  }
 
   void on_decision(Time, const Decision& decision, const Core&) override {
     switch (decision.kind) {
@@ -68,6 +78,7 @@ class SummaryObserver final : public Observer {
 
   void on_finish(Time now, const Core& core) override {
     finished_ = now;
+    pass_power(now);
     delays_ = core.state().delays;
   }
 
@@ -81,11 +92,13 @@ class SummaryObserver final : public Observer {
     s.skipped = workload.skipped.total();
     s.nodes = machine_.empty() ? settings.platform.nodes : machine_.back().nodes;
     s.killed_by_resizes = counts.killed_by_resizes;
+    s.rejected_for_power = counts.rejected_for_power;
     s.jobs_left = counts.jobs_left;
     s.stopped = counts.stopped;
     s.events = counts.events;
     s.passes = counts.passes;
     add_delays(workload, settings.rules.fairness);
+    add_power(counts.stopped ? power_ : power_until_idle_);
     s.reconfiguration_node_s = counts.reconfiguration_node_s;
     const Time end = counts.stopped ? finished_ : counts.last_end;
     s.makespan_s = to_seconds(end - counts.first_submit);
@@ -123,6 +136,38 @@ class SummaryObserver final : public Observer {
     }
     return sum;
   }
+  /// What was drawn up to a time.
+  struct Power {
+    Wide energy_nj = 0;  // milliwatts times microseconds
+    std::int64_t most_mw = 0, cap_mw = State::kNoBudget;
+    Duration above{};
+  };
+  /// From now on.
+  void note_power(const Core& core) {
+    drawn_mw_ = core.state().power_mw();
+    cap_mw_ = core.state().power_cap_mw();
+    is_held_ = core.state().held > 0;
+  }
+  /// So it was until then.
+  void pass_power(Time until) {
+    if (until <= power_since_) return;
+    const Duration length = until - power_since_;
+    power_.energy_nj += Wide{drawn_mw_} * length.count();
+    power_.most_mw = std::max(power_.most_mw, drawn_mw_);
+    power_.cap_mw = std::min(power_.cap_mw, cap_mw_);
+    if (drawn_mw_ > cap_mw_) power_.above += length;
+    power_since_ = until;
+    if (is_held_) power_until_idle_ = power_;
+  }
+  void add_power(const Power& its) {
+    const bool is_capped = its.cap_mw != State::kNoBudget;
+    if (its.most_mw == 0 && !is_capped) return;
+    summary_.energy_j = static_cast<double>(its.energy_nj) / 1e9;
+    summary_.max_power_w = static_cast<double>(its.most_mw) / 1e3;
+    if (!is_capped) return;
+    summary_.power_cap_w = static_cast<double>(its.cap_mw) / 1e3;
+    summary_.above_power_cap_s = to_seconds(its.above);
+  }
   void add_delays(const Workload& workload, const Fairness& rules) {
     Accounts accounts(rules);
     for (const std::string& name : workload.accounts) accounts.number(name);
@@ -143,6 +188,10 @@ class SummaryObserver final : public Observer {
   std::vector<Delays> delays_;
   Summary summary_;
   std::vector<Machine> machine_;
+  Power power_, power_until_idle_;  // the second one: up to the last time nodes were held
+  Time power_since_{};
+  std::int64_t drawn_mw_ = 0, cap_mw_ = State::kNoBudget;
+  bool is_held_ = false;
   double work_node_s_ = 0;  // of completed jobs, at the sizes they asked for
   Time finished_{};
   Time premium_from_ = kNever, premium_until_{};

@@ -39,6 +39,36 @@ TEST(SummaryObserver, FiguresOfARunByHand) {
   EXPECT_EQ(s.events, 6u);
 }
 
+// 4 nodes of 100 W, 300 busy. From 0 to 10 two jobs of 1 and 3 nodes, of which the second one goes
+// on to 20. The cap falls at 5, to less than is drawn then.
+TEST(SummaryObserver, CountsPowerUpToTheLastEnd) {
+  Workload workload;
+  workload.jobs.push_back({.name = 1, .runtime = whole_seconds(10), .nodes = 1});
+  workload.jobs.push_back({.name = 2, .runtime = whole_seconds(20), .nodes = 3});
+  for (WorkloadJob& job : workload.jobs) job.walltime = job.runtime;
+  SimulationSettings settings = small_settings();
+  settings.platform.nodes = 4;
+  settings.platform.idle_w = 100;
+  settings.platform.busy_w = 300;
+  EXPECT_DOUBLE_EQ(small_run(workload, settings, {}).energy_j.value(), 12'000 + 10'000);
+  EXPECT_FALSE(small_run(workload, settings, {}).power_cap_w);
+  settings.power_caps = {{Time{}, 2000}, {Time{whole_seconds(5)}, 1100}};
+  const Summary s = small_run(workload, settings, {});
+  EXPECT_DOUBLE_EQ(s.energy_j.value(), 12'000 + 10'000);
+  EXPECT_DOUBLE_EQ(s.max_power_w.value(), 1200);
+  EXPECT_DOUBLE_EQ(s.power_cap_w.value(), 1100);
+  EXPECT_DOUBLE_EQ(s.above_power_cap_s.value(), 5);
+  EXPECT_EQ(s.rejected_for_power, 0u);
+  // Neither line leaves 600 W for job 2; job 1 alone draws 600.
+  settings.power_caps = {{Time{}, 700}, {Time{whole_seconds(5)}, 999}};
+  const Summary low = small_run(workload, settings, {});
+  EXPECT_EQ(low.jobs, 1u);
+  EXPECT_EQ(low.rejected, 1u);
+  EXPECT_EQ(low.rejected_for_power, 1u);
+  EXPECT_DOUBLE_EQ(low.energy_j.value(), 6'000);
+  EXPECT_DOUBLE_EQ(low.above_power_cap_s.value(), 0);
+}
+
 // A job of 2 nodes and 100 s is told at 10 s to take 4. It works on 2 until its scheduling point at
 // 14 s, pays until 19 s, and does the 172 node-seconds that are left on 4 nodes until 62 s. It
 // holds the new nodes from the order on: nobody else can have them.

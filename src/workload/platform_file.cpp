@@ -338,7 +338,7 @@ class Reader {
 
   void reservation(const toml::table& table) {
     constexpr double kLatest = 1e12;
-    FileReservation its;
+    FileReservation its{.line = table.source().begin.line};
     bool has_from = false;
     for (const auto& [key, node] : table) {
       const std::string field(key.str());

@@ -17,9 +17,10 @@ struct FileReservation {
   std::string name;
   Time from{}, to = kNever;
   NodeSet nodes{};
-  Nodes count = 0;   // so many instead
-  double watts = 0;  // of the power budget
-  NodeSet jobs{};    // their numbers: for them; else for nobody
+  Nodes count = 0;         // so many instead
+  double watts = 0;        // of the power budget
+  NodeSet jobs{};          // their numbers: for them; else for nobody
+  std::uint64_t line = 0;  // of the file
   bool operator==(const FileReservation&) const = default;
 };
 

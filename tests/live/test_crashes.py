@@ -27,6 +27,9 @@ def test_it_dies_at_any_moment(cluster):
     draws = random.Random(SEED)
     c = cluster("4x1", "equipartition", "--models", "guessed", "--measure", 0.5, "--estimates", "predicted")
     c.stop()
+    (c.folder / "platform.toml").write_text('[[class]]\nname = "std"\ncount = 4\nidle_w = 100\nbusy_w = 300\n')
+    at = c.arguments.index("--local")
+    c.arguments[at:at + 2] = ["--platform", str(c.folder / "platform.toml")]
     c.environment["DUCTILE_SNAPSHOT_EVERY"] = "30"
     script = c.script(f"echo $DUCTILE_JOB_ID >> {c.folder}/ran; sleep 0.1; echo result")
     acknowledged, cancelled, long_ones = {}, set(), []
@@ -82,6 +85,8 @@ def test_it_dies_at_any_moment(cluster):
                 job = submit("until", "-N", 1, "--max-nodes", 4, "--", example("until", "mpich"), c.folder / "done", 100)
                 if job is not None:
                     long_ones.append(job)
+            elif choice < 0.68:
+                ask("power", "--cap", draws.choice(["none", 500, 900, 1200]))
             elif long_ones:  # else an order that keeps nodes from all others might stay for ever
                 job, what = draws.choice(long_ones), draws.random()
                 if what < 0.6:
@@ -101,6 +106,7 @@ def test_it_dies_at_any_moment(cluster):
 
     del c.environment["DUCTILE_CRASH_AT"]
     c.start()
+    assert ask("power", "--cap", "none").returncode == 0
     c.wait_for(lambda: not cancelled & set(c.queue()), "the end of those cancelled")
     for job, row in c.queue().items():
         if row["name"] == "doomed":

@@ -1,0 +1,178 @@
+"""Power caps: who waits, what is drawn, caps that fall, reservations of watts, and what is refused."""
+
+import csv
+import json
+
+import pytest
+
+# Idle 400 W; each busy node 200 W more.
+PLATFORM = """
+[[class]]
+name = "std"
+count = 4
+idle_w = 100
+busy_w = 300
+"""
+KNOWN = ("energy_j", "max_power_w", "power_cap_w", "above_power_cap_s")
+
+
+def line(job, submit, run, nodes):
+    return f"{job} {submit} -1 {run} {nodes} -1 -1 {nodes} {run} -1 1 1 1 -1 -1 -1 -1 -1\n"
+
+
+def write(tmp_path, lines, platform=PLATFORM):
+    (tmp_path / "log.swf").write_text("".join(lines))
+    (tmp_path / "platform.toml").write_text(platform)
+    return ["simulate", "--trace", tmp_path / "log.swf", "--platform", tmp_path / "platform.toml"]
+
+
+def starts(folder):
+    with open(folder / "jobs.csv") as file:
+        return {int(row["job_id"]): row["starting_time"] for row in csv.DictReader(file)}
+
+
+def simulate(ductile, tmp_path, call, *options):
+    """Starts by job, and the figures of power."""
+    [figures] = ductile.objects(*call, *options, "--out", tmp_path / "out", "--check", "--json")
+    assert figures["jobs_left"] == 0
+    return starts(tmp_path / "out"), [figures[name] for name in KNOWN]
+
+
+def test_a_cap_keeps_jobs_waiting(ductile, tmp_path):
+    # 600 W for jobs: job 2 does not fit beside 1, job 3 does, and ends before 2 can start.
+    call = write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2), line(3, 1, 50, 1)])
+    when, power = simulate(ductile, tmp_path, call, "--power-cap", 1000)
+    assert when == {1: "0", 2: "100", 3: "1"}
+    assert power == [800 * 1 + 1000 * 50 + 800 * 149, 1000, 1000, 0]
+    rows = (tmp_path / "out/series.csv").read_text().splitlines()
+    assert rows[0].endswith(",adaptive,power_w,power_cap_w")
+    assert [row.split(",")[-2:] for row in rows[1:3]] == [["800", "1000"], ["1000", "1000"]]
+    assert "Power" in (tmp_path / "out/report.html").read_text()
+    table = ductile.output(*call, "--power-cap", 1000)
+    assert "highest power" in table and "above the cap" not in table
+
+    when, power = simulate(ductile, tmp_path, call)
+    assert when == {1: "0", 2: "0", 3: "100"}
+    assert power[1:] == [1200, None, None]
+    assert (tmp_path / "out/series.csv").read_text().splitlines()[1].endswith(",1200,")
+    assert [figures[name] for figures in ductile.objects(*call, "--power-cap", "none", "--json")
+            for name in KNOWN] == power
+
+
+def test_what_was_written_can_be_compared_again(ductile, tmp_path):
+    call = write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2)])
+    simulate(ductile, tmp_path, call, "--power-cap", 1000)
+    page = tmp_path / "page.html"
+    [figures] = ductile.objects("report", tmp_path / "out", "--html", page, "--json")
+    assert figures["max_power_w"] == 800 and "Power" in page.read_text()
+    # Of a version that knew nothing of power.
+    summary = json.loads((tmp_path / "out/summary.json").read_text())
+    for name in ("max_power_w", "power_cap_w", "above_power_cap_s", "rejected_for_power"):
+        del summary[name]
+    (tmp_path / "out/summary.json").write_text(json.dumps(summary))
+    [figures] = ductile.objects("report", tmp_path / "out", "--json")
+    assert figures["max_power_w"] is None and figures["rejected_for_power"] == 0
+
+
+def test_a_record_is_told_again_with_its_power(ductile, tmp_path):
+    call = write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 4), line(3, 0, 60, 3)])
+    [figures] = ductile.objects(*call, "--power-cap", 1000, "--record", tmp_path / "log", "--json")
+    assert (figures["rejected"], figures["rejected_for_power"]) == (1, 1)
+    ductile.output("replay", tmp_path / "log", "--out", tmp_path / "again")
+    again = json.loads((tmp_path / "again/summary.json").read_text())
+    assert [again[name] for name in KNOWN] == [figures[name] for name in KNOWN]
+    assert again["rejected"] == 1
+
+
+def test_a_lowered_cap_ends_nobody(ductile, tmp_path):
+    caps = tmp_path / "caps.txt"
+    caps.write_text("# by day\n0 none\n50 700\n")
+    call = write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2), line(3, 60, 10, 1)])
+    when, power = simulate(ductile, tmp_path, call, "--power-cap", caps)
+    assert when == {1: "0", 2: "0", 3: "100"}
+    assert power == [1200 * 100 + 600 * 10, 1200, 700, 50]
+    assert "above the cap" in ductile.output(*call, "--power-cap", caps)
+
+
+def test_a_cap_that_rises_starts_who_waits(ductile, tmp_path):
+    caps = tmp_path / "caps.txt"
+    caps.write_text("0 500\n30 1200\n")
+    when, power = simulate(ductile, tmp_path, write(tmp_path, [line(1, 0, 100, 4)]), "--power-cap", caps)
+    assert when == {1: "30"}
+    assert power == [400 * 30 + 1200 * 100, 1200, 500, 0]
+
+
+def test_a_cap_holds_from_the_first_job_on(ductile, tmp_path):
+    call = write(tmp_path, [line(1, 1000, 100, 4), line(2, 1001, 100, 1)])
+    when, power = simulate(ductile, tmp_path, call, "--power-cap", 1200)
+    assert when == {1: "1000", 2: "1100"}
+    assert power == [1200 * 100 + 600 * 100, 1200, 1200, 0]
+    assert (tmp_path / "out/series.csv").read_text().splitlines()[1].startswith("1000,")
+
+
+def test_watts_of_a_reservation_are_kept_from_who_would_run_then(ductile, tmp_path):
+    # From 50 to 150 there are 200 W for jobs: one node that ends later than 50.
+    night = '[[reservation]]\nname = "night"\nfrom_s = 50\nto_s = 150\nwatts = 400\n'
+    call = write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 1), line(3, 0, 50, 2)], PLATFORM + night)
+    when, power = simulate(ductile, tmp_path, call, "--power-cap", 1000)
+    assert when == {1: "150", 2: "0", 3: "0"}
+    assert power == [1000 * 50 + 600 * 50 + 400 * 50 + 800 * 100, 1000, 600, 0]
+    done = ductile.run(*call)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"ductile: {tmp_path}/platform.toml:7: watts: there is no power cap"), done.stderr
+
+
+def test_jobs_say_their_watts_themselves(ductile, tmp_path):
+    call = write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2), line(3, 0, 100, 2)])[:3]
+    (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 1\n"
+                                           "job 1 type=rigid size=2..2 watts=200\n"
+                                           "job 2 type=rigid size=2..2 watts=200\n")
+    when, power = simulate(ductile, tmp_path, [*call, "--nodes", 4], "--power-cap", 500)
+    assert when == {1: "0", 2: "100", 3: "0"}
+    assert power == [400 * 200, 400, 500, 0]
+
+
+@pytest.mark.parametrize("policy", ["easy", "fcfs", "conservative", "dbes", "mebf", "equipartition"])
+def test_who_is_too_large_for_every_cap_is_rejected(ductile, tmp_path, policy):
+    call = write(tmp_path, [line(1, 0, 10, 4), line(2, 0, 10, 3), line(3, 1, 10, 3), line(4, 500, 10, 4)])
+    done = ductile.run(*call, "--power-cap", 1000, "--policy", policy, "--out", tmp_path / "out", "--json")
+    figures = json.loads(done.stdout)
+    assert (figures["jobs"], figures["rejected"], figures["rejected_for_power"]) == (2, 2, 2)
+    assert figures["makespan_s"] == 20, "a job that never ran is no end of the run"
+    assert "2 jobs need more power than --power-cap ever leaves" in done.stderr
+    assert ",REJECTED," in (tmp_path / "out/jobs.csv").read_text()
+    assert "infeasible" in (tmp_path / "out/jobs.csv").read_text().splitlines()[1]
+    assert ductile.run(*call, "--power-cap", 1000, "--quiet", "--json").stderr == ""
+    # Large enough at night.
+    (tmp_path / "caps").write_text("0 1000\n100 1200\n")
+    [figures] = ductile.objects(*call, "--power-cap", tmp_path / "caps", "--policy", policy, "--json")
+    assert (figures["jobs"], figures["rejected"]) == (4, 0)
+
+
+def test_an_experiment_names_a_cap_or_a_file_beside_it(ductile, tmp_path):
+    write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2)])
+    (tmp_path / "caps.txt").write_text("0 1000\n")
+    (tmp_path / "e.toml").write_text('trace = "log.swf"\nplatform = "platform.toml"\n'
+                                     '[[variant]]\nname = "file"\npower-cap = "caps.txt"\n'
+                                     '[[variant]]\nname = "number"\npower-cap = 1000\n'
+                                     '[[variant]]\nname = "none"\npower-cap = "none"\n')
+    runs = ductile.objects("simulate", tmp_path / "e.toml", "--json")
+    assert [(run["variant"], run["makespan_s"], run["power_cap_w"]) for run in runs] == [
+        ("file", 200, 1000), ("number", 200, 1000), ("none", 100, None)]
+
+
+def test_what_cannot_be_is_refused(ductile, tmp_path):
+    call = write(tmp_path, [line(1, 0, 100, 2)])
+    caps = tmp_path / "caps.txt"
+    caps.write_text("0 500\n10 much\n")
+    for words, said in [
+        (["--power-cap", caps], f"{caps}:2: watts: 'much' is not possible; write watts from 0 to 1e9, or none"),
+        (["--power-cap", "-5"], "'-5' is no power; write watts"),
+        (["--power-cap", tmp_path / "no"], "the file of a power cap cannot be read"),
+        (["--power-cap", "399"], "--power-cap: idle nodes alone draw 400 W, and no cap is above 399 W; give more"),
+    ]:
+        done = ductile.run(*call, *words)
+        assert done.returncode == 2 and said in done.stderr, done.stderr
+    done = ductile.run(*call[:3], "--nodes", 4, "--power-cap", 1000)
+    assert done.returncode == 2
+    assert "--power-cap: nobody says what a node draws; give idle_w and busy_w in --platform" in done.stderr
