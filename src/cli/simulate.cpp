@@ -396,7 +396,8 @@ void take_platform(Options& options) {
                                                      .power_mw = std::llround(its.watts * 1000),
                                                      .for_jobs = !its.jobs.empty()},
                                          .count = its.count,
-                                         .jobs = its.jobs});
+                                         .jobs = its.jobs,
+                                         .where = {options.platform, its.line}});
   }
   if (options.trace.empty()) return;
   if (rules.partitions_from != SwfRules::PartitionsFrom::none &&

@@ -14,6 +14,7 @@ namespace ductile {
 
 /// What of the machine is kept from jobs for a time.
 struct FileReservation {
+  std::uint64_t line = 0;  // of the file
   std::string name;
   Time from{}, to = kNever;
   NodeSet nodes{};
@@ -27,6 +28,8 @@ struct PlatformFile {
   Platform platform;
   /// By which logs know the partitions, in the platform's order.
   std::vector<std::int64_t> numbers;
+  /// In the order in which they are made: first those whose nodes are said, then those that say how
+  /// many, by when they begin.
   std::vector<FileReservation> reservations{};
 };
 
