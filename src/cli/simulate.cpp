@@ -432,7 +432,8 @@ void take_platform(Options& options) {
                                                      .power_mw = std::llround(its.watts * 1000),
                                                      .for_jobs = !its.jobs.empty()},
                                          .count = its.count,
-                                         .jobs = its.jobs});
+                                         .jobs = its.jobs,
+                                         .where = {options.platform, its.line}});
     if (its.watts > 0 && options.settings.power_caps.empty()) {
       throw InputError({options.platform, its.line, "watts"},
                        "there is no power cap of which they could be kept",

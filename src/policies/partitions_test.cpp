@@ -1,5 +1,6 @@
-// Machines of several classes and overlapping partitions: the backfilling policies against a plain
-// model of one pass, and what each policy promises in each partition.
+// Machines of several classes and overlapping partitions, of which nodes are booked: the
+// backfilling policies against a plain model of one pass, and what each policy promises in each
+// partition.
 //
 // DUCTILE_CASES: of how many random runs each test makes one in thirty. DUCTILE_SEED: only the run
 // of this seed.
@@ -62,34 +63,52 @@ class Free {
   std::map<Time, std::int64_t> changes_;
 };
 
+std::string text(const Spread& in) {
+  std::string text;
+  for (const auto& [cell, count] : in.parts) {
+    text += std::to_string(count) + " of cell " + std::to_string(cell) + " ";
+  }
+  return text;
+}
+
+std::string all_of(const std::vector<Booking>& bookings) {
+  std::string text;
+  for (const Booking& its : bookings) {
+    text += "; " + to_string(its.nodes) + " booked from " + std::to_string(to_seconds(its.from)) +
+            " to " + std::to_string(to_seconds(its.to)) + (its.for_jobs ? " for jobs" : "");
+  }
+  return text;
+}
+
 struct Start {
   JobId job;
   Spread in;
   bool operator==(const Start&) const = default;
 };
 
-/// A plan by the definition: of rigid jobs that run and wait.
+/// A plan by the definition: of rigid jobs that run and wait. `bookings`: by their place.
 class NaivePlan {
  public:
-  explicit NaivePlan(const Pass& pass) : pass_(pass), free_(pass.cell_count()) {
-    for (std::uint32_t cell = 0; cell < free_.size(); ++cell) {
-      free_[cell].add(pass.now(), pass.idle_of(cell));
-    }
-    for (const JobId id : pass.running()) {
-      const CellTable cells(pass.platform(), {});
-      for (std::uint32_t cell = 0; cell < free_.size(); ++cell) {
+  NaivePlan(const Pass& pass, const std::vector<Booking>& bookings)
+      : pass_(pass), bookings_(bookings), nodes_(cells_by_node()) {
+    std::vector<Free> free(pass.cell_count());
+    for (std::uint32_t cell = 0; cell < free.size(); ++cell) {
+      free[cell].add(pass.now(), pass.idle_of(cell));
+      for (const JobId id : pass.running()) {
         const Nodes n = intersection(pass.job(id).holding.nodes, nodes_of(cell)).count();
-        free_[cell].add(pass.expected_end(id), n);
+        free[cell].add(pass.expected_end(id), n);
       }
     }
+    // The jobs of a booking have what comes free of it to themselves.
+    free_.assign(1 + bookings.size(), free);
   }
   Spread place(JobId id, Time at) const {
     Spread in;
     Nodes left = pass_.job(id).spec.preferred;
     for (const std::uint32_t cell : pass_.cells_in_order()) {
-      if ((pass_.cells_of(id) >> cell & 1) == 0) continue;
-      const auto n =
-          static_cast<Nodes>(std::min<std::int64_t>(left, free_[cell].least(at, at + length(id))));
+      if ((pass_.cells_of(id) >> cell & 1) == 0 || !is_open(id, cell, at)) continue;
+      const auto n = static_cast<Nodes>(
+          std::min<std::int64_t>(left, its_free(id)[cell].least(at, at + length(id))));
       in.add(cell, n);
       left -= n;
     }
@@ -101,31 +120,53 @@ class NaivePlan {
   Time earliest(JobId id) const {
     if (fits(id, pass_.now())) return pass_.now();
     Time first = kNever;
-    for (const Free& cell : free_) {
-      for (const auto& [at, by] : cell.changes()) {
-        if (at > pass_.now() && at < first && fits(id, at)) first = at;
-      }
+    const auto look = [&](Time at) {
+      if (at > pass_.now() && at < first && fits(id, at)) first = at;
+    };
+    for (const Free& cell : its_free(id)) {
+      for (const auto& [at, by] : cell.changes()) look(at);
     }
+    for (const Booking& its : bookings_) look(its.to);
     return first;
   }
   void take(JobId id, Time at, const Spread& in) {
     for (const auto& [cell, count] : in.parts) {
-      free_[cell].add(at, -std::int64_t{count});
-      free_[cell].add(at + length(id), count);
+      its_free(id)[cell].add(at, -std::int64_t{count});
+      its_free(id)[cell].add(at + length(id), count);
     }
   }
 
  private:
   Duration length(JobId id) const { return pass_.start_need(id).walltime; }
-  NodeSet nodes_of(std::uint32_t cell) const { return cells_of_platform()[cell]; }
-  std::vector<NodeSet> cells_of_platform() const {
-    // Nodes that the same classes and partitions have, the lowest node first.
+  /// Place from 1 of the booking that it waits for; 0: none.
+  std::uint32_t booking_of(JobId id) const { return pass_.demand(id, 1).booking; }
+  const std::vector<Free>& its_free(JobId id) const { return free_[booking_of(id)]; }
+  std::vector<Free>& its_free(JobId id) { return free_[booking_of(id)]; }
+  /// Has nobody else booked the nodes for its time?
+  bool is_open(JobId id, std::uint32_t cell, Time at) const {
+    const Time end = at + length(id);
+    for (std::size_t i = 0; i < bookings_.size(); ++i) {
+      const Booking& its = bookings_[i];
+      if (i + 1 == booking_of(id)) {
+        if (at < its.from || end > its.to) return false;
+      } else if (its.nodes.intersects(nodes_of(cell)) && its.from < end && at < its.to) {
+        return false;
+      }
+    }
+    return true;
+  }
+  NodeSet nodes_of(std::uint32_t cell) const {
+    return cell < nodes_.size() ? nodes_[cell] : NodeSet{};
+  }
+  /// Nodes that the same classes, partitions and bookings have, the lowest node first.
+  std::vector<NodeSet> cells_by_node() const {
     std::vector<std::pair<std::vector<bool>, NodeSet>> cells;
     const Platform& machine = pass_.platform();
     for (std::uint32_t node = 0; node < machine.nodes; ++node) {
       std::vector<bool> in;
       for (const NodeClass& its : machine.classes) in.push_back(its.nodes.contains(node));
       for (const Partition& its : machine.partitions) in.push_back(its.nodes.contains(node));
+      for (const Booking& its : bookings_) in.push_back(its.nodes.contains(node));
       auto at = std::ranges::find(cells, in, [](const auto& cell) { return cell.first; });
       if (at == cells.end()) at = cells.insert(at, {in, {}});
       at->second.insert(node, node);
@@ -136,7 +177,9 @@ class NaivePlan {
   }
 
   const Pass& pass_;
-  std::vector<Free> free_;
+  const std::vector<Booking>& bookings_;
+  std::vector<NodeSet> nodes_;
+  std::vector<std::vector<Free>> free_;  // by booking, 0: what all see; by cell
 };
 
 std::vector<JobId> waiting(const Pass& pass) {
@@ -158,8 +201,9 @@ std::int64_t free_power_mw(const Pass& pass) {
 }
 
 /// Backfilling with `depth` reservations in each partition.
-std::vector<Start> naive_backfill(const Pass& pass, std::uint32_t depth) {
-  NaivePlan plan(pass);
+std::vector<Start> naive_backfill(const Pass& pass, std::uint32_t depth,
+                                  const std::vector<Booking>& bookings = {}) {
+  NaivePlan plan(pass, bookings);
   std::vector<Start> starts;
   std::vector<JobId> others;
   std::array<std::uint32_t, 64> made{};
@@ -174,9 +218,11 @@ std::vector<Start> naive_backfill(const Pass& pass, std::uint32_t depth) {
       continue;
     }
     const Time at = plan.earliest(id);
-    const Spread in = plan.place(id, at);
-    if (at == pass.now()) starts.push_back({id, in});
-    plan.take(id, at, in);
+    if (at != kNever) {
+      const Spread in = plan.place(id, at);
+      plan.take(id, at, in);
+      if (at == pass.now()) starts.push_back({id, in});
+    }
     if (at == pass.now()) continue;
     for (std::size_t p = 0; p < made.size(); ++p) made[p] += (its >> p & 1) != 0 ? 1 : 0;
   }
@@ -237,23 +283,25 @@ class Compared final : public Policy {
     EXPECT_EQ(starts.size(), expected.size());
     for (std::size_t i = 0; i < std::min(starts.size(), expected.size()); ++i) {
       EXPECT_EQ(starts[i].job, expected[i].job);
-      EXPECT_EQ(starts[i].in, expected[i].in) << "job " << index(starts[i].job);
+      EXPECT_EQ(text(starts[i].in), text(expected[i].in))
+          << "job " << index(starts[i].job) << " at " << to_seconds(pass.now()) << " on "
+          << to_string(pass.job(starts[i].job).holding.nodes) << all_of(bookings);
     }
     started += static_cast<int>(starts.size());
   }
-  static Spread cells_of(const Pass& pass, JobId id) {
-    Spread in;
-    const CellTable cells(pass.platform(), {});
-    return cells.spread(pass.job(id).holding.nodes);
+  Spread cells_of(const Pass& pass, JobId id) const {
+    return CellTable(pass.platform(), {}, bookings).spread(pass.job(id).holding.nodes);
   }
 
   mutable int started = 0;
+  std::vector<Booking> bookings{};  // that there are
 
  private:
   std::shared_ptr<const Policy> policy_;
   Model model_;
 };
 
+/// On three classes.
 Where random_where(Draws& draws) {
   Where where;
   where.partitions = draws.below(4);
@@ -285,7 +333,7 @@ class Thrifty final : public Policy {
       }
       const Nodes need = pass.start_need(id).nodes;
       Nodes there = 0;
-      for_each_cell(pass.cells_of(id) & ~wanted,
+      for_each_cell(pass.open_cells(id) & ~wanted,
                     [&](std::uint32_t cell) { there += pass.idle_of(cell); });
       const bool has_power =
           pass.powered(id, need) == need && (is_first || pass.demand(id, need).power_mw == 0);
@@ -319,10 +367,16 @@ class RandomRun {
     core_.apply(now_, event::CorridorChanged{0, 18 * 10 + 100.0 * busy});
   }
 
+  /// Nodes are booked while jobs come; `look` sees the bookings before each close.
+  void book(std::function<void(const std::vector<Booking>&)> look) { look_ = std::move(look); }
+
   void operator()(int jobs) {
-    for (; jobs > 0 || !core_.state().running.empty() || core_.state().queue.size() > 0;) {
+    for (; jobs > 0 || !core_.state().running.empty() || core_.state().queue.size() > 0 ||
+           !core_.state().bookings.empty();) {
       const bool comes = jobs > 0 && draws_.chance(0.6);
-      if (comes) {
+      if (jobs > 0 && look_ && draws_.chance(0.3)) {
+        change_bookings();
+      } else if (comes) {
         for (auto n = 1 + draws_.below(3); n > 0 && jobs > 0; --n, --jobs) submit();
       } else if (!core_.state().running.empty()) {
         // One ends, at its limit at the latest.
@@ -342,6 +396,7 @@ class RandomRun {
       for (const JobId id : core_.state().running) {
         next = std::min(next, std::max(core_.job(id).limit, now_));
       }
+      for (const Booking& its : core_.state().bookings) next = std::min(next, its.turns());
       now_ = next;
       // Who is at its limit ends now.
       const std::vector<JobId> running = core_.state().running;
@@ -355,14 +410,22 @@ class RandomRun {
 
  private:
   void submit() {
-    Where asked = random_where(draws_);
+    Where asked;
+    if (!machine_.classes.empty()) asked = random_where(draws_);
     if (lists_ && draws_.chance(0.2)) {
       const auto first = static_cast<std::uint32_t>(draws_.below(machine_.nodes));
       (draws_.chance(0.5) ? asked.only : asked.never) = nodes(first, machine_.nodes - 1);
     }
     if (nodes_of(asked, machine_).empty()) asked = {};
+    NodeSet there = nodes_of(asked, machine_);
+    for (const Booking& its : core_.state().bookings) {
+      if (!its.for_jobs || !its.nodes.intersects(there) || !draws_.chance(0.5)) continue;
+      asked.booking = its.id;
+      there = intersection(there, its.nodes);
+      break;
+    }
     const auto where = std::make_shared<const Where>(asked);
-    const Nodes most = std::min(nodes_of(*where, machine_).count(), most_);
+    const Nodes most = std::min(there.count(), most_);
     JobSpec job;
     job.name = core_.state().jobs.size() + 1;
     job.submitted = now_;
@@ -379,8 +442,30 @@ class RandomRun {
       core_.apply(now_, event::Submitted{job, AdaptiveSpec{}, where});
     }
   }
+  /// One is made, of nodes or of so many, or one ends or goes on for longer.
+  void change_bookings() {
+    const auto& known = core_.state().bookings;
+    Booking next;
+    if (!known.empty() && draws_.chance(0.4)) {
+      next = known[draws_.below(known.size())];
+      next.to = now_ + whole_seconds(static_cast<std::int64_t>(draws_.below(100)));
+    } else {
+      next.name = std::to_string(++booked_);
+      next.from = now_ + whole_seconds(static_cast<std::int64_t>(draws_.below(60)));
+      next.to = next.from + whole_seconds(static_cast<std::int64_t>(1 + draws_.below(150)));
+      next.for_jobs = draws_.chance(0.5);
+      const auto count = static_cast<Nodes>(1 + draws_.below(machine_.nodes / 2));
+      const auto first = static_cast<std::uint32_t>(draws_.below(machine_.nodes - count + 1));
+      next.nodes = nodes(first, first + count - 1);
+      if (draws_.chance(0.5)) {
+        next.nodes = place_booking(core_.state(), count, next.from, next.to).value_or(NodeSet{});
+      }
+    }
+    core_.apply(now_, event::Booked{next});
+  }
   void close() {
     for (bool again = true; again;) {
+      if (look_) look();
       core_.close(now_, policy_);
       again = false;
       for (const Decision& decision : core_.unanswered()) {
@@ -389,8 +474,16 @@ class RandomRun {
       }
     }
   }
+  /// Those that there are in the close.
+  void look() {
+    std::vector<Booking> bookings = core_.state().bookings;
+    std::erase_if(bookings, [&](const Booking& its) { return its.to <= now_; });
+    look_(bookings);
+  }
 
   const Policy& policy_;
+  std::function<void(const std::vector<Booking>&)> look_;
+  int booked_ = 0;
   Platform machine_;
   Core core_;
   Draws draws_;
@@ -412,6 +505,24 @@ TEST_P(Backfilling, IsThatOfTheModel) {
     const Compared policy(make_policy(name),
                           [&](const Pass& pass) { return naive_backfill(pass, depth); });
     RandomRun(policy, seed, false)(120);
+    EXPECT_EQ(policy.started, 120);
+  });
+}
+
+// Nodes are booked for some time, for nobody or for some jobs: as early as that allows, and no
+// earlier.
+TEST_P(Backfilling, AroundBookingsIsThatOfTheModel) {
+  for_seeds({.usual = 12, .share = 30}, [&](std::uint64_t seed) {
+    const std::uint32_t depth = GetParam();
+    const Compared* its = nullptr;
+    Compared policy(
+        make_policy(depth == Backfill::kUnlimited ? "conservative"
+                                                  : "backfill:depth=" + std::to_string(depth)),
+        [&](const Pass& pass) { return naive_backfill(pass, depth, its->bookings); });
+    its = &policy;
+    RandomRun run(policy, seed, false, seed % 2 == 0 ? Platform{.nodes = 12} : three_classes());
+    run.book([&](const std::vector<Booking>& bookings) { policy.bookings = bookings; });
+    run(120);
     EXPECT_EQ(policy.started, 120);
   });
 }
@@ -465,6 +576,15 @@ TEST_P(EachPolicy, StartsAllJobsUnderABudget) {
   });
 }
 
+TEST_P(EachPolicy, StartsAllJobsAroundBookings) {
+  for_seeds({.usual = 12, .share = 30}, [&](std::uint64_t seed) {
+    const Thrifty policy(make_policy(GetParam()));
+    RandomRun run(policy, seed, true, seed % 2 == 0 ? Platform{.nodes = 12} : three_classes());
+    run.book([](const std::vector<Booking>&) {});
+    run(100);
+  });
+}
+
 /// Jobs one after the other, all in the same instant or later ones.
 class Stage {
  public:
@@ -508,52 +628,91 @@ class Stage {
   Core core_;
 };
 
-Platform two_halves() {
+/// Two partitions, with nodes in common or without; each has `alone` nodes that only it has.
+struct Halves {
+  Platform machine;
+  Nodes all, alone;  // of A, and as many of B
+};
+
+Halves two_halves() {
   Platform machine{.nodes = 8};
   machine.partitions = {{.name = "A", .nodes = nodes(0, 3)}, {.name = "B", .nodes = nodes(4, 7)}};
-  return machine;
+  return {machine, 4, 4};
 }
 
-// A is full and has a queue; B is empty.
+Halves overlapping() {
+  Platform machine{.nodes = 10};
+  machine.partitions = {{.name = "A", .nodes = nodes(0, 5)}, {.name = "B", .nodes = nodes(4, 9)}};
+  return {machine, 6, 4};
+}
+
+// A is full and has a queue; what B has alone is idle.
 TEST_P(EachPolicy, NobodyInBWaitsForAFullA) {
-  Stage stage(GetParam(), two_halves());
-  const JobId runs = stage.submit(4, 1000, 1), waits = stage.submit(4, 1000, 1),
-              next = stage.submit(1, 1000, 1);
-  EXPECT_TRUE(stage.runs(runs));
+  for (const Halves& its : {two_halves(), overlapping()}) {
+    SCOPED_TRACE(its.all);
+    Stage stage(GetParam(), its.machine);
+    const JobId runs = stage.submit(its.all, 1000, 1), waits = stage.submit(its.all, 1000, 1),
+                next = stage.submit(1, 1000, 1);
+    EXPECT_TRUE(stage.runs(runs));
+    EXPECT_FALSE(stage.runs(waits));
+    EXPECT_FALSE(stage.runs(next));
+    const JobId other = stage.submit(its.alone, 1000, 2);
+    EXPECT_TRUE(stage.runs(other));
+    const JobId behind = stage.submit(2, 1000, 2);
+    EXPECT_FALSE(stage.runs(behind));
+    stage.now += whole_seconds(1);
+    stage.end(other);
+    EXPECT_TRUE(stage.runs(behind));
+  }
+}
+
+// Of A some nodes are idle, which B has as well, and somebody waits for them: who is in B takes
+// those that only B has, whatever the policy.
+TEST_P(EachPolicy, NobodyInBWaitsForOneWhoWaitsInA) {
+  const Halves its = overlapping();
+  Stage stage(GetParam(), its.machine);
+  const JobId runs = stage.submit(4, 1000, 1), waits = stage.submit(its.all, 1000, 1);
+  ASSERT_EQ(stage.job(runs).holding.nodes, nodes(0, 3));
   EXPECT_FALSE(stage.runs(waits));
-  EXPECT_FALSE(stage.runs(next));
-  const JobId other = stage.submit(4, 1000, 2);
-  EXPECT_TRUE(stage.runs(other));
-  const JobId behind = stage.submit(2, 1000, 2);
-  EXPECT_FALSE(stage.runs(behind));
-  stage.now += whole_seconds(1);
-  stage.end(other);
-  EXPECT_TRUE(stage.runs(behind));
+  for (const std::uint64_t partitions : {2, 3}) {
+    const JobId other = stage.submit(its.alone, 2000, partitions);
+    ASSERT_TRUE(stage.runs(other));
+    EXPECT_EQ(stage.job(other).holding.nodes, nodes(6, 9));
+    stage.now += whole_seconds(1);
+    stage.end(other);
+  }
 }
 
 // Who may be in both takes B's, whatever waits for A; also where others could give nodes in A.
 TEST_P(EachPolicy, WhoMayBeInBothStartsInB) {
-  for (const JobType type : {JobType::rigid, JobType::malleable}) {
-    Stage stage(GetParam(), two_halves());
-    const JobId runs = stage.submit(4, 1000, 1, type, type == JobType::rigid ? 4 : 1),
-                waits = stage.submit(4, 1000, 1);
-    ASSERT_TRUE(stage.runs(runs));
-    EXPECT_FALSE(stage.runs(waits));
-    EXPECT_TRUE(stage.runs(stage.submit(4, 1000, 3)));
+  for (const Halves& its : {two_halves(), overlapping()}) {
+    for (const JobType type : {JobType::rigid, JobType::malleable}) {
+      SCOPED_TRACE(its.all);
+      Stage stage(GetParam(), its.machine);
+      const JobId runs = stage.submit(its.all, 1000, 1, type, type == JobType::rigid ? its.all : 1);
+      const JobId waits = stage.submit(its.all, 1000, 1);
+      ASSERT_TRUE(stage.runs(runs));
+      EXPECT_FALSE(stage.runs(waits));
+      EXPECT_TRUE(stage.runs(stage.submit(its.alone, 1000, 3)));
+    }
   }
 }
 
 // Whoever is cut gives nodes that its beneficiary can use.
 TEST_P(EachPolicy, NobodyIsCutForNodesThatHelpNobody) {
-  Stage stage(GetParam(), two_halves());
-  const JobId in_b = stage.submit(4, 1000, 2, JobType::malleable, 1);
-  ASSERT_TRUE(stage.runs(in_b));
-  const Nodes size = stage.job(in_b).size();
-  const JobId in_a = stage.submit(4, 1000, 1);
-  ASSERT_TRUE(stage.runs(in_a));
-  const JobId waits = stage.submit(2, 1000, 1);
-  EXPECT_FALSE(stage.runs(waits));
-  EXPECT_EQ(stage.job(in_b).size(), size);
+  for (const Halves& its : {two_halves(), overlapping()}) {
+    SCOPED_TRACE(its.all);
+    Stage stage(GetParam(), its.machine);
+    const JobId in_a = stage.submit(its.all, 1000, 1);
+    ASSERT_TRUE(stage.runs(in_a));
+    const JobId in_b = stage.submit(its.alone, 1000, 2, JobType::malleable, 1);
+    ASSERT_TRUE(stage.runs(in_b));
+    stage.now += whole_seconds(1);
+    const Nodes size = stage.job(in_b).size();
+    const JobId waits = stage.submit(2, 1000, 1);
+    EXPECT_FALSE(stage.runs(waits));
+    EXPECT_EQ(stage.job(in_b).size(), size);
+  }
 }
 
 std::vector<std::string> every_policy() {
@@ -576,7 +735,7 @@ INSTANTIATE_TEST_SUITE_P(Partitions, EachPolicy, ::testing::ValuesIn(every_polic
 // The first of each partition is not delayed by those behind it, also where it waits behind a job
 // of another one: EASY's promise.
 TEST(Partitions, EasyKeepsTheHeadOfEachPartition) {
-  Stage stage("easy", two_halves());
+  Stage stage("easy", two_halves().machine);
   const JobId a = stage.submit(3, 100, 1), b = stage.submit(3, 50, 2);
   const JobId head_a = stage.submit(4, 100, 1), head_b = stage.submit(4, 100, 2);
   EXPECT_EQ(stage.job(head_a).reserved, second(100));
@@ -590,13 +749,38 @@ TEST(Partitions, EasyKeepsTheHeadOfEachPartition) {
   EXPECT_EQ(stage.job(head_b).reserved, second(50));
 }
 
+// The same where B's first needs nodes that A's first has as well: it is planned behind that one.
+TEST(Partitions, EasyKeepsTheHeadsOfPartitionsThatOverlap) {
+  Stage stage("easy", overlapping().machine);
+  const JobId a = stage.submit(4, 100, 1), b = stage.submit(3, 50, 2);
+  ASSERT_EQ(stage.job(a).holding.nodes, nodes(0, 3));
+  stage.now += whole_seconds(1);
+  const JobId head_a = stage.submit(6, 100, 1), head_b = stage.submit(6, 100, 2);
+  const auto are_kept = [&] {
+    return stage.job(head_a).reserved == second(100) && stage.job(head_b).reserved == second(200);
+  };
+  EXPECT_TRUE(stage.runs(a) && stage.runs(b));
+  EXPECT_TRUE(are_kept());
+  EXPECT_FALSE(stage.runs(stage.submit(4, 99, 2)));  // there are three: 4 and 5, and one of B alone
+  const JobId alone = stage.submit(1, 199, 2);       // that one is free until B's first starts
+  ASSERT_TRUE(stage.runs(alone));
+  EXPECT_FALSE(stage.job(alone).holding.nodes.intersects(nodes(4, 5)));
+  EXPECT_FALSE(stage.runs(stage.submit(1, 100, 2)));  // would delay A's first
+  EXPECT_TRUE(stage.runs(stage.submit(1, 99, 2)));
+  EXPECT_TRUE(stage.runs(stage.submit(1, 99, 3)));
+  EXPECT_TRUE(are_kept());
+}
+
 // A job that may be in both reserves while one of them has depth left, and counts in both.
 TEST(Partitions, AReservationCountsInAllPartitionsOfItsJob) {
-  Stage stage("easy", two_halves());
-  EXPECT_TRUE(stage.runs(stage.submit(8, 100, 3)));
-  const JobId both = stage.submit(8, 10, 3), in_a = stage.submit(4, 10, 1);
-  EXPECT_EQ(stage.job(both).reserved, second(100));
-  EXPECT_EQ(stage.job(in_a).reserved, kNever);  // it has none: A's is taken
+  for (const Halves& its : {two_halves(), overlapping()}) {
+    SCOPED_TRACE(its.all);
+    Stage stage("easy", its.machine);
+    EXPECT_TRUE(stage.runs(stage.submit(its.machine.nodes, 100, 3)));
+    const JobId both = stage.submit(its.machine.nodes, 10, 3), in_a = stage.submit(its.all, 10, 1);
+    EXPECT_EQ(stage.job(both).reserved, second(100));
+    EXPECT_EQ(stage.job(in_a).reserved, kNever);  // it has none: A's is taken
+  }
 }
 
 }  // namespace

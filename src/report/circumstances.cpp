@@ -27,37 +27,27 @@ Circumstance about(JobId id, What what, const Core& core, std::string_view why =
   return {.what = what, .job = core.job(id).spec.name, .why = std::string(why)};
 }
 
-/// From whom nodes are expected, and when: one walk for all plans of an instant.
+/// From whom nodes are expected that a job can use, and when: one walk for all plans of an instant
+/// that can use the same cells.
 class Expected {
  public:
-  explicit Expected(const Core& core) : core_(core) {
-    const State& state = core.state();
-    state.releases.for_each([&](Time at, ReleaseTag who, std::int64_t nodes) {
-      if (nodes == 0) return;
-      if (who.kind() == ReleaseTag::Kind::claim) {
-        // What is claimed for a running job comes with what that job holds.
-        const Claim* const claim = state.find(ClaimId{who.id()});
-        if (!claim->start) return;
-        who = ReleaseTag::of(claim->job);
-      }
-      releases_.push_back({at, who, nodes});
-    });
-  }
+  explicit Expected(const Core& core) : core_(core) {}
 
   /// Those until the plan's time. What matters is what it waits for last.
-  void add_to(Circumstance& plan) const {
+  void add_to(Circumstance& plan, JobId id) {
     const Time now = core_.state().now;
     if (plan.at == kNever || plan.at <= now) return;
+    const std::vector<ExpectedRelease>& releases = those_in(cells_at(plan.at, id));
     const auto end_of = [&](Time time) {
-      return std::ranges::partition_point(releases_,
-                                          [&](const Release& its) { return its.at <= time; });
+      return std::ranges::partition_point(
+          releases, [&](const ExpectedRelease& its) { return its.at <= time; });
     };
     // What should have come by now is expected in a second.
     const Time of_late = now + whole_seconds(1);
-    const auto first = of_late <= plan.at ? releases_.begin() : end_of(now);
+    const auto first = of_late <= plan.at ? releases.begin() : end_of(now);
     const auto end = end_of(plan.at);
     for (auto at = end; at != first && plan.total <= Circumstance::kMostNamed;) {
-      const Release& its = *--at;
+      const ExpectedRelease& its = *--at;
       Other other{.nodes = its.nodes};
       if (its.who.kind() == ReleaseTag::Kind::boot) {
         other.kind = Other::Kind::boot;
@@ -72,14 +62,27 @@ class Expected {
   }
 
  private:
-  struct Release {
-    Time at;
-    ReleaseTag who;
-    std::int64_t nodes;
-  };
+  /// Where the job can have nodes from then on: not where others have booked them for its time.
+  Cells cells_at(Time from, JobId id) const {
+    const State& state = core_.state();
+    const Job& job = state.jobs[id];
+    Cells its = state.usable_cells(job);
+    const Time end = later(from, state.start_need(job).walltime);
+    for (std::size_t i = 0; i < state.bookings.size(); ++i) {
+      if (i + 1 != state.cells.booking_of(job.spec.lane) && state.bookings[i].overlaps(from, end)) {
+        its &= ~state.cells.booked(i);
+      }
+    }
+    return its;
+  }
+  const std::vector<ExpectedRelease>& those_in(Cells cells) {
+    const auto [at, is_new] = by_cells_.try_emplace(cells);
+    if (is_new) at->second = releases_in(cells, core_.state());
+    return at->second;
+  }
 
   const Core& core_;
-  std::vector<Release> releases_;  // in order of time
+  std::map<Cells, std::vector<ExpectedRelease>> by_cells_;
 };
 
 }  // namespace
@@ -133,10 +136,39 @@ Circumstance claim_of(const Claim& claim, const Core& core) {
   return made;
 }
 
+std::vector<ExpectedRelease> releases_in(Cells cells, const State& state) {
+  std::vector<ExpectedRelease> found;
+  const auto add = [&](Time at, ReleaseTag who, std::int64_t nodes) {
+    if (nodes == 0) return;
+    if (who.kind() == ReleaseTag::Kind::claim) {
+      who = ReleaseTag::of(state.find(ClaimId{who.id()})->job);
+    }
+    found.push_back({at, who, nodes});
+  };
+  if (state.cells.is_one()) {
+    state.releases.for_each(add);
+  } else {
+    for_each_cell(cells, [&](std::uint32_t cell) { state.releases_in(cell).for_each(add); });
+  }
+  // What one job gives at one time, of several cells or with what it claims, is one row.
+  const auto key = [](const ExpectedRelease& its) { return std::pair(its.at, its.who.bits()); };
+  if (!std::ranges::is_sorted(found, {}, key)) std::ranges::sort(found, {}, key);
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < found.size(); ++i) {
+    if (key(found[last]) == key(found[i])) {
+      found[last].nodes += found[i].nodes;
+    } else {
+      found[++last] = found[i];
+    }
+  }
+  found.resize(std::min(last + 1, found.size()));
+  return found;
+}
+
 Circumstance plan_of(JobId id, Time at, const Core& core) {
   Circumstance plan = about(id, What::plan, core);
   plan.at = at;
-  Expected(core).add_to(plan);
+  Expected(core).add_to(plan, id);
   return plan;
 }
 
@@ -433,7 +465,7 @@ void Circumstances::of_calls(const Core& core, std::vector<Circumstance>& found)
     Circumstance plan = about(call.job, What::plan, core, word(call.reason.why));
     plan.at = call.time;
     if (!expected) expected.emplace(core);
-    expected->add_to(plan);
+    expected->add_to(plan, call.job);
     found.push_back(std::move(plan));
     ++plans;
   }

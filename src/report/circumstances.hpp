@@ -73,7 +73,15 @@ Circumstance::Other named(JobId id, const Core& core);
 void add(Circumstance& circumstance, Circumstance::Other other);
 /// What a claim is made of, and (`at`) when that is expected.
 Circumstance claim_of(const Claim& claim, const Core& core);
-/// Of a planned start: who is expected to release nodes until then.
+/// Who is expected to release how many nodes of these cells, and when.
+struct ExpectedRelease {
+  Time at;
+  ReleaseTag who;
+  std::int64_t nodes;
+};
+/// In order of time. What is claimed comes from the job that claims it.
+std::vector<ExpectedRelease> releases_in(Cells cells, const State& state);
+/// Of a planned start: who is expected to release nodes that the job can use until then.
 Circumstance plan_of(JobId id, Time at, const Core& core);
 
 /// Collects them, of all jobs or of one, from what happens to a core.

@@ -772,21 +772,11 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
     tell("plan", words);
   } else if (ahead.total == 0 && !has_nodes) {
     // Its policy makes no plans: what has to end before there are enough.
-    std::vector<std::pair<Time, std::int64_t>> releases;
-    const auto add = [&](Time at, ReleaseTag, std::int64_t nodes) {
-      releases.emplace_back(at, nodes);
-    };
-    if (is_everywhere) {
-      state.releases.for_each(add);
-    } else {
-      for_each_cell(usable, [&](std::uint32_t cell) { state.releases_in(cell).for_each(add); });
-      std::ranges::sort(releases);
-    }
     std::int64_t free = idle;
     Time enough = kNever;
-    for (const auto& [at, nodes] : releases) {
-      if (free < least && (free += nodes) >= least) {
-        enough = at > now ? at : now + whole_seconds(1);
+    for (const ExpectedRelease& release : releases_in(usable, state)) {
+      if (free < least && (free += release.nodes) >= least) {
+        enough = release.at > now ? release.at : now + whole_seconds(1);
       }
     }
     if (enough != kNever) {

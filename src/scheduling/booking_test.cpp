@@ -182,6 +182,19 @@ TEST(Booking, ACapToComeIsKeptFree) {
   EXPECT_EQ(small.core.job(second).reserved, at_s(15));
 }
 
+TEST(Booking, CapsToComeAddUpWhileTheyOverlap) {
+  Small small(800);
+  small.book({.name = "a", .from = at_s(10), .to = at_s(20), .power_mw = 300'000});
+  small.book({.name = "b", .from = at_s(15), .to = at_s(30), .power_mw = 300'000});
+  const JobId brief = small.submit(8, 10), longer = small.submit(8, 15),
+              longest = small.submit(8, 16);
+  small.pass([&](Pass& pass) {
+    EXPECT_EQ(pass.powered(brief, 8), 8u);
+    EXPECT_EQ(pass.powered(longer, 8), 5u);
+    EXPECT_EQ(pass.powered(longest, 8), 2u);
+  });
+}
+
 TEST(Booking, IsRefusedIfItCannotBe) {
   Small small;
   const BookingId id = small.book(course(10, 30, "2-3"));
@@ -218,6 +231,8 @@ TEST(Booking, ByCountGetsNodesThatAreFreeThen) {
   EXPECT_EQ(place_booking(state, 3, at_s(25), at_s(40)), nodes("0-2"));
   EXPECT_EQ(place_booking(state, 7, at_s(25), at_s(40)), std::nullopt);
   EXPECT_EQ(place_booking(state, 2, at_s(30), at_s(40)), nodes("6-7"));
+  small.core.apply(small.now, event::NodesChanged{nodes("7"), Health::down});
+  EXPECT_EQ(place_booking(state, 2, at_s(30), at_s(40)), nodes("2,6"));
 }
 
 TEST(Booking, SurvivesARestart) {

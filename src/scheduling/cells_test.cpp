@@ -1,6 +1,9 @@
 #include "scheduling/cells.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -55,6 +58,22 @@ TEST(Speeds, OfAClassWithoutNodesCountNot) {
   Stage stage(setup);
   EXPECT_FALSE(stage.state().cells.speeds_differ());
   EXPECT_EQ(stage.job(stage.run(rigid(2, 100))).limit, at_s(50));
+}
+
+// Each list of a node makes two cells of one. A list for which there is no room is nobody's place:
+// its jobs would get nodes that they did not ask for.
+TEST(Cells, ThereIsRoomForSoMany) {
+  std::vector<Lane> lanes;
+  for (std::uint32_t node = 0; node < kMostCells; ++node) {
+    lanes.push_back({.where = {.only = nodes({{node, node}})}, .jobs = 1});
+  }
+  const Platform platform{.nodes = 80};
+  const CellTable all(platform, std::span(lanes).first(kMostCells - 1)), more(platform, lanes);
+  EXPECT_EQ(all.size(), kMostCells);
+  EXPECT_TRUE(all.is_whole());
+  EXPECT_FALSE(more.is_whole());
+  EXPECT_EQ(more.nodes_of(LaneId{kMostCells - 2}), 1u);
+  EXPECT_EQ(more.nodes_of(LaneId{kMostCells - 1}), 0u);
 }
 
 TEST(CellsOfGains, AreNotCountedTwice) {

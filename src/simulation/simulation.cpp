@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/random.hpp"
+#include "base/text.hpp"
 #include "base/wide.hpp"
 #include "scheduling/runtime_prediction.hpp"
 #include "simulation/course.hpp"
@@ -462,6 +463,11 @@ void World::keep_barrier() {
     }
     for (const Claim& claim : state.claims) {
       if (claim.start) waiting.push_back(claim.job);
+    }
+    if (!state.bookings.empty()) {  // who waits for one is not in the queue
+      state.jobs.for_each([&](JobId id) {
+        if (is_waiting(id) && state.awaits_booking(core_.job(id))) waiting.push_back(id);
+      });
     }
     for (const JobId id : waiting) {
       if (std::ranges::find(barriers_, id) != barriers_.end()) continue;
@@ -949,9 +955,22 @@ void World::book(const BookingOrder& order) {
     if (nodes) made.booking.nodes = *nodes;
   }
   if (tell(made)) return;
-  throw InputError({.field = "reservation " + order.booking.name},
-                   "cannot be made: its nodes, or some of them, are not there or booked already",
-                   "let it have other nodes, or another time");
+  const Booking& its = made.booking;
+  const bool lacks_nodes = order.count > 0 && its.nodes.empty();
+  std::vector<std::string> others;  // who stand in its way
+  for (const Booking& each : core_.state().bookings) {
+    if (!each.overlaps(its.from, its.to)) continue;
+    if (lacks_nodes ? each.nodes.empty() : !each.nodes.intersects(its.nodes)) continue;
+    const std::string to = each.to == kNever ? "" : " to " + seconds_text(each.to);
+    others.push_back(each.name + " has " + to_string(each.nodes) + " from " +
+                     seconds_text(each.from) + to);
+  }
+  const std::string what = lacks_nodes ? "fewer nodes are up and not reserved for all of its time"
+                           : others.empty() ? "no more sets of nodes can be told apart"
+                                            : "its nodes are reserved then";
+  throw InputError({order.where.file, order.where.line, "reservation " + its.name},
+                   what + (others.empty() ? "" : ": " + listed(others)),
+                   "let it have other nodes, fewer, or another time");
 }
 
 // Where it may run, on what is booked for it.

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/time.hpp"
 #include "model/platform.hpp"
 #include "scheduling/core.hpp"
@@ -67,6 +68,7 @@ struct BookingOrder {
   Booking booking;
   Nodes count = 0;
   NodeSet jobs{};  // that name it: the numbers by which the workload knows them
+  Place where{};   // in a file, for errors
 };
 
 /// Operators: they want a running job stopped at a time, or (`how` is empty) one that they have

@@ -50,6 +50,9 @@ class Reader {
     const std::vector<const toml::table*> reservations = tables(root, "reservation");
     check_number(reservations, "reservation", kMostReservations);
     for (const toml::table* table : reservations) reservation(*table);
+    std::ranges::stable_sort(result_.reservations, {}, [](const FileReservation& its) {
+      return std::pair(its.count > 0, its.count > 0 ? its.from : Time{});
+    });
     const NodeClass& first = platform().classes.front();
     platform().cores_per_node = first.has.cores;
     platform().idle_w = first.idle_w;

@@ -235,15 +235,30 @@ count = 2
 jobs = "4-7,12"
 )");
   ASSERT_EQ(file.reservations.size(), 2u);
-  const FileReservation repair{.name = "repair",
+  const FileReservation repair{.line = 3,
+                               .name = "repair",
                                .from = Time(whole_seconds(10)),
                                .to = Time(seconds(20.5)),
                                .nodes = nodes("0-3"),
                                .watts = 100};
   EXPECT_EQ(file.reservations[0], repair);
-  const FileReservation course{
-      .name = "course", .from = Time(seconds(20.5)), .count = 2, .jobs = nodes("4-7,12")};
+  const FileReservation course{.line = 10,
+                               .name = "course",
+                               .from = Time(seconds(20.5)),
+                               .count = 2,
+                               .jobs = nodes("4-7,12")};
   EXPECT_EQ(file.reservations[1], course);
+  // In the order in which they are made.
+  std::vector<std::string> names;
+  for (const auto& its :
+       read(machine +
+            "reservation = [{ name = 'a', from_s = 7, count = 1 }, { name = 'b', "
+            "from_s = 9, nodes = '7' },\n"
+            "{ name = 'c', from_s = 1, count = 2 }, { name = 'd', from_s = 8, watts = 1 }]")
+           .reservations) {
+    names.push_back(its.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"b", "d", "c", "a"}));
   const auto error = [&](const std::string& fields) {
     return error_of(machine + "[[reservation]]\nname = 'r'\n" + fields);
   };

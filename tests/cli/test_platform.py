@@ -245,3 +245,32 @@ def test_reservations(ductile, tmp_path):
     assert [float(jobs[job]["starting_time"]) for job in (1, 2, 3)] == [0, 400, 300], jobs
     assert nodes_of(jobs[3]) == {2, 3}
     ductile.output("replay", tmp_path / "log")
+
+
+def test_reservations_in_any_order(ductile, tmp_path):
+    """Those that name their nodes are made first, wherever they are in the file."""
+    platform = """
+class = [{ name = "std", count = 4 }]
+[[reservation]]
+name = "a"
+from_s = 10
+to_s = 100
+count = COUNT
+[[reservation]]
+name = "b"
+from_s = 50
+to_s = 120
+nodes = "2-3"
+"""
+    lines = [line(1, 0, 80, 2, 90), line(2, 0, 50, 4, 50)]
+    call = write(tmp_path, lines, platform.replace("COUNT", "2"))
+    ductile.output(*call, "--policy", "easy", "--check", "--out", tmp_path / "out")
+    jobs = jobs_of(tmp_path / "out")
+    # The nodes of a are 0 and 1: job 1 would run into one of both.
+    assert [float(jobs[job]["starting_time"]) for job in (1, 2)] == [100, 180], jobs
+    assert nodes_of(jobs[1]) == {0, 1}
+    call = write(tmp_path, lines, platform.replace("COUNT", "3"))
+    done = ductile.run(*call, "--policy", "easy")
+    assert done.returncode == 2
+    assert done.stderr.endswith("platform.toml:3: reservation a: fewer nodes are up and not reserved for all of its time: "
+                            "b has 2-3 from 50 to 120; let it have other nodes, fewer, or another time\n"), done.stderr

@@ -1,11 +1,12 @@
 """`ductile serve` for as long as one likes, under all that can happen to it: jobs of all types, clients that do their
 worst, the controller killed, suspended and started again, managers and programs killed and suspended, nodes drained
-and lost, disks full, clocks set. Everything is drawn from a seed.
+and lost, nodes reserved, disks full, clocks set. Everything is drawn from a seed.
 
 What must hold is seen from outside, in the queue, in the history, in the journal, and in what the jobs themselves
 write: each says when it begins and when it ends.
 
-  nothing lost    what was acknowledged is in the history, and ended as it had to; no process and no folder is left
+  nothing lost    what was acknowledged is in the history, and ended as it had to; no process and no folder is left;
+                  a reservation that was acknowledged is there until it is removed, and nobody else's job starts in it
   nothing twice   no job and no life of a requeued job began twice, no node was two jobs' at a time
   nobody waits    no node is idle for more than IDLE seconds while a waiting job fits; a plain `queue` is answered in
                   LATE seconds, whatever others do
@@ -66,8 +67,9 @@ def those_that_fit(queue, nodes):
     now = queue["now_s"]
     waiting = [row for row in queue["jobs"] if row["state"] == "PENDING" and row["reason"] in ("Resources", "Priority")]
     promised = [row for row in queue["jobs"] if row["reason"] == "Claim"]
-    idle = sum(node["state"] == "IDLE" for node in nodes["nodes"])
-    healthy = {node["node"] for node in nodes["nodes"] if node["state"] == "ALLOCATED"}
+    free = [node for node in nodes["nodes"] if not node["reservation"]]
+    idle = sum(node["state"] == "IDLE" for node in free)
+    healthy = {node["node"] for node in free if node["state"] == "ALLOCATED"}
 
     def size(row):
         is_chosen = policy in CHOOSES_SIZES and row["type"] in ("moldable", "malleable", "adaptive")
@@ -211,6 +213,8 @@ class Soak:
         self.suspended = []  # (when they go on, processes)
         self.crowd = []
         self.undrain_at = 0
+        self.reservation = None  # name and nodes of what is there for certain, and who was there before
+        self.unreserve_at = 0
         self.slots = 0
         self.has_clock = (EXAMPLES / "libclock_shim.so").exists()
         self.config = f"/tmp/ductile-soak-{os.getpid()}.toml"
@@ -396,6 +400,30 @@ class Soak:
     def undrain(self):
         self.ask({"do": "drain", "nodes": f"0-{NODES - 1}", "health": "up"})
 
+    def reserve(self):
+        """Nodes for nobody, or for jobs that name the reservation, of which there are none; one after the other."""
+        if self.unreserve_at:
+            return
+        first = self.draws.randrange(NODES)
+        nodes = set(range(first, min(first + self.draws.randint(1, 2), NODES)))
+        name = f"r{sum(self.done.values())}"
+        self.unreserve_at = time.monotonic() + self.draws.uniform(1, 6)
+        answer = self.ask({"do": "reserve", "name": name, "nodes": f"{min(nodes)}-{max(nodes)}",
+                           "anybody": self.draws.random() < 0.5})
+        if answer and answer["ok"]:
+            self.count("reservations")
+            self.reservation = (name, nodes, None)
+
+    def unreserve(self):
+        """Whatever there is, also what was not acknowledged."""
+        self.reservation = None
+        there = self.ask({"do": "reservations"})
+        for row in there["reservations"] if there else ():
+            self.ask({"do": "unreserve", "name": row["name"]})
+        there = self.ask({"do": "reservations"})
+        if there and not there["reservations"]:
+            self.unreserve_at = 0
+
     def processes_of(self, job):
         """Its manager, and its others."""
         try:
@@ -558,7 +586,22 @@ class Soak:
         held = [node for row in self.rows for node in nodes_of(row["nodelist"])]
         if len(held) != len(set(held)):
             raise Unfair(f"a node has two jobs: {self.rows}")
+        self.look_at_reservation()
         self.look_at_idle(queue, nodes)
+
+    def look_at_reservation(self):
+        """Who cannot be resized holds none of its nodes, but for who did before."""
+        there = self.reservation and self.ask({"do": "reservations"})
+        if not there:
+            return
+        name, nodes, before = self.reservation
+        if name not in {row["name"] for row in there["reservations"]}:
+            raise Unfair(f"the reservation {name} is lost: {there}")
+        holders = {row["job"] for row in self.rows
+                   if row["type"] in ("rigid", "moldable") and nodes & set(nodes_of(row["nodelist"]))}
+        if before is not None and holders - before:
+            raise Unfair(f"{holders - before} started on nodes {nodes}, which are reserved as {name}: {self.rows}")
+        self.reservation = (name, nodes, holders)
 
     def look_at_idle(self, queue, nodes):
         now = time.monotonic()
@@ -572,7 +615,7 @@ class Soak:
 
     # ---- The whole --------------------------------------------------------------------------------
 
-    ACTIONS = (("submit", 60), ("cancel", 5), ("requeue", 1), ("hold", 1), ("update", 2), ("release", 2), ("resize", 5), ("drain", 1),
+    ACTIONS = (("submit", 60), ("cancel", 5), ("requeue", 1), ("hold", 1), ("update", 2), ("release", 2), ("resize", 5), ("drain", 1), ("reserve", 1),
                ("kill_manager", 1.5), ("kill_program", 1.5), ("suspend", 3), ("many_questions", 2), ("reload", 0.5),
                ("kill_controller", 1.5), ("stop_controller", 0.5), ("suspend_controller", 0.3), ("fill_disk", 0.4), ("set_clock", 1))
 
@@ -587,6 +630,8 @@ class Soak:
             if self.undrain_at and time.monotonic() > self.undrain_at:
                 self.undrain_at = 0
                 self.undrain()
+            if self.unreserve_at and time.monotonic() > self.unreserve_at:
+                self.unreserve()
             self.look()
             # No more than can be done, so that most jobs get their turn.
             what = self.draws.choices(names, weights)[0]
@@ -607,6 +652,7 @@ class Soak:
             self.stop_controller()
         c.start()
         self.undrain()
+        self.unreserve()
         if self.has_clock:
             self.cluster.set_clock(3 * 86400)  # whatever is to begin on the wall begins
         self.finish.touch()

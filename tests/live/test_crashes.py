@@ -1,6 +1,7 @@
 """The controller dies at moments drawn over all at which it writes or says something, many of them over those
-of resizes, and some between a commit and the mark that tells of it, and some at those of a snapshot. After each restart no acknowledged job is lost and no acknowledged cancel, none runs twice, no node is given twice, results are right, and whoever asks
-meanwhile is answered or refused at once.
+of resizes, and some between a commit and the mark that tells of it, and some at those of a snapshot. After each restart no acknowledged job is lost and no acknowledged cancel, none runs twice, no node is given twice, results are right, whoever asks
+meanwhile is answered or refused at once, and a reservation that was acknowledged is there until it is removed: no job of
+others is started in it.
 
 DUCTILE_TEST_CRASHES sets how many, DUCTILE_TEST_SEED what is drawn."""
 
@@ -33,6 +34,36 @@ def test_it_dies_at_any_moment(cluster):
     c.environment["DUCTILE_SNAPSHOT_EVERY"] = "30"
     script = c.script(f"echo $DUCTILE_JOB_ID >> {c.folder}/ran; sleep 0.1; echo result")
     acknowledged, cancelled, long_ones = {}, set(), []
+
+    reserved = {"name": None, "node": None, "before": None}  # what is there for certain, and who was there before
+    reservations = 0
+
+    def look_at_reservation(rows):
+        """Scripts are not resized: they hold the node if they did before."""
+        try:
+            there = c.ask({"do": "reservations"})["reservations"]
+        except (OSError, ValueError):
+            return
+        assert reserved["name"] in {row["name"] for row in there}, (reserved, there)
+        if rows is None:
+            return
+        holders = {row["job"] for row in rows if row["type"] == "rigid" and reserved["node"] in nodes_of(row["nodelist"])}
+        assert reserved["before"] is None or holders <= reserved["before"], (reserved, rows)
+        reserved["before"] = holders
+
+    def change_reservation():
+        nonlocal reservations
+        if reserved["name"]:
+            name, reserved["name"] = reserved["name"], None
+            ask("reserve", name, "--remove")
+            return
+        for row in json.loads(ask("reserve", "--json").stdout or "{}").get("reservations", ()):
+            ask("reserve", row["name"], "--remove")  # of what nobody heard
+        node = draws.randrange(4)
+        reservations += 1
+        words = draws.choice([(), ("--users", "all")])
+        if ask("reserve", f"r{reservations}", "--nodes", node, *words).returncode == 0:
+            reserved.update(name=f"r{reservations}", node=node, before=None)
 
     slowest = 0
 
@@ -76,7 +107,9 @@ def test_it_dies_at_any_moment(cluster):
         while c.server.poll() is None:
             assert time.monotonic() < end, f"{crashes} crashes\n{c.log.read_text()}"
             choice = draws.random()
-            if choice < 0.35:
+            if choice < 0.1:
+                change_reservation()
+            elif choice < 0.35:
                 submit("script", "-N", draws.randint(1, 2), script)
             elif choice < 0.5:
                 submit("doomed", "--job-name", "doomed", "/bin/sleep", 10000)
@@ -94,6 +127,8 @@ def test_it_dies_at_any_moment(cluster):
                 else:
                     ask("suspend" if what < 0.8 else "resume", job)
             rows = queue()
+            if reserved["name"]:
+                look_at_reservation(queue())
             # While they wait, are started, or run; and those whose cancel was not acknowledged.
             for row in rows or []:
                 if row["name"] == "doomed" and row["job"] not in cancelled:
@@ -107,6 +142,10 @@ def test_it_dies_at_any_moment(cluster):
     del c.environment["DUCTILE_CRASH_AT"]
     c.start()
     assert ask("power", "--cap", "none").returncode == 0
+    if reserved["name"]:
+        look_at_reservation(queue())
+    for row in json.loads(c.run("reserve", "--json").stdout)["reservations"]:
+        c.run("reserve", row["name"], "--remove")
     c.wait_for(lambda: not cancelled & set(c.queue()), "the end of those cancelled")
     for job, row in c.queue().items():
         if row["name"] == "doomed":
@@ -131,7 +170,7 @@ def test_it_dies_at_any_moment(cluster):
     assert acknowledged == {}
     suspended = sum(any(size["nodes"] == 0 for size in end["sizes"][:-1]) for end in c.ask({"do": "history"})["jobs"])
     resizes = sum(max(len(end["sizes"]) - 2, 0) for end in c.ask({"do": "history"})["jobs"])
-    print(f"{len(ran)} scripts ran, {len(cancelled)} cancels, {resizes} changes of size, {suspended} were suspended, {crashes} crashes, {at_resizes} of them at resizes, "
+    print(f"{len(ran)} scripts ran, {len(cancelled)} cancels, {resizes} changes of size, {suspended} were suspended, {reservations} reservations, {crashes} crashes, {at_resizes} of them at resizes, "
           f"{at_commits} before the mark, {at_snapshots} at snapshots; "
           f"the slowest answer took {slowest:.2f} s")
     c.replay()

@@ -5,15 +5,16 @@ Each mutation of table.py is applied to a copy of its source, which is compiled 
 other objects and the tests: the unit tests of the core, some random runs against the hostile
 world, and claims against their naive models. At least one test has to fail; without a mutation all have to pass.
 
-    mutations.py [--build FOLDER] [--compiler CXX] [--jobs N] [--every N] [PART OF A RULE]
+    mutations.py [--build FOLDER] [--compiler CXX] [--jobs N] [--every N [--first N]] [PART OF A RULE]
 
 All of them take half an hour and more: after a change of src/scheduling try all, or those of the
-rules that you touched. ctest tries every eighth. The texts of all rows are looked up
-in any case.
+rules that you touched. ctest tries every eighth, each day from another one on, so that all have their turn in eight
+days; it prints from which, and --first repeats that. The texts of all rows are looked up in any case.
 """
 
 import argparse
 import concurrent.futures
+import datetime
 import os
 import pathlib
 import re
@@ -30,8 +31,8 @@ from table import MUTATIONS  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CORE = ROOT / "src" / "scheduling"
-TESTS = [CORE / name for name in ("booking_test.cpp", "core_test.cpp", "fair_share_test.cpp",
-                               "parts_test.cpp", "pass_test.cpp", "resizing_test.cpp",
+TESTS = [CORE / name for name in ("booking_test.cpp", "cells_test.cpp", "core_test.cpp",
+                               "fair_share_test.cpp", "parts_test.cpp", "pass_test.cpp", "resizing_test.cpp",
                                "state_test.cpp", "timeline_test.cpp")]
 TESTS += [CORE / "queue_test.cpp", ROOT / "src" / "policies" / "partitions_test.cpp"]
 TESTS += [ROOT / "tests" / name
@@ -154,7 +155,12 @@ def check(build, number, objects):
     return bool(caught), caught or "NO TEST FAILED"
 
 
-def run(build, wanted, jobs, every):
+def numbers_of(wanted, every, first):
+    """Of the rows with these words each so manieth, from this one on."""
+    return [n for n, mutation in enumerate(MUTATIONS) if wanted in mutation[3]][first % every::every]
+
+
+def run(build, wanted, jobs, every, first):
     begin = time.monotonic()
     if wrong := out_of_date():
         print("\n".join(wrong))
@@ -169,7 +175,9 @@ def run(build, wanted, jobs, every):
             print(f"without a mutation: {wrong}")
             return 1
         print(f"without a mutation all tests pass ({time.monotonic() - begin:.0f} s)")
-        numbers = [n for n, mutation in enumerate(MUTATIONS) if wanted in mutation[3]][::every]
+        numbers = numbers_of(wanted, every, first)
+        if every > 1:
+            print(f"each {every}th, from {first % every} on: --every {every} --first {first % every}", flush=True)
         missed = 0
         for number, (caught, how) in zip(
                 numbers, pool.map(lambda n: check(build, n, objects), numbers)):
@@ -186,11 +194,13 @@ def main():
     parser.add_argument("--compiler", default="g++")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only each N-th of them")
+    parser.add_argument("--first", type=int, metavar="N", default=datetime.date.today().toordinal(),
+                        help="from the N-th on, counted from 0 (default: each day the next one)")
     parser.add_argument("rule", nargs="?", default="", help="only rules with these words")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         build = Build(arguments.build or pathlib.Path(temporary), arguments.compiler)
-        return run(build, arguments.rule, arguments.jobs, max(arguments.every, 1))
+        return run(build, arguments.rule, arguments.jobs, max(arguments.every, 1), arguments.first)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -49,11 +47,10 @@ TEST(Bookings, AreKeptWhateverIsWritten) {
 }
 
 TEST(Bookings, AreKeptByThePolicies) {
-  live(300, [](HostileSettings& settings) {
+  live(600, [](HostileSettings& settings) {
     settings.make_policy = [](Draws& draws) {
-      const std::vector<std::string> names{"fcfs", "easy",          "conservative", "mebf",
-                                           "dbes", "equipartition", "elastic",      "fpsma"};
-      return make_policy(names[draws.below(names.size())]);
+      const auto all = built_in_policies();
+      return make_policy(all[draws.below(all.size())].name);
     };
   });
 }

@@ -204,6 +204,33 @@ TEST(Explain, AJobThatIsBackfilled) {
 )");
 }
 
+// Job 1 runs in A, job 2 and 3 in B, of which 3 on nodes that job 5 excludes or that are reserved.
+TEST(Explain, OnlyThoseWhoseNodesTheJobCanUse) {
+  const std::string here =
+      "it is planned to start at 20, by when nodes are expected of job 2 (2 nodes) at 20\n";
+  const std::string text = R"(platform nodes=6
+partition A 0-1
+partition B 2-5
+policy POLICY
+BOOK
+job 1 submit=0 nodes=2 run=10 partition=A
+job 2 submit=0 nodes=2 run=20 partition=B only=2-3
+job 3 submit=0 nodes=2 run=15 partition=B
+job 5 submit=1 nodes=2 run=50 partition=B NEVER
+expect
+)";
+  const auto of = [&](const char* policy, const char* book, const char* never) {
+    std::string its = text;
+    its.replace(its.find("POLICY"), 6, policy);
+    its.replace(its.find("BOOK"), 4, book);
+    its.replace(its.find("NEVER"), 5, never);
+    const std::string all = explained(its, 5, 2);
+    return all.substr(all.rfind("- it is planned", std::string::npos) + 2);
+  };
+  EXPECT_EQ(of("easy", "", "never=4-5"), here);
+  EXPECT_EQ(of("easy", "book 0 repair from=15 to=100 nodes=4-5", ""), here);
+}
+
 TEST(Explain, AJobThatWouldDelayTheFirst) {
   EXPECT_EQ(explained(R"(platform nodes=4
 policy easy
@@ -1106,6 +1133,81 @@ TEST(Explain, NamesNothingThatWasNotRecorded) {
                            "ended", "now ahead", "now plan", "now running", "now nodes"}) {
     EXPECT_GT(kinds[kind], 1u) << kind;
   }
+}
+
+/// Of each plan that is told: do they who are named hold, or claim, nodes that its job can use?
+class Usable final : public Observer {
+ public:
+  bool wants_events() const override { return true; }
+  void on_event(Time, const Event& event, bool taken, const Core& core) override {
+    if (taken) circumstances_.after(event, core);
+  }
+  void on_decision(Time, const Decision& decision, const Core&) override {
+    decisions_.push_back(decision);
+  }
+  void on_close(Time now, const Core& core) override {
+    for (const Circumstance& plan : circumstances_.at_close(decisions_, core)) {
+      if (plan.what != Circumstance::What::plan) continue;
+      const NodeSet its =
+          core.state().cells.nodes(core.state().usable_cells(*named(plan.job, core)));
+      for (const Circumstance::Other& other : plan.others) {
+        if (other.kind == Circumstance::Other::Kind::boot) continue;
+        const Job* const who = named(other.number, core);
+        ASSERT_NE(who, nullptr);
+        NodeSet nodes = who->holding.nodes;
+        for (const Claim& claim : core.state().claims) {
+          if (&core.job(claim.job) != who) continue;
+          nodes.insert(claim.held.nodes);
+          for (const Pledge& pledge : claim.pledges) {
+            nodes.insert(core.job(pledge.victim).holding.nodes);
+          }
+        }
+        EXPECT_TRUE(nodes.intersects(its))
+            << "job " << plan.job << " names job " << other.number << " at " << to_seconds(now);
+        ++told;
+      }
+    }
+    decisions_.clear();
+  }
+
+  std::uint64_t told = 0;
+
+ private:
+  static const Job* named(std::uint64_t number, const Core& core) {
+    for (std::uint32_t i = 0; i < core.state().jobs.size(); ++i) {
+      if (!core.state().jobs.contains(JobId{i})) continue;
+      if (core.job(JobId{i}).spec.name == number) return &core.job(JobId{i});
+    }
+    return nullptr;
+  }
+
+  Circumstances circumstances_{std::nullopt};
+  std::vector<Decision> decisions_;
+};
+
+TEST(Explain, NamesOnlyThoseWhoseNodesAJobCanUse) {
+  std::uint64_t told = 0;
+  const std::uint64_t runs = for_seeds(200, [&](std::uint64_t seed) {
+    Draws draws(seed, Stream::test, 22);
+    Trouble t = random_trouble(seed);
+    t.settings.policy = make_policy(random_parameters(policies()[seed % policies().size()], draws));
+    t.settings.rules.record = t.settings.rules.identities = true;
+    const Nodes all = t.settings.platform.nodes;
+    const auto part = [&](std::uint32_t first, std::uint32_t last) {
+      return NodeSet{{{first, last}}};
+    };
+    t.settings.platform.partitions = {{.name = "A", .nodes = part(0, all * 2 / 3)},
+                                      {.name = "B", .nodes = part(all / 2, all - 1)}};
+    for (const std::uint64_t in : {1, 2, 3}) t.workload.where.push_back({.partitions = in});
+    for (WorkloadJob& job : t.workload.jobs) {
+      job.where = static_cast<std::uint32_t>(1 + draws.below(3));
+    }
+    Usable usable;
+    Observer* const observers[] = {&usable};
+    simulate(t.workload, t.settings, observers);
+    told += usable.told;
+  });
+  if (runs > 0) EXPECT_GT(told, 500u);
 }
 
 // ---- Without the policy

@@ -88,7 +88,8 @@ struct Sums {
   FakeWorld::Figures world{};
   std::uint64_t jobs = 0, cancels = 0, deaths = 0, stops = 0, turns = 0, refused = 0, retried = 0,
                 equal_keys = 0, drains = 0, shown_lost = 0, settled = 0, unable = 0,
-                needy_refused = 0, unfit = 0;
+                needy_refused = 0, unfit = 0, reserved = 0, unreserved = 0, not_reserved = 0,
+                on_reserved = 0;
   Sums& operator+=(const Sums& other) {
     world += other.world;
     jobs += other.jobs;
@@ -105,6 +106,10 @@ struct Sums {
     unable += other.unable;
     needy_refused += other.needy_refused;
     unfit += other.unfit;
+    reserved += other.reserved;
+    unreserved += other.unreserved;
+    not_reserved += other.not_reserved;
+    on_reserved += other.on_reserved;
     return *this;
   }
 };
@@ -176,6 +181,7 @@ class History {
   }
 
   void begin() {
+    checked_.reset();
     if (draws_.chance(0.1)) {
       clocks_.restart();
     }
@@ -210,6 +216,7 @@ class History {
       controller_->turn(Duration{});
       check_invariants(controller_->core().state());
       check_health();
+      check_reservations();
       const bool is_unable = !controller_->core().lacks().empty();
       sums_.unable += is_unable;
       if (was_unable && is_unable) {
@@ -228,6 +235,32 @@ class History {
     all.insert(0, state.platform.nodes - 1);
     usable = intersection(usable, all);  // some may have come and gone unseen
     EXPECT_TRUE(usable.empty()) << "nodes " << to_string(usable) << " can be used";
+  }
+
+  /// Each that was told as made is there until somebody wants it removed, or it may be over; and
+  /// nobody else's job is started on its nodes while it lasts.
+  void check_reservations() {
+    const State& state = controller_->core().state();
+    for (const auto& [name, its] : reservations_) {
+      if (!its.is_made || its.is_to_go || its.ends) continue;
+      const auto there = std::ranges::find(state.bookings, name, &Booking::name);
+      ASSERT_NE(there, state.bookings.end()) << "the reservation " << name << " is lost";
+      EXPECT_EQ(to_string(there->nodes), its.nodes) << name;
+    }
+    DecisionId last = checked_.value_or(DecisionId::none);
+    for (const Decision& decision : controller_->core().unanswered()) {
+      last = std::max(last, decision.id);
+      // What was decided by another controller may be older than a reservation.
+      if (decision.kind != Decision::Kind::start || !checked_ || decision.id <= *checked_) continue;
+      const Job& job = controller_->core().job(decision.job);
+      for (const Booking& booking : state.bookings) {
+        if (!booking.has_begun || !booking.nodes.intersects(decision.after.nodes)) continue;
+        EXPECT_EQ(state.lanes[index(job.spec.lane)].where.booking, booking.id)
+            << "job " << job.spec.name << " starts on " << booking.name;
+        ++sums_.on_reserved;
+      }
+    }
+    checked_ = last;
   }
 
   /// Until it waits for something, and what came from users meanwhile has been done.
@@ -337,6 +370,10 @@ class History {
       what.max = what.nodes + static_cast<Nodes>(draws_.below(all - what.nodes + 1));
       if (draws_.chance(0.3)) what.max = 0;  // as large as the machine
     }
+    if (const auto known = those_for_jobs(); !known.empty() && draws_.chance(0.5)) {
+      what.reservation = known[draws_.below(known.size())];
+      what.nodes = 1;
+    }
     what.priority = static_cast<std::int32_t>(draws_.below(5));
     what.is_held = draws_.chance(0.1);
     what.is_requeued = draws_.chance(0.5);
@@ -442,6 +479,56 @@ class History {
     rest_long();  // in the order in which they were asked
   }
 
+  std::string some_reservation() {
+    const auto which = static_cast<std::ptrdiff_t>(draws_.below(reservations_.size()));
+    return std::next(reservations_.begin(), which)->first;
+  }
+
+  /// It may be over all the same.
+  std::vector<std::string> those_for_jobs() const {
+    std::vector<std::string> names;
+    for (const auto& [name, its] : reservations_) {
+      if (its.is_made && its.is_for_jobs && !its.is_to_go) names.push_back(name);
+    }
+    return names;
+  }
+
+  /// Operators keep nodes for nobody, or for those who name the reservation; from now on or later,
+  /// for some time or until it is removed.
+  void reserve() {
+    const std::string name = fmt::format("r{}", reservations_.size());
+    const bool is_for_jobs = draws_.chance(0.6);
+    Json request = {{"do", "reserve"}, {"name", name}, {"anybody", is_for_jobs}};
+    reservations_[name].is_for_jobs = is_for_jobs;
+    const double now_s = to_seconds(clocks_.wall());
+    const double from_s = now_s + (draws_.chance(0.5) ? 0 : draws_.uniform(0, 30));
+    if (draws_.chance(0.8)) request["from_s"] = from_s;
+    reservations_[name].ends = draws_.chance(0.5);
+    if (reservations_[name].ends) request["to_s"] = from_s + draws_.uniform(0.1, 60);
+    const auto first = static_cast<std::uint32_t>(draws_.below(platform_.nodes));
+    const auto last = first + static_cast<std::uint32_t>(draws_.below(platform_.nodes - first));
+    if (draws_.chance(0.6)) {
+      request["nodes"] = to_string(NodeSet{{{first, last}}});
+    } else {
+      request["count"] = 1 + draws_.below(platform_.nodes);
+    }
+    ask(request, [this, name](const Json& said) {
+      if (!said["ok"]) {
+        ++sums_.not_reserved;
+        return;
+      }
+      reservations_[name].is_made = true;
+      reservations_[name].nodes = said["nodes"];
+      ++sums_.reserved;
+    });
+  }
+
+  void unreserve(const std::string& name) {
+    reservations_[name].is_to_go = true;
+    ask({{"do", "unreserve"}, {"name", name}},
+        [this](const Json& said) { sums_.unreserved += said["ok"].get<bool>(); });
+  }
+
   /// It says since when the world is out of reach, and only while it is.
   void look_at(const char* what) {
     ask({{"do", what}}, [this](const Json& said) {
@@ -472,7 +559,13 @@ class History {
       cancel();
     } else if (chance < 0.34 && !numbers_.empty()) {
       change_something();
-    } else if (chance < 0.37) {
+    } else if (chance < 0.36) {
+      if (draws_.chance(0.6) || reservations_.empty()) {
+        reserve();
+      } else {
+        unreserve(some_reservation());
+      }
+    } else if (chance < 0.38) {
       look_at(draws_.chance(0.5) ? "queue" : "nodes");
     } else if (chance < 0.39) {
       stop();
@@ -552,6 +645,8 @@ class History {
     NodeSet all;
     all.insert(0, controller_->core().state().platform.nodes - 1);
     ask({{"do", "drain"}, {"nodes", to_string(all)}, {"health", "up"}}, [](const Json&) {});
+    for (const auto& [name, its] : reservations_) unreserve(name);
+    if (!controller_) return;
     controller_->core().state().jobs.for_each([&](JobId id) {
       const std::uint64_t number = controller_->core().job(id).spec.name;
       ask({{"do", "release"}, {"jobs", {number}}}, [](const Json&) {});
@@ -633,7 +728,16 @@ class History {
   std::map<Key, Wish> wishes_{};
   std::vector<std::uint64_t> numbers_{};
   std::map<std::uint64_t, std::uint32_t> cancelled_{};  // how often they had begun by then
-  NodeSet drained_{};                                   // for certain
+  struct Reservation {
+    bool is_made = false;   // and acknowledged
+    bool is_to_go = false;  // somebody wants it removed
+    bool ends = false;      // some time
+    bool is_for_jobs = false;
+    std::string nodes{};
+  };
+  std::map<std::string, Reservation> reservations_{};  // by name, all that were asked for
+  std::optional<DecisionId> checked_{};  // up to here, of what this controller has decided
+  NodeSet drained_{};                    // for certain
   bool has_begun_ = false;
   std::string final_state_{};
   Sums sums_{};
@@ -661,7 +765,8 @@ TEST(LiveWorld, KeepsThePromises) {
       "%llu "
       "of them late, %llu from elsewhere, %llu of them senseless; %llu altered, %llu changed "
       "here, %llu of them heard of late, %llu dropped; %llu "
-      "submissions refused, %llu asked again, %llu with another user's key\n",
+      "submissions refused, %llu asked again, %llu with another user's key; %llu reservations, %llu "
+      "refused, %llu removed, %llu starts on one\n",
       static_cast<unsigned long long>(histories), static_cast<unsigned long long>(sums.jobs),
       static_cast<unsigned long long>(sums.turns), static_cast<unsigned long long>(sums.cancels),
       static_cast<unsigned long long>(sums.deaths), static_cast<unsigned long long>(sums.stops),
@@ -685,7 +790,11 @@ TEST(LiveWorld, KeepsThePromises) {
       static_cast<unsigned long long>(sums.world.late_changes),
       static_cast<unsigned long long>(sums.world.dropped),
       static_cast<unsigned long long>(sums.refused), static_cast<unsigned long long>(sums.retried),
-      static_cast<unsigned long long>(sums.equal_keys));
+      static_cast<unsigned long long>(sums.equal_keys),
+      static_cast<unsigned long long>(sums.reserved),
+      static_cast<unsigned long long>(sums.not_reserved),
+      static_cast<unsigned long long>(sums.unreserved),
+      static_cast<unsigned long long>(sums.on_reserved));
   if (runs == 0) return;
   for (const std::uint64_t each : {sums.jobs,
                                    sums.cancels,
@@ -720,6 +829,10 @@ TEST(LiveWorld, KeepsThePromises) {
                                    sums.unable,
                                    sums.needy_refused,
                                    sums.unfit,
+                                   sums.reserved,
+                                   sums.unreserved,
+                                   sums.not_reserved,
+                                   sums.on_reserved,
                                    sums.world.grown,
                                    sums.world.shrunk,
                                    sums.world.other_machines,

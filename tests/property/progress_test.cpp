@@ -1,7 +1,7 @@
 // The world's jobs against a second, naive implementation of their progress: small fixed steps of
 // time, phase after phase. Random workloads of all types and models, with phases, scheduling
-// points, costs, delays, refusals, partial resizes and nodes that fail, under a policy without
-// sense.
+// points, costs, delays, refusals, partial resizes, suspensions and nodes that fail, under a policy
+// without sense.
 //
 // DUCTILE_CASES: how many random runs. DUCTILE_SEED: only the run of this seed.
 
@@ -50,6 +50,7 @@ struct Seen {
   Nodes size = 0;
   double answered_s = -1;
   bool ordered_again = false;  // as soon as can be after an answer
+  bool rests = false;          // it is suspended
 };
 
 class Watcher final : public Observer {
@@ -57,23 +58,37 @@ class Watcher final : public Observer {
   explicit Watcher(std::size_t jobs) : now_of_(jobs, kNone) {}
 
   std::vector<Seen> lives;
+  std::uint64_t suspensions = 0;
 
   bool wants_events() const override { return true; }
   void on_decision(Time now, const Decision& decision, const Core&) override {
     const double now_s = to_seconds(now);
-    if (decision.kind == Decision::Kind::start) {
+    const std::size_t life = now_of_[index(decision.job)];
+    const bool goes_on = life != kNone && lives[life].rests;
+    if (decision.kind == Decision::Kind::start && goes_on) {
+      Seen& seen = lives[life];
+      seen.rests = false;
+      seen.size = decision.after.count;
+      seen.first_limit = decision.limit;
+      seen.answered_s = now_s;
+      seen.life.acts.push_back({.at_s = now_s, .size = seen.size, .goes_on = true});
+    } else if (decision.kind == Decision::Kind::start) {
       now_of_[index(decision.job)] = lives.size();
       Seen& seen = lives.emplace_back();
       seen.job = decision.job;
       seen.life.start_s = now_s;
       seen.life.size = seen.size = decision.after.count;
       seen.first_limit = decision.limit;
-    } else if (decision.kind == Decision::Kind::resize) {
+    } else if (decision.kind == Decision::Kind::resize ||
+               decision.kind == Decision::Kind::suspend) {
       Seen& seen = of(decision.job);
       seen.orders[decision.id] = seen.life.acts.size();
       seen.ordered_again = seen.ordered_again || now_s - seen.answered_s < kSoon_s;
       const bool grants = decision.request != RequestId::none;
-      seen.life.acts.push_back({now_s, decision.after.count, false, false, grants});
+      seen.life.acts.push_back({.at_s = now_s,
+                                .size = decision.after.count,
+                                .grants = grants,
+                                .suspends = decision.kind == Decision::Kind::suspend});
     }
   }
   void on_event(Time now, const Event& event, bool taken, const Core&) override {
@@ -84,7 +99,8 @@ class Watcher final : public Observer {
     } else if (const auto* resized = std::get_if<event::Resized>(&event); resized && taken) {
       Seen& seen = of(resized->job);
       if (failing_) {
-        seen.life.acts.push_back({to_seconds(now), resized->now.count, true, false});
+        seen.life.acts.push_back(
+            {.at_s = to_seconds(now), .size = resized->now.count, .lost = true});
       } else {
         Life::Act& act = seen.life.acts[seen.orders.at(resized->answers)];
         act.size = resized->now.count;
@@ -94,6 +110,12 @@ class Watcher final : public Observer {
       seen.orders.erase(resized->answers);
       seen.size = resized->now.count;
       seen.answered_s = to_seconds(now);
+    } else if (const auto* suspended = std::get_if<event::Suspended>(&event); suspended && taken) {
+      Seen& seen = of(suspended->job);
+      seen.orders.erase(suspended->answers);
+      seen.resized_s.push_back(to_seconds(now));
+      seen.rests = true;
+      ++suspensions;
     }
   }
   void on_close(Time, const Core&) override { failing_ = false; }
@@ -102,6 +124,7 @@ class Watcher final : public Observer {
     if (now_of_[index(id)] == kNone) return;  // rejected
     Seen& seen = of(id);
     seen.over = true;
+    seen.rests = false;
     seen.end = now;
     seen.life.end_s = to_seconds(now);
     seen.state = state;
@@ -195,9 +218,9 @@ Case random_case(std::uint64_t seed) {
   using OnFailure = SimulationSettings::OnFailure;
   settings.on_failure =
       std::array{OnFailure::requeue, OnFailure::kill, OnFailure::shrink}[draws.below(3)];
-  settings.policy = std::make_shared<testing::RandomPolicy>(
-      testing::RandomPolicy::Settings{.calls = static_cast<std::uint32_t>(4 + draws.below(20)),
-                                      .stops = false});  // the naive job knows none
+  settings.suspends = draws.chance(0.5);
+  settings.policy = std::make_shared<testing::RandomPolicy>(testing::RandomPolicy::Settings{
+      .calls = static_cast<std::uint32_t>(4 + draws.below(20)), .stops = settings.suspends});
   return c;
 }
 
@@ -205,7 +228,7 @@ Case random_case(std::uint64_t seed) {
 
 struct Tally {
   std::uint64_t lives = 0, completed = 0, killed = 0, failed = 0, resized = 0, asked = 0, lost = 0,
-                without_answer = 0;
+                without_answer = 0, suspensions = 0;
 };
 
 /// Times of the world and of the naive job; the latter may have more, after the end.
@@ -278,6 +301,7 @@ TEST(Progress, IsThatOfTheNaiveImplementation) {
     Watcher watcher(c.workload.jobs.size());
     Observer* const observers[] = {&watcher};
     ASSERT_NO_THROW(simulate(c.workload, c.settings, observers));
+    tally.suspensions += watcher.suspensions;
     for (const Seen& seen : watcher.lives) {
       if (!seen.over) continue;
       check(c, seen, tally);
@@ -287,13 +311,14 @@ TEST(Progress, IsThatOfTheNaiveImplementation) {
   });
   std::printf(
       "%llu lives: %llu completed, %llu killed, %llu failed; %llu resizes, %llu requests, %llu "
-      "losses of nodes, %llu orders answered by the end\n",
+      "losses of nodes, %llu orders answered by the end, %llu suspensions\n",
       static_cast<unsigned long long>(tally.lives),
       static_cast<unsigned long long>(tally.completed),
       static_cast<unsigned long long>(tally.killed), static_cast<unsigned long long>(tally.failed),
       static_cast<unsigned long long>(tally.resized), static_cast<unsigned long long>(tally.asked),
       static_cast<unsigned long long>(tally.lost),
-      static_cast<unsigned long long>(tally.without_answer));
+      static_cast<unsigned long long>(tally.without_answer),
+      static_cast<unsigned long long>(tally.suspensions));
   if (count == 0) return;
   EXPECT_GT(tally.completed, count);
   EXPECT_GT(tally.killed, count / 20);
@@ -302,6 +327,7 @@ TEST(Progress, IsThatOfTheNaiveImplementation) {
   EXPECT_GT(tally.asked, count / 2);
   EXPECT_GT(tally.lost, count / 40);
   EXPECT_GT(tally.without_answer, count / 10);
+  EXPECT_GT(tally.suspensions, count / 2);
 }
 
 }  // namespace

@@ -78,12 +78,16 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
   double unpaid_s = 0;
   bool granted = false;  // it asked for what it gets
   bool refused = false;
+  bool suspends = false;  // what it was told
+  bool rests = false;     // it is suspended
   double answered_s = -kForEver;
   const auto resized = [&](double at_s) {
     answered_s = at_s;
     if (refused) return;
-    size = to;
     run.resized_s.push_back(at_s);
+    rests = suspends;
+    if (rests) return;
+    size = to;
     if (!granted) return;
     const double all_s = to_seconds(job.runtime);
     done_s = std::clamp(done_s + more.steps.at(0).saves * all_s, 0.0, all_s);
@@ -98,16 +102,23 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
       // One order at a time: the next one may seem to come a microsecond too early.
       if (!it.lost && (unpaid_s > 0 || heard_s < kForEver)) break;
       ++act;
-      if (it.lost) {
+      if (it.lost || it.goes_on) {
         size = it.size;
         heard_s = kForEver;
         unpaid_s = 0;
+        rests = false;
+        if (it.goes_on) answered_s = it.at_s;
       } else {
-        to = it.refused ? size : it.size;
+        suspends = it.suspends;
+        to = it.refused || suspends ? size : it.size;
         refused = it.refused;
         granted = it.grants;
         heard_s = it.at_s + to_seconds(how.delay.a);
       }
+    }
+    if (rests && act == life.acts.size()) {
+      now = kForEver;
+      break;
     }
     // A step ends early where something happens.
     double span = step;
@@ -116,7 +127,9 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
     }
     if (heard_s > now) span = std::min(span, heard_s - now);
 
-    if (unpaid_s > 0) {
+    if (rests) {
+      // Nothing is done, and nothing lost.
+    } else if (unpaid_s > 0) {
       span = std::min(span, unpaid_s);
       unpaid_s -= span;
       if (unpaid_s <= 0) resized(now + span);
@@ -150,7 +163,7 @@ NaiveRun naive_run(const WorkloadJob& job, const AdaptiveJob& more, const Resize
     const bool resizes_first = heard_s <= now && cost_s(more.cost, size, to) == 0 &&
                                (anywhere || since_point_s < kSame_s || point_comes);
     if (resizes_first) continue;
-    while (asked < more.steps.size() && unpaid_s == 0 && piece < pieces.size()) {
+    while (!rests && asked < more.steps.size() && unpaid_s == 0 && piece < pieces.size()) {
       const double until_s = more.steps[asked].progress * to_seconds(job.runtime) - done_s;
       if (until_s * pieces[piece].speedup->relative_time(size, job.nodes) > kSame_s) break;
       run.asked_s.push_back(now);

@@ -10,7 +10,7 @@
 
 namespace ductile::testing {
 
-/// One life of a job, as somebody who watches sees it.
+/// One life of a job, as somebody who watches sees it: one that is suspended goes on in it.
 struct Life {
   /// Something the scheduler or the machine did to it.
   struct Act {
@@ -19,6 +19,8 @@ struct Life {
     bool lost = false;  // nodes: at once, and a resize under way is off
     bool refused = false;
     bool grants = false;  // what the job asked for; all of its requests save the same
+    bool suspends = false;
+    bool goes_on = false;  // it was suspended, and is started with `size`
   };
   double start_s = 0;
   Nodes size = 0;
@@ -30,7 +32,8 @@ struct Life {
 struct NaiveRun {
   double end_s = 0;               // of its work
   std::vector<double> asked_s;    // evolving requests
-  std::vector<double> resized_s;  // what was asked for and not refused, as far as it came
+  std::vector<double> resized_s;  // what was asked for and not refused, as far as it came;
+                                  // and when it was suspended
 };
 
 /// In steps of `step_s`; `how` has a delay of a fixed time.
