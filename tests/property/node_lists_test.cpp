@@ -29,9 +29,9 @@ struct Figures {
   std::uint64_t taken = 0, refused = 0, reserved = 0, crowded = 0, started = 0;
 };
 
-class Run {
+class Life {
  public:
-  Run(std::uint64_t seed, Figures& figures)
+  Life(std::uint64_t seed, Figures& figures)
       : draws_(seed, Stream::policy, 7), figures_(figures), core_(make()) {}
 
   void go() {
@@ -171,7 +171,7 @@ class Run {
 TEST(NodeLists, AreRefusedWhenTheyComeAndReservationsNever) {
   Figures figures;
   const Runs runs{.usual = 200, .first = 1, .enough = 20};
-  if (for_seeds(runs, [&](std::uint64_t seed) { Run(seed, figures).go(); }) == 0) return;
+  if (for_seeds(runs, [&](std::uint64_t seed) { Life(seed, figures).go(); }) == 0) return;
   EXPECT_GT(figures.taken, 100u);
   EXPECT_GT(figures.refused, 100u);
   EXPECT_GT(figures.reserved, 100u);
