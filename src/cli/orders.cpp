@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.hpp"
 #include "cli/live_options.hpp"
 
 namespace ductile {
@@ -44,10 +45,13 @@ void add_migrate_command(CLI::App& app) {
       ->expected(1);
   CLI::Option* undo =
       command->add_flag("--undo", options->undoes, "it may stay, if it has not moved yet");
-  command->add_option("--off", options->nodes, "the nodes that it leaves, like 0-3,7 [all it has]")
-      ->type_name("NODES")
-      ->excludes(undo);
-  command->callback([options] {
+  CLI::Option* off = command->add_option("--off", options->nodes,
+                                         "the nodes that it leaves, like 0-3,7 [all it has]");
+  off->type_name("NODES")->excludes(undo);
+  command->callback([options, off] {
+    if (off->count() > 0 && options->nodes.empty()) {
+      throw InputError({.field = "--off"}, "no node is named", "leave it away to move all");
+    }
     ask(options->live, {{"do", "migrate"},
                         {"job", job_name(options->jobs.front())},
                         {"off", options->nodes},

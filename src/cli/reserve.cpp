@@ -41,6 +41,15 @@ std::string time_text(const Json& seconds) {
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}", fmt::localtime(since));
 }
 
+Duration duration_of(const std::string& text) {
+  try {
+    return parse_limit(text);
+  } catch (const InputError&) {
+    throw InputError({.field = "--duration"}, "'" + text + "' is no length of time",
+                     "write minutes, M:S, H:M:S or D-H:M:S");
+  }
+}
+
 void list(const Options& options) {
   const Json answer = ask(options.live, {{"do", "reservations"}});
   if (options.live.json) {
@@ -48,16 +57,17 @@ void list(const Options& options) {
     return;
   }
   std::vector<std::vector<std::string>> rows{
-      {"NAME", "STATE", "FROM", "TO", "NODES", "WATTS", "FOR"}};
+      {"NAME", "STATE", "FROM", "TO", "NODES", "WATTS", "FOR", "JOBS"}};
   for (const Json& each : answer["reservations"]) {
     const auto users = each["users"].get<std::vector<std::string>>();
     const bool for_jobs = each["for_jobs"];
-    rows.push_back({each["name"], each["state"], time_text(each["from_s"]), time_text(each["to_s"]),
-                    each["nodes"],
-                    each["watts"] == 0 ? "" : fmt::format("{}", each["watts"].get<double>()),
-                    !for_jobs       ? "nobody"
-                    : users.empty() ? "all"
-                                    : listed(users)});
+    rows.push_back(
+        {each["name"], each["state"], time_text(each["from_s"]), time_text(each["to_s"]),
+         each["nodes"], each["watts"] == 0 ? "" : fmt::format("{}", each["watts"].get<double>()),
+         !for_jobs       ? "nobody"
+         : users.empty() ? "all"
+                         : listed(users),
+         fmt::format("{}", fmt::join(each["jobs"].get<std::vector<std::uint64_t>>(), ","))});
   }
   std::cout << aligned_text(rows, rows.front().size());
 }
@@ -68,13 +78,17 @@ void reserve(const Options& options) {
   const auto seconds_of = [](Time time) { return to_seconds(time.time_since_epoch()); };
   Json request{{"do", "reserve"}, {"name", options.name}};
   Time from = now;
-  if (!options.from.empty()) {
-    from = parse_begin(options.from, now);
-    request["from_s"] = seconds_of(from);
+  if (!options.from.empty()) from = parse_begin(options.from, now, "--from");
+  if (!options.from.empty() || !options.duration.empty()) request["from_s"] = seconds_of(from);
+  if (!options.to.empty()) {
+    Time to = parse_begin(options.to, now, "--to");
+    // The next 18:00 after it begins.
+    const bool is_time_of_day = options.to.find_first_not_of("0123456789:") == std::string::npos;
+    if (is_time_of_day && to <= from) to = parse_begin(options.to, from, "--to");
+    request["to_s"] = seconds_of(to);
   }
-  if (!options.to.empty()) request["to_s"] = seconds_of(parse_begin(options.to, now));
   if (!options.duration.empty()) {
-    request["to_s"] = seconds_of(later(from, parse_limit(options.duration)));
+    request["to_s"] = seconds_of(later(from, duration_of(options.duration)));
   }
   if (!options.nodes.empty()) request["nodes"] = options.nodes;
   if (options.count > 0) request["count"] = options.count;
@@ -88,8 +102,15 @@ void reserve(const Options& options) {
     }
     request["users"] = std::move(users);
   }
-  const std::string nodes = ask(options.live, request)["nodes"];
-  if (!nodes.empty()) std::cout << "nodes " << nodes << '\n';
+  const Json answer = ask(options.live, request);
+  if (options.live.json) {
+    std::cout << answer.dump() << '\n';
+    return;
+  }
+  const std::string nodes = answer["nodes"];
+  if (!nodes.empty()) std::cout << "nodes " << nodes << ", ";
+  std::cout << "from " << time_text(answer["from_s"]);
+  std::cout << (answer["to_s"].is_null() ? " on" : " to " + time_text(answer["to_s"])) << '\n';
 }
 
 }  // namespace
@@ -100,8 +121,10 @@ void add_reserve_command(CLI::App& app) {
       "reserve", "Keep nodes for maintenance or for some jobs, and power; without NAME: show them");
   add_live_options(*command, options->live, true);
   CLI::Option* name = command->add_option("NAME", options->name, "letters, digits and _-.+");
+  std::vector<CLI::Option*> of_new;
   const auto add = [&](const char* names, auto& value, const char* what) {
-    return command->add_option(names, value, what)->needs(name);
+    of_new.push_back(command->add_option(names, value, what)->needs(name));
+    return of_new.back();
   };
   CLI::Option* nodes = add("--nodes", options->nodes, "these nodes, like 0-3,7");
   add("--count", options->count, "so many nodes: such as are believed to be free by then")
@@ -117,9 +140,11 @@ void add_reserve_command(CLI::App& app) {
       "maintenance]");
   add("--watts", options->watts, "so many watts of the power cap, for nobody")
       ->check(CLI::NonNegativeNumber);
-  command->add_flag("--remove", options->is_over, "it is over now")->needs(name);
-  command->callback([options] {
-    if (options->name.empty()) return list(*options);
+  CLI::Option* remove = command->add_flag("--remove", options->is_over, "it is over now");
+  remove->needs(name);
+  for (CLI::Option* const option : of_new) remove->excludes(option);
+  command->callback([options, name] {
+    if (name->count() == 0) return list(*options);
     if (options->is_over) {
       ask(options->live, {{"do", "unreserve"}, {"name", options->name}});
     } else {

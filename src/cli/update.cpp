@@ -22,7 +22,7 @@ struct Options {
   LiveOptions live{};
   std::string job{};
   std::optional<std::string> nodes{}, time{}, name{}, dependency{}, begin{};
-  std::optional<std::string> partition{}, memory{}, things{}, only{}, never{};
+  std::optional<std::string> partition{}, memory{}, things{}, only{}, never{}, reservation{};
   std::optional<Nodes> min{}, max{};
   std::optional<std::int32_t> priority{};
 };
@@ -47,6 +47,7 @@ Json changes(const Options& options) {
   if (options.things) set["gres"] = *options.things;
   if (options.only) set["nodelist"] = *options.only;
   if (options.never) set["exclude"] = *options.never;
+  if (options.reservation) set["reservation"] = *options.reservation;
   if (options.priority) set["priority"] = *options.priority;
   if (options.dependency) {
     const bool is_none = *options.dependency == "none";
@@ -92,6 +93,8 @@ void add_update_command(CLI::App& app) {
   command->add_option("-w,--nodelist", options->only, "only on these nodes; any if it is empty");
   command->add_option("-x,--exclude", options->never,
                       "on none of these nodes; none if it is empty");
+  command->add_option("--reservation", options->reservation,
+                      "on the nodes of this reservation, while it lasts; of none if it is empty");
   command->add_option("--priority", options->priority, "higher goes first")
       ->check(CLI::Range(-1'000'000, 1'000'000));
   command->add_option("-d,--dependency", options->dependency,

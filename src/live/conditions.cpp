@@ -118,9 +118,9 @@ std::string to_text(const TaskArray& array) {
   return text;
 }
 
-Time parse_begin(std::string_view text, Time now) {
+Time parse_begin(std::string_view text, Time now, const char* field) {
   const auto fail = [&] {
-    return InputError({.field = "begin"}, "'" + std::string(text) + "' is no time",
+    return InputError({.field = field}, "'" + std::string(text) + "' is no time",
                       "write now+10, now+2hours, 16:00 or 2030-12-31T16:00");
   };
   std::string_view rest = text;

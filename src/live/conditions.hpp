@@ -56,6 +56,6 @@ std::string to_text(const TaskArray& array);
 
 /// "now", "now+10" (seconds; minutes, hours, days, weeks may follow), "HH:MM[:SS]" (the next one),
 /// "YYYY-MM-DD[THH:MM[:SS]]", in local time, seen from `now`. Throws InputError.
-Time parse_begin(std::string_view text, Time now);
+Time parse_begin(std::string_view text, Time now, const char* field = "begin");
 
 }  // namespace ductile

@@ -301,6 +301,8 @@ void Controller::recover() {
     open();
     journal_.write_clock(clock_.text());
   }
+  booked_ahead_ = journal_.booked_ahead().value_or(clock_.ahead());
+  follow_wall();
   must_ask_ = journal_.must_ask();
   untold_ = journal_.untold();
   if (!core_.state().handed_out && !core_.state().decisions.empty()) {
@@ -1017,6 +1019,27 @@ Time Controller::due(JobId id) const {
   return may_pause || !jobs_.at(id).row.ending.empty() ? kNever : end_of(id);
 }
 
+/// Reservations are meant as the clock on the wall goes. What has begun stays so.
+void Controller::follow_wall() {
+  const Duration by = booked_ahead_ - clock_.ahead();
+  if (by <= ScheduleClock::kSmall && by >= -ScheduleClock::kSmall) return;
+  booked_ahead_ = clock_.ahead();
+  std::vector<Booking> moved = core_.state().bookings;
+  if (moved.empty()) return;
+  open();
+  journal_.write_booked_ahead(booked_ahead_);
+  // No one is put where the next one on its nodes still is.
+  std::ranges::sort(moved, {}, &Booking::from);
+  if (by > Duration{}) std::ranges::reverse(moved);
+  for (Booking& each : moved) {
+    const Time from = std::max(each.from + by, Time{});
+    each.from = each.has_begun ? std::min(from, instant()) : from;
+    if (each.to != kNever) each.to = std::max(each.to + by, Time{});
+    tell(event::Booked{each});
+  }
+  spdlog::info("the clock on the wall was set; reservations go with it");
+}
+
 /// Jobs that have outlived what was predicted of them.
 void Controller::raise_predictions() {
   const Time now = clock_.now();
@@ -1042,7 +1065,8 @@ Duration Controller::until_next() const {
   Time next = std::min(
       {is_lost_ ? kNever : core_.next_wake(), world_.next(), clock_.from_wall(jobs_.next())});
   // A clock on the wall may be set at any moment, and nobody is told.
-  if (jobs_.next() != kNever) next = std::min(next, clock_.now() + kLookAtWall);
+  if (jobs_.next() != kNever || !core_.state().bookings.empty())
+    next = std::min(next, clock_.now() + kLookAtWall);
   if (accept_at_ > clock_.now()) next = std::min(next, accept_at_);
   for (const JobId id : core_.state().running) next = std::min(next, due(id));
   next = std::min(next, predictions_.next());
@@ -1282,6 +1306,7 @@ void Controller::turn(Duration most) {
   queries_.add_to(poller);
   poller.wait(std::min(most, until_next()));
   clock_.look();
+  follow_wall();
   meet();
   serve_clients();
   go_on();

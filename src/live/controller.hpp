@@ -144,8 +144,9 @@ class Controller {
   void collect();
   void on_happened(Arrived& arrived);
   std::string arrive(Arrived& arrived, const std::optional<std::vector<gid_t>>& groups);
-  void make_sound(Submission& what) const;
-  std::string why_impossible(const Submission& what, bool is_accepted) const;
+  void make_sound(Submission& what, std::uint32_t user, const Batch* known) const;
+  std::string why_impossible(Submission& what, std::uint32_t user, bool is_accepted,
+                             const Batch* known) const;
   void judge_all_fits();
   void judge_fits();
   void judge_fit(std::uint64_t number);
@@ -181,6 +182,7 @@ class Controller {
   Time end_of(JobId id) const;
   Time due(JobId id) const;
   void raise_predictions();
+  void follow_wall();
   void recall();
   void learn();
   void believe(JobId id);
@@ -272,6 +274,7 @@ class Controller {
   std::optional<Speedup> learned(std::uint32_t user, const Batch& batch) const;
   std::optional<std::string> added(const Submitting::Asker& asker, const std::string& line);
   void add_what_is_missing();
+  bool was_suspended(JobId id) const;
   bool runs(JobId id) const { return core_.job(id).status == Status::running; }
   std::string only_its_limit(JobId id) const;
   Part of_change(Part part);
@@ -329,7 +332,10 @@ class Controller {
   Json on_power(const Client& client, const Json& request);
   void take_power_cap();
   const Booking* booking_named(const std::string& name) const;
-  void check_reservation(const Client& client, const Submission& what) const;
+  const Booking* booking_of(const Submission& what) const;
+  void attach(Submission& what, std::uint32_t user) const;
+  void check_time(const Submission& what) const;
+  void check_lists(const Submission& what, std::uint32_t user, const Batch* known) const;
   void on_explain(Client& client, const Json& request);
   void on_predict(Client& client, const Json& request);
   void check_all();
@@ -369,6 +375,7 @@ class Controller {
   std::vector<JobId> releasable(const Client& client, std::vector<JobId> jobs) const;
   std::vector<JobId> those_that(const std::vector<JobId>& jobs, bool run) const;
   std::string_view reason_of(JobId id) const;
+  bool is_first(JobId id) const;
   /// What is shown of a job besides what it is.
   struct Shown {
     std::string_view reason{};
@@ -407,6 +414,13 @@ class Controller {
   Time learn_at_{};                      // not before
   TimeSlice judging_{TimeSlice::kTurn};  // of this turn
   ScheduleClock clock_;
+  Duration booked_ahead_{};  // as the journal has it
+  /// The first jobs in the queue of those that may run on the same nodes.
+  struct Heads {
+    std::uint64_t changes = 0, decisions = 0, passes = 0, jobs = 0;  // as of these
+    std::vector<JobId> jobs_first{};
+  };
+  mutable Heads heads_{};
   Metrics metrics_{};
   NodeWatch nodes_{};
   NodeHealth health_{};

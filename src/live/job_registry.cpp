@@ -16,6 +16,25 @@ std::size_t JobRegistry::count_of(std::uint32_t user) const {
   return found == users_.end() ? 0 : found->second.jobs;
 }
 
+std::size_t JobRegistry::lists_with(std::uint32_t user, const NodeLists& more,
+                                    const Batch* without) const {
+  const auto found = users_.find(user);
+  if (found == users_.end()) return 1;
+  const auto& lists = found->second.lists;
+  std::size_t count = lists.size() + (lists.contains(more) ? 0 : 1);
+  if (without == nullptr) return count;
+  const NodeLists its = lists_of(without->what);
+  if (!its.empty() && its != more && lists.at(its) == 1) --count;
+  return count;
+}
+
+void JobRegistry::count_lists(const Batch& batch, int sign) {
+  const NodeLists its = lists_of(batch.what);
+  if (!batch.user || its.empty()) return;
+  auto& lists = users_[*batch.user].lists;
+  if ((lists[its] += static_cast<std::size_t>(sign)) == 0) lists.erase(its);
+}
+
 std::shared_ptr<Batch> JobRegistry::shared_batch(std::uint64_t number) const {
   const auto found = batches_.find(number);
   return found == batches_.end() ? nullptr : found->second;
@@ -149,7 +168,9 @@ void JobRegistry::alter(Batch& batch, Submission what) {
   const bool are_others =
       what.dependencies != batch.what.dependencies || !batch.what.impossible.empty();
   if (are_others) drop_dependencies(batch);
+  count_lists(batch, -1);
   set(batch, std::move(what));
+  count_lists(batch, +1);
   // What was fulfilled stays so.
   if (are_others) add_dependencies(batches_.at(batch.number));
   must_judge_ = true;
@@ -182,6 +203,7 @@ LiveJob& JobRegistry::add(JobRow row, std::shared_ptr<Batch> batch, const Job& j
   ++its.batch->left;
   its.batch->unstarted += !its.has_begun();
   ++users_[its.row.owner.user].jobs;
+  if (!std::exchange(its.batch->user, its.row.owner.user)) count_lists(*its.batch, +1);
   if (job.status != Status::held) {
     activate(its);
   } else if (its.row.held != Hold::none) {
@@ -236,14 +258,15 @@ std::shared_ptr<Batch> JobRegistry::over(JobId id) {
   numbers_.remove(id);
 
   Batch& batch = *job.batch;
-  if (auto user = users_.find(job.row.owner.user); --user->second.jobs == 0) users_.erase(user);
   count_begun(job);
   batch.failed += job.row.state != kEndWords[0];
   if (--batch.left == 0) {
+    count_lists(batch, -1);
     batches_.erase(batch.number);
     impossible_.erase(batch.number);
     drop_dependencies(batch);
   }
+  if (auto user = users_.find(job.row.owner.user); --user->second.jobs == 0) users_.erase(user);
   tell_dependents(job);
   // What depends on these has been decided for good.
   const auto forget = [&](std::uint64_t number) {

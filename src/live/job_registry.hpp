@@ -56,15 +56,16 @@ struct Batch {
   std::uint64_t number = 0;  // of its first job
   /// Without script, program and environment, which may be long: the journal has them.
   Submission what{};
-  std::vector<std::uint32_t> tasks{};  // of an array, in the order of their jobs' numbers
-  std::uint64_t application = 0;       // hash of what is run
-  std::vector<Dependency> open{};      // not fulfilled yet
-  bool is_never = false;               // one of them cannot be any more
-  bool is_changing = false;            // its waiting jobs are, and none is shown
-  std::uint32_t left = 0;              // jobs that are not over
-  std::uint32_t unstarted = 0;         // that have never begun, of these
-  std::uint32_t active = 0;            // that the policy sees, of these
-  std::uint32_t failed = 0;            // jobs that are over, and did not complete
+  std::vector<std::uint32_t> tasks{};   // of an array, in the order of their jobs' numbers
+  std::uint64_t application = 0;        // hash of what is run
+  std::vector<Dependency> open{};       // not fulfilled yet
+  bool is_never = false;                // one of them cannot be any more
+  bool is_changing = false;             // its waiting jobs are, and none is shown
+  std::uint32_t left = 0;               // jobs that are not over
+  std::uint32_t unstarted = 0;          // that have never begun, of these
+  std::uint32_t active = 0;             // that the policy sees, of these
+  std::uint32_t failed = 0;             // jobs that are over, and did not complete
+  std::optional<std::uint32_t> user{};  // whose it is, once it has a job
 };
 
 /// A job that is not over.
@@ -114,6 +115,9 @@ class JobRegistry {
   /// Of all these, and of those that are about to be added.
   const JobNumbers& numbers() const { return numbers_; }
   std::size_t count_of(std::uint32_t user) const;
+  /// How many different lists of nodes the jobs of this user have, with these and, if it is not
+  /// null, without those of a batch.
+  std::size_t lists_with(std::uint32_t user, const NodeLists& more, const Batch* without) const;
   /// How many jobs and arrays wait for another one, each counted once for each of these.
   std::size_t dependencies() const { return dependents_.size(); }
   /// The batch of this number, if a job of it lives.
@@ -166,6 +170,7 @@ class JobRegistry {
   struct Usage {
     std::size_t jobs = 0;  // not over
     std::uint64_t active_jobs = 0, active_nodes = 0;
+    std::map<NodeLists, std::size_t> lists{};  // and how many batches have them
   };
 
   Dependency::Stage stage_of(std::uint64_t number) const;
@@ -176,6 +181,7 @@ class JobRegistry {
   void tell_dependents(const LiveJob& job);
   void tell_dependents(std::uint64_t number);
   void count_begun(const LiveJob& job);
+  void count_lists(const Batch& batch, int sign);
   Wait reason(const LiveJob& job, Time now, const UserLimits& limits);
   void activate(LiveJob& job);
   void deactivate(LiveJob& job);

@@ -695,6 +695,17 @@ void Journal::write_clock(const std::string& text) {
   Statement(*this, "INSERT OR REPLACE INTO head VALUES ('clock', ?)").add(text).next();
 }
 
+std::optional<Duration> Journal::booked_ahead() const {
+  const auto ahead = parse_number<std::int64_t>(head("booked_ahead"));
+  return ahead ? std::optional(Duration(*ahead)) : std::nullopt;
+}
+
+void Journal::write_booked_ahead(Duration ahead) {
+  Statement(*this, "INSERT OR REPLACE INTO head VALUES ('booked_ahead', ?)")
+      .add(std::to_string(ahead.count()))
+      .next();
+}
+
 void Journal::begin() { Statement(*this, "BEGIN IMMEDIATE").next(); }
 
 void Journal::commit() {

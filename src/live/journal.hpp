@@ -191,6 +191,10 @@ class Journal {
   std::string clock() const;
   /// Within an instant.
   void write_clock(const std::string& text);
+  /// How far the wall was ahead of the clock of schedules when the times of the reservations were
+  /// made out of those of the wall.
+  std::optional<Duration> booked_ahead() const;
+  void write_booked_ahead(Duration ahead);
 
   void begin();
   /// With what was true then and the record does not say.

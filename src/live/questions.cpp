@@ -99,6 +99,10 @@ void Controller::on_explain(Client& client, const Json& request) {
           line["text"] = with_times(line["text"].get<std::string>(),
                                     [&](Time time) { return clock(time + clock_.ahead()); });
         }
+        const LiveJob* const its = jobs_.find(id);
+        if (its != nullptr && !its->what().impossible.empty() && !stands["now"].empty()) {
+          stands["now"][0]["text"] = "it cannot run here: " + its->what().impossible;
+        }
         // It may have ended meanwhile.
         if (answer["state"] != "over") answer["now"] = stands["now"];
         answer["ok"] = true;

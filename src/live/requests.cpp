@@ -59,11 +59,22 @@ static_assert(TaskArray::kMost == 10'000);
 /// Nobody is let in for so long after there was no descriptor.
 constexpr Duration kShortage = whole_seconds(1);
 
-/// What its user did not say.
-void set_defaults(Submission& what, const ServeSettings& settings) {
-  if (what.walltime == Duration{}) what.walltime = settings.default_time;
+/// What its user did not say: in a reservation, which may be none, no more time than that has.
+void set_defaults(Submission& what, const ServeSettings& settings, const Booking* booking) {
+  if (what.walltime == Duration{}) {
+    what.walltime = settings.default_time;
+    if (booking != nullptr && booking->to != kNever) {
+      what.walltime = std::min(what.walltime, booking->to - booking->from);
+    }
+  }
   if (what.memory == 0) what.memory = settings.default_memory;
 }
+
+/// How many different lists of nodes (--nodelist, --exclude) the jobs of a user may have.
+constexpr std::size_t kMaxLists = 4;
+constexpr const char* kNoCells =
+    "the lists of nodes of all jobs tell so many sets of nodes apart that there is no room for "
+    "another one; use one that another job has, or try again later";
 
 constexpr const char* kForItself = "it would wait for itself";
 
@@ -361,6 +372,7 @@ bool Controller::must_wait(const Json& request) const {
   const std::string& verb = request["do"].get_ref<const std::string&>();
   if (verb == "submit") return adding_ || !late_submissions_.empty();
   if (verb == "update" && (changing_ || !late_.empty())) return true;
+  if (verb == "reserve") return changing_.has_value();  // which has been found possible
   if (!is_busy()) return false;
   static constexpr std::array<std::string_view, 9> kChanges{
       "cancel", "requeue", "hold", "release", "resize", "migrate", "update", "suspend", "resume"};
@@ -494,7 +506,7 @@ JobSpec Controller::spec_within_limits(const Submission& what) const {
     return spec;
   }
   JobSpec spec = spec_of(what, machine());
-  if (const Booking* const booking = booking_named(what.reservation)) {
+  if (const Booking* const booking = booking_of(what)) {
     const Platform platform = machine();
     const Nodes there =
         intersection(nodes_of(where_of(what, platform), platform), booking->nodes).count();
@@ -516,7 +528,7 @@ JobSpec Controller::spec_within_limits(const Submission& what) const {
 std::shared_ptr<const Where> Controller::where_within(const Submission& what) const {
   const Platform platform = machine();
   // One that cannot run is never shown.
-  const Booking* const booking = booking_named(what.reservation);
+  const Booking* const booking = booking_of(what);
   if ((platform.classes.empty() && platform.partitions.empty() && what.only.empty() &&
        what.never.empty() && booking == nullptr) ||
       !what.impossible.empty()) {
@@ -533,7 +545,7 @@ const Where& Controller::where_of_job(JobId id) const {
 
 /// What the core is to be told of it, if a user may have that.
 JobSpec Controller::spec_of_user(Submission& what) const {
-  set_defaults(what, settings_);
+  set_defaults(what, settings_, booking_of(what));
   const JobSpec spec = spec_within_limits(what);
   const UserLimits limits = user_limits();
   if (spec.preferred > limits.nodes) {
@@ -546,6 +558,33 @@ JobSpec Controller::spec_of_user(Submission& what) const {
     }
   }
   return spec;
+}
+
+/// In its reservation no job has more time than that has.
+void Controller::check_time(const Submission& what) const {
+  const Booking* const booking = booking_of(what);
+  if (booking == nullptr || booking->to == kNever) return;
+  const Duration length = booking->to - booking->from;
+  if (what.walltime <= length) return;
+  throw InputError({.field = "--time"},
+                   fmt::format("{} is more than the {} of reservation {}",
+                               limit_text(what.walltime), limit_text(length), booking->name),
+                   "ask for less");
+}
+
+/// Each list of nodes may tell more sets of nodes apart, of which there is only so much room: for a
+/// user's, and for all together.
+void Controller::check_lists(const Submission& what, std::uint32_t user, const Batch* known) const {
+  const NodeLists lists = lists_of(what);
+  if (lists.empty()) return;
+  if (jobs_.lists_with(user, lists, known) > kMaxLists) {
+    throw Refused(
+        fmt::format("your jobs may have {} different lists of nodes at a time; use one of those, "
+                    "or try again later",
+                    kMaxLists));
+  }
+  const std::shared_ptr<const Where> where = where_within(what);
+  if (where && !core_.state().has_room(*where)) throw Refused(kNoCells);
 }
 
 std::string Controller::on_submit(Client& client, const Json& request) {
@@ -578,8 +617,10 @@ std::string Controller::on_submit(Client& client, const Json& request) {
     what.impossible.clear();
     what.is_stand_in = false;
     check_priority(client, what.priority, {});
-    check_reservation(client, what);
+    attach(what, user);
     spec_of_user(what);
+    check_time(what);
+    check_lists(what, user, nullptr);
     return what;
   };
   Submission what = read();
@@ -628,7 +669,8 @@ std::optional<std::string> Controller::added(const Submitting::Asker& asker,
 /// It has a number; `added` adds it. What is told to who has submitted it, of whom these groups are
 /// known. Throws Refused if another job has the number.
 std::string Controller::arrive(Arrived& arrived, const std::optional<std::vector<gid_t>>& groups) {
-  make_sound(arrived.what);
+  arrived.what.booking = BookingId::none;
+  make_sound(arrived.what, arrived.owner.user, nullptr);
   arrived.what.groups = groups;
   arrived.what.given_priority.reset();
   const std::uint64_t first = arrived.number;
@@ -657,7 +699,7 @@ std::string Controller::arrive(Arrived& arrived, const std::optional<std::vector
 
 /// What comes from a world may be anybody's, whatever ticket it has, and perhaps such as cannot run
 /// here: that is held, and says why.
-void Controller::make_sound(Submission& what) const {
+void Controller::make_sound(Submission& what, std::uint32_t user, const Batch* known) const {
   what.impossible.clear();
   what.is_stand_in = false;
   const auto hold = [&](const std::string& why) {
@@ -672,15 +714,21 @@ void Controller::make_sound(Submission& what) const {
   } catch (const std::exception& error) {
     return hold(printable(error.what()));
   }
-  set_defaults(what, settings_);
-  what.impossible = why_impossible(what, false);
+  set_defaults(what, settings_, booking_named(what.reservation));
+  what.impossible = why_impossible(what, user, false, known);
 }
 
-/// Empty: it can run here, as things are. One that was accepted may be larger than what its user
-/// may have by now.
-std::string Controller::why_impossible(const Submission& what, bool is_accepted) const {
+/// Empty: it can run here, as things are, and has the reservation that it names. One that was
+/// accepted may be larger than what its user may have by now.
+std::string Controller::why_impossible(Submission& what, std::uint32_t user, bool is_accepted,
+                                       const Batch* known) const {
   try {
+    if (what.booking == BookingId::none) attach(what, user);
     const JobSpec spec = spec_within_limits(what);
+    if (!is_accepted) {
+      check_time(what);
+      check_lists(what, user, known);
+    }
     if (!is_accepted && spec.preferred > user_limits().nodes) {
       throw InputError({.field = "nodes"}, fmt::format("its user may have {}", user_limits().nodes),
                        "ask for fewer");
@@ -693,6 +741,8 @@ std::string Controller::why_impossible(const Submission& what, bool is_accepted)
     }
   } catch (const InputError& error) {
     return printable(error.what());
+  } catch (const Refused& refused) {
+    return refused.what();
   }
   return "";
 }
@@ -723,8 +773,13 @@ void Controller::judge_fit(std::uint64_t number) {
   const std::string before = batch->what.impossible;
   Submission its = batch->what;
   its.impossible.clear();
-  std::string why = why_impossible(its, before.empty());
+  const std::uint32_t user = jobs_.at(jobs.front()).row.owner.user;
+  std::string why = why_impossible(its, user, before.empty(), batch.get());
   if (why.empty() && !before.empty() && waits_for(number, its.dependencies)) why = kForItself;
+  if (const auto next = why.empty() ? where_within(its) : nullptr;
+      next && *next != where_of_job(jobs.front()) && !core_.state().has_room(*next)) {
+    why = kNoCells;
+  }
   const JobSpec spec = why.empty() ? spec_within_limits(its) : core_.job(jobs.front()).spec;
   const std::shared_ptr<const Where> where =
       why.empty() ? where_within(its) : std::make_shared<const Where>(where_of_job(jobs.front()));
@@ -736,7 +791,6 @@ void Controller::judge_fit(std::uint64_t number) {
     spdlog::info("job {}: {}{}", number,
                  why.empty() ? "it can run here" : "it cannot run here: ", why);
   }
-  const std::uint32_t user = jobs_.at(jobs.front()).row.owner.user;
   // At once, so that none begins that does not fit.
   jobs_.set_changing(*batch, true);
   for (const JobId id : jobs) hide(id);
@@ -746,6 +800,7 @@ void Controller::judge_fit(std::uint64_t number) {
   } else {
     Submission what = submission_from_json(Json::parse(journal_.submission(number)));
     what.impossible = why;
+    what.booking = its.booking;
     begin_change(std::move(what));
   }
   Part part = of_change([this]() -> std::optional<std::string> {
@@ -782,7 +837,9 @@ void Controller::on_changed(Arrived& arrived) {
   Submission what = std::move(arrived.what);
   what.type = before.type;
   what.array = before.array;
-  make_sound(what);
+  what.booking = what.reservation == before.reservation ? before.booking : BookingId::none;
+  const std::uint32_t user = jobs_.at(jobs.front()).row.owner.user;
+  make_sound(what, user, batch.get());
   what.given_priority = before.given_priority;
   what.groups = before.groups;
   if (before.impossible == kTooManyTasks) {
@@ -826,7 +883,6 @@ void Controller::on_changed(Arrived& arrived) {
     if (!changing_->is_begun) begin_change(std::move(what));
     return change_tasks() ? std::optional<std::string>("") : std::nullopt;
   });
-  const std::uint32_t user = jobs_.at(jobs.front()).row.owner.user;
   if (!part()) long_.add(user, {.part = std::move(part)});
 }
 
@@ -976,9 +1032,34 @@ std::string_view Controller::reason_of(JobId id) const {
   }
   if (job.claim != ClaimId::none) return "Claim";
   if (core_.state().awaits_booking(job)) return "Reservation";
-  const bool is_next = core_.state().queue.front() == id || job.reserved != kNever;
-  if (!is_next) return "Priority";
-  return core_.state().lacks_power_alone(job) ? "PowerNotAvail" : "Resources";
+  const State& state = core_.state();
+  const Nodes least = state.smallest(job);
+  if (!state.bookings.empty() && state.idle_for(job) < least &&
+      state.idle_in(state.usable_cells(job), nullptr) >= least) {
+    return "Reservation";
+  }
+  if (job.reserved == kNever && !is_first(id)) return "Priority";
+  return state.lacks_power_alone(job) ? "PowerNotAvail" : "Resources";
+}
+
+/// Is nobody before it in the queue who may run on some of its nodes?
+bool Controller::is_first(JobId id) const {
+  const State& state = core_.state();
+  const Heads now{state.changes, state.next_decision, state.passes, state.jobs.size(), {}};
+  if (std::tie(heads_.changes, heads_.decisions, heads_.passes, heads_.jobs) !=
+      std::tie(now.changes, now.decisions, now.passes, now.jobs)) {
+    heads_ = now;
+    Cells taken = 0;
+    const Cells all =
+        state.cells.size() == kMostCells ? kEveryCell : (Cells{1} << state.cells.size()) - 1;
+    for (JobId next = state.queue.front(); next != JobId::none && taken != all;
+         next = state.queue.after(next, core_.job(next).spec)) {
+      const Cells its = state.usable_cells(core_.job(next));
+      if ((its & taken) == 0) heads_.jobs_first.push_back(next);
+      taken |= its;
+    }
+  }
+  return std::ranges::find(heads_.jobs_first, id) != heads_.jobs_first.end();
 }
 
 Controller::Shown Controller::shown(JobId id) const {
@@ -1004,6 +1085,7 @@ void Controller::write_row(JsonText& text, const LiveJob& live, const Job& job, 
   const bool has_task = live.row.array != 0;
   const bool has_partitions = !core_.state().platform.partitions.empty();
   const Time begin = live.what().begin;
+  const bool is_over = live.what().booking != BookingId::none && !booking_of(live.what());
   text.begin()
       .add("job", live.row.number)
       .add("array_job", if_any(has_task, live.row.array))
@@ -1030,7 +1112,7 @@ void Controller::write_row(JsonText& text, const LiveJob& live, const Job& job, 
       .add("gres", live.what().things)
       .add("asked_nodelist", live.what().only)
       .add("excluded_nodelist", live.what().never)
-      .add("reservation", live.what().reservation)
+      .add("reservation", is_over ? "" : live.what().reservation)
       .add("start_s", if_any(runs, wall(job.started)))
       .add("elapsed_s", runs ? to_seconds(now - job.started) : 0.0)
       .add("time_limit_s", to_seconds(runs ? its.end - job.started : live.what().walltime))
@@ -1564,17 +1646,29 @@ std::string Controller::on_suspend(Client& client, const Json& request) {
   });
 }
 
+/// It goes on where it was; or it lost its nodes first, and begins anew, but was to be suspended.
+bool Controller::was_suspended(JobId id) const {
+  const LiveJob& job = jobs_.at(id);
+  return core_.job(id).goes_on || (job.row.held != Hold::none && job.row.restarts > 0);
+}
+
 /// What is suspended waits in the queue, and what is still to be suspended runs on.
 std::string Controller::on_resume(Client& client, const Json& request) {
   std::vector<JobId> jobs = jobs_of(client, names_of(request));
   charge(client, jobs.size());
   const auto is_other = [&](JobId id) {
     return runs(id) ? !core_.state().is_to_be_suspended(id)
-                    : !core_.job(id).goes_on || core_.job(id).status != Status::held;
+                    : core_.job(id).status != Status::held || !was_suspended(id);
   };
   if (const JobId wrong = first_of_wrong(jobs, is_other); wrong != JobId::none) {
-    throw Refused(fmt::format("job {} is not suspended{}", number_of(wrong),
-                              runs(wrong) ? "" : " by an order, and waits in the queue"));
+    const std::uint64_t number = number_of(wrong);
+    if (!runs(wrong) && jobs_.at(wrong).row.held != Hold::none) {
+      throw Refused(fmt::format("job {} is not suspended but held; `ductile release {}` lets it go",
+                                number, number));
+    }
+    throw Refused(fmt::format(
+        "job {} is not suspended{}", number,
+        runs(wrong) ? "" : fmt::format(" by an order, and waits ({})", reason_of(wrong))));
   }
   std::erase_if(jobs, is_other);
   jobs = releasable(client, std::move(jobs));
@@ -1644,9 +1738,9 @@ Json Controller::on_migrate(const Client& client, const Json& request) {
 
 /// Another submission under the same number: all tasks of an array have one.
 std::string Controller::on_update(Client& client, const Json& request) {
-  constexpr std::array<std::string_view, 13> kFields{
+  constexpr std::array<std::string_view, 14> kFields{
       "name",     "nodes",     "min",    "max",  "time_us",  "priority", "dependency",
-      "begin_us", "partition", "memory", "gres", "nodelist", "exclude"};
+      "begin_us", "partition", "memory", "gres", "nodelist", "exclude",  "reservation"};
   const std::vector<JobId> jobs = jobs_of(client, Json::array({request.value("job", Json())}));
   const Json set = request.value("set", Json());
   if (!set.is_object() || set.empty()) throw InputError("nothing is to be changed", "");
@@ -1675,12 +1769,16 @@ std::string Controller::on_update(Client& client, const Json& request) {
     check_priority(client, what.priority, what.given_priority);
     if (is_operator(client) && client.peer.user != owner) what.given_priority = what.priority;
   }
+  if (set.contains("reservation") || what.booking == BookingId::none) attach(what, owner);
   const JobSpec spec = spec_of_user(what);
+  const std::shared_ptr<const Where> where = where_within(what);
+  if (where && *where != where_of_job(jobs.front())) check_lists(what, owner, &batch);
   if (waits_for(batch.number, what.dependencies)) {
     throw InputError({.field = "dependency"}, "the job would wait for itself", "");
   }
   const auto running = std::ranges::find_if(jobs, [&](JobId id) { return runs(id); });
   const bool waits = running == jobs.end();
+  if (waits) check_time(what);
   if (!waits && (set.size() > 1 || !set.contains("time_us"))) {
     throw Refused(only_its_limit(*running));
   }
@@ -1689,7 +1787,7 @@ std::string Controller::on_update(Client& client, const Json& request) {
   }
   const std::string told = fmt::format("job {}: updated by {}: {}", batch.number,
                                        name_of_user(client.peer.user), line_of(set));
-  changing_ = Changing{shared, jobs, spec, where_within(what)};
+  changing_ = Changing{shared, jobs, spec, where};
   if (waits) jobs_.set_changing(*shared, true);
   return in_parts(client, false,
                   of_change([this, what = std::move(what), told,
@@ -1917,29 +2015,38 @@ const Booking* Controller::booking_named(const std::string& name) const {
   return at == bookings.end() ? nullptr : &*at;
 }
 
-/// May its user name it?
-void Controller::check_reservation(const Client& client, const Submission& what) const {
+/// That which a job has; null: it has none, or it is over.
+const Booking* Controller::booking_of(const Submission& what) const {
+  return core_.state().find(what.booking);
+}
+
+/// Here alone a job gets the reservation that it names, if it is for its user: that one for good,
+/// also when it is over and another one has its name.
+void Controller::attach(Submission& what, std::uint32_t user) const {
+  what.booking = BookingId::none;
   if (what.reservation.empty()) return;
   const Booking* const booking = booking_named(what.reservation);
   if (booking == nullptr) {
     throw InputError({.field = "reservation"}, "there is no reservation '" + what.reservation + "'",
                      "see `ductile reserve`");
   }
-  const bool is_theirs =
-      booking->users.empty() ||
-      std::ranges::find(booking->users, client.peer.user) != booking->users.end();
-  if (!booking->for_jobs || !is_theirs) {
-    throw Refused("reservation " + what.reservation + " is not for your jobs");
+  if (!booking->is_for(user)) {
+    throw Refused(
+        fmt::format("reservation {} is not for jobs of {}", booking->name, name_of_user(user)));
   }
+  what.booking = booking->id;
 }
 
 namespace {
 
 std::uint32_t user_named(const std::string& name) {
-  if (const auto number = parse_number<std::uint32_t>(name)) return *number;
+  constexpr std::uint32_t kNobody = ~0U;  // no user has this number
+  const auto number = parse_number<std::uint32_t>(name);
+  if (number && *number != kNobody) return *number;
   if (const passwd* const user = getpwnam(name.c_str())) return user->pw_uid;
-  throw InputError({.field = "users"}, "there is no user '" + printable(name) + "'",
-                   "write names with commas between them");
+  throw InputError({.field = "--users"}, "there is no user '" + printable(name) + "'",
+                   name == "all" ? "write all alone, or names with commas between them"
+                                 : "write names with commas between them");
 }
 
 }  // namespace
@@ -1950,15 +2057,15 @@ Json Controller::on_reserve(const Client& client, const Json& request) {
   Booking booking;
   booking.name = request.value("name", std::string());
   if (!is_booking_name(booking.name)) {
-    throw InputError({.field = "name"}, "it is no name of a reservation",
+    throw InputError({.field = "NAME"}, "it is no name of a reservation",
                      "use up to 63 letters, digits and _-.+");
   }
   if (booking_named(booking.name) != nullptr) {
-    throw InputError({.field = "name"}, "there is a reservation '" + booking.name + "'",
+    throw InputError({.field = "NAME"}, "there is a reservation '" + booking.name + "'",
                      "remove it first, or use another name");
   }
-  const auto time = [&](const char* field, Time otherwise) {
-    const Json its = request.value(field, Json());
+  const auto time = [&](const char* name, const char* field, Time otherwise) {
+    const Json its = request.value(name, Json());
     if (its.is_null()) return otherwise;
     constexpr double kLatest = 253'402'300'799;  // of the year 9999
     if (!its.is_number() || its.get<double>() < 0 || its.get<double>() > kLatest) {
@@ -1967,10 +2074,14 @@ Json Controller::on_reserve(const Client& client, const Json& request) {
     return clock_.from_wall(Time(seconds(its.get<double>())));
   };
   const Time now = clock_.now();
-  booking.from = std::max(time("from_s", now), now);
-  booking.to = time("to_s", kNever);
+  booking.from = time("from_s", "--from", now);
+  constexpr Duration kAgo = whole_seconds(60);
+  if (later(booking.from, kAgo) < now) {
+    throw InputError({.field = "--from"}, "it is over", "leave it away to begin now");
+  }
+  booking.to = time("to_s", "--to", kNever);
   if (booking.to <= booking.from) {
-    throw InputError({.field = "to_s"}, "it ends before it begins, or is over", "say a later time");
+    throw InputError({.field = "--to"}, "it ends before it begins, or is over", "say a later time");
   }
   constexpr double kMostWatts = 1e9;
   const Json watts = request.value("watts", Json(0));
@@ -1981,7 +2092,7 @@ Json Controller::on_reserve(const Client& client, const Json& request) {
   const std::string nodes = request.value("nodes", std::string());
   const auto count = request.value("count", Json(0U));
   if (!count.is_number_unsigned()) {
-    throw InputError({.field = "count"}, "it is no number of nodes", "");
+    throw InputError({.field = "--count"}, "it is no number of nodes", "");
   }
   if (const auto most = count.get<std::uint64_t>(); most > 0) {
     const auto placed =
@@ -1989,7 +2100,7 @@ Json Controller::on_reserve(const Client& client, const Json& request) {
             ? place_booking(state, static_cast<Nodes>(most), booking.from, booking.to)
             : std::nullopt;
     if (!placed) {
-      throw InputError({.field = "count"},
+      throw InputError({.field = "--count"},
                        nodes.empty() ? "there are not so many that are up and not reserved then"
                                      : "nodes are named as well",
                        "say count or nodes");
@@ -1998,7 +2109,7 @@ Json Controller::on_reserve(const Client& client, const Json& request) {
   } else if (!nodes.empty()) {
     const auto named = parse_node_set(nodes);
     if (!named || named->empty() || named->parts.back().last >= state.platform.nodes) {
-      throw InputError({.field = "nodes"}, "these are no nodes of this cluster",
+      throw InputError({.field = "--nodes"}, "these are no nodes of this cluster",
                        fmt::format("there are 0 to {}", state.platform.nodes - 1));
     }
     booking.nodes = *named;
@@ -2006,15 +2117,15 @@ Json Controller::on_reserve(const Client& client, const Json& request) {
   const Json users = request.value("users", Json::array());
   booking.for_jobs = request.value("anybody", false);
   if (!users.is_array() || users.size() > 1000) {
-    throw InputError({.field = "users"}, "it is no list of users", "name at most 1000");
+    throw InputError({.field = "--users"}, "it is no list of users", "name at most 1000");
   }
   for (const Json& each : users) {
-    if (!each.is_string()) throw InputError({.field = "users"}, "it is no list of names", "");
+    if (!each.is_string()) throw InputError({.field = "--users"}, "it is no list of names", "");
     booking.for_jobs = true;
     booking.users.push_back(user_named(each));
   }
   if (booking.nodes.empty() && booking.power_mw == 0) {
-    throw InputError({.field = "nodes"}, "nothing is reserved", "say nodes, count or watts");
+    throw InputError({.field = "--nodes"}, "nothing is reserved", "say nodes, count or watts");
   }
   if (booking.for_jobs && (booking.nodes.empty() || booking.power_mw > 0)) {
     throw InputError({.field = "watts"}, "power is reserved for nobody",
@@ -2026,18 +2137,25 @@ Json Controller::on_reserve(const Client& client, const Json& request) {
   }
   for (const Booking& each : state.bookings) {
     if (!each.overlaps(booking.from, booking.to) || !each.nodes.intersects(booking.nodes)) continue;
-    throw InputError({.field = "nodes"},
+    throw InputError({.field = "--nodes"},
                      fmt::format("{} are reserved as {} then",
                                  to_string(intersection(each.nodes, booking.nodes)), each.name),
                      "name others, or another time");
   }
   const std::string name = booking.name, what = to_string(booking.nodes);
   if (!tell(event::Booked{std::move(booking)})) {
-    throw InputError("no more sets of nodes can be told apart, or there are too many reservations",
-                     "remove one, or use the same nodes as another one");
+    throw InputError(
+        "there are too many reservations, or partitions and reservations tell too many "
+        "sets of nodes apart",
+        "remove one, or use the same nodes as another one");
   }
+  journal_.write_booked_ahead(booked_ahead_);
   spdlog::info("reservation {}: nodes {}", name, what.empty() ? "none" : what);
-  return {{"ok", true}, {"nodes", what}};
+  const Booking& made = *booking_named(name);
+  return {{"ok", true},
+          {"nodes", what},
+          {"from_s", to_seconds(clock_.wall(made.from))},
+          {"to_s", made.to == kNever ? Json() : Json(to_seconds(clock_.wall(made.to)))}};
 }
 
 Json Controller::on_unreserve(const Client& client, const Json& request) {

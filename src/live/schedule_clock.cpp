@@ -42,7 +42,6 @@ std::string ScheduleClock::text() const {
 }
 
 void ScheduleClock::look() {
-  constexpr Duration kSmall = std::chrono::milliseconds(100);
   const Duration ahead = clocks_.wall() - now();
   const Duration change = ahead - ahead_;
   if (change > kSmall || change < -kSmall) ahead_ = ahead;

@@ -1,6 +1,7 @@
 // The time of schedules, and what people read on the wall meanwhile.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,8 @@ class ScheduleClock {
   /// For the one after.
   std::string text() const;
 
+  /// Differences of two clocks that are none.
+  static constexpr Duration kSmall = std::chrono::milliseconds(100);
   /// Looks at the wall. Small differences, as between any two clocks, are none.
   void look();
   /// What people call a time, as the clock on the wall goes now; and what they mean by one.

@@ -158,7 +158,7 @@ std::uint32_t Submission::processes_on(std::uint32_t cores) const {
 // Who adds a member: it is written below, and read and checked after that;
 // docs/formats/controller.md
 // ("A job") has it, and `sample` in submission_test.cpp. Then the number here is right again.
-static_assert(members<Submission>() == 38);
+static_assert(members<Submission>() == 39);
 
 Json to_json(const Submission& s) {
   Json json;
@@ -198,6 +198,7 @@ Json to_json(const Submission& s) {
   if (s.umask) json["umask"] = *s.umask;
   json["limits"] = to_text(s.limits);
   if (s.groups) json["groups"] = *s.groups;
+  if (s.booking != BookingId::none) json["booking"] = index(s.booking);
   if (!s.impossible.empty()) json["impossible"] = s.impossible;
   if (s.is_stand_in) json["stand_in"] = true;
   return json;
@@ -265,6 +266,8 @@ Submission submission_from_json(const Json& json) {
   if (umask != kNobody) s.umask = static_cast<mode_t>(umask);
   s.limits = parse_limits(in.text("limits"));
   if (json.contains("groups")) s.groups = in.numbers<gid_t>("groups");
+  constexpr std::int64_t kNoBooking = index(BookingId::none);
+  s.booking = BookingId{in.number<std::uint32_t>("booking", 0, kNoBooking, kNoBooking)};
   if (json.contains("impossible")) s.impossible = in.text("impossible");
   s.is_stand_in = in.flag("stand_in");
   in.finish();
@@ -292,6 +295,11 @@ Submission submission_from_json(const Json& json) {
          "say --mpi mpich or openmpi if it is one");
   }
   return s;
+}
+
+NodeLists lists_of(const Submission& submission) {
+  return {to_string(parse_node_set(submission.only).value_or(NodeSet{})),
+          to_string(parse_node_set(submission.never).value_or(NodeSet{}))};
 }
 
 Submission stand_in_for(const Submission& submission) {

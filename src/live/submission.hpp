@@ -41,6 +41,7 @@ struct Submission {
   std::string things{};                 // of each node, "gpu:2"
   std::string only{}, never{};          // nodes, "0-3,7"
   std::string reservation{};            // by its name; empty: none
+  BookingId booking = BookingId::none;  // which one that was when the controller looked
   std::int32_t priority = 0;
   std::optional<std::int32_t> given_priority{};  // by an operator: its user may ask for no more
   std::string account{};                         // who pays; empty: nobody is named
@@ -76,6 +77,14 @@ struct Submission {
 
 /// The words of the fields are those of the options of `ductile submit`.
 nlohmann::ordered_json to_json(const Submission& submission);
+/// The nodes on which alone it may run, and those on which it may not: "0-3" and "2". Lists that
+/// mean the same are equal.
+struct NodeLists {
+  std::string only{}, never{};
+  bool empty() const { return only.empty() && never.empty(); }
+  auto operator<=>(const NodeLists&) const = default;
+};
+NodeLists lists_of(const Submission& submission);
 /// Checks all of it: who sends it may be anybody. Throws InputError, which names the field.
 Submission submission_from_json(const nlohmann::ordered_json& json);
 

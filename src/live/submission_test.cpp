@@ -52,6 +52,7 @@ TEST(Submission, IsTheSameAfterTheWire) {
   s.only = "0-3";
   s.never = "7";
   s.reservation = "course";
+  s.booking = BookingId{7};
   const Json json = to_json(s);
   EXPECT_EQ(to_json(submission_from_json(Json::parse(json.dump()))), json);
 }

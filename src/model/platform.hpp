@@ -93,6 +93,7 @@ struct Where {
   /// On what is booked, while it is. One that is over asks for nothing.
   BookingId booking = BookingId::none;
 
+  bool has_list() const { return !only.empty() || !never.empty(); }
   bool operator==(const Where&) const = default;
 };
 

@@ -230,8 +230,7 @@ void Explainer::event(Time now, const Event& event, std::span<const Circumstance
               : words.say("there is no power cap any more");
     add(now, "power-cap", words);
   } else if (const auto* eligible = std::get_if<event::Eligible>(&event)) {
-    add(now, eligible->yes ? "released" : "held",
-        words.say("{}", eligible->yes ? "released: it waits in the queue" : "held"));
+    tell_eligible(now, eligible->yes);
   } else if (const auto* started = std::get_if<event::Started>(&event)) {
     tell_started(now, *started);
   } else if (const auto* failed = std::get_if<event::StartFailed>(&event)) {
@@ -277,6 +276,10 @@ void Explainer::event(Time now, const Event& event, std::span<const Circumstance
               duration_text(now - started_));
     add(now, "suspended", words);
   } else if (const auto* altered = std::get_if<event::Altered>(&event)) {
+    // It is kept from the policy while it is changed.
+    auto& history = explanation_.history;
+    is_changing_ = !history.empty() && history.back().what == "held" && history.back().at == now;
+    if (is_changing_) history.pop_back();
     words.say("it is altered: {} at first, {} to {}, limit {} s, priority {}",
               nodes_text(altered->preferred), altered->size.min, altered->size.max,
               seconds_text(altered->walltime), altered->priority);
@@ -293,6 +296,14 @@ void Explainer::event(Time now, const Event& event, std::span<const Circumstance
                     believed->mtct));
     }
   }
+}
+
+void Explainer::tell_eligible(Time now, bool yes) {
+  if (yes && std::exchange(is_changing_, false)) return;
+  is_changing_ = false;
+  Words words(*this);
+  words.put(yes ? "released: it waits in the queue" : "held");
+  add(now, yes ? "released" : "held", words);
 }
 
 void Explainer::submitted(Time now, const event::Submitted& submitted) {
@@ -614,6 +625,61 @@ void Explainer::stands(JobId id, const Core& core, const PolicyMaker& make) {
     words.say("room is made for it to grow: ").sources(claim).say(", expected at ");
     tell("claim", words.time(claim.at), claim.why);
   }
+  explain_running(now, id, core);
+}
+
+/// What a running job is to do, and waits for.
+void Explainer::explain_running(Time now, JobId id, const Core& core) {
+  const State& state = core.state();
+  const Job& its = core.job(id);
+  const auto tell = [&](std::string_view what, Words& words) {
+    explanation_.now.push_back({now, std::string(what), {}, words.text(), words.jobs()});
+  };
+  const bool is_free = its.doing == Doing::nothing;
+  Words words(*this);
+  if (is_free && its.ordered != 0 && its.ordered != its.target) {
+    words.say("it is ordered to have {}", nodes_text(its.ordered));
+    if (now < its.not_before) {
+      words.say(", and is left alone until ").time(its.not_before);
+    } else if (its.ordered > its.target) {
+      const Nodes more = its.ordered - its.target, idle = state.idle_for(its);
+      words.say(", and waits until {} more are idle that it may use; {} {}", more, idle,
+                is_or_are(idle));
+    }
+    tell("order", words);
+  }
+  const auto leaves = [&](const NodeSet& nodes) {
+    const Nodes count = nodes.count();
+    const Nodes there =
+        state.idle_for(its) - state.open(its, state.idle.among(state.avoided(its, nodes))).count();
+    if (now < its.not_before) {
+      words.say("; it is left alone until ").time(its.not_before);
+    } else {
+      words.say("; it leaves them when {} {} idle that it may use, and {} {}", nodes_text(count),
+                is_or_are(count), there, is_or_are(there));
+    }
+  };
+  const auto order = std::ranges::find(state.moves, id, &MoveOrder::job);
+  if (is_free && order != state.moves.end()) {
+    const NodeSet nodes = state.can_leave(its, order->off);
+    words.say("it is ordered to leave {}", nodes_of({nodes.count(), nodes}));
+    leaves(nodes);
+    tell("order", words);
+  }
+  const BookingId own = state.lanes[index(its.spec.lane)].where.booking;
+  for (const Booking& booking : state.bookings) {
+    const NodeSet nodes = intersection(its.holding.nodes, booking.nodes);
+    if (!booking.has_begun || booking.id == own || nodes.empty()) continue;
+    words.say("it is on {}, which are booked as {} since ", nodes_of({nodes.count(), nodes}),
+              booking.name);
+    words.time(booking.from);
+    if (is_free && state.may_leave(its, nodes)) {
+      leaves(state.can_leave(its, nodes));
+    } else if (is_free) {
+      words.put("; it stays there until it ends");
+    }
+    tell("booked", words);
+  }
 }
 
 namespace {
@@ -699,6 +765,12 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
       words.say("it is for the reservation {}", booking.name);
       if (booking.to != kNever) words.say(", which ends at ").time(booking.to);
       tell("reservation", words);
+      if (const Time end = state.end_at(its, least); end > booking.until(now)) {
+        words.say("its limit of {} reaches beyond the end of the reservation {}",
+                  duration_text(end - now), booking.name);
+        tell("limit", words);
+        return;
+      }
     } else if ((state.cells.booked(i) & usable) != 0 &&
                booking.overlaps(now, state.end_at(its, least))) {
       words.say("nodes {} are booked as {} from ", to_string(booking.nodes), booking.name);

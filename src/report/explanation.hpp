@@ -84,6 +84,8 @@ class Explainer final : public Observer {
   };
 
   /// Takes the words: what is said next is another line.
+  void tell_eligible(Time now, bool yes);
+  void explain_running(Time now, JobId id, const Core& core);
   void add(Time now, std::string_view what, Words& words, std::string_view reason = {});
   void submitted(Time now, const event::Submitted& submitted);
   void tell_started(Time now, const event::Started& started);
@@ -108,7 +110,8 @@ class Explainer final : public Observer {
   std::optional<Open> open_;
   std::optional<Time> unasked_;  // when it got another size that nobody decided
   Time submitted_{}, started_{};
-  std::uint64_t plans_ = 0;  // plans in a row, of which only the first and last are told
+  bool is_changing_ = false;  // and kept from the policy meanwhile
+  std::uint64_t plans_ = 0;   // plans in a row, of which only the first and last are told
   // Of a run:
   std::optional<JobId> id_;
   Circumstances circumstances_{JobId::none};

@@ -2,6 +2,7 @@
 // the first reservations of every plan.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,12 +25,25 @@ struct Booking {
   NodeSet nodes{};
   std::int64_t power_mw = 0;  // of the budget, while there is one; for nobody
   bool for_jobs = false;      // who names it may use the nodes; else nobody
-  /// Who may name it, by number (`JobSpec::user`); empty: everybody. The world sees to that.
+  /// Who may name it, by number (`JobSpec::user`); empty: everybody. Who submits jobs
+  /// sees to that.
   std::vector<std::uint32_t> users{};
   bool has_begun = false;
 
   bool operator==(const Booking&) const = default;
+  /// May jobs of this user name it?
+  bool is_for(std::uint32_t user) const {
+    return for_jobs && (users.empty() || std::ranges::find(users, user) != users.end());
+  }
   bool overlaps(Time begin, Time end) const { return from < end && begin < to; }
+  /// Until when jobs of it may run that start now. Those that are as long as it is begin a moment
+  /// after it, when somebody has noticed or left: up to a minute, and a tenth of it, they end as
+  /// much later.
+  Time until(Time now) const {
+    if (to == kNever || now <= from) return to;
+    const Duration late = now - from;
+    return late <= std::min(whole_seconds(60), (to - from) / 10) ? later(to, late) : to;
+  }
   /// When it begins, or ends.
   Time turns() const { return has_begun ? to : from; }
 };

@@ -131,6 +131,32 @@ TEST(Booking, ItsJobsWaitForItAndUseItsNodesAlone) {
   small.pass([&](Pass& pass) { EXPECT_TRUE(pass.fits(late, 1)); });
 }
 
+// As long as the booking, and started a moment after it began.
+TEST(Booking, AJobAsLongAsItRunsInIt) {
+  Small small;
+  const BookingId id = small.book(course(100, 200, "6-7"));
+  Booking next = maintenance(200, 300, "6-7");
+  small.book(next);
+  const JobId whole = small.submit(2, 100, id);
+  small.at(101);
+  Small later = small;
+  small.pass([&](Pass& pass) {
+    EXPECT_TRUE(pass.fits(whole, 2));
+    backfill(pass, {});
+  });
+  EXPECT_EQ(small.core.job(whole).holding.nodes, nodes("6-7"));
+  EXPECT_EQ(small.core.job(whole).limit, at_s(201));
+  later.at(111);  // more than a tenth
+  later.pass([&](Pass& pass) {
+    EXPECT_FALSE(pass.fits(whole, 2));
+    backfill(pass, {});
+  });
+  EXPECT_EQ(later.core.job(whole).status, Status::pending);
+  EXPECT_EQ((Booking{.from = at_s(0), .to = at_s(10'000)}).until(at_s(60)), at_s(10'060));
+  EXPECT_EQ((Booking{.from = at_s(0), .to = at_s(10'000)}).until(at_s(61)), at_s(10'000));
+  EXPECT_EQ((Booking{.from = at_s(0)}).until(at_s(1)), kNever);
+}
+
 TEST(Booking, WhoWaitsForNodesMustNotRunIntoIt) {
   Small small;
   const JobId victim = [&] {
@@ -238,7 +264,7 @@ TEST(Booking, ByCountGetsNodesThatAreFreeThen) {
 TEST(Booking, SurvivesARestart) {
   Small small;
   Booking booking = course(10, 30, "6-7");
-  booking.users = {1001, 1002};
+  booking.users = {0, 1002};
   const BookingId id = small.book(booking);
   small.book(maintenance(50, 60, "0-7"));
   small.submit(2, 20, id);

@@ -46,14 +46,12 @@ bool is_sound(const State& state, const Holding& holding) {
 
 // How many nodes a job could use there; none if no such jobs can be told apart from the others.
 std::optional<Nodes> nodes_for(const State& state, const Where& where) {
-  const bool has_list = !where.only.empty() || !where.never.empty();
   const std::size_t last = state.lanes.size();
   if (last > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
-  if (has_list && !state.rules.identities) return std::nullopt;
+  if (!state.has_room(where)) return std::nullopt;
   std::vector<Lane> lanes = state.lanes;
   lanes.push_back({where, 1});
   const CellTable cells(state.platform, lanes, state.bookings);
-  if (has_list && !cells.is_whole()) return std::nullopt;
   return cells.count(cells.of(LaneId{static_cast<std::uint16_t>(last)}));
 }
 
@@ -78,7 +76,8 @@ bool can_book(const State& state, const Booking& next) {
     all.push_back(each);
   }
   all.push_back(next);
-  return all.size() <= kMostBookings && CellTable(state.platform, state.lanes, all).is_whole();
+  // Lists of jobs are not asked.
+  return all.size() <= kMostBookings && CellTable(state.platform, {}, all).is_whole();
 }
 
 bool answers(const Job& job, DecisionId id, Doing doing) {
@@ -567,6 +566,9 @@ bool Core::happened(const event::Booked& booked) {
 
 bool Core::happened(const event::ConfigChanged& changed) {
   if (!meets(state_.capabilities, changed.traits.needs)) return false;
+  if (changed.traits != state_.traits) {  // what was planned was the plan of another policy
+    state_.jobs.for_each([&](JobId id) { state_.jobs[id].reserved = kNever; });
+  }
   state_.traits = changed.traits;
   state_.resort();
   state_.must_wake = true;

@@ -794,7 +794,9 @@ TEST(Passes, AnotherPolicyTakesOver) {
   stage.close([&](Pass& p) { EXPECT_EQ(p.first_pending(), large); });
   Traits other = stage.core.traits();
   other.order = QueueOrder::sjf;
+  stage.close([&](Pass& p) { p.reserve(large, at_s(9), {Why::in_order}); });
   ASSERT_TRUE(stage.tell(event::ConfigChanged{other}));
+  EXPECT_EQ(stage.job(large).reserved, kNever);
   stage.close([&](Pass& p) { EXPECT_EQ(p.first_pending(), small); });
   EXPECT_EQ(stage.core.traits(), other);
 }

@@ -207,6 +207,9 @@ void check_bookings(const State& state) {
     require(
         !state.awaits_booking(job) || job.claim == ClaimId::none || job.status != Status::pending,
         "a job waits for nodes before its booking begins", id);
+    const Booking* const its = state.find(state.lanes[index(job.spec.lane)].where.booking);
+    require(its == nullptr || !its->for_jobs || its->is_for(job.spec.user),
+            "a job has a booking that is not for its user", id);
   });
 }
 

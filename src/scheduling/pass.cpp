@@ -380,7 +380,7 @@ void Pass::book(Timeline& plan, bool with_releases) const {
       for (std::uint32_t cell = 0; cell < cell_count(); ++cell) {
         const Releases& releases = with_releases ? releases_of(cell) : Releases::none();
         own.emplace_back(releases, idle_of(cell), now());
-        own.back().add(its.to, kNever, -std::int64_t{state_.cells[cell].count});
+        own.back().add(its.until(now()), kNever, -std::int64_t{state_.cells[cell].count});
       }
     }
     plan.book(i + 1, std::move(own));

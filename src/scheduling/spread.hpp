@@ -17,6 +17,9 @@ namespace ductile {
 /// A set of cells: a bit for each.
 using Cells = std::uint64_t;
 inline constexpr std::size_t kMostCells = 64;
+/// Node lists of jobs tell no more than these apart, with all else: the others are for bookings to
+/// come.
+inline constexpr std::size_t kMostCellsWithLists = 48;
 /// Anywhere, however many cells there are.
 inline constexpr Cells kEveryCell = ~Cells{0};
 

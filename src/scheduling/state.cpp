@@ -488,11 +488,12 @@ Cells State::unbooked_cells(const Job& job, Time end) const {
   const std::uint32_t own = cells.booking_of(job.spec.lane);
   for (std::size_t i = 0; i < bookings.size(); ++i) {
     const Booking& its = bookings[i];
-    if (i + 1 == own) {
-      if (now < its.from || end > its.to) return 0;
-    } else if (its.overlaps(now, end)) {
-      free &= ~cells.booked(i);
-    }
+    if (i + 1 != own) continue;
+    if (now < its.from || end > its.until(now)) return 0;
+    end = std::min(end, its.to);  // who comes after it waits a moment
+  }
+  for (std::size_t i = 0; i < bookings.size(); ++i) {
+    if (i + 1 != own && bookings[i].overlaps(now, end)) free &= ~cells.booked(i);
   }
   return free;
 }
@@ -534,9 +535,19 @@ NodeSet State::usable(const Job& job, const NodeSet& nodes) const {
 
 NodeSet State::unpromised(const Unanswered& open) const { return unpromised_of(open, not_up); }
 
+bool State::has_room(const Where& where) const {
+  if (!where.has_list()) return true;
+  if (!rules.identities || !cells.is_whole()) return false;
+  if (std::ranges::find(lanes, where, &Lane::where) != lanes.end()) return true;
+  std::vector<Lane> all = lanes;
+  all.push_back({where, 1});
+  const CellTable table(platform, all, bookings);
+  return table.is_whole() && table.size() <= std::max(cells.size(), kMostCellsWithLists);
+}
+
 std::optional<LaneId> State::join_lane(const Where& where) {
   const auto same = std::ranges::find(lanes, where, &Lane::where);
-  const bool has_list = !where.only.empty() || !where.never.empty();
+  const bool has_list = where.has_list();
   // An unused lane is as the default one.
   const auto free =
       std::find_if(lanes.begin() + 1, lanes.end(), [](const Lane& lane) { return lane.jobs == 0; });
@@ -544,24 +555,18 @@ std::optional<LaneId> State::join_lane(const Where& where) {
   constexpr std::size_t kMostLanes = 1u << 16;
   if (at == kMostLanes) return std::nullopt;
   const LaneId id{static_cast<std::uint16_t>(at)};
+  if (!has_room(where)) return std::nullopt;
   if (same != lanes.end()) {
     if (lanes[at].jobs++ == 0) want(id);
     return id;
   }
-  if (has_list && !rules.identities) return std::nullopt;
   ++changes;
   if (at == lanes.size()) lanes.emplace_back();
   lanes[at] = {where, 1};
   if (!has_list) {
     put_lane(id, lanes[at]);
   } else {
-    CellTable table(platform, lanes, bookings);
-    if (!table.is_whole()) {
-      lanes[at] = {};
-      if (at + 1 == lanes.size()) lanes.pop_back();
-      return std::nullopt;
-    }
-    change_cells(std::move(table));
+    change_cells(CellTable(platform, lanes, bookings));
   }
   describe(lanes[at], cells, cells.of(id));
   return id;
@@ -570,9 +575,14 @@ std::optional<LaneId> State::join_lane(const Where& where) {
 void State::forget_lane(LaneId id) {
   if (id == LaneId{}) return cells.want(id, false);
   Lane& lane = lanes[index(id)];
-  const bool had_list = !lane.where.only.empty() || !lane.where.never.empty();
+  const bool had_list = lane.where.has_list();
   lane = {};
-  if (had_list) {
+  if (had_list && !cells.is_whole()) {
+    // Others may be told apart now, and be others than those before.
+    dissolve_claims_outside(CellTable(platform, lanes, bookings));
+    reindex();
+    must_wake = true;
+  } else if (had_list) {
     change_cells(CellTable(platform, lanes, bookings));
   } else {
     put_lane(id, lane);
@@ -1281,16 +1291,14 @@ void State::retire(JobId id) {
   if (!planned_delays.empty()) {
     std::erase_if(planned_delays, [&](const PlannedDelay& planned) { return planned.job == id; });
   }
-  leave_lane(job.spec.lane);
+  const LaneId lane = job.spec.lane;
   jobs.retire(id);
+  leave_lane(lane);
 }
 
-void State::change_machine(const Platform& machine, const Capabilities& can) {
-  CellTable table(machine, lanes, bookings);
-  // Claims of nodes that their jobs may not use there.
+void State::dissolve_claims_outside(const CellTable& table) {
   std::vector<ClaimId> lost;
   for (const Claim& claim : claims) {
-    if (!claim.inside.empty() && !can.parts) lost.push_back(claim.id);
     NodeSet its = united(all_of(claim), nodes_in(claim.inside));
     for (const Pledge& pledge : claim.pledges) {
       if (cells.is_one() && pledge.count > 0) its.insert(given(*find(pledge.shrink)));
@@ -1301,6 +1309,18 @@ void State::change_machine(const Platform& machine, const Capabilities& can) {
   for (const ClaimId id : lost) {
     if (find(id)) dissolve(id);
   }
+}
+
+void State::change_machine(const Platform& machine, const Capabilities& can) {
+  CellTable table(machine, lanes, bookings);
+  std::vector<ClaimId> lost;
+  for (const Claim& claim : claims) {
+    if (!claim.inside.empty() && !can.parts) lost.push_back(claim.id);
+  }
+  for (const ClaimId id : lost) {
+    if (find(id)) dissolve(id);
+  }
+  dissolve_claims_outside(table);
   const bool other_speeds = cells.speeds_differ() || table.speeds_differ() ||
                             cells[0].speed != table[0].speed || !parted.empty();
   std::vector<double> speeds;
@@ -1380,39 +1400,46 @@ void dissolve_claims_of(State& state, BookingId booking) {
 }  // namespace
 
 void State::book(const Booking& booking) {
-  Booking* const known = find(booking.id);
-  if (known) dissolve_claims_of(*this, booking.id);
-  if (booking.to <= now) {
-    bookings.erase(bookings.begin() + (known - bookings.data()));
-  } else if (known) {
+  std::vector<Booking> next = bookings;
+  const auto known = std::ranges::find(next, booking.id, &Booking::id);
+  if (known != next.end()) dissolve_claims_of(*this, booking.id);
+  if (known == next.end()) {
+    next.push_back(booking);
+    next.back().id = BookingId{next_booking++};
+    next.back().has_begun = false;
+  } else if (booking.to <= now) {
+    next.erase(known);
+  } else {
     const bool has_begun = known->has_begun && booking.from <= now;
     *known = booking;
     known->has_begun = has_begun;
-  } else {
-    bookings.push_back(booking);
-    bookings.back().id = BookingId{next_booking++};
-    bookings.back().has_begun = false;
   }
+  replace_bookings(std::move(next));
+}
+
+void State::replace_bookings(std::vector<Booking> next) {
+  const CellTable table(platform, lanes, next);
+  if (!table.is_whole() || !cells.is_whole()) dissolve_claims_outside(table);
+  bookings = std::move(next);
   idle_grew = true;
   reindex();
 }
 
 bool State::turn_bookings() {
-  bool any = false;
-  for (std::size_t i = 0; i < bookings.size();) {
-    if (bookings[i].to <= now) {
-      dissolve_claims_of(*this, bookings[i].id);
-      bookings.erase(bookings.begin() + static_cast<std::ptrdiff_t>(i));
-      any = true;
+  const auto turns = [&](const Booking& each) { return each.turns() <= now; };
+  if (std::ranges::none_of(bookings, turns)) return false;
+  std::vector<Booking> next;
+  for (const Booking& each : bookings) {
+    if (each.to <= now) {
+      dissolve_claims_of(*this, each.id);
       continue;
     }
-    if (!bookings[i].has_begun && bookings[i].from <= now) any = bookings[i].has_begun = true;
-    ++i;
+    next.push_back(each);
+    next.back().has_begun = each.from <= now;
   }
-  if (!any) return false;
-  idle_grew = must_wake = true;
+  must_wake = true;
   ++changes;
-  reindex();
+  replace_bookings(std::move(next));
   return true;
 }
 

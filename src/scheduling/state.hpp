@@ -716,6 +716,10 @@ class State : public Facts, public Indices {
   }
   /// Another job may run there: its lane. None if no such jobs can be told apart from the others.
   std::optional<LaneId> join_lane(const Where& where);
+  /// Are there cells for such a job? Only its list can lack some (`kMostCellsWithLists`). Bookings
+  /// take what they need: while that leaves too few, jobs of the last lanes do without cells of
+  /// which they may use a part, and no list is taken.
+  bool has_room(const Where& where) const;
   /// One that asks for nothing: of lane 0.
   LaneId join_lane() {
     if (lanes[0].jobs++ == 0) want(LaneId{});
@@ -901,6 +905,9 @@ class State : public Facts, public Indices {
   void index_anew();
   /// Nobody is in it any more.
   void forget_lane(LaneId id);
+  /// Claims of nodes that their jobs may not use where these are told apart.
+  void dissolve_claims_outside(const CellTable& table);
+  void replace_bookings(std::vector<Booking> next);
   /// Other nodes are told apart than before.
   void change_cells(CellTable table);
   /// Which of these nodes, that are up, each of a victim's pledges gets, in their order.

@@ -5,9 +5,12 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "base/wide.hpp"
@@ -256,6 +259,7 @@ class World {
   void end(JobId id, EndState state, bool requeue = false);
   void change_nodes(const NodeEvent& event);
   void book(const BookingOrder& order);
+  void check_booked_jobs() const;
   std::shared_ptr<const Where> booked_for(const WorkloadJob& job,
                                           const std::shared_ptr<const Where>& where) const;
   void lose_nodes(JobId id, const NodeSet& lost);
@@ -294,6 +298,7 @@ SimulationCounts World::run() {
   if (!workload_.jobs.empty()) {
     counts_.first_submit = counts_.last_end = workload_.jobs.front().submit;
   }
+  if (!settings_.bookings.empty()) check_booked_jobs();
   next_setting_ = next_of_settings();
   for (Observer* observer : observers_) observer->on_begin(core_);
   Wide held = 0;  // node-microseconds
@@ -971,6 +976,43 @@ void World::book(const BookingOrder& order) {
   throw InputError({order.where.file, order.where.line, "reservation " + its.name},
                    what + (others.empty() ? "" : ": " + listed(others)),
                    "let it have other nodes, fewer, or another time");
+}
+
+// Jobs of reservations: they are there, have one each, and room in it.
+void World::check_booked_jobs() const {
+  std::map<std::uint64_t, const BookingOrder*> booked;
+  for (const BookingOrder& order : settings_.bookings) {
+    const std::string field = "reservation " + order.booking.name + ": jobs";
+    for_each_node(order.jobs, [&](std::uint32_t job) {
+      const auto [at, is_new] = booked.emplace(job, &order);
+      if (is_new || at->second->booking.name == order.booking.name) return;
+      throw InputError(
+          {order.where.file, order.where.line, field},
+          "job " + std::to_string(job) + " has reservation " + at->second->booking.name,
+          "name it in one of them");
+    });
+  }
+  std::set<std::uint64_t> there;
+  for (const WorkloadJob& job : jobs_) {
+    const auto at = booked.find(job.name);
+    if (at == booked.end()) continue;
+    there.insert(job.name);
+    const BookingOrder& order = *at->second;
+    const Nodes most = order.count > 0 ? order.count : order.booking.nodes.count();
+    if (job.nodes <= most) continue;
+    throw InputError(
+        {order.where.file, order.where.line, "reservation " + order.booking.name + ": jobs"},
+        "job " + std::to_string(job.name) + " needs " + std::to_string(job.nodes) +
+            " nodes, more than its " + std::to_string(most),
+        "let it have more nodes, or name other jobs");
+  }
+  for (const auto& [job, order] : booked) {
+    if (there.contains(job)) continue;
+    throw InputError(
+        {order->where.file, order->where.line, "reservation " + order->booking.name + ": jobs"},
+        "there is no job " + std::to_string(job) + " in the workload",
+        "name jobs by their numbers there");
+  }
 }
 
 // Where it may run, on what is booked for it.

@@ -274,3 +274,16 @@ nodes = "2-3"
     assert done.returncode == 2
     assert done.stderr.endswith("platform.toml:3: reservation a: fewer nodes are up and not reserved for all of its time: "
                             "b has 2-3 from 50 to 120; let it have other nodes, fewer, or another time\n"), done.stderr
+
+
+@pytest.mark.parametrize("job, more, why", (
+    ("3,99", "", "reservation course: jobs: there is no job 99 in the workload"),
+    ("2", "", "reservation course: jobs: job 2 needs 4 nodes, more than its 2"),
+    ("3", "[[reservation]]\nname = 'other'\nfrom_s = 500\ncount = 2\njobs = '1,3'\n",
+     "reservation other: jobs: job 3 has reservation course"),
+))
+def test_jobs_of_reservations_are_there_once_and_have_room(ductile, tmp_path, job, more, why):
+    lines = [line(1, 0, 80, 4, 100), line(2, 0, 50, 4, 150), line(3, 0, 60, 2, 60)]
+    call = write(tmp_path, lines, RESERVATIONS.replace('jobs = "3"', f'jobs = "{job}"') + more)
+    done = ductile.run(*call, "--policy", "easy")
+    assert done.returncode == 2 and why in done.stderr, done

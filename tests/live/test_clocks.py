@@ -37,6 +37,46 @@ def test_begin_is_a_time_of_the_wall(cluster):
     c.replay()
 
 
+@pytest.mark.parametrize("how", ("while it serves", "while it does not", "with the machine"))
+def test_reservations_are_at_times_of_the_wall(cluster, how):
+    c = cluster("3x1", has_clock=True)
+
+    def set_clock(ahead):
+        if how == "while it serves":
+            return c.set_clock(ahead)
+        c.kill()
+        if how == "with the machine":
+            c.set_boot_id(f"started at {ahead}")
+        c.set_clock(ahead)
+        return c.start()
+
+    def row(name):
+        found = [row for row in c.ask({"do": "reservations"})["reservations"] if row["name"] == name]
+        return found[0] if found else None
+
+    # One after the other on the same node.
+    hours = {"a": (2, 3), "b": (3, 4), "c": (4, 6)}
+    for name, (first, last) in hours.items():
+        c.run("reserve", name, "--nodes", 2, "--from", f"now+{first}hours", "--to", f"now+{last}hours")
+    c.run("reserve", "now", "--nodes", 0, "--duration", "10:0:0")
+    c.wait_for(lambda: row("now")["state"] == "ACTIVE", "its begin")
+    times = {name: (row(name)["from_s"], row(name)["to_s"]) for name in hours}
+    c.set_clock(0)
+    for ahead in (3600, -3600):
+        set_clock(ahead)
+        c.wait_for(lambda: is_about(c.ask({"do": "queue"})["now_s"], c.wall()), "the clock")
+        for name in hours:
+            assert (row(name)["from_s"], row(name)["to_s"]) == pytest.approx(times[name], abs=5), name
+            assert row(name)["state"] == "INACTIVE"
+        assert row("now")["state"] == "ACTIVE"  # what has begun stays
+    set_clock(int(3.5 * 3600))
+    c.wait_for(lambda: row("b")["state"] == "ACTIVE", "its begin")
+    assert row("a") is None and row("c")["state"] == "INACTIVE"
+    set_clock(DAY)
+    c.wait_for(lambda: row("c") is None and row("now") is None, "their ends")
+    c.replay()
+
+
 def test_explain_tells_times_of_the_wall(cluster):
     c = cluster("1x1", has_clock=True)
     busy = c.submit("-t", 60, "/bin/sleep", 1000)

@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import example
+from conftest import example, processes_with
 
 
 def start(c, mpi, nodes, least=1, most=4, program="until", *more):
@@ -103,6 +103,32 @@ def test_what_cannot_be_suspended_is_refused_with_the_reason(cluster):
     assert f"job {waits} waits already" in c.run("suspend", waits, code=1).stderr
     assert f"job {rigid} is not suspended" in c.run("resume", rigid, code=1).stderr
     assert f"job {waits} is not suspended by an order" in c.run("resume", waits, code=1).stderr
+
+
+def test_a_job_that_loses_its_node_before_it_is_suspended_is_resumed(cluster):
+    """It has begun anew, but is held as its user wanted it."""
+    c = cluster("4x1", "easy")
+    words = ("-N", 2, "--min-nodes", 1, "--max-nodes", 2, "--type", "malleable", "--requeue", "--",
+             example("until", "mpich"), c.folder / "done", 100)
+    job = c.submit(*words)
+    c.wait_for_size(job, 2)
+    stopped = [pid for pid in processes_with(f"DUCTILE_JOB_FOLDER={c.state}/jobs/{job}") if pid != c.manager_of(job)]
+    for pid in stopped:  # it does not answer
+        os.kill(pid, signal.SIGSTOP)
+    c.run("suspend", job)
+    c.run("drain", "--down", "0")
+    row = c.wait_for(lambda: (row := c.queue()[job])["state"] == "PENDING" and row, "its waiting")
+    assert row["reason"] == "JobHeldUser"
+    c.run("drain", "--undo", "0")
+    held = c.submit("--hold", "/bin/true")
+    said = c.run("resume", held, code=1).stderr
+    assert f"job {held} is not suspended but held; `ductile release {held}` lets it go" in said, said
+    c.run("resume", job)
+    c.wait_for_size(job, 2)
+    (c.folder / "done").touch()
+    assert c.wait_for_end(job)[0]["state"] == "COMPLETED"
+    c.run("cancel", held)
+    c.replay()
 
 
 def test_a_suspended_job_can_be_cancelled_and_an_order_lifted(cluster):

@@ -516,7 +516,7 @@ Where HostileWorld::some_where() {
   if (!settings_.platform.partitions.empty()) where.partitions = places_.below(16);
   if (places_.chance(0.4)) where.each.memory_mb = static_cast<std::uint32_t>(places_.below(3500));
   const Nodes total = settings_.platform.nodes;
-  if (total > kMostCells || places_.chance(0.6)) return where;
+  if (total > kMostCellsWithLists || places_.chance(0.6)) return where;
   NodeSet& list = places_.chance(0.5) ? where.only : where.never;
   for (std::uint32_t node = 0; node < total; ++node) {
     if (places_.chance(0.6)) list.insert(node, node);
@@ -568,8 +568,9 @@ Time HostileWorld::believed_end(JobId id) const {
 void HostileWorld::check_bookings(JobId id, const NodeSet& fresh, Time end) const {
   const Truth& job = jobs_[index(id)];
   const Booking* const own = booking_of(job);
-  require(own == nullptr || (own->from <= now_ && end <= own->to),
+  require(own == nullptr || (own->from <= now_ && end <= own->until(now_)),
           name(id) + " gets nodes when its booking is not there");
+  if (own != nullptr) end = std::min(end, own->to);
   for (const Booking& each : bookings_) {
     require(&each == own || each.from >= end || each.to <= now_ || !each.nodes.intersects(fresh),
             name(id) + " would run into what is booked, from " +
@@ -967,8 +968,9 @@ void HostileWorld::check_has_moved(JobId id) const {
   }
   NodeSet others = difference(state.idle.nodes(), ordered);
   const Booking* const own = booking_of(job);
-  const Time end = believed_end(id);
-  if (own != nullptr && (own->from > now_ || end > own->to)) others = {};
+  Time end = believed_end(id);
+  if (own != nullptr && (own->from > now_ || end > own->until(now_))) others = {};
+  if (own != nullptr) end = std::min(end, own->to);
   for (const Booking& each : bookings_) {
     if (&each != own && each.from < end) others.erase(each.nodes);
   }
