@@ -235,18 +235,18 @@ count = 2
 jobs = "4-7,12"
 )");
   ASSERT_EQ(file.reservations.size(), 2u);
-  const FileReservation repair{.line = 3,
-                               .name = "repair",
+  const FileReservation repair{.name = "repair",
                                .from = Time(whole_seconds(10)),
                                .to = Time(seconds(20.5)),
                                .nodes = nodes("0-3"),
-                               .watts = 100};
+                               .watts = 100,
+.line = 3};
   EXPECT_EQ(file.reservations[0], repair);
-  const FileReservation course{.line = 10,
-                               .name = "course",
+  const FileReservation course{.name = "course",
                                .from = Time(seconds(20.5)),
                                .count = 2,
-                               .jobs = nodes("4-7,12")};
+                               .jobs = nodes("4-7,12"),
+.line = 10};
   EXPECT_EQ(file.reservations[1], course);
   // In the order in which they are made.
   std::vector<std::string> names;
