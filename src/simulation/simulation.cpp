@@ -933,10 +933,10 @@ void World::check_booked_jobs() const {
     for_each_node(order.jobs, [&](std::uint32_t job) {
       const auto [at, is_new] = booked.emplace(job, &order);
       if (is_new || at->second->booking.name == order.booking.name) return;
-      throw InputError({.field = field},
-                       "job " + std::to_string(job) + " has reservation " +
-                           at->second->booking.name,
-                       "name it in one of them");
+      throw InputError(
+          {.field = field},
+          "job " + std::to_string(job) + " has reservation " + at->second->booking.name,
+          "name it in one of them");
     });
   }
   std::set<std::uint64_t> there;
