@@ -751,6 +751,11 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
     words.say("; {} {} idle where it may not run", elsewhere, is_or_are(elsewhere));
   }
   tell("nodes", words);
+  if (!state.cells.is_whole() && state.lanes[index(its.spec.lane)].where.has_list()) {
+    tell("crowded",
+         words.put("so many sets of nodes are reserved and listed that it may have to do "
+                   "without nodes that are not told apart from others"));
+  }
   if (least > in_service) {
     tell("service",
          words.say("only {} {} in service", nodes_text(in_service), is_or_are(in_service)));

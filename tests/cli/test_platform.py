@@ -4,6 +4,7 @@ import csv
 import json
 import random
 
+import pytest
 from conftest import files_of
 
 PLATFORM = """

@@ -1,9 +1,11 @@
 """Nodes that are kept for maintenance or for some jobs: what is shown, who runs, malleable jobs that leave, crashes."""
 
 import json
+import random
+import subprocess
 import time
 
-from conftest import example
+from conftest import PATIENCE, PROGRAM, example
 
 PATIENT = "exec sleep 1000"
 
@@ -261,3 +263,55 @@ def test_reservations_find_room_whatever_lists_jobs_have(cluster):
     assert c.queue()[jobs[0]]["state"] == "PENDING"
     c.run("cancel", *c.queue())
     c.replay()
+
+
+def test_no_way_leads_to_a_reservation_of_others(cluster):
+    """Reservations come and go by few names, for one or the other; jobs are submitted, changed, and taken up again."""
+    c = cluster("8x1", "easy")
+    c.open_to_others()
+    draws = random.Random(1)
+    users = ("root", "nobody")
+    jobs, given = {}, {}  # whose they are, and of which life of which name
+    made = {}
+    for _ in range(60):
+        name, user = draws.choice("abc"), draws.choice(users)
+        what = draws.random()
+        if what < 0.25:
+            if name in made:
+                c.run("reserve", name, "--remove")
+                del made[name]
+            else:
+                c.run("reserve", name, "--nodes", "abc".index(name), "--from", "now+1hours", "--users", user)
+                made[name] = (user, object())
+        elif what < 0.55:
+            done = subprocess_of(c, user, "submit", "--json", "-H", "-t", 5, "-o", "/dev/null", "--reservation", name, "/bin/true")
+            assert (done.returncode == 0) == (name in made and made[name][0] == user), done
+            if done.returncode == 0:
+                job = json.loads(done.stdout)["job"]
+                jobs[job], given[job] = user, (name, made[name])
+        elif what < 0.9 and jobs:
+            job = draws.choice(list(jobs))
+            words = draws.choice((("-t", draws.randint(1, 9)), ("-J", "other"), ("--reservation", name), ("--reservation", "")))
+            done = subprocess_of(c, draws.choice(("root", jobs[job])), "update", job, *words)
+            if words[0] == "--reservation":
+                may = words[1] == "" or (name in made and made[name][0] == jobs[job])
+                assert (done.returncode == 0) == may, (words, done)
+                if may:
+                    given[job] = (name, made[name]) if words[1] else ("", None)
+            else:
+                assert done.returncode == 0, (words, done)
+        elif what >= 0.9:
+            again(c)
+        for job, row in c.queue().items():
+            its, life = given[job]
+            assert row["reservation"] == (its if its and made.get(its) == life else ""), (row, made)
+    c.run("cancel", *jobs)
+    c.replay()
+
+
+def subprocess_of(c, user, *words):
+    """What a user's command did, well or not."""
+    if user == "nobody":
+        return c.as_nobody(*words)
+    return subprocess.run([PROGRAM, *map(str, words)], env=c.environment, cwd=c.folder, text=True, capture_output=True,
+                          timeout=PATIENCE)

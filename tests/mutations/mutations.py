@@ -38,11 +38,11 @@ TESTS += [CORE / "queue_test.cpp", ROOT / "src" / "policies" / "partitions_test.
 TESTS += [ROOT / "tests" / name
           for name in ("property/bookings_test.cpp", "property/cells_test.cpp",
                        "property/contract_test.cpp", "property/groups_test.cpp",
-                       "property/parts_test.cpp", "property/power_claims_test.cpp",
-                       "test_main.cpp")]
+                       "property/node_lists_test.cpp", "property/parts_test.cpp",
+                       "property/power_claims_test.cpp", "test_main.cpp")]
 FLAGS = ["-std=c++20", "-ffp-contract=off", "-w", f"-I{ROOT / 'src'}", f"-I{ROOT / 'tests'}"]
 MODELS = ("Groups.AreDealt*:Groups.AreAllOrNothing*:PowerOfClaims.*:Cells.*:Bookings.*:"
-          "PartsOfNodes.*")
+          "PartsOfNodes.*:NodeLists.*")
 PARTITIONS = "Partitions*:Depth/*"
 # In this order: which tests, and how many random runs. Most of what is wrong at all is wrong in the first
 # few, which are tried of all tests before any makes the others.
