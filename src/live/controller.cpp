@@ -1292,6 +1292,15 @@ void Controller::begin() {
   snapshots_.clean_up();
 }
 
+void Controller::judge_those_whose_reservation_is_over() {
+  const State& state = core_.state();
+  const std::size_t over = state.next_booking - state.bookings.size();
+  if (std::exchange(reservations_over_, over) == over) return;
+  for (const std::uint64_t number : jobs_.impossible()) {
+    if (!jobs_.batch(number)->what.reservation.empty()) unjudged_.insert(number);
+  }
+}
+
 void Controller::turn(Duration most) {
   Poller poller;
   if (signals_) poller.add(signals_, POLLIN, [this] { on_signal(); });
@@ -1321,6 +1330,7 @@ void Controller::turn(Duration most) {
   raise_predictions();
   if (!is_lost_ && core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
   settle();
+  judge_those_whose_reservation_is_over();
   if (!is_lost_) snapshots_.look(core_, counts_, queries_);
   queries_.look();
   forget_clients();
