@@ -240,13 +240,13 @@ jobs = "4-7,12"
                                .to = Time(seconds(20.5)),
                                .nodes = nodes("0-3"),
                                .watts = 100,
-.line = 3};
+                               .line = 3};
   EXPECT_EQ(file.reservations[0], repair);
   const FileReservation course{.name = "course",
                                .from = Time(seconds(20.5)),
                                .count = 2,
                                .jobs = nodes("4-7,12"),
-.line = 10};
+                               .line = 10};
   EXPECT_EQ(file.reservations[1], course);
   // In the order in which they are made.
   std::vector<std::string> names;
