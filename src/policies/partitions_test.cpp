@@ -148,7 +148,7 @@ class NaivePlan {
     for (std::size_t i = 0; i < bookings_.size(); ++i) {
       const Booking& its = bookings_[i];
       if (i + 1 == booking_of(id)) {
-        if (at < its.from || end > its.to) return false;
+        if (at < its.from || end > its.until(pass_.now())) return false;
       } else if (its.nodes.intersects(nodes_of(cell)) && its.from < end && at < its.to) {
         return false;
       }

@@ -653,6 +653,8 @@ class History {
       const std::uint64_t number = controller_->core().job(id).spec.name;
       ask({{"do", "release"}, {"jobs", {number}}}, [](const Json&) {});
       ask({{"do", "resize"}, {"job", number}, {"nodes", 0}}, [](const Json&) {});
+      // Who came past the controller may have named one that was gone by then, and is held for it.
+      ask({{"do", "update"}, {"job", number}, {"set", {{"reservation", ""}}}}, [](const Json&) {});
     });
     rest();
   }

@@ -174,7 +174,7 @@ class Life {
 
 TEST(NodeLists, AreRefusedWhenTheyComeAndReservationsNever) {
   Figures figures;
-  const Runs runs{.usual = 100, .first = 1, .enough = 20};
+  const Runs runs{.usual = 100, .first = 1, .enough = 50};
   if (for_seeds(runs, [&](std::uint64_t seed) { Life(seed, figures).go(); }) == 0) return;
   EXPECT_GT(figures.taken, 100u);
   EXPECT_GT(figures.refused, 100u);
