@@ -1924,6 +1924,13 @@ double State::faded(const Delays& of) const {
   return of.sum_s * std::pow(rules.fairness.decay, static_cast<double>(passed));
 }
 
+void State::count_nodes(const Job& job, int sign) {
+  const Nodes n = counted(job);
+  held += sign > 0 ? n : -n;
+  if (rules.counts_uses)
+    uses.change(job.spec.user, sign * std::int64_t{n}, now, traits.fair_share.half_life);
+}
+
 Nodes State::counted_of_shared(const Job& job) const {
   return job.holding.count - lent_to(sharers, running[job.running_at], job.holding.nodes).count();
 }

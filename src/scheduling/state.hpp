@@ -930,13 +930,7 @@ class State : public Facts, public Indices {
     count_nodes(job, sign);
     jobs_mw += sign * ductile::drawn_mw(*this, cells, job, job.holding);
   }
-  void count_nodes(const Job& job, int sign) {
-    const Nodes n = counted(job);
-    held += sign > 0 ? n : -n;
-    if (rules.counts_uses) {
-      uses.change(job.spec.user, sign * std::int64_t{n}, now, traits.fair_share.half_life);
-    }
-  }
+  void count_nodes(const Job& job, int sign);
   Nodes counted_of_shared(const Job& job) const;
   /// Rows of the releases of those who share nodes with it, which depend on its end.
   void refresh_mates(JobId id, const NodeSet& nodes) {
