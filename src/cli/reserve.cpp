@@ -64,7 +64,7 @@ void list(const Options& options) {
     rows.push_back(
         {each["name"], each["state"], time_text(each["from_s"]), time_text(each["to_s"]),
          each["nodes"], each["watts"] == 0 ? "" : fmt::format("{}", each["watts"].get<double>()),
-         !for_jobs       ? "nobody"
+         !for_jobs       ? "-"
          : users.empty() ? "all"
                          : listed(users),
          fmt::format("{}", fmt::join(each["jobs"].get<std::vector<std::uint64_t>>(), ","))});
@@ -124,6 +124,12 @@ void add_reserve_command(CLI::App& app) {
   std::vector<CLI::Option*> of_new;
   const auto add = [&](const char* names, auto& value, const char* what) {
     of_new.push_back(command->add_option(names, value, what)->needs(name));
+    if constexpr (std::is_same_v<decltype(value), std::string&>) {
+      // As of a variable of a script that is not set; to leave it out means something else.
+      of_new.back()->check([](const std::string& text) {
+        return text.empty() ? std::string("it is empty; write it, or leave the option out") : "";
+      });
+    }
     return of_new.back();
   };
   CLI::Option* nodes = add("--nodes", options->nodes, "these nodes, like 0-3,7");

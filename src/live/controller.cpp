@@ -1292,12 +1292,14 @@ void Controller::begin() {
   snapshots_.clean_up();
 }
 
-void Controller::judge_those_whose_reservation_is_over() {
+void Controller::judge_those_who_may_have_room() {
   const State& state = core_.state();
   const std::size_t over = state.next_booking - state.bookings.size();
-  if (std::exchange(reservations_over_, over) == over) return;
+  const std::size_t before = std::exchange(cells_, state.cells.size());
+  if (std::exchange(reservations_over_, over) == over && cells_ >= before) return;
   for (const std::uint64_t number : jobs_.impossible()) {
-    if (!jobs_.batch(number)->what.reservation.empty()) unjudged_.insert(number);
+    const Submission& what = jobs_.batch(number)->what;
+    if (!what.reservation.empty() || !lists_of(what).empty()) unjudged_.insert(number);
   }
 }
 
@@ -1330,7 +1332,7 @@ void Controller::turn(Duration most) {
   raise_predictions();
   if (!is_lost_ && core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
   settle();
-  judge_those_whose_reservation_is_over();
+  judge_those_who_may_have_room();
   if (!is_lost_) snapshots_.look(core_, counts_, queries_);
   queries_.look();
   forget_clients();

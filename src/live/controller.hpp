@@ -150,8 +150,9 @@ class Controller {
   void judge_all_fits();
   void judge_fits();
   void judge_fit(std::uint64_t number);
-  /// Who did not fit into the reservation that he names may fit where there is none.
-  void judge_those_whose_reservation_is_over();
+  /// Who did not fit into the reservation that he names may fit where there is none; and for whose
+  /// list of nodes there was no room, when others are gone.
+  void judge_those_who_may_have_room();
   void judge_those_that_wait_for(std::uint64_t first, std::uint64_t end);
   bool judges_fits() const { return !unjudged_.empty() && !is_busy(); }
   void on_changed(Arrived& arrived);
@@ -464,7 +465,8 @@ class Controller {
   std::optional<Adding> adding_{};      // all tasks of an array follow one another
   std::optional<Changing> changing_{};  // one at a time
   std::set<std::uint64_t> untold_{};    // changes of jobs, which the world has not heard of
-  std::size_t reservations_over_ = 0;   // so many, when this was looked at last
+  std::size_t reservations_over_ = 0;   // so many, when this was looked at last,
+  std::size_t cells_ = 0;               // and so many cells
   std::set<std::uint64_t> unjudged_{};  // batches: does what waits of them (still) fit here?
   Turns<LateRequest> late_{};           // for after these
   Turns<LateRequest> late_submissions_{};

@@ -2080,7 +2080,7 @@ Json Controller::on_reserve(const Client& client, const Json& request) {
     throw InputError({.field = "--from"}, "it is over", "leave it away to begin now");
   }
   booking.to = time("to_s", "--to", kNever);
-  if (booking.to <= booking.from) {
+  if (booking.to <= std::max(booking.from, now)) {
     throw InputError({.field = "--to"}, "it ends before it begins, or is over", "say a later time");
   }
   constexpr double kMostWatts = 1e9;

@@ -36,9 +36,9 @@ struct Booking {
     return for_jobs && (users.empty() || std::ranges::find(users, user) != users.end());
   }
   bool overlaps(Time begin, Time end) const { return from < end && begin < to; }
-  /// Until when jobs of it may run that start now. Those that are as long as it is begin a moment
-  /// after it, when somebody has noticed or left: up to a minute, and a tenth of it, they end as
-  /// much later.
+  /// Until when jobs of it may run that start now, or that started then. Those that are as long as
+  /// it is begin a moment after it, when somebody has noticed or left: up to a minute, and a tenth
+  /// of it, they end as much later.
   Time until(Time now) const {
     if (to == kNever || now <= from) return to;
     const Duration late = now - from;

@@ -157,6 +157,60 @@ TEST(Booking, AJobAsLongAsItRunsInIt) {
   EXPECT_EQ((Booking{.from = at_s(0)}).until(at_s(1)), kNever);
 }
 
+// Its end is no later than when it started, however late it is by now.
+TEST(Booking, AJobAsLongAsItGrowsAndMovesInIt) {
+  for (const bool grows : {true, false}) {
+    Core core(Small::platform(), {.moves = true}, Small::rules(), {});
+    core.apply({}, event::Booked{course(100, 200, "4-7")});
+    event::Submitted submitted{{.type = JobType::malleable,
+                                .walltime = whole_seconds(100),
+                                .size = {1, 4},
+                                .preferred = 2},
+                               {}};
+    submitted.adaptive.emplace();
+    submitted.adaptive->walltime_for = WalltimeFor::any_size;
+    Where where;
+    where.booking = core.state().bookings.back().id;
+    submitted.where = std::make_shared<const Where>(where);
+    core.apply({}, submitted);
+    const JobId job{0};
+    core.close(
+        at_s(101), [&](Pass& pass) { EXPECT_TRUE(pass.start(job, exactly(2), {Why::in_order})); },
+        true);
+    EXPECT_EQ(core.job(job).limit, at_s(201));
+    if (grows) {
+      core.close(
+          at_s(150),
+          [&](Pass& pass) { EXPECT_TRUE(pass.resize(job, exactly(4), {Why::hand_out})); }, true);
+      EXPECT_EQ(core.job(job).holding.nodes, nodes("4-7"));
+    } else {
+      core.apply(at_s(150), event::NodesChanged{nodes("4-5"), Health::draining});
+      core.close(
+          at_s(150), [](Pass&) {}, false);
+      EXPECT_EQ(core.job(job).doing, Doing::resizing);
+    }
+  }
+}
+
+// At its smallest size it would take twice as long: it starts no smaller than it has time for.
+TEST(Booking, AJobAsLongAsItStartsUnderPoliciesThatStartAtTheSmallestSize) {
+  Core core(Small::platform(), {}, Small::rules(), {.start_size = StartSize::smallest});
+  core.apply({}, event::Booked{course(100, 200, "6-7")});
+  event::Submitted submitted{
+      {.type = JobType::malleable, .walltime = whole_seconds(100), .size = {1, 2}, .preferred = 2},
+      {}};
+  submitted.adaptive.emplace();
+  Where where;
+  where.booking = core.state().bookings.back().id;
+  submitted.where = std::make_shared<const Where>(where);
+  core.apply({}, submitted);
+  const JobId job{0};
+  core.apply(at_s(101), event::TimerFired{});
+  core.close(
+      at_s(101), [](Pass& pass) { backfill(pass, {}); }, true);
+  EXPECT_EQ(core.job(job).holding.nodes, nodes("6-7"));
+}
+
 TEST(Booking, WhoWaitsForNodesMustNotRunIntoIt) {
   Small small;
   const JobId victim = [&] {

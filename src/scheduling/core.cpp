@@ -48,7 +48,7 @@ bool is_sound(const State& state, const Holding& holding) {
 std::optional<Nodes> nodes_for(const State& state, const Where& where) {
   const std::size_t last = state.lanes.size();
   if (last > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
-  if (!state.has_room(where)) return std::nullopt;
+  if (!state.has_room(where, kMostCells)) return std::nullopt;
   std::vector<Lane> lanes = state.lanes;
   lanes.push_back({where, 1});
   const CellTable cells(state.platform, lanes, state.bookings);

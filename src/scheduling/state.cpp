@@ -439,8 +439,17 @@ std::uint32_t Facts::power_units(const Job& job, Nodes n) const {
 
 Nodes Facts::smallest(const Job& job) const {
   if (!sizes_at_start(job.spec.type)) return job.spec.preferred;
-  const Nodes n = constraint(job).at_least(job.spec.size.min);
-  return n <= job.spec.size.max ? n : job.spec.preferred;
+  const SizeConstraint usable = constraint(job);
+  Nodes n = usable.at_least(job.spec.size.min);
+  if (n > job.spec.size.max) return job.spec.preferred;
+  if (bookings.empty() || job.status == Status::running) return n;
+  const Booking* const own = find(lanes[index(job.spec.lane)].where.booking);
+  if (own == nullptr || own->to == kNever) return n;
+  // In its booking no smaller than it needs to be to end with it.
+  while (n < job.spec.preferred && estimate(job, n) > own->to - own->from) {
+    n = std::min(usable.at_least(n + 1), job.spec.preferred);
+  }
+  return n;
 }
 
 std::int64_t State::power_mw() const { return on_mw + jobs_mw; }
@@ -489,7 +498,8 @@ Cells State::unbooked_cells(const Job& job, Time end) const {
   for (std::size_t i = 0; i < bookings.size(); ++i) {
     const Booking& its = bookings[i];
     if (i + 1 != own) continue;
-    if (now < its.from || end > its.until(now)) return 0;
+    const Time began = job.status == Status::running ? job.started : now;
+    if (now < its.from || end > its.until(began)) return 0;
     end = std::min(end, its.to);  // who comes after it waits a moment
   }
   for (std::size_t i = 0; i < bookings.size(); ++i) {
@@ -535,14 +545,18 @@ NodeSet State::usable(const Job& job, const NodeSet& nodes) const {
 
 NodeSet State::unpromised(const Unanswered& open) const { return unpromised_of(open, not_up); }
 
-bool State::has_room(const Where& where) const {
+bool State::has_room(const Where& where, std::size_t most) const {
   if (!where.has_list()) return true;
-  if (!rules.identities || !cells.is_whole()) return false;
-  if (std::ranges::find(lanes, where, &Lane::where) != lanes.end()) return true;
+  if (!rules.identities) return false;
+  const auto has_its_lists = [&](const Lane& lane) {
+    return lane.jobs > 0 && lane.where.only == where.only && lane.where.never == where.never;
+  };
+  if (std::ranges::any_of(lanes, has_its_lists)) return true;
+  if (!cells.is_whole()) return false;
   std::vector<Lane> all = lanes;
   all.push_back({where, 1});
   const CellTable table(platform, all, bookings);
-  return table.is_whole() && table.size() <= std::max(cells.size(), kMostCellsWithLists);
+  return table.is_whole() && table.size() <= std::max(cells.size(), most);
 }
 
 std::optional<LaneId> State::join_lane(const Where& where) {
@@ -555,7 +569,7 @@ std::optional<LaneId> State::join_lane(const Where& where) {
   constexpr std::size_t kMostLanes = 1u << 16;
   if (at == kMostLanes) return std::nullopt;
   const LaneId id{static_cast<std::uint16_t>(at)};
-  if (!has_room(where)) return std::nullopt;
+  if (!has_room(where, kMostCells)) return std::nullopt;
   if (same != lanes.end()) {
     if (lanes[at].jobs++ == 0) want(id);
     return id;

@@ -716,10 +716,11 @@ class State : public Facts, public Indices {
   }
   /// Another job may run there: its lane. None if no such jobs can be told apart from the others.
   std::optional<LaneId> join_lane(const Where& where);
-  /// Are there cells for such a job? Only its list can lack some (`kMostCellsWithLists`). Bookings
-  /// take what they need: while that leaves too few, jobs of the last lanes do without cells of
-  /// which they may use a part, and no list is taken.
-  bool has_room(const Where& where) const;
+  /// Are there cells for such a job? Only a list that no other job has can lack some. Bookings take
+  /// what they need: while that leaves too few, jobs of the last lanes do without cells of which
+  /// they may use a part, and no other list is taken. `most`: so many cells with it; who takes jobs
+  /// of users asks before. The core itself takes as many as there can be.
+  bool has_room(const Where& where, std::size_t most = kMostCellsWithLists) const;
   /// One that asks for nothing: of lane 0.
   LaneId join_lane() {
     if (lanes[0].jobs++ == 0) want(LaneId{});

@@ -583,7 +583,7 @@ MUTATIONS = [
      "CellTable(state.platform, state.lanes, all).is_whole();",
      "bookings find room whatever lists jobs have"),
     ("state.cpp",
-     "return table.is_whole() && table.size() <= std::max(cells.size(), kMostCellsWithLists);",
+     "return table.is_whole() && table.size() <= std::max(cells.size(), most);",
      "return true;",
      "a list of nodes is refused when there is no room for it"),
     ("core.cpp",

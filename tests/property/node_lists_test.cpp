@@ -104,12 +104,16 @@ class Life {
                                {},
                                std::make_shared<const Where>(where)};
     if (is_malleable) submitted.adaptive.emplace();
-    const bool has_room = core_.state().has_room(where);
+    // As a controller does: others would take the room of bookings to come.
+    if (!core_.state().has_room(where)) {
+      ++figures_.refused;
+      return;
+    }
     const JobId id{core_.state().jobs.size()};
     tell(submitted);
-    ++(has_room ? figures_.taken : figures_.refused);
-    ASSERT_EQ(core_.job(id).status != Status::over, has_room);
-    if (has_room) lists_[id] = std::move(may);
+    ++figures_.taken;
+    ASSERT_NE(core_.job(id).status, Status::over);
+    lists_[id] = std::move(may);
   }
   void reserve() {
     Booking next{.name = "r" + std::to_string(figures_.reserved), .nodes = some_nodes(0.1)};
