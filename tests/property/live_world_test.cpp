@@ -653,9 +653,21 @@ class History {
       const std::uint64_t number = controller_->core().job(id).spec.name;
       ask({{"do", "release"}, {"jobs", {number}}}, [](const Json&) {});
       ask({{"do", "resize"}, {"job", number}, {"nodes", 0}}, [](const Json&) {});
-      // Who came past the controller may have named one that was gone by then, and is held for it.
-      ask({{"do", "update"}, {"job", number}, {"set", {{"reservation", ""}}}}, [](const Json&) {});
     });
+    // Who came past the controller may have named a reservation that was gone by then, and is held.
+    const auto unfit = std::make_shared<std::set<std::uint64_t>>();
+    ask({{"do", "queue"}}, [unfit](const Json& said) {
+      for (const Json& job : said.value("jobs", Json::array())) {
+        if (job["reason"] != "BadConstraints" || job["reservation"] == "") continue;
+        unfit->insert(
+            (job["array_job"].is_null() ? job["job"] : job["array_job"]).get<std::uint64_t>());
+      }
+    });
+    rest();
+    if (!controller_) return;
+    for (const std::uint64_t number : *unfit) {
+      ask({{"do", "update"}, {"job", number}, {"set", {{"reservation", ""}}}}, [](const Json&) {});
+    }
     rest();
   }
 
