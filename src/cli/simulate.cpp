@@ -434,6 +434,17 @@ void tell_rejected_for_power(const std::vector<Summary>& summaries) {
       most, most == 1 ? "job needs" : "jobs need", most == 1 ? "is" : "are");
 }
 
+// Only lists of nodes can be too many: whatever else does not fit is left out before.
+void tell_rejected_for_lists(const std::vector<Summary>& summaries) {
+  std::uint64_t most = 0;
+  for (const Summary& s : summaries) most = std::max(most, s.rejected - s.rejected_for_power);
+  if (most == 0) return;
+  std::cerr << fmt::format(
+      "ductile: {} {} rejected: nodelist and exclude of the jobs at that time were too many "
+      "different ones\n",
+      most, most == 1 ? "job was" : "jobs were");
+}
+
 // ---- The command --------------------------------------------------------------------------------
 
 // The platform file says what --nodes and --cores-per-node would. Logs are read as of its nodes.
@@ -562,6 +573,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
   progress.clear();
   if (!options.json && !summaries.empty()) std::cout << '\n' << summary_table(summaries);
   if (!options.quiet) tell_rejected_for_power(summaries);
+  if (!options.quiet && source.has_node_lists) tell_rejected_for_lists(summaries);
   if (!options.quiet) tell_orders(summaries);
 
   if (matrix.settings.stop->load()) {

@@ -19,6 +19,7 @@ class TimedLines {
  public:
   /// Throws InputError with what cannot be read, and what to do.
   TimedLines(const std::string& path, const char* what, const char* remedy);
+  TimedLines(TimedLines&&) = delete;  // words are of the line inside
 
   /// Goes to the next line; false at the end. Throws InputError if it begins with no time.
   bool next();

@@ -333,26 +333,32 @@ class Places {
     }
   }
 
-  /// What the job of this number and line asks for; memory is still to come.
-  Asked asked(std::uint64_t job, const Record& record) const {
-    Asked asked;
-    if (!rules_.platform) return asked;
+  /// The partition that a line names, by its place.
+  std::size_t partition(const Record& record) const {
+    using From = SwfRules::PartitionsFrom;
+    if (!rules_.platform || rules_.partitions_from == From::none) return 0;
+    const Field field = rules_.partitions_from == From::queue ? kQueue : kPartition;
+    const std::int64_t number = record.count(field, kLargestId);
+    if (number < 0) return 0;
+    const std::vector<std::int64_t>& numbers = rules_.platform->numbers;
+    const auto at = std::ranges::find(numbers, number);
+    if (at != numbers.end()) return static_cast<std::size_t>(at - numbers.begin());
+    record.fail(field, "no partition has the number " + std::to_string(number),
+                "give it one in the platform file: number = " + std::to_string(number));
+  }
+  std::uint32_t cores(std::size_t partition) const {
+    return rules_.platform ? cores_.at(partition) : rules_.cores_per_node;
+  }
+  /// What the job of this number asks for, of this partition if nothing else is said of it.
+  Asked asked(std::uint64_t job, std::size_t partition, std::uint64_t memory_mb) const {
+    Asked asked{.memory_mb = memory_mb};
     if (rules_.asked) {
       const auto at = rules_.asked->of.find(job);
       if (at != rules_.asked->of.end()) asked.beside = at->second + 1;
     }
     if (asked.beside != 0) asked.partitions = named_.at(asked.beside - 1);
-    if (asked.partitions == 0) asked.partitions = std::uint64_t{1} << partition(record);
+    if (asked.partitions == 0) asked.partitions = std::uint64_t{1} << partition;
     return asked;
-  }
-  /// The fewest cores of a node of these partitions.
-  std::uint32_t cores(const Asked& asked) const {
-    std::optional<std::uint32_t> fewest;
-    for (std::size_t i = 0; i < cores_.size(); ++i) {
-      if ((asked.partitions >> i & 1) == 0) continue;
-      fewest = std::min(fewest.value_or(cores_[i]), cores_[i]);
-    }
-    return fewest.value_or(rules_.cores_per_node);
   }
   /// Those of these partitions in which a job may run so long.
   std::uint64_t that_allow(Duration walltime, std::uint64_t partitions) const {
@@ -370,20 +376,6 @@ class Places {
   }
 
  private:
-  /// The partition that a line names, by its place.
-  std::size_t partition(const Record& record) const {
-    using From = SwfRules::PartitionsFrom;
-    if (rules_.partitions_from == From::none) return 0;
-    const Field field = rules_.partitions_from == From::queue ? kQueue : kPartition;
-    const std::int64_t number = record.count(field, kLargestId);
-    if (number < 0) return 0;
-    const std::vector<std::int64_t>& numbers = rules_.platform->numbers;
-    const auto at = std::ranges::find(numbers, number);
-    if (at != numbers.end()) return static_cast<std::size_t>(at - numbers.begin());
-    record.fail(field, "no partition has the number " + std::to_string(number),
-                "give it one in the platform file: number = " + std::to_string(number));
-  }
-
   Place made(const Asked& asked, Workload& workload) const {
     const Platform& platform = rules_.platform->platform;
     AskedWhere words = asked.beside == 0 ? AskedWhere{} : rules_.asked->asked[asked.beside - 1];
@@ -460,8 +452,8 @@ void take(const Record& record, const SwfRules& rules, Places& places, Workload&
     ++skipped.no_runtime;
     return;
   }
-  Places::Asked asked = places.asked(job.name, record);
-  const std::uint32_t cores = places.cores(asked);
+  const std::size_t partition = places.partition(record);
+  const std::uint32_t cores = places.cores(partition);
   job.nodes = static_cast<Nodes>((size - 1) / cores + 1);
   if (rules.max_size > 0 && job.nodes > rules.max_size) {
     ++skipped.above_max_size;
@@ -474,10 +466,11 @@ void take(const Record& record, const SwfRules& rules, Places& places, Workload&
   Nodes most = rules.nodes;
   bool is_allowed = true;
   if (rules.platform) {
+    const std::uint64_t memory_mb = rules.uses_memory ? memory_of(record, size, cores) : 0;
+    Places::Asked asked = places.asked(job.name, partition, memory_mb);
     const std::uint64_t allowed = places.that_allow(job.walltime, asked.partitions);
     is_allowed = allowed != 0;
     if (is_allowed) asked.partitions = allowed;
-    if (rules.uses_memory) asked.memory_mb = memory_of(record, size, cores);
     const Places::Place& place = places.find(asked, workload);
     if (place.nodes == 0) {
       ++skipped.nowhere;

@@ -297,12 +297,12 @@ TEST(Swf, WhatIsSaidBesideTheLogHoldsInstead) {
                         .uses_memory = true,
                         .asked = std::make_shared<AskedByJobs>(beside)});
   };
-  // Of partition b, where nodes have 8 cores; what the log says of it is not looked at.
-  const Workload b = read(0, line("16", "-1", "-1", "9"));
+  // Of partition b. How many nodes it has is counted where the log has it, as sizes beside it are.
+  const Workload b = read(0, line("8", "-1", "-1", "1"));
   EXPECT_EQ(b.where, (std::vector<Where>{{.partitions = 2}}));
   EXPECT_EQ(b.jobs.at(0).nodes, 2u);
   EXPECT_EQ(read(0, line("8", "-1", "-1", "1", "601")).skipped.too_long, 1u);
-  EXPECT_EQ(read(0, line("24", "-1", "-1", "1")).skipped.too_large, 1u);
+  EXPECT_EQ(read(0, line("12", "-1", "-1", "1")).skipped.too_large, 1u);
   // Its memory, and the partition of the log.
   const Where big{.each = {.memory_mb = 32 << 10}};
   EXPECT_EQ(read(1, line("4", "1024", "-1", "1")).where, std::vector{big});

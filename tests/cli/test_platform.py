@@ -163,7 +163,7 @@ def test_what_does_not_fit_is_counted(ductile, tmp_path):
     ])
     call += ["--partitions-from", "partition", "--memory-from", "requested"]
     text = ductile.output(*call)
-    assert ("3 lines skipped: 1 larger than the machine, 1 longer than their partition allows, 1 with more memory than a "
+    assert ("3 lines skipped: 1 larger than the machine, 1 longer than their partition allows, 1 asking for what no "
             "node of their partition has") in text
     [figures] = ductile.objects(*call, "--json")
     assert (figures["jobs"], figures["skipped"]) == (2, 3)
@@ -360,3 +360,28 @@ def test_changed_logs_keep_where_jobs_run(ductile, tmp_path):
     ductile.output("simulate", "--trace", tmp_path / "new.swf", "--platform", tmp_path / "platform.toml", "--check",
                    "--out", tmp_path / "out")
     assert all(nodes_of(row) <= {12, 14, 15} for row in jobs_of(tmp_path / "out").values())
+
+
+def test_too_many_lists_of_nodes_are_told(ductile, tmp_path):
+    platform = "class = [{ name = 'std', count = 64 }]"
+    call = write(tmp_path, [line(job, 0, 100, 1, 100) for job in range(1, 61)], platform)
+    (tmp_path / "log.adaptive").write_text(
+        "ductile-adaptive 1\n" + "".join(f"job {job} type=rigid size=1..1 exclude={job}\n" for job in range(1, 61)))
+    done = ductile.run(*call, "--policy", "fcfs", "--check", "--json")
+    figures = json.loads(done.stdout)
+    assert figures["rejected"] > 0 and figures["jobs"] + figures["rejected"] == 60
+    assert f"ductile: {figures['rejected']} jobs were rejected: nodelist and exclude of the jobs" in done.stderr
+
+
+def test_a_job_has_as_many_nodes_whatever_its_partition(ductile, tmp_path):
+    platform = """
+        class = [{ name = "std", count = 4, cores = 4 }, { name = "gpu", count = 4, cores = 8 }]
+        partition = [{ name = "a", classes = ["std"] }, { name = "b", classes = ["gpu"] }]
+        """
+    call = write(tmp_path, [line(1, 0, 100, 8, 100)], platform)
+    beside(tmp_path, "job 1 type=rigid size=2..2 partition=b")
+    ductile.output("workload", "transform", tmp_path / "log.swf", "--nodes", 8, "--cores-per-node", 4, "--out", tmp_path / "new.swf")
+    for name in ("log.swf", "new.swf"):
+        call[2] = tmp_path / name
+        ductile.output(*call, "--check", "--out", tmp_path / "out")
+        assert nodes_of(jobs_of(tmp_path / "out")[1]) == {4, 5}
