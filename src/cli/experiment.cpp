@@ -96,7 +96,7 @@ class ExperimentRun {
       if (std::ranges::any_of(given_, replaced)) continue;
       const auto own = std::ranges::find(variant.options, option.name, &OptionSetting::name);
       if (option.name == "trace") option.values = {found_log(experiment_, option)};
-      if (option.name == "platform" || is_file_of_caps(option)) {
+      if (option.name == "platform" || option.name == "orders" || is_file_of_caps(option)) {
         option.values = {found_beside(experiment_, option)};
       }
       if (option.name == "out" && own == variant.options.end()) inside(option.values, variant);

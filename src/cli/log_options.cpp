@@ -1,5 +1,6 @@
 #include "cli/log_options.hpp"
 
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
@@ -28,9 +29,14 @@ Log read_log(const std::string& path, const LogOptions& options, const ReadProgr
   }
   SwfRules rules = options.rules;
   if (!log.adaptive.empty()) rules.extend_walltime = false;
+  if (!log.adaptive.empty() && rules.platform) {
+    rules.asked = std::make_shared<AskedByJobs>(read_asked(log.adaptive, rules.platform->platform));
+  }
   log.workload = read_swf(path, rules, &log.header, progress);
   if (log.adaptive.empty()) return log;
-  log.unknown = read_adaptive(log.adaptive, log.workload, rules.cores_per_node);
+  log.unknown = read_adaptive(log.adaptive, log.workload,
+                              {.cores_per_node = rules.cores_per_node,
+                               .may_ask = !options.runs || rules.platform != nullptr});
   const Skipped& skipped = log.workload.skipped;
   if (log.unknown > 0 && rules.max_jobs == 0 && skipped.total() + skipped.filtered == 0) {
     throw InputError({.file = log.adaptive},

@@ -14,6 +14,7 @@ namespace ductile {
 struct LogOptions {
   SwfRules rules;
   std::string adaptive = "auto";  // a file; "auto": the one beside the log if there is one; "none"
+  bool runs = false;  // the jobs are to run, on the platform of the rules if there is one
 };
 
 /// Adds the options of `add_swf_options` and --adaptive. They are written to `options`, which must

@@ -28,6 +28,7 @@
 #include "report/table.hpp"
 #include "report/text.hpp"
 #include "simulation/failures.hpp"
+#include "simulation/orders_file.hpp"
 #include "simulation/power_caps.hpp"
 #include "simulation/recording.hpp"
 #include "workload/elastisim.hpp"
@@ -50,6 +51,7 @@ struct Options {
   std::string out, record;
   std::string platform;  // a file
   std::string failures;  // a file, or a model
+  std::string orders;    // a file
   std::string identities = "auto";
   bool json = false, quiet = false, strict = false;
   bool apply_at_given = false;
@@ -175,8 +177,9 @@ constexpr const char* kFitElastisim = "num_nodes and num_nodes_min, or the nodes
 struct Source {
   std::function<Input(std::uint64_t seed)> input;
   Nodes nodes = 0;
-  std::uint64_t jobs = 0;  // 0: not known before it is made
-  std::string about;       // one line
+  std::uint64_t jobs = 0;       // 0: not known before it is made
+  std::string about;            // one line
+  bool has_node_lists = false;  // jobs name the nodes on which they may run, or may not
   std::optional<std::int64_t> unix_start_time;
 };
 
@@ -231,6 +234,7 @@ Source from_jobs(const std::shared_ptr<Workload>& workload, Nodes nodes, const O
 
 Source from_trace(const Options& options, ProgressLine& progress) {
   LogOptions how = options.log;
+  how.runs = true;
   how.rules.nodes = machine_nodes(options.trace, how.rules);
   if (options.log.rules.nodes == 0 && !options.quiet) {
     progress.clear();
@@ -253,6 +257,7 @@ Source from_trace(const Options& options, ProgressLine& progress) {
                                "; look at --nodes, --min-runtime, --status and --max-size");
   }
   Source source = from_jobs(workload, how.rules.nodes, options);
+  source.has_node_lists = std::ranges::any_of(workload->where, &Where::has_list);
   if (!log.adaptive.empty()) {
     source.about += fmt::format("; {} adapt, as {} says", workload->adapting(), log.adaptive);
     if (log.unknown > 0) source.about += fmt::format(", and {} that were left out", log.unknown);
@@ -366,6 +371,34 @@ void add_failures(Source& source, const Options& options) {
   };
 }
 
+// ---- Orders -------------------------------------------------------------------------------------
+
+// Adds those of operators to the inputs of all seeds. Do any need to know which nodes a job has?
+bool add_orders(Source& source, const Options& options) {
+  if (options.orders.empty()) return false;
+  std::vector<FileOrder> orders = read_orders(options.orders, source.nodes);
+  const bool any_moves = std::ranges::any_of(orders, [](const FileOrder& each) {
+    return std::holds_alternative<OperatorOrder::Leave>(each.order.what);
+  });
+  source.input = [input = source.input, orders = std::move(orders)](std::uint64_t seed) {
+    Input result = input(seed);
+    result.orders = orders_of(orders, *result.workload);
+    return result;
+  };
+  return any_moves;
+}
+
+void tell_orders(const std::vector<Summary>& summaries) {
+  std::uint64_t most = 0;
+  for (const Summary& summary : summaries) most = std::max(most, summary.orders_not_possible);
+  if (most == 0) return;
+  std::cerr << fmt::format(
+      "ductile: {}{} of --orders {} not possible at {} time: no such job ran or waited then, or it "
+      "cannot do that\n",
+      summaries.size() > 1 ? "up to " : "", most == 1 ? "1 order" : fmt::format("{} orders", most),
+      most == 1 ? "was" : "were", most == 1 ? "its" : "their");
+}
+
 // ---- Power --------------------------------------------------------------------------------------
 
 // A cap means something only where something draws power, and if not all goes to idle nodes.
@@ -399,6 +432,17 @@ void tell_rejected_for_power(const std::vector<Summary>& summaries) {
       "ductile: {} {} more power than --power-cap ever leaves for one that runs alone, and {} "
       "rejected\n",
       most, most == 1 ? "job needs" : "jobs need", most == 1 ? "is" : "are");
+}
+
+// Only lists of nodes can be too many: whatever else does not fit is left out before.
+void tell_rejected_for_lists(const std::vector<Summary>& summaries) {
+  std::uint64_t most = 0;
+  for (const Summary& s : summaries) most = std::max(most, s.rejected - s.rejected_for_power);
+  if (most == 0) return;
+  std::cerr << fmt::format(
+      "ductile: {} {} rejected: nodelist and exclude of the jobs at that time were too many "
+      "different ones\n",
+      most, most == 1 ? "job was" : "jobs were");
 }
 
 // ---- The command --------------------------------------------------------------------------------
@@ -459,14 +503,6 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
     throw InputError({.field = "--adaptive"}, "says how jobs of a log adapt",
                      "give --trace, or --malleable and the like");
   }
-  if (!options.settings.bookings.empty() && options.identities == "off") {
-    throw InputError({.field = "--identities"}, "reservations need to know which nodes a job has",
-                     "leave --identities away");
-  }
-  if (!options.failures.empty() && options.identities == "off") {
-    throw InputError({.field = "--identities"}, "failures need to know which nodes a job has",
-                     "leave --identities away");
-  }
   if (!options.record.empty() && options.policies.size() * options.seeds.size() > 1) {
     throw InputError({.field = "--record"}, "a log is of one run",
                      "give one --policy and one --seed");
@@ -485,6 +521,17 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
                                                : from_model(options, progress);
   if (!options.platform.empty()) source.nodes = options.settings.platform.nodes;
   add_failures(source, options);
+  const bool any_moves = add_orders(source, options);
+  const char* const needs_identities = !options.settings.bookings.empty() ? "reservations need"
+                                       : !options.failures.empty()        ? "failures need"
+                                       : source.has_node_lists ? "jobs that name nodes need"
+                                       : any_moves             ? "orders to migrate need"
+                                                               : nullptr;
+  if (needs_identities && options.identities == "off") {
+    throw InputError({.field = "--identities"},
+                     fmt::format("{} to know which nodes a job has", needs_identities),
+                     "leave --identities away");
+  }
 
   matrix.variant = options.variant;
   matrix.seeds = options.seeds;
@@ -503,8 +550,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
   matrix.settings.rules.identities =
       options.identities == "on" ||
       (options.identities == "auto" &&
-       (!options.out.empty() || !options.failures.empty() || !options.settings.bookings.empty() ||
-        options.settings.rules.check));
+       (!options.out.empty() || needs_identities || options.settings.rules.check));
   check_power_caps(source, matrix.settings);
   matrix.input = source.input;
   std::optional<Recorder> recorder;
@@ -527,6 +573,8 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
   progress.clear();
   if (!options.json && !summaries.empty()) std::cout << '\n' << summary_table(summaries);
   if (!options.quiet) tell_rejected_for_power(summaries);
+  if (!options.quiet && source.has_node_lists) tell_rejected_for_lists(summaries);
+  if (!options.quiet) tell_orders(summaries);
 
   if (matrix.settings.stop->load()) {
     std::cout.flush();
@@ -694,6 +742,12 @@ void add_world_options(CLI::App& command, Options& options) {
           "caps of a file with lines TIME_S WATTS. What jobs draw say the classes of --platform, "
           "or the jobs of --adaptive [none]")
       ->type_name("WATTS|FILE");
+  command
+      .add_option(
+          "--orders", options.orders,
+          "what operators order jobs, by time: a file with lines TIME_S suspend JOB, TIME_S "
+          "resume JOB, TIME_S resize JOB NODES and TIME_S migrate JOB [off NODES]")
+      ->type_name("FILE");
   command
       .add_option_function<std::string>(
           "--moves", [&settings](const std::string& word) { settings.moves = word == "on"; },

@@ -101,7 +101,7 @@ std::string skipped_text(const Skipped& skipped, const char* what) {
       {skipped.other_status, "of another status"},
       {skipped.above_max_size, "larger than --max-size"},
       {skipped.too_long, "longer than their partition allows"},
-      {skipped.nowhere, "with more memory than a node of their partition has"},
+      {skipped.nowhere, "asking for what no node of their partition has"},
   }};
   std::string text = fmt::format("{} {} skipped: ", skipped.total(), what);
   const char* separator = "";

@@ -110,6 +110,7 @@ class MatrixRun {
     settings.policy = matrix_.policies[number % matrix_.policies.size()];
     settings.rules.seed = matrix_.seeds[row];
     settings.node_events = shared.input->node_events;
+    settings.orders = shared.input->orders;
     settings.progress = [&](std::uint64_t jobs_over, Time now) {
       tell(number, jobs_over, workload.jobs.size(), now);
     };

@@ -19,6 +19,7 @@ struct Input {
   std::shared_ptr<const Workload> workload;
   std::vector<NodeEvent> node_events;
   double load_seconds = 0;  // wall clock it took to get it
+  std::vector<OperatorOrder> orders = {};
 };
 
 /// Of all runs together.

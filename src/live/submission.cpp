@@ -220,7 +220,7 @@ Submission submission_from_json(const Json& json) {
   s.partition = in.text("partition", kMaxWhere);
   if (!is_printable(s.partition)) fail("partition", "it is no name", "");
   s.things = in.text("gres", kMaxWhere);
-  parse_things(s.things, "gres");
+  parse_things(s.things, {.field = "gres"});
   s.only = in.text("nodelist", kMaxWhere);
   s.never = in.text("exclude", kMaxWhere);
   for (const auto& [field, nodes] : {std::pair("nodelist", &s.only), {"exclude", &s.never}}) {

@@ -66,6 +66,7 @@ struct Summary {
   std::uint64_t rejected = 0;  // not in `jobs`: ended without ever running
   /// Of these: no cap of the run leaves power for what they start with.
   std::uint64_t rejected_for_power = 0;
+  std::uint64_t orders_not_possible = 0;  // of operators, when their time came
   /// Of the jobs of a priority above 0: the first submission and the last end, as shares of the
   /// makespan. (The benchmark ESP has rules for them.)
   std::optional<double> premium_from, premium_until;
@@ -117,6 +118,7 @@ void visit_figures(S& s, Visit&& visit) {
   visit("killed_by_resizes", s.killed_by_resizes);
   visit("rejected", s.rejected);
   visit("rejected_for_power", s.rejected_for_power);
+  visit("orders_not_possible", s.orders_not_possible);
   visit("premium_from", s.premium_from);
   visit("premium_until", s.premium_until);
   visit("requeued", s.requeued);

@@ -19,13 +19,13 @@ std::string partition_list(const Platform& platform) {
 }
 
 /// The bits of the partitions that are named.
-std::uint64_t named_partitions(std::string_view text, const Platform& platform) {
+std::uint64_t named_partitions(std::string_view text, const Platform& platform, const AskedAs& as) {
   std::uint64_t bits = 0;
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view name = next_part(rest, ',');
     const auto at = std::ranges::find(platform.partitions, name, &Partition::name);
     if (at == platform.partitions.end()) {
-      throw InputError({.field = "--partition"}, "there is no partition '" + printable(name) + "'",
+      throw InputError(as.place(as.partitions), "there is no partition '" + printable(name) + "'",
                        platform.partitions.empty() ? "leave it away: there are no partitions"
                                                    : "use one of " + partition_list(platform));
     }
@@ -35,7 +35,8 @@ std::uint64_t named_partitions(std::string_view text, const Platform& platform) 
 }
 
 /// Those of them in which a job may run so long.
-std::uint64_t that_allow(Duration walltime, std::uint64_t partitions, const Platform& platform) {
+std::uint64_t that_allow(Duration walltime, std::uint64_t partitions, const Platform& platform,
+                         const AskedAs& as) {
   std::uint64_t bits = 0;
   Duration most{};
   for (std::size_t i = 0; i < platform.partitions.size(); ++i) {
@@ -45,7 +46,7 @@ std::uint64_t that_allow(Duration walltime, std::uint64_t partitions, const Plat
     if (limit == Duration{} || walltime <= limit) bits |= std::uint64_t{1} << i;
   }
   if (bits != 0 || partitions == 0) return bits;
-  throw InputError({.field = "--time"},
+  throw InputError(as.place(as.walltime),
                    seconds_text(walltime) + " s are more than the " + seconds_text(most) +
                        " s that are allowed in " + partition_names(partitions, platform),
                    "ask for less, or for another partition");
@@ -76,7 +77,7 @@ auto most_of(const Platform& platform, const Has& has) {
   return std::to_string(most);
 }
 
-Slice each_of(const AskedWhere& asked, const Platform& platform) {
+Slice each_of(const AskedWhere& asked, const Platform& platform, const AskedAs& as) {
   Slice each;
   const auto cores = [](const Slice& has) { return has.cores; };
   const auto memory = [](const Slice& has) { return has.memory_mb; };
@@ -85,27 +86,27 @@ Slice each_of(const AskedWhere& asked, const Platform& platform) {
   if (!platform.classes.empty()) {
     const auto found = rounded<std::uint64_t>(asked.cores, platform, cores);
     if (!found) {
-      throw InputError({.field = "--cpus-per-task"},
+      throw InputError(as.place(as.cores),
                        std::to_string(asked.cores) + " cores are more than the " +
                            most_of(platform, cores) + " of a node",
-                       "change --cpus-per-task or --ntasks-per-node");
+                       "ask for fewer");
     }
     each.cores = static_cast<std::uint16_t>(*found);
   }
   if (knows_memory) {
     const auto found = rounded<std::uint64_t>(asked.memory_mb, platform, memory);
     if (!found) {
-      throw InputError({.field = "--mem"},
+      throw InputError(as.place(as.memory),
                        std::to_string(asked.memory_mb) + " MB are more than the " +
                            most_of(platform, memory) + " of a node",
                        "ask for less");
     }
     each.memory_mb = static_cast<std::uint32_t>(*found);
   }
-  for (const auto& [name, count] : parse_things(asked.things, "--gres")) {
+  for (const auto& [name, count] : parse_things(asked.things, as.place(as.things))) {
     const auto at = std::ranges::find(platform.things, name);
     if (at == platform.things.end()) {
-      throw InputError({.field = "--gres"}, "no node has a '" + printable(name) + "'",
+      throw InputError(as.place(as.things), "no node has a '" + printable(name) + "'",
                        platform.things.empty() ? "leave it away: nodes have nothing of the kind"
                                                : "use one of " + listed(platform.things));
     }
@@ -113,7 +114,7 @@ Slice each_of(const AskedWhere& asked, const Platform& platform) {
     const auto things = [place](const Slice& has) { return has.things.at(place); };
     const auto found = rounded<std::uint16_t>(count, platform, things);
     if (!found) {
-      throw InputError({.field = "--gres"},
+      throw InputError(as.place(as.things),
                        std::to_string(count) + " of '" + name + "' are more than the " +
                            most_of(platform, things) + " of a node",
                        "ask for fewer");
@@ -132,24 +133,19 @@ std::string words_of(const AskedWhere& asked) {
   return listed(words);
 }
 
-NodeSet named_nodes(const std::string& text, const char* field, const Platform& platform) {
-  const std::optional<NodeSet> nodes = parse_node_set(text);
-  if (!nodes) {
-    throw InputError({.field = field}, "'" + printable(text) + "' are no nodes",
-                     "write their numbers like 0-3,7");
-  }
-  if (!nodes->empty() && nodes->parts.back().last >= platform.nodes) {
-    throw InputError({.field = field},
-                     "there is no node " + std::to_string(nodes->parts.back().last),
+NodeSet named_nodes(const std::string& text, const Place& place, const Platform& platform) {
+  NodeSet nodes = parse_named_nodes(text, place);
+  if (!nodes.empty() && nodes.parts.back().last >= platform.nodes) {
+    throw InputError(place, "there is no node " + std::to_string(nodes.parts.back().last),
                      "there are 0 to " + std::to_string(platform.nodes - 1));
   }
-  return *nodes;
+  return nodes;
 }
 
 }  // namespace
 
 std::vector<std::pair<std::string, std::uint16_t>> parse_things(std::string_view text,
-                                                                const std::string& field) {
+                                                                const Place& place) {
   std::vector<std::pair<std::string, std::uint16_t>> things;
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view part = next_part(rest, ',');
@@ -160,7 +156,7 @@ std::vector<std::pair<std::string, std::uint16_t>> parse_things(std::string_view
     const bool is_new =
         std::ranges::find(things, name, &decltype(things)::value_type::first) == things.end();
     if (name.empty() || !count || *count == 0 || !is_new) {
-      throw InputError({.field = field},
+      throw InputError(place,
                        "'" + printable(part) + "' says " +
                            (is_new ? "nothing of what a node has" : "the same thing again"),
                        "write it like gpu:2, each thing once");
@@ -170,21 +166,30 @@ std::vector<std::pair<std::string, std::uint16_t>> parse_things(std::string_view
   return things;
 }
 
-Where where_of(const AskedWhere& asked, Duration walltime, const Platform& platform) {
+NodeSet parse_named_nodes(std::string_view text, const Place& place) {
+  const std::optional<NodeSet> nodes = parse_node_set(text);
+  if (nodes) return *nodes;
+  throw InputError(place, "'" + printable(text) + "' are no nodes",
+                   "write their numbers like 0-3,7");
+}
+
+Where where_of(const AskedWhere& asked, Duration walltime, const Platform& platform,
+               const AskedAs& as) {
   Where where;
-  where.partitions = named_partitions(asked.partitions, platform);
+  where.partitions = named_partitions(asked.partitions, platform, as);
   // Who names none asks for the first one.
   if (where.partitions == 0 && !platform.partitions.empty()) where.partitions = 1;
-  where.partitions = that_allow(walltime, where.partitions, platform);
+  where.partitions = that_allow(walltime, where.partitions, platform, as);
   if (where.partitions == 1) where.partitions = 0;
-  where.each = each_of(asked, platform);
-  where.only = named_nodes(asked.only, "--nodelist", platform);
-  where.never = named_nodes(asked.never, "--exclude", platform);
+  where.each = each_of(asked, platform, as);
+  where.only = named_nodes(asked.only, as.place(as.only), platform);
+  where.never = named_nodes(asked.never, as.place(as.never), platform);
   if (!where.only.empty()) {
     where.only.erase(where.never);
     where.never = {};
     if (where.only.empty()) {
-      throw InputError({.field = "--exclude"}, "none of the nodes of --nodelist is left",
+      throw InputError(as.place(as.never),
+                       std::string("none of the nodes of ") + as.only + " is left",
                        "exclude fewer");
     }
   }
@@ -194,7 +199,7 @@ Where where_of(const AskedWhere& asked, Duration walltime, const Platform& platf
   anywhere.only = anywhere.never = {};
   const NodeSet there = nodes_of(anywhere, platform);
   if (there.empty()) {
-    throw InputError({.field = "--partition"},
+    throw InputError(as.place(as.partitions),
                      partition_names(where.partitions, platform) + " has no nodes",
                      "ask for another one");
   }
@@ -203,10 +208,11 @@ Where where_of(const AskedWhere& asked, Duration walltime, const Platform& platf
                                ? std::string()
                                : " of " + partition_names(where.partitions, platform);
     if (!there.intersects(nodes_with(where.each, platform))) {
-      throw InputError("no node" + in + " has all that is asked of each: " + words_of(asked),
+      throw InputError(as.place(),
+                       "no node" + in + " has all that is asked of each: " + words_of(asked),
                        "ask for less, or for another partition");
     }
-    throw InputError({.field = where.only.empty() ? "--exclude" : "--nodelist"},
+    throw InputError(as.place(where.only.empty() ? as.never : as.only),
                      "no node" + in + " is left that has what is asked", "name other nodes");
   }
   if (platform.classes.size() > 1 && nodes_with(where.each, platform).contains(there)) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/node_set.hpp"
 #include "base/time.hpp"
 #include "model/platform.hpp"
@@ -24,16 +25,36 @@ struct AskedWhere {
   bool operator==(const AskedWhere&) const = default;
 };
 
+/// Where that was written, and what its parts are called there: for errors. As it is: options of
+/// `ductile submit`.
+struct AskedAs {
+  std::string file{};
+  std::uint64_t line = 0;
+  const char* partitions = "--partition";
+  const char* walltime = "--time";
+  const char* memory = "--mem";
+  const char* cores = "--cpus-per-task";
+  const char* things = "--gres";
+  const char* only = "--nodelist";
+  const char* never = "--exclude";
+
+  Place place(const char* field = "") const { return {file, line, field}; }
+};
+
 /// "gpu:2,fpga": names and how many of each, one if none is said. Throws InputError with this
-/// field.
+/// place.
 std::vector<std::pair<std::string, std::uint16_t>> parse_things(std::string_view text,
-                                                                const std::string& field);
+                                                                const Place& place);
+
+/// "0-3,7", any numbers. Throws InputError with this place.
+NodeSet parse_named_nodes(std::string_view text, const Place& place);
 
 /// The same on this platform, for a job of this limit: partitions that allow less are left out.
 /// Two that mean the same nodes are mostly equal: what every node has counts as not asked, and
 /// memory, cores and things are as much as the next class has. Throws InputError with the field as
-/// options are called, as "--partition", and with what there is.
-Where where_of(const AskedWhere& asked, Duration walltime, const Platform& platform);
+/// it is called there, and with what there is.
+Where where_of(const AskedWhere& asked, Duration walltime, const Platform& platform,
+               const AskedAs& as = {});
 
 /// The nodes on which such a job may run.
 NodeSet nodes_of(const Where& where, const Platform& platform);

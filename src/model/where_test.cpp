@@ -75,8 +75,7 @@ TEST(Where, AsksForWhatNodesHave) {
   EXPECT_EQ(error_of({.memory_mb = 4001}),
             "--mem: 4001 MB are more than the 4000 of a node; ask for less");
   EXPECT_EQ(error_of({.cores = 17}),
-            "--cpus-per-task: 17 cores are more than the 16 of a node; change --cpus-per-task or "
-            "--ntasks-per-node");
+            "--cpus-per-task: 17 cores are more than the 16 of a node; ask for fewer");
   EXPECT_EQ(error_of({.things = "gpu:3"}),
             "--gres: 3 of 'gpu' are more than the 2 of a node; ask for fewer");
   EXPECT_EQ(error_of({.things = "fpga"}), "--gres: no node has a 'fpga'; use one of gpu");
@@ -114,13 +113,13 @@ TEST(Where, KeepsToNodesAndOffOthers) {
 }
 
 TEST(Where, ThingsAreReadInWords) {
-  const auto things = parse_things("gpu:2,fpga", "f");
+  const auto things = parse_things("gpu:2,fpga", {.field = "f"});
   ASSERT_EQ(things.size(), 2u);
   EXPECT_EQ(things[0], (std::pair<std::string, std::uint16_t>{"gpu", 2}));
   EXPECT_EQ(things[1], (std::pair<std::string, std::uint16_t>{"fpga", 1}));
-  EXPECT_TRUE(parse_things("", "f").empty());
+  EXPECT_TRUE(parse_things("", {.field = "f"}).empty());
   for (const char* text : {",", "gpu:", "gpu:0", "gpu:a100:2", ":2", "gpu,gpu", "gpu:65536"}) {
-    EXPECT_THROW(parse_things(text, "f"), InputError) << text;
+    EXPECT_THROW(parse_things(text, {.field = "f"}), InputError) << text;
   }
 }
 

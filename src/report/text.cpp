@@ -70,8 +70,9 @@ std::map<Who, DelayFigures> read_delays(const char* kind, const Json& json) {
 Summary read_summary(const Json& json) {
   Summary summary;
   const auto read = [&](const char* name, auto& field) {
-    constexpr std::array<std::string_view, 4> kLater = {"max_power_w", "power_cap_w",
-                                                        "above_power_cap_s", "rejected_for_power"};
+    constexpr std::array<std::string_view, 5> kLater = {"max_power_w", "power_cap_w",
+                                                        "above_power_cap_s", "rejected_for_power",
+                                                        "orders_not_possible"};
     if (std::ranges::find(kLater, name) != kLater.end() && !json.contains(name)) return;
     read_value(json.at(name), field);
   };

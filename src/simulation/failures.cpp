@@ -1,36 +1,16 @@
 #include "simulation/failures.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "simulation/timed_lines.hpp"
 
 namespace ductile {
 namespace {
-
-constexpr std::string_view kBlank = " \t\r";
-
-// Takes the next word off the front of `text`.
-std::string_view next_word(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
-  const std::string_view word = text.substr(0, text.find_first_of(kBlank));
-  text.remove_prefix(word.size());
-  return word;
-}
-
-std::optional<Time> read_time(std::string_view word) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  constexpr double kMost = 1e12;
-  const bool sound =
-      error == std::errc{} && end == word.data() + word.size() && value >= 0 && value <= kMost;
-  return sound ? std::optional(Time(seconds(value))) : std::nullopt;
-}
 
 std::optional<Health> read_health(std::string_view word) {
   if (word == "up") return Health::up;
@@ -46,40 +26,22 @@ void sort_by_time(std::vector<NodeEvent>& events) {
 }  // namespace
 
 std::vector<NodeEvent> read_failures(const std::string& path, Nodes nodes) {
-  std::ifstream in(path);
-  if (!in) {
-    throw InputError({path}, "the file cannot be read",
-                     "check the name and that you may read the file");
-  }
+  TimedLines line(path, "the file cannot be read", "check the name and that you may read the file");
   std::vector<NodeEvent> events;
-  std::string line;
-  for (std::uint64_t number = 1; std::getline(in, line); ++number) {
-    std::string_view rest(line);
-    rest = rest.substr(0, rest.find('#'));
-    const std::string_view time_word = next_word(rest);
-    if (time_word.empty()) continue;
-    const auto fail = [&](const char* field, std::string_view word, const char* remedy) {
-      throw InputError({path, number, field}, "'" + std::string(word) + "' is not possible",
-                       remedy);
-    };
-    NodeEvent event;
-    const auto time = read_time(time_word);
-    if (!time) fail("time", time_word, "write seconds from 0 to 1e12");
-    const std::string_view state_word = next_word(rest);
-    const auto health = read_health(state_word);
-    if (!health) fail("state", state_word, "write up, down or draining");
-    rest.remove_prefix(std::min(rest.find_first_not_of(kBlank), rest.size()));
-    rest = rest.substr(0, rest.find_last_not_of(kBlank) + 1);
-    auto set = parse_node_set(rest);
-    if (!set || set->empty()) fail("nodes", rest, "write node numbers such as 0-3,7");
+  while (line.next()) {
+    const auto health = read_health(line.word(0));
+    if (!health) line.refuse("state", line.word(0), "write up, down or draining");
+    auto set = parse_node_set(line.rest(1));
+    if (!set || set->empty()) {
+      line.refuse("nodes", line.rest(1), "write node numbers such as 0-3,7");
+    }
     if (set->parts.back().last >= nodes) {
-      throw InputError({path, number, "nodes"},
+      throw InputError(line.place("nodes"),
                        "the machine has no node " + std::to_string(set->parts.back().last),
                        "its nodes are 0 to " + std::to_string(nodes - 1));
     }
-    events.push_back({*time, std::move(*set), *health});
+    events.push_back({line.time(), *std::move(set), *health});
   }
-  if (in.bad()) throw RunError(path + ": reading failed");
   sort_by_time(events);
   return events;
 }

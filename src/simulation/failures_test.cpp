@@ -69,9 +69,9 @@ TEST(FailuresFile, ErrorsNameLineAndField) {
   }
   EXPECT_EQ(complaint("1 broken 0\n"),
             ":1: state: 'broken' is not possible; write up, down or draining");
-  EXPECT_EQ(complaint("1\n"), ":1: state: '' is not possible; write up, down or draining");
+  EXPECT_EQ(complaint("1\n"), ":1: state: is missing; write up, down or draining");
   EXPECT_EQ(complaint("# a\n\n1 down\n"),
-            ":3: nodes: '' is not possible; write node numbers such as 0-3,7");
+            ":3: nodes: is missing; write node numbers such as 0-3,7");
   for (const char* nodes : {"x", "3-1", "1-", ",", "0;1", "-1", "99999999999"}) {
     EXPECT_NE(complaint("1 up " + std::string(nodes)).find(":1: nodes: "), std::string::npos)
         << nodes;

@@ -164,7 +164,8 @@ class World {
   static Capabilities capabilities(const SimulationSettings& settings) {
     Capabilities can;
     can.instant_start = settings.start_delay.is_zero();
-    can.moves = settings.moves && !(settings.node_events.empty() && settings.bookings.empty());
+    can.moves = settings.moves && !(settings.node_events.empty() && settings.bookings.empty() &&
+                                    settings.orders.empty());
     if (settings.suspends || !settings.orders.empty() || settings.policy->traits.needs.suspends) {
       can.suspends = Suspends::all;
     }
@@ -240,7 +241,8 @@ class World {
   void answer_resize(JobId id, Answer answer);
   void order_stop(const Decision& decision);
   void answer_stop(JobId id, Answer answer);
-  void order(const OperatorOrder& order);
+  bool order(const OperatorOrder& order);
+  bool resume(JobId id);
   Duration runtime_left(JobId id) const;
   double true_speed(JobId id) const;
   void send(JobId id, Time at, Answer answer);
@@ -322,6 +324,7 @@ SimulationCounts World::run() {
   counts_.held_node_s = static_cast<double>(held) / 1e6;
   counts_.passes = core_.state().passes;
   counts_.jobs_left = jobs_.size() - counts_.jobs_over;
+  if (!counts_.stopped) counts_.orders_not_possible += settings_.orders.size() - next_order_;
   for (Observer* observer : observers_) observer->on_finish(now_, core_);
   return counts_;
 }
@@ -379,7 +382,7 @@ void World::events_of_instant() {
   if (any_setting) {
     for (; next_order_ < settings_.orders.size() && settings_.orders[next_order_].at <= now_;
          ++next_order_) {
-      order(settings_.orders[next_order_]);
+      if (!order(settings_.orders[next_order_])) ++counts_.orders_not_possible;
     }
     next_setting_ = next_of_settings();
   }
@@ -923,15 +926,32 @@ Duration World::runtime_left(JobId id) const {
   return goes_on ? rigid_left_.at(id) : truth(id).runtime;
 }
 
-void World::order(const OperatorOrder& order) {
-  const State& state = core_.state();
-  const bool is_held =
-      state.jobs.contains(order.job) && core_.job(order.job).status == Status::held;
-  if (!order.how && is_held) {
-    tell(event::Eligible{order.job, true});
-  } else {
-    tell(event::StopOrdered{order.job, order.how});
+// False if it is not possible now.
+bool World::order(const OperatorOrder& order) {
+  const JobId id = order.job;
+  if (const auto* how = std::get_if<Stop>(&order.what)) return tell(event::StopOrdered{id, *how});
+  if (std::holds_alternative<OperatorOrder::Resume>(order.what)) return resume(id);
+  if (const auto* resize = std::get_if<OperatorOrder::Resize>(&order.what)) {
+    const State& state = core_.state();
+    const bool is_so = state.jobs.contains(id) && core_.job(id).status != Status::over &&
+                       core_.job(id).ordered == resize->to;
+    return tell(event::SizeOrdered{id, resize->to}) || is_so;
   }
+  NodeSet off = std::get<OperatorOrder::Leave>(order.what).off;
+  const State& state = core_.state();
+  if (off.empty() && state.jobs.contains(id) && core_.job(id).status == Status::running) {
+    off = state.settled(core_.job(id)).nodes;
+  }
+  // No nodes would lift an order.
+  return !off.empty() && tell(event::MoveOrdered{id, std::move(off)});
+}
+
+bool World::resume(JobId id) {
+  const bool is_held = core_.state().jobs.contains(id) && core_.job(id).status == Status::held;
+  if (!is_held) return tell(event::StopOrdered{id, std::nullopt});
+  // Behind a barrier it waits as others do, and is not suspended.
+  const bool is_behind = std::ranges::find(behind_, id) != behind_.end();
+  return !is_behind && tell(event::Eligible{id, true});
 }
 
 // --- Ends and failures

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "base/error.hpp"
@@ -71,12 +72,18 @@ struct BookingOrder {
   Place where{};   // in a file, for errors
 };
 
-/// Operators: they want a running job stopped at a time, or (`how` is empty) one that they have
-/// suspended, or were about to, to go on.
+/// Operators: what they want of a job at a time.
 struct OperatorOrder {
+  struct Resume {};  // it goes on, if they have suspended it or were about to
+  struct Resize {
+    Nodes to = 0;  // 0: its policy decides again
+  };
+  struct Leave {
+    NodeSet off{};  // it goes to others; none: all that it has
+  };
   Time at{};
   JobId job = JobId::none;
-  std::optional<Stop> how;
+  std::variant<Stop, Resume, Resize, Leave> what{};
 };
 
 struct SimulationSettings {
@@ -119,7 +126,8 @@ struct SimulationCounts {
   std::uint64_t jobs_left = 0;  // waiting or running when nothing more could happen, or at a stop
   /// Killed at their limit, and would have kept it at the size at which they started.
   std::uint64_t killed_by_resizes = 0;
-  std::uint64_t rejected_for_power = 0;  // no cap of power leaves enough for their start
+  std::uint64_t rejected_for_power = 0;   // no cap of power leaves enough for their start
+  std::uint64_t orders_not_possible = 0;  // of operators, when their time came
   std::uint64_t stale = 0;  // events the core refused: repeated answers, nodes as they were
   Time first_submit{};
   Time last_end{};  // the last job left its nodes: it ended, or was requeued and never ran again

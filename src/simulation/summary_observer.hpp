@@ -93,6 +93,7 @@ class SummaryObserver final : public Observer {
     s.nodes = machine_.empty() ? settings.platform.nodes : machine_.back().nodes;
     s.killed_by_resizes = counts.killed_by_resizes;
     s.rejected_for_power = counts.rejected_for_power;
+    s.orders_not_possible = counts.orders_not_possible;
     s.jobs_left = counts.jobs_left;
     s.stopped = counts.stopped;
     s.events = counts.events;

@@ -4,8 +4,10 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <ostream>
 #include <system_error>
+#include <tuple>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -14,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "base/text.hpp"
 #include "model/fairness.hpp"
 #include "workload/compressed_file.hpp"
@@ -29,6 +32,7 @@ constexpr const char* kAdvice = "a job is one line, see docs/formats/adaptive.md
 constexpr std::int32_t kMostDelta = 0x7fffffff;
 constexpr std::string_view kAgain = "again", kSaves = "saves=";
 constexpr std::array<std::string_view, 2> kNoYes{"no", "yes"};
+constexpr std::uint64_t kMegabyte = std::uint64_t{1} << 20;
 
 // ---- Reading ------------------------------------------------------------------------------------
 
@@ -140,9 +144,43 @@ Phase phase_of(const Line& line, std::string_view text) {
   return phase;
 }
 
+// Where it may run; what of it is wrong whatever the platform is said here. False: it is another
+// key.
+bool read_where(const Line& line, std::string_view key, std::string_view word, AskedWhere& asked) {
+  const auto text = [&](std::string& field) {
+    if (word.empty()) line.fail(key, "is empty", "leave it away");
+    field = word;
+  };
+  if (key == "partition") {
+    text(asked.partitions);
+  } else if (key == "memory") {
+    std::uint64_t bytes = 0;
+    try {
+      bytes = parse_memory(word);
+    } catch (const InputError&) {
+    }
+    if (bytes == 0) {
+      line.fail(key, fmt::format("'{}' is no memory", word), "write megabytes, or as in 4G");
+    }
+    asked.memory_mb = (bytes + kMegabyte - 1) / kMegabyte;
+  } else if (key == "cores") {
+    asked.cores = line.number<std::uint32_t>(key, word, 1, 1u << 16);
+  } else if (key == "gres") {
+    text(asked.things);
+    parse_things(word, line.place(key));
+  } else if (key == "nodelist" || key == "exclude") {
+    std::string& nodes = key == "nodelist" ? asked.only : asked.never;
+    text(nodes);
+    parse_named_nodes(word, line.place(key));
+  } else {
+    return false;
+  }
+  return true;
+}
+
 // What comes after "job NAME": "key=value" in any order, each once but for requests and
 // phases.
-AdaptiveJob adaptive_of(Line& line, Accounts& accounts) {
+AdaptiveJob adaptive_of(Line& line, Accounts& accounts, AskedWhere& asked, bool may_ask) {
   constexpr double kMostWatts = 1e6, kLongest_s = 1e9;
   constexpr std::int32_t kMostPriority = 1'000'000'000;
   AdaptiveJob more;
@@ -203,11 +241,16 @@ AdaptiveJob adaptive_of(Line& line, Accounts& accounts) {
         line.fail(key, "ends before the last one", "write phases in their order");
       }
       more.phases.push_back(phase);
+    } else if (read_where(line, key, word, asked)) {
+      if (!may_ask) {
+        line.fail(key, "says where the job may run on a platform", "give --platform FILE");
+      }
     } else {
       line.fail(
           {}, fmt::format("there is no '{}'", key),
           "there are type, size, priority, account, barrier, model, believed_model, constraint, "
-          "cost, believed_cost, walltime, delay, watts, request, phase");
+          "cost, believed_cost, walltime, delay, watts, request, phase, partition, memory, cores, "
+          "gres, nodelist, exclude");
     }
   }
   if (!type) line.fail("type", "is missing", "write type=malleable, or another one");
@@ -239,15 +282,12 @@ class Names {
   std::unordered_map<std::uint64_t, std::uint32_t> places_;
 };
 
-std::uint64_t read(CompressedFile file, const std::string& name, Workload& workload,
-                   std::uint32_t cores_per_node) {
+// Calls `take(line, number, job, asked)` for each job of the file.
+template <class Take>
+void for_each_job(CompressedFile file, const std::string& name, bool may_ask, Accounts& accounts,
+                  const Take& take) {
   LineReader lines(file, name, kAdvice, nullptr, kLongestLine);
-  const Names names(workload);
-  std::vector<AdaptiveJob> adaptive;
-  Accounts accounts{Fairness{}};
-  std::vector<std::uint32_t> rows(workload.jobs.size(), WorkloadJob::kRigid);
-  std::uint64_t unknown = 0;
-  std::uint32_t cores_of_file = 1;
+  std::uint32_t cores_per_node = 1;
   bool begun = false;
   std::string_view text;
   while (lines.next(text)) {
@@ -263,38 +303,13 @@ std::uint64_t read(CompressedFile file, const std::string& name, Workload& workl
     }
     if (head.empty() || head.front() == '#') continue;
     if (head == "cores_per_node") {
-      cores_of_file = line.number<std::uint32_t>(head, line.word(), 1, 1u << 16);
+      cores_per_node = line.number<std::uint32_t>(head, line.word(), 1, 1u << 16);
       if (!line.word().empty()) line.fail(head, "is followed by something", "write one number");
     } else if (head == "job") {
-      if (cores_of_file != cores_per_node) {
-        line.fail("cores_per_node",
-                  fmt::format("sizes are in nodes of {}, those of the log in nodes of {}",
-                              cores_of_file, cores_per_node),
-                  fmt::format("give --cores-per-node {}", cores_of_file));
-      }
-      const auto job_name =
-          line.number<std::uint64_t>("job", line.word(), 0, 999'999'999'999'999'999);
-      AdaptiveJob more = adaptive_of(line, accounts);
-      const auto place = names.find(job_name);
-      if (!place) {
-        ++unknown;
-        continue;
-      }
-      if (*place == Names::kTwice) {
-        line.fail("job", fmt::format("the log has {} more than once", job_name),
-                  "number the jobs of the log");
-      }
-      const WorkloadJob& job = workload.jobs[*place];
-      if (rows[*place] != WorkloadJob::kRigid) {
-        line.fail("job", fmt::format("a second line of {}", job_name), "say it in one line");
-      }
-      if (!more.size.contains(job.nodes)) {
-        line.fail("size", fmt::format("the job asks for {} nodes, which is outside", job.nodes),
-                  "is this the file of this log, read with the same --cores-per-node and without "
-                  "--clip?");
-      }
-      rows[*place] = static_cast<std::uint32_t>(adaptive.size());
-      adaptive.push_back(std::move(more));
+      const auto job = line.number<std::uint64_t>("job", line.word(), 0, 999'999'999'999'999'999);
+      AskedWhere asked;
+      AdaptiveJob more = adaptive_of(line, accounts, asked, may_ask);
+      take(line, cores_per_node, job, std::move(more), std::move(asked));
     } else {
       line.fail({}, fmt::format("'{}' is not understood", head), "lines begin with job or #");
     }
@@ -302,10 +317,111 @@ std::uint64_t read(CompressedFile file, const std::string& name, Workload& workl
   if (!begun) {
     throw InputError({.file = name}, "is empty", fmt::format("the first line is '{}'", kFirstLine));
   }
+}
+
+// The place of a demand among others, each of which is there once.
+class Demands {
+ public:
+  explicit Demands(std::vector<AskedWhere>& all) : all_(all) {}
+
+  std::size_t place(AskedWhere asked) {
+    const auto key = std::tie(asked.partitions, asked.memory_mb, asked.cores, asked.things,
+                              asked.only, asked.never);
+    const auto [at, is_new] = places_.try_emplace(Key(key), all_.size());
+    if (is_new) all_.push_back(std::move(asked));
+    return at->second;
+  }
+
+ private:
+  using Key =
+      std::tuple<std::string, std::uint64_t, std::uint32_t, std::string, std::string, std::string>;
+  std::vector<AskedWhere>& all_;
+  std::map<Key, std::size_t> places_;
+};
+
+std::uint64_t read(CompressedFile file, const std::string& name, Workload& workload,
+                   const AdaptiveRules& rules) {
+  const Names names(workload);
+  std::vector<AdaptiveJob> adaptive;
+  std::vector<AskedWhere> asked;
+  Demands demands(asked);
+  Accounts accounts{Fairness{}};
+  std::vector<std::uint32_t> rows(workload.jobs.size(), WorkloadJob::kRigid);
+  std::uint64_t unknown = 0;
+  for_each_job(
+      std::move(file), name, rules.may_ask, accounts,
+      [&](const Line& line, std::uint32_t cores_of_file, std::uint64_t job_name, AdaptiveJob more,
+          AskedWhere where) {
+        if (cores_of_file != rules.cores_per_node) {
+          line.fail("cores_per_node",
+                    fmt::format("sizes are in nodes of {}, those of the log in nodes of {}",
+                                cores_of_file, rules.cores_per_node),
+                    fmt::format("give --cores-per-node {}", cores_of_file));
+        }
+        const auto place = names.find(job_name);
+        if (!place) {
+          ++unknown;
+          return;
+        }
+        if (*place == Names::kTwice) {
+          line.fail("job", fmt::format("the log has {} more than once", job_name),
+                    "number the jobs of the log");
+        }
+        const WorkloadJob& job = workload.jobs[*place];
+        if (rows[*place] != WorkloadJob::kRigid) {
+          line.fail("job", fmt::format("a second line of {}", job_name), "say it in one line");
+        }
+        if (!more.size.contains(job.nodes)) {
+          line.fail("size", fmt::format("the job asks for {} nodes, which is outside", job.nodes),
+                    "is this the file of this log, read with the same --cores-per-node and without "
+                    "--clip?");
+        }
+        if (where != AskedWhere{}) {
+          more.asked = static_cast<std::uint32_t>(demands.place(std::move(where)) + 1);
+        }
+        rows[*place] = static_cast<std::uint32_t>(adaptive.size());
+        adaptive.push_back(std::move(more));
+      });
   for (std::size_t i = 0; i < rows.size(); ++i) workload.jobs[i].adaptive = rows[i];
   workload.adaptive = std::move(adaptive);
+  workload.asked = std::move(asked);
   workload.accounts = accounts.names();
   return unknown;
+}
+
+// Are there nodes for it, in whatever partition if the line names none?
+void check_asked(const Line& line, const AdaptiveJob& more, AskedWhere asked,
+                 const Platform& platform) {
+  if (asked.partitions.empty()) asked.partitions = partition_names(~std::uint64_t{0}, platform);
+  const Place at = line.place();
+  const AskedAs as{.file = at.file,
+                   .line = at.line,
+                   .partitions = "partition",
+                   .memory = "memory",
+                   .cores = "cores",
+                   .things = "gres",
+                   .only = "nodelist",
+                   .never = "exclude"};
+  const Nodes most = nodes_of(where_of(asked, Duration{}, platform, as), platform).count();
+  if (more.size.min <= most) return;
+  line.fail("size",
+            fmt::format("the job needs {} nodes, and {} {} what it asks for", more.size.min, most,
+                        most == 1 ? "has" : "have"),
+            "let it ask for less, or for more partitions");
+}
+
+AskedByJobs read_asked(CompressedFile file, const std::string& name, const Platform& platform) {
+  AskedByJobs all;
+  Demands demands(all.asked);
+  Accounts accounts{Fairness{}};
+  for_each_job(std::move(file), name, true, accounts,
+               [&](const Line& line, std::uint32_t, std::uint64_t job, const AdaptiveJob& more,
+                   AskedWhere asked) {
+                 if (asked == AskedWhere{}) return;
+                 check_asked(line, more, asked, platform);
+                 all.of.emplace(job, demands.place(std::move(asked)));
+               });
+  return all;
 }
 
 // ---- Writing ------------------------------------------------------------------------------------
@@ -336,13 +452,21 @@ void append_phase(std::string& text, const Phase& phase) {
   if (phase.speedup != Speedup{}) text += ":" + to_text(phase.speedup);
 }
 
-void append_job(std::string& text, const AdaptiveJob& more,
-                const std::vector<std::string>& accounts) {
+void append_where(std::string& text, const AskedWhere& asked) {
+  if (!asked.partitions.empty()) text += " partition=" + asked.partitions;
+  if (asked.memory_mb != 0) text += " memory=" + memory_text(asked.memory_mb * kMegabyte);
+  if (asked.cores != 0) append_number(text += " cores=", asked.cores);
+  if (!asked.things.empty()) text += " gres=" + asked.things;
+  if (!asked.only.empty()) text += " nodelist=" + asked.only;
+  if (!asked.never.empty()) text += " exclude=" + asked.never;
+}
+
+void append_job(std::string& text, const AdaptiveJob& more, const Workload& workload) {
   const AdaptiveSpec& believed = more.believed;
   fmt::format_to(std::back_inserter(text), " type={} size={}..{}", word(more.type), more.size.min,
                  more.size.max);
   if (more.priority != 0) append_number(text += " priority=", more.priority);
-  if (more.account != 0) text += " account=" + accounts.at(more.account - 1);
+  if (more.account != 0) text += " account=" + workload.accounts.at(more.account - 1);
   if (more.barrier) text += " barrier=yes";
   if (more.speedup != Speedup{}) text += " model=" + to_text(more.speedup);
   if (believed.speedup != more.speedup) text += " believed_model=" + to_text(believed.speedup);
@@ -359,18 +483,27 @@ void append_job(std::string& text, const AdaptiveJob& more,
   if (believed.watts_per_node != 0) append_number(text += " watts=", believed.watts_per_node);
   for (const EvolvingStep& step : more.steps) append_step(text += " request=", step);
   for (const Phase& phase : more.phases) append_phase(text += " phase=", phase);
+  if (more.asked != 0) append_where(text, workload.asked.at(more.asked - 1));
 }
 
 }  // namespace
 
 std::uint64_t read_adaptive(const std::string& path, Workload& workload,
-                            std::uint32_t cores_per_node) {
-  return read(CompressedFile::open(path), path, workload, cores_per_node);
+                            const AdaptiveRules& rules) {
+  return read(CompressedFile::open(path), path, workload, rules);
 }
 
 std::uint64_t parse_adaptive(std::string_view bytes, const std::string& name, Workload& workload,
-                             std::uint32_t cores_per_node) {
-  return read(CompressedFile::in_memory(bytes, name), name, workload, cores_per_node);
+                             const AdaptiveRules& rules) {
+  return read(CompressedFile::in_memory(bytes, name), name, workload, rules);
+}
+
+AskedByJobs read_asked(const std::string& path, const Platform& platform) {
+  return read_asked(CompressedFile::open(path), path, platform);
+}
+
+AskedByJobs parse_asked(std::string_view bytes, const std::string& name, const Platform& platform) {
+  return read_asked(CompressedFile::in_memory(bytes, name), name, platform);
 }
 
 void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t cores_per_node) {
@@ -389,7 +522,7 @@ void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t c
     }
     const std::size_t begin = text.size();
     fmt::format_to(std::back_inserter(text), "job {}", job.name);
-    append_job(text, workload.adaptive[job.adaptive], workload.accounts);
+    append_job(text, workload.adaptive[job.adaptive], workload);
     if (text.size() - begin > kLongestLine) {
       throw InputError(fmt::format("job {} has more to say than a line can hold", job.name),
                        "give it fewer requests or phases, or a shorter table");

@@ -8,19 +8,34 @@
 #include <string>
 #include <string_view>
 
+#include "workload/swf.hpp"
 #include "workload/workload.hpp"
 
 namespace ductile {
 
-/// Gives the jobs of a log what the file says of them; they must all be rigid. Sizes are in nodes
-/// of `cores_per_node`, which must be that of the file. Returns how many jobs of the file the
-/// workload does not have. Throws InputError, which names line and field: nothing is half-read.
+struct AdaptiveRules {
+  std::uint32_t cores_per_node = 1;  // sizes are in nodes of so many; must be that of the file
+  /// May lines say where a job may run? Not where it is to run on a machine without a platform
+  /// file. What they say is kept in words; `read_asked` is what has a meaning for it.
+  bool may_ask = true;
+};
+
+/// Gives the jobs of a log what the file says of them; they must all be rigid. Returns how many
+/// jobs of the file the workload does not have. Throws InputError, which names line and field:
+/// nothing is half-read.
 std::uint64_t read_adaptive(const std::string& path, Workload& workload,
-                            std::uint32_t cores_per_node = 1);
+                            const AdaptiveRules& rules = {});
 
 /// The same from the content of a file called `name`.
 std::uint64_t parse_adaptive(std::string_view bytes, const std::string& name, Workload& workload,
-                             std::uint32_t cores_per_node = 1);
+                             const AdaptiveRules& rules = {});
+
+/// What the jobs of the file ask of their nodes, for `SwfRules::asked`. Throws InputError, also if
+/// the platform has no such names, or fewer nodes of the kind than a job needs.
+AskedByJobs read_asked(const std::string& path, const Platform& platform);
+
+/// The same from the content of a file called `name`.
+AskedByJobs parse_asked(std::string_view bytes, const std::string& name, const Platform& platform);
 
 /// Writes what `read_adaptive` gives back. The caller looks at the state of `out`. Throws
 /// InputError if a job cannot be told from another by its name, or asks more often than a line

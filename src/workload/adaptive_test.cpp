@@ -4,11 +4,14 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "base/error.hpp"
+#include "workload/platform_file.hpp"
 #include "workload/swf.hpp"
 #include "workload/transform.hpp"
 #include "workload/transform_text.hpp"
@@ -118,7 +121,7 @@ TEST(Adaptive, RoundTripWithTheLogIsExact) {
     write_swf(log, workload, {}, cores);
     Workload again =
         parse_swf(log.str(), "log", {.cores_per_node = cores, .extend_walltime = false});
-    EXPECT_EQ(parse_adaptive(written(workload, cores), "x", again, cores), 0u);
+    EXPECT_EQ(parse_adaptive(written(workload, cores), "x", again, {.cores_per_node = cores}), 0u);
     EXPECT_EQ(again.jobs, workload.jobs);
     EXPECT_EQ(again.adaptive, workload.adaptive);
     EXPECT_EQ(written(again, cores), written(workload, cores));
@@ -132,6 +135,23 @@ TEST(Adaptive, WhatCannotBeSaidIsRefused) {
   workload = parsed("job 1 type=evolving size=1..8");
   workload.adaptive[0].steps.assign(100'000, {0.123456789, 1, 1});
   EXPECT_THROW(written(workload), InputError);
+}
+
+TEST(Adaptive, WhereJobsMayRunIsReadAndWritten) {
+  const std::string first = "job 1 type=rigid size=4..4 partition=a,b memory=4G gres=gpu:2,fpga";
+  const std::string second = "job 2 type=malleable size=2..8 cores=8 nodelist=0-3,7 exclude=2";
+  const std::string third = "job 3 type=rigid size=4..4 partition=a,b memory=4G gres=gpu:2,fpga";
+  const std::string lines = first + "\n" + second + "\n" + third + "\n";
+  const Workload workload = parsed(lines);
+  EXPECT_EQ(workload.asked, (std::vector<AskedWhere>{
+                                {.partitions = "a,b", .memory_mb = 4096, .things = "gpu:2,fpga"},
+                                {.cores = 8, .only = "0-3,7", .never = "2"}}));
+  EXPECT_EQ(workload.adaptive[0].asked, 1u);
+  EXPECT_EQ(workload.adaptive[1].asked, 2u);
+  EXPECT_EQ(workload.adaptive[2].asked, 1u);
+  EXPECT_EQ(written(workload), "ductile-adaptive 1\ncores_per_node 1\n" + lines);
+  EXPECT_EQ(parsed("job 1 type=rigid size=4..4 memory=1500").asked.at(0).memory_mb, 1500u);
+  EXPECT_TRUE(parsed("job 1 type=rigid size=4..4").asked.empty());
 }
 
 TEST(Adaptive, BelongsToTheLogBesideIt) {
@@ -157,7 +177,7 @@ std::string error_of(const std::string& bytes, std::uint32_t cores_per_node = 1)
   workload.jobs[2].name = 2;  // twice
   const Workload before = workload;
   try {
-    parse_adaptive(bytes, "x.adaptive", workload, cores_per_node);
+    parse_adaptive(bytes, "x.adaptive", workload, {.cores_per_node = cores_per_node});
   } catch (const InputError& error) {
     EXPECT_EQ(workload.jobs, before.jobs);
     EXPECT_TRUE(workload.adaptive.empty());
@@ -167,6 +187,73 @@ std::string error_of(const std::string& bytes, std::uint32_t cores_per_node = 1)
 }
 
 std::string line_error(const std::string& line) { return error_of("ductile-adaptive 1\n" + line); }
+
+TEST(AdaptiveErrors, OfWhereJobsMayRunWhateverThePlatform) {
+  for (const auto& [words, what] : std::vector<std::pair<std::string, std::string>>{
+           {"partition=", "partition: is empty; leave it away"},
+           {"memory=much", "memory: 'much' is no memory; write megabytes, or as in 4G"},
+           {"memory=0", "memory: '0' is no memory; write megabytes, or as in 4G"},
+           {"cores=0", "cores: '0' is no whole number from 1 to 65536; correct it"},
+           {"gres=gpu:0",
+            "gres: 'gpu:0' says nothing of what a node has; write it like gpu:2, each "
+            "thing once"},
+           {"nodelist=x", "nodelist: 'x' are no nodes; write their numbers like 0-3,7"},
+           {"exclude=3-1", "exclude: '3-1' are no nodes; write their numbers like 0-3,7"},
+           {"gres=gpu gres=gpu", "gres: is given twice; give it once"}}) {
+    EXPECT_EQ(line_error("job 1 " + words), "x.adaptive:2: " + what);
+  }
+  Workload workload = jobs(1);
+  try {
+    parse_adaptive("ductile-adaptive 1\njob 1 type=rigid size=4..4 exclude=1", "x", workload,
+                   {.may_ask = false});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "x:2: exclude: says where the job may run on a platform; give --platform FILE");
+  }
+}
+
+const Platform& platform() {
+  static const Platform made = parse_platform_file(R"(
+    class = [{ name = "std", count = 4, cores = 4, memory = "8G" },
+             { name = "gpu", count = 2, cores = 8, memory = "4G", gres = { gpu = 2 } }]
+    partition = [{ name = "a", classes = ["std"] },
+                 { name = "b", classes = ["gpu"], max_time = "10" }, { name = "all" }]
+    )",
+                                                   "platform")
+                                   .platform;
+  return made;
+}
+
+std::string asked_error(const std::string& words) {
+  try {
+    parse_asked("ductile-adaptive 1\njob 1 type=rigid size=1..1 " + words, "x", platform());
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(AdaptiveErrors, OfWhereJobsMayRunOnAPlatform) {
+  EXPECT_EQ(asked_error("gres=gpu:2"), "") << "any partition may be that of the log";
+  EXPECT_EQ(asked_error("partition=c"),
+            "x:2: partition: there is no partition 'c'; use one of a, b, all");
+  EXPECT_EQ(asked_error("memory=9G"),
+            "x:2: memory: 9216 MB are more than the 8192 of a node; ask for less");
+  EXPECT_EQ(asked_error("cores=9"),
+            "x:2: cores: 9 cores are more than the 8 of a node; ask for fewer");
+  EXPECT_EQ(asked_error("gres=fpga"), "x:2: gres: no node has a 'fpga'; use one of gpu");
+  EXPECT_EQ(asked_error("nodelist=6"), "x:2: nodelist: there is no node 6; there are 0 to 5");
+  EXPECT_EQ(asked_error("nodelist=1 exclude=0-1"),
+            "x:2: exclude: none of the nodes of nodelist is left; exclude fewer");
+  EXPECT_EQ(asked_error("partition=a gres=gpu"),
+            "x:2: no node of a has all that is asked of each: gpu; ask for less, or for another "
+            "partition");
+  EXPECT_EQ(asked_error("memory=8G gres=gpu").substr(0, 20), "x:2: no node of a,b,");
+  EXPECT_THROW(
+      parse_asked("ductile-adaptive 1\njob 1 type=rigid size=3..3 gres=gpu", "x", platform()),
+      InputError);
+}
 
 TEST(AdaptiveErrors, NameLineAndField) {
   EXPECT_EQ(error_of(""), "x.adaptive: is empty; the first line is 'ductile-adaptive 1'");
@@ -189,7 +276,8 @@ TEST(AdaptiveErrors, NameLineAndField) {
   EXPECT_EQ(
       line_error("job 1 speed=1"),
       "x.adaptive:2: there is no 'speed'; there are type, size, priority, account, barrier, model, "
-      "believed_model, constraint, cost, believed_cost, walltime, delay, watts, request, phase");
+      "believed_model, constraint, cost, believed_cost, walltime, delay, watts, request, phase, "
+      "partition, memory, cores, gres, nodelist, exclude");
   EXPECT_EQ(line_error("job 1 account=a,b"),
             "x.adaptive:2: account: 'a,b' is no name of an account; use up to 64 letters, digits, "
             "'_', '-' and '.'");

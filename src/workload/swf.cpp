@@ -4,9 +4,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <compare>
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <system_error>
 #include <utility>
@@ -304,10 +306,16 @@ SwfRules::Status status(const Record& record) {
 // Where jobs of the same words may run, looked at once.
 class Places {
  public:
+  // What a job asks for on the platform.
+  struct Asked {
+    std::uint64_t partitions = 0;  // a bit for each place
+    std::uint64_t memory_mb = 0;   // as the log says
+    std::size_t beside = 0;        // place in the rules plus 1; 0: nothing but that
+    auto operator<=>(const Asked&) const = default;
+  };
   struct Place {
     std::uint32_t row = 0;  // as WorkloadJob::where
-    Nodes nodes = 0;        // how many there are; 0: no node has the memory
-    Duration max_walltime{};
+    Nodes nodes = 0;        // how many there are; 0: none has what is asked
   };
 
   explicit Places(const SwfRules& rules) : rules_(rules) {
@@ -317,6 +325,11 @@ class Places {
     for (std::size_t i = 0; i < count; ++i) {
       const NodeSet nodes = nodes_of({.partitions = std::uint64_t{1} << i}, platform);
       cores_.push_back(fewest_cores(nodes, platform));
+    }
+    if (!rules.asked) return;
+    for (const AskedWhere& each : rules.asked->asked) {
+      const Where where = where_of({.partitions = each.partitions}, Duration{}, platform);
+      named_.push_back(each.partitions.empty() ? 0 : std::max<std::uint64_t>(where.partitions, 1));
     }
   }
 
@@ -336,29 +349,45 @@ class Places {
   std::uint32_t cores(std::size_t partition) const {
     return rules_.platform ? cores_.at(partition) : rules_.cores_per_node;
   }
-  /// Of jobs of this partition that need so much memory on each node.
-  const Place& find(std::size_t partition, std::uint64_t memory_mb, Workload& workload) {
-    const auto [at, is_new] = known_.try_emplace({partition, memory_mb});
-    if (is_new) at->second = made(partition, memory_mb, workload);
+  /// What the job of this number asks for, of this partition if nothing else is said of it.
+  Asked asked(std::uint64_t job, std::size_t partition, std::uint64_t memory_mb) const {
+    Asked asked{.memory_mb = memory_mb};
+    if (rules_.asked) {
+      const auto at = rules_.asked->of.find(job);
+      if (at != rules_.asked->of.end()) asked.beside = at->second + 1;
+    }
+    if (asked.beside != 0) asked.partitions = named_.at(asked.beside - 1);
+    if (asked.partitions == 0) asked.partitions = std::uint64_t{1} << partition;
+    return asked;
+  }
+  /// Those of these partitions in which a job may run so long.
+  std::uint64_t that_allow(Duration walltime, std::uint64_t partitions) const {
+    const std::vector<Partition>& all = rules_.platform->platform.partitions;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Duration longest = all[i].max_walltime;
+      if (longest > Duration{} && walltime > longest) partitions &= ~(std::uint64_t{1} << i);
+    }
+    return partitions;
+  }
+  const Place& find(const Asked& asked, Workload& workload) {
+    const auto [at, is_new] = known_.try_emplace(asked);
+    if (is_new) at->second = made(asked, workload);
     return at->second;
   }
 
  private:
-  Place made(std::size_t partition, std::uint64_t memory_mb, Workload& workload) const {
+  Place made(const Asked& asked, Workload& workload) const {
     const Platform& platform = rules_.platform->platform;
-    Place place;
-    AskedWhere asked{.memory_mb = memory_mb};
-    if (!platform.partitions.empty()) {
-      asked.partitions = platform.partitions.at(partition).name;
-      place.max_walltime = platform.partitions.at(partition).max_walltime;
-    }
+    AskedWhere words = asked.beside == 0 ? AskedWhere{} : rules_.asked->asked[asked.beside - 1];
+    words.partitions = partition_names(asked.partitions, platform);
+    if (words.memory_mb == 0) words.memory_mb = asked.memory_mb;
     Where where;
     try {
-      where = where_of(asked, Duration{}, platform);
+      where = where_of(words, Duration{}, platform);
     } catch (const InputError&) {
-      return place;
+      return {};
     }
-    place.nodes = nodes_of(where, platform).count();
+    Place place{.nodes = nodes_of(where, platform).count()};
     if (where == Where{}) return place;
     const auto at = std::ranges::find(workload.where, where);
     place.row = static_cast<std::uint32_t>(at - workload.where.begin()) + 1;
@@ -368,7 +397,8 @@ class Places {
 
   const SwfRules& rules_;
   std::vector<std::uint32_t> cores_;  // of each partition
-  std::map<std::pair<std::size_t, std::uint64_t>, Place> known_;
+  std::vector<std::uint64_t> named_;  // by each of `SwfRules::asked`, as in `Asked`; 0: none
+  std::map<Asked, Place> known_;
 };
 
 // MB on each node of a job of so many processors, rounded up; 0 if it is not known.
@@ -429,18 +459,25 @@ void take(const Record& record, const SwfRules& rules, Places& places, Workload&
     ++skipped.above_max_size;
     return;
   }
+  const bool is_known = requested > Duration{};
+  if (is_known || rules.runtime_as_walltime) job.walltime = is_known ? requested : job.runtime;
+  const bool is_raised = is_known && rules.extend_walltime && requested < job.runtime;
+  if (is_raised) job.walltime = job.runtime;
   Nodes most = rules.nodes;
-  Duration longest{};
+  bool is_allowed = true;
   if (rules.platform) {
-    const std::uint64_t memory = rules.uses_memory ? memory_of(record, size, cores) : 0;
-    const Places::Place& place = places.find(partition, memory, workload);
+    const std::uint64_t memory_mb = rules.uses_memory ? memory_of(record, size, cores) : 0;
+    Places::Asked asked = places.asked(job.name, partition, memory_mb);
+    const std::uint64_t allowed = places.that_allow(job.walltime, asked.partitions);
+    is_allowed = allowed != 0;
+    if (is_allowed) asked.partitions = allowed;
+    const Places::Place& place = places.find(asked, workload);
     if (place.nodes == 0) {
       ++skipped.nowhere;
       return;
     }
     job.where = place.row;
     most = place.nodes;
-    longest = place.max_walltime;
   }
   if (most > 0 && job.nodes > most) {
     if (!rules.clip) {
@@ -450,17 +487,9 @@ void take(const Record& record, const SwfRules& rules, Places& places, Workload&
     job.nodes = most;
     ++workload.clipped;
   }
-  if (requested > Duration{}) {
-    job.walltime = requested;
-    if (rules.extend_walltime && requested < job.runtime) {
-      job.walltime = job.runtime;
-      ++workload.walltime_raised;
-    }
-  } else {
-    if (rules.runtime_as_walltime) job.walltime = job.runtime;
-    ++workload.walltime_unknown;
-  }
-  if (longest > Duration{} && job.walltime > longest) {
+  workload.walltime_raised += is_raised ? 1 : 0;
+  workload.walltime_unknown += is_known ? 0 : 1;
+  if (!is_allowed) {
     ++skipped.too_long;
     return;
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -17,6 +18,12 @@
 #include "workload/workload.hpp"
 
 namespace ductile {
+
+/// What jobs ask of their nodes, each demand once, and which of them a job has, by its number.
+struct AskedByJobs {
+  std::vector<AskedWhere> asked;
+  std::unordered_map<std::uint64_t, std::size_t> of;
+};
 
 /// How the lines of a file become jobs.
 struct SwfRules {
@@ -47,6 +54,8 @@ struct SwfRules {
   std::shared_ptr<const PlatformFile> platform{};
   PartitionsFrom partitions_from = PartitionsFrom::none;
   bool uses_memory = false;  // jobs ask for field 10: KB of each processor
+  /// What is said beside the log of where they may run on the platform, instead of what it says.
+  std::shared_ptr<const AskedByJobs> asked{};
 };
 
 /// What the comment lines before the first job say; as written, empty where they say nothing.

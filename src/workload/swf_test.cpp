@@ -287,6 +287,32 @@ TEST(Swf, JobsAskForTheMemoryOfNodes) {
   EXPECT_EQ(read("4", gigabytes(9)).jobs.size(), 1u);
 }
 
+TEST(Swf, WhatIsSaidBesideTheLogHoldsInstead) {
+  AskedByJobs beside{.asked = {{.partitions = "b"}, {.memory_mb = 9000}, {.partitions = "a,b"}},
+                     .of = {{1, 0}}};
+  const auto read = [&](std::size_t which, const std::string& text) {
+    beside.of.at(1) = which;
+    return parse(text, {.platform = platform(),
+                        .partitions_from = SwfRules::PartitionsFrom::partition,
+                        .uses_memory = true,
+                        .asked = std::make_shared<AskedByJobs>(beside)});
+  };
+  // Of partition b. How many nodes it has is counted where the log has it, as sizes beside it are.
+  const Workload b = read(0, line("8", "-1", "-1", "1"));
+  EXPECT_EQ(b.where, (std::vector<Where>{{.partitions = 2}}));
+  EXPECT_EQ(b.jobs.at(0).nodes, 2u);
+  EXPECT_EQ(read(0, line("8", "-1", "-1", "1", "601")).skipped.too_long, 1u);
+  EXPECT_EQ(read(0, line("12", "-1", "-1", "1")).skipped.too_large, 1u);
+  // Its memory, and the partition of the log.
+  const Where big{.each = {.memory_mb = 32 << 10}};
+  EXPECT_EQ(read(1, line("4", "1024", "-1", "1")).where, std::vector{big});
+  EXPECT_EQ(read(1, line("8", "1024", "-1", "5")).where, (std::vector<Where>{{.partitions = 2}}));
+  // Of several, those that allow its time.
+  EXPECT_EQ(read(2, line("4", "-1", "-1", "5", "600")).where,
+            (std::vector<Where>{{.partitions = 3}}));
+  EXPECT_TRUE(read(2, line("4", "-1", "-1", "5", "601")).where.empty());
+}
+
 TEST(Swf, APartitionHasALimit) {
   const SwfRules rules{.platform = platform(),
                        .partitions_from = SwfRules::PartitionsFrom::partition};

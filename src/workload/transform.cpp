@@ -226,9 +226,12 @@ Duration estimate(const EstimateSettings& settings, Duration requested, Duration
   return requested;
 }
 
-// Is it a rigid job as any other, but that somebody's account pays for it?
-bool has_account_only(const AdaptiveJob& more) {
-  return more == AdaptiveJob{.type = JobType::rigid, .size = more.size, .account = more.account};
+// Is it a rigid job as any other, but for who pays for it and where it may run?
+bool is_plain(const AdaptiveJob& more) {
+  return more == AdaptiveJob{.type = JobType::rigid,
+                             .size = more.size,
+                             .account = more.account,
+                             .asked = more.asked};
 }
 
 // Measured times of phases.
@@ -247,7 +250,7 @@ void change(Workload& workload, WorkloadJob& job, const Transform& transform, No
             std::uint64_t seed) {
   constexpr const char* kWhat = "run time";
   const bool has_row = job.adaptive != WorkloadJob::kRigid;
-  const bool adaptive_already = has_row && !has_account_only(workload.adaptive[job.adaptive]);
+  const bool adaptive_already = has_row && !is_plain(workload.adaptive[job.adaptive]);
   bool is_made_adaptive = false;
   job.runtime = scaled(job.runtime, transform.speed_factor, kWhat);
   job.walltime = scaled(job.walltime, transform.speed_factor, kWhat);
@@ -281,6 +284,7 @@ void change(Workload& workload, WorkloadJob& job, const Transform& transform, No
       if (has_row) {
         AdaptiveJob& row = workload.adaptive[job.adaptive];
         more.account = row.account;
+        more.asked = row.asked;
         row = std::move(more);
       } else {
         job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());

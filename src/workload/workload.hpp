@@ -10,6 +10,7 @@
 #include "base/time.hpp"
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
+#include "model/where.hpp"
 
 namespace ductile {
 
@@ -55,13 +56,15 @@ struct Phase {
   bool operator==(const Phase&) const = default;
 };
 
-/// What a job has besides if it is not rigid, or not of the usual priority, or of an account.
+/// What a job has besides if it is not rigid, or not of the usual priority, of an account, or says
+/// itself where it may run.
 struct AdaptiveJob {
   JobType type = JobType::malleable;
   SizeRange size;
   std::int32_t priority = 0;        // higher goes first
   bool barrier = false;             // while it waits no job without this is started
   std::uint32_t account = 0;        // place in `Workload::accounts` plus 1; 0: none
+  std::uint32_t asked = 0;          // place in `Workload::asked` plus 1; 0: it asks for nothing
   AdaptiveSpec believed;            // told to the scheduler
   Speedup speedup;                  // true, unless there are phases
   ReconfigurationCost cost;         // true,
@@ -105,7 +108,7 @@ struct Skipped {
   std::uint64_t other_status = 0;    // --status
   std::uint64_t above_max_size = 0;  // --max-size
   std::uint64_t too_long = 0;        // a longer walltime than their partition allows
-  std::uint64_t nowhere = 0;         // no node of their partition has the memory
+  std::uint64_t nowhere = 0;         // no node of their partition has what they ask for
   std::uint64_t filtered = 0;        // another partition than asked for; not counted in total()
 
   std::uint64_t total() const {
@@ -119,7 +122,8 @@ struct Workload {
   std::vector<WorkloadJob> jobs;  // by (submit, position in the input)
   std::vector<AdaptiveJob> adaptive;
   std::vector<std::string> accounts;  // their names
-  std::vector<Where> where;           // what jobs ask for, each once
+  std::vector<AskedWhere> asked;      // what rows of `adaptive` ask for, in words
+  std::vector<Where> where;           // what jobs ask for on the platform of the run, each once
   Skipped skipped;
   std::uint64_t clipped = 0;           // --clip: larger than the machine, made as large as it
   std::uint64_t walltime_raised = 0;   // requested less than it ran (overrun: extend)

@@ -163,7 +163,7 @@ def test_what_does_not_fit_is_counted(ductile, tmp_path):
     ])
     call += ["--partitions-from", "partition", "--memory-from", "requested"]
     text = ductile.output(*call)
-    assert ("3 lines skipped: 1 larger than the machine, 1 longer than their partition allows, 1 with more memory than a "
+    assert ("3 lines skipped: 1 larger than the machine, 1 longer than their partition allows, 1 asking for what no "
             "node of their partition has") in text
     [figures] = ductile.objects(*call, "--json")
     assert (figures["jobs"], figures["skipped"]) == (2, 3)
@@ -288,3 +288,100 @@ def test_jobs_of_reservations_are_there_once_and_have_room(ductile, tmp_path, jo
     call = write(tmp_path, lines, RESERVATIONS.replace('jobs = "3"', f'jobs = "{job}"') + more)
     done = ductile.run(*call, "--policy", "easy")
     assert done.returncode == 2 and why in done.stderr, done
+
+
+def beside(tmp_path, *lines):
+    (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 4\n" + "".join(f"{text}\n" for text in lines))
+
+
+@pytest.mark.parametrize("words, nodes", (
+    ("gres=gpu:2 partition=accel", "12-13"),
+    ("memory=40G", "8-9"),
+    ("memory=40G exclude=8", "9-10"),
+    ("nodelist=3-5", "3-4"),
+    ("partition=accel,batch nodelist=7,15", "7 15"),
+    ("partition=accel cores=4", "8-9"),
+))
+def test_a_line_beside_the_log_says_where_a_job_runs(ductile, tmp_path, words, nodes):
+    call = write(tmp_path, [line(1, 0, 100, 8, 100, memory=GIGABYTE, partition=1)])
+    for kind in ("type=rigid size=2..2", "type=malleable size=1..2"):
+        beside(tmp_path, f"job 1 {kind} {words}")
+        ductile.output(*call, "--partitions-from", "partition", "--memory-from", "requested", "--policy", "fcfs",
+                       "--check", "--out", tmp_path / "out")
+        assert jobs_of(tmp_path / "out")[1]["allocated_resources"] == nodes, kind
+    # Also where nobody asked to follow nodes.
+    [figures] = ductile.objects(*call, "--json")
+    assert (figures["jobs"], figures["rejected"]) == (1, 0)
+
+
+def test_jobs_wait_for_what_their_lines_ask(ductile, tmp_path):
+    # Both want the GPU nodes of 12 to 15; a third one without a line does not.
+    call = write(tmp_path, [line(1, 0, 100, 12, 100), line(2, 1, 100, 8, 100), line(3, 2, 100, 8, 100)])
+    beside(tmp_path, "job 1 type=rigid size=3..3 partition=accel gres=gpu",
+           "job 2 type=rigid size=2..2 partition=accel gres=gpu")
+    for policy in ("fcfs", "easy", "conservative"):
+        ductile.output(*call, "--policy", policy, "--check", "--out", tmp_path / policy)
+        jobs = jobs_of(tmp_path / policy)
+        assert [float(jobs[job]["starting_time"]) for job in (1, 2, 3)] == [0, 100, 2], policy
+
+
+def test_lines_that_no_platform_bears_are_refused(ductile, tmp_path):
+    call = write(tmp_path, [line(1, 0, 100, 8, 100)])
+    for words, why in (
+            ("partition=other", "partition: there is no partition 'other'; use one of batch, accel"),
+            ("gres=fpga", "gres: no node has a 'fpga'; use one of gpu"),
+            ("memory=65G", "memory: 66560 MB are more than the 65536 of a node; ask for less"),
+            ("nodelist=3", "size: the job needs 2 nodes, and 1 has what it asks for"),
+            ("nodelist=16", "nodelist: there is no node 16; there are 0 to 15")):
+        beside(tmp_path, "# more", f"job 1 type=rigid size=2..2 {words}")
+        done = ductile.run(*call)
+        assert done.returncode == 2 and f"log.adaptive:4: {why}" in done.stderr, done.stderr
+    done = ductile.run(*call[:3], "--nodes", 16, "--cores-per-node", 4)
+    assert done.returncode == 2
+    assert "log.adaptive:4: nodelist: says where the job may run on a platform; give --platform FILE" in done.stderr
+    beside(tmp_path, "job 1 type=rigid size=2..2 nodelist=3-4")
+    done = ductile.run(*call, "--identities", "off")
+    assert done.returncode == 2 and "jobs that name nodes need to know" in done.stderr
+    # Things that the partition of the log does not have: left out, and told.
+    beside(tmp_path, "job 1 type=rigid size=2..2 gres=gpu")
+    write(tmp_path, [line(1, 0, 100, 8, 100), line(2, 0, 100, 8, 100)])
+    assert "1 asking for what no node of their partition has" in ductile.output(*call)
+
+
+def test_changed_logs_keep_where_jobs_run(ductile, tmp_path):
+    write(tmp_path, [line(1, 0, 100, 8, 100), line(2, 0, 100, 8, 100)])
+    words = "partition=batch,accel memory=4G cores=2 gres=gpu:2 nodelist=12-15 exclude=13"
+    beside(tmp_path, f"job 1 type=rigid size=2..2 {words}", f"job 2 type=malleable size=1..4 {words}")
+    ductile.output("workload", "transform", tmp_path / "log.swf", "--nodes", 16, "--cores-per-node", 4,
+                   "--malleable", "1", "--out", tmp_path / "new.swf")
+    made = (tmp_path / "new.adaptive").read_text().splitlines()[2:]
+    assert len(made) == 2 and all(text.startswith(f"job {n} type=malleable ") for n, text in enumerate(made, 1))
+    assert all(text.endswith(words) for text in made)
+    ductile.output("simulate", "--trace", tmp_path / "new.swf", "--platform", tmp_path / "platform.toml", "--check",
+                   "--out", tmp_path / "out")
+    assert all(nodes_of(row) <= {12, 14, 15} for row in jobs_of(tmp_path / "out").values())
+
+
+def test_too_many_lists_of_nodes_are_told(ductile, tmp_path):
+    platform = "class = [{ name = 'std', count = 64 }]"
+    call = write(tmp_path, [line(job, 0, 100, 1, 100) for job in range(1, 61)], platform)
+    (tmp_path / "log.adaptive").write_text(
+        "ductile-adaptive 1\n" + "".join(f"job {job} type=rigid size=1..1 exclude={job}\n" for job in range(1, 61)))
+    done = ductile.run(*call, "--policy", "fcfs", "--check", "--json")
+    figures = json.loads(done.stdout)
+    assert figures["rejected"] > 0 and figures["jobs"] + figures["rejected"] == 60
+    assert f"ductile: {figures['rejected']} jobs were rejected: nodelist and exclude of the jobs" in done.stderr
+
+
+def test_a_job_has_as_many_nodes_whatever_its_partition(ductile, tmp_path):
+    platform = """
+        class = [{ name = "std", count = 4, cores = 4 }, { name = "gpu", count = 4, cores = 8 }]
+        partition = [{ name = "a", classes = ["std"] }, { name = "b", classes = ["gpu"] }]
+        """
+    call = write(tmp_path, [line(1, 0, 100, 8, 100)], platform)
+    beside(tmp_path, "job 1 type=rigid size=2..2 partition=b")
+    ductile.output("workload", "transform", tmp_path / "log.swf", "--nodes", 8, "--cores-per-node", 4, "--out", tmp_path / "new.swf")
+    for name in ("log.swf", "new.swf"):
+        call[2] = tmp_path / name
+        ductile.output(*call, "--check", "--out", tmp_path / "out")
+        assert nodes_of(jobs_of(tmp_path / "out")[1]) == {4, 5}

@@ -15,7 +15,7 @@ KEYS = """policy seed jobs skipped nodes makespan_s utilization utilization_net 
 throughput_jobs_h mean_wait_s median_wait_s p95_wait_s p99_wait_s max_wait_s mean_turnaround_s
 mean_slowdown mean_slowdown_actual mean_bounded_slowdown slowdown_of_means expands shrinks backfilled
 evolving_granted evolving_denied reconfiguration_node_s energy_j max_power_w power_cap_w above_power_cap_s
-killed killed_by_resizes rejected rejected_for_power premium_from
+killed killed_by_resizes rejected rejected_for_power orders_not_possible premium_from
 premium_until requeued jobs_left stopped events passes delays account_delays load_seconds simulate_seconds peak_rss_bytes""".split()
 MEASURED = {"load_seconds", "simulate_seconds", "peak_rss_bytes"}
 

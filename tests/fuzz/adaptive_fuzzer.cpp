@@ -73,6 +73,10 @@ void check(const AdaptiveJob& more) {
   }
 }
 
+AskedWhere asked_of(const Workload& workload, const AdaptiveJob& more) {
+  return more.asked == 0 ? AskedWhere{} : workload.asked.at(more.asked - 1);
+}
+
 std::string written(const Workload& workload, std::uint32_t cores_per_node) {
   std::ostringstream out;
   write_adaptive(out, workload, cores_per_node);
@@ -85,7 +89,8 @@ void read_as_file(std::string_view bytes, const Workload& expected, bool sound,
   require(write(descriptor, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
   Workload workload = log_of(how);
   try {
-    read_adaptive("/proc/self/fd/" + std::to_string(descriptor), workload, cores_per_node);
+    read_adaptive("/proc/self/fd/" + std::to_string(descriptor), workload,
+                  {.cores_per_node = cores_per_node});
     require(sound && workload.adaptive == expected.adaptive);
   } catch (const InputError&) {
     require(!sound);
@@ -107,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Workload workload = before;
   bool sound = false;
   try {
-    parse_adaptive(bytes, "fuzz", workload, cores_per_node);
+    parse_adaptive(bytes, "fuzz", workload, {.cores_per_node = cores_per_node});
     sound = true;
   } catch (const InputError&) {
     require(workload.jobs == before.jobs && workload.adaptive.empty());
@@ -116,12 +121,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const AdaptiveJob& more : workload.adaptive) check(more);
     const std::string text = written(workload, cores_per_node);
     Workload again = before;
-    require(parse_adaptive(text, "again", again, cores_per_node) == 0);
+    require(parse_adaptive(text, "again", again, {.cores_per_node = cores_per_node}) == 0);
     // Rows are in the order of the file, and what is written is in the order of jobs.
     for (std::size_t i = 0; i < kJobs; ++i) {
       const std::uint32_t row = workload.jobs[i].adaptive, other = again.jobs[i].adaptive;
       require((row == WorkloadJob::kRigid) == (other == WorkloadJob::kRigid));
-      if (row != WorkloadJob::kRigid) require(workload.adaptive[row] == again.adaptive[other]);
+      if (row == WorkloadJob::kRigid) continue;
+      AdaptiveJob its = workload.adaptive[row], read = again.adaptive[other];
+      require(asked_of(workload, its) == asked_of(again, read));
+      its.asked = read.asked = 0;  // demands, too, are in the order of the file
+      require(its == read);
     }
     require(written(again, cores_per_node) == text);
   }
@@ -129,7 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Workload other = log_of(how);
     try {
       parse_adaptive(std::string(bytes) + "\n#" + std::string(1 << 20, 'x'), "fuzz", other,
-                     cores_per_node);
+                     {.cores_per_node = cores_per_node});
       require(false);
     } catch (const InputError&) {
     }

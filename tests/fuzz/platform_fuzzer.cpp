@@ -54,7 +54,7 @@ void check(const Where& where, const AskedWhere& asked, Duration walltime,
            const Platform& platform) {
   const NodeSet nodes = nodes_of(where, platform);
   require(!nodes.empty());
-  const auto things = parse_things(asked.things, "");
+  const auto things = parse_things(asked.things, {});
   const NodeSet only = *parse_node_set(asked.only), never = *parse_node_set(asked.never);
   const bool knows_memory = nodes_with({.memory_mb = 1}, platform).count() > 0;
   for (std::uint32_t node = 0; node < std::min(platform.nodes, Nodes{64}); ++node) {

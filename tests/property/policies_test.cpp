@@ -40,6 +40,29 @@ class EveryPolicy : public ::testing::TestWithParam<std::string> {
   static std::uint64_t share_of(std::uint64_t cases) { return cases / policies().size() + 1; }
 };
 
+/// Now and then operators order sizes and other nodes, and at last any size again.
+void order_sizes(Trouble& t, std::uint64_t seed) {
+  Draws draws(seed, Stream::test, 8);
+  if (!draws.chance(0.3)) return;
+  std::vector<OperatorOrder>& orders = t.settings.orders;
+  const auto jobs = static_cast<std::uint32_t>(t.workload.jobs.size());
+  Time at{};
+  for (std::uint64_t n = draws.below(20); n > 0; --n) {
+    at += whole_seconds(static_cast<std::int64_t>(draws.below(40)));
+    OperatorOrder order{at, JobId{static_cast<std::uint32_t>(draws.below(jobs))}};
+    order.what = OperatorOrder::Leave{};
+    if (draws.chance(0.7)) {
+      const Nodes to = static_cast<Nodes>(draws.below(t.settings.platform.nodes + 1));
+      order.what = OperatorOrder::Resize{to};
+    }
+    orders.push_back(order);
+  }
+  for (std::uint32_t i = 0; i < jobs; ++i) {
+    orders.push_back({at + whole_seconds(50), JobId{i}, OperatorOrder::Resize{}});
+  }
+  std::ranges::stable_sort(orders, {}, &OperatorOrder::at);
+}
+
 /// In the simulated world: the invariants hold after every event, every job ends when the trouble
 /// is over and has had the nodes for its work, and the same run gives the same decisions.
 TEST_P(EveryPolicy, EndsEveryJob) {
@@ -48,6 +71,7 @@ TEST_P(EveryPolicy, EndsEveryJob) {
     const std::string policy = drawn(seed);
     SCOPED_TRACE(policy);
     Trouble t = random_trouble(seed);
+    order_sizes(t, seed);
     t.settings.policy = make_policy(policy);
     WorkBooks books(t.workload);
     Observer* const observers[] = {&books};

@@ -504,9 +504,19 @@ void Parser::book(Line& line) {
 void Parser::order(Line& line) {
   OperatorOrder order;
   order.at = line.time("time", line.word("time"));
-  const std::string what = line.one_of("order", {"cancel", "requeue", "suspend", "resume"});
-  order.how = from_word<Stop>(kStopWords, what);
+  const std::string what =
+      line.one_of("order", {"cancel", "requeue", "suspend", "resume", "resize", "migrate"});
   order.job = job_called(line, line.word("job"));
+  if (const auto how = from_word<Stop>(kStopWords, what)) {
+    order.what = *how;
+  } else if (what == "resume") {
+    order.what = OperatorOrder::Resume{};
+  } else if (what == "resize") {
+    order.what = OperatorOrder::Resize{line.count("nodes", line.word("nodes"))};
+  } else {
+    order.what =
+        OperatorOrder::Leave{line.skip("off") ? line.nodes(line.word("nodes")) : NodeSet{}};
+  }
   line.options({});
   scenario_.settings.orders.push_back(order);
 }

@@ -1,11 +1,13 @@
 // Small schedules as text that anyone can read and write; tests/scenarios/README.md has the format.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -74,7 +76,10 @@ struct Scenario {
   bool needs_identities() const {
     const Platform& machine = settings.platform;
     return !settings.node_events.empty() || !settings.bookings.empty() || settings.shares ||
-           machine.classes.size() > 1 || !machine.partitions.empty() || !workload.where.empty();
+           machine.classes.size() > 1 || !machine.partitions.empty() || !workload.where.empty() ||
+           std::ranges::any_of(settings.orders, [](const OperatorOrder& order) {
+             return std::holds_alternative<OperatorOrder::Leave>(order.what);
+           });
   }
 };
 

@@ -77,15 +77,15 @@ Trouble random_trouble(std::uint64_t seed) {
     for (std::uint64_t n = draws.below(20); n > 0; --n) {
       time += whole_seconds(static_cast<std::int64_t>(draws.below(40)));
       const JobId job{static_cast<std::uint32_t>(draws.below(t.workload.jobs.size()))};
-      std::optional<Stop> stop;
-      if (draws.chance(0.7)) stop = draws.chance(0.7) ? Stop::suspend : Stop::requeue;
-      if (draws.chance(0.05)) stop = Stop::cancel;
-      settings.orders.push_back({time, job, stop});
+      OperatorOrder order{time, job, OperatorOrder::Resume{}};
+      if (draws.chance(0.7)) order.what = draws.chance(0.7) ? Stop::suspend : Stop::requeue;
+      if (draws.chance(0.05)) order.what = Stop::cancel;
+      settings.orders.push_back(std::move(order));
     }
     // At last all go on, also those whose order is not carried out yet.
     time += whole_seconds(50);
     for (std::uint32_t i = 0; i < t.workload.jobs.size(); ++i) {
-      settings.orders.push_back({time, JobId{i}, std::nullopt});
+      settings.orders.push_back({time, JobId{i}, OperatorOrder::Resume{}});
     }
   }
   return t;

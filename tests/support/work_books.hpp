@@ -39,9 +39,11 @@ class WorkBooks final : public Observer {
     if (const auto* started = std::get_if<event::Started>(&event); started && taken) {
       begin(now, started->job, core.job(started->job).holding.count, core);
     }
-    // Nodes may change to what they are, and what does not run cannot be stopped.
+    // Nodes may change to what they are, and operators order what a job cannot do by then.
     const bool may_be_refused = std::holds_alternative<event::NodesChanged>(event) ||
-                                std::holds_alternative<event::StopOrdered>(event);
+                                std::holds_alternative<event::StopOrdered>(event) ||
+                                std::holds_alternative<event::SizeOrdered>(event) ||
+                                std::holds_alternative<event::MoveOrdered>(event);
     if (!taken && !may_be_refused) refused.push_back(event);
   }
   void on_resized(Time now, JobId id, Nodes, const Core& core) override {
