@@ -443,6 +443,11 @@ Nodes Facts::smallest(const Job& job) const {
   return n <= job.spec.size.max ? n : job.spec.preferred;
 }
 
+Nodes Facts::smallest_start(const Job& job) const {
+  const Nodes first = start_need(job).nodes;
+  return traits.start_size == StartSize::either ? std::min(smallest(job), first) : first;
+}
+
 std::int64_t State::power_mw() const { return on_mw + jobs_mw; }
 
 std::int64_t State::free_power_mw() const {

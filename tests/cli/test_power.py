@@ -149,6 +149,22 @@ def test_who_is_too_large_for_every_cap_is_rejected(ductile, tmp_path, policy):
     assert (figures["jobs"], figures["rejected"]) == (4, 0)
 
 
+@pytest.mark.parametrize("of_type", ["malleable", "moldable"])
+def test_who_may_start_smaller_is_judged_by_his_smallest_size(ductile, tmp_path, of_type):
+    # 600 W for jobs: three nodes.
+    call = write(tmp_path, [line(1, 0, 100, 4), line(2, 0, 100, 4)])
+    (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 1\n"
+                                           f"job 1 type={of_type} size=1..4\n"
+                                           "job 2 type=rigid size=4..4\n")
+    for policy, rejected in [("elastic", 1), ("mebf", 1), ("equipartition", 1), ("dbes", 1),
+                             ("easy", 2), ("fpsma", 2)]:
+        [figures] = ductile.objects(*call, "--power-cap", 1000, "--policy", policy, "--quiet", "--check", "--json")
+        assert (figures["jobs"], figures["rejected_for_power"], figures["jobs_left"]) == (2 - rejected, rejected, 0), policy
+    # Too large at any size.
+    [figures] = ductile.objects(*call, "--power-cap", 599, "--policy", "elastic", "--quiet", "--json")
+    assert figures["rejected_for_power"] == 2
+
+
 def test_an_experiment_names_a_cap_or_a_file_beside_it(ductile, tmp_path):
     write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2)])
     (tmp_path / "caps.txt").write_text("0 1000\n")
