@@ -428,7 +428,7 @@ struct Indices {
   Nodes held = 0;            // by jobs
   Nodes claimed = 0;         // by claims
   Nodes out_of_service = 0;  // nobody's, and not up
-  std::int64_t on_mw = 0;    // what the others draw, and those that boot, if they are idle
+  std::int64_t on_mw = 0;  // what all draw if they are idle, but for nobody's that are down or off
   NodeSet not_up{};
   NodeSet draining{};
   /// Running jobs that do nothing and hold draining nodes that they can leave. Here may be others
@@ -801,7 +801,8 @@ class State : public Facts, public Indices {
   void release(JobId from, const Holding& nodes, std::int64_t power_mw) {
     claims.empty() ? free_nodes(nodes) : release_to_claims(from, nodes, power_mw);
   }
-  /// Nobody's nodes, which are not up, go out of service, or are back from there.
+  /// Nobody's nodes, which are not up, go out of service, or are back from there. Those of them
+  /// that do not drain draw nothing there.
   void put_out(const NodeSet& nodes, int sign);
   /// To idle, or out of service if they are not up.
   void free_nodes(const Holding& nodes) {

@@ -201,6 +201,26 @@ def test_watts_can_be_reserved_where_there_is_a_cap(powered):
     c.replay()
 
 
+def test_idle_nodes_that_drain_draw_as_much_as_before(powered):
+    c = powered("--power-cap", "900", policy="equipartition")
+    patient = c.script(PATIENT)
+    first = c.submit("-N", 2, patient)
+    c.wait_for_size(first, 2)
+    second = c.submit("-N", 1, patient)
+    c.run("drain", 3)
+    assert power(c)["idle_w"] == 400
+    assert c.queue()[second]["state"] == "PENDING" and c.queue()[second]["reason"] == "PowerNotAvail"
+    again(c)
+    assert (power(c)["idle_w"], power(c)["free_w"]) == (400, 100)
+    c.run("drain", "--undo", 3)
+    assert power(c)["idle_w"] == 400
+    c.run("cancel", first)
+    c.wait_for_size(second, 1)
+    c.run("cancel", second)
+    c.wait_for_end(second)
+    c.replay()
+
+
 def test_what_cannot_be_is_refused(powered, cluster):
     c = powered()
     for word in ("-3", "much", "1e12", "nan"):
