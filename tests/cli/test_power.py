@@ -177,13 +177,23 @@ def test_an_experiment_names_a_cap_or_a_file_beside_it(ductile, tmp_path):
         ("file", 200, 1000), ("number", 200, 1000), ("none", 100, None)]
 
 
+@pytest.mark.parametrize("cap, said", [("-5", "'-5'"), ('""', "''"), ('"2e9"', "'2e9'")])
+def test_an_experiment_says_where_a_cap_is_wrong(ductile, tmp_path, cap, said):
+    write(tmp_path, [line(1, 0, 100, 2)])
+    (tmp_path / "e.toml").write_text(f'trace = "log.swf"\nplatform = "platform.toml"\npower-cap = {cap}\n')
+    done = ductile.run("simulate", tmp_path / "e.toml")
+    assert done.returncode == 2
+    assert f"{tmp_path}/e.toml:3: power-cap: {said} is no power; write watts from 0 to 1e9, or none" in done.stderr
+
+
 def test_what_cannot_be_is_refused(ductile, tmp_path):
     call = write(tmp_path, [line(1, 0, 100, 2)])
     caps = tmp_path / "caps.txt"
     caps.write_text("0 500\n10 much\n")
     for words, said in [
         (["--power-cap", caps], f"{caps}:2: watts: 'much' is not possible; write watts from 0 to 1e9, or none"),
-        (["--power-cap", "-5"], "'-5' is no power; write watts"),
+        (["--power-cap", "-5"], "--power-cap: '-5' is no power; write watts"),
+        (["--power-cap", ""], "--power-cap: '' is no power; write watts"),
         (["--power-cap", tmp_path / "no"], "the file of a power cap cannot be read"),
         (["--power-cap", "399"], "--power-cap: idle nodes alone draw 400 W, and no cap is above 399 W; give more"),
     ]:
