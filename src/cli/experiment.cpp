@@ -19,6 +19,7 @@
 #include "experiment/run.hpp"
 #include "experiment/statement.hpp"
 #include "report/text.hpp"
+#include "simulation/power_caps.hpp"
 
 namespace ductile {
 namespace {
@@ -48,8 +49,7 @@ std::string found_beside(const Experiment& experiment, const OptionSetting& opti
 }
 
 bool is_file_of_caps(const OptionSetting& option) {
-  return option.name == "power-cap" && option.values.front() != "none" &&
-         !parse_number<double>(option.values.front());
+  return option.name == "power-cap" && names_file_of_power_caps(option.values.front());
 }
 
 // What the command line says, by option.
@@ -69,6 +69,9 @@ class ExperimentRun {
       : experiment_(read_experiment(file)), given_(given_options(given)) {
     for (const Variant& variant : experiment_.variants) {
       for (const OptionSetting& option : options_of(experiment_, variant)) {
+        if (option.name == "power-cap" && !is_file_of_caps(option)) {
+          read_power_caps(option.values.front(), {file, option.line, option.name});
+        }
         if (given.get_option_no_throw("--" + option.name)) continue;
         throw InputError({file, option.line, option.name}, "'simulate' has no such option",
                          "see 'ductile simulate --help'");

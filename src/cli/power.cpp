@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,13 +21,13 @@ using Json = nlohmann::ordered_json;
 
 struct Options {
   LiveOptions live{};
-  std::string cap{};
+  std::optional<std::string> cap{};
 };
 
 void power(const Options& options) {
   Json request{{"do", "power"}};
-  if (!options.cap.empty()) {
-    const double watts = parse_power_cap(options.cap);
+  if (options.cap) {
+    const double watts = parse_power_cap(*options.cap, {.field = "--cap"});
     request["cap_w"] = std::isfinite(watts) ? Json(watts) : Json("none");
   }
   const Json answer = ask(options.live, request);
@@ -46,6 +47,9 @@ void power(const Options& options) {
   add("promised", "promised_w");
   add("free", "free_w");
   std::cout << aligned_text(rows, 1);
+  if (answer.contains("warning")) {
+    std::cerr << "ductile: " << answer["warning"].get<std::string>() << '\n';
+  }
 }
 
 }  // namespace
@@ -56,8 +60,9 @@ void add_power_command(CLI::App& app) {
       app.add_subcommand("power", "Show how much may be drawn, and who has it; change the cap");
   add_live_options(*command, options->live, true);
   command
-      ->add_option("--cap", options->cap,
-                   "so many watts are drawn at most, as far as is believed; none: any")
+      ->add_option_function<std::string>(
+          "--cap", [options](const std::string& watts) { options->cap = watts; },
+          "so many watts are drawn at most, as far as is believed; none: any")
       ->type_name("WATTS|none");
   command->callback([options] { power(*options); });
 }

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,7 @@ struct Options {
   std::string from{}, to{}, duration{};
   std::string nodes{}, users{};
   std::uint32_t count = 0;
-  double watts = 0;
+  std::optional<double> watts{};
   bool is_over = false;
 };
 
@@ -92,7 +93,13 @@ void reserve(const Options& options) {
   }
   if (!options.nodes.empty()) request["nodes"] = options.nodes;
   if (options.count > 0) request["count"] = options.count;
-  if (options.watts > 0) request["watts"] = options.watts;
+  if (options.watts) {
+    if (!(*options.watts > 0 && *options.watts <= 1e9)) {
+      throw InputError({.field = "--watts"}, fmt::format("{} W cannot be reserved", *options.watts),
+                       "write watts above 0, up to 1e9");
+    }
+    request["watts"] = *options.watts;
+  }
   if (options.users == "all") {
     request["anybody"] = true;
   } else if (!options.users.empty()) {
@@ -144,8 +151,7 @@ void add_reserve_command(CLI::App& app) {
   add("--users", options->users,
       "for jobs of these users that name it (`submit --reservation`): alice,bob, or all [nobody: "
       "maintenance]");
-  add("--watts", options->watts, "so many watts of the power cap, for nobody")
-      ->check(CLI::NonNegativeNumber);
+  add("--watts", options->watts, "so many watts of the power cap, for nobody");
   CLI::Option* remove = command->add_flag("--remove", options->is_over, "it is over now");
   remove->needs(name);
   for (CLI::Option* const option : of_new) remove->excludes(option);

@@ -116,8 +116,11 @@ void add_serve_command(CLI::App& app, const Registry& registry) {
       "how much evolving requests may delay waiting jobs, as `simulate --fairness` [none]")
       ->type_name("RULES");
   add(
-      "--power-cap", &ServeSettings::power_cap_w,
-      +[](const Text& watts) { return std::optional(parse_power_cap(watts)); },
+      "--power-cap", &ServeSettings::power_cap,
+      +[](const Text& watts) {
+        const Place place{.field = "--power-cap"};
+        return std::optional(SaidPowerCap{parse_power_cap(watts, place), place});
+      },
       "so many watts are drawn at most, as far as is believed; `ductile power --cap` changes it "
       "[none]")
       ->type_name("WATTS|none");

@@ -737,7 +737,9 @@ void add_world_options(CLI::App& command, Options& options) {
   command
       .add_option_function<std::string>(
           "--power-cap",
-          [&settings](const std::string& text) { settings.power_caps = read_power_caps(text); },
+          [&settings](const std::string& text) {
+            settings.power_caps = read_power_caps(text, {.field = "--power-cap"});
+          },
           "so many watts are drawn at most, idle nodes included, as far as is believed; or the "
           "caps of a file with lines TIME_S WATTS. What jobs draw say the classes of --platform, "
           "or the jobs of --adaptive [none]")

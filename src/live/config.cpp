@@ -62,13 +62,13 @@ class Value {
     }
     return static_cast<std::int32_t>(value->get());
   }
-  double power_cap() const {
-    if (!node_.is_number()) return parsed(parse_power_cap);
-    try {
-      return parse_power_cap(fmt::format("{}", *node_.value<double>()));
-    } catch (const InputError& error) {
-      fail(node_, error.what(), "");
+  SaidPowerCap power_cap() const {
+    const Place place{path_, node_.source().begin.line, name_};
+    if (node_.is_number()) {
+      return {parse_power_cap(fmt::format("{}", *node_.value<double>()), place), place};
     }
+    if (!node_.is_string()) fail(node_, "is no power", "write watts from 0 to 1e9, or \"none\"");
+    return {parse_power_cap(text(), place), place};
   }
   bool flag() const {
     if (!node_.is_boolean()) fail(node_, "is neither true nor false", "");
@@ -139,7 +139,7 @@ constexpr Setting kSettings[] = {
      [](const Value& v, ServeSettings& s) {
        s.fairness = v.parsed([](const std::string& text) { return parse_fairness(text); });
      }},
-    {"power_cap_w", [](const Value& v, ServeSettings& s) { s.power_cap_w = v.power_cap(); }},
+    {"power_cap_w", [](const Value& v, ServeSettings& s) { s.power_cap = v.power_cap(); }},
     {"estimates", [](const Value& v, ServeSettings& s) { s.predicts = v.parsed(parse_predicts); }},
     {"models", [](const Value& v, ServeSettings& s) { s.models = v.parsed(parse_models); }},
     {"state", [](const Value& v, ServeSettings& s) { s.state = v.text(); }},

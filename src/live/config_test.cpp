@@ -63,7 +63,7 @@ max_processes_per_node = 100
   EXPECT_EQ(c.state, "/tmp/state");
   EXPECT_EQ(c.socket, "/tmp/socket");
   EXPECT_EQ(c.default_time, whole_seconds(30));
-  EXPECT_EQ(c.power_cap_w, 1500);
+  EXPECT_EQ(c.power_cap.value_or(SaidPowerCap{}).watts, 1500);
   EXPECT_EQ(c.retry, whole_seconds(5));
   EXPECT_EQ(c.patience, seconds(0.5));
   EXPECT_EQ(c.idle, whole_seconds(3));
@@ -130,7 +130,8 @@ TEST(Config, SaysWhereAndWhatIsWrong) {
   EXPECT_EQ(error_in("power_cap_w = \"none\""), "");
   EXPECT_EQ(error_in("power_cap_w = -2"),
             ":1: power_cap_w: '-2' is no power; write watts from 0 to 1e9, or none");
-  EXPECT_EQ(error_in("power_cap_w = true"), ":1: power_cap_w: is no text; put it in quotes");
+  EXPECT_EQ(error_in("power_cap_w = true"),
+            ":1: power_cap_w: is no power; write watts from 0 to 1e9, or \"none\"");
   EXPECT_EQ(error_in("measure_s = 0.1"), ":1: measure_s: is no time; write 0.5 to 1000000 seconds");
   EXPECT_EQ(error_in("models = \"x\""),
             ":1: models: there are no models 'x'; use declared, learned, guessed");

@@ -155,7 +155,7 @@ Core Controller::make_core() {
   }
   std::optional<World::Description> there;
   if (!is_lost) there = world_.describe();
-  if (there && settings_.power_cap_w) check_power_cap(*settings_.power_cap_w, there->platform);
+  if (there && settings_.power_cap) check_power_cap(*settings_.power_cap, there->platform);
   if (journal_.is_new()) {
     // Before anything is written, so that a policy that cannot be leaves no trace.
     Core core(there->platform, there->capabilities, rules, policy_->traits);
@@ -346,6 +346,7 @@ void Controller::recover() {
     tell_policy(*policy_);
   }
   take_power_cap();
+  if (const std::string it = power_cap_warning(); !it.empty()) spdlog::warn(it);
   settle();
   if (!jobs_.empty()) spdlog::info("{} jobs were taken up", jobs_.all().size());
 }
@@ -1215,7 +1216,7 @@ void Controller::reload() {
           "it serves",
           "end it, and start it again");
     }
-    if (next.power_cap_w) check_power_cap(*next.power_cap_w, next.platform);
+    if (next.power_cap) check_power_cap(*next.power_cap, next.platform);
     if (next.policy != settings_.policy) {
       auto policy = registry_.make(next.policy);
       const std::string lacked = core_.lacks();
@@ -1225,6 +1226,7 @@ void Controller::reload() {
     }
     settings_ = next;
     take_power_cap();
+    if (const std::string it = power_cap_warning(); !it.empty()) spdlog::warn(it);
     jobs_.must_judge();
     judge_all_fits();
     world_.configure(world_settings_of(settings_));

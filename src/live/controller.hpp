@@ -65,10 +65,10 @@ std::string line_of(const nlohmann::ordered_json& answer);
 /// How a job in the journal ended, in Slurm's words; RUNNING while `state` is empty.
 std::string_view end_word(std::string_view state);
 
-/// Somebody asked for what is not possible; the answer says so.
 /// Throws InputError if nobody says what a node of it draws: then a cap means nothing.
-void check_power_cap(double watts, const Platform& platform);
+void check_power_cap(const SaidPowerCap& cap, const Platform& platform);
 
+/// Somebody asked for what is not possible; the answer says so.
 class Refused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -334,6 +334,7 @@ class Controller {
   Json on_reservations() const;
   Json on_power(const Client& client, const Json& request);
   void take_power_cap();
+  std::string power_cap_warning() const;
   const Booking* booking_named(const std::string& name) const;
   const Booking* booking_of(const Submission& what) const;
   void attach(Submission& what, std::uint32_t user) const;

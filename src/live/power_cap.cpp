@@ -24,16 +24,35 @@ double watts(std::int64_t milliwatts) { return static_cast<double>(milliwatts) /
 
 }  // namespace
 
-void check_power_cap(double watts, const Platform& platform) {
-  if (!std::isfinite(watts) || platform.says_what_jobs_draw()) return;
-  throw InputError({.field = "power cap"}, "it is not known what a node draws",
+void check_power_cap(const SaidPowerCap& cap, const Platform& platform) {
+  if (!std::isfinite(cap.watts) || platform.says_what_jobs_draw()) return;
+  throw InputError(cap.place, "it is not known what a node draws",
                    "give its classes idle_w and busy_w in a file, with `serve --platform`");
+}
+
+/// Of a cap that keeps everybody waiting, or nobody; empty: there is nothing to say.
+std::string Controller::power_cap_warning() const {
+  const State& state = core_.state();
+  if (state.budget_mw == State::kNoBudget) return "";
+  const std::string cap = cap_text(watts(state.budget_mw));
+  if (state.on_mw > state.budget_mw) {
+    return fmt::format(
+        "nodes that are on draw {} W while they are idle, and the power cap is {}: no job starts",
+        watts(state.on_mw), cap);
+  }
+  if (!state.platform.says_what_jobs_draw()) {
+    return fmt::format(
+        "the power cap is {}, and it is not known what a job draws (`idle_w`, `busy_w`): nobody "
+        "waits for watts",
+        cap);
+  }
+  return "";
 }
 
 /// What the settings say counts when they say another thing than before.
 void Controller::take_power_cap() {
-  if (!settings_.power_cap_w) return;
-  const double said = *settings_.power_cap_w;
+  if (!settings_.power_cap) return;
+  const double said = settings_.power_cap->watts;
   const State& state = core_.state();
   if (journal_.power_cap() == cap_text(said)) {
     const bool is_capped = state.budget_mw != State::kNoBudget;
@@ -58,11 +77,12 @@ Json Controller::on_power(const Client& client, const Json& request) {
     if (!is_operator(client)) throw Refused("only operators may change the power cap");
     const Json& its = request["cap_w"];
     if (!its.is_number() && its != "none") {
-      throw InputError({.field = "cap_w"}, "it is no power", "write watts, or \"none\"");
+      throw InputError({.field = "--cap"}, "it is no power", "write watts, or \"none\"");
     }
-    const double cap_w = its.is_number() ? parse_power_cap(fmt::format("{}", its.get<double>()))
-                                         : parse_power_cap("none");
-    check_power_cap(cap_w, state.platform);
+    const Place place{.field = "--cap"};
+    const double cap_w =
+        parse_power_cap(its.is_number() ? fmt::format("{}", its.get<double>()) : "none", place);
+    check_power_cap({cap_w, place}, state.platform);
     tell(event::CorridorChanged{state.corridor_low_w, cap_w});
     spdlog::info("the power cap is {}", cap_text(cap_w));
   }
@@ -71,13 +91,16 @@ Json Controller::on_power(const Client& client, const Json& request) {
     return is_capped ? Json(watts(milliwatts)) : Json();
   };
   const std::int64_t reserved_mw = state.booked_power_mw(state.now);
-  return {{"ok", true},
-          {"cap_w", if_capped(state.budget_mw)},
-          {"reserved_w", if_capped(reserved_mw)},
-          {"idle_w", watts(state.on_mw)},
-          {"jobs_w", watts(state.jobs_mw)},
-          {"promised_w", if_capped(state.claimed_mw)},
-          {"free_w", if_capped(state.free_power_mw() - reserved_mw)}};
+  Json answer{{"ok", true},
+              {"cap_w", if_capped(state.budget_mw)},
+              {"reserved_w", if_capped(reserved_mw)},
+              {"idle_w", watts(state.on_mw)},
+              {"jobs_w", watts(state.jobs_mw)},
+              {"promised_w", if_capped(state.claimed_mw)},
+              {"free_w", if_capped(state.free_power_mw() - reserved_mw)}};
+  if (const std::string warning = power_cap_warning(); !warning.empty())
+    answer["warning"] = warning;
+  return answer;
 }
 
 }  // namespace ductile

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/time.hpp"
 #include "model/fairness.hpp"
 #include "model/platform.hpp"
@@ -23,6 +24,12 @@ namespace ductile {
 enum class Models : std::uint8_t { declared, learned, guessed };
 constexpr std::array<std::string_view, 3> kModelsWords{"declared", "learned", "guessed"};
 
+/// In watts; infinity: any. And who says so.
+struct SaidPowerCap {
+  double watts = 0;
+  Place place{};
+};
+
 struct ServeSettings {
   /// No nodes: it is not said how many there are.
   Platform platform{};
@@ -31,9 +38,9 @@ struct ServeSettings {
   std::vector<UserShare> shares{};
   /// Of a new state; one that is taken up keeps its own.
   std::optional<Fairness> fairness{};
-  /// What the machine may draw, in watts; infinity: any. Nothing: as it was, and any at first. What
-  /// operators have said since (`ductile power`) stays until another one is told here.
-  std::optional<double> power_cap_w{};
+  /// What the machine may draw. Nothing: as it was, and any at first. What operators have said
+  /// since (`ductile power`) stays until another one is told here.
+  std::optional<SaidPowerCap> power_cap{};
   /// The policy believes in predicted walltimes (scheduling/runtime_prediction.hpp); jobs have what
   /// they asked for all the same.
   bool predicts = false;

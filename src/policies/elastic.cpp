@@ -187,7 +187,8 @@ class Victims {
 class Elastic final : public Policy {
  public:
   explicit Elastic(const Parameters& p)
-      : Policy({.wakes = kAllButAnswers, .answers_requests = true}),
+      : Policy(
+            {.wakes = kAllButAnswers, .answers_requests = true, .start_size = StartSize::either}),
         settings_{.algorithm = chosen<Algorithm>(p, "algorithm", kAlgorithmWords),
                   .victim = chosen<Victim>(p, "victim", kVictimWords),
                   .system_rule = chosen<SystemRule>(p, "system_rule", kRuleWords),

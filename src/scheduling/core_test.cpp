@@ -1790,6 +1790,31 @@ TEST(Power, NodesThatBootAreExpectedWhenTheyAreReady) {
   EXPECT_EQ(stage.idle(), 4u);
 }
 
+TEST(Power, OfIdleNodesThatDrainIsDrawn) {
+  Stage stage({.platform = {.nodes = 4, .idle_w = 100, .busy_w = 300}});
+  stage.tell(event::CorridorChanged{0, 900});
+  const JobId job = stage.run(rigid(2, 100));
+  const JobId waits = stage.submit(rigid(1, 100));
+  const auto drawn = [&](std::uint32_t node, Health health) {
+    EXPECT_TRUE(stage.tell(event::NodesChanged{nodes({{node, node}}), health}));
+    return stage.state().power_mw() / 1000;
+  };
+  ASSERT_EQ(stage.state().power_mw(), 800'000);
+  EXPECT_EQ(drawn(3, Health::draining), 800);
+  EXPECT_FALSE(stage.state().fits_power(stage.job(waits), 1));
+  EXPECT_EQ(drawn(3, Health::down), 700);
+  EXPECT_TRUE(stage.state().fits_power(stage.job(waits), 1));
+  EXPECT_EQ(drawn(3, Health::draining), 800);
+  EXPECT_EQ(drawn(3, Health::off), 700);
+  EXPECT_EQ(drawn(3, Health::up), 800);
+  EXPECT_EQ(drawn(0, Health::draining), 800);
+  EXPECT_EQ(drawn(1, Health::down), 800);  // as long as a job has it
+  stage.tell(event::Ended{job, EndState::completed});
+  EXPECT_EQ(stage.state().power_mw(), 300'000);
+  EXPECT_EQ(drawn(0, Health::down), 200);
+  EXPECT_EQ(drawn(1, Health::draining), 300);
+}
+
 // A claim that its policy gives up is no reason to stay on nodes that drain.
 TEST(Claims, ThatAreWithdrawnLetTheirJobLeaveNodesThatDrain) {
   Stage stage;

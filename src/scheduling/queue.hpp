@@ -44,8 +44,9 @@ constexpr std::array<std::string_view, 9> kQueueOrderWords{
     "fcfs", "sjf", "ljf", "smallest", "largest", "wfp3", "unicef", "f1", "fairshare"};
 
 /// At which size a policy starts jobs whose size it may choose; all others start as they asked.
-enum class StartSize : std::uint8_t { preferred, smallest };
-constexpr std::array<std::string_view, 2> kStartSizeWords{"preferred", "smallest"};
+/// `either`: it plans with the preferred one, and starts some at their smallest.
+enum class StartSize : std::uint8_t { preferred, smallest, either };
+constexpr std::array<std::string_view, 3> kStartSizeWords{"preferred", "smallest", "either"};
 
 /// Does what it goes by grow linearly with time, or is it a monotone function of what does?
 constexpr bool is_linear(QueueOrder order) {

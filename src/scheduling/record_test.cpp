@@ -250,7 +250,7 @@ struct Any {
     for (std::uint32_t user = 0; flag(); user += 1 + static_cast<std::uint32_t>(bits(10))) {
       traits.fair_share.shares.push_back({user, real(1e-9, 1e9)});
     }
-    traits.start_size = of(StartSize::smallest);
+    traits.start_size = of(StartSize::either);
     traits.needs = {static_cast<std::uint32_t>(bits(32)), flag(), flag(), flag()};
     return traits;
   }

@@ -304,7 +304,7 @@ Indices index(const Facts& facts) {
   for (std::uint32_t cell = 0; cell < found.cells.size(); ++cell) {
     found.on_mw += std::int64_t{found.cells[cell].count} * facts.idle_mw(found.cells[cell].cls);
   }
-  found.on_mw -= draw(nobodys);
+  found.on_mw -= draw(difference(nobodys, found.draining));
   for (const Boot& boot : facts.boots) found.on_mw += draw(boot.nodes);
   found.idle.take({found.out_of_service, nobodys});
   found.answered = facts.asked - facts.unanswered.size();
@@ -450,6 +450,11 @@ Nodes Facts::smallest(const Job& job) const {
     n = std::min(usable.at_least(n + 1), job.spec.preferred);
   }
   return n;
+}
+
+Nodes Facts::smallest_start(const Job& job) const {
+  const Nodes first = start_need(job).nodes;
+  return traits.start_size == StartSize::either ? std::min(smallest(job), first) : first;
 }
 
 std::int64_t State::power_mw() const { return on_mw + jobs_mw; }
@@ -1178,7 +1183,8 @@ Holding State::kept(const Job& job, Nodes to, JobId beneficiary) const {
 void State::put_out(const NodeSet& nodes, int sign) {
   const Nodes count = nodes.count();
   out_of_service += sign > 0 ? count : -count;
-  on_mw -= sign * idle_draw_mw(*this, cells, {count, nodes});
+  const NodeSet off = difference(nodes, draining);  // one that drains is on
+  on_mw -= sign * idle_draw_mw(*this, cells, {off.count(), off});
 }
 
 void State::free_sound_nodes(const Holding& nodes) {
@@ -1461,6 +1467,9 @@ void State::change_health(const NodeSet& nodes, Health to) {
   for (const Interval& part : nodes.parts) {
     std::fill(health.begin() + part.first, health.begin() + part.last + 1, to);
   }
+  NodeSet nobodys = intersection(not_up, nodes);
+  for (const JobId id : running) nobodys.erase(jobs[id].holding.nodes);
+  put_out(nobodys, -1);  // and out again, as what they are from now on
   draining.erase(nodes);
   if (to == Health::draining) draining.insert(nodes);
   // Rows of the releases that depend on the health of held nodes.
@@ -1470,16 +1479,14 @@ void State::change_health(const NodeSet& nodes, Health to) {
   }
   const NodeSet from_idle = idle.among(nodes);
   if (to == Health::up) {
-    NodeSet back = intersection(not_up, nodes);
-    not_up.erase(back);
-    for (const JobId id : running) back.erase(jobs[id].holding.nodes);
-    put_out(back, -1);
-    const Nodes count = back.count();
-    idle.give({count, std::move(back)});
+    not_up.erase(nodes);
+    const Nodes count = nobodys.count();
+    idle.give({count, std::move(nobodys)});
     idle_grew = true;
   } else {
     not_up.insert(nodes);
     power_grew();
+    put_out(nobodys, 1);
     put_out(from_idle, 1);
     idle.take({from_idle.count(), from_idle});
     for (Claim& claim : claims) {

@@ -338,7 +338,7 @@ struct Facts {
     return n == job.spec.preferred && !job.goes_on ? job.spec.walltime : estimate_of_work(job, n);
   }
   Duration estimate_of_work(const Job& job, Nodes n) const;
-  /// What it takes at the size at which the policy starts it.
+  /// What it takes at the size at which the policy starts it; that it plans with, if it has two.
   Queue::Need start_need(const Job& job) const {
     const bool is_as_asked = !job.goes_on && traits.start_size != StartSize::smallest &&
                              budget_mw == kNoBudget && lanes[index(job.spec.lane)].speed == 1;
@@ -353,6 +353,8 @@ struct Facts {
   std::uint32_t power_units(const Job& job, Nodes n) const;
   /// The smallest size the scheduler may choose for it; if it chooses none, the preferred one.
   Nodes smallest(const Job& job) const;
+  /// The smallest size at which the policy may start it.
+  Nodes smallest_start(const Job& job) const;
   /// Power of n nodes of the job above that of n idle nodes, of the dearest class that it may use.
   /// Never less: what runs is believed to draw no less than what idles, so that free power only
   /// grows when jobs end.
@@ -426,7 +428,7 @@ struct Indices {
   Nodes held = 0;            // by jobs
   Nodes claimed = 0;         // by claims
   Nodes out_of_service = 0;  // nobody's, and not up
-  std::int64_t on_mw = 0;    // what the others draw, and those that boot, if they are idle
+  std::int64_t on_mw = 0;  // what all draw if they are idle, but for nobody's that are down or off
   NodeSet not_up{};
   NodeSet draining{};
   /// Running jobs that do nothing and hold draining nodes that they can leave. Here may be others
@@ -522,6 +524,13 @@ class State : public Facts, public Indices {
     return budget_mw == kNoBudget ||
            extra_power_mw(job, n) <=
                free_power_mw() - (bookings.empty() ? 0 : booked_power_mw(end_at(job, n)));
+  }
+  /// What the budget leaves at most for what a job draws above idle nodes: if it runs alone, and no
+  /// booking keeps any of it.
+  std::int64_t power_alone_mw() const { return budget_mw - on_mw; }
+  /// Does the smallest start of it need more than that? Then none fits the budget, ever.
+  bool exceeds_budget(const Job& job) const {
+    return budget_mw != kNoBudget && extra_power_mw(job, smallest_start(job)) > power_alone_mw();
   }
   /// Are there nodes for its start, and no power?
   bool lacks_power_alone(const Job& job) const {
@@ -793,7 +802,8 @@ class State : public Facts, public Indices {
   void release(JobId from, const Holding& nodes, std::int64_t power_mw) {
     claims.empty() ? free_nodes(nodes) : release_to_claims(from, nodes, power_mw);
   }
-  /// Nobody's nodes, which are not up, go out of service, or are back from there.
+  /// Nobody's nodes, which are not up, go out of service, or are back from there. Those of them
+  /// that do not drain draw nothing there.
   void put_out(const NodeSet& nodes, int sign);
   /// To idle, or out of service if they are not up.
   void free_nodes(const Holding& nodes) {

@@ -22,14 +22,18 @@ std::optional<double> read_watts(std::string_view word) {
 
 }  // namespace
 
-double parse_power_cap(const std::string& text) {
-  if (const auto watts = read_watts(text)) return *watts;
-  throw InputError("'" + text + "' is no power", kWatts);
+bool names_file_of_power_caps(const std::string& text) {
+  return !text.empty() && text != "none" && !parse_number<double>(text);
 }
 
-std::vector<PowerCap> read_power_caps(const std::string& text) {
+double parse_power_cap(const std::string& text, const Place& place) {
+  if (const auto watts = read_watts(text)) return *watts;
+  throw InputError(place, "'" + text + "' is no power", kWatts);
+}
+
+std::vector<PowerCap> read_power_caps(const std::string& text, const Place& place) {
   if (text == "none") return {};
-  if (parse_number<double>(text)) return {{.watts = parse_power_cap(text)}};
+  if (!names_file_of_power_caps(text)) return {{.watts = parse_power_cap(text, place)}};
   TimedLines line(text, "the file of a power cap cannot be read",
                   "give watts, or the name of a file that you may read");
   std::vector<PowerCap> caps;

@@ -426,13 +426,13 @@ void World::submit_next() {
   }
 }
 
-// Would what it starts with draw more than each cap allows, if it were alone?
+// Would the least that it may start with draw more than each cap allows, if it were alone?
 bool World::lacks_power_for_ever(const Job& job) const {
   const auto& caps = settings_.power_caps;
   if (caps.empty() || caps.front().at > Time{}) return false;
   const double most_w = std::ranges::max(caps, {}, &PowerCap::watts).watts;
   const State& state = core_.state();
-  const std::int64_t alone_mw = idle_mw_ + state.extra_power_mw(job, state.start_need(job).nodes);
+  const std::int64_t alone_mw = idle_mw_ + state.extra_power_mw(job, state.smallest_start(job));
   return static_cast<double>(alone_mw) > std::round(most_w * 1000);
 }
 

@@ -149,6 +149,22 @@ def test_who_is_too_large_for_every_cap_is_rejected(ductile, tmp_path, policy):
     assert (figures["jobs"], figures["rejected"]) == (4, 0)
 
 
+@pytest.mark.parametrize("of_type", ["malleable", "moldable"])
+def test_who_may_start_smaller_is_judged_by_his_smallest_size(ductile, tmp_path, of_type):
+    # 600 W for jobs: three nodes.
+    call = write(tmp_path, [line(1, 0, 100, 4), line(2, 0, 100, 4)])
+    (tmp_path / "log.adaptive").write_text("ductile-adaptive 1\ncores_per_node 1\n"
+                                           f"job 1 type={of_type} size=1..4\n"
+                                           "job 2 type=rigid size=4..4\n")
+    for policy, rejected in [("elastic", 1), ("mebf", 1), ("equipartition", 1), ("dbes", 1),
+                             ("easy", 2), ("fpsma", 2)]:
+        [figures] = ductile.objects(*call, "--power-cap", 1000, "--policy", policy, "--quiet", "--check", "--json")
+        assert (figures["jobs"], figures["rejected_for_power"], figures["jobs_left"]) == (2 - rejected, rejected, 0), policy
+    # Too large at any size.
+    [figures] = ductile.objects(*call, "--power-cap", 599, "--policy", "elastic", "--quiet", "--json")
+    assert figures["rejected_for_power"] == 2
+
+
 def test_an_experiment_names_a_cap_or_a_file_beside_it(ductile, tmp_path):
     write(tmp_path, [line(1, 0, 100, 2), line(2, 0, 100, 2)])
     (tmp_path / "caps.txt").write_text("0 1000\n")
@@ -161,13 +177,23 @@ def test_an_experiment_names_a_cap_or_a_file_beside_it(ductile, tmp_path):
         ("file", 200, 1000), ("number", 200, 1000), ("none", 100, None)]
 
 
+@pytest.mark.parametrize("cap, said", [("-5", "'-5'"), ('""', "''"), ('"2e9"', "'2e9'")])
+def test_an_experiment_says_where_a_cap_is_wrong(ductile, tmp_path, cap, said):
+    write(tmp_path, [line(1, 0, 100, 2)])
+    (tmp_path / "e.toml").write_text(f'trace = "log.swf"\nplatform = "platform.toml"\npower-cap = {cap}\n')
+    done = ductile.run("simulate", tmp_path / "e.toml")
+    assert done.returncode == 2
+    assert f"{tmp_path}/e.toml:3: power-cap: {said} is no power; write watts from 0 to 1e9, or none" in done.stderr
+
+
 def test_what_cannot_be_is_refused(ductile, tmp_path):
     call = write(tmp_path, [line(1, 0, 100, 2)])
     caps = tmp_path / "caps.txt"
     caps.write_text("0 500\n10 much\n")
     for words, said in [
         (["--power-cap", caps], f"{caps}:2: watts: 'much' is not possible; write watts from 0 to 1e9, or none"),
-        (["--power-cap", "-5"], "'-5' is no power; write watts"),
+        (["--power-cap", "-5"], "--power-cap: '-5' is no power; write watts"),
+        (["--power-cap", ""], "--power-cap: '' is no power; write watts"),
         (["--power-cap", tmp_path / "no"], "the file of a power cap cannot be read"),
         (["--power-cap", "399"], "--power-cap: idle nodes alone draw 400 W, and no cap is above 399 W; give more"),
     ]:

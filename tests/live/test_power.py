@@ -147,6 +147,9 @@ def test_a_file_is_read_again(powered):
     c.server.send_signal(1)
     c.wait_for_text(c.log, "config.toml:1: power_cap_w: '-1' is no power; write watts")
     assert power(c)["cap_w"] == 600.5
+    (c.folder / "config.toml").write_text("power_cap_w = 300\n")
+    c.server.send_signal(1)
+    c.wait_for_text(c.log, "and the power cap is 300 W: no job starts")
 
 
 def test_it_dies_right_before_and_after_a_cap_is_changed(powered):
@@ -182,6 +185,9 @@ def test_watts_can_be_reserved_where_there_is_a_cap(powered):
     refused = c.run("reserve", "night", "--watts", 300, code=2).stderr
     assert "watts: there is no power cap of which they could be kept; set one with `ductile power --cap`" in refused
     c.run("power", "--cap", 1000)
+    for word in ("inf", "nan", "0", "-1", "1e10"):
+        refused = c.run("reserve", "night", f"--watts={word}", code=2).stderr
+        assert "--watts: " in refused and "cannot be reserved; write watts above 0" in refused, refused
     c.run("reserve", "night", "--watts", 300)
     shown = power(c)
     assert (shown["reserved_w"], shown["free_w"]) == (300, 300)
@@ -201,11 +207,51 @@ def test_watts_can_be_reserved_where_there_is_a_cap(powered):
     c.replay()
 
 
+def test_idle_nodes_that_drain_draw_as_much_as_before(powered):
+    c = powered("--power-cap", "900", policy="equipartition")
+    patient = c.script(PATIENT)
+    first = c.submit("-N", 2, patient)
+    c.wait_for_size(first, 2)
+    second = c.submit("-N", 1, patient)
+    c.run("drain", 3)
+    assert power(c)["idle_w"] == 400
+    assert c.queue()[second]["state"] == "PENDING" and c.queue()[second]["reason"] == "PowerNotAvail"
+    again(c)
+    assert (power(c)["idle_w"], power(c)["free_w"]) == (400, 100)
+    c.run("drain", "--undo", 3)
+    assert power(c)["idle_w"] == 400
+    c.run("cancel", first)
+    c.wait_for_size(second, 1)
+    c.run("cancel", second)
+    c.wait_for_end(second)
+    c.replay()
+
+
+def test_a_cap_that_keeps_all_or_none_waiting_is_warned_of(powered):
+    c = powered("--power-cap", "399")
+    low = "nodes that are on draw 400 W while they are idle, and the power cap is 399 W: no job starts"
+    c.wait_for_text(c.log, low)
+    assert power(c)["warning"] == low
+    assert "warning" not in power(c, "--cap", 400)
+    done = c.run("power", "--cap", 300)
+    assert "and the power cap is 300 W: no job starts" in done.stderr and "cap" in done.stdout
+    # Nobody says any more what a job draws.
+    c.run("power", "--cap", 1000)
+    c.stop()
+    del c.arguments[-2:]
+    (c.folder / "platform.toml").write_text(PLATFORM.replace("300", "100"))
+    c.start()
+    c.wait_for_text(c.log, "the power cap is 1000 W, and it is not known what a job draws (`idle_w`, `busy_w`): "
+                           "nobody waits for watts")
+    assert power(c, "--cap", "none").get("warning") is None
+
+
 def test_what_cannot_be_is_refused(powered, cluster):
     c = powered()
     for word in ("-3", "much", "1e12", "nan"):
-        assert f"'{word}' is no power; write watts from 0 to 1e9, or none" in c.run("power", f"--cap={word}", code=2).stderr
-    assert c.ask({"do": "power", "cap_w": None})["error"] == 'cap_w: it is no power; write watts, or "none"'
+        assert f"--cap: '{word}' is no power; write watts from 0 to 1e9, or none" in c.run("power", f"--cap={word}", code=2).stderr
+    assert "--cap: '' is no power" in c.run("power", "--cap", "", code=2).stderr
+    assert c.ask({"do": "power", "cap_w": None})["error"] == '--cap: it is no power; write watts, or "none"'
     assert c.ask({"do": "power", "cap_w": -1})["ok"] is False
     assert power(c)["cap_w"] is None
     blind = cluster("2x1")
@@ -213,8 +259,14 @@ def test_what_cannot_be_is_refused(powered, cluster):
     assert said in blind.run("power", "--cap", 100, code=2).stderr
     assert power(blind)["idle_w"] == 0
     blind.stop()
-    blind.launch("--power-cap", "100")
-    assert blind.server.wait() == 2 and said in blind.log.read_text()
+    config = blind.folder / "config.toml"
+    config.write_text("\npower_cap_w = 100\n")
+    for words, where in [(("--power-cap", "100"), "--power-cap: "),
+                         (("--config", str(config)), f"{config}:2: power_cap_w: ")]:
+        blind.launch(*words)
+        assert blind.server.wait() == 2 and where + said in blind.log.read_text()
+    blind.launch("--power-cap", "")
+    assert blind.server.wait() == 2 and "--power-cap: '' is no power" in blind.log.read_text()
     blind.start()
 
 

@@ -602,7 +602,10 @@ class History {
     constexpr int kMost = 20'000;
     bool is_released = false;
     for (int i = 0;; ++i) {
-      ASSERT_LT(i, kMost) << "jobs do not end" << what_is_left();
+      if (i == kMost - 10) {
+        ask({{"do", "queue"}}, [this](const Json& said) { last_queue_ = said["jobs"].dump(); });
+      }
+      ASSERT_LT(i, kMost) << "jobs do not end" << what_is_left() << "; " << last_queue_;
       if (!controller_) begin();
       rest();
       if (::testing::Test::HasFailure()) return;
@@ -751,6 +754,7 @@ class History {
     bool is_for_jobs = false;
     std::string nodes{};
   };
+  std::string last_queue_{};                           // of jobs that do not end
   std::map<std::string, Reservation> reservations_{};  // by name, all that were asked for
   std::optional<DecisionId> checked_{};  // up to here, of what this controller has decided
   NodeSet drained_{};                    // for certain
