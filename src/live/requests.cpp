@@ -1038,6 +1038,7 @@ std::string_view Controller::reason_of(JobId id) const {
       state.idle_in(state.usable_cells(job), nullptr) >= least) {
     return "Reservation";
   }
+  if (state.exceeds_budget(job)) return "PowerNotAvail";
   if (job.reserved == kNever && !is_first(id)) return "Priority";
   return state.lacks_power_alone(job) ? "PowerNotAvail" : "Resources";
 }

@@ -18,7 +18,7 @@ using Other = Circumstance::Other;
 constexpr std::array<std::string_view, 10> kWhatWords{"start",   "resize",    "deny",   "plan",
                                                       "claim",   "dissolved", "for-it", "delays",
                                                       "delayed", "refused"};
-constexpr std::array<std::string_view, 3> kOtherWords{"job", "shrinking", "boot"};
+constexpr std::array<std::string_view, 4> kOtherWords{"job", "shrinking", "boot", "reservation"};
 
 /// So many plans of one instant have their releases.
 constexpr std::size_t kMostPlans = 8;
@@ -27,24 +27,45 @@ Circumstance about(JobId id, What what, const Core& core, std::string_view why =
   return {.what = what, .job = core.job(id).spec.name, .why = std::string(why)};
 }
 
-/// From whom nodes are expected that a job can use, and when: one walk for all plans of an instant
-/// that can use the same cells.
+/// Who releases power, and how many nodes he has.
+std::vector<ExpectedRelease> releases_of_power(const State& state) {
+  std::vector<ExpectedRelease> found;
+  state.power_releases.for_each([&](Time at, ReleaseTag who, std::int64_t milliwatts) {
+    if (milliwatts <= 0) return;
+    if (who.kind() == ReleaseTag::Kind::claim) {
+      who = ReleaseTag::of(state.find(ClaimId{who.id()})->job);
+    }
+    found.push_back({at, who, 0});
+  });
+  return found;
+}
+
+/// From whom nodes are expected that a job can use, or power, and when: one walk for all plans of
+/// an instant that can use the same cells.
 class Expected {
  public:
   explicit Expected(const Core& core) : core_(core) {}
 
-  /// Those until the plan's time. What matters is what it waits for last.
+  /// Those until the plan's time. What matters is what it waits for last: power, or the end of a
+  /// reservation, if there are nodes before.
   void add_to(Circumstance& plan, JobId id) {
     const Time now = core_.state().now;
     if (plan.at == kNever || plan.at <= now) return;
-    const std::vector<ExpectedRelease>& releases = those_in(cells_at(plan.at, id));
+    const Cells cells = cells_at(plan.at, id);
+    const bool waits_for_nodes_only =
+        core_.state().bookings.empty() && core_.state().budget_mw == State::kNoBudget;
+    const bool has_nodes = !waits_for_nodes_only && has_nodes_before(plan.at, id, cells);
+    const auto ends_then = [&](const Booking& its) { return its.to == plan.at; };
+    if (has_nodes && std::ranges::any_of(core_.state().bookings, ends_then)) {
+      return add(plan, {.kind = Other::Kind::reservation, .at = plan.at});
+    }
+    plan.flag = has_nodes && brings_power(plan.at);
+    const std::vector<ExpectedRelease>& releases = plan.flag ? of_power_ : those_in(cells);
     const auto end_of = [&](Time time) {
       return std::ranges::partition_point(
           releases, [&](const ExpectedRelease& its) { return its.at <= time; });
     };
-    // What should have come by now is expected in a second.
-    const Time of_late = now + whole_seconds(1);
-    const auto first = of_late <= plan.at ? releases.begin() : end_of(now);
+    const auto first = now + whole_seconds(1) <= plan.at ? releases.begin() : end_of(now);
     const auto end = end_of(plan.at);
     for (auto at = end; at != first && plan.total <= Circumstance::kMostNamed;) {
       const ExpectedRelease& its = *--at;
@@ -55,7 +76,7 @@ class Expected {
         other = named(JobId{its.who.id()}, core_);
         if (its.who.kind() == ReleaseTag::Kind::incoming) other.kind = Other::Kind::shrinking;
       }
-      other.at = its.at > now ? its.at : of_late;
+      other.at = when(its);
       add(plan, other);
     }
     plan.total = static_cast<std::size_t>(end - first);
@@ -75,6 +96,28 @@ class Expected {
     }
     return its;
   }
+  /// Are enough of them idle, or expected earlier?
+  bool has_nodes_before(Time at, JobId id, Cells cells) {
+    const State& state = core_.state();
+    std::int64_t nodes = state.cells.is_one() ? state.idle.count() : state.idle_in(cells, nullptr);
+    for (const ExpectedRelease& its : those_in(cells)) {
+      if (when(its) < at) nodes += its.nodes;
+    }
+    return nodes >= state.start_need(state.jobs[id]).nodes;
+  }
+  /// Is power expected then?
+  bool brings_power(Time at) {
+    const State& state = core_.state();
+    if (of_power_.empty() && state.budget_mw != State::kNoBudget) {
+      of_power_ = releases_of_power(state);
+    }
+    return std::ranges::any_of(of_power_, [&](const auto& its) { return when(its) == at; });
+  }
+  /// What should have come by now is expected in a second.
+  Time when(const ExpectedRelease& its) const {
+    const Time now = core_.state().now;
+    return its.at > now ? its.at : now + whole_seconds(1);
+  }
   const std::vector<ExpectedRelease>& those_in(Cells cells) {
     const auto [at, is_new] = by_cells_.try_emplace(cells);
     if (is_new) at->second = releases_in(cells, core_.state());
@@ -83,6 +126,7 @@ class Expected {
 
   const Core& core_;
   std::map<Cells, std::vector<ExpectedRelease>> by_cells_;
+  std::vector<ExpectedRelease> of_power_;
 };
 
 }  // namespace

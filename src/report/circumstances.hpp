@@ -26,7 +26,8 @@ struct Circumstance {
              // `count` are ahead in all; `flag`: the nodes were freed for it by others
     resize,  // from `count` nodes; the job for whose sake, with its submission if it waits
     deny,    // `count` nodes are idle
-    plan,    // for `at`; from whom nodes are expected until then, and when; the last one first
+    plan,    // for `at`; from whom nodes are expected until then, or power (`flag`), and when; the
+             // last one first. Or the reservation whose end it waits for
     claim,   // room is made, for a start (`flag`) or a growth: who gives so many; `count` are kept
     dissolved,  // it is not: `count` is one of `Dissolved`
     for_it,     // who goes from so many nodes to so many
@@ -36,7 +37,7 @@ struct Circumstance {
   };
   enum Dissolved : std::uint8_t { gave_up, waits_again, stays, is_busy };
   struct Other {
-    enum class Kind : std::uint8_t { job, shrinking, boot };
+    enum class Kind : std::uint8_t { job, shrinking, boot, reservation };
     Kind kind = Kind::job;
     std::uint64_t number = 0;  // 0: it is over, or no job
     std::int64_t nodes = 0;

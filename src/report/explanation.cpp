@@ -114,7 +114,10 @@ class Explainer::Words {
   /// What is expected to come free for a plan.
   Words& releases(const Circumstance& plan) {
     if (plan.total == 0) return *this;
-    say(", by when nodes are expected of ");
+    if (plan.others.front().kind == Other::Kind::reservation) {
+      return say(", by when a reservation ends");
+    }
+    say(", by when {} expected of ", plan.flag ? "power is" : "nodes are");
     return list(plan, "more", [&](const Other& release) {
       if (release.kind == Other::Kind::boot) {
         say("{} that boot", nodes_text(release.nodes));
@@ -702,6 +705,18 @@ std::string place_text(const Where& where, const Platform& platform) {
 
 }  // namespace
 
+namespace {
+
+/// Is there power by then for a start that has so many nodes?
+bool has_power_at(Time at, const Job& job, Nodes nodes, const State& state) {
+  if (state.budget_mw == State::kNoBudget) return true;
+  const std::int64_t there_mw =
+      state.free_power_mw() + Releases::Cursor(state.power_releases, state.now).until(at);
+  return state.extra_power_mw(job, nodes) <= there_mw;
+}
+
+}  // namespace
+
 void Explainer::explain_waiting(Time now, JobId id, const Core& core, const PolicyMaker& make) {
   const State& state = core.state();
   const Job& its = core.job(id);
@@ -785,7 +800,16 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
     }
   }
   const bool has_nodes = least <= idle;
-  if (state.lacks_power_alone(its)) {
+  const bool exceeds_budget = state.exceeds_budget(its);
+  if (exceeds_budget) {
+    const Nodes first = state.smallest_start(its);
+    words.say(
+        "{} of its nodes draw {} W more than idle ones, and the power cap leaves at most {} W for "
+        "one that runs alone",
+        first, static_cast<double>(state.extra_power_mw(its, first)) / 1000,
+        static_cast<double>(std::max<std::int64_t>(state.power_alone_mw(), 0)) / 1000);
+    tell("power", words);
+  } else if (state.lacks_power_alone(its)) {
     const Nodes first = state.start_need(its).nodes;
     words.say("{} of its nodes draw {} W more than idle ones, and {} W are left", first,
               static_cast<double>(state.extra_power_mw(its, first)) / 1000,
@@ -847,7 +871,7 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
     words.say("it is planned to start at ").time(planned);
     words.releases(plan_of(id, planned, core));
     tell("plan", words);
-  } else if (ahead.total == 0 && !has_nodes) {
+  } else if (ahead.total == 0 && !has_nodes && !exceeds_budget) {
     // Its policy makes no plans: what has to end before there are enough.
     std::int64_t free = idle;
     Time enough = kNever;
@@ -856,7 +880,7 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
         enough = release.at > now ? release.at : now + whole_seconds(1);
       }
     }
-    if (enough != kNever) {
+    if (enough != kNever && has_power_at(enough, its, least, state)) {
       words.say("enough nodes are expected at ").time(enough);
       words.releases(plan_of(id, enough, core));
       tell("enough", words);

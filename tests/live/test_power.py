@@ -246,6 +246,21 @@ def test_a_cap_that_keeps_all_or_none_waiting_is_warned_of(powered):
     assert power(c, "--cap", "none").get("warning") is None
 
 
+def test_who_never_has_power_is_told_so(powered):
+    c = powered("--power-cap", "700")
+    patient = c.script(PATIENT)
+    jobs = [c.submit("-N", nodes, patient) for nodes in (1, 4, 3, 3)]
+    c.wait_for_size(jobs[0], 1)
+    assert [c.queue()[job]["reason"] for job in jobs[1:]] == ["PowerNotAvail"] * 3
+    for job, watts in zip(jobs[1:], (800, 600, 600)):
+        said = c.run("explain", job).stdout
+        assert f"draw {watts} W more than idle ones, and the power cap leaves at most 300 W for one that runs alone" in said
+        assert "enough nodes" not in said
+    c.cancel_all()
+    c.wait_for_end(*jobs)
+    c.replay()
+
+
 def test_what_cannot_be_is_refused(powered, cluster):
     c = powered()
     for word in ("-3", "much", "1e12", "nan"):

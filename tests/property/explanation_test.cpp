@@ -44,6 +44,8 @@ namespace ductile::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// Passes a run on to an explainer up to a time, and has it finish there.
 class Until final : public Observer {
@@ -528,13 +530,49 @@ TEST(Explain, AJobThatWaitsForPower) {
   hand.submit(2, 1, 2);
   EXPECT_EQ(hand.text(), R"(job 1: rigid, 2 nodes, 1:40 min
 2  submitted: rigid, 2 nodes, 1:40 min
-2  planned to start at 101, by when nodes are expected of job 2 (2 nodes) at 101
+2  planned to start at 101, by when power is expected of job 2 (2 nodes) at 101
 At 2 it waits:
 - it asks for 2 nodes; 2 of 4 are idle
 - 2 of its nodes draw 400 W more than idle ones, and 100 W are left
 - it is the first in the queue
-- it is planned to start at 101, by when nodes are expected of job 2 (2 nodes) at 101
+- it is planned to start at 101, by when power is expected of job 2 (2 nodes) at 101
 )");
+}
+
+TEST(Explain, AJobForWhichThereIsNeverPower) {
+  for (const Nodes asked : {3, 4}) {  // with idle nodes for it, and without
+    ByHand hand(1, {.nodes = 4, .idle_w = 100, .busy_w = 300});
+    hand.tell(0, event::CorridorChanged{0, 700});
+    hand.submit(1, 2, 1);
+    hand.submit(2, 1, asked);
+    const std::string text = hand.text();
+    EXPECT_THAT(text, HasSubstr("W more than idle ones, and the power cap leaves at most 300 W for "
+                                "one that runs alone\n"));
+    EXPECT_THAT(text, Not(HasSubstr("expected")));
+  }
+}
+
+// There are nodes when job 2 ends, and power when job 3 has ended as well.
+TEST(Explain, AJobThatWaitsForNodesAndThenForPower) {
+  ByHand hand(1, {.nodes = 4, .idle_w = 100, .busy_w = 300});
+  hand.tell(0, event::CorridorChanged{0, 1000});
+  hand.submit(0, 2, 2);
+  hand.submit(5, 3, 1);
+  hand.submit(6, 1, 3);
+  EXPECT_THAT(hand.text(),
+              HasSubstr("planned to start at 105, by when power is expected of job 3 (1 node) "
+                        "at 105 and job 2 (2 nodes) at 100\n"));
+}
+
+TEST(Explain, AJobThatWaitsForTheEndOfAReservation) {
+  ByHand hand(1, {.nodes = 4, .idle_w = 100, .busy_w = 300});
+  hand.tell(0, event::CorridorChanged{0, 800});
+  hand.tell(0, event::Booked{.booking = {.name = "night",
+                                         .from = Time{},
+                                         .to = Time{whole_seconds(50)},
+                                         .power_mw = 300'000}});
+  hand.submit(1, 1, 2);
+  EXPECT_THAT(hand.text(), HasSubstr("planned to start at 50, by when a reservation ends\n"));
 }
 
 TEST(Explain, AJobWhoseSizeIsOrdered) {
@@ -1006,8 +1044,8 @@ class Check {
         {"plan",
          "(?:no time is known at which it could start|planned to start as soon as other jobs "
          "have given up nodes|planned to start at " +
-             t + "(?:, by when nodes are expected of " + list +
-             R"()?)(?:; changed \d+ times since the first plan)?)"},
+             t + "(?:, by when (?:(?:nodes are|power is) expected of " + list +
+             R"(|a reservation ends))?)(?:; changed \d+ times since the first plan)?)"},
         {"claim", "room is made for it to (?:start|grow): " + list + "(?:; " + n +
                       " (?:is|are) kept for it)?"},
         {"dissolved",

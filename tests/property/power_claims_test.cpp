@@ -191,10 +191,13 @@ class Ledger {
 
   std::int64_t free() const {
     std::int64_t free = state().budget_mw;
-    // All nodes that are up or held, and those that boot.
+    // All nodes that are neither down nor off, or held, and those that boot.
     NodeSet on;
     on.insert(0, state().platform.nodes - 1);
-    on.erase(state().not_up);
+    for (std::uint32_t node = 0; node < state().health.size(); ++node) {
+      const Health its = state().health[node];
+      if (its == Health::down || its == Health::off) on.erase(NodeSet{{{node, node}}});
+    }
     for (const JobId id : state().running) on.insert(state().jobs[id].holding.nodes);
     for (const Claim& claim : state().claims) on.insert(claim.held.nodes);
     for (const Boot& boot : state().boots) on.insert(boot.nodes);
