@@ -595,7 +595,7 @@ MUTATIONS = [
      "",
      "another policy forgets what the one before had planned"),
     ("state.cpp",
-     "if (now < its.from || end > its.until(now)) return 0;",
+     "if (now < its.from || end > its.until(began)) return 0;",
      "",
      "jobs of a booking keep to its time"),
     ("state.cpp",
