@@ -363,13 +363,13 @@ def test_changed_logs_keep_where_jobs_run(ductile, tmp_path):
 
 
 def test_too_many_lists_of_nodes_are_told(ductile, tmp_path):
-    platform = "class = [{ name = 'std', count = 64 }]"
-    call = write(tmp_path, [line(job, 0, 100, 1, 100) for job in range(1, 61)], platform)
+    platform = "class = [{ name = 'std', count = 100 }]"
+    call = write(tmp_path, [line(job, 0, 100, 1, 100) for job in range(1, 81)], platform)
     (tmp_path / "log.adaptive").write_text(
-        "ductile-adaptive 1\n" + "".join(f"job {job} type=rigid size=1..1 exclude={job}\n" for job in range(1, 61)))
+        "ductile-adaptive 1\n" + "".join(f"job {job} type=rigid size=1..1 exclude={job}\n" for job in range(1, 81)))
     done = ductile.run(*call, "--policy", "fcfs", "--check", "--json")
     figures = json.loads(done.stdout)
-    assert figures["rejected"] > 0 and figures["jobs"] + figures["rejected"] == 60
+    assert figures["rejected"] > 0 and figures["jobs"] + figures["rejected"] == 80
     assert f"ductile: {figures['rejected']} jobs were rejected: nodelist and exclude of the jobs" in done.stderr
 
 

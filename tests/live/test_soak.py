@@ -80,5 +80,6 @@ def waits(job, nodes, limit, planned=None, least=None, kind="rigid", reason="Pri
 def test_it_is_known_which_jobs_have_to_start(policy, jobs, fit):
     held = {number for row in jobs for part in [row["nodelist"]] if part
             for number in range(int(part[0]), int(part[-1]) + 1)}
-    nodes = [{"node": number, "state": "ALLOCATED" if number in held else "IDLE"} for number in range(6)]
+    nodes = [{"node": number, "state": "ALLOCATED" if number in held else "IDLE", "reservation": ""}
+             for number in range(6)]
     assert those_that_fit({"policy": policy, "now_s": 1000, "jobs": jobs}, {"nodes": nodes}) == fit
