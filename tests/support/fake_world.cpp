@@ -706,14 +706,14 @@ void FakeWorld::take_up(const ScheduleClock& clock, const Past& past) {
   std::vector<WorldEvent> rest;
   for (const Known& known : past.jobs) find_out(known, rest);
   for (const Submitted& its : submitted_) {
-    if (past.knows(its.first)) {
-      if (its.is_altered) tell_again(its);
-      continue;
-    }
-    tell_arrival(its);
+    const bool is_known = past.knows(its.first);
+    if (is_known && its.is_altered) tell_again(its);
+    if (!is_known) tell_arrival(its);
+    // Of one that is known tasks may not have been added yet: these are not among the jobs above.
     const std::uint64_t end = its.first + std::max(its.what.array.count(), 1U);
     for (std::uint64_t number = its.first; number < end; ++number) {
-      if (jobs_.at(number).is_dropped) tell(told_end(jobs_.at(number)));
+      const bool is_added = number < past.adding.first || number >= past.adding.end;
+      if ((!is_known || !is_added) && jobs_.at(number).is_dropped) tell(told_end(jobs_.at(number)));
     }
   }
   const NodeSet now = down();
