@@ -191,6 +191,8 @@ void passes_table(const Options& options) {
   const std::vector<std::pair<std::string, std::vector<std::uint32_t>>> cases = {
       {"conservative", {1'000, 3'000, 10'000, 30'000}},
       {"easy", {1'000, 10'000, 100'000}},
+      {"easy:order=area", {1'000, 10'000, 100'000}},
+      {"tide", {1'000, 10'000, 100'000}},
       {"backfill:depth=5", {1'000, 10'000, 100'000}},
       {"backfill:depth=100", {1'000, 10'000, 100'000}},
   };

@@ -20,6 +20,8 @@ install(EXPORT DuctileTargets NAMESPACE Ductile:: DESTINATION "${package_dir}"
 
 configure_file("${PROJECT_SOURCE_DIR}/cmake/DuctileConfig.cmake.in"
                "${PROJECT_BINARY_DIR}/package/DuctileConfig.cmake" COPYONLY)
+install(FILES "${PROJECT_SOURCE_DIR}/cmake/FindClp.cmake" DESTINATION "${package_dir}"
+        COMPONENT development)
 write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/package/DuctileConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 foreach(component IN ITEMS development runtime)

@@ -27,6 +27,8 @@ enum class Stream : std::uint64_t {
   start_delay,
   estimates,
   test,
+  mtct,
+  mtct_drift,
 };
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): a bijection that mixes all bits.

@@ -19,6 +19,7 @@
 #include "experiment/run.hpp"
 #include "experiment/statement.hpp"
 #include "report/text.hpp"
+#include "simulation/corridor.hpp"
 #include "simulation/power_caps.hpp"
 
 namespace ductile {
@@ -48,8 +49,11 @@ std::string found_beside(const Experiment& experiment, const OptionSetting& opti
                    "put it beside the file, or give --" + option.name + " FILE");
 }
 
-bool is_file_of_caps(const OptionSetting& option) {
-  return option.name == "power-cap" && names_file_of_power_caps(option.values.front());
+// Does it name a file besides the log?
+bool names_file(const OptionSetting& option) {
+  if (option.name == "power-cap") return names_file_of_power_caps(option.values.front());
+  if (option.name == "corridor") return names_file_of_corridor(option.values.front());
+  return option.name == "platform" || option.name == "orders" || option.name == "mtct";
 }
 
 // What the command line says, by option.
@@ -69,8 +73,12 @@ class ExperimentRun {
       : experiment_(read_experiment(file)), given_(given_options(given)) {
     for (const Variant& variant : experiment_.variants) {
       for (const OptionSetting& option : options_of(experiment_, variant)) {
-        if (option.name == "power-cap" && !is_file_of_caps(option)) {
-          read_power_caps(option.values.front(), {file, option.line, option.name});
+        const Place place{file, option.line, option.name};
+        if (option.name == "power-cap" && !names_file(option)) {
+          read_power_caps(option.values.front(), place);
+        }
+        if (option.name == "corridor" && !names_file(option)) {
+          read_corridor(option.values.front(), place);
         }
         if (given.get_option_no_throw("--" + option.name)) continue;
         throw InputError({file, option.line, option.name}, "'simulate' has no such option",
@@ -99,7 +107,7 @@ class ExperimentRun {
       if (std::ranges::any_of(given_, replaced)) continue;
       const auto own = std::ranges::find(variant.options, option.name, &OptionSetting::name);
       if (option.name == "trace") option.values = {found_log(experiment_, option)};
-      if (option.name == "platform" || option.name == "orders" || is_file_of_caps(option)) {
+      if (names_file(option)) {
         option.values = {found_beside(experiment_, option)};
       }
       if (option.name == "out" && own == variant.options.end()) inside(option.values, variant);

@@ -38,7 +38,8 @@ Log read_log(const std::string& path, const LogOptions& options, const ReadProgr
                               {.cores_per_node = rules.cores_per_node,
                                .may_ask = !options.runs || rules.platform != nullptr});
   const Skipped& skipped = log.workload.skipped;
-  if (log.unknown > 0 && rules.max_jobs == 0 && skipped.total() + skipped.filtered == 0) {
+  if (log.unknown > 0 && rules.max_jobs == 0 && rules.leave_out == 0 &&
+      skipped.total() + skipped.filtered == 0) {
     throw InputError({.file = log.adaptive},
                      fmt::format("{} of its jobs are not in {}", log.unknown, path),
                      "give the file of this log, or --adaptive none");
@@ -48,7 +49,7 @@ Log read_log(const std::string& path, const LogOptions& options, const ReadProgr
 
 Nodes machine_nodes(const std::string& path, const SwfRules& rules) {
   if (rules.nodes > 0) return rules.nodes;
-  const auto nodes = read_swf_header(path).nodes(rules.cores_per_node);
+  const auto nodes = read_swf_header(path).nodes(rules.cores_per_node, rules.cores_per_processor);
   if (!nodes) {
     throw InputError({.file = path}, "its header does not say how large the machine is",
                      "give --nodes");

@@ -88,10 +88,13 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help and version
     const CLI::App* command = &app;
-    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    std::string call = "ductile";
+    while (!command->get_subcommands().empty()) {
+      command = command->get_subcommands().front();
+      call += " " + command->get_name();
+    }
     fail(kWrongCall, error.what());
-    std::cerr << "See '" << (command == &app ? "ductile" : "ductile " + command->get_name())
-              << " --help'." << std::endl;
+    std::cerr << "See '" << call << " --help'." << std::endl;
     return kWrongCall;
   }
   std::cout.flush();

@@ -68,7 +68,7 @@ std::string details_text(const PolicyInfo& info) {
     append(text, info.parameters);
   }
   text += "\nParameters of every policy:\n";
-  append(text, common_parameters());
+  append(text, common_parameters(info));
   return text;
 }
 
@@ -97,7 +97,7 @@ Json as_json(const PolicyInfo& info) {
           {"summary", info.summary},
           {"source", info.source},
           {"parameters", as_json(info.parameters)},
-          {"common_parameters", as_json(common_parameters())}};
+          {"common_parameters", as_json(common_parameters(info))}};
 }
 
 }  // namespace

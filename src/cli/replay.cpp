@@ -45,12 +45,14 @@ void print(const Options& options, const Replayed& done) {
 
 /// The files of the run, as if it had been simulated with --out.
 Replayed write_run(const Options& options, std::istream& log, const PolicyMaker& make) {
-  Workload workload = workload_of_log(log, options.log);
+  LogInput input = input_of_log(log, options.log);
+  Workload& workload = input.workload;
   if (is_journal(options.log)) {
     workload.accounts = Journal(options.log, Journal::Use::read).accounts();
   }
   RunFolder folder(options.out, workload);
-  SummaryObserver figures(workload);
+  const Duration grace = SimulationSettings{}.violation_grace;
+  SummaryObserver figures(workload, {.lines = input.corridor, .grace = grace});
   std::vector<Observer*> observers{&figures};
   folder.add_observers(observers);
   const Retold run = retell(log, options.log, make, workload, observers);

@@ -62,6 +62,8 @@ struct Options {
   std::string evolving = "grant";
   double patience = 10;
   double measure = 0;
+  double power = 0;
+  std::string nodes{};
   int verbosity = 0;
 };
 
@@ -227,9 +229,23 @@ int run_program(const Options& options) {
   settings.patience = milliseconds(options.patience);
   settings.evolving = *from_word<Evolving>(kEvolvingWords, options.evolving);
   settings.measure = milliseconds(options.measure);
+  settings.power = milliseconds(options.power);
+  if (!settings.watts_from.empty() && options.measure == 0 && options.power == 0) {
+    throw InputError({.field = "--watts-from"}, "it is not said how often to look",
+                     "add --power SECONDS, or --measure SECONDS");
+  }
+  const auto watts_nodes = parse_node_set(options.nodes);
+  if (!watts_nodes) {
+    throw InputError({.field = "--watts-nodes"}, "'" + options.nodes + "' are no nodes",
+                     "write them like 0-3,7");
+  }
+  settings.nodes = *watts_nodes;
   if (options.measure > 0) {
     const Mpi mpi = settings.launcher.mpi;
-    if (mpi == Mpi::none) throw InputError("--measure is for programs of an MPI", "drop it");
+    if (mpi == Mpi::none) {
+      throw InputError("--measure is for programs of an MPI",
+                       "drop it; --power reports the power alone");
+    }
     const auto library = measuring_library(mpi);
     if (!library) {
       throw InputError(fmt::format("there is no libductile-measure-{}.so",
@@ -460,8 +476,20 @@ void add_run_command(CLI::App& app) {
       ->check(CLI::Range(0.5, 1e6));
   command
       ->add_option("--power-from", settings.power_from,
-                   "folder with the counters of energy of this host, for --measure")
+                   "folder with the counters of energy of this host, for --measure and --power")
       ->check(CLI::ExistingDirectory);
+  command
+      ->add_option("--power", options->power,
+                   "report power alone every so many seconds, of any program")
+      ->check(CLI::Range(0.5, 1e6));
+  command
+      ->add_option("--watts-from", settings.watts_from,
+                   "files that say in watts what each node draws; %n is the node's name")
+      ->type_name("PATTERN");
+  command
+      ->add_option("--watts-nodes", options->nodes,
+                   "the nodes of the job for --watts-from, 0-3; its hosts if not given")
+      ->type_name("NODES");
   const auto limit = [&](const char* name, double& seconds, const char* what) {
     return command->add_option(name, seconds, what)
         ->check(CLI::Range(0.1, 1e6))

@@ -19,6 +19,7 @@
 #include "live/serve.hpp"
 #include "live/snapshots.hpp"
 #include "live/submission.hpp"
+#include "simulation/corridor.hpp"
 #include "simulation/power_caps.hpp"
 #include "workload/platform_file.hpp"
 
@@ -124,6 +125,28 @@ void add_serve_command(CLI::App& app, const Registry& registry) {
       "so many watts are drawn at most, as far as is believed; `ductile power --cap` changes it "
       "[none]")
       ->type_name("WATTS|none");
+  add(
+      "--corridor", &ServeSettings::corridor,
+      +[](const Text& said) {
+        const Place place{.field = "--corridor"};
+        return std::optional(SaidCorridor{
+            said == "none" ? std::vector<CorridorLine>() : read_corridor(said, place), place});
+      },
+      "the machine shall draw between so many watts, or as this file says: \"TIME_S LOWER_W "
+      "UPPER_W\"; `ductile power --corridor` changes it [none]")
+      ->type_name("LOWER..UPPER|FILE|none");
+  add(
+      "--watts-from", &ServeSettings::watts_from,
+      +[](const Text& pattern) {
+        check_watts_from(pattern);
+        return pattern;
+      },
+      "files that say in watts what a node of a job draws: %j is the job's number, %n the node's")
+      ->type_name("PATTERN");
+  add("--power-from", &ServeSettings::power_from, text,
+      "folder with the counters of energy of this machine, as /sys/class/powercap: what a job "
+      "draws that has all nodes")
+      ->type_name("FOLDER");
   add("--estimates", &ServeSettings::predicts, parse_predicts,
       "what is believed of times: as requested; or predicted, from what the user's last two "
       "jobs took [requested]")
@@ -161,7 +184,7 @@ void add_serve_command(CLI::App& app, const Registry& registry) {
   add("--patience", &ServeSettings::patience, time, "seconds from SIGTERM to SIGKILL [10]")
       ->check(any_time);
   add("--measure", &ServeSettings::measure, time,
-      "where models are learned, seconds from one report of a job to the next [10]")
+      "where jobs are measured, seconds from one report of a job to the next [10]")
       ->check(CLI::Range(0.5, 1e6));
   const auto flag = [&](const char* name, bool ServeSettings::*member, const char* help) {
     const auto set = [options, member](std::int64_t count) {  // --flag=false is one less than none

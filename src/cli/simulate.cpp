@@ -1,10 +1,12 @@
 #include "cli/simulate.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,8 +20,10 @@
 #include "base/text.hpp"
 #include "cli/experiment.hpp"
 #include "cli/log_options.hpp"
+#include "cli/power_options.hpp"
 #include "cli/process.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/sharing_options.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
 #include "experiment/run.hpp"
@@ -29,7 +33,6 @@
 #include "report/text.hpp"
 #include "simulation/failures.hpp"
 #include "simulation/orders_file.hpp"
-#include "simulation/power_caps.hpp"
 #include "simulation/recording.hpp"
 #include "workload/elastisim.hpp"
 #include "workload/generate.hpp"
@@ -401,11 +404,15 @@ void tell_orders(const std::vector<Summary>& summaries) {
 
 // ---- Power --------------------------------------------------------------------------------------
 
-// A cap means something only where something draws power, and if not all goes to idle nodes.
+// A cap or a corridor means something only where something draws power, and if not all goes to idle
+// nodes.
 void check_power_caps(Source& source, const SimulationSettings& settings) {
   const Platform& platform = settings.platform;
-  if (settings.power_caps.empty()) return;
-  const double most_w = std::ranges::max(settings.power_caps, {}, &PowerCap::watts).watts;
+  if (settings.power_caps.empty() && settings.corridor.empty()) return;
+  const char* const option = settings.power_caps.empty() ? "--corridor" : "--power-cap";
+  const double most_w = settings.power_caps.empty()
+                            ? std::numeric_limits<double>::infinity()
+                            : std::ranges::max(settings.power_caps, {}, &PowerCap::watts).watts;
   if (const double idle = platform.all_idle_w(); idle > most_w) {
     throw InputError(
         {.field = "--power-cap"},
@@ -413,15 +420,69 @@ void check_power_caps(Source& source, const SimulationSettings& settings) {
         "give more");
   }
   if (platform.says_what_jobs_draw()) return;
-  source.input = [input = source.input](std::uint64_t seed) {
+  source.input = [input = source.input, option](std::uint64_t seed) {
     Input result = input(seed);
     const bool is_said = std::ranges::any_of(
         result.workload->adaptive, [](const auto& job) { return job.believed.watts_per_node > 0; });
     if (is_said) return result;
-    throw InputError({.field = "--power-cap"}, "nobody says what a node draws",
-                     "give idle_w and busy_w in --platform FILE, or watts of jobs in --adaptive "
-                     "FILE");
+    throw InputError({.field = option}, "nobody says what a node draws",
+                     "give --node-power, idle_w and busy_w in --platform FILE, or watts of jobs in "
+                     "--adaptive FILE");
   };
+}
+
+// What no policy can keep, and which jobs those that keep a corridor never start.
+void warn_of_corridor(Source& source, const Matrix& matrix) {
+  const SimulationSettings& settings = matrix.settings;
+  if (settings.corridor.empty() || settings.rules.node_off_after > Duration{}) return;
+  const Platform& platform = settings.platform;
+  const double idle_w = platform.all_idle_w();
+  for (const CorridorLine& line : settings.corridor) {
+    if (line.high_w >= idle_w) continue;
+    std::cerr << fmt::format(
+        "ductile: from {} s on --corridor lets {} W be drawn, and idle nodes alone draw {} W: "
+        "nobody keeps that, and under policies that keep a corridor no job starts\n",
+        to_seconds(line.at - Time{}), line.high_w, idle_w);
+  }
+  const auto keeps = [](const auto& policy) { return policy->wants.corridor; };
+  if (std::ranges::none_of(matrix.policies, keeps) || !platform.classes.empty()) return;
+  const double most_w = std::ranges::max(settings.corridor, {}, &CorridorLine::high_w).high_w;
+  const auto told = std::make_shared<std::atomic<bool>>(false);
+  source.input = [=, input = source.input, busy_w = platform.busy_w,
+                  each_w = platform.idle_w](std::uint64_t seed) {
+    Input result = input(seed);
+    std::uint64_t first = 0, count = 0;
+    double first_w = 0;
+    for (const WorkloadJob& job : result.workload->jobs) {
+      const AdaptiveJob* const more =
+          job.adaptive == WorkloadJob::kRigid ? nullptr : &result.workload->adaptive[job.adaptive];
+      const bool is_elastic = more != nullptr && more->type != JobType::rigid;
+      const Nodes n = is_elastic ? more->believed.constraint.at_least(more->size.min) : job.nodes;
+      const bool says = more != nullptr && more->believed.watts_per_node > 0;
+      const double its_w = says ? more->believed.watts_per_node : busy_w;
+      const double alone_w = idle_w + n * std::max(its_w - each_w, 0.0);
+      if (alone_w <= most_w) continue;
+      if (count++ == 0) first = job.name, first_w = alone_w;
+    }
+    if (count > 0 && !told->exchange(true)) {
+      std::cerr << fmt::format(
+          "ductile: job {}{} never starts under policies that keep a corridor: alone on the "
+          "machine it draws {} W, and no line of --corridor lets more than {} W be drawn\n",
+          first, count > 1 ? fmt::format(" (and {} more)", count - 1) : "", first_w, most_w);
+    }
+    return result;
+  };
+}
+
+// Nothing runs, nothing will come, and still they wait.
+void tell_left(const std::vector<Summary>& summaries) {
+  for (const Summary& summary : summaries) {
+    if (summary.jobs_left == 0) continue;
+    std::cerr << fmt::format("ductile: under {} {} left waiting for ever\n", summary.policy,
+                             summary.jobs_left == 1
+                                 ? std::string("1 job is")
+                                 : fmt::format("{} jobs are", summary.jobs_left));
+  }
 }
 
 void tell_rejected_for_power(const std::vector<Summary>& summaries) {
@@ -463,6 +524,14 @@ void take_platform(Options& options) {
     throw InputError({.field = "--platform"}, "the platform of --elastisim is in its own file",
                      "leave --platform away");
   }
+  if (options.settings.platform.sockets_per_node != 1) {
+    throw InputError({.field = "--sockets-per-node"}, "the classes of --platform say their sockets",
+                     "write sockets there");
+  }
+  if (options.settings.platform != Platform{}) {
+    throw InputError({.field = "--node-power"}, "the classes of --platform say what nodes draw",
+                     "write idle_w, busy_w, off_w and boot_time_s there");
+  }
   auto file = std::make_shared<PlatformFile>(read_platform_file(options.platform));
   // Jobs that are made are of the first partition.
   rules.nodes = options.trace.empty() ? nodes_of({}, file->platform).count() : file->platform.nodes;
@@ -494,6 +563,7 @@ void take_platform(Options& options) {
 }
 
 std::vector<Summary> simulate_command(Options options, const Registry& registry) {
+  options.log.rules.counts_cores = true;
   take_platform(options);
   if (options.trace.empty() && options.model.empty() && options.elastisim.empty()) {
     throw InputError("a workload is needed",
@@ -526,7 +596,9 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
                                        : !options.failures.empty()        ? "failures need"
                                        : source.has_node_lists ? "jobs that name nodes need"
                                        : any_moves             ? "orders to migrate need"
-                                                               : nullptr;
+                                       : options.settings.rules.node_off_after > Duration{}
+                                           ? "nodes that are switched off need"
+                                           : nullptr;
   if (needs_identities && options.identities == "off") {
     throw InputError({.field = "--identities"},
                      fmt::format("{} to know which nodes a job has", needs_identities),
@@ -552,6 +624,10 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
       (options.identities == "auto" &&
        (!options.out.empty() || needs_identities || options.settings.rules.check));
   check_power_caps(source, matrix.settings);
+  check_sharing(matrix.settings, std::ranges::any_of(matrix.policies, [](const auto& policy) {
+                  return policy->traits.needs.parts;
+                }));
+  if (!options.quiet) warn_of_corridor(source, matrix);
   matrix.input = source.input;
   std::optional<Recorder> recorder;
   if (!options.record.empty()) {
@@ -575,6 +651,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
   if (!options.quiet) tell_rejected_for_power(summaries);
   if (!options.quiet && source.has_node_lists) tell_rejected_for_lists(summaries);
   if (!options.quiet) tell_orders(summaries);
+  if (!options.quiet && !matrix.settings.stop->load()) tell_left(summaries);
 
   if (matrix.settings.stop->load()) {
     std::cout.flush();
@@ -587,9 +664,9 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
 
 // How lines of a log become jobs means nothing where there is none.
 void refuse_options_of_logs(const CLI::App& command, const std::string& source, bool has_cores) {
-  std::vector<std::string> options = {"--size",     "--min-runtime",     "--never-started",
-                                      "--clip",     "--partition",       "--status",
-                                      "--max-size", "--partitions-from", "--memory-from"};
+  std::vector<std::string> options = {
+      "--size",   "--min-runtime", "--never-started",   "--clip",        "--partition",
+      "--status", "--max-size",    "--partitions-from", "--memory-from", "--skip"};
   if (has_cores) options.emplace_back("--cores-per-node");
   for (const std::string& option : options) {
     if (command.count(option) == 0) continue;
@@ -734,16 +811,8 @@ void add_world_options(CLI::App& command, Options& options) {
           },
           "a job that loses a node: requeue it, kill it, or let a malleable one shrink [requeue]")
       ->check(CLI::IsMember({"requeue", "kill", "shrink"}));
-  command
-      .add_option_function<std::string>(
-          "--power-cap",
-          [&settings](const std::string& text) {
-            settings.power_caps = read_power_caps(text, {.field = "--power-cap"});
-          },
-          "so many watts are drawn at most, idle nodes included, as far as is believed; or the "
-          "caps of a file with lines TIME_S WATTS. What jobs draw say the classes of --platform, "
-          "or the jobs of --adaptive [none]")
-      ->type_name("WATTS|FILE");
+  add_power_options(command, settings);
+  add_sharing_options(command, settings);
   command
       .add_option(
           "--orders", options.orders,

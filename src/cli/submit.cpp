@@ -100,6 +100,7 @@ struct Written {
   std::int32_t priority = 0;
   std::string account{};
   std::string model{}, sizes{}, constraint{};
+  std::string watts{};
   std::string malleability{};
   std::string mpi = "auto";
   std::string dependency{}, array{}, begin{};
@@ -163,6 +164,9 @@ void add_options(CLI::App& command, Written& w) {
   add("--sizes", w.sizes, "sizes it can have: any, pof2, even, odd, cubic, multiple:4, list:1:2:6");
   add("--node-constraints", w.constraint,
       "the same, as paper 003 writes it: power-of-two, even, odd, cubic");
+  add("--watts", w.watts,
+      "what a node draws on which it computes, of the first class: W, or MIN-MAX until it is "
+      "measured");
   add("-L,--malleability", w.malleability,
       "as qsub of paper 001: max=M,type=K, a malleable job of --nodes to M nodes");
   add("--mpi", w.mpi,
@@ -284,6 +288,11 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
   if (!w.model.empty()) s.model = parse_speedup(w.model, {.field = "--model"});
   if (!w.sizes.empty()) s.sizes = parse_constraint(w.sizes, {.field = "--sizes"});
   if (!w.constraint.empty()) s.sizes = node_constraint(w.constraint);
+  if (!w.watts.empty()) {
+    const WattRange watts = parse_watts(w.watts);
+    s.least_watts = watts.least;
+    s.watts = watts.most;
+  }
   s.is_held = w.holds;
   s.is_requeued = w.requeues;
   if (!w.dependency.empty()) s.dependencies = parse_dependencies(w.dependency);

@@ -49,8 +49,15 @@ void add_swf_options(CLI::App& command, SwfRules& rules) {
                   "processors of a node: a job has as many nodes as its processors fill")
       ->check(CLI::Range(1U, kMost))
       ->capture_default_str();
+  command
+      .add_option("--cores-per-processor", rules.cores_per_processor,
+                  "so many cores are what the log calls a processor")
+      ->check(CLI::Range(1U, 1U << 16))
+      ->capture_default_str();
   command.add_option("--jobs", rules.max_jobs, "stop after so many jobs")
       ->check(CLI::Range(1U, kMost));
+  command.add_option("--skip", rules.leave_out, "leave out the first so many jobs of the log")
+      ->check(CLI::Range(0U, kMost));
   command
       .add_option_function<std::string>(
           "--size",

@@ -9,7 +9,7 @@
 
 namespace ductile {
 
-/// Adds the rules by which lines become jobs: --nodes, --cores-per-node, --jobs, --size,
+/// Adds the rules by which lines become jobs: --nodes, --cores-per-node, --jobs, --skip, --size,
 /// --min-runtime, --never-started, --clip, --partition, --status and --max-size. They are written
 /// to `rules`, which must live until the command line is parsed.
 void add_swf_options(CLI::App& command, SwfRules& rules);

@@ -23,6 +23,7 @@ struct Options {
   std::string job{};
   std::optional<std::string> nodes{}, time{}, name{}, dependency{}, begin{};
   std::optional<std::string> partition{}, memory{}, things{}, only{}, never{}, reservation{};
+  std::optional<std::string> watts{};
   std::optional<Nodes> min{}, max{};
   std::optional<std::int32_t> priority{};
 };
@@ -48,6 +49,11 @@ Json changes(const Options& options) {
   if (options.only) set["nodelist"] = *options.only;
   if (options.never) set["exclude"] = *options.never;
   if (options.reservation) set["reservation"] = *options.reservation;
+  if (options.watts) {
+    const WattRange watts = options.watts->empty() ? WattRange{} : parse_watts(*options.watts);
+    set["watts"] = watts.most;
+    set["least_watts"] = watts.least;
+  }
   if (options.priority) set["priority"] = *options.priority;
   if (options.dependency) {
     const bool is_none = *options.dependency == "none";
@@ -95,6 +101,9 @@ void add_update_command(CLI::App& app) {
                       "on none of these nodes; none if it is empty");
   command->add_option("--reservation", options->reservation,
                       "on the nodes of this reservation, while it lasts; of none if it is empty");
+  command->add_option("--watts", options->watts,
+                      "what a node draws on which it computes, as of `submit --watts`; what its "
+                      "class says if it is empty");
   command->add_option("--priority", options->priority, "higher goes first")
       ->check(CLI::Range(-1'000'000, 1'000'000));
   command->add_option("-d,--dependency", options->dependency,

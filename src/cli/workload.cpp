@@ -53,8 +53,9 @@ Facts facts_of(const InfoOptions& options) {
   Facts facts;
   facts.log = read_log(options.file, log);
   facts.cores_per_node = log.rules.cores_per_node;
-  facts.nodes =
-      log.rules.nodes > 0 ? log.rules.nodes : facts.log.header.nodes(log.rules.cores_per_node);
+  facts.nodes = log.rules.nodes > 0 ? log.rules.nodes
+                                    : facts.log.header.nodes(log.rules.cores_per_node,
+                                                             log.rules.cores_per_processor);
   facts.info = describe(facts.log.workload, facts.nodes.value_or(0));
   return facts;
 }

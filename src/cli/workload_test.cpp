@@ -66,6 +66,9 @@ TEST_F(WorkloadCommand, RulesChangeWhatIsRead) {
     return nlohmann::json::parse(run(rules));
   };
   EXPECT_EQ(jobs({"--jobs", "10"})["jobs"], 10);
+  EXPECT_EQ(jobs({"--skip", "150"})["jobs"], 50);
+  EXPECT_EQ(jobs({"--skip", "150", "--jobs", "10"})["jobs"], 10);
+  EXPECT_EQ(jobs({"--skip", "200"})["jobs"], 0);
   EXPECT_EQ(jobs({"--partition", "5"})["filtered"], 200);
   EXPECT_EQ(jobs({"--cores-per-node", "8"})["nodes"], 10);
   EXPECT_EQ(jobs({"--min-runtime", "100000"})["runtime_s"]["min"], 100000);

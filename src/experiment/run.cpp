@@ -116,12 +116,13 @@ class MatrixRun {
     };
 
     const auto begin = Stopwatch::now();
-    SummaryObserver figures(workload);
+    SummaryObserver figures(workload, {settings.corridor, settings.violation_grace});
     std::vector<Observer*> observers{&figures};
     if (matrix_.observer && runs_ == 1) observers.push_back(matrix_.observer);
     std::optional<RunFolder> folder;
     if (!matrix_.out.empty()) {
-      folder.emplace(runs_ == 1 ? matrix_.out : matrix_.out / folders_[number], workload);
+      folder.emplace(runs_ == 1 ? matrix_.out : matrix_.out / folders_[number], workload,
+                     settings.corridor);
       folder->add_observers(observers);
     }
     const SimulationCounts counts = simulate(workload, settings, observers);
@@ -131,6 +132,7 @@ class MatrixRun {
     if (folder) result.page = folder->finish(summary, runs_ == 1 ? "" : folders_[number]);
     summary.load_seconds = to_microseconds(shared.input->load_seconds);
     summary.simulate_seconds = to_microseconds(seconds_since(begin));
+    summary.look_ahead_seconds = to_microseconds(counts.look_ahead_seconds);
     summary.peak_rss_bytes = peak_rss_bytes();
     if (folder) folder->write_summary(summary);
     tell(number, counts.jobs_over, workload.jobs.size(), counts.last_end);
@@ -160,6 +162,7 @@ class MatrixRun {
       if (delivered_ >= matrix_.policies.size()) {  // charts are of the first seed
         ready.page.held = ready.page.pending = {};
         ready.page.gantt = {};
+        ready.page.choices = {};
       }
       pages_.push_back(std::move(ready.page));
       results_[delivered_].emplace();

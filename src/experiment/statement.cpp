@@ -21,8 +21,12 @@ constexpr std::array<std::string_view, 4> kMoreIsBetter{"utilization", "utilizat
 std::optional<double> figure(const Summary& summary, std::string_view wanted) {
   std::optional<double> result;
   visit_figures(summary, [&](std::string_view name, const auto& value) {
-    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(value)>>) {
-      if (name == wanted) result = static_cast<double>(value);
+    if (name != wanted) return;
+    using Value = std::decay_t<decltype(value)>;
+    if constexpr (std::is_arithmetic_v<Value>) {
+      result = static_cast<double>(value);
+    } else if constexpr (!std::is_same_v<Value, std::string>) {
+      if (value) result = static_cast<double>(*value);
     }
   });
   return result;

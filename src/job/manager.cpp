@@ -1,6 +1,7 @@
 #include "job/manager.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -105,6 +106,7 @@ class Manager {
   void open();
   Descriptor socket_for_processes() const;
   bool is_over() const;
+  bool measures_mpi() const { return settings_.measure.count() > 0; }
   void wait(const Signals& signals);
   void on_signal(int signal);
   void on_time();
@@ -132,6 +134,7 @@ class Manager {
   // ---- What is told ----------------------------------------------------------------------------
   bool report(std::string_view what, const Json& details);
   void report_measurement();
+  std::vector<std::string> names_of_nodes() const;
   void report_lost();
   Json lost() const;
   Json how_it_ended() const;
@@ -141,6 +144,7 @@ class Manager {
   std::chrono::system_clock::time_point wall_begin_ = std::chrono::system_clock::now();
   std::uint64_t starved_ = processes_killed_for_memory();  // when it began
   NodeSet cpus_ = settings_.cpus;                          // of the next generation
+  NodeSet nodes_ = settings_.nodes;
   std::optional<JobFolder> folder_{};
   std::string no_folder_{};  // why there is none
 
@@ -171,7 +175,8 @@ Manager::Manager(const RunSettings& settings)
               .on_gone = [this](const Generation& its,
                                 std::uint32_t rank) { resizes_.on_gone(its, rank); }}),
       output_({.keep = settings.keep_output, .pass = settings.pass_output}),
-      measurement_(settings.measure, settings.power_from, RunSettings{}.power_from, begin_),
+      measurement_(measures_mpi() ? settings.measure : settings.power, settings.power_from,
+                   RunSettings{}.power_from, begin_),
       resizes_(
           settings, table_,
           {.start =
@@ -193,7 +198,9 @@ Manager::Manager(const RunSettings& settings)
                },
            .deny = [this] { requests_.offer(0); }}),
       requests_(settings, table_, peers_, resizes_, output_,
-                [this](std::string_view what, const Json& details) { report(what, details); }) {}
+                [this](std::string_view what, const Json& details) { report(what, details); }) {
+  if (!settings.watts_from.empty()) measurement_.read_watts(WattFiles(settings.watts_from));
+}
 
 // ---- The loop -----------------------------------------------------------------------------------
 
@@ -240,7 +247,7 @@ void Manager::open() {
       no_folder_ = error.what();
     }
   }
-  if (!settings_.is_rigid || measurement_.is_on()) peers_.listen(socket_for_processes());
+  if (!settings_.is_rigid || measures_mpi()) peers_.listen(socket_for_processes());
   if (settings_.control_fd >= 0) {
     Descriptor control(settings_.control_fd);
     fcntl(control.get(), F_SETFD, FD_CLOEXEC);
@@ -371,7 +378,7 @@ void Manager::start_generation(std::uint32_t size) {
   if (settings_.has_steps && !settings_.control.empty()) {
     variables.emplace_back(kStepsVariable, settings_.control);
   }
-  if (measurement_.is_on()) variables.emplace_back("DUCTILE_WATCH", peers_.address());
+  if (measures_mpi()) variables.emplace_back("DUCTILE_WATCH", peers_.address());
   if (is_first && !settings_.go_on.empty()) {
     variables.emplace_back(wire::kKeptVariable, settings_.go_on);
   }
@@ -502,6 +509,10 @@ void Manager::on_order(ControlClient& client, const std::string& line) {
       // Who asks again may have been restarted, and have forgotten that it did.
       if (stop_signal_ == 0) stop(SIGTERM);
       return;
+    case Order::Verb::nodes:
+      nodes_ = its.nodes;
+      if (!its.id.is_null()) reply(client, {{"ok", true}}, its.id);
+      return;
     case Order::Verb::step:
       return steps_.begin(client, its.id);
     case Order::Verb::withdraw:
@@ -592,11 +603,36 @@ bool Manager::report(std::string_view what, const Json& details) {
 }
 
 void Manager::report_measurement() {
-  const Json measured = measurement_.report(Clock::now());
+  const bool reads_watts = measurement_.reads_watts();
+  const Json measured = measurement_.report(
+      Clock::now(), reads_watts ? names_of_nodes() : std::vector<std::string>());
   if (measured.is_null()) return;
   Json details = {{"generation", current().number}, {"size", current().size}};
   details.update(measured);
+  if (reads_watts) details["nodes"] = to_string(nodes_);
   report("measured", details);
+}
+
+std::string name_of_this_host() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return name.data();
+}
+
+/// As files of what they draw call them.
+std::vector<std::string> Manager::names_of_nodes() const {
+  std::vector<std::string> names;
+  for (const Interval& part : nodes_.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      names.push_back(std::to_string(node));
+    }
+  }
+  if (!names.empty()) return names;
+  if (settings_.launcher.hosts.empty()) return {name_of_this_host()};
+  for (const Host& host : place(settings_.launcher.hosts, current().size)) {
+    names.push_back(host.name);
+  }
+  return names;
 }
 
 /// Those who watch hear of it once a second at most.

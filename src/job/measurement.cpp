@@ -37,10 +37,12 @@ void Measurement::forget() {
   iterations_ = {};
 }
 
-Measurement::Json Measurement::report(Clock::time_point now) {
+Measurement::Json Measurement::report(Clock::time_point now,
+                                      const std::vector<std::string>& nodes) {
   const double interval = std::chrono::duration<double>(now - begun_).count();
   begun_ = now;
   if (energy_) power_w_ = energy_->take() / interval;
+  if (files_) watts_ = files_->read(nodes);
   const std::uint64_t computing = looks_ - looks_in_mpi_;
   if (looks_ > 0) {
     mtct_.reset();
@@ -51,7 +53,7 @@ Measurement::Json Measurement::report(Clock::time_point now) {
   const auto& [count, total_ns, longest_ns] = iterations_;
   if (count > 0) iteration_s_ = 1e-9 * static_cast<double>(total_ns) / count;
   Json details;
-  if (looks_ > 0 || count > 0 || energy_) {
+  if (looks_ > 0 || count > 0 || energy_ || files_) {
     details = {{"looks", looks_},
                {"in_mpi", looks_in_mpi_},
                {"mtct", looks_ > 0 && mtct_ ? Json(*mtct_) : Json()},
@@ -61,6 +63,8 @@ Measurement::Json Measurement::report(Clock::time_point now) {
       details["longest_iteration_s"] = 1e-9 * static_cast<double>(longest_ns);
     }
     if (energy_) details["power_w"] = *power_w_;
+    if (files_) details["watts"] = watts_ ? Json(*watts_) : Json();
+    if (files_ && !watts_) details["why_no_watts"] = files_->why();
   }
   forget();
   return details;
@@ -70,8 +74,10 @@ Measurement::Json Measurement::last() const {
   const auto known = [](const std::optional<double>& value) {
     return value ? Json(*value) : Json();
   };
-  return {
+  Json last = {
       {"mtct", known(mtct_)}, {"iteration_s", known(iteration_s_)}, {"power_w", known(power_w_)}};
+  if (files_) last["watts"] = known(watts_);
+  return last;
 }
 
 }  // namespace ductile

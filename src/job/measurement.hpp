@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "job/power.hpp"
 #include "job/protocol.hpp"
+#include "job/watt_files.hpp"
 
 namespace ductile {
 
@@ -25,6 +28,10 @@ class Measurement {
   Measurement(std::chrono::milliseconds interval, const std::string& power_from,
               const std::string& usual_power, Clock::time_point now);
 
+  /// Reports have the power that these files say as well.
+  void read_watts(WattFiles files) { files_ = std::move(files); }
+  bool reads_watts() const { return files_.has_value(); }
+
   bool is_on() const { return interval_.count() > 0; }
   void add(const wire::Measured& measured);
   void add(const wire::Iterations& iterations);
@@ -33,9 +40,11 @@ class Measurement {
 
   /// When the next report is due.
   Clock::time_point next() const { return is_on() ? begun_ + interval_ : Clock::time_point::max(); }
-  /// What has come since the last one, as the report has it; null if there was nothing.
-  Json report(Clock::time_point now);
-  /// The last that is known: `mtct` (MPI time over compute time), `iteration_s`, `power_w`.
+  /// What has come since the last one, as the report has it; null if there was nothing. With files
+  /// of watts, of these nodes.
+  Json report(Clock::time_point now, const std::vector<std::string>& nodes = {});
+  /// The last that is known: `mtct` (MPI time over compute time), `iteration_s`, `power_w`, and
+  /// with files of watts `watts`.
   Json last() const;
 
  private:
@@ -45,7 +54,8 @@ class Measurement {
   std::uint64_t looks_in_mpi_ = 0;
   wire::Iterations iterations_{};
   std::optional<EnergyMeter> energy_{};
-  std::optional<double> mtct_{}, iteration_s_{}, power_w_{};
+  std::optional<WattFiles> files_{};
+  std::optional<double> mtct_{}, iteration_s_{}, power_w_{}, watts_{};
 };
 
 }  // namespace ductile

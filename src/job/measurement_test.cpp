@@ -1,5 +1,8 @@
 #include "job/measurement.hpp"
 
+#include <fstream>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
@@ -55,6 +58,23 @@ TEST(Measurement, IsDueOnceInAnInterval) {
   its.report(Clock::time_point{4s});
   EXPECT_EQ(its.next(), Clock::time_point{7s});
   EXPECT_EQ(new_measurement(0s).next(), Clock::time_point::max());
+}
+
+TEST(Measurement, HasTheWattsOfFiles) {
+  const std::string file = ::testing::TempDir() + "watts_of_0";
+  std::ofstream(file) << "80\n";
+  Measurement its = new_measurement();
+  EXPECT_FALSE(its.last().contains("watts"));
+  its.read_watts(WattFiles(::testing::TempDir() + "watts_of_%n"));
+  auto report = its.report(Clock::time_point{1s}, {"0"});
+  EXPECT_EQ(report["watts"], 80);
+  EXPECT_FALSE(report.contains("why_no_watts"));
+  EXPECT_EQ(its.last()["watts"], 80);
+  report = its.report(Clock::time_point{2s}, {"0", "1"});
+  EXPECT_TRUE(report["watts"].is_null());
+  EXPECT_NE(std::string(report["why_no_watts"]).find("watts_of_1' cannot be read"),
+            std::string::npos);
+  EXPECT_TRUE(its.last()["watts"].is_null());
 }
 
 TEST(Measurement, SaysThatThereAreNoCounters) {

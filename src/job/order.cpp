@@ -18,9 +18,16 @@ std::variant<Order, BadOrder> parse_order(std::string_view line) {
   if (!verb) {
     return bad(
         "there are the orders \"status\", \"watch\", \"resize\", \"answer\", \"stop\", "
-        "\"step\", \"withdraw\" and \"suspend\"");
+        "\"step\", \"withdraw\", \"suspend\" and \"nodes\"");
   }
   order.verb = *verb;
+  if (*verb == Order::Verb::nodes) {
+    const Json text = json.value("nodes", Json());
+    const auto nodes = text.is_string() ? parse_node_set(std::string(text)) : std::nullopt;
+    if (!nodes || nodes->empty()) return bad("\"nodes\" are nodes, like \"0-3,7\"");
+    order.nodes = *nodes;
+    return order;
+  }
   if (*verb != Order::Verb::resize && *verb != Order::Verb::answer) return order;
   const Json size = json.value("size", Json());
   if (!size.is_number_unsigned() || size.get<std::uint64_t>() > wire::kMaxProcesses) {

@@ -14,7 +14,7 @@
 namespace ductile {
 
 struct Order {
-  enum class Verb { status, watch, resize, answer, stop, step, withdraw, suspend };
+  enum class Verb { status, watch, resize, answer, stop, step, withdraw, suspend, nodes };
   Verb verb = Verb::status;
   /// What the client calls it; null if nothing.
   nlohmann::json id{};
@@ -24,10 +24,12 @@ struct Order {
   bool moves = false;
   /// Processors of this host for the new generation; empty: as before.
   NodeSet cpus{};
+  /// Of nodes: those that the job has, for files of what they draw.
+  NodeSet nodes{};
 };
 
-inline constexpr std::array<std::string_view, 8> kOrderWords = {
-    "status", "watch", "resize", "answer", "stop", "step", "withdraw", "suspend"};
+inline constexpr std::array<std::string_view, 9> kOrderWords = {
+    "status", "watch", "resize", "answer", "stop", "step", "withdraw", "suspend", "nodes"};
 
 /// Why a line is no order.
 struct BadOrder {

@@ -16,9 +16,9 @@ TEST(Order, IsReadFromALine) {
   EXPECT_EQ(order->size, 4u);
   EXPECT_EQ(to_string(order->cpus), "0-2 7");
   EXPECT_EQ(order->id.dump(), "[1]");
-  for (const char* line :
-       {R"({"do":"status"})", R"({"do":"watch"})", R"({"do":"stop"})",
-        R"({"do":"answer","size":0})", R"({"do":"withdraw"})", R"({"do":"suspend"})"}) {
+  for (const char* line : {R"({"do":"status"})", R"({"do":"watch"})", R"({"do":"stop"})",
+                           R"({"do":"answer","size":0})", R"({"do":"withdraw"})",
+                           R"({"do":"suspend"})", R"({"do":"nodes","nodes":"0-3 7"})"}) {
     EXPECT_TRUE(std::holds_alternative<Order>(parse_order(line))) << line;
   }
 }
@@ -37,6 +37,9 @@ TEST(Order, WhatIsNoneIsToldWhy) {
       {R"({"do":"answer","size":3,"cpus":"x"})", "processors"},
       {R"({"do":"resize","size":3,"move":1})", "true or false"},
       {R"({"do":"answer","size":3,"cpus":3})", "processors"},
+      {R"({"do":"nodes"})", "are nodes"},
+      {R"({"do":"nodes","nodes":""})", "are nodes"},
+      {R"({"do":"nodes","nodes":[1]})", "are nodes"},
       {std::string(3000, '['), "JSON object"},
   };
   for (const auto& [line, why] : cases) {

@@ -64,8 +64,14 @@ struct RunSettings {
   /// How often to tell what share of its time the program spends in MPI; never if 0. The launcher
   /// has to preload libductile-measure.
   std::chrono::milliseconds measure{};
-  /// Folder of the energy counters of this host, told with it.
+  /// How often to tell what power it draws, of any program; never if 0, but with the share.
+  std::chrono::milliseconds power{};
+  /// Folder of the energy counters of this host.
   std::string power_from = "/sys/class/powercap";
+  /// Files of which each says what a node of the job draws (job/watt_files.hpp); none if empty.
+  std::string watts_from{};
+  /// Its nodes, for that: until an order says others. Empty: its hosts, or this one.
+  NodeSet nodes{};
   /// File that gets one JSON object per line for everything that happens; none if empty.
   std::string report{};
   /// File that gets the timeline of all resizes, a Chrome trace; none if empty.

@@ -100,7 +100,7 @@ std::optional<Applications::Key> Applications::add(const Key& key, Nodes nodes,
 
 // ---- Measurements -------------------------------------------------------------------------------
 
-void Measurements::add(JobId id, Nodes nodes, const Observed& more) {
+void Measurements::add(JobId id, Nodes nodes, const Observed& more, bool is_wanted) {
   Its& its = jobs_[id];
   Observed& fresh = its.fresh[nodes] += more;
   const auto at = its.known.find(nodes);
@@ -108,7 +108,8 @@ void Measurements::add(JobId id, Nodes nodes, const Observed& more) {
   const auto is_much = [](std::uint64_t now, std::uint64_t before) {
     return now > 0 && now >= before / 10;
   };
-  if (is_much(fresh.iterations, known.iterations) || is_much(fresh.looks, known.looks)) {
+  if (is_wanted || is_much(fresh.iterations, known.iterations) ||
+      is_much(fresh.looks, known.looks)) {
     news_.insert(id);
   }
 }

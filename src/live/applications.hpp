@@ -62,8 +62,8 @@ class Applications {
 /// a tenth more than before, so that a job that runs for long writes little.
 class Measurements {
  public:
-  /// Measured; counts not yet.
-  void add(JobId id, Nodes nodes, const Observed& more);
+  /// Measured; counts not yet. Wanted: it is to be written however little it is.
+  void add(JobId id, Nodes nodes, const Observed& more, bool is_wanted = false);
   /// It was written before.
   void restore(JobId id, Nodes nodes, const Observed& seen) { jobs_[id].known[nodes] = seen; }
   /// Is there something to be written?

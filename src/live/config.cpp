@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "live/metrics_server.hpp"
 #include "live/submission.hpp"
+#include "simulation/corridor.hpp"
 #include "simulation/power_caps.hpp"
 #include "workload/platform_file.hpp"
 #include "workload/toml_file.hpp"
@@ -69,6 +70,11 @@ class Value {
     }
     if (!node_.is_string()) fail(node_, "is no power", "write watts from 0 to 1e9, or \"none\"");
     return {parse_power_cap(text(), place), place};
+  }
+  SaidCorridor corridor() const {
+    const Place place{path_, node_.source().begin.line, name_};
+    const std::string said = text();
+    return {said == "none" ? std::vector<CorridorLine>() : read_corridor(said, place), place};
   }
   bool flag() const {
     if (!node_.is_boolean()) fail(node_, "is neither true nor false", "");
@@ -140,6 +146,7 @@ constexpr Setting kSettings[] = {
        s.fairness = v.parsed([](const std::string& text) { return parse_fairness(text); });
      }},
     {"power_cap_w", [](const Value& v, ServeSettings& s) { s.power_cap = v.power_cap(); }},
+    {"corridor", [](const Value& v, ServeSettings& s) { s.corridor = v.corridor(); }},
     {"estimates", [](const Value& v, ServeSettings& s) { s.predicts = v.parsed(parse_predicts); }},
     {"models", [](const Value& v, ServeSettings& s) { s.models = v.parsed(parse_models); }},
     {"state", [](const Value& v, ServeSettings& s) { s.state = v.text(); }},
@@ -151,6 +158,9 @@ constexpr Setting kSettings[] = {
     {"resize_deadline_s", [](const Value& v, ServeSettings& s) { s.resize_deadline = v.time(); }},
     {"patience_s", [](const Value& v, ServeSettings& s) { s.patience = v.time(); }},
     {"measure_s", [](const Value& v, ServeSettings& s) { s.measure = v.time(0.5); }},
+    {"watts_from",
+     [](const Value& v, ServeSettings& s) { s.watts_from = v.checked(check_watts_from); }},
+    {"power_from", [](const Value& v, ServeSettings& s) { s.power_from = v.text(); }},
     {"idle_s", [](const Value& v, ServeSettings& s) { s.idle = v.time(); }},
     {"operators", [](const Value& v, ServeSettings& s) { s.operators = v.users(); }},
     {"max_jobs", [](const Value& v, ServeSettings& s) { s.max_jobs = v.count(); }},
@@ -205,6 +215,15 @@ std::string with_shares(const std::string& policy, const std::vector<UserShare>&
   if (shares.empty()) return policy;
   return fmt::format("{}{}shares={}", policy, policy.find(':') == std::string::npos ? ':' : ',',
                      to_text(shares));
+}
+
+void check_watts_from(const std::string& pattern) {
+  const std::string remedy = "write the whole path, like /run/watts/%j/%n";
+  if (pattern.empty()) return;
+  if (pattern.front() != '/') throw InputError("'" + pattern + "' does not begin with '/'", remedy);
+  if (pattern.find("%n") == std::string::npos) {
+    throw InputError("'" + pattern + "' has no %n, the number of a node", remedy);
+  }
 }
 
 Platform parse_local(const std::string& text) {

@@ -20,6 +20,9 @@ std::string with_shares(const std::string& policy, const std::vector<UserShare>&
 /// "4x2": 4 nodes of 2 cores. Throws InputError.
 Platform parse_local(const std::string& text);
 
+/// A pattern of files, `ServeSettings::watts_from`; throws InputError.
+void check_watts_from(const std::string& pattern);
+
 /// "requested" or "predicted"; throws InputError.
 bool parse_predicts(const std::string& text);
 /// A word of `kModelsWords`; throws InputError.

@@ -40,6 +40,8 @@ state = "/tmp/state"
 socket = "/tmp/socket"
 default_time = "0:30"
 power_cap_w = 1500
+corridor = "800..1200"
+watts_from = "/w/%j/%n"
 retry_s = 5
 patience_s = 0.5
 measure_s = 2
@@ -64,6 +66,8 @@ max_processes_per_node = 100
   EXPECT_EQ(c.socket, "/tmp/socket");
   EXPECT_EQ(c.default_time, whole_seconds(30));
   EXPECT_EQ(c.power_cap.value_or(SaidPowerCap{}).watts, 1500);
+  EXPECT_EQ(c.corridor.value_or(SaidCorridor{}).lines.at(0).high_w, 1200);
+  EXPECT_EQ(c.watts_from, "/w/%j/%n");
   EXPECT_EQ(c.retry, whole_seconds(5));
   EXPECT_EQ(c.patience, seconds(0.5));
   EXPECT_EQ(c.idle, whole_seconds(3));
@@ -132,6 +136,13 @@ TEST(Config, SaysWhereAndWhatIsWrong) {
             ":1: power_cap_w: '-2' is no power; write watts from 0 to 1e9, or none");
   EXPECT_EQ(error_in("power_cap_w = true"),
             ":1: power_cap_w: is no power; write watts from 0 to 1e9, or \"none\"");
+  EXPECT_EQ(error_in("corridor = \"none\""), "");
+  EXPECT_EQ(error_in("corridor = \"9..3\""),
+            ":1: corridor: the lower bound, 9 W, is above the upper one, 3 W; write the lower one "
+            "first");
+  EXPECT_EQ(error_in("watts_from = \"w/%n\""),
+            ":1: watts_from: 'w/%n' does not begin with '/'; write the whole path, like "
+            "/run/watts/%j/%n");
   EXPECT_EQ(error_in("measure_s = 0.1"), ":1: measure_s: is no time; write 0.5 to 1000000 seconds");
   EXPECT_EQ(error_in("models = \"x\""),
             ":1: models: there are no models 'x'; use declared, learned, guessed");

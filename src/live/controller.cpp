@@ -6,6 +6,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +28,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "live/crash.hpp"
+#include "scheduling/record.hpp"
 
 namespace ductile {
 namespace {
@@ -84,11 +86,15 @@ std::string wrong_with(const Event& event) {
   return unreadable(event);
 }
 
-WorldSettings world_settings_of(const ServeSettings& settings) {
+WorldSettings world_settings_of(const ServeSettings& settings, const Wants& wants) {
+  const bool is_measured = settings.models != Models::declared || wants.mtct;
   return {.retry = settings.retry,
           .patience = settings.patience,
           .resize_deadline = settings.resize_deadline,
-          .measure = settings.models == Models::declared ? Duration{} : settings.measure};
+          .measure = is_measured ? settings.measure : Duration{},
+          .power = settings.measure,
+          .watts_from = settings.watts_from,
+          .power_from = settings.power_from};
 }
 
 }  // namespace
@@ -104,10 +110,11 @@ Controller::Controller(const ServeSettings& settings, const Registry& registry,
                settings.restored ? Journal::Use::restore : Journal::Use::write),
       policy_(registry.make(settings.policy)),
       core_(make_core()),
+      ruling_(ruling(policy_, core_.traits())),
       accounts_(core_.state().rules.fairness),
       clock_(journal_.clock(), core_.state().now, clocks),
       jobs_([this](std::uint64_t number) { return journal_.has_failed(number); }) {
-  world_.configure(world_settings_of(settings_));
+  world_.configure(world_settings_of(settings_, policy_->wants));
   for (const std::string& name : journal_.accounts()) accounts_.number(name);
   node_reasons_ = journal_.node_reasons();
   health_ = recall_health();
@@ -155,7 +162,9 @@ Core Controller::make_core() {
   }
   std::optional<World::Description> there;
   if (!is_lost) there = world_.describe();
+  check_power_from(settings_.power_from);
   if (there && settings_.power_cap) check_power_cap(*settings_.power_cap, there->platform);
+  if (there && settings_.corridor) check_corridor(*settings_.corridor, there->platform);
   if (journal_.is_new()) {
     // Before anything is written, so that a policy that cannot be leaves no trace.
     Core core(there->platform, there->capabilities, rules, policy_->traits);
@@ -167,7 +176,7 @@ Core Controller::make_core() {
   if (there) {
     refuse_other_kind(*there);
     // One that is as before may wait until the world can again do what it needs.
-    if (recovered.core.traits() != policy_->traits) {
+    if (recovered.core.traits() != ruling(policy_, recovered.core.traits())->traits) {
       (void)Core(there->platform, there->capabilities, rules, policy_->traits);
     }
   }
@@ -325,6 +334,7 @@ void Controller::recover() {
   });
   had_jobs_ = !jobs_.empty();
   recall();
+  recall_power();
 
   add_what_is_missing();
   say_what_it_lacks("");
@@ -336,16 +346,20 @@ void Controller::recover() {
   judge_all_fits();
   while (judges_fits()) judge_fits();
   judge();
-  if (core_.traits() != policy_->traits) {
+  if (core_.traits() != ruling_->traits) {
     const std::string& was = core_.traits().settings;
-    if (was == settings_.policy) {
+    if (was == ruling_->traits.settings) {
       spdlog::info("the policy is {} as before, but this version of it differs in its traits", was);
     } else {
       spdlog::info("the policy is now {}, and was {}", settings_.policy, was);
     }
-    tell_policy(*policy_);
+    tell_policy(*ruling_);
   }
   take_power_cap();
+  take_corridor();
+  corridor_due_ = next_corridor();
+  watch_power();
+  tell_power();
   if (const std::string it = power_cap_warning(); !it.empty()) spdlog::warn(it);
   settle();
   if (!jobs_.empty()) spdlog::info("{} jobs were taken up", jobs_.all().size());
@@ -396,6 +410,55 @@ void Controller::tell_policy(const Policy& policy) {
                    "use another policy");
 }
 
+bool Controller::may_look_ahead() const {
+  return policy_->portfolio() && !is_looking_ahead_ && !choice_ && !is_lost_ && !instant_ &&
+         core_.lacks().empty();
+}
+
+/// A portfolio chooses who rules: a copy of this process looks ahead, and the core hears of it in a
+/// later turn. If it has no answer in time who rules goes on.
+void Controller::look_ahead() {
+  if (!may_look_ahead()) return;
+  const Portfolio& portfolio = *policy_->portfolio();
+  const Time now = clock_.now();
+  const auto occasion = look_aheads_.due(portfolio, core_, now);
+  if (!occasion) return;
+  look_aheads_.begin(core_, now);
+  is_looking_ahead_ = queries_.add(
+      geteuid(),
+      [this, occasion = *occasion, now] {
+        const Event chosen = choose(core_, *policy_->portfolio(), now, occasion);
+        std::cout << to_record(chosen) << std::flush;
+      },
+      [this, policy = policy_](const std::optional<std::string>& text) {
+        is_looking_ahead_ = false;
+        if (policy_ != policy) return;  // there is another one meanwhile
+        try {
+          if (text) choice_ = std::get<event::ConfigChanged>(event_from_record(*text));
+        } catch (const RecordError& error) {
+          spdlog::error("looking ahead: {}: {}", error.field(), error.what());
+        }
+        if (choice_) return;
+        spdlog::warn("looking ahead for the portfolio took too long, or failed; {} goes on",
+                     core_.traits().settings);
+      });
+  if (!is_looking_ahead_) {
+    spdlog::warn("too much is asked of this user's children to look ahead; {} goes on",
+                 core_.traits().settings);
+  }
+}
+
+void Controller::take_choice() {
+  if (!choice_) return;
+  const event::ConfigChanged chosen = *std::exchange(choice_, std::nullopt);
+  const std::string was = ruling_->traits.settings;
+  if (!tell(chosen)) return;  // the world has changed meanwhile
+  ruling_ = ruling(policy_, core_.traits());
+  const std::string& now = ruling_->traits.settings;
+  if (now != was)
+    spdlog::info("{} rules now, and {} did; {} jobs were looked at", now, was, chosen.choice->jobs);
+}
+
 /// Closes the instant, and those that follow from it at once. While the world is out of reach what
 /// happened is durable all the same; it is closed with what comes after that.
 void Controller::settle() {
@@ -434,7 +497,7 @@ void Controller::close() {
   const bool must_ask = core_.lacks().empty() && std::exchange(must_ask_, false);
   if (must_ask) journal_.write_must_ask(false);
   const auto decisions =
-      core_.close(instant(), *policy_, must_ask ? std::optional(true) : std::nullopt);
+      core_.close(instant(), *ruling_, must_ask ? std::optional(true) : std::nullopt);
   metrics_.passed(std::chrono::steady_clock::now() - begin, core_.was_cut_short());
   journal_.close(instant(), core_, decisions, jobs_.numbers(),
                  circumstances_.at_close(decisions, core_));
@@ -453,6 +516,7 @@ void Controller::close() {
     }
   }
   note_sizes();
+  watch_power();
 }
 
 /// By the clock on the wall.
@@ -621,9 +685,13 @@ void Controller::hear() {
 
 void Controller::on_happened(const Measured& measured) {
   const bool is_size = measured.nodes > 0 && measured.nodes <= core_.state().platform.nodes;
-  if (is_size && jobs_.contains(measured.job)) {
-    measurements_.add(measured.job, measured.nodes, measured.seen);
+  if (!is_size || !jobs_.contains(measured.job)) return;
+  const std::uint32_t row = core_.job(measured.job).adaptive;
+  const bool is_wanted = row != Job::kNoRow && core_.state().adaptive[row].mtct == 0;
+  if (measured.seen != Observed{}) {
+    measurements_.add(measured.job, measured.nodes, measured.seen, is_wanted);
   }
+  if (measured.watts) note_draw(measured.job, measured.nodes, *measured.watts);
 }
 
 void Controller::on_happened(const Told& as_it_is) {
@@ -655,6 +723,13 @@ void Controller::on_happened(const Told& as_it_is) {
     return world_.deny(asked->id);
   }
   if (!taken) return;
+  if (const auto* changed = std::get_if<event::CorridorChanged>(&told.event)) {
+    cap_w_ = changed->high_w;
+    low_w_ = changed->low_w;
+    write_power();
+    if (corridor_) tell_power();
+    return;
+  }
   if (const auto* started = std::get_if<event::Started>(&told.event)) {
     jobs_.started(started->job, instant());
     journal_.changed(jobs_.at(started->job).row);
@@ -838,6 +913,7 @@ void Controller::keep_held(JobId id) {
 /// The job waits, and goes on when it is started again.
 void Controller::on_suspended(JobId id) {
   LiveJob& job = jobs_.at(id);
+  forget_draw(id);
   note_size(id, instant());
   unjudged_.insert(job.batch->number);
   keep_held(id);
@@ -850,6 +926,7 @@ void Controller::on_suspended(JobId id) {
 /// The job waits again.
 void Controller::on_requeued(JobId id, const std::string& note, std::optional<Time> ended) {
   LiveJob& job = jobs_.at(id);
+  forget_draw(id);
   note_size(id, ended.value_or(instant()));
   jobs_.requeued(id);
   job.row.note = note;
@@ -885,11 +962,18 @@ std::string Controller::metrics() const {
   for (const auto& [id, job] : jobs_.all()) jobs.push_back(id);
   NodeSet of_strangers;
   for (const Stranger& each : health_.strangers()) of_strangers.insert(each.nodes);
-  return metrics_.text(core_, jobs, clients_.size(),
-                       {.strangers = health_.strangers().size(),
-                        .nodes_of_strangers = of_strangers.count(),
-                        .lost_since = lost_since(),
-                        .lacks = !core_.lacks().empty()});
+  Metrics::OfWorld world{.strangers = health_.strangers().size(),
+                         .nodes_of_strangers = of_strangers.count(),
+                         .lost_since = lost_since(),
+                         .lacks = !core_.lacks().empty(),
+                         .measured_jobs = draws_.size(),
+                         .corridor = corridor_watch_.at(clock_.now())};
+  for (const auto& [id, its] : draws_) world.measured_w += its.watts;
+  if (const CorridorLine* const line = corridor_now()) {
+    world.corridor_low_w = line->low_w;
+    world.corridor_high_w = line->high_w;
+  }
+  return metrics_.text(core_, jobs, clients_.size(), world);
 }
 
 /// Before the core hears of it: then it is forgotten which nodes the job had.
@@ -1062,16 +1146,18 @@ void Controller::keep_limits() {
 }
 
 Duration Controller::until_next() const {
-  if (has_requests_ || has_orders() || has_long_requests()) return {};
+  if (has_requests_ || has_orders() || has_long_requests() || choice_) return {};
   Time next = std::min(
       {is_lost_ ? kNever : core_.next_wake(), world_.next(), clock_.from_wall(jobs_.next())});
   // A clock on the wall may be set at any moment, and nobody is told.
   if (jobs_.next() != kNever || !core_.state().bookings.empty())
     next = std::min(next, clock_.now() + kLookAtWall);
   if (accept_at_ > clock_.now()) next = std::min(next, accept_at_);
+  if (may_look_ahead()) next = std::min(next, look_aheads_.next(*policy_->portfolio(), core_));
   for (const JobId id : core_.state().running) next = std::min(next, due(id));
   next = std::min(next, predictions_.next());
-  if (measurements_.has_news()) next = std::min(next, learn_at_);
+  if (measurements_.has_news() || !other_draws_.empty()) next = std::min(next, learn_at_);
+  next = std::min(next, corridor_due_);
   // A world that has not been taken up has no clock to tell by.
   if (!is_met_) next = std::min(next, clock_.now() + kLookAtWorld);
   // Idle clients are looked for.
@@ -1109,7 +1195,8 @@ void Controller::recall() {
 
 /// What was measured of running jobs is written, and from now on believed.
 void Controller::learn() {
-  if (!measurements_.has_news() || clock_.now() < learn_at_) return;
+  const bool has_news = measurements_.has_news() || !other_draws_.empty();
+  if (!has_news || clock_.now() < learn_at_) return;
   learn_at_ = clock_.now() + settings_.measure;
   for (const auto& [id, sizes] : measurements_.take()) {
     if (!jobs_.contains(id)) continue;
@@ -1118,13 +1205,15 @@ void Controller::learn() {
     for (const Nodes nodes : sizes) journal_.measured(number_of(id), nodes, seen.at(nodes));
     believe(id);
   }
+  for (const JobId id : std::exchange(other_draws_, {})) believe_draw(id);
 }
 
 /// Tells what follows from what was measured of a running job, where it is another thing than what
 /// was believed: what it does itself at several sizes, or together with those before it.
 void Controller::believe(JobId id) {
   const Job& job = core_.job(id);
-  if (settings_.models == Models::declared || job.status != Status::running ||
+  const bool learns = settings_.models != Models::declared;
+  if ((!learns && !policy_->wants.mtct) || job.status != Status::running ||
       job.adaptive == Job::kNoRow) {
     return;
   }
@@ -1133,8 +1222,9 @@ void Controller::believe(JobId id) {
   ObservedAt seen = measurements_.of(id);
   const auto here = seen.find(job.holding.count);
   const double mtct = here == seen.end() ? 0 : here->second.mtct().value_or(0);
-  std::optional<Speedup> model = model_of(seen, per_node, false);
-  if (!model) {
+  std::optional<Speedup> model;
+  if (learns) model = model_of(seen, per_node, false);
+  if (learns && !model) {
     const Applications::Key key{job.spec.user, jobs_.at(id).batch->application};
     for (const auto& [nodes, its] : applications_.seen(key)) seen[nodes] += its;
     model = model_of(seen, per_node, settings_.models == Models::guessed);
@@ -1176,6 +1266,7 @@ void Controller::learn_from_end(JobId id, const Told& told) {
 
 /// What was measured of a job in all its lives is from now on its application's.
 void Controller::learn_from_measurements(JobId id) {
+  forget_draw(id);
   const ObservedAt seen = measurements_.end(id);
   if (seen.empty()) return;
   journal_.forget_measured(number_of(id));
@@ -1216,20 +1307,28 @@ void Controller::reload() {
           "it serves",
           "end it, and start it again");
     }
+    check_power_from(next.power_from);
     if (next.power_cap) check_power_cap(*next.power_cap, next.platform);
+    if (next.corridor) check_corridor(*next.corridor, next.platform);
     if (next.policy != settings_.policy) {
       auto policy = registry_.make(next.policy);
+      auto rules = ruling(policy, core_.traits());  // a member of the next one goes on
       const std::string lacked = core_.lacks();
-      tell_policy(*policy);
+      if (core_.traits() != rules->traits) tell_policy(*rules);
       policy_ = std::move(policy);
+      ruling_ = std::move(rules);
+      look_aheads_ = {};
+      choice_.reset();
       say_what_it_lacks(lacked);
     }
     settings_ = next;
     take_power_cap();
+    take_corridor();
+    tell_power();  // this policy may keep a corridor, and the one before did not
     if (const std::string it = power_cap_warning(); !it.empty()) spdlog::warn(it);
     jobs_.must_judge();
     judge_all_fits();
-    world_.configure(world_settings_of(settings_));
+    world_.configure(world_settings_of(settings_, policy_->wants));
     spdlog::info("the settings were read again; the policy is {}", settings_.policy);
   } catch (const InputError& error) {
     spdlog::error("the settings stay as they are: {}", error.what());
@@ -1329,12 +1428,15 @@ void Controller::turn(Duration most) {
   hear();
   judge_fits();
   keep_limits();
+  keep_corridor();
   learn();
   judge();
   raise_predictions();
+  take_choice();
   if (!is_lost_ && core_.next_wake() <= clock_.now()) tell(event::TimerFired{});
   settle();
   judge_those_who_may_have_room();
+  look_ahead();
   if (!is_lost_) snapshots_.look(core_, counts_, queries_);
   queries_.look();
   forget_clients();

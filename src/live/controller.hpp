@@ -33,6 +33,7 @@
 #include "job/socket.hpp"
 #include "live/applications.hpp"
 #include "live/background_queries.hpp"
+#include "live/corridor_watch.hpp"
 #include "live/job_registry.hpp"
 #include "live/journal.hpp"
 #include "live/metrics.hpp"
@@ -51,6 +52,7 @@
 #include "scheduling/core.hpp"
 #include "scheduling/policy.hpp"
 #include "scheduling/runtime_prediction.hpp"
+#include "simulation/look_ahead.hpp"
 
 namespace ductile {
 
@@ -67,6 +69,12 @@ std::string_view end_word(std::string_view state);
 
 /// Throws InputError if nobody says what a node of it draws: then a cap means nothing.
 void check_power_cap(const SaidPowerCap& cap, const Platform& platform);
+/// Throws InputError if there are no counters of energy in this folder, if one is given.
+void check_power_from(const std::string& folder);
+/// The same of a corridor.
+void check_corridor(const SaidCorridor& corridor, const Platform& platform);
+/// Equal for corridors that are; "none".
+std::string text_of_corridor(const std::vector<CorridorLine>& lines);
 
 /// Somebody asked for what is not possible; the answer says so.
 class Refused : public std::runtime_error {
@@ -121,6 +129,9 @@ class Controller {
   Time instant() const { return instant_.value(); }
   bool tell(const Event& event);
   void tell_policy(const Policy& policy);
+  bool may_look_ahead() const;
+  void look_ahead();
+  void take_choice();
   void settle();
   void close();
   void carry_out();
@@ -192,6 +203,17 @@ class Controller {
   void learn_from_end(JobId id, const Told& told);
   void learn_from_measurements(JobId id);
   void note_seen(JobId id, Nodes nodes, const Observed& seen);
+  /// What a running job draws, all of its nodes together: as it was measured last.
+  struct Draw {
+    double watts = 0;
+    Nodes nodes = 0;
+  };
+  void note_draw(JobId id, Nodes nodes, double watts);
+  bool is_other_draw(JobId id) const;
+  void believe_draw(JobId id);
+  void forget_draw(JobId id);
+  double believed_w(const Job& job) const;
+  std::optional<double> measured_w(JobId id) const;
   void keep_limits();
   void judge();
   void judge_more();
@@ -287,6 +309,8 @@ class Controller {
   void begin_change();
   bool change_tasks();
   void change(JobId id, const Changing& its);
+  bool has_other_watts(JobId id, const Submission& what) const;
+  void tell_watts(JobId id, const Submission& what);
   void hold_or_release(JobId id, bool holds);
   void end_change();
   void change_what_is_left();
@@ -333,8 +357,20 @@ class Controller {
   Json on_unreserve(const Client& client, const Json& request);
   Json on_reservations() const;
   Json on_power(const Client& client, const Json& request);
+  Json corridor_json() const;
   void take_power_cap();
+  void take_corridor();
+  const CorridorLine* corridor_now() const;
+  Time next_corridor() const;
+  void tell_power();
+  void keep_corridor();
+  void set_corridor(const std::vector<CorridorLine>& lines);
+  void set_power_cap(double cap_w);
+  void write_power();
+  void recall_power();
+  void watch_power();
   std::string power_cap_warning() const;
+  std::string corridor_warning() const;
   const Booking* booking_named(const std::string& name) const;
   const Booking* booking_of(const Submission& what) const;
   void attach(Submission& what, std::uint32_t user) const;
@@ -385,6 +421,7 @@ class Controller {
     std::string_view reason{};
     Time end{};  // while it runs
     LostOutput lost{};
+    std::optional<double> mtct{}, believed_w{}, measured_w{};
   };
   /// A job as it was at one moment; its row is written later.
   struct ShownLater {
@@ -408,13 +445,24 @@ class Controller {
   World& world_;
   Journal journal_;
   EventCounts counts_{};
-  std::shared_ptr<const Policy> policy_;
+  std::shared_ptr<const Policy> policy_;  // of the settings
   Core core_;
-  Circumstances circumstances_{core_};  // of what becomes of it
+  std::shared_ptr<const Policy> ruling_;  // it, or the member of it that rules
+  LookAheads look_aheads_{};
+  bool is_looking_ahead_ = false;                 // a child
+  std::optional<event::ConfigChanged> choice_{};  // of it, for the next turn
+  Circumstances circumstances_{core_};            // of what becomes of it
   Accounts accounts_;
   RuntimePrediction predictions_{};
   Applications applications_{};
   Measurements measurements_{};
+  std::map<JobId, Draw> draws_{};
+  std::set<JobId> other_draws_{};  // that are to be believed
+  double cap_w_ = 0;               // of power; infinity: any
+  double low_w_ = 0;               // that the world has told, where there is no corridor
+  std::optional<std::vector<CorridorLine>> corridor_{};  // by the clock of schedules
+  Time corridor_due_ = kNever;                           // another line of it begins
+  CorridorWatch corridor_watch_{};
   Time learn_at_{};                      // not before
   TimeSlice judging_{TimeSlice::kTurn};  // of this turn
   ScheduleClock clock_;

@@ -960,6 +960,18 @@ void Journal::write_power_cap(const std::string& text) {
 
 std::string Journal::power_cap() const { return head("power_cap"); }
 
+void Journal::write_said_corridor(const std::string& text) {
+  Statement(*this, "INSERT OR REPLACE INTO head VALUES ('said_corridor', ?)").add(text).next();
+}
+
+std::string Journal::said_corridor() const { return head("said_corridor"); }
+
+void Journal::write_power(const std::string& text) {
+  Statement(*this, "INSERT OR REPLACE INTO head VALUES ('power', ?)").add(text).next();
+}
+
+std::string Journal::power() const { return head("power"); }
+
 void Journal::end_rejected(std::span<const Decision> decisions, Time now) {
   for (const Decision& decision : decisions) {
     if (decision.kind != Decision::Kind::reject) continue;

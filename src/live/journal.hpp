@@ -229,6 +229,12 @@ class Journal {
   /// The cap of power that settings said last, as text; empty: none has ever.
   void write_power_cap(const std::string& text);
   std::string power_cap() const;
+  /// The same of the power corridor.
+  void write_said_corridor(const std::string& text);
+  std::string said_corridor() const;
+  /// The corridor that there is, and the cap beside it; empty: there is none.
+  void write_power(const std::string& text);
+  std::string power() const;
   /// What is said of the health of nodes, and by whom (live/node_health.hpp).
   void write_node_health(const std::string& text);
   void ended(const JobRow& row);

@@ -208,6 +208,26 @@ int open_output(const std::string& path) {
   return file;
 }
 
+/// Of files that say what its nodes draw; what is left of it is the node, %n. %% stays as it is.
+std::string pattern_of_job(const std::string& pattern, const JobNames& names) {
+  std::string kept;  // for `file_name`, which knows no %n
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const bool is_kept = pattern[i] == '%' && i + 1 < pattern.size() &&
+                         (pattern[i + 1] == 'n' || pattern[i + 1] == '%');
+    if (!is_kept) {
+      kept += pattern[i];
+    } else if (pattern[++i] == 'n') {
+      kept += "%%n";
+    } else {
+      kept += "%%%%";
+    }
+  }
+  JobNames safe = names;  // a name may have a % of its own
+  safe.name.clear();
+  for (const char c : names.name) safe.name.append(c == '%' ? 2 : 1, c);
+  return file_name(kept, safe);
+}
+
 }  // namespace
 
 /// A job whose manager lives, or has just ended.
@@ -232,6 +252,8 @@ struct LocalWorld::Running {
   bool requeue = false;           // and it waits again
   std::uint64_t memory = 0;       // on each node; 0: all of it
   bool is_measured = false;       // what others tell of themselves does not count
+  bool reads_watts = false;       // files say what it draws
+  bool said_no_watts = false;     // and that they do not was said
   bool survives = false;          // the loss of its manager: it waits again
   Time kill_at = kNever;
   Time contact_at = kNever;               // nobody could be reached; again then
@@ -531,6 +553,7 @@ std::unique_ptr<LocalWorld::Running> LocalWorld::running(JobId id, const JobFact
   its->survives = job.what->is_requeued;
   its->may_resize = job.what->type != JobType::rigid && job.what->type != JobType::moldable;
   its->is_measured = measures(*job.what);
+  its->reads_watts = set_.power > Duration{} && !set_.watts_from.empty();
   its->memory = job.what->memory;
   return its;
 }
@@ -592,6 +615,11 @@ void LocalWorld::start(const Decision& decision, const JobFacts& job) {
     // The scheduler knows which sizes are possible.
     if (!is_rigid) add({"--max", std::to_string(platform_.nodes * its->per_node)});
     if (its->is_measured) add({"--measure", fmt::format("{}", to_seconds(set_.measure))});
+    if (its->reads_watts) {
+      if (!its->is_measured) add({"--power", fmt::format("{}", to_seconds(set_.power))});
+      add({"--watts-from", pattern_of_job(set_.watts_from, job.names), "--watts-nodes",
+           to_string(decision.after.nodes)});
+    }
     // Where all share all, all would keep to the same ones.
     if (what.cores_per_process != 0 && !cpus_.empty()) {
       add({"--cores-per-process", std::to_string(what.cores_per_process)});
@@ -1169,6 +1197,7 @@ LocalWorld::Contact LocalWorld::connect(Running& job) {
   crash_point();
   if (job.is_stranger) return Contact::made;  // its end is all that counts
   job.say({{"do", "watch"}});
+  tell_nodes(job);
   if (job.end) job.say({{"do", "stop"}});
   return Contact::made;
 }
@@ -1269,10 +1298,74 @@ void LocalWorld::on_lost_order(Running& job, const Json& status) {
 
 /// While a resize is under way two generations share the cores, and what is told of one is not what
 /// it does alone.
-void LocalWorld::on_measured(const Running& job, const Json& json) {
-  if (!job.is_measured || set_.measure == Duration{}) return;
+void LocalWorld::on_measured(Running& job, const Json& json) {
+  if (job.order) return;
   const Nodes nodes = job.holding.count;
-  if (job.order || count_in(json, "size") != nodes * job.per_node) return;
+  Measured its{.job = job.id, .nodes = nodes};
+  if (job.reads_watts) its.watts = watts_told(job, json);
+  if (job.is_measured && set_.measure > Duration{} &&
+      count_in(json, "size") == nodes * job.per_node) {
+    its.seen = seen_in(json);
+  }
+  if (its.watts || its.seen.iterations > 0 || its.seen.looks > 0) events_.emplace_back(its);
+}
+
+/// What its files say of the nodes that it has; that they say nothing is logged once.
+std::optional<double> LocalWorld::watts_told(Running& job, const Json& json) {
+  const auto watts = json.find("watts");
+  if (watts == json.end()) return std::nullopt;
+  const auto on = parse_node_set(text_in(json, "nodes"));
+  if (!on || *on != job.holding.nodes) return std::nullopt;  // it has others since
+  constexpr double kMostOfNode = 1e6;
+  const double most = kMostOfNode * job.holding.count;
+  if (watts->is_number() && watts->get<double>() >= 0 && watts->get<double>() <= most) {
+    return watts->get<double>();
+  }
+  if (!std::exchange(job.said_no_watts, true)) {
+    spdlog::warn("job {}: what it draws is not measured: {}", job.number,
+                 words_in(json, "why_no_watts"));
+  }
+  return std::nullopt;
+}
+
+void LocalWorld::tell_nodes(Running& job) {
+  if (!job.reads_watts) return;
+  job.say({{"do", "nodes"}, {"nodes", to_string(job.holding.nodes)}});
+}
+
+void LocalWorld::configure(const WorldSettings& settings) {
+  const bool has_other_counters =
+      settings.power_from != set_.power_from || settings.power != set_.power;
+  set_ = settings;
+  if (!has_other_counters) return;
+  meter_.reset();
+  alone_ = JobId::none;
+  count_at_ = kNever;
+  if (set_.power == Duration{} || set_.power_from.empty()) return;
+  meter_.emplace(set_.power_from);
+  count_at_ = Time{};  // the clock may come later
+}
+
+/// All that this machine has drawn since the last time is of one job, if that has had all nodes
+/// since then.
+void LocalWorld::look_at_counters() {
+  const double joules = meter_->take();
+  const Duration passed = now() - counted_at_;
+  counted_at_ = now();
+  count_at_ = later(now(), set_.power);
+  JobId alone = JobId::none;
+  for (const auto& [id, job] : running_) {
+    if (job->fresh || job->order || job->is_gone || !strangers_.empty()) continue;
+    if (job->holding.count == platform_.nodes) alone = id;
+  }
+  const bool was_alone = std::exchange(alone_, alone) == alone && alone != JobId::none;
+  if (!was_alone || passed <= Duration{} || running_.at(alone)->reads_watts) return;
+  events_.emplace_back(
+      Measured{.job = alone, .nodes = platform_.nodes, .watts = joules / to_seconds(passed)});
+}
+
+/// In the units of the journal; nothing of what cannot be.
+Observed LocalWorld::seen_in(const Json& json) {
   Observed seen{.iterations = count_in(json, "iterations"),
                 .looks = count_in(json, "looks"),
                 .in_mpi = count_in(json, "in_mpi")};
@@ -1281,7 +1374,7 @@ void LocalWorld::on_measured(const Running& job, const Json& json) {
       seconds(measure_in(json, "iteration_s", kLongest_s) * static_cast<double>(seen.iterations));
   if (seen.iteration_time == Duration{}) seen.iterations = 0;
   if (seen.in_mpi > seen.looks) seen.looks = seen.in_mpi = 0;
-  if (seen.iterations > 0 || seen.looks > 0) events_.emplace_back(Measured{job.id, nodes, seen});
+  return seen;
 }
 
 /// The order is answered: by its size the job has what it was to have, or else what it had; one to
@@ -1305,6 +1398,7 @@ void LocalWorld::settle(Running& job, std::uint32_t processes, bool has_moved) {
   }
   limit(job, job.holding);
   note_holder(job, job.holding.nodes);
+  tell_nodes(job);
   happen(event::Resized{job.id, order.id, job.holding, is_done ? now() : now() + set_.retry,
                         std::exchange(job.paused, Duration{})});
 }
@@ -1388,13 +1482,14 @@ void LocalWorld::look() {
     }
   }
   for (const auto& stranger : strangers_) look_at_stranger(*stranger);
+  if (meter_ && now() >= count_at_) look_at_counters();
   if (now() >= sweep_at_) sweep();
   std::erase_if(running_, [](const auto& entry) { return entry.second->is_over; });
   std::erase_if(strangers_, [](const auto& stranger) { return stranger->is_over; });
 }
 
 Time LocalWorld::next() const {
-  Time next = sweep_at_;
+  Time next = std::min(sweep_at_, count_at_);
   for (const auto& [id, job] : running_) {
     if (job->control && job->control->is_closed()) return Time{};
     next = std::min({next, job->kill_at, job->contact_at, job->answer_by, job->back_at});

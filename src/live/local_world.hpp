@@ -43,6 +43,7 @@
 #include "base/time.hpp"
 #include "job/line_socket.hpp"
 #include "job/poller.hpp"
+#include "job/power.hpp"
 #include "job/process.hpp"
 #include "live/schedule_clock.hpp"
 #include "live/submission.hpp"
@@ -83,7 +84,7 @@ class LocalWorld final : public World {
   /// Throws InputError if it is not known, or not as the journal has it, which nodes jobs have that
   /// run here; or if these have other cores now.
   void take_up(const ScheduleClock& clock, const Past& past) override;
-  void configure(const WorldSettings& settings) override { set_ = settings; }
+  void configure(const WorldSettings& settings) override;
   bool submit(const Owner& owner, Submission what, const std::string& ticket) override;
   /// Here jobs wait in the journal alone, and the controller ends them at their limit.
   void change(std::uint64_t, const Submission&) override {}
@@ -133,7 +134,11 @@ class LocalWorld final : public World {
   void on_closed(Running& job);
   void on_line(Running& job, const std::string& line);
   void on_request(Running& job, std::uint32_t at_least, std::uint32_t preferred);
-  void on_measured(const Running& job, const nlohmann::ordered_json& json);
+  void on_measured(Running& job, const nlohmann::ordered_json& json);
+  static Observed seen_in(const nlohmann::ordered_json& json);
+  static std::optional<double> watts_told(Running& job, const nlohmann::ordered_json& json);
+  static void tell_nodes(Running& job);
+  void look_at_counters();
   void settle(Running& job, std::uint32_t processes, bool has_moved);
   void expect_answer(Running& job) const;
   void withdraw(Running& job);
@@ -168,6 +173,10 @@ class LocalWorld final : public World {
   std::vector<std::uint64_t> first_core_;  // of each node, and of one behind the last
   Settings settings_;
   WorldSettings set_{};
+  std::optional<EnergyMeter> meter_{};    // of this machine
+  Time counted_at_{};                     // it was looked at
+  Time count_at_ = kNever;                // and will be
+  JobId alone_ = JobId::none;             // who had all nodes then
   const ScheduleClock* clock_ = nullptr;  // none before it is begun
   std::vector<std::uint32_t> cpus_;       // of this machine; empty: fewer than virtual ones
   std::string group_{};                   // the cgroup above those of jobs; empty: there are none

@@ -1,6 +1,7 @@
 #include "live/metrics.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -118,6 +119,28 @@ std::string Metrics::text(const Core& core, std::span<const JobId> jobs, std::si
        state.power_cap_mw() == State::kNoBudget
            ? std::string("+Inf")
            : fmt::format("{}", static_cast<double>(state.power_cap_mw()) / 1000));
+  family(text, "ductile_power_corridor_watts", "gauge", "watts",
+         "Between which bounds the machine shall draw; 0 and +Inf: any.");
+  const auto bound = [](double watts) {
+    return std::isfinite(watts) ? fmt::format("{}", watts) : std::string("+Inf");
+  };
+  line(text, "ductile_power_corridor_watts{{bound=\"lower\"}} {}", bound(world.corridor_low_w));
+  line(text, "ductile_power_corridor_watts{{bound=\"upper\"}} {}", bound(world.corridor_high_w));
+  family(text, "ductile_power_outside_seconds", "counter", "seconds",
+         "For how long less or more was drawn than the corridor has.");
+  line(text, "ductile_power_outside_seconds_total {}", to_seconds(world.corridor.outside));
+  family(text, "ductile_power_outside_joules", "counter", "joules",
+         "Watts beyond the nearer bound of the corridor, times seconds.");
+  line(text, "ductile_power_outside_joules_total {}", world.corridor.outside_ws);
+  family(text, "ductile_power_violations", "counter", "",
+         "How often it was outside of the corridor for longer than 30 s.");
+  line(text, "ductile_power_violations_total {}", world.corridor.violations);
+  family(text, "ductile_jobs_measured", "gauge", "",
+         "Running jobs of which it was measured what they draw.");
+  line(text, "ductile_jobs_measured {}", world.measured_jobs);
+  family(text, "ductile_jobs_measured_watts", "gauge", "watts",
+         "What these draw together, with all of their nodes.");
+  line(text, "ductile_jobs_measured_watts {}", world.measured_w);
   family(text, "ductile_cluster_out_of_reach", "gauge", "",
          "1 while what runs the jobs is out of reach, and nothing is decided.");
   line(text, "ductile_cluster_out_of_reach {}", world.lost_since ? 1 : 0);

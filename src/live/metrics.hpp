@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "live/corridor_watch.hpp"
 #include "model/job_spec.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/event.hpp"
@@ -58,6 +60,10 @@ class Metrics {
     Nodes nodes_of_strangers = 0;
     std::optional<Time> lost_since{};  // by the clock on the wall
     bool lacks = false;                // what the policy needs
+    std::size_t measured_jobs = 0;     // of which it is known what they draw
+    double measured_w = 0;             // all of these together
+    double corridor_low_w = 0, corridor_high_w = std::numeric_limits<double>::infinity();
+    CorridorWatch::Figures corridor{};
   };
   /// With what can be seen now: the jobs that are not over, the nodes, connections.
   std::string text(const Core& core, std::span<const JobId> jobs, std::size_t connections,

@@ -46,6 +46,10 @@ WhatIf what_if_from(const Json& request, const Core& core, Time now, const Regis
   change.fewer_nodes = static_cast<Nodes>(number_in(request, "fewer_nodes", state.platform.nodes));
   if (const Json policy = request.value("policy", Json()); policy.is_string()) {
     change.policy = registry.make(policy.get<std::string>());
+    if (change.policy->portfolio()) {
+      throw InputError("policy: what a portfolio would choose is not looked ahead for",
+                       "name one of its members");
+    }
     const std::string lacks = lacking(state.capabilities, change.policy->traits.needs);
     if (!lacks.empty()) throw InputError("policy: this world lacks " + lacks, "name another one");
   }

@@ -80,7 +80,7 @@ void Controller::on_explain(Client& client, const Json& request) {
           return kTime + std::to_string(time.time_since_epoch().count()) + kTime;
         });
         stands.begin(core_.state().platform, core_.state().capabilities, core_.state().rules);
-        stands.stands(id, core_, [this](std::string_view) { return policy_; });
+        stands.stands(id, core_, [this](std::string_view) { return ruling_; });
         std::cout << to_json(stands.explanation()) << std::endl;
         const std::string program = settings_.program, journal = settings_.state + "/journal.db",
                           job = std::to_string(number);
@@ -149,7 +149,7 @@ void Controller::on_predict(Client& client, const Json& request) {
   ask_child(
       client,
       [this, wanted = std::move(wanted), change] {
-        std::cout << prediction(core_, *policy_, clock_.now(), clock_.ahead(), wanted, change,
+        std::cout << prediction(core_, *ruling_, clock_.now(), clock_.ahead(), wanted, change,
                                 kMost)
                          .dump()
                   << std::flush;

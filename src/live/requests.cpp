@@ -960,7 +960,7 @@ void Controller::begin_adding(const Owner& owner, Submission what, Time submitte
   its.spec.account = account_of(what);
   its.spec.submitted = submitted;
   if (settings_.predicts) its.spec.walltime = predictions_.walltime(owner.user, its.asked);
-  if (its.spec.type != JobType::rigid) its.adaptive = adaptive_spec_of(what);
+  if (its.spec.type != JobType::rigid || what.watts > 0) its.adaptive = adaptive_spec_of(what);
   its.row = {.owner = owner,
              .name = what.name,
              .type = std::string(word(what.type)),
@@ -1065,9 +1065,16 @@ bool Controller::is_first(JobId id) const {
 
 Controller::Shown Controller::shown(JobId id) const {
   const Job& job = core_.job(id);
-  return {.reason = reason_of(id),
-          .end = job.status == Status::running ? end_of(id) : kNever,
-          .lost = world_.signs(id).lost};
+  const bool runs = job.status == Status::running;
+  Shown its{
+      .reason = reason_of(id), .end = runs ? end_of(id) : kNever, .lost = world_.signs(id).lost};
+  if (!runs) return its;
+  its.believed_w = believed_w(job);
+  its.measured_w = measured_w(id);
+  if (job.adaptive != Job::kNoRow && core_.state().adaptive[job.adaptive].mtct > 0) {
+    its.mtct = core_.state().adaptive[job.adaptive].mtct;
+  }
+  return its;
 }
 
 /// In which partitions a job wants to run.
@@ -1114,6 +1121,13 @@ void Controller::write_row(JsonText& text, const LiveJob& live, const Job& job, 
       .add("asked_nodelist", live.what().only)
       .add("excluded_nodelist", live.what().never)
       .add("reservation", is_over ? "" : live.what().reservation)
+      .add("watts", if_any(live.what().watts > 0, live.what().watts))
+      .add("least_watts",
+           if_any(live.what().watts > 0,
+                  live.what().least_watts > 0 ? live.what().least_watts : live.what().watts))
+      .add("mtct", runs ? its.mtct : std::nullopt)
+      .add("believed_w", runs ? its.believed_w : std::nullopt)
+      .add("measured_w", runs ? its.measured_w : std::nullopt)
       .add("start_s", if_any(runs, wall(job.started)))
       .add("elapsed_s", runs ? to_seconds(now - job.started) : 0.0)
       .add("time_limit_s", to_seconds(runs ? its.end - job.started : live.what().walltime))
@@ -1209,7 +1223,10 @@ std::string Controller::on_queue(Client& client, const Json& request) {
   };
   const Time now = clock_.now();
   its->text.begin().add("ok", true).add("now_s", to_seconds(clock_.wall(now)));
-  its->text.add("policy", core_.traits().settings).add("lost_since_s", lost_since_s());
+  const bool is_of_portfolio = policy_->portfolio() != nullptr;
+  its->text.add("policy", core_.traits().settings);
+  its->text.add("portfolio", is_of_portfolio ? std::optional(settings_.policy) : std::nullopt);
+  its->text.add("lost_since_s", lost_since_s());
   its->text.add("lacks", lacks());
   its->text.begin_list("jobs");
   std::ranges::sort(shown);
@@ -1739,9 +1756,10 @@ Json Controller::on_migrate(const Client& client, const Json& request) {
 
 /// Another submission under the same number: all tasks of an array have one.
 std::string Controller::on_update(Client& client, const Json& request) {
-  constexpr std::array<std::string_view, 14> kFields{
-      "name",     "nodes",     "min",    "max",  "time_us",  "priority", "dependency",
-      "begin_us", "partition", "memory", "gres", "nodelist", "exclude",  "reservation"};
+  constexpr std::array<std::string_view, 16> kFields{
+      "name",       "nodes",       "min",       "max",        "time_us", "priority",
+      "dependency", "begin_us",    "partition", "memory",     "gres",    "nodelist",
+      "exclude",    "reservation", "watts",     "least_watts"};
   const std::vector<JobId> jobs = jobs_of(client, Json::array({request.value("job", Json())}));
   const Json set = request.value("set", Json());
   if (!set.is_object() || set.empty()) throw InputError("nothing is to be changed", "");
@@ -1924,18 +1942,34 @@ void Controller::change(JobId id, const Changing& its) {
   if (where_of_job(id) != (its.where ? *its.where : Where{})) {
     altered.where = its.where ? its.where : std::make_shared<const Where>();
   }
-  if (its.kind == Change::some) {
-    tell(altered);
-    return;
+  const bool is_another = its.kind != Change::some;
+  if (is_another) altered.account = spec.account;
+  if (is_another || has_other_watts(id, what)) {
+    if (core_.job(id).adaptive != Job::kNoRow) altered.adaptive = adaptive_spec_of(what);
   }
-  altered.account = spec.account;
-  if (core_.job(id).adaptive != Job::kNoRow) altered.adaptive = adaptive_spec_of(what);
   tell(altered);
+  tell_watts(id, what);
   if (const auto model = altered.adaptive ? learned(core_.job(id).spec.user, *its.batch)
                                           : std::optional<Speedup>()) {
     tell(event::Believed{id, 0, 0, 0, model});
   }
-  if (its.kind != Change::all) hold_or_release(id, its.kind == Change::held);
+  if (is_another && its.kind != Change::all) hold_or_release(id, its.kind == Change::held);
+}
+
+/// Its user says of it that it draws another power than before, where the core has a row for that.
+bool Controller::has_other_watts(JobId id, const Submission& what) const {
+  const std::uint32_t row = core_.job(id).adaptive;
+  if (row == Job::kNoRow) return false;
+  const AdaptiveSpec& its = core_.state().adaptive[row].spec;
+  return its.watts_per_node != what.watts || its.least_watts_per_node != what.least_watts;
+}
+
+/// And where it has none: of a rigid job that said nothing when it came.
+void Controller::tell_watts(JobId id, const Submission& what) {
+  const Job& job = core_.job(id);
+  if (job.adaptive != Job::kNoRow) return;
+  const double watts = what.watts > 0 ? what.watts : core_.state().platform.busy_w;
+  if (watts > 0 && job.power_mw != milliwatts(watts)) tell(event::Believed{id, watts, 0, 0});
 }
 
 /// Its user wants it elsewhere. What an operator holds here stays so.

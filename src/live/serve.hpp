@@ -15,6 +15,7 @@
 #include "model/platform.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/fair_share.hpp"
+#include "simulation/simulation.hpp"
 
 namespace ductile {
 
@@ -30,6 +31,12 @@ struct SaidPowerCap {
   Place place{};
 };
 
+/// Between which bounds the machine shall draw, from the times on since it is told; no line: none.
+struct SaidCorridor {
+  std::vector<CorridorLine> lines{};
+  Place place{};
+};
+
 struct ServeSettings {
   /// No nodes: it is not said how many there are.
   Platform platform{};
@@ -41,6 +48,8 @@ struct ServeSettings {
   /// What the machine may draw. Nothing: as it was, and any at first. What operators have said
   /// since (`ductile power`) stays until another one is told here.
   std::optional<SaidPowerCap> power_cap{};
+  /// The same of the power corridor.
+  std::optional<SaidCorridor> corridor{};
   /// The policy believes in predicted walltimes (scheduling/runtime_prediction.hpp); jobs have what
   /// they asked for all the same.
   bool predicts = false;
@@ -60,9 +69,13 @@ struct ServeSettings {
   Duration resize_deadline{};
   /// From SIGTERM to SIGKILL.
   Duration patience = whole_seconds(10);
-  /// Where models are learned, jobs report so often what they do, and no more often it is written
-  /// and believed.
+  /// Where models are learned, the policy wants to know of time in MPI, or what jobs draw is
+  /// measured, they report so often what they do, and no more often it is written and believed.
   Duration measure = whole_seconds(10);
+  /// Files that say what the nodes of a job draw: %j is its number, %n a node's; and the folder of
+  /// the counters of energy of this machine, which are one job's that has all of it. Empty: what
+  /// jobs draw is not measured so.
+  std::string watts_from{}, power_from{};
   /// A connection that asks for nothing for so long is closed.
   Duration idle = whole_seconds(60);
   /// Users who may do all that root and the controller's own user may.

@@ -25,6 +25,7 @@ constexpr std::size_t kMaxScript = std::size_t{1} << 20;
 constexpr std::size_t kMaxWord = std::size_t{1} << 17;
 constexpr std::size_t kMaxWords = 4096;
 constexpr std::size_t kMaxWhere = 4096;
+constexpr double kMostWatts = 1e6;  // as much as a record may have
 
 /// The program of a stand-in.
 constexpr const char* kNoProgram = "none";
@@ -60,6 +61,16 @@ class Fields {
            fmt::format("use {} to {}", min, max));
     }
     return static_cast<Number>(value);
+  }
+  /// Above 0; 0 if it is not there.
+  double real(const char* field, double most) {
+    const auto at = find(field);
+    if (at == json_.end()) return 0;
+    const double value = at->is_number() ? at->get<double>() : -1;
+    if (!(value >= 0 && value <= most)) {
+      fail(field, fmt::format("{} is out of range", at->dump()), fmt::format("use 0 to {}", most));
+    }
+    return value;
   }
   std::string text(const char* field, std::size_t most = kMaxWord) {
     const auto at = find(field);
@@ -158,7 +169,7 @@ std::uint32_t Submission::processes_on(std::uint32_t cores) const {
 // Who adds a member: it is written below, and read and checked after that;
 // docs/formats/controller.md
 // ("A job") has it, and `sample` in submission_test.cpp. Then the number here is right again.
-static_assert(members<Submission>() == 39);
+static_assert(members<Submission>() == 41);
 
 Json to_json(const Submission& s) {
   Json json;
@@ -181,6 +192,8 @@ Json to_json(const Submission& s) {
   json["account"] = s.account;
   json["model"] = to_text(s.model);
   json["sizes"] = to_text(s.sizes);
+  if (s.watts != 0) json["watts"] = s.watts;
+  if (s.least_watts != 0) json["least_watts"] = s.least_watts;
   json["hold"] = s.is_held;
   json["dependency"] = to_text(s.dependencies);
   json["begin_us"] = s.begin.time_since_epoch().count();
@@ -244,6 +257,8 @@ Submission submission_from_json(const Json& json) {
   if (const std::string sizes = in.text("sizes"); !sizes.empty()) {
     s.sizes = parse_constraint(sizes, {.field = "sizes"});
   }
+  s.watts = in.real("watts", kMostWatts);
+  s.least_watts = in.real("least_watts", kMostWatts);
   s.is_held = in.flag("hold");
   if (const std::string text = in.text("dependency"); !text.empty()) {
     s.dependencies = parse_dependencies(text);
@@ -286,6 +301,10 @@ Submission submission_from_json(const Json& json) {
   if (!is_printable(s.name)) fail("name", "it has a control character", "use another name");
   if (s.type == JobType::rigid && (s.min != 0 || s.max != 0)) {
     fail("min", "a rigid job has one size", "give a type, such as --type malleable");
+  }
+  if (s.least_watts > s.watts) {
+    fail("least_watts", fmt::format("{} are more than the {} at most", s.least_watts, s.watts),
+         "write the fewer ones first, as in --watts 150-250");
   }
   if (s.has_steps() && (s.script.empty() || s.type != JobType::malleable)) {
     fail("mpi",
@@ -385,6 +404,8 @@ AdaptiveSpec adaptive_spec_of(const Submission& submission) {
   AdaptiveSpec spec;
   spec.speedup = submission.model;
   spec.constraint = submission.sizes;
+  spec.watts_per_node = submission.watts;
+  spec.least_watts_per_node = submission.least_watts;
   return spec;
 }
 
@@ -450,6 +471,27 @@ NodeRange parse_nodes(std::string_view text) {
                      "write it like 4 or 2-8");
   }
   return {*first, *last, text.find('-') != std::string_view::npos};
+}
+
+WattRange parse_watts(std::string_view text) {
+  const auto number = [](std::string_view part) -> std::optional<double> {
+    // Neither a sign nor a word: "-5" and "inf" are none.
+    const bool is_plain =
+        !part.empty() && part.find_first_not_of("0123456789.") == std::string_view::npos;
+    const auto value = is_plain ? parse_number<double>(part) : std::nullopt;
+    if (!value || !(*value > 0 && *value <= kMostWatts)) return std::nullopt;
+    return value;
+  };
+  std::string_view rest = text;
+  const bool is_range = text.find('-') != std::string_view::npos;
+  const auto first = number(next_part(rest, '-'));
+  const auto last = is_range ? number(rest) : first;
+  if (!first || !last || *last < *first) {
+    throw InputError({.field = "--watts"},
+                     "'" + std::string(text) + "' is neither W nor MIN-MAX, watts of a node",
+                     "write it like 250 or 150-250, above 0 and at most 1e6, the fewer ones first");
+  }
+  return {is_range ? *first : 0, *last};
 }
 
 std::string limit_text(Duration duration) {

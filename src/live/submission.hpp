@@ -47,6 +47,8 @@ struct Submission {
   std::string account{};                         // who pays; empty: nobody is named
   Speedup model{};
   SizeConstraint sizes{};
+  double watts = 0;        // of a node of the first class, at most; 0: what its class says
+  double least_watts = 0;  // and at least; 0: as much
   bool is_held = false;
   std::vector<Dependency> dependencies{};
   Time begin{};              // not before; the epoch: at once
@@ -121,6 +123,13 @@ struct JobNames {
 /// `pattern` with the job's number for %j, its name for %x, the array's number for %A (its own, if
 /// it belongs to none), the task's for %a, and % for %%.
 std::string file_name(std::string_view pattern, const JobNames& names);
+
+/// What a node draws on which it computes, "250", or from least to most, "150-250". Throws
+/// InputError.
+struct WattRange {
+  double least = 0, most = 0;  // no `least`: it is not told
+};
+WattRange parse_watts(std::string_view text);
 
 /// How many nodes, as Slurm writes it: N, or MIN-MAX.
 struct NodeRange {

@@ -28,6 +28,8 @@ Submission sample() {
   s.account = "physics";
   s.model = parse_speedup("amdahl:0.25");
   s.sizes = parse_constraint("even");
+  s.watts = 250.5;
+  s.least_watts = 150;
   s.is_held = true;
   s.dependencies = parse_dependencies("afterok:3,after:4");
   s.begin = Time(whole_seconds(1'900'000'000));
@@ -105,6 +107,22 @@ TEST(Submission, OfAScriptHasSteps) {
   EXPECT_EQ(s.processes_per_node({.nodes = 4, .cores_per_node = 8}), 1u);
 }
 
+TEST(Submission, SaysWhatItDraws) {
+  const AdaptiveSpec spec = adaptive_spec_of(sample());
+  EXPECT_EQ(spec.watts_per_node, 250.5);
+  EXPECT_EQ(spec.least_watts_per_node, 150);
+  EXPECT_EQ(parse_watts("250").most, 250);
+  EXPECT_EQ(parse_watts("250").least, 0);
+  EXPECT_EQ(parse_watts("99.5-250").least, 99.5);
+  EXPECT_EQ(parse_watts("99.5-250").most, 250);
+  EXPECT_EQ(parse_watts("250-250").least, 250);
+  for (const char* text : {"", "0", "-1", "1-", "-", "0-5", "9-5", "1e3", "1e7", "10000000", "inf",
+                           "nan", "1-2-3", "1..2", "1 ", "W", "0x10"}) {
+    EXPECT_NE(testing::complaint([&] { parse_watts(text); }).find("--watts: "), std::string::npos)
+        << text;
+  }
+}
+
 TEST(Submission, IsChecked) {
   const Json good = to_json(sample());
   const auto with = [&](const char* field, const Json& value) {
@@ -117,6 +135,11 @@ TEST(Submission, IsChecked) {
   EXPECT_EQ(with("nodes", ~std::uint64_t{0}),
             "nodes: 18446744073709551615 is out of range; use 1 to 16777216");
   EXPECT_EQ(with("nodes", 1.5), "nodes: it is no whole number");
+  EXPECT_EQ(with("watts", -1), "watts: -1 is out of range; use 0 to 1000000");
+  EXPECT_EQ(with("watts", "much"), "watts: \"much\" is out of range; use 0 to 1000000");
+  EXPECT_EQ(with("least_watts", 300),
+            "least_watts: 300 are more than the 250.5 at most; write the fewer ones first, as in "
+            "--watts 150-250");
   EXPECT_EQ(
       with("type", "rubber"),
       "type: there is no 'rubber'; use one of rigid, moldable, malleable, evolving, adaptive");

@@ -66,11 +66,12 @@ struct Told {
   std::optional<Time> ended{};  // and when it was, where that is known and not now
 };
 
-/// What a job did at its present size, since the time before.
+/// What a job did at its present size, since the time before; and what it draws.
 struct Measured {
   JobId job = JobId::none;
   Nodes nodes = 0;
   Observed seen{};
+  std::optional<double> watts{};  // that its nodes draw together
 };
 
 /// A job has come into the world, or an array, whose tasks have the numbers from this one on. A
@@ -197,6 +198,9 @@ struct WorldSettings {
   Duration resize_deadline{};
   /// Programs of an MPI that can have several sizes are measured so often; never if 0.
   Duration measure{};
+  /// What jobs draw is measured so often, where it is said how; never if 0.
+  Duration power{};
+  std::string watts_from{}, power_from{};  // as in `ServeSettings`
 };
 
 class World {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -54,13 +55,22 @@ struct Summary {
   double slowdown_of_means = kNone;        // mean turnaround over mean static run time
   std::uint64_t expands = 0, shrinks = 0;  // carried out
   std::uint64_t backfilled = 0;            // starts ahead of others
+  // Jobs that started inside of running ones, the jobs that ever left cores to one, and how often
+  // any did: the pairs of guest and mate.
+  std::uint64_t guests = 0, mates = 0, core_cuts = 0;
   std::uint64_t evolving_granted = 0, evolving_denied = 0;
   double reconfiguration_node_s = 0;
-  // Where power is known: from the first submission to the last end, as believed.
+  // Where power is known: from the first submission to the last end, as it truly was.
   std::optional<double> energy_j, max_power_w;
   std::optional<double> power_cap_w;        // the lowest of the caps that held; none: no cap
   std::optional<double> above_power_cap_s;  // for so long more was drawn than the cap of that time
-  std::uint64_t killed = 0;                 // of `jobs`: not completed
+  // With a power corridor: outside of it, for so long, by so many watts times seconds, in so many
+  // intervals, each within one line of its file; of these so many longer than is tolerated.
+  std::optional<double> corridor_outside_s, corridor_outside_ws;
+  std::optional<std::uint64_t> corridor_excursions, corridor_violations;
+  /// Passes of a policy that keeps one in which sizes were found that keep it, or none were.
+  std::uint64_t corridor_solved = 0, corridor_unsolved = 0;
+  std::uint64_t killed = 0;  // of `jobs`: not completed
   /// Of these: killed at their limit, and would have kept it at the size at which they started.
   std::uint64_t killed_by_resizes = 0;
   std::uint64_t rejected = 0;  // not in `jobs`: ended without ever running
@@ -74,10 +84,16 @@ struct Summary {
   std::uint64_t jobs_left = 0;  // waiting or running when the run ended
   bool stopped = false;         // before its end, by the user
   std::uint64_t events = 0, passes = 0;
+  // Of a portfolio: how often it chose, and another one ruled because of it; the passes that
+  // looking ahead has lived through, which are not among `passes`; and each member's share of the
+  // makespan.
+  std::uint64_t choices = 0, policy_changes = 0, look_ahead_passes = 0;
+  std::vector<std::pair<std::string, double>> ruled;
   std::map<std::uint32_t, DelayFigures> delays;        // by user
   std::map<std::string, DelayFigures> account_delays;  // by account
   // Wall clock and memory of this machine: never the same twice.
   double load_seconds = 0, simulate_seconds = 0;
+  double look_ahead_seconds = 0;  // of these, for a portfolio's choices
   std::uint64_t peak_rss_bytes = 0;
 };
 
@@ -107,6 +123,9 @@ void visit_figures(S& s, Visit&& visit) {
   visit("expands", s.expands);
   visit("shrinks", s.shrinks);
   visit("backfilled", s.backfilled);
+  visit("guests", s.guests);
+  visit("mates", s.mates);
+  visit("core_cuts", s.core_cuts);
   visit("evolving_granted", s.evolving_granted);
   visit("evolving_denied", s.evolving_denied);
   visit("reconfiguration_node_s", s.reconfiguration_node_s);
@@ -114,6 +133,12 @@ void visit_figures(S& s, Visit&& visit) {
   visit("max_power_w", s.max_power_w);
   visit("power_cap_w", s.power_cap_w);
   visit("above_power_cap_s", s.above_power_cap_s);
+  visit("corridor_outside_s", s.corridor_outside_s);
+  visit("corridor_outside_ws", s.corridor_outside_ws);
+  visit("corridor_excursions", s.corridor_excursions);
+  visit("corridor_violations", s.corridor_violations);
+  visit("corridor_solved", s.corridor_solved);
+  visit("corridor_unsolved", s.corridor_unsolved);
   visit("killed", s.killed);
   visit("killed_by_resizes", s.killed_by_resizes);
   visit("rejected", s.rejected);
@@ -126,6 +151,9 @@ void visit_figures(S& s, Visit&& visit) {
   visit("stopped", s.stopped);
   visit("events", s.events);
   visit("passes", s.passes);
+  visit("choices", s.choices);
+  visit("policy_changes", s.policy_changes);
+  visit("look_ahead_passes", s.look_ahead_passes);
 }
 
 /// The same for the figures that measure this machine.
@@ -133,6 +161,7 @@ template <class S, class Visit>
 void visit_measurements(S& s, Visit&& visit) {
   visit("load_seconds", s.load_seconds);
   visit("simulate_seconds", s.simulate_seconds);
+  visit("look_ahead_seconds", s.look_ahead_seconds);
   visit("peak_rss_bytes", s.peak_rss_bytes);
 }
 

@@ -2,6 +2,7 @@
 // of other types and lives in the world.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -46,8 +47,16 @@ struct JobSpec {
   SizeRange size;             // rigid: exactly(preferred)
   Nodes preferred = 0;        // the size asked for
   std::uint32_t account = 0;  // who pays, as the world numbers them; 0: nobody is named
+  // Of each of its nodes, for policies that share nodes:
+  std::uint16_t cores = 0;  // so many it can use; 0: all, and nobody counts them
+  std::uint16_t ranks = 1;  // so many it keeps at least, one for each of its processes
 
   bool operator==(const JobSpec&) const = default;
+  /// All of its work when it takes so long at its preferred size: in node-microseconds, or, where
+  /// it is known how many cores it can use, in core-microseconds.
+  Work work_of(Duration time) const {
+    return total_work(preferred, time) * std::max<std::uint16_t>(cores, 1);
+  }
 };
 
 /// What a walltime holds for, where a job can have several sizes.
@@ -63,8 +72,9 @@ struct AdaptiveSpec {
   Speedup speedup;
   ReconfigurationCost cost;
   SizeConstraint constraint;
-  Duration resize_delay{};    // from an order to the next scheduling point, as far as known
-  double watts_per_node = 0;  // 0: the platform's busy power
+  Duration resize_delay{};          // from an order to the next scheduling point, as far as known
+  double watts_per_node = 0;        // at most; 0: the platform's busy power
+  double least_watts_per_node = 0;  // 0: as many
   WalltimeFor walltime_for = WalltimeFor::preferred_size;
 
   bool operator==(const AdaptiveSpec&) const = default;

@@ -42,6 +42,7 @@ struct NodeClass {
   double busy_w = 0;         // power of a node that computes, where a job does not say its own
   Duration boot_time{};      // from `power_on` to usable
   std::uint32_t weight = 0;  // classes of less weight are taken first
+  double off_w = 0;          // power of a node that is switched off
 
   bool operator==(const NodeClass&) const = default;
 };
@@ -66,6 +67,8 @@ struct Platform {
   /// At most 32. Who asks for none is in the first one; where there are none, anywhere.
   std::vector<Partition> partitions{};
   std::vector<std::string> things{};  // their names; at most `Slice::kThings`
+  double off_w = 0;                   // power of a node that is switched off
+  std::uint32_t sockets_per_node = 1;
 
   bool operator==(const Platform&) const = default;
   /// Of all nodes, if they are on and nobody computes.

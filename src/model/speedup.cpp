@@ -17,7 +17,7 @@ double effective_nodes(const Speedup& speedup, Nodes preferred, Nodes n) {
 }
 
 // A whole number over another one, rounded half up.
-Work shared(Work left, Nodes n) {
+Work shared(Work left, std::uint64_t n) {
   const auto narrow = static_cast<std::uint64_t>(left);
   if (narrow != left) return (2 * left + n) / (Work{2} * n);
   const std::uint64_t rest = narrow % n;  // 64 bits are divided much faster than 128
@@ -38,7 +38,7 @@ double measured(std::span<const TimeAt> times, Nodes n) {
 
 }  // namespace
 
-double Speedup::relative_time(Nodes n, Nodes reference) const {
+double Speedup::curved_relative_time(Nodes n, Nodes reference) const {
   const double ratio = static_cast<double>(reference) / n;
   switch (kind) {
     case Kind::linear:
@@ -143,18 +143,35 @@ Speedup parse_speedup(std::string_view text, const Place& place) {
   return speedup;
 }
 
-Work work_done(const Speedup& speedup, Nodes preferred, Nodes n, Duration time) {
-  if (speedup.kind == Speedup::Kind::linear || n == preferred) return total_work(n, time);
-  return rounded(effective_nodes(speedup, preferred, n) * static_cast<double>(time.count()));
+namespace {
+
+// Work of a microsecond, if that is a whole number; else 0.
+std::uint64_t whole_rate(const Speedup& speedup, Nodes preferred, const Crew& crew) {
+  if (speedup.kind != Speedup::Kind::linear && crew.nodes != preferred) return 0;
+  const std::uint64_t all = std::uint64_t{crew.nodes} * crew.cores;
+  if (crew.pace.has == crew.pace.of) return all;
+  return crew.pace.of == all ? crew.pace.has : 0;
 }
 
-Duration time_for(const Speedup& speedup, Nodes preferred, Nodes n, Work left) {
+double rate(const Speedup& speedup, Nodes preferred, const Crew& crew) {
+  return effective_nodes(speedup, preferred, crew.nodes) * crew.cores * crew.pace.share();
+}
+
+}  // namespace
+
+Work work_done(const Speedup& speedup, Nodes preferred, const Crew& crew, Duration time) {
+  const std::uint64_t whole = whole_rate(speedup, preferred, crew);
+  if (whole > 0) return Work{whole} * time.count();
+  return rounded(rate(speedup, preferred, crew) * static_cast<double>(time.count()));
+}
+
+Duration time_for(const Speedup& speedup, Nodes preferred, const Crew& crew, Work left) {
   constexpr Work kMost = Work{1} << 62;
   left = std::max(left, Work{0});
-  const bool linear = speedup.kind == Speedup::Kind::linear || n == preferred;
-  const Work ticks =
-      linear ? shared(left, n)
-             : rounded(static_cast<double>(left) / effective_nodes(speedup, preferred, n));
+  const std::uint64_t whole = whole_rate(speedup, preferred, crew);
+  const Work ticks = whole > 0
+                         ? shared(left, whole)
+                         : rounded(static_cast<double>(left) / rate(speedup, preferred, crew));
   return Duration{static_cast<std::int64_t>(std::clamp(ticks, Work{1}, kMost))};
 }
 

@@ -43,7 +43,13 @@ struct Speedup {
   bool operator==(const Speedup&) const = default;
 
   /// T(n) / T(reference).
-  double relative_time(Nodes n, Nodes reference) const;
+  double relative_time(Nodes n, Nodes reference) const {
+    return kind == Kind::linear ? static_cast<double>(reference) / n
+                                : curved_relative_time(n, reference);
+  }
+
+ private:
+  double curved_relative_time(Nodes n, Nodes reference) const;
 };
 
 /// The words of the kinds, as files and commands write them.
@@ -68,10 +74,37 @@ using Work = Wide;
 constexpr Work total_work(Nodes preferred, Duration runtime) {
   return Work{preferred} * runtime.count();
 }
-/// What `n` nodes do in `time`.
-Work work_done(const Speedup& speedup, Nodes preferred, Nodes n, Duration time);
-/// How long `n` nodes need for `left`: rounded half up, at least one microsecond, and at most 2^62
+
+/// A job that shares nodes has some of the cores that it could use: as if at this share of its
+/// speed. A fraction, so that work stays exact: 24 of 48 cores on each of two nodes are 48 of 96.
+struct Pace {
+  std::uint64_t has = 1, of = 1;
+
+  double share() const { return static_cast<double>(has) / static_cast<double>(of); }
+  friend bool operator==(const Pace& a, const Pace& b) {
+    return Wide{a.has} * b.of == Wide{b.has} * a.of;
+  }
+  friend bool operator<(const Pace& a, const Pace& b) {
+    return Wide{a.has} * b.of < Wide{b.has} * a.of;
+  }
+};
+
+/// At which a job works: so many nodes. Where it is known how many cores it can use of each, work
+/// is counted in core-microseconds, so that it is a whole number at any pace.
+struct Crew {
+  Nodes nodes = 0;
+  std::uint32_t cores = 1;
+  Pace pace{};
+
+  Crew(Nodes n) : nodes(n) {}  // NOLINT(google-explicit-constructor): most jobs have whole nodes
+  Crew(Nodes n, std::uint32_t cores_of_each, Pace its)
+      : nodes(n), cores(cores_of_each), pace(its) {}
+};
+
+/// What a crew does in `time`.
+Work work_done(const Speedup& speedup, Nodes preferred, const Crew& crew, Duration time);
+/// How long a crew needs for `left`: rounded half up, at least one microsecond, and at most 2^62
 /// of them, 146,000 years, to which other times can still be added.
-Duration time_for(const Speedup& speedup, Nodes preferred, Nodes n, Work left);
+Duration time_for(const Speedup& speedup, Nodes preferred, const Crew& crew, Work left);
 
 }  // namespace ductile

@@ -356,7 +356,8 @@ class RandomRun {
             Platform machine = three_classes(), bool lists = false)
       : policy_(policy),
         machine_(std::move(machine)),
-        core_(machine_, {}, {.identities = true, .check = true}, policy.traits),
+        core_(machine_, {.parts = policy.traits.needs.parts}, {.identities = true, .check = true},
+              policy.traits),
         draws_(seed, Stream::test, 6),
         malleable_(malleable),
         lists_(lists) {}
@@ -590,7 +591,8 @@ class Stage {
  public:
   Stage(const std::string& policy, const Platform& machine)
       : policy_(make_policy(policy)),
-        core_(machine, {}, {.identities = true, .check = true}, policy_->traits) {}
+        core_(machine, {.parts = policy_->traits.needs.parts}, {.identities = true, .check = true},
+              policy_->traits) {}
   JobId submit(Nodes n, std::int64_t walltime_s, std::uint64_t partitions,
                JobType type = JobType::rigid, Nodes least = 0) {
     JobSpec job{.name = core_.state().jobs.size() + 1, .type = type, .submitted = now};

@@ -1,6 +1,7 @@
 #include "policies/registry.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/decimal.hpp"
@@ -126,8 +127,31 @@ const std::vector<ParameterInfo>& common_parameters() {
                                .unit = "s",
                                .summary = "how often an order that changes with time (" +
                                           listed(moving) + ") is sorted anew; 0: at each pass"};
-    return std::vector{order, period, half_life, shares};
+    const ParameterInfo slack{.name = "slack",
+                              .type = ParameterType::number,
+                              .fallback = "6",
+                              .min = 0,
+                              .max = 1e9,
+                              .unit = "backlogs",
+                              .summary =
+                                  "in the order area, jobs are overdue that have waited longer "
+                                  "than so many times the backlog and grace"};
+    const ParameterInfo grace{.name = "grace",
+                              .type = ParameterType::duration,
+                              .fallback = "14400",
+                              .min = 0,
+                              .max = 1e9,
+                              .unit = "s",
+                              .summary = "in the order area, no job is overdue before that"};
+    return std::vector{order, period, half_life, shares, slack, grace};
   }();
+  return table;
+}
+
+std::vector<ParameterInfo> common_parameters(const PolicyInfo& info) {
+  std::vector<ParameterInfo> table = common_parameters();
+  std::ranges::find(table, "order", &ParameterInfo::name)->fallback =
+      kQueueOrderWords[static_cast<std::size_t>(info.order)];
   return table;
 }
 
@@ -151,16 +175,19 @@ std::shared_ptr<const Policy> Registry::make(std::string_view text) const {
   const std::string name(text.substr(0, text.find(':')));
   const PolicyInfo& info = find(name);
   std::vector<ParameterInfo> table = info.parameters;
-  table.insert(table.end(), common_parameters().begin(), common_parameters().end());
+  std::ranges::copy(common_parameters(info), std::back_inserter(table));
   const std::string_view settings =
       name.size() < text.size() ? text.substr(name.size() + 1) : std::string_view{};
-  const Parameters parameters = read_parameters(name, settings, table);
+  Parameters parameters = read_parameters(name, settings, table);
+  parameters.set_others([this](std::string_view other) { return make(other); });
 
   const std::shared_ptr<Policy> policy = info.make(parameters);
   Traits& traits = policy->traits;
   traits.settings = std::string(text);
+  if (policy->portfolio()) return policy;
   traits.order = chosen<QueueOrder>(parameters, "order", kQueueOrderWords);
   traits.priority_period = seconds(parameters.number("priority_period"));
+  traits.overdue = {parameters.number("slack"), seconds(parameters.number("grace"))};
   traits.fair_share = {
       .half_life = seconds(parameters.number("half_life")),
       .shares = parse_shares(parameters.choice("shares"), {"", 0, "policy " + name + ": shares"})};

@@ -48,9 +48,13 @@ class Parameters {
   void set(const std::string& name, std::variant<Decimal, std::string> value) {
     values_[name] = std::move(value);
   }
+  /// For a policy that is made of others.
+  const PolicyMaker& others() const { return others_; }
+  void set_others(PolicyMaker others) { others_ = std::move(others); }
 
  private:
   std::map<std::string, std::variant<Decimal, std::string>> values_;
+  PolicyMaker others_;
 };
 
 /// A choice as a value of the enumeration whose words these are, in its order.
@@ -88,7 +92,9 @@ struct PolicyInfo {
   std::string summary;
   std::string source;
   std::vector<ParameterInfo> parameters;
+  /// The common parameters are set by the registry; of a portfolio by whoever makes it.
   std::function<std::shared_ptr<Policy>(const Parameters&)> make;
+  QueueOrder order = QueueOrder::fcfs;  // unless another one is asked for
 };
 
 template <class P>
@@ -98,8 +104,10 @@ std::shared_ptr<Policy> make_policy(const Parameters& parameters) {
 
 /// Those of policies.inc.
 std::vector<PolicyInfo> built_in_policies();
-/// Parameters that every policy has.
+/// Parameters that every policy has; the default of `order` is that of most of them.
 const std::vector<ParameterInfo>& common_parameters();
+/// The same with the default of `order` that this policy has.
+std::vector<ParameterInfo> common_parameters(const PolicyInfo& info);
 
 /// The policies that there are. A value: a program makes one, adds what it likes, and passes it to
 /// whoever makes policies.

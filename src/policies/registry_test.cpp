@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +17,13 @@ using ::testing::HasSubstr;
 
 std::string error_of(const std::string& text) {
   return testing::complaint([&] { make_policy(text); });
+}
+
+/// But for how they were written.
+Traits traits_of(const std::string& text) {
+  Traits traits = make_policy(text)->traits;
+  traits.settings.clear();
+  return traits;
 }
 
 TEST(Registry, EveryPolicyCanBeMadeWithItsDefaults) {
@@ -41,6 +49,38 @@ TEST(Registry, ReadsParameters) {
   EXPECT_EQ(fair->traits.order, QueueOrder::fairshare);
   EXPECT_EQ(fair->traits.fair_share.half_life, whole_seconds(60));
   EXPECT_EQ(fair->traits.fair_share.shares, (std::vector<UserShare>{{7, 2}, {1001, 0.5}}));
+}
+
+TEST(Registry, WhenJobsAreOverdue) {
+  EXPECT_EQ(make_policy("easy")->traits.overdue, (Overdue{6, whole_seconds(4 * 3600)}));
+  const auto easy = make_policy("easy:order=area,slack=0.25,grace=90");
+  EXPECT_EQ(easy->traits.order, QueueOrder::area);
+  EXPECT_EQ(easy->traits.overdue, (Overdue{0.25, whole_seconds(90)}));
+  EXPECT_EQ(make_policy("tide:slack=0,grace=0")->traits.overdue, (Overdue{0, Duration{}}));
+  EXPECT_THAT(error_of("easy:slack=-1"), HasSubstr("use a number from 0 to 1000000000"));
+  EXPECT_THAT(error_of("easy:grace=-1"), HasSubstr("from 0 to 1000000000"));
+}
+
+// A policy may prefer an order; what its user says comes first.
+TEST(Registry, APolicyHasADefaultOrder) {
+  EXPECT_EQ(make_policy("tide")->traits.order, QueueOrder::area);
+  EXPECT_EQ(make_policy("tide:order=sjf")->traits.order, QueueOrder::sjf);
+  EXPECT_EQ(make_policy("tide:order=fcfs")->traits.order, QueueOrder::fcfs);
+  for (const PolicyInfo& info : built_in_policies()) {
+    const std::vector<ParameterInfo> table = common_parameters(info);
+    ASSERT_EQ(table.size(), common_parameters().size());
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      EXPECT_EQ(table[i].name, common_parameters()[i].name);
+      const std::string fallback = table[i].name == "order" && info.name == "tide"
+                                       ? "area"
+                                       : common_parameters()[i].fallback;
+      EXPECT_EQ(table[i].fallback, fallback) << info.name << ' ' << table[i].name;
+      // What is said to be the default is what one gets.
+      EXPECT_EQ(traits_of(info.name + ":" + table[i].name + "=" + table[i].fallback),
+                traits_of(info.name))
+          << info.name << ' ' << table[i].name;
+    }
+  }
 }
 
 // A registry is a value: what one has another need not have.

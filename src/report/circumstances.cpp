@@ -396,7 +396,7 @@ void Circumstances::decided(const Decision& decision, const Core& core, std::opt
     if (is_ahead && !ahead) ahead.emplace(core);
     if (is_ahead) ahead->add_to(start, id);
     found.push_back(std::move(start));
-  } else if (decision.kind == Kind::resize || decision.stops()) {
+  } else if (decision.kind == Kind::resize || decision.kind == Kind::cores || decision.stops()) {
     Circumstance resize = about(id, What::resize, core);
     const Unanswered* const open = state.find(decision.id);
     resize.count = open != nullptr ? open->before.count : core.job(id).holding.count;

@@ -28,6 +28,14 @@ using Json = nlohmann::ordered_json;
 using What = Circumstance::What;
 using Other = Circumstance::Other;
 
+// 0.25, or 0.000001.
+std::string in_millionths(double value) {
+  std::string text = fmt::format("{:.6f}", value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
 std::string nodes_text(std::int64_t count) {
   return fmt::format("{} {}", count, count == 1 ? "node" : "nodes");
 }
@@ -64,6 +72,23 @@ State planned_now(const Core& core, const Policy& policy) {
   Pass pass(state);
   policy.schedule(pass);
   return state;
+}
+
+/// What a portfolio saw ahead: "looking ahead, the mean turnaround of 12 jobs is 0:20:00 h with
+/// elastic (chosen) and 0:30:00 h with easy".
+std::string choice_text(const Choice& choice) {
+  constexpr std::array<std::string_view, 4> kFigures{"mean turnaround", "mean bounded slowdown",
+                                                     "longest wait", "weighted mean of the ratios"};
+  const bool is_time = choice.goal == Goal::turnaround || choice.goal == Goal::longest;
+  std::vector<std::string> members;
+  for (const Choice::Member& its : choice.members) {
+    const std::string score =
+        is_time ? duration_text(seconds(its.score)) : fmt::format("{:.4g}", its.score);
+    members.push_back(fmt::format("{} with {}", score, its.settings));
+  }
+  return fmt::format("looking ahead, the {} of {} {} is {}",
+                     kFigures[static_cast<std::size_t>(choice.goal)], choice.jobs,
+                     choice.jobs == 1 ? "job" : "jobs", listed(members));
 }
 
 const Circumstance* first_of(std::span<const Circumstance> circumstances, What what) {
@@ -190,7 +215,10 @@ void Explainer::on_event(Time now, const Event& event, bool taken, const Core& c
     return this->event(now, event, {});
   }
   const auto found = circumstances_.after(event, core);
-  if (id_ && (is_about_all(event) || job_of(event) == *id_)) this->event(now, event, found);
+  const bool is_config = std::holds_alternative<event::ConfigChanged>(event);
+  if (is_config || (id_ && (is_about_all(event) || job_of(event) == *id_))) {
+    this->event(now, event, found);
+  }
 }
 
 void Explainer::on_decision(Time, const Decision& decision, const Core&) {
@@ -219,18 +247,24 @@ void Explainer::event(Time now, const Event& event, std::span<const Circumstance
     platform_ = machine->platform;
     has_instant_starts_ = machine->capabilities.instant_start;
   }
+  if (const auto* config = std::get_if<event::ConfigChanged>(&event)) {
+    return tell_policy(now, *config);
+  }
   if (!explanation_.is_known || explanation_.state == "over") return;
   Words words(*this);
   if (machine != nullptr) {
     words.say("the machine is now of {} with {} {}", nodes_text(platform_.nodes),
               platform_.cores_per_node, platform_.cores_per_node == 1 ? "core" : "cores");
     add(now, "machine", words);
-  } else if (const auto* config = std::get_if<event::ConfigChanged>(&event)) {
-    add(now, "policy", words.say("the policy is now {}", config->traits.settings));
   } else if (const auto* corridor = std::get_if<event::CorridorChanged>(&event)) {
     const bool is_capped = std::isfinite(corridor->high_w);
-    is_capped ? words.say("the power cap is now {} W", corridor->high_w)
-              : words.say("there is no power cap any more");
+    if (corridor->low_w > 0 || !corridor->coming.empty()) {
+      words.say("the power corridor is now {}..{} W", corridor->low_w, corridor->high_w);
+    } else if (is_capped) {
+      words.say("the power cap is now {} W", corridor->high_w);
+    } else {
+      words.say("there is no power cap any more");
+    }
     add(now, "power-cap", words);
   } else if (const auto* eligible = std::get_if<event::Eligible>(&event)) {
     tell_eligible(now, eligible->yes);
@@ -295,10 +329,39 @@ void Explainer::event(Time now, const Event& event, std::span<const Circumstance
     }
     if (believed->mtct > 0) {
       add(now, "believed",
-          words.say("it is measured to be {:.3g} times as long in MPI as it computes",
-                    believed->mtct));
+          words.say("it is measured to be {} times as long in MPI as it computes",
+                    in_millionths(believed->mtct)));
     }
   }
+}
+
+/// That another policy rules is told at once; that one goes on when it matters.
+void Explainer::tell_policy(Time now, const event::ConfigChanged& changed) {
+  if (explanation_.state == "over") return;
+  const auto& choice = changed.choice;
+  reign_.reset();
+  if (choice) reign_ = Reign{now, changed};
+  const bool is_told = explanation_.is_known && !(choice && choice->chosen == choice->ruled);
+  if (!is_told) return;
+  Words words(*this);
+  add(now, "policy", words.say("the policy is now {}", changed.traits.settings));
+  if (!choice) return;
+  explanation_.history.back().text += ": " + choice_text(*choice);
+  reign_.reset();
+}
+
+/// Who rules, and why, if that was not told.
+void Explainer::tell_reign(Time now) {
+  if (!reign_) return;
+  Words words(*this);
+  say_reign(words);
+  add(now, "policy", words);
+  reign_.reset();
+}
+
+void Explainer::say_reign(Words& words) const {
+  words.say("the policy is {}, as chosen at ", reign_->chosen.traits.settings);
+  words.time(reign_->at).put(": ").put(choice_text(*reign_->chosen.choice));
 }
 
 void Explainer::tell_eligible(Time now, bool yes) {
@@ -416,6 +479,9 @@ void Explainer::tell_decision(Time now, const Decision& decision,
                 nodes_text(platform_.nodes));
       add(now, "rejected", words, word(decision.reason.why));
       break;
+    case Kind::cores:
+      explain_cores(now, decision, first_of(all, What::resize));
+      break;
     case Kind::power_on:
     case Kind::power_off:
       break;
@@ -428,6 +494,7 @@ void Explainer::tell_decision(Time now, const Decision& decision,
 }
 
 void Explainer::explain_start(Time now, const Decision& decision, const Circumstance* start) {
+  tell_reign(now);
   started_ = now;
   explanation_.state = "running";
   if (!has_instant_starts_) open_ = Open{decision.id, 0, decision.after, now};
@@ -452,6 +519,9 @@ void Explainer::explain_start(Time now, const Decision& decision, const Circumst
       break;
     case Why::shrunk_for:
       words.say(": the nodes freed for it are there");
+      break;
+    case Why::guest:
+      words.put(": on cores that running jobs left to it");
       break;
     default:
       words.say(" ({})", word(decision.reason.why));
@@ -512,6 +582,25 @@ void Explainer::explain_resize(Time now, const Decision& decision, const Circums
       words.say(" ({})", word(decision.reason.why));
   }
   add(now, "resize", words, word(decision.reason.why));
+}
+
+void Explainer::explain_cores(Time now, const Decision& decision, const Circumstance* cores) {
+  Words words(*this);
+  if (decision.reason.job == JobId::none) {
+    words.put("has cores of its nodes that others had");
+  } else if (cores != nullptr && !cores->others.empty()) {
+    words.put("leaves cores of its nodes to ").job(cores->others.front());
+  } else {
+    words.put("leaves cores of its nodes to another job");
+  }
+  const char* separator = ": ";
+  for (const Part& part : decision.after.parts) {
+    words.say("{}it has {} of each of {}", std::exchange(separator, ", "),
+              part.has.cores == 1 ? "1 core" : fmt::format("{} cores", part.has.cores),
+              nodes_text(part.nodes.count()));
+  }
+  if (decision.after.parts.empty()) words.put(": it has its nodes alone");
+  add(now, "cores", words, word(decision.reason.why));
 }
 
 void Explainer::explain_stop(Time now, const Decision& decision, const Circumstance* stop) {
@@ -748,6 +837,10 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
     return;
   }
 
+  if (reign_) {
+    say_reign(words);
+    tell("policy", words);
+  }
   const Nodes least = state.smallest(its);
   const Cells usable = state.usable_cells(its);
   const bool is_everywhere = state.cells.is_one();
@@ -802,11 +895,14 @@ void Explainer::explain_waiting(Time now, JobId id, const Core& core, const Poli
   const bool has_nodes = least <= idle;
   const bool exceeds_budget = state.exceeds_budget(its);
   if (exceeds_budget) {
+    const bool is_corridor = state.corridor_low_w > 0 || !state.coming_corridors.empty();
     const Nodes first = state.smallest_start(its);
     words.say(
-        "{} of its nodes draw {} W more than idle ones, and the power cap leaves at most {} W for "
-        "one that runs alone",
+        "{} of its nodes draw {} W more than idle ones, and the power {} leaves at most {} W for "
+        "one "
+        "that runs alone",
         first, static_cast<double>(state.extra_power_mw(its, first)) / 1000,
+        is_corridor ? "corridor" : "cap",
         static_cast<double>(std::max<std::int64_t>(state.power_alone_mw(), 0)) / 1000);
     tell("power", words);
   } else if (state.lacks_power_alone(its)) {

@@ -76,6 +76,10 @@ class Explainer final : public Observer {
 
  private:
   class Words;
+  struct Reign {  // a choice of a portfolio that is not told yet
+    Time at{};
+    event::ConfigChanged chosen{};
+  };
   struct Open {  // a decision about the job that has no answer
     DecisionId id = DecisionId::none;
     Nodes before = 0;
@@ -84,6 +88,9 @@ class Explainer final : public Observer {
   };
 
   /// Takes the words: what is said next is another line.
+  void tell_policy(Time now, const event::ConfigChanged& changed);
+  void tell_reign(Time now);
+  void say_reign(Words& words) const;
   void tell_eligible(Time now, bool yes);
   void explain_running(Time now, JobId id, const Core& core);
   void add(Time now, std::string_view what, Words& words, std::string_view reason = {});
@@ -94,6 +101,7 @@ class Explainer final : public Observer {
   void tell_decision(Time now, const Decision& decision, std::span<const Circumstance> all);
   void explain_start(Time now, const Decision& decision, const Circumstance* start);
   void explain_resize(Time now, const Decision& decision, const Circumstance* resize);
+  void explain_cores(Time now, const Decision& decision, const Circumstance* cores);
   void explain_stop(Time now, const Decision& decision, const Circumstance* stop);
   void explain_deny(Time now, const Decision& decision, const Circumstance* deny);
   void explain_plan(Time now, const Circumstance& plan);
@@ -108,6 +116,7 @@ class Explainer final : public Observer {
   bool has_identities_ = false, has_instant_starts_ = true;
   std::string fairness_;
   std::optional<Open> open_;
+  std::optional<Reign> reign_;
   std::optional<Time> unasked_;  // when it got another size that nobody decided
   Time submitted_{}, started_{};
   bool is_changing_ = false;  // and kept from the policy meanwhile

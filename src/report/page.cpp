@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
 
@@ -48,7 +49,7 @@ th small { display: block; color: var(--soft); font-weight: 400; }
 figure { margin: 1rem 0; } svg { width: 100%; height: auto; display: block; }
 svg text { font: 12px system-ui, sans-serif; fill: var(--soft); }
 .grid { stroke: var(--line); stroke-width: 1; } .frame { fill: var(--panel); }
-.curve { fill: none; stroke-width: 1.5; } .bar { stroke: var(--page); stroke-width: .4; }
+.curve { fill: none; stroke-width: 1.5; } .bound { fill: none; stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; } .bar { stroke: var(--page); stroke-width: .4; }
 .key { display: inline-block; margin-right: 1.2rem; }
 .key i { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; }
 a { color: var(--c0); }
@@ -116,6 +117,12 @@ TimeUnit unit_for(double span_s) {
   return {1, "seconds"};
 }
 
+std::string duration_text(Duration duration) {
+  const double value_s = to_seconds(duration);
+  const TimeUnit unit = unit_for(value_s);
+  return fmt::format("{:.4g} {}", value_s / unit.length_s, unit.name);
+}
+
 void open_svg(std::string& html, double height, std::string_view label) {
   fmt::format_to(std::back_inserter(html),
                  "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n"
@@ -176,8 +183,25 @@ std::string curve_path(const Curve& curve, const TimeAxis& axis, double height, 
   return path;
 }
 
+// The lower bounds, or the upper ones, from line to line.
+std::string bound_path(std::span<const CorridorLine> corridor, double CorridorLine::*bound,
+                       const TimeAxis& axis, double height, double top) {
+  std::string path;
+  for (std::size_t i = 0; i < corridor.size(); ++i) {
+    const Time from = std::max(corridor[i].at, axis.begin);
+    const Time to = i + 1 < corridor.size() ? std::min(corridor[i + 1].at, axis.end) : axis.end;
+    const double watts = corridor[i].*bound;
+    if (!(from < to) || !std::isfinite(watts)) continue;
+    fmt::format_to(std::back_inserter(path), "M{} {}H{}", fixed(axis.x(from)),
+                   fixed(8 + height * (1 - watts / top)), fixed(axis.x(to)));
+  }
+  return path;
+}
+
+// `corridor`: dashed lines besides.
 void append_curves(std::string& html, std::string_view title, std::span<const Curve> curves,
-                   double top, std::string_view y_unit) {
+                   double top, std::string_view y_unit,
+                   std::span<const CorridorLine> corridor = {}) {
   TimeAxis axis;
   bool any = false;
   double highest = 0;
@@ -191,6 +215,9 @@ void append_curves(std::string& html, std::string_view title, std::span<const Cu
     }
   }
   if (!any) return;
+  for (const CorridorLine& line : corridor) {
+    highest = std::max(highest, std::isfinite(line.high_w) ? line.high_w : line.low_w);
+  }
   constexpr double height = 200;
   if (top <= 0) top = std::max(highest, 1.0);
   html += fmt::format("<h2>{}</h2>\n<figure>\n", escaped(title));
@@ -204,6 +231,10 @@ void append_curves(std::string& html, std::string_view title, std::span<const Cu
     html += fmt::format("<path class=\"curve\" style=\"stroke: var(--c{})\" d=\"{}\"/>\n", i,
                         curve_path(curves[i], axis, height, top));
   }
+  for (const auto bound : {&CorridorLine::low_w, &CorridorLine::high_w}) {
+    const std::string path = bound_path(corridor, bound, axis, height, top);
+    if (!path.empty()) html += fmt::format("<path class=\"bound\" d=\"{}\"/>\n", path);
+  }
   html += "</svg>\n";
   if (curves.size() > 1) {
     html += "<figcaption>";
@@ -213,6 +244,97 @@ void append_curves(std::string& html, std::string_view title, std::span<const Cu
     html += "</figcaption>\n";
   }
   html += "</figure>\n";
+}
+
+// ---- Who ruled ----------------------------------------------------------------------------------
+
+constexpr std::size_t kMostChoices = 100;  // of those that changed who rules, in a table
+
+std::string seconds_cell(Time time) {
+  std::string text;
+  append_seconds(text, time);
+  return text;
+}
+
+// The choices that changed who rules: when, why, and what each member came to.
+void append_choices(std::string& html, const RunPage& run) {
+  std::vector<const ChoiceMade*> changes;
+  for (const ChoiceMade& made : run.choices) {
+    if (made.is_change()) changes.push_back(&made);
+  }
+  const Choice& first = run.choices.front().choice;
+  html += fmt::format(
+      "<p class=\"soft\">{} choices by {}, {} of them changed who rules; looking ahead lived "
+      "through {} passes.</p>\n",
+      run.choices.size(), kGoalWords[static_cast<std::size_t>(first.goal)], changes.size(),
+      run.summary.look_ahead_passes);
+  if (changes.empty()) return;
+  html +=
+      "<details><summary>Show the changes</summary><div class=\"scroll\"><table>\n<tr>"
+      "<th>time<small>s</small></th><th>because of</th><th>jobs</th><th>ruled</th><th>rules</th>"
+      "<th>what was seen ahead</th></tr>\n";
+  for (const ChoiceMade* made : std::span(changes).first(std::min(changes.size(), kMostChoices))) {
+    const Choice& its = made->choice;
+    std::string scores;
+    for (const Choice::Member& member : its.members) {
+      scores += fmt::format("{}{} {:.6g}", scores.empty() ? "" : ", ", escaped(member.settings),
+                            member.score);
+    }
+    html +=
+        fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                    seconds_cell(made->at), kOccasionWords[static_cast<std::size_t>(its.occasion)],
+                    its.jobs, escaped(made->ruled()), escaped(made->rules()), scores);
+  }
+  html += "</table></div>";
+  if (changes.size() > kMostChoices) {
+    html +=
+        fmt::format("<p class=\"soft\">The first {}; choices.csv has them all.</p>", kMostChoices);
+  }
+  html += "</details>\n";
+}
+
+// A band over time: whose turn it was.
+void append_reigns(std::string& html, const RunPage& run, const std::string& name) {
+  if (run.choices.empty() || run.held.size() == 0) return;
+  const TimeAxis axis{run.held.begin(), run.held.end()};
+  constexpr double height = 28;
+  html += fmt::format("<h2>Who ruled{}</h2>\n<figure>\n",
+                      name.empty() ? "" : " under " + escaped(name));
+  open_svg(html, height, "which policy ruled when");
+  x_axis(html, axis, height);
+  const auto place_of = [&](const std::string& policy) {
+    const auto& all = run.summary.ruled;
+    const auto at = std::ranges::find(all, policy, [](const auto& its) { return its.first; });
+    return static_cast<std::size_t>(at - all.begin());
+  };
+  const auto colour_of = [](std::size_t place) { return fmt::format("var(--c{})", place % 8); };
+  const auto draw = [&](const std::string& policy, Time from, Time to) {
+    from = std::max(from, axis.begin);
+    to = std::min(to, axis.end);
+    if (to <= from) return;
+    const double width = std::max(0.4, axis.x(to) - axis.x(from));
+    fmt::format_to(std::back_inserter(html),
+                   "<rect fill=\"{}\" x=\"{}\" y=\"8\" width=\"{}\" height=\"{}\">"
+                   "<title>{}, {}</title></rect>\n",
+                   colour_of(place_of(policy)), fixed(axis.x(from)), fixed(width), fixed(height),
+                   escaped(policy), duration_text(to - from));
+  };
+  std::string who = run.choices.front().ruled();
+  Time since = axis.begin;
+  for (const ChoiceMade& made : run.choices) {
+    if (made.rules() == who) continue;
+    draw(who, since, made.at);
+    who = made.rules();
+    since = made.at;
+  }
+  draw(who, since, axis.end);
+  html += "</svg>\n<figcaption>";
+  for (std::size_t i = 0; i < run.summary.ruled.size(); ++i) {
+    const auto& [policy, share] = run.summary.ruled[i];
+    html += key(colour_of(i), fmt::format("{} {:.3g} %", policy, 100 * share));
+  }
+  html += "</figcaption>\n</figure>\n";
+  append_choices(html, run);
 }
 
 // ---- Gantt --------------------------------------------------------------------------------------
@@ -236,12 +358,6 @@ constexpr std::string_view colour(Why why) {
     default:
       return "var(--c5)";
   }
-}
-
-std::string duration_text(Duration duration) {
-  const double value_s = to_seconds(duration);
-  const TimeUnit unit = unit_for(value_s);
-  return fmt::format("{:.4g} {}", value_s / unit.length_s, unit.name);
 }
 
 void append_gantt(std::string& html, const RunPage& run, const std::string& name) {
@@ -329,7 +445,8 @@ std::string value_text(const Value& value) {
     return escaped(value);
   } else if constexpr (std::is_same_v<Value, bool>) {
     return value ? "yes" : "no";
-  } else if constexpr (std::is_same_v<Value, std::optional<double>>) {
+  } else if constexpr (std::is_same_v<Value, std::optional<double>> ||
+                       std::is_same_v<Value, std::optional<std::uint64_t>>) {
     return value ? value_text(*value) : "-";
   } else if constexpr (std::is_floating_point_v<Value>) {
     return std::isfinite(value) ? number_text(std::round(value * 1e4) / 1e4) : "-";
@@ -390,9 +507,10 @@ void append_links(std::string& html, std::span<const RunPage> runs) {
     const std::string folder = run.folder.empty() ? "" : run.folder + "/";
     html += "<p>";
     if (!folder.empty()) html += fmt::format("{}: ", escaped(run.folder));
-    for (const std::string_view file :
-         {"report.html", "jobs.csv", "decisions.csv", "series.csv", "summary.json", "trace.json"}) {
+    for (const std::string_view file : {"report.html", "jobs.csv", "decisions.csv", "choices.csv",
+                                        "series.csv", "summary.json", "trace.json"}) {
       if (folder.empty() && file == "report.html") continue;
+      if (file == "choices.csv" && run.summary.choices == 0) continue;
       html += fmt::format("<a href=\"{0}{1}\">{1}</a> ", escaped(folder), file);
     }
     html += "</p>\n";
@@ -472,7 +590,11 @@ std::string html_page(std::span<const RunPage> runs) {
   append_curves(html, "Utilization", held, 100, " %");
   append_curves(html, "Share held by adaptive jobs", adaptive, 100, " %");
   append_curves(html, "Waiting jobs", pending, 0, "");
-  append_curves(html, "Power", power_w, 0, " W");
+  append_curves(html, "Power", power_w, 0, " W",
+                charted.empty() ? std::span<const CorridorLine>() : charted.front()->corridor);
+  for (const RunPage* run : charted) {
+    append_reigns(html, *run, charted.size() == 1 ? "" : run->summary.policy);
+  }
   append_resizes(html, charted);
   for (std::size_t i = 0; i < std::min(charted.size(), kMostGantts); ++i) {
     append_gantt(html, *charted[i], charted.size() == 1 ? "" : charted[i]->summary.policy);

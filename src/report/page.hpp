@@ -3,11 +3,14 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "metrics/summary.hpp"
+#include "report/choices.hpp"
 #include "report/gantt.hpp"
 #include "report/resizes.hpp"
 #include "report/series.hpp"
+#include "simulation/simulation.hpp"
 
 namespace ductile {
 
@@ -17,14 +20,17 @@ struct RunPage {
   std::string workload;  // its name
   Summary summary;
   TimeMeans held, pending, adaptive, power_w;
-  ResizeCounter::ByReason resizes;  // empty where not known
+  std::vector<CorridorLine> corridor{};  // of power, by time
+  ResizeCounter::ByReason resizes;       // empty where not known
+  std::vector<ChoiceMade> choices;       // of a portfolio
   Gantt gantt;
 };
 
 /// A table of the main figures over seeds, curves of utilization, of the share that adaptive jobs
-/// hold, of waiting jobs and of power, resizes by reason, Gantt charts of the runs that have one
-/// (of the first few, for the first seed), and all figures. The same runs give the same bytes:
-/// nothing on it depends on the machine it was made on.
+/// hold, of waiting jobs and of power with its corridor, who of a portfolio ruled when and why,
+/// resizes by reason, Gantt charts of the runs that have one (of the first few, for the first
+/// seed), and all figures. The same runs give the same bytes: nothing on it depends on the machine
+/// it was made on.
 std::string html_page(std::span<const RunPage> runs);
 
 }  // namespace ductile

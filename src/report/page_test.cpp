@@ -19,8 +19,10 @@ RunPage small_page(const std::string& policy, const Workload& workload = small_w
   Series series(workload);
   GanttRecorder gantt(workload);
   ResizeCounter resizes;
+  Choices choices;
   RunPage page;
-  page.summary = small_run(workload, settings, {&series, &gantt, &resizes});
+  page.summary = small_run(workload, settings, {&series, &gantt, &resizes, &choices});
+  page.choices = choices.made();
   page.workload = "a <log> & more";
   page.held = series.held();
   page.pending = series.pending();
@@ -53,6 +55,27 @@ TEST(Page, OfSeveralPoliciesComparesThem) {
   EXPECT_THAT(html, HasSubstr("Nodes under fcfs"));
   EXPECT_THAT(html, HasSubstr("1 of 2 runs were stopped"));
   EXPECT_THAT(html, HasSubstr("href=\"easy-s1/jobs.csv\""));
+}
+
+TEST(Page, ShowsWhoOfAPortfolioRuled) {
+  const RunPage page = small_page("portfolio:of=fcfs|easy,shift=1.5,check=0");
+  const std::string html = html_page({&page, 1});
+  EXPECT_THAT(html, HasSubstr("<h2>Who ruled</h2>"));
+  // fcfs for 2 of 15 seconds, drawn over as much of the width.
+  EXPECT_THAT(html,
+              HasSubstr("<rect fill=\"var(--c0)\" x=\"64\" y=\"8\" width=\"128\" height=\"28\">"
+                        "<title>fcfs, 2 seconds</title></rect>\n"
+                        "<rect fill=\"var(--c1)\" x=\"192\" y=\"8\" width=\"832\" height=\"28\">"
+                        "<title>easy, 13 seconds</title></rect>\n</svg>"));
+  EXPECT_THAT(html, HasSubstr("</i>fcfs 13.3 %</span>"));
+  EXPECT_THAT(html, HasSubstr("2 choices by turnaround, 1 of them changed who rules; looking ahead "
+                              "lived through 12 passes"));
+  EXPECT_THAT(html, HasSubstr("<tr><td>2</td><td>queue</td><td>3</td><td>fcfs</td><td>easy</td>"
+                              "<td>fcfs 15, easy 10.6667</td></tr>"));
+  EXPECT_THAT(html, HasSubstr("href=\"choices.csv\""));
+  const RunPage alone = small_page("easy");
+  EXPECT_THAT(html_page({&alone, 1}), Not(HasSubstr("Who ruled")));
+  EXPECT_THAT(html_page({&alone, 1}), Not(HasSubstr("choices.csv")));
 }
 
 TEST(Page, WarnsOfJobsThatResizesKilled) {

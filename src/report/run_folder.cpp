@@ -20,9 +20,11 @@ void write_file(const std::filesystem::path& path, std::string text) {
 
 }  // namespace
 
-RunFolder::RunFolder(const std::filesystem::path& folder, const Workload& workload)
+RunFolder::RunFolder(const std::filesystem::path& folder, const Workload& workload,
+                     std::vector<CorridorLine> corridor)
     : folder_(made(folder)),
       workload_(workload),
+      corridor_(std::move(corridor)),
       jobs_(folder / "jobs.csv", workload),
       decisions_(folder / "decisions.csv", workload),
       trace_(folder / "trace.json", workload),
@@ -30,7 +32,8 @@ RunFolder::RunFolder(const std::filesystem::path& folder, const Workload& worklo
       gantt_(workload) {}
 
 void RunFolder::add_observers(std::vector<Observer*>& observers) {
-  observers.insert(observers.end(), {&jobs_, &decisions_, &trace_, &series_, &gantt_, &resizes_});
+  observers.insert(observers.end(),
+                   {&jobs_, &decisions_, &trace_, &series_, &gantt_, &resizes_, &choices_});
 }
 
 RunPage RunFolder::finish(const Summary& summary, const std::string& name) {
@@ -38,6 +41,7 @@ RunPage RunFolder::finish(const Summary& summary, const std::string& name) {
   decisions_.commit();
   trace_.commit(series_);
   write_series(folder_ / "series.csv", series_.samples());
+  if (!choices_.made().empty()) write_choices(folder_ / "choices.csv", choices_.made());
   RunPage page{.folder = "",
                .workload = workload_.name,
                .summary = summary,
@@ -45,7 +49,9 @@ RunPage RunFolder::finish(const Summary& summary, const std::string& name) {
                .pending = series_.pending(),
                .adaptive = series_.adaptive(),
                .power_w = series_.power_w(),
+               .corridor = corridor_,
                .resizes = resizes_.by_reason(),
+               .choices = choices_.made(),
                .gantt = gantt_.gantt()};
   write_file(folder_ / "report.html", html_page({&page, 1}));
   page.folder = name;

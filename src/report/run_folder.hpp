@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "metrics/summary.hpp"
+#include "report/choices.hpp"
 #include "report/chrome_trace.hpp"
 #include "report/decisions_csv.hpp"
 #include "report/gantt.hpp"
@@ -17,12 +18,14 @@
 
 namespace ductile {
 
-/// Writes jobs.csv, decisions.csv, series.csv, trace.json, report.html and summary.json. Each
+/// Writes jobs.csv, decisions.csv, series.csv, trace.json, report.html and summary.json, and of a
+/// portfolio that chose choices.csv. Each
 /// appears when it is complete. Throws RunError where the system refuses to write.
 class RunFolder {
  public:
-  /// Makes the folder; InputError if that is not possible.
-  RunFolder(const std::filesystem::path& folder, const Workload& workload);
+  /// Makes the folder; InputError if that is not possible. The corridor of power is drawn.
+  RunFolder(const std::filesystem::path& folder, const Workload& workload,
+            std::vector<CorridorLine> corridor = {});
 
   /// What has to see the run.
   void add_observers(std::vector<Observer*>& observers);
@@ -34,12 +37,14 @@ class RunFolder {
  private:
   std::filesystem::path folder_;
   const Workload& workload_;
+  std::vector<CorridorLine> corridor_;
   JobsCsv jobs_;
   DecisionsCsv decisions_;
   ChromeTrace trace_;
   Series series_;
   GanttRecorder gantt_;
   ResizeCounter resizes_;
+  Choices choices_;
 };
 
 /// Writes summary.json and report.html of several runs into the folder above theirs.

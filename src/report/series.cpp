@@ -98,7 +98,7 @@ void Series::on_close(Time now, const Core& core) {
                       .pending = static_cast<std::uint32_t>(state.queue.size()),
                       .running = static_cast<std::uint32_t>(state.running.size()),
                       .adaptive = adaptive_held_,
-                      .power_w = static_cast<double>(state.power_mw()) / 1e3,
+                      .power_w = static_cast<double>(draw_.milliwatts(state)) / 1e3,
                       .power_cap_w = state.power_cap_mw() == State::kNoBudget
                                          ? Sample::kNoCap
                                          : static_cast<double>(state.power_cap_mw()) / 1e3};

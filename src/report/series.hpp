@@ -9,6 +9,7 @@
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "simulation/observer.hpp"
+#include "simulation/power_figures.hpp"
 
 namespace ductile {
 
@@ -18,7 +19,7 @@ struct Sample {
   Nodes held = 0, idle = 0, claimed = 0, out_of_service = 0;  // all the nodes
   std::uint32_t pending = 0, running = 0;                     // jobs
   Nodes adaptive = 0;                                         // of `held`, by jobs not rigid
-  double power_w = 0;                                         // drawn, as believed
+  double power_w = 0;                                         // drawn, truly
   double power_cap_w = kNoCap;                                // of which so much is allowed
 
   static constexpr double kNoCap = std::numeric_limits<double>::infinity();
@@ -55,7 +56,7 @@ class TimeMeans {
 class Series final : public Observer {
  public:
   explicit Series(const Workload& workload)
-      : workload_(workload), counted_(workload.adaptive.size()) {}
+      : workload_(workload), draw_(workload), counted_(workload.adaptive.size()) {}
 
   void on_decision(Time now, const Decision& decision, const Core& core) override;
   void on_resized(Time now, JobId id, Nodes before, const Core& core) override;
@@ -82,6 +83,7 @@ class Series final : public Observer {
   void thin_out();
 
   const Workload& workload_;
+  TrueDraw draw_;
   std::vector<Nodes> counted_;  // what each job that is not rigid holds,
   Nodes adaptive_held_ = 0;     // and their sum
   std::vector<Sample> samples_;

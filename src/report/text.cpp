@@ -24,12 +24,13 @@ using Json = nlohmann::json;
 std::string value_text(const std::string& value) { return json_text(value); }
 std::string value_text(bool value) { return value ? "true" : "false"; }
 std::string value_text(double value) { return number_text(value); }
-std::string value_text(const std::optional<double>& value) {
-  return value ? number_text(*value) : "null";
-}
 template <class Integer>
 requires std::is_integral_v<Integer> std::string value_text(Integer value) {
   return std::to_string(value);
+}
+template <class Value>
+std::string value_text(const std::optional<Value>& value) {
+  return value ? value_text(*value) : "null";
 }
 
 template <class Field>
@@ -39,8 +40,9 @@ void read_value(const Json& json, Field& field) {
 void read_value(const Json& json, double& field) {
   field = json.is_null() ? Summary::kNone : json.get<double>();
 }
-void read_value(const Json& json, std::optional<double>& field) {
-  if (!json.is_null()) field = json.get<double>();
+template <class Field>
+void read_value(const Json& json, std::optional<Field>& field) {
+  if (!json.is_null()) field = json.get<Field>();
 }
 
 // `kind`: what the keys are called.
@@ -52,6 +54,15 @@ std::string delays_text(const char* kind, const std::map<Who, DelayFigures>& del
         "{}{{\"{}\": {}, \"jobs\": {}, \"delay_s\": {}, \"suffered_s\": {}, \"caused_s\": {}}}",
         text.empty() ? "" : ", ", kind, value_text(who), its.jobs, number_text(its.delay_s),
         number_text(its.suffered_s), number_text(its.caused_s));
+  }
+  return "[" + text + "]";
+}
+
+std::string ruled_text(const Summary& summary) {
+  std::string text;
+  for (const auto& [policy, share] : summary.ruled) {
+    text += fmt::format("{}{{\"policy\": {}, \"share\": {}}}", text.empty() ? "" : ", ",
+                        json_text(policy), number_text(share));
   }
   return "[" + text + "]";
 }
@@ -70,9 +81,12 @@ std::map<Who, DelayFigures> read_delays(const char* kind, const Json& json) {
 Summary read_summary(const Json& json) {
   Summary summary;
   const auto read = [&](const char* name, auto& field) {
-    constexpr std::array<std::string_view, 5> kLater = {"max_power_w", "power_cap_w",
-                                                        "above_power_cap_s", "rejected_for_power",
-                                                        "orders_not_possible"};
+    constexpr std::array<std::string_view, 15> kLater = {
+        "max_power_w",         "power_cap_w",         "above_power_cap_s",
+        "rejected_for_power",  "orders_not_possible", "choices",
+        "policy_changes",      "look_ahead_passes",   "look_ahead_seconds",
+        "corridor_outside_s",  "corridor_outside_ws", "corridor_excursions",
+        "corridor_violations", "corridor_solved",     "corridor_unsolved"};
     if (std::ranges::find(kLater, name) != kLater.end() && !json.contains(name)) return;
     read_value(json.at(name), field);
   };
@@ -80,6 +94,9 @@ Summary read_summary(const Json& json) {
   visit_figures(summary, read);
   summary.delays = read_delays<std::uint32_t>("user", json.at("delays"));
   summary.account_delays = read_delays<std::string>("account", json.at("account_delays"));
+  for (const Json& its : json.value("ruled", Json::array())) {
+    summary.ruled.emplace_back(its.at("policy").get<std::string>(), its.at("share").get<double>());
+  }
   visit_measurements(summary, read);
   return summary;
 }
@@ -103,6 +120,7 @@ std::string to_json(const Summary& summary) {
   visit_figures(summary, write);
   text += ", \"delays\": " + delays_text("user", summary.delays);
   text += ", \"account_delays\": " + delays_text("account", summary.account_delays);
+  text += ", \"ruled\": " + ruled_text(summary);
   visit_measurements(summary, write);
   return text + "}";
 }

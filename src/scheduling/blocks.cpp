@@ -22,7 +22,7 @@ void start_in_order_by_cells(Pass& pass, InOrder options) {
     }
     const Nodes need = pass.start_need(id).nodes;
     const auto in = place_idle(pass, lanes.free(pass.open_cells(id)), need);
-    const bool may = in && lanes.has_power(pass, id);
+    const bool may = in && lanes.has_power(pass, id) && (!options.may || options.may(id));
     if (!may || !start(pass, id, need, Why::in_order, *in)) lanes.waits(pass, id);
   }
 }
@@ -69,7 +69,8 @@ void start_in_order(Pass& pass, InOrder options) {
     };
     if (options.strict && std::ranges::any_of(pass.claims(), before)) return;
     const Nodes need = pass.first_need().nodes;
-    if (need > pass.idle() || !start(pass, id, need, Why::in_order, {})) return;
+    if (need > pass.idle() || (options.may && !options.may(id))) return;
+    if (!start(pass, id, need, Why::in_order, {})) return;
   }
 }
 
@@ -148,7 +149,7 @@ Behind PlanDepth::behind(JobId last) const {
 }
 
 Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
-                        std::vector<Reservation>* made) {
+                        std::vector<Reservation>* made, std::optional<Instead> instead) {
   LaneMemo& memo = pass.memo();
   memo.depth = options.reservation_depth;
   PlanDepth depth(pass, options.reservation_depth);
@@ -172,6 +173,7 @@ Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
       plan.took(demand, in);
       continue;
     }
+    if (instead && (*instead)(id, at)) return {};
     plan.reserve(at, later(at, need.walltime), demand, in);
     pass.reserve(id, at, {Why::resources});
     if (made) made->push_back({id, at});
@@ -208,6 +210,34 @@ void start_behind(Pass& pass, const Behind& behind, FreeCells& free) {
     if (!start(pass, id, need.nodes, Why::backfilled, in)) continue;
     free.take(demand, in, need.walltime);
     search.took(in.empty() ? kEveryCell : in.cells());
+  }
+}
+
+void start_behind(Pass& pass, Timeline& plan, const Behind& behind, Instead instead) {
+  FreeCells free;
+  plan.from_now(free);
+  limit_to_idle(pass, free);
+  const bool by_lane = !behind.lanes.empty();
+  bool is_behind = false;  // of one lane: all from here on are
+  const auto is_planned = [&](JobId id) {
+    const std::size_t lane = index(pass.reach_of(id));
+    return lane >= behind.lanes.size() || !behind.lanes[lane] ||
+           !pass.before(*behind.lanes[lane], id);
+  };
+  for (const auto& [id, need] : pass.all_pending()) {
+    is_behind = by_lane ? !is_planned(id) : is_behind || pass.before(behind.last, id);
+    if (!is_behind) continue;
+    const Demand demand = pass.demand(id, need.nodes);
+    if (pass.idle() > 0 && pass.job(id).not_before <= pass.now() &&
+        free.fits(demand, need.walltime)) {
+      const Spread in = free.place(demand, need.walltime);
+      if (start(pass, id, need.nodes, Why::backfilled, in)) {
+        free.take(demand, in, need.walltime);
+        plan.took(demand, in);
+        continue;
+      }
+    }
+    if (instead(id, kNever)) return;
   }
 }
 
@@ -348,6 +378,33 @@ Nodes fitting_size(const Pass& pass, JobId id, Nodes free) {
   if (free >= sizes.max) return sizes.max;
   if (free < sizes.min) return 0;
   return pass.sizes(id).at_most(free);
+}
+
+void switch_nodes(Pass& pass) {
+  const Duration after = pass.node_off_after();
+  if (after == Duration{}) return;
+  if (const JobId head = pass.first_pending(); head != JobId::none) {
+    const Nodes coming = pass.idle() + pass.incoming() + pass.booting();
+    const Nodes need = pass.start_need(head).nodes;
+    const Nodes on = std::min(need > coming ? need - coming : 0, pass.off());
+    if (on > 0) pass.power_on(on, {Why::needed, head});
+    return;
+  }
+  if (!pass.claims().empty()) return;
+  Nodes unused = 0, known = 0;
+  Time next = kNever;
+  for (const IdleSince& its : pass.idle_since()) {
+    known = its.idle;
+    if (its.since + after > pass.now()) {
+      next = its.since + after;
+      break;
+    }
+    unused = std::min(its.idle, pass.idle());
+  }
+  // Those that became idle at this instant.
+  if (next == kNever && pass.idle() > known) next = pass.now() + after;
+  if (next != kNever) pass.wake_by(next);
+  if (unused > 0) pass.power_off(unused, {Why::unused});
 }
 
 void tick(Pass& pass, Duration period) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/function_ref.hpp"
@@ -18,6 +20,7 @@ namespace ductile {
 struct InOrder {
   bool strict =
       false;  // stop at a claim of higher priority: nothing passes a job that is due first
+  std::function<bool(JobId)> may{};  // start; asked of who fits. None: all
 };
 
 /// Starts jobs in queue order, at the size at which the policy starts jobs
@@ -140,12 +143,21 @@ class PlanDepth {
 ///
 /// So no start makes a reservation of a job before it in the queue later; and nobody without a
 /// reservation delays one, be it of a job behind him.
+///
+/// `instead(id, at)`: what else can be done for a job that could start only `at` a later time. If
+/// it was done (true) this plan is none any more, and it stops: make it anew.
+using Instead = FunctionRef<bool(JobId, Time)>;
 Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
-                        std::vector<Reservation>* made = nullptr);
+                        std::vector<Reservation>* made = nullptr,
+                        std::optional<Instead> instead = std::nullopt);
 
 /// Starts jobs that were not planned and fit into what a plan leaves, and takes it from there.
 /// O(Q / 64) per started job.
 void start_behind(Pass& pass, const Behind& behind, FreeCells& free);
+
+/// All those behind, in order: starts those that fit into what the plan leaves, and tells the plan;
+/// `instead` for the others. O(Q).
+void start_behind(Pass& pass, Timeline& plan, const Behind& behind, Instead instead);
 
 /// Those behind that fit, in order.
 FitSearch fits_behind(const Pass& pass, const Behind& behind);
@@ -181,6 +193,10 @@ void backfill(Pass& pass, Backfill options);
 /// first could not start and still cannot.
 void start_and_backfill(Pass& pass, Backfill options);
 
+/// If the rules switch nodes (`Rules::node_off_after`): while nobody waits, off go those that were
+/// idle for so long; if the first waiting job lacks nodes, as many come on as it lacks.
+void switch_nodes(Pass& pass);
+
 // --- For policies that resize
 // --------------------------------------------------------------------------
 
@@ -212,6 +228,7 @@ class Left {
  public:
   Left() = default;
   explicit Left(Timeline& plan);
+  explicit Left(FreeCells free) : free_(std::move(free)) {}
   /// How many nodes of this job, up to `n`, disturb no reservation from now on for so long? Does
   /// not ask for idle nodes.
   Nodes during(const Pass& pass, JobId id, Nodes n, Duration length) const;

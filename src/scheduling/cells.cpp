@@ -22,6 +22,7 @@ NodeClass class_of(const Platform& platform, std::size_t number) {
   all.has.memory_mb = std::numeric_limits<std::uint32_t>::max();
   all.idle_w = platform.idle_w;
   all.busy_w = platform.busy_w;
+  all.off_w = platform.off_w;
   all.boot_time = platform.boot_time;
   return all;
 }
@@ -74,7 +75,8 @@ CellTable::CellTable(const Platform& platform, std::span<const Lane> lanes,
     speeds_differ_ |= cell.speed != cells_.front().speed;
     const NodeClass& its = classes_[cell.cls];
     const NodeClass& first = classes_[cells_.front().cls];
-    draws_differ_ |= its.idle_w != first.idle_w || its.busy_w != first.busy_w;
+    draws_differ_ |=
+        its.idle_w != first.idle_w || its.busy_w != first.busy_w || its.off_w != first.off_w;
     cell.partitions = platform.partitions.empty() ? 1 : 0;
     for (std::size_t p = 0; p < platform.partitions.size(); ++p) {
       const bool has_it = !cell.nodes.empty() && platform.partitions[p].nodes.contains(cell.nodes);

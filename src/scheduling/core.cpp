@@ -107,15 +107,29 @@ Core::Core(State state) : state_(std::move(state)) {}
 // --- Events
 // ------------------------------------------------------------------------------------------
 
+namespace {
+
+/// Does it wake the policies that want to hear of such an event?
+template <class E>
+bool is_news(const E&, const State&) {
+  return !std::is_same_v<E, event::Believed>;
+}
+bool is_news(const event::ConfigChanged& changed, const State& state) {
+  return !changed.choice || changed.traits != state.traits;
+}
+
+}  // namespace
+
 template <class E>
 bool Core::apply_at(Time now, const E& event) {
   state_.begin_instant();
   state_.now = std::max(state_.now, now);
+  const bool wakes = is_news(event, state_);
   if (!happened(event)) {
     ++state_.stale;
     return false;
   }
-  if constexpr (!std::is_same_v<E, event::Believed>) state_.woken |= kind_of<E>();
+  if (wakes) state_.woken |= kind_of<E>();
   if constexpr (!std::is_same_v<E, event::Submitted>) ++state_.changes;
   if (state_.rules.check) check_invariants_in_turn(state_);
   return true;
@@ -222,7 +236,7 @@ bool Core::happened(const event::Started& started) {
       state_.must_wake |= started.now.count < job.holding.count;
       const double speed = state_.speed(job);
       job.holding = started.now;
-      job.share = state_.share_of(job.holding, state_.rules.share);
+      job.pace = state_.pace_of(job, job.holding, state_.rules.share);
       state_.note_parts(started.job);
       if (job.target != started.now.count || state_.speed(job) != speed) {
         job.target = job.first_size = started.now.count;
@@ -233,6 +247,7 @@ bool Core::happened(const event::Started& started) {
     state_.answer(started.answers);
     state_.after_change(job, started.job);
     check_shared(job);
+    if (!job.holding.parts.empty()) state_.foresee(started.job);
   }
   job.not_before = state_.now + kTick;
   state_.settle_delays(started.job);
@@ -281,16 +296,19 @@ bool Core::happened(const event::Resized& resized) {
   // It cannot have stopped for a resize before that was decided.
   const Duration paused = open ? std::min(resized.paused, state_.now - open->decided) : Duration{};
   // Each time that progress is noted it is rounded: only where it has to be.
-  const double share = state_.share_of(resized.now, state_.rules.share);
+  const Pace pace = state_.pace_of(job, resized.now, state_.rules.share);
+  const bool is_other_pace = job.pace != pace;
   const bool other_speed =
-      job.share != share || (state_.cells.speeds_differ() &&
-                             state_.node_speed(job) != state_.cells.slowest(resized.now.nodes));
+      is_other_pace || (state_.cells.speeds_differ() &&
+                        state_.node_speed(job) != state_.cells.slowest(resized.now.nodes));
   const bool changes = resized.now.count != before || paused > Duration{} || other_speed;
   if (changes) state_.note_progress(job, before, paused);
   const double speed_before = state_.speed(job);
   give_up_shared(resized.job, lost);
+  state_.note_spare(job.holding.parts);
+  state_.note_spare(resized.now.parts);
   job.holding = resized.now;
-  job.share = share;
+  job.pace = pace;
   state_.note_parts(resized.job);
   job.target = resized.now.count;
   job.doing = Doing::nothing;
@@ -318,6 +336,7 @@ bool Core::happened(const event::Resized& resized) {
   const std::int64_t less_mw = drawn_before - state_.drawn_mw(job, job.holding);
   state_.release(resized.job, lost, std::max<std::int64_t>(less_mw, 0));
   check_shared(job);
+  if (is_other_pace) state_.foresee(resized.job);
   // What goes to nobody is looked at by every policy. The pass that decided a shrink has seen what
   // it gives back at once.
   const bool foreseen = as_decided && request == RequestId::none && reason.why != Why::ordered &&
@@ -394,8 +413,19 @@ bool Core::happened(const event::NodesChanged& changed) {
   return true;
 }
 
+std::vector<ComingCorridor> coming_corridors(const event::CorridorChanged& changed) {
+  std::vector<ComingCorridor> coming;
+  for (const event::ComingBounds& its : changed.coming) {
+    coming.push_back(
+        {its.at, std::llround(its.low_w * 1000),
+         std::isfinite(its.high_w) ? std::llround(its.high_w * 1000) : State::kNoBudget});
+  }
+  return coming;
+}
+
 bool Core::happened(const event::CorridorChanged& changed) {
   state_.budget(changed.low_w, changed.high_w);
+  state_.coming_corridors = coming_corridors(changed);
   return true;
 }
 
@@ -406,7 +436,8 @@ bool Core::happened(const event::Believed& believed) {
   if (believed.watts_per_node > 0) state_.believe_power(believed.job, believed.watts_per_node);
   if (believed.walltime > Duration{}) state_.believe_walltime(believed.job, believed.walltime);
   if (job.adaptive != Job::kNoRow) {
-    if (job.status == Status::running && job.doing != Doing::starting) {
+    const bool other_progress = believed.rate > 0 || believed.model;
+    if (other_progress && job.status == Status::running && job.doing != Doing::starting) {
       state_.note_progress(job, state_.settled(job).count);
     }
     Adaptive& row = state_.adaptive[job.adaptive];
@@ -472,6 +503,7 @@ bool Core::happened(const event::Altered& altered) {
     const double watts = altered.adaptive->watts_per_node;
     job.power_mw = milliwatts(watts > 0 ? watts : state_.platform.busy_w);
     job.power_class = 0;
+    job.is_power_measured = false;
   }
   if (job.status == Status::pending) state_.enqueue(altered.job, job);
   if (altered.where) state_.leave_lane(lane);
@@ -566,7 +598,8 @@ bool Core::happened(const event::Booked& booked) {
 
 bool Core::happened(const event::ConfigChanged& changed) {
   if (!meets(state_.capabilities, changed.traits.needs)) return false;
-  if (changed.traits != state_.traits) {  // what was planned was the plan of another policy
+  if (!is_news(changed, state_)) return true;  // it goes on
+  if (changed.traits != state_.traits) {       // what was planned was the plan of another policy
     state_.jobs.for_each([&](JobId id) { state_.jobs[id].reserved = kNever; });
   }
   state_.traits = changed.traits;
@@ -602,6 +635,7 @@ void Core::requeue(JobId id, Time not_before) {
   job.expands = job.shrinks = job.refusals = 0;
   job.gain = 0;
   job.tag = JobId::none;
+  if (job.adaptive != Job::kNoRow) state_.adaptive[job.adaptive].mtct = 0;
   // While it was to start it may have been believed to be nearly done.
   if (job.goes_on) job.work_left = std::max(job.work_left, least_work(job.spec));
   if (!is_held) state_.enqueue(id, job);
@@ -674,6 +708,7 @@ std::span<const Decision> Core::close(Time now, FunctionRef<void(Pass&)> write,
       if (Unanswered* open = state_.find(decision.id)) open->decision = decision;
     }
   }
+  if (state_.rules.node_off_after > Duration{}) state_.note_idle();
   state_.pass_first = state_.next_decision;
   state_.handed_out = true;
   if (state_.rules.check) check_invariants_in_turn(state_);
@@ -851,7 +886,9 @@ void Core::carry_out(ClaimId id, Nodes size) {
     nodes.count += inside.count();
     nodes.nodes.insert(inside);
     nodes.parts = std::move(claim.inside);
+    const bool is_guest = !nodes.parts.empty();
     state_.start(claim.job, std::move(nodes), claim.reason);
+    if (is_guest) state_.foresee(claim.job);
     if (size > first) state_.grow(claim.job, take(size - first), claim.reason);
     // Those whom the policy let wait behind it.
     state_.must_wake |= claim.made < state_.now && state_.idle.count() > 0;
@@ -868,17 +905,20 @@ void Core::carry_out(ClaimId id, Nodes size) {
 /// The spare rule: what nobody holds of a shared node, or is promised, goes to its holders, the
 /// first one first. Nobody gets what one before him is to have, who is busy.
 void Core::give_spare_cores() {
-  if (state_.spare_seen == state_.changes) return;
-  std::vector<JobId> jobs = state_.parted;
+  if (state_.spare_nodes.empty()) return;
+  const NodeSet where = std::exchange(state_.spare_nodes, {});
+  std::vector<JobId> jobs = state_.parted, changed;
+  std::erase_if(jobs, [&](JobId id) { return !state_.jobs[id].holding.nodes.intersects(where); });
   std::ranges::sort(jobs, {}, [&](JobId id) { return std::pair(state_.jobs[id].started, id); });
   NodeSet given;
   for (const JobId id : jobs) {
     const Job& job = state_.jobs[id];
-    const NodeSet its = nodes_in(job.holding.parts);
+    const NodeSet its = intersection(nodes_in(job.holding.parts), where);
     const std::vector<Part> spare = state_.spare(difference(its, given));
     if (spare.empty()) continue;
     given.insert(nodes_in(spare));
-    if (!state_.can_share(job)) {
+    if (!state_.can_be_given_cores(job)) {
+      state_.note_spare(spare);
       state_.retry(job.not_before);
       continue;
     }
@@ -892,8 +932,9 @@ void Core::give_spare_cores() {
       });
     }
     state_.change_cores(id, std::move(parts), true, {Why::guest});
+    changed.push_back(id);
   }
-  state_.spare_seen = state_.changes;
+  for (const JobId id : changed) state_.foresee(id);
 }
 
 void Core::carry_out_orders() {

@@ -79,6 +79,8 @@ class Core {
   /// Did the policy's pass at the last instant leave waiting jobs without a plan because of
   /// `Rules::reservations_per_plan`? Of recorded calls that is not known.
   bool was_cut_short() const { return state_.cut_short; }
+  /// Did the pass of the instant look for sizes of jobs that keep the power corridor, and find any?
+  std::optional<bool> found_sizes() const { return state_.found_sizes; }
 
   const State& state() const { return state_; }
   const Job& job(JobId id) const { return state_.jobs[id]; }
@@ -138,5 +140,8 @@ class Core {
 /// Closes an instant as it was recorded: was the policy asked, and what did it write? Asks nobody.
 /// Throws std::logic_error if a call is not possible: the record belongs to other events.
 std::span<const Decision> follow(Core& core, Time now, bool asked, std::span<const PenCall> calls);
+
+/// What the state keeps of the bounds that are to come.
+std::vector<ComingCorridor> coming_corridors(const event::CorridorChanged& changed);
 
 }  // namespace ductile

@@ -801,6 +801,24 @@ TEST(Passes, AnotherPolicyTakesOver) {
   EXPECT_EQ(stage.core.traits(), other);
 }
 
+// A portfolio that goes on with who rules changes nothing, and asks nobody.
+TEST(Passes, AChoiceThatChangesNothingWakesNobody) {
+  Stage stage;
+  const JobId large = stage.submit(rigid(8, 1000));
+  stage.close([&](Pass& p) { p.reserve(large, at_s(9), {Why::in_order}); });
+  const Traits same = stage.core.traits();
+  ASSERT_TRUE(stage.tell(event::ConfigChanged{same, Choice{}}));
+  EXPECT_EQ(stage.job(large).reserved, at_s(9));
+  stage.close([](Pass&) { ADD_FAILURE(); });
+  EXPECT_FALSE(stage.core.was_asked());
+  Traits other = same;
+  other.order = QueueOrder::sjf;
+  ASSERT_TRUE(stage.tell(event::ConfigChanged{other, Choice{}}));
+  EXPECT_EQ(stage.job(large).reserved, kNever);
+  stage.close([](Pass&) {});
+  EXPECT_TRUE(stage.core.was_asked());
+}
+
 TEST(Passes, APolicyThatNeedsWhatTheWorldCannotDoIsRefused) {
   Stage stage;
   Traits other = stage.core.traits();

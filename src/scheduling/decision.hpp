@@ -39,6 +39,7 @@ constexpr std::array<std::string_view, 3> kStopWords{"cancel", "requeue", "suspe
 
 /// What the world shall do. A start, a resize and a stop get exactly one answer each, unless the
 /// world starts jobs instantly; power changes are answered by `NodesChanged`; the rest by nothing.
+/// Where cores change instantly (`Capabilities`) that is no resize, but `cores`.
 struct Decision {
   enum class Kind : std::uint8_t {
     start,
@@ -48,6 +49,7 @@ struct Decision {
     power_on,
     power_off,
     reject,
+    cores,  // a job that shares nodes has these parts of them from now on
     cancel,
     requeue,
     suspend
@@ -68,9 +70,9 @@ struct Decision {
   bool stops() const { return kind >= Kind::cancel; }
 };
 
-constexpr std::array<std::string_view, 10> kDecisionWords{
-    "start",     "resize", "deny",   "set-limit", "power-on",
-    "power-off", "reject", "cancel", "requeue",   "suspend"};
+constexpr std::array<std::string_view, 11> kDecisionWords{
+    "start",  "resize", "deny",   "set-limit", "power-on", "power-off",
+    "reject", "cores",  "cancel", "requeue",   "suspend"};
 constexpr Decision::Kind kind_of(Stop how) {
   return static_cast<Decision::Kind>(static_cast<int>(Decision::Kind::cancel) +
                                      static_cast<int>(how));

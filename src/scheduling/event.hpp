@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "base/node_set.hpp"
@@ -15,6 +16,7 @@
 #include "model/platform.hpp"
 #include "scheduling/booking.hpp"
 #include "scheduling/decision.hpp"
+#include "scheduling/portfolio.hpp"
 #include "scheduling/traits.hpp"
 
 namespace ductile {
@@ -85,9 +87,17 @@ struct NodesChanged {
   NodeSet nodes;
   Health health;
 };
-/// The power the cluster shall draw. No upper bound: infinity.
+/// Bounds of power from a time on. No upper bound: infinity.
+struct ComingBounds {
+  Time at{};
+  double low_w = 0, high_w = 0;
+  bool operator==(const ComingBounds&) const = default;
+};
+/// The power the cluster shall draw. No upper bound: infinity. With the bounds that come next, by
+/// time, as far as they are known.
 struct CorridorChanged {
   double low_w, high_w;
+  std::vector<ComingBounds> coming{};
 };
 /// Measured or learned; negative or 0 fields are not known. Never wakes a policy.
 struct Believed {
@@ -103,9 +113,11 @@ struct SizeOrdered {
   JobId job;
   Nodes size;
 };
-/// Another policy, or other parameters. Jobs, claims and ledger stay.
+/// Another policy, or other parameters. Jobs, claims and ledger stay. With what a portfolio chose
+/// it by, if one did; then it may be the same one as before, which wakes nobody.
 struct ConfigChanged {
   Traits traits;
+  std::optional<Choice> choice = std::nullopt;
 };
 struct TimerFired {};
 /// A job that does not run is to be another one: its limit, sizes and priority; and who pays for

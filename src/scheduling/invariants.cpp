@@ -64,7 +64,7 @@ void check_parts(const State& state) {
     require(job.holding.parts.empty() || (is_sound(job.holding.parts) &&
                                           job.holding.nodes.contains(nodes_in(job.holding.parts))),
             "parts of nodes that it has not, or written in another way", id);
-    require(job.share == state.believed_share(job), "its speed by its parts", id);
+    require(job.pace == state.believed_pace(job), "its speed by its parts", id);
     const bool cuts = job.doing == Doing::resizing;
     for_each_node(state.shared_of(job), [&](std::uint32_t node) {
       const bool gives = cuts && awaited.contains(node);

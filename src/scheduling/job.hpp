@@ -31,6 +31,7 @@ struct Job {
   bool leaves = false;                     // is it in `State::leaving`?
   bool goes_on = false;                    // it was suspended: what it did before counts
   std::uint8_t power_class = 0;            // of the nodes for which `power_mw` holds
+  bool is_power_measured = false;          // `power_mw` was, while it ran
   DecisionId decision = DecisionId::none;  // the last one about it; unanswered unless doing nothing
   Holding holding;                // from a decision to its answer: the union of before and after
   Nodes target = 0;               // its size once the unanswered decision is done
@@ -41,7 +42,7 @@ struct Job {
   Time not_before{};       // no start or resize before
   Time release{};          // the time under which its nodes stand in the releases
   Time reserved = kNever;  // planned start, while it holds a reservation
-  double share = 1;        // how fast it is by its parts of nodes, as believed
+  Pace pace{};             // by its parts of nodes, as believed
   Work work_left = 0;      // believed, at `work_at`; while it waits, if it goes on
   Time work_at{};
   std::uint32_t power_mw = 0;    // believed, per node of `power_class`

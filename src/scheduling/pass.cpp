@@ -76,6 +76,14 @@ bool Pass::any_resizing() const {
   });
 }
 
+Nodes Pass::booting() const {
+  Nodes count = 0;
+  for (const Boot& boot : state_.boots) count += boot.nodes.count();
+  return count;
+}
+
+Nodes Pass::off() const { return state_.those_off(state_.not_up).count() - booting(); }
+
 Demand Pass::incoming_now() const {
   Demand sum;
   for (const Unanswered& u : state_.unanswered) {
@@ -319,7 +327,7 @@ Duration Pass::expected_cost(JobId id, Nodes to) const {
 
 Pass::WorkLeft Pass::work_left(JobId id) const {
   const Job& its = job(id);
-  const Work whole = total_work(its.spec.preferred, its.spec.walltime);
+  const Work whole = its.spec.work_of(its.spec.walltime);
   if (its.status != Status::running || whole == 0) return {};
   if (its.spec.type == JobType::rigid) {
     const Duration left = std::max(its.limit - now(), Duration{});
@@ -420,6 +428,62 @@ bool Pass::can_cut(const Cut& cut) const {
          state_.allows(victim, cut.to);
 }
 
+namespace {
+
+// Above that of an idle node: of the cheapest and of the dearest class that a job may use which
+// draws between these.
+Pass::NodePower above_idle(const State& state, const Job& job, std::int64_t least_mw,
+                           std::uint32_t most_mw, std::uint8_t power_class) {
+  Job its;  // without what it holds
+  its.spec.lane = job.spec.lane;
+  its.power_class = power_class;
+  its.power_mw = most_mw;
+  const std::int64_t most = state.extra_power_mw(its, 1);
+  its.power_mw = static_cast<std::uint32_t>(least_mw);
+  return {std::min(state.least_extra_power_mw(its), most), most};
+}
+
+}  // namespace
+
+Pass::NodePower Pass::node_power(JobId id) const {
+  const Job& its = job(id);
+  return above_idle(state_, its, state_.least_power_mw(its), its.power_mw, its.power_class);
+}
+
+Pass::NodePower Pass::said_power(JobId id) const {
+  const Job& its = job(id);
+  const AdaptiveSpec* const spec = state_.adaptive_spec(its);
+  const bool is_said = spec != nullptr && spec->watts_per_node > 0;
+  const double most_w = is_said ? spec->watts_per_node : platform().busy_w;
+  const bool is_range = is_said && spec->least_watts_per_node > 0;
+  const double least_w = is_range ? spec->least_watts_per_node : most_w;
+  return above_idle(state_, its, milliwatts(least_w), milliwatts(most_w), 0);
+}
+
+std::int64_t Pass::gives_mw(const Cut& cut, JobId beneficiary) const {
+  if (state_.budget_mw == State::kNoBudget) return 0;
+  const Job& victim = job(cut.victim);
+  const Unanswered* open = state_.in_pass(victim) ? state_.find(victim.decision) : nullptr;
+  const std::int64_t power_mw =
+      state_.has_classes() ? state_.drawn_mw(victim, victim.holding) -
+                                 state_.drawn_mw(victim, state_.kept(victim, cut.to, beneficiary))
+                           : state_.budgeted_mw(victim, victim.holding.count - cut.to);
+  return power_mw - (open ? open->pledged_mw : 0);
+}
+
+std::int64_t Pass::lacks_mw(JobId id, Nodes n) const {
+  if (state_.budget_mw == State::kNoBudget || id == JobId::none || n == 0) return 0;
+  const Job& its = job(id);
+  const Nodes size = its.status == Status::running ? its.size() + n : n;
+  std::int64_t there_mw = state_.free_power_mw();
+  if (has_bookings()) there_mw -= state_.booked_power_mw(end_at(its, exactly(size)));
+  for (const Unanswered& open : state_.unanswered) {
+    if (open.decision.job != id) there_mw += open.releases_mw - open.pledged_mw;
+  }
+  const std::int64_t need_mw = state_.budgeted_mw(its, n);
+  return need_mw == 0 ? 0 : std::max<std::int64_t>(need_mw - there_mw, 0);
+}
+
 std::optional<Pass::Supply> Pass::supply(std::span<const JobId> spared,
                                          const Sources& sources) const {
   Supply from{.nodes = idle(), .power_mw = state_.free_power_mw()};
@@ -432,13 +496,7 @@ std::optional<Pass::Supply> Pass::supply(std::span<const JobId> spared,
   };
   for (const Cut& cut : sources.cuts) {
     if (is_named(cut.victim) || !can_cut(cut)) return std::nullopt;
-    const Job& victim = job(cut.victim);
-    const Unanswered* open = state_.in_pass(victim) ? state_.find(victim.decision) : nullptr;
-    const std::int64_t power_mw =
-        state_.has_classes() ? state_.drawn_mw(victim, victim.holding) -
-                                   state_.drawn_mw(victim, state_.kept(victim, cut.to, spared[0]))
-                             : state_.budgeted_mw(victim, victim.holding.count - cut.to);
-    from.others.push_back({cut.victim, 0, power_mw - (open ? open->pledged_mw : 0)});
+    from.others.push_back({cut.victim, 0, gives_mw(cut, spared[0])});
     Plan::Promise& gives = from.others.back();
     if (state_.cells.is_one()) {
       gives.count = count_given(state_, cut);
@@ -900,6 +958,13 @@ std::vector<Part> Pass::left_by(std::span<const Cut> cuts, const Gain& gain) con
   return is_enough ? left : std::vector<Part>{};
 }
 
+std::vector<std::pair<JobId, Queue::Need>> Pass::all_pending() const {
+  std::vector<std::pair<JobId, Queue::Need>> all;
+  all.reserve(pending());
+  state_.queue.for_each([&](JobId id, const Queue::Need& need) { all.emplace_back(id, need); });
+  return all;
+}
+
 bool Pass::start_inside(std::span<const Cut> cuts, const Gain& gain, Reason reason) {
   const JobId id = gain.job;
   if (!state_.capabilities.parts || !state_.rules.identities) return false;
@@ -931,11 +996,12 @@ bool Pass::start_inside(std::span<const Cut> cuts, const Gain& gain, Reason reas
   Job& its = state_.jobs[id];
   state_.queue.remove(id, its.spec);
   Holding nodes = state_.take_idle(room(its, kNever), n - shared, in);
-  if (cuts.empty()) {
+  if (cuts.empty() || state_.capabilities.instant_cores) {
     nodes.count = n;
     nodes.nodes.insert(gain.on);
     nodes.parts = std::move(inside);
     state_.start(id, std::move(nodes), reason);
+    state_.foresee(id);
     return true;
   }
   Claim claim;
@@ -963,6 +1029,7 @@ bool Pass::start_inside(std::span<const Cut> cuts, const Gain& gain, Reason reas
   state_.claims.push_back(std::move(claim));
   state_.join(id, gain.on);
   state_.list(state_.claims.back());
+  state_.foresee(id);
   return true;
 }
 
@@ -1122,7 +1189,7 @@ bool Pass::power_on(Nodes n, Reason reason) {
   }
   if (nodes.count() < n) return false;
   if (state_.budget_mw != State::kNoBudget &&
-      idle_draw_mw(state_, state_.cells, {n, nodes}) >
+      ductile::idle_draw_mw(state_, state_.cells, {n, nodes}) >
           std::max<std::int64_t>(state_.free_power_mw(), 0)) {
     return false;
   }

@@ -1,10 +1,12 @@
 // One pass: the view of an instant, and the pen that writes decisions into it.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -60,8 +62,35 @@ class Pass {
   /// These, those on their way back, and the idle ones: all that are up, or held though they are
   /// not.
   Nodes in_service() const { return state_.held + state_.claimed + idle(); }
+  /// Nodes that are switched on and do not serve yet; and those that are off and are not.
+  Nodes booting() const;
+  Nodes off() const;
+  Duration node_off_after() const { return state_.rules.node_off_after; }
+  /// More and more nodes, that have been idle since later and later; while nodes are switched.
+  std::span<const IdleSince> idle_since() const { return state_.idle_since; }
   /// What is drawn, as believed, and the corridor's bounds.
   double power_w() const { return static_cast<double>(state_.power_mw()) / 1000; }
+  std::int64_t power_mw() const { return state_.power_mw(); }
+  std::int64_t corridor_low_mw() const { return std::llround(state_.corridor_low_w * 1000); }
+  std::int64_t corridor_high_mw() const { return state_.budget_mw; }  // `State::kNoBudget`: any
+  /// The bounds that come next, by time, as far as they are known.
+  std::span<const ComingCorridor> coming_corridors() const { return state_.coming_corridors; }
+  /// From an order to a running job to its next scheduling point, as far as known.
+  Duration resize_delay(JobId id) const {
+    const AdaptiveSpec* const spec = state_.adaptive_spec(job(id));
+    return spec != nullptr ? spec->resize_delay : Duration{};
+  }
+  /// What is drawn of it by nodes that are on as if all were idle.
+  std::int64_t idle_draw_mw() const { return state_.on_mw; }
+  /// Milliwatts of a node of a job above those of an idle one, at least and at most: as measured
+  /// while it runs, both, or else as its user says; of the cheapest and the dearest class that it
+  /// may use.
+  struct NodePower {
+    std::int64_t least_mw = 0, most_mw = 0;
+  };
+  NodePower node_power(JobId id) const;
+  /// The same, always as its user says.
+  NodePower said_power(JobId id) const;
 
   /// Cells: the nodes that nobody who waits tells apart. Where there is one, all do.
   std::size_t cell_count() const { return state_.cells.size(); }
@@ -90,6 +119,8 @@ class Pass {
   Queue::Need first_need() const { return state_.queue.front_need(); }
   /// The next one; `id` may have left the queue meanwhile. `none` at the end.
   JobId next_pending(JobId id) const { return state_.queue.after(id, job(id).spec); }
+  /// All of them with what each takes: cheaper than one after the other, for who looks at them all.
+  std::vector<std::pair<JobId, Queue::Need>> all_pending() const;
   /// What a waiting job takes when it is started at the size at which this policy starts jobs.
   Queue::Need start_need(JobId id) const { return state_.start_need(job(id)); }
   /// The first one after `id` (`none`: from the front) whose need then fits into `free`.
@@ -103,6 +134,11 @@ class Pass {
   /// Those that fit, in order; `behind` for each reach (`FitSearch`).
   FitSearch fits_behind(std::span<const std::optional<JobId>> behind) const;
   std::size_t pending() const { return state_.queue.size(); }
+  /// The first of them in the order of submission; the one behind `id`; `none` if there is none.
+  JobId oldest_pending() const { return state_.queue.submitted_from(JobId{}); }
+  JobId next_oldest(JobId id) const { return state_.queue.submitted_from(JobId{index(id) + 1}); }
+  /// What there is to do, in time: `State::backlog`. O(running jobs).
+  Duration backlog() const { return state_.backlog(); }
   /// Have all who wait reach 0? Else there are some up to this one.
   bool in_one_lane() const { return state_.queue.in_one_lane(); }
   std::size_t reaches() const { return state_.queue.reaches(); }
@@ -141,6 +177,8 @@ class Pass {
   bool is_alone(JobId id) const { return state_.is_alone(job(id)); }
   /// All that there is of a node.
   Slice whole(std::uint32_t node) const { return state_.whole(node); }
+  /// What a job needs of each of its nodes.
+  const Slice& asked(JobId id) const { return state_.lanes[index(job(id).spec.lane)].where.each; }
   SizeConstraint sizes(JobId id) const { return state_.constraint(job(id)); }
   /// The performance model, as believed; linear where none is known.
   const Speedup& speedup(JobId id) const { return state_.speedup(job(id)); }
@@ -158,6 +196,12 @@ class Pass {
   Nodes extra(JobId id, JobId beneficiary) const;
   /// How many nodes a cut would give that another job can use, and that are promised to nobody.
   Nodes gives(const Cut& cut, JobId beneficiary) const;
+  /// Power that a cut would give back, above that of idle nodes, and that is promised to nobody; 0
+  /// without a budget.
+  std::int64_t gives_mw(const Cut& cut, JobId beneficiary) const;
+  /// Power that a waiting job lacks to start at `n` nodes, or a running one to grow by so many, in
+  /// what is free and what comes and is promised to nobody; 0 without a budget.
+  std::int64_t lacks_mw(JobId id, Nodes n) const;
   /// How many more than by the cut that this very pass has decided.
   Nodes adds(const Cut& cut, JobId beneficiary) const {
     return gives(cut, beneficiary) - gives({cut.victim, job(cut.victim).size()}, beneficiary);
@@ -237,6 +281,8 @@ class Pass {
   }
   /// A job has no plan because of that (`Core::was_cut_short`).
   void cut_short() { state_.cut_short = true; }
+  /// Sizes of jobs that keep the power corridor were looked for (`Core::found_sizes`).
+  void found_sizes(bool any) { state_.found_sizes = any; }
   /// Jobs are numbered from 0 in order of submission.
   std::uint32_t submitted() const { return state_.jobs.size(); }
   /// A random number of this pass: a function of seed, pass and how many were drawn.

@@ -1,5 +1,6 @@
 #include "scheduling/policy.hpp"
 
+#include "scheduling/blocks.hpp"
 #include "scheduling/fair_grants.hpp"
 #include "scheduling/pass.hpp"
 
@@ -8,6 +9,7 @@ namespace ductile {
 void Policy::operator()(Pass& pass) const {
   if (!traits.answers_requests && pass.has_requests()) grant_from_idle(pass);
   schedule(pass);
+  switch_nodes(pass);
 }
 
 }  // namespace ductile

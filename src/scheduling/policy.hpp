@@ -6,11 +6,19 @@
 #include <string_view>
 #include <utility>
 
+#include "scheduling/portfolio.hpp"
 #include "scheduling/traits.hpp"
 
 namespace ductile {
 
 class Pass;
+
+/// What a policy wants to hear of beyond what all policies are told; others would only pay for it.
+struct Wants {
+  bool mtct = false;  // MPI time over compute time of jobs whose size may change
+  bool corridor =
+      false;  // the bounds of power that the machine shall keep; the upper one binds then
+};
 
 /// Decides in one pass, given its view and its pen. Const: the same core and the same events give
 /// the same decisions, whoever asks. A world owns it, and closes instants with it
@@ -21,15 +29,19 @@ class Policy {
 
   virtual void schedule(Pass& pass) const = 0;
   /// A whole pass. Of a policy that leaves evolving requests alone, these first: every shrink is
-  /// granted, and growth as far as nodes are free (`grant_from_idle`).
+  /// granted, and growth as far as nodes are free (`grant_from_idle`). At the end nodes are
+  /// switched off and on, if the rules want that (`switch_nodes`).
   void operator()(Pass& pass) const;
+  /// Of a policy that is several of which one rules; the world sees to who does. Null: it is one.
+  virtual const Portfolio* portfolio() const { return nullptr; }
 
   /// The constructor of a policy passes what is its own. `settings`, `order`, `priority_period` and
   /// `fair_share` are common to all policies: `Registry::make` sets them over what was passed.
   Traits traits;
+  Wants wants;
 
  protected:
-  explicit Policy(Traits its = {}) : traits(std::move(its)) {}
+  explicit Policy(Traits its = {}, Wants what = {}) : traits(std::move(its)), wants(what) {}
 };
 
 /// Makes a policy from its settings; throws what it likes where there is none.

@@ -160,7 +160,7 @@ JobId FitSearch::next(const FreeCells& free) {
   return first->at;
 }
 
-double Queue::value(const JobSpec& spec) const {
+double Queue::value(JobId id, const JobSpec& spec) const {
   const double n = spec.preferred;
   const double r = std::max(to_seconds(spec.walltime), 1e-6);
   switch (order_) {
@@ -183,6 +183,8 @@ double Queue::value(const JobSpec& spec) const {
       const auto at = std::ranges::lower_bound(standings_, spec.user, {}, &Standing::user);
       return at != standings_.end() && at->user == spec.user ? at->value : 0;
     }
+    case QueueOrder::area:
+      return id < overdue_ ? -1 : static_cast<double>(total_work(spec.preferred, spec.walltime));
   }
   return 0;
 }
@@ -240,12 +242,16 @@ void Queue::add(JobId id, const JobSpec& spec, Need need) {
   const ReachId reach = reach_of(spec);
   if (reach != ReachId{}) ++in_others_;
   with_lanes([&](auto& lanes) { lanes.of(reach).insert(key(lanes, id, spec), need); });
+  waiting_.insert(index(id));
+  area_ += total_work(spec.preferred, spec.walltime);
 }
 
 void Queue::remove(JobId id, const JobSpec& spec) {
   const ReachId reach = reach_of(spec);
   if (reach != ReachId{}) --in_others_;
   with_lanes([&](auto& lanes) { lanes.of(reach).erase(key(lanes, id, spec)); });
+  waiting_.erase(index(id));
+  area_ -= total_work(spec.preferred, spec.walltime);
 }
 
 void Queue::set_reach(LaneId lane, ReachId reach) {
@@ -363,6 +369,20 @@ bool Queue::advance(Time now) {
   });
 }
 
+bool Queue::set_overdue(JobId before, Time now, const JobTable& jobs,
+                        const std::function<Need(JobId)>& need) {
+  std::vector<JobId> turned;
+  for (JobId id = submitted_from(overdue_); id < before;
+       id = submitted_from(JobId{index(id) + 1})) {
+    turned.push_back(id);
+  }
+  for (const JobId id : turned) remove(id, jobs[id].spec);
+  overdue_ = before;
+  sorted_at_ = now;
+  for (const JobId id : turned) add(id, jobs[id].spec, need(id));
+  return !turned.empty();
+}
+
 void Queue::resort(QueueOrder order, Time now, const JobTable& jobs,
                    const std::function<Need(JobId)>& need, std::vector<Standing> standings) {
   std::vector<JobId> ids;
@@ -371,6 +391,7 @@ void Queue::resort(QueueOrder order, Time now, const JobTable& jobs,
   order_ = order;
   sorted_at_ = now;
   standings_ = std::move(standings);
+  overdue_ = JobId{};
   values_ = Lanes<Values>();
   lines_ = Lanes<Lines>(Lines({now}));
   with_lanes([&](auto& lanes) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/index_set.hpp"
 #include "base/time.hpp"
 #include "base/wide.hpp"
 #include "model/job_spec.hpp"
@@ -38,10 +39,11 @@ enum class QueueOrder : std::uint8_t {
   unicef,     // largest w / (log2(n) r)                 Tang et al. 2009; linear in time
   f1,         // smallest log10(r) n + 870 log10(s)      Carastan-Santos and de Camargo 2017
   fairshare,  // its user's smallest use for his share  scheduling/fair_share.hpp; changes with time
+  area,       // overdue jobs as they came; then smallest n r: `Overdue`; changes with time
 };
 
-constexpr std::array<std::string_view, 9> kQueueOrderWords{
-    "fcfs", "sjf", "ljf", "smallest", "largest", "wfp3", "unicef", "f1", "fairshare"};
+constexpr std::array<std::string_view, 10> kQueueOrderWords{
+    "fcfs", "sjf", "ljf", "smallest", "largest", "wfp3", "unicef", "f1", "fairshare", "area"};
 
 /// At which size a policy starts jobs whose size it may choose; all others start as they asked.
 /// `either`: it plans with the preferred one, and starts some at their smallest.
@@ -53,8 +55,17 @@ constexpr bool is_linear(QueueOrder order) {
   return order == QueueOrder::wfp3 || order == QueueOrder::unicef;
 }
 constexpr bool changes_with_time(QueueOrder order) {
-  return is_linear(order) || order == QueueOrder::fairshare;
+  return is_linear(order) || order == QueueOrder::fairshare || order == QueueOrder::area;
 }
+
+/// When a job is overdue, under the order `area`: once it has waited longer than `slack` times the
+/// backlog (`State::backlog`) and `grace`. So nobody is passed over for longer than what the
+/// machine has to do explains. Once overdue it stays so.
+struct Overdue {
+  double slack = 6;
+  Duration grace = whole_seconds(4 * 3600);
+  bool operator==(const Overdue&) const = default;
+};
 
 /// How much a job matters under an order that is linear in time: `rate` for each microsecond since
 /// `since`, and nothing before; the most goes first. What already mattered by v when it was
@@ -233,6 +244,7 @@ class JobTable;
 struct Sorting {
   Time at{};                          // matters to orders that change with time
   std::vector<Standing> standings{};  // by user: what `fairshare` goes by until the next time
+  JobId overdue{};                    // under `area` all jobs before this one are overdue: none yet
 };
 
 /// Waiting jobs in one order, apart by their reach, so that a search can leave out those that find
@@ -266,6 +278,7 @@ class Queue {
       : order_(order),
         sorted_at_(sorting.at),
         standings_(sorting.standings),
+        overdue_(sorting.overdue),
         lines_(Lines(LinesBefore{sorting.at})) {}
 
   QueueOrder order() const { return order_; }
@@ -278,6 +291,10 @@ class Queue {
 
   void add(JobId id, const JobSpec& spec, Need need);
   void remove(JobId id, const JobSpec& spec);
+  /// n r of all jobs together, in node-microseconds.
+  Wide area() const { return area_; }
+  /// The first job in the order of submission from `id` on; `none` if there is none.
+  JobId submitted_from(JobId id) const { return JobId{waiting_.next(index(id))}; }
   /// The reach of a lane that has no jobs here. One that nothing is said of has that of its number.
   void set_reach(LaneId lane, ReachId reach);
   /// The reaches of all lanes.
@@ -324,6 +341,10 @@ class Queue {
 
   /// The jobs need something else now, and keep their order.
   void renew(const std::function<Need(JobId)>& need);
+  /// From now on all jobs before this one are overdue; never one before the last time. `need` is
+  /// what a job takes. Did any job change its place?
+  bool set_overdue(JobId before, Time now, const JobTable& jobs,
+                   const std::function<Need(JobId)>& need);
   /// When the keys were last computed; matters to orders that change with time.
   Time sorted_at() const { return sorted_at_; }
   /// An order that is linear in time, as seen at `now` from now on. Did any job change its place?
@@ -448,7 +469,7 @@ class Queue {
   };
 
   ByValue key(const Lanes<Values>&, JobId id, const JobSpec& spec) const {
-    return {~spec.priority, order_ == QueueOrder::fcfs ? 0 : value(spec), id};
+    return {~spec.priority, order_ == QueueOrder::fcfs ? 0 : value(id, spec), id};
   }
   ByLine key(const Lanes<Lines>&, JobId id, const JobSpec& spec) const {
     return {~spec.priority, id, line(spec)};
@@ -459,7 +480,7 @@ class Queue {
     const std::size_t lane = index(spec.lane);
     return lane == 0 || lane >= reaches_.size() ? ReachId{index(spec.lane)} : reaches_[lane];
   }
-  double value(const JobSpec& spec) const;
+  double value(JobId id, const JobSpec& spec) const;
   Line line(const JobSpec& spec) const;
 
   /// The lanes of this order.
@@ -475,10 +496,13 @@ class Queue {
   QueueOrder order_;
   Time sorted_at_{};
   std::vector<Standing> standings_{};
+  JobId overdue_{};
   Lanes<Values> values_;            // of an order that stays as it is between two times of sorting
   Lanes<Lines> lines_;              // of one that is linear in time
   std::vector<ReachId> reaches_{};  // of lanes
   std::size_t in_others_ = 0;       // so many jobs have not reach 0
+  IndexSet waiting_{};              // all jobs, by number
+  Wide area_ = 0;                   // their n r together
 };
 
 /// Goes through the jobs that fit, in order, over all reaches, while jobs only start: room only

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -62,6 +63,19 @@ FreeProfile random_free(Draws& draws) {
   return free;
 }
 
+Wide area_of(const JobSpec& spec) { return Wide{spec.preferred} * spec.walltime.count(); }
+
+/// Under the order `area`, where the jobs before a number are overdue; not by asking the queue.
+bool goes_before_by_area(const JobTable& jobs, std::uint32_t overdue, JobId a, JobId b) {
+  const auto place = [&](JobId id) {
+    const JobSpec& spec = jobs[id].spec;
+    const bool is_overdue = index(id) < overdue;
+    return std::tuple(-std::int64_t{spec.priority}, !is_overdue, is_overdue ? 0 : area_of(spec),
+                      index(id));
+  };
+  return place(a) < place(b);
+}
+
 TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
   for (std::size_t order = 0; order < kOrders; ++order) {
     Draws draws(order, Stream::test, 0);
@@ -69,7 +83,10 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
     Queue queue;
     queue.resort(static_cast<QueueOrder>(order), Time{whole_seconds(2000)}, jobs, needs(jobs));
     std::vector<JobId> naive;
+    std::uint32_t overdue = 0;
+    int turned = 0;
     const auto before = [&](JobId a, JobId b) {
+      if (queue.order() == QueueOrder::area) return goes_before_by_area(jobs, overdue, a, b);
       return queue.before(a, jobs[a].spec, b, jobs[b].spec);
     };
     for (int n = 0; n < 1500; ++n) {
@@ -90,6 +107,16 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
         ASSERT_EQ(listed(queue), naive) << kQueueOrderWords[order];
       }
 
+      if (queue.order() == QueueOrder::area && draws.chance(0.05)) {
+        overdue += static_cast<std::uint32_t>(draws.below(20));
+        const std::vector<JobId> was = naive;
+        const bool any = queue.set_overdue(JobId{overdue}, Time{}, jobs, needs(jobs));
+        std::ranges::sort(naive, before);
+        ASSERT_EQ(listed(queue), naive);
+        turned += any ? 1 : 0;
+        ASSERT_TRUE(any || naive == was);
+      }
+
       // From any job on, be it in the queue or not.
       const FreeProfile free = random_free(draws);
       JobId from = JobId::none;
@@ -106,6 +133,20 @@ TEST(Queue, HoldsTheWaitingInOrderAndFindsTheFirstThatFits) {
       if (from != JobId::none) {
         ASSERT_EQ(queue.after(from, *spec), begin == naive.end() ? JobId::none : *begin);
       }
+      if (n % 50 == 0) {
+        Wide area = 0;
+        for (const JobId id : naive) area += area_of(jobs[id].spec);
+        ASSERT_EQ(queue.area(), area);
+        const JobId any{static_cast<std::uint32_t>(draws.below(jobs.size() + 1))};
+        JobId next = JobId::none;
+        for (const JobId id : naive) {
+          if (id >= any) next = std::min(next, id);
+        }
+        ASSERT_EQ(queue.submitted_from(any), next);
+      }
+    }
+    if (queue.order() == QueueOrder::area) {
+      EXPECT_GT(turned, 20);
     }
   }
 }
@@ -117,6 +158,7 @@ struct Lanes {
   Queue queue;
   std::vector<JobId> naive;  // in order
   std::vector<ReachId> reaches;
+  std::uint32_t overdue = 0;  // jobs before this one are, under the order `area`
 
   Lanes(Draws& draws, QueueOrder order, std::size_t lanes, std::size_t of) {
     for (std::size_t i = 0; i < lanes; ++i) {
@@ -125,9 +167,19 @@ struct Lanes {
     }
     queue.resort(order, Time{whole_seconds(2000)}, jobs, needs(jobs));
   }
-  bool before(JobId a, JobId b) const { return queue.before(a, jobs[a].spec, b, jobs[b].spec); }
+  bool before(JobId a, JobId b) const {
+    if (queue.order() == QueueOrder::area) return goes_before_by_area(jobs, overdue, a, b);
+    return queue.before(a, jobs[a].spec, b, jobs[b].spec);
+  }
   auto is_before() const {
     return [this](JobId a, JobId b) { return before(a, b); };
+  }
+  /// The next ones become overdue.
+  bool turn(Draws& draws) {
+    overdue += static_cast<std::uint32_t>(draws.below(40));
+    const bool any = queue.set_overdue(JobId{overdue}, Time{}, jobs, needs(jobs));
+    std::ranges::sort(naive, is_before());
+    return any;
   }
   void add(Draws& draws) {
     const JobId id = jobs.add();
@@ -192,6 +244,10 @@ TEST(Queue, HasOneOrderOverItsLanes) {
           const bool any = lanes.queue.advance(now);
           std::ranges::sort(lanes.naive, lanes.is_before());
           ASSERT_EQ(any, lanes.naive != before);
+        } else if (lanes.queue.order() == QueueOrder::area && draws.chance(0.7)) {
+          const std::vector<JobId> before = naive;
+          const bool any = lanes.turn(draws);
+          ASSERT_TRUE(any || lanes.naive == before);
         } else {
           lanes.queue.renew(needs(lanes.jobs));
         }
@@ -221,6 +277,7 @@ TEST(FitSearch, FindsThoseThatFitInOrderWhileRoomFalls) {
     Lanes lanes(draws, static_cast<QueueOrder>(seed % kOrders), 1 + seed % 6, 4);
     for (auto n = 20 + draws.below(300); n > 0; --n) lanes.add(draws);
     for (int round = 0; round < 4 && !lanes.naive.empty(); ++round) {
+      if (lanes.queue.order() == QueueOrder::area) lanes.turn(draws);
       FreeCells free = random_cells(draws, 4);
       std::vector<std::optional<JobId>> behind(lanes.cells.size());
       for (auto& its : behind) {
@@ -294,6 +351,49 @@ TEST(Queue, Orders) {
   EXPECT_EQ(order_of(QueueOrder::unicef, now, specs), (Ids{1, 2, 0, 3}));
   // log10(r) n + 870 log10(s): 8, 1 + 1478, 8 + 1547, 12
   EXPECT_EQ(order_of(QueueOrder::f1, now, specs), (Ids{0, 3, 1, 2}));
+  // n r: 400, 10, 80, 4000
+  EXPECT_EQ(order_of(QueueOrder::area, now, specs), (Ids{1, 2, 0, 3}));
+}
+
+// Overdue jobs go as they came, whatever their area; priority goes before both.
+TEST(Queue, OverdueJobsGoFirstUnderArea) {
+  using Ids = std::vector<JobId>;
+  const JobId a{0}, b{1}, c{2}, d{3}, e{4};
+  JobTable jobs;
+  Queue queue(QueueOrder::area);
+  const auto add = [&](const JobSpec& spec) {
+    const JobId id = jobs.add();
+    jobs[id].spec = spec;
+    queue.add(id, spec, need(spec));
+  };
+  add(job(4, 1000, 0));
+  add(job(8, 10, 1));
+  add(job(1, 10, 2));
+  add(job(2, 5, 3));  // of the same area
+  EXPECT_EQ(listed(queue), (Ids{c, d, b, a}));
+  const auto set = [&](JobId before) {
+    return queue.set_overdue(before, Time{whole_seconds(9)}, jobs, needs(jobs));
+  };
+  EXPECT_FALSE(set(a));
+  EXPECT_EQ(queue.sorted_at(), Time{whole_seconds(9)});
+  EXPECT_TRUE(set(b));
+  EXPECT_EQ(listed(queue), (Ids{a, c, d, b}));
+  EXPECT_TRUE(set(c));
+  EXPECT_EQ(listed(queue), (Ids{a, b, c, d}));
+  EXPECT_FALSE(set(c));
+  EXPECT_EQ(queue.area(), Wide{4000 + 80 + 10 + 10} * 1'000'000);
+  // It comes back, and is overdue still.
+  queue.remove(b, jobs[b].spec);
+  EXPECT_EQ(queue.submitted_from(b), c);
+  queue.add(b, jobs[b].spec, need(jobs[b].spec));
+  EXPECT_EQ(listed(queue), (Ids{a, b, c, d}));
+  JobSpec urgent = job(8, 10'000, 4);
+  urgent.priority = 1;
+  add(urgent);
+  EXPECT_EQ(listed(queue), (Ids{e, a, b, c, d}));
+  // Sorted anew nobody is overdue.
+  queue.resort(QueueOrder::area, Time{}, jobs, needs(jobs));
+  EXPECT_EQ(listed(queue), (Ids{e, c, d, b, a}));
 }
 
 TEST(Queue, PriorityGoesFirstInEveryOrder) {
@@ -411,7 +511,8 @@ TEST(Queue, OnlySomeOrdersChangeWithTime) {
   for (std::size_t i = 0; i < kOrders; ++i) {
     const auto order = static_cast<QueueOrder>(i);
     EXPECT_EQ(changes_with_time(order), order == QueueOrder::wfp3 || order == QueueOrder::unicef ||
-                                            order == QueueOrder::fairshare);
+                                            order == QueueOrder::fairshare ||
+                                            order == QueueOrder::area);
   }
 }
 

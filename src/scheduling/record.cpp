@@ -74,6 +74,9 @@ class Writer {
   std::string text_;
 };
 
+// Before what older builds did not write.
+constexpr std::string_view kFrom = "from", kOverdue = "overdue";
+
 void write_spec(Writer& out, const JobSpec& spec) {
   out.number(spec.name).number(spec.user).number(spec.group).number(spec.account);
   out.number(spec.priority);
@@ -96,6 +99,7 @@ void write_adaptive(Writer& out, const AdaptiveSpec& spec) {
   out.word(to_text(spec.constraint));
   out.duration(spec.resize_delay).number(spec.watts_per_node);
   if (spec.walltime_for != WalltimeFor{}) out.word(name(kWalltimeForWords, spec.walltime_for));
+  if (spec.least_watts_per_node > 0) out.word(kFrom).number(spec.least_watts_per_node);
 }
 
 void write_traits(Writer& out, const Traits& traits) {
@@ -107,6 +111,9 @@ void write_traits(Writer& out, const Traits& traits) {
   out.number(traits.needs.resizes_per_job).flag(traits.needs.power_control);
   if (traits.needs.suspends || traits.needs.parts) out.flag(traits.needs.suspends);
   if (traits.needs.parts) out.flag(true);
+  if (traits.overdue != Overdue{}) {
+    out.word(kOverdue).number(traits.overdue.slack).duration(traits.overdue.grace);
+  }
 }
 
 void write_platform(Writer& out, const Platform& platform) {
@@ -116,7 +123,21 @@ void write_platform(Writer& out, const Platform& platform) {
 
 // Between what follows and what older builds wrote.
 constexpr std::string_view kMore = "with", kWhere = "where", kIn = "in";
-constexpr std::string_view kParts = "parts", kEach = "each", kOn = "on";
+constexpr std::string_view kParts = "parts", kEach = "each", kOn = "on", kChosen = "chosen";
+constexpr std::string_view kOff = "off", kSockets = "sockets", kUses = "uses";
+
+// What nodes draw that are off, if they do.
+void write_off(Writer& out, const Platform& platform) {
+  const auto draws = [](const NodeClass& its) { return its.off_w != 0; };
+  if (platform.off_w == 0 && std::ranges::none_of(platform.classes, draws)) return;
+  out.word(kOff).number(platform.off_w);
+  out.list(platform.classes, [](Writer& w, const NodeClass& its) { w.number(its.off_w); });
+}
+
+// Of machines without classes.
+void write_sockets(Writer& out, const Platform& platform) {
+  if (platform.sockets_per_node != 1) out.word(kSockets).number(platform.sockets_per_node);
+}
 
 void write_classes(Writer& out, const Platform& platform) {
   if (platform.classes.empty() && platform.partitions.empty() && platform.things.empty()) return;
@@ -146,9 +167,22 @@ void write_spread(Writer& out, const Spread& spread) {
 void write_capabilities(Writer& out, const Capabilities& can) {
   out.flag(can.instant_start).number(can.resizes_per_job).flag(can.power_control);
   const bool suspends = can.suspends != Suspends::no;
-  if (can.moves || suspends || can.parts) out.flag(can.moves);
-  if (suspends || can.parts) out.word(name(kSuspendsWords, can.suspends));
-  if (can.parts) out.flag(true);
+  const bool parts = can.parts || can.instant_cores;
+  if (can.moves || suspends || parts) out.flag(can.moves);
+  if (suspends || parts) out.word(name(kSuspendsWords, can.suspends));
+  if (parts) out.flag(can.parts);
+  if (can.instant_cores) out.flag(true);
+}
+
+void write_choice(Writer& out, const std::optional<Choice>& choice) {
+  if (!choice) return;
+  out.word(kChosen).word(name(kOccasionWords, choice->occasion));
+  out.word(name(kGoalWords, choice->goal)).number(choice->jobs).number(choice->passes);
+  out.number(choice->ruled).number(choice->chosen);
+  out.list(choice->members, [](Writer& w, const Choice::Member& its) {
+    w.word(its.settings).number(its.outlook.turnaround_s).number(its.outlook.slowdown);
+    w.number(its.outlook.longest_wait_s).number(its.score);
+  });
 }
 
 // At the end of a record.
@@ -166,6 +200,9 @@ struct EventWriter {
     out.flag(e.adaptive.has_value());
     if (e.adaptive) write_adaptive(out, *e.adaptive);
     write_where(out, e.where);
+    if (e.job.cores != 0 || e.job.ranks != 1) {
+      out.word(kUses).number(e.job.cores).number(e.job.ranks);
+    }
   }
   void operator()(const event::Eligible& e) const { out.id(e.job).flag(e.yes); }
   void operator()(const event::Started& e) const {
@@ -190,19 +227,30 @@ struct EventWriter {
   void operator()(const event::NodesChanged& e) const {
     out.nodes(e.nodes).word(name(kHealthWords, e.health));
   }
-  void operator()(const event::CorridorChanged& e) const { out.number(e.low_w).number(e.high_w); }
+  void operator()(const event::CorridorChanged& e) const {
+    out.number(e.low_w).number(e.high_w);
+    if (e.coming.empty()) return;
+    out.list(e.coming, [](Writer& w, const event::ComingBounds& its) {
+      w.time(its.at).number(its.low_w).number(its.high_w);
+    });
+  }
   void operator()(const event::Believed& e) const {
     out.id(e.job).number(e.watts_per_node).number(e.mtct).number(e.rate).duration(e.walltime);
     out.flag(e.model.has_value());
     if (e.model) out.word(to_text(*e.model));
   }
   void operator()(const event::SizeOrdered& e) const { out.id(e.job).number(e.size); }
-  void operator()(const event::ConfigChanged& e) const { write_traits(out, e.traits); }
+  void operator()(const event::ConfigChanged& e) const {
+    write_traits(out, e.traits);
+    write_choice(out, e.choice);
+  }
   void operator()(const event::TimerFired&) const {}
   void operator()(const event::MachineChanged& e) const {
     write_platform(out, e.platform);
     write_capabilities(out, e.capabilities);
     write_classes(out, e.platform);
+    write_off(out, e.platform);
+    write_sockets(out, e.platform);
   }
   void operator()(const event::Altered& e) const {
     out.id(e.job).number(e.priority).duration(e.walltime);
@@ -321,8 +369,10 @@ AdaptiveSpec read_adaptive(Reader& in) {
   spec.constraint = in.parsed("constraint", parse_constraint);
   spec.resize_delay = in.duration("resize delay");
   spec.watts_per_node = in.real("watts per node", 0, 1e6);
-  if (!in.at_end() && !in.comes(kWhere))
+  if (!in.at_end() && !in.comes(kWhere) && !in.comes(kFrom) && !in.comes(kUses)) {
     spec.walltime_for = in.choice<WalltimeFor>("walltime", kWalltimeForWords);
+  }
+  if (in.read_if(kFrom)) spec.least_watts_per_node = in.real("least watts per node", 0, 1e6);
   return spec;
 }
 
@@ -339,9 +389,38 @@ Traits read_traits(Reader& in) {
   traits.start_size = in.choice<StartSize>("start size", kStartSizeWords);
   traits.needs.resizes_per_job = in.number<std::uint32_t>("resizes needed");
   traits.needs.power_control = in.flag("power control needed");
-  traits.needs.suspends = !in.at_end() && in.flag("suspensions needed");
-  traits.needs.parts = !in.at_end() && in.flag("parts of nodes needed");
+  const auto has_flag = [&] { return !in.at_end() && !in.comes(kOverdue) && !in.comes(kChosen); };
+  traits.needs.suspends = has_flag() && in.flag("suspensions needed");
+  traits.needs.parts = has_flag() && in.flag("parts of nodes needed");
+  if (in.read_if(kOverdue)) {
+    traits.overdue.slack = in.real("slack", 0, 1e9);
+    traits.overdue.grace = in.duration("grace");
+  }
   return traits;
+}
+
+std::optional<Choice> read_choice(Reader& in) {
+  if (!in.read_if(kChosen)) return std::nullopt;
+  Choice choice;
+  choice.occasion = in.choice<Occasion>("occasion", kOccasionWords);
+  choice.goal = in.choice<Goal>("goal", kGoalWords);
+  choice.jobs = in.number<std::uint32_t>("jobs");
+  choice.passes = in.number<std::uint64_t>("passes");
+  choice.ruled = in.number<std::uint32_t>("who ruled");
+  choice.chosen = in.number<std::uint32_t>("who rules");
+  choice.members = in.list<Choice::Member>("members", [](Reader& r) {
+    Choice::Member its;
+    its.settings = r.word("member").text;
+    its.outlook.turnaround_s = r.real("turnaround", 0);
+    its.outlook.slowdown = r.real("slowdown", 0);
+    its.outlook.longest_wait_s = r.real("longest wait", 0);
+    its.score = r.real("score", 0);
+    return its;
+  });
+  if (std::max(choice.ruled, choice.chosen) >= choice.members.size()) {
+    throw RecordError("members", "there are not so many");
+  }
+  return choice;
 }
 
 Platform read_platform(Reader& in) {
@@ -352,6 +431,20 @@ Platform read_platform(Reader& in) {
   platform.busy_w = in.real("busy power", 0, 1e6);
   platform.boot_time = in.duration("boot time");
   return platform;
+}
+
+void read_off(Reader& in, Platform& platform) {
+  if (!in.read_if(kOff)) return;
+  platform.off_w = in.real("power of a node that is off", 0, 1e6);
+  const auto classes = in.list<double>(
+      "power by class", [](Reader& r) { return r.real("power of a node that is off", 0, 1e6); });
+  for (std::size_t i = 0; i < std::min(classes.size(), platform.classes.size()); ++i) {
+    platform.classes[i].off_w = classes[i];
+  }
+}
+
+void read_sockets(Reader& in, Platform& platform) {
+  if (in.read_if(kSockets)) platform.sockets_per_node = in.number<std::uint32_t>("sockets", 1);
 }
 
 void read_classes(Reader& in, Platform& platform) {
@@ -387,7 +480,7 @@ std::shared_ptr<const Where> read_where(Reader& in) {
   where.each = in.slice("what each node has");
   where.only = in.nodes("only nodes");
   where.never = in.nodes("never nodes");
-  if (!in.at_end()) where.booking = in.id<BookingId>("booking");
+  if (!in.at_end() && !in.comes(kUses)) where.booking = in.id<BookingId>("booking");
   return std::make_shared<const Where>(std::move(where));
 }
 
@@ -406,11 +499,15 @@ Capabilities read_capabilities(Reader& in) {
   can.instant_start = in.flag("instant start");
   can.resizes_per_job = in.number<std::uint32_t>("resizes per job");
   can.power_control = in.flag("power control");
-  can.moves = !in.at_end() && !in.comes(kMore) && in.flag("moves");
-  if (!in.at_end() && !in.comes(kMore)) {
+  const auto has_flag = [&] {
+    return !in.at_end() && !in.comes(kMore) && !in.comes(kOff) && !in.comes(kSockets);
+  };
+  can.moves = has_flag() && in.flag("moves");
+  if (has_flag()) {
     can.suspends = in.choice<Suspends>("suspends", kSuspendsWords);
   }
-  can.parts = !in.at_end() && !in.comes(kMore) && in.flag("parts of nodes");
+  can.parts = has_flag() && in.flag("parts of nodes");
+  can.instant_cores = has_flag() && in.flag("instant cores");
   return can;
 }
 
@@ -451,6 +548,10 @@ event::Submitted read_submitted(Reader& in) {
   e.job.preferred = in.count("preferred size");
   if (in.flag("adaptive")) e.adaptive = read_adaptive(in);
   e.where = read_where(in);
+  if (in.read_if(kUses)) {
+    e.job.cores = in.number<std::uint16_t>("cores that it can use");
+    e.job.ranks = in.number<std::uint16_t>("ranks", 1);
+  }
   return e;
 }
 
@@ -466,6 +567,8 @@ std::string to_record(const Platform& platform) {
   Writer out;
   write_platform(out, platform);
   write_classes(out, platform);
+  write_off(out, platform);
+  write_sockets(out, platform);
   return out.take();
 }
 
@@ -479,12 +582,14 @@ std::string to_record(const Rules& rules) {
   Writer out;
   out.word(name(kLimitWords, rules.limit)).flag(rules.identities).number(rules.seed);
   out.word(to_text(rules.fairness)).flag(rules.claims_take_idle);
-  const bool shares = rules.share != ShareModel{};
+  const bool switches = rules.node_off_after > Duration{};
+  const bool shares = rules.share != ShareModel{} || switches;
   if (rules.counted_refusals > 0 || rules.reservations_per_plan > 0 || shares) {
     out.number(rules.counted_refusals);
   }
   if (rules.reservations_per_plan > 0 || shares) out.number(rules.reservations_per_plan);
   if (shares) out.word(name(kShareModelWords, rules.share));
+  if (switches) out.duration(rules.node_off_after);
   return out.take();
 }
 
@@ -551,6 +656,8 @@ Platform platform_from_record(std::string_view text) {
   Reader in(text);
   Platform platform = read_platform(in);
   read_classes(in, platform);
+  read_off(in, platform);
+  read_sockets(in, platform);
   in.finish();
   return platform;
 }
@@ -580,6 +687,7 @@ Rules rules_from_record(std::string_view text) {
     rules.reservations_per_plan = in.number<std::uint32_t>("reservations of a plan");
   }
   if (!in.at_end()) rules.share = in.choice<ShareModel>("share model", kShareModelWords);
+  if (!in.at_end()) rules.node_off_after = in.duration("nodes off after");
   in.finish();
   return rules;
 }
@@ -632,7 +740,14 @@ Event event_from_record(std::string_view text) {
         return event::NodesChanged{in.nodes("nodes"), in.choice<Health>("health", kHealthWords)};
       case 9: {
         const double low = in.real("lower bound", 0);
-        return event::CorridorChanged{low, in.word("upper bound").bound()};
+        event::CorridorChanged e{low, in.word("upper bound").bound()};
+        if (in.at_end()) return e;
+        e.coming = in.list<event::ComingBounds>("coming bounds", [](Reader& r) {
+          event::ComingBounds its{r.moment("time of bounds"), r.real("coming lower bound", 0)};
+          its.high_w = r.word("coming upper bound").bound();
+          return its;
+        });
+        return e;
       }
       case 10: {
         event::Believed e{job(), in.real("watts per node", -1, 1e6), in.real("mtct", -1),
@@ -643,8 +758,10 @@ Event event_from_record(std::string_view text) {
       }
       case 11:
         return event::SizeOrdered{job(), in.count("size")};
-      case 12:
-        return event::ConfigChanged{read_traits(in)};
+      case 12: {
+        Traits traits = read_traits(in);
+        return event::ConfigChanged{std::move(traits), read_choice(in)};
+      }
       case 13:
         return event::TimerFired{};
       case 14: {
@@ -665,6 +782,8 @@ Event event_from_record(std::string_view text) {
         event::MachineChanged e{read_platform(in), {}};
         e.capabilities = read_capabilities(in);
         read_classes(in, e.platform);
+        read_off(in, e.platform);
+        read_sockets(in, e.platform);
         return e;
       }
       case 16:

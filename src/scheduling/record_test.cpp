@@ -77,6 +77,10 @@ struct Any {
     spec.user = static_cast<std::uint32_t>(bits(32));
     spec.group = static_cast<std::uint32_t>(bits(32));
     spec.account = static_cast<std::uint32_t>(bits(32));
+    if (flag()) {
+      spec.cores = static_cast<std::uint16_t>(bits(16));
+      spec.ranks = static_cast<std::uint16_t>(bits(15) + 1);
+    }
     spec.priority = static_cast<std::int32_t>(bits(31)) * (flag() ? 1 : -1);
     spec.type = of(JobType::adaptive);
     spec.submitted = moment();
@@ -114,6 +118,7 @@ struct Any {
     spec.constraint = constraint();
     spec.resize_delay = duration();
     spec.watts_per_node = real(0, 1e6);
+    if (flag()) spec.least_watts_per_node = real(1, 1e6);
     spec.walltime_for = of(WalltimeFor::belief);
     return spec;
   }
@@ -140,6 +145,7 @@ struct Any {
   Platform platform() {
     Platform platform{count(), 1 + static_cast<std::uint32_t>(bits(16)), real(0, 1e6), real(0, 1e6),
                       duration()};
+    if (flag()) platform.off_w = real(0, 1e6);
     if (flag()) return platform;
     platform.nodes = Word::kMostNodes;
     const std::string names[] = {"thin", "fat", "with", "where"};
@@ -152,7 +158,8 @@ struct Any {
                        real(0, 1e6),
                        real(0, 1e6),
                        duration(),
-                       static_cast<std::uint32_t>(bits(32))};
+                       static_cast<std::uint32_t>(bits(32)),
+                       flag() ? 0 : real(0, 1e6)};
     });
     platform.partitions = list<Partition>([&] {
       return Partition{names[below(4)], nodes(), duration()};
@@ -188,8 +195,13 @@ struct Any {
         return event::NodesChanged{nodes(), of(Health::off)};
       case 9: {
         const double low = real(0, 1e9);
-        return event::CorridorChanged{
-            low, flag() ? std::numeric_limits<double>::infinity() : real(0, 1e12)};
+        event::CorridorChanged e{low,
+                                 flag() ? std::numeric_limits<double>::infinity() : real(0, 1e12)};
+        for (auto more = draws.below(3); more > 0; --more) {
+          e.coming.push_back({moment(), real(0, 1e9),
+                              flag() ? std::numeric_limits<double>::infinity() : real(0, 1e12)});
+        }
+        return e;
       }
       case 10:
         return event::Believed{id<JobId>(),
@@ -201,7 +213,7 @@ struct Any {
       case 11:
         return event::SizeOrdered{id<JobId>(), count()};
       case 12:
-        return event::ConfigChanged{traits()};
+        return event::ConfigChanged{traits(), flag() ? std::optional(choice()) : std::nullopt};
       case 13:
         return event::TimerFired{};
       case 14:
@@ -244,15 +256,31 @@ struct Any {
     if (flag()) traits.settings = "easy:order=sjf";
     traits.wakes = static_cast<EventKinds>(draws.bits());
     traits.answers_requests = flag();
-    traits.order = of(QueueOrder::fairshare);
+    traits.order = of(QueueOrder::area);
     traits.priority_period = duration();
     traits.fair_share.half_life = duration();
     for (std::uint32_t user = 0; flag(); user += 1 + static_cast<std::uint32_t>(bits(10))) {
       traits.fair_share.shares.push_back({user, real(1e-9, 1e9)});
     }
+    if (flag()) traits.overdue = {real(0, 1e9), duration()};
     traits.start_size = of(StartSize::either);
     traits.needs = {static_cast<std::uint32_t>(bits(32)), flag(), flag(), flag()};
     return traits;
+  }
+
+  Choice choice() {
+    Choice choice{.occasion = of(Occasion::queue),
+                  .goal = of(Goal::weighted),
+                  .jobs = static_cast<std::uint32_t>(bits(32)),
+                  .passes = bits(40)};
+    const auto figure = [&] { return real(0, 1e9); };
+    do {
+      choice.members.push_back({.settings = "easy", .outlook = {}, .score = figure()});
+      choice.members.back().outlook = {figure(), figure(), figure()};
+    } while (flag());
+    choice.ruled = static_cast<std::uint32_t>(draws.below(choice.members.size()));
+    choice.chosen = static_cast<std::uint32_t>(draws.below(choice.members.size()));
+    return choice;
   }
 
   PenCall pen_call() {
@@ -312,6 +340,7 @@ TEST_P(EventRecord, IsReadAsItWasWritten) {
     }
     if (const auto* changed = std::get_if<event::ConfigChanged>(&event)) {
       ASSERT_EQ(std::get<event::ConfigChanged>(again).traits, changed->traits) << text;
+      ASSERT_EQ(std::get<event::ConfigChanged>(again).choice, changed->choice) << text;
     }
     if (const auto* resized = std::get_if<event::Resized>(&event)) {
       ASSERT_EQ(std::get<event::Resized>(again).now, resized->now) << text;
@@ -444,7 +473,25 @@ TEST(Record, OfEventsIsReadable) {
                                             .fair_share = {.shares = {{7, 0.5}, {9, 1e9}}},
                                             .priority_period = whole_seconds(2)}}),
             "config easy:order=sjf 5 0 sjf 2000000 604800000000 7:0.5+9:1e09 preferred 0 0");
+  const Choice choice{.occasion = Occasion::queue,
+                      .goal = Goal::longest,
+                      .jobs = 7,
+                      .passes = 40,
+                      .ruled = 0,
+                      .chosen = 1,
+                      .members = {{"fcfs", {1.5, 2, 3}, 3}, {"easy:order=sjf", {1, 2, 2.5}, 2.5}}};
+  const event::ConfigChanged chosen{{.settings = "easy:order=sjf", .order = QueueOrder::sjf},
+                                    choice};
+  EXPECT_EQ(to_record(chosen),
+            "config easy:order=sjf 4294967295 0 sjf 0 604800000000 none preferred 0 0 chosen queue "
+            "longest 7 40 0 1 2 fcfs 1.5 2 3 3 easy:order=sjf 1 2 2.5 2.5");
   EXPECT_EQ(to_record(Traits{}), "- 4294967295 0 fcfs 0 604800000000 none preferred 0 0");
+  // Behind those of the needs that are written: also where these are not.
+  EXPECT_EQ(to_record(Traits{.order = QueueOrder::area, .overdue = {0.75, whole_seconds(60)}}),
+            "- 4294967295 0 area 0 604800000000 none preferred 0 0 overdue 0.75 60000000");
+  EXPECT_EQ(
+      to_record(Traits{.overdue = {2, Duration{}}, .needs = {.suspends = true, .parts = true}}),
+      "- 4294967295 0 fcfs 0 604800000000 none preferred 0 0 1 1 overdue 2 0");
   EXPECT_EQ(to_record(event::TimerFired{}), "timer");
 }
 
@@ -541,6 +588,10 @@ std::string_view expected(Why why) {
       return "infeasible";
     case Why::guest:
       return "guest";
+    case Why::unused:
+      return "unused";
+    case Why::needed:
+      return "needed";
   }
   return "";
 }
@@ -562,6 +613,8 @@ std::string_view expected(Decision::Kind kind) {
       return "power-off";
     case Kind::reject:
       return "reject";
+    case Kind::cores:
+      return "cores";
     case Kind::cancel:
       return "cancel";
     case Kind::requeue:
@@ -810,7 +863,20 @@ TEST(RecordErrors, NameTheFieldOfAnEvent) {
   check_fields(kEvent, "requested 1 5 -4 2", {"event", "request", "job", "delta", "at least"});
   check_fields(kEvent, "withdrawn 1", {"event", "request"});
   check_fields(kEvent, "nodes 4-6 down", {"event", "nodes", "health"});
-  check_fields(kEvent, "corridor 100 500", {"event", "lower bound", "upper bound"});
+  for (const auto& [text, field] : std::vector<std::pair<std::string, std::string>>{
+           {"corridor 100 500", ""},
+           {"corridor ? 500", "lower bound"},
+           {"corridor 100 x", "upper bound"},
+           {"corridor 100", "upper bound"},
+           {"corridor 100 500 ?", "coming bounds"},
+           {"corridor 100 500 1", "time of bounds"},
+           {"corridor 100 500 1 never 1 2", "time of bounds"},
+           {"corridor 100 500 1 5 -1 7", "coming lower bound"},
+           {"corridor 100 500 1 5 1 x", "coming upper bound"},
+           {"corridor 100 500 1 5 1 inf", ""},
+           {"corridor 100 500 1 5 1 inf 0", "end"}}) {
+    EXPECT_EQ(complaint(kEvent, text), field) << text;
+  }
   check_fields(kEvent, "believed 5 250 0.1 1 60000000 1 amdahl:0.25",
                {"event", "job", "watts per node", "mtct", "rate", "walltime", "learned", "model"});
   check_fields(kEvent, "ordered 5 12", {"event", "job", "size"});
@@ -840,14 +906,14 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
                2);
   check_fields(kPlatform, "100 4 90 250 3000000",
                {"nodes", "cores per node", "idle power", "busy power", "boot time"});
-  check_fields(
-      kWorld, "1 4 0 1 all 1",
-      {"instant start", "resizes per job", "power control", "moves", "suspends", "parts of nodes"},
-      3);
-  check_fields(kRules, "scaled 0 1 none 1 7 2000 ideal",
-               {"limit", "identities", "seed", "fairness", "claims take idle nodes",
-                "counted refusals", "reservations of a plan", "share model"},
+  check_fields(kWorld, "1 4 0 1 all 1 1",
+               {"instant start", "resizes per job", "power control", "moves", "suspends",
+                "parts of nodes", "instant cores"},
                4);
+  check_fields(kRules, "scaled 0 1 none 1 7 2000 ideal 60000000",
+               {"limit", "identities", "seed", "fairness", "claims take idle nodes",
+                "counted refusals", "reservations of a plan", "share model", "nodes off after"},
+               5);
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {

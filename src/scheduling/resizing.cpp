@@ -181,30 +181,68 @@ std::vector<JobId> moldable_starts(const Pass& pass) {
   return jobs;
 }
 
-Victims victims_for(const Pass& pass, Nodes need, JobId whom) {
+Victims victims_for(const Pass& pass, Nodes need, JobId whom, FunctionRef<bool(JobId)> spared) {
   Victims victims;
   const Nodes there = free_nodes(pass, whom);
-  victims.enough = need <= there;
+  victims.missing = need > there ? need - there : 0;
+  victims.missing_mw = pass.lacks_mw(whom, need);
+  victims.enough = victims.missing == 0 && victims.missing_mw == 0;
   if (victims.enough) return victims;
-  victims.missing = need - there;
   Nodes extra = 0;
+  std::int64_t extra_mw = 0;
+  const auto count = [&](JobId id) {
+    extra += extra_for(pass, id, whom);
+    extra_mw += pass.gives_mw({id, pass.smallest(id)}, whom);
+    victims.jobs.push_back(id);
+    victims.enough = extra >= victims.missing && extra_mw >= victims.missing_mw;
+  };
   std::vector<JobId> unwilling;  // they have refused; asked where it cannot be done without
   for (const JobId id : pass.running_malleable()) {
-    const Nodes its = id == whom ? 0 : extra_for(pass, id, whom);
-    if (its == 0 || !pass.cuttable(id)) continue;
-    (pass.job(id).refusals > 0 ? unwilling : victims.jobs).push_back(id);
-    if (pass.job(id).refusals == 0) extra += its;
+    // Where nodes are not what is missing, power of any of them will do.
+    const Nodes its = extra_for(pass, id, victims.missing > 0 ? whom : JobId::none);
+    if (id == whom || its == 0 || spared(id) || !pass.cuttable(id)) continue;
+    if (pass.job(id).refusals > 0) {
+      unwilling.push_back(id);
+    } else {
+      count(id);
+    }
   }
-  victims.enough = extra >= victims.missing;
   if (victims.enough) return victims;
-  for (const JobId id : unwilling) extra += extra_for(pass, id, whom);
-  victims.jobs.insert(victims.jobs.end(), unwilling.begin(), unwilling.end());
-  victims.enough = extra >= victims.missing;
+  for (const JobId id : unwilling) count(id);
   return victims;
 }
 
+namespace {
+
+// Cuts them further, in turn, until they give so much power together.
+void cut_for_power(const Pass& pass, std::span<const JobId> victims, JobId whom,
+                   std::int64_t power_mw, std::vector<Cut>& cuts) {
+  for (const Cut& cut : cuts) power_mw -= pass.gives_mw(cut, whom);
+  for (const JobId id : victims) {
+    if (power_mw <= 0) return;
+    const Job& job = pass.job(id);
+    auto cut = std::ranges::find(cuts, id, &Cut::victim);
+    const Nodes from = cut == cuts.end() ? job.size() : cut->to;
+    const std::int64_t before_mw = cut == cuts.end() ? 0 : pass.gives_mw(*cut, whom);
+    // The largest size that gives enough, or the smallest that it can have.
+    Nodes to = from;
+    while (true) {
+      const Nodes next = pass.sizes(id).after_giving(to, 1, job.spec.size);
+      if (next == to || pass.gives_mw({id, next}, whom) == before_mw) break;  // it draws no more
+      to = next;
+      if (pass.gives_mw({id, to}, whom) - before_mw >= power_mw) break;
+    }
+    if (to == from) continue;
+    if (cut == cuts.end()) cut = cuts.insert(cuts.end(), Cut{id, from});
+    cut->to = to;
+    power_mw -= pass.gives_mw(*cut, whom) - before_mw;
+  }
+}
+
+}  // namespace
+
 std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Nodes nodes,
-                          Share share, JobId whom) {
+                          Share share, JobId whom, std::int64_t power_mw) {
   std::vector<Nodes> gives;
   if (share != Share::in_turn) {
     std::vector<Vessel> vessels;
@@ -231,6 +269,7 @@ std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Node
     nodes -= std::min(nodes,
                       pass.cell_count() == 1 ? job.size() - to - sick : pass.adds({id, to}, whom));
   }
+  if (power_mw > 0) cut_for_power(pass, victims, whom, power_mw, cuts);
   return cuts;
 }
 

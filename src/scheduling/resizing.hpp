@@ -70,16 +70,19 @@ inline Nodes extra_for(const Pass& pass, JobId id, JobId whom) {
   return whom == JobId::none ? pass.extra(id) : pass.extra(id, whom);
 }
 
-/// Who can be cut so that `need` nodes that a job can use are there, besides the idle ones and
-/// those that come and are promised to nobody.
+/// Who can be cut so that `need` nodes that a job can use are there, and power for them, besides
+/// what is idle and free and what comes and is promised to nobody.
 struct Victims {
-  std::vector<JobId> jobs;  // in no particular order; empty if nobody needs to be cut
-  Nodes missing = 0;        // what they have to give together
-  bool enough = false;      // can they?
+  std::vector<JobId> jobs;      // in no particular order; empty if nobody needs to be cut
+  Nodes missing = 0;            // what they have to give together,
+  std::int64_t missing_mw = 0;  // and of power
+  bool enough = false;          // can they?
 };
-/// All running jobs but `whom`, who needs them, can be victims, if he can use what they give; those
-/// that have refused if the others do not suffice.
-Victims victims_for(const Pass& pass, Nodes need, JobId whom = JobId::none);
+/// All running jobs but `whom`, who needs them, can be victims, if he can use what they give and
+/// they are not `spared`; those that have refused if the others do not suffice.
+Victims victims_for(
+    const Pass& pass, Nodes need, JobId whom = JobId::none,
+    FunctionRef<bool(JobId)> spared = [](JobId) { return false; });
 
 /// Sorts by `key(id)`, the smallest first; ties: the smaller id.
 template <class Key>
@@ -94,9 +97,10 @@ void rank(std::vector<JobId>& jobs, Key key) {
 
 /// Cuts of `victims` that together give back `nodes` healthy ones that `whom` can use, or more if
 /// constraints on their sizes leave no choice. Every victim is `cuttable`; their extra nodes
-/// suffice. Ties of `level` and `even`: the first.
+/// suffice. Ties of `level` and `even`: the first. If that gives less than `power_mw` they are cut
+/// further, one after the other, until it is enough.
 std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Nodes nodes,
-                          Share share, JobId whom = JobId::none);
+                          Share share, JobId whom = JobId::none, std::int64_t power_mw = 0);
 
 /// Calls `take(Sources)`, which starts or grants something and says whether it did. Its sources are
 /// nodes that come anyway, and cuts of the victims for what is missing then, by `share` in their
@@ -105,7 +109,8 @@ std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Node
 template <class Take>
 bool with_cuts(const Pass& pass, const Victims& victims, Share share, JobId whom, Take take) {
   if (!victims.enough) return false;
-  const std::vector<Cut> cuts = cuts_for(pass, victims.jobs, victims.missing, share, whom);
+  const std::vector<Cut> cuts =
+      cuts_for(pass, victims.jobs, victims.missing, share, whom, victims.missing_mw);
   return take(Sources{cuts, true});
 }
 

@@ -14,11 +14,12 @@ Duration had(const State& state, const Job& job, Time now) {
   // What it had before it was suspended made its limit earlier.
   if (of_any_size && job.goes_on) return now - (job.limit - job.spec.walltime);
   if (of_any_size) return now - job.started;
-  const Work done = total_work(job.spec.preferred, job.spec.walltime) - job.work_left +
-                    work_done(state.speedup(job), job.spec.preferred, state.settled(job).count,
-                              now - job.work_at);
+  const Work done =
+      job.spec.work_of(job.spec.walltime) - job.work_left +
+      work_done(state.speedup(job), job.spec.preferred,
+                State::crew(job, state.settled(job).count, job.pace), now - job.work_at);
   const Work most = Duration::max().count();
-  return Duration{static_cast<std::int64_t>(std::min(done / job.spec.preferred, most))};
+  return Duration{static_cast<std::int64_t>(std::min(done / job.spec.work_of(kTick), most))};
 }
 
 }  // namespace

@@ -130,6 +130,14 @@ void get(const Word& word, TimeHad& had) {
   if (time < 0) word.fail("", " is out of range");
   had.time = Duration{time};
 }
+void put(std::string& text, const IdleSince& its) { put_parts(text, its.since, its.idle); }
+void get(const Word& word, IdleSince& its) { get_parts(word, word.text, its.since, its.idle); }
+void put(std::string& text, const ComingCorridor& its) {
+  put_parts(text, its.at, its.low_mw, its.high_mw);
+}
+void get(const Word& word, ComingCorridor& its) {
+  get_parts(word, word.text, its.at, its.low_mw, its.high_mw);
+}
 void put(std::string& text, const Party& party) { put_parts(text, party.kind, party.number); }
 void get(const Word& word, Party& party) { get_parts(word, word.text, party.kind, party.number); }
 
@@ -230,15 +238,15 @@ constexpr Field<Row> planned(std::string_view name, SnapshotVersion since = 1) {
 // Who adds a member to one of these has a fact more (or an index, which belongs elsewhere): it
 // needs a field in the tables below, with the next version as its `since`, and a line in
 // docs/formats/snapshot.md. Then the number here is right again.
-static_assert(members<Facts>() == 36);
-static_assert(members<Traits>() == 8);
+static_assert(members<Facts>() == 38);
+static_assert(members<Traits>() == 9);
 static_assert(members<FairShare>() == 2);
 static_assert(members<UserShare>() == 2);
 static_assert(members<Needs>() == 4);
-static_assert(members<Job>() == 31);
-static_assert(members<JobSpec>() == 11);
+static_assert(members<Job>() == 32);
+static_assert(members<JobSpec>() == 13);
 static_assert(members<Adaptive>() == 4);
-static_assert(members<AdaptiveSpec>() == 6);
+static_assert(members<AdaptiveSpec>() == 7);
 static_assert(members<ReconfigurationCost>() == 6);
 static_assert(members<TimeHad>() == 2);
 static_assert(members<Claim>() == 16);
@@ -252,18 +260,20 @@ static_assert(members<Request>() == 4);
 static_assert(members<Delays>() == 7);
 static_assert(members<PlannedDelay>() == 7);
 static_assert(members<Boot>() == 3);
+static_assert(members<IdleSince>() == 2);
+static_assert(members<ComingCorridor>() == 3);
 static_assert(members<MoveOrder>() == 2);
 static_assert(members<StopOrder>() == 2);
 static_assert(members<Booking>() == 9);
-static_assert(members<Platform>() == 8);
-static_assert(members<NodeClass>() == 9);
+static_assert(members<Platform>() == 10);
+static_assert(members<NodeClass>() == 10);
 static_assert(members<Partition>() == 3);
 static_assert(members<Slice>() == 3);
 static_assert(members<Lane>() == 4);
 static_assert(members<Where>() == 5);
-static_assert(members<Capabilities>() == 6);
-static_assert(members<Rules>() == 11);
-static_assert(members<Sorting>() == 2);
+static_assert(members<Capabilities>() == 7);
+static_assert(members<Rules>() == 12);
+static_assert(members<Sorting>() == 3);
 static_assert(members<Standing>() == 2);
 
 template <class Row>
@@ -279,6 +289,8 @@ struct Table<Platform> {
       field<Platform, &Platform::busy_w>("busy_w"),
       field<Platform, &Platform::boot_time>("boot_time"),
       field<Platform, &Platform::things>("things", 4),
+      field<Platform, &Platform::off_w>("off_w", 7),
+      field<Platform, &Platform::sockets_per_node>("sockets_per_node", 8),
   };
 };
 
@@ -295,6 +307,7 @@ struct Table<NodeClass> {
       field<NodeClass, &NodeClass::busy_w>("busy_w", 4),
       field<NodeClass, &NodeClass::boot_time>("boot_time", 4),
       field<NodeClass, &NodeClass::weight>("weight", 4),
+      field<NodeClass, &NodeClass::off_w>("off_w", 7),
   };
 };
 
@@ -332,6 +345,7 @@ struct Table<Capabilities> {
       field<Capabilities, &Capabilities::moves>("moves", 3),
       field<Capabilities, &Capabilities::suspends>("suspends", 4),
       field<Capabilities, &Capabilities::parts>("parts", 5),
+      field<Capabilities, &Capabilities::instant_cores>("instant_cores", 8),
   };
 };
 
@@ -349,6 +363,7 @@ struct Table<Rules> {
       field<Rules, &Rules::seed>("seed"),
       field<Rules, &Rules::fairness>("fairness"),
       field<Rules, &Rules::share>("share", 5),
+      field<Rules, &Rules::node_off_after>("node_off_after", 7),
   };
 };
 
@@ -370,12 +385,15 @@ struct Table<Facts> {
       of_traits<&Traits::fair_share, &FairShare::half_life>("half_life"),
       of_traits<&Traits::fair_share, &FairShare::shares>("shares", 2),
       of_traits<&Traits::order>("order"),
+      of_traits<&Traits::overdue, &Overdue::slack>("overdue_slack", 6),
+      of_traits<&Traits::overdue, &Overdue::grace>("overdue_grace", 6),
       of_traits<&Traits::priority_period>("priority_period", 2),
       of_traits<&Traits::needs, &Needs::resizes_per_job>("needs_resizes_per_job", 2),
       of_traits<&Traits::needs, &Needs::power_control>("needs_power_control", 2),
       of_traits<&Traits::needs, &Needs::suspends>("needs_suspends", 4),
       of_traits<&Traits::needs, &Needs::parts>("needs_parts", 5),
       field<Facts, &Facts::sorting, &Sorting::at>("sorted_at"),
+      field<Facts, &Facts::sorting, &Sorting::overdue>("overdue_before", 6),
       Field<Facts>{"jobs", 1, [](const Facts& facts) { return facts.jobs.size() == 0; },
                    [](std::string& text, const Facts& facts) { put(text, facts.jobs.size()); },
                    [](const Word& word, Facts& facts) {
@@ -397,10 +415,12 @@ struct Table<Facts> {
       field<Facts, &Facts::retries>("retries"),
       field<Facts, &Facts::corridor_low_w>("corridor_low_w"),
       field<Facts, &Facts::budget_mw>("budget_mw"),
+      field<Facts, &Facts::idle_since>("idle_since", 7),
+      field<Facts, &Facts::coming_corridors>("coming_corridors", 7),
   };
 };
 
-// Without `release`, `leaves`, `running_at` and `share`, which are indices; `adaptive`, which has
+// Without `release`, `leaves`, `running_at` and `pace`, which are indices; `adaptive`, which has
 // rows of its own; `doing` and `claim`, which the rows of unanswered decisions and of claims tell.
 template <>
 struct Table<Job> {
@@ -418,6 +438,8 @@ struct Table<Job> {
       field<Job, &Job::spec, &JobSpec::size, &SizeRange::max>("max"),
       field<Job, &Job::spec, &JobSpec::preferred>("preferred"),
       field<Job, &Job::spec, &JobSpec::lane>("lane", 4),
+      field<Job, &Job::spec, &JobSpec::cores>("cores", 8),
+      field<Job, &Job::spec, &JobSpec::ranks>("ranks", 8),
       field<Job, &Job::status>("status"),
       field<Job, &Job::decision>("decision"),
       field<Job, &Job::holding, &Holding::count>("holds"),
@@ -434,6 +456,7 @@ struct Table<Job> {
       field<Job, &Job::work_at>("work_at"),
       field<Job, &Job::power_mw>("power_mw"),
       field<Job, &Job::power_class>("power_class", 5),
+      field<Job, &Job::is_power_measured>("is_power_measured", 7),
       field<Job, &Job::expands>("expands"),
       field<Job, &Job::shrinks>("shrinks"),
       field<Job, &Job::restarts>("restarts"),
@@ -447,8 +470,8 @@ struct Table<Job> {
 };
 
 template <auto Member>
-constexpr Field<Adaptive> of_spec(std::string_view name) {
-  return field<Adaptive, &Adaptive::spec, Member>(name);
+constexpr Field<Adaptive> of_spec(std::string_view name, SnapshotVersion since = 1) {
+  return field<Adaptive, &Adaptive::spec, Member>(name, since);
 }
 template <auto Member>
 constexpr Field<Adaptive> of_cost(std::string_view name) {
@@ -469,6 +492,7 @@ struct Table<Adaptive> {
       of_spec<&AdaptiveSpec::constraint>("constraint"),
       of_spec<&AdaptiveSpec::resize_delay>("resize_delay"),
       of_spec<&AdaptiveSpec::watts_per_node>("watts_per_node"),
+      of_spec<&AdaptiveSpec::least_watts_per_node>("least_watts_per_node", 7),
       of_spec<&AdaptiveSpec::walltime_for>("walltime_for"),
       field<Adaptive, &Adaptive::mtct>("mtct"),
       field<Adaptive, &Adaptive::rate>("rate"),
@@ -1043,12 +1067,14 @@ class Loader {
     constexpr double kMostWatts = 1e6;
     place_.field = Table<Platform>::kKind;
     require(machine.nodes <= Word::kMostNodes && machine.idle_w >= 0 &&
-                machine.idle_w <= kMostWatts && machine.busy_w >= 0 && machine.busy_w <= kMostWatts,
+                machine.idle_w <= kMostWatts && machine.busy_w >= 0 &&
+                machine.busy_w <= kMostWatts && machine.off_w >= 0 && machine.off_w <= kMostWatts,
             "there is no such machine");
     for (std::size_t i = 0; i < machine.classes.size(); ++i) {
       const NodeClass& its = machine.classes[i];
       require(its.speed >= 1e-6 && its.speed <= 1e6 && its.idle_w >= 0 &&
-                  its.idle_w <= kMostWatts && its.busy_w >= 0 && its.busy_w <= kMostWatts,
+                  its.idle_w <= kMostWatts && its.busy_w >= 0 && its.busy_w <= kMostWatts &&
+                  its.off_w >= 0 && its.off_w <= kMostWatts,
               Table<NodeClass>::kKind, i, "nodes", "there is no such class");
     }
     require(
@@ -1081,6 +1107,8 @@ class Loader {
     require(facts_.asked >= facts_.unanswered.size(), "fewer decisions asked than unanswered");
     const std::int64_t at = facts_.sorting.at.time_since_epoch().count();
     require(at <= Word::kLatest, "sorted never");
+    require(index(facts_.sorting.overdue) <= facts_.jobs.size(),
+            "jobs that never were are overdue");
   }
 
   void connect_bookings() {

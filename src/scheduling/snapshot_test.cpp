@@ -36,6 +36,7 @@ class Snapshot : public ::testing::Test {
                              .answers_requests = true,
                              .order = QueueOrder::fairshare,
                              .fair_share = {.half_life = whole_seconds(100), .shares = {{7, 2.5}}},
+                             .overdue = {.slack = 0.1, .grace = whole_seconds(60)},
                              .priority_period = whole_seconds(1),
                              .start_size = StartSize::smallest,
                              .needs = {.resizes_per_job = 1, .power_control = true}};
@@ -246,7 +247,7 @@ TEST_F(Snapshot, IsMadeBetweenInstants) {
 
 TEST_F(Snapshot, SaysWhichVersionItNeeds) {
   std::string written = "before\n";
-  EXPECT_EQ(save(stage_.state(), written), 5u);
+  EXPECT_EQ(save(stage_.state(), written), 7u);
   EXPECT_EQ(written, "before\n" + text());
   EXPECT_EQ(load(text()).traits, stage_.core.traits());
   // What there was before is written as it was.
@@ -257,6 +258,43 @@ TEST_F(Snapshot, SaysWhichVersionItNeeds) {
   older.script->traits = {.settings = "easy", .start_size = StartSize::smallest};
   older.pass([](Pass&) {});
   EXPECT_EQ(save(older.state(), written), 1u);
+  older.script->traits = {.settings = "easy", .overdue = {.grace = Duration{}}};
+  older.pass([](Pass&) {});
+  EXPECT_EQ(save(older.state(), written), 6u);
+}
+
+// Which jobs are overdue cannot be found from what waits now.
+TEST(SnapshotOfAQueue, KnowsWhoIsOverdue) {
+  Stage stage;
+  stage.script->traits.order = QueueOrder::area;
+  stage.script->traits.overdue = {.slack = 0, .grace = whole_seconds(60)};
+  const JobId large = stage.submit(rigid(8, 1000));
+  const JobId small = stage.submit(rigid(2, 10));
+  stage.pass([](Pass&) {});
+  EXPECT_EQ(stage.state().queue.front(), small);
+  EXPECT_EQ(save(stage.state()).find(" overdue_before="), std::string::npos);
+  stage.at(61);
+  JobSpec third = rigid(1, 1);
+  third.submitted = stage.now;
+  stage.submit(third);
+  stage.close();
+  EXPECT_EQ(stage.state().queue.front(), large);
+  const std::string written = save(stage.state());
+  EXPECT_THAT(written, HasSubstr(" overdue_slack=0 "));
+  EXPECT_THAT(written, HasSubstr(" overdue_grace=60000000 "));
+  EXPECT_THAT(written, HasSubstr(" overdue_before=2 "));
+  const State read = load(written);
+  EXPECT_EQ(save(read), written);
+  EXPECT_EQ(read.traits, stage.core.traits());
+  EXPECT_EQ(read.sorting.overdue, JobId{2});
+  EXPECT_EQ(read.queue.area(), stage.state().queue.area());
+  std::vector<JobId> order;
+  read.queue.for_each([&](JobId id) { order.push_back(id); });
+  EXPECT_EQ(order, (std::vector{large, small, JobId{2}}));
+  std::string damaged = written;
+  damaged.replace(damaged.find("overdue_before=2"), 16, "overdue_before=4");
+  EXPECT_THAT(testing::complaint([&] { load(damaged, "file"); }),
+              HasSubstr("jobs that never were are overdue"));
 }
 
 TEST(SnapshotFormat, IsWhatThePageSays) {

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
+#include "base/decimal.hpp"
 #include "scheduling/place.hpp"
 
 namespace ductile {
@@ -119,17 +121,25 @@ void list_claim_of(const Facts& facts, Indices& its, const Claim& claim) {
           united(nodes, kept_inside(facts, its.sharers, claim)));
 }
 
-// Class by class: how many cells there are changes nothing, nor does what is rounded.
-double share(const Platform& platform, const Holding& holding, ShareModel model) {
-  if (holding.parts.empty()) return 1;
-  double least = 1, sum = 0;
-  Nodes others = holding.count;
+// Of a job that can use so many cores of each node; 0: all.
+Pace pace_on(const Platform& platform, const Holding& holding, ShareModel model,
+             std::uint32_t cores) {
+  if (holding.parts.empty()) return {};
+  Pace least{};
+  std::uint64_t each = 0, has = 0;  // how many cores it can use of a node, and how many it has
+  bool is_even = true;              // it can use as many of all its nodes
+  double shares = 0;
+  Nodes parted = 0;
   const auto add = [&](const Part& part, std::uint32_t whole, Nodes count) {
     if (count == 0) return;
-    const double its = std::min(1.0, static_cast<double>(part.has.cores) / std::max(whole, 1u));
+    const std::uint64_t of = std::max(cores == 0 ? whole : std::min(cores, whole), 1u);
+    const Pace its{std::min<std::uint64_t>(part.has.cores, of), of};
     least = std::min(least, its);
-    sum += its * count;
-    others -= std::min(count, others);
+    is_even &= each == 0 || each == of;
+    each = of;
+    has += its.has * count;
+    shares += its.share() * count;
+    parted += count;
   };
   for (const Part& part : holding.parts) {
     if (platform.classes.empty()) add(part, platform.cores_per_node, part.nodes.count());
@@ -137,7 +147,17 @@ double share(const Platform& platform, const Holding& holding, ShareModel model)
       add(part, its.has.cores, intersection(part.nodes, its.nodes).count());
     }
   }
-  return model == ShareModel::worst ? least : (sum + others) / std::max<Nodes>(holding.count, 1);
+  const Nodes count = std::max(holding.count, parted);
+  if (model == ShareModel::worst) {
+    return least == Pace{} ? Pace{} : Pace{least.has * count, least.of * count};
+  }
+  if (!is_even) {  // a mean of shares that have nothing in common
+    constexpr std::uint64_t kOf = std::uint64_t{1} << 40;
+    const double mean = (shares + (count - parted)) / count;
+    return {static_cast<std::uint64_t>(std::llround(mean * static_cast<double>(kOf))), kOf};
+  }
+  const Pace all{has + each * (count - parted), each * count};
+  return all == Pace{} ? Pace{} : all;
 }
 
 void index_sharers(const Facts& facts, Indices& found) {
@@ -305,7 +325,15 @@ Indices index(const Facts& facts) {
     found.on_mw += std::int64_t{found.cells[cell].count} * facts.idle_mw(found.cells[cell].cls);
   }
   found.on_mw -= draw(difference(nobodys, found.draining));
-  for (const Boot& boot : facts.boots) found.on_mw += draw(boot.nodes);
+  NodeSet off;
+  for (std::uint32_t node = 0; node < facts.health.size(); ++node) {
+    if (facts.health[node] == Health::off) off.insert(node, node);
+  }
+  for (const Boot& boot : facts.boots) {
+    found.on_mw += draw(boot.nodes);
+    off.erase(boot.nodes);
+  }
+  found.on_mw += off_draw_mw(facts, found.cells, off);
   found.idle.take({found.out_of_service, nobodys});
   found.answered = facts.asked - facts.unanswered.size();
   index_releases_of(facts, found);
@@ -329,6 +357,7 @@ State::State(Facts facts)
       Indices(ductile::index(static_cast<const Facts&>(*this))) {
   pass_first = next_decision;
   index_jobs();
+  for (const JobId id : parted) note_spare(jobs[id].holding.parts);
 }
 
 void State::index_jobs() {
@@ -337,7 +366,7 @@ void State::index_jobs() {
     Job& job = jobs[running[i]];
     job.release = job.limit;
     job.leaves = false;
-    job.share = believed_share(job);
+    job.pace = believed_pace(job);
   }
   for (const JobId id : leaving) jobs[id].leaves = true;
 }
@@ -346,6 +375,20 @@ Duration at_another_speed(Duration time, double speed) {
   constexpr double kMost = 9.2e18;  // that still is a time
   const double at_it = std::min(static_cast<double>(time.count()) / speed, kMost);
   return std::max(Duration{std::llround(at_it)}, time > Duration{} ? kTick : time);
+}
+
+Duration at_pace(Duration time, const Pace& pace) {
+  if (pace == Pace{}) return time;
+  constexpr Wide kMost = Duration::max().count();
+  const Wide twice = Wide{2} * time.count() * pace.of;
+  const Wide its = std::min((twice + pace.has) / (Wide{2} * pace.has), kMost);
+  return std::max(Duration{static_cast<std::int64_t>(its)}, time > Duration{} ? kTick : time);
+}
+
+std::int64_t Facts::least_power_mw(const Job& job) const {
+  const AdaptiveSpec* const spec = adaptive_spec(job);
+  const bool is_said = spec != nullptr && spec->least_watts_per_node > 0 && !job.is_power_measured;
+  return is_said ? milliwatts(spec->least_watts_per_node) : job.power_mw;
 }
 
 std::int64_t Facts::scaled_power_mw(const Job& job, std::size_t cls) const {
@@ -367,13 +410,23 @@ std::int64_t Facts::dearest_mw(const Job& job) const {
   return most;
 }
 
+std::int64_t Facts::cheapest_mw(const Job& job) const {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  const std::uint64_t classes = lanes[index(job.spec.lane)].classes;
+  for (std::uint64_t its = classes; its != 0; its &= its - 1) {
+    least =
+        std::min(least, extra_power_on_mw(job, static_cast<std::size_t>(std::countr_zero(its))));
+  }
+  return classes == 0 ? 0 : least;
+}
+
 std::int64_t drawn_by_node_mw(const Facts& facts, const CellTable& cells, const Job& job,
                               const Holding& on) {
   if (!on.parts.empty()) {
     // Of shared nodes by the cores that it has.
     const Holding whole{on.count, on.nodes};
     return std::llround(static_cast<double>(drawn_mw(facts, cells, job, whole)) *
-                        share(facts.platform, on, ShareModel::ideal));
+                        pace_on(facts.platform, on, ShareModel::ideal, 0).share());
   }
   std::int64_t sum = 0;
   cells.for_each_count(on.nodes, [&](std::uint32_t cell, Nodes count) {
@@ -383,6 +436,16 @@ std::int64_t drawn_by_node_mw(const Facts& facts, const CellTable& cells, const 
 }
 
 double State::slowest_held(const Job& job) const { return cells.slowest(settled(job).nodes); }
+
+std::int64_t off_draw_mw(const Facts& facts, const CellTable& cells, const NodeSet& nodes) {
+  if (nodes.empty()) return 0;
+  if (!cells.draws_differ()) return std::int64_t{nodes.count()} * facts.off_mw(cells[0].cls);
+  std::int64_t sum = 0;
+  for (const auto& [cell, count] : cells.spread(nodes).parts) {
+    sum += std::int64_t{count} * facts.off_mw(cells[cell].cls);
+  }
+  return sum;
+}
 
 std::int64_t idle_draw_mw(const Facts& facts, const CellTable& cells, const Holding& nodes) {
   if (!cells.draws_differ()) return std::int64_t{nodes.count} * facts.idle_mw(cells[0].cls);
@@ -410,15 +473,15 @@ Duration Facts::estimate_of_work(const Job& job, Nodes n) const {
                          has_walltime_of_any_size(job) ? job.spec.preferred : n);
   }
   if (has_walltime_of_any_size(job)) return job.spec.walltime;
-  return time_for_work(job, total_work(job.spec.preferred, job.spec.walltime), n);
+  return time_for_work(job, job.spec.work_of(job.spec.walltime), n);
 }
 
 Work Facts::work_left_of(const Job& job, const JobSpec& other) const {
-  const Nodes preferred = job.spec.preferred;
   const Duration more = other.walltime - job.spec.walltime;
-  const Work left = other.preferred == preferred
-                        ? job.work_left + Work{preferred} * more.count()
-                        : Work{other.preferred} * (job.work_left / preferred + more.count());
+  const Work left =
+      other.preferred == job.spec.preferred
+          ? job.work_left + job.spec.work_of(more)
+          : other.work_of(kTick) * (job.work_left / job.spec.work_of(kTick) + more.count());
   return std::max(left, least_work(other));
 }
 
@@ -455,6 +518,14 @@ Nodes Facts::smallest(const Job& job) const {
 Nodes Facts::smallest_start(const Job& job) const {
   const Nodes first = start_need(job).nodes;
   return traits.start_size == StartSize::either ? std::min(smallest(job), first) : first;
+}
+
+NodeSet Facts::those_off(const NodeSet& nodes) const {
+  NodeSet off;
+  for_each_node(nodes, [&](std::uint32_t node) {
+    if (health[node] == Health::off) off.insert(node, node);
+  });
+  return off;
 }
 
 std::int64_t State::power_mw() const { return on_mw + jobs_mw; }
@@ -721,7 +792,7 @@ Unanswered* Facts::find(DecisionId id) {
 }
 
 void State::resort() {
-  sorting = {now, {}};
+  sorting = {now, {}, JobId{}};
   if (traits.order == QueueOrder::fairshare) {
     sorting.standings = uses.standings(now, traits.fair_share);
   }
@@ -730,7 +801,46 @@ void State::resort() {
       sorting.standings);
 }
 
+Duration State::backlog_of(Wide node_us) const {
+  constexpr Wide kMost = Duration::max().count() / 4;
+  const Nodes nodes = std::max<Nodes>(held + claimed + idle.count(), 1);
+  return Duration{static_cast<std::int64_t>(std::min(node_us / nodes, kMost))};
+}
+
+Duration State::backlog() const {
+  Wide node_us = queue.area();
+  releases.for_each([&](Time at, ReleaseTag who, std::int64_t nodes) {
+    if (who.kind() == ReleaseTag::Kind::boot || at <= now) return;
+    node_us += Wide{nodes} * (at - now).count();
+  });
+  return backlog_of(node_us);
+}
+
+JobId State::overdue_before() const {
+  const auto waited_too_long = [&](JobId id, Duration backlog) {
+    const Wide bound = Decimal(traits.overdue.slack).floor_of(backlog.count());
+    return id != JobId::none &&
+           (now - jobs[id].spec.submitted - traits.overdue.grace).count() > bound;
+  };
+  JobId first = queue.submitted_from(sorting.overdue);
+  // Most times nobody has, by what waits alone.
+  if (!waited_too_long(first, backlog_of(queue.area()))) return sorting.overdue;
+  const Duration all = backlog();
+  JobId before = sorting.overdue;
+  for (; waited_too_long(first, all); first = queue.submitted_from(before)) {
+    before = JobId{index(first) + 1};
+  }
+  return before;
+}
+
 void State::refresh_order() {
+  if (traits.order == QueueOrder::area) {
+    sorting.at = now;
+    sorting.overdue = overdue_before();
+    const auto need = [this](JobId id) { return start_need(jobs[id]); };
+    if (queue.set_overdue(sorting.overdue, now, jobs, need)) ++changes;
+    return;
+  }
   if (!is_linear(traits.order)) {
     ++changes;
     resort();
@@ -769,12 +879,12 @@ void State::run(JobId id, Holding&& nodes) {
   job.target = job.first_size = nodes.count;
   job.holding = std::move(nodes);
   job.started = job.work_at = now;
-  job.share = job.holding.parts.empty() ? 1 : share_of(job.holding, rules.share);
+  job.pace = pace_of(job, job.holding, rules.share);
   job.limit = later(now, estimate_held(job, job.target));
   job.not_before = now + kTick;
   job.reserved = kNever;
   if (job.spec.type != JobType::rigid && !job.goes_on) {
-    job.work_left = total_work(job.spec.preferred, job.spec.walltime);
+    job.work_left = job.spec.work_of(job.spec.walltime);
     if (job.adaptive != Job::kNoRow) adaptive[job.adaptive].had.clear();
   }
   job.running_at = static_cast<std::uint32_t>(running.size());
@@ -817,7 +927,7 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
   job.holding.count += more.count;
   job.holding.nodes.insert(more.nodes);
   job.target = job.holding.count;
-  if (!job.holding.parts.empty()) job.share = share_of(job.holding, rules.share);
+  if (!job.holding.parts.empty()) job.pace = pace_of(job, job.holding, rules.share);
   if (merges) {
     Decision& decision = decision_of_pass(job.decision);
     decision.after = job.holding;
@@ -887,14 +997,15 @@ void State::stop(JobId id, Stop how, Reason reason) {
 
 Slice State::whole(std::uint32_t node) const { return whole_of(platform, cells, node); }
 
-double State::share_of(const Holding& holding, ShareModel model) const {
-  return share(platform, holding, model);
+Pace State::pace_of(const Job& job, const Holding& holding, ShareModel model) const {
+  return pace_on(platform, holding, model, job.spec.cores);
 }
 
-double State::believed_share(const Job& job) const {
-  if (job.doing != Doing::resizing) return share_of(job.holding, rules.share);
+Pace State::believed_pace(const Job& job) const {
+  if (job.doing != Doing::resizing) return pace_of(job, job.holding, rules.share);
   const Unanswered& open = *find(job.decision);
-  return std::min(share_of(open.before, rules.share), share_of(open.decision.after, rules.share));
+  return std::min(pace_of(job, open.before, rules.share),
+                  pace_of(job, open.decision.after, rules.share));
 }
 
 NodeSet State::shared_of(const Job& job) const {
@@ -902,7 +1013,10 @@ NodeSet State::shared_of(const Job& job) const {
 }
 
 bool State::is_alone(const Job& job) const {
-  return job.holding.parts.empty() && (sharers.empty() || shared_of(job).empty());
+  if (!job.holding.parts.empty() || sharers.empty()) return job.holding.parts.empty();
+  // Who has his nodes whole shares them only with a guest to come.
+  const auto comes = [](const Claim& claim) { return !claim.inside.empty(); };
+  return std::ranges::none_of(claims, comes) || shared_of(job).empty();
 }
 
 bool State::is_over(const NodeSet& nodes) const {
@@ -949,26 +1063,140 @@ void State::change_cores(JobId id, std::vector<Part>&& parts, bool more, Reason 
   after.parts = std::move(parts);
   before_change(job);
   // As at a resize: what is more counts when it is there.
-  const double share = std::min(job.share, share_of(after, rules.share));
-  const bool is_slower = share < job.share;
+  const bool is_instant = capabilities.instant_cores;
+  const Pace its = pace_of(job, after, rules.share);
+  const Pace pace = is_instant ? its : std::min(job.pace, its);
+  const bool is_other = pace != job.pace;
   const double speed_before = speed(job);
-  if (is_slower) note_progress(job, job.holding.count);
-  job.share = share;
-  Decision& decision = decide(Decision::Kind::resize, id, reason);
+  if (is_other) note_progress(job, job.holding.count);
+  job.pace = pace;
+  Decision& decision =
+      decide(is_instant ? Decision::Kind::cores : Decision::Kind::resize, id, reason);
   decision.after = after;
-  job.decision = decision.id;
-  job.doing = Doing::resizing;
-  const AdaptiveSpec* spec = adaptive_spec(job);
-  Unanswered& open = unanswered.back();
-  open.before = job.holding;
-  open.decided = now;
-  open.expected = now + (spec ? spec->resize_delay : Duration{});
-  open.decision.after = after;
-  if (more) job.holding = std::move(after);
+  if (is_instant) {
+    job.holding = std::move(after);
+  } else {
+    job.decision = decision.id;
+    job.doing = Doing::resizing;
+    const AdaptiveSpec* spec = adaptive_spec(job);
+    Unanswered& open = unanswered.back();
+    open.before = job.holding;
+    open.decided = now;
+    open.expected = now + (spec ? spec->resize_delay : Duration{});
+    open.decision.after = after;
+    if (more) job.holding = std::move(after);
+  }
   note_parts(id);
-  if (is_slower) scale_limit(job, reason);
-  if (is_slower && !scales_limit(job)) follow_speed(job, speed_before, reason);
+  // An end that moves with the work is foreseen by the caller.
+  if (is_other && !scales_limit(job)) follow_speed(job, speed_before, reason);
   after_change(job, id);
+}
+
+// Paper 004 leaves open what is believed of mates when their guest ends; docs/architecture.md
+// says it.
+void State::foresee(JobId id) {
+  struct Player {
+    JobId id;
+    const Job* job;
+    bool moves = true;  // its end follows its speed
+    Holding holding{};
+    Pace pace{};
+    Work left = 0;
+    Time end{};
+    bool is_over = false;
+  };
+  std::vector<Player> players;
+  const auto add = [&](JobId its) {
+    const auto is_it = [&](const Player& player) { return player.id == its; };
+    if (std::ranges::any_of(players, is_it)) return;
+    const Job& job = jobs[its];
+    Player& player = players.emplace_back(Player{.id = its, .job = &job});
+    if (job.status != Status::running) {  // its claim waits to be a guest
+      const Claim& claim = *find(job.claim);
+      player.moves = false;
+      player.holding.nodes = nodes_in(claim.inside);
+      player.holding.parts = claim.inside;
+      player.end = std::max(claim.release, now + kTick);
+      return;
+    }
+    player.moves = scales_limit(job) && job.spec.type != JobType::rigid;
+    player.holding = job.holding;
+    player.pace = job.pace;
+    player.left = work_left(job);
+    const Duration left = time_left(job, player.left, settled(job).count);
+    player.end = !player.moves      ? expected_end(job)
+                 : player.left <= 0 ? now + whole_seconds(1)
+                                    : later(now, left);
+  };
+  add(id);
+  for (std::size_t i = 0; i < players.size(); ++i) {
+    const NodeSet nodes = players[i].holding.nodes;
+    shared_where(sharers, nodes, [&](const std::vector<JobId>& who) {
+      for (const JobId other : who) add(other);
+      return false;
+    });
+  }
+  // Who holds nodes first is given what others leave of them.
+  std::ranges::sort(players, {}, [](const Player& player) {
+    const bool runs = player.job->status == Status::running;
+    return std::tuple(!runs, runs ? player.job->started : Time{}, player.id);
+  });
+  Time at = now;
+  for (std::size_t going = players.size(); going > 1;) {
+    Time first = kNever;
+    for (const Player& player : players) {
+      if (!player.is_over) first = std::min(first, player.end);
+    }
+    std::vector<Part> given;
+    for (Player& player : players) {
+      if (player.is_over || player.end != first) continue;
+      player.is_over = true;
+      --going;
+      for (const Part& part : player.holding.parts) given.push_back(part);
+    }
+    for (Player& player : players) {
+      if (player.is_over || !player.moves) continue;
+      const Nodes count = settled(*player.job).count;
+      player.left -= work_in(*player.job, count, player.pace, first - at, 1);
+      if (!take_given(player.holding, given)) continue;
+      player.pace = pace_of(*player.job, player.holding, rules.share);
+      if (player.left <= 0) continue;
+      player.end = later(first, time_left(*player.job, player.left, count, player.pace));
+    }
+    at = first;
+  }
+  for (const Player& player : players) {
+    if (!player.moves || player.end == player.job->limit) continue;
+    Job& job = jobs[player.id];
+    before_change(job);
+    set_limit(job, player.end, {Why::guest});
+    after_change(job, player.id);
+  }
+}
+
+bool State::take_given(Holding& holding, std::vector<Part>& given) const {
+  bool any = false;
+  const auto take = [&](const NodeSet& nodes, const Slice& has) {
+    if (nodes.empty()) return;
+    erase(holding.parts, nodes);
+    if (!(has == whole(nodes.parts.front().first))) put(holding.parts, nodes, has);
+  };
+  for (Part& gift : given) {
+    std::vector<Part> gained;
+    for (const Part& its : holding.parts) {
+      NodeSet both = intersection(its.nodes, gift.nodes);
+      if (!both.empty()) gained.push_back({std::move(both), plus(its.has, gift.has)});
+    }
+    for (const Part& more : gained) {
+      any = true;
+      gift.nodes.erase(more.nodes);
+      if (platform.classes.empty()) take(more.nodes, more.has);
+      for (const NodeClass& its : platform.classes) {
+        take(intersection(more.nodes, its.nodes), more.has);
+      }
+    }
+  }
+  return any;
 }
 
 void State::note_parts(JobId id) {
@@ -1015,6 +1243,7 @@ NodeSet State::give_up(JobId id, const NodeSet& nodes) {
   for_each_node(shared, [&](std::uint32_t node) {
     std::vector<JobId>& who = sharers[node];
     std::erase(who, id);
+    spare_nodes.insert(node, node);
     (runs(who.front()) ? rest.erase({{{node, node}}}) : waited.insert(node, node));
     if (who.size() < 2) sharers.erase(node);
   });
@@ -1038,6 +1267,7 @@ NodeSet State::give_up(JobId id, const NodeSet& nodes) {
 }
 
 void State::leave_inside(JobId id, const NodeSet& nodes) {
+  spare_nodes.insert(nodes);
   std::vector<JobId> others;
   for_each_node(nodes, [&](std::uint32_t node) {
     const auto at = sharers.find(node);
@@ -1100,10 +1330,9 @@ void State::refresh_row(JobId id) {
 void State::keep_work(Job& job, Duration paused) {
   note_progress(job, settled(job).count, paused);
   if (has_walltime_of_any_size(job)) {
-    job.work_left =
-        total_work(job.spec.preferred, at_speed(expected_end(job) - now, 1 / speed(job)));
+    job.work_left = job.spec.work_of(at_speed(expected_end(job) - now, 1 / speed(job)));
   } else if (job.work_left == 0) {  // it has outlived what was believed
-    job.work_left = total_work(job.spec.preferred, whole_seconds(1));
+    job.work_left = job.spec.work_of(whole_seconds(1));
   }
   job.goes_on = true;
 }
@@ -1294,7 +1523,7 @@ void State::vacate(JobId id) {
   job.target = 0;
   job.keep = Job::kNoKeep;
   job.doing = Doing::nothing;
-  job.share = 1;
+  job.pace = {};
   const std::int64_t power_mw = drawn_mw(job, mine);
   if (!sharers.empty()) {
     mine.nodes = give_up(id, mine.nodes);
@@ -1372,7 +1601,10 @@ void State::change_machine(const Platform& machine, const Capabilities& can) {
   }
   power_grew();
   tell_cells_apart();
-  for (const JobId id : parted) jobs[id].share = believed_share(jobs[id]);
+  for (const JobId id : parted) {
+    jobs[id].pace = believed_pace(jobs[id]);
+    note_spare(jobs[id].holding.parts);
+  }
   for (std::size_t i = 0; i < speeds.size(); ++i) {
     follow_speed(jobs[running[i]], speeds[i], {Why::ordered});
   }
@@ -1464,6 +1696,8 @@ bool State::turn_bookings() {
 }
 
 void State::change_health(const NodeSet& nodes, Health to) {
+  on_mw -= off_draw_mw(*this, cells, those_off(nodes));
+  if (to == Health::off) on_mw += off_draw_mw(*this, cells, nodes);
   for (const Interval& part : nodes.parts) {
     std::fill(health.begin() + part.first, health.begin() + part.last + 1, to);
   }
@@ -1728,12 +1962,18 @@ Wide weighed(Wide number, double rate) {
 
 }  // namespace
 
+Work State::work_in(const Job& job, Nodes size, const Pace& pace, Duration span,
+                    double rate) const {
+  const Work work = work_done(speedup(job), job.spec.preferred, crew(job, size, pace), span);
+  return weighed(work, node_speed(job) * rate);
+}
+
 Work State::work_left_after(const Job& job, Nodes size, Duration worked) const {
   const Duration span = worked < Duration{} ? -worked : worked;
-  const double rate = speed(job) * (job.adaptive == Job::kNoRow ? 1 : adaptive[job.adaptive].rate);
-  const Work work = weighed(work_done(speedup(job), job.spec.preferred, size, span), rate);
+  const double rate = job.adaptive == Job::kNoRow ? 1 : adaptive[job.adaptive].rate;
+  const Work work = work_in(job, size, job.pace, span, rate);
   if (worked >= Duration{}) return std::max(job.work_left - work, Work{0});
-  const Work whole = total_work(job.spec.preferred, job.spec.walltime);
+  const Work whole = job.spec.work_of(job.spec.walltime);
   return std::max(job.work_left, work < whole - job.work_left ? job.work_left + work : whole);
 }
 
@@ -1783,8 +2023,7 @@ Time State::end_with(const Job& job, Duration walltime) const {
     return later(job.limit - at_speed(job.spec.walltime, speed(job)),
                  at_speed(walltime, speed(job)));
   }
-  const Work more =
-      total_work(job.spec.preferred, walltime) - total_work(job.spec.preferred, job.spec.walltime);
+  const Work more = job.spec.work_of(walltime) - job.spec.work_of(job.spec.walltime);
   const Work left = std::max(work_left(job) + more, Work{0});
   return later(now, time_left(job, left, settled(job).count));
 }
@@ -1807,6 +2046,7 @@ void State::believe_power(JobId id, double watts_per_node) {
     job.power_mw = milliwatts(watts_per_node);
     // Measured of a job that runs: where it computes, on the slowest of its nodes.
     job.power_class = 0;
+    job.is_power_measured = runs;
     if (!runs || !has_classes()) return;
     job.power_class = static_cast<std::uint8_t>(cells.slowest_class(job.holding.nodes));
   });
@@ -1826,8 +2066,7 @@ void State::believe_walltime(JobId id, Duration walltime) {
     unlist(job, id);
     job.limit = end_with(job, walltime);
     if (job.spec.type != JobType::rigid || job.goes_on) {
-      job.work_left += total_work(job.spec.preferred, walltime) -
-                       total_work(job.spec.preferred, job.spec.walltime);
+      job.work_left += job.spec.work_of(walltime) - job.spec.work_of(job.spec.walltime);
       job.work_left = std::max(job.work_left, Work{0});
     }
     list(job, id);
@@ -1847,10 +2086,10 @@ void State::believe_model(JobId id, const Speedup& model) {
   Adaptive& row = adaptive[job.adaptive];
   const auto learn = [&] {
     row.spec.speedup = model;
-    job.work_left = total_work(job.spec.preferred, job.spec.walltime);
+    job.work_left = job.spec.work_of(job.spec.walltime);
     for (const TimeHad& had : row.had) {
-      job.work_left -=
-          std::min(job.work_left, work_done(model, job.spec.preferred, had.nodes, had.time));
+      job.work_left -= std::min(
+          job.work_left, work_done(model, job.spec.preferred, crew(job, had.nodes), had.time));
     }
   };
   if (job.status != Status::running) {
@@ -2066,6 +2305,7 @@ void State::unlist_incoming(const Unanswered& shrink) {
 
 void State::list(const Boot& boot) {
   on_mw += idle_draw_mw(*this, cells, {boot.nodes.count(), boot.nodes});
+  on_mw -= off_draw_mw(*this, cells, those_off(boot.nodes));
   const ReleaseTag tag = ReleaseTag::boot(boot.batch);
   releases.insert(boot.ready, tag, boot.nodes.count());
   if (!cells.is_one()) list_of(*this, boot.ready, tag, boot.nodes, boot.nodes);
@@ -2073,9 +2313,20 @@ void State::list(const Boot& boot) {
 
 void State::unlist(const Boot& boot) {
   on_mw -= idle_draw_mw(*this, cells, {boot.nodes.count(), boot.nodes});
+  on_mw += off_draw_mw(*this, cells, those_off(boot.nodes));
   const ReleaseTag tag = ReleaseTag::boot(boot.batch);
   releases.erase(boot.ready, tag);
   if (!cells.is_one()) unlist_of(*this, boot.ready, tag, boot.nodes);
+}
+
+void State::note_idle() {
+  const Nodes now_idle = idle.count();
+  Time since = now;
+  while (!idle_since.empty() && idle_since.back().idle >= now_idle) {
+    since = idle_since.back().since;
+    idle_since.pop_back();
+  }
+  if (now_idle > 0) idle_since.push_back({since, now_idle});
 }
 
 void State::budget(double low_w, double high_w) {

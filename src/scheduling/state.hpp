@@ -50,6 +50,9 @@ struct Rules {
   /// 2000 and 10,000 waiting jobs `conservative` plans the first 2000 and lets the others start now
   /// where they disturb none of these.
   std::uint32_t reservations_per_plan = 0;
+  /// Nodes that were idle for so long are switched off while nobody waits, and on again when the
+  /// first waiting job lacks some (`switch_nodes`); 0: never. Needs identities.
+  Duration node_off_after{};
   /// How fast jobs that share nodes are believed to be.
   ShareModel share = ShareModel::worst;
   bool identities = false;  // which nodes, not only how many
@@ -67,6 +70,21 @@ struct Rules {
   Fairness fairness;
 };
 constexpr std::array<std::string_view, 2> kLimitWords{"fixed", "scaled"};
+
+/// Bounds of power that hold from a time on.
+struct ComingCorridor {
+  Time at{};
+  std::int64_t low_mw = 0;
+  std::int64_t high_mw = std::numeric_limits<std::int64_t>::max();  // any
+  bool operator==(const ComingCorridor&) const = default;
+};
+
+/// At least so many nodes have been idle at the end of each instant since then.
+struct IdleSince {
+  Time since{};
+  Nodes idle = 0;
+  bool operator==(const IdleSince&) const = default;
+};
 
 /// A running job that shrinks owes so many of its nodes to a claim: of 5 that it gives back 3 may
 /// be for one claim and 2 for another. The same holds for its power, while there is a budget.
@@ -225,6 +243,8 @@ Duration at_another_speed(Duration time, double speed);
 inline Duration at_speed(Duration time, double speed) {
   return speed == 1 ? time : at_another_speed(time, speed);
 }
+/// What takes so long at full pace, at another one: rounded half up.
+Duration at_pace(Duration time, const Pace& pace);
 
 /// A running job is to leave all its nodes, by an operator's order.
 struct StopOrder {
@@ -233,7 +253,7 @@ struct StopOrder {
 };
 
 /// Of a job that waits to go on so much is left at least.
-inline Work least_work(const JobSpec& spec) { return total_work(spec.preferred, kTick); }
+inline Work least_work(const JobSpec& spec) { return spec.work_of(kTick); }
 
 /// All that there is of a node.
 Slice whole_of(const Platform& platform, const CellTable& cells, std::uint32_t node);
@@ -271,10 +291,13 @@ struct Facts {
   std::uint32_t next_boot = 0;
   std::vector<Booking> bookings{};  // by id
   std::uint32_t next_booking = 0;
+  /// While idle nodes are switched off: more and more nodes, idle since later and later.
+  std::vector<IdleSince> idle_since{};
   double corridor_low_w = 0;
-  std::int64_t budget_mw = kNoBudget;  // the corridor's upper bound
-  Time timer = kNever;                 // the policy's
-  std::vector<Time> retries{};         // future times at which something may be tried again; sorted
+  std::int64_t budget_mw = kNoBudget;              // the corridor's upper bound
+  std::vector<ComingCorridor> coming_corridors{};  // by time, as far as they are known
+  Time timer = kNever;                             // the policy's
+  std::vector<Time> retries{};  // future times at which something may be tried again; sorted
   std::uint64_t passes = 0;
   std::uint64_t next_decision = 1;
   std::uint64_t asked = 0;  // decisions that want an answer
@@ -311,9 +334,13 @@ struct Facts {
     const AdaptiveSpec* spec = adaptive_spec(job);
     return spec ? spec->speedup : linear;
   }
+  /// At n whole nodes; at the pace that it has.
+  static Crew crew(const Job& job, Nodes n, Pace pace = {}) {
+    return {n, std::max<std::uint32_t>(job.spec.cores, 1), pace};
+  }
   /// How long so much of its work takes at n nodes.
   Duration time_for_work(const Job& job, Work work, Nodes n) const {
-    return time_for(speedup(job), job.spec.preferred, n, work);
+    return time_for(speedup(job), job.spec.preferred, crew(job, n), work);
   }
   /// Work of a job that waits to go on, if it becomes one of another specification: so much less of
   /// its walltime is needed as before.
@@ -355,11 +382,24 @@ struct Facts {
   Nodes smallest(const Job& job) const;
   /// The smallest size at which the policy may start it.
   Nodes smallest_start(const Job& job) const;
+  /// Those of them that are switched off.
+  NodeSet those_off(const NodeSet& nodes) const;
+  std::int64_t off_mw(std::size_t cls) const {
+    return std::llround((has_classes() ? platform.classes[cls].off_w : platform.off_w) * 1000);
+  }
+  /// What a node of the job draws at least, as its user says, or what was measured, once it was:
+  /// then both are that. At most: `Job::power_mw`. Both are of one class (`Job::power_class`).
+  std::int64_t least_power_mw(const Job& job) const;
+
   /// Power of n nodes of the job above that of n idle nodes, of the dearest class that it may use.
   /// Never less: what runs is believed to draw no less than what idles, so that free power only
   /// grows when jobs end.
   std::int64_t extra_power_mw(const Job& job, Nodes n) const {
     return std::int64_t{n} * (has_classes() ? dearest_mw(job) : above_idle_mw(job));
+  }
+  /// Of one node, of the cheapest class that it may use.
+  std::int64_t least_extra_power_mw(const Job& job) const {
+    return has_classes() ? cheapest_mw(job) : above_idle_mw(job);
   }
   /// What these take of the budget; 0 if there is none.
   std::int64_t budgeted_mw(const Job& job, Nodes n) const {
@@ -406,6 +446,7 @@ struct Facts {
     return std::max<std::int64_t>(job.power_mw - idle_mw(), 0);
   }
   std::int64_t dearest_mw(const Job& job) const;
+  std::int64_t cheapest_mw(const Job& job) const;
   std::int64_t scaled_power_mw(const Job& job, std::size_t cls) const;
 };
 
@@ -428,7 +469,8 @@ struct Indices {
   Nodes held = 0;            // by jobs
   Nodes claimed = 0;         // by claims
   Nodes out_of_service = 0;  // nobody's, and not up
-  std::int64_t on_mw = 0;  // what all draw if they are idle, but for nobody's that are down or off
+  // What all draw if they are idle, but for nobody's that are down, and those that are off.
+  std::int64_t on_mw = 0;
   NodeSet not_up{};
   NodeSet draining{};
   /// Running jobs that do nothing and hold draining nodes that they can leave. Here may be others
@@ -460,6 +502,8 @@ inline std::int64_t drawn_mw(const Facts& facts, const CellTable& cells, const J
 }
 /// What these nodes draw if they are on and idle.
 std::int64_t idle_draw_mw(const Facts& facts, const CellTable& cells, const Holding& nodes);
+/// The same of nodes that are switched off.
+std::int64_t off_draw_mw(const Facts& facts, const CellTable& cells, const NodeSet& nodes);
 /// By so much less it draws once what was decided is done; 0 without a budget.
 std::int64_t releases_mw(const Facts& facts, const CellTable& cells, const Job& job,
                          const Holding& after);
@@ -479,11 +523,12 @@ class State : public Facts, public Indices {
   bool handed_out = false;          // and the world has them
   bool was_asked = false;           // the policy, by the last close
   std::vector<PenCall> calls;       // of this instant, while recording
+  std::optional<bool> found_sizes;  // of this instant, that keep the power corridor
   bool cut_short = false;     // of this instant: a plan of its pass might have no more reservations
   std::uint64_t changes = 1;  // of anything but the queue's end
   LaneMemo memo;
   std::uint64_t until_check = 0;  // so many changes until the invariants are looked at again
-  std::uint64_t spare_seen = 0;   // `changes` when spare cores were looked for last
+  NodeSet spare_nodes{};          // where there may be spare cores
 
   // --- Questions
   // -----------------------------------------------------------------------------------
@@ -583,6 +628,10 @@ class State : public Facts, public Indices {
     return sizes_at_start(job.spec.type) ? largest_chosen(job, most) : most;
   }
   Nodes incoming() const;
+  /// What there is to do, in the time that the nodes in service need for it: n r of all who wait,
+  /// and the nodes of all who run, and of claims, until their believed ends. So a job would wait
+  /// about so long if all came in turn. At most a fourth of all time. O(running jobs).
+  Duration backlog() const;
 
   // --- Cells
   // ---------------------------------------------------------------------------------------
@@ -629,19 +678,24 @@ class State : public Facts, public Indices {
   }
   double slowest_held(const Job& job) const;
   /// The same, and by how much of them it has.
-  double speed(const Job& job) const { return node_speed(job) * job.share; }
-  /// How long so much work of a running job takes at n nodes of this speed.
+  double speed(const Job& job) const { return node_speed(job) * job.pace.share(); }
+  /// How long so much work of a running job takes at n nodes of this speed, and at this pace.
+  Duration time_left(const Job& job, Work work, Nodes n, const Pace& pace) const {
+    return at_speed(time_for(speedup(job), job.spec.preferred, crew(job, n, pace), work),
+                    node_speed(job));
+  }
   Duration time_left(const Job& job, Work work, Nodes n) const {
-    return at_speed(time_for_work(job, work, n), speed(job));
+    return time_left(job, work, n, job.pace);
   }
   /// `estimate` on the nodes that a running job has.
   Duration estimate_held(const Job& job, Nodes n) const {
-    return at_speed(estimate_at_speed_1(job, n), speed(job));
+    return at_speed(at_pace(estimate_at_speed_1(job, n), job.pace), node_speed(job));
   }
   /// `estimate` of a job that waits, on these nodes.
   Duration estimate_on(const Job& job, const Holding& nodes) const {
     const double speed = cells.speeds_differ() ? cells.slowest(nodes.nodes) : cells[0].speed;
-    return at_speed(estimate_at_speed_1(job, nodes.count), speed * share_of(nodes, rules.share));
+    const Pace pace = pace_of(job, nodes, rules.share);
+    return at_speed(at_pace(estimate_at_speed_1(job, nodes.count), pace), speed);
   }
   /// Does it matter at once which nodes a decision names? Else only when the world is told.
   bool by_name() const { return !cells.is_one() || capabilities.parts || !sharers.empty(); }
@@ -660,17 +714,24 @@ class State : public Facts, public Indices {
   /// Of which of these nodes there is something that nobody holds or is promised, and how much.
   /// Each slice has a core.
   std::vector<Part> spare(const NodeSet& nodes) const;
+  /// There may be spare cores where somebody had parts.
+  void note_spare(const std::vector<Part>& parts) { spare_nodes.insert(nodes_in(parts)); }
   /// Do jobs hold more of one of these nodes than there is?
   bool is_over(const NodeSet& nodes) const;
   /// How fast a job is with this, by how much it has of its nodes.
-  double share_of(const Holding& holding, ShareModel model) const;
+  Pace pace_of(const Job& job, const Holding& holding, ShareModel model) const;
   /// What is believed of a running job: while it is ordered to have more or fewer cores, the less.
-  double believed_share(const Job& job) const;
+  Pace believed_pace(const Job& job) const;
   /// Has the running job all of its nodes whole, and is nobody to join it there?
   bool is_alone(const Job& job) const;
   /// May a running job be told to keep fewer cores, or be given some?
   bool can_share(const Job& job) const {
     return capabilities.parts && is_free(job) && sizes_while_running(job.spec.type);
+  }
+  /// Where cores change instantly nobody is to be left alone.
+  bool can_be_given_cores(const Job& job) const {
+    if (!capabilities.instant_cores) return can_share(job);
+    return capabilities.parts && job.doing == Doing::nothing && sizes_while_running(job.spec.type);
   }
   /// Which nodes of a running job others hold as well.
   NodeSet shared_of(const Job& job) const;
@@ -722,6 +783,7 @@ class State : public Facts, public Indices {
     decisions.clear();
     calls.clear();
     cut_short = handed_out = false;
+    found_sizes.reset();
   }
   /// Another job may run there: its lane. None if no such jobs can be told apart from the others.
   std::optional<LaneId> join_lane(const Where& where);
@@ -758,7 +820,7 @@ class State : public Facts, public Indices {
   void book(const Booking& booking);
   /// Bookings begin and end. Did any?
   bool turn_bookings();
-  /// Sorts the queue as the policy wants it.
+  /// Sorts the queue as the policy wants it; no job is overdue yet.
   void resort();
   /// The policy's order, which changes with time, as of now.
   void refresh_order();
@@ -785,8 +847,11 @@ class State : public Facts, public Indices {
   /// Enough of a job's nodes go, by the rules of placement: what it keeps.
   Holding kept(const Job& job, Nodes to, JobId beneficiary = JobId::none) const;
   /// A running job shall have such parts of the nodes that it holds: of none more than it has, or
-  /// of none less.
+  /// of none less. If its end moves with its work, `foresee` it then.
   void change_cores(JobId id, std::vector<Part>&& parts, bool more, Reason reason);
+  /// What is believed of a job's end, and of those of all who share nodes with it: the first of
+  /// them to end, at the paces of now, leaves its cores to the others, who go on faster; and so on.
+  void foresee(JobId id);
   /// It holds such parts now, or none.
   void note_parts(JobId id);
   /// A job holds these nodes from now on, or will, besides those who do.
@@ -885,6 +950,8 @@ class State : public Facts, public Indices {
 
   /// Power may have come free: claims look at it.
   void power_grew() { idle_grew |= budget_mw != kNoBudget; }
+  /// An instant ends with so many idle nodes as there are.
+  void note_idle();
   /// The bounds of the corridor; the upper one is the budget. What claims hold and are owed of it
   /// stays while there is one. They have nothing of one that comes later.
   void budget(double low_w, double high_w);
@@ -909,6 +976,9 @@ class State : public Facts, public Indices {
   Holding take_idle_by_cell(Cells among, Nodes n, const Spread* in);
   Cells unbooked_cells(const Job& job, Time end) const;
   std::int64_t power_booked_by(Time end) const;
+  Duration backlog_of(Wide node_us) const;
+  /// Under the order `area`: all jobs before this one are overdue.
+  JobId overdue_before() const;
   /// Other nodes are told apart, or other jobs wait: all that is kept is made anew.
   void reindex();
   /// The cells, and what hangs on them but is no index.
@@ -931,6 +1001,8 @@ class State : public Facts, public Indices {
   /// What is left after it has `worked` at this size since `work_at`; less than nothing, if what
   /// was counted before was a pause.
   Work work_left_after(const Job& job, Nodes size, Duration worked) const;
+  /// What it does in `span` at this size and pace, times `rate`.
+  Work work_in(const Job& job, Nodes size, const Pace& pace, Duration span, double rate) const;
   /// It holds other nodes now, or others drain.
   void look_for_draining(Job& job, JobId id) {
     if (!draining.empty() || !bookings.empty()) look_for_leaving(job, id);
@@ -960,6 +1032,8 @@ class State : public Facts, public Indices {
   };
   std::map<std::uint32_t, Room> rooms(const NodeSet& nodes, bool promised = true) const;
   void leave_inside(JobId id, const NodeSet& nodes);
+  /// Of what others leave of nodes so much goes to one who holds parts of them. Does any?
+  bool take_given(Holding& holding, std::vector<Part>& given) const;
   /// Healthy nodes that it gives back at its end.
   Nodes sound_release(const Job& job) const {
     const bool is_all = sharers.empty() && not_up.empty() && !gives(job);

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.hpp"
+#include "base/wide.hpp"
 #include "support/scripted.hpp"
 
 namespace ductile {
@@ -284,6 +286,196 @@ TEST(State, AJobIsBelievedToDrawNoLessThanIdleNodes) {
   EXPECT_EQ(stage.state().power_mw(), 8 * 100'000 + 4 * 150'000);
   stage.tell(event::Believed{id, 60, 0, 0});
   EXPECT_EQ(stage.state().power_mw(), 8 * 100'000);
+}
+
+// --- The backlog, and who is overdue
+// -----------------------------------------------------------------------------------------
+
+TEST(Backlog, IsWhatTheNodesInServiceNeedForAllThatIsThere) {
+  Stage stage;  // of 8 nodes
+  const State& state = stage.state();
+  EXPECT_EQ(state.backlog(), Duration{});
+  stage.run(rigid(3, 100));  // until 100 s
+  stage.at(20);
+  stage.submit(rigid(8, 30));
+  stage.submit(malleable({1, 8}, 4, 50));  // at its preferred size
+  stage.close();
+  EXPECT_EQ(state.backlog(), whole_seconds(3 * 80 + 8 * 30 + 4 * 50) / 8);
+  // Nodes that are not up do none of it.
+  stage.tell(event::NodesChanged{nodes({{6, 7}}), Health::down});
+  stage.close();
+  EXPECT_EQ(state.backlog(), (whole_seconds(3 * 80 + 8 * 30 + 4 * 50)) / 6);
+  // Who is past his believed end has nothing left that is known.
+  stage.at(200);
+  stage.close();
+  EXPECT_EQ(state.backlog(), whole_seconds(8 * 30 + 4 * 50) / 6);
+}
+
+TEST(Backlog, CountsClaimsAndResizedJobs) {
+  Stage stage;
+  const State& state = stage.state();
+  const JobId victim = stage.run(malleable({2, 8}, 8, 100));
+  const JobId waits = stage.submit(rigid(4, 60));
+  stage.at(50);
+  stage.pass([&](Pass& p) {
+    const Cut cuts[] = {{victim, 4}};
+    EXPECT_TRUE(p.start(waits, exactly(4), {Why::shrunk_for}, {cuts}));
+  });
+  // 400 node-seconds are left of it, and the claim holds 4 nodes until what it starts has ended.
+  const Time end = state.expected_end(stage.job(victim));
+  const Duration left = end - stage.now;
+  const Claim& claim = state.claims.front();
+  const Duration claimed = claim.release - stage.now;
+  EXPECT_GE(claimed, whole_seconds(60));
+  EXPECT_EQ(state.backlog(), (4 * left + 4 * claimed) / 8);
+  stage.resized(victim);
+  stage.close();
+  EXPECT_EQ(state.backlog(), (4 * whole_seconds(100) + 4 * whole_seconds(60)) / 8);
+}
+
+// As the sum over all jobs, whatever happens to them.
+TEST(Backlog, IsTheSumByHand) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Draws draws(seed, Stream::test, 4);
+    Stage stage;
+    const State& state = stage.state();
+    std::int64_t second = 0;
+    for (int n = 0; n < 100; ++n) {
+      second += static_cast<std::int64_t>(draws.below(20));
+      stage.at(second);
+      if (draws.chance(0.6)) {
+        const auto size = static_cast<Nodes>(1 + draws.below(8));
+        stage.submit(malleable({1, 8}, size, static_cast<std::int64_t>(1 + draws.below(100))));
+      }
+      if (!state.running.empty() && draws.chance(0.3)) {
+        stage.ended(state.running[draws.below(state.running.size())]);
+      }
+      stage.close([&](Pass& p) {
+        const JobId id = p.first_pending();
+        if (id != JobId::none && draws.chance(0.7)) p.start(id, {1, 8}, {Why::in_order});
+        if (p.running_malleable().empty() || !draws.chance(0.5)) return;
+        p.resize(p.running_malleable()[0], static_cast<Nodes>(1 + draws.below(8)), {});
+      });
+      while (!stage.core.unanswered().empty()) {
+        stage.resized(stage.core.unanswered()[0].job);
+        stage.close();
+      }
+      Wide sum = 0;
+      for (std::uint32_t i = 0; i < state.jobs.size(); ++i) {
+        if (!state.jobs.knows(JobId{i})) continue;
+        const Job& job = stage.job(JobId{i});
+        if (job.status == Status::pending) {
+          sum += Wide{job.spec.preferred} * job.spec.walltime.count();
+        } else if (job.status == Status::running && job.limit > stage.now) {
+          sum += Wide{job.size()} * (job.limit - stage.now).count();
+        }
+      }
+      ASSERT_EQ(state.backlog().count(), sum / 8) << "seed " << seed << ", step " << n;
+    }
+  }
+}
+
+TEST(Backlog, OfJobsWithoutEndIsNoMoreThanAFourthOfAllTime) {
+  Stage stage;
+  JobSpec endless = rigid(8, 1);
+  endless.walltime = Duration::max() / 2;
+  for (int n = 0; n < 20; ++n) stage.submit(endless);
+  stage.close();
+  EXPECT_EQ(stage.state().backlog(), Duration{Duration::max().count() / 4});
+}
+
+class WhoIsOverdue : public ::testing::Test {
+ protected:
+  WhoIsOverdue() {
+    stage_.script->traits.order = QueueOrder::area;
+    stage_.script->traits.overdue = {.slack = 0.5, .grace = whole_seconds(30)};
+  }
+  JobId submit(const JobSpec& spec) {
+    JobSpec its = spec;
+    its.submitted = stage_.now;
+    return stage_.submit(its);
+  }
+  JobId first_at(std::int64_t second) { return first_at(at_s(second)); }
+  /// Something happens then.
+  JobId first_at(Time time) {
+    stage_.now = time;
+    JobId first = JobId::none;
+    JobSpec nothing = rigid(1, 0);  // so that there is a pass
+    nothing.walltime = kTick;
+    nothing.priority = -1;
+    submit(nothing);
+    stage_.close([&](Pass& p) { first = p.first_pending(); });
+    return first;
+  }
+  Stage stage_;
+};
+
+TEST_F(WhoIsOverdue, WhoHasWaitedLongerThanTheBacklogExplainsAndForHowLong) {
+  stage_.run(rigid(8, 100));
+  stage_.now = Time{};
+  const JobId large = submit(rigid(8, 100));
+  const JobId small = submit(rigid(1, 80));
+  // B at t: 100 - t + 100 + 10. Overdue if t > 0.5 (210 - t) + 30, t > 90.
+  EXPECT_EQ(first_at(10), small);
+  EXPECT_EQ(first_at(90), small);
+  EXPECT_EQ(first_at(at_s(90) + 2 * kTick), large);
+  EXPECT_EQ(stage_.state().sorting.overdue, JobId{3});  // both; not who came later
+}
+
+TEST_F(WhoIsOverdue, StaysSo) {
+  stage_.script->traits.overdue = {.slack = 0.5, .grace = Duration{}};
+  stage_.run(rigid(8, 100));
+  stage_.now = Time{};
+  const JobId large = submit(rigid(8, 100));
+  stage_.at(10);
+  submit(rigid(1, 80));
+  // B at 80: 20 + 100 + 10.
+  EXPECT_EQ(first_at(80), large);
+  const JobId mark = stage_.state().sorting.overdue;
+  // So much comes that nobody would be.
+  stage_.at(81);
+  const JobId tiny = submit(rigid(1, 1));
+  for (int n = 0; n < 10; ++n) submit(rigid(8, 1'000'000));
+  EXPECT_EQ(first_at(82), large);
+  EXPECT_EQ(stage_.state().sorting.overdue, mark);
+  EXPECT_GT(tiny, large);
+  EXPECT_GT(tiny, JobId{index(mark) - 1});
+}
+
+// With none to do what waits is overdue at once after the grace; and without slack.
+TEST_F(WhoIsOverdue, GraceAloneCountsWithoutSlack) {
+  stage_.script->traits.overdue = {.slack = 0, .grace = whole_seconds(30)};
+  stage_.run(rigid(8, 1000));
+  stage_.now = Time{};
+  const JobId large = submit(rigid(8, 100));
+  const JobId small = submit(rigid(1, 10));
+  EXPECT_EQ(first_at(1), small);
+  EXPECT_EQ(first_at(30), small);
+  EXPECT_EQ(first_at(at_s(30) + kTick), large);
+}
+
+TEST_F(WhoIsOverdue, PriorityGoesBeforeThat) {
+  stage_.script->traits.overdue = {.slack = 0, .grace = Duration{}};
+  stage_.run(rigid(8, 1000));
+  stage_.now = Time{};
+  submit(rigid(8, 100));
+  stage_.at(5);
+  JobSpec urgent = rigid(8, 1000);
+  urgent.priority = 1;
+  const JobId first = submit(urgent);
+  EXPECT_EQ(first_at(50), first);
+}
+
+// As any order that changes with time it is looked at only every `priority_period`.
+TEST_F(WhoIsOverdue, IsAskedEveryPeriod) {
+  stage_.script->traits.overdue = {.slack = 0, .grace = whole_seconds(30)};
+  stage_.script->traits.priority_period = whole_seconds(50);
+  stage_.run(rigid(8, 1000));
+  stage_.now = Time{};
+  const JobId large = submit(rigid(8, 100));
+  const JobId small = submit(rigid(1, 10));
+  EXPECT_EQ(first_at(49), small);
+  EXPECT_EQ(first_at(50), large);
 }
 
 }  // namespace

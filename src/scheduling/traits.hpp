@@ -31,7 +31,8 @@ struct Capabilities {
   bool power_control = false;                  // nodes can be switched on and off
   bool moves = false;  // a job can leave nodes for others in one resize, at the same size
   Suspends suspends = Suspends::no;
-  bool parts = false;  // jobs can share nodes, and how much each has of them can change
+  bool parts = false;          // jobs can share nodes, and how much each has of them can change,
+  bool instant_cores = false;  // at once, for nothing, and no job refuses
   bool operator==(const Capabilities&) const = default;
 };
 
@@ -62,6 +63,7 @@ struct Traits {
   bool answers_requests = false;
   QueueOrder order = QueueOrder::fcfs;
   FairShare fair_share{};      // of the order `fairshare`
+  Overdue overdue{};           // of the order `area`
   Duration priority_period{};  // how often an order that changes with time is sorted; 0: each pass
   StartSize start_size = StartSize::preferred;
   Needs needs{};

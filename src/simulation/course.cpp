@@ -27,12 +27,14 @@ struct Course::Part {
   double from, until;  // the shares done
 };
 
-Course::Course(const WorkloadJob& job, const AdaptiveJob& more, std::uint32_t iterations)
+Course::Course(const WorkloadJob& job, const AdaptiveJob& more, std::uint32_t iterations,
+               std::uint32_t cores)
     : more_(more),
       preferred_(job.nodes),
+      cores_(std::max(cores, 1u)),
       runtime_(job.runtime),
       iterations_(iterations),
-      total_(total_work(job.nodes, job.runtime)) {
+      total_(total_work(job.nodes, job.runtime) * cores_) {
   if (more.phases.empty()) return;
   Work all = 0;
   for (const Phase& phase : more.phases) all += phase.iterations;
@@ -104,12 +106,13 @@ double Course::progress_at(Work left) const {
   return progress;
 }
 
-Work Course::left_after(Work left, Nodes size, Duration time) const {
+Work Course::left_after(Work left, Nodes size, Duration time, const Pace& pace) const {
   if (!has_phases()) {
-    return std::max<Work>(left - work_done(more_.speedup, preferred_, size, time), 0);
+    const Crew crew{size, cores_, pace};
+    return std::max<Work>(left - work_done(more_.speedup, preferred_, crew, time), 0);
   }
   if (time <= Duration{}) return left;
-  double rest = static_cast<double>(time.count());
+  double rest = static_cast<double>(time.count()) * pace.share();
   // Half a microsecond, and what the sums below lose.
   const double near = 0.501 + 1e-15 * rest;
   for_parts([&](const Part& part) {
@@ -143,9 +146,12 @@ Work Course::left_without(Work left, double share) const {
   return share == 0 ? left : left_at(progress_at(left) + share);
 }
 
-Time Course::when(Time from, Work left, Work to, Nodes size) const {
+Time Course::when(Time from, Work left, Work to, Nodes size, const Pace& pace) const {
   if (left <= to) return from;
-  if (!has_phases()) return later(from, time_for(more_.speedup, preferred_, size, left - to));
+  if (!has_phases()) {
+    const Crew crew{size, cores_, pace};
+    return later(from, time_for(more_.speedup, preferred_, crew, left - to));
+  }
   double ticks = 0;
   for_parts([&](const Part& part) {
     const Work work = std::min(left, part.begin) - std::max(to, part.end);
@@ -155,7 +161,7 @@ Time Course::when(Time from, Work left, Work to, Nodes size) const {
     }
     return part.end > to;
   });
-  return later(from, microseconds(ticks));
+  return later(from, microseconds(ticks / pace.share()));
 }
 
 std::optional<Work> Course::next_point(Work left, Nodes size) const {
@@ -179,7 +185,7 @@ std::optional<Work> Course::next_point_without_phases(Work left, Nodes size) con
   const auto after = [&](std::uint32_t iterations) {
     return left_at(static_cast<double>(iterations) / iterations_);
   };
-  const Work near = work_done(more_.speedup, preferred_, size, kTick) / 2;
+  const Work near = work_done(more_.speedup, preferred_, Crew{size, cores_, {}}, kTick) / 2;
   const Work reached = left > total_ - near ? total_ : left + near;
   // The first iteration that ends there or later.
   std::uint32_t number = 1;

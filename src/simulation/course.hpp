@@ -14,16 +14,19 @@ namespace ductile {
 
 /// The way from a job's start to its end. How far it is, is the work it has left: a whole number.
 ///
-/// Without phases that is node-microseconds at the preferred size, so that a linear job ends to the
-/// microsecond where it should, however often it is resized. With phases each iteration of any of
+/// Without phases that is node-microseconds at the preferred size (core-microseconds, where it is
+/// known how many cores the job can use), so that a linear job ends to the microsecond where it
+/// should, however often it is resized. With phases each iteration of any of
 /// them is the same number, whatever time it takes: where iterations end is exact, and never
 /// compared after rounding. Times are rounded once from where the job was last resized.
 ///
 /// A view: job and row live longer.
 class Course {
  public:
-  /// A job without phases has one, of so many `iterations`.
-  Course(const WorkloadJob& job, const AdaptiveJob& more, std::uint32_t iterations = 1);
+  /// A job without phases has one, of so many `iterations`. Where jobs share nodes it can use so
+  /// many `cores` of each; 0: nobody counts them.
+  Course(const WorkloadJob& job, const AdaptiveJob& more, std::uint32_t iterations = 1,
+         std::uint32_t cores = 0);
 
   /// All of it.
   Work total() const { return total_; }
@@ -34,13 +37,13 @@ class Course {
   /// What is left of `left` after `size` nodes worked for `time`. Where that is the end of an
   /// iteration as near as times are known, it is that end: the first one, if iterations that take
   /// no time follow.
-  Work left_after(Work left, Nodes size, Duration time) const;
+  Work left_after(Work left, Nodes size, Duration time, const Pace& pace = {}) const;
   /// What is left of `left` when the share `share` of all work need not be done any more, or, if it
   /// is negative, is to be done besides: never less than nothing, nor more than all.
   Work left_without(Work left, double share) const;
   /// When `size` nodes, going on with `left` at `from`, have only `to` left; `from` if they already
   /// have no more. Without phases it is at least a microsecond later.
-  Time when(Time from, Work left, Work to, Nodes size) const;
+  Time when(Time from, Work left, Work to, Nodes size, const Pace& pace = {}) const;
   /// What is left at the next scheduling point of a job of this size, `left` if it is at one;
   /// nothing if the job ends before one. Without phases it is at one that is half a microsecond
   /// away, for times are rounded.
@@ -60,6 +63,7 @@ class Course {
 
   const AdaptiveJob& more_;
   Nodes preferred_;
+  std::uint32_t cores_;
   Duration runtime_;
   std::uint32_t iterations_;
   Work unit_ = 0;  // of an iteration; 0: no phases

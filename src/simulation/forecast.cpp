@@ -21,9 +21,11 @@ class BelievedWorld {
         now_(std::max(core_.state().now, now)),
         began_(now_) {}
   void begin(const WhatIf& change);
-  void run(const std::function<bool()>& stop);
+  void run(const Horizon& horizon, const std::function<bool()>& stop = {});
   void plan_rest();
   std::vector<Forecast> forecasts() const;
+  Time now() const { return now_; }
+  const Core& core() const { return core_; }
 
  private:
   struct Answer {
@@ -170,7 +172,7 @@ Time BelievedWorld::end_of(JobId id) const {
 
 Time BelievedWorld::end_at_size(const Job& job) const {
   const Time late = began_ + whole_seconds(1);
-  if (ends_at_limit(job)) return std::max(job.limit, late);
+  if (ends_at_limit(job)) return job.limit > began_ ? job.limit : late;
   // The limit stays whatever the size: what is left of the work tells.
   const State& state = core_.state();
   const Duration left = state.time_for_work(job, state.work_left(job), state.settled(job).count);
@@ -208,6 +210,10 @@ Time BelievedWorld::next_at_limit() {
 
 Time BelievedWorld::next_end() {
   Time next = next_at_limit();
+  // Some were stopped, and may run again.
+  std::erase_if(by_work_, [&](JobId id) {
+    return !core_.state().jobs.contains(id) || core_.job(id).status != Status::running;
+  });
   for (const JobId id : by_work_) {
     if (core_.job(id).doing != Doing::starting) next = std::min(next, end_of(id));
   }
@@ -230,7 +236,8 @@ std::vector<JobId> BelievedWorld::due() {
   return ending;
 }
 
-void BelievedWorld::run(const std::function<bool()>& stop) {
+void BelievedWorld::run(const Horizon& horizon, const std::function<bool()>& stop) {
+  const std::uint64_t passed = core_.state().passes;
   for (std::uint64_t instants = 0;; ++instants) {
     if (instants % 16 == 15 && stop && stop()) return plan_rest();
     Time next = next_end();
@@ -239,6 +246,8 @@ void BelievedWorld::run(const std::function<bool()>& stop) {
     const bool only_timer = next == kNever;
     next = std::max(std::min(next, core_.next_wake()), now_);
     if (next == kNever) return;
+    const bool is_enough = core_.state().passes - passed >= horizon.passes;
+    if (next > horizon.until || is_enough) return plan_rest();
     now_ = next;
 
     for (const JobId id : due()) {
@@ -298,8 +307,19 @@ std::vector<Forecast> forecast(Core core, const Policy& policy, Time now, const 
                                const std::function<bool()>& stop) {
   BelievedWorld world(std::move(core), policy, now);
   world.begin(change);
-  world.run(stop);
+  world.run({}, stop);
   return world.forecasts();
+}
+
+Lived look_ahead(Core core, const Policy& policy, Time now, const Horizon& horizon) {
+  const std::uint64_t passed = core.state().passes;
+  WhatIf change;
+  // Not owned: it outlives the world.
+  if (core.traits() != policy.traits) change.policy = {std::shared_ptr<const Policy>(), &policy};
+  BelievedWorld world(std::move(core), policy, now);
+  world.begin(change);
+  world.run(horizon);
+  return {world.forecasts(), world.now(), world.core().state().passes - passed};
 }
 
 }  // namespace ductile

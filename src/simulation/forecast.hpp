@@ -1,7 +1,9 @@
 // What if: a copy of a core, run on in a world where everything goes as the core believes.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -40,5 +42,22 @@ struct Forecast {
 /// that those before it leave.
 std::vector<Forecast> forecast(Core core, const Policy& policy, Time now, const WhatIf& change,
                                const std::function<bool()>& stop = {});
+
+/// How much is lived through, at most.
+struct Horizon {
+  Time until = kNever;
+  std::uint64_t passes = std::numeric_limits<std::uint64_t>::max();  // of the policy
+};
+
+/// What came of it.
+struct Lived {
+  std::vector<Forecast> jobs{};
+  Time until{};  // what was to happen later is planned
+  std::uint64_t passes = 0;
+};
+
+/// The same under `policy`, whoever rules the core: it is told of it if that is another one. The
+/// same core gives the same.
+Lived look_ahead(Core core, const Policy& policy, Time now, const Horizon& horizon);
 
 }  // namespace ductile

@@ -19,6 +19,8 @@ class Observer {
   virtual void on_event(Time, const Event& /*event*/, bool /*taken*/, const Core&) {}
   /// Does it want `on_event`? Making events up for nobody costs time.
   virtual bool wants_events() const { return false; }
+  /// The core was told of another policy, or that a portfolio has chosen.
+  virtual void on_policy(Time, const event::ConfigChanged&, const Core&) {}
   /// A decision left the core. The core already shows its effect.
   virtual void on_decision(Time, const Decision&, const Core&) {}
   /// The world changed a job's size, or left it as it was.

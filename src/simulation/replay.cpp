@@ -186,7 +186,7 @@ void Replay::event(std::string_view rest) {
   const auto* changed = std::get_if<event::ConfigChanged>(&event);
   if (asks_ && taken && changed) {
     policy_ = policy(changed->traits.settings);
-    asks = asks_->apply(now, event::ConfigChanged{policy_->traits});
+    asks = asks_->apply(now, event::ConfigChanged{policy_->traits, changed->choice});
   } else if (asks_) {
     asks = asks_->apply(now, event);
   }

@@ -21,10 +21,21 @@ bool is_taken(const event::Suspended& suspended, const Core& core) {
 
 class Jobs final : public ReplayWatcher {
  public:
-  explicit Jobs(Workload& workload) : workload_(workload) {}
+  explicit Jobs(LogInput& input) : workload_(input.workload), corridor_(input.corridor) {}
 
-  void after_event(Time, const Event& event, bool /*taken*/, const Core&) override {
+  void after_event(Time now, const Event& event, bool taken, const Core&) override {
     if (const auto* submitted = std::get_if<event::Submitted>(&event)) add(*submitted);
+    const auto* const believed = std::get_if<event::Believed>(&event);
+    if (believed != nullptr && taken && believed->watts_per_node > 0) {
+      const std::uint32_t row = workload_.jobs[index(believed->job)].adaptive;
+      if (row != WorkloadJob::kRigid) workload_.adaptive[row].watts = believed->watts_per_node;
+    }
+    const auto* const changed = std::get_if<event::CorridorChanged>(&event);
+    if (changed != nullptr) add(now, *changed);
+  }
+  /// Without a lower bound and lines to come it may as well be a power cap: then it is one.
+  void finish() {
+    if (!is_corridor_) corridor_.clear();
   }
   void before_event(Time now, const Event& event, const Core& core) override {
     const auto* ended = std::get_if<event::Ended>(&event);
@@ -52,7 +63,7 @@ class Jobs final : public ReplayWatcher {
                     .nodes = spec.preferred,
                     .user = spec.user,
                     .group = spec.group};
-    if (spec.type != JobType::rigid) {
+    if (spec.type != JobType::rigid || submitted.adaptive) {
       job.adaptive = static_cast<std::uint32_t>(workload_.adaptive.size());
       AdaptiveJob& its = workload_.adaptive.emplace_back();
       its.type = spec.type;
@@ -71,7 +82,17 @@ class Jobs final : public ReplayWatcher {
     workload_.jobs.push_back(job);
   }
 
+  void add(Time now, const event::CorridorChanged& changed) {
+    is_corridor_ = is_corridor_ || changed.low_w > 0 || !changed.coming.empty();
+    const CorridorLine line{.at = now, .low_w = changed.low_w, .high_w = changed.high_w};
+    const bool is_other = corridor_.empty() || corridor_.back().low_w != line.low_w ||
+                          corridor_.back().high_w != line.high_w;
+    if (is_other) corridor_.push_back(line);
+  }
+
   Workload& workload_;
+  std::vector<CorridorLine>& corridor_;
+  bool is_corridor_ = false;
   std::map<JobId, Duration> ran_before_;  // jobs that were suspended
 };
 
@@ -119,6 +140,8 @@ class Retelling final : public ReplayWatcher {
       ++retold_.counts.stale;
     } else if (const auto* resized = std::get_if<event::Resized>(&event)) {
       tell([&](Observer& observer) { observer.on_resized(now, resized->job, before_, core); });
+    } else if (const auto* changed = std::get_if<event::ConfigChanged>(&event)) {
+      tell([&](Observer& observer) { observer.on_policy(now, *changed, core); });
     }
   }
 
@@ -170,12 +193,13 @@ class Retelling final : public ReplayWatcher {
 }  // namespace
 
 /// Whether the policy decides the same is asked once, by who retells it.
-Workload workload_of_log(std::istream& in, const std::string& name) {
-  Workload workload;
-  workload.name = name;
-  Jobs jobs(workload);
+LogInput input_of_log(std::istream& in, const std::string& name) {
+  LogInput input;
+  input.workload.name = name;
+  Jobs jobs(input);
   fold(in, name, jobs);
-  return workload;
+  jobs.finish();
+  return input;
 }
 
 Retold retell(std::istream& in, const std::string& name, const PolicyMaker& make,

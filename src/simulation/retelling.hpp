@@ -4,6 +4,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "simulation/observer.hpp"
 #include "simulation/replay.hpp"
@@ -13,8 +14,13 @@
 namespace ductile {
 
 /// The jobs of a log, as far as it tells: a job's true run time is the one it had, from its last
-/// start to its end; that of a job without an end its walltime. Logs have no names of accounts.
-Workload workload_of_log(std::istream& in, const std::string& name);
+/// start to its end; that of a job without an end its walltime. What it truly draws is what was
+/// measured. Logs have no names of accounts.
+struct LogInput {
+  Workload workload{};
+  std::vector<CorridorLine> corridor{};  // that its policy was to keep; others are not told of one
+};
+LogInput input_of_log(std::istream& in, const std::string& name);
 
 /// What a log has to tell besides its calls.
 struct Retold {

@@ -36,7 +36,7 @@ class Listener final : public Observer {
 TEST(Retelling, TellsObserversOfALogAsOfASimulation) {
   std::istringstream in(sealed_log(kSmallLog));
   const PolicyMaker make = [](std::string_view settings) { return make_policy(settings); };
-  const Workload workload = workload_of_log(in, "run.log");
+  const Workload workload = input_of_log(in, "run.log").workload;
   ASSERT_EQ(workload.jobs.size(), 3u);
   EXPECT_EQ(workload.name, "run.log");
 
@@ -60,7 +60,7 @@ TEST(Retelling, TellsObserversOfALogAsOfASimulation) {
 TEST(Retelling, OfAMachineThatGrows) {
   std::istringstream in(sealed_log(kGrowingLog));
   const PolicyMaker make = [](std::string_view settings) { return make_policy(settings); };
-  const Workload workload = workload_of_log(in, "run.log");
+  const Workload workload = input_of_log(in, "run.log").workload;
   SummaryObserver summary(workload);
   Observer* const observers[] = {&summary};
   const Retold retold = retell(in, "run.log", make, workload, observers);

@@ -1,6 +1,7 @@
 #include "simulation/simulation.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -15,7 +16,10 @@
 #include "base/text.hpp"
 #include "base/wide.hpp"
 #include "scheduling/runtime_prediction.hpp"
+#include "simulation/corridor.hpp"
 #include "simulation/course.hpp"
+#include "simulation/look_ahead.hpp"
+#include "simulation/mpi_time.hpp"
 
 namespace ductile {
 namespace {
@@ -34,14 +38,15 @@ Duration sample(const RandomDuration& random, Draws draws) {
 
 // What happens at an instant, in this order (docs/policies.md). Node events and submissions are
 // sorted streams of their own; the timer is the core's.
-enum class Kind : std::uint8_t { end = 1, answer = 2, outlived = 3, step = 4 };
+enum class Kind : std::uint8_t { end = 1, answer, outlived, step, mtct, power };
 
 // Something to come for one job.
 struct Entry {
   Time at;
   std::uint64_t order;  // kind, then the job's name: ties do not depend on internal ids
   JobId job;
-  std::uint32_t data;  // end, outlived, step: the job's epoch; answer: place in `answers_`
+  std::uint32_t data;  // end, outlived, step: the job's epoch; answer: place in `answers_`; mtct:
+                       // `Run::measurement`
 
   Kind kind() const { return static_cast<Kind>(order >> 56); }
   // Time and order as one number, compared at once.
@@ -100,7 +105,8 @@ struct Run {
   Work left = 0;  // at `at`
   Time at{};
   Nodes size = 0;
-  double speed = 1;     // of the slowest of its nodes, and by how much of them it has
+  double speed = 1;     // of the slowest of its nodes
+  Pace pace{};          // by how much of them it has
   Time end = kNever;    // of the work at this size, unless it pauses before
   Time pause = kNever;  // when the resize under way begins to cost time; no progress from then on
   Work paused = 0;      // what is left then
@@ -108,9 +114,11 @@ struct Run {
   // When it started, the last time:
   Work first_left = 0;
   Time first_limit = kNever;
-  std::uint32_t step = 0;     // next evolving step
-  bool denied = false;        // its last request was
-  std::uint32_t resizes = 0;  // orders so far, in all its lives
+  std::uint32_t step = 0;         // next evolving step
+  bool denied = false;            // its last request was
+  std::uint32_t resizes = 0;      // orders so far, in all its lives
+  std::uint32_t measurement = 0;  // of MTCT, the one to come
+  std::int64_t told_mtct = 0;     // since the last resize
 };
 
 // An answer under way to the core.
@@ -139,6 +147,8 @@ class World {
         observers_(observers),
         jobs_(workload.jobs),
         node_events_(settings.node_events),
+        policy_(settings.policy),
+        portfolio_(settings.policy->portfolio()),
         core_(settings.platform, capabilities(settings), rules(settings), settings.policy->traits),
         epochs_(workload.jobs.size(), 0),
         runs_(workload.adaptive.size()),
@@ -170,13 +180,23 @@ class World {
       can.suspends = Suspends::all;
     }
     can.parts = settings.shares || settings.policy->traits.needs.parts;
+    const ResizeBehaviour& how = settings.resize;
+    can.instant_cores = can.parts && how.delay.is_zero() && how.refuse == 0 && how.lose == 0 &&
+                        how.apply_at == ResizeBehaviour::ApplyAt::immediate;
+    can.power_control =
+        settings.rules.node_off_after > Duration{} || settings.policy->traits.needs.power_control;
     return can;
   }
 
   static Rules rules(const SimulationSettings& settings) {
     Rules rules = settings.rules;
-    rules.counts_uses =
-        settings.policy->traits.order == QueueOrder::fairshare;  // nobody changes it
+    const Policy& policy = *settings.policy;
+    const auto counts = [](const Policy& its) { return its.traits.order == QueueOrder::fairshare; };
+    rules.identities |= capabilities(settings).parts;
+    rules.counts_uses = counts(policy);  // nobody else changes it
+    if (const Portfolio* portfolio = policy.portfolio()) {
+      for (const auto& member : portfolio->members) rules.counts_uses |= counts(*member);
+    }
     return rules;
   }
 
@@ -187,7 +207,18 @@ class World {
   }
   Run& run_of(JobId id) { return runs_[truth(id).adaptive]; }
   const Run& run_of(JobId id) const { return runs_[truth(id).adaptive]; }
-  Course course_of(JobId id) const { return {truth(id), *adaptive(id), settings_.resize.phases}; }
+  Course course_of(JobId id) const {
+    return {truth(id), *adaptive(id), settings_.resize.phases, cores_of(truth(id))};
+  }
+  // That it can use of each node, where nodes are shared.
+  std::uint16_t cores_of(const WorkloadJob& job) const {
+    const Platform& machine = core_.state().platform;
+    if (!core_.state().capabilities.parts) return 0;
+    if (job.cores != 0 && settings_.counts_cores) return job.cores;
+    constexpr std::uint32_t kMost = std::numeric_limits<std::uint16_t>::max();
+    const bool is_even = machine.classes.empty();
+    return is_even ? static_cast<std::uint16_t>(std::min(machine.cores_per_node, kMost)) : 0;
+  }
   Draws draws(Stream stream, JobId id, std::uint64_t draw) const {
     return Draws(settings_.rules.seed, stream, mixed(index(id)) ^ draw);
   }
@@ -213,9 +244,12 @@ class World {
 
   Time next_instant() const;
   Time next_of_settings() const;
+  void end_boots();
   void change_machine();
+  void change_power();
   void events_of_instant();
   void close();
+  void look_ahead();
   void submit_next();
   JobSpec described(const WorkloadJob& job, const AdaptiveJob* more) const;
   bool is_waiting(JobId id) const;
@@ -236,6 +270,9 @@ class World {
   void watch_prediction(JobId id);
   Time kill_time(JobId id) const;
   bool would_have_ended(JobId id) const;
+  void measure_mtct(JobId id, Duration delay);
+  void tell_mtct(JobId id);
+  void tell_power(JobId id);
   void order_resize(const Decision& decision);
   void answer_start(JobId id, const Answer& answer);
   void answer_resize(JobId id, Answer answer);
@@ -244,7 +281,7 @@ class World {
   bool order(const OperatorOrder& order);
   bool resume(JobId id);
   Duration runtime_left(JobId id) const;
-  double true_speed(JobId id) const;
+  void note_speed(JobId id);
   void send(JobId id, Time at, Answer answer);
   double paid_node_s(JobId id) const;
   Holding partly(const Holding& before, const Holding& after, Draws draw) const;
@@ -272,12 +309,16 @@ class World {
   std::vector<Observer*> listeners_;
   std::span<const WorkloadJob> jobs_;
   std::span<const NodeEvent> node_events_;
+  std::shared_ptr<const Policy> policy_;  // that rules
+  const Portfolio* portfolio_;            // whose member it is; null: of none
+  LookAheads look_aheads_;
   Core core_;
   Time now_{};
   Agenda agenda_;
   std::size_t next_submit_ = 0, next_node_event_ = 0, next_order_ = 0, next_cap_ = 0;
-  std::size_t next_booking_ = 0;
-  Time next_setting_ = kNever;         // the earliest of these four
+  std::size_t next_booking_ = 0, next_line_ = 0;  // the latter: of the corridor
+  std::map<JobId, MtctDrift> mtct_drifts_;        // of jobs that were measured, if any drift
+  Time next_setting_ = kNever;                    // the earliest of these five
   std::vector<std::uint32_t> epochs_;  // of each job: what was scheduled for an earlier one is void
   std::vector<Run> runs_;              // of each job that is not rigid
   std::int64_t idle_mw_;               // what the machine draws while nobody runs
@@ -313,6 +354,7 @@ SimulationCounts World::run() {
     do {
       events_of_instant();
       close();
+      if (portfolio_) look_ahead();
     } while (agenda_.next() == now_ || may_pass_barrier());
     if (instants % 4096 == 0) {
       counts_.stopped = settings_.stop && settings_.stop->load(std::memory_order_relaxed);
@@ -335,7 +377,9 @@ Time World::next_instant() const {
   Time next = agenda_.next();
   if (next_submit_ < jobs_.size()) next = std::min(next, jobs_[next_submit_].submit);
   next = std::min(next, next_setting_);
+  for (const Boot& each : core_.state().boots) next = std::min(next, each.ready);
   for (const Booking& each : core_.state().bookings) next = std::min(next, each.turns());
+  if (portfolio_ && next != kNever) next = std::min(next, look_aheads_.next(*portfolio_, core_));
   if (next == kNever && fruitless_ && core_.state().retries.empty()) return kNever;
   return std::max(std::min(next, core_.next_wake()), now_);
 }
@@ -349,33 +393,59 @@ Time World::next_of_settings() const {
   look(node_events_, next_node_event_);
   // With the first job at the earliest: before that nobody needs to know.
   look(settings_.power_caps, next_cap_, counts_.first_submit);
+  if (settings_.policy->wants.corridor) look(settings_.corridor, next_line_, counts_.first_submit);
   look(settings_.bookings, next_booking_);
   look(settings_.orders, next_order_);
   return next;
 }
 
 // Of what the settings say: that which comes before evolving requests and submissions.
+void World::end_boots() {
+  std::vector<NodeSet> ready;
+  for (const Boot& each : core_.state().boots) {
+    if (each.ready <= now_) ready.push_back(each.nodes);
+  }
+  for (const NodeSet& nodes : ready) tell(event::NodesChanged{nodes, Health::up});
+}
+
 void World::change_machine() {
   for (; next_node_event_ < node_events_.size() && node_events_[next_node_event_].at <= now_;
        ++next_node_event_) {
     change_nodes(node_events_[next_node_event_]);
   }
-  const auto& caps = settings_.power_caps;
-  for (; next_cap_ < caps.size() && caps[next_cap_].at <= now_; ++next_cap_) {
-    tell(event::CorridorChanged{0, caps[next_cap_].watts});
-  }
+  change_power();
   for (; next_booking_ < settings_.bookings.size() && settings_.bookings[next_booking_].at <= now_;
        ++next_booking_) {
     book(settings_.bookings[next_booking_]);
   }
 }
 
+// The cap, and the corridor if the policy keeps one: then the lower of both upper bounds holds.
+void World::change_power() {
+  const auto& caps = settings_.power_caps;
+  const auto& lines = settings_.corridor;
+  const auto pass = [&](const auto& all, std::size_t& next) {
+    const std::size_t before = next;
+    while (next < all.size() && all[next].at <= now_) ++next;
+    return next > before;
+  };
+  bool is_other = pass(caps, next_cap_);
+  if (settings_.policy->wants.corridor) is_other = pass(lines, next_line_) || is_other;
+  if (!is_other) return;
+  event::CorridorChanged changed{0, std::numeric_limits<double>::infinity()};
+  if (next_line_ > 0) changed = {lines[next_line_ - 1].low_w, lines[next_line_ - 1].high_w};
+  if (next_cap_ > 0) changed.high_w = std::min(changed.high_w, caps[next_cap_ - 1].watts);
+  if (settings_.policy->wants.corridor) changed.coming = coming_bounds(lines, next_line_);
+  tell(changed);
+}
+
 void World::events_of_instant() {
   const std::uint64_t first = counts_.events;
   const bool any_setting = next_setting_ <= now_;
   while (is_due(Kind::answer)) happen();
+  if (!core_.state().boots.empty()) end_boots();
   if (any_setting) change_machine();
-  while (is_due(Kind::step)) happen();
+  while (is_due(Kind::power)) happen();
   while (next_submit_ < jobs_.size() && jobs_[next_submit_].submit <= now_) {
     submit_next();
   }
@@ -392,8 +462,23 @@ void World::events_of_instant() {
   if (is_timer) tell(event::TimerFired{});
 }
 
+// Who rules has made its pass, and jobs still wait: is another one better for them?
+void World::look_ahead() {
+  const auto occasion = look_aheads_.due(*portfolio_, core_, now_);
+  if (!occasion) return;
+  const auto begin = std::chrono::steady_clock::now();
+  look_aheads_.begin(core_, now_);
+  const event::ConfigChanged changed = choose(core_, *portfolio_, now_, *occasion);
+  counts_.look_ahead_seconds +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  tell(changed);
+  policy_ = ruling(settings_.policy, core_.traits());
+  for (Observer* observer : observers_) observer->on_policy(now_, changed, core_);
+  close();
+}
+
 void World::close() {
-  const auto decisions = core_.close(now_, *settings_.policy);
+  const auto decisions = core_.close(now_, *policy_);
   fruitless_ = timer_alone_ && decisions.empty();
   for (const Decision& decision : decisions) {
     for (Observer* observer : observers_) observer->on_decision(now_, decision, core_);
@@ -444,6 +529,10 @@ JobSpec World::described(const WorkloadJob& job, const AdaptiveJob* more) const 
                .walltime = job.walltime,
                .size = exactly(job.nodes),
                .preferred = job.nodes};
+  if (core_.state().capabilities.parts) {
+    spec.cores = cores_of(job);
+    spec.ranks = settings_.ranks_per_node;
+  }
   if (!more) return spec;
   spec.type = more->type;
   spec.priority = more->priority;
@@ -510,6 +599,12 @@ void World::happen() {
       watch_prediction(id);
       return;
     }
+    case Kind::mtct:
+      if (entry.data == run_of(id).measurement) tell_mtct(id);
+      return;
+    case Kind::power:
+      tell_power(id);
+      return;
     case Kind::answer: {
       Answer answer = std::move(answers_[entry.data]);
       free_answers_.push_back(entry.data);
@@ -583,6 +678,11 @@ void World::carry_out(const Decision& decision) {
         plan(id);
       }
       return;
+    case Decision::Kind::cores:
+      advance(id);
+      note_speed(id);
+      plan(id);
+      return;
     case Decision::Kind::reject:
       ++counts_.jobs_over;
       for (Observer* observer : observers_) {
@@ -597,9 +697,9 @@ void World::carry_out(const Decision& decision) {
     case Decision::Kind::suspend:
       order_stop(decision);
       return;
-    case Decision::Kind::power_on:
+    case Decision::Kind::power_on:  // the core says when they are ready
     case Decision::Kind::power_off:
-      throw std::logic_error("a decision this world cannot do");
+      return;
   }
 }
 
@@ -607,6 +707,7 @@ void World::begin(JobId id) {
   if (adaptive(id)) {
     const Job& job = core_.job(id);
     Run& run = run_of(id);
+    run.told_mtct = 0;
     if (!job.goes_on) {
       run.left = run.reached = course_of(id).total();
       run.step = 0;
@@ -616,15 +717,57 @@ void World::begin(JobId id) {
     run.first_left = run.left;
     run.first_limit = kill_time(id);
     run.size = job.holding.count;
-    run.speed = true_speed(id);
+    note_speed(id);
     run.pause = kNever;  // it may have been about to be resized in another life
     plan(id);
+    if (adaptive(id)->watts > 0) {
+      schedule(later(now_, settings_.power_delay), Kind::power, id, 0);
+    }
+    measure_mtct(id, settings_.mtct.delay);
     return;
   }
   Time at = later(now_, rigid_runtime(id));
   if (settings_.kill_overrun) at = std::min(at, kill_time(id));
   schedule(at, Kind::end, id, epochs_[index(id)]);
   watch_prediction(id);
+}
+
+// Once more after this delay, unless a resize is under way then.
+void World::measure_mtct(JobId id, Duration delay) {
+  if (!settings_.policy->wants.mtct || !sizes_while_running(adaptive(id)->type)) return;
+  schedule(later(now_, std::max(delay, kTick)), Kind::mtct, id, ++run_of(id).measurement);
+}
+
+void World::tell_mtct(JobId id) {
+  const State& state = core_.state();
+  if (!state.jobs.contains(id) || core_.job(id).status != Status::running) return;
+  const Job& job = core_.job(id);
+  if (job.doing == Doing::resizing || job.doing == Doing::stopping) return;  // its end begins anew
+  Run& run = run_of(id);
+  const AdaptiveJob& more = *adaptive(id);
+  const Work total = course_of(id).total();
+  const double progress =
+      1 - static_cast<double>(left_at(id, now_)) / static_cast<double>(std::max<Work>(total, 1));
+  const std::uint64_t seed = settings_.rules.seed;
+  const double drift =
+      settings_.mtct.drift > 0
+          ? mtct_drifts_[id].after(settings_.mtct, seed, truth(id).name, now_ - job.started)
+          : 0;
+  const std::int64_t value =
+      measured_mtct(settings_.mtct, seed, truth(id), more, run.size, progress, drift);
+  if (differs_much(run.told_mtct, value)) {
+    run.told_mtct = value;
+    tell(event::Believed{id, 0, static_cast<double>(value) / 1e6, 0});
+  }
+  if (settings_.mtct.changes(more)) measure_mtct(id, settings_.mtct.period);
+}
+
+void World::tell_power(JobId id) {
+  const State& state = core_.state();
+  if (!state.jobs.contains(id) || core_.job(id).status != Status::running) return;
+  // Of another life of it.
+  if (later(core_.job(id).started, settings_.power_delay) != now_) return;
+  tell(event::Believed{id, adaptive(id)->watts, 0, 0});
 }
 
 // When the job will have outlived what is predicted of it, if it lives.
@@ -651,7 +794,7 @@ bool World::would_have_ended(JobId id) const {
   const Job& job = core_.job(id);
   const Run& run = run_of(id);
   const Time limit = core_.state().scales_limit(job) ? run.first_limit : kill_time(id);
-  const Time end = course_of(id).when(job.started, run.first_left, 0, job.first_size);
+  const Time end = course_of(id).when(job.started, run.first_left, 0, job.first_size, run.pace);
   return later(job.started, at_speed(end - job.started, run.speed)) <= limit;
 }
 
@@ -712,13 +855,13 @@ Work World::left_at(JobId id, Time time) const {
   const Run& run = run_of(id);
   const Duration worked = std::max(time - run.at, Duration{});
   const Duration at_speed_1 = at_speed(worked, 1 / run.speed);
-  return std::min(course_of(id).left_after(run.left, run.size, at_speed_1), run.reached);
+  return std::min(course_of(id).left_after(run.left, run.size, at_speed_1, run.pace), run.reached);
 }
 
 // When it has no more left than this, as it goes on.
 Time World::when(JobId id, Work left) const {
   const Run& run = run_of(id);
-  const Time at_speed_1 = course_of(id).when(run.at, run.left, left, run.size);
+  const Time at_speed_1 = course_of(id).when(run.at, run.left, left, run.size, run.pace);
   if (run.speed == 1) return at_speed_1;
   return later(run.at, at_speed(at_speed_1 - run.at, run.speed));
 }
@@ -728,10 +871,12 @@ Duration World::rigid_runtime(JobId id) const {
   return at_speed(runtime_left(id), core_.state().speed(core_.job(id)));
 }
 
-double World::true_speed(JobId id) const {
+void World::note_speed(JobId id) {
   const State& state = core_.state();
   const Job& job = core_.job(id);
-  return state.node_speed(job) * state.share_of(job.holding, settings_.share);
+  Run& run = run_of(id);
+  run.speed = state.node_speed(job);
+  run.pace = state.pace_of(job, job.holding, settings_.share);
 }
 
 void World::advance(JobId id) {
@@ -803,7 +948,7 @@ Holding World::partly(const Holding& before, const Holding& after, Draws draw) c
   const Nodes low = std::min(before.count, after.count), high = std::max(before.count, after.count);
   if (high - low < 2) return after;
   Holding some{low + 1 + static_cast<Nodes>(draw.below(high - low - 1)), {}};
-  if (settings_.rules.identities) {
+  if (core_.state().rules.identities) {
     const bool grows = before.count < after.count;
     const NodeSet& base = grows ? before.nodes : after.nodes;
     NodeSet more = difference(grows ? after.nodes : before.nodes, base);
@@ -855,9 +1000,11 @@ void World::answer_resize(JobId id, Answer answer) {
   if (draws(Stream::resize_repeat, id, index(answer.decision)).chance(settings_.resize.repeat))
     tell(resized);
   if (answer.changed) {
-    run.speed = true_speed(id);
+    note_speed(id);
     go_on(id);
   }
+  run.told_mtct = run.size == answer.before ? run.told_mtct : 0;
+  measure_mtct(id, settings_.mtct.delay);
   for (Observer* observer : observers_) observer->on_resized(now_, id, answer.before, core_);
 }
 
@@ -1088,8 +1235,10 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
       run.pause = kNever;
       run.size = rest.count;
       tell(event::Resized{id, answers, std::move(rest), {}, paused});
-      run.speed = true_speed(id);
+      note_speed(id);
       go_on(id);
+      run.told_mtct = 0;
+      measure_mtct(id, settings_.mtct.delay);
       for (Observer* observer : observers_) observer->on_resized(now_, id, before, core_);
       return;
     }

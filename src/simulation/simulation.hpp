@@ -16,6 +16,7 @@
 #include "model/platform.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/policy.hpp"
+#include "simulation/mpi_time.hpp"
 #include "simulation/observer.hpp"
 #include "workload/workload.hpp"
 
@@ -62,6 +63,13 @@ struct PowerCap {
   double watts = 0;
 };
 
+/// From a time on the machine shall draw no less and no more; the upper bound may be infinity. For
+/// policies that want to know (`Wants::corridor`); under others it is only watched.
+struct CorridorLine {
+  Time at{};
+  double low_w = 0, high_w = 0;
+};
+
 /// A booking is made at a time; with a count its nodes are chosen then (`place_booking`). One that
 /// has a number is another one from then on, or is over. New ones are numbered from 0, in order.
 struct BookingOrder {
@@ -104,12 +112,20 @@ struct SimulationSettings {
   Duration start_retry = whole_seconds(30);
   std::vector<NodeEvent> node_events;  // by time; needs identities
   std::vector<PowerCap> power_caps;    // by time
+  std::vector<CorridorLine> corridor;  // by time
+  /// To be longer outside of the corridor than this is a violation of it.
+  Duration violation_grace = whole_seconds(30);
+  /// So long after a start it is known what a job draws, if that is not what was believed.
+  Duration power_delay = whole_seconds(10);
+  MtctMeasurement mtct{};              // for policies that want it
   std::vector<BookingOrder> bookings;  // by time; of nodes they need identities
   OnFailure on_failure = OnFailure::requeue;
   bool suspends = false;  // jobs can be suspended; with orders or a policy that needs it
   std::vector<OperatorOrder> orders;     // by time
   bool shares = false;                   // jobs can share nodes; with a policy that needs it
   ShareModel share = ShareModel::ideal;  // how fast they truly are then
+  bool counts_cores = true;  // a job can use as many cores of a node as it asked for; false: all
+  std::uint16_t ranks_per_node = 1;  // processes of a job on each of its nodes, which keep a core
   bool moves = true;  // malleable jobs leave draining nodes for idle ones; else they only shrink
 
   /// Asked now and then: stop here? (Ctrl-C)
@@ -133,10 +149,12 @@ struct SimulationCounts {
   Time last_end{};  // the last job left its nodes: it ended, or was requeued and never ran again
   double held_node_s = 0;             // integral of the nodes held by jobs
   double reconfiguration_node_s = 0;  // of these, while jobs paid for resizes
+  double look_ahead_seconds = 0;      // wall clock: of a portfolio's choices, never the same twice
   bool stopped = false;               // by `SimulationSettings::stop`
 };
 
-/// Runs the workload to its end. The same workload and settings give the same calls and counts.
+/// Runs the workload to its end. The same workload and settings give the same calls and counts, but
+/// for what is measured of this machine.
 SimulationCounts simulate(const Workload& workload, const SimulationSettings& settings,
                           std::span<Observer* const> observers);
 

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,6 +14,7 @@
 #include "metrics/summary.hpp"
 #include "model/fairness.hpp"
 #include "simulation/observer.hpp"
+#include "simulation/power_figures.hpp"
 #include "simulation/simulation.hpp"
 
 namespace ductile {
@@ -18,27 +22,47 @@ namespace ductile {
 /// One `Summary` of one run. Cheap enough to be on in every run.
 class SummaryObserver final : public Observer {
  public:
-  explicit SummaryObserver(const Workload& workload) {
+  /// With what its power is to be compared with, which lives longer.
+  explicit SummaryObserver(const Workload& workload, const PowerCorridor& corridor = {})
+      : power_(workload, corridor) {
     figures_.reserve(workload.jobs.size());
-    if (!workload.jobs.empty()) power_since_ = workload.jobs.front().submit;
   }
 
   void on_begin(const Core& core) override {
     note_machine(Time::min(), core);
-    note_power(core);
+    power_.note(core);
   }
   void on_close(Time now, const Core& core) override {
     note_machine(now, core);
-    pass_power(now);
-    note_power(core);
+    power_.pass(now);
+    power_.note(core);
+    if (const std::optional<bool> found = core.found_sizes()) {
+      ++(*found ? summary_.corridor_solved : summary_.corridor_unsolved);
+    }
+  }
+
+  void on_policy(Time now, const event::ConfigChanged& changed, const Core&) override {
+    if (changed.choice) {
+      const Choice& its = *changed.choice;
+      ++summary_.choices;
+      summary_.policy_changes += its.chosen == its.ruled ? 0 : 1;
+      summary_.look_ahead_passes += its.passes;
+    }
+    reigns_.push_back({now, changed.traits.settings});
   }
 
   void on_decision(Time, const Decision& decision, const Core&) override {
     switch (decision.kind) {
       case Decision::Kind::start:
         summary_.backfilled += decision.reason.why == Why::backfilled ? 1 : 0;
+        summary_.guests += decision.after.parts.empty() ? 0 : 1;
         break;
+      case Decision::Kind::cores:
       case Decision::Kind::resize:
+        if (decision.reason.why == Why::guest && decision.reason.job != JobId::none) {
+          ++summary_.core_cuts;
+          summary_.mates += mates_.insert(decision.job).second ? 1 : 0;
+        }
         summary_.evolving_granted += decision.request == RequestId::none ? 0 : 1;
         break;
       case Decision::Kind::deny:
@@ -78,7 +102,7 @@ class SummaryObserver final : public Observer {
 
   void on_finish(Time now, const Core& core) override {
     finished_ = now;
-    pass_power(now);
+    power_.pass(now);
     delays_ = core.state().delays;
   }
 
@@ -99,10 +123,11 @@ class SummaryObserver final : public Observer {
     s.events = counts.events;
     s.passes = counts.passes;
     add_delays(workload, settings.rules.fairness);
-    add_power(counts.stopped ? power_ : power_until_idle_);
+    power_.write(s, counts.stopped);
     s.reconfiguration_node_s = counts.reconfiguration_node_s;
     const Time end = counts.stopped ? finished_ : counts.last_end;
     s.makespan_s = to_seconds(end - counts.first_submit);
+    add_reigns(*settings.policy, counts.first_submit, end);
     if (s.makespan_s > 0) {
       if (premium_from_ != kNever) {
         s.premium_from = to_seconds(premium_from_ - counts.first_submit) / s.makespan_s;
@@ -137,37 +162,26 @@ class SummaryObserver final : public Observer {
     }
     return sum;
   }
-  /// What was drawn up to a time.
-  struct Power {
-    Wide energy_nj = 0;  // milliwatts times microseconds
-    std::int64_t most_mw = 0, cap_mw = State::kNoBudget;
-    Duration above{};
-  };
-  /// From now on.
-  void note_power(const Core& core) {
-    drawn_mw_ = core.state().power_mw();
-    cap_mw_ = core.state().power_cap_mw();
-    is_held_ = core.state().held > 0;
-  }
-  /// So it was until then.
-  void pass_power(Time until) {
-    if (until <= power_since_) return;
-    const Duration length = until - power_since_;
-    power_.energy_nj += Wide{drawn_mw_} * length.count();
-    power_.most_mw = std::max(power_.most_mw, drawn_mw_);
-    power_.cap_mw = std::min(power_.cap_mw, cap_mw_);
-    if (drawn_mw_ > cap_mw_) power_.above += length;
-    power_since_ = until;
-    if (is_held_) power_until_idle_ = power_;
-  }
-  void add_power(const Power& its) {
-    const bool is_capped = its.cap_mw != State::kNoBudget;
-    if (its.most_mw == 0 && !is_capped) return;
-    summary_.energy_j = static_cast<double>(its.energy_nj) / 1e9;
-    summary_.max_power_w = static_cast<double>(its.most_mw) / 1e3;
-    if (!is_capped) return;
-    summary_.power_cap_w = static_cast<double>(its.cap_mw) / 1e3;
-    summary_.above_power_cap_s = to_seconds(its.above);
+  /// For how long each member of a portfolio ruled; the first one from the beginning.
+  void add_reigns(const Policy& policy, Time from, Time to) {
+    if (to <= from) return;
+    std::vector<std::pair<std::string, double>>& ruled = summary_.ruled;
+    const Portfolio* portfolio = policy.portfolio();
+    if (!portfolio) return;
+    for (const auto& member : portfolio->members) ruled.emplace_back(member->traits.settings, 0);
+    std::string who = ruled.front().first;
+    Time since = from;
+    const auto pass = [&](Time until) {
+      until = std::clamp(until, since, to);
+      const auto at = std::ranges::find(ruled, who, [](const auto& its) { return its.first; });
+      if (at != ruled.end()) at->second += to_seconds(until - since) / to_seconds(to - from);
+      since = until;
+    };
+    for (const auto& [at, next] : reigns_) {
+      pass(at);
+      who = next;
+    }
+    pass(to);
   }
   void add_delays(const Workload& workload, const Fairness& rules) {
     Accounts accounts(rules);
@@ -185,14 +199,18 @@ class SummaryObserver final : public Observer {
     }
   }
 
+  struct Reign {
+    Time since{};
+    std::string policy{};
+  };
+
   JobFigures figures_;
+  std::vector<Reign> reigns_;
   std::vector<Delays> delays_;
   Summary summary_;
   std::vector<Machine> machine_;
-  Power power_, power_until_idle_;  // the second one: up to the last time nodes were held
-  Time power_since_{};
-  std::int64_t drawn_mw_ = 0, cap_mw_ = State::kNoBudget;
-  bool is_held_ = false;
+  PowerFigures power_;
+  std::unordered_set<JobId> mates_;
   double work_node_s_ = 0;  // of completed jobs, at the sizes they asked for
   Time finished_{};
   Time premium_from_ = kNever, premium_until_{};

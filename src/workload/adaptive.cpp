@@ -181,7 +181,7 @@ bool read_where(const Line& line, std::string_view key, std::string_view word, A
 // What comes after "job NAME": "key=value" in any order, each once but for requests and
 // phases.
 AdaptiveJob adaptive_of(Line& line, Accounts& accounts, AskedWhere& asked, bool may_ask) {
-  constexpr double kMostWatts = 1e6, kLongest_s = 1e9;
+  constexpr double kLongest_s = 1e9;
   constexpr std::int32_t kMostPriority = 1'000'000'000;
   AdaptiveJob more;
   std::optional<JobType> type;
@@ -228,7 +228,7 @@ AdaptiveJob adaptive_of(Line& line, Accounts& accounts, AskedWhere& asked, bool 
     } else if (key == "delay") {
       more.believed.resize_delay = seconds(line.number<double>(key, word, 0, kLongest_s));
     } else if (key == "watts") {
-      more.believed.watts_per_node = line.number<double>(key, word, 0, kMostWatts);
+      read_watts(word, line.place(key), more);
     } else if (key == "request") {
       const EvolvingStep step = step_of(line, word);
       if (!more.steps.empty() && more.steps.back().progress > step.progress) {
@@ -426,6 +426,19 @@ AskedByJobs read_asked(CompressedFile file, const std::string& name, const Platf
 
 // ---- Writing ------------------------------------------------------------------------------------
 
+void append_watts(std::string& text, const AdaptiveJob& more) {
+  const AdaptiveSpec& its = more.believed;
+  if (its.watts_per_node == 0) return;
+  text += " watts=";
+  if (its.least_watts_per_node > 0 || more.watts > 0) {
+    const double least = its.least_watts_per_node;
+    append_number(text, least > 0 ? least : its.watts_per_node);
+    text += "..";
+  }
+  append_number(text, its.watts_per_node);
+  if (more.watts > 0) append_number(text += ":", more.watts);
+}
+
 void append_cost(std::string& text, const ReconfigurationCost& cost) {
   const char* separator = "";
   for (const double value : {cost.alpha_s, cost.beta_s, cost.b_s, cost.fixed_s, cost.scale}) {
@@ -480,13 +493,39 @@ void append_job(std::string& text, const AdaptiveJob& more, const Workload& work
         .append(kWalltimeForWords[static_cast<std::size_t>(believed.walltime_for)]);
   }
   if (believed.resize_delay != Duration{}) append_seconds(text += " delay=", believed.resize_delay);
-  if (believed.watts_per_node != 0) append_number(text += " watts=", believed.watts_per_node);
+  append_watts(text, more);
   for (const EvolvingStep& step : more.steps) append_step(text += " request=", step);
   for (const Phase& phase : more.phases) append_phase(text += " phase=", phase);
   if (more.asked != 0) append_where(text, workload.asked.at(more.asked - 1));
 }
 
 }  // namespace
+
+void read_watts(std::string_view text, const Place& place, AdaptiveJob& job) {
+  constexpr double kMost = 1e6;
+  constexpr const char* kRemedy = "write watts up to 1e6, or LEAST..MOST:DRAWN from above 0 on";
+  const auto watts = [&](std::string_view word) {
+    const auto value = parse_number<double>(word);
+    if (value && *value >= 0 && *value <= kMost) return *value;
+    throw InputError(place, fmt::format("'{}' is no number of watts", word), kRemedy);
+  };
+  const std::size_t dots = text.find("..");
+  if (dots == std::string_view::npos) {
+    job.believed.watts_per_node = watts(text);
+    return;
+  }
+  std::string_view rest = text.substr(dots + 2);
+  const bool is_drawn = rest.find(':') != std::string_view::npos;
+  const double least = watts(text.substr(0, dots)), most = watts(next_part(rest, ':'));
+  const double drawn = is_drawn ? watts(rest) : most;
+  if (!(least > 0 && least <= drawn && drawn <= most)) {
+    throw InputError(place, fmt::format("'{}' is no range with what is drawn in it", text),
+                     kRemedy);
+  }
+  job.believed.watts_per_node = most;
+  if (least < most) job.believed.least_watts_per_node = least;
+  if (drawn < most) job.watts = drawn;
+}
 
 std::uint64_t read_adaptive(const std::string& path, Workload& workload,
                             const AdaptiveRules& rules) {

@@ -37,6 +37,11 @@ AskedByJobs read_asked(const std::string& path, const Platform& platform);
 /// The same from the content of a file called `name`.
 AskedByJobs parse_asked(std::string_view bytes, const std::string& name, const Platform& platform);
 
+/// "250": that is what a node of the job draws, in watts. "200..300:250": its user says that it
+/// draws from 200 W to 300 W, and it draws 250 W; without the last number as much as he says at
+/// most. Throws InputError with that place.
+void read_watts(std::string_view text, const Place& place, AdaptiveJob& job);
+
 /// Writes what `read_adaptive` gives back. The caller looks at the state of `out`. Throws
 /// InputError if a job cannot be told from another by its name, or asks more often than a line
 /// can say.

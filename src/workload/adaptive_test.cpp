@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -348,6 +349,27 @@ TEST(AdaptiveErrors, NameLineAndField) {
                            "job 1 phase=1:0:no",
                            "job 1 phase=1:1:no:x"}) {
     EXPECT_NE(line_error(line), "") << line;
+  }
+}
+
+// What a user says of watts, and what is drawn; as it was written.
+TEST(Adaptive, WattsMayBeARange) {
+  for (const auto& [text, least, most, drawn] :
+       {std::tuple("170", 0.0, 170.0, 0.0), std::tuple("100..300:250", 100.0, 300.0, 250.0),
+        std::tuple("100..300", 100.0, 300.0, 0.0), std::tuple("300..300:300", 0.0, 300.0, 0.0)}) {
+    const Workload workload = parsed(std::string("job 2 type=malleable size=1..4 watts=") + text);
+    const AdaptiveJob& job = workload.adaptive.at(0);
+    EXPECT_EQ(job.believed.least_watts_per_node, least) << text;
+    EXPECT_EQ(job.believed.watts_per_node, most) << text;
+    EXPECT_EQ(job.watts, drawn) << text;
+    Workload again = jobs(3);
+    parse_adaptive(written(workload), "x.adaptive", again);
+    EXPECT_EQ(again.adaptive, workload.adaptive) << text;
+  }
+  for (const char* text : {"x", "-1", "300..100", "0..100", "100..200:50", "100..200:300", "1..2e6",
+                           "100..", "100..x", "100..200:", "nan..5"}) {
+    EXPECT_THROW(parsed(std::string("job 2 type=malleable size=1..4 watts=") + text), InputError)
+        << text;
   }
 }
 

@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kWhole = 100'000;  // of `EspType::fraction`
 
 // What a draw of Stream::workload is about. (Other models draw for jobs there, by their numbers.)
-enum class About : std::uint64_t { order = 1, malleable, evolving };
+enum class About : std::uint64_t { order = 1, malleable, evolving, serial };
 
 Draws draws_of(std::uint64_t seed, About about) {
   return {seed, Stream::workload, static_cast<std::uint64_t>(about)};
@@ -31,14 +31,33 @@ constexpr EspTypeSet bit(std::size_t row) { return EspTypeSet{1} << row; }
 
 // ---- Sizes and run times ------------------------------------------------------------------------
 
-Nodes rounded(EspModel::Round round, std::int64_t amount, std::int64_t unit) {
-  const std::int64_t up = round == EspModel::Round::up ? unit - 1 : unit / 2;
+bool rounds_up(const EspModel& model) {
+  if (model.round != EspModel::Round::by_constraints) return model.round == EspModel::Round::up;
+  return model.constraints == EspModel::Constraints::none;
+}
+
+Nodes rounded(bool is_up, std::int64_t amount, std::int64_t unit) {
+  const std::int64_t up = is_up ? unit - 1 : unit / 2;
   return static_cast<Nodes>(std::max<std::int64_t>((amount + up) / unit, 1));
 }
 
 // By how many nodes a malleable job grows.
 Nodes stride(const EspModel& model, Nodes size) {
   return model.cores_per_host == 0 ? 1 : std::min(size, model.cores_per_host);
+}
+
+// Chadha, John and Gerndt 2020, table I.
+SizeConstraint constraint_of(const EspModel& model, const EspType& type) {
+  using Kind = SizeConstraint::Kind;
+  constexpr std::string_view kPowersOfTwo = "BFJ", kEven = "DGL", kOdd = "H";
+  if (model.constraints == EspModel::Constraints::none) return {};
+  const auto is_in = [&](std::string_view letters) {
+    return letters.find(type.letter) != std::string_view::npos;
+  };
+  return {is_in(kPowersOfTwo) ? Kind::power_of_two
+          : is_in(kEven)      ? Kind::even
+          : is_in(kOdd)       ? Kind::odd
+                              : Kind::any};
 }
 
 // The largest size of a malleable job.
@@ -54,7 +73,7 @@ Nodes largest(const EspModel& model, Nodes size) {
 
 // 4 of 128 cores.
 Nodes asked(const EspModel& model) {
-  return model.ask.value_or(rounded(model.round, model.nodes, 32));
+  return model.ask.value_or(rounded(rounds_up(model), model.nodes, 32));
 }
 
 // When a share `progress` of the work is done, an evolving job of `size` asks for `more` nodes, and
@@ -184,6 +203,15 @@ void check(const EspModel& model) {
   if (model.premium != EspModel::Premium::by_mode && !has_premium) {
     throw InputError({.field = "premium"}, "no job is privileged in this mode",
                      "leave premium away, or give mode=esp2 or mode=esp1_multimode");
+  }
+  if (host > 0 &&
+      (model.constraints != EspModel::Constraints::none || model.min != EspModel::Min::size)) {
+    throw InputError({.field = "unit"}, "malleable jobs grow by whole hosts",
+                     "leave constraints and min away, or give unit=core");
+  }
+  if (model.most_serial > 0 && model.evolving.named != 0) {
+    throw InputError({.field = "serial"}, "the run times of evolving jobs are those of linear ones",
+                     "leave evolving away");
   }
   if (model.run_time == EspModel::RunTime::table && model.ask) {
     throw InputError({.field = "ask"},
@@ -336,15 +364,15 @@ EspTypes parse_esp_types(std::string_view field, std::string_view text) {
 
 Nodes esp_size(const EspModel& model, const EspType& type) {
   const std::int64_t amount = type.fraction * model.nodes;
-  const Nodes size = rounded(model.round, amount, kWhole);
+  const Nodes size = rounded(rounds_up(model), amount, kWhole);
   const Nodes host = model.cores_per_host;
   if (host == 0 || size <= host) return size;
-  return rounded(model.round, amount, kWhole * host) * host;
+  return rounded(rounds_up(model), amount, kWhole * host) * host;
 }
 
 std::int64_t esp_evolving_runtime_s(const EspType& type) {
   constexpr std::int64_t kCores = 128, kMore = 4;
-  const auto cores = std::int64_t{rounded(EspModel::Round::up, type.fraction * kCores, kWhole)};
+  const auto cores = std::int64_t{rounded(true, type.fraction * kCores, kWhole)};
   return type.runtime_s * cores / (cores + kMore);
 }
 
@@ -411,8 +439,20 @@ Workload generate_esp(const EspModel& model, std::uint64_t seed) {
       more.size.max = size + extra;
       more.steps = requests(model, type, size, extra);
     }
+    if (malleable && model.most_serial > 0) {
+      Draws draws(seed, Stream::workload,
+                  mixed(static_cast<std::uint64_t>(About::serial)) ^ job.name);
+      const double serial = draws.uniform(model.least_serial, model.most_serial);
+      more.speedup = more.believed.speedup = {Speedup::Kind::amdahl, serial};
+    }
     if (malleable) {
       more.size.max = std::max(more.size.max, largest(model, size));
+      const SizeConstraint constraint = constraint_of(model, type);
+      more.believed.constraint = constraint;
+      more.size.max = std::max(constraint.at_most(more.size.max), size);
+      if (model.min == EspModel::Min::constraint) {
+        more.size.min = std::min(constraint.at_least(1), size);
+      }
       if (const Nodes by = stride(model, size); by > 1) {
         more.believed.constraint = {SizeConstraint::Kind::multiple, by};
       }

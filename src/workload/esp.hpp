@@ -60,7 +60,9 @@ struct EspTypes {
 };
 
 struct EspModel {
-  enum class Round : std::uint8_t { up, nearest };
+  /// How sizes are rounded: where it is not said, to the nearest with the constraints of paper 003,
+  /// so that each job asks for a size that it may have, else up.
+  enum class Round : std::uint8_t { by_constraints, up, nearest };
   /// When jobs are submitted: one every `gap`; 50 at once and then one every `gap`, and the two
   /// largest half an hour after all others; in three blocks; in three blocks, with the two largest
   /// among them as privileged jobs.
@@ -75,23 +77,38 @@ struct EspModel {
   /// Of an evolving job that is granted more: as in the paper's table; or what is left becomes
   /// faster linearly.
   enum class RunTime : std::uint8_t { table, progress };
+  /// Which sizes malleable jobs can have: any; or by type as in the table of paper 003 (Chadha,
+  /// John and Gerndt 2020).
+  enum class Constraints : std::uint8_t { none, paper_003 };
+  /// The smallest size of a malleable job: that which it asks for, or the smallest of its
+  /// constraint.
+  enum class Min : std::uint8_t { size, constraint };
 
   Nodes nodes = 120;
   /// 0: sizes are whole nodes. Else the nodes are cores, of which each host has so many: a job has
   /// the same number on each of its hosts, all of them if it needs more than one.
   Nodes cores_per_host = 0;
-  Round round = Round::up;
+  Round round = Round::by_constraints;
   Mode mode = Mode::uniform30;
   Premium premium = Premium::by_mode;
   Duration gap = whole_seconds(30);
   EspTypes malleable, evolving;
   Pick pick = Pick::random;
-  std::optional<Decimal> max;  // largest size of a malleable job over its size; none: the machine
-  std::optional<Nodes> ask;    // how many more evolving jobs want; none: 1/32 of the machine
+  Constraints constraints = Constraints::none;
+  Min min = Min::size;
+  /// Largest size of a malleable job over its size; none: the machine, or the largest size up to it
+  /// that its constraint allows.
+  std::optional<Decimal> max;
+  std::optional<Nodes> ask;  // how many more evolving jobs want; none: 1/32 of the machine
   RunTime run_time = RunTime::table;
+  /// Malleable jobs have a serial share of their work between these, uniform, by Amdahl's law: at
+  /// the size that they ask for they take the time of the table.
+  double least_serial = 0, most_serial = 0;
 };
 
-inline constexpr std::array<std::string_view, 2> kEspRoundWords{"up", "nearest"};
+inline constexpr std::array<std::string_view, 3> kEspRoundWords{"auto", "up", "nearest"};
+inline constexpr std::array<std::string_view, 2> kEspConstraintsWords{"none", "003"};
+inline constexpr std::array<std::string_view, 2> kEspMinWords{"size", "constraint"};
 inline constexpr std::array<std::string_view, 4> kEspModeWords{"uniform30", "esp2",
                                                                "esp1_throughput", "esp1_multimode"};
 inline constexpr std::array<std::string_view, 3> kEspPremiumWords{"auto", "barrier", "priority"};

@@ -448,8 +448,12 @@ TEST(EspErrors, NameTheRemedy) {
       "malleable=all,evolving=0.1",
       "evolving: no types have jobs within 2 % of this share; name the types, as malleable=FGH, "
       "or use pick=longest");
-  message("max=0.5", "max: '0.5' is no factor from 1 on; write a factor of the size, or machine");
-  message("max=big", "max: 'big' is no factor from 1 on; write a factor of the size, or machine");
+  message("max=0.5",
+          "max: '0.5' is no factor from 1 on; write a factor of the size, machine, or "
+          "constraint");
+  message("max=big",
+          "max: 'big' is no factor from 1 on; write a factor of the size, machine, or "
+          "constraint");
   message("ask=0,evolving_mode=progress",
           "ask: '0' is no number of nodes; write a whole number from 1 on, or auto");
   message(
@@ -459,6 +463,38 @@ TEST(EspErrors, NameTheRemedy) {
   message("unit=node:8,malleable=FGI,evolving=FG",
           "evolving: FG are malleable as well, and grow by whole hosts; give each type once, or "
           "unit=core");
+}
+
+// Table I of paper 003: nearest sizes on 32 nodes, which each job may have, from the smallest to
+// the largest that its constraint lets it have.
+TEST(Esp, HasTheConstraintsOfPaper003) {
+  const Workload workload = generate_esp({.nodes = 32,
+                                          .malleable = parse_esp_types("malleable", "all"),
+                                          .constraints = EspModel::Constraints::paper_003,
+                                          .min = EspModel::Min::constraint},
+                                         1);
+  std::map<char, std::string> table;
+  for (const WorkloadJob& job : workload.jobs) {
+    const AdaptiveJob& its = workload.adaptive.at(job.adaptive);
+    EXPECT_TRUE(its.believed.constraint.allows(job.nodes));
+    table[kEspTypes[job.user - 1].letter] =
+        to_text(its.believed.constraint) + " " + std::to_string(its.size.min) + " " +
+        std::to_string(job.nodes) + " " + std::to_string(its.size.max);
+  }
+  EXPECT_EQ(table, (std::map<char, std::string>{{'A', "any 1 1 32"},
+                                                {'B', "pof2 1 2 32"},
+                                                {'C', "any 1 16 32"},
+                                                {'D', "even 2 8 32"},
+                                                {'E', "any 1 16 32"},
+                                                {'F', "pof2 1 2 32"},
+                                                {'G', "even 2 4 32"},
+                                                {'H', "odd 1 5 31"},
+                                                {'I', "any 1 1 32"},
+                                                {'J', "pof2 1 2 32"},
+                                                {'K', "any 1 3 32"},
+                                                {'L', "even 2 4 32"},
+                                                {'M', "any 1 8 32"},
+                                                {'Z', "any 1 32 32"}}));
 }
 
 }  // namespace

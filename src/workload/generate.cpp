@@ -15,6 +15,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "workload/esp.hpp"
+#include "workload/pi_heat.hpp"
 
 namespace ductile {
 namespace {
@@ -119,8 +120,16 @@ constexpr std::array kEspParameters = {
     ModelParameter{"unit", ModelParameter::Kind::text, "core", 0, 0, "",
                    "core: jobs grow by single nodes; node:PPN: the nodes are cores, PPN on each "
                    "host, and jobs have as many on each of their hosts"},
-    ModelParameter{"round", ModelParameter::Kind::word, "up", 0, 0, "", "how the sizes are rounded",
+    ModelParameter{"round", ModelParameter::Kind::word, "auto", 0, 0, "",
+                   "how the sizes are rounded; auto: up, with constraints=003 to the nearest",
                    kEspRoundWords},
+    ModelParameter{"constraints", ModelParameter::Kind::word, "none", 0, 0, "",
+                   "which sizes malleable jobs can have: any, or by type as in paper 003",
+                   kEspConstraintsWords},
+    ModelParameter{"min", ModelParameter::Kind::word, "size", 0, 0, "",
+                   "smallest size of malleable jobs: that which they ask for, or the smallest of "
+                   "their constraint",
+                   kEspMinWords},
     ModelParameter{"mode", ModelParameter::Kind::word, "uniform30", 0, 0, "",
                    "when jobs are submitted", kEspModeWords},
     ModelParameter{
@@ -138,8 +147,14 @@ constexpr std::array kEspParameters = {
                    "which types make a share: random, any that come within 2 % of the jobs, drawn "
                    "for each seed; longest: those that come nearest, of these the longest",
                    kEspPickWords},
-    ModelParameter{"max", ModelParameter::Kind::text, "machine", 0, 0, "",
-                   "largest size of malleable jobs: machine, or so many times their size"},
+    ModelParameter{
+        "max", ModelParameter::Kind::text, "machine", 0, 0, "",
+        "largest size of malleable jobs: machine, or so many times their size; or as large "
+        "as their constraint lets them be, which is the same as machine"},
+    ModelParameter{
+        "serial", ModelParameter::Kind::text, "0", 0, 0, "",
+        "serial share of the work of malleable jobs, by Amdahl's law: a number, or A..B, "
+        "uniform; 0: linear"},
     ModelParameter{"ask", ModelParameter::Kind::text, "auto", 0, 0, "nodes",
                    "how many more evolving jobs ask for; auto: 1/32 of the machine"},
     ModelParameter{"evolving_mode", ModelParameter::Kind::word, "table", 0, 0, "",
@@ -158,14 +173,28 @@ EspModel esp_model(const ModelChoice& choice) {
                  .malleable = parse_esp_types("malleable", choice.value("malleable")),
                  .evolving = parse_esp_types("evolving", choice.value("evolving")),
                  .pick = static_cast<EspModel::Pick>(choice.word("pick")),
+                 .constraints = static_cast<EspModel::Constraints>(choice.word("constraints")),
+                 .min = static_cast<EspModel::Min>(choice.word("min")),
                  .run_time = static_cast<EspModel::RunTime>(choice.word("evolving_mode"))};
-  if (const std::string& max = choice.value("max"); max != "machine") {
+  if (const std::string& max = choice.value("max"); max != "machine" && max != "constraint") {
     model.max = Decimal::parse(max);
     if (!model.max || *model.max < Decimal(1) || Decimal(kMost) < *model.max) {
       throw InputError({.field = "max"}, fmt::format("'{}' is no factor from 1 on", max),
-                       "write a factor of the size, or machine");
+                       "write a factor of the size, machine, or constraint");
     }
   }
+  const std::string& serial = choice.value("serial");
+  const std::size_t dots = serial.find("..");
+  const auto least = parse_number<double>(std::string_view(serial).substr(0, dots));
+  const auto most = dots == std::string::npos
+                        ? least
+                        : parse_number<double>(std::string_view(serial).substr(dots + 2));
+  if (!least || !most || *least < 0 || *most < *least || *most > 1) {
+    throw InputError({.field = "serial"}, fmt::format("'{}' is no share of the work", serial),
+                     "write a number from 0 to 1, or A..B");
+  }
+  model.least_serial = *least;
+  model.most_serial = *most;
   constexpr Nodes kMostAsked = 1'000'000'000;
   if (const std::string& ask = choice.value("ask"); ask != "auto") {
     model.ask = parse_number<Nodes>(ask);
@@ -175,6 +204,38 @@ EspModel esp_model(const ModelChoice& choice) {
     }
   }
   return model;
+}
+
+// ---- pi_heat ------------------------------------------------------------------------------------
+
+constexpr std::array kPiHeatParameters = {
+    ModelParameter{"jobs", ModelParameter::Kind::whole, "20", 1, kMost, "", "number of jobs"},
+    ModelParameter{"nodes", ModelParameter::Kind::whole, "14", 1, kMost, "nodes",
+                   "size of the machine, and the largest one of elastic jobs"},
+    ModelParameter{"max_size", ModelParameter::Kind::whole, "4", 1, kMost, "nodes",
+                   "largest size that is asked for; uniform from 1 on"},
+    ModelParameter{"gap", ModelParameter::Kind::number, "2", 0, 1e6, "s", "between submissions"},
+    ModelParameter{"min_runtime", ModelParameter::Kind::whole, "120", 1, 1e8, "s",
+                   "shortest run time at the size asked for; uniform"},
+    ModelParameter{"max_runtime", ModelParameter::Kind::whole, "600", 1, 1e8, "s", "longest one"},
+    ModelParameter{"pi", ModelParameter::Kind::number, "170", 0, 1e6, "W",
+                   "what a node draws that computes Pi: jobs 1, 3, ..."},
+    ModelParameter{"heat", ModelParameter::Kind::number, "250", 0, 1e6, "W",
+                   "what a node draws that computes heat: jobs 2, 4, ..."},
+    ModelParameter{"rigid", ModelParameter::Kind::number, "0", 0, 1, "",
+                   "share of jobs that are rigid"},
+};
+
+PiHeatModel pi_heat_model(const ModelChoice& choice) {
+  return {.jobs = static_cast<std::uint64_t>(choice.number("jobs")),
+          .nodes = static_cast<Nodes>(choice.number("nodes")),
+          .max_size = static_cast<Nodes>(choice.number("max_size")),
+          .gap = seconds(choice.number("gap")),
+          .min_runtime_s = static_cast<std::int64_t>(choice.number("min_runtime")),
+          .max_runtime_s = static_cast<std::int64_t>(choice.number("max_runtime")),
+          .pi_w = choice.number("pi"),
+          .heat_w = choice.number("heat"),
+          .rigid = choice.number("rigid")};
 }
 
 constexpr std::array kModels = {
@@ -197,6 +258,20 @@ constexpr std::array kModels = {
                   [](const ModelChoice& choice) { return esp_remark(esp_model(choice)); },
                   [](const ModelChoice& choice, std::uint64_t seed) {
                     return generate_esp(esp_model(choice), seed);
+                  }},
+    WorkloadModel{"pi_heat",
+                  "elastic jobs that draw little power and much by turns, as in the power "
+                  "experiments of Chadha et al. 2020",
+                  kPiHeatParameters,
+                  [](const ModelChoice& choice) { return pi_heat_model(choice).jobs; },
+                  [](const ModelChoice& choice) {
+                    PiHeatModel first = pi_heat_model(choice);
+                    first.jobs = 1;
+                    generate_pi_heat(first, 1);  // throws what it does not like
+                    return std::string();
+                  },
+                  [](const ModelChoice& choice, std::uint64_t seed) {
+                    return generate_pi_heat(pi_heat_model(choice), seed);
                   }},
 };
 

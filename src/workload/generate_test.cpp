@@ -129,8 +129,8 @@ TEST(ParseModel, ErrorsSayWhatThereIs) {
   const auto message = [](const char* text, const char* expected) {
     EXPECT_THAT([&] { parse_model(text); }, ThrowsMessage<InputError>(expected));
   };
-  message("rigit", "there is no workload model 'rigit'; there are: rigid, esp");
-  message("", "there is no workload model ''; there are: rigid, esp");
+  message("rigit", "there is no workload model 'rigit'; there are: rigid, esp, pi_heat");
+  message("", "there is no workload model ''; there are: rigid, esp, pi_heat");
   message("rigid:size=3", "rigid: has no parameter 'size'; it has: jobs, nodes, max_size, load");
   message("rigid:jobs=3,jobs=4", "rigid: 'jobs' is given twice; give it once");
   message("rigid:jobs",
@@ -139,12 +139,13 @@ TEST(ParseModel, ErrorsSayWhatThereIs) {
           "jobs: '2.5' is not a whole number from 1 to 4000000000; the default is 10000");
   message("rigid:load=x", "load: 'x' is not a number from 0.001 to 1000; the default is 0.9");
   message("rigid:load=nan", "load: 'nan' is not a number from 0.001 to 1000; the default is 0.9");
-  message("esp:round=down", "round: there is no 'down'; use up, nearest; the default is up");
+  message("esp:round=down",
+          "round: there is no 'down'; use auto, up, nearest; the default is auto");
   message("esp:malleable=", "malleable: a value is missing; the default is none");
   message(
       "esp:jobs=5",
-      "esp: has no parameter 'jobs'; it has: nodes, unit, round, mode, premium, gap, malleable, "
-      "evolving, pick, max, ask, evolving_mode");
+      "esp: has no parameter 'jobs'; it has: nodes, unit, round, constraints, min, mode, premium, "
+      "gap, malleable, evolving, pick, max, serial, ask, evolving_mode");
 }
 
 }  // namespace

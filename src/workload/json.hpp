@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -20,10 +22,22 @@ namespace ductile {
 /// What was not taken as it is: how often, by cause.
 using Remarks = std::map<std::string, std::uint64_t>;
 
-/// Parses a JSON file. Throws InputError.
+/// Parses a JSON file. Throws InputError, also where an object says a name twice: of these only one
+/// would count.
 inline nlohmann::json parse_json(std::string_view text, const std::string& file) {
+  using Event = nlohmann::json::parse_event_t;
+  std::vector<std::set<std::string>> names;  // of the objects that are open
+  const auto look = [&](int, Event event, nlohmann::json& value) {
+    if (event == Event::object_start) names.emplace_back();
+    if (event == Event::object_end) names.pop_back();
+    if (event == Event::key && !names.back().insert(value.get<std::string>()).second) {
+      throw InputError({.file = file}, fmt::format("'{}' is there twice", value.get<std::string>()),
+                       "write it once");
+    }
+    return true;
+  };
   try {
-    return nlohmann::json::parse(text);
+    return nlohmann::json::parse(text, look);
   } catch (const nlohmann::json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 3, column 5: ..."
     const std::string_view what = error.what();

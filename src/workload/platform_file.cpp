@@ -57,6 +57,7 @@ class Reader {
     platform().cores_per_node = first.has.cores;
     platform().idle_w = first.idle_w;
     platform().busy_w = first.busy_w;
+    platform().off_w = first.off_w;
     platform().boot_time = first.boot_time;
     return std::move(result_);
   }
@@ -201,6 +202,8 @@ class Reader {
         its.idle_w = real(field, node, 0, 1e6);
       } else if (field == "busy_w") {
         its.busy_w = real(field, node, 0, 1e6);
+      } else if (field == "off_w") {
+        its.off_w = real(field, node, 0, 1e6);
       } else if (field == "boot_time_s") {
         its.boot_time = seconds(real(field, node, 0, 1e6));
       } else if (field == "weight") {
@@ -208,7 +211,7 @@ class Reader {
       } else {
         fail(node, field, "a class has no such field",
              "it has name, count or nodes, cores, sockets, memory, gres, speed, idle_w, busy_w, "
-             "boot_time_s and weight");
+             "off_w, boot_time_s and weight");
       }
     }
     if (its.name.empty()) fail(table, "class", "has no name", "write name = \"...\"");
@@ -227,6 +230,9 @@ class Reader {
     }
     if (its.busy_w < its.idle_w) {
       fail(table, "busy_w", "is less than idle_w", "say what a node draws that computes");
+    }
+    if (its.off_w > its.idle_w) {
+      fail(table, "off_w", "is more than idle_w", "say what a node draws that is switched off");
     }
     counts_.push_back(count.value_or(0));
     at_.push_back(&table);

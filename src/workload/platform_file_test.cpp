@@ -154,7 +154,7 @@ TEST(PlatformFile, IsRefusedWithItsPlace) {
       {"count = 2\ngpus = 2",
        "f.toml:4: gpus: a class has no such field; it has name, count or "
        "nodes, cores, sockets, memory, gres, speed, idle_w, busy_w, "
-       "boot_time_s and weight"},
+       "off_w, boot_time_s and weight"},
       {"nodes = '1-2'",
        "f.toml:1: nodes: there is a node 2, and 2 nodes in all; number them from 0 "
        "without a gap"},

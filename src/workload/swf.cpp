@@ -454,7 +454,12 @@ void take(const Record& record, const SwfRules& rules, Places& places, Workload&
   }
   const std::size_t partition = places.partition(record);
   const std::uint32_t cores = places.cores(partition);
-  job.nodes = static_cast<Nodes>((size - 1) / cores + 1);
+  const std::int64_t uses = size * rules.cores_per_processor;  // cores
+  job.nodes = static_cast<Nodes>((uses - 1) / cores + 1);
+  if (rules.counts_cores) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::uint16_t>::max();
+    job.cores = static_cast<std::uint16_t>(std::min((uses - 1) / job.nodes + 1, kMost));
+  }
   if (rules.max_size > 0 && job.nodes > rules.max_size) {
     ++skipped.above_max_size;
     return;
@@ -516,6 +521,7 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
   LineReader lines(file, name, kAdvice, &progress);
   bool sorted = true;
   bool before_first = true;
+  std::uint64_t to_leave_out = rules.leave_out;  // jobs still
   std::string_view line;
   while (lines.next(line)) {
     const auto first = std::find_if_not(line.begin(), line.end(), is_blank);
@@ -527,6 +533,15 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
     before_first = false;
     take(Record(line, name, lines.number()), rules, places, workload);
     const std::vector<WorkloadJob>& jobs = workload.jobs;
+    if (to_leave_out > 0) {
+      // What the file has before the first job that counts is not counted either.
+      to_leave_out -= jobs.size();
+      Workload empty;
+      empty.name = std::move(workload.name);
+      empty.where = std::move(workload.where);
+      workload = std::move(empty);
+      continue;
+    }
     if (jobs.size() > 1 && jobs.back().submit < jobs[jobs.size() - 2].submit) sorted = false;
     if (rules.max_jobs != 0 && jobs.size() == rules.max_jobs) break;
     if (jobs.size() == kMostJobs) {
@@ -566,12 +581,13 @@ void append_header(std::string& text, const SwfHeader& header) {
 
 }  // namespace
 
-std::optional<Nodes> SwfHeader::nodes(std::uint32_t cores_per_node) const {
+std::optional<Nodes> SwfHeader::nodes(std::uint32_t cores_per_node,
+                                      std::uint32_t cores_per_processor) const {
   const auto valid = [](const std::optional<std::int64_t>& number) {
     return number && *number > 0 && *number <= kMostProcessors;
   };
-  if (valid(max_procs) && *max_procs >= cores_per_node) {
-    return static_cast<Nodes>(*max_procs / cores_per_node);
+  if (valid(max_procs) && *max_procs * cores_per_processor >= cores_per_node) {
+    return static_cast<Nodes>(*max_procs * cores_per_processor / cores_per_node);
   }
   if (valid(max_nodes)) return static_cast<Nodes>(*max_nodes);
   return std::nullopt;

@@ -33,8 +33,10 @@ struct SwfRules {
   /// Which number is that of a partition: none, field 15 or field 16.
   enum class PartitionsFrom : std::uint8_t { none, queue, partition };
 
-  Nodes nodes = 0;                   // of the machine; 0: no job is too large
-  std::uint32_t cores_per_node = 1;  // > 0; a job has ceil(processors / cores_per_node) nodes
+  Nodes nodes = 0;                        // of the machine; 0: no job is too large
+  std::uint32_t cores_per_node = 1;       // > 0; a job has ceil(its cores / cores_per_node) nodes
+  std::uint32_t cores_per_processor = 1;  // > 0; what the log calls a processor has so many
+  bool counts_cores = false;  // jobs know how many cores they can use of each of their nodes
   /// Which processors count: requested (field 8) and if they are not known allocated (field 5), or
   /// the other way round.
   Size size = Size::requested;
@@ -47,6 +49,7 @@ struct SwfRules {
   std::optional<std::int64_t> partition;  // only lines with this field 16
   std::vector<Status> status;             // only lines with one of these; empty: all
   Nodes max_size = 0;                     // only jobs up to so many nodes; 0: all
+  std::uint64_t leave_out = 0;            // so many jobs, those that come first in the file
   std::uint64_t max_jobs = 0;             // stop after so many jobs; 0: all
 
   /// The machine, where its nodes are not all alike. What a line asks for is of it, and a job has
@@ -66,9 +69,11 @@ struct SwfHeader {
   std::optional<std::int64_t> unix_start_time;  // s since 1970 of submit time 0
   std::string notes;                            // one line each; at most the first 64 KiB
 
-  /// How many nodes of `cores_per_node` > 0 cores the machine has: MaxProcs, else MaxNodes (which
+  /// How many nodes of `cores_per_node` > 0 cores the machine has: MaxProcs, of so many cores each,
+  /// else MaxNodes (which
   /// counts nodes of the machine's own size, whatever it is).
-  std::optional<Nodes> nodes(std::uint32_t cores_per_node) const;
+  std::optional<Nodes> nodes(std::uint32_t cores_per_node,
+                             std::uint32_t cores_per_processor = 1) const;
 };
 
 /// Reads a log, plain or compressed (see CompressedFile), in one pass; memory is that of the jobs

@@ -194,6 +194,21 @@ TEST(Swf, JobsUpToASize) {
   EXPECT_EQ(parse(text, {.max_size = 9, .max_jobs = 2}).skipped.total(), 0u);
 }
 
+TEST(Swf, FirstJobsCanBeLeftOut) {
+  std::string text = Line{.run = "0"}.text();  // no run time
+  for (int i = 1; i <= 5; ++i) {
+    text += Line{.job = std::to_string(i)}.text() + Line{.run = "0"}.text();
+  }
+  const Workload workload = parse(text, {.leave_out = 2, .max_jobs = 2});
+  ASSERT_EQ(workload.jobs.size(), 2u);
+  EXPECT_EQ(workload.jobs[0].name, 3u);
+  EXPECT_EQ(workload.jobs[1].name, 4u);
+  EXPECT_EQ(workload.skipped.no_runtime, 2u);  // behind the second job and behind the third
+  EXPECT_EQ(parse(text, {.leave_out = 5}).jobs.size(), 0u);
+  EXPECT_EQ(parse(text, {.leave_out = 9}).jobs.size(), 0u);
+  EXPECT_EQ(parse(text, {}).jobs.size(), 5u);
+}
+
 TEST(Swf, StopsAfterTheJobsAskedFor) {
   const std::string text = Line{.run = "-1"}.text() + Line{.job = "2"}.text() +
                            Line{.job = "3"}.text() + "what follows is not looked at";

@@ -69,6 +69,7 @@ struct AdaptiveJob {
   Speedup speedup;                  // true, unless there are phases
   ReconfigurationCost cost;         // true,
   ResizeCosts costs;                //   and what it takes besides
+  double watts = 0;                 // what a node truly draws; 0: the most that is believed
   std::vector<EvolvingStep> steps;  // in order of progress
   std::vector<Phase> phases;        // in order; the last one goes to the end
 
@@ -93,6 +94,7 @@ struct WorkloadJob {
   std::uint32_t user = 0, group = 0;  // 0: not known
   std::uint32_t adaptive = kRigid;    // row of Workload::adaptive
   std::uint32_t where = 0;            // place in Workload::where plus 1; 0: it asks for none
+  std::uint16_t cores = 0;            // that it can use of each of its nodes; 0: all
 
   /// Jobs of unknown users have nothing in common.
   bool has_user() const { return user != 0; }

@@ -201,4 +201,4 @@ def test_what_cannot_be_is_refused(ductile, tmp_path):
         assert done.returncode == 2 and said in done.stderr, done.stderr
     done = ductile.run(*call[:3], "--nodes", 4, "--power-cap", 1000)
     assert done.returncode == 2
-    assert "--power-cap: nobody says what a node draws; give idle_w and busy_w in --platform" in done.stderr
+    assert "--power-cap: nobody says what a node draws; give --node-power, idle_w and busy_w in --platform" in done.stderr

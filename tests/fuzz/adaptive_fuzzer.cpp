@@ -12,10 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "base/error.hpp"
+#include "memory_file.hpp"
 #include "workload/adaptive.hpp"
 
 namespace ductile {
@@ -85,17 +83,14 @@ std::string written(const Workload& workload, std::uint32_t cores_per_node) {
 
 void read_as_file(std::string_view bytes, const Workload& expected, bool sound,
                   std::uint32_t cores_per_node, std::uint8_t how) {
-  const int descriptor = memfd_create("fuzz", 0);
-  require(write(descriptor, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  const MemoryFile file(bytes);
   Workload workload = log_of(how);
   try {
-    read_adaptive("/proc/self/fd/" + std::to_string(descriptor), workload,
-                  {.cores_per_node = cores_per_node});
+    read_adaptive(file.path(), workload, {.cores_per_node = cores_per_node});
     require(sound && workload.adaptive == expected.adaptive);
   } catch (const InputError&) {
     require(!sound);
   }
-  close(descriptor);
   require(!adaptive_beside("no/such/" + std::to_string(bytes.size()) + ".swf.gz"));
 }
 

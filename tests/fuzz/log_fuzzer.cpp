@@ -21,10 +21,8 @@
 #include <variant>
 #include <vector>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "base/error.hpp"
+#include "memory_file.hpp"
 #include "scheduling/core.hpp"
 #include "scheduling/invariants.hpp"
 #include "scheduling/record.hpp"
@@ -134,15 +132,12 @@ class Told {
 };
 
 void replay_as_file(std::string_view bytes) {
-  const int descriptor = memfd_create("fuzz", 0);
-  require(write(descriptor, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  const MemoryFile file(bytes);
   try {
-    const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
-    replay(*open_log_file(path), path, test_policy);
+    replay(*open_log_file(file.path()), file.path(), test_policy);
   } catch (const InputError&) {
   } catch (const RunError&) {
   }
-  close(descriptor);
   try {
     open_log_file("no/such/file");
     std::abort();

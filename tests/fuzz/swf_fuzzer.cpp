@@ -12,10 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "base/error.hpp"
+#include "memory_file.hpp"
 #include "workload/swf.hpp"
 
 namespace {
@@ -78,22 +76,6 @@ void check_round_trip(const Workload& workload, const SwfHeader& header) {
   require(header_again.max_nodes == header.max_nodes);
 }
 
-// The same bytes as a file.
-class File {
- public:
-  explicit File(std::string_view bytes) : descriptor_(memfd_create("fuzz", 0)) {
-    require(write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { close(descriptor_); }
-
-  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-
- private:
-  int descriptor_;
-};
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -112,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
 
   if ((data[1] & 8) != 0) {
-    const File file(bytes);
+    const ductile::MemoryFile file(bytes);
     const std::string path = (data[1] & 16) != 0 ? "no/such/file" : file.path();
     std::uint64_t done = 0;
     try {

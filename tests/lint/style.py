@@ -35,6 +35,9 @@ UNTESTED = {
     "report/explanation.cpp": "tests/property/explanation_test.cpp",
     "report/jobs_csv.cpp": "report/run_folder_test.cpp",
     "scheduling/place.cpp": "tests/property/cells_test.cpp",
+    "solver/corridor_greedy.cpp": "tests/property/corridor_test.cpp",
+    "solver/corridor_relaxation.cpp": "tests/property/corridor_test.cpp",
+    "solver/corridor_repair.cpp": "tests/property/corridor_test.cpp",
 }
 
 # The build of the tests begins each source with these headers, so that the compiler does not notice

@@ -52,10 +52,10 @@ def test_a_job_waits_for_watts(powered):
     third = c.submit("-N", 1, "-t", 1, patient)
     c.wait_for_size(third, 1)  # there is power for it, and it delays nobody
     assert power(c) == {"ok": True, "cap_w": 1000, "reserved_w": 0, "idle_w": 400, "jobs_w": 600, "promised_w": 0,
-                        "free_w": 0}
+                        "free_w": 0, "drawn_w": 1000, "measured_w": 0, "measured_jobs": [], "corridor": None}
     said = c.run("power").stdout.splitlines()
     assert [" ".join(row.split()) for row in said] == [
-        "cap 1000 W", "reserved 0 W", "idle draw 400 W", "jobs 600 W", "promised 0 W", "free 0 W"]
+        "cap 1000 W", "reserved 0 W", "idle draw 400 W", "jobs 600 W", "promised 0 W", "free 0 W", "drawn 1000 W"]
     again(c)
     assert power(c)["free_w"] == 0 and c.queue()[second]["reason"] == "Resources"
     c.run("cancel", third)

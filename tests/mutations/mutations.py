@@ -8,7 +8,7 @@ world, and claims against their naive models. At least one test has to fail; wit
     mutations.py [--build FOLDER] [--compiler CXX] [--jobs N] [--every N [--first N]] [PART OF A RULE]
 
 All of them take half an hour and more: after a change of src/scheduling try all, or those of the
-rules that you touched. ctest tries every eighth, each day from another one on, so that all have their turn in eight
+rules that you touched. ctest tries every 24th, each day from another one on, so that all have their turn in 24
 days; it prints from which, and --first repeats that. The texts of all rows are looked up in any case.
 """
 
@@ -56,7 +56,7 @@ TIMEOUT_S = 1200
 
 
 def sources():
-    for floor in ("base", "model", "scheduling", "policies"):
+    for floor in ("base", "model", "scheduling", "solver", "policies"):
         for path in sorted((ROOT / "src" / floor).glob("*.cpp")):
             if not path.stem.endswith("_test"):
                 yield path
@@ -82,7 +82,7 @@ class Build:
             raise RuntimeError(f"{path}: does not compile\n{done.stdout}")
 
     def program(self, objects, result):
-        subprocess.run([*self.link, *objects, "-lgmock", "-lgtest", "-lpthread", "-o", result],
+        subprocess.run([*self.link, *objects, "-lgmock", "-lgtest", "-lpthread", "-lClp", "-o", result],
                        check=True)
 
     def notices(self, program):

@@ -408,7 +408,7 @@ TEST(Backfilling, TheMostReservationsAreADepth) {
 class Forgetful final : public Policy {
  public:
   explicit Forgetful(std::shared_ptr<const Policy> inner)
-      : Policy(inner->traits), inner_(std::move(inner)) {}
+      : Policy(inner->traits, inner->wants), inner_(std::move(inner)) {}
   void schedule(Pass& pass) const override {
     pass.forget_memo();
     inner_->schedule(pass);
@@ -425,6 +425,7 @@ TEST(Backfilling, WithABoundWhatIsRememberedChangesNothing) {
   const std::uint64_t runs = for_seeds(700, [&](std::uint64_t seed) {
     Trouble t = random_trouble(seed);
     const PolicyInfo& info = testing::policies()[seed % testing::policies().size()];
+    if (info.name == "portfolio") return;  // `Forgetful` would hide that it is one
     const bool deep =
         std::ranges::find(info.parameters, "depth", &ParameterInfo::name) != info.parameters.end();
     const auto policy = make_policy(info.name + (deep ? ":depth=20" : ""));

@@ -221,7 +221,7 @@ TEST_P(Expansions, DoNotHaveToIfTheRuleIsOff) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, Expansions,
                          ::testing::Values("mebf", "elastic", "dbes", "equipartition", "equigrow",
-                                           "esf", "edf", "ldf", "fpsma"),
+                                           "esf", "edf", "ldf", "fpsma", "tide"),
                          [](const auto& its) { return its.param; });
 
 }  // namespace

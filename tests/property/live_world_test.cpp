@@ -75,9 +75,9 @@ bool slice_ends() { return haste != nullptr && haste->draws.chance(haste->chance
 
 /// `needy` often, since it seldom meets a world that cannot do what it needs.
 constexpr std::string_view kPolicies[] = {
-    "fcfs",     "easy",  "conservative", "mebf",          "elastic", "equipartition",
-    "equigrow", "esf",   "edf",          "fpsma",         "dbes",    "needy",
-    "needy",    "needy", "needy",        "easy:order=sjf"};
+    "fcfs",     "easy",  "conservative", "mebf",  "elastic",       "equipartition",
+    "equigrow", "esf",   "edf",          "fpsma", "dbes",          "tide",
+    "needy",    "needy", "needy",        "needy", "easy:order=sjf"};
 
 /// Starts jobs in order, and cannot do without resizes.
 class Needy final : public Policy {

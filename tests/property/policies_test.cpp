@@ -93,7 +93,8 @@ TEST_P(EveryPolicy, EndsEveryJob) {
 /// orders, power and policy.
 TEST_P(EveryPolicy, KeepsItsPromisesInAHostileWorld) {
   for_seeds(share_of(2'000), [](std::uint64_t seed) {
-    HostileSettings settings = random_settings(seed + 1);
+    const bool shares = make_policy(info().name)->traits.needs.parts;
+    HostileSettings settings = shares ? sharing_settings(seed + 1) : random_settings(seed + 1);
     settings.make_policy = [](Draws& draws) {
       return make_policy(random_parameters(info(), draws));
     };
@@ -166,7 +167,8 @@ TEST_P(BaselineEasy, WithoutMalleableJobs) {
 INSTANTIATE_TEST_SUITE_P(Policies, BaselineEasy, ::testing::Values("mebf", "elastic"),
                          [](const auto& its) { return its.param; });
 
-/// Nobody is shrunk for a job that does not start in the same instant, and no more than it needs.
+/// Nobody is shrunk for a job that neither starts nor grows in the same instant, and no more than
+/// it needs.
 class Purposes final : public Observer {
  public:
   void on_decision(Time now, const Decision& decision, const Core& core) override {
@@ -174,7 +176,7 @@ class Purposes final : public Observer {
     now_ = now;
     const Why why = decision.reason.why;
     if (decision.kind == Decision::Kind::start || why == Why::evolving ||
-        why == Why::dependency_expand) {
+        why == Why::dependency_expand || why == Why::hand_out) {
       served_.push_back(decision.job);
     }
     if (decision.kind == Decision::Kind::resize && decision.reason.why == Why::shrunk_for) {
@@ -224,7 +226,7 @@ TEST_P(Purposeful, ShrinksNobodyInVain) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, Purposeful,
                          ::testing::Values("dbes", "elastic", "equipartition", "equigrow", "esf",
-                                           "edf", "ldf", "fpsma"),
+                                           "edf", "ldf", "fpsma", "tide"),
                          [](const auto& its) { return its.param; });
 
 }  // namespace

@@ -1018,12 +1018,14 @@ void FakeWorld::measure() {
   if (running.empty() || set_.measure == Duration{}) return;
   const Truth& job = *running[draws_.below(running.size())];
   const Nodes nodes = job.nodes.count();
-  tell(Measured{job.id,
-                nodes,
-                {.iterations = 10,
-                 .iteration_time = seconds(draws_.uniform(0.5, 2) * 10 / nodes),
-                 .looks = 100,
-                 .in_mpi = static_cast<std::uint32_t>(draws_.below(60))}});
+  tell(Measured{
+      job.id,
+      nodes,
+      {.iterations = 10,
+       .iteration_time = seconds(draws_.uniform(0.5, 2) * 10 / nodes),
+       .looks = 100,
+       .in_mpi = static_cast<std::uint32_t>(draws_.below(60))},
+      draws_.chance(0.5) ? std::optional(draws_.uniform(-50, 400) * nodes) : std::nullopt});
 }
 
 /// Somebody else makes a job smaller, while the controller does not look.

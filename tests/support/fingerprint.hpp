@@ -61,7 +61,7 @@ class Walk {
         s.platform.busy_w, s.platform.boot_time);
     row("world", s.capabilities.instant_start, s.capabilities.resizes_per_job,
         s.capabilities.power_control, s.capabilities.moves, s.capabilities.suspends,
-        s.capabilities.parts, s.rules.share);
+        s.capabilities.parts, s.capabilities.instant_cores, s.rules.share);
     for (const NodeClass& its : s.platform.classes) {
       row("class", its.nodes, its.has.cores, its.has.memory_mb, its.speed, its.weight);
     }
@@ -80,7 +80,7 @@ class Walk {
     for (const char c : traits.settings) number(c);
     row("traits", traits.wakes, traits.answers_requests, traits.order, traits.priority_period,
         traits.fair_share.half_life, traits.start_size, traits.needs.resizes_per_job,
-        traits.needs.power_control, traits.needs.parts);
+        traits.needs.power_control, traits.needs.parts, traits.overdue.slack, traits.overdue.grace);
     for (const UserShare& each : traits.fair_share.shares) row("share", each.user, each.share);
     row("power", s.corridor_low_w, s.budget_mw, s.jobs_mw, s.on_mw, s.claimed_mw, s.power_mw());
     row("timer", s.timer);
@@ -93,7 +93,8 @@ class Walk {
     }
     for (const Adaptive& adaptive : s.adaptive) fields("adaptive", adaptive);
     for (const std::uint32_t row_of : s.free_rows) row("free row", row_of);
-    row("queue", s.queue.order(), s.queue.sorted_at(), s.queue.size());
+    row("queue", s.queue.order(), s.queue.sorted_at(), s.queue.size(), s.queue.area(),
+        s.sorting.overdue);
     s.queue.for_each([&](JobId id) { number(id); });
     // As of one moment, so that it is no matter of the clock.
     for (const Standing& each : s.uses.standings(Time{}, {.half_life = Duration{}})) {
@@ -149,16 +150,16 @@ class Walk {
     row(name, id, j.adaptive, j.status, j.doing, j.decision, j.holding, j.target, j.claim, j.keep,
         j.started, j.limit, j.not_before, j.release, j.reserved, j.work_left, j.work_at, j.power_mw,
         j.power_class, j.running_at, j.expands, j.shrinks, j.restarts, j.gain, j.first_size,
-        j.ordered, j.tag, j.delayed, j.leaves, j.refusals, j.goes_on, j.share);
+        j.ordered, j.tag, j.delayed, j.leaves, j.refusals, j.goes_on, j.pace.has, j.pace.of);
     const JobSpec& spec = j.spec;
     row("  spec", spec.name, spec.user, spec.group, spec.priority, spec.type, spec.submitted,
-        spec.walltime, spec.size, spec.preferred, spec.account, spec.lane);
+        spec.walltime, spec.size, spec.preferred, spec.account, spec.lane, spec.cores, spec.ranks);
   }
   void fields(const char* name, const Adaptive& a) {
     const AdaptiveSpec& spec = a.spec;
     row(name, a.mtct, a.rate, spec.cost.alpha_s, spec.cost.beta_s, spec.cost.b_s, spec.cost.fixed_s,
         spec.cost.scale, spec.cost.transfer_s, spec.resize_delay, spec.watts_per_node,
-        spec.walltime_for);
+        spec.least_watts_per_node, spec.walltime_for);
     const Speedup& speedup = spec.speedup;
     row("  speedup", speedup.kind, speedup.parameter, speedup.sigma);
     for (const TimeAt& point : speedup.times.rows()) row("  time", point.nodes, point.time);

@@ -91,6 +91,7 @@ HostileSettings sharing_settings(std::uint64_t seed) {
   settings.platform.nodes = static_cast<Nodes>(4 + draws.below(20));
   settings.platform.cores_per_node = static_cast<std::uint32_t>(2 + draws.below(15));
   settings.rules.share = draws.chance(0.5) ? ShareModel::worst : ShareModel::ideal;
+  settings.capabilities.instant_cores = draws.chance(0.5);
   settings.cells = draws.chance(0.4);
   return settings;
 }
@@ -457,6 +458,9 @@ AdaptiveSpec HostileWorld::some_adaptive() {
   adaptive.cost.fixed_s = 0.1;
   adaptive.resize_delay = whole_seconds(static_cast<std::int64_t>(draws_.below(10)));
   adaptive.watts_per_node = draws_.chance(0.3) ? draws_.uniform(50, 400) : 0;
+  if (adaptive.watts_per_node > 0 && draws_.chance(0.5)) {
+    adaptive.least_watts_per_node = adaptive.watts_per_node * draws_.uniform(0.2, 1);
+  }
   if (draws_.chance(0.3)) {
     const char* const constraints[] = {"pof2",  "even",       "odd",
                                        "cubic", "multiple:3", "list:1:3:4:10:12:40"};
@@ -667,6 +671,10 @@ void HostileWorld::submit() {
   spec.preferred = static_cast<Nodes>(1 + draws_.below(draws_.chance(0.7) ? most / 4 : most));
   if (draws_.chance(0.02)) spec.preferred = total + 1;
   spec.size = exactly(spec.preferred);
+  if (settings_.shares && draws_.chance(0.5)) {
+    spec.cores = static_cast<std::uint16_t>(1 + draws_.below(settings_.platform.cores_per_node));
+    spec.ranks = static_cast<std::uint16_t>(1 + draws_.below(spec.cores));
+  }
   if (spec.type != JobType::rigid) {
     spec.size.min = static_cast<Nodes>(1 + draws_.below(spec.preferred));
     spec.size.max = spec.preferred + static_cast<Nodes>(draws_.below(most / 2));
@@ -1228,10 +1236,15 @@ void HostileWorld::change_corridor() {
 }
 
 std::shared_ptr<const Policy> HostileWorld::some_policy() {
-  return settings_.make_policy
-             ? settings_.make_policy(draws_)
-             : random_policy(draws_, settings_.policy_calls, settings_.capabilities,
-                             settings_.shares && settings_.capabilities.parts);
+  if (!settings_.make_policy) {
+    return random_policy(draws_, settings_.policy_calls, settings_.capabilities,
+                         settings_.shares && settings_.capabilities.parts);
+  }
+  for (int tries = 0; tries < 50; ++tries) {
+    std::shared_ptr<const Policy> policy = settings_.make_policy(draws_);
+    if (meets(settings_.capabilities, policy->traits.needs)) return policy;
+  }
+  return std::make_shared<Finisher>();
 }
 
 void HostileWorld::change_policy(std::shared_ptr<const Policy> policy) {
@@ -1306,10 +1319,15 @@ void HostileWorld::close() {
   for (std::size_t i = 1; i < decisions.size(); ++i) {
     require(index(decisions[i].id) == index(decisions[i - 1].id) + 1, "decisions out of order");
   }
-  // They do not depend on each other: any order will do.
+  // They do not depend on each other: any order will do, but that cores that change at once may be
+  // given and taken again.
   for (std::size_t i = decisions.size(); i > 1; --i) {
     std::swap(decisions[i - 1], decisions[draws_.below(i)]);
   }
+  std::ranges::stable_sort(decisions, {}, [](const Decision& decision) {
+    const bool is_first = decision.kind == Decision::Kind::cores;
+    return std::pair(!is_first, is_first ? decision.id : DecisionId::none);
+  });
   for (const Decision& decision : decisions) check(decision);
   for (const Truth& job : jobs_) require(!job.rejected, "a job that cannot run was not rejected");
   check_books();
@@ -1331,6 +1349,8 @@ void HostileWorld::check(const Decision& decision) {
     }
     case Decision::Kind::set_limit:
       return;
+    case Decision::Kind::cores:
+      return check_instant_cores(decision);
     case Decision::Kind::cancel:
     case Decision::Kind::requeue:
     case Decision::Kind::suspend:
@@ -1443,6 +1463,18 @@ void HostileWorld::check_cores(const Decision& decision) {
   require(changes, who + " is to have the cores that it has");
   ++(gives ? figures_.cuts : figures_.spared);
   if (gives) job.has = job.before;
+}
+
+void HostileWorld::check_instant_cores(const Decision& decision) {
+  Truth& job = truth(decision.job);
+  const std::string who = name(decision.job);
+  require(settings_.capabilities.instant_cores,
+          who + " is to have other cores at once, and cannot");
+  require(job.stage == Stage::running && job.open == DecisionId::none,
+          who + " is to have other cores, and is busy or does not run");
+  require(decision.after.nodes == job.has.nodes, who + " is to have other nodes with its cores");
+  check_cores(decision);
+  job.has.parts = decision.after.parts;
 }
 
 void HostileWorld::answer_cores(JobId id, Truth& job) {

@@ -224,6 +224,7 @@ class HostileWorld {
   void check_has_moved(JobId id) const;
   void check_change_of_size(const Decision& decision);
   void check_cores(const Decision& decision);
+  void check_instant_cores(const Decision& decision);
   Slice slice_of(JobId id, std::uint32_t node) const;  // what a job has of a node
   Slice whole(std::uint32_t node) const;
   /// Nobody has more of a node than there is, nor less than he could have.

@@ -16,8 +16,8 @@ inline const std::vector<PolicyInfo>& policies() {
 }
 
 /// "NAME:parameter=value,..." with values drawn from the policy's table: any choice; of numbers
-/// the default, the ends of the range, or one between 0 and twice the default. Times are those of
-/// small runs.
+/// the default, the ends of the range, or one between 0 and twice the default; drawn again while
+/// the policy refuses them together. Times are those of small runs.
 std::string random_parameters(const PolicyInfo& policy, Draws& draws);
 
 }  // namespace ductile::testing

@@ -16,7 +16,9 @@
 #include "base/text.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
+#include "simulation/corridor.hpp"
 #include "support/reference.hpp"
+#include "workload/adaptive.hpp"
 
 namespace ductile::testing {
 namespace {
@@ -152,6 +154,8 @@ class Parser {
   void node_class(Line& line);
   void partition(Line& line);
   void budget(Line& line);
+  void corridor(Line& line);
+  void mtct(Line& line);
   std::uint32_t where(const Line& line, const Options& options);
   void policy(Line& line);
   void unlike(Line& line);
@@ -241,6 +245,8 @@ void Parser::directive(Line& line) {
       {"class", &Parser::node_class},
       {"partition", &Parser::partition},
       {"budget", &Parser::budget},
+      {"corridor", &Parser::corridor},
+      {"mtct", &Parser::mtct},
       {"book", &Parser::book}};
   SimulationSettings& settings = scenario_.settings;
   const std::string name = line.word("directive");
@@ -275,7 +281,8 @@ void Parser::directive(Line& line) {
     expecting_ = true;
   } else {
     line.fail("there is no directive '" + name + "'",
-              "there are platform, class, partition, budget, policy, unlike, rules, overrun, "
+              "there are platform, class, partition, budget, corridor, mtct, policy, unlike, "
+              "rules, overrun, "
               "resize, start, on_failure, node, book, job, "
               "evolve, phase, order, at, show, expect");
   }
@@ -295,12 +302,16 @@ void Parser::node_class(Line& line) {
   its.name = line.word("name");
   its.nodes = line.nodes(line.word("nodes"));
   its.has.cores = 1;
-  for (const auto& [key, value] : line.options({"speed", "memory", "idle", "busy", "weight"})) {
+  for (const auto& [key, value] :
+       line.options({"speed", "memory", "idle", "busy", "off", "boot", "weight"})) {
     if (key == "memory" || key == "weight") {
       (key == "memory" ? its.has.memory_mb : its.weight) = line.count(key, value);
+    } else if (key == "boot") {
+      its.boot_time = span(line, key, value);
     } else {
       (key == "speed"  ? its.speed
        : key == "idle" ? its.idle_w
+       : key == "off"  ? its.off_w
                        : its.busy_w) = line.number(key, value);
     }
   }
@@ -325,6 +336,23 @@ void Parser::budget(Line& line) {
       watts == "none" ? std::numeric_limits<double>::infinity() : line.number("watts", watts);
   line.options({});
   scenario_.settings.power_caps.push_back(cap);
+}
+
+void Parser::corridor(Line& line) {
+  const Time at = line.time("time", line.word("time"));
+  const std::string lower = line.word("lower bound"), upper = line.word("upper bound");
+  CorridorLine its = parse_corridor(lower, upper, line.place("corridor"));
+  its.at = at;
+  line.options({});
+  scenario_.settings.corridor.push_back(its);
+}
+
+void Parser::mtct(Line& line) {
+  const std::uint32_t job = line.count("job", line.word("job number"));
+  const Nodes size = line.count("size", line.word("size"));
+  const double value = line.number("mtct", line.word("mtct"));
+  line.options({});
+  scenario_.settings.mtct.table[{job, size}] = std::llround(value * 1e6);
 }
 
 /// Where a job wants to run: its place in the workload's list plus 1; 0: anywhere.
@@ -364,6 +392,7 @@ void Parser::policy(Line& line) {
   }
   line.options({});
   check_policy(line, scenario_.policy);
+  scenario_.settings.shares |= make_policy(scenario_.policy)->traits.needs.parts;
 }
 
 void Parser::unlike(Line& line) {
@@ -382,7 +411,7 @@ void Parser::rules(Line& line) {
   };
   Rules& rules = scenario_.settings.rules;
   for (const auto& [key, value] : line.options(
-           {"limit", "identities", "seed", "fairness", "claims", "reservations", "share"})) {
+           {"limit", "identities", "seed", "fairness", "claims", "reservations", "share", "off"})) {
     if (key == "limit") {
       rules.limit = choose(value, "fixed", "scaled") ? Rules::Limit::fixed : Rules::Limit::scaled;
     } else if (key == "identities") {
@@ -391,6 +420,8 @@ void Parser::rules(Line& line) {
       rules.share = choose(value, "worst", "ideal") ? ShareModel::worst : ShareModel::ideal;
     } else if (key == "claims") {
       rules.claims_take_idle = choose(value, "take-idle", "wait");
+    } else if (key == "off") {
+      rules.node_off_after = span(line, key, value);
     } else if (key == "reservations") {
       rules.reservations_per_plan = line.count(key, value);
     } else if (key == "fairness") {
@@ -528,10 +559,11 @@ void Parser::job(Line& line) {
   std::optional<Nodes> min, max;
   AdaptiveJob more;
   bool adapts = false, is_special = false;
-  const Options options = line.options(
-      {"submit",  "nodes",   "walltime",  "run",        "user", "group",   "type",
-       "min",     "max",     "model",     "constraint", "cost", "release", "priority",
-       "account", "barrier", "partition", "memory",     "only", "never",   "reservation"});
+  const Options options =
+      line.options({"submit",  "nodes",    "walltime",    "run",     "user",       "group",
+                    "type",    "min",      "max",         "model",   "constraint", "cost",
+                    "release", "priority", "account",     "barrier", "partition",  "memory",
+                    "only",    "never",    "reservation", "watts"});
   job.where = where(line, options);
   for (const auto& [key, value] : options) {
     if (key == "partition" || key == "memory" || key == "only" || key == "never") continue;
@@ -549,7 +581,7 @@ void Parser::job(Line& line) {
       if (key == "account") more.account = accounts_.number(account_name(value, line.place(key)));
       if (key == "barrier") more.barrier = true;
     } else {
-      adapts = true;
+      adapts = adapts || key != "watts";
       if (key == "type") {
         type = from_word<JobType>(kJobTypeWords, value);
         if (!type) line.fail("type: there is no '" + value + "'", "use " + listed(kJobTypeWords));
@@ -559,6 +591,9 @@ void Parser::job(Line& line) {
         more.speedup = more.believed.speedup = parse_speedup(value, line.place(key));
       } else if (key == "constraint") {
         more.believed.constraint = parse_constraint(value, line.place(key));
+      } else if (key == "watts") {
+        read_watts(value, line.place(key), more);
+        is_special = true;
       } else if (key == "cost") {
         more.cost.fixed_s = more.believed.cost.fixed_s = to_seconds(span(line, key, value));
       } else {
@@ -708,9 +743,9 @@ void Parser::script(Line& line) {
 
 void Parser::expected(Line& line) {
   static const std::vector<std::string> kKinds{
-      "start",   "started", "start-failed", "end",   "requeue",  "reject",   "resize",
-      "resized", "request", "deny",         "claim", "dissolve", "withdraw", "reserve",
-      "limit",   "node",    "refused",      "left",  "delays",   "stop",     "suspended"};
+      "start",   "cores",   "started", "start-failed", "end",      "requeue",   "reject",  "resize",
+      "resized", "request", "deny",    "claim",        "dissolve", "withdraw",  "reserve", "limit",
+      "node",    "refused", "left",    "delays",       "stop",     "suspended", "switch"};
   const std::string time = line.word("time");
   const Time at = line.time("time", time);
   Line rest = line;
@@ -906,6 +941,9 @@ class Narrator final : public Observer {
         orders_[decision.job] = {now, decision.after};
         line(now, "resize", decision.job, text(decision.after) + " " + text(decision.reason));
         return;
+      case Decision::Kind::cores:
+        line(now, "cores", decision.job, text(decision.after) + " " + text(decision.reason));
+        return;
       case Decision::Kind::cancel:
       case Decision::Kind::requeue:
       case Decision::Kind::suspend:
@@ -917,6 +955,12 @@ class Narrator final : public Observer {
         return;
       case Decision::Kind::reject:
         line(now, "reject", decision.job, text(decision.reason));
+        return;
+      case Decision::Kind::power_on:
+      case Decision::Kind::power_off:
+        lines_.push_back(seconds_text(now) + " switch " + nodes_text(decision.after.nodes) + " " +
+                         (decision.kind == Decision::Kind::power_on ? "on " : "off ") +
+                         text(decision.reason));
         return;
       case Decision::Kind::set_limit:
         if (scenario_.show_limits) {

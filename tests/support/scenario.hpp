@@ -76,7 +76,8 @@ struct Scenario {
   bool needs_identities() const {
     const Platform& machine = settings.platform;
     return !settings.node_events.empty() || !settings.bookings.empty() || settings.shares ||
-           machine.classes.size() > 1 || !machine.partitions.empty() || !workload.where.empty() ||
+           settings.rules.node_off_after > Duration{} || machine.classes.size() > 1 ||
+           !machine.partitions.empty() || !workload.where.empty() ||
            std::ranges::any_of(settings.orders, [](const OperatorOrder& order) {
              return std::holds_alternative<OperatorOrder::Leave>(order.what);
            });

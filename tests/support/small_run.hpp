@@ -59,7 +59,7 @@ inline SimulationSettings small_settings() {
 /// Runs it; the summary says what `observers` saw.
 inline Summary small_run(const Workload& workload, const SimulationSettings& settings,
                          std::vector<Observer*> observers) {
-  SummaryObserver figures(workload);
+  SummaryObserver figures(workload, {settings.corridor, settings.violation_grace});
   observers.push_back(&figures);
   const SimulationCounts counts = simulate(workload, settings, observers);
   return figures.summary(workload, settings, counts);

@@ -33,6 +33,11 @@ class WorkBooks final : public Observer {
     if (decision.kind == Decision::Kind::start && core.state().capabilities.instant_start) {
       begin(now, decision.job, decision.after.count, core);
     }
+    if (decision.kind == Decision::Kind::cores) {
+      advance(now, decision.job);
+      note_share(decision.job, core);
+      ++rows_[index(decision.job)].resizes;
+    }
   }
   bool wants_events() const override { return true; }
   void on_event(Time now, const Event& event, bool taken, const Core& core) override {
@@ -51,6 +56,7 @@ class WorkBooks final : public Observer {
     Row& row = rows_[index(id)];
     row.size = core.job(id).holding.count;
     row.most = std::max(row.most, row.size);
+    note_share(id, core);
     ++row.resizes;
   }
   void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
@@ -87,6 +93,7 @@ class WorkBooks final : public Observer {
     Work done = 0;
     Time at{};
     Nodes size = 0, most = 0;
+    std::uint64_t has = 1, of = 1;  // cores
     std::uint32_t resizes = 0;
     bool over = false;
   };
@@ -97,11 +104,25 @@ class WorkBooks final : public Observer {
     row.at = now;
     row.size = size;
     row.most = std::max(row.most, size);
+    note_share(id, core);
   }
   void advance(Time now, JobId id) {
     Row& row = rows_[index(id)];
-    row.done += Work{row.size} * (now - row.at).count();
+    row.done += Work{row.size} * (now - row.at).count() * row.has / row.of;
     row.at = now;
+  }
+  /// Of the cores that it could have of its nodes.
+  void note_share(JobId id, const Core& core) {
+    const Job& job = core.job(id);
+    const std::uint64_t whole = core.state().platform.cores_per_node;
+    const std::uint64_t uses =
+        job.spec.cores == 0 ? whole : std::min<std::uint64_t>(job.spec.cores, whole);
+    Row& row = rows_[index(id)];
+    row.of = uses * job.size();
+    row.has = row.of;
+    for (const Part& part : job.holding.parts) {
+      row.has -= part.nodes.count() * (uses - std::min<std::uint64_t>(part.has.cores, uses));
+    }
   }
 
   std::vector<Row> rows_;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/registry.hpp"
@@ -17,12 +18,17 @@ namespace ductile::testing {
 /// Jobs are numbered from 0 in order of submission; times in seconds.
 class SmallWorld {
  public:
-  SmallWorld(Nodes nodes, const std::string& settings)
+  SmallWorld(const Platform& machine, const std::string& settings)
       : policy(make_policy(settings)),
-        core({.nodes = nodes}, {}, Rules{.identities = true, .check = true}, policy->traits) {}
+        core(machine,
+             {.parts = policy->traits.needs.parts, .instant_cores = policy->traits.needs.parts},
+             Rules{.identities = true, .check = true}, policy->traits) {}
+  SmallWorld(Nodes nodes, const std::string& settings)
+      : SmallWorld(Platform{.nodes = nodes}, settings) {}
 
-  JobId submit(const JobSpec& spec, const AdaptiveSpec& adaptive = {}) {
-    core.apply(now, event::Submitted{spec, adaptive});
+  JobId submit(const JobSpec& spec, const AdaptiveSpec& adaptive = {},
+               std::shared_ptr<const Where> where = {}) {
+    core.apply(now, event::Submitted{spec, adaptive, std::move(where)});
     return JobId{core.state().jobs.size() - 1};
   }
   /// Everything of this instant up to its last close.

@@ -1,0 +1,231 @@
+// Slowdown-driven scheduling (D'Amico, Jokanovic and Corbalan 2019, paper 004): backfilling, and a
+// malleable job that cannot start now starts inside of running ones, which leave it some of the
+// cores of their nodes, if it is believed to end earlier so. Its mates are those whose slowdown
+// suffers the least.
+//
+// With R running jobs, Q waiting ones and G guests started a pass costs O((1 + G) (R + Q)) besides
+// the plans of its base, and O(R log R) for each job that might have mates.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "policies/registry.hpp"
+#include "scheduling/blocks.hpp"
+#include "scheduling/mates.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::array<std::string_view, 3> kBaseWords{"easy", "conservative", "backfill"};
+enum class Base : std::uint8_t { easy, conservative, backfill };
+constexpr std::array<std::string_view, 3> kAdmitWords{"guest", "response", "slowdown"};
+enum class Admit : std::uint8_t { guest, response, slowdown };
+constexpr std::array<std::string_view, 2> kSwitchWords{"on", "off"};
+
+/// Whose slowdown would be this or more is no mate: a number, or one of the running jobs' own, as
+/// believed at the pass: their mean (DynAVGSD), or a percentile of them.
+class MostSlowdown {
+ public:
+  explicit MostSlowdown(const std::string& text) {
+    const std::string_view percentile = text == "median" ? "p50" : std::string_view(text);
+    if (text == "mean") {
+      kind_ = Kind::mean;
+      return;
+    }
+    const bool is_percentile = percentile.starts_with('p');
+    const auto value = text == "inf"
+                           ? std::optional(std::numeric_limits<double>::infinity())
+                           : parse_number<double>(percentile.substr(is_percentile ? 1 : 0));
+    if (!value || *value <= 0 || (is_percentile && *value > 100)) {
+      throw InputError({.field = "policy sd: max_slowdown"}, "'" + text + "' is not possible",
+                       "use a number above 0, inf, mean, median, or a percentile as p90");
+    }
+    kind_ = is_percentile ? Kind::percentile : Kind::number;
+    value_ = *value;
+  }
+
+  double at(const Pass& pass) const {
+    if (kind_ == Kind::number) return value_;
+    std::vector<JobId> running(pass.running().begin(), pass.running().end());
+    if (running.empty()) return std::numeric_limits<double>::infinity();
+    std::ranges::sort(running);
+    std::vector<double> all;
+    for (const JobId id : running) {
+      all.push_back(slowdown(pass.job(id).spec, pass.expected_end(id)));
+    }
+    if (kind_ == Kind::mean) {
+      double sum = 0;
+      for (const double each : all) sum += each;
+      return sum / static_cast<double>(all.size());
+    }
+    std::ranges::sort(all);
+    const double rank = std::ceil(value_ / 100 * static_cast<double>(all.size()));
+    return all[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+  }
+
+ private:
+  enum class Kind : std::uint8_t { number, mean, percentile };
+  Kind kind_ = Kind::number;
+  double value_ = 0;
+};
+
+class Sd final : public Policy {
+ public:
+  explicit Sd(const Parameters& p)
+      : Policy({.wakes = kAllButAnswers, .needs = {.parts = true}}),
+        most_slowdown_(p.choice("max_slowdown")),
+        sharing_{.factor = p.decimal("sharing_factor"),
+                 .mates = static_cast<std::uint32_t>(p.number("mates")),
+                 .candidates = static_cast<std::uint32_t>(p.number("candidates"))},
+        free_nodes_(p.choice("free_nodes") == "on"),
+        admit_(chosen<Admit>(p, "admit", kAdmitWords)),
+        tick_(seconds(p.number("tick"))) {
+    const Base base = chosen<Base>(p, "base", kBaseWords);
+    backfill_.reservation_depth = base == Base::easy ? 1
+                                  : base == Base::conservative
+                                      ? Backfill::kUnlimited
+                                      : static_cast<std::uint32_t>(p.number("depth"));
+  }
+
+  void schedule(Pass& pass) const override {
+    const double most_slowdown = most_slowdown_.at(pass);
+    while (walk(pass, most_slowdown)) {
+    }
+    tick(pass, tick_);
+  }
+
+ private:
+  /// Each job in order: it starts if it can now, or else as a guest, or is reserved as in the base.
+  /// True as soon as a guest has started: the ends of its mates have moved.
+  bool walk(Pass& pass, double most_slowdown) const {
+    if (pass.in_one_lane()) start_in_order(pass);
+    if (pass.pending() == 0) return false;
+    MateFinder finder(pass, sharing_);
+    if (finder.empty()) {
+      start_and_backfill(pass, backfill_);
+      return false;
+    }
+    pass.forget_memo();
+    Timeline plan = timeline_for(pass, backfill_);
+    bool any = false;
+    const auto start_inside = [&](JobId id, Time at) {
+      any = start_as_guest(pass, finder, plan, id, at, most_slowdown);
+      return any;
+    };
+    const Behind behind = start_or_reserve(pass, plan, backfill_, nullptr, start_inside);
+    if (!any && behind.anybody()) start_behind(pass, plan, behind, start_inside);
+    return any;
+  }
+
+  /// `at`: when the plan has nodes for it; `kNever` if nobody has looked yet.
+  bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Time at,
+                      double most_slowdown) const {
+    const Guest guest = finder.guest(id);
+    if (!finder.may_have_mates(guest, free_nodes_ ? pass.idle(id) : 0)) return false;
+    if (at == kNever) {
+      at = plan.earliest(pass.demand(id, guest.nodes), guest.length, pass.job(id).not_before);
+    }
+    if (at == kNever) return false;
+    const Duration gain = at - pass.now() + guest.length - guest.shared;
+    if (gain <= Duration{}) return false;
+    const auto penalty = [&](const Mate& mate) -> std::optional<double> {
+      const JobSpec& its = pass.job(mate.job).spec;
+      const double with_guest = slowdown(its, mate.end);
+      if (!(with_guest < most_slowdown)) return std::nullopt;
+      const auto loss = static_cast<double>(mate.loss.count());
+      if (admit_ == Admit::guest) return with_guest;
+      if (admit_ == Admit::response) return loss;
+      return loss / static_cast<double>(its.walltime.count());
+    };
+    const auto mates = finder.choose(guest, idle_besides(pass, plan, guest), penalty);
+    return mates && pays(guest, gain, *mates) && finder.start(pass, guest, *mates);
+  }
+
+  /// Idle nodes that it could have besides, for so long as it is believed to take.
+  Nodes idle_besides(const Pass& pass, Timeline& plan, const Guest& guest) const {
+    if (!free_nodes_ || pass.idle() == 0) return 0;
+    const Left left(plan);
+    return std::min(pass.idle(guest.job), left.during(pass, guest.job, guest.nodes, guest.shared));
+  }
+
+  /// Is what it gains more than what its mates lose?
+  bool pays(const Guest& guest, Duration gain, const ChosenMates& chosen) const {
+    if (admit_ == Admit::guest) return true;
+    double lost = 0;
+    for (const Mate& mate : chosen.mates) lost += mate.penalty;
+    const auto its = static_cast<double>(gain.count());
+    const double length = static_cast<double>(guest.length.count());
+    return admit_ == Admit::response ? its > lost : its / length > lost;
+  }
+
+  MostSlowdown most_slowdown_;
+  Sharing sharing_;
+  bool free_nodes_;
+  Admit admit_;
+  Duration tick_;
+  Backfill backfill_;
+};
+
+}  // namespace
+
+PolicyInfo sd() {
+  const std::string source = "D'Amico et al. 2019";
+  return {
+      .name = "sd",
+      .summary =
+          "jobs start inside of running ones, which lend them cores, where that ends "
+          "them earlier",
+      .source = source,
+      .parameters =
+          {choice_parameter("base", kBaseWords, "easy", "how jobs start that share no nodes"),
+           {.name = "depth",
+            .type = ParameterType::integer,
+            .fallback = "1",
+            .min = 1,
+            .max = Backfill::kUnlimited,
+            .unit = "reservations",
+            .summary = "of base=backfill"},
+           {.name = "sharing_factor",
+            .type = ParameterType::number,
+            .fallback = "0.5",
+            .min = 0,
+            .max = 1,
+            .summary = "share of a node's cores that may be taken from a mate",
+            .source = source},
+           {.name = "max_slowdown",
+            .type = ParameterType::text,
+            .fallback = "10",
+            .summary = "who would have this slowdown or more is no mate: a number, inf, or of "
+                       "the running jobs' slowdowns the mean, the median, or a percentile (p90)",
+            .source = source},
+           {.name = "mates",
+            .type = ParameterType::integer,
+            .fallback = "2",
+            .min = 1,
+            .max = 64,
+            .summary = "so many running jobs share their nodes with one guest at most",
+            .source = source},
+           {.name = "candidates",
+            .type = ParameterType::integer,
+            .fallback = "100",
+            .min = 1,
+            .max = 1e6,
+            .unit = "jobs",
+            .summary = "among so many of the least slowdown mates are looked for",
+            .source = source},
+           choice_parameter("free_nodes", kSwitchWords, "off",
+                            "a guest may have idle nodes besides those of its mates", source),
+           choice_parameter("admit", kAdmitWords, "guest",
+                            "a guest starts if it gains, or if it gains more response time, or "
+                            "slowdown, than its mates lose"),
+           tick_parameter("0")},
+      .make = make_policy<Sd>};
+}
+
+}  // namespace ductile

@@ -1,0 +1,112 @@
+// What the cases of paper 004 (tests/data/paper_004) do not show.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "support/world.hpp"
+
+namespace ductile {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::malleable;
+using testing::rigid;
+using testing::SmallWorld;
+
+Platform machine(Nodes nodes) {
+  return {.nodes = nodes, .cores_per_node = 8, .sockets_per_node = 2};
+}
+
+TEST(Sd, RigidJobsAreNeitherGuestsNorMates) {
+  SmallWorld world(machine(2), "sd");
+  world.submit(rigid(1, 1000));
+  world.submit(malleable({1, 1}, 1, 1000));
+  world.close();
+  world.at(10);
+  const JobId waits = world.submit(rigid(1, 10));
+  world.close();
+  EXPECT_FALSE(world.runs(waits));
+  const JobId guest = world.submit(malleable({1, 1}, 1, 10));
+  world.close();
+  EXPECT_TRUE(world.runs(guest));
+  EXPECT_EQ(world.why(guest), Why::guest);
+}
+
+// Who started at this instant is no mate, and who has a guest gets no second one.
+TEST(Sd, AMateRunsAlone) {
+  SmallWorld world(machine(1), "sd");
+  const JobId mate = world.submit(malleable({1, 1}, 1, 1000));
+  const JobId first = world.submit(malleable({1, 1}, 1, 10));
+  world.close();
+  EXPECT_TRUE(world.runs(mate));
+  EXPECT_FALSE(world.runs(first));
+  world.at(1);
+  const JobId second = world.submit(malleable({1, 1}, 1, 10));
+  world.close();
+  EXPECT_TRUE(world.runs(first));
+  EXPECT_FALSE(world.runs(second));
+  EXPECT_EQ(world.core.job(mate).pace.share(), 0.5);
+  world.at(21);
+  world.end(first);
+  world.close();
+  EXPECT_TRUE(world.runs(second));
+  world.at(41);
+  world.end(second);
+  world.close();
+  EXPECT_EQ(world.core.job(mate).pace.share(), 1);
+  EXPECT_EQ(world.core.job(mate).limit, testing::at_s(1020));
+}
+
+// Half of a node is a socket; of three sockets one is taken, and of one none can be.
+TEST(Sd, WholeSocketsAreTakenWhereTheFactorAllowsOne) {
+  const auto taken = [](std::uint32_t sockets, const std::string& factor) {
+    Platform its = machine(1);
+    its.cores_per_node = 12;
+    its.sockets_per_node = sockets;
+    SmallWorld world(its, "sd:sharing_factor=" + factor);
+    const JobId mate = world.submit(malleable({1, 1}, 1, 1000));
+    world.close();
+    world.at(1);
+    world.submit(malleable({1, 1}, 1, 10));
+    world.close();
+    return world.core.job(mate).pace;
+  };
+  EXPECT_EQ(taken(2, "0.5"), (Pace{6, 12}));
+  EXPECT_EQ(taken(3, "0.5"), (Pace{8, 12}));
+  EXPECT_EQ(taken(1, "0.3"), (Pace{9, 12}));  // 3 of 12 cores, one by one
+  EXPECT_EQ(taken(4, "0.7"), (Pace{6, 12}));
+  EXPECT_EQ(taken(1, "0"), (Pace{1, 1}));
+}
+
+TEST(Sd, JobsKeepACoreForEachProcess) {
+  for (const std::uint16_t ranks : {std::uint16_t{4}, std::uint16_t{5}}) {
+    SmallWorld world(machine(1), "sd");
+    JobSpec spec = malleable({1, 1}, 1, 1000);
+    spec.ranks = ranks;
+    world.submit(spec);
+    world.close();
+    world.at(1);
+    const JobId guest = world.submit(malleable({1, 1}, 1, 10));
+    world.close();
+    EXPECT_EQ(world.runs(guest), ranks == 4) << ranks;
+  }
+}
+
+TEST(Sd, RefusesABoundThatIsNone) {
+  for (const std::string text : {"0", "-1", "nan", "p101", "p0", "p", "average", "2x"}) {
+    try {
+      (void)make_policy("sd:max_slowdown=" + text);
+      ADD_FAILURE() << text;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("max_slowdown")) << text;
+    }
+  }
+  for (const std::string text : {"1.5", "inf", "mean", "median", "p90", "p99.9"}) {
+    EXPECT_NO_THROW((void)make_policy("sd:max_slowdown=" + text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace ductile

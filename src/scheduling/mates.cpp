@@ -1,0 +1,237 @@
+#include "scheduling/mates.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace ductile {
+namespace {
+
+// Of counts of microseconds and cores: rounded half up, and a time.
+Duration quotient(Wide dividend, Wide divisor) {
+  constexpr Wide kMost = Duration::max().count() / 4;
+  const Wide its = (2 * dividend + divisor) / (2 * divisor);
+  return Duration{static_cast<std::int64_t>(std::min(its, kMost))};
+}
+
+// Goes through sets of candidates in the order of their places, the sums of their penalties
+// ascending as far as one more decides it.
+class Search {
+ public:
+  Search(std::span<const Mate> candidates, Nodes least, Nodes most, std::uint32_t mates)
+      : candidates_(candidates), least_(least), most_(most), mates_(mates) {
+    for (const Mate& mate : candidates) sizes_.push_back(mate.nodes);
+    std::ranges::sort(sizes_);
+  }
+
+  std::optional<ChosenMates> best() {
+    look(0, 0, 0);
+    if (best_.empty()) return std::nullopt;
+    ChosenMates chosen;
+    for (const std::size_t place : best_) {
+      chosen.mates.push_back(candidates_[place]);
+      chosen.nodes += candidates_[place].nodes;
+    }
+    chosen.was_cut = looks_ > kMostLooks;
+    return chosen;
+  }
+
+ private:
+  static constexpr std::uint64_t kMostLooks = 200'000;
+
+  // The first of them is at `from` or behind.
+  void look(std::size_t from, Nodes nodes, double sum) {
+    const bool is_last = chosen_.size() + 1 == mates_;
+    if (is_last && !is_there_one(least_ > nodes ? least_ - nodes : 1, most_ - nodes)) return;
+    for (std::size_t place = from; place < candidates_.size(); ++place) {
+      const Mate& mate = candidates_[place];
+      const double with = sum + mate.penalty;
+      // Those behind lose no less, and if it is a loss at all no more of them make it smaller.
+      const bool is_loss = !best_.empty() && mate.penalty >= 0;
+      if (is_loss && (with > best_sum_ || (with == best_sum_ && is_no_better(1)))) return;
+      if (++looks_ > kMostLooks && mates_ > 2) return;
+      const Nodes all = nodes + mate.nodes;
+      if (all > most_) continue;
+      chosen_.push_back(place);
+      if (all >= least_ && is_better(with)) {
+        best_ = chosen_;
+        best_sum_ = with;
+      }
+      if (!is_last) look(place + 1, all, with);
+      chosen_.pop_back();
+      if (is_last && all >= least_) return;  // those behind lose no less
+    }
+  }
+  /// Of all candidates, with so many nodes.
+  bool is_there_one(Nodes least, Nodes most) const {
+    const auto at = std::ranges::lower_bound(sizes_, least);
+    return at != sizes_.end() && *at <= most;
+  }
+  bool is_better(double sum) const {
+    if (best_.empty() || sum != best_sum_) return best_.empty() || sum < best_sum_;
+    if (chosen_.size() != best_.size()) return chosen_.size() < best_.size();
+    return chosen_ < best_;
+  }
+  // A set of so many more than those chosen that has the sum of the best one.
+  bool is_no_better(std::size_t more) const { return chosen_.size() + more > best_.size(); }
+
+  std::span<const Mate> candidates_;
+  Nodes least_, most_;
+  std::uint32_t mates_;
+  std::vector<Nodes> sizes_;                // of the candidates, ascending
+  std::vector<std::size_t> chosen_, best_;  // places
+  double best_sum_ = 0;
+  std::uint64_t looks_ = 0;
+};
+
+}  // namespace
+
+MateFinder::MateFinder(const Pass& pass, const Sharing& sharing) : pass_(pass), sharing_(sharing) {
+  const Platform& machine = pass.platform();
+  const bool has_classes = !machine.classes.empty();
+  whole_ = has_classes ? machine.classes.front().has.cores : pass.whole(0).cores;
+  const std::uint32_t sockets =
+      has_classes ? machine.classes.front().sockets : machine.sockets_per_node;
+  // Whole sockets, where one of them may be taken.
+  const bool whole_sockets = sharing.factor.floor_of(std::max(sockets, 1u)) >= 1;
+  unit_ = whole_sockets ? std::max(whole_ / std::max(sockets, 1u), 1u) : 1;
+  most_ = static_cast<std::uint32_t>(sharing.factor.floor_of(whole_)) / unit_ * unit_;
+  for (const JobId id : pass.running_malleable()) {
+    if (!pass.can_share(id)) continue;
+    const Job& job = pass.job(id);
+    if (!job.holding.parts.empty() || !pass.is_alone(id)) continue;
+    // Work is counted in core-microseconds where the cores are known.
+    const Work left = pass.work_left(id).left * (job.spec.cores == 0 ? whole_ : 1);
+    mates_.push_back(
+        {id, job.size(), usable(job.spec), job.spec.ranks, left, pass.expected_end(id)});
+  }
+}
+
+Guest MateFinder::guest(JobId id) const {
+  const Job& job = pass_.job(id);
+  const Queue::Need need = pass_.start_need(id);
+  Guest guest{.job = id, .nodes = need.nodes, .length = need.walltime};
+  if (!sizes_while_running(job.spec.type)) return guest;
+  const std::uint32_t uses = usable(job.spec);
+  const std::uint32_t cores = std::min(most_, unit_ * ((uses + unit_ - 1) / unit_));
+  if (cores < job.spec.ranks || cores == 0 || cores >= whole_) return guest;
+  guest.cores = cores;
+  guest.shared =
+      std::max(kTick, quotient(Wide{need.walltime.count()} * uses, std::min(cores, uses)));
+  return guest;
+}
+
+MateFinder::Hosts& MateFinder::hosts(std::uint32_t cores) {
+  const auto [at, is_new] = hosts_.try_emplace(cores);
+  Hosts& hosts = at->second;
+  if (!is_new) return hosts;
+  std::map<Nodes, Duration> longest;
+  for (const Candidate& its : mates_) {
+    const std::uint32_t keeps = whole_ - cores;
+    if (keeps < its.ranks) continue;
+    const Wide speed = Wide{its.nodes} * std::min(keeps, its.cores);
+    constexpr Wide kMost = Duration::max().count() / 4;
+    const Duration most{static_cast<std::int64_t>(std::min(its.left / speed, kMost))};
+    Duration& there = longest[its.nodes];
+    there = std::max(there, most);
+  }
+  for (const auto& [nodes, most] : longest) hosts.by_nodes.push_back({nodes, most});
+  return hosts;
+}
+
+Duration MateFinder::longest(const Hosts& hosts, Nodes least, Nodes most) const {
+  Duration longest{};
+  const auto& all = hosts.by_nodes;
+  for (std::size_t i = 0; i < all.size() && all[i].nodes <= most; ++i) {
+    const auto& one = all[i];
+    if (one.shared <= longest) continue;
+    if (one.nodes >= least || sharing_.mates > 2) {
+      longest = one.shared;
+      continue;
+    }
+    if (sharing_.mates < 2) continue;
+    // Two of them, this one the smaller or as large.
+    for (std::size_t j = all.size(); j-- > i;) {
+      const Nodes both = one.nodes + all[j].nodes;
+      if (both < least) break;
+      if (both <= most) longest = std::max(longest, std::min(one.shared, all[j].shared));
+    }
+  }
+  return longest;
+}
+
+bool MateFinder::may_have_mates(const Guest& guest, Nodes idle) {
+  if (guest.cores == 0 || mates_.empty()) return false;
+  Hosts& its = hosts(guest.cores);
+  const Nodes least = guest.nodes > idle ? guest.nodes - idle : 1;
+  if (idle > 0) return longest(its, least, guest.nodes) >= guest.shared;
+  const auto [at, is_new] = its.known.try_emplace(guest.nodes);
+  if (is_new) at->second = longest(its, least, guest.nodes);
+  return at->second >= guest.shared;
+}
+
+std::optional<Mate> MateFinder::mate(const Candidate& its, const Guest& guest) const {
+  if (its.nodes > guest.nodes || whole_ - guest.cores < its.ranks) return std::nullopt;
+  const Work rest =
+      its.left - Work{its.nodes} * std::min(whole_ - guest.cores, its.cores) * guest.shared.count();
+  if (rest < 0 || !fits(its, guest)) return std::nullopt;
+  Mate mate{.job = its.job, .nodes = its.nodes};
+  mate.end = later(later(pass_.now(), guest.shared), quotient(rest, Work{its.nodes} * its.cores));
+  mate.loss = mate.end - its.end;
+  return mate;
+}
+
+bool MateFinder::fits(const Candidate& candidate, const Guest& guest) const {
+  const Slice& asked = pass_.asked(guest.job);
+  const Slice& kept = pass_.asked(candidate.job);
+  const bool any_asked = asked.memory_mb > 0 || kept.memory_mb > 0 || asked.things != kept.things;
+  const bool one_cell = pass_.cell_count() == 1;
+  if (one_cell && !any_asked) return true;
+  if ((pass_.holds(candidate.job) & ~pass_.cells_of(guest.job)) != 0) return false;
+  bool is_enough = true;
+  for_each_node(pass_.job(candidate.job).holding.nodes, [&](std::uint32_t node) {
+    const Slice whole = pass_.whole(node);
+    is_enough &= whole.cores == whole_ && has_room(minus(whole, kept), asked);
+  });
+  return is_enough;
+}
+
+std::optional<ChosenMates> MateFinder::choose(const Guest& guest, Nodes idle,
+                                              Penalty penalty) const {
+  std::vector<Mate> candidates;
+  for (const Candidate& each : mates_) {
+    std::optional<Mate> its = mate(each, guest);
+    if (!its) continue;
+    const std::optional<double> value = penalty(*its);
+    if (!value) continue;
+    its->penalty = *value;
+    candidates.push_back(*its);
+  }
+  const auto is_first = [](const Mate& a, const Mate& b) {
+    if (a.penalty != b.penalty) return a.penalty < b.penalty;
+    return a.end != b.end ? a.end > b.end : a.job < b.job;
+  };
+  if (candidates.size() > sharing_.candidates) {
+    std::ranges::nth_element(candidates, candidates.begin() + sharing_.candidates, is_first);
+    candidates.resize(sharing_.candidates);
+  }
+  std::ranges::sort(candidates, is_first);
+  const Nodes least = guest.nodes > idle ? guest.nodes - idle : 1;
+  return Search(candidates, least, guest.nodes, sharing_.mates).best();
+}
+
+bool MateFinder::start(Pass& pass, const Guest& guest, const ChosenMates& chosen) const {
+  Slice keeps;
+  keeps.cores = static_cast<std::uint16_t>(whole_ - guest.cores);
+  std::vector<Cut> cuts;
+  Gain gain{.job = guest.job, .size = exactly(guest.nodes)};
+  for (const Mate& mate : chosen.mates) {
+    const Slice& asked = pass.asked(mate.job);
+    keeps.things = asked.things;
+    keeps.memory_mb = asked.memory_mb;
+    cuts.push_back({.victim = mate.job, .to = mate.nodes, .each = keeps});
+    gain.on.insert(pass.job(mate.job).holding.nodes);
+  }
+  return pass.carry_out(cuts, std::span(&gain, 1), {Why::guest});
+}
+
+}  // namespace ductile

@@ -1,0 +1,121 @@
+// Guests and mates: a waiting job starts on nodes of running ones, which leave some of the cores of
+// each to it and have them back when it ends (D'Amico, Jokanovic and Corbalan 2019, paper 004).
+// Which running jobs could be its mates, and which of them lose the least.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/decimal.hpp"
+#include "base/function_ref.hpp"
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "base/wide.hpp"
+#include "scheduling/pass.hpp"
+
+namespace ductile {
+
+/// How nodes are shared.
+struct Sharing {
+  Decimal factor{0.5};             // at most this share of a node's cores is taken from a mate
+  std::uint32_t mates = 2;         // of a guest, at most
+  std::uint32_t candidates = 100;  // only so many are looked at, those of the least penalty
+};
+
+/// A waiting job as a guest.
+struct Guest {
+  JobId job = JobId::none;
+  Nodes nodes = 0;
+  std::uint32_t cores = 0;  // that it gets of each node it shares; 0: it cannot share any
+  Duration length{};        // on nodes of its own, as believed,
+  Duration shared{};        // and on shared ones, from the first to the last moment
+};
+
+/// The slowdown by which paper 004 judges: from a job's submission to its end, over the time that
+/// it asked for.
+inline double slowdown(const JobSpec& job, Time end) {
+  return static_cast<double>((end - job.submitted).count()) /
+         static_cast<double>(job.walltime.count());
+}
+
+/// What a candidate loses, and by when it ends with the guest, as believed.
+struct Mate {
+  JobId job = JobId::none;
+  Nodes nodes = 0;
+  double penalty = 0;  // to be small: of the mates together, too
+  Time end{};          // with the guest
+  Duration loss{};     // so much later than without
+};
+
+/// Who is chosen for a guest, in the order of candidates. They have these nodes together.
+struct ChosenMates {
+  std::vector<Mate> mates;
+  Nodes nodes = 0;
+  /// The search among more than two mates was ended before it had seen all.
+  bool was_cut = false;
+};
+
+/// The running jobs of a pass that could be mates: malleable, alone on all of their nodes, started
+/// before this instant. Nothing of it may change while it is in use but that jobs start.
+class MateFinder {
+ public:
+  MateFinder(const Pass& pass, const Sharing& sharing);
+
+  bool empty() const { return mates_.empty(); }
+  /// What a waiting job would be as a guest; `cores` is 0 if it is not malleable or needs more
+  /// cores for its processes than it would get.
+  Guest guest(JobId id) const;
+  /// Could there be mates for it, with up to so many idle nodes besides? Says no only if there are
+  /// none; costs next to nothing where there are none.
+  bool may_have_mates(const Guest& guest, Nodes idle);
+  /// Says what a candidate's penalty is; nothing: it is none.
+  using Penalty = FunctionRef<std::optional<double>(const Mate&)>;
+  /// Up to `Sharing::mates` of them, which have all but `idle` of the guest's nodes and whose
+  /// penalties have the least sum; ties: fewer, then those of less penalty, that end later, that
+  /// came first. Nothing if there are none.
+  std::optional<ChosenMates> choose(const Guest& guest, Nodes idle, Penalty penalty) const;
+  /// The cuts and the gain by which it starts.
+  bool start(Pass& pass, const Guest& guest, const ChosenMates& chosen) const;
+
+ private:
+  struct Candidate {
+    JobId job = JobId::none;
+    Nodes nodes = 0;
+    std::uint32_t cores = 0;  // that it can use of a node
+    std::uint32_t ranks = 1;  // that it keeps
+    Work left = 0;            // core-microseconds, as believed
+    Time end{};               // without a guest
+  };
+  /// Of guests that take so many cores of a node: the longest one that mates of so many nodes could
+  /// have, by ascending numbers of nodes.
+  struct Hosts {
+    struct Longest {
+      Nodes nodes = 0;
+      Duration shared{};
+    };
+    std::vector<Longest> by_nodes;
+    std::map<Nodes, Duration> known;  // with no idle nodes: what was asked before
+  };
+  Hosts& hosts(std::uint32_t cores);
+  Duration longest(const Hosts& hosts, Nodes least, Nodes most) const;
+  std::optional<Mate> mate(const Candidate& candidate, const Guest& guest) const;
+  /// How many cores of a node it can use.
+  std::uint32_t usable(const JobSpec& spec) const {
+    return spec.cores == 0 ? whole_ : std::min<std::uint32_t>(spec.cores, whole_);
+  }
+  /// It has room for both of them beside each other, and the guest may run there.
+  bool fits(const Candidate& candidate, const Guest& guest) const;
+
+  const Pass& pass_;
+  Sharing sharing_;
+  std::uint32_t whole_ = 1;  // cores of a node; on nodes that have others nobody shares
+  std::uint32_t unit_ = 1;   // cores are taken by so many
+  std::uint32_t most_ = 0;   // are taken of a node
+  std::vector<Candidate> mates_;
+  std::map<std::uint32_t, Hosts> hosts_;  // by the cores that a guest takes
+};
+
+}  // namespace ductile

@@ -1,0 +1,116 @@
+#include "scheduling/mates.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "support/scripted.hpp"
+
+namespace ductile::testing {
+namespace {
+
+/// All sets of candidates, one by one: the best by sum of penalties, size, and places.
+std::vector<JobId> tried_one_by_one(const std::vector<Mate>& candidates, Nodes least, Nodes most,
+                                    std::size_t mates) {
+  using Value = std::tuple<double, std::size_t, std::vector<std::size_t>>;
+  std::vector<Value> all;
+  for (std::uint32_t set = 1; set < (1u << candidates.size()); ++set) {
+    double sum = 0;
+    Nodes nodes = 0;
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if ((set >> i & 1) == 0) continue;
+      sum += candidates[i].penalty;
+      nodes += candidates[i].nodes;
+      places.push_back(i);
+    }
+    if (places.size() <= mates && nodes >= least && nodes <= most) {
+      all.emplace_back(sum, places.size(), places);
+    }
+  }
+  std::vector<JobId> best;
+  if (all.empty()) return best;
+  for (const std::size_t place : std::get<2>(*std::ranges::min_element(all))) {
+    best.push_back(candidates[place].job);
+  }
+  return best;
+}
+
+TEST(Mates, AreTheBestOfAllSets) {
+  int found = 0, several = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    Draws draws(seed, Stream::test, 3);
+    Stage::Setup setup;
+    setup.platform = {.nodes = 40, .cores_per_node = 8, .sockets_per_node = 2};
+    setup.can.parts = setup.can.instant_cores = true;
+    setup.rules.record = false;
+    Stage stage(setup);
+    std::vector<JobId> running;
+    for (Nodes used = 0;;) {
+      const auto size = static_cast<Nodes>(1 + draws.below(8));
+      if (used + size > 40 || running.size() == 10) break;
+      used += size;
+      const auto walltime = static_cast<std::int64_t>(50 + draws.below(4) * 100);
+      running.push_back(stage.run(malleable(exactly(size), size, walltime)));
+    }
+    stage.at(10);
+    const auto wanted = static_cast<Nodes>(1 + draws.below(14));
+    const JobId waits = stage.submit(malleable(exactly(wanted), wanted, 60));
+    const auto idle = static_cast<Nodes>(draws.below(3));
+    const auto mates = static_cast<std::uint32_t>(1 + draws.below(4));
+    stage.pass([&](Pass& pass) {
+      MateFinder finder(pass, {.mates = mates});
+      const Guest guest = finder.guest(waits);
+      ASSERT_EQ(guest.cores, 4u);
+      ASSERT_EQ(guest.shared, whole_seconds(120));
+      // Few values, so that there are ties, and no penalty for some: these are none.
+      std::vector<Mate> candidates;
+      const auto penalty = [&](const Mate& mate) -> std::optional<double> {
+        const std::uint32_t its = index(mate.job) * 7 % 5;
+        if (its == 4) return std::nullopt;
+        return its + 1.5;
+      };
+      for (const JobId id : running) {
+        const Job& job = pass.job(id);
+        // At half of its speed it has to have more left than the guest takes.
+        if (job.size() > wanted || job.limit - pass.now() < whole_seconds(60)) continue;
+        Mate mate{.job = id, .nodes = job.size(), .end = job.limit + whole_seconds(60)};
+        const std::optional<double> its = penalty(mate);
+        if (!its) continue;
+        mate.penalty = *its;
+        candidates.push_back(mate);
+      }
+      std::ranges::sort(candidates, [](const Mate& a, const Mate& b) {
+        return std::tuple(a.penalty, b.end, a.job) < std::tuple(b.penalty, a.end, b.job);
+      });
+      const Nodes least = wanted > idle ? wanted - idle : 1;
+      const auto expected = tried_one_by_one(candidates, least, wanted, mates);
+      const auto chosen = finder.choose(guest, idle, penalty);
+      ASSERT_EQ(chosen.has_value(), !expected.empty()) << "seed " << seed;
+      if (!chosen) return;
+      EXPECT_TRUE(finder.may_have_mates(guest, idle));
+      std::vector<JobId> its;
+      for (const Mate& mate : chosen->mates) {
+        its.push_back(mate.job);
+        EXPECT_EQ(mate.end, pass.job(mate.job).limit + whole_seconds(60));
+        EXPECT_EQ(mate.loss, whole_seconds(60));
+      }
+      EXPECT_EQ(its, expected) << "seed " << seed;
+      EXPECT_FALSE(chosen->was_cut);
+      ++found;
+      several += its.size() > 1;
+      if (chosen->nodes < wanted) return;
+      EXPECT_TRUE(finder.start(pass, guest, *chosen));
+      EXPECT_EQ(pass.job(waits).status, Status::running);
+    });
+  }
+  EXPECT_GT(found, 80);
+  EXPECT_GT(several, 30);
+}
+
+}  // namespace
+}  // namespace ductile::testing

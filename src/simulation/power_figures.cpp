@@ -1,0 +1,112 @@
+#include "simulation/power_figures.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ductile {
+
+TrueDraw::TrueDraw(const Workload& workload) : workload_(workload) {
+  are_known_ = std::ranges::none_of(workload.adaptive, [](const AdaptiveJob& its) {
+    return its.watts > 0 && its.watts != its.believed.watts_per_node;
+  });
+}
+
+std::int64_t TrueDraw::milliwatts(const State& state) const {
+  std::int64_t sum = state.power_mw();
+  for (const Unanswered& open : state.unanswered) {
+    if (open.decision.kind != Decision::Kind::resize) continue;
+    const Job& job = state.jobs[open.decision.job];
+    if (open.before.count >= job.holding.count) continue;
+    sum -= drawn_mw(state, state.cells, job, job.holding) -
+           drawn_mw(state, state.cells, job, open.before);
+  }
+  if (are_known_) return sum;
+  for (const JobId id : state.running) {
+    const std::uint32_t row = workload_.jobs[index(id)].adaptive;
+    const double watts = row == WorkloadJob::kRigid ? 0 : workload_.adaptive[row].watts;
+    if (watts == 0 || state.jobs[id].is_power_measured) continue;
+    Job truly = state.jobs[id];
+    truly.power_mw = ductile::milliwatts(watts);
+    const Holding& its = state.settled(truly);
+    sum += drawn_mw(state, state.cells, truly, its) -
+           drawn_mw(state, state.cells, state.jobs[id], its);
+  }
+  return sum;
+}
+
+PowerFigures::PowerFigures(const Workload& workload, const PowerCorridor& corridor)
+    : draw_(workload), corridor_(corridor) {
+  if (!workload.jobs.empty()) since_ = workload.jobs.front().submit;
+  const auto& lines = corridor_.lines;
+  while (line_ < lines.size() && lines[line_].at <= since_) ++line_;
+}
+
+void PowerFigures::note(const Core& core) {
+  drawn_mw_ = draw_.milliwatts(core.state());
+  cap_mw_ = core.state().power_cap_mw();
+  is_held_ = core.state().held > 0;
+}
+
+void PowerFigures::pass(Time until) {
+  const auto& lines = corridor_.lines;
+  while (since_ < until) {
+    const CorridorLine* const line = line_ > 0 ? &lines[line_ - 1] : nullptr;
+    const Time next = line_ < lines.size() ? std::min(until, lines[line_].at) : until;
+    add(next - since_, line);
+    since_ = next;
+    if (line_ < lines.size() && lines[line_].at == next) {
+      ++line_;
+      end_excursion(sums_);
+    }
+    if (is_held_) until_idle_ = sums_;
+  }
+}
+
+void PowerFigures::add(Duration length, const CorridorLine* line) {
+  sums_.energy_nj += Wide{drawn_mw_} * length.count();
+  sums_.most_mw = std::max(sums_.most_mw, drawn_mw_);
+  sums_.cap_mw = std::min(sums_.cap_mw, cap_mw_);
+  if (drawn_mw_ > cap_mw_) sums_.above += length;
+  if (line == nullptr) return;
+  const std::int64_t low_mw = std::llround(line->low_w * 1000);
+  std::int64_t beyond_mw = std::max<std::int64_t>(low_mw - drawn_mw_, 0);
+  if (std::isfinite(line->high_w)) {
+    beyond_mw = std::max<std::int64_t>(beyond_mw, drawn_mw_ - std::llround(line->high_w * 1000));
+  }
+  if (beyond_mw == 0) {
+    end_excursion(sums_);
+    return;
+  }
+  sums_.is_outside = true;
+  sums_.excursion += length;
+  sums_.outside += length;
+  sums_.outside_nj += Wide{beyond_mw} * length.count();
+}
+
+void PowerFigures::end_excursion(Sums& sums) const {
+  if (!sums.is_outside) return;
+  ++sums.excursions;
+  sums.violations += sums.excursion > corridor_.grace ? 1 : 0;
+  sums.excursion = {};
+  sums.is_outside = false;
+}
+
+void PowerFigures::write(Summary& summary, bool is_stopped) const {
+  Sums its = is_stopped ? sums_ : until_idle_;
+  const bool is_capped = its.cap_mw != State::kNoBudget;
+  if (!corridor_.lines.empty()) {
+    end_excursion(its);
+    summary.corridor_outside_s = to_seconds(its.outside);
+    summary.corridor_outside_ws = static_cast<double>(its.outside_nj) / 1e9;
+    summary.corridor_excursions = its.excursions;
+    summary.corridor_violations = its.violations;
+  }
+  if (its.most_mw == 0 && !is_capped) return;
+  summary.energy_j = static_cast<double>(its.energy_nj) / 1e9;
+  summary.max_power_w = static_cast<double>(its.most_mw) / 1e3;
+  if (!is_capped) return;
+  summary.power_cap_w = static_cast<double>(its.cap_mw) / 1e3;
+  summary.above_power_cap_s = to_seconds(its.above);
+}
+
+}  // namespace ductile

@@ -1,0 +1,86 @@
+"""scripts/compare-families, and that all experiment files can be read."""
+
+import os
+import subprocess
+import tomllib
+
+import pytest
+
+from conftest import ROOT, Ductile
+
+EXPERIMENT = """
+title = "Small"
+jobs = 60
+nodes = 32
+policy = ["easy", "easy:order=sjf", "elastic"]
+
+[[variant]]
+name = "half #1"
+generate = "rigid:load=0.9,max_size=16"
+malleable = "0.5"
+seeds = "1..2"
+
+[[variant]]
+name = "half #2"
+generate = "rigid:load=0.9,max_size=16"
+malleable = "0.5"
+seeds = "3..3"
+
+[[variant]]
+name = "rigid"
+generate = "rigid:load=0.9,max_size=16"
+seeds = "1..2"
+"""
+
+
+@pytest.fixture
+def compare(tmp_path):
+    (tmp_path / "small.toml").write_text(EXPERIMENT)
+
+    def call(*arguments, program=Ductile.program):
+        done = subprocess.run([ROOT / "scripts/compare-families", tmp_path / "small.toml", "--ductile",
+                               program, "--cache", tmp_path / "cache", *arguments], text=True,
+                              capture_output=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return call
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.toml")), ids=lambda p: p.stem)
+def test_experiments_can_be_read(path):
+    table = tomllib.loads(path.read_text())
+    variants = table.get("variant", [{}])
+    assert table["title"] and len({v.get("name") for v in variants}) == len(variants)
+
+
+def test_tells_of_each_family_and_of_settings(compare):
+    text = compare("--judge", "equipartition", "--judge", "dbes")
+    assert text.count("| half |") == 1 and text.count("| rigid |") == 1
+    assert "2 families; the oracle chooses among 3 settings." in text
+    assert "| `equipartition` |" in text and "| `dbes` |" in text
+    # Who is judged by his own results equals the best or is worse.
+    [line] = [row for row in compare("--judge", "easy").splitlines() if row.startswith("| longest")]
+    assert "**1.000**" in line
+
+
+def test_keeps_results(compare, tmp_path):
+    first = compare("--best")
+    files = sorted(tmp_path.glob("cache/small/*/*.jsonl"))
+    assert len(files) == 9
+    times = [os.stat(path).st_mtime_ns for path in files]
+    assert compare("--best") == first
+    assert [os.stat(path).st_mtime_ns for path in files] == times
+    other = tmp_path / "other"
+    other.write_text(f'#!/bin/sh\nexec "{Ductile.program}" "$@"\n')
+    other.chmod(0o755)
+    assert "9 results of the others" in compare("--best", "--trust-cache", program=other)
+    assert [os.stat(path).st_mtime_ns for path in files] == times
+    compare("--run-only", program=other)
+    assert [os.stat(path).st_mtime_ns for path in files] != times
+
+
+def test_loads(compare):
+    rows = [row.split("|") for row in compare("--loads").splitlines() if row.startswith("| half")]
+    assert [int(row[2]) for row in rows] == [60, 60]
+    assert all(0.5 < float(load) < 1.5 for row in rows for load in row[5].split(","))

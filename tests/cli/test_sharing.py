@@ -1,0 +1,106 @@
+"""Jobs inside of running ones (`sd`, paper 004): small examples by hand, and what is told of them."""
+
+import csv
+import json
+
+import pytest
+
+from conftest import RIGID_1000
+
+
+def write_log(folder, jobs, nodes, malleable=None):
+    """Jobs (number, submit, run, processors, requested) on nodes of 48 cores; all malleable if not said."""
+    path = folder / "log.swf"
+    lines = [f"; MaxNodes: {nodes}", f"; MaxProcs: {48 * nodes}"]
+    lines += [f"{i} {submit} -1 {run} {size} -1 -1 {size} {asked} -1 1 -1 -1 -1 -1 -1 -1 -1"
+              for i, submit, run, size, asked in jobs]
+    path.write_text("\n".join(lines) + "\n")
+    adapt = ["ductile-adaptive 1", "cores_per_node 48"]
+    adapt += [f"job {i} type=malleable size={-(-size // 48)}..{-(-size // 48)}"
+              for i, _, _, size, _ in jobs if malleable is None or i in malleable]
+    (folder / "log.adaptive").write_text("\n".join(adapt) + "\n")
+    return path
+
+
+def run(ductile, folder, jobs, nodes, policy="sd", malleable=None, more=()):
+    """number -> (start, end, was it a guest), and the believed ends: (time, job) -> the last one told."""
+    log = write_log(folder, jobs, nodes, malleable)
+    ductile.output("simulate", "--trace", log, "--cores-per-node", 48, "--sockets-per-node", 2,
+                   "--policy", policy, *more, "--quiet", "--out", folder / "out")
+    with open(folder / "out" / "jobs.csv") as file:
+        ran = {int(row["job_id"]): (float(row["starting_time"]), float(row["finish_time"]),
+                                    row["reason"] == "guest") for row in csv.DictReader(file)}
+    with open(folder / "out" / "decisions.csv") as file:
+        ends = {(float(row["time"]), int(row["job"])): float(row["limit"])
+                for row in csv.DictReader(file) if row["limit"]}
+    return ran, ends
+
+
+@pytest.mark.parametrize("wait", [90, 100, 110])
+def test_a_guest_has_to_wait_longer_than_it_runs(ductile, tmp_path, wait):
+    # Job 1 frees its node so long after job 3 came, which runs for 100 s and inside of job 2 for 200 s.
+    jobs = [(1, 0, wait + 1, 48, wait + 1), (2, 0, 2000, 48, 2000), (3, 1, 100, 48, 100)]
+    ran, _ = run(ductile, tmp_path, jobs, 2)
+    assert ran[3][2] == (wait > 100)
+    assert ran[3][0] == (1 if wait > 100 else wait + 1)
+
+
+@pytest.mark.parametrize("most, is_guest", [("2", False), ("2.0000001", True)])
+def test_a_mates_slowdown_is_below_the_bound(ductile, tmp_path, most, is_guest):
+    # Job 2 has waited 50 s, would lose 50 s, and asked for 100 s.
+    jobs = [(1, 0, 50, 48, 50), (2, 0, 100, 48, 100), (3, 60, 50, 48, 50)]
+    ran, _ = run(ductile, tmp_path, jobs, 1, f"sd:max_slowdown={most}")
+    assert ran[3][2] == is_guest
+
+
+@pytest.mark.parametrize("mate_runs, guest_runs, ended, mate_end, guest_end, last_end", [
+    (1000, 100, 300, None, None, 1100),  # as believed
+    (1000, 40, 180, 1040, None, 1040),   # the guest ends early: what is left is the mate's
+    (125, 40, 150, None, 225, 165),      # the mate ends first: the guest has all cores
+])
+def test_ends_follow_the_cores(ductile, tmp_path, mate_runs, guest_runs, ended, mate_end, guest_end, last_end):
+    ran, ends = run(ductile, tmp_path, [(1, 0, mate_runs, 48, 1000), (2, 100, guest_runs, 48, 100)], 1)
+    assert ends[100, 1] == 1100 and ran[2][0] == 100 and ran[2][2]
+    assert min(ran[1][1], ran[2][1]) == ended and max(ran[1][1], ran[2][1]) == last_end
+    if mate_end:
+        assert ends[ended, 1] == mate_end
+    if guest_end:
+        assert ends[ended, 2] == guest_end
+
+
+@pytest.mark.parametrize("base", ["easy", "conservative", "backfill,depth=5"])
+def test_without_malleable_jobs_it_is_its_base(ductile, tmp_path, base):
+    for policy in (f"sd:base={base}", base.replace(",", ":")):
+        ductile.output("simulate", "--trace", RIGID_1000, "--nodes", 128, "--policy", policy, "--quiet",
+                       "--cores-per-node", 2, "--out", tmp_path / policy.split(":")[0])
+    files = [(tmp_path / policy.split(":")[0] / "jobs.csv").read_bytes() for policy in ("sd", base.split(",")[0])]
+    assert files[0] == files[1]
+
+
+def test_what_was_taken_for_whom_is_explained(ductile, tmp_path):
+    log = write_log(tmp_path, [(1, 0, 1000, 48, 1000), (2, 100, 100, 48, 100)], 1)
+    record = tmp_path / "record.jsonl"
+    ductile.output("simulate", "--trace", log, "--cores-per-node", 48, "--sockets-per-node", 2, "--policy", "sd",
+                   "--record", record, "--quiet")
+    mate = ductile.output("explain", 1, "--log", record)
+    assert "leaves cores of its nodes to job 2 (1 node): it has 24 cores of each of 1 node" in mate
+    assert "is now expected to end by" in mate and "has cores of its nodes that others had" in mate
+    assert "starts on 1 node (0): on cores that running jobs left to it" in ductile.output("explain", 2, "--log", record)
+    ductile.output("replay", record)
+
+
+def test_figures_count_guests_and_mates(ductile, tmp_path):
+    log = write_log(tmp_path, [(1, 0, 1000, 48, 1000), (2, 100, 100, 48, 100)], 1)
+    [summary] = ductile.objects("simulate", "--trace", log, "--cores-per-node", 48, "--policy", "sd", "--json")
+    assert (summary["guests"], summary["mates"], summary["core_cuts"]) == (1, 1, 1)
+    assert summary["shrinks"] == 0 and summary["utilization"] == 1
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--cores-per-node", 48, "--sockets-per-node", 5], "5 sockets do not divide the 48 cores"),
+    (["--cores-per-node", 70000, "--policy", "sd"], "nodes that jobs share have 65535 cores at most"),
+    (["--policy", "sd:max_slowdown=x"], "use a number above 0, inf, mean, median, or a percentile"),
+])
+def test_what_is_not_possible_is_refused(ductile, options, words):
+    done = ductile.run("simulate", "--trace", RIGID_1000, "--nodes", 128, *options)
+    assert done.returncode == 2 and words in done.stderr

@@ -1,0 +1,141 @@
+// No start and no expansion takes what is planned to be drawn above the upper bound: that of a
+// corridor under policies that keep one, that of a power cap under all. And a corridor that cannot
+// be kept ends no run in a loop.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "policies/registry.hpp"
+#include "simulation/simulation.hpp"
+#include "simulation/summary_observer.hpp"
+#include "support/seeds.hpp"
+
+namespace ductile {
+namespace {
+
+/// Looks at each decision.
+class Watch final : public Observer {
+ public:
+  void on_decision(Time now, const Decision& decision, const Core& core) override {
+    const bool starts = decision.kind == Decision::Kind::start;
+    const bool grows = decision.kind == Decision::Kind::resize &&
+                       decision.after.count > core.state().find(decision.id)->before.count;
+    if (!starts && !grows) return;
+    ++decisions;
+    const State& state = core.state();
+    if (state.budget_mw == State::kNoBudget || state.free_power_mw() >= 0) return;
+    // Free power may be less than nothing, but then by nobody who draws more than an idle node.
+    EXPECT_EQ(state.extra_power_mw(core.job(decision.job), 1), 0)
+        << "at " << to_seconds(now.time_since_epoch()) << " job "
+        << core.job(decision.job).spec.name << " exceeds the bound by " << -state.free_power_mw()
+        << " mW";
+  }
+
+  int decisions = 0;
+};
+
+Workload random_jobs(Draws& draws, Nodes nodes) {
+  Workload workload;
+  const std::uint64_t count = 5 + draws.below(30);
+  Time submit{};
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    WorkloadJob& job = workload.jobs.emplace_back();
+    job.name = i;
+    submit += whole_seconds(static_cast<std::int64_t>(draws.below(40)));
+    job.submit = submit;
+    job.nodes = static_cast<Nodes>(1 + draws.below(nodes / 2));
+    job.runtime = whole_seconds(5 + static_cast<std::int64_t>(draws.below(300)));
+    job.walltime = job.runtime * static_cast<std::int64_t>(1 + draws.below(2));
+    job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());
+    AdaptiveJob& its = workload.adaptive.emplace_back();
+    its.type = static_cast<JobType>(draws.below(3));  // rigid, moldable, malleable
+    its.size = its.type == JobType::rigid ? exactly(job.nodes) : SizeRange{1, nodes};
+    if (its.type == JobType::malleable) {
+      its.believed.constraint.kind = static_cast<SizeConstraint::Kind>(draws.below(5));
+      its.size.max = std::max<Nodes>(its.size.max, job.nodes);
+    }
+    if (draws.chance(0.3)) its.speedup = its.believed.speedup = {Speedup::Kind::amdahl, 0.1};
+    its.believed.watts_per_node = 60 + static_cast<double>(draws.below(300));
+    if (draws.chance(0.5)) {
+      its.believed.least_watts_per_node = its.believed.watts_per_node / 2;
+      its.watts = its.believed.watts_per_node * draws.uniform(0.5, 1);
+    }
+  }
+  return workload;
+}
+
+SimulationSettings random_settings(Draws& draws, Nodes nodes, const std::string& policy) {
+  SimulationSettings settings;
+  settings.platform.nodes = nodes;
+  settings.platform.idle_w = settings.platform.busy_w = 71;
+  settings.policy = make_policy(policy);
+  settings.rules.check = true;
+  settings.rules.identities = draws.chance(0.5);
+  settings.rules.seed = draws.bits();
+  if (draws.chance(0.6)) {
+    settings.resize.delay = {RandomDuration::Kind::uniform, {}, whole_seconds(60)};
+    settings.resize.refuse = draws.chance(0.5) ? 0.2 : 0;
+    settings.resize.partly = draws.chance(0.3) ? 0.3 : 0;
+  }
+  const double idle = 71.0 * nodes;
+  Time at{};
+  const std::uint64_t lines = 1 + draws.below(5);
+  for (std::uint64_t i = 0; i < lines; ++i) {
+    const double low = draws.uniform(0, idle * 3), high = low + draws.uniform(0, idle);
+    settings.corridor.push_back({at, low, high});
+    if (draws.chance(0.5)) settings.power_caps.push_back({at, draws.uniform(idle, idle * 4)});
+    at += whole_seconds(20 + static_cast<std::int64_t>(draws.below(400)));
+  }
+  if (draws.chance(0.3)) {
+    settings.rules.identities = true;
+    settings.rules.node_off_after = whole_seconds(30);
+    settings.platform.off_w = 5;
+    settings.platform.boot_time = whole_seconds(20);
+  }
+  return settings;
+}
+
+class PowerBounds : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(PowerBounds, AreKeptByStartsAndExpansions) {
+  int decisions = 0, outside = 0;
+  const std::uint64_t runs =
+      testing::for_seeds({.usual = 40, .share = 20}, [&](std::uint64_t seed) {
+        Draws draws(seed, Stream::test, 1);
+        const Nodes nodes = static_cast<Nodes>(4 + draws.below(16));
+        const Workload workload = random_jobs(draws, nodes);
+        const SimulationSettings settings = random_settings(draws, nodes, GetParam());
+        Watch watch;
+        SummaryObserver figures(workload, {settings.corridor, settings.violation_grace});
+        std::vector<Observer*> observers{&watch, &figures};
+        const SimulationCounts counts = simulate(workload, settings, observers);
+        const Summary summary = figures.summary(workload, settings, counts);
+        decisions += watch.decisions;
+        outside += summary.corridor_outside_s.value_or(0) > 0 ? 1 : 0;
+        EXPECT_EQ(counts.jobs_over + counts.jobs_left, workload.jobs.size()) << "seed " << seed;
+        EXPECT_LT(counts.passes, 100'000u) << "seed " << seed;
+      });
+  if (runs == 0) return;
+  EXPECT_GT(decisions, 100);
+  EXPECT_GT(outside, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, PowerBounds,
+                         ::testing::Values("power_aware", "power_aware:waiting=0,infeasible=wait",
+                                           "power_aware:grow=yes,inside=pass,first=running",
+                                           "power_aware:solver=lp", "power_aware:solver=greedy",
+                                           "power_ahead", "power_ahead:solver=greedy", "perf_aware",
+                                           "perf_gain", "easy", "elastic", "mebf", "dbes",
+                                           "equipartition", "tide"),
+                         [](const auto& policy) {
+                           std::string name = policy.param;
+                           for (char& c : name) c = std::isalnum(c) != 0 ? c : '_';
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace ductile
