@@ -152,7 +152,7 @@ MUTATIONS = [
     ("pass.cpp",
      "each.least = least;",
      "each.least = std::max(least, state_.usable(its, each.base + state_.powered(its, "
-     "std::min(each.add.max, available(from, each.job, each.in)), from.power_mw), each.base, "
+     "std::min(each.add.max, available(from, each.where, each.in)), from.power_mw), each.base, "
      "each.request) - each.base);",
      "each member of a group has its least before one has more"),
     ("pass.cpp",
@@ -599,7 +599,7 @@ MUTATIONS = [
      "",
      "jobs of a booking keep to its time"),
     ("state.cpp",
-     "free &= ~cells.booked(i);",
+     "if (i + 1 != own && bookings[i].overlaps(now, end)) free &= ~cells.booked(i);",
      "",
      "nobody starts who would run into a booking"),
     ("state.cpp",
