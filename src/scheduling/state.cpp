@@ -121,12 +121,12 @@ void list_claim_of(const Facts& facts, Indices& its, const Claim& claim) {
           united(nodes, kept_inside(facts, its.sharers, claim)));
 }
 
-// How much of its work per core a job does on shared nodes: `thousandths` of all of it.
+// How much of its work per core a job does on a node, per mille.
 using Efficiency = FunctionRef<std::uint16_t(std::uint32_t node)>;
 constexpr auto kNothingLost = [](std::uint32_t) -> std::uint16_t { return kPerMille; };
 
-// Of a job that can use so many cores of each node; 0: all. Where something may be lost cores are
-// counted by `units` of a thousand each, else by one, and nobody asks what is.
+// Of a job that can use so many cores of each node; 0: all. Where something may be lost each core
+// is a thousand `units`, else it is one, and nobody asks for the efficiency.
 Pace pace_on(const Platform& platform, const Holding& holding, ShareModel model,
              std::uint32_t cores, std::uint16_t units, Efficiency efficiency) {
   if (holding.parts.empty()) return {};

@@ -678,8 +678,13 @@ void World::carry_out(const Decision& decision) {
     case Decision::Kind::set_limit:
       // A job that lost its nodes at this very instant waits again, or is over.
       if (settings_.kill_overrun && adaptive(id) && core_.state().jobs.contains(id) &&
-          core_.job(id).status == Status::running && core_.job(id).doing == Doing::nothing) {
-        advance(id);
+          core_.job(id).status == Status::running) {
+        // Of who shares nodes it moves with others, too: also while it waits for cores, and the
+        // core notes no progress then.
+        const bool shares = core_.state().capabilities.parts;
+        const Doing doing = core_.job(id).doing;
+        if (doing != Doing::nothing && !(shares && doing == Doing::resizing)) return;
+        if (!shares) advance(id);
         plan(id);
       }
       return;

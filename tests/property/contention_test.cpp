@@ -39,9 +39,9 @@ Workload crowd(Draws& draws) {
     job.submit = at;
     job.nodes = static_cast<Nodes>(1 + draws.below(draws.chance(0.3) ? 6 : 2));
     job.walltime = whole_seconds(static_cast<std::int64_t>(5 + draws.below(100)));
-    job.runtime = Duration{std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(draws.uniform(0.3, 1) *
-                                     static_cast<double>(job.walltime.count())))};
+    const double share = draws.chance(0.3) ? 1 : draws.uniform(0.3, 1);
+    job.runtime =
+        Duration{static_cast<std::int64_t>(share * static_cast<double>(job.walltime.count()))};
     job.cores = static_cast<std::uint16_t>(draws.chance(0.5) ? kCores : 1 + draws.below(kCores));
     job.bound = static_cast<Bound>(draws.below(kBoundWords.size()));
     job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());
@@ -59,6 +59,7 @@ class NaiveBook final : public Observer {
       : workload_(workload), settings_(settings), done_(workload.jobs.size(), 0) {}
 
   double worst_s = 0;          // so far an end was from the naive one
+  std::uint64_t killed = 0;    // at their limits
   std::uint64_t ended = 0;     // jobs,
   std::uint64_t slowed = 0;    //   of these such as lost something by others
   std::uint64_t uneven = 0;    // instants in which a job had more cores of one node than of another
@@ -71,10 +72,12 @@ class NaiveBook final : public Observer {
     const State& state = core.state();
     for (const JobId id : state.running) rates_[id] = rate(state, id);
   }
-  void on_end(Time now, JobId id, const WorkloadJob& job, EndState, bool, const Core&) override {
+  void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool,
+              const Core&) override {
     go_on(now);
     const double work = to_seconds(job.runtime) * job.nodes * job.cores;
     worst_s = std::max(worst_s, std::abs(work - done_[index(id)]) / rates_.at(id));
+    killed += state == EndState::completed ? 0 : 1;
     ++ended;
     slowed += lost_.contains(id) ? 1 : 0;
   }
@@ -155,6 +158,8 @@ TEST(Contention, JobsEndWhenANaiveBookSaysSo) {
     const std::uint64_t knows = draws.below(3);
     if (knows == 0) settings.rules.contention = settings.contention;
     if (knows == 1) settings.rules.contention = some_contention(draws);
+    // Who knows all gives each job the time that it needs, to the microsecond.
+    settings.kill_overrun = knows == 0 && settings.share == settings.rules.share;
     if (draws.chance(0.4)) {
       settings.resize.delay.a = whole_seconds(1);
       settings.resize.refuse = draws.chance(0.5) ? 0.2 : 0;
@@ -163,6 +168,7 @@ TEST(Contention, JobsEndWhenANaiveBookSaysSo) {
     Observer* const observers[] = {&book};
     simulate(workload, settings, observers);
     EXPECT_EQ(book.ended, workload.jobs.size());
+    EXPECT_EQ(book.killed, 0u);
     // Work is rounded to core-microseconds when a speed changes, times to microseconds.
     EXPECT_LT(book.worst_s, 1e-3);
     slowed += book.slowed;
