@@ -29,6 +29,7 @@ enum class Stream : std::uint64_t {
   test,
   mtct,
   mtct_drift,
+  bounds,
 };
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): a bijection that mixes all bits.

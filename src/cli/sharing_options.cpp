@@ -39,6 +39,21 @@ void add_sharing_options(CLI::App& command, SimulationSettings& settings) {
             "a job that shares nodes is as fast as on the node of which it has the least (worst), "
             "or as all of its cores together [ideal]");
   add_model("--believed-share-model", settings.rules.share, "what is believed of that [worst]");
+  const auto add_contention = [&](const char* name, Contention& contention, const char* text) {
+    command
+        .add_option_function<std::string>(
+            name,
+            [name, &contention](const std::string& word) {
+              contention = parse_contention(word, {.field = name});
+            },
+            text)
+        ->type_name("off|NUMBER|pairs");
+  };
+  add_contention("--contention", settings.contention,
+                 "how much of its work per core a job still does on a node that it shares: all, "
+                 "this share of it, or by what both are bound by [off]");
+  add_contention("--believed-contention", settings.rules.contention,
+                 "what is believed of that [off]");
   command
       .add_option_function<std::string>(
           "--share-cores",

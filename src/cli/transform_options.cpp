@@ -54,6 +54,15 @@ void add_transform_options(CLI::App& command, Transform& transform) {
           "menu, rounded up to usual times; predicted, from what the user's last two jobs took "
           "[requested]")
       ->type_name("requested|perfect|f:F|menu|predicted");
+  command
+      .add_option_function<std::string>(
+          "--bound",
+          [&transform](const std::string& text) {
+            transform.bounds = parse_bounds("--bound", text);
+          },
+          "what jobs are bound by, which says what they lose by each other on nodes that they "
+          "share [as the files have it]")
+      ->type_name("compute:SHARE,memory:SHARE,mixed:SHARE");
 }
 
 }  // namespace ductile

@@ -11,6 +11,7 @@
 #include "base/ids.hpp"
 #include "base/size_range.hpp"
 #include "base/time.hpp"
+#include "model/contention.hpp"
 #include "model/reconfiguration.hpp"
 #include "model/speedup.hpp"
 
@@ -48,8 +49,9 @@ struct JobSpec {
   Nodes preferred = 0;        // the size asked for
   std::uint32_t account = 0;  // who pays, as the world numbers them; 0: nobody is named
   // Of each of its nodes, for policies that share nodes:
-  std::uint16_t cores = 0;  // so many it can use; 0: all, and nobody counts them
-  std::uint16_t ranks = 1;  // so many it keeps at least, one for each of its processes
+  std::uint16_t cores = 0;     // so many it can use; 0: all, and nobody counts them
+  std::uint16_t ranks = 1;     // so many it keeps at least, one for each of its processes
+  Bound bound = Bound::mixed;  // what it loses by others there, and they by it
 
   bool operator==(const JobSpec&) const = default;
   /// All of its work when it takes so long at its preferred size: in node-microseconds, or, where

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "model/contention.hpp"
 
 namespace ductile {
 namespace {
@@ -145,12 +146,19 @@ Speedup parse_speedup(std::string_view text, const Place& place) {
 
 namespace {
 
-// Work of a microsecond, if that is a whole number; else 0.
-std::uint64_t whole_rate(const Speedup& speedup, Nodes preferred, const Crew& crew) {
-  if (speedup.kind != Speedup::Kind::linear && crew.nodes != preferred) return 0;
+// Work of so many microseconds, if that is a whole number; else no work.
+struct WholeRate {
+  std::uint64_t work = 0;
+  std::uint64_t ticks = 1;
+};
+
+WholeRate whole_rate(const Speedup& speedup, Nodes preferred, const Crew& crew) {
+  if (speedup.kind != Speedup::Kind::linear && crew.nodes != preferred) return {};
   const std::uint64_t all = std::uint64_t{crew.nodes} * crew.cores;
-  if (crew.pace.has == crew.pace.of) return all;
-  return crew.pace.of == all ? crew.pace.has : 0;
+  if (crew.pace.has == crew.pace.of) return {all};
+  if (crew.pace.of == all) return {crew.pace.has};
+  if (crew.pace.of == all * kPerMille) return {crew.pace.has, kPerMille};
+  return {};
 }
 
 double rate(const Speedup& speedup, Nodes preferred, const Crew& crew) {
@@ -160,19 +168,19 @@ double rate(const Speedup& speedup, Nodes preferred, const Crew& crew) {
 }  // namespace
 
 Work work_done(const Speedup& speedup, Nodes preferred, const Crew& crew, Duration time) {
-  const std::uint64_t whole = whole_rate(speedup, preferred, crew);
-  if (whole > 0) return Work{whole} * time.count();
+  const auto [work, ticks] = whole_rate(speedup, preferred, crew);
+  if (ticks == 1 && work > 0) return Work{work} * time.count();
+  if (work > 0) return shared(Work{work} * time.count(), ticks);
   return rounded(rate(speedup, preferred, crew) * static_cast<double>(time.count()));
 }
 
 Duration time_for(const Speedup& speedup, Nodes preferred, const Crew& crew, Work left) {
   constexpr Work kMost = Work{1} << 62;
   left = std::max(left, Work{0});
-  const std::uint64_t whole = whole_rate(speedup, preferred, crew);
-  const Work ticks = whole > 0
-                         ? shared(left, whole)
-                         : rounded(static_cast<double>(left) / rate(speedup, preferred, crew));
-  return Duration{static_cast<std::int64_t>(std::clamp(ticks, Work{1}, kMost))};
+  const auto [work, ticks] = whole_rate(speedup, preferred, crew);
+  const Work its = work > 0 ? shared(left * ticks, work)
+                            : rounded(static_cast<double>(left) / rate(speedup, preferred, crew));
+  return Duration{static_cast<std::int64_t>(std::clamp(its, Work{1}, kMost))};
 }
 
 }  // namespace ductile

@@ -77,6 +77,7 @@ constexpr Work total_work(Nodes preferred, Duration runtime) {
 
 /// A job that shares nodes has some of the cores that it could use: as if at this share of its
 /// speed. A fraction, so that work stays exact: 24 of 48 cores on each of two nodes are 48 of 96.
+/// Where it loses by the others there it is of thousandths of cores: 43,200 of 96,000.
 struct Pace {
   std::uint64_t has = 1, of = 1;
 

@@ -37,6 +37,30 @@ TEST(Speedup, DowneyOfParallelism10) {
   EXPECT_DOUBLE_EQ((Speedup{Kind::downey, 10, 0.5}.relative_time(19, 1)), 0.1);
 }
 
+// A job of 2 nodes with 4 cores each that has half of them, and does nine tenths there: exactly,
+// but for half a core-microsecond at the end of each stretch.
+TEST(Speedup, WorkOfThousandthsOfCoresIsWhole) {
+  const Crew crew(2, 4, {2 * 2 * 900, 2 * 4 * 1000});
+  EXPECT_EQ(work_done({}, 2, crew, Duration{10}), 36);
+  EXPECT_EQ(work_done({}, 2, crew, Duration{1}), 4);   // 3.6
+  EXPECT_EQ(work_done({}, 2, crew, Duration{4}), 14);  // 14.4
+  const Duration day = whole_seconds(86'400);
+  EXPECT_EQ(work_done({}, 2, crew, day), Work{86'400} * 3'600'000);
+  EXPECT_EQ(time_for({}, 2, crew, Work{86'400} * 3'600'000), day);
+  EXPECT_EQ(time_for({}, 2, crew, 9), Duration{3});  // 2.5
+  // A year of 2^20 nodes is more than doubles can count.
+  const std::uint64_t cores = std::uint64_t{64} << 20;
+  const Crew large(1u << 20, 64, {cores * 999, cores * 1000});
+  const Duration year = whole_seconds(365 * 86'400);
+  const Work done = work_done({}, 1u << 20, large, year);
+  EXPECT_EQ(done, Work{cores} * year.count() / 1000 * 999);
+  EXPECT_EQ(time_for({}, 1u << 20, large, done), year);
+  // All of the thousandths are all of the cores.
+  EXPECT_EQ(Pace({2000, 4000}), Pace({2, 4}));
+  EXPECT_EQ(work_done({}, 2, Crew(2, 4, {4000, 8000}), Duration{7}),
+            work_done({}, 2, Crew(2, 4, {4, 8}), Duration{7}));
+}
+
 // From one node up it never falls, is never more than what is ideal, and ends at the average
 // parallelism, at the sizes that Downey gives.
 TEST(Speedup, DowneyRisesToItsParallelism) {

@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -126,14 +127,28 @@ class Sd final : public Policy {
   /// `at`: when the plan has nodes for it; `kNever` if nobody has looked yet.
   bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Time at,
                       double most_slowdown) const {
-    const Guest guest = finder.guest(id);
-    if (!finder.may_have_mates(guest, free_nodes_ ? pass.idle(id) : 0)) return false;
-    if (at == kNever) {
-      at = plan.earliest(pass.demand(id, guest.nodes), guest.length, pass.job(id).not_before);
+    Guest best;
+    std::optional<ChosenMates> chosen;
+    for (const std::uint16_t efficiency : finder.efficiencies(id)) {
+      const Guest guest = finder.guest(id, efficiency);
+      if (!finder.may_have_mates(guest, free_nodes_ ? pass.idle(id) : 0)) continue;
+      if (at == kNever) {
+        at = plan.earliest(pass.demand(id, guest.nodes), guest.length, pass.job(id).not_before);
+      }
+      if (at == kNever) return false;
+      std::optional<ChosenMates> mates = mates_of(pass, finder, plan, guest, at, most_slowdown);
+      if (!mates || (chosen && chosen->penalty <= mates->penalty)) continue;
+      best = guest;
+      chosen = std::move(mates);
     }
-    if (at == kNever) return false;
+    return chosen && finder.start(pass, best, *chosen);
+  }
+
+  /// Nothing if there are none, or it does not pay.
+  std::optional<ChosenMates> mates_of(const Pass& pass, const MateFinder& finder, Timeline& plan,
+                                      const Guest& guest, Time at, double most_slowdown) const {
     const Duration gain = at - pass.now() + guest.length - guest.shared;
-    if (gain <= Duration{}) return false;
+    if (gain <= Duration{}) return std::nullopt;
     const auto penalty = [&](const Mate& mate) -> std::optional<double> {
       const JobSpec& its = pass.job(mate.job).spec;
       const double with_guest = slowdown(its, mate.end);
@@ -143,8 +158,10 @@ class Sd final : public Policy {
       if (admit_ == Admit::response) return loss;
       return loss / static_cast<double>(its.walltime.count());
     };
-    const auto mates = finder.choose(guest, idle_besides(pass, plan, guest), penalty);
-    return mates && pays(guest, gain, *mates) && finder.start(pass, guest, *mates);
+    std::optional<ChosenMates> mates =
+        finder.choose(guest, idle_besides(pass, plan, guest), penalty);
+    if (mates && !pays(guest, gain, *mates)) mates.reset();
+    return mates;
   }
 
   /// Idle nodes that it could have besides, for so long as it is believed to take.
@@ -157,11 +174,9 @@ class Sd final : public Policy {
   /// Is what it gains more than what its mates lose?
   bool pays(const Guest& guest, Duration gain, const ChosenMates& chosen) const {
     if (admit_ == Admit::guest) return true;
-    double lost = 0;
-    for (const Mate& mate : chosen.mates) lost += mate.penalty;
     const auto its = static_cast<double>(gain.count());
     const double length = static_cast<double>(guest.length.count());
-    return admit_ == Admit::response ? its > lost : its / length > lost;
+    return (admit_ == Admit::response ? its : its / length) > chosen.penalty;
   }
 
   MostSlowdown most_slowdown_;

@@ -129,6 +129,7 @@ bool Core::apply_at(Time now, const E& event) {
     ++state_.stale;
     return false;
   }
+  for (const JobId id : state_.follow_companies()) state_.unforeseen.push_back(id);
   if (wakes) state_.woken |= kind_of<E>();
   if constexpr (!std::is_same_v<E, event::Submitted>) ++state_.changes;
   if (state_.rules.check) check_invariants_in_turn(state_);
@@ -236,7 +237,7 @@ bool Core::happened(const event::Started& started) {
       state_.must_wake |= started.now.count < job.holding.count;
       const double speed = state_.speed(job);
       job.holding = started.now;
-      job.pace = state_.pace_of(job, job.holding, state_.rules.share);
+      job.pace = state_.pace_of(job, job.holding);
       state_.note_parts(started.job);
       if (job.target != started.now.count || state_.speed(job) != speed) {
         job.target = job.first_size = started.now.count;
@@ -296,7 +297,7 @@ bool Core::happened(const event::Resized& resized) {
   // It cannot have stopped for a resize before that was decided.
   const Duration paused = open ? std::min(resized.paused, state_.now - open->decided) : Duration{};
   // Each time that progress is noted it is rounded: only where it has to be.
-  const Pace pace = state_.pace_of(job, resized.now, state_.rules.share);
+  const Pace pace = state_.pace_of(job, resized.now);
   const bool is_other_pace = job.pace != pace;
   const bool other_speed =
       is_other_pace || (state_.cells.speeds_differ() &&
@@ -733,6 +734,9 @@ void Core::begin_close(Time now) {
   if (!state_.bookings.empty()) state_.turn_bookings();
   if (!state_.claims.empty()) settle_claims();
   if (!state_.parted.empty()) give_spare_cores();
+  for (const JobId id : std::exchange(state_.unforeseen, {})) {
+    if (state_.jobs.contains(id) && state_.runs(id)) state_.foresee(id);
+  }
   if (!state_.stops.empty()) carry_out_stops();
   if (!state_.ordered.empty()) carry_out_orders();
   if (!state_.moves.empty()) carry_out_moves();

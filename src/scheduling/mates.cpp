@@ -1,6 +1,7 @@
 #include "scheduling/mates.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 namespace ductile {
@@ -31,6 +32,7 @@ class Search {
       chosen.mates.push_back(candidates_[place]);
       chosen.nodes += candidates_[place].nodes;
     }
+    chosen.penalty = best_sum_;
     chosen.was_cut = looks_ > kMostLooks;
     return chosen;
   }
@@ -101,36 +103,50 @@ MateFinder::MateFinder(const Pass& pass, const Sharing& sharing) : pass_(pass), 
     if (!job.holding.parts.empty() || !pass.is_alone(id)) continue;
     // Work is counted in core-microseconds where the cores are known.
     const Work left = pass.work_left(id).left * (job.spec.cores == 0 ? whole_ : 1);
-    mates_.push_back(
-        {id, job.size(), usable(job.spec), job.spec.ranks, left, pass.expected_end(id)});
+    mates_.push_back({id, job.size(), usable(job.spec), job.spec.ranks, job.spec.bound, left,
+                      pass.expected_end(id)});
+  }
+  for (std::size_t bound = 0; bound < efficiencies_.size(); ++bound) {
+    std::vector<std::uint16_t>& each = efficiencies_[bound];
+    for (const Candidate& its : mates_) {
+      const std::uint16_t beside = pass.contention().of(static_cast<Bound>(bound), its.bound);
+      if (std::ranges::find(each, beside) == each.end()) each.push_back(beside);
+    }
+    std::ranges::sort(each, std::greater());
   }
 }
 
-Guest MateFinder::guest(JobId id) const {
+Guest MateFinder::guest(JobId id, std::uint16_t efficiency) const {
   const Job& job = pass_.job(id);
   const Queue::Need need = pass_.start_need(id);
-  Guest guest{.job = id, .nodes = need.nodes, .length = need.walltime};
+  Guest guest{.job = id, .nodes = need.nodes, .length = need.walltime, .efficiency = efficiency};
   if (!sizes_while_running(job.spec.type)) return guest;
   const std::uint32_t uses = usable(job.spec);
   const std::uint32_t cores = std::min(most_, unit_ * ((uses + unit_ - 1) / unit_));
   if (cores < job.spec.ranks || cores == 0 || cores >= whole_) return guest;
   guest.cores = cores;
-  guest.shared =
-      std::max(kTick, quotient(Wide{need.walltime.count()} * uses, std::min(cores, uses)));
+  guest.shared = std::max(kTick, quotient(Wide{need.walltime.count()} * uses * kPerMille,
+                                          Wide{std::min(cores, uses)} * efficiency));
   return guest;
 }
 
-MateFinder::Hosts& MateFinder::hosts(std::uint32_t cores) {
-  const auto [at, is_new] = hosts_.try_emplace(cores);
+Wide MateFinder::speed(const Candidate& its, const Guest& guest) const {
+  const Bound beside = pass_.job(guest.job).spec.bound;
+  return Wide{its.nodes} * std::min(whole_ - guest.cores, its.cores) *
+         pass_.contention().of(its.bound, beside);
+}
+
+MateFinder::Hosts& MateFinder::hosts(const Guest& guest) {
+  const auto [at, is_new] =
+      hosts_.try_emplace({guest.cores, pass_.job(guest.job).spec.bound, guest.efficiency});
   Hosts& hosts = at->second;
   if (!is_new) return hosts;
   std::map<Nodes, Duration> longest;
   for (const Candidate& its : mates_) {
-    const std::uint32_t keeps = whole_ - cores;
-    if (keeps < its.ranks) continue;
-    const Wide speed = Wide{its.nodes} * std::min(keeps, its.cores);
+    if (whole_ - guest.cores < its.ranks || !suits(its, guest)) continue;
     constexpr Wide kMost = Duration::max().count() / 4;
-    const Duration most{static_cast<std::int64_t>(std::min(its.left / speed, kMost))};
+    const Wide ticks = std::min(its.left * kPerMille / speed(its, guest), kMost);
+    const Duration most{static_cast<std::int64_t>(ticks)};
     Duration& there = longest[its.nodes];
     there = std::max(there, most);
   }
@@ -161,7 +177,7 @@ Duration MateFinder::longest(const Hosts& hosts, Nodes least, Nodes most) const 
 
 bool MateFinder::may_have_mates(const Guest& guest, Nodes idle) {
   if (guest.cores == 0 || mates_.empty()) return false;
-  Hosts& its = hosts(guest.cores);
+  Hosts& its = hosts(guest);
   const Nodes least = guest.nodes > idle ? guest.nodes - idle : 1;
   if (idle > 0) return longest(its, least, guest.nodes) >= guest.shared;
   const auto [at, is_new] = its.known.try_emplace(guest.nodes);
@@ -171,11 +187,12 @@ bool MateFinder::may_have_mates(const Guest& guest, Nodes idle) {
 
 std::optional<Mate> MateFinder::mate(const Candidate& its, const Guest& guest) const {
   if (its.nodes > guest.nodes || whole_ - guest.cores < its.ranks) return std::nullopt;
-  const Work rest =
-      its.left - Work{its.nodes} * std::min(whole_ - guest.cores, its.cores) * guest.shared.count();
+  if (!suits(its, guest)) return std::nullopt;
+  const Wide rest = its.left * kPerMille - speed(its, guest) * guest.shared.count();
   if (rest < 0 || !fits(its, guest)) return std::nullopt;
   Mate mate{.job = its.job, .nodes = its.nodes};
-  mate.end = later(later(pass_.now(), guest.shared), quotient(rest, Work{its.nodes} * its.cores));
+  const Wide whole = Wide{its.nodes} * its.cores * kPerMille;
+  mate.end = later(later(pass_.now(), guest.shared), quotient(rest, whole));
   mate.loss = mate.end - its.end;
   return mate;
 }

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
+#include <tuple>
 #include <vector>
 
 #include "base/decimal.hpp"
@@ -14,6 +17,7 @@
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "base/wide.hpp"
+#include "model/contention.hpp"
 #include "scheduling/pass.hpp"
 
 namespace ductile {
@@ -30,8 +34,11 @@ struct Guest {
   JobId job = JobId::none;
   Nodes nodes = 0;
   std::uint32_t cores = 0;  // that it gets of each node it shares; 0: it cannot share any
-  Duration length{};        // on nodes of its own, as believed,
-  Duration shared{};        // and on shared ones, from the first to the last moment
+  Duration length{};        // on nodes of its own, as believed
+  /// How much of its work per core it still does there, per mille: beside mates beside which it
+  /// does no less.
+  std::uint16_t efficiency = kPerMille;
+  Duration shared{};  // on shared nodes, from the first to the last moment
 };
 
 /// The slowdown by which paper 004 judges: from a job's submission to its end, over the time that
@@ -54,6 +61,7 @@ struct Mate {
 struct ChosenMates {
   std::vector<Mate> mates;
   Nodes nodes = 0;
+  double penalty = 0;  // of all of them
   /// The search among more than two mates was ended before it had seen all.
   bool was_cut = false;
 };
@@ -65,9 +73,15 @@ class MateFinder {
   MateFinder(const Pass& pass, const Sharing& sharing);
 
   bool empty() const { return mates_.empty(); }
-  /// What a waiting job would be as a guest; `cores` is 0 if it is not malleable or needs more
-  /// cores for its processes than it would get.
-  Guest guest(JobId id) const;
+  /// How much of its work per core a waiting job would do beside one or the other of them, per
+  /// mille: the most first, each once. Each is a guest of its own: one that loses less has fewer
+  /// mates to choose from, and ends earlier.
+  std::span<const std::uint16_t> efficiencies(JobId id) const {
+    return efficiencies_[static_cast<std::size_t>(pass_.job(id).spec.bound)];
+  }
+  /// What it would be as a guest, beside mates beside which it does as much; `cores` is 0 if it is
+  /// not malleable or needs more cores for its processes than it would get.
+  Guest guest(JobId id, std::uint16_t efficiency) const;
   /// Could there be mates for it, with up to so many idle nodes besides? Says no only if there are
   /// none; costs next to nothing where there are none.
   bool may_have_mates(const Guest& guest, Nodes idle);
@@ -86,11 +100,12 @@ class MateFinder {
     Nodes nodes = 0;
     std::uint32_t cores = 0;  // that it can use of a node
     std::uint32_t ranks = 1;  // that it keeps
-    Work left = 0;            // core-microseconds, as believed
-    Time end{};               // without a guest
+    Bound bound = Bound::mixed;
+    Work left = 0;  // core-microseconds, as believed
+    Time end{};     // without a guest
   };
-  /// Of guests that take so many cores of a node: the longest one that mates of so many nodes could
-  /// have, by ascending numbers of nodes.
+  /// Of guests that take so many cores of a node and lose as much by their mates, and these by
+  /// them: the longest one that mates of so many nodes could have, by ascending numbers of nodes.
   struct Hosts {
     struct Longest {
       Nodes nodes = 0;
@@ -99,8 +114,15 @@ class MateFinder {
     std::vector<Longest> by_nodes;
     std::map<Nodes, Duration> known;  // with no idle nodes: what was asked before
   };
-  Hosts& hosts(std::uint32_t cores);
+  Hosts& hosts(const Guest& guest);
   Duration longest(const Hosts& hosts, Nodes least, Nodes most) const;
+  /// The speed of a candidate that has this guest, in thousandths of cores.
+  Wide speed(const Candidate& candidate, const Guest& guest) const;
+  /// Does the guest lose no more by it than is said?
+  bool suits(const Candidate& candidate, const Guest& guest) const {
+    const Bound its = pass_.job(guest.job).spec.bound;
+    return pass_.contention().of(its, candidate.bound) >= guest.efficiency;
+  }
   std::optional<Mate> mate(const Candidate& candidate, const Guest& guest) const;
   /// How many cores of a node it can use.
   std::uint32_t usable(const JobSpec& spec) const {
@@ -115,7 +137,10 @@ class MateFinder {
   std::uint32_t unit_ = 1;   // cores are taken by so many
   std::uint32_t most_ = 0;   // are taken of a node
   std::vector<Candidate> mates_;
-  std::map<std::uint32_t, Hosts> hosts_;  // by the cores that a guest takes
+  // By what a guest is bound by.
+  std::array<std::vector<std::uint16_t>, kBoundWords.size()> efficiencies_;
+  // By the cores that a guest takes, what it is bound by, and its efficiency.
+  std::map<std::tuple<std::uint32_t, Bound, std::uint16_t>, Hosts> hosts_;
 };
 
 }  // namespace ductile

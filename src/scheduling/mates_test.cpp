@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -40,76 +41,158 @@ std::vector<JobId> tried_one_by_one(const std::vector<Mate>& candidates, Nodes l
   return best;
 }
 
+Contention some_contention(Draws& draws) {
+  Contention table;
+  if (draws.chance(0.5)) return table;
+  for (Contention::Row& row : table.per_mille) {
+    for (std::uint16_t& each : row) each = static_cast<std::uint16_t>(1000 - 100 * draws.below(6));
+  }
+  return table;
+}
+
+Bound some_bound(Draws& draws) { return static_cast<Bound>(draws.below(kBoundWords.size())); }
+
+// Of microseconds, rounded half up.
+Duration quotient(std::int64_t dividend, std::int64_t divisor) {
+  return Duration{(2 * dividend + divisor) / (2 * divisor)};
+}
+
 TEST(Mates, AreTheBestOfAllSets) {
-  int found = 0, several = 0;
+  int found = 0, several = 0, of_some = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     Draws draws(seed, Stream::test, 3);
     Stage::Setup setup;
     setup.platform = {.nodes = 40, .cores_per_node = 8, .sockets_per_node = 2};
     setup.can.parts = setup.can.instant_cores = true;
     setup.rules.record = false;
+    const Contention table = setup.rules.contention = some_contention(draws);
     Stage stage(setup);
+    const auto job = [&](Nodes size, std::int64_t walltime_s) {
+      JobSpec spec = malleable(exactly(size), size, walltime_s);
+      spec.bound = some_bound(draws);
+      return spec;
+    };
     std::vector<JobId> running;
     for (Nodes used = 0;;) {
       const auto size = static_cast<Nodes>(1 + draws.below(8));
       if (used + size > 40 || running.size() == 10) break;
       used += size;
       const auto walltime = static_cast<std::int64_t>(50 + draws.below(4) * 100);
-      running.push_back(stage.run(malleable(exactly(size), size, walltime)));
+      running.push_back(stage.run(job(size, walltime)));
     }
     stage.at(10);
     const auto wanted = static_cast<Nodes>(1 + draws.below(14));
-    const JobId waits = stage.submit(malleable(exactly(wanted), wanted, 60));
+    const JobId waits = stage.submit(job(wanted, 60));
     const auto idle = static_cast<Nodes>(draws.below(3));
     const auto mates = static_cast<std::uint32_t>(1 + draws.below(4));
     stage.pass([&](Pass& pass) {
       MateFinder finder(pass, {.mates = mates});
-      const Guest guest = finder.guest(waits);
-      ASSERT_EQ(guest.cores, 4u);
-      ASSERT_EQ(guest.shared, whole_seconds(120));
+      const Bound bound = pass.job(waits).spec.bound;
       // Few values, so that there are ties, and no penalty for some: these are none.
-      std::vector<Mate> candidates;
       const auto penalty = [&](const Mate& mate) -> std::optional<double> {
         const std::uint32_t its = index(mate.job) * 7 % 5;
         if (its == 4) return std::nullopt;
         return its + 1.5;
       };
-      for (const JobId id : running) {
-        const Job& job = pass.job(id);
-        // At half of its speed it has to have more left than the guest takes.
-        if (job.size() > wanted || job.limit - pass.now() < whole_seconds(60)) continue;
-        Mate mate{.job = id, .nodes = job.size(), .end = job.limit + whole_seconds(60)};
-        const std::optional<double> its = penalty(mate);
-        if (!its) continue;
-        mate.penalty = *its;
-        candidates.push_back(mate);
+      std::uint16_t last = kPerMille + 1;
+      for (const std::uint16_t efficiency : finder.efficiencies(waits)) {
+        ASSERT_LT(efficiency, last);
+        last = efficiency;
+        const Guest guest = finder.guest(waits, efficiency);
+        ASSERT_EQ(guest.cores, 4u);
+        ASSERT_EQ(guest.shared, quotient(std::int64_t{120'000'000} * 1000, efficiency));
+        std::vector<Mate> candidates;
+        std::size_t all = 0;
+        for (const JobId id : running) {
+          const Job& its = pass.job(id);
+          if (table.of(bound, its.spec.bound) < efficiency) continue;
+          ++all;
+          // In 2000ths: it has half of its cores, and does so much of its work on each.
+          const std::int64_t rest = (its.limit - pass.now()).count() * 2000 -
+                                    guest.shared.count() * table.of(its.spec.bound, bound);
+          if (its.size() > wanted || rest < 0) continue;
+          Mate mate{.job = id, .nodes = its.size()};
+          mate.end = pass.now() + guest.shared + quotient(rest, 2000);
+          const std::optional<double> value = penalty(mate);
+          if (!value) continue;
+          mate.penalty = *value;
+          candidates.push_back(mate);
+        }
+        std::ranges::sort(candidates, [](const Mate& a, const Mate& b) {
+          return std::tuple(a.penalty, b.end, a.job) < std::tuple(b.penalty, a.end, b.job);
+        });
+        const Nodes least = wanted > idle ? wanted - idle : 1;
+        const auto expected = tried_one_by_one(candidates, least, wanted, mates);
+        const auto chosen = finder.choose(guest, idle, penalty);
+        ASSERT_EQ(chosen.has_value(), !expected.empty()) << "seed " << seed;
+        if (!chosen) continue;
+        EXPECT_TRUE(finder.may_have_mates(guest, idle));
+        std::vector<JobId> its;
+        double sum = 0;
+        for (const Mate& mate : chosen->mates) {
+          its.push_back(mate.job);
+          sum += mate.penalty;
+          const auto as = std::ranges::find(candidates, mate.job, &Mate::job);
+          ASSERT_NE(as, candidates.end());
+          EXPECT_EQ(mate.end, as->end);
+          EXPECT_EQ(mate.loss, mate.end - pass.job(mate.job).limit);
+        }
+        EXPECT_EQ(its, expected) << "seed " << seed;
+        EXPECT_EQ(chosen->penalty, sum);
+        EXPECT_FALSE(chosen->was_cut);
+        ++found;
+        several += its.size() > 1;
+        of_some += all < running.size();
+        if (chosen->nodes < wanted || !table.is_off()) continue;
+        EXPECT_TRUE(finder.start(pass, guest, *chosen));
+        EXPECT_EQ(pass.job(waits).status, Status::running);
+        for (const Mate& mate : chosen->mates) EXPECT_EQ(pass.job(mate.job).limit, mate.end);
+        return;
       }
-      std::ranges::sort(candidates, [](const Mate& a, const Mate& b) {
-        return std::tuple(a.penalty, b.end, a.job) < std::tuple(b.penalty, a.end, b.job);
-      });
-      const Nodes least = wanted > idle ? wanted - idle : 1;
-      const auto expected = tried_one_by_one(candidates, least, wanted, mates);
-      const auto chosen = finder.choose(guest, idle, penalty);
-      ASSERT_EQ(chosen.has_value(), !expected.empty()) << "seed " << seed;
-      if (!chosen) return;
-      EXPECT_TRUE(finder.may_have_mates(guest, idle));
-      std::vector<JobId> its;
-      for (const Mate& mate : chosen->mates) {
-        its.push_back(mate.job);
-        EXPECT_EQ(mate.end, pass.job(mate.job).limit + whole_seconds(60));
-        EXPECT_EQ(mate.loss, whole_seconds(60));
-      }
-      EXPECT_EQ(its, expected) << "seed " << seed;
-      EXPECT_FALSE(chosen->was_cut);
-      ++found;
-      several += its.size() > 1;
-      if (chosen->nodes < wanted) return;
-      EXPECT_TRUE(finder.start(pass, guest, *chosen));
-      EXPECT_EQ(pass.job(waits).status, Status::running);
     });
   }
   EXPECT_GT(found, 80);
   EXPECT_GT(several, 30);
+  EXPECT_GT(of_some, 20);
+}
+
+// What the finder believes of a guest and of its mates is what the core believes when it has
+// started, if all its mates are such as it is judged by.
+TEST(Mates, EndWhenTheFinderSaysSo) {
+  int started = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Draws draws(seed, Stream::test, 4);
+    Stage::Setup setup;
+    setup.platform = {.nodes = 8, .cores_per_node = 8, .sockets_per_node = 2};
+    setup.can.parts = setup.can.instant_cores = true;
+    setup.rules.contention = some_contention(draws);
+    Stage stage(setup);
+    const auto job = [&](Nodes size, std::int64_t walltime_s) {
+      JobSpec spec = malleable(exactly(size), size, walltime_s);
+      spec.cores = 8;
+      spec.bound = some_bound(draws);
+      return spec;
+    };
+    std::vector<JobId> running;
+    for (int i = 0; i < 4; ++i) {
+      running.push_back(stage.run(job(2, static_cast<std::int64_t>(300 + draws.below(200)))));
+    }
+    stage.at(10);
+    const JobId waits = stage.submit(job(2, static_cast<std::int64_t>(20 + draws.below(30))));
+    stage.pass([&](Pass& pass) {
+      MateFinder finder(pass, {.mates = 1});
+      const Guest guest = finder.guest(waits, finder.efficiencies(waits).front());
+      const auto penalty = [](const Mate&) -> std::optional<double> { return 1; };
+      const auto chosen = finder.choose(guest, 0, penalty);
+      if (!chosen || !finder.start(pass, guest, *chosen)) return;
+      ++started;
+      const Duration tick{1};
+      EXPECT_LE(abs(pass.job(waits).limit - (pass.now() + guest.shared)), tick);
+      const Mate& mate = chosen->mates.front();
+      EXPECT_LE(abs(pass.job(mate.job).limit - mate.end), tick) << "seed " << seed;
+    });
+  }
+  EXPECT_GT(started, 150);
 }
 
 }  // namespace

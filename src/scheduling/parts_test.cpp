@@ -288,5 +288,92 @@ TEST_F(Shared, TheIdealModelCountsAllCores) {
   EXPECT_EQ(with.job(third).pace.share(), (0.75 + 0.75 + 1) / 3);
 }
 
+TEST_F(Shared, AGuestOfThisPassIsPromisedNoMoreNodes) {
+  Stage::Setup setup;
+  setup.platform = {.nodes = 4, .cores_per_node = 8};
+  setup.can.parts = setup.can.instant_cores = true;
+  Stage with(setup);
+  const JobId mate = with.run(malleable({1, 2}, 2));
+  const JobId gives = with.run(malleable({1, 2}, 2));
+  const JobId third = with.submit(malleable({1, 4}, 2));
+  with.at(10);
+  with.pass([&](Pass& p) {
+    EXPECT_TRUE(share(p, {{mate, 2, cores(4)}}, inside(third, nodes({{0, 1}}))));
+    const std::vector<Cut> cuts{{gives, 1}};
+    EXPECT_FALSE(p.resize(third, exactly(3), {Why::hand_out}, {.cuts = cuts}));
+  });
+  EXPECT_EQ(with.job(third).claim, ClaimId::none);
+}
+
+// Of its work per core a job bound by memory does half beside one that is so, too, 0.8 beside one
+// that computes, and that one 0.9 beside it.
+class Contending : public Shared {
+ protected:
+  static Stage::Setup setup(ShareModel share) {
+    Stage::Setup setup;
+    setup.platform = {.nodes = 4, .cores_per_node = 8};
+    setup.can.parts = true;
+    setup.rules.share = share;
+    setup.rules.contention = parse_contention("1:0.9:1:0.8:0.5:1:1:1:1");
+    return setup;
+  }
+  static JobSpec bound(JobSpec spec, Bound by) {
+    spec.bound = by;
+    return spec;
+  }
+  /// Two mates with two nodes each, and a guest on half of the cores of all four.
+  void begin(Stage& with) {
+    a = with.run(bound(malleable({1, 4}, 2), Bound::memory));
+    b = with.run(bound(malleable({1, 4}, 2), Bound::compute));
+    guest = with.submit(bound(malleable({1, 4}, 4), Bound::memory));
+    with.at(10);
+    with.pass([&](Pass& p) {
+      EXPECT_TRUE(share(p, {{a, 2, cores(4)}, {b, 2, cores(4)}}, inside(guest, all)));
+    });
+  }
+};
+
+TEST_F(Contending, EachLosesByThoseWhoAreThere) {
+  Stage with(setup(ShareModel::worst));
+  begin(with);
+  EXPECT_TRUE(with.resized(a));
+  EXPECT_TRUE(with.resized(b, {2, of_b, part(of_b, 4)}, at_s(100)));  // and is left alone
+  EXPECT_EQ(with.job(a).pace.share(), 0.5);                           // the guest is not there yet
+  EXPECT_EQ(with.job(a).limit, at_s(190));
+  with.close();
+  EXPECT_EQ(with.job(a).pace.share(), 0.25);
+  EXPECT_EQ(with.job(b).pace.share(), 0.45);
+  EXPECT_EQ(with.job(guest).pace.share(), 0.25);  // as on the nodes of A
+  // B does its 90 s first, by 210 s, and leaves the guest its cores and half of its work, at a
+  // quarter of its speed still; so A has that guest to its end.
+  const Duration near = 2 * kTick;  // B started a tick after A
+  EXPECT_LE(abs(with.job(b).limit - at_s(210)), near);
+  EXPECT_EQ(with.job(a).limit, at_s(370));
+  with.at(20);
+  EXPECT_TRUE(with.ended(guest));
+  EXPECT_EQ(with.job(a).pace.share(), 0.5);  // alone on the cores that it still has
+  EXPECT_EQ(with.job(b).pace.share(), 0.5);
+  with.close();
+  // 90 s were left, of which A has done a quarter of 10 s, and B 4.5 s.
+  EXPECT_EQ(with.job(a).limit, at_s(195));
+  EXPECT_LE(abs(with.job(b).limit - at_s(191)), near);
+}
+
+TEST_F(Contending, ByTheIdealModelEachNodeCountsForItself) {
+  Stage with(setup(ShareModel::ideal));
+  begin(with);
+  EXPECT_TRUE(with.resized(a) && with.resized(b));
+  with.close();
+  EXPECT_DOUBLE_EQ(with.job(guest).pace.share(), (0.25 + 0.25 + 0.4 + 0.4) / 4);
+  // A ends first: there the guest has whole nodes and loses nothing any more.
+  with.at(20);
+  EXPECT_TRUE(with.ended(a));
+  EXPECT_DOUBLE_EQ(with.job(guest).pace.share(), (0.5 + 0.5 + 0.4 + 0.4) / 4);
+  with.close();
+  EXPECT_TRUE(with.resized(guest));
+  EXPECT_DOUBLE_EQ(with.job(guest).pace.share(), (1 + 1 + 0.4 + 0.4) / 4);
+  EXPECT_EQ(with.job(b).pace.share(), 0.45);
+}
+
 }  // namespace
 }  // namespace ductile::testing

@@ -167,7 +167,8 @@ bool Pass::grown_in_pass(const Job& its) const {
   if (!state_.in_pass(its) || its.claim != ClaimId::none || its.target != its.holding.count) {
     return false;
   }
-  // Who is to have other cores keeps its nodes.
+  if (!its.holding.parts.empty()) return false;  // who shares nodes keeps their number
+  // So does who is to have other cores.
   return its.doing != Doing::resizing || state_.find(its.decision)->before.count < its.target;
 }
 
@@ -1025,9 +1026,9 @@ bool Pass::start_inside(std::span<const Cut> cuts, const Gain& gain, Reason reas
   all.count = n;
   all.nodes.insert(gain.on);
   all.parts = claim.inside;
+  state_.join(id, gain.on);
   claim.release = later(claim.expected, state_.estimate_on(its, all));
   state_.claims.push_back(std::move(claim));
-  state_.join(id, gain.on);
   state_.list(state_.claims.back());
   state_.foresee(id);
   return true;

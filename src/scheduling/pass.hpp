@@ -175,6 +175,8 @@ class Pass {
   }
   /// Has a running job all of its nodes whole, and is nobody to join it there?
   bool is_alone(JobId id) const { return state_.is_alone(job(id)); }
+  /// What jobs that share nodes are believed to lose by each other.
+  const Contention& contention() const { return state_.rules.contention; }
   /// All that there is of a node.
   Slice whole(std::uint32_t node) const { return state_.whole(node); }
   /// What a job needs of each of its nodes.

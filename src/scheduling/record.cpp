@@ -125,6 +125,7 @@ void write_platform(Writer& out, const Platform& platform) {
 constexpr std::string_view kMore = "with", kWhere = "where", kIn = "in";
 constexpr std::string_view kParts = "parts", kEach = "each", kOn = "on", kChosen = "chosen";
 constexpr std::string_view kOff = "off", kSockets = "sockets", kUses = "uses";
+constexpr std::string_view kBound = "bound";
 
 // What nodes draw that are off, if they do.
 void write_off(Writer& out, const Platform& platform) {
@@ -203,6 +204,7 @@ struct EventWriter {
     if (e.job.cores != 0 || e.job.ranks != 1) {
       out.word(kUses).number(e.job.cores).number(e.job.ranks);
     }
+    if (e.job.bound != Bound::mixed) out.word(kBound).word(name(kBoundWords, e.job.bound));
   }
   void operator()(const event::Eligible& e) const { out.id(e.job).flag(e.yes); }
   void operator()(const event::Started& e) const {
@@ -369,7 +371,8 @@ AdaptiveSpec read_adaptive(Reader& in) {
   spec.constraint = in.parsed("constraint", parse_constraint);
   spec.resize_delay = in.duration("resize delay");
   spec.watts_per_node = in.real("watts per node", 0, 1e6);
-  if (!in.at_end() && !in.comes(kWhere) && !in.comes(kFrom) && !in.comes(kUses)) {
+  const bool ends = in.comes(kWhere) || in.comes(kFrom) || in.comes(kUses) || in.comes(kBound);
+  if (!in.at_end() && !ends) {
     spec.walltime_for = in.choice<WalltimeFor>("walltime", kWalltimeForWords);
   }
   if (in.read_if(kFrom)) spec.least_watts_per_node = in.real("least watts per node", 0, 1e6);
@@ -480,7 +483,9 @@ std::shared_ptr<const Where> read_where(Reader& in) {
   where.each = in.slice("what each node has");
   where.only = in.nodes("only nodes");
   where.never = in.nodes("never nodes");
-  if (!in.at_end() && !in.comes(kUses)) where.booking = in.id<BookingId>("booking");
+  if (!in.at_end() && !in.comes(kUses) && !in.comes(kBound)) {
+    where.booking = in.id<BookingId>("booking");
+  }
   return std::make_shared<const Where>(std::move(where));
 }
 
@@ -552,6 +557,7 @@ event::Submitted read_submitted(Reader& in) {
     e.job.cores = in.number<std::uint16_t>("cores that it can use");
     e.job.ranks = in.number<std::uint16_t>("ranks", 1);
   }
+  if (in.read_if(kBound)) e.job.bound = in.choice<Bound>("bound", kBoundWords);
   return e;
 }
 
@@ -582,7 +588,8 @@ std::string to_record(const Rules& rules) {
   Writer out;
   out.word(name(kLimitWords, rules.limit)).flag(rules.identities).number(rules.seed);
   out.word(to_text(rules.fairness)).flag(rules.claims_take_idle);
-  const bool switches = rules.node_off_after > Duration{};
+  const bool contends = !rules.contention.is_off();
+  const bool switches = rules.node_off_after > Duration{} || contends;
   const bool shares = rules.share != ShareModel{} || switches;
   if (rules.counted_refusals > 0 || rules.reservations_per_plan > 0 || shares) {
     out.number(rules.counted_refusals);
@@ -590,6 +597,7 @@ std::string to_record(const Rules& rules) {
   if (rules.reservations_per_plan > 0 || shares) out.number(rules.reservations_per_plan);
   if (shares) out.word(name(kShareModelWords, rules.share));
   if (switches) out.duration(rules.node_off_after);
+  if (contends) out.word(to_text(rules.contention));
   return out.take();
 }
 
@@ -688,6 +696,7 @@ Rules rules_from_record(std::string_view text) {
   }
   if (!in.at_end()) rules.share = in.choice<ShareModel>("share model", kShareModelWords);
   if (!in.at_end()) rules.node_off_after = in.duration("nodes off after");
+  if (!in.at_end()) rules.contention = in.parsed("contention", parse_contention);
   in.finish();
   return rules;
 }

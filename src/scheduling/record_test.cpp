@@ -81,6 +81,7 @@ struct Any {
       spec.cores = static_cast<std::uint16_t>(bits(16));
       spec.ranks = static_cast<std::uint16_t>(bits(15) + 1);
     }
+    spec.bound = of(Bound::mixed);
     spec.priority = static_cast<std::int32_t>(bits(31)) * (flag() ? 1 : -1);
     spec.type = of(JobType::adaptive);
     spec.submitted = moment();
@@ -383,6 +384,11 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     rules.counted_refusals = static_cast<std::uint32_t>(any.bits(2));
     rules.reservations_per_plan = any.flag() ? 0 : static_cast<std::uint32_t>(any.bits(32));
     rules.share = any.of(ShareModel::ideal);
+    if (any.flag()) {
+      for (Contention::Row& row : rules.contention.per_mille) {
+        for (std::uint16_t& each : row) each = static_cast<std::uint16_t>(1 + any.below(kPerMille));
+      }
+    }
     rules.fairness.interval = any.duration() % whole_seconds(1'000'000'000) + kTick;
     rules.fairness.decay = any.draws.uniform();
     rules.fairness.policy = Fairness::Policy::both;
@@ -390,6 +396,7 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     const std::string text = to_record(rules);
     EXPECT_EQ(to_record(rules_from_record(text)), text);
     EXPECT_EQ(rules_from_record(text).share, rules.share);
+    EXPECT_EQ(rules_from_record(text).contention, rules.contention);
   }
 }
 
@@ -910,10 +917,11 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
                {"instant start", "resizes per job", "power control", "moves", "suspends",
                 "parts of nodes", "instant cores"},
                4);
-  check_fields(kRules, "scaled 0 1 none 1 7 2000 ideal 60000000",
-               {"limit", "identities", "seed", "fairness", "claims take idle nodes",
-                "counted refusals", "reservations of a plan", "share model", "nodes off after"},
-               5);
+  check_fields(
+      kRules, "scaled 0 1 none 1 7 2000 ideal 60000000 0.9",
+      {"limit", "identities", "seed", "fairness", "claims take idle nodes", "counted refusals",
+       "reservations of a plan", "share model", "nodes off after", "contention"},
+      6);
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {

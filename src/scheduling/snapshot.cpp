@@ -35,6 +35,7 @@ constexpr auto& words_of(Party::Kind) { return kPartyWords; }
 constexpr auto& words_of(Stop) { return kStopWords; }
 constexpr auto& words_of(Suspends) { return kSuspendsWords; }
 constexpr auto& words_of(ShareModel) { return kShareModelWords; }
+constexpr auto& words_of(Bound) { return kBoundWords; }
 
 template <class T>
 concept Id = std::is_enum_v<T> && requires {
@@ -97,6 +98,8 @@ void put(std::string& text, const Speedup& value) { text += to_text(value); }
 void get(const Word& word, Speedup& value) { value = word.parsed(parse_speedup); }
 void put(std::string& text, const SizeConstraint& value) { text += to_text(value); }
 void get(const Word& word, SizeConstraint& value) { value = word.parsed(parse_constraint); }
+void put(std::string& text, const Contention& value) { text += to_text(value); }
+void get(const Word& word, Contention& value) { value = word.parsed(parse_contention); }
 void put(std::string& text, const Fairness& value) { text += to_text(value); }
 void get(const Word& word, Fairness& value) { value = word.parsed(parse_fairness); }
 void put(std::string& text, const std::vector<UserShare>& value) { text += to_text(value); }
@@ -244,7 +247,7 @@ static_assert(members<FairShare>() == 2);
 static_assert(members<UserShare>() == 2);
 static_assert(members<Needs>() == 4);
 static_assert(members<Job>() == 32);
-static_assert(members<JobSpec>() == 13);
+static_assert(members<JobSpec>() == 14);
 static_assert(members<Adaptive>() == 4);
 static_assert(members<AdaptiveSpec>() == 7);
 static_assert(members<ReconfigurationCost>() == 6);
@@ -272,7 +275,7 @@ static_assert(members<Slice>() == 3);
 static_assert(members<Lane>() == 4);
 static_assert(members<Where>() == 5);
 static_assert(members<Capabilities>() == 7);
-static_assert(members<Rules>() == 12);
+static_assert(members<Rules>() == 13);
 static_assert(members<Sorting>() == 3);
 static_assert(members<Standing>() == 2);
 
@@ -364,6 +367,7 @@ struct Table<Rules> {
       field<Rules, &Rules::fairness>("fairness"),
       field<Rules, &Rules::share>("share", 5),
       field<Rules, &Rules::node_off_after>("node_off_after", 7),
+      field<Rules, &Rules::contention>("contention", 9),
   };
 };
 
@@ -440,6 +444,7 @@ struct Table<Job> {
       field<Job, &Job::spec, &JobSpec::lane>("lane", 4),
       field<Job, &Job::spec, &JobSpec::cores>("cores", 8),
       field<Job, &Job::spec, &JobSpec::ranks>("ranks", 8),
+      field<Job, &Job::spec, &JobSpec::bound>("bound", 9),
       field<Job, &Job::status>("status"),
       field<Job, &Job::decision>("decision"),
       field<Job, &Job::holding, &Holding::count>("holds"),

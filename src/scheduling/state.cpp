@@ -121,19 +121,26 @@ void list_claim_of(const Facts& facts, Indices& its, const Claim& claim) {
           united(nodes, kept_inside(facts, its.sharers, claim)));
 }
 
-// Of a job that can use so many cores of each node; 0: all.
+// How much of its work per core a job does on a node, per mille.
+using Efficiency = FunctionRef<std::uint16_t(std::uint32_t node)>;
+constexpr auto kNothingLost = [](std::uint32_t) -> std::uint16_t { return kPerMille; };
+
+// Of a job that can use so many cores of each node; 0: all. Where something may be lost each core
+// is a thousand `units`, else it is one, and nobody asks for the efficiency.
 Pace pace_on(const Platform& platform, const Holding& holding, ShareModel model,
-             std::uint32_t cores) {
+             std::uint32_t cores, std::uint16_t units, Efficiency efficiency) {
   if (holding.parts.empty()) return {};
   Pace least{};
   std::uint64_t each = 0, has = 0;  // how many cores it can use of a node, and how many it has
   bool is_even = true;              // it can use as many of all its nodes
   double shares = 0;
   Nodes parted = 0;
-  const auto add = [&](const Part& part, std::uint32_t whole, Nodes count) {
+  const auto add_alike = [&](const Part& part, std::uint32_t whole, Nodes count,
+                             std::uint16_t left) {
     if (count == 0) return;
-    const std::uint64_t of = std::max(cores == 0 ? whole : std::min(cores, whole), 1u);
-    const Pace its{std::min<std::uint64_t>(part.has.cores, of), of};
+    const std::uint64_t can_use = std::max(cores == 0 ? whole : std::min(cores, whole), 1u);
+    const std::uint64_t of = can_use * units;
+    const Pace its{std::min<std::uint64_t>(part.has.cores, can_use) * left, of};
     least = std::min(least, its);
     is_even &= each == 0 || each == of;
     each = of;
@@ -141,10 +148,16 @@ Pace pace_on(const Platform& platform, const Holding& holding, ShareModel model,
     shares += its.share() * count;
     parted += count;
   };
+  const auto add = [&](const Part& part, std::uint32_t whole, const NodeSet& nodes) {
+    if (units == 1) return add_alike(part, whole, nodes.count(), 1);
+    std::map<std::uint16_t, Nodes> alike;  // by what is left
+    for_each_node(nodes, [&](std::uint32_t node) { ++alike[efficiency(node)]; });
+    for (const auto& [left, count] : alike) add_alike(part, whole, count, left);
+  };
   for (const Part& part : holding.parts) {
-    if (platform.classes.empty()) add(part, platform.cores_per_node, part.nodes.count());
+    if (platform.classes.empty()) add(part, platform.cores_per_node, part.nodes);
     for (const NodeClass& its : platform.classes) {
-      add(part, its.has.cores, intersection(part.nodes, its.nodes).count());
+      add(part, its.has.cores, intersection(part.nodes, its.nodes));
     }
   }
   const Nodes count = std::max(holding.count, parted);
@@ -426,7 +439,7 @@ std::int64_t drawn_by_node_mw(const Facts& facts, const CellTable& cells, const 
     // Of shared nodes by the cores that it has.
     const Holding whole{on.count, on.nodes};
     return std::llround(static_cast<double>(drawn_mw(facts, cells, job, whole)) *
-                        pace_on(facts.platform, on, ShareModel::ideal, 0).share());
+                        pace_on(facts.platform, on, ShareModel::ideal, 0, 1, kNothingLost).share());
   }
   std::int64_t sum = 0;
   cells.for_each_count(on.nodes, [&](std::uint32_t cell, Nodes count) {
@@ -879,7 +892,7 @@ void State::run(JobId id, Holding&& nodes) {
   job.target = job.first_size = nodes.count;
   job.holding = std::move(nodes);
   job.started = job.work_at = now;
-  job.pace = pace_of(job, job.holding, rules.share);
+  job.pace = pace_of(job, job.holding);
   job.limit = later(now, estimate_held(job, job.target));
   job.not_before = now + kTick;
   job.reserved = kNever;
@@ -902,6 +915,7 @@ void State::put_running(JobId id, std::size_t place) {
 
 void State::start(JobId id, Holding&& nodes, Reason reason) {
   Job& job = jobs[id];
+  if (!nodes.parts.empty()) join(id, nodes_in(nodes.parts));
   run(id, std::move(nodes));
   Decision& decision = decide(Decision::Kind::start, id, reason);
   decision.after.count = job.holding.count;
@@ -911,11 +925,11 @@ void State::start(JobId id, Holding&& nodes, Reason reason) {
   job.decision = decision.id;
   if (!job.holding.parts.empty()) {
     decision.after.parts = job.holding.parts;
-    join(id, nodes_in(job.holding.parts));
     note_parts(id);
   }
   list(job, id);
   if (capabilities.instant_start && !planned_delays.empty()) settle_delays(id);
+  follow_companies();  // who starts somebody inside foresees all there
 }
 
 void State::grow(JobId id, const Holding& more, Reason reason, RequestId request) {
@@ -927,7 +941,7 @@ void State::grow(JobId id, const Holding& more, Reason reason, RequestId request
   job.holding.count += more.count;
   job.holding.nodes.insert(more.nodes);
   job.target = job.holding.count;
-  if (!job.holding.parts.empty()) job.pace = pace_of(job, job.holding, rules.share);
+  if (!job.holding.parts.empty()) job.pace = pace_of(job, job.holding);
   if (merges) {
     Decision& decision = decision_of_pass(job.decision);
     decision.after = job.holding;
@@ -997,15 +1011,34 @@ void State::stop(JobId id, Stop how, Reason reason) {
 
 Slice State::whole(std::uint32_t node) const { return whole_of(platform, cells, node); }
 
-Pace State::pace_of(const Job& job, const Holding& holding, ShareModel model) const {
-  return pace_on(platform, holding, model, job.spec.cores);
+Pace State::pace_beside(const Job& job, const Holding& holding, ShareModel model,
+                        const Contention& contention, IsThere is_there) const {
+  const std::uint16_t units = contention.is_off() ? std::uint16_t{1} : kPerMille;
+  return pace_on(platform, holding, model, job.spec.cores, units, [&](std::uint32_t node) {
+    return efficiency_on(node, job, contention, is_there);
+  });
 }
 
-Pace State::believed_pace(const Job& job) const {
-  if (job.doing != Doing::resizing) return pace_of(job, job.holding, rules.share);
+std::uint16_t State::efficiency_on(std::uint32_t node, const Job& job, const Contention& contention,
+                                   IsThere is_there) const {
+  std::uint16_t least = kPerMille;
+  const auto at = sharers.find(node);
+  if (at == sharers.end()) return least;
+  for (const JobId id : at->second) {
+    const Job& other = jobs[id];
+    if (&other == &job || !is_there(id)) continue;
+    least = std::min(least, contention.of(job.spec.bound, other.spec.bound));
+  }
+  return least;
+}
+
+Pace State::believed_pace(const Job& job, IsThere is_there) const {
+  const auto pace = [&](const Holding& holding) {
+    return pace_beside(job, holding, rules.share, rules.contention, is_there);
+  };
+  if (job.doing != Doing::resizing) return pace(job.holding);
   const Unanswered& open = *find(job.decision);
-  return std::min(pace_of(job, open.before, rules.share),
-                  pace_of(job, open.decision.after, rules.share));
+  return std::min(pace(open.before), pace(open.decision.after));
 }
 
 NodeSet State::shared_of(const Job& job) const {
@@ -1064,7 +1097,7 @@ void State::change_cores(JobId id, std::vector<Part>&& parts, bool more, Reason 
   before_change(job);
   // As at a resize: what is more counts when it is there.
   const bool is_instant = capabilities.instant_cores;
-  const Pace its = pace_of(job, after, rules.share);
+  const Pace its = pace_of(job, after);
   const Pace pace = is_instant ? its : std::min(job.pace, its);
   const bool is_other = pace != job.pace;
   const double speed_before = speed(job);
@@ -1104,6 +1137,7 @@ void State::foresee(JobId id) {
     Work left = 0;
     Time end{};
     bool is_over = false;
+    bool has_gained = false;  // cores of others
   };
   std::vector<Player> players;
   const auto add = [&](JobId its) {
@@ -1141,6 +1175,14 @@ void State::foresee(JobId id) {
     const bool runs = player.job->status == Status::running;
     return std::tuple(!runs, runs ? player.job->started : Time{}, player.id);
   });
+  const auto is_there = [&](JobId its) {
+    const auto at = std::ranges::find(players, its, &Player::id);
+    return at != players.end() && !at->is_over && runs(its);
+  };
+  const auto pace = [&](const Player& player) {
+    if (!player.has_gained) return believed_pace(*player.job, is_there);
+    return pace_beside(*player.job, player.holding, rules.share, rules.contention, is_there);
+  };
   Time at = now;
   for (std::size_t going = players.size(); going > 1;) {
     Time first = kNever;
@@ -1158,8 +1200,12 @@ void State::foresee(JobId id) {
       if (player.is_over || !player.moves) continue;
       const Nodes count = settled(*player.job).count;
       player.left -= work_in(*player.job, count, player.pace, first - at, 1);
-      if (!take_given(player.holding, given)) continue;
-      player.pace = pace_of(*player.job, player.holding, rules.share);
+      const bool gains = take_given(player.holding, given);
+      player.has_gained |= gains;
+      if (!gains && rules.contention.is_off()) continue;
+      const Pace its = pace(player);
+      if (!gains && its == player.pace) continue;
+      player.pace = its;
       if (player.left <= 0) continue;
       player.end = later(first, time_left(*player.job, player.left, count, player.pace));
     }
@@ -1172,6 +1218,29 @@ void State::foresee(JobId id) {
     set_limit(job, player.end, {Why::guest});
     after_change(job, player.id);
   }
+}
+
+std::vector<JobId> State::follow_companies() {
+  std::vector<JobId> others;
+  if (std::exchange(companies_followed, companies) == companies) return others;
+  if (rules.contention.is_off()) return others;
+  for (const JobId id : parted) {
+    Job& job = jobs[id];
+    const Pace its = believed_pace(job);
+    if (its == job.pace) {
+      job.pace = its;  // as it is found out anew
+      continue;
+    }
+    before_change(job);
+    const bool starts = job.doing == Doing::starting;
+    if (!starts) note_progress(job, settled(job).count);
+    const double speed_before = speed(job);
+    job.pace = its;
+    if (starts || !scales_limit(job)) follow_speed(job, speed_before, {Why::guest});
+    after_change(job, id);
+    others.push_back(id);
+  }
+  return others;
 }
 
 bool State::take_given(Holding& holding, std::vector<Part>& given) const {
@@ -1208,6 +1277,7 @@ void State::note_parts(JobId id) {
 }
 
 void State::join(JobId id, const NodeSet& nodes) {
+  ++companies;
   for (const JobId other : running) {
     if (other == id) continue;
     for_each_node(intersection(jobs[other].holding.nodes, nodes), [&](std::uint32_t node) {
@@ -1227,13 +1297,13 @@ NodeSet State::give_up(JobId id, const NodeSet& nodes) {
   const NodeSet shared =
       shared_where(sharers, nodes, [](const std::vector<JobId>&) { return true; });
   if (shared.empty()) return rest;
+  ++companies;
   std::vector<JobId> others;
   for_each_node(shared, [&](std::uint32_t node) {
     for (const JobId other : sharers[node]) {
       if (other != id && std::ranges::find(others, other) == others.end()) others.push_back(other);
     }
   });
-  const auto runs = [&](JobId other) { return jobs[other].status == Status::running; };
   const auto count_others = [&](int sign) {
     for (const JobId other : others) {
       if (runs(other)) count_nodes(jobs[other], sign);

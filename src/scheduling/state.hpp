@@ -12,9 +12,11 @@
 #include <span>
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "base/ids.hpp"
 #include "base/node_set.hpp"
 #include "base/time.hpp"
+#include "model/contention.hpp"
 #include "model/fairness.hpp"
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
@@ -55,6 +57,8 @@ struct Rules {
   Duration node_off_after{};
   /// How fast jobs that share nodes are believed to be.
   ShareModel share = ShareModel::worst;
+  /// And what they are believed to lose by each other.
+  Contention contention{};
   bool identities = false;  // which nodes, not only how many
   bool record = false;      // keep the pen calls of each instant
   /// Keep what users have used, also under orders that do not ask: the policy may change. Not
@@ -527,8 +531,11 @@ class State : public Facts, public Indices {
   bool cut_short = false;     // of this instant: a plan of its pass might have no more reservations
   std::uint64_t changes = 1;  // of anything but the queue's end
   LaneMemo memo;
-  std::uint64_t until_check = 0;  // so many changes until the invariants are looked at again
-  NodeSet spare_nodes{};          // where there may be spare cores
+  std::uint64_t until_check = 0;         // so many changes until the invariants are looked at again
+  NodeSet spare_nodes{};                 // where there may be spare cores
+  std::uint64_t companies = 0;           // so often somebody came to shared nodes, or left some
+  std::uint64_t companies_followed = 0;  // up to these the paces of those who share nodes are right
+  std::vector<JobId> unforeseen{};       // of this instant: who has another pace since others left
 
   // --- Questions
   // -----------------------------------------------------------------------------------
@@ -694,7 +701,7 @@ class State : public Facts, public Indices {
   /// `estimate` of a job that waits, on these nodes.
   Duration estimate_on(const Job& job, const Holding& nodes) const {
     const double speed = cells.speeds_differ() ? cells.slowest(nodes.nodes) : cells[0].speed;
-    const Pace pace = pace_of(job, nodes, rules.share);
+    const Pace pace = pace_of(job, nodes);
     return at_speed(at_pace(estimate_at_speed_1(job, nodes.count), pace), speed);
   }
   /// Does it matter at once which nodes a decision names? Else only when the world is told.
@@ -718,10 +725,24 @@ class State : public Facts, public Indices {
   void note_spare(const std::vector<Part>& parts) { spare_nodes.insert(nodes_in(parts)); }
   /// Do jobs hold more of one of these nodes than there is?
   bool is_over(const NodeSet& nodes) const;
-  /// How fast a job is with this, by how much it has of its nodes.
-  Pace pace_of(const Job& job, const Holding& holding, ShareModel model) const;
+  /// Does this job count on the nodes that it shares with others?
+  using IsThere = FunctionRef<bool(JobId)>;
+  /// How fast a job is with this, by how much it has of its nodes, and by what it loses by the
+  /// others who run there.
+  Pace pace_of(const Job& job, const Holding& holding, ShareModel model,
+               const Contention& contention) const {
+    return pace_beside(job, holding, model, contention, [this](JobId id) { return runs(id); });
+  }
+  /// What is believed of that.
+  Pace pace_of(const Job& job, const Holding& holding) const {
+    return pace_of(job, holding, rules.share, rules.contention);
+  }
   /// What is believed of a running job: while it is ordered to have more or fewer cores, the less.
-  Pace believed_pace(const Job& job) const;
+  Pace believed_pace(const Job& job) const {
+    return believed_pace(job, [this](JobId id) { return runs(id); });
+  }
+  Pace believed_pace(const Job& job, IsThere is_there) const;
+  bool runs(JobId id) const { return jobs[id].status == Status::running; }
   /// Has the running job all of its nodes whole, and is nobody to join it there?
   bool is_alone(const Job& job) const;
   /// May a running job be told to keep fewer cores, or be given some?
@@ -852,6 +873,9 @@ class State : public Facts, public Indices {
   /// What is believed of a job's end, and of those of all who share nodes with it: the first of
   /// them to end, at the paces of now, leaves its cores to the others, who go on faster; and so on.
   void foresee(JobId id);
+  /// Who shares nodes with others than before has another pace, if they lose by each other. Whose
+  /// end moves with his work is to be foreseen then.
+  std::vector<JobId> follow_companies();
   /// It holds such parts now, or none.
   void note_parts(JobId id);
   /// A job holds these nodes from now on, or will, besides those who do.
@@ -1003,6 +1027,11 @@ class State : public Facts, public Indices {
   Work work_left_after(const Job& job, Nodes size, Duration worked) const;
   /// What it does in `span` at this size and pace, times `rate`.
   Work work_in(const Job& job, Nodes size, const Pace& pace, Duration span, double rate) const;
+  Pace pace_beside(const Job& job, const Holding& holding, ShareModel model,
+                   const Contention& contention, IsThere is_there) const;
+  /// The least efficiency of a job on a node beside one of those who are there, per mille.
+  std::uint16_t efficiency_on(std::uint32_t node, const Job& job, const Contention& contention,
+                              IsThere is_there) const;
   /// It holds other nodes now, or others drain.
   void look_for_draining(Job& job, JobId id) {
     if (!draining.empty() || !bookings.empty()) look_for_leaving(job, id);

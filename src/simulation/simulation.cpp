@@ -282,6 +282,7 @@ class World {
   bool resume(JobId id);
   Duration runtime_left(JobId id) const;
   void note_speed(JobId id);
+  void follow_companies();
   void send(JobId id, Time at, Answer answer);
   double paid_node_s(JobId id) const;
   Holding partly(const Holding& before, const Holding& after, Draws draw) const;
@@ -332,8 +333,9 @@ class World {
   std::vector<JobId> barriers_;                         // not over
   std::vector<JobId> behind_;                           // jobs held because a barrier waits
   std::vector<std::pair<JobId, std::uint32_t>> asked_;  // they wait for this close; their epochs
-  bool timer_alone_ = false;  // nothing but the timer came at this instant
-  bool fruitless_ = false;    // and its pass decided nothing
+  bool timer_alone_ = false;     // nothing but the timer came at this instant
+  bool fruitless_ = false;       // and its pass decided nothing
+  std::uint64_t companies_ = 0;  // of the core: up to these paces are right
   SimulationCounts counts_;
 };
 
@@ -478,12 +480,14 @@ void World::look_ahead() {
 }
 
 void World::close() {
+  follow_companies();
   const auto decisions = core_.close(now_, *policy_);
   fruitless_ = timer_alone_ && decisions.empty();
   for (const Decision& decision : decisions) {
     for (Observer* observer : observers_) observer->on_decision(now_, decision, core_);
     carry_out(decision);
   }
+  follow_companies();
   // Those that asked before an iteration go on, unless they are resized first.
   for (const auto& [id, epoch] : asked_) {
     if (epoch == epochs_[index(id)]) plan(id);
@@ -532,6 +536,7 @@ JobSpec World::described(const WorkloadJob& job, const AdaptiveJob* more) const 
   if (core_.state().capabilities.parts) {
     spec.cores = cores_of(job);
     spec.ranks = settings_.ranks_per_node;
+    spec.bound = job.bound;
   }
   if (!more) return spec;
   spec.type = more->type;
@@ -673,8 +678,13 @@ void World::carry_out(const Decision& decision) {
     case Decision::Kind::set_limit:
       // A job that lost its nodes at this very instant waits again, or is over.
       if (settings_.kill_overrun && adaptive(id) && core_.state().jobs.contains(id) &&
-          core_.job(id).status == Status::running && core_.job(id).doing == Doing::nothing) {
-        advance(id);
+          core_.job(id).status == Status::running) {
+        // Of who shares nodes it moves with others, too: also while it waits for cores, and the
+        // core notes no progress then.
+        const bool shares = core_.state().capabilities.parts;
+        const Doing doing = core_.job(id).doing;
+        if (doing != Doing::nothing && !(shares && doing == Doing::resizing)) return;
+        if (!shares) advance(id);
         plan(id);
       }
       return;
@@ -876,7 +886,26 @@ void World::note_speed(JobId id) {
   const Job& job = core_.job(id);
   Run& run = run_of(id);
   run.speed = state.node_speed(job);
-  run.pace = state.pace_of(job, job.holding, settings_.share);
+  run.pace = state.pace_of(job, job.holding, settings_.share, settings_.contention);
+}
+
+// Who shares nodes with others than before has another pace from now on, if they lose by each
+// other. What a resize under way finds at its time is not what it would have been.
+void World::follow_companies() {
+  const State& state = core_.state();
+  if (std::exchange(companies_, state.companies) == state.companies) return;
+  if (settings_.contention.is_off()) return;
+  for (const JobId id : state.parted) {
+    const Job& job = core_.job(id);
+    Run& run = run_of(id);
+    const Holding& has = state.settled(job);
+    const Pace its = state.pace_of(job, has, settings_.share, settings_.contention);
+    if (job.doing == Doing::starting || its == run.pace) continue;
+    advance(id);
+    run.pace = its;
+    if (run.pause != kNever && run.pause > now_) run.paused = left_at(id, run.pause);
+    plan(id);
+  }
 }
 
 void World::advance(JobId id) {

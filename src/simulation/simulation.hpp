@@ -123,7 +123,8 @@ struct SimulationSettings {
   bool suspends = false;  // jobs can be suspended; with orders or a policy that needs it
   std::vector<OperatorOrder> orders;     // by time
   bool shares = false;                   // jobs can share nodes; with a policy that needs it
-  ShareModel share = ShareModel::ideal;  // how fast they truly are then
+  ShareModel share = ShareModel::ideal;  // how fast they truly are then,
+  Contention contention{};               //   and what they truly lose by each other
   bool counts_cores = true;  // a job can use as many cores of a node as it asked for; false: all
   std::uint16_t ranks_per_node = 1;  // processes of a job on each of its nodes, which keep a core
   bool moves = true;  // malleable jobs leave draining nodes for idle ones; else they only shrink

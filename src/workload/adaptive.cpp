@@ -180,7 +180,8 @@ bool read_where(const Line& line, std::string_view key, std::string_view word, A
 
 // What comes after "job NAME": "key=value" in any order, each once but for requests and
 // phases.
-AdaptiveJob adaptive_of(Line& line, Accounts& accounts, AskedWhere& asked, bool may_ask) {
+AdaptiveJob adaptive_of(Line& line, Accounts& accounts, AskedWhere& asked, Bound& bound,
+                        bool may_ask) {
   constexpr double kLongest_s = 1e9;
   constexpr std::int32_t kMostPriority = 1'000'000'000;
   AdaptiveJob more;
@@ -209,6 +210,10 @@ AdaptiveJob adaptive_of(Line& line, Accounts& accounts, AskedWhere& asked, bool 
       if (!yes)
         line.fail(key, fmt::format("'{}' is neither yes nor no", word), "write one of them");
       more.barrier = *yes != 0;
+    } else if (key == "bound") {
+      const auto its = from_word<Bound>(kBoundWords, word);
+      if (!its) line.fail(key, fmt::format("there is no '{}'", word), "use " + listed(kBoundWords));
+      bound = *its;
     } else if (key == "model") {
       more.speedup = parse_speedup(word, line.place(key));
     } else if (key == "believed_model") {
@@ -248,9 +253,9 @@ AdaptiveJob adaptive_of(Line& line, Accounts& accounts, AskedWhere& asked, bool 
     } else {
       line.fail(
           {}, fmt::format("there is no '{}'", key),
-          "there are type, size, priority, account, barrier, model, believed_model, constraint, "
-          "cost, believed_cost, walltime, delay, watts, request, phase, partition, memory, cores, "
-          "gres, nodelist, exclude");
+          "there are type, size, priority, account, barrier, bound, model, believed_model, "
+          "constraint, cost, believed_cost, walltime, delay, watts, request, phase, partition, "
+          "memory, cores, gres, nodelist, exclude");
     }
   }
   if (!type) line.fail("type", "is missing", "write type=malleable, or another one");
@@ -282,7 +287,7 @@ class Names {
   std::unordered_map<std::uint64_t, std::uint32_t> places_;
 };
 
-// Calls `take(line, number, job, asked)` for each job of the file.
+// Calls `take(line, cores per node, number, job, asked, bound)` for each job of the file.
 template <class Take>
 void for_each_job(CompressedFile file, const std::string& name, bool may_ask, Accounts& accounts,
                   const Take& take) {
@@ -308,8 +313,9 @@ void for_each_job(CompressedFile file, const std::string& name, bool may_ask, Ac
     } else if (head == "job") {
       const auto job = line.number<std::uint64_t>("job", line.word(), 0, 999'999'999'999'999'999);
       AskedWhere asked;
-      AdaptiveJob more = adaptive_of(line, accounts, asked, may_ask);
-      take(line, cores_per_node, job, std::move(more), std::move(asked));
+      Bound bound = Bound::mixed;
+      AdaptiveJob more = adaptive_of(line, accounts, asked, bound, may_ask);
+      take(line, cores_per_node, job, std::move(more), std::move(asked), bound);
     } else {
       line.fail({}, fmt::format("'{}' is not understood", head), "lines begin with job or #");
     }
@@ -347,11 +353,12 @@ std::uint64_t read(CompressedFile file, const std::string& name, Workload& workl
   Demands demands(asked);
   Accounts accounts{Fairness{}};
   std::vector<std::uint32_t> rows(workload.jobs.size(), WorkloadJob::kRigid);
+  std::vector<Bound> bounds(workload.jobs.size(), Bound::mixed);
   std::uint64_t unknown = 0;
   for_each_job(
       std::move(file), name, rules.may_ask, accounts,
       [&](const Line& line, std::uint32_t cores_of_file, std::uint64_t job_name, AdaptiveJob more,
-          AskedWhere where) {
+          AskedWhere where, Bound bound) {
         if (cores_of_file != rules.cores_per_node) {
           line.fail("cores_per_node",
                     fmt::format("sizes are in nodes of {}, those of the log in nodes of {}",
@@ -379,10 +386,14 @@ std::uint64_t read(CompressedFile file, const std::string& name, Workload& workl
         if (where != AskedWhere{}) {
           more.asked = static_cast<std::uint32_t>(demands.place(std::move(where)) + 1);
         }
+        bounds[*place] = bound;
         rows[*place] = static_cast<std::uint32_t>(adaptive.size());
         adaptive.push_back(std::move(more));
       });
-  for (std::size_t i = 0; i < rows.size(); ++i) workload.jobs[i].adaptive = rows[i];
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    workload.jobs[i].adaptive = rows[i];
+    workload.jobs[i].bound = bounds[i];
+  }
   workload.adaptive = std::move(adaptive);
   workload.asked = std::move(asked);
   workload.accounts = accounts.names();
@@ -416,7 +427,7 @@ AskedByJobs read_asked(CompressedFile file, const std::string& name, const Platf
   Accounts accounts{Fairness{}};
   for_each_job(std::move(file), name, true, accounts,
                [&](const Line& line, std::uint32_t, std::uint64_t job, const AdaptiveJob& more,
-                   AskedWhere asked) {
+                   AskedWhere asked, Bound) {
                  if (asked == AskedWhere{}) return;
                  check_asked(line, more, asked, platform);
                  all.of.emplace(job, demands.place(std::move(asked)));
@@ -474,13 +485,16 @@ void append_where(std::string& text, const AskedWhere& asked) {
   if (!asked.never.empty()) text += " exclude=" + asked.never;
 }
 
-void append_job(std::string& text, const AdaptiveJob& more, const Workload& workload) {
+void append_job(std::string& text, const AdaptiveJob& more, Bound bound, const Workload& workload) {
   const AdaptiveSpec& believed = more.believed;
   fmt::format_to(std::back_inserter(text), " type={} size={}..{}", word(more.type), more.size.min,
                  more.size.max);
   if (more.priority != 0) append_number(text += " priority=", more.priority);
   if (more.account != 0) text += " account=" + workload.accounts.at(more.account - 1);
   if (more.barrier) text += " barrier=yes";
+  if (bound != Bound::mixed) {
+    text.append(" bound=").append(kBoundWords[static_cast<std::size_t>(bound)]);
+  }
   if (more.speedup != Speedup{}) text += " model=" + to_text(more.speedup);
   if (believed.speedup != more.speedup) text += " believed_model=" + to_text(believed.speedup);
   if (believed.constraint != SizeConstraint{}) {
@@ -554,14 +568,16 @@ void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t c
     text.clear();
   };
   for (const WorkloadJob& job : workload.jobs) {
-    if (job.adaptive == WorkloadJob::kRigid) continue;
+    const bool is_rigid = job.adaptive == WorkloadJob::kRigid;
+    if (is_rigid && job.bound == Bound::mixed) continue;
     if (names.find(job.name) == Names::kTwice) {
       throw InputError(fmt::format("job {} is there more than once", job.name),
                        "number the jobs of the log: what adapts is told by its number");
     }
     const std::size_t begin = text.size();
     fmt::format_to(std::back_inserter(text), "job {}", job.name);
-    append_job(text, workload.adaptive[job.adaptive], workload);
+    const AdaptiveJob rigid{.type = JobType::rigid, .size = exactly(job.nodes)};
+    append_job(text, is_rigid ? rigid : workload.adaptive[job.adaptive], job.bound, workload);
     if (text.size() - begin > kLongestLine) {
       throw InputError(fmt::format("job {} has more to say than a line can hold", job.name),
                        "give it fewer requests or phases, or a shorter table");

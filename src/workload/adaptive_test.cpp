@@ -47,8 +47,8 @@ std::string written(const Workload& workload, std::uint32_t cores_per_node = 1) 
 
 TEST(Adaptive, EveryFieldIsReadAndWritten) {
   const std::string line =
-      "job 2 type=adaptive size=2..16 priority=-7 account=physics barrier=yes model=powerlaw:0.2 "
-      "believed_model=powerlaw:0.1 "
+      "job 2 type=adaptive size=2..16 priority=-7 account=physics barrier=yes bound=memory "
+      "model=powerlaw:0.2 believed_model=powerlaw:0.1 "
       "constraint=list:2:4:16 cost=0.01:0.02:0.03:0.5:1:0.75 believed_cost=0:0:0:2:0.5 "
       "walltime=any_size delay=2.000001 "
       "watts=310.5 request=0.25:+4 request=0.5:-2:1 request=0.5:+1:1:again:saves=-0.25 "
@@ -57,6 +57,8 @@ TEST(Adaptive, EveryFieldIsReadAndWritten) {
   EXPECT_EQ(workload.jobs[0].adaptive, WorkloadJob::kRigid);
   ASSERT_EQ(workload.jobs[1].adaptive, 0u);
   EXPECT_EQ(workload.jobs[2].adaptive, WorkloadJob::kRigid);
+  EXPECT_EQ(workload.jobs[1].bound, Bound::memory);
+  EXPECT_EQ(workload.jobs[2].bound, Bound::mixed);
   const AdaptiveJob expected{
       .type = JobType::adaptive,
       .size = {2, 16},
@@ -90,6 +92,16 @@ TEST(Adaptive, WhatIsNotSaidIsPlain) {
   EXPECT_EQ(parsed("job 1 size=1..4 type=malleable cost=0:0:0:1:1").adaptive[0].believed.cost,
             (ReconfigurationCost{.fixed_s = 1}));
   EXPECT_TRUE(parsed("").adaptive.empty());
+}
+
+// One that is rigid has nothing else to say.
+TEST(Adaptive, TheBoundOfAnyJobIsWritten) {
+  Workload workload = jobs(2);
+  workload.jobs[0].bound = Bound::compute;
+  const std::string size = std::to_string(workload.jobs[0].nodes);
+  const std::string line = "job 1 type=rigid size=" + size + ".." + size + " bound=compute\n";
+  EXPECT_EQ(written(workload), "ductile-adaptive 1\ncores_per_node 1\n" + line);
+  EXPECT_EQ(parsed(line).jobs[0].bound, Bound::compute);
 }
 
 TEST(Adaptive, JobsThatTheLogDoesNotHaveAreCounted) {
@@ -276,9 +288,11 @@ TEST(AdaptiveErrors, NameLineAndField) {
             "x.adaptive:2: type: is given twice; give it once");
   EXPECT_EQ(
       line_error("job 1 speed=1"),
-      "x.adaptive:2: there is no 'speed'; there are type, size, priority, account, barrier, model, "
-      "believed_model, constraint, cost, believed_cost, walltime, delay, watts, request, phase, "
-      "partition, memory, cores, gres, nodelist, exclude");
+      "x.adaptive:2: there is no 'speed'; there are type, size, priority, account, barrier, bound, "
+      "model, believed_model, constraint, cost, believed_cost, walltime, delay, watts, request, "
+      "phase, partition, memory, cores, gres, nodelist, exclude");
+  EXPECT_EQ(line_error("job 1 bound=io"),
+            "x.adaptive:2: bound: there is no 'io'; use compute, memory, mixed");
   EXPECT_EQ(line_error("job 1 account=a,b"),
             "x.adaptive:2: account: 'a,b' is no name of an account; use up to 64 letters, digits, "
             "'_', '-' and '.'");

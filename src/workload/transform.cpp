@@ -245,6 +245,18 @@ void scale_times(AdaptiveJob& more, double factor) {
   }
 }
 
+// Where in the order of bounds its number falls: a share that grows keeps its jobs as far as those
+// before it are the same.
+Bound bound_of(const BoundShares& shares, const WorkloadJob& job, std::uint64_t seed) {
+  const double drawn = Draws(seed, Stream::bounds, job.name).uniform();
+  double below = 0;
+  for (std::size_t i = 0; i + 1 < shares.of.size(); ++i) {
+    below += shares.of[i];
+    if (drawn < below) return static_cast<Bound>(i);
+  }
+  return static_cast<Bound>(shares.of.size() - 1);
+}
+
 // One job, all changes but that of its arrival.
 void change(Workload& workload, WorkloadJob& job, const Transform& transform, Nodes machine,
             std::uint64_t seed) {
@@ -300,6 +312,7 @@ void change(Workload& workload, WorkloadJob& job, const Transform& transform, No
     workload.adaptive[job.adaptive].believed.cost = costs.believed;
     workload.adaptive[job.adaptive].cost = costs.truth;
   }
+  if (transform.bounds) job.bound = bound_of(*transform.bounds, job, seed);
   job.walltime = estimate(transform.estimates, job.walltime, believed_runtime, job, seed);
   if (adaptive_already && transform.estimates.replace()) {
     workload.adaptive[job.adaptive].believed.walltime_for = WalltimeFor::preferred_size;
@@ -330,7 +343,7 @@ double RandomValue::draw(Draws& draws) const {
 
 bool Transform::changes() const {
   return arrival_scale != Decimal(1) || speed_factor != Decimal(1) || malleable || moldable ||
-         evolving || reconfigure || estimates.replace();
+         evolving || reconfigure || estimates.replace() || bounds;
 }
 
 void transform(Workload& workload, const Transform& transform, Nodes nodes, std::uint64_t seed) {

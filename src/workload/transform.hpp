@@ -5,6 +5,7 @@
 // jobs, a larger share contains a smaller one, and no setting moves the draws of another one.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -109,6 +110,11 @@ struct EstimateSettings {
   bool replace() const { return kind != Kind::requested && kind != Kind::predicted; }
 };
 
+/// What jobs are bound by: the probability of each; together they are 1.
+struct BoundShares {
+  std::array<double, kBoundWords.size()> of{};  // by bound
+};
+
 /// All changes, in the order in which they are made.
 struct Transform {
   Decimal arrival_scale{1};  // the time between submissions is multiplied
@@ -119,6 +125,7 @@ struct Transform {
   ReconfigurationSettings cost;
   bool reconfigure = false;
   EstimateSettings estimates;
+  std::optional<BoundShares> bounds;  // of all jobs
 
   /// Is anything changed?
   bool changes() const;

@@ -134,6 +134,43 @@ TEST(Transform, NothingAskedNothingChanged) {
   EXPECT_TRUE(same.adaptive.empty());
 }
 
+// --- Bounds --------------------------------------------------------------------------------------
+
+TEST(Bounds, AreDealtByShares) {
+  const Workload workload = after(many(), {.bounds = BoundShares{{0.3, 0.2, 0.5}}});
+  std::map<Bound, double> shares;
+  for (const WorkloadJob& job : workload.jobs) shares[job.bound] += 1.0 / 4000;
+  EXPECT_NEAR(shares[Bound::compute], 0.3, 0.03);
+  EXPECT_NEAR(shares[Bound::memory], 0.2, 0.03);
+  EXPECT_NEAR(shares[Bound::mixed], 0.5, 0.03);
+}
+
+// Each belongs to the seed and to the number of its job, not to the order of jobs or to what else
+// is drawn.
+TEST(Bounds, AreThoseOfTheirJobs) {
+  const Transform bounds{.bounds = BoundShares{{0.3, 0.3, 0.4}}};
+  const Workload all = after(many(), bounds);
+  Workload reversed = many();
+  std::ranges::reverse(reversed.jobs);
+  for (const WorkloadJob& job : after(reversed, bounds).jobs) {
+    EXPECT_EQ(job.bound, all.jobs[job.name - 1].bound);
+  }
+  Transform others = bounds;
+  others.malleable = AdaptiveShare{.share = 0.5};
+  const Workload adaptive = after(many(), others);
+  std::uint64_t differ = 0;
+  const Workload other_seed = after(many(), bounds, 2);
+  for (std::size_t i = 0; i < all.jobs.size(); ++i) {
+    EXPECT_EQ(adaptive.jobs[i].bound, all.jobs[i].bound);
+    differ += other_seed.jobs[i].bound != all.jobs[i].bound ? 1 : 0;
+  }
+  EXPECT_GT(differ, 2000u);
+  // What is said of them in the input stays where none are drawn.
+  Workload said = many();
+  said.jobs[7].bound = Bound::memory;
+  EXPECT_EQ(after(said, {.malleable = AdaptiveShare{.share = 1}}).jobs[7].bound, Bound::memory);
+}
+
 // --- Estimates -----------------------------------------------------------------------------------
 
 TEST(Estimates, Perfect) {

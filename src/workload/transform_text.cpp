@@ -337,4 +337,34 @@ EstimateSettings parse_estimates(const std::string& option, std::string_view tex
                    "use requested, perfect, f:F with F from 0 on, menu or predicted");
 }
 
+BoundShares parse_bounds(const std::string& option, std::string_view text) {
+  BoundShares shares;
+  std::array<bool, kBoundWords.size()> is_named{};
+  double sum = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view share = next_part(rest, ',');
+    const std::string_view word = next_part(share, ':');
+    const auto bound = from_word<std::size_t>(kBoundWords, word);
+    if (!bound) {
+      throw InputError({.field = option}, fmt::format("there is no '{}'", word),
+                       "use " + listed(kBoundWords));
+    }
+    const auto number = parse_number<double>(share);
+    if (!number || !(0 <= *number && *number <= 1) || is_named[*bound]) {
+      throw InputError(
+          {.field = option},
+          fmt::format("{}: '{}' is no share from 0 to 1, or the second one", word, share),
+          "name each once, as compute:0.3,memory:0.3,mixed:0.4");
+    }
+    is_named[*bound] = true;
+    sum += shares.of[*bound] = *number;
+  }
+  constexpr double kNear = 1e-9;  // as decimals they may be 1
+  if (std::abs(sum - 1) > kNear) {
+    throw InputError({.field = option}, fmt::format("the shares are {} together", sum),
+                     "let them be 1, as compute:0.3,memory:0.3,mixed:0.4");
+  }
+  return shares;
+}
+
 }  // namespace ductile

@@ -27,4 +27,7 @@ ReconfigurationSettings parse_reconfiguration(const std::string& option, std::st
 /// "requested", "perfect", "f:F" or "menu".
 EstimateSettings parse_estimates(const std::string& option, std::string_view text);
 
+/// "compute:SHARE,memory:SHARE,mixed:SHARE", each once in any order; who is not named has none.
+BoundShares parse_bounds(const std::string& option, std::string_view text);
+
 }  // namespace ductile

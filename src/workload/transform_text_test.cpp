@@ -120,6 +120,24 @@ TEST(TransformText, Estimates) {
   EXPECT_EQ(parse_estimates("--estimates", "f:2.5").f, 2.5);
 }
 
+TEST(TransformText, Bounds) {
+  const auto bounds = [](const char* text) { return parse_bounds("--bound", text).of; };
+  EXPECT_EQ(bounds("compute:0.31,memory:0.31,mixed:0.38"), (std::array{0.31, 0.31, 0.38}));
+  EXPECT_EQ(bounds("memory:1"), (std::array{0.0, 1.0, 0.0}));
+  EXPECT_EQ(bounds("mixed:0.5,compute:0.5"), (std::array{0.5, 0.0, 0.5}));
+  const auto error = [](const char* text) {
+    return testing::complaint([&] { parse_bounds("--bound", text); });
+  };
+  EXPECT_EQ(error("io:1"), "--bound: there is no 'io'; use compute, memory, mixed");
+  EXPECT_EQ(error("memory:0.5"),
+            "--bound: the shares are 0.5 together; let them be 1, as "
+            "compute:0.3,memory:0.3,mixed:0.4");
+  for (const char* text : {"", "memory", "memory:x", "memory:-1,mixed:2", "memory:1.5",
+                           "memory:0.5,memory:0.5", "memory:0.5:1,mixed:0.5"}) {
+    EXPECT_NE(error(text), "") << text;
+  }
+}
+
 TEST(TransformText, ErrorsNameOptionAndKey) {
   EXPECT_EQ(share_error("half"),
             "--malleable: 'half' is no share from 0 to 1; write SHARE[:key=value,...], as "

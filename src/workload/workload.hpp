@@ -95,6 +95,7 @@ struct WorkloadJob {
   std::uint32_t adaptive = kRigid;    // row of Workload::adaptive
   std::uint32_t where = 0;            // place in Workload::where plus 1; 0: it asks for none
   std::uint16_t cores = 0;            // that it can use of each of its nodes; 0: all
+  Bound bound = Bound::mixed;         // by what it loses on nodes that it shares
 
   /// Jobs of unknown users have nothing in common.
   bool has_user() const { return user != 0; }

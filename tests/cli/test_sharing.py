@@ -2,10 +2,13 @@
 
 import csv
 import json
+import shlex
 
 import pytest
 
-from conftest import RIGID_1000
+from conftest import RIGID_1000, ROOT
+
+DATA = ROOT / "tests" / "data" / "paper_004"
 
 
 def write_log(folder, jobs, nodes, malleable=None):
@@ -96,9 +99,89 @@ def test_figures_count_guests_and_mates(ductile, tmp_path):
     assert summary["shrinks"] == 0 and summary["utilization"] == 1
 
 
+# Job 1 has 1000 s to do and job 2, which comes at 100 s, 100 s. Inside it does E / 2 of its work.
+@pytest.mark.parametrize("truth, belief, believed_end, ends", [
+    ("off", "off", 1100, (1100, 300)),
+    ("0.8", "off", 1100, (1150, 350)),  # 100 s / 0.4; of its own work job 1 has done 100 s by then
+    ("off", "0.8", 1150, (1100, 300)),  # it is told that 50 s more will be lost, and they are not
+    ("0.8", "0.8", 1150, (1150, 350)),
+])
+def test_what_is_lost_is_truth_and_belief(ductile, tmp_path, truth, belief, believed_end, ends):
+    ran, told = run(ductile, tmp_path, [(1, 0, 1000, 48, 1000), (2, 100, 100, 48, 100)], 1,
+                    more=("--contention", truth, "--believed-contention", belief))
+    assert told[100, 1] == believed_end and ran[2][2]
+    assert (ran[1][1], ran[2][1]) == ends
+
+
+# Job 3 would wait until 1000 s. Memory beside memory does half of its work: inside of job 1 it would be there for
+# 400 s, inside of job 2, which computes, for 200 s.
+def test_a_guest_goes_where_it_loses_less(ductile, tmp_path):
+    jobs = [(1, 0, 2000, 48, 2000), (2, 0, 1000, 48, 1000), (3, 10, 100, 48, 100)]
+    log = write_log(tmp_path, jobs, 2)
+    bounds = {1: "memory", 2: "compute", 3: "memory"}
+    adaptive = tmp_path / "log.adaptive"
+    lines = adaptive.read_text().splitlines()
+    adaptive.write_text("\n".join(f"{line} bound={bounds[int(line.split()[1])]}" if line.startswith("job") else line
+                                  for line in lines) + "\n")
+    table = "1:1:1:1:0.5:1:1:1:1"
+    figures = ["simulate", "--trace", log, "--cores-per-node", 48, "--sockets-per-node", 2, "--policy",
+               "sd:max_slowdown=inf", "--contention", table, "--quiet", "--out", tmp_path / "out"]
+    for believed, guest_end, mate in ((table, 210, 2), ("off", 410, 1)):
+        ductile.output(*figures, "--believed-contention", believed)
+        with open(tmp_path / "out" / "jobs.csv") as file:
+            ends = {int(row["job_id"]): float(row["finish_time"]) for row in csv.DictReader(file)}
+        assert ends[3] == guest_end
+        assert ends[mate] > {1: 2000, 2: 1000}[mate] and ends[3 - mate] == {1: 2000, 2: 1000}[3 - mate]
+
+
+def test_to_lose_nothing_is_as_if_nobody_did(ductile, tmp_path):
+    log = DATA / "hpc2n_c5"
+    options = shlex.split((log / "command.txt").read_text())
+    options = [log / word if (log / word).is_file() else word for word in options]
+    told = {}
+    for name, more in (("none", ()), ("off", ("--contention", "off", "--believed-contention", "off")),
+                       ("one", ("--contention", "1", "--believed-contention", "1.0")),
+                       ("bounds", ("--bound", "compute:0.31,memory:0.31,mixed:0.38")),
+                       ("less", ("--contention", "0.999"))):
+        ductile.output("simulate", *options, *more, "--quiet", "--out", tmp_path / name,
+                       "--record", tmp_path / f"{name}.jsonl")
+        told[name] = [(tmp_path / name / file).read_bytes() for file in ("jobs.csv", "decisions.csv")]
+        ductile.output("replay", tmp_path / f"{name}.jsonl")
+    assert told["none"] == told["off"] == told["one"] == told["bounds"] != told["less"]
+    assert (tmp_path / "none.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
+
+
+def test_what_is_believed_is_recorded(ductile, tmp_path):
+    log = write_log(tmp_path, [(1, 0, 1000, 48, 1000), (2, 100, 100, 48, 100)], 1)
+    record = tmp_path / "record.jsonl"
+    ductile.output("simulate", "--trace", log, "--cores-per-node", 48, "--policy", "sd", "--bound", "memory:1",
+                   "--believed-contention", "pairs", "--record", record, "--quiet")
+    assert "1:0.95:1:0.95:0.65:0.8:1:0.8:0.9" in record.read_text()
+    ductile.output("replay", record)
+
+
+def test_bounds_are_dealt_and_written(ductile, tmp_path):
+    for seed in (1, 1, 2):
+        ductile.output("workload", "transform", RIGID_1000, "--malleable", "0.5", "--bound",
+                       "compute:0.31,memory:0.31,mixed:0.38", "--seed", seed, "--out", tmp_path / f"{seed}.swf")
+    text = [(tmp_path / f"{seed}.adaptive").read_text() for seed in (1, 2)]
+    assert text[0] != text[1]
+    for bound in ("compute", "memory"):
+        assert 250 < text[0].count(f"bound={bound}") < 370
+    # Jobs that the file says are bound keep it.
+    ductile.output("workload", "transform", tmp_path / "1.swf", "--out", tmp_path / "again.swf")
+    assert (tmp_path / "again.adaptive").read_text() == text[0]
+
+
 @pytest.mark.parametrize("options, words", [
     (["--cores-per-node", 48, "--sockets-per-node", 5], "5 sockets do not divide the 48 cores"),
     (["--cores-per-node", 70000, "--policy", "sd"], "nodes that jobs share have 65535 cores at most"),
+    (["--contention", 0], "--contention: '0' is no number above 0 and up to 1"),
+    (["--contention", "1.5"], "write off, as 0.9, pairs, or nine numbers"),
+    (["--believed-contention", "0.9999"], "--believed-contention: '0.9999' is no number"),
+    (["--contention", "1:1:1"], "has not nine numbers"),
+    (["--bound", "compute:0.5"], "--bound: the shares are 0.5 together"),
+    (["--bound", "io:1"], "--bound: there is no 'io'; use compute, memory, mixed"),
     (["--policy", "sd:max_slowdown=x"], "use a number above 0, inf, mean, median, or a percentile"),
 ])
 def test_what_is_not_possible_is_refused(ductile, options, words):

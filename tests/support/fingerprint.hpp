@@ -62,6 +62,9 @@ class Walk {
     row("world", s.capabilities.instant_start, s.capabilities.resizes_per_job,
         s.capabilities.power_control, s.capabilities.moves, s.capabilities.suspends,
         s.capabilities.parts, s.capabilities.instant_cores, s.rules.share);
+    for (const Contention::Row& its : s.rules.contention.per_mille) {
+      row("contention", its[0], its[1], its[2]);
+    }
     for (const NodeClass& its : s.platform.classes) {
       row("class", its.nodes, its.has.cores, its.has.memory_mb, its.speed, its.weight);
     }
@@ -153,7 +156,8 @@ class Walk {
         j.ordered, j.tag, j.delayed, j.leaves, j.refusals, j.goes_on, j.pace.has, j.pace.of);
     const JobSpec& spec = j.spec;
     row("  spec", spec.name, spec.user, spec.group, spec.priority, spec.type, spec.submitted,
-        spec.walltime, spec.size, spec.preferred, spec.account, spec.lane, spec.cores, spec.ranks);
+        spec.walltime, spec.size, spec.preferred, spec.account, spec.lane, spec.cores, spec.ranks,
+        spec.bound);
   }
   void fields(const char* name, const Adaptive& a) {
     const AdaptiveSpec& spec = a.spec;

@@ -64,6 +64,18 @@ void require(bool holds, const std::string& what) {
 
 std::string name(JobId id) { return "job " + std::to_string(index(id)); }
 
+// Half of the time nobody loses anything, else each by each other another part, or all the same.
+Contention random_contention(Draws& draws) {
+  if (draws.chance(0.5)) return {};
+  const auto number = [&] { return static_cast<std::uint16_t>(1 + draws.below(kPerMille)); };
+  Contention contention = contention_of(number());
+  if (draws.chance(0.3)) return contention;
+  for (Contention::Row& row : contention.per_mille) {
+    for (std::uint16_t& each : row) each = number();
+  }
+  return contention;
+}
+
 }  // namespace
 
 void deny_and_start(Pass& pass) {
@@ -93,6 +105,7 @@ HostileSettings sharing_settings(std::uint64_t seed) {
   settings.rules.share = draws.chance(0.5) ? ShareModel::worst : ShareModel::ideal;
   settings.capabilities.instant_cores = draws.chance(0.5);
   settings.cells = draws.chance(0.4);
+  settings.rules.contention = random_contention(draws);
   return settings;
 }
 
@@ -674,6 +687,9 @@ void HostileWorld::submit() {
   if (settings_.shares && draws_.chance(0.5)) {
     spec.cores = static_cast<std::uint16_t>(1 + draws_.below(settings_.platform.cores_per_node));
     spec.ranks = static_cast<std::uint16_t>(1 + draws_.below(spec.cores));
+  }
+  if (!settings_.rules.contention.is_off()) {
+    spec.bound = static_cast<Bound>(draws_.below(kBoundWords.size()));
   }
   if (spec.type != JobType::rigid) {
     spec.size.min = static_cast<Nodes>(1 + draws_.below(spec.preferred));

@@ -410,14 +410,16 @@ void Parser::rules(Line& line) {
     return text == yes;
   };
   Rules& rules = scenario_.settings.rules;
-  for (const auto& [key, value] : line.options(
-           {"limit", "identities", "seed", "fairness", "claims", "reservations", "share", "off"})) {
+  for (const auto& [key, value] : line.options({"limit", "identities", "seed", "fairness", "claims",
+                                                "reservations", "share", "contention", "off"})) {
     if (key == "limit") {
       rules.limit = choose(value, "fixed", "scaled") ? Rules::Limit::fixed : Rules::Limit::scaled;
     } else if (key == "identities") {
       rules.identities = choose(value, "on", "off");
     } else if (key == "share") {
       rules.share = choose(value, "worst", "ideal") ? ShareModel::worst : ShareModel::ideal;
+    } else if (key == "contention") {
+      rules.contention = parse_contention(value, {.field = "contention"});
     } else if (key == "claims") {
       rules.claims_take_idle = choose(value, "take-idle", "wait");
     } else if (key == "off") {
@@ -451,9 +453,12 @@ RandomDuration Parser::duration(const Line& line, const std::string& what,
 
 void Parser::resize(Line& line) {
   ResizeBehaviour& how = scenario_.settings.resize;
-  for (const auto& [key, value] : line.options({"apply", "delay", "refuse", "lose", "timeout",
-                                                "partly", "repeat", "retry", "moves", "shared"})) {
-    if (key == "shared") {
+  for (const auto& [key, value] :
+       line.options({"apply", "delay", "refuse", "lose", "timeout", "partly", "repeat", "retry",
+                     "moves", "shared", "contention"})) {
+    if (key == "contention") {
+      scenario_.settings.contention = parse_contention(value, {.field = "contention"});
+    } else if (key == "shared") {
       const auto model = from_word<ShareModel>(kShareModelWords, value);
       if (!model) line.fail("shared: '" + value + "'", "use " + listed(kShareModelWords));
       scenario_.settings.share = *model;
@@ -563,7 +568,7 @@ void Parser::job(Line& line) {
       line.options({"submit",  "nodes",    "walltime",    "run",     "user",       "group",
                     "type",    "min",      "max",         "model",   "constraint", "cost",
                     "release", "priority", "account",     "barrier", "partition",  "memory",
-                    "only",    "never",    "reservation", "watts"});
+                    "only",    "never",    "reservation", "watts",   "bound"});
   job.where = where(line, options);
   for (const auto& [key, value] : options) {
     if (key == "partition" || key == "memory" || key == "only" || key == "never") continue;
@@ -573,6 +578,10 @@ void Parser::job(Line& line) {
       (key == "run" ? job.runtime : job.walltime) = span(line, key, value);
     } else if (key == "nodes" || key == "user" || key == "group") {
       (key == "nodes" ? job.nodes : key == "user" ? job.user : job.group) = line.count(key, value);
+    } else if (key == "bound") {
+      const auto its = from_word<Bound>(kBoundWords, value);
+      if (!its) line.fail("bound: there is no '" + value + "'", "use " + listed(kBoundWords));
+      job.bound = *its;
     } else if (key == "reservation") {
       reservations_[job.name] = value;
     } else if (key == "priority" || key == "account" || key == "barrier") {
