@@ -411,6 +411,9 @@ struct Facts {
     return has_classes() ? scaled_power_mw(job, cls) : above_idle_mw(job);
   }
   bool has_classes() const { return platform.classes.size() > 1; }
+  /// Cores of a node of a class, and how many of them a job keeps busy that has them all.
+  std::uint32_t cores_of(std::size_t cls) const;
+  std::uint32_t used_cores(const Job& job, std::size_t cls) const;
   Booking* find(BookingId id);
   const Booking* find(BookingId id) const { return const_cast<Facts*>(this)->find(id); }
   /// Does its booking begin later? Then it is not in the queue.
