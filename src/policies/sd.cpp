@@ -143,8 +143,9 @@ class Sd final : public Policy {
       if (admit_ == Admit::response) return loss;
       return loss / static_cast<double>(its.walltime.count());
     };
-    const auto mates = finder.choose(guest, idle_besides(pass, plan, guest), penalty);
-    return mates && pays(guest, gain, *mates) && finder.start(pass, guest, *mates);
+    const ChosenMates chosen = finder.choose(guest, idle_besides(pass, plan, guest), penalty);
+    if (chosen.was_cut) pass.note_cut_search();
+    return !chosen.mates.empty() && pays(guest, gain, chosen) && finder.start(pass, guest, chosen);
   }
 
   /// Idle nodes that it could have besides, for so long as it is believed to take.

@@ -23,9 +23,8 @@ class Search {
     std::ranges::sort(sizes_);
   }
 
-  std::optional<ChosenMates> best() {
+  ChosenMates best() {
     look(0, 0, 0);
-    if (best_.empty()) return std::nullopt;
     ChosenMates chosen;
     for (const std::size_t place : best_) {
       chosen.mates.push_back(candidates_[place]);
@@ -130,7 +129,8 @@ MateFinder::Hosts& MateFinder::hosts(std::uint32_t cores) {
     if (keeps < its.ranks) continue;
     const Wide speed = Wide{its.nodes} * std::min(keeps, its.cores);
     constexpr Wide kMost = Duration::max().count() / 4;
-    const Duration most{static_cast<std::int64_t>(std::min(its.left / speed, kMost))};
+    const Wide time = sharing_.inside ? std::min(its.left / speed, kMost) : kMost;
+    const Duration most{static_cast<std::int64_t>(time)};
     Duration& there = longest[its.nodes];
     there = std::max(there, most);
   }
@@ -171,11 +171,13 @@ bool MateFinder::may_have_mates(const Guest& guest, Nodes idle) {
 
 std::optional<Mate> MateFinder::mate(const Candidate& its, const Guest& guest) const {
   if (its.nodes > guest.nodes || whole_ - guest.cores < its.ranks) return std::nullopt;
-  const Work rest =
-      its.left - Work{its.nodes} * std::min(whole_ - guest.cores, its.cores) * guest.shared.count();
-  if (rest < 0 || !fits(its, guest)) return std::nullopt;
+  const Work speed = Work{its.nodes} * std::min(whole_ - guest.cores, its.cores);
+  const Work rest = its.left - speed * guest.shared.count();
+  if ((rest < 0 && sharing_.inside) || !fits(its, guest)) return std::nullopt;
   Mate mate{.job = its.job, .nodes = its.nodes};
-  mate.end = later(later(pass_.now(), guest.shared), quotient(rest, Work{its.nodes} * its.cores));
+  mate.end = rest < 0 ? later(pass_.now(), quotient(its.left, speed))
+                      : later(later(pass_.now(), guest.shared),
+                              quotient(rest, Work{its.nodes} * its.cores));
   mate.loss = mate.end - its.end;
   return mate;
 }
@@ -195,8 +197,7 @@ bool MateFinder::fits(const Candidate& candidate, const Guest& guest) const {
   return is_enough;
 }
 
-std::optional<ChosenMates> MateFinder::choose(const Guest& guest, Nodes idle,
-                                              Penalty penalty) const {
+ChosenMates MateFinder::choose(const Guest& guest, Nodes idle, Penalty penalty) const {
   std::vector<Mate> candidates;
   for (const Candidate& each : mates_) {
     std::optional<Mate> its = mate(each, guest);

@@ -23,6 +23,7 @@ struct Sharing {
   Decimal factor{0.5};             // at most this share of a node's cores is taken from a mate
   std::uint32_t mates = 2;         // of a guest, at most
   std::uint32_t candidates = 100;  // only so many are looked at, those of the least penalty
+  bool inside = true;              // a guest has to be believed to end before its mates do
 };
 
 /// A waiting job as a guest.
@@ -50,11 +51,12 @@ struct Mate {
   Duration loss{};     // so much later than without
 };
 
-/// Who is chosen for a guest, in the order of candidates. They have these nodes together.
+/// Who is chosen for a guest, in the order of candidates; nobody if there are none. They have these
+/// nodes together.
 struct ChosenMates {
   std::vector<Mate> mates;
   Nodes nodes = 0;
-  /// The search among more than two mates was ended before it had seen all.
+  /// The search among more than two mates was ended before it had seen all sets.
   bool was_cut = false;
 };
 
@@ -75,8 +77,8 @@ class MateFinder {
   using Penalty = FunctionRef<std::optional<double>(const Mate&)>;
   /// Up to `Sharing::mates` of them, which have all but `idle` of the guest's nodes and whose
   /// penalties have the least sum; ties: fewer, then those of less penalty, that end later, that
-  /// came first. Nothing if there are none.
-  std::optional<ChosenMates> choose(const Guest& guest, Nodes idle, Penalty penalty) const;
+  /// came first. Nobody if there are none.
+  ChosenMates choose(const Guest& guest, Nodes idle, Penalty penalty) const;
   /// The cuts and the gain by which it starts.
   bool start(Pass& pass, const Guest& guest, const ChosenMates& chosen) const;
 

@@ -90,26 +90,77 @@ TEST(Mates, AreTheBestOfAllSets) {
       const Nodes least = wanted > idle ? wanted - idle : 1;
       const auto expected = tried_one_by_one(candidates, least, wanted, mates);
       const auto chosen = finder.choose(guest, idle, penalty);
-      ASSERT_EQ(chosen.has_value(), !expected.empty()) << "seed " << seed;
-      if (!chosen) return;
+      ASSERT_EQ(chosen.mates.empty(), expected.empty()) << "seed " << seed;
+      if (chosen.mates.empty()) return;
       EXPECT_TRUE(finder.may_have_mates(guest, idle));
       std::vector<JobId> its;
-      for (const Mate& mate : chosen->mates) {
+      for (const Mate& mate : chosen.mates) {
         its.push_back(mate.job);
         EXPECT_EQ(mate.end, pass.job(mate.job).limit + whole_seconds(60));
         EXPECT_EQ(mate.loss, whole_seconds(60));
       }
       EXPECT_EQ(its, expected) << "seed " << seed;
-      EXPECT_FALSE(chosen->was_cut);
+      EXPECT_FALSE(chosen.was_cut);
       ++found;
       several += its.size() > 1;
-      if (chosen->nodes < wanted) return;
-      EXPECT_TRUE(finder.start(pass, guest, *chosen));
+      if (chosen.nodes < wanted) return;
+      EXPECT_TRUE(finder.start(pass, guest, chosen));
       EXPECT_EQ(pass.job(waits).status, Status::running);
     });
   }
   EXPECT_GT(found, 80);
   EXPECT_GT(several, 30);
+}
+
+/// 64 nodes of 8 cores, with jobs of one node each, which all run as long.
+Stage many_small(std::uint32_t count) {
+  Stage::Setup setup;
+  setup.platform = {.nodes = 64, .cores_per_node = 8};
+  setup.can.parts = setup.can.instant_cores = true;
+  setup.rules.record = false;
+  Stage stage(setup);
+  for (std::uint32_t i = 0; i < count; ++i) stage.run(malleable(exactly(1), 1, 1000));
+  stage.at(10);
+  return stage;
+}
+
+// There are more sets of eight of 60 jobs than are tried.
+TEST(Mates, ALongSearchIsEndedAndThatIsTold) {
+  Stage stage = many_small(60);
+  const JobId waits = stage.submit(malleable(exactly(8), 8, 60));
+  stage.pass([&](Pass& pass) {
+    MateFinder finder(pass, {.mates = 8});
+    const Guest guest = finder.guest(waits);
+    // Each one is worth having, so that no sum is the least before all were tried.
+    const ChosenMates of_all = finder.choose(guest, 0, [](const Mate&) { return -1.0; });
+    EXPECT_EQ(of_all.mates.size(), 8u);
+    EXPECT_TRUE(of_all.was_cut);
+    const ChosenMates of_few =
+        MateFinder(pass, {.mates = 8, .candidates = 10}).choose(guest, 0, [](const Mate&) {
+          return -1.0;
+        });
+    EXPECT_EQ(of_few.mates.size(), 8u);
+    EXPECT_FALSE(of_few.was_cut);
+  });
+}
+
+TEST(Mates, AGuestThatMayOutliveThemFindsMore) {
+  Stage stage = many_small(1);
+  const JobId waits = stage.submit(malleable(exactly(1), 1, 1000));  // 2000 s on half of the cores
+  stage.pass([&](Pass& pass) {
+    const auto none = [](const Mate&) { return 0.0; };
+    MateFinder inside(pass, {.mates = 1});
+    const Guest guest = inside.guest(waits);
+    EXPECT_FALSE(inside.may_have_mates(guest, 0));
+    EXPECT_TRUE(inside.choose(guest, 0, none).mates.empty());
+    MateFinder any(pass, {.mates = 1, .inside = false});
+    EXPECT_TRUE(any.may_have_mates(guest, 0));
+    const ChosenMates chosen = any.choose(guest, 0, none);
+    ASSERT_EQ(chosen.mates.size(), 1u);
+    // 990 s are left of it, at half of its speed, which it has until it ends.
+    EXPECT_EQ(chosen.mates[0].end, at_s(10 + 2 * 990));
+    EXPECT_EQ(chosen.mates[0].loss, whole_seconds(990));
+  });
 }
 
 }  // namespace

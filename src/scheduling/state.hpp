@@ -527,6 +527,7 @@ class State : public Facts, public Indices {
   bool was_asked = false;           // the policy, by the last close
   std::vector<PenCall> calls;       // of this instant, while recording
   std::optional<bool> found_sizes;  // of this instant, that keep the power corridor
+  std::uint64_t cut_searches = 0;   // for mates, of this instant
   bool cut_short = false;     // of this instant: a plan of its pass might have no more reservations
   std::uint64_t changes = 1;  // of anything but the queue's end
   LaneMemo memo;
@@ -787,6 +788,7 @@ class State : public Facts, public Indices {
     calls.clear();
     cut_short = handed_out = false;
     found_sizes.reset();
+    cut_searches = 0;
   }
   /// Another job may run there: its lane. None if no such jobs can be told apart from the others.
   std::optional<LaneId> join_lane(const Where& where);
