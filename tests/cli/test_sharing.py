@@ -84,9 +84,25 @@ def test_what_was_taken_for_whom_is_explained(ductile, tmp_path):
                    "--record", record, "--quiet")
     mate = ductile.output("explain", 1, "--log", record)
     assert "leaves cores of its nodes to job 2 (1 node): it has 24 cores of each of 1 node" in mate
-    assert "is now expected to end by" in mate and "has cores of its nodes that others had" in mate
+    assert "is now expected to end by 1100, 1:40 min later because of job 2 (1 node)" in mate
+    assert "has cores of its nodes that others had" in mate
+    assert "sharing its nodes with job 2 (1 node) has cost it 1:40 min" in mate
     assert "starts on 1 node (0): on cores that running jobs left to it" in ductile.output("explain", 2, "--log", record)
     ductile.output("replay", record)
+
+
+@pytest.mark.parametrize("mate_runs, guest_runs, cost", [
+    (1000, 40, "40 s"),  # the guest ends early: what it would have taken besides is not lost
+    (125, 40, None),     # the mate ends first
+])
+def test_what_a_guest_cost_is_explained(ductile, tmp_path, mate_runs, guest_runs, cost):
+    log = write_log(tmp_path, [(1, 0, mate_runs, 48, 1000), (2, 100, guest_runs, 48, 100)], 1)
+    record = tmp_path / "record.jsonl"
+    ductile.output("simulate", "--trace", log, "--cores-per-node", 48, "--sockets-per-node", 2, "--policy", "sd",
+                   "--record", record, "--quiet")
+    rows = json.loads(ductile.output("explain", 1, "--log", record, "--json"))["history"]
+    told = [(row["text"], row["jobs"]) for row in rows if row["what"] == "cost"]
+    assert told == ([(f"sharing its nodes with job 2 (1 node) has cost it {cost}", [2])] if cost else [])
 
 
 def test_figures_count_guests_and_mates(ductile, tmp_path):
