@@ -59,9 +59,14 @@ void GanttRecorder::open(Time now, JobId id, const Holding& nodes, Why why, cons
 
 void GanttRecorder::change(Time now, JobId id, const Core& core) {
   const auto at = open_.find(id);
-  if (at == open_.end() || core.job(id).holding == at->second.nodes) return;
+  if (at == open_.end()) return;
+  const Holding& nodes = core.job(id).holding;
+  // Who was a guest may be the first one there, with as many cores.
+  const bool is_same = nodes == at->second.nodes &&
+                       at->second.as_guest == as_guest(id, nodes_in(nodes.parts), core.state());
+  if (is_same) return;
   close(now, id, at->second);
-  open(now, id, core.job(id).holding, at->second.next, core);
+  open(now, id, nodes, at->second.next, core);
 }
 
 void GanttRecorder::on_end(Time now, JobId id, const WorkloadJob&, EndState, bool, const Core&) {

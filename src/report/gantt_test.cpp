@@ -60,14 +60,15 @@ TEST(Gantt, BarsOfSharedNodesHaveTheirCores) {
   }
 }
 
-// The guest outlives its mate, has the nodes alone, and is a mate then: it was there first.
+// The guest outlives its mate, and is a mate at once, with as many cores as before: now it was
+// there first.
 TEST(Gantt, AGuestThatIsAMateLaterIsDrawnAsTheFirstOne) {
   Workload workload = small_sharing_workload();
   workload.jobs[0].runtime = whole_seconds(20);  // it is believed to take 100
   workload.jobs[1].runtime = workload.jobs[1].walltime = whole_seconds(30);
   workload.jobs.push_back(workload.jobs[1]);
   workload.jobs.back().name = 3;
-  workload.jobs.back().submit = at(31);
+  workload.jobs.back().submit = at(25);
   workload.jobs.back().runtime = workload.jobs.back().walltime = whole_seconds(2);
   workload.jobs.back().adaptive = 2;
   workload.adaptive.push_back(workload.adaptive[1]);
@@ -77,7 +78,7 @@ TEST(Gantt, AGuestThatIsAMateLaterIsDrawnAsTheFirstOne) {
   for (const GanttBar& bar : recorder.gantt().bars) {
     if (bar.job == 2 && bar.cores > 0) of_second.emplace_back(bar.from, bar.is_guest);
   }
-  const std::vector<std::pair<Time, bool>> expected{{at(10), true}, {at(31), false}};
+  const std::vector<std::pair<Time, bool>> expected{{at(10), true}, {at(30), false}};
   EXPECT_EQ(of_second, expected);
 }
 
