@@ -28,6 +28,8 @@ struct FullMachineSettings {
   std::vector<JobType> types{JobType::rigid};  // in turn
   double min = 0.5, max = 4;  // sizes of those that can have several, times preferred
   Rules rules{.check = false};
+  std::uint32_t cores_per_node = 1;
+  Capabilities can{};
   /// All have the same limit, and those that run began one after the other, as tasks of arrays do.
   bool alike = false;
   bool busy = false;  // with each end a job is submitted, and one that can asks for another size
@@ -76,7 +78,8 @@ class FullMachine {
   FullMachine(const std::string& policy, const FullMachineSettings& settings)
       : settings_(settings),
         policy_(make_policy(policy)),
-        core_(Platform{.nodes = settings.nodes}, {}, settings.rules, policy_->traits),
+        core_(Platform{.nodes = settings.nodes, .cores_per_node = settings.cores_per_node},
+              settings.can, settings.rules, policy_->traits),
         draws_(settings.waiting, Stream::test, 0) {
     for (Nodes taken = 0; taken < settings.nodes;) {
       const auto size = std::min<Nodes>(

@@ -1968,7 +1968,8 @@ bool Controller::has_other_watts(JobId id, const Submission& what) const {
 void Controller::tell_watts(JobId id, const Submission& what) {
   const Job& job = core_.job(id);
   if (job.adaptive != Job::kNoRow) return;
-  const double watts = what.watts > 0 ? what.watts : core_.state().platform.busy_w;
+  const double busy_w = core_.state().platform.busy_w_with(job.spec.cores);
+  const double watts = what.watts > 0 ? what.watts : busy_w;
   if (watts > 0 && job.power_mw != milliwatts(watts)) tell(event::Believed{id, watts, 0, 0});
 }
 

@@ -58,6 +58,7 @@ struct Summary {
   // Jobs that started inside of running ones, the jobs that ever left cores to one, and how often
   // any did: the pairs of guest and mate.
   std::uint64_t guests = 0, mates = 0, core_cuts = 0;
+  std::uint64_t cut_searches = 0;  // for mates, ended before all sets of them were seen
   std::uint64_t evolving_granted = 0, evolving_denied = 0;
   double reconfiguration_node_s = 0;
   // Where power is known: from the first submission to the last end, as it truly was.
@@ -126,6 +127,7 @@ void visit_figures(S& s, Visit&& visit) {
   visit("guests", s.guests);
   visit("mates", s.mates);
   visit("core_cuts", s.core_cuts);
+  visit("cut_searches", s.cut_searches);
   visit("evolving_granted", s.evolving_granted);
   visit("evolving_denied", s.evolving_denied);
   visit("reconfiguration_node_s", s.reconfiguration_node_s);

@@ -78,6 +78,13 @@ struct Platform {
     for (const NodeClass& each : classes) sum += each.idle_w * each.nodes.count();
     return sum;
   }
+  /// What a node draws, of the first class, on which so many cores compute (0: all), where a job
+  /// does not say its own: idle power, and their share of what a busy node draws more.
+  double busy_w_with(std::uint32_t cores) const {
+    const std::uint32_t all = classes.empty() ? cores_per_node : classes.front().has.cores;
+    if (cores == 0 || cores >= all) return busy_w;
+    return idle_w + (busy_w - idle_w) * cores / all;
+  }
   /// Do any nodes draw more when they compute? If not, only jobs can say what they draw.
   bool says_what_jobs_draw() const {
     if (classes.empty()) return busy_w > idle_w;

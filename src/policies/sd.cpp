@@ -96,59 +96,18 @@ class Sd final : public Policy {
 
   void schedule(Pass& pass) const override {
     const double most_slowdown = most_slowdown_.at(pass);
-    while (walk(pass, most_slowdown)) {
+    const auto start_inside = [&](MateFinder& finder, Timeline& plan, JobId id, Time at) {
+      return start_as_guest(pass, finder, plan, id, at, most_slowdown);
+    };
+    while (start_or_share(pass, backfill_, sharing_, start_inside)) {
     }
     tick(pass, tick_);
   }
 
  private:
-  /// Each job in order: it starts if it can now, or else as a guest, or is reserved as in the base.
-  /// True as soon as a guest has started: the ends of its mates have moved.
-  bool walk(Pass& pass, double most_slowdown) const {
-    if (pass.in_one_lane()) start_in_order(pass);
-    if (pass.pending() == 0) return false;
-    MateFinder finder(pass, sharing_);
-    if (finder.empty()) {
-      start_and_backfill(pass, backfill_);
-      return false;
-    }
-    pass.forget_memo();
-    Timeline plan = timeline_for(pass, backfill_);
-    bool any = false;
-    const auto start_inside = [&](JobId id, Time at) {
-      any = start_as_guest(pass, finder, plan, id, at, most_slowdown);
-      return any;
-    };
-    const Behind behind = start_or_reserve(pass, plan, backfill_, nullptr, start_inside);
-    if (!any && behind.anybody()) start_behind(pass, plan, behind, start_inside);
-    return any;
-  }
-
   /// `at`: when the plan has nodes for it; `kNever` if nobody has looked yet.
   bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Time at,
                       double most_slowdown) const {
-    Guest best;
-    std::optional<ChosenMates> chosen;
-    for (const std::uint16_t efficiency : finder.efficiencies(id)) {
-      const Guest guest = finder.guest(id, efficiency);
-      if (!finder.may_have_mates(guest, free_nodes_ ? pass.idle(id) : 0)) continue;
-      if (at == kNever) {
-        at = plan.earliest(pass.demand(id, guest.nodes), guest.length, pass.job(id).not_before);
-      }
-      if (at == kNever) return false;
-      std::optional<ChosenMates> mates = mates_of(pass, finder, plan, guest, at, most_slowdown);
-      if (!mates || (chosen && chosen->penalty <= mates->penalty)) continue;
-      best = guest;
-      chosen = std::move(mates);
-    }
-    return chosen && finder.start(pass, best, *chosen);
-  }
-
-  /// Nothing if there are none, or it does not pay.
-  std::optional<ChosenMates> mates_of(const Pass& pass, const MateFinder& finder, Timeline& plan,
-                                      const Guest& guest, Time at, double most_slowdown) const {
-    const Duration gain = at - pass.now() + guest.length - guest.shared;
-    if (gain <= Duration{}) return std::nullopt;
     const auto penalty = [&](const Mate& mate) -> std::optional<double> {
       const JobSpec& its = pass.job(mate.job).spec;
       const double with_guest = slowdown(its, mate.end);
@@ -158,17 +117,18 @@ class Sd final : public Policy {
       if (admit_ == Admit::response) return loss;
       return loss / static_cast<double>(its.walltime.count());
     };
-    std::optional<ChosenMates> mates =
-        finder.choose(guest, idle_besides(pass, plan, guest), penalty);
-    if (mates && !pays(guest, gain, *mates)) mates.reset();
-    return mates;
-  }
-
-  /// Idle nodes that it could have besides, for so long as it is believed to take.
-  Nodes idle_besides(const Pass& pass, Timeline& plan, const Guest& guest) const {
-    if (!free_nodes_ || pass.idle() == 0) return 0;
-    const Left left(plan);
-    return std::min(pass.idle(guest.job), left.during(pass, guest.job, guest.nodes, guest.shared));
+    const auto mates_for = [&](const Guest& guest) -> ChosenMates {
+      if (at == kNever) at = earliest_alone(pass, plan, guest);
+      if (at == kNever) return {};
+      const Duration gain = at - pass.now() + guest.length - guest.shared;
+      if (gain <= Duration{}) return {};
+      const Nodes idle = free_nodes_ ? idle_besides(pass, plan, guest) : 0;
+      ChosenMates chosen = finder.choose(guest, idle, penalty);
+      if (chosen.was_cut) pass.note_cut_search();
+      return pays(guest, gain, chosen) ? chosen : ChosenMates{};
+    };
+    const Match best = finder.best(id, free_nodes_ ? pass.idle(id) : 0, mates_for);
+    return !best.empty() && finder.start(pass, best);
   }
 
   /// Is what it gains more than what its mates lose?

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,17 @@ const char* word(EndState state, bool requeued) {
 
 std::int64_t us(Time time) { return time.time_since_epoch().count(); }
 
+// Its nodes, and of those that it shares how many cores it has of each, like "4@0-1".
+std::string nodes_json(const Holding& holding) {
+  std::string text = fmt::format("\"nodes\": \"{}\"", to_string(holding.nodes));
+  const char* separator = ", \"cores\": \"";
+  for (const Part& part : holding.parts) {
+    text += fmt::format("{}{}@{}", std::exchange(separator, " "), part.has.cores,
+                        to_string(part.nodes));
+  }
+  return holding.parts.empty() ? text : text + '"';
+}
+
 }  // namespace
 
 ChromeTrace::ChromeTrace(const std::filesystem::path& path, const Workload& workload)
@@ -42,6 +54,12 @@ ChromeTrace::ChromeTrace(const std::filesystem::path& path, const Workload& work
 }
 
 void ChromeTrace::on_decision(Time now, const Decision& decision, const Core&) {
+  if (decision.kind == Decision::Kind::cores) {
+    if (const auto at = running_.find(decision.job); at != running_.end()) {
+      at->second.slices.push_back({now, decision.after, decision.reason});
+    }
+    return;
+  }
   if (decision.kind == Decision::Kind::resize) {
     if (const auto at = running_.find(decision.job); at != running_.end()) {
       at->second.next = decision.reason;
@@ -98,8 +116,9 @@ void ChromeTrace::on_finish(Time now, const Core&) {
 void ChromeTrace::write(Time now, JobId id, const Lane& lane, const char* state) {
   const WorkloadJob& job = workload_.jobs[index(id)];
   const Slice& first = lane.slices.front();
-  std::string args = fmt::format("\"size\": {}, \"nodes\": \"{}\", \"state\": \"{}\", \"wait_s\": ",
-                                 first.nodes.count, to_string(first.nodes.nodes), state);
+  std::string args =
+      fmt::format("\"size\": {}, {}, \"state\": \"{}\", \"wait_s\": ", first.nodes.count,
+                  nodes_json(first.nodes), state);
   append_seconds(args, first.from - job.submit);
   args += ", \"walltime_s\": ";
   append_seconds(args, job.walltime);
@@ -110,8 +129,7 @@ void ChromeTrace::write(Time now, JobId id, const Lane& lane, const char* state)
     const Time to = i + 1 < lane.slices.size() ? lane.slices[i + 1].from : now;
     write_slice(lane.number, fmt::format("size {}", slice.nodes.count), slice.from, to,
                 slice.reason,
-                fmt::format("\"size\": {}, \"nodes\": \"{}\"", slice.nodes.count,
-                            to_string(slice.nodes.nodes)));
+                fmt::format("\"size\": {}, {}", slice.nodes.count, nodes_json(slice.nodes)));
   }
 }
 

@@ -120,6 +120,7 @@ class Explainer::Words {
     jobs_.push_back(other.number);
     return say("job {} ({})", other.number, nodes_text(other.nodes));
   }
+  Words& guest(const Other& other) { return other.number == 0 ? put("its guest") : job(other); }
   /// One after the other, the first of them by name: `each(other)` says one.
   template <class Each>
   Words& list(const Circumstance& its, const std::string& others, Each each) {
@@ -451,6 +452,7 @@ void Explainer::close(Time now, std::span<const Decision> decisions,
                       std::span<const Circumstance> circumstances) {
   if (!explanation_.is_known) return;
   for (const Decision& decision : decisions) tell_decision(now, decision, circumstances);
+  tell_cost(now);
   for (const Circumstance& circumstance : circumstances) explain(now, circumstance);
   unasked_.reset();
 }
@@ -464,14 +466,14 @@ void Explainer::tell_decision(Time now, const Decision& decision,
       explain_start(now, decision, first_of(all, What::start));
       break;
     case Kind::resize:
+      note_lent(now, decision, first_of(all, What::resize));
       explain_resize(now, decision, first_of(all, What::resize));
       break;
     case Kind::deny:
       explain_deny(now, decision, first_of(all, What::deny));
       break;
     case Kind::set_limit:
-      words.say("is now expected to end by ").time(decision.limit);
-      add(now, "limit", words, unasked_ == now ? std::string_view() : word(decision.reason.why));
+      explain_limit(now, decision);
       break;
     case Kind::reject:
       explanation_.state = "over";
@@ -480,6 +482,7 @@ void Explainer::tell_decision(Time now, const Decision& decision,
       add(now, "rejected", words, word(decision.reason.why));
       break;
     case Kind::cores:
+      note_lent(now, decision, first_of(all, What::resize));
       explain_cores(now, decision, first_of(all, What::resize));
       break;
     case Kind::power_on:
@@ -496,6 +499,8 @@ void Explainer::tell_decision(Time now, const Decision& decision,
 void Explainer::explain_start(Time now, const Decision& decision, const Circumstance* start) {
   tell_reign(now);
   started_ = now;
+  believed_end_ = decision.limit;
+  lent_.reset();
   explanation_.state = "running";
   if (!has_instant_starts_) open_ = Open{decision.id, 0, decision.after, now};
   Words words(*this);
@@ -601,6 +606,40 @@ void Explainer::explain_cores(Time now, const Decision& decision, const Circumst
   }
   if (decision.after.parts.empty()) words.put(": it has its nodes alone");
   add(now, "cores", words, word(decision.reason.why));
+}
+
+void Explainer::note_lent(Time now, const Decision& decision, const Circumstance* cores) {
+  if (decision.reason.why != Why::guest) return;
+  if (decision.reason.job != JobId::none) {
+    const bool is_known = cores != nullptr && !cores->others.empty();
+    lent_ = Lent{is_known ? cores->others.front() : Other{}, now, believed_end_};
+  } else if (lent_) {
+    lent_->is_alone = decision.after.parts.empty();
+  }
+}
+
+void Explainer::explain_limit(Time now, const Decision& decision) {
+  Words words(*this);
+  words.say("is now expected to end by ").time(decision.limit);
+  if (decision.reason.why != Why::guest) {
+    // Without its guest it would end as much earlier or later.
+    if (lent_) lent_->without += decision.limit - believed_end_;
+  } else if (lent_ && lent_->at == now && decision.limit > lent_->without) {
+    words.say(", {} later because of ", duration_text(decision.limit - lent_->without));
+    words.guest(lent_->guest);
+  }
+  believed_end_ = decision.limit;
+  add(now, "limit", words, unasked_ == now ? std::string_view() : word(decision.reason.why));
+}
+
+void Explainer::tell_cost(Time now) {
+  if (!lent_ || !lent_->is_alone) return;
+  const Lent its = *std::exchange(lent_, std::nullopt);
+  Words words(*this);
+  const Duration cost = believed_end_ - its.without;
+  words.put("sharing its nodes with ").guest(its.guest).put(" has cost it ");
+  words.put(cost > Duration{} ? duration_text(cost) : "nothing");
+  add(now, "cost", words);
 }
 
 void Explainer::explain_stop(Time now, const Decision& decision, const Circumstance* stop) {

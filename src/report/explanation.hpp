@@ -87,6 +87,13 @@ class Explainer final : public Observer {
     Time at{};
   };
 
+  struct Lent {                   // cores of its nodes to a guest
+    Circumstance::Other guest{};  // number 0: not known
+    Time at{};
+    Time without{};         // when it was believed to end without the guest
+    bool is_alone = false;  // again
+  };
+
   /// Takes the words: what is said next is another line.
   void tell_policy(Time now, const event::ConfigChanged& changed);
   void tell_reign(Time now);
@@ -102,6 +109,11 @@ class Explainer final : public Observer {
   void explain_start(Time now, const Decision& decision, const Circumstance* start);
   void explain_resize(Time now, const Decision& decision, const Circumstance* resize);
   void explain_cores(Time now, const Decision& decision, const Circumstance* cores);
+  void explain_limit(Time now, const Decision& decision);
+  /// Of a decision that takes cores of its nodes for a guest, or gives them back.
+  void note_lent(Time now, const Decision& decision, const Circumstance* cores);
+  /// What a guest that is gone has cost it.
+  void tell_cost(Time now);
   void explain_stop(Time now, const Decision& decision, const Circumstance* stop);
   void explain_deny(Time now, const Decision& decision, const Circumstance* deny);
   void explain_plan(Time now, const Circumstance& plan);
@@ -117,6 +129,8 @@ class Explainer final : public Observer {
   std::string fairness_;
   std::optional<Open> open_;
   std::optional<Reign> reign_;
+  std::optional<Lent> lent_;
+  Time believed_end_ = kNever;
   std::optional<Time> unasked_;  // when it got another size that nobody decided
   Time submitted_{}, started_{};
   bool is_changing_ = false;  // and kept from the policy meanwhile

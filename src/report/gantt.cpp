@@ -1,6 +1,21 @@
 #include "report/gantt.hpp"
 
+#include "scheduling/parts.hpp"
+
 namespace ductile {
+namespace {
+
+// Where others hold nodes of it longer than it does.
+NodeSet as_guest(JobId id, const NodeSet& nodes, const State& state) {
+  NodeSet found;
+  for_each_node(nodes, [&](std::uint32_t node) {
+    const auto at = state.sharers.find(node);
+    if (at != state.sharers.end() && at->second.front() != id) found.insert(node, node);
+  });
+  return found;
+}
+
+}  // namespace
 
 void GanttRecorder::on_begin(const Core& core) {
   gantt_.nodes = core.state().platform.nodes;
@@ -8,12 +23,15 @@ void GanttRecorder::on_begin(const Core& core) {
   over_ = !core.state().rules.identities;
 }
 
-void GanttRecorder::on_decision(Time now, const Decision& decision, const Core&) {
+void GanttRecorder::on_decision(Time now, const Decision& decision, const Core& core) {
   if (over_) return;
+  if (decision.kind == Decision::Kind::cores) change(now, decision.job, core);
   const bool starts = decision.kind == Decision::Kind::start;
   if (!starts && decision.kind != Decision::Kind::resize) return;
   if (!starts) {
-    if (const auto at = open_.find(decision.job); at != open_.end()) {
+    const auto at = open_.find(decision.job);
+    // Other cores of its nodes say nothing of why it has these.
+    if (at != open_.end() && decision.reason.why != Why::guest) {
       at->second.next = decision.reason.why;
     }
     return;
@@ -24,15 +42,31 @@ void GanttRecorder::on_decision(Time now, const Decision& decision, const Core&)
     return;
   }
   ++starts_;
-  open_[decision.job] = {now, decision.after, decision.reason.why, decision.reason.why};
+  open(now, decision.job, decision.after, decision.reason.why, core);
 }
 
 void GanttRecorder::on_resized(Time now, JobId id, Nodes, const Core& core) {
+  change(now, id, core);
+}
+
+void GanttRecorder::open(Time now, JobId id, const Holding& nodes, Why why, const Core& core) {
+  Open& open = open_[id] = {.from = now, .nodes = nodes, .why = why, .next = why};
+  if (nodes.parts.empty()) return;
+  const NodeSet shared = nodes_in(nodes.parts);
+  open.as_guest = as_guest(id, shared, core.state());
+  open.of = core.state().whole(shared.parts.front().first).cores;
+}
+
+void GanttRecorder::change(Time now, JobId id, const Core& core) {
   const auto at = open_.find(id);
-  if (at == open_.end() || core.job(id).holding == at->second.nodes) return;
-  Open& open = at->second;
-  close(now, id, open);
-  open = {now, core.job(id).holding, open.next, open.next};
+  if (at == open_.end()) return;
+  const Holding& nodes = core.job(id).holding;
+  // Who was a guest may be the first one there, with as many cores.
+  const bool is_same = nodes == at->second.nodes &&
+                       at->second.as_guest == as_guest(id, nodes_in(nodes.parts), core.state());
+  if (is_same) return;
+  close(now, id, at->second);
+  open(now, id, nodes, at->second.next, core);
 }
 
 void GanttRecorder::on_end(Time now, JobId id, const WorkloadJob&, EndState, bool, const Core&) {
@@ -53,9 +87,25 @@ void GanttRecorder::on_finish(Time now, const Core& core) {
 
 void GanttRecorder::close(Time now, JobId id, const Open& open) {
   if (now == open.from) return;
-  for (const Interval& part : open.nodes.nodes.parts) {
-    gantt_.bars.push_back(
-        {workload_.jobs[index(id)].name, part, open.from, now, open.why, open.nodes.count});
+  GanttBar bar{.job = workload_.jobs[index(id)].name,
+               .from = open.from,
+               .to = now,
+               .why = open.why,
+               .size = open.nodes.count};
+  const auto add = [&](const NodeSet& nodes) {
+    for (const Interval& part : nodes.parts) {
+      bar.nodes = part;
+      gantt_.bars.push_back(bar);
+    }
+  };
+  add(difference(open.nodes.nodes, nodes_in(open.nodes.parts)));
+  for (const Part& part : open.nodes.parts) {
+    bar.cores = part.has.cores;
+    bar.of = open.of;
+    bar.is_guest = false;
+    add(difference(part.nodes, open.as_guest));
+    bar.is_guest = true;
+    add(intersection(part.nodes, open.as_guest));
   }
 }
 

@@ -17,6 +17,9 @@ struct GanttBar {
   Time from{}, to{};
   Why why = Why::in_order;
   Nodes size = 0;  // of the job, on all its nodes
+  // Of shared nodes: so many of the cores of each; 0: the nodes are its own.
+  std::uint32_t cores = 0, of = 0;
+  bool is_guest = false;  // another job was there before it
 };
 
 /// The bars of a window of time; in order of their ends.
@@ -47,14 +50,19 @@ class GanttRecorder final : public Observer {
   const Gantt& gantt() const { return gantt_; }
 
  private:
-  // A running job at its present size.
+  // A running job at its present size, with its present cores.
   struct Open {
     Time from{};
     Holding nodes;
+    NodeSet as_guest;      // of them: where others were before it
+    std::uint32_t of = 0;  // cores of each that it shares
     Why why = Why::in_order;
     Why next = Why::in_order;  // of the last order to resize
   };
 
+  void open(Time now, JobId id, const Holding& nodes, Why why, const Core& core);
+  /// It may have other nodes or cores from now on.
+  void change(Time now, JobId id, const Core& core);
   void close(Time now, JobId id, const Open& open);
   void end_window(Time now);
 

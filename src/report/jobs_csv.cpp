@@ -1,5 +1,6 @@
 #include "report/jobs_csv.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -35,13 +36,20 @@ std::string_view batsim_word(EndState state) {
 }  // namespace
 
 JobsCsv::JobsCsv(const std::filesystem::path& path, const Workload& workload)
-    : file_(path), workload_(workload), why_(workload.jobs.size(), Why::infeasible) {
+    : file_(path),
+      workload_(workload),
+      why_(workload.jobs.size(), Why::infeasible),
+      energies_(workload) {
   append_field(workload_field_, workload.name);
 }
 
 void JobsCsv::on_begin(const Core& core) {
   file_.text() += kHeader;
   const Platform& platform = core.state().platform;
+  is_power_known_ = platform.all_idle_w() > 0 || platform.says_what_jobs_draw() ||
+                    std::ranges::any_of(workload_.adaptive, [](const AdaptiveJob& its) {
+                      return its.watts > 0 || its.believed.watts_per_node > 0;
+                    });
   if (!platform.partitions.empty()) {
     file_.text() += ",partition";
     // Of those who ask for none, and of those of each row.
@@ -67,6 +75,7 @@ void JobsCsv::on_decision(Time, const Decision& decision, const Core&) {
 
 void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
                      const Core& core) {
+  energies_.leave(now, id);
   if (requeued) return;
   std::string& text = file_.text();
   const auto out = std::back_inserter(text);
@@ -104,10 +113,35 @@ void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state,
   const Unanswered* open = core.state().find(record->decision);
   const Nodes size =
       open && open->decision.kind == Decision::Kind::resize ? open->before.count : record->size();
-  fmt::format_to(out, ",{},-1,,{},{},{},{},{},{},{}", to_string(record->holding.nodes),
-                 static_cast<std::int32_t>(job.user), record->first_size, size, record->expands,
-                 record->shrinks, record->restarts, word(why_[index(id)]));
+  fmt::format_to(out, ",{},", to_string(record->holding.nodes));
+  append_energy(id);
+  fmt::format_to(out, ",,{},{},{},{},{},{},{}", static_cast<std::int32_t>(job.user),
+                 record->first_size, size, record->expands, record->shrinks, record->restarts,
+                 word(why_[index(id)]));
   end_line(job);
+}
+
+void JobsCsv::on_suspended(Time now, JobId id, const WorkloadJob&, const Core&) {
+  energies_.leave(now, id);
+}
+
+void JobsCsv::on_close(Time now, const Core& core) {
+  if (is_power_known_) energies_.note(now, core.state());
+}
+
+void JobsCsv::append_energy(JobId id) {
+  if (!is_power_known_) {
+    file_.text() += "-1";
+    return;
+  }
+  // Exactly: it is a whole number of nanojoules.
+  const Wide its = energies_.nanojoules(id);
+  constexpr std::int64_t kJoule = 1'000'000'000;
+  std::string text = fmt::format("{}.{:09}", static_cast<std::int64_t>(its / kJoule),
+                                 static_cast<std::int64_t>(its % kJoule));
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  file_.text() += text;
 }
 
 }  // namespace ductile

@@ -7,6 +7,7 @@
 
 #include "report/output_file.hpp"
 #include "simulation/observer.hpp"
+#include "simulation/power_figures.hpp"
 
 namespace ductile {
 
@@ -20,17 +21,23 @@ class JobsCsv final : public Observer {
   void on_decision(Time now, const Decision& decision, const Core& core) override;
   void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
               const Core& core) override;
+  void on_suspended(Time now, JobId id, const WorkloadJob& job, const Core& core) override;
+  void on_close(Time now, const Core& core) override;
 
   void commit() { file_.commit(); }
 
  private:
   void end_line(const WorkloadJob& job);
+  /// In joules; -1 where nobody says what is drawn.
+  void append_energy(JobId id);
 
   OutputFile file_;
   const Workload& workload_;
   std::string workload_field_;
   std::vector<std::string> partition_fields_;  // by WorkloadJob::where; empty: no partitions
   std::vector<Why> why_;                       // of the last start of each job
+  JobEnergies energies_;
+  bool is_power_known_ = false;
 };
 
 }  // namespace ductile

@@ -50,6 +50,8 @@ figure { margin: 1rem 0; } svg { width: 100%; height: auto; display: block; }
 svg text { font: 12px system-ui, sans-serif; fill: var(--soft); }
 .grid { stroke: var(--line); stroke-width: 1; } .frame { fill: var(--panel); }
 .curve { fill: none; stroke-width: 1.5; } .bound { fill: none; stroke: var(--ink); stroke-width: 1; stroke-dasharray: 4 3; } .bar { stroke: var(--page); stroke-width: .4; }
+.guest { stroke: var(--ink); stroke-width: .8; stroke-dasharray: 3 2; }
+.key .guest { outline: 1px dashed var(--ink); }
 .key { display: inline-block; margin-right: 1.2rem; }
 .key i { display: inline-block; width: .8em; height: .8em; margin-right: .4em; border-radius: 2px; }
 a { color: var(--c0); }
@@ -360,6 +362,12 @@ constexpr std::string_view colour(Why why) {
   }
 }
 
+std::string cores_text(const GanttBar& bar) {
+  if (bar.cores == 0) return {};
+  return fmt::format(", {} of {} cores of each{}", bar.cores, bar.of,
+                     bar.is_guest ? " as a guest" : "");
+}
+
 void append_gantt(std::string& html, const RunPage& run, const std::string& name) {
   const Gantt& gantt = run.gantt;
   if (gantt.bars.empty() || gantt.end <= gantt.begin) return;
@@ -375,21 +383,42 @@ void append_gantt(std::string& html, const RunPage& run, const std::string& name
     y_label(html, 8 + row * i * step, fmt::format("{:.6g}", i * step));
   }
   std::set<Why> reasons;
+  bool any_shared = false, any_guest = false;
   for (const GanttBar& bar : gantt.bars) {
     reasons.insert(bar.why);
+    any_shared |= bar.cores > 0;
+    any_guest |= bar.is_guest;
     // Narrower than what a screen can show would be invisible.
     const double width = std::max(0.4, axis.x(bar.to) - axis.x(bar.from));
-    fmt::format_to(std::back_inserter(html),
-                   "<rect{} fill=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">"
-                   "<title>job {}: {} {}, {}, {}</title></rect>\n",
-                   row >= 2 ? " class=\"bar\"" : "", colour(bar.why), fixed(axis.x(bar.from)),
-                   fixed(8 + row * bar.nodes.first), fixed(width),
-                   fixed(row * (bar.nodes.last - bar.nodes.first + 1)), bar.job, bar.size,
-                   bar.size == 1 ? "node" : "nodes", duration_text(bar.to - bar.from),
-                   word(bar.why));
+    const auto rect = [&](double first, double rows) {
+      const char* const shape = row * rows < 2 ? ""
+                                : bar.is_guest ? " class=\"guest\""
+                                               : " class=\"bar\"";
+      fmt::format_to(std::back_inserter(html),
+                     "<rect{} fill=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\">"
+                     "<title>job {}: {} {}{}, {}, {}</title></rect>\n",
+                     shape, colour(bar.why), fixed(axis.x(bar.from)), fixed(8 + row * first),
+                     fixed(width), fixed(row * rows), bar.job, bar.size,
+                     bar.size == 1 ? "node" : "nodes", cores_text(bar),
+                     duration_text(bar.to - bar.from), word(bar.why));
+    };
+    if (bar.cores == 0) {
+      rect(bar.nodes.first, bar.nodes.last - bar.nodes.first + 1);
+      continue;
+    }
+    // Of each node's row as much as it has of the cores: who had it first from above, a guest from
+    // below.
+    const double share = static_cast<double>(bar.cores) / bar.of;
+    for (std::uint32_t node = bar.nodes.first; node <= bar.nodes.last; ++node) {
+      rect(bar.is_guest ? node + 1 - share : node, share);
+    }
   }
   html += "</svg>\n<figcaption>";
   for (const Why why : reasons) html += key(colour(why), word(why));
+  if (any_guest) {
+    html += "<span class=\"key\"><i class=\"guest\"></i>on cores of nodes of others</span>";
+  }
+  if (any_shared) html += "shared nodes are divided as their cores are. ";
   if (!gantt.whole) {
     html += fmt::format("the first {} of the run; a page has room for no more",
                         duration_text(gantt.end - gantt.begin));

@@ -13,9 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-RunPage small_page(const std::string& policy, const Workload& workload = small_workload()) {
-  SimulationSettings settings = small_settings();
-  settings.policy = make_policy(policy);
+RunPage page_of(const Workload& workload, const SimulationSettings& settings) {
   Series series(workload);
   GanttRecorder gantt(workload);
   ResizeCounter resizes;
@@ -32,6 +30,12 @@ RunPage small_page(const std::string& policy, const Workload& workload = small_w
   return page;
 }
 
+RunPage small_page(const std::string& policy, const Workload& workload = small_workload()) {
+  SimulationSettings settings = small_settings();
+  settings.policy = make_policy(policy);
+  return page_of(workload, settings);
+}
+
 TEST(Page, OfOneRunNeedsNothingElse) {
   const RunPage page = small_page("easy");
   const std::string html = html_page({&page, 1});
@@ -43,6 +47,25 @@ TEST(Page, OfOneRunNeedsNothingElse) {
   for (const char* outside : {"http:", "https:", "<script", "<link", "@import", "src="}) {
     EXPECT_THAT(html, Not(HasSubstr(outside)));
   }
+}
+
+// Rows are 16 high and begin at 8; 102 s are 960 wide.
+TEST(Page, SharedNodesAreDividedAsTheirCores) {
+  const RunPage page = page_of(small_sharing_workload(), small_sharing_settings());
+  const std::string html = html_page({&page, 1});
+  const std::string at = " x=\"158.12\" y=\"", size = "\" width=\"37.65\" height=\"8\"><title>";
+  for (const char* const y : {"8", "24"}) {
+    EXPECT_THAT(html, HasSubstr("<rect class=\"bar\" fill=\"var(--c0)\"" + at + y + size +
+                                "job 1: 2 nodes, 4 of 8 cores of each, 4 seconds, in-order<"));
+  }
+  for (const char* const y : {"16", "32"}) {
+    EXPECT_THAT(html, HasSubstr("<rect class=\"guest\" fill=\"var(--c5)\"" + at + y + size +
+                                "job 2: 2 nodes, 4 of 8 cores of each as a guest, 4 seconds, "
+                                "guest<"));
+  }
+  EXPECT_THAT(html, HasSubstr("on cores of nodes of others</span>"));
+  const RunPage alone = small_page("easy");
+  EXPECT_THAT(html_page({&alone, 1}), Not(HasSubstr("on cores of nodes of others")));
 }
 
 TEST(Page, OfSeveralPoliciesComparesThem) {

@@ -3,7 +3,10 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -70,6 +73,34 @@ TEST(RunFolder, FilesOfARunByHand) {
             "15,0,4,0,0,0,0,0\n");
   const auto summary = nlohmann::json::parse(content(folder / "summary.json"));
   EXPECT_EQ(summary["mean_wait_s"], 3);
+}
+
+TEST(RunFolder, TheTraceHasASliceForEachShareOfCores) {
+  const fs::path folder = fresh_folder("cores");
+  write_run(folder, small_sharing_workload(), small_sharing_settings());
+  const auto trace = nlohmann::json::parse(content(folder / "trace.json"));
+  std::vector<std::string> seen;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    const auto& args = event["args"];
+    seen.push_back(fmt::format(
+        "{} {} {} {}", event["name"].get<std::string>(), event["ts"].get<int>() / 1'000'000,
+        event["dur"].get<int>() / 1'000'000, args.value("cores", std::string("alone"))));
+  }
+  EXPECT_THAT(seen,
+              testing::ElementsAre("job 2 10 4 4@0-1", "job 1 0 102 alone", "size 2 0 10 alone",
+                                   "size 2 10 4 4@0-1", "size 2 14 88 alone"));
+}
+
+// 100 W idle and 300 W busy: a busy node draws 200 W above idle.
+TEST(RunFolder, JobsHaveTheirEnergyAboveIdle) {
+  const fs::path folder = fresh_folder("energy");
+  SimulationSettings settings = small_settings();
+  settings.platform.idle_w = 100;
+  settings.platform.busy_w = 300;
+  write_run(folder, small_workload(), settings);
+  EXPECT_THAT(content(folder / "jobs.csv"), HasSubstr(",0-2,6000,,"));
+  EXPECT_THAT(content(folder / "jobs.csv"), HasSubstr(",3,1600,,"));
 }
 
 TEST(RunFolder, ARejectedJobHasARowWithoutTimes) {

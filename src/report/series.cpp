@@ -29,6 +29,17 @@ bool same_state(const Sample& a, Sample b) {
   return a == b;
 }
 
+// Nodes that several jobs share, none of them rigid, for each but the first one.
+Nodes held_again(const State& state) {
+  std::int64_t sum = 0;
+  for (const auto& [node, who] : state.sharers) {
+    sum +=
+        std::ranges::count(who, Status::running, [&](JobId id) { return state.jobs[id].status; });
+    --sum;
+  }
+  return static_cast<Nodes>(sum);
+}
+
 }  // namespace
 
 // ---- TimeMeans ----------------------------------------------------------------------------------
@@ -97,7 +108,7 @@ void Series::on_close(Time now, const Core& core) {
                       .out_of_service = state.out_of_service,
                       .pending = static_cast<std::uint32_t>(state.queue.size()),
                       .running = static_cast<std::uint32_t>(state.running.size()),
-                      .adaptive = adaptive_held_,
+                      .adaptive = adaptive_held_ - held_again(state),
                       .power_w = static_cast<double>(draw_.milliwatts(state)) / 1e3,
                       .power_cap_w = state.power_cap_mw() == State::kNoBudget
                                          ? Sample::kNoCap

@@ -126,5 +126,17 @@ TEST(Series, AFileThatIsNoneIsAnInputError) {
   }
 }
 
+// Each node counts once, whoever shares it.
+TEST(Series, SharedNodesAreHeldOnceByAdaptiveJobs) {
+  const Workload workload = small_sharing_workload();
+  Series series(workload);
+  small_run(workload, small_sharing_settings(), {&series});
+  ASSERT_EQ(series.samples().size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(series.samples()[i].adaptive, i < 3 ? 2u : 0u) << i;
+    EXPECT_EQ(series.samples()[i].held, i < 3 ? 2u : 0u) << i;
+  }
+}
+
 }  // namespace
 }  // namespace ductile

@@ -169,7 +169,7 @@ bool Core::happened(const event::Submitted& submitted) {
       submitted.where ? state_.join_lane(*submitted.where) : state_.join_lane();
   job.spec.lane = lane ? *lane : state_.join_lane();
   job.spec.size.max = std::min(job.spec.size.max, lane ? state_.nodes_of(*lane) : 0);
-  double watts = state_.platform.busy_w;
+  double watts = state_.platform.busy_w_with(job.spec.cores);
   if (submitted.adaptive) {
     if (state_.free_rows.empty()) {
       state_.free_rows.push_back(static_cast<std::uint32_t>(state_.adaptive.size()));
@@ -502,7 +502,7 @@ bool Core::happened(const event::Altered& altered) {
     row = {*altered.adaptive};
     row.had = std::move(had);
     const double watts = altered.adaptive->watts_per_node;
-    job.power_mw = milliwatts(watts > 0 ? watts : state_.platform.busy_w);
+    job.power_mw = milliwatts(watts > 0 ? watts : state_.platform.busy_w_with(spec.cores));
     job.power_class = 0;
     job.is_power_measured = false;
   }

@@ -81,6 +81,8 @@ class Core {
   bool was_cut_short() const { return state_.cut_short; }
   /// Did the pass of the instant look for sizes of jobs that keep the power corridor, and find any?
   std::optional<bool> found_sizes() const { return state_.found_sizes; }
+  /// How many searches for mates did it end before they had seen all sets of them?
+  std::uint64_t cut_searches() const { return state_.cut_searches; }
 
   const State& state() const { return state_; }
   const Job& job(JobId id) const { return state_.jobs[id]; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <span>
+#include <utility>
 
 namespace ductile {
 namespace {
@@ -24,9 +25,8 @@ class Search {
     std::ranges::sort(sizes_);
   }
 
-  std::optional<ChosenMates> best() {
+  ChosenMates best() {
     look(0, 0, 0);
-    if (best_.empty()) return std::nullopt;
     ChosenMates chosen;
     for (const std::size_t place : best_) {
       chosen.mates.push_back(candidates_[place]);
@@ -94,7 +94,8 @@ MateFinder::MateFinder(const Pass& pass, const Sharing& sharing) : pass_(pass), 
   const std::uint32_t sockets =
       has_classes ? machine.classes.front().sockets : machine.sockets_per_node;
   // Whole sockets, where one of them may be taken.
-  const bool whole_sockets = sharing.factor.floor_of(std::max(sockets, 1u)) >= 1;
+  const bool whole_sockets =
+      sharing.whole_sockets && sharing.factor.floor_of(std::max(sockets, 1u)) >= 1;
   unit_ = whole_sockets ? std::max(whole_ / std::max(sockets, 1u), 1u) : 1;
   most_ = static_cast<std::uint32_t>(sharing.factor.floor_of(whole_)) / unit_ * unit_;
   for (const JobId id : pass.running_malleable()) {
@@ -145,7 +146,8 @@ MateFinder::Hosts& MateFinder::hosts(const Guest& guest) {
   for (const Candidate& its : mates_) {
     if (whole_ - guest.cores < its.ranks || !suits(its, guest)) continue;
     constexpr Wide kMost = Duration::max().count() / 4;
-    const Wide ticks = std::min(its.left * kPerMille / speed(its, guest), kMost);
+    const Wide ticks =
+        sharing_.inside ? std::min(its.left * kPerMille / speed(its, guest), kMost) : kMost;
     const Duration most{static_cast<std::int64_t>(ticks)};
     Duration& there = longest[its.nodes];
     there = std::max(there, most);
@@ -188,11 +190,13 @@ bool MateFinder::may_have_mates(const Guest& guest, Nodes idle) {
 std::optional<Mate> MateFinder::mate(const Candidate& its, const Guest& guest) const {
   if (its.nodes > guest.nodes || whole_ - guest.cores < its.ranks) return std::nullopt;
   if (!suits(its, guest)) return std::nullopt;
-  const Wide rest = its.left * kPerMille - speed(its, guest) * guest.shared.count();
-  if (rest < 0 || !fits(its, guest)) return std::nullopt;
+  const Wide shared = speed(its, guest);
+  const Wide rest = its.left * kPerMille - shared * guest.shared.count();
+  if ((rest < 0 && sharing_.inside) || !fits(its, guest)) return std::nullopt;
   Mate mate{.job = its.job, .nodes = its.nodes};
   const Wide whole = Wide{its.nodes} * its.cores * kPerMille;
-  mate.end = later(later(pass_.now(), guest.shared), quotient(rest, whole));
+  mate.end = rest < 0 ? later(pass_.now(), quotient(its.left * kPerMille, shared))
+                      : later(later(pass_.now(), guest.shared), quotient(rest, whole));
   mate.loss = mate.end - its.end;
   return mate;
 }
@@ -212,8 +216,7 @@ bool MateFinder::fits(const Candidate& candidate, const Guest& guest) const {
   return is_enough;
 }
 
-std::optional<ChosenMates> MateFinder::choose(const Guest& guest, Nodes idle,
-                                              Penalty penalty) const {
+ChosenMates MateFinder::choose(const Guest& guest, Nodes idle, Penalty penalty) const {
   std::vector<Mate> candidates;
   for (const Candidate& each : mates_) {
     std::optional<Mate> its = mate(each, guest);
@@ -236,7 +239,21 @@ std::optional<ChosenMates> MateFinder::choose(const Guest& guest, Nodes idle,
   return Search(candidates, least, guest.nodes, sharing_.mates).best();
 }
 
-bool MateFinder::start(Pass& pass, const Guest& guest, const ChosenMates& chosen) const {
+Match MateFinder::best(JobId id, Nodes idle,
+                       FunctionRef<ChosenMates(const Guest&)> mates_for) {
+  Match best;
+  for (const std::uint16_t each : efficiencies(id)) {
+    const Guest its = guest(id, each);
+    if (!may_have_mates(its, idle)) continue;
+    ChosenMates chosen = mates_for(its);
+    if (chosen.mates.empty()) continue;
+    if (best.empty() || chosen.penalty < best.chosen.penalty) best = {its, std::move(chosen)};
+  }
+  return best;
+}
+
+bool MateFinder::start(Pass& pass, const Match& match) const {
+  const auto& [guest, chosen] = match;
   Slice keeps;
   keeps.cores = static_cast<std::uint16_t>(whole_ - guest.cores);
   std::vector<Cut> cuts;
@@ -249,6 +266,34 @@ bool MateFinder::start(Pass& pass, const Guest& guest, const ChosenMates& chosen
     gain.on.insert(pass.job(mate.job).holding.nodes);
   }
   return pass.carry_out(cuts, std::span(&gain, 1), {Why::guest});
+}
+
+Time earliest_alone(const Pass& pass, Timeline& plan, const Guest& guest) {
+  return plan.earliest(pass.demand(guest.job, guest.nodes), guest.length,
+                       pass.job(guest.job).not_before);
+}
+
+Nodes idle_besides(const Pass& pass, Timeline& plan, const Guest& guest) {
+  if (pass.idle() == 0) return 0;
+  const Left left(plan);
+  return std::min(pass.idle(guest.job), left.during(pass, guest.job, guest.nodes, guest.shared));
+}
+
+bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, StartInside inside) {
+  if (pass.in_one_lane()) start_in_order(pass);
+  if (pass.pending() == 0) return false;
+  MateFinder finder(pass, sharing);
+  if (finder.empty()) {
+    start_and_backfill(pass, how);
+    return false;
+  }
+  pass.forget_memo();
+  Timeline plan = timeline_for(pass, how);
+  bool any = false;
+  const auto start_inside = [&](JobId id, Time at) { return any = inside(finder, plan, id, at); };
+  const Behind behind = start_or_reserve(pass, plan, how, nullptr, start_inside);
+  if (!any && behind.anybody()) start_behind(pass, plan, behind, start_inside);
+  return any;
 }
 
 }  // namespace ductile

@@ -18,7 +18,9 @@
 #include "base/time.hpp"
 #include "base/wide.hpp"
 #include "model/contention.hpp"
+#include "scheduling/blocks.hpp"
 #include "scheduling/pass.hpp"
+#include "scheduling/timeline.hpp"
 
 namespace ductile {
 
@@ -27,6 +29,8 @@ struct Sharing {
   Decimal factor{0.5};             // at most this share of a node's cores is taken from a mate
   std::uint32_t mates = 2;         // of a guest, at most
   std::uint32_t candidates = 100;  // only so many are looked at, those of the least penalty
+  bool inside = true;              // a guest has to be believed to end before its mates do
+  bool whole_sockets = true;       // are taken, where one may be; else any cores
 };
 
 /// A waiting job as a guest.
@@ -57,13 +61,22 @@ struct Mate {
   Duration loss{};     // so much later than without
 };
 
-/// Who is chosen for a guest, in the order of candidates. They have these nodes together.
+/// Who is chosen for a guest, in the order of candidates; nobody if there are none. They have these
+/// nodes together.
 struct ChosenMates {
   std::vector<Mate> mates;
   Nodes nodes = 0;
   double penalty = 0;  // of all of them
-  /// The search among more than two mates was ended before it had seen all.
+  /// The search among more than two mates was ended before it had seen all sets.
   bool was_cut = false;
+};
+
+/// A guest and its mates; it has none if there are none.
+struct Match {
+  Guest guest;
+  ChosenMates chosen;
+
+  bool empty() const { return chosen.mates.empty(); }
 };
 
 /// The running jobs of a pass that could be mates: malleable, alone on all of their nodes, started
@@ -89,10 +102,13 @@ class MateFinder {
   using Penalty = FunctionRef<std::optional<double>(const Mate&)>;
   /// Up to `Sharing::mates` of them, which have all but `idle` of the guest's nodes and whose
   /// penalties have the least sum; ties: fewer, then those of less penalty, that end later, that
-  /// came first. Nothing if there are none.
-  std::optional<ChosenMates> choose(const Guest& guest, Nodes idle, Penalty penalty) const;
+  /// came first. Nobody if there are none.
+  ChosenMates choose(const Guest& guest, Nodes idle, Penalty penalty) const;
+  /// Of the guests that a waiting job would be beside one or the other mates the one whose mates,
+  /// as `mates_for` says, have the least penalty. Up to `idle` of its nodes may be others.
+  Match best(JobId id, Nodes idle, FunctionRef<ChosenMates(const Guest&)> mates_for);
   /// The cuts and the gain by which it starts.
-  bool start(Pass& pass, const Guest& guest, const ChosenMates& chosen) const;
+  bool start(Pass& pass, const Match& match) const;
 
  private:
   struct Candidate {
@@ -142,5 +158,18 @@ class MateFinder {
   // By the cores that a guest takes, what it is bound by, and its efficiency.
   std::map<std::tuple<std::uint32_t, Bound, std::uint16_t>, Hosts> hosts_;
 };
+
+/// When the plan has nodes for a guest on which it is alone; `kNever` if it never has.
+Time earliest_alone(const Pass& pass, Timeline& plan, const Guest& guest);
+/// Idle nodes that a guest could have besides, for so long as it is believed to take.
+Nodes idle_besides(const Pass& pass, Timeline& plan, const Guest& guest);
+
+/// `at`: when the plan has nodes for the job; `kNever` if nobody has looked yet. Says whether it has
+/// started the job inside of others.
+using StartInside = FunctionRef<bool(MateFinder&, Timeline& plan, JobId id, Time at)>;
+/// Goes through the queue in order: a job starts if it can now, else inside of others, else it is
+/// reserved as far as `how` says. Ends, and is true, as soon as a guest has started: the ends of its
+/// mates have moved, and all is to be planned anew.
+bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, StartInside inside);
 
 }  // namespace ductile

@@ -124,12 +124,12 @@ TEST(Mates, AreTheBestOfAllSets) {
         const Nodes least = wanted > idle ? wanted - idle : 1;
         const auto expected = tried_one_by_one(candidates, least, wanted, mates);
         const auto chosen = finder.choose(guest, idle, penalty);
-        ASSERT_EQ(chosen.has_value(), !expected.empty()) << "seed " << seed;
-        if (!chosen) continue;
+        ASSERT_EQ(chosen.mates.empty(), expected.empty()) << "seed " << seed;
+        if (chosen.mates.empty()) continue;
         EXPECT_TRUE(finder.may_have_mates(guest, idle));
         std::vector<JobId> its;
         double sum = 0;
-        for (const Mate& mate : chosen->mates) {
+        for (const Mate& mate : chosen.mates) {
           its.push_back(mate.job);
           sum += mate.penalty;
           const auto as = std::ranges::find(candidates, mate.job, &Mate::job);
@@ -138,15 +138,15 @@ TEST(Mates, AreTheBestOfAllSets) {
           EXPECT_EQ(mate.loss, mate.end - pass.job(mate.job).limit);
         }
         EXPECT_EQ(its, expected) << "seed " << seed;
-        EXPECT_EQ(chosen->penalty, sum);
-        EXPECT_FALSE(chosen->was_cut);
+        EXPECT_EQ(chosen.penalty, sum);
+        EXPECT_FALSE(chosen.was_cut);
         ++found;
         several += its.size() > 1;
         of_some += all < running.size();
-        if (chosen->nodes < wanted || !table.is_off()) continue;
-        EXPECT_TRUE(finder.start(pass, guest, *chosen));
+        if (chosen.nodes < wanted || !table.is_off()) continue;
+        EXPECT_TRUE(finder.start(pass, {guest, chosen}));
         EXPECT_EQ(pass.job(waits).status, Status::running);
-        for (const Mate& mate : chosen->mates) EXPECT_EQ(pass.job(mate.job).limit, mate.end);
+        for (const Mate& mate : chosen.mates) EXPECT_EQ(pass.job(mate.job).limit, mate.end);
         return;
       }
     });
@@ -184,15 +184,66 @@ TEST(Mates, EndWhenTheFinderSaysSo) {
       const Guest guest = finder.guest(waits, finder.efficiencies(waits).front());
       const auto penalty = [](const Mate&) -> std::optional<double> { return 1; };
       const auto chosen = finder.choose(guest, 0, penalty);
-      if (!chosen || !finder.start(pass, guest, *chosen)) return;
+      if (chosen.mates.empty() || !finder.start(pass, {guest, chosen})) return;
       ++started;
       const Duration tick{1};
       EXPECT_LE(abs(pass.job(waits).limit - (pass.now() + guest.shared)), tick);
-      const Mate& mate = chosen->mates.front();
+      const Mate& mate = chosen.mates.front();
       EXPECT_LE(abs(pass.job(mate.job).limit - mate.end), tick) << "seed " << seed;
     });
   }
   EXPECT_GT(started, 150);
+}
+
+/// 64 nodes of 8 cores, with jobs of one node each, which all run as long.
+Stage many_small(std::uint32_t count) {
+  Stage::Setup setup;
+  setup.platform = {.nodes = 64, .cores_per_node = 8};
+  setup.can.parts = setup.can.instant_cores = true;
+  setup.rules.record = false;
+  Stage stage(setup);
+  for (std::uint32_t i = 0; i < count; ++i) stage.run(malleable(exactly(1), 1, 1000));
+  stage.at(10);
+  return stage;
+}
+
+// There are more sets of eight of 60 jobs than are tried.
+TEST(Mates, ALongSearchIsEndedAndThatIsTold) {
+  Stage stage = many_small(60);
+  const JobId waits = stage.submit(malleable(exactly(8), 8, 60));
+  stage.pass([&](Pass& pass) {
+    MateFinder finder(pass, {.mates = 8});
+    const Guest guest = finder.guest(waits, kPerMille);
+    // Each one is worth having, so that no sum is the least before all were tried.
+    const ChosenMates of_all = finder.choose(guest, 0, [](const Mate&) { return -1.0; });
+    EXPECT_EQ(of_all.mates.size(), 8u);
+    EXPECT_TRUE(of_all.was_cut);
+    const ChosenMates of_few =
+        MateFinder(pass, {.mates = 8, .candidates = 10}).choose(guest, 0, [](const Mate&) {
+          return -1.0;
+        });
+    EXPECT_EQ(of_few.mates.size(), 8u);
+    EXPECT_FALSE(of_few.was_cut);
+  });
+}
+
+TEST(Mates, AGuestThatMayOutliveThemFindsMore) {
+  Stage stage = many_small(1);
+  const JobId waits = stage.submit(malleable(exactly(1), 1, 1000));  // 2000 s on half of the cores
+  stage.pass([&](Pass& pass) {
+    const auto none = [](const Mate&) { return 0.0; };
+    MateFinder inside(pass, {.mates = 1});
+    const Guest guest = inside.guest(waits, kPerMille);
+    EXPECT_FALSE(inside.may_have_mates(guest, 0));
+    EXPECT_TRUE(inside.choose(guest, 0, none).mates.empty());
+    MateFinder any(pass, {.mates = 1, .inside = false});
+    EXPECT_TRUE(any.may_have_mates(guest, 0));
+    const ChosenMates chosen = any.choose(guest, 0, none);
+    ASSERT_EQ(chosen.mates.size(), 1u);
+    // 990 s are left of it, at half of its speed, which it has until it ends.
+    EXPECT_EQ(chosen.mates[0].end, at_s(10 + 2 * 990));
+    EXPECT_EQ(chosen.mates[0].loss, whole_seconds(990));
+  });
 }
 
 }  // namespace

@@ -267,6 +267,74 @@ TEST_F(Shared, AllOfTheMemoryGoesRoundOnce) {
   EXPECT_EQ(decisions[0].after.parts[0].has, (Slice{.cores = 4, .memory_mb = 30}));
 }
 
+/// Three nodes of 8 cores, idle 100 W, busy 180 W: each busy core draws 10 W.
+Stage::Setup with_watts() {
+  Stage::Setup setup;
+  setup.platform = {.nodes = 3, .cores_per_node = 8, .idle_w = 100, .busy_w = 180};
+  setup.can.parts = true;
+  return setup;
+}
+JobSpec using_cores(Nodes nodes, std::uint16_t each) {
+  JobSpec spec = malleable({1, 3}, nodes);
+  spec.cores = each;
+  return spec;
+}
+
+TEST_F(Shared, ANodeDrawsByTheCoresThatAreBusy) {
+  Stage with(with_watts());
+  const auto above_idle_w = [&] { return static_cast<double>(with.state().jobs_mw) / 1000; };
+  const JobId mate = with.run(using_cores(2, 6));
+  EXPECT_EQ(above_idle_w(), 2 * 60);  // on nodes of its own: the cores that it can use
+  const JobId guest = with.submit(using_cores(3, 3));
+  with.at(10);
+  with.pass([&](Pass& p) {
+    EXPECT_TRUE(share(p, {{mate, 2, cores(4)}}, {.job = guest, .size = exactly(3), .on = of_a}));
+  });
+  EXPECT_TRUE(with.resized(mate));
+  with.close();
+  EXPECT_EQ(with.job(guest).holding.parts, part(of_a, 4));
+  // The mate has four of the six that it could use; the guest uses three of its four, and three of
+  // the idle node besides.
+  EXPECT_EQ(above_idle_w(), 2 * 40 + 3 * 30);
+  with.at(20);
+  with.tell(event::Ended{guest, EndState::completed, false});
+  with.close();
+  EXPECT_TRUE(with.resized(mate));
+  EXPECT_EQ(above_idle_w(), 2 * 60);
+}
+
+TEST_F(Shared, WattsThatAJobSaysAreThoseOfItsCores) {
+  Stage with(with_watts());
+  AdaptiveSpec says;
+  says.watts_per_node = 160;  // 10 W for each of six cores
+  with.tell(event::Submitted{using_cores(2, 6), says});
+  const JobId mate{0}, guest = with.submit(using_cores(2, 8));
+  with.pass([&](Pass& p) { EXPECT_TRUE(p.start(mate, exactly(2), {Why::in_order})); });
+  EXPECT_EQ(with.state().jobs_mw, 2 * 60'000);
+  with.at(10);
+  with.pass([&](Pass& p) { EXPECT_TRUE(share(p, {{mate, 2, cores(3)}}, inside(guest, of_a))); });
+  EXPECT_TRUE(with.resized(mate));
+  with.close();
+  EXPECT_EQ(with.state().jobs_mw, 2 * 30'000 + 2 * 50'000);
+}
+
+// Class b has half of the cores of class a; all of its four draw 20 W, as one of a does.
+TEST_F(Shared, BusyCoresOfAnotherClassDrawAsItSays) {
+  Stage::Setup setup;
+  setup.platform = {
+      .nodes = 2,
+      .cores_per_node = 8,
+      .busy_w = 160,
+      .classes = {{.name = "a", .nodes = nodes({{0, 0}}), .has = {.cores = 8}, .busy_w = 160},
+                  {.name = "b", .nodes = nodes({{1, 1}}), .has = {.cores = 4}, .busy_w = 20}}};
+  setup.can.parts = true;
+  Stage with(setup);
+  with.run(using_cores(1, 2));
+  EXPECT_EQ(with.state().jobs_mw, 40'000);
+  with.run(using_cores(1, 2));
+  EXPECT_EQ(with.state().jobs_mw, 40'000 + 10'000);
+}
+
 TEST_F(Shared, TheIdealModelCountsAllCores) {
   Stage::Setup setup;
   setup.rules.share = ShareModel::ideal;

@@ -437,6 +437,7 @@ Pass::NodePower above_idle(const State& state, const Job& job, std::int64_t leas
                            std::uint32_t most_mw, std::uint8_t power_class) {
   Job its;  // without what it holds
   its.spec.lane = job.spec.lane;
+  its.spec.cores = job.spec.cores;
   its.power_class = power_class;
   its.power_mw = most_mw;
   const std::int64_t most = state.extra_power_mw(its, 1);
@@ -455,7 +456,7 @@ Pass::NodePower Pass::said_power(JobId id) const {
   const Job& its = job(id);
   const AdaptiveSpec* const spec = state_.adaptive_spec(its);
   const bool is_said = spec != nullptr && spec->watts_per_node > 0;
-  const double most_w = is_said ? spec->watts_per_node : platform().busy_w;
+  const double most_w = is_said ? spec->watts_per_node : platform().busy_w_with(its.spec.cores);
   const bool is_range = is_said && spec->least_watts_per_node > 0;
   const double least_w = is_range ? spec->least_watts_per_node : most_w;
   return above_idle(state_, its, milliwatts(least_w), milliwatts(most_w), 0);

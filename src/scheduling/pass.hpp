@@ -285,6 +285,8 @@ class Pass {
   void cut_short() { state_.cut_short = true; }
   /// Sizes of jobs that keep the power corridor were looked for (`Core::found_sizes`).
   void found_sizes(bool any) { state_.found_sizes = any; }
+  /// A search for mates was ended before it had seen all sets (`Core::cut_searches`).
+  void note_cut_search() { ++state_.cut_searches; }
   /// Jobs are numbered from 0 in order of submission.
   std::uint32_t submitted() const { return state_.jobs.size(); }
   /// A random number of this pass: a function of seed, pass and how many were drawn.

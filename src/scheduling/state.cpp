@@ -123,7 +123,6 @@ void list_claim_of(const Facts& facts, Indices& its, const Claim& claim) {
 
 // How much of its work per core a job does on a node, per mille.
 using Efficiency = FunctionRef<std::uint16_t(std::uint32_t node)>;
-constexpr auto kNothingLost = [](std::uint32_t) -> std::uint16_t { return kPerMille; };
 
 // Of a job that can use so many cores of each node; 0: all. Where something may be lost each core
 // is a thousand `units`, else it is one, and nobody asks for the efficiency.
@@ -412,7 +411,20 @@ std::int64_t Facts::scaled_power_mw(const Job& job, std::size_t cls) const {
   const std::size_t its = job.power_class;
   const std::int64_t extra = std::max<std::int64_t>(job.power_mw - idle_mw(its), 0);
   if (its == cls || span(its) <= 0 || span(cls) <= 0) return extra;
-  return static_cast<std::int64_t>((Wide{extra} * span(cls) + span(its) / 2) / span(its));
+  // On each of them its cores are busy, so far as they are known.
+  const Wide busy = Wide{span(cls)} * used_cores(job, cls) * cores_of(its);
+  const Wide of = Wide{span(its)} * used_cores(job, its) * cores_of(cls);
+  return static_cast<std::int64_t>((extra * busy + of / 2) / of);
+}
+
+std::uint32_t Facts::cores_of(std::size_t cls) const {
+  if (platform.classes.empty()) return std::max(platform.cores_per_node, 1u);
+  return std::max<std::uint32_t>(platform.classes[cls].has.cores, 1);
+}
+
+std::uint32_t Facts::used_cores(const Job& job, std::size_t cls) const {
+  const std::uint32_t all = cores_of(cls);
+  return job.spec.cores == 0 ? all : std::min<std::uint32_t>(job.spec.cores, all);
 }
 
 std::int64_t Facts::dearest_mw(const Job& job) const {
@@ -435,16 +447,20 @@ std::int64_t Facts::cheapest_mw(const Job& job) const {
 
 std::int64_t drawn_by_node_mw(const Facts& facts, const CellTable& cells, const Job& job,
                               const Holding& on) {
-  if (!on.parts.empty()) {
-    // Of shared nodes by the cores that it has.
-    const Holding whole{on.count, on.nodes};
-    return std::llround(static_cast<double>(drawn_mw(facts, cells, job, whole)) *
-                        pace_on(facts.platform, on, ShareModel::ideal, 0, 1, kNothingLost).share());
-  }
   std::int64_t sum = 0;
   cells.for_each_count(on.nodes, [&](std::uint32_t cell, Nodes count) {
     sum += std::int64_t{count} * facts.extra_power_on_mw(job, cells[cell].cls);
   });
+  // On shared nodes only the cores that it has there are busy.
+  for (const Part& part : on.parts) {
+    cells.for_each_count(part.nodes, [&](std::uint32_t cell, Nodes count) {
+      const std::size_t cls = cells[cell].cls;
+      const Wide uses = facts.used_cores(job, cls);
+      const Wide idle = std::max<Wide>(uses - part.has.cores, 0);
+      const Wide less = idle * count * facts.extra_power_on_mw(job, cls);
+      sum -= static_cast<std::int64_t>((less + uses / 2) / uses);
+    });
+  }
   return sum;
 }
 
@@ -1650,13 +1666,15 @@ void State::change_machine(const Platform& machine, const Capabilities& can) {
       if (job.doing != Doing::starting) note_progress(job, settled(job).count);
     }
   }
-  const std::uint32_t before = milliwatts(platform.busy_w), after = milliwatts(machine.busy_w);
   jobs.for_each([&](JobId id) {
     Job& job = jobs[id];
     const AdaptiveSpec* const spec = adaptive_spec(job);
     const bool says_itself = spec != nullptr && spec->watts_per_node > 0;
     // What was measured of it is its own.
-    if (!says_itself && job.power_mw == before) job.power_mw = after;
+    const double before = platform.busy_w_with(job.spec.cores);
+    if (!says_itself && job.power_mw == milliwatts(before)) {
+      job.power_mw = milliwatts(machine.busy_w_with(job.spec.cores));
+    }
     job.power_class = same_class(platform, job.power_class, machine);
   });
   // More of them may be such as jobs may use.

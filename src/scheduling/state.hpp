@@ -415,6 +415,9 @@ struct Facts {
     return has_classes() ? scaled_power_mw(job, cls) : above_idle_mw(job);
   }
   bool has_classes() const { return platform.classes.size() > 1; }
+  /// Cores of a node of a class, and how many of them a job keeps busy that has them all.
+  std::uint32_t cores_of(std::size_t cls) const;
+  std::uint32_t used_cores(const Job& job, std::size_t cls) const;
   Booking* find(BookingId id);
   const Booking* find(BookingId id) const { return const_cast<Facts*>(this)->find(id); }
   /// Does its booking begin later? Then it is not in the queue.
@@ -528,6 +531,7 @@ class State : public Facts, public Indices {
   bool was_asked = false;           // the policy, by the last close
   std::vector<PenCall> calls;       // of this instant, while recording
   std::optional<bool> found_sizes;  // of this instant, that keep the power corridor
+  std::uint64_t cut_searches = 0;   // for mates, of this instant
   bool cut_short = false;     // of this instant: a plan of its pass might have no more reservations
   std::uint64_t changes = 1;  // of anything but the queue's end
   LaneMemo memo;
@@ -805,6 +809,7 @@ class State : public Facts, public Indices {
     calls.clear();
     cut_short = handed_out = false;
     found_sizes.reset();
+    cut_searches = 0;
   }
   /// Another job may run there: its lane. None if no such jobs can be told apart from the others.
   std::optional<LaneId> join_lane(const Where& where);

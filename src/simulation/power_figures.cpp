@@ -16,22 +16,52 @@ std::int64_t TrueDraw::milliwatts(const State& state) const {
   for (const Unanswered& open : state.unanswered) {
     if (open.decision.kind != Decision::Kind::resize) continue;
     const Job& job = state.jobs[open.decision.job];
-    if (open.before.count >= job.holding.count) continue;
+    if (open.before == job.holding) continue;
     sum -= drawn_mw(state, state.cells, job, job.holding) -
            drawn_mw(state, state.cells, job, open.before);
   }
   if (are_known_) return sum;
   for (const JobId id : state.running) {
-    const std::uint32_t row = workload_.jobs[index(id)].adaptive;
-    const double watts = row == WorkloadJob::kRigid ? 0 : workload_.adaptive[row].watts;
-    if (watts == 0 || state.jobs[id].is_power_measured) continue;
-    Job truly = state.jobs[id];
-    truly.power_mw = ductile::milliwatts(watts);
-    const Holding& its = state.settled(truly);
-    sum += drawn_mw(state, state.cells, truly, its) -
-           drawn_mw(state, state.cells, state.jobs[id], its);
+    if (watts_of(state, id) == 0) continue;
+    const Job& job = state.jobs[id];
+    sum += of_job_mw(state, id) - drawn_mw(state, state.cells, job, state.settled(job));
   }
   return sum;
+}
+
+std::int64_t TrueDraw::of_job_mw(const State& state, JobId id) const {
+  const Job& job = state.jobs[id];
+  const Holding& its = state.settled(job);
+  const double watts = watts_of(state, id);
+  if (watts == 0) return drawn_mw(state, state.cells, job, its);
+  Job truly = job;
+  truly.power_mw = ductile::milliwatts(watts);
+  return drawn_mw(state, state.cells, truly, its);
+}
+
+double TrueDraw::watts_of(const State& state, JobId id) const {
+  const std::uint32_t row = workload_.jobs[index(id)].adaptive;
+  if (are_known_ || row == WorkloadJob::kRigid || state.jobs[id].is_power_measured) return 0;
+  return workload_.adaptive[row].watts;
+}
+
+void JobEnergies::note(Time now, const State& state) {
+  for (const JobId id : state.running) {
+    Row& row = rows_[index(id)];
+    pass(row, now);
+    row.drawn_mw = draw_.of_job_mw(state, id);
+  }
+}
+
+void JobEnergies::leave(Time now, JobId id) {
+  Row& row = rows_[index(id)];
+  pass(row, now);
+  row.drawn_mw = 0;
+}
+
+void JobEnergies::pass(Row& row, Time until) {
+  row.energy_nj += Wide{row.drawn_mw} * (until - row.since).count();
+  row.since = until;
 }
 
 PowerFigures::PowerFigures(const Workload& workload, const PowerCorridor& corridor)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/wide.hpp"
 #include "metrics/summary.hpp"
@@ -13,16 +14,46 @@
 namespace ductile {
 
 /// What a machine truly draws, where jobs draw other watts than is believed of them. While a job
-/// grows, the nodes on their way to it are idle.
+/// grows, the nodes and cores on their way to it are idle.
 class TrueDraw {
  public:
   explicit TrueDraw(const Workload& workload);
   /// O(open decisions); O(running jobs) where what some jobs draw is not as it is believed.
   std::int64_t milliwatts(const State& state) const;
+  /// What a running job draws above what its nodes draw when they are idle. The jobs' sum is what
+  /// the machine draws above all of its nodes when they are idle, to the milliwatt.
+  std::int64_t of_job_mw(const State& state, JobId id) const;
 
  private:
+  /// What it says its job draws on a node; 0: as it is believed.
+  double watts_of(const State& state, JobId id) const;
   const Workload& workload_;
   bool are_known_ = true;  // all jobs draw what is believed of them
+};
+
+/// What each job draws above what its nodes draw when they are idle, summed up over all of its
+/// starts. Told of each instant, as `PowerFigures`.
+class JobEnergies {
+ public:
+  explicit JobEnergies(const Workload& workload) : draw_(workload), rows_(workload.jobs.size()) {}
+
+  /// So it is from now on. O(running jobs).
+  void note(Time now, const State& state);
+  /// It leaves its nodes.
+  void leave(Time now, JobId id);
+  /// Milliwatts times microseconds, until the last call.
+  Wide nanojoules(JobId id) const { return rows_[index(id)].energy_nj; }
+
+ private:
+  struct Row {
+    Wide energy_nj = 0;
+    std::int64_t drawn_mw = 0;
+    Time since{};
+  };
+  static void pass(Row& row, Time until);
+
+  TrueDraw draw_;
+  std::vector<Row> rows_;  // by JobId
 };
 
 /// The bounds, by time, and how long one may be outside of them. A view.

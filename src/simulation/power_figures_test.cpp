@@ -101,5 +101,63 @@ TEST(PowerFigures, WhoGrowsDrawsMoreWhenItHasGrown) {
   EXPECT_DOUBLE_EQ(s.energy_j.value(), 600 * 30 + 800 * 10);
 }
 
+struct Energies final : Observer {
+  explicit Energies(const Workload& workload) : its(workload) {}
+  void on_close(Time now, const Core& core) override { its.note(now, core.state()); }
+  void on_end(Time now, JobId id, const WorkloadJob&, EndState, bool, const Core&) override {
+    its.leave(now, id);
+  }
+  JobEnergies its;
+};
+
+// Two nodes of 4 cores, 100 W idle and 300 W busy: a core draws 50 W. Job 1 can use 3 cores of its
+// node; job 2 can use 2, and is inside of it from 20 to 40, where each of them has 2.
+TEST(JobEnergies, AreByTheCoresThatAreBusyAndSumUpToTheRuns) {
+  Workload workload = two_jobs();
+  workload.jobs[1].nodes = 1;
+  workload.jobs[0].cores = 3;
+  workload.jobs[1].cores = 2;
+  workload.jobs[0].adaptive = 0;
+  workload.jobs[1].adaptive = 1;
+  workload.adaptive.assign(2, {.type = JobType::malleable, .size = {1, 1}});
+  const auto script = std::make_shared<testing::Scripted>();
+  script->write = [](Pass& pass) {
+    if (pass.now() == Time{}) pass.start(JobId{0}, exactly(1), {Why::in_order});
+    if (pass.now() != at(20)) return;
+    const Cut cut{.victim = JobId{0}, .to = 1, .each = Slice{.cores = 2}};
+    Gain gain{.job = JobId{1}, .size = exactly(1)};
+    gain.on = NodeSet{{{0, 0}}};
+    EXPECT_TRUE(pass.carry_out({&cut, 1}, {&gain, 1}, {Why::guest}));
+  };
+  SimulationSettings settings = four_nodes();
+  settings.platform.nodes = 2;
+  settings.platform.cores_per_node = 4;
+  settings.policy = script;
+  settings.shares = true;
+  Energies seen(workload);
+  const Summary s = small_run(workload, settings, {&seen});
+  // Job 1: 3 cores for 20 s, 2 for 20 s, and 3 for the 50 core-seconds that are left.
+  const double last_s = 50.0 / 3;
+  EXPECT_NEAR(s.makespan_s, 40 + last_s, 1e-6);
+  const auto joules = [&](std::uint32_t id) {
+    return static_cast<double>(seen.its.nanojoules(JobId{id})) / 1e9;
+  };
+  EXPECT_NEAR(joules(0), 150 * 20 + 100 * 20 + 150 * last_s, 1e-3);
+  EXPECT_DOUBLE_EQ(joules(1), 100 * 20);
+  EXPECT_DOUBLE_EQ(s.energy_j.value(), joules(0) + joules(1) + 200 * s.makespan_s);
+  EXPECT_DOUBLE_EQ(s.max_power_w.value(), 200 + 100 + 100);
+}
+
+TEST(JobEnergies, OfAJobThatStartsAgainAreOfBothStarts) {
+  Workload workload = two_jobs();
+  workload.jobs.resize(1);
+  SimulationSettings settings = four_nodes();
+  settings.node_events = {{at(30), NodeSet{{{0, 0}}}, Health::down}};
+  Energies seen(workload);
+  const Summary s = small_run(workload, settings, {&seen});
+  EXPECT_NEAR(s.makespan_s, 30 + 50, 1e-5);
+  EXPECT_EQ(seen.its.nanojoules(JobId{0}), Wide{200 * 80} * 1'000'000'000);
+}
+
 }  // namespace
 }  // namespace ductile

@@ -36,6 +36,7 @@ class SummaryObserver final : public Observer {
     note_machine(now, core);
     power_.pass(now);
     power_.note(core);
+    summary_.cut_searches += core.cut_searches();
     if (const std::optional<bool> found = core.found_sizes()) {
       ++(*found ? summary_.corridor_solved : summary_.corridor_unsolved);
     }

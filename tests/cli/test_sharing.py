@@ -87,9 +87,25 @@ def test_what_was_taken_for_whom_is_explained(ductile, tmp_path):
                    "--record", record, "--quiet")
     mate = ductile.output("explain", 1, "--log", record)
     assert "leaves cores of its nodes to job 2 (1 node): it has 24 cores of each of 1 node" in mate
-    assert "is now expected to end by" in mate and "has cores of its nodes that others had" in mate
+    assert "is now expected to end by 1100, 1:40 min later because of job 2 (1 node)" in mate
+    assert "has cores of its nodes that others had" in mate
+    assert "sharing its nodes with job 2 (1 node) has cost it 1:40 min" in mate
     assert "starts on 1 node (0): on cores that running jobs left to it" in ductile.output("explain", 2, "--log", record)
     ductile.output("replay", record)
+
+
+@pytest.mark.parametrize("mate_runs, guest_runs, cost", [
+    (1000, 40, "40 s"),  # the guest ends early: what it would have taken besides is not lost
+    (125, 40, None),     # the mate ends first
+])
+def test_what_a_guest_cost_is_explained(ductile, tmp_path, mate_runs, guest_runs, cost):
+    log = write_log(tmp_path, [(1, 0, mate_runs, 48, 1000), (2, 100, guest_runs, 48, 100)], 1)
+    record = tmp_path / "record.jsonl"
+    ductile.output("simulate", "--trace", log, "--cores-per-node", 48, "--sockets-per-node", 2, "--policy", "sd",
+                   "--record", record, "--quiet")
+    rows = json.loads(ductile.output("explain", 1, "--log", record, "--json"))["history"]
+    told = [(row["text"], row["jobs"]) for row in rows if row["what"] == "cost"]
+    assert told == ([(f"sharing its nodes with job 2 (1 node) has cost it {cost}", [2])] if cost else [])
 
 
 def test_figures_count_guests_and_mates(ductile, tmp_path):
@@ -187,3 +203,37 @@ def test_bounds_are_dealt_and_written(ductile, tmp_path):
 def test_what_is_not_possible_is_refused(ductile, options, words):
     done = ductile.run("simulate", "--trace", RIGID_1000, "--nodes", 128, *options)
     assert done.returncode == 2 and words in done.stderr
+
+
+def simulate_with_watts(ductile, folder, jobs, policy, *more):
+    """The summary, and energies of jobs: of nodes of 48 cores, 100 W idle and 580 W busy, 10 W a core."""
+    log = write_log(folder, jobs, 1)
+    [summary] = ductile.objects("simulate", "--trace", log, "--cores-per-node", 48, "--sockets-per-node", 2, "--policy",
+                                policy, "--node-power", "idle=100,busy=580", *more, "--json", "--out", folder / "out")
+    with open(folder / "out" / "jobs.csv") as file:
+        return summary, {int(row["job_id"]): float(row["consumed_energy"]) for row in csv.DictReader(file)}
+
+
+def test_energy_is_counted_by_the_cores_that_are_busy(ductile, tmp_path):
+    # Job 2 could use 8 cores, has a socket for 100 s, and keeps 8 of its cores busy; job 1 has 24 of its 48 then. It
+    # has lost half of 100 s, and ends at 1050 s.
+    summary, joules = simulate_with_watts(ductile, tmp_path, [(1, 0, 1000, 48, 1000), (2, 100, 100, 8, 100)], "sd")
+    assert joules == {1: 480 * 950 + 240 * 100, 2: 80 * 100}
+    assert summary["energy_j"] == 100 * 1050 + sum(joules.values())
+    assert summary["max_power_w"] == 580
+
+
+def test_on_nodes_of_its_own_a_job_keeps_busy_what_it_asked_for(ductile, tmp_path):
+    # Nobody's slowdown is below 1: `sd` is its base, but it counts cores.
+    jobs = [(1, 0, 100, 8, 100), (2, 0, 100, 48, 100)]
+    for policy, options, first in [("sd:max_slowdown=1", (), 80), ("sd:max_slowdown=1", ("--share-cores", "node"), 480),
+                                   ("easy", (), 480)]:
+        summary, joules = simulate_with_watts(ductile, tmp_path, jobs, policy, *options)
+        assert joules == {1: first * 100, 2: 480 * 100}
+        assert summary["energy_j"] == 100 * 200 + sum(joules.values()) and summary["guests"] == 0
+
+
+def test_energy_of_jobs_is_not_known_where_nobody_says_watts(ductile, tmp_path):
+    run(ductile, tmp_path, [(1, 0, 100, 48, 100)], 1)
+    with open(tmp_path / "out" / "jobs.csv") as file:
+        assert [row["consumed_energy"] for row in csv.DictReader(file)] == ["-1"]

@@ -48,11 +48,37 @@ inline Workload small_resizing_workload() {
 
 constexpr const char* kSmallResizingPolicy = "mebf:expand=intensive,tick=0";
 
+/// Two nodes of 8 cores under `sd`: job 1 has both from 0; job 2 is a guest on both from 10, with
+/// half of the cores, until 14; job 1 ends at 102.
+inline Workload small_sharing_workload() {
+  Workload workload = small_workload();
+  workload.jobs.resize(2);
+  workload.adaptive.resize(2);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    WorkloadJob& job = workload.jobs[i];
+    job.submit = Time{whole_seconds(10 * i)};
+    job.runtime = job.walltime = whole_seconds(i == 0 ? 100 : 2);
+    job.nodes = 2;
+    job.adaptive = i;
+    workload.adaptive[i].type = JobType::malleable;
+    workload.adaptive[i].size = {2, 2};
+  }
+  return workload;
+}
+
 inline SimulationSettings small_settings() {
   SimulationSettings settings;
   settings.platform.nodes = 4;
   settings.policy = make_policy("easy");
   settings.rules.identities = true;
+  return settings;
+}
+
+inline SimulationSettings small_sharing_settings() {
+  SimulationSettings settings = small_settings();
+  settings.platform.nodes = 2;
+  settings.platform.cores_per_node = 8;
+  settings.policy = make_policy("sd");
   return settings;
 }
 
