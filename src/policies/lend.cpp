@@ -1,0 +1,152 @@
+// Lending cores, a policy of this project's own after paper 004 (`sd`): backfilling, and a job that
+// cannot start now starts inside of running ones if that gains more than it costs them. What a job
+// gains or loses is the change of its believed end over its requested time to the power of
+// `weight`: at 0 that is response time, at 1 slowdown.
+//
+// A guest that takes most of a node's cores costs its mates no more than one that takes half of
+// them for twice the time, and ends earlier: so it is given more than a socket.
+//
+// With R running jobs, Q waiting ones and G guests started a pass costs O((1 + G) (R + Q)) besides
+// the plans of its base, and O(R log R) for each job that might have mates.
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include "policies/registry.hpp"
+#include "scheduling/blocks.hpp"
+#include "scheduling/mates.hpp"
+
+namespace ductile {
+namespace {
+
+constexpr std::array<std::string_view, 2> kSwitchWords{"on", "off"};
+
+class Lend final : public Policy {
+ public:
+  explicit Lend(const Parameters& p)
+      : Policy({.wakes = kAllButAnswers, .needs = {.parts = true}}),
+        sharing_{.factor = p.decimal("sharing_factor"),
+                 .mates = static_cast<std::uint32_t>(p.number("mates")),
+                 .candidates = static_cast<std::uint32_t>(p.number("candidates")),
+                 .inside = p.choice("outlive") == "off",
+                 .whole_sockets = p.choice("whole_sockets") == "on"},
+        weight_(static_cast<double>(p.decimal("weight"))),
+        margin_(static_cast<double>(p.decimal("margin"))),
+        free_nodes_(p.choice("free_nodes") == "on"),
+        protects_(p.choice("protect") == "on"),
+        backfill_{.reservation_depth = static_cast<std::uint32_t>(p.number("depth"))},
+        tick_(seconds(p.number("tick"))) {}
+
+  void schedule(Pass& pass) const override {
+    const auto start_inside = [&](MateFinder& finder, Timeline& plan, JobId id, Time at) {
+      return start_as_guest(pass, finder, plan, id, at);
+    };
+    while (start_or_share(pass, backfill_, sharing_, start_inside)) {
+    }
+    tick(pass, tick_);
+  }
+
+ private:
+  bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Time at) const {
+    const auto lost = [&](const Mate& mate) -> std::optional<double> {
+      return worth(pass, mate.job, mate.loss);
+    };
+    const auto mates_for = [&](const Guest& guest) -> ChosenMates {
+      if (at == kNever) at = earliest_alone(pass, plan, guest);
+      if (at == kNever) return {};
+      const Duration gain = at - pass.now() + guest.length - guest.shared;
+      if (gain <= Duration{}) return {};
+      const Nodes idle = free_nodes_ ? idle_besides(pass, plan, guest) : 0;
+      ChosenMates chosen = finder.choose(guest, idle, lost);
+      if (chosen.was_cut) pass.note_cut_search();
+      const bool pays = worth(pass, id, gain) > margin_ * chosen.penalty;
+      return pays && !disturbs(pass, plan, chosen) ? chosen : ChosenMates{};
+    };
+    const Match best = finder.best(id, free_nodes_ ? pass.idle(id) : 0, mates_for);
+    return !best.empty() && finder.start(pass, best);
+  }
+
+  double worth(const Pass& pass, JobId id, Duration time) const {
+    const auto walltime = static_cast<double>(pass.job(id).spec.walltime.count());
+    return static_cast<double>(time.count()) / std::pow(walltime, weight_);
+  }
+
+  /// Is somebody reserved on nodes that a mate would leave later than without the guest?
+  bool disturbs(const Pass& pass, Timeline& plan, const ChosenMates& chosen) const {
+    if (!protects_) return false;
+    return std::ranges::any_of(chosen.mates, [&](const Mate& mate) {
+      const Time end = pass.expected_end(mate.job);
+      return mate.loss > Duration{} &&
+             plan.earliest(pass.demand(mate.job, mate.nodes), mate.loss, end) > end;
+    });
+  }
+
+  Sharing sharing_;
+  double weight_, margin_;
+  bool free_nodes_, protects_;
+  Backfill backfill_;
+  Duration tick_;
+};
+
+}  // namespace
+
+PolicyInfo lend() {
+  return {
+      .name = "lend",
+      .summary =
+          "jobs start inside of running ones, which lend them most of their cores, where that gains "
+          "more than it costs",
+      .source = "",
+      .parameters =
+          {{.name = "depth",
+            .type = ParameterType::integer,
+            .fallback = "1",
+            .min = 1,
+            .max = Backfill::kUnlimited,
+            .unit = "reservations",
+            .summary = "so many waiting jobs are reserved"},
+           {.name = "sharing_factor",
+            .type = ParameterType::number,
+            .fallback = "0.75",
+            .min = 0,
+            .max = 1,
+            .summary = "share of a node's cores that may be taken from a mate"},
+           choice_parameter("whole_sockets", kSwitchWords, "off",
+                            "guests are given whole sockets, where that may be"),
+           {.name = "mates",
+            .type = ParameterType::integer,
+            .fallback = "2",
+            .min = 1,
+            .max = 64,
+            .summary = "so many running jobs share their nodes with one guest at most"},
+           {.name = "candidates",
+            .type = ParameterType::integer,
+            .fallback = "100",
+            .min = 1,
+            .max = 1e6,
+            .unit = "jobs",
+            .summary = "among so many of the least loss mates are looked for"},
+           {.name = "weight",
+            .type = ParameterType::number,
+            .fallback = "1",
+            .min = 0,
+            .max = 1,
+            .summary = "time is judged over the requested time to this power: 0 is response time, 1 "
+                       "slowdown"},
+           {.name = "margin",
+            .type = ParameterType::number,
+            .fallback = "1",
+            .min = 0,
+            .max = 100,
+            .summary = "a guest has to gain more than so many times what its mates lose"},
+           choice_parameter("free_nodes", kSwitchWords, "on",
+                            "a guest may have idle nodes besides those of its mates"),
+           choice_parameter("protect", kSwitchWords, "off",
+                            "no mate may be kept longer on nodes that are reserved"),
+           choice_parameter("outlive", kSwitchWords, "off",
+                            "a guest may be believed to end after its mates"),
+           tick_parameter("0")},
+      .make = make_policy<Lend>};
+}
+
+}  // namespace ductile
