@@ -48,19 +48,20 @@ class Lend final : public Policy {
 
  private:
   bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Time at) const {
-    const auto lost = [&](const Mate& mate) -> std::optional<double> {
-      return worth(pass, mate.job, mate.loss);
-    };
     const auto mates_for = [&](const Guest& guest) -> ChosenMates {
       if (at == kNever) at = earliest_alone(pass, plan, guest);
       if (at == kNever) return {};
       const Duration gain = at - pass.now() + guest.length - guest.shared;
       if (gain <= Duration{}) return {};
+      const auto lost = [&](const Mate& mate) -> std::optional<double> {
+        if (protects_ && disturbs(pass, plan, guest, mate)) return std::nullopt;
+        return worth(pass, mate.job, mate.loss);
+      };
       const Nodes idle = free_nodes_ ? idle_besides(pass, plan, guest) : 0;
       ChosenMates chosen = finder.choose(guest, idle, lost);
       if (chosen.was_cut) pass.note_cut_search();
       const bool pays = worth(pass, id, gain) > margin_ * chosen.penalty;
-      return pays && !disturbs(pass, plan, chosen) ? chosen : ChosenMates{};
+      return pays ? chosen : ChosenMates{};
     };
     const Match best = finder.best(id, free_nodes_ ? pass.idle(id) : 0, mates_for);
     return !best.empty() && finder.start(pass, best);
@@ -71,14 +72,12 @@ class Lend final : public Policy {
     return static_cast<double>(time.count()) / std::pow(walltime, weight_);
   }
 
-  /// Is somebody reserved on nodes that a mate would leave later than without the guest?
-  bool disturbs(const Pass& pass, Timeline& plan, const ChosenMates& chosen) const {
-    if (!protects_) return false;
-    return std::ranges::any_of(chosen.mates, [&](const Mate& mate) {
-      const Time end = pass.expected_end(mate.job);
-      return mate.loss > Duration{} &&
-             plan.earliest(pass.demand(mate.job, mate.nodes), mate.loss, end) > end;
-    });
+  /// Is somebody reserved on its nodes before both have left them?
+  static bool disturbs(const Pass& pass, Timeline& plan, const Guest& guest, const Mate& mate) {
+    const Time alone = pass.expected_end(mate.job);
+    const Time both = std::max(mate.end, pass.now() + guest.shared);
+    return both > alone &&
+           plan.earliest(pass.demand(mate.job, mate.nodes), both - alone, alone) > alone;
   }
 
   Sharing sharing_;
@@ -141,9 +140,9 @@ PolicyInfo lend() {
             .summary = "a guest has to gain more than so many times what its mates lose"},
            choice_parameter("free_nodes", kSwitchWords, "on",
                             "a guest may have idle nodes besides those of its mates"),
-           choice_parameter("protect", kSwitchWords, "off",
+           choice_parameter("protect", kSwitchWords, "on",
                             "no mate may be kept longer on nodes that are reserved"),
-           choice_parameter("outlive", kSwitchWords, "off",
+           choice_parameter("outlive", kSwitchWords, "on",
                             "a guest may be believed to end after its mates"),
            tick_parameter("0")},
       .make = make_policy<Lend>};

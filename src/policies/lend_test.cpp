@@ -1,0 +1,104 @@
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "support/world.hpp"
+
+namespace ductile {
+namespace {
+
+using testing::at_s;
+using testing::malleable;
+using testing::rigid;
+using testing::SmallWorld;
+
+Platform machine(Nodes nodes) {
+  return {.nodes = nodes, .cores_per_node = 8, .sockets_per_node = 2};
+}
+
+// On 6 of 8 cores 9 s take 12 s, of which its mate makes 3 s.
+TEST(Lend, AGuestHasMostOfTheCores) {
+  SmallWorld world(machine(1), "lend");
+  const JobId mate = world.submit(malleable({1, 1}, 1, 100));
+  world.close();
+  world.at(10);
+  const JobId guest = world.submit(malleable({1, 1}, 1, 9));
+  world.close();
+  ASSERT_TRUE(world.runs(guest));
+  EXPECT_EQ(world.why(guest), Why::guest);
+  EXPECT_EQ(world.core.job(mate).pace, (Pace{2, 8}));
+  EXPECT_EQ(world.core.job(guest).limit, at_s(22));
+  EXPECT_EQ(world.core.job(mate).limit, at_s(109));
+}
+
+// A guest of 20 s on two nodes gains 39 + 20 - 80/3 s = 32.3 s. Each of its mates, of 40 s, loses 20 s.
+// Over their walltimes that is 1.62 against 2 times 0.5.
+TEST(Lend, StartsWhereMoreIsGainedThanLost) {
+  const auto starts = [](const std::string& parameters) {
+    SmallWorld world(machine(2), "lend:" + parameters);
+    world.submit(malleable({1, 1}, 1, 40));
+    world.submit(malleable({1, 1}, 1, 40));
+    world.close();
+    world.at(1);
+    const JobId guest = world.submit(malleable({2, 2}, 2, 20));
+    world.close();
+    return world.runs(guest);
+  };
+  EXPECT_TRUE(starts("weight=1"));
+  EXPECT_TRUE(starts("weight=1,margin=1.6"));
+  EXPECT_FALSE(starts("weight=1,margin=1.7"));
+  EXPECT_FALSE(starts("weight=0"));
+  EXPECT_TRUE(starts("weight=0,margin=0.8"));
+  EXPECT_FALSE(starts("mates=1"));
+}
+
+// The first waiting job is reserved on all nodes from 100 s on. The job of 100 s would lose less over
+// its walltime than that of 50 s, but would end later than the reservation begins.
+TEST(Lend, KeepsReservations) {
+  for (const bool protects : {true, false}) {
+    SmallWorld world(machine(2), std::string("lend:protect=") + (protects ? "on" : "off"));
+    const JobId shorter = world.submit(malleable({1, 1}, 1, 50));
+    const JobId longer = world.submit(malleable({1, 1}, 1, 100));
+    world.close();
+    world.at(10);
+    const JobId first = world.submit(rigid(2, 1000));
+    const JobId guest = world.submit(malleable({1, 1}, 1, 6));
+    world.close();
+    ASSERT_TRUE(world.runs(guest));
+    EXPECT_FALSE(world.runs(first));
+    EXPECT_EQ(world.core.job(shorter).limit, at_s(protects ? 56 : 50));
+    EXPECT_EQ(world.core.job(longer).limit, at_s(protects ? 100 : 106));
+  }
+}
+
+// Its mate has 20 s left, of which it makes a quarter beside the guest; the nodes are reserved then.
+TEST(Lend, AGuestMayOutliveItsMates) {
+  for (const bool may : {true, false}) {
+    SmallWorld world(machine(2), std::string("lend:protect=off,outlive=") + (may ? "on" : "off"));
+    world.submit(rigid(1, 2000));
+    const JobId mate = world.submit(malleable({1, 1}, 1, 1000));
+    world.close();
+    world.at(980);
+    world.submit(rigid(1, 500));
+    const JobId guest = world.submit(malleable({1, 1}, 1, 100));
+    world.close();
+    EXPECT_EQ(world.runs(guest), may);
+    if (may) EXPECT_EQ(world.core.job(mate).limit, at_s(980 + 80));
+  }
+}
+
+// Two sockets of four cores: one of them, or six cores.
+TEST(Lend, MayTakeWholeSocketsOnly) {
+  for (const bool whole : {true, false}) {
+    SmallWorld world(machine(1), std::string("lend:whole_sockets=") + (whole ? "on" : "off"));
+    const JobId mate = world.submit(malleable({1, 1}, 1, 1000));
+    world.close();
+    world.at(1);
+    world.submit(malleable({1, 1}, 1, 10));
+    world.close();
+    EXPECT_EQ(world.core.job(mate).pace, (whole ? Pace{4, 8} : Pace{2, 8}));
+  }
+}
+
+}  // namespace
+}  // namespace ductile
