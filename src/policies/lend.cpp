@@ -7,10 +7,11 @@
 // them for twice the time, and ends earlier: so it is given more than a socket.
 //
 // With R running jobs, Q waiting ones and G guests started a pass costs O((1 + G) (R + Q)) besides
-// the plans of its base, and O(R log R) for each job that might have mates.
+// the plans of its base, and R looks at the plan for each job that might have mates.
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
@@ -39,7 +40,16 @@ class Lend final : public Policy {
 
   void schedule(Pass& pass) const override {
     const auto start_inside = [&](MateFinder& finder, Timeline& plan, JobId id, Time at) {
-      return start_as_guest(pass, finder, plan, id, at);
+      const auto lost = [&](const Guest& guest, const Mate& mate) -> std::optional<double> {
+        if (is_overdue(pass, mate)) return std::nullopt;
+        if (protects_ && is_reserved(pass, plan, guest, mate)) return std::nullopt;
+        return worth(pass, mate.job, mate.loss);
+      };
+      const auto pays = [&](const Guest& guest, Duration gain, const ChosenMates& chosen) {
+        if (worth(pass, id, gain) <= margin_ * chosen.penalty) return false;
+        return !protects_ || !disturbs(pass, plan, guest, chosen);
+      };
+      return start_as_guest(pass, finder, plan, id, at, {free_nodes_, lost, pays});
     };
     while (start_or_share(pass, backfill_, sharing_, start_inside)) {
     }
@@ -47,37 +57,46 @@ class Lend final : public Policy {
   }
 
  private:
-  bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Time at) const {
-    const auto mates_for = [&](const Guest& guest) -> ChosenMates {
-      if (at == kNever) at = earliest_alone(pass, plan, guest);
-      if (at == kNever) return {};
-      const Duration gain = at - pass.now() + guest.length - guest.shared;
-      if (gain <= Duration{}) return {};
-      const auto lost = [&](const Mate& mate) -> std::optional<double> {
-        if (protects_ && disturbs(pass, plan, guest, mate)) return std::nullopt;
-        return worth(pass, mate.job, mate.loss);
-      };
-      const Nodes idle = free_nodes_ ? idle_besides(pass, plan, guest) : 0;
-      ChosenMates chosen = finder.choose(guest, idle, lost);
-      if (chosen.was_cut) pass.note_cut_search();
-      const bool pays = worth(pass, id, gain) > margin_ * chosen.penalty;
-      return pays ? chosen : ChosenMates{};
-    };
-    const Match best = finder.best(id, free_nodes_ ? pass.idle(id) : 0, mates_for);
-    return !best.empty() && finder.start(pass, best);
-  }
-
   double worth(const Pass& pass, JobId id, Duration time) const {
     const auto walltime = static_cast<double>(pass.job(id).spec.walltime.count());
     return static_cast<double>(time.count()) / std::pow(walltime, weight_);
   }
 
-  /// Is somebody reserved on its nodes before both have left them?
-  static bool disturbs(const Pass& pass, Timeline& plan, const Guest& guest, const Mate& mate) {
+  /// It should have ended: what it would lose nobody knows.
+  static bool is_overdue(const Pass& pass, const Mate& mate) {
+    return pass.work_left(mate.job).left <= 0;
+  }
+
+  /// For how long its nodes come back later than without the guest.
+  static std::pair<Time, Time> later_by(const Pass& pass, const Guest& guest, const Mate& mate) {
     const Time alone = pass.expected_end(mate.job);
-    const Time both = std::max(mate.end, pass.now() + guest.shared);
-    return both > alone &&
-           plan.earliest(pass.demand(mate.job, mate.nodes), both - alone, alone) > alone;
+    return {alone, std::max({alone, mate.end, later(pass.now(), guest.shared)})};
+  }
+
+  /// Is somebody reserved on its nodes before both have left them?
+  static bool is_reserved(const Pass& pass, Timeline& plan, const Guest& guest, const Mate& mate) {
+    const auto [from, to] = later_by(pass, guest, mate);
+    return to > from && plan.earliest(pass.demand(mate.job, mate.nodes), to - from, from) > from;
+  }
+
+  /// The same of all mates together, and of the idle nodes that the guest would have besides.
+  static bool disturbs(const Pass& pass, const Timeline& plan, const Guest& guest,
+                       const ChosenMates& chosen) {
+    Timeline rest = plan;
+    const auto take = [&](JobId job, Nodes nodes, Time from, Time to) {
+      if (nodes == 0 || to <= from) return true;
+      const Demand demand = pass.demand(job, nodes);
+      Spread in;
+      if (rest.earliest(demand, to - from, from, in) > from) return false;
+      rest.reserve(from, to, demand, in);
+      return true;
+    };
+    for (const Mate& mate : chosen.mates) {
+      const auto [from, to] = later_by(pass, guest, mate);
+      if (!take(mate.job, mate.nodes, from, to)) return true;
+    }
+    const Time end = later(pass.now(), guest.shared);
+    return !take(guest.job, guest.nodes - chosen.nodes, pass.now(), end);
   }
 
   Sharing sharing_;

@@ -71,6 +71,39 @@ TEST(Lend, KeepsReservations) {
   }
 }
 
+// Three jobs end at 100 s, and the first waiting one is reserved on so many nodes from then on. A guest of two
+// nodes has its mate stay until 180 s, and an idle node until 116.7 s, or a second mate until 180 s as well.
+TEST(Lend, KeepsReservationsFromAllOfAGuest) {
+  const auto starts = [](bool has_idle, Nodes asks) {
+    SmallWorld world(machine(4), "lend:margin=0.1");
+    world.submit(malleable({1, 1}, 1, 100));
+    world.submit(malleable({1, 1}, 1, 100));
+    world.submit(malleable({1, 1}, 1, 100));
+    if (!has_idle) world.submit(rigid(1, 1000));
+    world.close();
+    world.at(10);
+    world.submit(rigid(asks, 1000));
+    const JobId guest = world.submit(malleable({2, 2}, 2, 80));
+    world.close();
+    return world.runs(guest);
+  };
+  EXPECT_TRUE(starts(true, 2));
+  EXPECT_FALSE(starts(true, 3));
+  EXPECT_TRUE(starts(false, 1));
+  EXPECT_FALSE(starts(false, 2));
+}
+
+// A job that should have ended long ago could end at any time: it is nobody's mate.
+TEST(Lend, WhoIsOverdueIsNoMate) {
+  SmallWorld world(machine(1), "lend");
+  world.submit(malleable({1, 1}, 1, 10));
+  world.close();
+  world.at(500);
+  const JobId guest = world.submit(malleable({1, 1}, 1, 1));
+  world.close();
+  EXPECT_FALSE(world.runs(guest));
+}
+
 // Its mate has 20 s left, of which it makes a quarter beside the guest; the nodes are reserved then.
 TEST(Lend, AGuestMayOutliveItsMates) {
   for (const bool may : {true, false}) {

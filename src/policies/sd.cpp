@@ -96,19 +96,7 @@ class Sd final : public Policy {
 
   void schedule(Pass& pass) const override {
     const double most_slowdown = most_slowdown_.at(pass);
-    const auto start_inside = [&](MateFinder& finder, Timeline& plan, JobId id, Time at) {
-      return start_as_guest(pass, finder, plan, id, at, most_slowdown);
-    };
-    while (start_or_share(pass, backfill_, sharing_, start_inside)) {
-    }
-    tick(pass, tick_);
-  }
-
- private:
-  /// `at`: when the plan has nodes for it; `kNever` if nobody has looked yet.
-  bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Time at,
-                      double most_slowdown) const {
-    const auto penalty = [&](const Mate& mate) -> std::optional<double> {
+    const auto penalty = [&](const Guest&, const Mate& mate) -> std::optional<double> {
       const JobSpec& its = pass.job(mate.job).spec;
       const double with_guest = slowdown(its, mate.end);
       if (!(with_guest < most_slowdown)) return std::nullopt;
@@ -117,20 +105,18 @@ class Sd final : public Policy {
       if (admit_ == Admit::response) return loss;
       return loss / static_cast<double>(its.walltime.count());
     };
-    const auto mates_for = [&](const Guest& guest) -> ChosenMates {
-      if (at == kNever) at = earliest_alone(pass, plan, guest);
-      if (at == kNever) return {};
-      const Duration gain = at - pass.now() + guest.length - guest.shared;
-      if (gain <= Duration{}) return {};
-      const Nodes idle = free_nodes_ ? idle_besides(pass, plan, guest) : 0;
-      ChosenMates chosen = finder.choose(guest, idle, penalty);
-      if (chosen.was_cut) pass.note_cut_search();
-      return pays(guest, gain, chosen) ? chosen : ChosenMates{};
+    const auto gains = [&](const Guest& guest, Duration gain, const ChosenMates& chosen) {
+      return pays(guest, gain, chosen);
     };
-    const Match best = finder.best(id, free_nodes_ ? pass.idle(id) : 0, mates_for);
-    return !best.empty() && finder.start(pass, best);
+    const auto start_inside = [&](MateFinder& finder, Timeline& plan, JobId id, Time at) {
+      return start_as_guest(pass, finder, plan, id, at, {free_nodes_, penalty, gains});
+    };
+    while (start_or_share(pass, backfill_, sharing_, start_inside)) {
+    }
+    tick(pass, tick_);
   }
 
+ private:
   /// Is what it gains more than what its mates lose?
   bool pays(const Guest& guest, Duration gain, const ChosenMates& chosen) const {
     if (admit_ == Admit::guest) return true;

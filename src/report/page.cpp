@@ -402,7 +402,7 @@ void append_gantt(std::string& html, const RunPage& run, const std::string& name
                      bar.size == 1 ? "node" : "nodes", cores_text(bar),
                      duration_text(bar.to - bar.from), word(bar.why));
     };
-    if (bar.cores == 0) {
+    if (bar.cores == 0 || row < 2) {  // nobody sees parts of so low a row
       rect(bar.nodes.first, bar.nodes.last - bar.nodes.first + 1);
       continue;
     }

@@ -33,7 +33,7 @@ class Search {
       chosen.nodes += candidates_[place].nodes;
     }
     chosen.penalty = best_sum_;
-    chosen.was_cut = looks_ > kMostLooks;
+    chosen.was_cut = was_cut_;
     return chosen;
   }
 
@@ -50,7 +50,10 @@ class Search {
       // Those behind lose no less, and if it is a loss at all no more of them make it smaller.
       const bool is_loss = !best_.empty() && mate.penalty >= 0;
       if (is_loss && (with > best_sum_ || (with == best_sum_ && is_no_better(1)))) return;
-      if (++looks_ > kMostLooks && mates_ > 2) return;
+      if (mates_ > 2 && ++looks_ > kMostLooks) {
+        was_cut_ = true;
+        return;
+      }
       const Nodes all = nodes + mate.nodes;
       if (all > most_) continue;
       chosen_.push_back(place);
@@ -83,6 +86,7 @@ class Search {
   std::vector<std::size_t> chosen_, best_;  // places
   double best_sum_ = 0;
   std::uint64_t looks_ = 0;
+  bool was_cut_ = false;
 };
 
 }  // namespace
@@ -197,6 +201,7 @@ std::optional<Mate> MateFinder::mate(const Candidate& its, const Guest& guest) c
   const Wide whole = Wide{its.nodes} * its.cores * kPerMille;
   mate.end = rest < 0 ? later(pass_.now(), quotient(its.left * kPerMille, shared))
                       : later(later(pass_.now(), guest.shared), quotient(rest, whole));
+  mate.end = std::max(mate.end, its.end);  // nothing is believed to be left of who is overdue
   mate.loss = mate.end - its.end;
   return mate;
 }
@@ -268,15 +273,39 @@ bool MateFinder::start(Pass& pass, const Match& match) const {
   return pass.carry_out(cuts, std::span(&gain, 1), {Why::guest});
 }
 
+namespace {
+
+// When the plan has nodes for it on which it is alone; `kNever` if it never has.
 Time earliest_alone(const Pass& pass, Timeline& plan, const Guest& guest) {
   return plan.earliest(pass.demand(guest.job, guest.nodes), guest.length,
                        pass.job(guest.job).not_before);
 }
 
+// Idle nodes that it could have besides, for so long as it is believed to take.
 Nodes idle_besides(const Pass& pass, Timeline& plan, const Guest& guest) {
   if (pass.idle() == 0) return 0;
   const Left left(plan);
   return std::min(pass.idle(guest.job), left.during(pass, guest.job, guest.nodes, guest.shared));
+}
+
+}  // namespace
+
+bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Time at,
+                    const Terms& terms) {
+  const auto mates_for = [&](const Guest& guest) -> ChosenMates {
+    if (at == kNever) at = earliest_alone(pass, plan, guest);
+    if (at == kNever) return {};
+    const Duration gain = at - pass.now() + guest.length - guest.shared;
+    if (gain <= Duration{}) return {};
+    const auto penalty = [&](const Mate& mate) { return terms.penalty(guest, mate); };
+    const Nodes idle = terms.free_nodes ? idle_besides(pass, plan, guest) : 0;
+    ChosenMates chosen = finder.choose(guest, idle, penalty);
+    if (chosen.was_cut) pass.note_cut_search();
+    if (chosen.mates.empty() || !terms.pays(guest, gain, chosen)) return {};
+    return chosen;
+  };
+  const Match best = finder.best(id, terms.free_nodes ? pass.idle(id) : 0, mates_for);
+  return !best.empty() && finder.start(pass, best);
 }
 
 bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, StartInside inside) {

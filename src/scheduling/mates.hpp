@@ -159,13 +159,20 @@ class MateFinder {
   std::map<std::tuple<std::uint32_t, Bound, std::uint16_t>, Hosts> hosts_;
 };
 
-/// When the plan has nodes for a guest on which it is alone; `kNever` if it never has.
-Time earliest_alone(const Pass& pass, Timeline& plan, const Guest& guest);
-/// Idle nodes that a guest could have besides, for so long as it is believed to take.
-Nodes idle_besides(const Pass& pass, Timeline& plan, const Guest& guest);
+/// On which terms a job becomes a guest that would end earlier as one.
+struct Terms {
+  bool free_nodes = false;  // it may have idle nodes besides those of its mates
+  /// What a candidate's penalty is; nothing: it is no mate.
+  FunctionRef<std::optional<double>(const Guest&, const Mate&)> penalty;
+  /// Is so much of a gain worth it?
+  FunctionRef<bool(const Guest&, Duration gain, const ChosenMates&)> pays;
+};
+/// Starts a waiting job as a guest, if it finds mates on these terms. `at`: when the plan has nodes
+/// for it; `kNever` if nobody has looked yet.
+bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Time at,
+                    const Terms& terms);
 
-/// `at`: when the plan has nodes for the job; `kNever` if nobody has looked yet. Says whether it has
-/// started the job inside of others.
+/// Says whether it has started the job inside of others; `at` as in `start_as_guest`.
 using StartInside = FunctionRef<bool(MateFinder&, Timeline& plan, JobId id, Time at)>;
 /// Goes through the queue in order: a job starts if it can now, else inside of others, else it is
 /// reserved as far as `how` says. Ends, and is true, as soon as a guest has started: the ends of its
