@@ -112,8 +112,8 @@ PolicyInfo lend() {
   return {
       .name = "lend",
       .summary =
-          "jobs start inside of running ones, which lend them most of their cores, where that gains "
-          "more than it costs",
+          "jobs start inside of running ones, which lend them most of their cores, where that "
+          "gains more than it costs",
       .source = "",
       .parameters =
           {{.name = "depth",
@@ -149,8 +149,8 @@ PolicyInfo lend() {
             .fallback = "1",
             .min = 0,
             .max = 1,
-            .summary = "time is judged over the requested time to this power: 0 is response time, 1 "
-                       "slowdown"},
+            .summary = "time is judged over the requested time to this power: 0 is response time, "
+                       "1 slowdown"},
            {.name = "margin",
             .type = ParameterType::number,
             .fallback = "1",

@@ -31,8 +31,8 @@ TEST(Lend, AGuestHasMostOfTheCores) {
   EXPECT_EQ(world.core.job(mate).limit, at_s(109));
 }
 
-// A guest of 20 s on two nodes gains 39 + 20 - 80/3 s = 32.3 s. Each of its mates, of 40 s, loses 20 s.
-// Over their walltimes that is 1.62 against 2 times 0.5.
+// A guest of 20 s on two nodes gains 39 + 20 - 80/3 s = 32.3 s. Each of its mates, of 40 s, loses
+// 20 s. Over their walltimes that is 1.62 against 2 times 0.5.
 TEST(Lend, StartsWhereMoreIsGainedThanLost) {
   const auto starts = [](const std::string& parameters) {
     SmallWorld world(machine(2), "lend:" + parameters);
@@ -52,8 +52,8 @@ TEST(Lend, StartsWhereMoreIsGainedThanLost) {
   EXPECT_FALSE(starts("mates=1"));
 }
 
-// The first waiting job is reserved on all nodes from 100 s on. The job of 100 s would lose less over
-// its walltime than that of 50 s, but would end later than the reservation begins.
+// The first waiting job is reserved on all nodes from 100 s on. The job of 100 s would lose less
+// over its walltime than that of 50 s, but would end later than the reservation begins.
 TEST(Lend, KeepsReservations) {
   for (const bool protects : {true, false}) {
     SmallWorld world(machine(2), std::string("lend:protect=") + (protects ? "on" : "off"));
@@ -71,8 +71,9 @@ TEST(Lend, KeepsReservations) {
   }
 }
 
-// Three jobs end at 100 s, and the first waiting one is reserved on so many nodes from then on. A guest of two
-// nodes has its mate stay until 180 s, and an idle node until 116.7 s, or a second mate until 180 s as well.
+// Three jobs end at 100 s, and the first waiting one is reserved on so many nodes from then on. A
+// guest of two nodes has its mate stay until 180 s, and an idle node until 116.7 s, or a second
+// mate until 180 s as well.
 TEST(Lend, KeepsReservationsFromAllOfAGuest) {
   const auto starts = [](bool has_idle, Nodes asks) {
     SmallWorld world(machine(4), "lend:margin=0.1");
@@ -104,7 +105,8 @@ TEST(Lend, WhoIsOverdueIsNoMate) {
   EXPECT_FALSE(world.runs(guest));
 }
 
-// Its mate has 20 s left, of which it makes a quarter beside the guest; the nodes are reserved then.
+// Its mate has 20 s left, of which it makes a quarter beside the guest; the nodes are reserved
+// then.
 TEST(Lend, AGuestMayOutliveItsMates) {
   for (const bool may : {true, false}) {
     SmallWorld world(machine(2), std::string("lend:protect=off,outlive=") + (may ? "on" : "off"));

@@ -244,8 +244,7 @@ ChosenMates MateFinder::choose(const Guest& guest, Nodes idle, Penalty penalty) 
   return Search(candidates, least, guest.nodes, sharing_.mates).best();
 }
 
-Match MateFinder::best(JobId id, Nodes idle,
-                       FunctionRef<ChosenMates(const Guest&)> mates_for) {
+Match MateFinder::best(JobId id, Nodes idle, FunctionRef<ChosenMates(const Guest&)> mates_for) {
   Match best;
   for (const std::uint16_t each : efficiencies(id)) {
     const Guest its = guest(id, each);

@@ -175,8 +175,8 @@ bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Ti
 /// Says whether it has started the job inside of others; `at` as in `start_as_guest`.
 using StartInside = FunctionRef<bool(MateFinder&, Timeline& plan, JobId id, Time at)>;
 /// Goes through the queue in order: a job starts if it can now, else inside of others, else it is
-/// reserved as far as `how` says. Ends, and is true, as soon as a guest has started: the ends of its
-/// mates have moved, and all is to be planned anew.
+/// reserved as far as `how` says. Ends, and is true, as soon as a guest has started: the ends of
+/// its mates have moved, and all is to be planned anew.
 bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, StartInside inside);
 
 }  // namespace ductile
