@@ -451,14 +451,15 @@ std::int64_t drawn_by_node_mw(const Facts& facts, const CellTable& cells, const 
   cells.for_each_count(on.nodes, [&](std::uint32_t cell, Nodes count) {
     sum += std::int64_t{count} * facts.extra_power_on_mw(job, cells[cell].cls);
   });
-  // On shared nodes only the cores that it has there are busy.
+  // On shared nodes only the cores that it has there are busy. Rounded for each node, so that the
+  // sum is the same however nodes are dealt to cells.
   for (const Part& part : on.parts) {
     cells.for_each_count(part.nodes, [&](std::uint32_t cell, Nodes count) {
       const std::size_t cls = cells[cell].cls;
       const Wide uses = facts.used_cores(job, cls);
       const Wide idle = std::max<Wide>(uses - part.has.cores, 0);
-      const Wide less = idle * count * facts.extra_power_on_mw(job, cls);
-      sum -= static_cast<std::int64_t>((less + uses / 2) / uses);
+      const Wide less = (idle * facts.extra_power_on_mw(job, cls) + uses / 2) / uses;
+      sum -= static_cast<std::int64_t>(less * count);
     });
   }
   return sum;
