@@ -475,7 +475,7 @@ MUTATIONS = [
      "sum += std::int64_t{count} * facts.extra_power_on_mw(job, 0);",
      "a job draws what the nodes that it has draw"),
     ("state.cpp",
-     "sum -= static_cast<std::int64_t>((less + uses / 2) / uses);",
+     "sum -= static_cast<std::int64_t>(less * count);",
      "",
      "on shared nodes a job draws by the cores that it has"),
     ("state.cpp",
