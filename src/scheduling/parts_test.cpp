@@ -180,6 +180,9 @@ TEST_F(Shared, CutsOfCoresNeedAGuestThere) {
     const std::vector<Cut> cut{{a, 2, cores(4)}};
     EXPECT_FALSE(p.start(guest, {1, 4}, {Why::in_order}, {cut, false}));
     EXPECT_FALSE(p.carry_out(cut, {}, {Why::guest}));
+    // Of one of them there is no guest.
+    const std::vector<Cut> both{{a, 2, cores(4)}, {b, 2, cores(4)}};
+    EXPECT_FALSE(share(p, both, inside(guest, p.job(a).holding.nodes)));
     EXPECT_FALSE(share(p, cut, inside(guest, of_b)));
     EXPECT_FALSE(share(p, cut, inside(other, nodes({{0, 0}}))));      // rigid
     EXPECT_FALSE(share(p, cut, inside(guest, nodes({{0, 2}}))));      // and B keeps all
