@@ -14,13 +14,12 @@
 #include <utility>
 
 #include "policies/registry.hpp"
+#include "policies/sharing.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/mates.hpp"
 
 namespace ductile {
 namespace {
-
-constexpr std::array<std::string_view, 2> kSwitchWords{"on", "off"};
 
 class Lend final : public Policy {
  public:
@@ -123,27 +122,11 @@ PolicyInfo lend() {
             .max = Backfill::kUnlimited,
             .unit = "reservations",
             .summary = "so many waiting jobs are reserved"},
-           {.name = "sharing_factor",
-            .type = ParameterType::number,
-            .fallback = "0.75",
-            .min = 0,
-            .max = 1,
-            .summary = "share of a node's cores that may be taken from a mate"},
+           sharing_factor_parameter("0.75"),
            choice_parameter("whole_sockets", kSwitchWords, "off",
                             "guests are given whole sockets, where that may be"),
-           {.name = "mates",
-            .type = ParameterType::integer,
-            .fallback = "2",
-            .min = 1,
-            .max = 64,
-            .summary = "so many running jobs share their nodes with one guest at most"},
-           {.name = "candidates",
-            .type = ParameterType::integer,
-            .fallback = "100",
-            .min = 1,
-            .max = 1e6,
-            .unit = "jobs",
-            .summary = "among so many of the least loss mates are looked for"},
+           mates_parameter(),
+           candidates_parameter("loss"),
            {.name = "weight",
             .type = ParameterType::number,
             .fallback = "1",
@@ -157,8 +140,7 @@ PolicyInfo lend() {
             .min = 0,
             .max = 100,
             .summary = "a guest has to gain more than so many times what its mates lose"},
-           choice_parameter("free_nodes", kSwitchWords, "on",
-                            "a guest may have idle nodes besides those of its mates"),
+           free_nodes_parameter("on"),
            choice_parameter("protect", kSwitchWords, "on",
                             "no mate may be kept longer on nodes that are reserved"),
            choice_parameter("outlive", kSwitchWords, "on",

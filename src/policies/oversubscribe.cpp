@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "policies/registry.hpp"
+#include "policies/sharing.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/mates.hpp"
 
@@ -56,17 +57,11 @@ class Oversubscribe final : public Policy {
 }  // namespace
 
 PolicyInfo oversubscribe() {
-  return {
-      .name = "oversubscribe",
-      .summary = "EASY; a job that cannot start shares nodes of running ones, whoever gains",
-      .source = "",
-      .parameters = {{.name = "mates",
-                      .type = ParameterType::integer,
-                      .fallback = "2",
-                      .min = 1,
-                      .max = 64,
-                      .summary = "so many running jobs share their nodes with one job at most"}},
-      .make = make_policy<Oversubscribe>};
+  return {.name = "oversubscribe",
+          .summary = "EASY; a job that cannot start shares nodes of running ones, whoever gains",
+          .source = "",
+          .parameters = {mates_parameter()},
+          .make = make_policy<Oversubscribe>};
 }
 
 }  // namespace ductile

@@ -17,6 +17,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "policies/registry.hpp"
+#include "policies/sharing.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/mates.hpp"
 
@@ -27,8 +28,6 @@ constexpr std::array<std::string_view, 3> kBaseWords{"easy", "conservative", "ba
 enum class Base : std::uint8_t { easy, conservative, backfill };
 constexpr std::array<std::string_view, 3> kAdmitWords{"guest", "response", "slowdown"};
 enum class Admit : std::uint8_t { guest, response, slowdown };
-constexpr std::array<std::string_view, 2> kSwitchWords{"on", "off"};
-
 /// Whose slowdown would be this or more is no mate: a number, or one of the running jobs' own, as
 /// believed at the pass: their mean (DynAVGSD), or a percentile of them.
 class MostSlowdown {
@@ -152,36 +151,16 @@ PolicyInfo sd() {
             .max = Backfill::kUnlimited,
             .unit = "reservations",
             .summary = "of base=backfill"},
-           {.name = "sharing_factor",
-            .type = ParameterType::number,
-            .fallback = "0.5",
-            .min = 0,
-            .max = 1,
-            .summary = "share of a node's cores that may be taken from a mate",
-            .source = source},
+           sharing_factor_parameter("0.5"),
            {.name = "max_slowdown",
             .type = ParameterType::text,
             .fallback = "10",
             .summary = "who would have this slowdown or more is no mate: a number, inf, or of "
                        "the running jobs' slowdowns the mean, the median, or a percentile (p90)",
             .source = source},
-           {.name = "mates",
-            .type = ParameterType::integer,
-            .fallback = "2",
-            .min = 1,
-            .max = 64,
-            .summary = "so many running jobs share their nodes with one guest at most",
-            .source = source},
-           {.name = "candidates",
-            .type = ParameterType::integer,
-            .fallback = "100",
-            .min = 1,
-            .max = 1e6,
-            .unit = "jobs",
-            .summary = "among so many of the least slowdown mates are looked for",
-            .source = source},
-           choice_parameter("free_nodes", kSwitchWords, "off",
-                            "a guest may have idle nodes besides those of its mates", source),
+           mates_parameter(),
+           candidates_parameter("slowdown"),
+           free_nodes_parameter("off"),
            choice_parameter("admit", kAdmitWords, "guest",
                             "a guest starts if it gains, or if it gains more response time, or "
                             "slowdown, than its mates lose"),
