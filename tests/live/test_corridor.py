@@ -8,8 +8,8 @@ import urllib.request
 
 import pytest
 
-from conftest import example
-from test_watts import PATIENT, draws, metered, power, powered  # noqa: F401
+from conftest import PATIENT, example
+from test_watts import draws, metered, power  # noqa: F401
 
 TICK = 30  # s
 

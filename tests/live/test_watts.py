@@ -10,32 +10,7 @@ import urllib.request
 
 import pytest
 
-from conftest import example
-
-# Idle 400 W; each busy node 200 W more.
-PLATFORM = """
-[[class]]
-name = "std"
-count = 4
-idle_w = 100
-busy_w = 300
-"""
-PATIENT = "exec sleep 1000"
-
-
-@pytest.fixture
-def powered(cluster):
-    def make(*options, policy="easy"):
-        c = cluster("4x1", policy)
-        c.stop()
-        (c.folder / "platform.toml").write_text(PLATFORM)
-        at = c.arguments.index("--local")
-        c.arguments[at:at + 2] = ["--platform", str(c.folder / "platform.toml")]
-        c.arguments += [str(option).replace("FOLDER", str(c.folder)) for option in options]
-        c.start()
-        return c
-
-    return make
+from conftest import PATIENT, example
 
 
 @pytest.fixture
