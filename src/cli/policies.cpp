@@ -32,6 +32,10 @@ std::string_view word(ParameterType type) {
   return "";
 }
 
+bool shares_nodes(const Registry& registry, const PolicyInfo& info) {
+  return registry.make(info.name)->traits.needs.parts;
+}
+
 // ---- Text ---------------------------------------------------------------------------------------
 
 std::string list_text(const std::vector<PolicyInfo>& policies) {
@@ -60,9 +64,10 @@ void append(std::string& text, const std::vector<ParameterInfo>& parameters) {
   }
 }
 
-std::string details_text(const PolicyInfo& info) {
+std::string details_text(const Registry& registry, const PolicyInfo& info) {
   std::string text = fmt::format("{}: {}\n", info.name, info.summary);
   if (!info.source.empty()) text += info.source + "\n";
+  if (shares_nodes(registry, info)) text += "Jobs share nodes: in the simulator only.\n";
   if (!info.parameters.empty()) {
     text += "\nParameters and their defaults:\n";
     append(text, info.parameters);
@@ -92,10 +97,11 @@ Json as_json(const std::vector<ParameterInfo>& parameters) {
   return list;
 }
 
-Json as_json(const PolicyInfo& info) {
+Json as_json(const Registry& registry, const PolicyInfo& info) {
   return {{"name", info.name},
           {"summary", info.summary},
           {"source", info.source},
+          {"shares_nodes", shares_nodes(registry, info)},
           {"parameters", as_json(info.parameters)},
           {"common_parameters", as_json(common_parameters(info))}};
 }
@@ -116,14 +122,14 @@ void add_policies_command(CLI::App& app, const Registry& registry) {
     if (options->json) {
       Json json = Json::array();
       if (options->name.empty()) {
-        for (const PolicyInfo& info : registry.policies) json.push_back(as_json(info));
+        for (const PolicyInfo& info : registry.policies) json.push_back(as_json(registry, info));
       } else {
-        json = as_json(registry.find(options->name));
+        json = as_json(registry, registry.find(options->name));
       }
       std::cout << json.dump(2) << '\n';
     } else {
       std::cout << (options->name.empty() ? list_text(registry.policies)
-                                          : details_text(registry.find(options->name)));
+                                          : details_text(registry, registry.find(options->name)));
     }
   });
 }

@@ -14,6 +14,8 @@ def test_details_of_one(ductile):
     text = ductile.output("policies", "backfill")
     for word in ("Mu'alem and Feitelson 2001", "depth=1", "reservations", "order=fcfs", "sjf"):
         assert word in text
+    assert "share" not in text
+    assert "Jobs share nodes: in the simulator only." in ductile.output("policies", "sd")
 
 
 def test_json_of_all_and_of_one(ductile):
@@ -22,6 +24,7 @@ def test_json_of_all_and_of_one(ductile):
     [depth] = by_name["backfill"]["parameters"]
     assert depth["type"] == "integer" and depth["default"] == "1" and depth["min"] == 1
     assert json.loads(ductile.output("policies", "backfill", "--json")) == by_name["backfill"]
+    assert [name for name, policy in by_name.items() if policy["shares_nodes"]] == ["lend", "oversubscribe", "sd"]
     order = by_name["fcfs"]["common_parameters"][0]
     assert order["name"] == "order" and "sjf" in order["choices"]
 

@@ -14,7 +14,7 @@ JACOBI = ["60", "60", "60", "10"]
 def policies():
     done = subprocess.run([PROGRAM, "policies", "--json"], capture_output=True, text=True)
     # Jobs share nodes in the simulator only.
-    return [policy["name"] for policy in json.loads(done.stdout) if policy["name"] != "sd"]
+    return [policy["name"] for policy in json.loads(done.stdout) if not policy["shares_nodes"]]
 
 
 def run_ten_jobs(policy):
