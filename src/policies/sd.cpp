@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -18,14 +19,15 @@
 #include "base/text.hpp"
 #include "policies/registry.hpp"
 #include "policies/sharing.hpp"
+#include "policies/slurm_schedulers.hpp"
 #include "scheduling/blocks.hpp"
 #include "scheduling/mates.hpp"
 
 namespace ductile {
 namespace {
 
-constexpr std::array<std::string_view, 3> kBaseWords{"easy", "conservative", "backfill"};
-enum class Base : std::uint8_t { easy, conservative, backfill };
+constexpr std::array<std::string_view, 4> kBaseWords{"easy", "conservative", "backfill", "slurm"};
+enum class Base : std::uint8_t { easy, conservative, backfill, slurm };
 constexpr std::array<std::string_view, 3> kAdmitWords{"guest", "response", "slowdown"};
 enum class Admit : std::uint8_t { guest, response, slowdown };
 /// Whose slowdown would be this or more is no mate: a number, or one of the running jobs' own, as
@@ -87,6 +89,10 @@ class Sd final : public Policy {
         admit_(chosen<Admit>(p, "admit", kAdmitWords)),
         tick_(seconds(p.number("tick"))) {
     const Base base = chosen<Base>(p, "base", kBaseWords);
+    if (base == Base::slurm) {
+      backfill_ = slurm_.emplace(p).backfill();
+      return;
+    }
     backfill_.reservation_depth = base == Base::easy ? 1
                                   : base == Base::conservative
                                       ? Backfill::kUnlimited
@@ -94,6 +100,18 @@ class Sd final : public Policy {
   }
 
   void schedule(Pass& pass) const override {
+    if (slurm_) {
+      slurm_->start_in_order(pass);
+      if (slurm_->backfills_now(pass)) start_and_share(pass);
+      slurm_->wake(pass);
+    } else {
+      start_and_share(pass);
+    }
+    tick(pass, tick_);
+  }
+
+ private:
+  void start_and_share(Pass& pass) const {
     const double most_slowdown = most_slowdown_.at(pass);
     const auto penalty = [&](const Guest&, const Mate& mate) -> std::optional<double> {
       const JobSpec& its = pass.job(mate.job).spec;
@@ -112,10 +130,8 @@ class Sd final : public Policy {
     };
     while (start_or_share(pass, backfill_, sharing_, start_inside)) {
     }
-    tick(pass, tick_);
   }
 
- private:
   /// Is what it gains more than what its mates lose?
   bool pays(const Guest& guest, Duration gain, const ChosenMates& chosen) const {
     if (admit_ == Admit::guest) return true;
@@ -130,13 +146,14 @@ class Sd final : public Policy {
   Admit admit_;
   Duration tick_;
   Backfill backfill_;
+  std::optional<SlurmSchedulers> slurm_{};  // of base=slurm
 };
 
 }  // namespace
 
 PolicyInfo sd() {
   const std::string source = "D'Amico et al. 2019";
-  return {
+  PolicyInfo info{
       .name = "sd",
       .summary =
           "jobs start inside of running ones, which lend them cores, where that ends "
@@ -166,6 +183,9 @@ PolicyInfo sd() {
                             "slowdown, than its mates lose"),
            tick_parameter("0")},
       .make = make_policy<Sd>};
+  std::ranges::move(SlurmSchedulers::parameters("of base=slurm: "),
+                    std::back_inserter(info.parameters));
+  return info;
 }
 
 }  // namespace ductile

@@ -34,6 +34,22 @@ TEST(Sd, RigidJobsAreNeitherGuestsNorMates) {
   EXPECT_EQ(world.why(guest), Why::guest);
 }
 
+// Under base=slurm jobs start inside of others where backfill plans, at multiples of its interval.
+TEST(Sd, OverSlurmGuestsComeWithBackfill) {
+  SmallWorld world(machine(1), "sd:base=slurm,bf_interval=20");
+  world.submit(malleable({1, 1}, 1, 1000));
+  world.close();
+  world.at(1);
+  const JobId guest = world.submit(malleable({1, 1}, 1, 10));
+  world.close();
+  EXPECT_FALSE(world.runs(guest));
+  EXPECT_EQ(world.core.next_wake(), testing::at_s(20));
+  world.at(20);
+  world.close();
+  EXPECT_TRUE(world.runs(guest));
+  EXPECT_EQ(world.why(guest), Why::guest);
+}
+
 // Who started at this instant is no mate, and who has a guest gets no second one.
 TEST(Sd, AMateRunsAlone) {
   SmallWorld world(machine(1), "sd");

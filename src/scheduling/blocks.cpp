@@ -13,9 +13,19 @@ bool start(Pass& pass, JobId id, Nodes nodes, Why why, const Spread& in) {
   return pass.start(id, exactly(nodes), {why}, {.in = in.empty() ? nullptr : &in});
 }
 
+/// Behind which job none is looked at, if only so many are; `none`: all are.
+JobId last_of(const Pass& pass, std::uint32_t jobs) {
+  if (jobs >= pass.pending()) return JobId::none;
+  JobId last = pass.first_pending();
+  for (std::uint32_t i = 1; i < jobs; ++i) last = pass.next_pending(last);
+  return last;
+}
+
 void start_in_order_by_cells(Pass& pass, InOrder options) {
   LanesInTurn lanes(pass);
+  const JobId last = last_of(pass, options.jobs);
   for (JobId id = JobId::none; (id = lanes.next(pass, id)) != JobId::none;) {
+    if (last != JobId::none && pass.before(last, id)) return;
     for (const Claim& claim : pass.claims()) {
       const bool is_first = options.strict && claim.start && pass.before(claim.job, id);
       if (is_first) lanes.waits(pass, pass.cells_now(claim.job));
@@ -63,7 +73,9 @@ std::optional<Spread> place_idle(const Pass& pass, Cells cells, Nodes n) {
 
 void start_in_order(Pass& pass, InOrder options) {
   if (!pass.plans_together() || !pass.in_one_lane()) return start_in_order_by_cells(pass, options);
-  for (JobId id = pass.first_pending(); id != JobId::none; id = pass.first_pending()) {
+  for (std::uint32_t looked = 0; looked < options.jobs; ++looked) {
+    const JobId id = pass.first_pending();
+    if (id == JobId::none) return;
     const auto before = [&](const Claim& claim) {
       return claim.start && pass.before(claim.job, id);
     };
@@ -148,36 +160,68 @@ Behind PlanDepth::behind(JobId last) const {
   return {any ? last : JobId::none, by_lane_->closed_at};
 }
 
+namespace {
+
+struct Planned {
+  Time at;
+  Duration length;
+};
+
+/// From a start to the end as it is planned.
+Duration planned_length(Time start, Duration walltime, Duration resolution) {
+  const Time end = later(start, walltime);
+  if (resolution == Duration{} || end >= kNever - resolution) return walltime;
+  return next_multiple(end, resolution) - start;
+}
+
+/// The earliest time at which a job fits until its planned end.
+Planned plan_earliest(const Pass& pass, Timeline& plan, JobId id, const Demand& demand,
+                      Duration walltime, const Backfill& options, Spread& in) {
+  const Time not_before = pass.job(id).not_before;
+  Duration length = planned_length(std::max(pass.now(), not_before), walltime, options.resolution);
+  Time at = plan.earliest(demand, length, not_before, in);
+  for (;;) {
+    const Duration its = planned_length(at, walltime, options.resolution);
+    if (its <= length) return {at, its};
+    length = its;
+    at = plan.earliest(demand, length, at, in);
+  }
+}
+
+}  // namespace
+
 Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
                         std::vector<Reservation>* made, std::optional<Instead> instead) {
   LaneMemo& memo = pass.memo();
   memo.depth = options.reservation_depth;
   PlanDepth depth(pass, options.reservation_depth);
-  Cells reserved = 0;
+  Cells passed = 0;  // somebody before waits for them
   JobId last = JobId::none;
   Spread in;
-  for (JobId id; (id = depth.next(pass, last)) != JobId::none;) {
+  std::uint32_t looked = 0;
+  for (JobId id; looked < options.jobs && (id = depth.next(pass, last)) != JobId::none; ++looked) {
     last = id;
     const Queue::Need need = pass.start_need(id);
     const Demand demand = pass.demand(id, need.nodes);
-    const Time at = plan.earliest(demand, need.walltime, pass.job(id).not_before, in);
-    const Why why = (reserved & demand.cells) == 0 ? Why::in_order : Why::backfilled;
+    const auto [at, length] = plan_earliest(pass, plan, id, demand, need.walltime, options, in);
+    const Why why = (passed & demand.cells) == 0 ? Why::in_order : Why::backfilled;
     const auto is_idle = [&](const Spread::Part& part) {
       return part.count <= pass.idle_of(part.cell);
     };
     if (at == pass.now() && !std::ranges::all_of(in.parts, is_idle)) {
       const auto idle_of = [&](std::uint32_t cell) { return pass.idle_of(cell); };
-      if (auto idle = place_now(pass, plan, demand, need.walltime, idle_of)) in = *std::move(idle);
+      if (auto idle = place_now(pass, plan, demand, length, idle_of)) in = *std::move(idle);
     }
     if (at == pass.now() && start(pass, id, need.nodes, why, in)) {
       plan.took(demand, in);
       continue;
     }
     if (instead && (*instead)(id, at)) return {};
-    plan.reserve(at, later(at, need.walltime), demand, in);
+    passed |= demand.cells;
+    if (options.window > Duration{} && at > later(pass.now(), options.window)) continue;
+    plan.reserve(at, later(at, length), demand, in);
     pass.reserve(id, at, {Why::resources});
     if (made) made->push_back({id, at});
-    reserved |= demand.cells;
     depth.made(pass, id);
   }
   depth.end(pass);
@@ -407,11 +451,15 @@ void switch_nodes(Pass& pass) {
   if (unused > 0) pass.power_off(unused, {Why::unused});
 }
 
+Time next_multiple(Time time, Duration period) {
+  const Duration past = time.time_since_epoch() % period;  // negative before time 0
+  return time - past + (past < Duration{} ? Duration{} : period);
+}
+
 void tick(Pass& pass, Duration period) {
   if (period <= Duration{}) return;
   if (pass.running().empty() && pass.pending() == 0 && pass.claims().empty()) return;
-  const Duration past = pass.now().time_since_epoch() % period;  // negative before time 0
-  pass.wake_by(pass.now() - past + (past < Duration{} ? Duration{} : period));
+  pass.wake_by(next_multiple(pass.now(), period));
 }
 
 Left::Left(Timeline& plan) { plan.from_now(free_); }

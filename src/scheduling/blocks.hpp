@@ -21,6 +21,8 @@ struct InOrder {
   bool strict =
       false;  // stop at a claim of higher priority: nothing passes a job that is due first
   std::function<bool(JobId)> may{};  // start; asked of who fits. None: all
+  /// No job behind so many of the first waiting ones is looked at.
+  std::uint32_t jobs = std::numeric_limits<std::uint32_t>::max();
 };
 
 /// Starts jobs in queue order, at the size at which the policy starts jobs
@@ -64,6 +66,12 @@ struct Backfill {
   /// free from now on (Prabhakaran et al. 2015). A job that would need such nodes now is reserved
   /// from now on. Starts take idle nodes only.
   bool extra_is_free = false;
+  // As Slurm's sched/backfill plans:
+  std::uint32_t jobs = kUnlimited;  // so many of the first waiting ones are looked at
+  /// Who can only start later than this from now on is not planned. 0: all are.
+  Duration window{};
+  /// A job is planned as if it ended at the next multiple of this after its end. 0: when it ends.
+  Duration resolution{};
 };
 
 /// What is believed to be free from now on, to plan on.
@@ -220,6 +228,8 @@ inline Nodes free_nodes(const Pass& pass, JobId id) {
   return id == JobId::none ? free_nodes(pass) : pass.idle(id) + pass.incoming(id);
 }
 
+/// The first multiple of `period`, which is not 0, after a time.
+Time next_multiple(Time time, Duration period);
 /// Wakes the policy at the next multiple of `period` while a job waits or runs; 0: never.
 void tick(Pass& pass, Duration period);
 

@@ -43,6 +43,11 @@ class Pass {
   bool woken_by() const {
     return (state_.woken & kind_of<E>()) != 0;
   }
+  /// And none of another kind?
+  template <class E>
+  bool woken_only_by() const {
+    return state_.woken == kind_of<E>();
+  }
   const Platform& platform() const { return state_.platform; }
   /// All of them; and those that this job can use, now that it waits or as it runs.
   Nodes idle() const { return state_.idle.count(); }

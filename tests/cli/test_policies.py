@@ -14,7 +14,7 @@ def test_details_of_one(ductile):
     text = ductile.output("policies", "backfill")
     for word in ("Mu'alem and Feitelson 2001", "depth=1", "reservations", "order=fcfs", "sjf"):
         assert word in text
-    assert "share" not in text
+    assert "Jobs share nodes" not in text
     assert "Jobs share nodes: in the simulator only." in ductile.output("policies", "sd")
 
 

@@ -19,7 +19,7 @@ def policies():
 
 def run_ten_jobs(policy):
     """What each job was, how it ended, what it wrote; and what the replay says."""
-    c = Cluster("4x1", policy)
+    c = Cluster("4x1", "slurm:bf_interval=1" if policy == "slurm" else policy)  # it waits for its intervals
     try:
         kinds = {}
 

@@ -37,8 +37,10 @@ struct Machine {
 
 using Pass = std::function<void(Machine&)>;
 
+/// `clock`: periods, at whose multiples there are passes as well.
 std::vector<JobTimes> simulate(const std::vector<WorkloadJob>& jobs, Nodes nodes,
-                               const Options& options, const Pass& pass) {
+                               const Options& options, const Pass& pass,
+                               const std::vector<Duration>& clock = {}) {
   Machine machine;
   machine.free = nodes;
   machine.jobs = jobs;
@@ -55,6 +57,11 @@ std::vector<JobTimes> simulate(const std::vector<WorkloadJob>& jobs, Nodes nodes
   while (next < jobs.size() || !machine.running.empty()) {
     Time now = next < jobs.size() ? jobs[next].submit : kNever;
     for (const Running& job : machine.running) now = std::min(now, job.end);
+    for (const Duration period : clock) {
+      if (period == Duration{}) continue;
+      const auto past = machine.now.time_since_epoch() / period;
+      now = std::min(now, Time{(past + 1) * period});
+    }
     machine.now = now;
 
     std::erase_if(machine.running, [&](const Running& job) {
@@ -125,11 +132,12 @@ class Profile {
     return true;
   }
 
-  /// The earliest time with `need` nodes for `duration`; it is now or a step.
-  Time earliest(Duration duration, Nodes need) const {
-    Time start = steps_[0].time;
+  /// The earliest time from `from` on with `need` nodes for `duration`; it is `from` or a step.
+  Time earliest(Duration duration, Nodes need, Time from = Time::min()) const {
+    Time start = std::max(from, steps_[0].time);
     for (std::size_t i = 0; i + 1 < steps_.size(); ++i) {
       const Time next = steps_[i + 1].time;
+      if (next <= start) continue;
       if (steps_[i].free < need) start = next;
       if (start + duration <= next) break;
     }
@@ -145,7 +153,7 @@ class Profile {
  private:
   struct Step {
     Time time;
-    Nodes free;  // from `time` to the next step
+    std::int64_t free;  // from `time` to the next step
   };
 
   /// The step that begins at `time`, made if there is none.
@@ -181,6 +189,48 @@ void backfill_pass(Machine& machine, std::size_t reservations) {
   }
 }
 
+bool is_multiple(Time time, Duration period) {
+  return period > Duration{} && time.time_since_epoch() % period == Duration{};
+}
+
+void slurm_pass(Machine& machine, const SlurmOptions& how) {
+  std::size_t looked = 0;
+  const bool all = is_multiple(machine.now, how.sched_interval);
+  while (!machine.queue.empty() && machine.need(0) <= machine.free &&
+         (all || looked < how.default_queue_depth)) {
+    machine.start(0);
+    ++looked;
+  }
+  if (!is_multiple(machine.now, how.bf_interval)) return;
+
+  const auto planned_end = [&](Time end) {
+    if (how.bf_resolution == Duration{}) return end;
+    return Time{(end.time_since_epoch() / how.bf_resolution + 1) * how.bf_resolution};
+  };
+  Profile profile(machine);
+  std::size_t i = 0;
+  for (std::size_t tested = 0; i < machine.queue.size() && tested < how.bf_max_job_test; ++tested) {
+    const Nodes need = machine.need(i);
+    const Duration walltime = machine.walltime(i);
+    const Duration length = planned_end(machine.now + walltime) - machine.now;
+    if (need <= machine.free && profile.fits_now(length, need)) {
+      profile.reserve(machine.now, walltime, need);
+      machine.start(i);
+      continue;
+    }
+    // Until its end, rounded up, nobody else has these nodes.
+    Duration planned = length;
+    Time at = profile.earliest(planned, need);
+    while (planned_end(at + walltime) - at > planned) {
+      planned = planned_end(at + walltime) - at;
+      at = profile.earliest(planned, need, at);
+    }
+    const bool is_planned = how.bf_window == Duration{} || at - machine.now <= how.bf_window;
+    if (is_planned) profile.reserve(at, planned_end(at + walltime) - at, need);
+    ++i;
+  }
+}
+
 }  // namespace
 
 bool fcfs_order(const WorkloadJob&, const WorkloadJob&) { return false; }
@@ -203,6 +253,12 @@ std::vector<JobTimes> backfill(const std::vector<WorkloadJob>& jobs, Nodes nodes
                                std::size_t reservations, const Options& options) {
   return simulate(jobs, nodes, options,
                   [&](Machine& machine) { backfill_pass(machine, reservations); });
+}
+
+std::vector<JobTimes> slurm(const std::vector<WorkloadJob>& jobs, Nodes nodes,
+                            const SlurmOptions& how, const Options& options) {
+  return simulate(jobs, nodes, options, [&](Machine& machine) { slurm_pass(machine, how); },
+                  {how.sched_interval, how.bf_interval});
 }
 
 }  // namespace ductile::naive

@@ -56,4 +56,14 @@ std::vector<JobTimes> easy(const std::vector<WorkloadJob>& jobs, Nodes nodes,
 std::vector<JobTimes> backfill(const std::vector<WorkloadJob>& jobs, Nodes nodes,
                                std::size_t reservations, const Options& options = {});
 
+/// Slurm's two schedulers, which do all that they could do: at events and at each multiple of
+/// `sched_interval` jobs start in order, at each multiple of `bf_interval` backfill plans.
+struct SlurmOptions {
+  std::size_t default_queue_depth = kUnlimited, bf_max_job_test = kUnlimited;
+  Duration sched_interval{}, bf_interval{};  // 0: never
+  Duration bf_window{}, bf_resolution{};     // 0: however far; exact
+};
+std::vector<JobTimes> slurm(const std::vector<WorkloadJob>& jobs, Nodes nodes,
+                            const SlurmOptions& how, const Options& options = {});
+
 }  // namespace ductile::naive
