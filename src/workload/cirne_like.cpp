@@ -65,7 +65,7 @@ constexpr std::array kParameters = {
                    "number of jobs"},
     ModelParameter{"nodes", ModelParameter::Kind::whole, "1024", 1, kMostOfModel, "nodes",
                    "size of the machine"},
-    ModelParameter{"load", ModelParameter::Kind::number, "1", 0.001, 1000, "",
+    ModelParameter{"load", ModelParameter::Kind::number, "2", 0.001, 1000, "",
                    "offered load; the default gives paper 004's average response under easy"},
     ModelParameter{"max_size", ModelParameter::Kind::whole, "128", 1, kMostOfModel, "nodes",
                    "largest job; sizes are log-uniform from 1 on"},

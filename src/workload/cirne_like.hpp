@@ -15,7 +15,7 @@ namespace ductile {
 struct CirneLikeModel {
   std::uint64_t jobs = 5000;
   Nodes nodes = 1024;          // of the machine
-  double load = 1;             // offered
+  double load = 2;             // offered
   Nodes max_size = 128;        // of a job, log-uniform from 1 on
   double power_of_two = 0.75;  // share of the sizes that is rounded to one of these
   Marginal request_s{Marginal::Kind::loguniform, 60, 172'800};  // the walltime

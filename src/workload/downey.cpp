@@ -108,7 +108,7 @@ constexpr std::array kParameters = {
                    "offered load at the sizes asked for, as 002 has it"},
     ModelParameter{"type", ModelParameter::Kind::word, "auto", 0, 0, "",
                    "of the jobs; auto: moldable, with table=002 rigid", kDowneyTypeWords},
-    ModelParameter{"work", ModelParameter::Kind::text, "loguniform:100..10000000", 0, 0, "node-s",
+    ModelParameter{"work", ModelParameter::Kind::text, "loguniform:100..1000000", 0, 0, "node-s",
                    "of a job of 1997: V, uniform:A..B, loguniform:A..B (as the paper), "
                    "exponential:MEAN or lognormal:MEDIAN:SIGMA; the ends are ours"},
     ModelParameter{"max_parallelism", ModelParameter::Kind::text, "auto", 0, 0, "",

@@ -30,7 +30,7 @@ struct DowneyModel {
   double load = 0.75;    // offered, at the sizes asked for
   /// Moldable in 1997, rigid in 002; malleable jobs have the same sizes. For 1997 only.
   Type type = Type::automatic;
-  Marginal work_node_s{Marginal::Kind::loguniform, 100, 10'000'000};
+  Marginal work_node_s{Marginal::Kind::loguniform, 100, 1'000'000};
   double max_parallelism = 0;  // average, log-uniform from 1 on; 0: the machine
   Marginal sigma{Marginal::Kind::uniform, 0, 2};
   Ask ask = Ask::average;

@@ -183,9 +183,9 @@ Workload generate_lublin(const LublinModel& model, std::uint64_t seed) {
       workload.jobs = mixture.merged(by_gaps ? factor : 1, by_gaps ? 1 : factor, times_s);
       return offered_load(workload.jobs, model.nodes, times_s.back() - times_s.front());
     };
-    // With these ends of b_arr gaps are next to 1 s, or next to five days.
-    const double far = by_gaps ? 1e9 : 100;
-    const double factor = solve_for_load(merge, *model.load, 1 / far, far);
+    // Of b_arr: gaps next to 1 s, and most gaps above five days, which are drawn again.
+    const double least = by_gaps ? 1e-9 : 0.01, most = by_gaps ? 1e9 : 3;
+    const double factor = solve_for_load(merge, *model.load, least, most);
     const double has = merge(factor);
     // What is left is that the mixture changes by a job.
     constexpr double kNear = 0.05, kFew = 100;
