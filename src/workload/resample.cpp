@@ -235,16 +235,6 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
       }
     }
   }
-  if (jobs.empty()) {
-    throw InputError({.field = "weeks"}, "nobody does anything in them",
-                     "ask for more weeks, a higher load, or take another seed");
-  }
-  if (jobs.size() >= index(JobId::none)) {
-    throw InputError({.field = "weeks"}, "they have more than 2^32 - 2 jobs", "ask for fewer");
-  }
-  std::ranges::stable_sort(jobs, {}, &WorkloadJob::submit);
-  for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].name = i + 1;
-
   if (how.nodes > 0) {
     double log_work = 0;
     for (const WorkloadJob& job : log.jobs) log_work += job.nodes * to_seconds(job.runtime);
@@ -258,6 +248,15 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
                     *how.load, result.load),
         "give another load, more weeks, or another seed");
   }
+  if (jobs.empty()) {
+    throw InputError({.field = "weeks"}, "nobody does anything in them",
+                     "ask for more weeks, a higher load, or take another seed");
+  }
+  if (jobs.size() >= index(JobId::none)) {
+    throw InputError({.field = "weeks"}, "they have more than 2^32 - 2 jobs", "ask for fewer");
+  }
+  std::ranges::stable_sort(jobs, {}, &WorkloadJob::submit);
+  for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].name = i + 1;
   return result;
 }
 
