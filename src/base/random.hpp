@@ -73,6 +73,18 @@ class Draws {
     const double radius = std::sqrt(-2.0 * std::log1p(-uniform()));
     return radius * std::cos(kTwoPi * uniform());
   }
+  /// Gamma with the given shape >= 1 and scale; the mean is their product (Marsaglia and Tsang
+  /// 2000).
+  double gamma(double shape, double scale) {
+    const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+    for (;;) {
+      const double x = normal();
+      const double root = 1 + c * x;
+      if (root <= 0) continue;
+      const double v = root * root * root;
+      if (std::log1p(-uniform()) < x * x / 2 + d * (1 - v + std::log(v))) return d * v * scale;
+    }
+  }
 
  private:
   std::uint64_t key_;

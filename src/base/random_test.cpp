@@ -118,6 +118,14 @@ TEST_F(Distributions, Normal) {
   expect_mean(0, 1, [](Draws& draws) { return draws.normal(); });
 }
 
+TEST_F(Distributions, Gamma) {
+  expect_mean(4.2 * 0.94, std::sqrt(4.2) * 0.94,
+              [](Draws& draws) { return draws.gamma(4.2, 0.94); });
+  expect_mean(3, 3, [](Draws& draws) { return draws.gamma(1, 3); });
+  expect_mean(312 * 0.03, std::sqrt(312) * 0.03,
+              [](Draws& draws) { return draws.gamma(312, 0.03); });
+}
+
 TEST(Random, ChanceIsCertainAtTheEnds) {
   Draws draws(3, Stream::test, 0);
   for (int i = 0; i < 1000; ++i) {

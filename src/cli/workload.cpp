@@ -26,6 +26,7 @@
 #include "workload/adaptive.hpp"
 #include "workload/generate.hpp"
 #include "workload/info.hpp"
+#include "workload/resample.hpp"
 #include "workload/swf.hpp"
 
 namespace ductile {
@@ -281,10 +282,29 @@ struct TransformOptions {
   std::uint64_t seed = 1;
 };
 
+void check_name_of_log(const std::string& out) {
+  if (out.ends_with(".swf")) return;
+  throw InputError({.field = "--out"}, "what is written is plain SWF", "give a name like x.swf");
+}
+
+// Writes a log that was made of another one, with what is adaptive beside it; `header` is that of
+// the other one.
+void write_log(const std::string& name, const Workload& workload, SwfHeader header, Nodes nodes,
+               std::uint32_t cores_per_node, const std::string& note) {
+  header.version = "2.2";
+  header.max_jobs = header.max_records = static_cast<std::int64_t>(workload.jobs.size());
+  header.max_nodes = nodes;
+  header.max_procs = std::int64_t{nodes} * cores_per_node;
+  header.notes += note;
+  // Both are made before one is written: nothing is half-done if there is something to refuse.
+  std::ostringstream adaptive;
+  write_adaptive(adaptive, workload, cores_per_node);
+  write_file(name, [&](std::ostream& out) { write_swf(out, workload, header, cores_per_node); });
+  write_file(adaptive_path(name), [&](std::ostream& out) { out << adaptive.view(); });
+}
+
 void transform_log(const TransformOptions& options) {
-  if (!options.out.ends_with(".swf")) {
-    throw InputError({.field = "--out"}, "what is written is plain SWF", "give a name like x.swf");
-  }
+  check_name_of_log(options.out);
   if (options.changes.estimates.kind == EstimateSettings::Kind::predicted) {
     throw InputError({.field = "--estimates"}, "what is predicted depends on how a run goes",
                      "give it to `ductile simulate`");
@@ -296,17 +316,8 @@ void transform_log(const TransformOptions& options) {
   Log log = read_log(options.file, how);
   transform(log.workload, options.changes, nodes, options.seed);
 
-  SwfHeader header = std::move(log.header);
-  header.version = "2.2";
-  header.max_jobs = header.max_records = static_cast<std::int64_t>(log.workload.jobs.size());
-  header.max_nodes = nodes;
-  header.max_procs = std::int64_t{nodes} * cores;
-  header.notes += fmt::format("changed by ductile workload transform, seed {}\n", options.seed);
-  // Both are made before one is written: nothing is half-done if there is something to refuse.
-  std::ostringstream adaptive;
-  write_adaptive(adaptive, log.workload, cores);
-  write_file(options.out, [&](std::ostream& out) { write_swf(out, log.workload, header, cores); });
-  write_file(adaptive_path(options.out), [&](std::ostream& out) { out << adaptive.view(); });
+  write_log(options.out, log.workload, std::move(log.header), nodes, cores,
+            fmt::format("changed by ductile workload transform, seed {}\n", options.seed));
   std::cout << fmt::format("{}: {} jobs, {} nodes; {}: {} of them adapt\n", options.out,
                            log.workload.jobs.size(), nodes, adaptive_path(options.out),
                            log.workload.adapting());
@@ -331,6 +342,81 @@ void add_transform(CLI::App& workload) {
   command.callback([options] { transform_log(*options); });
 }
 
+// ---- resample -----------------------------------------------------------------------------------
+
+struct ResampleOptions {
+  std::string file, out;
+  LogOptions log;
+  Resampling how;
+  std::uint64_t seed = 1;
+};
+
+void resample_log(const ResampleOptions& options) {
+  check_name_of_log(options.out);
+  LogOptions log_options = options.log;
+  Resampling how = options.how;
+  how.nodes = log_options.rules.nodes = machine_nodes(options.file, options.log.rules);
+  Log log = read_log(options.file, log_options);
+  if (log.workload.jobs.empty()) {
+    throw InputError({.file = options.file}, "has no job", "take another log, or other options");
+  }
+  const Resampled made = resample(log.workload, how, options.seed);
+
+  SwfHeader header = std::move(log.header);
+  header.start_time.clear();
+  header.end_time.clear();
+  if (header.unix_start_time) {
+    *header.unix_start_time += made.origin.time_since_epoch() / whole_seconds(1);
+  }
+  write_log(options.out, made.workload, std::move(header), how.nodes,
+            log_options.rules.cores_per_node,
+            fmt::format("resampled from {} by users and weeks (Zakay and Feitelson 2013): ductile "
+                        "workload resample, seed {}, {} weeks{}, long-term from {} weeks on\n",
+                        log.workload.name, options.seed, made.weeks,
+                        how.load ? fmt::format(", load {}", *how.load) : "", how.long_term_weeks));
+  const auto line = [](std::uint64_t jobs, std::uint64_t weeks, std::uint64_t long_term,
+                       std::uint64_t temporary, double load) {
+    return fmt::format("{} jobs in {} weeks, {} long-term and {} temporary users, load {:.3f}\n",
+                       jobs, weeks, long_term, temporary, load);
+  };
+  std::cout << log.workload.name << ": "
+            << line(log.workload.jobs.size(), made.log_weeks, made.log_long_term,
+                    made.log_temporary, made.log_load)
+            << options.out << ": "
+            << line(made.workload.jobs.size(), made.weeks, made.long_term, made.temporary,
+                    made.load);
+  if (made.without_user > 0) {
+    std::cout << fmt::format("{} jobs left out: nobody is their user\n", made.without_user);
+  }
+  if (const std::string skipped = skipped_text(log.workload.skipped); !skipped.empty()) {
+    std::cout << skipped << '\n';
+  }
+}
+
+void add_resample(CLI::App& workload) {
+  CLI::App& command = *workload.add_subcommand(
+      "resample", "make a new log of the users of a real one, week by week");
+  const auto options = std::make_shared<ResampleOptions>();
+  command.add_option("file", options->file, "the log: .swf, plain or as .gz, .xz or .zst")
+      ->required();
+  add_log_options(command, options->log);
+  command.add_option("--weeks", options->how.weeks, "of the new log; 0: as many as the log has")
+      ->capture_default_str();
+  command.add_option("--load", options->how.load,
+                     "offered load, to 1 %, by more or fewer users; as many as there are");
+  command
+      .add_option("--long-term-weeks", options->how.long_term_weeks,
+                  "users whose first and last jobs are so far apart stay for long")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  command.add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
+  command
+      .add_option("--out", options->out,
+                  "the log to write, NAME.swf; NAME.adaptive is written beside it")
+      ->required();
+  command.callback([options] { resample_log(*options); });
+}
+
 }  // namespace
 
 void add_workload_command(CLI::App& app) {
@@ -339,6 +425,7 @@ void add_workload_command(CLI::App& app) {
   add_info(workload);
   add_generate(workload);
   add_transform(workload);
+  add_resample(workload);
 }
 
 }  // namespace ductile

@@ -14,8 +14,12 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "workload/cirne_like.hpp"
+#include "workload/downey.hpp"
 #include "workload/esp.hpp"
+#include "workload/lublin.hpp"
 #include "workload/pi_heat.hpp"
+#include "workload/poisson.hpp"
 
 namespace ductile {
 namespace {
@@ -46,7 +50,7 @@ double mean_runtime() {
 }
 
 void check(const RigidModel& model) {
-  if (model.jobs >= kMostJobs) throw InputError("jobs: more than 2^32 - 2", "ask for fewer");
+  check_count_of_jobs(model.jobs);
   if (model.max_size == 0) throw InputError("max_size: is 0", "give at least 1");
   if (model.max_size > model.nodes) {
     throw InputError(fmt::format("max_size: {} is larger than the machine of {} nodes",
@@ -94,7 +98,7 @@ std::string value_of(const ModelParameter& parameter, std::string_view text) {
 
 // ---- rigid --------------------------------------------------------------------------------------
 
-constexpr double kMost = 4e9;  // jobs, nodes
+constexpr double kMost = kMostOfModel;
 
 constexpr std::array kRigidParameters = {
     ModelParameter{"jobs", ModelParameter::Kind::whole, "10000", 1, kMost, "", "number of jobs"},
@@ -238,7 +242,7 @@ PiHeatModel pi_heat_model(const ModelChoice& choice) {
           .rigid = choice.number("rigid")};
 }
 
-constexpr std::array kModels = {
+const std::array kModels = {
     WorkloadModel{"rigid",
                   "rigid jobs: sizes log-uniform, run times lognormal (median 3600 s, sigma 1), "
                   "exponential arrivals, walltime 1.5 times the run time",
@@ -273,9 +277,17 @@ constexpr std::array kModels = {
                   [](const ModelChoice& choice, std::uint64_t seed) {
                     return generate_pi_heat(pi_heat_model(choice), seed);
                   }},
+    lublin_model(),
+    downey_model(),
+    cirne_like_model(),
+    poisson_model(),
 };
 
 }  // namespace
+
+void check_count_of_jobs(std::uint64_t jobs) {
+  if (jobs >= kMostJobs) throw InputError("jobs: more than 2^32 - 2", "ask for fewer");
+}
 
 Workload generate_rigid(const RigidModel& model, std::uint64_t seed) {
   check(model);
@@ -314,6 +326,19 @@ const std::string& ModelChoice::value(std::string_view name) const {
 
 double ModelChoice::number(std::string_view name) const {
   return parse_number<double>(value(name)).value();
+}
+
+std::optional<double> ModelChoice::number_or(std::string_view none, std::string_view name,
+                                             double min, double max) const {
+  const std::string& text = value(name);
+  if (text == none) return std::nullopt;
+  const auto number = parse_number<double>(text);
+  if (!number || !(min <= *number && *number <= max)) {
+    throw InputError({.field = std::string(name)},
+                     fmt::format("'{}' is not a number from {} to {}, or {}", text, min, max, none),
+                     "correct it");
+  }
+  return number;
 }
 
 std::size_t ModelChoice::word(std::string_view name) const {

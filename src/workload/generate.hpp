@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,11 @@ struct ModelParameter {
 
 struct ModelChoice;
 
+/// The most of what is counted by 32 bits: jobs, nodes.
+inline constexpr double kMostOfModel = 4e9;
+/// Throws InputError if there are more jobs than can be numbered.
+void check_count_of_jobs(std::uint64_t jobs);
+
 /// A model that can be named. One of its parameters is `nodes`, the size of the machine.
 struct WorkloadModel {
   std::string_view name;
@@ -69,6 +75,9 @@ struct ModelChoice {
   const std::string& value(std::string_view name) const;
   /// The same of a number.
   double number(std::string_view name) const;
+  /// The same of a text that is a number in this range, or the word `none`. Throws InputError.
+  std::optional<double> number_or(std::string_view none, std::string_view name, double min,
+                                  double max) const;
   /// The same of a word: its place among the words.
   std::size_t word(std::string_view name) const;
   /// The whole choice, defaults included, as `parse_model` reads it.

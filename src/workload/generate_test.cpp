@@ -129,8 +129,12 @@ TEST(ParseModel, ErrorsSayWhatThereIs) {
   const auto message = [](const char* text, const char* expected) {
     EXPECT_THAT([&] { parse_model(text); }, ThrowsMessage<InputError>(expected));
   };
-  message("rigit", "there is no workload model 'rigit'; there are: rigid, esp, pi_heat");
-  message("", "there is no workload model ''; there are: rigid, esp, pi_heat");
+  message("rigit",
+          "there is no workload model 'rigit'; there are: rigid, esp, pi_heat, "
+          "lublin, downey, cirne_like, poisson");
+  message("",
+          "there is no workload model ''; there are: rigid, esp, pi_heat, "
+          "lublin, downey, cirne_like, poisson");
   message("rigid:size=3", "rigid: has no parameter 'size'; it has: jobs, nodes, max_size, load");
   message("rigid:jobs=3,jobs=4", "rigid: 'jobs' is given twice; give it once");
   message("rigid:jobs",
