@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "model/where.hpp"
 #include "workload/compressed_file.hpp"
 #include "workload/line_reader.hpp"
@@ -553,16 +554,6 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
   return workload;
 }
 
-// A time in seconds, with decimals only where it needs them.
-void append_seconds(std::string& text, Duration time) {
-  const std::int64_t whole = time.count() / 1'000'000;
-  const std::int64_t micros = time.count() % 1'000'000;
-  fmt::format_to(std::back_inserter(text), "{}", whole);
-  if (micros == 0) return;
-  fmt::format_to(std::back_inserter(text), ".{:06}", micros);
-  text.erase(text.find_last_not_of('0') + 1);
-}
-
 void append_header(std::string& text, const SwfHeader& header) {
   const auto line = [&](std::string_view key, std::string_view value) {
     if (!value.empty()) text.append("; ").append(key).append(": ").append(value).append("\n");
@@ -577,6 +568,46 @@ void append_header(std::string& text, const SwfHeader& header) {
     line("Note", note);
     notes.remove_prefix(std::min(note.size() + 1, notes.size()));
   }
+  std::string_view names = header.names;
+  while (!names.empty()) {
+    text.append("; ").append(next_part(names, '\n')).append("\n");
+  }
+}
+
+void append_line(std::string& text, const SwfLine& line) {
+  const auto time = [&](const std::optional<Duration>& value) {
+    text += ' ';
+    if (value) {
+      append_seconds(text, *value);
+    } else {
+      text += "-1";
+    }
+  };
+  append_number(text, line.number);
+  time(line.submit);
+  time(line.wait);
+  time(line.runtime);
+  fmt::format_to(std::back_inserter(text), " {} -1 -1 {}", line.allocated, line.requested);
+  time(line.requested_time);
+  fmt::format_to(std::back_inserter(text), " {} {} {} {} -1 {} {} -1 -1\n",
+                 line.requested_memory_kb, line.status, line.user, line.group, line.queue,
+                 line.partition);
+}
+
+// All of them, piece by piece.
+template <class Items, class LineOf>
+void write_lines(std::ostream& out, const Items& items, const SwfHeader& header, LineOf line_of) {
+  std::string text;
+  const auto flush = [&] {
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    text.clear();
+  };
+  append_header(text, header);
+  for (const auto& item : items) {
+    append_line(text, line_of(item));
+    if (text.size() >= kEnough) flush();
+  }
+  flush();
 }
 
 }  // namespace
@@ -616,31 +647,26 @@ SwfHeader read_swf_header(const std::string& path) {
   return header;
 }
 
+void write_swf_lines(std::ostream& out, std::span<const SwfLine> lines, const SwfHeader& header) {
+  write_lines(out, lines, header, [](const SwfLine& line) { return line; });
+}
+
 void write_swf(std::ostream& out, const Workload& workload, const SwfHeader& header,
                std::uint32_t cores_per_node) {
-  std::string text;
-  append_header(text, header);
   const auto id = [](std::uint32_t value) { return value == 0 ? -1 : std::int64_t{value}; };
-  for (const WorkloadJob& job : workload.jobs) {
-    const std::uint64_t processors = std::uint64_t{job.nodes} * cores_per_node;
-    fmt::format_to(std::back_inserter(text), "{} ", job.name);
-    append_seconds(text, job.submit.time_since_epoch());
-    text += " -1 ";
-    append_seconds(text, job.runtime);
-    fmt::format_to(std::back_inserter(text), " {0} -1 -1 {0} ", processors);
-    if (job.walltime > Duration{}) {
-      append_seconds(text, job.walltime);
-    } else {
-      text += "-1";
-    }
-    fmt::format_to(std::back_inserter(text), " -1 1 {} {} -1 -1 -1 -1 -1\n", id(job.user),
-                   id(job.group));
-    if (text.size() >= kEnough) {
-      out.write(text.data(), static_cast<std::streamsize>(text.size()));
-      text.clear();
-    }
-  }
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  write_lines(out, workload.jobs, header, [&](const WorkloadJob& job) {
+    const auto processors = static_cast<std::int64_t>(std::uint64_t{job.nodes} * cores_per_node);
+    SwfLine line{.number = job.name,
+                 .submit = job.submit.time_since_epoch(),
+                 .runtime = job.runtime,
+                 .allocated = processors,
+                 .requested = processors,
+                 .status = 1,
+                 .user = id(job.user),
+                 .group = id(job.group)};
+    if (job.walltime > Duration{}) line.requested_time = job.walltime;
+    return line;
+  });
 }
 
 }  // namespace ductile

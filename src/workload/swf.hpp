@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -68,6 +69,8 @@ struct SwfHeader {
       max_partitions;
   std::optional<std::int64_t> unix_start_time;  // s since 1970 of submit time 0
   std::string notes;                            // one line each; at most the first 64 KiB
+  /// What numbers stand for: lines as "Partition: 1 batch". Written; not read.
+  std::string names{};
 
   /// How many nodes of `cores_per_node` > 0 cores the machine has: MaxProcs, of so many cores each,
   /// else MaxNodes (which
@@ -89,6 +92,21 @@ Workload parse_swf(std::string_view bytes, const std::string& name, const SwfRul
 
 /// Reads no further than the first job.
 SwfHeader read_swf_header(const std::string& path);
+
+/// What a line says of a job, from another record of what ran. Empty or negative: not known.
+struct SwfLine {
+  std::uint64_t number = 0;
+  Duration submit{};
+  std::optional<Duration> wait, runtime;
+  std::int64_t allocated = -1, requested = -1;  // processors
+  std::optional<Duration> requested_time;
+  std::int64_t requested_memory_kb = -1;  // of each processor
+  std::int64_t status = -1;               // as field 11
+  std::int64_t user = -1, group = -1, queue = -1, partition = -1;
+};
+
+/// Writes the lines in their order. The caller looks at the state of `out`.
+void write_swf_lines(std::ostream& out, std::span<const SwfLine> lines, const SwfHeader& header);
 
 /// Writes the jobs, each with `cores_per_node` processors a node, so that read_swf gives the same
 /// workload back. What SWF has no place for (how jobs adapt) is not written. The caller looks at
