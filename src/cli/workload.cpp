@@ -1,10 +1,6 @@
 #include "cli/workload.hpp"
 
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -23,6 +19,8 @@
 #include "cli/log_options.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
+#include "cli/workload_convert.hpp"
+#include "cli/write_file.hpp"
 #include "workload/adaptive.hpp"
 #include "workload/generate.hpp"
 #include "workload/info.hpp"
@@ -193,23 +191,6 @@ struct GenerateOptions {
   std::string out = "-";
 };
 
-// Lets `write` fill the file `name`; "-" is the standard output.
-template <class Write>
-void write_file(const std::string& name, Write write) {
-  std::ofstream file;
-  if (name != "-") {
-    file.open(name, std::ios::binary);
-    if (!file) {
-      throw InputError({.file = name}, std::string("cannot be written: ") + std::strerror(errno),
-                       "give another file to --out");
-    }
-  }
-  std::ostream& out = name == "-" ? std::cout : file;
-  write(out);
-  out.flush();
-  if (!out) throw RunError(name + ": cannot be written: " + std::strerror(errno));
-}
-
 void generate(const GenerateOptions& options) {
   const ModelChoice choice = parse_model(options.model);
   const std::string remark = choice.remark();
@@ -339,6 +320,7 @@ void add_workload_command(CLI::App& app) {
   add_info(workload);
   add_generate(workload);
   add_transform(workload);
+  add_convert(workload);
 }
 
 }  // namespace ductile
