@@ -285,13 +285,16 @@ Amounts Reader::homogeneous(const JsonAt& profile, Nodes nodes, bool is_total) c
     flops /= n;
     pair_bytes /= n;
   } else if (profile.has("generation_strategy")) {
-    const JsonAt strategy = profile.at("generation_strategy");
-    if (strategy.text() == "DefinedAmountsSpreadUniformly") {
+    const JsonAt at = profile.at("generation_strategy");
+    const std::string strategy = at.text();
+    if (strategy == "DefinedAmountsSpreadUniformly" ||
+        strategy == "defined_amount_spread_uniformly") {
       flops /= n;
       pair_bytes = nodes > 1 ? pair_bytes / pairs : 0;
-    } else if (strategy.text() != "DefinedAmountsUsedForEachValue") {
-      strategy.fail(fmt::format("there is no '{}'", printable(strategy.text())),
-                    "write DefinedAmountsUsedForEachValue or DefinedAmountsSpreadUniformly");
+    } else if (strategy != "DefinedAmountsUsedForEachValue" &&
+               strategy != "defined_amount_used_for_each_value") {
+      at.fail(fmt::format("there is no '{}'", printable(strategy)),
+              "write DefinedAmountsUsedForEachValue or DefinedAmountsSpreadUniformly");
     }
   }
   return {flops, pair_bytes * (n - 1), pair_bytes * pairs};
