@@ -80,7 +80,7 @@ std::string as_text(const Facts& facts) {
   const std::string skipped = skipped_text(facts.log.workload.skipped);
   if (!skipped.empty()) line("", skipped);
   if (facts.log.workload.skipped.filtered > 0) {
-    line("", fmt::format("{} lines of other partitions", facts.log.workload.skipped.filtered));
+    line("", fmt::format("{} lines that were not asked for", facts.log.workload.skipped.filtered));
   }
   if (facts.log.workload.clipped > 0) {
     line("", fmt::format("{} made as large as the machine", facts.log.workload.clipped));
@@ -259,6 +259,7 @@ struct TransformOptions {
   std::string file, out;
   LogOptions log;
   Transform changes;
+  bool anonymise = false;
   std::uint64_t seed = 1;
 };
 
@@ -276,6 +277,11 @@ void transform_log(const TransformOptions& options) {
   how.rules.nodes = nodes;
   Log log = read_log(options.file, how);
   transform(log.workload, options.changes, nodes, options.seed);
+  if (options.anonymise) {
+    anonymise(log.workload);
+    log.header.installation.clear();
+    log.header.notes.clear();
+  }
 
   SwfHeader header = std::move(log.header);
   header.version = "2.2";
@@ -304,6 +310,9 @@ void add_transform(CLI::App& workload) {
       ->required();
   add_log_options(command, options->log);
   add_transform_options(command, options->changes);
+  command.add_flag("--anonymise", options->anonymise,
+                   "number users and groups anew in the order in which they come, and leave out "
+                   "lines of the header that name people, places or files");
   command.add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
   command
       .add_option("--out", options->out,

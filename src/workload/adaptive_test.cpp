@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -19,6 +20,8 @@
 
 namespace ductile {
 namespace {
+
+using ::testing::HasSubstr;
 
 Workload jobs(std::uint64_t count, Nodes nodes = 4) {
   Workload workload;

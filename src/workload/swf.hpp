@@ -26,6 +26,13 @@ struct AskedByJobs {
   std::unordered_map<std::uint64_t, std::size_t> of;
 };
 
+/// A time of a log: a date (s since 1970, for which the header must have UnixStartTime), or the
+/// log's own.
+struct LogTime {
+  std::int64_t seconds = 0;
+  bool is_date = false;
+};
+
 /// How the lines of a file become jobs.
 struct SwfRules {
   enum class Size : std::uint8_t { requested, allocated };
@@ -50,6 +57,12 @@ struct SwfRules {
   std::optional<std::int64_t> partition;  // only lines with this field 16
   std::vector<Status> status;             // only lines with one of these; empty: all
   Nodes max_size = 0;                     // only jobs up to so many nodes; 0: all
+  std::vector<std::uint32_t> users;       // only lines with one of these (field 12); empty: all
+  std::vector<std::uint32_t> groups;      // the same of field 13
+  Nodes min_size = 0;                     // only jobs of so many nodes and more
+  Duration shortest{}, longest{};         // only jobs that run so long; 0: any
+  std::optional<LogTime> from, until;     // only jobs that come then: not before, and before it
+  std::uint64_t last_jobs = 0;            // only so many, those that come last; 0: all
   std::uint64_t leave_out = 0;            // so many jobs, those that come first in the file
   std::uint64_t max_jobs = 0;             // stop after so many jobs; 0: all
 
