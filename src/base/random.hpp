@@ -30,6 +30,7 @@ enum class Stream : std::uint64_t {
   mtct,
   mtct_drift,
   bounds,
+  shuffle,
 };
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): a bijection that mixes all bits.

@@ -38,7 +38,7 @@ Log read_log(const std::string& path, const LogOptions& options, const ReadProgr
                               {.cores_per_node = rules.cores_per_node,
                                .may_ask = !options.runs || rules.platform != nullptr});
   const Skipped& skipped = log.workload.skipped;
-  if (log.unknown > 0 && rules.max_jobs == 0 && rules.leave_out == 0 &&
+  if (log.unknown > 0 && rules.max_jobs == 0 && rules.leave_out == 0 && rules.last_jobs == 0 &&
       skipped.total() + skipped.filtered == 0) {
     throw InputError({.file = log.adaptive},
                      fmt::format("{} of its jobs are not in {}", log.unknown, path),

@@ -204,7 +204,7 @@ std::string about(const Workload& workload, Nodes nodes, bool of_log) {
     remedy(skipped.too_large, of_log ? "--clip" : kFitElastisim);
     if (!remedies.empty()) text += fmt::format(" (see {})", remedies);
   }
-  if (skipped.filtered > 0) text += fmt::format("; {} of other partitions", skipped.filtered);
+  if (skipped.filtered > 0) text += fmt::format("; {} that were not asked for", skipped.filtered);
   if (workload.clipped > 0)
     text += fmt::format("; {} made as large as the machine", workload.clipped);
   if (workload.walltime_raised > 0) {
@@ -665,8 +665,9 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
 // How lines of a log become jobs means nothing where there is none.
 void refuse_options_of_logs(const CLI::App& command, const std::string& source, bool has_cores) {
   std::vector<std::string> options = {
-      "--size",   "--min-runtime", "--never-started",   "--clip",        "--partition",
-      "--status", "--max-size",    "--partitions-from", "--memory-from", "--skip"};
+      "--size",     "--min-runtime",     "--never-started", "--clip",  "--partition", "--status",
+      "--max-size", "--partitions-from", "--memory-from",   "--skip",  "--user",      "--group",
+      "--min-size", "--runtime",         "--from",          "--until", "--last"};
   if (has_cores) options.emplace_back("--cores-per-node");
   for (const std::string& option : options) {
     if (command.count(option) == 0) continue;

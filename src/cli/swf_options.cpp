@@ -3,14 +3,17 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/date.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/time.hpp"
 
 namespace ductile {
 namespace {
@@ -36,6 +39,95 @@ std::vector<SwfRules::Status> read_status(const std::vector<std::string>& texts)
   }
   if (any) statuses.clear();
   return statuses;
+}
+
+// Numbers as "3,17", given once or several times.
+std::vector<std::uint32_t> read_numbers(const std::string& option,
+                                        const std::vector<std::string>& texts) {
+  std::vector<std::uint32_t> numbers;
+  for (const std::string_view text : texts) {
+    std::string_view rest = text;
+    do {
+      const std::string_view word = next_part(rest, ',');
+      const auto number = parse_number<std::uint32_t>(word);
+      if (!number) {
+        throw InputError({.field = option}, fmt::format("'{}' is no number", printable(word)),
+                         "give numbers of the log, as 3 or 3,17; 0 is one that is not known");
+      }
+      numbers.push_back(*number);
+    } while (!rest.empty());
+  }
+  return numbers;
+}
+
+constexpr double kLongestSeconds = 1e9;
+
+// "60..3600", "60.." and "..3600", in seconds.
+void read_runtimes(std::string_view text, SwfRules& rules) {
+  const std::size_t dots = text.find("..");
+  const auto end = [&](std::string_view word) -> std::optional<Duration> {
+    if (word.empty()) return Duration{};
+    const auto value = parse_number<double>(word);
+    if (!value || !(0 <= *value && *value <= kLongestSeconds)) return std::nullopt;
+    return seconds(*value);
+  };
+  const auto least = end(text.substr(0, dots));
+  const auto most = dots == std::string_view::npos ? std::nullopt : end(text.substr(dots + 2));
+  if (!least || !most || (*most > Duration{} && *most < *least)) {
+    throw InputError({.field = "--runtime"}, fmt::format("'{}' is no range", printable(text)),
+                     "give seconds, as 60..3600, 60.. or ..3600");
+  }
+  rules.shortest = *least;
+  rules.longest = *most;
+}
+
+LogTime read_time(const std::string& option, const std::string& text) {
+  constexpr std::int64_t kMost = 1'000'000'000'000;
+  if (const auto date = parse_date(text)) return {*date, true};
+  const auto number = parse_number<std::int64_t>(text);
+  if (!number || *number < 0 || *number > kMost) {
+    throw InputError({.field = option}, fmt::format("'{}' is no time", printable(text)),
+                     "give seconds of the log, or a date (UTC) as 2024-05-17 or "
+                     "2024-05-17T08:30:00");
+  }
+  return {*number, false};
+}
+
+// Options that say which jobs count.
+void add_selection(CLI::App& command, SwfRules& rules) {
+  constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
+  const auto numbers = [&](const char* option, std::vector<std::uint32_t>& to, const char* about) {
+    command
+        .add_option_function<std::vector<std::string>>(
+            option,
+            [option, &to](const std::vector<std::string>& texts) {
+              to = read_numbers(option, texts);
+            },
+            about)
+        ->type_name("NUMBER[,NUMBER...]")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  numbers("--user", rules.users, "only jobs of these users (field 12)");
+  numbers("--group", rules.groups, "only jobs of these groups (field 13)");
+  command.add_option("--min-size", rules.min_size, "only jobs of so many nodes and more")
+      ->check(CLI::Range(1U, kMost));
+  command
+      .add_option_function<std::string>(
+          "--runtime", [&rules](const std::string& text) { read_runtimes(text, rules); },
+          "only jobs that run so long, in seconds")
+      ->type_name("LEAST..MOST");
+  const auto time = [&](const char* option, std::optional<LogTime>& to, const char* about) {
+    command
+        .add_option_function<std::string>(
+            option, [option, &to](const std::string& text) { to = read_time(option, text); }, about)
+        ->type_name("SECONDS|DATE");
+  };
+  time("--from", rules.from, "only jobs that are submitted then or later");
+  time("--until", rules.until, "only jobs that are submitted before");
+  command.add_option("--last", rules.last_jobs, "only the last so many jobs")
+      ->check(CLI::Range(1U, kMost))
+      ->excludes("--jobs");
 }
 
 }  // namespace
@@ -96,6 +188,7 @@ void add_swf_options(CLI::App& command, SwfRules& rules) {
       .add_option("--max-size", rules.max_size,
                   "only jobs of up to so many nodes; others are skipped")
       ->check(CLI::Range(1U, kMost));
+  add_selection(command, rules);
 }
 
 std::string skipped_text(const Skipped& skipped, const char* what) {

@@ -9,8 +9,9 @@
 
 namespace ductile {
 
-/// Adds the rules by which lines become jobs: --nodes, --cores-per-node, --jobs, --skip, --size,
-/// --min-runtime, --never-started, --clip, --partition, --status and --max-size. They are written
+/// Adds the rules by which lines become jobs: --nodes, --cores-per-node, --jobs, --skip, --last,
+/// --size, --min-runtime, --never-started, --clip, --partition, --status, --max-size, --min-size,
+/// --user, --group, --runtime, --from and --until. They are written
 /// to `rules`, which must live until the command line is parsed.
 void add_swf_options(CLI::App& command, SwfRules& rules);
 

@@ -1,5 +1,6 @@
 #include "cli/transform_options.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -7,12 +8,36 @@
 
 namespace ductile {
 
+CLI::Option* add_flurry_option(CLI::App& command, FlurrySettings& flurry) {
+  return command
+      .add_option_function<std::string>(
+          "--flurry",
+          [&flurry](const std::string& text) { flurry = parse_flurry("--flurry", text); },
+          "what a flurry is: so many jobs of a user, and such a share of all, within so many days "
+          "[jobs=1000,share=0.5,days=7]")
+      ->type_name("key=value,...");
+}
+
 void add_transform_options(CLI::App& command, Transform& transform) {
+  const auto flurry = std::make_shared<FlurrySettings>();
+  CLI::Option* const what = add_flurry_option(command, *flurry);
+  auto* remove = command.add_flag_callback(
+      "--remove-flurries", [&transform, flurry] { transform.without_flurries = *flurry; },
+      "leave out the jobs of users' surges that dominate the workload for a while");
+  what->needs(remove);
+  command.add_flag("--shuffle", transform.shuffle,
+                   "deal the jobs out anew over the times at which jobs come");
+  auto* scale = command
+                    .add_option("--arrival-scale", transform.arrival_scale,
+                                "multiplies the time between submissions; below 1 the load rises")
+                    ->check(CLI::Range(1e-9, 1e9))
+                    ->capture_default_str();
   command
-      .add_option("--arrival-scale", transform.arrival_scale,
-                  "multiplies the time between submissions; below 1 the load rises")
-      ->check(CLI::Range(1e-9, 1e9))
-      ->capture_default_str();
+      .add_option("--load", transform.load,
+                  "multiplies the time between submissions so that the work is this share of what "
+                  "the machine can do from the first one to the last")
+      ->check(CLI::Range(1e-6, 1e6))
+      ->excludes(scale);
   command
       .add_option("--speed-factor", transform.speed_factor,
                   "multiplies run times and requested times: another machine's speed")

@@ -1,10 +1,6 @@
 #include "cli/workload.hpp"
 
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -23,6 +19,8 @@
 #include "cli/log_options.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
+#include "cli/workload_convert.hpp"
+#include "cli/write_file.hpp"
 #include "workload/adaptive.hpp"
 #include "workload/generate.hpp"
 #include "workload/info.hpp"
@@ -83,7 +81,7 @@ std::string as_text(const Facts& facts) {
   const std::string skipped = skipped_text(facts.log.workload.skipped);
   if (!skipped.empty()) line("", skipped);
   if (facts.log.workload.skipped.filtered > 0) {
-    line("", fmt::format("{} lines of other partitions", facts.log.workload.skipped.filtered));
+    line("", fmt::format("{} lines that were not asked for", facts.log.workload.skipped.filtered));
   }
   if (facts.log.workload.clipped > 0) {
     line("", fmt::format("{} made as large as the machine", facts.log.workload.clipped));
@@ -194,23 +192,6 @@ struct GenerateOptions {
   std::string out = "-";
 };
 
-// Lets `write` fill the file `name`; "-" is the standard output.
-template <class Write>
-void write_file(const std::string& name, Write write) {
-  std::ofstream file;
-  if (name != "-") {
-    file.open(name, std::ios::binary);
-    if (!file) {
-      throw InputError({.file = name}, std::string("cannot be written: ") + std::strerror(errno),
-                       "give another file to --out");
-    }
-  }
-  std::ostream& out = name == "-" ? std::cout : file;
-  write(out);
-  out.flush();
-  if (!out) throw RunError(name + ": cannot be written: " + std::strerror(errno));
-}
-
 void generate(const GenerateOptions& options) {
   const ModelChoice choice = parse_model(options.model);
   const std::string remark = choice.remark();
@@ -279,6 +260,7 @@ struct TransformOptions {
   std::string file, out;
   LogOptions log;
   Transform changes;
+  bool anonymise = false;
   std::uint64_t seed = 1;
 };
 
@@ -315,6 +297,11 @@ void transform_log(const TransformOptions& options) {
   how.rules.nodes = nodes;
   Log log = read_log(options.file, how);
   transform(log.workload, options.changes, nodes, options.seed);
+  if (options.anonymise) {
+    anonymise(log.workload);
+    log.header.installation.clear();
+    log.header.notes.clear();
+  }
 
   write_log(options.out, log.workload, std::move(log.header), nodes, cores,
             fmt::format("changed by ductile workload transform, seed {}\n", options.seed));
@@ -334,6 +321,9 @@ void add_transform(CLI::App& workload) {
       ->required();
   add_log_options(command, options->log);
   add_transform_options(command, options->changes);
+  command.add_flag("--anonymise", options->anonymise,
+                   "number users and groups anew in the order in which they come, and leave out "
+                   "lines of the header that name people, places or files");
   command.add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
   command
       .add_option("--out", options->out,
@@ -426,6 +416,7 @@ void add_workload_command(CLI::App& app) {
   add_generate(workload);
   add_transform(workload);
   add_resample(workload);
+  add_convert(workload);
 }
 
 }  // namespace ductile

@@ -124,7 +124,7 @@ TEST_F(WorkloadCommand, AnEmptyLogIsNoError) {
   run({"generate", "rigid:jobs=5", "--out", file_});
   const std::string text = run({"info", file_, "--partition", "3"});
   EXPECT_THAT(text, HasSubstr("jobs                  0\n"));
-  EXPECT_THAT(text, HasSubstr("5 lines of other partitions\n"));
+  EXPECT_THAT(text, HasSubstr("5 lines that were not asked for\n"));
 }
 
 TEST(SkippedText, NamesTheCauses) {

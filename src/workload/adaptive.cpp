@@ -588,6 +588,37 @@ void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t c
   flush();
 }
 
+std::string say_in_words(AdaptiveJob& job) {
+  constexpr double kShortestSeconds = 1e-6;  // a table has no shorter time
+  for (const EvolvingStep& step : job.steps) {
+    if (!step.wanted.rows().empty() || step.iterations > 0) {
+      return "evolving requests that depend on iterations and on the size at that time";
+    }
+  }
+  for (const double growth_s : job.costs.growth_s.rows()) {
+    if (growth_s != 0) return "a cost of new nodes that was measured (on_expansion)";
+  }
+  const std::span<const double> after = job.costs.after_s.rows();
+  for (const double after_s : after) {
+    if (after_s != after.front()) {
+      return "a cost of resizes that depends on the new size (on_reconfiguration)";
+    }
+  }
+  if (!after.empty()) job.cost.fixed_s += after.front();
+  job.costs = {};
+  for (Phase& phase : job.phases) {
+    std::vector<TimeAt> times;
+    Nodes size = job.size.min;
+    for (const double time_s : phase.times_s.rows()) {
+      times.push_back({size++, std::max(time_s, kShortestSeconds)});
+    }
+    if (times.empty()) continue;
+    phase.speedup = {.kind = Speedup::Kind::table, .times = SharedList(std::move(times))};
+    phase.times_s = {};
+  }
+  return "";
+}
+
 std::string adaptive_path(const std::string& log) {
   std::string_view stem = log;
   for (const std::string_view ending : {".gz", ".xz", ".zst", ".swf"}) {

@@ -47,6 +47,11 @@ void read_watts(std::string_view text, const Place& place, AdaptiveJob& job);
 /// can say.
 void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t cores_per_node = 1);
 
+/// Says in the words of such a file what was measured of a job: times of phases become tables, and
+/// what resizes take the fixed part of their cost. Returns what there are no words for, empty if
+/// there is nothing of the kind.
+std::string say_in_words(AdaptiveJob& job);
+
 /// "logs/kth.adaptive" for "logs/kth.swf.xz".
 std::string adaptive_path(const std::string& log);
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -19,6 +20,8 @@
 
 namespace ductile {
 namespace {
+
+using ::testing::HasSubstr;
 
 Workload jobs(std::uint64_t count, Nodes nodes = 4) {
   Workload workload;
@@ -385,6 +388,25 @@ TEST(Adaptive, WattsMayBeARange) {
     EXPECT_THROW(parsed(std::string("job 2 type=malleable size=1..4 watts=") + text), InputError)
         << text;
   }
+}
+
+TEST(Adaptive, WhatWasMeasuredIsSaidInWords) {
+  AdaptiveJob job{.size = {2, 4}};
+  job.costs.after_s = SharedList<double>({3, 3, 3});
+  job.phases = {{.until = 1, .iterations = 5, .times_s = SharedList<double>({9, 6, 0})}};
+  EXPECT_EQ(say_in_words(job), "");
+  EXPECT_EQ(job.cost.fixed_s, 3);
+  EXPECT_EQ(job.costs, ResizeCosts{});
+  EXPECT_TRUE(job.phases.front().times_s.rows().empty());
+  EXPECT_EQ(to_text(job.phases.front().speedup), "table:2=9:3=6:4=1e-06");
+
+  job.costs.after_s = SharedList<double>({3, 2, 3});
+  EXPECT_THAT(say_in_words(job), HasSubstr("on_reconfiguration"));
+  job.costs = {.growth_s = SharedList<double>({0, 1})};
+  EXPECT_THAT(say_in_words(job), HasSubstr("on_expansion"));
+  job.costs = {};
+  job.steps = {{.wanted = SharedList<Nodes>({2, 2, 4}), .iterations = 2}};
+  EXPECT_THAT(say_in_words(job), HasSubstr("evolving requests"));
 }
 
 }  // namespace

@@ -259,4 +259,17 @@ std::size_t CompressedFile::read(char* to, std::size_t size) { return state_->re
 std::uint64_t CompressedFile::consumed() const { return state_->consumed(); }
 std::uint64_t CompressedFile::total() const { return state_->total(); }
 
+std::string read_file(const std::string& path) {
+  CompressedFile file = CompressedFile::open(path);
+  std::string text;
+  constexpr std::size_t kPiece = 1 << 20;
+  for (std::size_t size = kPiece; size > 0;) {
+    const std::size_t before = text.size();
+    text.resize(before + kPiece);
+    size = file.read(text.data() + before, kPiece);
+    text.resize(before + size);
+  }
+  return text;
+}
+
 }  // namespace ductile

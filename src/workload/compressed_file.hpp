@@ -42,4 +42,7 @@ class CompressedFile {
   std::unique_ptr<State> state_;
 };
 
+/// All that the file unpacks to. Throws InputError.
+std::string read_file(const std::string& path);
+
 }  // namespace ductile

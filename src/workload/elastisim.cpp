@@ -33,19 +33,6 @@ constexpr std::uint64_t kMostRequests = 1'000'000;  // evolving requests of one 
 constexpr double kShortestSeconds = 1e-6;           // a model's times are above zero
 constexpr std::size_t kMostNamed = 8;               // tasks in a remark
 
-std::string load_file(const std::string& path) {
-  CompressedFile file = CompressedFile::open(path);
-  std::string text;
-  constexpr std::size_t kPiece = 1 << 20;
-  for (std::size_t size = kPiece; size > 0;) {
-    const std::size_t before = text.size();
-    text.resize(before + kPiece);
-    size = file.read(text.data() + before, kPiece);
-    text.resize(before + size);
-  }
-  return text;
-}
-
 // One phase of a job: its iterations, and how long one takes at each size.
 struct Timed {
   std::uint64_t iterations = 1;
@@ -69,7 +56,7 @@ class JobsReader {
 
  private:
   std::string load(const std::string& path) const {
-    return rules_.load ? rules_.load(path) : load_file(path);
+    return rules_.load ? rules_.load(path) : read_file(path);
   }
   std::string find(const JsonAt& path, const std::string& named_by);
   const ElastisimModel& model(const JsonAt& path, const std::string& jobs_file);

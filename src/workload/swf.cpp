@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "model/where.hpp"
 #include "workload/compressed_file.hpp"
 #include "workload/line_reader.hpp"
@@ -410,8 +411,38 @@ std::uint64_t memory_of(const Record& record, std::int64_t processors, std::uint
   return (static_cast<std::uint64_t>(kilobytes) * of_node + 1023) / 1024;
 }
 
+// From when to when jobs are asked for, in the time of the log.
+class Window {
+ public:
+  Window(const SwfRules& rules, const SwfHeader& header, const std::string& file) {
+    if (rules.from) from_ = time_of(*rules.from, header, file);
+    if (rules.until) until_ = time_of(*rules.until, header, file);
+  }
+  bool contains(Duration time) const { return from_ <= time && time < until_; }
+
+ private:
+  static Duration time_of(const LogTime& time, const SwfHeader& header, const std::string& file) {
+    if (!time.is_date) return whole_seconds(time.seconds);
+    if (!header.unix_start_time || *header.unix_start_time > kLongestTime ||
+        *header.unix_start_time < -kLongestTime) {
+      throw InputError({.file = file},
+                       "its header does not say at which date it begins (UnixStartTime)",
+                       "give --from and --until in seconds of its submit times");
+    }
+    return whole_seconds(time.seconds - *header.unix_start_time);
+  }
+
+  Duration from_ = Duration::min(), until_ = Duration::max();
+};
+
+template <class Value>
+bool is_asked_for(const std::vector<Value>& values, Value value) {
+  return values.empty() || std::ranges::find(values, value) != values.end();
+}
+
 // Adds the job of a line to the workload, or counts why it does not.
-void take(const Record& record, const SwfRules& rules, Places& places, Workload& workload) {
+void take(const Record& record, const SwfRules& rules, const Window& window, Places& places,
+          Workload& workload) {
   Skipped& skipped = workload.skipped;
   if (rules.partition && record.count(kPartition, kLargestId) != *rules.partition) {
     ++skipped.filtered;
@@ -433,6 +464,11 @@ void take(const Record& record, const SwfRules& rules, Places& places, Workload&
   job.submit = Time{submit};
   job.user = identity(record, kUser);
   job.group = identity(record, kGroup);
+  if (!window.contains(submit) || !is_asked_for(rules.users, job.user) ||
+      !is_asked_for(rules.groups, job.group)) {
+    ++skipped.filtered;
+    return;
+  }
 
   const std::int64_t size = processors(record, rules.size);
   job.runtime = record.time(kRunTime);
@@ -452,6 +488,10 @@ void take(const Record& record, const SwfRules& rules, Places& places, Workload&
     ++skipped.no_runtime;
     return;
   }
+  if (job.runtime < rules.shortest || (rules.longest > Duration{} && job.runtime > rules.longest)) {
+    ++skipped.filtered;
+    return;
+  }
   const std::size_t partition = places.partition(record);
   const std::uint32_t cores = places.cores(partition);
   const std::int64_t uses = size * rules.cores_per_processor;  // cores
@@ -459,6 +499,10 @@ void take(const Record& record, const SwfRules& rules, Places& places, Workload&
   if (rules.counts_cores) {
     constexpr std::int64_t kMost = std::numeric_limits<std::uint16_t>::max();
     job.cores = static_cast<std::uint16_t>(std::min((uses - 1) / job.nodes + 1, kMost));
+  }
+  if (job.nodes < rules.min_size) {
+    ++skipped.filtered;
+    return;
   }
   if (rules.max_size > 0 && job.nodes > rules.max_size) {
     ++skipped.above_max_size;
@@ -519,19 +563,21 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
   workload.name = workload_name(name);
   Places places(rules);
   LineReader lines(file, name, kAdvice, &progress);
+  SwfHeader own;
+  if (header == nullptr) header = &own;
+  std::optional<Window> window;  // known when the header is
   bool sorted = true;
-  bool before_first = true;
   std::uint64_t to_leave_out = rules.leave_out;  // jobs still
   std::string_view line;
   while (lines.next(line)) {
     const auto first = std::find_if_not(line.begin(), line.end(), is_blank);
     if (first == line.end()) continue;
     if (*first == ';') {
-      if (before_first && header != nullptr) read_comment(trimmed(line), *header);
+      if (!window) read_comment(trimmed(line), *header);
       continue;
     }
-    before_first = false;
-    take(Record(line, name, lines.number()), rules, places, workload);
+    if (!window) window.emplace(rules, *header, name);
+    take(Record(line, name, lines.number()), rules, *window, places, workload);
     const std::vector<WorkloadJob>& jobs = workload.jobs;
     if (to_leave_out > 0) {
       // What the file has before the first job that counts is not counted either.
@@ -550,17 +596,11 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
     }
   }
   if (!sorted) std::ranges::stable_sort(workload.jobs, {}, &WorkloadJob::submit);
+  if (rules.last_jobs > 0 && workload.jobs.size() > rules.last_jobs) {
+    const auto first = workload.jobs.end() - static_cast<std::ptrdiff_t>(rules.last_jobs);
+    workload.jobs.erase(workload.jobs.begin(), first);
+  }
   return workload;
-}
-
-// A time in seconds, with decimals only where it needs them.
-void append_seconds(std::string& text, Duration time) {
-  const std::int64_t whole = time.count() / 1'000'000;
-  const std::int64_t micros = time.count() % 1'000'000;
-  fmt::format_to(std::back_inserter(text), "{}", whole);
-  if (micros == 0) return;
-  fmt::format_to(std::back_inserter(text), ".{:06}", micros);
-  text.erase(text.find_last_not_of('0') + 1);
 }
 
 void append_header(std::string& text, const SwfHeader& header) {
@@ -577,6 +617,46 @@ void append_header(std::string& text, const SwfHeader& header) {
     line("Note", note);
     notes.remove_prefix(std::min(note.size() + 1, notes.size()));
   }
+  std::string_view names = header.names;
+  while (!names.empty()) {
+    text.append("; ").append(next_part(names, '\n')).append("\n");
+  }
+}
+
+void append_line(std::string& text, const SwfLine& line) {
+  const auto time = [&](const std::optional<Duration>& value) {
+    text += ' ';
+    if (value) {
+      append_seconds(text, *value);
+    } else {
+      text += "-1";
+    }
+  };
+  append_number(text, line.number);
+  time(line.submit);
+  time(line.wait);
+  time(line.runtime);
+  fmt::format_to(std::back_inserter(text), " {} -1 -1 {}", line.allocated, line.requested);
+  time(line.requested_time);
+  fmt::format_to(std::back_inserter(text), " {} {} {} {} -1 {} {} -1 -1\n",
+                 line.requested_memory_kb, line.status, line.user, line.group, line.queue,
+                 line.partition);
+}
+
+// All of them, piece by piece.
+template <class Items, class LineOf>
+void write_lines(std::ostream& out, const Items& items, const SwfHeader& header, LineOf line_of) {
+  std::string text;
+  const auto flush = [&] {
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    text.clear();
+  };
+  append_header(text, header);
+  for (const auto& item : items) {
+    append_line(text, line_of(item));
+    if (text.size() >= kEnough) flush();
+  }
+  flush();
 }
 
 }  // namespace
@@ -616,31 +696,26 @@ SwfHeader read_swf_header(const std::string& path) {
   return header;
 }
 
+void write_swf_lines(std::ostream& out, std::span<const SwfLine> lines, const SwfHeader& header) {
+  write_lines(out, lines, header, [](const SwfLine& line) { return line; });
+}
+
 void write_swf(std::ostream& out, const Workload& workload, const SwfHeader& header,
                std::uint32_t cores_per_node) {
-  std::string text;
-  append_header(text, header);
   const auto id = [](std::uint32_t value) { return value == 0 ? -1 : std::int64_t{value}; };
-  for (const WorkloadJob& job : workload.jobs) {
-    const std::uint64_t processors = std::uint64_t{job.nodes} * cores_per_node;
-    fmt::format_to(std::back_inserter(text), "{} ", job.name);
-    append_seconds(text, job.submit.time_since_epoch());
-    text += " -1 ";
-    append_seconds(text, job.runtime);
-    fmt::format_to(std::back_inserter(text), " {0} -1 -1 {0} ", processors);
-    if (job.walltime > Duration{}) {
-      append_seconds(text, job.walltime);
-    } else {
-      text += "-1";
-    }
-    fmt::format_to(std::back_inserter(text), " -1 1 {} {} -1 -1 -1 -1 -1\n", id(job.user),
-                   id(job.group));
-    if (text.size() >= kEnough) {
-      out.write(text.data(), static_cast<std::streamsize>(text.size()));
-      text.clear();
-    }
-  }
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  write_lines(out, workload.jobs, header, [&](const WorkloadJob& job) {
+    const auto processors = static_cast<std::int64_t>(std::uint64_t{job.nodes} * cores_per_node);
+    SwfLine line{.number = job.name,
+                 .submit = job.submit.time_since_epoch(),
+                 .runtime = job.runtime,
+                 .allocated = processors,
+                 .requested = processors,
+                 .status = 1,
+                 .user = id(job.user),
+                 .group = id(job.group)};
+    if (job.walltime > Duration{}) line.requested_time = job.walltime;
+    return line;
+  });
 }
 
 }  // namespace ductile

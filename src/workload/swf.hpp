@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +24,13 @@ namespace ductile {
 struct AskedByJobs {
   std::vector<AskedWhere> asked;
   std::unordered_map<std::uint64_t, std::size_t> of;
+};
+
+/// A time of a log: a date (s since 1970, for which the header must have UnixStartTime), or the
+/// log's own.
+struct LogTime {
+  std::int64_t seconds = 0;
+  bool is_date = false;
 };
 
 /// How the lines of a file become jobs.
@@ -49,6 +57,12 @@ struct SwfRules {
   std::optional<std::int64_t> partition;  // only lines with this field 16
   std::vector<Status> status;             // only lines with one of these; empty: all
   Nodes max_size = 0;                     // only jobs up to so many nodes; 0: all
+  std::vector<std::uint32_t> users;       // only lines with one of these (field 12); empty: all
+  std::vector<std::uint32_t> groups;      // the same of field 13
+  Nodes min_size = 0;                     // only jobs of so many nodes and more
+  Duration shortest{}, longest{};         // only jobs that run so long; 0: any
+  std::optional<LogTime> from, until;     // only jobs that come then: not before, and before it
+  std::uint64_t last_jobs = 0;            // only so many, those that come last; 0: all
   std::uint64_t leave_out = 0;            // so many jobs, those that come first in the file
   std::uint64_t max_jobs = 0;             // stop after so many jobs; 0: all
 
@@ -68,6 +82,8 @@ struct SwfHeader {
       max_partitions;
   std::optional<std::int64_t> unix_start_time;  // s since 1970 of submit time 0
   std::string notes;                            // one line each; at most the first 64 KiB
+  /// What numbers stand for: lines as "Partition: 1 batch". Written; not read.
+  std::string names{};
 
   /// How many nodes of `cores_per_node` > 0 cores the machine has: MaxProcs, of so many cores each,
   /// else MaxNodes (which
@@ -89,6 +105,21 @@ Workload parse_swf(std::string_view bytes, const std::string& name, const SwfRul
 
 /// Reads no further than the first job.
 SwfHeader read_swf_header(const std::string& path);
+
+/// What a line says of a job, from another record of what ran. Empty or negative: not known.
+struct SwfLine {
+  std::uint64_t number = 0;
+  Duration submit{};
+  std::optional<Duration> wait, runtime;
+  std::int64_t allocated = -1, requested = -1;  // processors
+  std::optional<Duration> requested_time;
+  std::int64_t requested_memory_kb = -1;  // of each processor
+  std::int64_t status = -1;               // as field 11
+  std::int64_t user = -1, group = -1, queue = -1, partition = -1;
+};
+
+/// Writes the lines in their order. The caller looks at the state of `out`.
+void write_swf_lines(std::ostream& out, std::span<const SwfLine> lines, const SwfHeader& header);
 
 /// Writes the jobs, each with `cores_per_node` processors a node, so that read_swf gives the same
 /// workload back. What SWF has no place for (how jobs adapt) is not written. The caller looks at

@@ -55,6 +55,38 @@ TEST(Swf, ReadsALine) {
                                         .group = 2}));
 }
 
+TEST(Swf, SelectsJobs) {
+  const std::string text = "; UnixStartTime: 1000\n" + Line{}.text() +
+                           Line{.job = "2", .submit = "50", .run = "60", .user = "4"}.text() +
+                           Line{.job = "3", .submit = "100", .requested = "8", .group = "9"}.text();
+  const auto names = [&](const SwfRules& rules) {
+    const Workload workload = parse(text, rules);
+    EXPECT_EQ(workload.skipped.filtered + workload.jobs.size(), 3u);
+    std::vector<std::uint64_t> result;
+    for (const WorkloadJob& job : workload.jobs) result.push_back(job.name);
+    return result;
+  };
+  EXPECT_THAT(names({.users = {4, 17}}), ElementsAre(2));
+  EXPECT_THAT(names({.groups = {9}}), ElementsAre(3));
+  EXPECT_THAT(names({.min_size = 5}), ElementsAre(3));
+  EXPECT_THAT(names({.shortest = whole_seconds(60)}), ElementsAre(2));
+  EXPECT_THAT(names({.longest = whole_seconds(10)}), ElementsAre(1, 3));
+  EXPECT_THAT(names({.from = LogTime{50}}), ElementsAre(2, 3));
+  EXPECT_THAT(names({.from = LogTime{1, false}, .until = LogTime{100}}), ElementsAre(2));
+  EXPECT_THAT(names({.from = LogTime{1050, true}, .until = LogTime{1100, true}}), ElementsAre(2));
+  const Workload last = parse(text, {.last_jobs = 2});
+  EXPECT_EQ(last.jobs.size(), 2u);
+  EXPECT_EQ(last.jobs.front().name, 2u);
+}
+
+TEST(Swf, ADateNeedsTheDateOfTheBeginning) {
+  EXPECT_THAT(
+      [] {
+        parse(Line{}.text(), {.until = LogTime{1000, true}});
+      },
+      ThrowsMessage<InputError>(HasSubstr("UnixStartTime")));
+}
+
 TEST(Swf, NeedsNoOrder) {
   const std::string text =
       Line{.job = "1", .submit = "30"}.text() + Line{.job = "2", .submit = "10"}.text() +

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <functional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -319,6 +321,23 @@ void change(Workload& workload, WorkloadJob& job, const Transform& transform, No
   }
 }
 
+// The load is as `WorkloadInfo::offered_load` has it.
+void scale_to_load(Workload& workload, double load, Nodes nodes) {
+  const Place place{.field = "--load"};
+  if (nodes == 0) throw InputError(place, "how large the machine is is not known", "give --nodes");
+  double work_node_s = 0;
+  for (const WorkloadJob& job : workload.jobs) work_node_s += job.nodes * to_seconds(job.runtime);
+  const Duration span = workload.jobs.empty()
+                            ? Duration{}
+                            : workload.jobs.back().submit - workload.jobs.front().submit;
+  if (span == Duration{}) {
+    throw InputError(place, "all jobs come at once: no load follows from them",
+                     "give a log with jobs that come one after the other");
+  }
+  const double now = work_node_s / (nodes * to_seconds(span));
+  scale_arrivals(workload, Decimal(now / load));
+}
+
 }  // namespace
 
 double RandomValue::draw(Draws& draws) const {
@@ -342,13 +361,52 @@ double RandomValue::draw(Draws& draws) const {
 }
 
 bool Transform::changes() const {
-  return arrival_scale != Decimal(1) || speed_factor != Decimal(1) || malleable || moldable ||
-         evolving || reconfigure || estimates.replace() || bounds;
+  return without_flurries || shuffle || load || arrival_scale != Decimal(1) ||
+         speed_factor != Decimal(1) || malleable || moldable || evolving || reconfigure ||
+         estimates.replace() || bounds;
 }
 
 void transform(Workload& workload, const Transform& transform, Nodes nodes, std::uint64_t seed) {
+  if (transform.without_flurries) remove_flurries(workload, *transform.without_flurries);
+  if (transform.shuffle) shuffle(workload, seed);
   scale_arrivals(workload, transform.arrival_scale);
   for (WorkloadJob& job : workload.jobs) change(workload, job, transform, nodes, seed);
+  if (transform.load) scale_to_load(workload, *transform.load, nodes);
+}
+
+void shuffle(Workload& workload, std::uint64_t seed) {
+  std::vector<WorkloadJob>& jobs = workload.jobs;
+  std::vector<Time> times;
+  times.reserve(jobs.size());
+  for (const WorkloadJob& job : jobs) times.push_back(job.submit);
+  const auto drawn = [&](const WorkloadJob& job) {
+    return Draws(seed, Stream::shuffle, job.name).bits();
+  };
+  std::ranges::stable_sort(jobs, {}, drawn);
+  for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].submit = times[i];
+}
+
+void anonymise(Workload& workload) {
+  std::unordered_map<std::uint32_t, std::uint32_t> users, groups;
+  const auto renumber = [](auto& numbers, std::uint32_t& number) {
+    if (number == 0) return;  // not known
+    const auto next = static_cast<std::uint32_t>(numbers.size() + 1);
+    number = numbers.try_emplace(number, next).first->second;
+  };
+  std::vector<std::uint32_t> places(workload.accounts.size());  // new ones plus 1; 0: none yet
+  std::uint32_t accounts = 0;
+  for (WorkloadJob& job : workload.jobs) {
+    renumber(users, job.user);
+    renumber(groups, job.group);
+    if (job.adaptive == WorkloadJob::kRigid) continue;
+    std::uint32_t& account = workload.adaptive[job.adaptive].account;
+    if (account == 0) continue;
+    std::uint32_t& place = places[account - 1];
+    if (place == 0) place = ++accounts;
+    account = place;
+  }
+  workload.accounts.resize(accounts);
+  for (std::uint32_t i = 0; i < accounts; ++i) workload.accounts[i] = fmt::format("a{}", i + 1);
 }
 
 void scale_arrivals(Workload& workload, const Decimal& factor) {

@@ -14,6 +14,7 @@
 #include "base/random.hpp"
 #include "base/size_range.hpp"
 #include "model/speedup.hpp"
+#include "workload/flurries.hpp"
 #include "workload/workload.hpp"
 
 namespace ductile {
@@ -117,6 +118,8 @@ struct BoundShares {
 
 /// All changes, in the order in which they are made.
 struct Transform {
+  std::optional<FlurrySettings> without_flurries;
+  bool shuffle = false;      // other jobs come at the times at which jobs come
   Decimal arrival_scale{1};  // the time between submissions is multiplied
   Decimal speed_factor{1};   // run times and requested times are multiplied
   std::optional<AdaptiveShare> malleable, moldable, evolving;
@@ -126,6 +129,10 @@ struct Transform {
   bool reconfigure = false;
   EstimateSettings estimates;
   std::optional<BoundShares> bounds;  // of all jobs
+  /// > 0, instead of `arrival_scale`: the time between submissions is multiplied so that the work,
+  /// as it is after all else, is this share of what the machine can do from the first submission to
+  /// the last.
+  std::optional<double> load;
 
   /// Is anything changed?
   bool changes() const;
@@ -136,11 +143,20 @@ struct Transform {
 /// A job that is adaptive already keeps its type, sizes and models. What users request, and
 /// estimates, belong to the run time as it would be if what is believed were true; the run time
 /// itself to what is true. `ErrorIn` says which of both is the other one with its errors. Throws
-/// InputError if a time gets out of range.
+/// InputError if a time gets out of range, no job is left, or a load is asked for and the machine
+/// or the time has no size.
 void transform(Workload& workload, const Transform& transform, Nodes nodes, std::uint64_t seed);
 
 /// Multiplies the time between submissions by `factor` > 0: below 1 the load rises. The first
 /// submission stays where it is. Throws InputError if a time gets out of range.
 void scale_arrivals(Workload& workload, const Decimal& factor);
+
+/// Deals the jobs out anew over the times at which jobs come. Each draws a number, and they come in
+/// the order of their numbers; all else of a job stays with it.
+void shuffle(Workload& workload, std::uint64_t seed);
+
+/// Numbers users and groups anew, from 1 in the order in which they first come, and accounts as
+/// a1, a2, ...
+void anonymise(Workload& workload);
 
 }  // namespace ductile

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "workload/info.hpp"
 #include "workload/transform_text.hpp"
 
 namespace ductile {
@@ -636,6 +637,79 @@ TEST(EvolvingJobs, AskTheSameWhateverElseIsSet) {
     ASSERT_EQ(alone.adaptive[i].steps, with.adaptive[i].steps);
     ASSERT_EQ(alone.adaptive[i].cost, with.adaptive[i].cost);
   }
+}
+
+// --- Selections and order ------------------------------------------------------------------------
+
+TEST(Transform, ALoadIsWhatWasAskedFor) {
+  for (const double load : {0.3, 0.95, 2.5}) {
+    Transform changes = malleable("0.5:rho=LS");
+    changes.load = load;
+    changes.speed_factor = Decimal(1.7);
+    const Workload changed = after(many(), changes);
+    EXPECT_NEAR(describe(changed, 100).offered_load.value(), load, 1e-6);
+    EXPECT_EQ(changed.jobs.front().submit, many().jobs.front().submit);
+  }
+  Workload at_once = jobs_at({7, 7});
+  EXPECT_THROW(transform(at_once, {.load = 0.5}, 100, 1), InputError);
+  Workload spread = jobs_at({7, 8});
+  EXPECT_THROW(transform(spread, {.load = 0.5}, 0, 1), InputError);
+}
+
+TEST(Transform, AShuffleMovesJobsAndNotTimes) {
+  const Workload before = many();
+  const Workload changed = after(before, {.shuffle = true}, 3);
+  std::vector<std::uint64_t> names;
+  std::uint64_t at_home = 0;
+  for (std::size_t i = 0; i < before.jobs.size(); ++i) {
+    const WorkloadJob& job = changed.jobs[i];
+    ASSERT_EQ(job.submit, before.jobs[i].submit);
+    ASSERT_EQ(job.nodes, before.jobs[job.name - 1].nodes);
+    names.push_back(job.name);
+    at_home += job.name == i + 1 ? 1 : 0;
+  }
+  EXPECT_LT(at_home, 20u);
+  std::ranges::sort(names);
+  for (std::size_t i = 0; i < names.size(); ++i) ASSERT_EQ(names[i], i + 1);
+  EXPECT_EQ(after(before, {.shuffle = true}, 3).jobs, changed.jobs);
+  EXPECT_NE(after(before, {.shuffle = true}, 4).jobs, changed.jobs);
+}
+
+TEST(Transform, FlurriesGoFirst) {
+  Workload workload = jobs_at({0, 1, 2, 3, 1000});
+  for (std::size_t i = 0; i < 4; ++i) workload.jobs[i].user = 5;
+  Transform changes{.without_flurries = FlurrySettings{.jobs = 4, .share = 1}};
+  changes.without_flurries->window = whole_seconds(10);
+  EXPECT_TRUE(changes.changes());
+  const Workload changed = after(workload, changes);
+  ASSERT_EQ(changed.jobs.size(), 1u);
+  EXPECT_EQ(changed.jobs.front().name, 5u);
+}
+
+TEST(Transform, NumbersPeopleAnew) {
+  Workload workload = jobs_at({0, 1, 2, 3});
+  const auto people = [&](std::size_t i, std::uint32_t user, std::uint32_t group) {
+    workload.jobs[i].user = user;
+    workload.jobs[i].group = group;
+  };
+  people(0, 7, 0);
+  people(1, 3, 9);
+  people(3, 7, 4);
+  workload.accounts = {"unused", "eve", "bob"};
+  workload.adaptive = {{.type = JobType::rigid, .account = 3}, {.account = 2}};
+  workload.jobs[1].adaptive = 0;
+  workload.jobs[2].adaptive = 1;
+  anonymise(workload);
+  std::vector<std::uint32_t> users, groups;
+  for (const WorkloadJob& job : workload.jobs) {
+    users.push_back(job.user);
+    groups.push_back(job.group);
+  }
+  EXPECT_EQ(users, (std::vector<std::uint32_t>{1, 2, 0, 1}));
+  EXPECT_EQ(groups, (std::vector<std::uint32_t>{0, 1, 0, 2}));
+  EXPECT_EQ(workload.accounts, (std::vector<std::string>{"a1", "a2"}));
+  EXPECT_EQ(workload.adaptive[0].account, 1u);
+  EXPECT_EQ(workload.adaptive[1].account, 2u);
 }
 
 }  // namespace

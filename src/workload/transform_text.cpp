@@ -367,4 +367,17 @@ BoundShares parse_bounds(const std::string& option, std::string_view text) {
   return shares;
 }
 
+FlurrySettings parse_flurry(const std::string& option, std::string_view text) {
+  constexpr double kMostJobs = 4e9, kMostDays = 10'000, kDay = 86'400, kLeast = 1e-5;
+  FlurrySettings flurry;
+  Settings settings(option, text);
+  const double jobs = settings.number("jobs", static_cast<double>(flurry.jobs), 1, kMostJobs);
+  flurry.jobs = static_cast<std::uint64_t>(std::ceil(jobs));
+  flurry.share = settings.number("share", flurry.share, 0, 1);
+  flurry.window =
+      seconds(kDay * settings.number("days", to_seconds(flurry.window) / kDay, kLeast, kMostDays));
+  settings.finish();
+  return flurry;
+}
+
 }  // namespace ductile

@@ -30,4 +30,7 @@ EstimateSettings parse_estimates(const std::string& option, std::string_view tex
 /// "compute:SHARE,memory:SHARE,mixed:SHARE", each once in any order; who is not named has none.
 BoundShares parse_bounds(const std::string& option, std::string_view text);
 
+/// "key=value,..." with the keys jobs, share and days.
+FlurrySettings parse_flurry(const std::string& option, std::string_view text);
+
 }  // namespace ductile

@@ -217,5 +217,15 @@ TEST(TransformText, ErrorsNameOptionAndKey) {
   }
 }
 
+TEST(TransformText, AFlurryIsWhatIsSaid) {
+  const FlurrySettings flurry = parse_flurry("--flurry", "days=0.5,jobs=20");
+  EXPECT_EQ(flurry.jobs, 20u);
+  EXPECT_EQ(flurry.share, 0.5);
+  EXPECT_EQ(flurry.window, whole_seconds(43'200));
+  for (const char* text : {"jobs=0", "share=2", "days=0", "days=x", "hours=1", "jobs=1,jobs=2"}) {
+    EXPECT_NE(testing::complaint([&] { parse_flurry("--flurry", text); }), "") << text;
+  }
+}
+
 }  // namespace
 }  // namespace ductile

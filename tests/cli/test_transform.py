@@ -247,3 +247,97 @@ def test_files_cut_at_random_are_refused_or_are_less(ductile, tmp_path):
         assert done.returncode in (0, 2)
         if done.returncode == 2:
             assert f"x.adaptive:{part.count(chr(10)) + 1}: " in done.stderr or "x.adaptive: is empty" in done.stderr
+
+
+LOG = """; Computer: SP2
+; Installation: a place
+; Note: made by a person
+; UnixStartTime: 1000000000
+""" + "".join(f"{n} {n * 100} -1 {10 * n} {n} -1 -1 {n} 500 -1 1 {40 + n % 3} {n % 2 + 7} -1 -1 -1 -1 -1\n"
+              for n in range(1, 10))
+
+
+def jobs_of(log):
+    return [line.split() for line in log.read_text().splitlines() if not line.startswith(";")]
+
+
+@pytest.mark.parametrize("arguments, kept", [
+    (["--last", 3], "789"),
+    (["--user", "40,41"], "134679"),
+    (["--user", 40, "--user", 42], "235689"),
+    (["--group", 8], "13579"),
+    (["--min-size", 4, "--max-size", 6], "456"),
+    (["--runtime", "30..50"], "345"),
+    (["--runtime", "..20"], "12"),
+    (["--from", 300, "--until", 600], "345"),
+    (["--from", "2001-09-09T01:51:40"], "3456789"),
+    (["--until", "2001-09-09T01:51:40", "--last", 1], "2"),
+])
+def test_some_of_the_jobs(ductile, tmp_path, arguments, kept):
+    (tmp_path / "log.swf").write_text(LOG)
+    ductile.output("workload", "transform", tmp_path / "log.swf", "--nodes", 16, *arguments,
+                   "--out", tmp_path / "x.swf")
+    assert "".join(job[0] for job in jobs_of(tmp_path / "x.swf")) == kept
+    info = json.loads(ductile.output("workload", "info", tmp_path / "log.swf", "--json", *arguments))
+    assert info["jobs"] == len(kept)
+    [run] = figures(ductile, "--trace", tmp_path / "log.swf", "--nodes", 16, *arguments)
+    assert run["jobs"] == len(kept)
+
+
+def test_a_load_is_met(ductile, tmp_path):
+    log = transformed(ductile, tmp_path, "--load", 0.7, "--malleable", "0.3:rho=LS", "--seed", 2)
+    info = json.loads(ductile.output("workload", "info", log, "--json"))
+    assert abs(info["offered_load"] - 0.7) < 1e-6
+    runs = ["--policy", "easy", "--seed", 2]
+    assert figures(ductile, "--trace", log, *runs) == figures(
+        ductile, "--trace", RIGID_1000, "--load", 0.7, "--malleable", "0.3:rho=LS", *runs)
+
+
+def test_a_shuffle_keeps_times_and_jobs(ductile, tmp_path):
+    log = transformed(ductile, tmp_path, "--shuffle", "--seed", 2)
+    plain, shuffled = jobs_of(transformed(ductile, tmp_path, name="plain")), jobs_of(log)
+    assert [job[1] for job in shuffled] == [job[1] for job in plain]
+    by_name = {job[0]: job for job in shuffled}
+    assert all(by_name[job[0]][2:] == job[2:] for job in plain)
+    assert [job[0] for job in shuffled] != [job[0] for job in plain]
+
+
+def test_flurries_are_taken_out(ductile, tmp_path):
+    flurry = "".join(f"{n} {450 + n % 7} -1 10 1 -1 -1 1 500 -1 1 99 1 -1 -1 -1 -1 -1\n"
+                     for n in range(100, 150))
+    (tmp_path / "log.swf").write_text(LOG + flurry)
+    what = ["--nodes", 16, "--remove-flurries", "--flurry", "jobs=40,share=0.9,days=0.001"]
+    ductile.output("workload", "transform", tmp_path / "log.swf", *what, "--out",
+                   tmp_path / "x.swf")
+    assert "".join(job[0] for job in jobs_of(tmp_path / "x.swf")) == "123456789"
+    [run] = figures(ductile, "--trace", tmp_path / "log.swf", *what)
+    assert run["jobs"] == 9
+
+
+def test_nobody_is_named(ductile, tmp_path):
+    (tmp_path / "log.swf").write_text(LOG)
+    ductile.output("workload", "transform", tmp_path / "log.swf", "--nodes", 16, "--anonymise",
+                   "--out", tmp_path / "x.swf")
+    jobs = jobs_of(tmp_path / "x.swf")
+    assert [job[11] for job in jobs] == list("123123123")
+    assert [job[12] for job in jobs] == list("121212121")
+    text = (tmp_path / "x.swf").read_text()
+    assert "a place" not in text and "a person" not in text and "; Computer: SP2" in text
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--user", "eve"], "--user: 'eve' is no number"),
+    (["--runtime", "60"], "--runtime: '60' is no range"),
+    (["--runtime", "60..50"], "--runtime: '60..50' is no range"),
+    (["--from", "monday"], "--from: 'monday' is no time"),
+    (["--from", "2001-01-01"], "UnixStartTime"),
+    (["--flurry", "jobs=3"], "--flurry requires --remove-flurries"),
+    (["--load", 0.5, "--arrival-scale", 2], "excludes"),
+    (["--last", 3, "--jobs", 3], "excludes"),
+])
+def test_wrong_selections(ductile, tmp_path, arguments, message):
+    (tmp_path / "log.swf").write_text(LOG.replace("UnixStartTime", "Time"))
+    done = ductile.run("workload", "transform", tmp_path / "log.swf", "--nodes", 16, *arguments,
+                       "--out", tmp_path / "x.swf")
+    assert done.returncode == 2 and message in done.stderr
+    assert not (tmp_path / "x.swf").exists()

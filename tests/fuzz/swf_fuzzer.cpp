@@ -45,6 +45,16 @@ SwfRules rules_of(std::uint8_t first, std::uint8_t second) {
   if ((second & 4) != 0) rules.cores_per_node = 0;  // refused
   if ((second & 32) != 0) rules.status = {SwfRules::Status::completed, SwfRules::Status::partial};
   if ((second & 64) != 0) rules.max_size = 6;
+  if ((second & 128) != 0) {  // some of the jobs only
+    rules.users = {1, 2};
+    rules.groups = {1};
+    rules.min_size = 2;
+    rules.shortest = ductile::whole_seconds(2);
+    rules.longest = ductile::whole_seconds(1000);
+    rules.from = ductile::LogTime{0, (first & 1) != 0};
+    rules.until = ductile::LogTime{1'000'000, (first & 1) != 0};
+    rules.last_jobs = 2;
+  }
   return rules;
 }
 
@@ -56,12 +66,17 @@ void check(const Workload& workload, const SwfRules& rules) {
     require(job.nodes > 0);
     require(rules.nodes == 0 || job.nodes <= rules.nodes);
     require(rules.max_size == 0 || job.nodes <= rules.max_size);
+    require(job.nodes >= rules.min_size && job.runtime >= rules.shortest);
+    require(rules.longest == Duration{} || job.runtime <= rules.longest);
+    require(rules.users.empty() || std::ranges::count(rules.users, job.user) > 0);
+    require(rules.groups.empty() || std::ranges::count(rules.groups, job.group) > 0);
     require(job.runtime > Duration{});
     require(job.runtime >= rules.min_runtime);
     require(job.walltime >= Duration{});
     require(!rules.runtime_as_walltime || job.walltime > Duration{});
     require(!rules.extend_walltime || !rules.runtime_as_walltime || job.walltime >= job.runtime);
   }
+  require(rules.last_jobs == 0 || workload.jobs.size() <= rules.last_jobs);
   require(rules.max_jobs == 0 || workload.jobs.size() <= rules.max_jobs);
 }
 

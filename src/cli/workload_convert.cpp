@@ -1,0 +1,335 @@
+#include "cli/workload_convert.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/log_options.hpp"
+#include "cli/progress_line.hpp"
+#include "cli/swf_options.hpp"
+#include "cli/write_file.hpp"
+#include "workload/adaptive.hpp"
+#include "workload/batsim.hpp"
+#include "workload/elastisim.hpp"
+#include "workload/sacct.hpp"
+#include "workload/swf.hpp"
+
+namespace ductile {
+namespace {
+
+enum class Format : std::uint8_t { swf, sacct, batsim4, batsim5, elastisim };
+constexpr std::array<std::string_view, 5> kFormatWords = {"swf", "sacct", "batsim4", "batsim5",
+                                                          "elastisim"};
+
+struct ConvertOptions {
+  std::string file, out, from, to;
+  Nodes nodes = 0;
+  SacctRules sacct;
+  BatsimRules batsim;
+};
+
+// What was read, whatever it was read from.
+struct Converted {
+  Workload workload;
+  std::vector<SwfLine> lines;  // of sacct, instead of the workload
+  SwfHeader header;
+  Nodes nodes = 0;  // of the machine; 0: not known
+  std::vector<std::string> remarks;
+};
+
+Format format_of(const std::string& word, const char* option) {
+  const auto format = from_word<Format>(kFormatWords, word == "batsim" ? "batsim4" : word);
+  if (!format) {
+    throw InputError({.field = option}, fmt::format("there is no format '{}'", word),
+                     "use swf, sacct, batsim, batsim5 or elastisim");
+  }
+  return *format;
+}
+
+// As its name has it.
+Format format_of_file(const std::string& file, const char* option) {
+  std::string_view name = file;
+  for (const std::string_view ending : {".gz", ".xz", ".zst"}) {
+    if (name.ends_with(ending)) name.remove_suffix(ending.size());
+  }
+  if (name.ends_with(".swf")) return Format::swf;
+  if (name.ends_with(".json")) return Format::batsim4;
+  for (const std::string_view ending : {".sacct", ".txt", ".csv", ".psv"}) {
+    if (name.ends_with(ending)) return Format::sacct;
+  }
+  throw InputError({.file = file}, "its name does not say what is in it",
+                   fmt::format("say it: {} swf, sacct, batsim, batsim5 or elastisim", option));
+}
+
+bool is_batsim(Format format) { return format == Format::batsim4 || format == Format::batsim5; }
+
+// Requested times as they are, and none where none is known.
+SwfRules plain_rules(const ConvertOptions& options) {
+  SwfRules rules;
+  rules.nodes = options.nodes;
+  rules.cores_per_node = options.sacct.cores_per_node;
+  rules.extend_walltime = rules.runtime_as_walltime = false;
+  return rules;
+}
+
+Converted from_swf(const ConvertOptions& options, const ReadProgress& progress) {
+  LogOptions how{.rules = plain_rules(options)};
+  Converted result;
+  result.nodes = machine_nodes(options.file, how.rules);
+  how.rules.nodes = result.nodes;
+  Log log = read_log(options.file, how, progress);
+  result.workload = std::move(log.workload);
+  return result;
+}
+
+Converted from_sacct(const ConvertOptions& options, const ReadProgress& progress) {
+  SacctInput input = read_sacct(options.file, options.sacct, progress);
+  Converted result;
+  result.lines = std::move(input.lines);
+  result.header = std::move(input.header);
+  result.header.notes = "converted from the accounting of Slurm by ductile\n";
+  result.nodes = options.nodes;
+  result.remarks = std::move(input.remarks);
+  if (input.steps > 0) {
+    result.remarks.push_back(fmt::format("{} lines of steps are not read", input.steps));
+  }
+  if (input.unfinished > 0) {
+    result.remarks.push_back(
+        fmt::format("{} jobs that wait or run are left out", input.unfinished));
+  }
+  if (options.nodes == 0) {
+    result.remarks.emplace_back(
+        "the log does not say how large the machine is; --nodes and --cores-per-node would");
+  }
+  return result;
+}
+
+Converted from_batsim(const ConvertOptions& options) {
+  BatsimInput input = read_batsim(options.file, options.batsim);
+  Converted result;
+  result.workload = std::move(input.workload);
+  result.nodes = options.nodes > 0 ? options.nodes : input.nodes;
+  result.header.notes = "converted from a workload of Batsim by ductile\n";
+  result.remarks = std::move(input.remarks);
+  return result;
+}
+
+// Leaves out the jobs for which `what_of` finds words that the other format lacks, or refuses them.
+template <class WhatOf>
+void keep_what_can_be_said(Converted& result, const ConvertOptions& options, WhatOf what_of) {
+  std::vector<WorkloadJob>& jobs = result.workload.jobs;
+  std::uint64_t left_out = 0;
+  std::string first;
+  std::erase_if(jobs, [&](const WorkloadJob& job) {
+    if (job.adaptive == WorkloadJob::kRigid) return false;
+    const std::string what = what_of(result.workload.adaptive[job.adaptive]);
+    if (what.empty()) return false;
+    if (!options.batsim.skip_unsupported) {
+      throw InputError({.file = options.file, .field = fmt::format("job {}", job.name)},
+                       "has what the other format has no words for: " + what,
+                       "leave such jobs out with --unsupported skip");
+    }
+    if (left_out++ == 0) first = what;
+    return true;
+  });
+  if (left_out > 0) {
+    result.remarks.push_back(
+        fmt::format("{} jobs are left out that have what the other format has no words for, the "
+                    "first of them: {}",
+                    left_out, first));
+  }
+}
+
+Converted from_elastisim(const ConvertOptions& options) {
+  ElastisimRules rules;
+  rules.extend_walltime = false;
+  ElastisimInput input = read_elastisim(options.file, rules);
+  Converted result;
+  result.workload = std::move(input.workload);
+  result.nodes = input.machine.nodes;
+  result.header.notes = "converted from a workload of ElastiSim by ductile\n";
+  result.remarks = std::move(input.remarks);
+  return result;
+}
+
+void write_batsim_file(Converted& result, const ConvertOptions& options, Format to) {
+  if (!result.lines.empty()) {
+    std::ostringstream log;
+    write_swf_lines(log, result.lines, result.header);
+    result.workload = parse_swf(log.view(), options.file, plain_rules(options));
+  }
+  if (result.nodes == 0) {
+    throw InputError({.file = options.file}, "how large the machine is is not known",
+                     "give --nodes");
+  }
+  keep_what_can_be_said(result, options, [](const AdaptiveJob& job) {
+    return job.type == JobType::rigid ? "" : fmt::format("it is {}", word(job.type));
+  });
+  write_file(options.out, [&](std::ostream& out) {
+    write_batsim(out, result.workload, result.nodes,
+                 to == Format::batsim4 ? BatsimVersion::v4 : BatsimVersion::v5);
+  });
+}
+
+void write_log(Converted& result, const ConvertOptions& options, bool with_adaptive) {
+  if (!options.out.ends_with(".swf")) {
+    throw InputError({.field = "--out"}, "what is written is plain SWF", "give a name like x.swf");
+  }
+  const std::uint32_t cores = options.sacct.cores_per_node;
+  SwfHeader& header = result.header;
+  header.version = "2.2";
+  if (result.nodes > 0) {
+    header.max_nodes = result.nodes;
+    header.max_procs = std::int64_t{result.nodes} * cores;
+  }
+  if (!with_adaptive) {
+    if (const auto beside = adaptive_beside(options.out)) {
+      throw InputError({.file = *beside},
+                       fmt::format("would be read with {}, and is not of it", options.out),
+                       "remove it, or give another name to --out");
+    }
+    write_file(options.out, [&](std::ostream& out) {
+      if (result.lines.empty()) {
+        header.max_jobs = header.max_records = std::ssize(result.workload.jobs);
+        write_swf(out, result.workload, header, cores);
+      } else {
+        write_swf_lines(out, result.lines, header);
+      }
+    });
+    return;
+  }
+  keep_what_can_be_said(result, options, [](AdaptiveJob& job) { return say_in_words(job); });
+  header.max_jobs = header.max_records = std::ssize(result.workload.jobs);
+  std::ostringstream adaptive;
+  write_adaptive(adaptive, result.workload, cores);
+  write_file(options.out,
+             [&](std::ostream& out) { write_swf(out, result.workload, header, cores); });
+  write_file(adaptive_path(options.out), [&](std::ostream& out) { out << adaptive.view(); });
+}
+
+void convert(const ConvertOptions& options) {
+  const Format from = options.from.empty() ? format_of_file(options.file, "--from")
+                                           : format_of(options.from, "--from");
+  const Format to =
+      options.to.empty() ? format_of_file(options.out, "--to") : format_of(options.to, "--to");
+  if (to != Format::swf && !is_batsim(to)) {
+    throw InputError(
+        {.field = "--to"},
+        fmt::format("nothing is written as {}", kFormatWords[static_cast<std::size_t>(to)]),
+        "use swf, batsim or batsim5");
+  }
+  if (from == Format::swf && to == Format::swf) {
+    throw InputError({.file = options.file}, "is SWF already",
+                     "change it with `ductile workload transform`");
+  }
+  Converted result;
+  {
+    ProgressLine line(false);
+    const ReadProgress progress = [&](std::uint64_t done, std::uint64_t total) {
+      line.reading(done, total);
+    };
+    result = from == Format::swf         ? from_swf(options, progress)
+             : from == Format::sacct     ? from_sacct(options, progress)
+             : from == Format::elastisim ? from_elastisim(options)
+                                         : from_batsim(options);
+  }
+  if (to == Format::swf) {
+    write_log(result, options, from == Format::elastisim);
+  } else {
+    write_batsim_file(result, options, to);
+  }
+  for (const std::string& remark : result.remarks) {
+    std::cerr << "ductile: " << printable(options.file) << ": " << remark << '\n';
+  }
+  const std::size_t jobs =
+      result.workload.jobs.empty() ? result.lines.size() : result.workload.jobs.size();
+  std::ostream& tell = options.out == "-" ? std::cerr : std::cout;
+  tell << fmt::format("{}: {} jobs\n", options.out, jobs);
+  if (const std::string skipped = skipped_text(result.workload.skipped); !skipped.empty()) {
+    tell << skipped << '\n';
+  }
+}
+
+}  // namespace
+
+void add_convert(CLI::App& workload) {
+  constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
+  constexpr double kMostRate = 1e30;
+  CLI::App& command = *workload.add_subcommand(
+      "convert",
+      "turn workloads of Slurm's sacct, Batsim and ElastiSim into SWF, or any into "
+      "Batsim's");
+  const auto options = std::make_shared<ConvertOptions>();
+  command
+      .add_option("file", options->file,
+                  "what to read: .swf; .json: Batsim; .txt, .csv, .psv, .sacct: sacct --parsable2; "
+                  "plain or as .gz, .xz or .zst")
+      ->required();
+  command.add_option("--out", options->out, "the file to write: .swf, or .json: Batsim 4")
+      ->required();
+  command.add_option("--from", options->from, "what the file is [by its name]")
+      ->type_name("swf|sacct|batsim|batsim5|elastisim");
+  command.add_option("--to", options->to, "what to write [by its name]")
+      ->type_name("swf|batsim|batsim5");
+  command.add_option("--nodes", options->nodes, "nodes of the machine [as the file says]")
+      ->check(CLI::Range(1U, kMost));
+  command
+      .add_option("--cores-per-node", options->sacct.cores_per_node,
+                  "processors of a node, in what is SWF")
+      ->check(CLI::Range(1U, kMost))
+      ->capture_default_str();
+  command
+      .add_option("--unsupported",
+                  "jobs that the other format has no words for: end with an "
+                  "error that names one, or leave them out [error]")
+      ->check(CLI::IsMember({"error", "skip"}))
+      ->each([options](const std::string& what) {
+        options->batsim.skip_unsupported = what == "skip";
+      });
+  command
+      .add_option_function<std::string>(
+          "--count",
+          [options](const std::string& what) {
+            options->sacct.count =
+                what == "cpus" ? SacctRules::Count::cpus : SacctRules::Count::nodes;
+          },
+          "of sacct: what the size of a job is, its CPUs or its nodes times --cores-per-node "
+          "[cpus]")
+      ->check(CLI::IsMember({"cpus", "nodes"}));
+  command
+      .add_option_function<std::string>(
+          "--arrival",
+          [options](const std::string& what) { options->sacct.from_eligible = what == "eligible"; },
+          "of sacct: when jobs arrive, as they are submitted or when nothing holds them any more "
+          "[submit]")
+      ->check(CLI::IsMember({"submit", "eligible"}));
+  command.add_flag("--anonymise", options->sacct.anonymise,
+                   "of sacct: leave the names of users, groups, partitions and QOS out");
+  const auto rate = [&](const char* name, double& to, const char* about) {
+    command.add_option(name, to, about)->check(CLI::Range(1e-9, kMostRate));
+  };
+  BatsimMachine& machine = options->batsim.machine;
+  rate("--flops", machine.flops_per_s, "of Batsim's parallel tasks: what a node computes, flop/s");
+  rate("--bandwidth", machine.link_bytes_per_s,
+       "of Batsim's parallel tasks: what a node sends, and receives, bytes/s");
+  rate("--backbone", machine.backbone_bytes_per_s,
+       "of Batsim's parallel tasks: what all nodes send together, bytes/s [no limit]");
+  command.callback([options] { convert(*options); });
+}
+
+}  // namespace ductile

@@ -1,0 +1,71 @@
+#include "workload/flurries.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <span>
+
+#include "base/error.hpp"
+
+namespace ductile {
+namespace {
+
+// Flurries among the jobs of a user, whose places are `rows`.
+void find_among(std::span<const std::uint32_t> rows, const std::vector<WorkloadJob>& jobs,
+                const FlurrySettings& settings, std::vector<Flurry>& found) {
+  const auto submit = [&](std::uint32_t row) { return jobs[row].submit; };
+  std::size_t end = 0;                     // behind the last of his jobs in the window
+  std::size_t taken = 0;                   // so many are in flurries or were passed
+  bool is_open = false;                    // does the last flurry go on?
+  std::size_t first_all = 0, end_all = 0;  // of all jobs in the window
+  for (std::size_t begin = 0; begin < rows.size(); ++begin) {
+    const Time from = submit(rows[begin]), until = later(from, settings.window);
+    while (end < rows.size() && submit(rows[end]) < until) ++end;
+    while (jobs[first_all].submit < from) ++first_all;
+    while (end_all < jobs.size() && jobs[end_all].submit < until) ++end_all;
+    const double his = static_cast<double>(end - begin);
+    const double all = static_cast<double>(end_all - first_all);
+    if (end - begin < settings.jobs || his < settings.share * all) continue;
+    is_open = is_open && begin <= taken;
+    if (!is_open) found.push_back({.user = jobs[rows[begin]].user, .first = from});
+    is_open = true;
+    Flurry& flurry = found.back();
+    for (std::size_t i = std::max(begin, taken); i < end; ++i) flurry.rows.push_back(rows[i]);
+    taken = end;
+    flurry.last = submit(rows[end - 1]);
+  }
+}
+
+}  // namespace
+
+std::vector<Flurry> find_flurries(const Workload& workload, const FlurrySettings& settings) {
+  const std::vector<WorkloadJob>& jobs = workload.jobs;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> rows_of;
+  for (std::size_t row = 0; row < jobs.size(); ++row) {
+    if (jobs[row].has_user()) rows_of[jobs[row].user].push_back(static_cast<std::uint32_t>(row));
+  }
+  std::vector<Flurry> found;
+  for (const auto& [user, rows] : rows_of) {
+    if (rows.size() >= settings.jobs) find_among(rows, jobs, settings, found);
+  }
+  std::ranges::stable_sort(found, {}, &Flurry::first);
+  return found;
+}
+
+std::uint64_t remove_flurries(Workload& workload, const FlurrySettings& settings) {
+  std::vector<bool> is_member(workload.jobs.size());
+  std::uint64_t count = 0;
+  for (const Flurry& flurry : find_flurries(workload, settings)) {
+    for (const std::uint32_t row : flurry.rows) is_member[row] = true;
+    count += flurry.rows.size();
+  }
+  if (count > 0 && count == workload.jobs.size()) {
+    throw InputError({.field = "--remove-flurries"}, "all jobs are in flurries",
+                     "ask for more jobs or a larger share (--flurry)");
+  }
+  std::size_t row = 0;
+  std::erase_if(workload.jobs, [&](const WorkloadJob&) { return is_member[row++]; });
+  return count;
+}
+
+}  // namespace ductile
