@@ -20,6 +20,7 @@
 #include "model/where.hpp"
 #include "workload/compressed_file.hpp"
 #include "workload/line_reader.hpp"
+#include "workload/precedence.hpp"
 
 namespace ductile {
 namespace {
@@ -249,6 +250,8 @@ class Record {
     return number.whole;
   }
 
+  bool is_positive(Field field) const { return numbers_[field].whole > 0; }
+
   [[noreturn]] void fail(std::size_t field, const std::string& what,
                          const std::string& remedy) const {
     throw InputError(
@@ -410,6 +413,91 @@ std::uint64_t memory_of(const Record& record, std::int64_t processors, std::uint
   return (static_cast<std::uint64_t>(kilobytes) * of_node + 1023) / 1024;
 }
 
+// What lines say of the order of jobs, by places in their order in the file.
+struct Order {
+  struct Named {
+    std::uint32_t job = 0;
+    std::uint64_t preceding = 0;  // its number
+    std::optional<Duration> think{};
+    std::uint64_t line = 0;
+  };
+  std::vector<Named> named{};
+  std::vector<Time> ends{};  // of all jobs, where their sessions are wanted
+};
+
+// Of the job that was taken last.
+void take_order(const Record& record, std::uint64_t line, const SwfRules& rules, Order& order,
+                Workload& workload) {
+  const WorkloadJob& job = workload.jobs.back();
+  if (rules.longest_think) {
+    const Duration wait = record.time(kWaitTime);
+    if (wait < Duration{} && job.has_user()) {
+      record.fail(kWaitTime, "is not known, and sessions of users follow from it",
+                  "leave --feedback away, or such jobs out (--status)");
+    }
+    order.ends.push_back(job.submit + wait + job.runtime);
+  }
+  if (!record.is_positive(kPrecedingJob)) return;
+  ++workload.names_preceding;
+  if (!rules.follows_preceding) return;
+  const Duration think = record.time(kThinkTime);
+  order.named.push_back({.job = static_cast<std::uint32_t>(workload.jobs.size() - 1),
+                         .preceding =
+                             static_cast<std::uint64_t>(record.count(kPrecedingJob, kLargestId)),
+                         .think = think < Duration{} ? std::nullopt : std::optional(think),
+                         .line = line});
+}
+
+// Sorts the jobs by submission, and finds whom they wait for.
+void put_in_order(Workload& workload, Order order, bool is_sorted, const SwfRules& rules,
+                  const std::string& file) {
+  std::vector<WorkloadJob>& jobs = workload.jobs;
+  const bool has_order = !order.named.empty() || rules.longest_think;
+  if (!is_sorted && !has_order) std::ranges::stable_sort(jobs, {}, &WorkloadJob::submit);
+  if (!has_order) return;
+  std::vector<std::uint32_t> was(jobs.size()), place(jobs.size());
+  for (std::uint32_t i = 0; i < was.size(); ++i) was[i] = i;
+  std::ranges::stable_sort(was, {}, [&](std::uint32_t i) { return jobs[i].submit; });
+  std::vector<WorkloadJob> sorted;
+  std::vector<Time> ends;
+  for (std::uint32_t i = 0; i < was.size(); ++i) {
+    place[was[i]] = i;
+    sorted.push_back(jobs[was[i]]);
+    if (rules.longest_think) ends.push_back(order.ends[was[i]]);
+  }
+  jobs = std::move(sorted);
+
+  constexpr std::uint32_t kNone = ~0u, kTwice = kNone - 1;
+  std::unordered_map<std::uint64_t, std::uint32_t> places;  // of those that are named
+  for (const Order::Named& each : order.named) places.emplace(each.preceding, kNone);
+  for (std::uint32_t i = 0; !places.empty() && i < jobs.size(); ++i) {
+    const auto at = places.find(jobs[i].name);
+    if (at != places.end()) at->second = at->second == kNone ? i : kTwice;
+  }
+  for (const Order::Named& each : order.named) {
+    const std::uint32_t on = places.at(each.preceding);
+    if (on == kTwice) {
+      throw InputError({file, each.line, "preceding job (field 17)"},
+                       fmt::format("the log has {} more than once", each.preceding),
+                       "number the jobs of the log");
+    }
+    if (on == kNone) {
+      ++workload.precedences_lost;
+      continue;
+    }
+    workload.precedences.push_back({.job = place[each.job],
+                                    .on = on,
+                                    .sets_submit = each.think.has_value(),
+                                    .think = each.think.value_or(Duration{}),
+                                    .line = each.line});
+  }
+  if (rules.longest_think) {
+    const auto of_sessions = session_precedences(jobs, ends, *rules.longest_think);
+    workload.precedences.insert(workload.precedences.end(), of_sessions.begin(), of_sessions.end());
+  }
+  std::ranges::stable_sort(workload.precedences, {}, &Precedence::job);
+}
+
 // Adds the job of a line to the workload, or counts why it does not.
 void take(const Record& record, const SwfRules& rules, Places& places, Workload& workload) {
   Skipped& skipped = workload.skipped;
@@ -522,6 +610,7 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
   bool sorted = true;
   bool before_first = true;
   std::uint64_t to_leave_out = rules.leave_out;  // jobs still
+  Order order;
   std::string_view line;
   while (lines.next(line)) {
     const auto first = std::find_if_not(line.begin(), line.end(), is_blank);
@@ -531,7 +620,9 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
       continue;
     }
     before_first = false;
-    take(Record(line, name, lines.number()), rules, places, workload);
+    const Record record(line, name, lines.number());
+    const std::size_t before = workload.jobs.size();
+    take(record, rules, places, workload);
     const std::vector<WorkloadJob>& jobs = workload.jobs;
     if (to_leave_out > 0) {
       // What the file has before the first job that counts is not counted either.
@@ -542,6 +633,7 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
       workload = std::move(empty);
       continue;
     }
+    if (jobs.size() > before) take_order(record, lines.number(), rules, order, workload);
     if (jobs.size() > 1 && jobs.back().submit < jobs[jobs.size() - 2].submit) sorted = false;
     if (rules.max_jobs != 0 && jobs.size() == rules.max_jobs) break;
     if (jobs.size() == kMostJobs) {
@@ -549,7 +641,7 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
                        "read a part of them (--jobs)");
     }
   }
-  if (!sorted) std::ranges::stable_sort(workload.jobs, {}, &WorkloadJob::submit);
+  put_in_order(workload, std::move(order), sorted, rules, name);
   return workload;
 }
 
@@ -561,6 +653,28 @@ void append_seconds(std::string& text, Duration time) {
   if (micros == 0) return;
   fmt::format_to(std::back_inserter(text), ".{:06}", micros);
   text.erase(text.find_last_not_of('0') + 1);
+}
+
+// Fields 17 and 18 of the job at this place; `row` goes on to those of the next one. A line has room
+// for one preceding job.
+void append_preceding(std::string& text, const Workload& workload, std::uint32_t job,
+                      std::vector<Precedence>::const_iterator& row) {
+  const auto end = workload.precedences.end();
+  const Precedence* preceding = nullptr;
+  for (; row != end && row->job == job; ++row) {
+    if (row->from == Precedence::From::log) preceding = &*row;
+  }
+  if (preceding == nullptr) {
+    text += " -1 -1\n";
+    return;
+  }
+  fmt::format_to(std::back_inserter(text), " {} ", workload.jobs[preceding->on].name);
+  if (preceding->sets_submit) {
+    append_seconds(text, preceding->think);
+  } else {
+    text += "-1";
+  }
+  text += '\n';
 }
 
 void append_header(std::string& text, const SwfHeader& header) {
@@ -621,6 +735,7 @@ void write_swf(std::ostream& out, const Workload& workload, const SwfHeader& hea
   std::string text;
   append_header(text, header);
   const auto id = [](std::uint32_t value) { return value == 0 ? -1 : std::int64_t{value}; };
+  auto waits = workload.precedences.begin();
   for (const WorkloadJob& job : workload.jobs) {
     const std::uint64_t processors = std::uint64_t{job.nodes} * cores_per_node;
     fmt::format_to(std::back_inserter(text), "{} ", job.name);
@@ -633,8 +748,8 @@ void write_swf(std::ostream& out, const Workload& workload, const SwfHeader& hea
     } else {
       text += "-1";
     }
-    fmt::format_to(std::back_inserter(text), " -1 1 {} {} -1 -1 -1 -1 -1\n", id(job.user),
-                   id(job.group));
+    fmt::format_to(std::back_inserter(text), " -1 1 {} {} -1 -1 -1", id(job.user), id(job.group));
+    append_preceding(text, workload, static_cast<std::uint32_t>(&job - workload.jobs.data()), waits);
     if (text.size() >= kEnough) {
       out.write(text.data(), static_cast<std::streamsize>(text.size()));
       text.clear();

@@ -56,6 +56,12 @@ struct SwfRules {
   /// as many nodes as its processors fill where these have the fewest cores.
   std::shared_ptr<const PlatformFile> platform{};
   PartitionsFrom partitions_from = PartitionsFrom::none;
+  /// Jobs wait for those that they name as their preceding ones (fields 17 and 18); false: it is
+  /// counted how many name one.
+  bool follows_preceding = false;
+  /// Jobs of a user's session follow each other as in the log (`session_precedences`), which has to
+  /// know their wait times; up to so long after the end of the last one they are of one.
+  std::optional<Duration> longest_think{};
   bool uses_memory = false;  // jobs ask for field 10: KB of each processor
   /// What is said beside the log of where they may run on the platform, instead of what it says.
   std::shared_ptr<const AskedByJobs> asked{};
