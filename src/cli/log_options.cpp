@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "cli/swf_options.hpp"
 #include "workload/adaptive.hpp"
+#include "workload/precedence.hpp"
 
 namespace ductile {
 
@@ -33,7 +34,10 @@ Log read_log(const std::string& path, const LogOptions& options, const ReadProgr
     rules.asked = std::make_shared<AskedByJobs>(read_asked(log.adaptive, rules.platform->platform));
   }
   log.workload = read_swf(path, rules, &log.header, progress);
-  if (log.adaptive.empty()) return log;
+  if (log.adaptive.empty()) {
+    check_precedences(log.workload, path, "");
+    return log;
+  }
   log.unknown = read_adaptive(log.adaptive, log.workload,
                               {.cores_per_node = rules.cores_per_node,
                                .may_ask = !options.runs || rules.platform != nullptr});
@@ -44,6 +48,7 @@ Log read_log(const std::string& path, const LogOptions& options, const ReadProgr
                      fmt::format("{} of its jobs are not in {}", log.unknown, path),
                      "give the file of this log, or --adaptive none");
   }
+  check_precedences(log.workload, path, log.adaptive);
   return log;
 }
 

@@ -78,6 +78,21 @@ std::vector<std::uint64_t> read_seeds(std::string_view text) {
   return seeds;
 }
 
+// "off", "sessions", "sessions:think=1200".
+std::optional<Duration> read_feedback(std::string_view text) {
+  constexpr double kUsual_s = 1200, kLongest_s = 1e9;
+  if (text == "off") return std::nullopt;
+  if (text == "sessions") return seconds(kUsual_s);
+  constexpr std::string_view kHead = "sessions:think=";
+  const auto think = text.starts_with(kHead) ? parse_number<double>(text.substr(kHead.size()))
+                                             : std::optional<double>();
+  if (!think || !(*think > 0 && *think <= kLongest_s)) {
+    throw InputError({.field = "--feedback"}, fmt::format("'{}' is not understood", text),
+                     "write off, sessions or sessions:think=SECONDS");
+  }
+  return seconds(*think);
+}
+
 // "30", "fixed:30", "uniform:10..50", "exponential:30".
 RandomDuration read_random_duration(const std::string& option, std::string_view text) {
   const auto duration = [](std::string_view number) -> std::optional<Duration> {
@@ -207,6 +222,19 @@ std::string about(const Workload& workload, Nodes nodes, bool of_log) {
   if (skipped.filtered > 0) text += fmt::format("; {} that were not asked for", skipped.filtered);
   if (workload.clipped > 0)
     text += fmt::format("; {} made as large as the machine", workload.clipped);
+  std::uint64_t waiting = 0, in_sessions = 0;
+  for (const Precedence& each : workload.precedences) {
+    (each.from == Precedence::From::session ? in_sessions : waiting) += 1;
+  }
+  if (workload.names_preceding > 0) {
+    text += fmt::format("; {} name a preceding job (--dependencies)", workload.names_preceding);
+  }
+  if (waiting > 0) text += fmt::format("; {} dependencies", waiting);
+  if (workload.precedences_lost > 0) {
+    text += fmt::format("; {} dependencies on jobs that are not there, which do not count",
+                        workload.precedences_lost);
+  }
+  if (in_sessions > 0) text += fmt::format("; {} follow another one of their session", in_sessions);
   if (workload.walltime_raised > 0) {
     text += fmt::format("; {} ran longer than requested, walltime raised (--overrun extend)",
                         workload.walltime_raised);
@@ -485,6 +513,16 @@ void tell_left(const std::vector<Summary>& summaries) {
   }
 }
 
+void tell_never_satisfied(const std::vector<Summary>& summaries) {
+  for (const Summary& summary : summaries) {
+    const std::uint64_t count = summary.dependency_never_satisfied.value_or(0);
+    if (count == 0) continue;
+    std::cerr << fmt::format(
+        "ductile: under {} {} a dependency that was never satisfied\n", summary.policy,
+        count == 1 ? std::string("1 job had") : fmt::format("{} jobs had", count));
+  }
+}
+
 void tell_rejected_for_power(const std::vector<Summary>& summaries) {
   std::uint64_t most = 0;
   for (const Summary& summary : summaries) most = std::max(most, summary.rejected_for_power);
@@ -651,6 +689,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
   if (!options.quiet) tell_rejected_for_power(summaries);
   if (!options.quiet && source.has_node_lists) tell_rejected_for_lists(summaries);
   if (!options.quiet) tell_orders(summaries);
+  if (!options.quiet) tell_never_satisfied(summaries);
   if (!options.quiet && !matrix.settings.stop->load()) tell_left(summaries);
 
   if (matrix.settings.stop->load()) {
@@ -665,9 +704,10 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
 // How lines of a log become jobs means nothing where there is none.
 void refuse_options_of_logs(const CLI::App& command, const std::string& source, bool has_cores) {
   std::vector<std::string> options = {
-      "--size",     "--min-runtime",     "--never-started", "--clip",  "--partition", "--status",
-      "--max-size", "--partitions-from", "--memory-from",   "--skip",  "--user",      "--group",
-      "--min-size", "--runtime",         "--from",          "--until", "--last"};
+      "--size",   "--min-runtime", "--never-started",   "--clip",        "--partition",
+      "--status", "--max-size",    "--partitions-from", "--memory-from", "--skip",
+      "--user",   "--group",       "--min-size",        "--runtime",     "--from",
+      "--until",  "--last",        "--dependencies",    "--feedback"};
   if (has_cores) options.emplace_back("--cores-per-node");
   for (const std::string& option : options) {
     if (command.count(option) == 0) continue;
@@ -707,6 +747,23 @@ void add_platform_options(CLI::App& command, Options& options) {
       ->check(CLI::IsMember({"none", "requested"}));
 }
 
+void add_order_options(CLI::App& command, SwfRules& rules) {
+  command
+      .add_option_function<std::string>(
+          "--dependencies",
+          [&rules](const std::string& word) { rules.follows_preceding = word == "swf"; },
+          "jobs of the log that name a preceding job (field 17) are submitted when it has ended "
+          "and their think time (field 18) has passed [ignore]")
+      ->check(CLI::IsMember({"ignore", "swf"}));
+  command
+      .add_option_function<std::string>(
+          "--feedback",
+          [&rules](const std::string& text) { rules.longest_think = read_feedback(text); },
+          "jobs of one session of a user are submitted so long after the end of the one before as "
+          "in the log; a session ends when nothing was submitted for so long (1200 s) [off]")
+      ->type_name("off|sessions[:think=S]");
+}
+
 void add_workload_options(CLI::App& command, Options& options) {
   auto* trace =
       command.add_option("--trace", options.trace, "a log (SWF), plain or as .gz, .xz or .zst")
@@ -723,6 +780,7 @@ void add_workload_options(CLI::App& command, Options& options) {
           ->excludes(trace)
           ->excludes(model);
   add_log_options(command, options.log);
+  add_order_options(command, options.log.rules);
   add_platform_options(command, options);
   command.parse_complete_callback([&command, model, elastisim] {
     if (model->count() > 0) refuse_options_of_logs(command, "--generate", false);

@@ -295,6 +295,7 @@ void transform_log(const TransformOptions& options) {
   const std::uint32_t cores = options.log.rules.cores_per_node;
   LogOptions how = options.log;
   how.rules.nodes = nodes;
+  how.rules.follows_preceding = true;
   Log log = read_log(options.file, how);
   transform(log.workload, options.changes, nodes, options.seed);
   if (options.anonymise) {

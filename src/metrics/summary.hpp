@@ -83,7 +83,10 @@ struct Summary {
   std::optional<double> premium_from, premium_until;
   std::uint64_t requeued = 0;   // times a job lost its nodes and waited again
   std::uint64_t jobs_left = 0;  // waiting or running when the run ended
-  bool stopped = false;         // before its end, by the user
+  /// Of these: never came, as they have a dependency that can never be fulfilled. None: no job of
+  /// the workload waits for another one.
+  std::optional<std::uint64_t> dependency_never_satisfied;
+  bool stopped = false;  // before its end, by the user
   std::uint64_t events = 0, passes = 0;
   // Of a portfolio: how often it chose, and another one ruled because of it; the passes that
   // looking ahead has lived through, which are not among `passes`; and each member's share of the
@@ -156,6 +159,13 @@ void visit_figures(S& s, Visit&& visit) {
   visit("choices", s.choices);
   visit("policy_changes", s.policy_changes);
   visit("look_ahead_passes", s.look_ahead_passes);
+}
+
+/// The same for figures that have a value only where they were asked for. Else files do not have
+/// them at all.
+template <class S, class Visit>
+void visit_asked_figures(S& s, Visit&& visit) {
+  visit("dependency_never_satisfied", s.dependency_never_satisfied);
 }
 
 /// The same for the figures that measure this machine.

@@ -50,6 +50,7 @@ void JobsCsv::on_begin(const Core& core) {
                     std::ranges::any_of(workload_.adaptive, [](const AdaptiveJob& its) {
                       return its.watts > 0 || its.believed.watts_per_node > 0;
                     });
+  if (!workload_.user_submits.empty()) file_.text() += ",eligible_time";
   if (!platform.partitions.empty()) {
     file_.text() += ",partition";
     // Of those who ask for none, and of those of each row.
@@ -62,6 +63,7 @@ void JobsCsv::on_begin(const Core& core) {
 }
 
 void JobsCsv::end_line(const WorkloadJob& job) {
+  if (!workload_.user_submits.empty()) append_seconds(file_.text() += ',', job.submit);
   if (!partition_fields_.empty()) file_.text() += partition_fields_.at(job.where);
   file_.text() += '\n';
   file_.appended();
@@ -82,7 +84,8 @@ void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state,
   const JobType type =
       job.adaptive == WorkloadJob::kRigid ? JobType::rigid : workload_.adaptive[job.adaptive].type;
   fmt::format_to(out, "{},{},{},", job.name, workload_field_, word(type));
-  append_seconds(text, job.submit);
+  append_seconds(text, workload_.user_submits.empty() ? job.submit
+                                                     : workload_.user_submits[index(id)]);
   fmt::format_to(out, ",{},", job.nodes);
   append_seconds(text, job.walltime);
   // The record of a job that never ran may be gone.

@@ -55,6 +55,11 @@ constexpr std::array kColumns = std::to_array<Column>({
     {"violations", "",
      [](const Summary& s) { return static_cast<double>(s.corridor_violations.value_or(0)); }, 0,
      false},
+    {"never satisfied", "",
+     [](const Summary& s) {
+       return static_cast<double>(s.dependency_never_satisfied.value_or(0));
+     },
+     0, false},
     {"left", "", [](const Summary& s) { return static_cast<double>(s.jobs_left); }, 0, false},
 });
 

@@ -92,6 +92,9 @@ Summary read_summary(const Json& json) {
   };
   summary.variant = json.value("variant", "");
   visit_figures(summary, read);
+  visit_asked_figures(summary, [&](const char* name, auto& field) {
+    if (json.contains(name)) read_value(json.at(name), field);
+  });
   summary.delays = read_delays<std::uint32_t>("user", json.at("delays"));
   summary.account_delays = read_delays<std::string>("account", json.at("account_delays"));
   for (const Json& its : json.value("ruled", Json::array())) {
@@ -118,6 +121,9 @@ std::string to_json(const Summary& summary) {
   };
   if (!summary.variant.empty()) write("variant", summary.variant);
   visit_figures(summary, write);
+  visit_asked_figures(summary, [&](const char* name, const auto& field) {
+    if (field) write(name, *field);
+  });
   text += ", \"delays\": " + delays_text("user", summary.delays);
   text += ", \"account_delays\": " + delays_text("account", summary.account_delays);
   text += ", \"ruled\": " + ruled_text(summary);

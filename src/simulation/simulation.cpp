@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "base/wide.hpp"
 #include "scheduling/runtime_prediction.hpp"
+#include "simulation/arrivals.hpp"
 #include "simulation/corridor.hpp"
 #include "simulation/course.hpp"
 #include "simulation/look_ahead.hpp"
@@ -140,8 +141,9 @@ std::optional<AdaptiveSpec> believed(const AdaptiveJob* job) {
 
 class World {
  public:
+  // `ordered`: the same workload, if its jobs wait for others.
   World(const Workload& workload, const SimulationSettings& settings,
-        std::span<Observer* const> observers)
+        std::span<Observer* const> observers, Workload* ordered = nullptr)
       : workload_(workload),
         settings_(settings),
         observers_(observers),
@@ -162,6 +164,7 @@ class World {
     if (!settings.node_events.empty() && !settings.rules.identities) {
       throw std::logic_error("node events need identities");
     }
+    if (ordered) arrivals_.emplace(*ordered);
     Accounts accounts(settings.rules.fairness);
     for (const std::string& name : workload.accounts) {
       account_numbers_.push_back(accounts.number(name));
@@ -243,6 +246,10 @@ class World {
   }
 
   Time next_instant() const;
+  Time next_submission() const {
+    if (arrivals_) return arrivals_->next();
+    return next_submit_ < jobs_.size() ? jobs_[next_submit_].submit : kNever;
+  }
   Time next_of_settings() const;
   void end_boots();
   void change_machine();
@@ -316,6 +323,7 @@ class World {
   Core core_;
   Time now_{};
   Agenda agenda_;
+  std::optional<Arrivals> arrivals_;  // where jobs wait for others
   std::size_t next_submit_ = 0, next_node_event_ = 0, next_order_ = 0, next_cap_ = 0;
   std::size_t next_booking_ = 0, next_line_ = 0;  // the latter: of the corridor
   std::map<JobId, MtctDrift> mtct_drifts_;        // of jobs that were measured, if any drift
@@ -341,7 +349,7 @@ class World {
 
 SimulationCounts World::run() {
   if (!workload_.jobs.empty()) {
-    counts_.first_submit = counts_.last_end = workload_.jobs.front().submit;
+    counts_.first_submit = counts_.last_end = next_submission();
   }
   if (!settings_.bookings.empty()) check_booked_jobs();
   next_setting_ = next_of_settings();
@@ -357,7 +365,7 @@ SimulationCounts World::run() {
       events_of_instant();
       close();
       if (portfolio_) look_ahead();
-    } while (agenda_.next() == now_ || may_pass_barrier());
+    } while (agenda_.next() == now_ || next_submission() == now_ || may_pass_barrier());
     if (instants % 4096 == 0) {
       counts_.stopped = settings_.stop && settings_.stop->load(std::memory_order_relaxed);
       if (counts_.stopped) break;
@@ -368,6 +376,7 @@ SimulationCounts World::run() {
   counts_.held_node_s = static_cast<double>(held) / 1e6;
   counts_.passes = core_.state().passes;
   counts_.jobs_left = jobs_.size() - counts_.jobs_over;
+  if (arrivals_) counts_.dependency_never = arrivals_->never();
   if (!counts_.stopped) counts_.orders_not_possible += settings_.orders.size() - next_order_;
   for (Observer* observer : observers_) observer->on_finish(now_, core_);
   return counts_;
@@ -377,8 +386,7 @@ SimulationCounts World::run() {
 // jobs that wait then wait for ever.
 Time World::next_instant() const {
   Time next = agenda_.next();
-  if (next_submit_ < jobs_.size()) next = std::min(next, jobs_[next_submit_].submit);
-  next = std::min(next, next_setting_);
+  next = std::min({next, next_submission(), next_setting_});
   for (const Boot& each : core_.state().boots) next = std::min(next, each.ready);
   for (const Booking& each : core_.state().bookings) next = std::min(next, each.turns());
   if (portfolio_ && next != kNever) next = std::min(next, look_aheads_.next(*portfolio_, core_));
@@ -448,9 +456,7 @@ void World::events_of_instant() {
   if (!core_.state().boots.empty()) end_boots();
   if (any_setting) change_machine();
   while (is_due(Kind::power)) happen();
-  while (next_submit_ < jobs_.size() && jobs_[next_submit_].submit <= now_) {
-    submit_next();
-  }
+  while (next_submission() <= now_) submit_next();
   if (any_setting) {
     for (; next_order_ < settings_.orders.size() && settings_.orders[next_order_].at <= now_;
          ++next_order_) {
@@ -497,6 +503,7 @@ void World::close() {
 }
 
 void World::submit_next() {
+  if (arrivals_) arrivals_->come();
   const auto id = JobId{static_cast<std::uint32_t>(next_submit_)};
   const WorkloadJob& job = jobs_[next_submit_++];
   const AdaptiveJob* more = adaptive(id);
@@ -695,6 +702,7 @@ void World::carry_out(const Decision& decision) {
       return;
     case Decision::Kind::reject:
       ++counts_.jobs_over;
+      if (arrivals_) arrivals_->over(id, false, now_);
       for (Observer* observer : observers_) {
         observer->on_end(now_, id, truth(id), EndState::cancelled, false, core_);
       }
@@ -714,6 +722,7 @@ void World::carry_out(const Decision& decision) {
 }
 
 void World::begin(JobId id) {
+  if (arrivals_) arrivals_->begun(id, now_);
   if (adaptive(id)) {
     const Job& job = core_.job(id);
     Run& run = run_of(id);
@@ -1104,7 +1113,8 @@ Duration World::runtime_left(JobId id) const {
 
 // False if it is not possible now.
 bool World::order(const OperatorOrder& order) {
-  const JobId id = order.job;
+  const JobId id = arrivals_ ? arrivals_->number(order.job) : order.job;
+  if (id == JobId::none) return false;
   if (const auto* how = std::get_if<Stop>(&order.what)) return tell(event::StopOrdered{id, *how});
   if (std::holds_alternative<OperatorOrder::Resume>(order.what)) return resume(id);
   if (const auto* resize = std::get_if<OperatorOrder::Resize>(&order.what)) {
@@ -1143,6 +1153,7 @@ void World::end(JobId id, EndState state, bool requeue) {
   if (!requeue) {
     if (predicts(id)) predictions_.ending(core_.state(), id, now_);
     ++counts_.jobs_over;
+    if (arrivals_) arrivals_->over(id, state == EndState::completed, now_);
     if (core_.job(id).status == Status::running) counts_.last_end = now_;
   }
   tell(event::Ended{id, state, requeue});
@@ -1279,7 +1290,13 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
 
 SimulationCounts simulate(const Workload& workload, const SimulationSettings& settings,
                           std::span<Observer* const> observers) {
+  if (!workload.precedences.empty()) throw std::logic_error("jobs of this workload wait for others");
   return World(workload, settings, observers).run();
+}
+
+SimulationCounts simulate_in_order(Workload& workload, const SimulationSettings& settings,
+                                   std::span<Observer* const> observers) {
+  return World(workload, settings, observers, &workload).run();
 }
 
 }  // namespace ductile

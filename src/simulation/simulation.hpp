@@ -145,6 +145,8 @@ struct SimulationCounts {
   std::uint64_t killed_by_resizes = 0;
   std::uint64_t rejected_for_power = 0;   // no cap of power leaves enough for their start
   std::uint64_t orders_not_possible = 0;  // of operators, when their time came
+  /// Of `jobs_left`: have a dependency that can never be fulfilled, and never came.
+  std::uint64_t dependency_never = 0;
   std::uint64_t stale = 0;  // events the core refused: repeated answers, nodes as they were
   Time first_submit{};
   Time last_end{};  // the last job left its nodes: it ended, or was requeued and never ran again
@@ -155,8 +157,14 @@ struct SimulationCounts {
 };
 
 /// Runs the workload to its end. The same workload and settings give the same calls and counts, but
-/// for what is measured of this machine.
+/// for what is measured of this machine. No job may wait for others (`Workload::precedences`).
 SimulationCounts simulate(const Workload& workload, const SimulationSettings& settings,
                           std::span<Observer* const> observers);
+
+/// The same where jobs wait for others. While it runs it puts the jobs of `workload` in the order
+/// in which they come, each with the time at which it does (`Arrivals`): so observers that hold
+/// this workload find them by their ids.
+SimulationCounts simulate_in_order(Workload& workload, const SimulationSettings& settings,
+                                   std::span<Observer* const> observers);
 
 }  // namespace ductile

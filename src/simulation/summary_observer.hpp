@@ -120,6 +120,7 @@ class SummaryObserver final : public Observer {
     s.rejected_for_power = counts.rejected_for_power;
     s.orders_not_possible = counts.orders_not_possible;
     s.jobs_left = counts.jobs_left;
+    if (!workload.precedences.empty()) s.dependency_never_satisfied = counts.dependency_never;
     s.stopped = counts.stopped;
     s.events = counts.events;
     s.passes = counts.passes;

@@ -178,10 +178,16 @@ bool read_where(const Line& line, std::string_view key, std::string_view word, A
   return true;
 }
 
+// What a line says besides.
+struct Besides {
+  AskedWhere asked{};
+  Bound bound = Bound::mixed;
+  std::vector<Dependency> dependencies{};
+};
+
 // What comes after "job NAME": "key=value" in any order, each once but for requests and
 // phases.
-AdaptiveJob adaptive_of(Line& line, Accounts& accounts, AskedWhere& asked, Bound& bound,
-                        bool may_ask) {
+AdaptiveJob adaptive_of(Line& line, Accounts& accounts, Besides& besides, bool may_ask) {
   constexpr double kLongest_s = 1e9;
   constexpr std::int32_t kMostPriority = 1'000'000'000;
   AdaptiveJob more;
@@ -213,7 +219,9 @@ AdaptiveJob adaptive_of(Line& line, Accounts& accounts, AskedWhere& asked, Bound
     } else if (key == "bound") {
       const auto its = from_word<Bound>(kBoundWords, word);
       if (!its) line.fail(key, fmt::format("there is no '{}'", word), "use " + listed(kBoundWords));
-      bound = *its;
+      besides.bound = *its;
+    } else if (key == "dependency") {
+      besides.dependencies = parse_dependencies(word, line.place(key));
     } else if (key == "model") {
       more.speedup = parse_speedup(word, line.place(key));
     } else if (key == "believed_model") {
@@ -246,16 +254,16 @@ AdaptiveJob adaptive_of(Line& line, Accounts& accounts, AskedWhere& asked, Bound
         line.fail(key, "ends before the last one", "write phases in their order");
       }
       more.phases.push_back(phase);
-    } else if (read_where(line, key, word, asked)) {
+    } else if (read_where(line, key, word, besides.asked)) {
       if (!may_ask) {
         line.fail(key, "says where the job may run on a platform", "give --platform FILE");
       }
     } else {
       line.fail(
           {}, fmt::format("there is no '{}'", key),
-          "there are type, size, priority, account, barrier, bound, model, believed_model, "
-          "constraint, cost, believed_cost, walltime, delay, watts, request, phase, partition, "
-          "memory, cores, gres, nodelist, exclude");
+          "there are type, size, priority, account, barrier, bound, dependency, model, "
+          "believed_model, constraint, cost, believed_cost, walltime, delay, watts, request, "
+          "phase, partition, memory, cores, gres, nodelist, exclude");
     }
   }
   if (!type) line.fail("type", "is missing", "write type=malleable, or another one");
@@ -287,7 +295,7 @@ class Names {
   std::unordered_map<std::uint64_t, std::uint32_t> places_;
 };
 
-// Calls `take(line, cores per node, number, job, asked, bound)` for each job of the file.
+// Calls `take(line, cores per node, number, job, besides)` for each job of the file.
 template <class Take>
 void for_each_job(CompressedFile file, const std::string& name, bool may_ask, Accounts& accounts,
                   const Take& take) {
@@ -312,10 +320,9 @@ void for_each_job(CompressedFile file, const std::string& name, bool may_ask, Ac
       if (!line.word().empty()) line.fail(head, "is followed by something", "write one number");
     } else if (head == "job") {
       const auto job = line.number<std::uint64_t>("job", line.word(), 0, 999'999'999'999'999'999);
-      AskedWhere asked;
-      Bound bound = Bound::mixed;
-      AdaptiveJob more = adaptive_of(line, accounts, asked, bound, may_ask);
-      take(line, cores_per_node, job, std::move(more), std::move(asked), bound);
+      Besides besides;
+      AdaptiveJob more = adaptive_of(line, accounts, besides, may_ask);
+      take(line, cores_per_node, job, std::move(more), std::move(besides));
     } else {
       line.fail({}, fmt::format("'{}' is not understood", head), "lines begin with job or #");
     }
@@ -354,11 +361,12 @@ std::uint64_t read(CompressedFile file, const std::string& name, Workload& workl
   Accounts accounts{Fairness{}};
   std::vector<std::uint32_t> rows(workload.jobs.size(), WorkloadJob::kRigid);
   std::vector<Bound> bounds(workload.jobs.size(), Bound::mixed);
-  std::uint64_t unknown = 0;
+  std::vector<Precedence> precedences;
+  std::uint64_t unknown = 0, lost = 0;
   for_each_job(
       std::move(file), name, rules.may_ask, accounts,
       [&](const Line& line, std::uint32_t cores_of_file, std::uint64_t job_name, AdaptiveJob more,
-          AskedWhere where, Bound bound) {
+          Besides besides) {
         if (cores_of_file != rules.cores_per_node) {
           line.fail("cores_per_node",
                     fmt::format("sizes are in nodes of {}, those of the log in nodes of {}",
@@ -383,10 +391,26 @@ std::uint64_t read(CompressedFile file, const std::string& name, Workload& workl
                     "is this the file of this log, read with the same --cores-per-node and without "
                     "--clip?");
         }
-        if (where != AskedWhere{}) {
-          more.asked = static_cast<std::uint32_t>(demands.place(std::move(where)) + 1);
+        if (besides.asked != AskedWhere{}) {
+          more.asked = static_cast<std::uint32_t>(demands.place(std::move(besides.asked)) + 1);
         }
-        bounds[*place] = bound;
+        for (const Dependency& each : besides.dependencies) {
+          const auto on = names.find(each.job);
+          if (on == Names::kTwice) {
+            line.fail("dependency", fmt::format("the log has {} more than once", each.job),
+                      "number the jobs of the log");
+          }
+          if (!on) {
+            ++lost;
+            continue;
+          }
+          precedences.push_back({.job = *place,
+                                 .on = *on,
+                                 .kind = each.kind,
+                                 .from = Precedence::From::beside,
+                                 .line = line.place().line});
+        }
+        bounds[*place] = besides.bound;
         rows[*place] = static_cast<std::uint32_t>(adaptive.size());
         adaptive.push_back(std::move(more));
       });
@@ -397,6 +421,9 @@ std::uint64_t read(CompressedFile file, const std::string& name, Workload& workl
   workload.adaptive = std::move(adaptive);
   workload.asked = std::move(asked);
   workload.accounts = accounts.names();
+  workload.precedences.insert(workload.precedences.end(), precedences.begin(), precedences.end());
+  std::ranges::stable_sort(workload.precedences, {}, &Precedence::job);
+  workload.precedences_lost += lost;
   return unknown;
 }
 
@@ -427,10 +454,10 @@ AskedByJobs read_asked(CompressedFile file, const std::string& name, const Platf
   Accounts accounts{Fairness{}};
   for_each_job(std::move(file), name, true, accounts,
                [&](const Line& line, std::uint32_t, std::uint64_t job, const AdaptiveJob& more,
-                   AskedWhere asked, Bound) {
-                 if (asked == AskedWhere{}) return;
-                 check_asked(line, more, asked, platform);
-                 all.of.emplace(job, demands.place(std::move(asked)));
+                   Besides besides) {
+                 if (besides.asked == AskedWhere{}) return;
+                 check_asked(line, more, besides.asked, platform);
+                 all.of.emplace(job, demands.place(std::move(besides.asked)));
                });
   return all;
 }
@@ -513,6 +540,17 @@ void append_job(std::string& text, const AdaptiveJob& more, Bound bound, const W
   if (more.asked != 0) append_where(text, workload.asked.at(more.asked - 1));
 }
 
+// What the line of the job at this place says; `row` goes on to those of the next one.
+std::vector<Dependency> dependencies_of(const Workload& workload, std::uint32_t job,
+                                        std::vector<Precedence>::const_iterator& row) {
+  std::vector<Dependency> all;
+  for (; row != workload.precedences.end() && row->job == job; ++row) {
+    if (row->from != Precedence::From::beside) continue;
+    all.push_back({row->kind, workload.jobs[row->on].name});
+  }
+  return all;
+}
+
 }  // namespace
 
 void read_watts(std::string_view text, const Place& place, AdaptiveJob& job) {
@@ -567,9 +605,12 @@ void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t c
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
     text.clear();
   };
-  for (const WorkloadJob& job : workload.jobs) {
+  auto row = workload.precedences.begin();
+  for (std::uint32_t i = 0; i < workload.jobs.size(); ++i) {
+    const WorkloadJob& job = workload.jobs[i];
+    const std::vector<Dependency> dependencies = dependencies_of(workload, i, row);
     const bool is_rigid = job.adaptive == WorkloadJob::kRigid;
-    if (is_rigid && job.bound == Bound::mixed) continue;
+    if (is_rigid && job.bound == Bound::mixed && dependencies.empty()) continue;
     if (names.find(job.name) == Names::kTwice) {
       throw InputError(fmt::format("job {} is there more than once", job.name),
                        "number the jobs of the log: what adapts is told by its number");
@@ -578,6 +619,7 @@ void write_adaptive(std::ostream& out, const Workload& workload, std::uint32_t c
     fmt::format_to(std::back_inserter(text), "job {}", job.name);
     const AdaptiveJob rigid{.type = JobType::rigid, .size = exactly(job.nodes)};
     append_job(text, is_rigid ? rigid : workload.adaptive[job.adaptive], job.bound, workload);
+    if (!dependencies.empty()) text += " dependency=" + to_text(dependencies);
     if (text.size() - begin > kLongestLine) {
       throw InputError(fmt::format("job {} has more to say than a line can hold", job.name),
                        "give it fewer requests or phases, or a shorter table");

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "workload/precedence.hpp"
 
 namespace ductile {
 namespace {
@@ -63,8 +64,13 @@ std::uint64_t remove_flurries(Workload& workload, const FlurrySettings& settings
     throw InputError({.field = "--remove-flurries"}, "all jobs are in flurries",
                      "ask for more jobs or a larger share (--flurry)");
   }
+  std::vector<std::uint32_t> place(workload.jobs.size(), kGone);
+  for (std::uint32_t row = 0, kept = 0; row < place.size(); ++row) {
+    if (!is_member[row]) place[row] = kept++;
+  }
   std::size_t row = 0;
   std::erase_if(workload.jobs, [&](const WorkloadJob&) { return is_member[row++]; });
+  renumber_precedences(workload, place);
   return count;
 }
 

@@ -21,6 +21,7 @@
 #include "model/where.hpp"
 #include "workload/compressed_file.hpp"
 #include "workload/line_reader.hpp"
+#include "workload/precedence.hpp"
 
 namespace ductile {
 namespace {
@@ -250,6 +251,8 @@ class Record {
     return number.whole;
   }
 
+  bool is_positive(Field field) const { return numbers_[field].whole > 0; }
+
   [[noreturn]] void fail(std::size_t field, const std::string& what,
                          const std::string& remedy) const {
     throw InputError(
@@ -440,6 +443,99 @@ bool is_asked_for(const std::vector<Value>& values, Value value) {
   return values.empty() || std::ranges::find(values, value) != values.end();
 }
 
+// What lines say of the order of jobs, by places in their order in the file.
+struct Order {
+  struct Named {
+    std::uint32_t job = 0;
+    std::uint64_t preceding = 0;  // its number
+    std::optional<Duration> think{};
+    std::uint64_t line = 0;
+  };
+  std::vector<Named> named{};
+  std::vector<Time> ends{};  // of all jobs, where their sessions are wanted
+};
+
+// Of the job that was taken last.
+void take_order(const Record& record, std::uint64_t line, const SwfRules& rules,
+                const Workload& workload, Order& order) {
+  const WorkloadJob& job = workload.jobs.back();
+  if (rules.longest_think) {
+    const Duration wait = record.time(kWaitTime);
+    if (wait < Duration{} && job.has_user()) {
+      record.fail(kWaitTime, "is not known, and sessions of users follow from it",
+                  "leave --feedback away, or such jobs out (--status)");
+    }
+    order.ends.push_back(job.submit + wait + job.runtime);
+  }
+  if (!record.is_positive(kPrecedingJob)) return;
+  const Duration think = record.time(kThinkTime);
+  order.named.push_back(
+      {.job = static_cast<std::uint32_t>(workload.jobs.size() - 1),
+       .preceding = static_cast<std::uint64_t>(record.count(kPrecedingJob, kLargestId)),
+       .think = think < Duration{} ? std::nullopt : std::optional(think),
+       .line = line});
+}
+
+// Sorts the jobs by submission, and finds whom they wait for.
+void put_in_order(Workload& workload, Order order, bool is_sorted, const SwfRules& rules,
+                  const std::string& file) {
+  std::vector<WorkloadJob>& jobs = workload.jobs;
+  const std::size_t to_drop =
+      rules.last_jobs > 0 && jobs.size() > rules.last_jobs ? jobs.size() - rules.last_jobs : 0;
+  workload.names_preceding = order.named.size();
+  const bool has_order = rules.longest_think || (rules.follows_preceding && !order.named.empty());
+  if (!has_order && (to_drop == 0 || order.named.empty())) {
+    if (!is_sorted) std::ranges::stable_sort(jobs, {}, &WorkloadJob::submit);
+    jobs.erase(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(to_drop));
+    return;
+  }
+  std::vector<std::uint32_t> was(jobs.size()), place(jobs.size(), kGone);
+  for (std::uint32_t i = 0; i < was.size(); ++i) was[i] = i;
+  std::ranges::stable_sort(was, {}, [&](std::uint32_t i) { return jobs[i].submit; });
+  was.erase(was.begin(), was.begin() + static_cast<std::ptrdiff_t>(to_drop));
+  std::vector<WorkloadJob> sorted;
+  std::vector<Time> ends;
+  for (std::uint32_t i = 0; i < was.size(); ++i) {
+    place[was[i]] = i;
+    sorted.push_back(jobs[was[i]]);
+    if (rules.longest_think) ends.push_back(order.ends[was[i]]);
+  }
+  jobs = std::move(sorted);
+  std::erase_if(order.named, [&](const Order::Named& each) { return place[each.job] == kGone; });
+  workload.names_preceding = order.named.size();
+  if (!rules.follows_preceding) order.named.clear();
+
+  constexpr std::uint32_t kNone = ~0u, kTwice = kNone - 1;
+  std::unordered_map<std::uint64_t, std::uint32_t> places;  // of those that are named
+  for (const Order::Named& each : order.named) places.emplace(each.preceding, kNone);
+  for (std::uint32_t i = 0; !places.empty() && i < jobs.size(); ++i) {
+    const auto at = places.find(jobs[i].name);
+    if (at != places.end()) at->second = at->second == kNone ? i : kTwice;
+  }
+  for (const Order::Named& each : order.named) {
+    const std::uint32_t on = places.at(each.preceding);
+    if (on == kTwice) {
+      throw InputError({file, each.line, "preceding job (field 17)"},
+                       fmt::format("the log has {} more than once", each.preceding),
+                       "number the jobs of the log");
+    }
+    if (on == kNone) {
+      ++workload.precedences_lost;
+      continue;
+    }
+    workload.precedences.push_back({.job = place[each.job],
+                                    .on = on,
+                                    .sets_submit = each.think.has_value(),
+                                    .think = each.think.value_or(Duration{}),
+                                    .line = each.line});
+  }
+  if (rules.longest_think) {
+    const auto of_sessions = session_precedences(jobs, ends, *rules.longest_think);
+    workload.precedences.insert(workload.precedences.end(), of_sessions.begin(), of_sessions.end());
+  }
+  std::ranges::stable_sort(workload.precedences, {}, &Precedence::job);
+}
+
 // Adds the job of a line to the workload, or counts why it does not.
 void take(const Record& record, const SwfRules& rules, const Window& window, Places& places,
           Workload& workload) {
@@ -568,6 +664,7 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
   std::optional<Window> window;  // known when the header is
   bool sorted = true;
   std::uint64_t to_leave_out = rules.leave_out;  // jobs still
+  Order order;
   std::string_view line;
   while (lines.next(line)) {
     const auto first = std::find_if_not(line.begin(), line.end(), is_blank);
@@ -577,7 +674,9 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
       continue;
     }
     if (!window) window.emplace(rules, *header, name);
-    take(Record(line, name, lines.number()), rules, *window, places, workload);
+    const Record record(line, name, lines.number());
+    const std::size_t before = workload.jobs.size();
+    take(record, rules, *window, places, workload);
     const std::vector<WorkloadJob>& jobs = workload.jobs;
     if (to_leave_out > 0) {
       // What the file has before the first job that counts is not counted either.
@@ -588,6 +687,7 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
       workload = std::move(empty);
       continue;
     }
+    if (jobs.size() > before) take_order(record, lines.number(), rules, workload, order);
     if (jobs.size() > 1 && jobs.back().submit < jobs[jobs.size() - 2].submit) sorted = false;
     if (rules.max_jobs != 0 && jobs.size() == rules.max_jobs) break;
     if (jobs.size() == kMostJobs) {
@@ -595,12 +695,18 @@ Workload read(CompressedFile file, const std::string& name, const SwfRules& rule
                        "read a part of them (--jobs)");
     }
   }
-  if (!sorted) std::ranges::stable_sort(workload.jobs, {}, &WorkloadJob::submit);
-  if (rules.last_jobs > 0 && workload.jobs.size() > rules.last_jobs) {
-    const auto first = workload.jobs.end() - static_cast<std::ptrdiff_t>(rules.last_jobs);
-    workload.jobs.erase(workload.jobs.begin(), first);
-  }
+  put_in_order(workload, std::move(order), sorted, rules, name);
   return workload;
+}
+
+// A time in seconds, with decimals only where it needs them.
+void append_seconds(std::string& text, Duration time) {
+  const std::int64_t whole = time.count() / 1'000'000;
+  const std::int64_t micros = time.count() % 1'000'000;
+  fmt::format_to(std::back_inserter(text), "{}", whole);
+  if (micros == 0) return;
+  fmt::format_to(std::back_inserter(text), ".{:06}", micros);
+  text.erase(text.find_last_not_of('0') + 1);
 }
 
 void append_header(std::string& text, const SwfHeader& header) {
@@ -638,9 +744,10 @@ void append_line(std::string& text, const SwfLine& line) {
   time(line.runtime);
   fmt::format_to(std::back_inserter(text), " {} -1 -1 {}", line.allocated, line.requested);
   time(line.requested_time);
-  fmt::format_to(std::back_inserter(text), " {} {} {} {} -1 {} {} -1 -1\n",
-                 line.requested_memory_kb, line.status, line.user, line.group, line.queue,
-                 line.partition);
+  fmt::format_to(std::back_inserter(text), " {} {} {} {} -1 {} {} {}", line.requested_memory_kb,
+                 line.status, line.user, line.group, line.queue, line.partition, line.preceding);
+  time(line.think);
+  text += '\n';
 }
 
 // All of them, piece by piece.
@@ -703,6 +810,7 @@ void write_swf_lines(std::ostream& out, std::span<const SwfLine> lines, const Sw
 void write_swf(std::ostream& out, const Workload& workload, const SwfHeader& header,
                std::uint32_t cores_per_node) {
   const auto id = [](std::uint32_t value) { return value == 0 ? -1 : std::int64_t{value}; };
+  auto row = workload.precedences.begin();
   write_lines(out, workload.jobs, header, [&](const WorkloadJob& job) {
     const auto processors = static_cast<std::int64_t>(std::uint64_t{job.nodes} * cores_per_node);
     SwfLine line{.number = job.name,
@@ -714,6 +822,13 @@ void write_swf(std::ostream& out, const Workload& workload, const SwfHeader& hea
                  .user = id(job.user),
                  .group = id(job.group)};
     if (job.walltime > Duration{}) line.requested_time = job.walltime;
+    // It has room for one preceding job.
+    const auto place = static_cast<std::uint32_t>(&job - workload.jobs.data());
+    for (; row != workload.precedences.end() && row->job == place; ++row) {
+      if (row->from != Precedence::From::log) continue;
+      line.preceding = static_cast<std::int64_t>(workload.jobs[row->on].name);
+      line.think = row->sets_submit ? std::optional(row->think) : std::nullopt;
+    }
     return line;
   });
 }

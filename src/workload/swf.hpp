@@ -70,6 +70,12 @@ struct SwfRules {
   /// as many nodes as its processors fill where these have the fewest cores.
   std::shared_ptr<const PlatformFile> platform{};
   PartitionsFrom partitions_from = PartitionsFrom::none;
+  /// Jobs wait for those that they name as their preceding ones (fields 17 and 18); false: it is
+  /// counted how many name one.
+  bool follows_preceding = false;
+  /// Jobs of a user's session follow each other as in the log (`session_precedences`), which has to
+  /// know their wait times; up to so long after the end of the last one they are of one.
+  std::optional<Duration> longest_think{};
   bool uses_memory = false;  // jobs ask for field 10: KB of each processor
   /// What is said beside the log of where they may run on the platform, instead of what it says.
   std::shared_ptr<const AskedByJobs> asked{};
@@ -116,6 +122,8 @@ struct SwfLine {
   std::int64_t requested_memory_kb = -1;  // of each processor
   std::int64_t status = -1;               // as field 11
   std::int64_t user = -1, group = -1, queue = -1, partition = -1;
+  std::int64_t preceding = -1;      // the number of the job that comes before,
+  std::optional<Duration> think{};  // and how long after its end this one was submitted
 };
 
 /// Writes the lines in their order. The caller looks at the state of `out`.

@@ -1,4 +1,3 @@
-#include "workload/transform.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "workload/precedence.hpp"
 
 namespace ductile {
 namespace {
@@ -379,11 +379,18 @@ void shuffle(Workload& workload, std::uint64_t seed) {
   std::vector<Time> times;
   times.reserve(jobs.size());
   for (const WorkloadJob& job : jobs) times.push_back(job.submit);
-  const auto drawn = [&](const WorkloadJob& job) {
-    return Draws(seed, Stream::shuffle, job.name).bits();
-  };
-  std::ranges::stable_sort(jobs, {}, drawn);
-  for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].submit = times[i];
+  std::vector<std::uint32_t> was(jobs.size()), place(jobs.size());
+  for (std::uint32_t i = 0; i < was.size(); ++i) was[i] = i;
+  std::ranges::stable_sort(
+      was, {}, [&](std::uint32_t i) { return Draws(seed, Stream::shuffle, jobs[i].name).bits(); });
+  std::vector<WorkloadJob> shuffled;
+  shuffled.reserve(jobs.size());
+  for (std::uint32_t i = 0; i < was.size(); ++i) {
+    place[was[i]] = i;
+    shuffled.emplace_back(jobs[was[i]]).submit = times[i];
+  }
+  jobs = std::move(shuffled);
+  renumber_precedences(workload, place);
 }
 
 void anonymise(Workload& workload) {

@@ -8,6 +8,7 @@
 #include "base/ids.hpp"
 #include "base/shared_list.hpp"
 #include "base/time.hpp"
+#include "model/dependency.hpp"
 #include "model/job_spec.hpp"
 #include "model/platform.hpp"
 #include "model/where.hpp"
@@ -102,6 +103,21 @@ struct WorkloadJob {
   bool operator==(const WorkloadJob&) const = default;
 };
 
+/// Something that has to come before a job comes to the scheduler. All that a job waits for has to.
+struct Precedence {
+  /// Who says so: a line of the log, a line beside it, or the session of the job's user.
+  enum class From : std::uint8_t { log, beside, session };
+
+  std::uint32_t job = 0, on = 0;  // places in Workload::jobs: this one waits for that one
+  Dependency::Kind kind = Dependency::Kind::afterany;
+  From from = From::log;
+  bool sets_submit = false;  // its user submits it then, whatever its submit time
+  Duration think{};          // so long after the other one came so far
+  std::uint64_t line = 0;    // of the file that says so
+
+  bool operator==(const Precedence&) const = default;
+};
+
 /// Lines of the input that did not become jobs, by cause.
 struct Skipped {
   std::uint64_t no_size = 0;         // neither requested nor allocated processors
@@ -129,7 +145,13 @@ struct Workload {
   std::vector<std::string> accounts;  // their names
   std::vector<AskedWhere> asked;      // what rows of `adaptive` ask for, in words
   std::vector<Where> where;           // what jobs ask for on the platform of the run, each once
+  std::vector<Precedence> precedences;  // by job; most workloads have none
+  /// When users submitted their jobs, which come to the scheduler when nothing has to come before
+  /// them any more (`WorkloadJob::submit`). Empty: at once. Of a run, see `Arrivals`.
+  std::vector<Time> user_submits;
   Skipped skipped;
+  std::uint64_t names_preceding = 0;    // jobs that name a preceding one (SWF field 17)
+  std::uint64_t precedences_lost = 0;   // on jobs that are not among `jobs`: they do not count
   std::uint64_t clipped = 0;           // --clip: larger than the machine, made as large as it
   std::uint64_t walltime_raised = 0;   // requested less than it ran (overrun: extend)
   std::uint64_t walltime_unknown = 0;  // no time requested: the run time taken for it

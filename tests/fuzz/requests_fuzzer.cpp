@@ -5,7 +5,7 @@
 // Inputs that begin with a word and a space are the text of such an option, without these; all
 // others are lines.
 //
-// Readers: src/live/submission.cpp src/live/conditions.cpp
+// Readers: src/live/submission.cpp src/live/conditions.cpp src/model/dependency.cpp
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
