@@ -12,6 +12,7 @@
 
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
+#include "scheduling/by_value.hpp"
 #include "scheduling/fair_grants.hpp"
 #include "scheduling/resizing.hpp"
 
@@ -23,6 +24,9 @@ constexpr std::array<std::string_view, 3> kAlgorithmWords{"default", "applicatio
 enum class Victim : std::uint8_t { random, gain, shrinkable, expansions, adaptation, time };
 constexpr std::array<std::string_view, 6> kVictimWords{"random",     "gain",       "shrinkable",
                                                        "expansions", "adaptation", "time"};
+enum class Expand : std::uint8_t { time, random, gain, shrinkable, expansions, adaptation, value };
+constexpr std::array<std::string_view, 7> kExpandWords{
+    "time", "random", "gain", "shrinkable", "expansions", "adaptation", "value"};
 enum class SystemRule : std::uint8_t { prose, listing };
 constexpr std::array<std::string_view, 2> kRuleWords{"prose", "listing"};
 
@@ -195,6 +199,7 @@ class Elastic final : public Policy {
                   .t = seconds(p.number("t")),
                   .u = p.decimal("u"),
                   .x = p.decimal("x")},
+        expand_(chosen<Expand>(p, "expand", kExpandWords)),
         benefit_(expand_benefit(p)),
         tick_(seconds(p.number("tick"))),
         try_depth_(static_cast<std::uint32_t>(p.number("try_depth"))) {}
@@ -229,81 +234,71 @@ class Elastic final : public Policy {
     }
   }
 
-  // Algorithm 4. While the head of a partition waits, nobody behind it may delay it on free nodes
-  // alone.
+  // Algorithm 4.
   void start_by_shrinking(Pass& pass, Victims& victims) const {
-    std::vector<JobId> heads = Heads(pass).jobs;  // that wait, in order
-    if (heads.empty()) return;
-    std::optional<Shadow>
-        shadow;             // of those before the job that is tried; made when it is asked for
-    std::size_t shown = 0;  // so many of them
-    std::uint32_t tried = 0;
-    const JobId first = heads.front();
-    for (JobId id = first; id != JobId::none; id = pass.next_pending(id)) {
-      if (try_depth_ != 0 && ++tried > try_depth_) return;
-      if (pass.idle() == 0 && pass.incoming() == 0 && victims.none()) return;
-      const Nodes free = free_nodes(pass, id);
-      if (pass.now() < pass.job(id).not_before) continue;
+    const auto least = [](const Pass& its, JobId id, Nodes free) {
+      const Nodes size = start_sizes(its, id).min;
+      return size <= free ? size : 0;
+    };
+    const auto with_cuts = [&](JobId id, Nodes free) {
       const Nodes size = start_sizes(pass, id).min;
-      const auto at = std::ranges::find(heads, id);
-      if (size > free) {
-        const std::vector<Cut> cuts = victims.select(size - free, id);
-        const Sources sources{.cuts = cuts, .incoming = true};
-        if (cuts.empty() || !pass.start(id, exactly(size), {Why::shrunk_for, id}, sources)) {
-          continue;
-        }
-        victims.made(cuts);
-        victims.promised(pass.estimate(id, size));
-      } else {
-        // A head may not delay those before it, anybody else none.
-        const auto before = static_cast<std::size_t>(at - heads.begin());
-        if (before > 0 && before != shown) shadow.reset();
-        Spread in;
-        if (before > 0) {
-          if (!shadow) {
-            shadow.emplace(pass, std::span(heads).first(before),
-                           [&](JobId head) { return pass.job(head).spec.preferred; });
-            shown = before;
-          }
-          if (!shadow->allows(pass, id, size)) continue;
-          in = shadow->idle(pass, id, size);
-        }
-        const bool bound = before > 0 && pass.cell_count() > 1;
-        if (bound && in.count() < std::min(size, pass.idle(id))) continue;
-        const Why why = id == first ? Why::in_order : Why::backfilled;
-        const Sources sources{.incoming = true, .in = bound && !in.empty() ? &in : nullptr};
-        if (!pass.start(id, exactly(size), {why}, sources)) continue;
-        if (before > 0) shadow->took(pass, id, size, in);
-      }
-      if (at != heads.end()) {
-        heads.erase(at);
-        shadow.reset();
-      }
-    }
+      const std::vector<Cut> cuts = victims.select(size - free, id);
+      const Sources sources{.cuts = cuts, .incoming = true};
+      if (cuts.empty() || !pass.start(id, exactly(size), {Why::shrunk_for, id}, sources)) return;
+      victims.made(cuts);
+      victims.promised(pass.estimate(id, size));
+    };
+    const auto preferred = [&](JobId id) { return pass.job(id).spec.preferred; };
+    start_by_cuts(pass, try_depth_, preferred, least, with_cuts, [&] { return victims.none(); });
   }
 
-  // What is free, to those that have longest to run and end earlier by it.
+  // What is free, to those that end earlier by it: who has longest to run first, or by another key.
   void expand(Pass& pass) const {
     if (free_nodes(pass) == 0) return;
-    std::vector<std::pair<Time, JobId>> takers;
+    std::vector<std::pair<ExpandKey, JobId>> takers;  // a heap, since few are needed
     for (const JobId id : pass.running_malleable()) {
       const Job& job = pass.job(id);
-      if (job.size() < job.spec.size.max && pass.resizable(id)) {
-        takers.emplace_back(pass.expected_end(id), id);
-      }
+      if (job.size() >= job.spec.size.max || !pass.resizable(id)) continue;
+      takers.emplace_back(expand_key(pass, id), id);
     }
-    const auto later = [](const auto& a, const auto& b) {
-      return a.first != b.first ? a.first < b.first : a.second > b.second;
-    };
-    std::ranges::make_heap(takers, later);
+    std::ranges::make_heap(takers, std::greater{});
     for (; free_nodes(pass) > 0 && !takers.empty(); takers.pop_back()) {
-      std::ranges::pop_heap(takers, later);
+      std::ranges::pop_heap(takers, std::greater{});
       const JobId id = takers.back().second;
       offer(pass, id, free_nodes(pass, id), benefit_, {Why::hand_out}, {.incoming = true});
     }
   }
 
+  // The smaller, the earlier it is expanded; then the smaller number.
+  using ExpandKey = std::tuple<std::int64_t, double, Nodes>;
+  ExpandKey expand_key(Pass& pass, JobId id) const {
+    const Job& job = pass.job(id);
+    const auto grown = [&] {
+      return pass.sizes(id).after_getting(job.size(), free_nodes(pass, id), job.spec.size);
+    };
+    switch (expand_) {
+      case Expand::time:
+        return {-pass.expected_end(id).time_since_epoch().count(), 0, 0};
+      case Expand::random:
+        return {static_cast<std::int64_t>(pass.random() >> 1), 0, 0};
+      case Expand::gain:
+        return {job.gain, 0, job.size()};
+      case Expand::shrinkable:
+        return {std::int64_t{job.size()} - pass.smallest(id), 0, job.size()};
+      case Expand::expansions:
+        return {job.expands, 0, job.size()};
+      case Expand::adaptation:
+        return {pass.expected_cost(id, grown()).count(), 0, 0};
+      case Expand::value: {
+        const Nodes to = grown();
+        return {0, to > job.size() ? -Worth(pass, id, {}).of_node(job.size(), to) : 0, 0};
+      }
+    }
+    return {};
+  }
+
   Settings settings_;
+  Expand expand_;
   Benefit benefit_;
   Duration tick_;
   std::uint32_t try_depth_;
@@ -353,6 +348,10 @@ PolicyInfo elastic() {
                             "algorithm=system: as the paper's text says it, or as its listing "
                             "does, which asks for a job that ends within t as well",
                             paper),
+           choice_parameter("expand", kExpandWords, "time",
+                            "who is expanded first: longest left to run, as in the paper; anybody; "
+                            "fewest nodes gained; fewest nodes to give; fewest expansions; "
+                            "cheapest resize; most value of each node"),
            expand_benefit_parameter(),
            tick_parameter("0"),
            {.name = "try_depth",

@@ -82,7 +82,7 @@ class Mebf final : public Policy {
     serve(pass);
     const auto least = [&](JobId head) { return start_sizes(pass, head).min; };
     const Heads heads = Heads::after_starts(pass, least, [&](JobId id, Shadow& before) {
-      return backfill(pass, id, before).has_value();
+      return backfill_one(pass, id, before, fitting).has_value();
     });
     if (heads.jobs.empty()) expand(pass);
     // With one lane one: for a head without a free node others give; else there may be a gap.
@@ -111,41 +111,13 @@ class Mebf final : public Policy {
     });
   }
 
-  // Starts it as large as idle nodes allow, if that disturbs no reservation; where there are
-  // several cells, as large as they leave of these. In which?
-  static std::optional<Spread> backfill(Pass& pass, JobId id, Shadow& shadow) {
-    Nodes n = fitting_size(pass, id, pass.idle(id));
-    Spread in;
-    while (n > 0) {
-      in = shadow.idle(pass, id, n);
-      if (pass.cell_count() == 1 || in.count() >= n) break;
-      n = fitting_size(pass, id, in.count());
-    }
-    if (n == 0 || !shadow.allows(pass, id, n)) return std::nullopt;
-    const Sources sources{.in = in.empty() ? nullptr : &in};
-    if (!pass.start(id, exactly(n), {Why::backfilled}, sources)) return std::nullopt;
-    shadow.took(pass, id, n, in);
-    return in;
-  }
-
   // The others, where they do not delay a head. Did any start?
   bool backfill(Pass& pass, const Heads& heads) const {
-    bool found = false;
-    Shadow shadow(pass, heads.jobs, [&](JobId head) { return start_sizes(pass, head).min; });
-    FreeCells idle =
-        idle_cells(pass);  // that the smallest size fits does not mean that the job does
-    std::uint32_t tried = 0;
-    for (FitSearch search = fits_behind(pass, heads.behind);;) {
-      const JobId id = search.next(idle);
-      if (id == JobId::none || (try_depth_ != 0 && ++tried > try_depth_)) break;
-      const std::optional<Spread> in = backfill(pass, id, shadow);
-      if (!in) continue;
-      idle.take(pass.demand(id, pass.job(id).size()), *in, kTick);
-      search.took(in->empty() ? kEveryCell : in->cells());
-      found = true;
-    }
-    return found;
+    return backfill_behind(pass, heads, fitting, try_depth_);
   }
+  static constexpr auto fitting = [](const Pass& pass, JobId id, Nodes free) {
+    return fitting_size(pass, id, free);
+  };
 
   // Algorithm 2, and the queue once more with the nodes it gives.
   void shrink(Pass& pass, JobId head) const {

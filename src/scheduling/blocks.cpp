@@ -534,4 +534,36 @@ void Shadow::took(const Pass& pass, JobId id, Nodes n, const Spread& in) {
   left_.take(pass, id, n, pass.estimate(id, n), in);
 }
 
+std::optional<Spread> backfill_one(Pass& pass, JobId id, Shadow& shadow, SizeWith size) {
+  Nodes n = size(pass, id, pass.idle(id));
+  Spread in;
+  while (n > 0) {
+    in = shadow.idle(pass, id, n);
+    if (pass.cell_count() == 1 || in.count() >= n) break;
+    n = size(pass, id, in.count());
+  }
+  if (n == 0 || !shadow.allows(pass, id, n)) return std::nullopt;
+  const Sources sources{.in = in.empty() ? nullptr : &in};
+  if (!pass.start(id, exactly(n), {Why::backfilled}, sources)) return std::nullopt;
+  shadow.took(pass, id, n, in);
+  return in;
+}
+
+bool backfill_behind(Pass& pass, const Heads& heads, SizeWith size, std::uint32_t try_depth) {
+  bool found = false;
+  Shadow shadow(pass, heads.jobs, [&](JobId head) { return start_sizes(pass, head).min; });
+  // That the smallest size fits does not mean that the job does.
+  FreeCells idle = idle_cells(pass);
+  std::uint32_t tried = 0;
+  for (FitSearch search = fits_behind(pass, heads.behind);;) {
+    const JobId id = search.next(idle);
+    if (id == JobId::none || (try_depth != 0 && ++tried > try_depth)) return found;
+    const std::optional<Spread> in = backfill_one(pass, id, shadow, size);
+    if (!in) continue;
+    idle.take(pass.demand(id, pass.job(id).size()), *in, kTick);
+    search.took(in->empty() ? kEveryCell : in->cells());
+    found = true;
+  }
+}
+
 }  // namespace ductile

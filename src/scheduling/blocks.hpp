@@ -316,6 +316,16 @@ class Shadow {
   Left left_;
 };
 
+/// At which size a job starts with so many idle nodes; 0: they are too few.
+using SizeWith = FunctionRef<Nodes(const Pass& pass, JobId id, Nodes idle)>;
+
+/// Starts a job at the size that idle nodes allow, if that disturbs no reservation; where there are
+/// several cells, at the size that these leave of them. In which? Nothing if it did not start.
+std::optional<Spread> backfill_one(Pass& pass, JobId id, Shadow& shadow, SizeWith size);
+/// The same for all behind the heads, in order, for whom the reservations are made at the smallest
+/// sizes. Tries `try_depth` jobs for which the idle nodes suffice; 0: all. Did any start?
+bool backfill_behind(Pass& pass, const Heads& heads, SizeWith size, std::uint32_t try_depth = 0);
+
 template <class NeedOf, class Start>
 Heads Heads::after_starts(Pass& pass, NeedOf need, Start start) {
   for (;;) {

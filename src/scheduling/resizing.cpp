@@ -273,6 +273,52 @@ std::vector<Cut> cuts_for(const Pass& pass, std::span<const JobId> victims, Node
   return cuts;
 }
 
+void start_by_cuts(Pass& pass, std::uint32_t try_depth, FunctionRef<Nodes(JobId)> reserved,
+                   SizeWith size, FunctionRef<void(JobId, Nodes)> with_cuts,
+                   FunctionRef<bool()> nothing_to_cut) {
+  std::vector<JobId> heads = Heads(pass).jobs;  // that wait, in order
+  if (heads.empty()) return;
+  // Of those before the job that is tried; made when it is asked for.
+  std::optional<Shadow> shadow;
+  std::size_t shown = 0;  // so many of them
+  std::uint32_t tried = 0;
+  const JobId first = heads.front();
+  for (JobId id = first; id != JobId::none; id = pass.next_pending(id)) {
+    if (try_depth != 0 && ++tried > try_depth) return;
+    if (pass.idle() == 0 && pass.incoming() == 0 && nothing_to_cut()) return;
+    if (pass.now() < pass.job(id).not_before) continue;
+    const Nodes free = free_nodes(pass, id), n = size(pass, id, free);
+    const auto at = std::ranges::find(heads, id);
+    if (n == 0) {
+      with_cuts(id, free);
+      if (pass.job(id).status == Status::pending && pass.job(id).claim == ClaimId::none) continue;
+    } else {
+      // A head may not delay those before it, anybody else none.
+      const auto before = static_cast<std::size_t>(at - heads.begin());
+      if (before > 0 && before != shown) shadow.reset();
+      Spread in;
+      if (before > 0) {
+        if (!shadow) {
+          shadow.emplace(pass, std::span(heads).first(before), reserved);
+          shown = before;
+        }
+        if (!shadow->allows(pass, id, n)) continue;
+        in = shadow->idle(pass, id, n);
+      }
+      const bool bound = before > 0 && pass.cell_count() > 1;
+      if (bound && in.count() < std::min(n, pass.idle(id))) continue;
+      const Why why = id == first ? Why::in_order : Why::backfilled;
+      const Sources sources{.incoming = true, .in = bound && !in.empty() ? &in : nullptr};
+      if (!pass.start(id, exactly(n), {why}, sources)) continue;
+      if (before > 0) shadow->took(pass, id, n, in);
+    }
+    if (at != heads.end()) {
+      heads.erase(at);
+      shadow.reset();
+    }
+  }
+}
+
 bool may_expand(const Pass& pass, JobId id, Nodes to, Benefit benefit, const Sources& sources) {
   return benefit == Benefit::off || pass.expected_end_after(id, to, sources) <
                                         pass.expected_end_after(id, pass.job(id).size());

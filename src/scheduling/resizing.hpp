@@ -122,6 +122,16 @@ bool with_cuts(const Pass& pass, Nodes need, JobId whom, Share share, Key key, T
   return with_cuts(pass, victims, share, whom, take);
 }
 
+/// Goes through the waiting jobs in queue order, of which backfilling has started those that it
+/// could, and serves each from what is free (`free_nodes`): at `size` with that, if it suffices; if
+/// not `with_cuts(id, free)` may start it with cuts besides. While the head of a partition waits,
+/// nobody behind it may delay it on free nodes alone, as reserved at `reserved(head)` nodes. Tries
+/// `try_depth` jobs; 0: all; and stops when nothing is free and `nothing_to_cut()` (Lina, Ghafoor
+/// and Hines 2022, algorithm 4).
+void start_by_cuts(Pass& pass, std::uint32_t try_depth, FunctionRef<Nodes(JobId)> reserved,
+                   SizeWith size, FunctionRef<void(JobId, Nodes)> with_cuts,
+                   FunctionRef<bool()> nothing_to_cut);
+
 /// What came of nodes that were offered to a job: its constraint has no size so near, or it may not
 /// be expanded so far.
 enum class Offer : std::uint8_t { taken, too_small, denied };
