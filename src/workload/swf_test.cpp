@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -77,6 +78,31 @@ TEST(Swf, SelectsJobs) {
   const Workload last = parse(text, {.last_jobs = 2});
   EXPECT_EQ(last.jobs.size(), 2u);
   EXPECT_EQ(last.jobs.front().name, 2u);
+}
+
+TEST(Swf, WhoComesBeforeTheLastJobsCountsNoMore) {
+  const auto line = [](int job, int submit, int preceding, int think) {
+    return fmt::format("{} {} 0 10 1 -1 -1 1 10 -1 1 1 -1 -1 -1 -1 {} {}\n", job, submit, preceding,
+                       think);
+  };
+  const std::string text =
+      line(4, 40, 3, 5) + line(1, 10, -1, -1) + line(3, 30, 2, -1) + line(2, 20, 1, 2);
+  const Workload all = parse(text, {.follows_preceding = true});
+  EXPECT_EQ(all.names_preceding, 3u);
+  ASSERT_EQ(all.precedences.size(), 3u);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(all.precedences[i].job, i + 1);
+    EXPECT_EQ(all.precedences[i].on, i);
+  }
+  EXPECT_EQ(all.precedences[2].think, whole_seconds(5));
+  const Workload last = parse(text, {.last_jobs = 2, .follows_preceding = true});
+  EXPECT_EQ(last.jobs.front().name, 3u);
+  ASSERT_EQ(last.precedences.size(), 1u);
+  EXPECT_EQ(last.precedences[0].job, 1u);
+  EXPECT_EQ(last.precedences[0].on, 0u);
+  EXPECT_EQ(last.precedences_lost, 1u);
+  EXPECT_EQ(last.names_preceding, 2u);
+  EXPECT_EQ(parse(text, {.last_jobs = 2}).names_preceding, 2u);
 }
 
 TEST(Swf, ADateNeedsTheDateOfTheBeginning) {

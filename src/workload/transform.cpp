@@ -1,3 +1,4 @@
+#include "workload/transform.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -684,6 +685,37 @@ TEST(Transform, FlurriesGoFirst) {
   const Workload changed = after(workload, changes);
   ASSERT_EQ(changed.jobs.size(), 1u);
   EXPECT_EQ(changed.jobs.front().name, 5u);
+}
+
+// Who waits for whom, by their names.
+std::vector<std::pair<std::uint64_t, std::uint64_t>> waits(const Workload& workload) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> names;
+  for (const Precedence& row : workload.precedences) {
+    names.emplace_back(workload.jobs[row.job].name, workload.jobs[row.on].name);
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(workload.precedences, {}, &Precedence::job));
+  std::ranges::sort(names);
+  return names;
+}
+
+TEST(Transform, WhoWaitsForWhomStaysWhenJobsMove) {
+  Workload workload = many();
+  for (std::uint32_t i = 1; i < workload.jobs.size(); i += 3) {
+    workload.precedences.push_back({.job = i, .on = i - 1});
+  }
+  EXPECT_EQ(waits(after(workload, {.shuffle = true}, 3)), waits(workload));
+}
+
+TEST(Transform, NobodyWaitsForJobsThatWereTakenOut) {
+  Workload workload = jobs_at({0, 1, 2, 3, 1000, 2000});
+  for (std::size_t i = 0; i < 4; ++i) workload.jobs[i].user = 5;
+  workload.precedences = {{.job = 1, .on = 0}, {.job = 4, .on = 3}, {.job = 5, .on = 4}};
+  Transform changes{.without_flurries = FlurrySettings{.jobs = 4, .share = 1}};
+  changes.without_flurries->window = whole_seconds(10);
+  const Workload changed = after(workload, changes);
+  using Names = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+  EXPECT_EQ(waits(changed), (Names{{6, 5}}));
+  EXPECT_EQ(changed.precedences_lost, 1u);
 }
 
 TEST(Transform, NumbersPeopleAnew) {
