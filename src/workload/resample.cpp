@@ -153,7 +153,7 @@ std::vector<Candidate> choose(const Resampler& resampler, std::optional<double> 
     return chosen;
   }
   // Enough for any load whose users are not all too large for it.
-  constexpr std::uint64_t kInVain = 100'000;
+  constexpr std::uint64_t kInVain = 2000;
   double has = 0;
   std::uint64_t in_vain = 0;
   for (std::uint64_t i = 0; in_vain < kInVain; ++i) {
@@ -196,7 +196,8 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
   Resampled result;
   const std::int64_t first_week = week_of(log.jobs.front().submit);
   const std::int64_t log_weeks = week_of(log.jobs.back().submit) - first_week + 1;
-  const std::int64_t weeks = how.weeks == 0 ? log_weeks : checked_weeks(how.weeks);
+  const std::int64_t weeks =
+      checked_weeks(how.weeks == 0 ? static_cast<std::uint64_t>(log_weeks) : how.weeks);
   result.origin = Time{first_week * kWeek};
   result.log_weeks = static_cast<std::uint64_t>(log_weeks);
   result.weeks = static_cast<std::uint64_t>(weeks);
