@@ -209,6 +209,18 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
     return static_cast<double>(how.nodes) * static_cast<double>(its_weeks) * to_seconds(kWeek);
   };
   const Resampler resampler(users, first_week, log_weeks, weeks, seed);
+  if (how.nodes > 0) {
+    double log_work = 0;
+    for (const WorkloadJob& job : log.jobs) log_work += job.nodes * to_seconds(job.runtime);
+    result.log_load = log_work / capacity(log_weeks);
+  }
+  constexpr double kMostTimes = 1000;
+  if (how.load && *how.load > kMostTimes * result.log_load) {
+    throw InputError({.field = "load"},
+                     fmt::format("{} is more than {} times that of the log, {:.4g}", *how.load,
+                                 kMostTimes, result.log_load),
+                     "give a lower one, or the machine that the log is of (--nodes)");
+  }
   std::optional<double> work_node_s;
   if (how.load) work_node_s = *how.load * capacity(weeks);
   const std::vector<Candidate> chosen = choose(resampler, work_node_s);
@@ -236,12 +248,7 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
       }
     }
   }
-  if (how.nodes > 0) {
-    double log_work = 0;
-    for (const WorkloadJob& job : log.jobs) log_work += job.nodes * to_seconds(job.runtime);
-    result.log_load = log_work / capacity(log_weeks);
-    result.load = has / capacity(weeks);
-  }
+  if (how.nodes > 0) result.load = has / capacity(weeks);
   if (how.load && std::abs(result.load / *how.load - 1) > kLoadTolerance) {
     throw InputError(
         {.field = "load"},

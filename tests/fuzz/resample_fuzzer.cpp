@@ -48,11 +48,13 @@ void check(const Workload& log, const Resampled& made, const ductile::Resampling
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   ductile::Resampling how{.weeks = data[0] % 16u, .nodes = 8, .long_term_weeks = 1u + data[0] / 64};
-  if ((data[1] & 1) != 0) how.load = 0.001 * (1 + data[1]);
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 2, size - 2);
   try {
     const Workload log = ductile::parse_swf(bytes, "fuzz", {.nodes = 8});
     if (log.jobs.empty()) return 0;
+    const Resampled made = ductile::resample(log, how, data[1]);
+    check(log, made, how);
+    how.load = made.log_load * (1 + data[1]) / 64;
     check(log, ductile::resample(log, how, data[1]), how);
   } catch (const ductile::InputError&) {
     return 0;
