@@ -33,7 +33,7 @@ void check(const CirneLikeModel& model) {
 Workload generate_cirne_like(const CirneLikeModel& model, std::uint64_t seed) {
   check(model);
   Workload workload;
-  workload.name = "cirne_like";
+  workload.name = "cirne_like, a surrogate for Cirne and Berman 2001";
   workload.jobs.reserve(model.jobs);
   std::vector<double> gaps;
   gaps.reserve(model.jobs);

@@ -51,6 +51,10 @@ TEST(CirneLike, HasTheDistributionsItSays) {
   EXPECT_NEAR(describe(workload, 1024).offered_load.value(), model.load, 1e-5);
 }
 
+TEST(CirneLike, SaysWhatItIs) {
+  EXPECT_THAT(generate_cirne_like({.jobs = 1}, 1).name, HasSubstr("surrogate"));
+}
+
 TEST(CirneLike, OthersAreRequestedWhereTheyAreExact) {
   const Workload exact = parse_model("cirne_like:jobs=200,accuracy=1").generate(3);
   for (const WorkloadJob& job : exact.jobs) EXPECT_EQ(job.runtime, job.walltime);

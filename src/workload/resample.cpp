@@ -153,7 +153,7 @@ std::vector<Candidate> choose(const Resampler& resampler, std::optional<double> 
     return chosen;
   }
   // Enough for any load whose users are not all too large for it.
-  constexpr std::uint64_t kInVain = 100'000;
+  constexpr std::uint64_t kInVain = 2000;
   double has = 0;
   std::uint64_t in_vain = 0;
   for (std::uint64_t i = 0; in_vain < kInVain; ++i) {
@@ -196,7 +196,8 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
   Resampled result;
   const std::int64_t first_week = week_of(log.jobs.front().submit);
   const std::int64_t log_weeks = week_of(log.jobs.back().submit) - first_week + 1;
-  const std::int64_t weeks = how.weeks == 0 ? log_weeks : checked_weeks(how.weeks);
+  const std::int64_t weeks =
+      checked_weeks(how.weeks == 0 ? static_cast<std::uint64_t>(log_weeks) : how.weeks);
   result.origin = Time{first_week * kWeek};
   result.log_weeks = static_cast<std::uint64_t>(log_weeks);
   result.weeks = static_cast<std::uint64_t>(weeks);
@@ -208,6 +209,18 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
     return static_cast<double>(how.nodes) * static_cast<double>(its_weeks) * to_seconds(kWeek);
   };
   const Resampler resampler(users, first_week, log_weeks, weeks, seed);
+  if (how.nodes > 0) {
+    double log_work = 0;
+    for (const WorkloadJob& job : log.jobs) log_work += job.nodes * to_seconds(job.runtime);
+    result.log_load = log_work / capacity(log_weeks);
+  }
+  constexpr double kMostTimes = 1000;
+  if (how.load && *how.load > kMostTimes * result.log_load) {
+    throw InputError({.field = "load"},
+                     fmt::format("{} is more than {} times that of the log, {:.4g}", *how.load,
+                                 kMostTimes, result.log_load),
+                     "give a lower one, or the machine that the log is of (--nodes)");
+  }
   std::optional<double> work_node_s;
   if (how.load) work_node_s = *how.load * capacity(weeks);
   const std::vector<Candidate> chosen = choose(resampler, work_node_s);
@@ -235,12 +248,7 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
       }
     }
   }
-  if (how.nodes > 0) {
-    double log_work = 0;
-    for (const WorkloadJob& job : log.jobs) log_work += job.nodes * to_seconds(job.runtime);
-    result.log_load = log_work / capacity(log_weeks);
-    result.load = has / capacity(weeks);
-  }
+  if (how.nodes > 0) result.load = has / capacity(weeks);
   if (how.load && std::abs(result.load / *how.load - 1) > kLoadTolerance) {
     throw InputError(
         {.field = "load"},

@@ -53,7 +53,8 @@ struct Resampled {
 /// who would take it further away than it is are passed over.
 ///
 /// Users and jobs are numbered anew, groups stay. The result depends on the log and the seed alone.
-/// Throws InputError if there are no users or the load cannot be reached.
+/// Throws InputError if there are no users or the load cannot be reached, or is more than a
+/// thousand times that of the log.
 Resampled resample(const Workload& log, const Resampling& how, std::uint64_t seed);
 
 }  // namespace ductile

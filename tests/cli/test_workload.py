@@ -1,8 +1,14 @@
 """ductile workload generate and resample, as users call them."""
 
 import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree
 
 import pytest
+
+from conftest import ROOT
 
 LOG = "examples/kth-sp2-first-5000.swf.xz"
 MODELS = ["lublin", "lublin:types=one,nodes=256,load=0.7", "lublin:load=0.6,load_by=barr", "downey",
@@ -118,3 +124,28 @@ def test_hours_and_days_of_the_week_are_those_of_the_log(ductile, tmp_path):
         return {((start + line[1]) % (7 * 86400), line[3], line[4]) for line in lines(file)}
 
     assert moments(log) <= moments(plain)
+
+
+def pictures(*arguments):
+    return subprocess.run([sys.executable, "scripts/workload-pictures", *map(str, arguments)], cwd=ROOT,
+                          check=True, text=True, capture_output=True,
+                          env={**os.environ, "DUCTILE": os.environ.get("DUCTILE", "ductile")}).stdout
+
+
+def test_moments_are_those_of_the_formulas():
+    rows = [[cell.strip() for cell in line.strip("|").split("|")]
+            for line in pictures("--moments", "lublin", "downey", "cirne-like").splitlines()[2:]]
+    assert [row[0] for row in rows[::2]] == [f"`{name}`, 50000 jobs"
+                                             for name in ("lublin", "downey", "cirne-like")]
+    for made, formula in zip(rows[::2], rows[1::2]):
+        for one, other in zip(made[1:], formula[1:]):
+            assert float(one) == pytest.approx(float(other), rel=0.03, abs=0.002), (made, formula)
+
+
+def test_pictures_are_small_and_the_same_again(tmp_path):
+    for folder in "a", "b":
+        pictures("poisson", "--out", tmp_path / folder)
+    picture = (tmp_path / "a" / "poisson.svg").read_text()
+    assert picture == (tmp_path / "b" / "poisson.svg").read_text()
+    assert len(picture) < 10_000
+    assert len(list(xml.etree.ElementTree.fromstring(picture).iter())) > 20
