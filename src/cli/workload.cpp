@@ -20,6 +20,7 @@
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
 #include "cli/workload_convert.hpp"
+#include "cli/workload_fetch.hpp"
 #include "cli/write_file.hpp"
 #include "workload/adaptive.hpp"
 #include "workload/generate.hpp"
@@ -330,6 +331,7 @@ void add_workload_command(CLI::App& app) {
   add_generate(workload);
   add_transform(workload);
   add_convert(workload);
+  add_fetch(workload);
 }
 
 }  // namespace ductile
