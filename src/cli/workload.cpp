@@ -1,6 +1,10 @@
 #include "cli/workload.hpp"
 
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -10,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -35,6 +40,8 @@ namespace {
 struct InfoOptions {
   std::string file;
   LogOptions log;
+  FlurrySettings flurry;
+  double utc_offset_h = 0;
   bool json = false;
 };
 
@@ -55,11 +62,81 @@ Facts facts_of(const InfoOptions& options) {
   facts.nodes = log.rules.nodes > 0 ? log.rules.nodes
                                     : facts.log.header.nodes(log.rules.cores_per_node,
                                                              log.rules.cores_per_processor);
-  facts.info = describe(facts.log.workload, facts.nodes.value_or(0));
+  facts.info = describe(facts.log.workload, facts.nodes.value_or(0),
+                        {.unix_start_time = facts.log.header.unix_start_time,
+                         .utc_offset = seconds(options.utc_offset_h * 3600),
+                         .flurry = options.flurry});
   return facts;
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
+
+// "5 to 8", "1 h to 6 h", "more than 1".
+std::string bin_text(const Bin& bin, bool is_whole, const std::function<std::string(double)>& say) {
+  if (!std::isfinite(bin.to)) return say(bin.from) + " and more";
+  if (!is_whole) return say(bin.from) + " to " + say(bin.to);
+  const std::string last = say(bin.to - 1);
+  return bin.to - bin.from > 1 ? say(bin.from) + " to " + last : last;
+}
+
+std::string time_text(double time_s) {
+  if (time_s >= 86'400) return fmt::format("{} d", time_s / 86'400);
+  if (time_s >= 3600) return fmt::format("{} h", time_s / 3600);
+  return time_s >= 60 ? fmt::format("{} min", time_s / 60) : fmt::format("{} s", time_s);
+}
+
+// A histogram: shares of jobs and of work, and a bar for that of jobs.
+void append_bins(std::string& text, std::string_view title, const std::vector<Bin>& bins,
+                 bool is_whole, const std::function<std::string(double)>& say) {
+  double jobs = 0, work_node_s = 0;
+  for (const Bin& bin : bins) {
+    jobs += static_cast<double>(bin.jobs);
+    work_node_s += bin.work_node_s;
+  }
+  if (jobs == 0) return;
+  constexpr double kWidth = 40;
+  fmt::format_to(std::back_inserter(text), "\n  {:<22}{:>12}{:>12}\n", title, "jobs", "work");
+  for (const Bin& bin : bins) {
+    const double share = static_cast<double>(bin.jobs) / jobs;
+    const auto bar = static_cast<std::size_t>(std::lround(kWidth * share));
+    std::string row = fmt::format(
+        "  {:<22}{:>12}{:>12}  {}", bin_text(bin, is_whole, say), percent(share),
+        percent(work_node_s > 0 ? bin.work_node_s / work_node_s : 0), std::string(bar, '#'));
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + '\n';
+  }
+}
+
+void append_histograms(std::string& text, const WorkloadInfo& info) {
+  constexpr std::array kDays{"Monday", "Tuesday",  "Wednesday", "Thursday",
+                             "Friday", "Saturday", "Sunday"};
+  const auto number = [](double value) { return fmt::format("{}", value); };
+  append_bins(text, "size (nodes)", info.sizes, true, number);
+  append_bins(text, "run time", info.runtimes, false, time_text);
+  append_bins(text, "run / requested time", info.accuracies, false,
+              [](double value) { return fmt::format("{:.1f}", value); });
+  append_bins(text, "submitted at hour", info.by_hour, true, number);
+  append_bins(text, "on", info.by_weekday, true,
+              [&](double day) { return std::string(kDays.at(static_cast<std::size_t>(day))); });
+  if (!info.top_users.empty()) {
+    fmt::format_to(std::back_inserter(text), "\n  {:<22}{:>12}{:>12}\n", "users with most work",
+                   "jobs", "work");
+  }
+  for (const UserShare& share : info.top_users) {
+    const double of_work = info.work_node_s > 0 ? share.work_node_s / info.work_node_s : 0;
+    fmt::format_to(std::back_inserter(text), "  {:<22}{:>12}{:>12}\n", share.user,
+                   percent(static_cast<double>(share.jobs) / static_cast<double>(info.jobs)),
+                   percent(of_work));
+  }
+  if (!info.flurries.empty()) {
+    fmt::format_to(std::back_inserter(text), "\n  {:<22}{:>12}{:>14}{:>14}\n", "flurries of users",
+                   "jobs", "from (s)", "to (s)");
+  }
+  for (const Flurry& flurry : info.flurries) {
+    fmt::format_to(std::back_inserter(text), "  {:<22}{:>12}{:>14}{:>14}\n", flurry.user,
+                   flurry.rows.size(), seconds_text(flurry.first), seconds_text(flurry.last));
+  }
+}
 
 std::string as_text(const Facts& facts) {
   const WorkloadInfo& info = facts.info;
@@ -105,6 +182,10 @@ std::string as_text(const Facts& facts) {
   line("jobs of one node", percent(info.serial_share));
   line("power-of-two sizes", percent(info.power_of_two_share));
   line("requested time known", percent(info.requested_share));
+  const auto known = [&](std::uint64_t without) {
+    return percent(1 - static_cast<double>(without) / static_cast<double>(info.jobs));
+  };
+  line("user, group known", known(info.without_user) + ", " + known(info.without_group));
   if (info.overrun_share) {
     line("ran longer", percent(*info.overrun_share) + " of these");
     line("run / requested time",
@@ -115,6 +196,7 @@ std::string as_text(const Facts& facts) {
   row("size (nodes)", info.size_nodes);
   row("run time (s)", info.runtime_s);
   row("between arrivals (s)", info.interarrival_s);
+  append_histograms(text, info);
   return text;
 }
 
@@ -133,6 +215,27 @@ std::string as_json(const Facts& facts) {
   Json by_type = Json::object();
   for (std::size_t i = 0; i < kJobTypeWords.size(); ++i) {
     by_type[std::string(kJobTypeWords[i])] = info.jobs_by_type[i];
+  }
+  const auto bins = [](const std::vector<Bin>& all) {
+    Json list = Json::array();
+    for (const Bin& bin : all) {
+      list.push_back({{"from", bin.from},
+                      {"to", std::isfinite(bin.to) ? Json(bin.to) : Json()},
+                      {"jobs", bin.jobs},
+                      {"work_node_s", bin.work_node_s}});
+    }
+    return list;
+  };
+  Json top_users = Json::array(), flurries = Json::array();
+  for (const UserShare& share : info.top_users) {
+    top_users.push_back(
+        {{"user", share.user}, {"jobs", share.jobs}, {"work_node_s", share.work_node_s}});
+  }
+  for (const Flurry& flurry : info.flurries) {
+    flurries.push_back({{"user", flurry.user},
+                        {"jobs", flurry.rows.size()},
+                        {"first_submit_s", to_seconds(flurry.first)},
+                        {"last_submit_s", to_seconds(flurry.last)}});
   }
   const Json json = {
       {"name", facts.log.workload.name},
@@ -166,6 +269,15 @@ std::string as_json(const Facts& facts) {
       {"size_nodes", distribution(info.size_nodes)},
       {"runtime_s", distribution(info.runtime_s)},
       {"interarrival_s", distribution(info.interarrival_s)},
+      {"without_user", info.without_user},
+      {"without_group", info.without_group},
+      {"sizes", bins(info.sizes)},
+      {"runtimes", bins(info.runtimes)},
+      {"accuracies", bins(info.accuracies)},
+      {"by_hour", bins(info.by_hour)},
+      {"by_weekday", bins(info.by_weekday)},
+      {"top_users", top_users},
+      {"flurries", flurries},
   };
   // A header may hold bytes that are not UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -177,6 +289,12 @@ void add_info(CLI::App& workload) {
   command.add_option("file", options->file, "the log: .swf, plain or as .gz, .xz or .zst")
       ->required();
   add_log_options(command, options->log);
+  add_flurry_option(command, options->flurry);
+  command
+      .add_option("--utc-offset", options->utc_offset_h,
+                  "hours by which the clock whose hours and days count is ahead of UTC")
+      ->check(CLI::Range(-24.0, 24.0))
+      ->capture_default_str();
   command.add_flag("--json", options->json, "print one JSON object");
   command.callback([options] {
     const Facts facts = facts_of(*options);
