@@ -395,7 +395,9 @@ void transform_log(const TransformOptions& options) {
   LogOptions how = options.log;
   how.rules.nodes = nodes;
   Log log = read_log(options.file, how);
+  const std::size_t jobs = log.workload.jobs.size();
   transform(log.workload, options.changes, nodes, options.seed);
+  const std::size_t in_flurries = jobs - log.workload.jobs.size();
   if (options.anonymise) {
     anonymise(log.workload);
     log.header.installation.clear();
@@ -418,6 +420,10 @@ void transform_log(const TransformOptions& options) {
                            log.workload.adapting());
   if (const std::string skipped = skipped_text(log.workload.skipped); !skipped.empty()) {
     std::cout << skipped << '\n';
+  }
+  if (in_flurries > 0) std::cout << in_flurries << " jobs in flurries left out\n";
+  if (const std::uint64_t filtered = log.workload.skipped.filtered; filtered > 0) {
+    std::cout << filtered << " lines that were not asked for\n";
   }
 }
 

@@ -308,8 +308,11 @@ def test_flurries_are_taken_out(ductile, tmp_path):
                      for n in range(100, 150))
     (tmp_path / "log.swf").write_text(LOG + flurry)
     what = ["--nodes", 16, "--remove-flurries", "--flurry", "jobs=40,share=0.9,days=0.001"]
-    ductile.output("workload", "transform", tmp_path / "log.swf", *what, "--out",
-                   tmp_path / "x.swf")
+    text = ductile.output("workload", "transform", tmp_path / "log.swf", *what, "--out",
+                          tmp_path / "x.swf")
+    assert "50 jobs in flurries left out\n" in text
+    about = ductile.output("simulate", "--trace", tmp_path / "log.swf", "--quiet", *what)
+    assert "50 in flurries left out" in about
     assert "".join(job[0] for job in jobs_of(tmp_path / "x.swf")) == "123456789"
     [run] = figures(ductile, "--trace", tmp_path / "log.swf", *what)
     assert run["jobs"] == 9
