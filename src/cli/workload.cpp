@@ -27,6 +27,7 @@
 #include "cli/workload_convert.hpp"
 #include "cli/workload_fetch.hpp"
 #include "cli/write_file.hpp"
+#include "report/workload_page.hpp"
 #include "workload/adaptive.hpp"
 #include "workload/generate.hpp"
 #include "workload/info.hpp"
@@ -43,6 +44,7 @@ struct InfoOptions {
   FlurrySettings flurry;
   double utc_offset_h = 0;
   bool json = false;
+  std::string html;
 };
 
 struct Facts {
@@ -71,7 +73,9 @@ Facts facts_of(const InfoOptions& options) {
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-// "5 to 8", "1 h to 6 h", "more than 1".
+// ---- What there is to show of a log: facts, histograms and tables, as text or as a page ----
+
+// "5 to 8", "1 h to 6 h", "1.0 and more".
 std::string bin_text(const Bin& bin, bool is_whole, const std::function<std::string(double)>& say) {
   if (!std::isfinite(bin.to)) return say(bin.from) + " and more";
   if (!is_whole) return say(bin.from) + " to " + say(bin.to);
@@ -85,71 +89,76 @@ std::string time_text(double time_s) {
   return time_s >= 60 ? fmt::format("{} min", time_s / 60) : fmt::format("{} s", time_s);
 }
 
-// A histogram: shares of jobs and of work, and a bar for that of jobs.
-void append_bins(std::string& text, std::string_view title, const std::vector<Bin>& bins,
-                 bool is_whole, const std::function<std::string(double)>& say) {
-  double jobs = 0, work_node_s = 0;
-  for (const Bin& bin : bins) {
-    jobs += static_cast<double>(bin.jobs);
-    work_node_s += bin.work_node_s;
-  }
-  if (jobs == 0) return;
-  constexpr double kWidth = 40;
-  fmt::format_to(std::back_inserter(text), "\n  {:<22}{:>12}{:>12}\n", title, "jobs", "work");
-  for (const Bin& bin : bins) {
-    const double share = static_cast<double>(bin.jobs) / jobs;
-    const auto bar = static_cast<std::size_t>(std::lround(kWidth * share));
-    std::string row = fmt::format(
-        "  {:<22}{:>12}{:>12}  {}", bin_text(bin, is_whole, say), percent(share),
-        percent(work_node_s > 0 ? bin.work_node_s / work_node_s : 0), std::string(bar, '#'));
-    row.erase(row.find_last_not_of(' ') + 1);
-    text += row + '\n';
-  }
-}
+double ratio(double part, double all) { return all > 0 ? part / all : 0; }
 
-void append_histograms(std::string& text, const WorkloadInfo& info) {
+std::vector<Histogram> histograms_of(const WorkloadInfo& info) {
   constexpr std::array kDays{"Monday", "Tuesday",  "Wednesday", "Thursday",
                              "Friday", "Saturday", "Sunday"};
+  std::vector<Histogram> histograms;
+  const auto add = [&](const char* title, const std::vector<Bin>& bins, bool is_whole,
+                       const std::function<std::string(double)>& say) {
+    double jobs = 0, work_node_s = 0;
+    for (const Bin& bin : bins) {
+      jobs += static_cast<double>(bin.jobs);
+      work_node_s += bin.work_node_s;
+    }
+    if (jobs == 0) return;
+    Histogram& histogram = histograms.emplace_back();
+    histogram.title = title;
+    for (const Bin& bin : bins) {
+      histogram.bars.push_back({bin_text(bin, is_whole, say),
+                                ratio(static_cast<double>(bin.jobs), jobs),
+                                ratio(bin.work_node_s, work_node_s)});
+    }
+  };
   const auto number = [](double value) { return fmt::format("{}", value); };
-  append_bins(text, "size (nodes)", info.sizes, true, number);
-  append_bins(text, "run time", info.runtimes, false, time_text);
-  append_bins(text, "run / requested time", info.accuracies, false,
-              [](double value) { return fmt::format("{:.1f}", value); });
-  append_bins(text, "submitted at hour", info.by_hour, true, number);
-  append_bins(text, "on", info.by_weekday, true,
-              [&](double day) { return std::string(kDays.at(static_cast<std::size_t>(day))); });
-  if (!info.top_users.empty()) {
-    fmt::format_to(std::back_inserter(text), "\n  {:<22}{:>12}{:>12}\n", "users with most work",
-                   "jobs", "work");
-  }
-  for (const UserShare& share : info.top_users) {
-    const double of_work = info.work_node_s > 0 ? share.work_node_s / info.work_node_s : 0;
-    fmt::format_to(std::back_inserter(text), "  {:<22}{:>12}{:>12}\n", share.user,
-                   percent(static_cast<double>(share.jobs) / static_cast<double>(info.jobs)),
-                   percent(of_work));
-  }
-  if (!info.flurries.empty()) {
-    fmt::format_to(std::back_inserter(text), "\n  {:<22}{:>12}{:>14}{:>14}\n", "flurries of users",
-                   "jobs", "from (s)", "to (s)");
-  }
-  for (const Flurry& flurry : info.flurries) {
-    fmt::format_to(std::back_inserter(text), "  {:<22}{:>12}{:>14}{:>14}\n", flurry.user,
-                   flurry.rows.size(), seconds_text(flurry.first), seconds_text(flurry.last));
-  }
+  add("size (nodes)", info.sizes, true, number);
+  add("run time", info.runtimes, false, time_text);
+  add("run / requested time", info.accuracies, false,
+      [](double value) { return fmt::format("{:.1f}", value); });
+  add("submitted at hour", info.by_hour, true, number);
+  add("submitted on", info.by_weekday, true,
+      [&](double day) { return std::string(kDays.at(static_cast<std::size_t>(day))); });
+  return histograms;
 }
 
-std::string as_text(const Facts& facts) {
-  const WorkloadInfo& info = facts.info;
-  std::string text = facts.log.workload.name + "\n";
-  const auto line = [&](std::string_view name, const std::string& value) {
-    fmt::format_to(std::back_inserter(text), "  {:<22}{}\n", name, value);
+PageTable distributions_of(const WorkloadInfo& info) {
+  PageTable table{.columns = {"", "min", "median", "mean", "95 %", "max"}};
+  const auto row = [&](const char* name, const Distribution& values) {
+    std::vector<std::string>& cells = table.rows.emplace_back();
+    cells.emplace_back(name);
+    for (const double value : {values.min, values.median, values.mean, values.p95, values.max}) {
+      cells.push_back(fmt::format("{:.6g}", value));
+    }
   };
-  const auto row = [&](std::string_view name, const Distribution& values) {
-    fmt::format_to(std::back_inserter(text),
-                   "  {:<22}{:>12.6g}{:>12.6g}{:>12.6g}{:>12.6g}{:>12.6g}\n", name, values.min,
-                   values.median, values.mean, values.p95, values.max);
-  };
+  row("size (nodes)", info.size_nodes);
+  row("run time (s)", info.runtime_s);
+  row("between arrivals (s)", info.interarrival_s);
+  return table;
+}
 
+std::vector<PageTable> tables_of(const WorkloadInfo& info) {
+  PageTable users{.columns = {"users with most work", "jobs", "work"}};
+  for (const UserShare& share : info.top_users) {
+    const double of_jobs = ratio(static_cast<double>(share.jobs), static_cast<double>(info.jobs));
+    users.rows.push_back({fmt::format("{}", share.user), percent(of_jobs),
+                          percent(ratio(share.work_node_s, info.work_node_s))});
+  }
+  PageTable flurries{.columns = {"flurries of users", "jobs", "from (s)", "to (s)"}};
+  for (const Flurry& flurry : info.flurries) {
+    flurries.rows.push_back({fmt::format("{}", flurry.user), fmt::format("{}", flurry.rows.size()),
+                             seconds_text(flurry.first), seconds_text(flurry.last)});
+  }
+  return {std::move(users), std::move(flurries)};
+}
+
+// Names, empty where a line goes on with the one before it, and what there is to say.
+std::vector<std::pair<std::string, std::string>> lines_of(const Facts& facts) {
+  const WorkloadInfo& info = facts.info;
+  std::vector<std::pair<std::string, std::string>> lines;
+  const auto line = [&](std::string_view name, std::string value) {
+    lines.emplace_back(name, std::move(value));
+  };
   if (!facts.log.header.computer.empty()) line("computer", facts.log.header.computer);
   line("machine", facts.nodes ? fmt::format("{} nodes of {} {}", *facts.nodes, facts.cores_per_node,
                                             facts.cores_per_node == 1 ? "core" : "cores")
@@ -169,7 +178,7 @@ std::string as_text(const Facts& facts) {
       line("", fmt::format("{} of them were left out", facts.log.unknown));
     }
   }
-  if (info.jobs == 0) return text;
+  if (info.jobs == 0) return lines;
   for (std::size_t i = 0; i < kJobTypeWords.size(); ++i) {
     const double share = static_cast<double>(info.jobs_by_type[i]) / static_cast<double>(info.jobs);
     if (share > 0) line(kJobTypeWords[i], percent(share));
@@ -191,13 +200,56 @@ std::string as_text(const Facts& facts) {
     line("run / requested time",
          fmt::format("mean {:.3f}, median {:.3f}", *info.accuracy_mean, *info.accuracy_median));
   }
-  fmt::format_to(std::back_inserter(text), "\n  {:<22}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "", "min",
-                 "median", "mean", "95 %", "max");
-  row("size (nodes)", info.size_nodes);
-  row("run time (s)", info.runtime_s);
-  row("between arrivals (s)", info.interarrival_s);
-  append_histograms(text, info);
+  return lines;
+}
+
+void append_table(std::string& text, const PageTable& table) {
+  if (table.rows.empty()) return;
+  const auto row = [&](const std::vector<std::string>& cells) {
+    fmt::format_to(std::back_inserter(text), "  {:<22}", cells.front());
+    for (std::size_t i = 1; i < cells.size(); ++i) {
+      fmt::format_to(std::back_inserter(text), "{:>12}", cells[i]);
+    }
+    text += '\n';
+  };
+  text += '\n';
+  row(table.columns);
+  for (const auto& cells : table.rows) row(cells);
+}
+
+// Shares of jobs and of work, and a bar for that of jobs.
+void append_histogram(std::string& text, const Histogram& histogram) {
+  constexpr double kWidth = 40;
+  fmt::format_to(std::back_inserter(text), "\n  {:<22}{:>12}{:>12}\n", histogram.title, "jobs",
+                 "work");
+  for (const HistogramBar& bar : histogram.bars) {
+    const auto length = static_cast<std::size_t>(std::lround(kWidth * bar.jobs));
+    std::string row = fmt::format("  {:<22}{:>12}{:>12}  {}", bar.label, percent(bar.jobs),
+                                  percent(bar.work), std::string(length, '#'));
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + '\n';
+  }
+}
+
+std::string as_text(const Facts& facts) {
+  std::string text = facts.log.workload.name + "\n";
+  for (const auto& [name, value] : lines_of(facts)) {
+    fmt::format_to(std::back_inserter(text), "  {:<22}{}\n", name, value);
+  }
+  if (facts.info.jobs == 0) return text;
+  append_table(text, distributions_of(facts.info));
+  for (const Histogram& histogram : histograms_of(facts.info)) append_histogram(text, histogram);
+  for (const PageTable& table : tables_of(facts.info)) append_table(text, table);
   return text;
+}
+
+std::string as_page(const Facts& facts) {
+  std::vector<PageTable> tables;
+  if (facts.info.jobs > 0) {
+    tables = tables_of(facts.info);
+    tables.insert(tables.begin(), distributions_of(facts.info));
+  }
+  return workload_page(facts.log.workload.name, lines_of(facts), histograms_of(facts.info), tables);
 }
 
 std::string as_json(const Facts& facts) {
@@ -296,8 +348,14 @@ void add_info(CLI::App& workload) {
       ->check(CLI::Range(-24.0, 24.0))
       ->capture_default_str();
   command.add_flag("--json", options->json, "print one JSON object");
+  command
+      .add_option("--html", options->html, "write one page with charts, which needs nothing else")
+      ->type_name("FILE");
   command.callback([options] {
     const Facts facts = facts_of(*options);
+    if (!options->html.empty()) {
+      write_file(options->html, [&](std::ostream& out) { out << as_page(facts); });
+    }
     std::cout << (options->json ? as_json(facts) : as_text(facts)) << std::flush;
   });
 }

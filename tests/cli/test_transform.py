@@ -364,4 +364,10 @@ def test_info_has_histograms_and_flurries(ductile, tmp_path):
     assert [one["jobs"] for one in earlier["by_weekday"]] == [0] * 5 + [7, 2]
     text = ductile.output(*call)
     assert re.search(r"\n  Sunday +100\.0 % +100\.0 %  #{40}\n", text)
-    assert "  flurries of users             jobs      from (s)        to (s)\n" in text
+    assert re.search(r"\n  flurries of users +jobs +from \(s\) +to \(s\)\n", text)
+    page = tmp_path / "page.html"
+    assert ductile.output(*call, "--html", page) == text
+    html = page.read_text()
+    assert html.startswith("<!DOCTYPE html>") and html.endswith("</html>\n")
+    assert html.count("<svg") == 5 and "Sunday: 100.0 % of the jobs" in html
+    assert "http" not in html  # it needs nothing else
