@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kHeight = 200;  // of a plot
 constexpr double kTop = 8;
+constexpr double kLetter = 6.5;  // width of one in a label, about
 
 void append_bar(std::string& html, double x, double width, double height, std::string_view colour,
                 std::string_view label) {
@@ -37,6 +38,12 @@ void append_histogram(std::string& html, const Histogram& histogram) {
     y_label(html, kTop + kHeight * (1 - share / top), fixed(100 * share) + " %");
   }
   const double room = kWidth / static_cast<double>(histogram.bars.size());
+  std::size_t longest = 0;
+  for (const HistogramBar& bar : histogram.bars) longest = std::max(longest, bar.label.size());
+  // Labels that would run into each other are written below every second bar, or third; a bar says
+  // what it is when it is pointed at.
+  const auto each = static_cast<std::size_t>(
+      std::ceil(std::max(kLetter * static_cast<double>(longest) / room, 1.0)));
   for (std::size_t i = 0; i < histogram.bars.size(); ++i) {
     const HistogramBar& bar = histogram.bars[i];
     const double x = kLeft + room * static_cast<double>(i), width = room * 0.4;
@@ -47,6 +54,7 @@ void append_histogram(std::string& html, const Histogram& histogram) {
                say("jobs", bar.jobs));
     append_bar(html, x + room * 0.5, width, kHeight * bar.work / top, "--c1",
                say("work", bar.work));
+    if (i % each != 0) continue;
     fmt::format_to(std::back_inserter(html),
                    "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n",
                    fixed(x + room / 2), fixed(kTop + kHeight + 18), escaped(bar.label));

@@ -32,5 +32,15 @@ TEST(WorkloadPage, ShowsWhatThereIs) {
   EXPECT_THAT(page, Not(HasSubstr("left out")));
 }
 
+TEST(WorkloadPage, LabelsDoNotRunIntoEachOther) {
+  Histogram histogram{.title = "size"};
+  for (int i = 10; i < 30; ++i) histogram.bars.push_back({"label " + std::to_string(i), 0.5, 0.5});
+  const std::string page = workload_page("x", {}, std::vector<Histogram>{histogram}, {});
+  EXPECT_THAT(page, HasSubstr(">label 10</text>"));
+  EXPECT_THAT(page, Not(HasSubstr(">label 11</text>")));
+  EXPECT_THAT(page, HasSubstr("<title>label 11: "));
+  EXPECT_THAT(page, HasSubstr(">label 12</text>"));
+}
+
 }  // namespace
 }  // namespace ductile
