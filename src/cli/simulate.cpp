@@ -246,15 +246,23 @@ std::string about(const Workload& workload, Nodes nodes, bool of_log) {
 Source from_jobs(const std::shared_ptr<Workload>& workload, Nodes nodes, const Options& options) {
   Source source;
   source.nodes = nodes;
+  // Whatever the seed is: so it is done here, and told.
+  Transform changes = options.transform;
+  std::uint64_t in_flurries = 0;
+  if (changes.without_flurries) {
+    in_flurries = remove_flurries(*workload, *changes.without_flurries);
+    changes.without_flurries.reset();
+  }
   source.about = about(*workload, nodes, !options.trace.empty());
+  if (in_flurries > 0) source.about += fmt::format("; {} in flurries left out", in_flurries);
   source.jobs = workload->jobs.size();
   const double loaded = process_seconds();
-  if (!options.transform.changes()) {
+  if (!changes.changes()) {
     source.input = [workload, loaded](std::uint64_t) { return Input{workload, {}, loaded}; };
     return source;
   }
   const bool again = options.seeds.size() > 1;
-  source.input = [workload, changes = options.transform, again, nodes, loaded](std::uint64_t seed) {
+  source.input = [workload, changes, again, nodes, loaded](std::uint64_t seed) {
     const double begin = process_seconds();
     const auto changed = again ? std::make_shared<Workload>(*workload) : workload;
     transform(*changed, changes, nodes, seed);

@@ -1,6 +1,10 @@
 #include "cli/workload.hpp"
 
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <iterator>
 #include <memory>
@@ -10,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -20,7 +25,9 @@
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
 #include "cli/workload_convert.hpp"
+#include "cli/workload_fetch.hpp"
 #include "cli/write_file.hpp"
+#include "report/workload_page.hpp"
 #include "workload/adaptive.hpp"
 #include "workload/generate.hpp"
 #include "workload/info.hpp"
@@ -35,7 +42,10 @@ namespace {
 struct InfoOptions {
   std::string file;
   LogOptions log;
+  FlurrySettings flurry;
+  double utc_offset_h = 0;
   bool json = false;
+  std::string html;
 };
 
 struct Facts {
@@ -55,24 +65,101 @@ Facts facts_of(const InfoOptions& options) {
   facts.nodes = log.rules.nodes > 0 ? log.rules.nodes
                                     : facts.log.header.nodes(log.rules.cores_per_node,
                                                              log.rules.cores_per_processor);
-  facts.info = describe(facts.log.workload, facts.nodes.value_or(0));
+  facts.info = describe(facts.log.workload, facts.nodes.value_or(0),
+                        {.unix_start_time = facts.log.header.unix_start_time,
+                         .utc_offset = seconds(options.utc_offset_h * 3600),
+                         .flurry = options.flurry});
   return facts;
 }
 
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-std::string as_text(const Facts& facts) {
-  const WorkloadInfo& info = facts.info;
-  std::string text = facts.log.workload.name + "\n";
-  const auto line = [&](std::string_view name, const std::string& value) {
-    fmt::format_to(std::back_inserter(text), "  {:<22}{}\n", name, value);
-  };
-  const auto row = [&](std::string_view name, const Distribution& values) {
-    fmt::format_to(std::back_inserter(text),
-                   "  {:<22}{:>12.6g}{:>12.6g}{:>12.6g}{:>12.6g}{:>12.6g}\n", name, values.min,
-                   values.median, values.mean, values.p95, values.max);
-  };
+// ---- What there is to show of a log: facts, histograms and tables, as text or as a page ----
 
+// "5 to 8", "1 h to 6 h", "1.0 and more".
+std::string bin_text(const Bin& bin, bool is_whole, const std::function<std::string(double)>& say) {
+  if (!std::isfinite(bin.to)) return say(bin.from) + " and more";
+  if (!is_whole) return say(bin.from) + " to " + say(bin.to);
+  const std::string last = say(bin.to - 1);
+  return bin.to - bin.from > 1 ? say(bin.from) + " to " + last : last;
+}
+
+std::string time_text(double time_s) {
+  if (time_s >= 86'400) return fmt::format("{} d", time_s / 86'400);
+  if (time_s >= 3600) return fmt::format("{} h", time_s / 3600);
+  return time_s >= 60 ? fmt::format("{} min", time_s / 60) : fmt::format("{} s", time_s);
+}
+
+double ratio(double part, double all) { return all > 0 ? part / all : 0; }
+
+std::vector<Histogram> histograms_of(const WorkloadInfo& info) {
+  constexpr std::array kDays{"Monday", "Tuesday",  "Wednesday", "Thursday",
+                             "Friday", "Saturday", "Sunday"};
+  std::vector<Histogram> histograms;
+  const auto add = [&](const char* title, const std::vector<Bin>& bins, bool is_whole,
+                       const std::function<std::string(double)>& say) {
+    double jobs = 0, work_node_s = 0;
+    for (const Bin& bin : bins) {
+      jobs += static_cast<double>(bin.jobs);
+      work_node_s += bin.work_node_s;
+    }
+    if (jobs == 0) return;
+    Histogram& histogram = histograms.emplace_back();
+    histogram.title = title;
+    for (const Bin& bin : bins) {
+      histogram.bars.push_back({bin_text(bin, is_whole, say),
+                                ratio(static_cast<double>(bin.jobs), jobs),
+                                ratio(bin.work_node_s, work_node_s)});
+    }
+  };
+  const auto number = [](double value) { return fmt::format("{}", value); };
+  add("size (nodes)", info.sizes, true, number);
+  add("run time", info.runtimes, false, time_text);
+  add("run / requested time", info.accuracies, false,
+      [](double value) { return fmt::format("{:.1f}", value); });
+  add("submitted at hour", info.by_hour, true, number);
+  add("submitted on", info.by_weekday, true,
+      [&](double day) { return std::string(kDays.at(static_cast<std::size_t>(day))); });
+  return histograms;
+}
+
+PageTable distributions_of(const WorkloadInfo& info) {
+  PageTable table{.columns = {"", "min", "median", "mean", "95 %", "max"}};
+  const auto row = [&](const char* name, const Distribution& values) {
+    std::vector<std::string>& cells = table.rows.emplace_back();
+    cells.emplace_back(name);
+    for (const double value : {values.min, values.median, values.mean, values.p95, values.max}) {
+      cells.push_back(fmt::format("{:.6g}", value));
+    }
+  };
+  row("size (nodes)", info.size_nodes);
+  row("run time (s)", info.runtime_s);
+  row("between arrivals (s)", info.interarrival_s);
+  return table;
+}
+
+std::vector<PageTable> tables_of(const WorkloadInfo& info) {
+  PageTable users{.columns = {"users with most work", "jobs", "work"}};
+  for (const UserShare& share : info.top_users) {
+    const double of_jobs = ratio(static_cast<double>(share.jobs), static_cast<double>(info.jobs));
+    users.rows.push_back({fmt::format("{}", share.user), percent(of_jobs),
+                          percent(ratio(share.work_node_s, info.work_node_s))});
+  }
+  PageTable flurries{.columns = {"flurries of users", "jobs", "from (s)", "to (s)"}};
+  for (const Flurry& flurry : info.flurries) {
+    flurries.rows.push_back({fmt::format("{}", flurry.user), fmt::format("{}", flurry.rows.size()),
+                             seconds_text(flurry.first), seconds_text(flurry.last)});
+  }
+  return {std::move(users), std::move(flurries)};
+}
+
+// Names, empty where a line goes on with the one before it, and what there is to say.
+std::vector<std::pair<std::string, std::string>> lines_of(const Facts& facts) {
+  const WorkloadInfo& info = facts.info;
+  std::vector<std::pair<std::string, std::string>> lines;
+  const auto line = [&](std::string_view name, std::string value) {
+    lines.emplace_back(name, std::move(value));
+  };
   if (!facts.log.header.computer.empty()) line("computer", facts.log.header.computer);
   line("machine", facts.nodes ? fmt::format("{} nodes of {} {}", *facts.nodes, facts.cores_per_node,
                                             facts.cores_per_node == 1 ? "core" : "cores")
@@ -92,7 +179,7 @@ std::string as_text(const Facts& facts) {
       line("", fmt::format("{} of them were left out", facts.log.unknown));
     }
   }
-  if (info.jobs == 0) return text;
+  if (info.jobs == 0) return lines;
   for (std::size_t i = 0; i < kJobTypeWords.size(); ++i) {
     const double share = static_cast<double>(info.jobs_by_type[i]) / static_cast<double>(info.jobs);
     if (share > 0) line(kJobTypeWords[i], percent(share));
@@ -105,17 +192,65 @@ std::string as_text(const Facts& facts) {
   line("jobs of one node", percent(info.serial_share));
   line("power-of-two sizes", percent(info.power_of_two_share));
   line("requested time known", percent(info.requested_share));
+  const auto known = [&](std::uint64_t without) {
+    return percent(1 - static_cast<double>(without) / static_cast<double>(info.jobs));
+  };
+  line("user, group known", known(info.without_user) + ", " + known(info.without_group));
   if (info.overrun_share) {
     line("ran longer", percent(*info.overrun_share) + " of these");
     line("run / requested time",
          fmt::format("mean {:.3f}, median {:.3f}", *info.accuracy_mean, *info.accuracy_median));
   }
-  fmt::format_to(std::back_inserter(text), "\n  {:<22}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "", "min",
-                 "median", "mean", "95 %", "max");
-  row("size (nodes)", info.size_nodes);
-  row("run time (s)", info.runtime_s);
-  row("between arrivals (s)", info.interarrival_s);
+  return lines;
+}
+
+void append_table(std::string& text, const PageTable& table) {
+  if (table.rows.empty()) return;
+  const auto row = [&](const std::vector<std::string>& cells) {
+    fmt::format_to(std::back_inserter(text), "  {:<22}", cells.front());
+    for (std::size_t i = 1; i < cells.size(); ++i) {
+      fmt::format_to(std::back_inserter(text), "{:>12}", cells[i]);
+    }
+    text += '\n';
+  };
+  text += '\n';
+  row(table.columns);
+  for (const auto& cells : table.rows) row(cells);
+}
+
+// Shares of jobs and of work, and a bar for that of jobs.
+void append_histogram(std::string& text, const Histogram& histogram) {
+  constexpr double kWidth = 40;
+  fmt::format_to(std::back_inserter(text), "\n  {:<22}{:>12}{:>12}\n", histogram.title, "jobs",
+                 "work");
+  for (const HistogramBar& bar : histogram.bars) {
+    const auto length = static_cast<std::size_t>(std::lround(kWidth * bar.jobs));
+    std::string row = fmt::format("  {:<22}{:>12}{:>12}  {}", bar.label, percent(bar.jobs),
+                                  percent(bar.work), std::string(length, '#'));
+    row.erase(row.find_last_not_of(' ') + 1);
+    text += row + '\n';
+  }
+}
+
+std::string as_text(const Facts& facts) {
+  std::string text = facts.log.workload.name + "\n";
+  for (const auto& [name, value] : lines_of(facts)) {
+    fmt::format_to(std::back_inserter(text), "  {:<22}{}\n", name, value);
+  }
+  if (facts.info.jobs == 0) return text;
+  append_table(text, distributions_of(facts.info));
+  for (const Histogram& histogram : histograms_of(facts.info)) append_histogram(text, histogram);
+  for (const PageTable& table : tables_of(facts.info)) append_table(text, table);
   return text;
+}
+
+std::string as_page(const Facts& facts) {
+  std::vector<PageTable> tables;
+  if (facts.info.jobs > 0) {
+    tables = tables_of(facts.info);
+    tables.insert(tables.begin(), distributions_of(facts.info));
+  }
+  return workload_page(facts.log.workload.name, lines_of(facts), histograms_of(facts.info), tables);
 }
 
 std::string as_json(const Facts& facts) {
@@ -133,6 +268,27 @@ std::string as_json(const Facts& facts) {
   Json by_type = Json::object();
   for (std::size_t i = 0; i < kJobTypeWords.size(); ++i) {
     by_type[std::string(kJobTypeWords[i])] = info.jobs_by_type[i];
+  }
+  const auto bins = [](const std::vector<Bin>& all) {
+    Json list = Json::array();
+    for (const Bin& bin : all) {
+      list.push_back({{"from", bin.from},
+                      {"to", std::isfinite(bin.to) ? Json(bin.to) : Json()},
+                      {"jobs", bin.jobs},
+                      {"work_node_s", bin.work_node_s}});
+    }
+    return list;
+  };
+  Json top_users = Json::array(), flurries = Json::array();
+  for (const UserShare& share : info.top_users) {
+    top_users.push_back(
+        {{"user", share.user}, {"jobs", share.jobs}, {"work_node_s", share.work_node_s}});
+  }
+  for (const Flurry& flurry : info.flurries) {
+    flurries.push_back({{"user", flurry.user},
+                        {"jobs", flurry.rows.size()},
+                        {"first_submit_s", to_seconds(flurry.first)},
+                        {"last_submit_s", to_seconds(flurry.last)}});
   }
   const Json json = {
       {"name", facts.log.workload.name},
@@ -166,6 +322,15 @@ std::string as_json(const Facts& facts) {
       {"size_nodes", distribution(info.size_nodes)},
       {"runtime_s", distribution(info.runtime_s)},
       {"interarrival_s", distribution(info.interarrival_s)},
+      {"without_user", info.without_user},
+      {"without_group", info.without_group},
+      {"sizes", bins(info.sizes)},
+      {"runtimes", bins(info.runtimes)},
+      {"accuracies", bins(info.accuracies)},
+      {"by_hour", bins(info.by_hour)},
+      {"by_weekday", bins(info.by_weekday)},
+      {"top_users", top_users},
+      {"flurries", flurries},
   };
   // A header may hold bytes that are not UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -177,9 +342,21 @@ void add_info(CLI::App& workload) {
   command.add_option("file", options->file, "the log: .swf, plain or as .gz, .xz or .zst")
       ->required();
   add_log_options(command, options->log);
+  add_flurry_option(command, options->flurry);
+  command
+      .add_option("--utc-offset", options->utc_offset_h,
+                  "hours by which the clock whose hours and days count is ahead of UTC")
+      ->check(CLI::Range(-24.0, 24.0))
+      ->capture_default_str();
   command.add_flag("--json", options->json, "print one JSON object");
+  command
+      .add_option("--html", options->html, "write one page with charts, which needs nothing else")
+      ->type_name("FILE");
   command.callback([options] {
     const Facts facts = facts_of(*options);
+    if (!options->html.empty()) {
+      write_file(options->html, [&](std::ostream& out) { out << as_page(facts); });
+    }
     std::cout << (options->json ? as_json(facts) : as_text(facts)) << std::flush;
   });
 }
@@ -297,7 +474,9 @@ void transform_log(const TransformOptions& options) {
   how.rules.nodes = nodes;
   how.rules.follows_preceding = true;
   Log log = read_log(options.file, how);
+  const std::size_t jobs = log.workload.jobs.size();
   transform(log.workload, options.changes, nodes, options.seed);
+  const std::size_t in_flurries = jobs - log.workload.jobs.size();
   if (options.anonymise) {
     anonymise(log.workload);
     log.header.installation.clear();
@@ -311,6 +490,10 @@ void transform_log(const TransformOptions& options) {
                            log.workload.adapting());
   if (const std::string skipped = skipped_text(log.workload.skipped); !skipped.empty()) {
     std::cout << skipped << '\n';
+  }
+  if (in_flurries > 0) std::cout << in_flurries << " jobs in flurries left out\n";
+  if (const std::uint64_t filtered = log.workload.skipped.filtered; filtered > 0) {
+    std::cout << filtered << " lines that were not asked for\n";
   }
 }
 
@@ -418,6 +601,7 @@ void add_workload_command(CLI::App& app) {
   add_transform(workload);
   add_resample(workload);
   add_convert(workload);
+  add_fetch(workload);
 }
 
 }  // namespace ductile

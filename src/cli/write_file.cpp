@@ -25,6 +25,13 @@ struct Part {
   throw RunError(name + ": cannot be written: " + why);
 }
 
+void open(std::ofstream& file, const std::string& path, const std::string& name) {
+  file.open(path, std::ios::binary);
+  if (file) return;
+  throw InputError({.file = name}, std::string("cannot be written: ") + std::strerror(errno),
+                   "give another file to --out");
+}
+
 }  // namespace
 
 void write_file(const std::string& name, const std::function<void(std::ostream&)>& write) {
@@ -33,21 +40,16 @@ void write_file(const std::string& name, const std::function<void(std::ostream&)
   const bool is_there = std::filesystem::exists(name, error);
   if (name == "-" || (is_there && !std::filesystem::is_regular_file(name, error))) {
     std::ofstream special;
-    if (name != "-") special.open(name, std::ios::binary);
+    if (name != "-") open(special, name, name);
     std::ostream& out = name == "-" ? std::cout : special;
-    if (out) write(out);
+    write(out);
     out.flush();
     if (!out) fail(name, std::strerror(errno));
     return;
   }
+  std::ofstream file;
+  open(file, name + ".part", name);
   Part part{name + ".part"};
-  std::ofstream file(part.path, std::ios::binary);
-  if (!file) {
-    const char* const why = std::strerror(errno);
-    part.path.clear();
-    throw InputError({.file = name}, std::string("cannot be written: ") + why,
-                     "give another file to --out");
-  }
   write(file);
   file.close();
   if (!file) fail(name, std::strerror(errno));

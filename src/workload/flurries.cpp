@@ -27,7 +27,7 @@ void find_among(std::span<const std::uint32_t> rows, const std::vector<WorkloadJ
     const double his = static_cast<double>(end - begin);
     const double all = static_cast<double>(end_all - first_all);
     if (end - begin < settings.jobs || his < settings.share * all) continue;
-    is_open = is_open && begin <= taken;
+    is_open = is_open && begin < taken;
     if (!is_open) found.push_back({.user = jobs[rows[begin]].user, .first = from});
     is_open = true;
     Flurry& flurry = found.back();

@@ -19,7 +19,7 @@ struct FlurrySettings {
   Duration window = whole_seconds(std::int64_t{7} * 86'400);
 };
 
-/// All jobs of a user in times that are surges and overlap, or follow each other at once.
+/// All jobs of a user in times that are surges and have jobs in common.
 struct Flurry {
   std::uint32_t user = 0;
   Time first{}, last{};             // submissions

@@ -44,7 +44,7 @@ TEST(Flurries, AreOfOneUserWhoDominates) {
 
 TEST(Flurries, GoOnWhileTheyDominate) {
   const auto found =
-      find_flurries(workload_of({7, 7, 7, 7, 7, 7, 1, 1, 1, 7, 7, 7, 1}), kThreeOfFour);
+      find_flurries(workload_of({7, 7, 7, 7, 7, 7, 1, 2, 3, 7, 7, 7, 1}), kThreeOfFour);
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_THAT(found[0].rows, ElementsAre(0, 1, 2, 3, 4, 5));
   EXPECT_THAT(found[1].rows, ElementsAre(9, 10, 11));

@@ -1,9 +1,15 @@
 #include "workload/info.hpp"
 
+#include <cstdint>
+#include <vector>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace ductile {
 namespace {
+
+using ::testing::ElementsAre;
 
 WorkloadJob job(std::int64_t submit, Nodes nodes, std::int64_t runtime, std::int64_t walltime,
                 std::uint32_t user) {
@@ -65,6 +71,56 @@ TEST(WorkloadInfo, FactsAreWhatTheyAreByHand) {
   EXPECT_DOUBLE_EQ(*info.accuracy_mean, (0.5 + 2 + 0.75) / 3);
   EXPECT_EQ(*info.accuracy_median, 0.75);
   EXPECT_FALSE(describe(workload, 0).offered_load);
+}
+
+std::vector<std::uint64_t> jobs_of(const std::vector<Bin>& bins) {
+  std::vector<std::uint64_t> jobs;
+  for (const Bin& bin : bins) jobs.push_back(bin.jobs);
+  return jobs;
+}
+
+TEST(WorkloadInfo, JobsFallIntoBins) {
+  Workload workload;
+  workload.jobs = {job(0, 1, 5, 50, 1), job(1, 2, 60, 60, 1), job(2, 4, 10, 9, 0),
+                   job(3, 5, 700'000, 0, 2)};
+  const WorkloadInfo info = describe(workload, 8);
+  EXPECT_THAT(jobs_of(info.sizes), ElementsAre(1, 1, 1, 1));
+  EXPECT_EQ(info.sizes[2].from, 3);
+  EXPECT_EQ(info.sizes[2].to, 5);
+  EXPECT_EQ(info.sizes[2].work_node_s, 40);
+  EXPECT_THAT(jobs_of(info.runtimes), ElementsAre(1, 1, 1, 0, 0, 0, 0, 1));
+  EXPECT_THAT(jobs_of(info.accuracies), ElementsAre(0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1));
+  EXPECT_EQ(info.without_user, 1u);
+  EXPECT_EQ(info.without_group, 4u);
+  ASSERT_EQ(info.top_users.size(), 2u);
+  EXPECT_EQ(info.top_users[0].user, 2u);
+  EXPECT_EQ(info.top_users[1].jobs, 2u);
+  EXPECT_EQ(info.top_users[1].work_node_s, 5 + 120);
+  EXPECT_TRUE(info.by_hour.empty());
+}
+
+TEST(WorkloadInfo, DaysAndHoursAreThoseOfTheCalendar) {
+  Workload workload;
+  // From Thursday, 00:00: 23:00 of the same day, and 01:00 of Monday.
+  workload.jobs = {job(23 * 3600, 1, 10, 0, 1), job(97 * 3600, 2, 10, 0, 1)};
+  const WorkloadInfo info = describe(workload, 8, {.unix_start_time = 0});
+  EXPECT_EQ(info.by_hour.at(23).jobs, 1u);
+  EXPECT_EQ(info.by_hour.at(1).work_node_s, 20);
+  EXPECT_THAT(jobs_of(info.by_weekday), ElementsAre(1, 0, 0, 1, 0, 0, 0));
+  const WorkloadInfo before = describe(
+      workload, 8, {.unix_start_time = 0, .utc_offset = whole_seconds(std::int64_t{-2} * 3600)});
+  EXPECT_EQ(before.by_hour.at(21).jobs, 1u);
+  EXPECT_THAT(jobs_of(before.by_weekday), ElementsAre(0, 0, 0, 1, 0, 0, 1));
+  const WorkloadInfo early = describe(workload, 8, {.unix_start_time = -86'400});
+  EXPECT_THAT(jobs_of(early.by_weekday), ElementsAre(0, 0, 1, 0, 0, 0, 1));
+  EXPECT_TRUE(describe(workload, 8, {.unix_start_time = INT64_MAX}).by_hour.empty());
+}
+
+TEST(WorkloadInfo, FlurriesAreThoseThatWereAskedFor) {
+  Workload workload;
+  workload.jobs = {job(0, 1, 1, 0, 7), job(1, 1, 1, 0, 7), job(2, 1, 1, 0, 1)};
+  EXPECT_TRUE(describe(workload, 8).flurries.empty());
+  EXPECT_EQ(describe(workload, 8, {.flurry = {.jobs = 2}}).flurries.at(0).user, 7u);
 }
 
 }  // namespace

@@ -128,8 +128,8 @@ struct Skipped {
   std::uint64_t above_max_size = 0;  // --max-size
   std::uint64_t too_long = 0;        // a longer walltime than their partition allows
   std::uint64_t nowhere = 0;         // no node of their partition has what they ask for
-  /// Of another partition, user, group, time, run time or a smaller size than asked for; not counted
-  /// in total().
+  /// Of another partition, user, group, time, run time or a smaller size than asked for; not
+  /// counted in total().
   std::uint64_t filtered = 0;
 
   std::uint64_t total() const {

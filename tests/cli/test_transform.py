@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import random
+import re
 
 import pytest
 
@@ -307,8 +308,11 @@ def test_flurries_are_taken_out(ductile, tmp_path):
                      for n in range(100, 150))
     (tmp_path / "log.swf").write_text(LOG + flurry)
     what = ["--nodes", 16, "--remove-flurries", "--flurry", "jobs=40,share=0.9,days=0.001"]
-    ductile.output("workload", "transform", tmp_path / "log.swf", *what, "--out",
-                   tmp_path / "x.swf")
+    text = ductile.output("workload", "transform", tmp_path / "log.swf", *what, "--out",
+                          tmp_path / "x.swf")
+    assert "50 jobs in flurries left out\n" in text
+    about = ductile.output("simulate", "--trace", tmp_path / "log.swf", "--quiet", *what)
+    assert "50 in flurries left out" in about
     assert "".join(job[0] for job in jobs_of(tmp_path / "x.swf")) == "123456789"
     [run] = figures(ductile, "--trace", tmp_path / "log.swf", *what)
     assert run["jobs"] == 9
@@ -341,3 +345,29 @@ def test_wrong_selections(ductile, tmp_path, arguments, message):
                        "--out", tmp_path / "x.swf")
     assert done.returncode == 2 and message in done.stderr
     assert not (tmp_path / "x.swf").exists()
+
+
+def test_info_has_histograms_and_flurries(ductile, tmp_path):
+    (tmp_path / "log.swf").write_text(LOG)
+    call = ["workload", "info", tmp_path / "log.swf", "--flurry", "jobs=3,share=0.3,days=1"]
+    info = json.loads(ductile.output(*call, "--json"))
+    assert [one["jobs"] for one in info["sizes"]] == [1, 1, 2, 4, 1]
+    assert [(one["from"], one["to"]) for one in info["runtimes"]][-1] == (604800, None)
+    assert sum(one["jobs"] for one in info["accuracies"]) == 9
+    # 2001-09-09 was a Sunday; the jobs come from 01:48:20 to 02:01:40.
+    assert {i: one["jobs"] for i, one in enumerate(info["by_hour"]) if one["jobs"]} == {1: 7, 2: 2}
+    assert [one["jobs"] for one in info["by_weekday"]] == [0] * 6 + [9]
+    assert [one["user"] for one in info["top_users"]] == [40, 42, 41]
+    assert sorted((one["user"], one["jobs"]) for one in info["flurries"]) == [
+        (40, 3), (41, 3), (42, 3)]
+    earlier = json.loads(ductile.output(*call, "--json", "--utc-offset", -2))
+    assert [one["jobs"] for one in earlier["by_weekday"]] == [0] * 5 + [7, 2]
+    text = ductile.output(*call)
+    assert re.search(r"\n  Sunday +100\.0 % +100\.0 %  #{40}\n", text)
+    assert re.search(r"\n  flurries of users +jobs +from \(s\) +to \(s\)\n", text)
+    page = tmp_path / "page.html"
+    assert ductile.output(*call, "--html", page) == text
+    html = page.read_text()
+    assert html.startswith("<!DOCTYPE html>") and html.endswith("</html>\n")
+    assert html.count("<svg") == 5 and "Sunday: 100.0 % of the jobs" in html
+    assert "http" not in html  # it needs nothing else
