@@ -164,7 +164,8 @@ TEST_P(BaselineEasy, WithoutMalleableJobs) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, BaselineEasy, ::testing::Values("mebf", "elastic"),
+INSTANTIATE_TEST_SUITE_P(Policies, BaselineEasy,
+                         ::testing::Values("mebf", "elastic", "wagomu", "keeppref"),
                          [](const auto& its) { return its.param; });
 
 /// Nobody is shrunk for a job that neither starts nor grows in the same instant, and no more than
@@ -226,7 +227,7 @@ TEST_P(Purposeful, ShrinksNobodyInVain) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, Purposeful,
                          ::testing::Values("dbes", "elastic", "equipartition", "equigrow", "esf",
-                                           "edf", "ldf", "fpsma", "tide"),
+                                           "edf", "ldf", "fpsma", "tide", "wagomu"),
                          [](const auto& its) { return its.param; });
 
 }  // namespace
