@@ -30,9 +30,9 @@ class ElastiSim final : public Policy {
     for (JobId id = JobId::none; (id = lanes.next(pass, id)) != JobId::none;) {
       const JobSpec& spec = pass.job(id).spec;
       const Nodes least = start_sizes(pass, id).min;
-      const Nodes most = sizes_at_start(spec.type) ? spec.size.max : least;
       const Cells cells = lanes.free(pass.open_cells(id));
-      const Nodes n = pass.sizes(id).at_most(std::min(most, idle_in(pass, cells)));
+      const Nodes most = std::min(spec.size.max, idle_in(pass, cells));
+      const Nodes n = sizes_at_start(spec.type) ? pass.sizes(id).at_most(most) : least;
       const auto in = n >= least ? place_idle(pass, cells, n) : std::nullopt;
       const Sources sources{.in = in && !in->empty() ? &*in : nullptr};
       if (!in || !lanes.has_power(pass, id) ||
