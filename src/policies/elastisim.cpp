@@ -32,8 +32,9 @@ class ElastiSim final : public Policy {
       const Nodes least = start_sizes(pass, id).min;
       const Cells cells = lanes.free(pass.open_cells(id));
       const Nodes most = std::min(spec.size.max, idle_in(pass, cells));
-      const Nodes n = sizes_at_start(spec.type) ? pass.sizes(id).at_most(most) : least;
-      const auto in = n >= least ? place_idle(pass, cells, n) : std::nullopt;
+      const Nodes n =
+          sizes_at_start(spec.type) ? std::max(least, pass.sizes(id).at_most(most)) : least;
+      const auto in = place_idle(pass, cells, n);
       const Sources sources{.in = in && !in->empty() ? &*in : nullptr};
       if (!in || !lanes.has_power(pass, id) ||
           !pass.start(id, {least, n}, {Why::in_order}, sources)) {
@@ -42,6 +43,7 @@ class ElastiSim final : public Policy {
     }
   }
   static Nodes idle_in(const Pass& pass, Cells cells) {
+    if (pass.cell_count() == 1) return cells != 0 ? pass.idle() : 0;
     Nodes sum = 0;
     for (const std::uint32_t cell : pass.cells_in_order()) {
       if ((cells >> cell & 1) != 0) sum += pass.idle_of(cell);

@@ -200,7 +200,11 @@ class Wagomu final : public Policy {
   }
 
   void schedule(Pass& pass) const override {
-    if (agreement_ != Agreement::direct) resolve_agreements(pass);
+    // Without an event that brings nodes nothing would come of it.
+    const bool nodes_came = pass.woken_by<event::Resized>() || pass.woken_by<event::Ended>() ||
+                            pass.woken_by<event::NodesChanged>() ||
+                            pass.woken_by<event::Suspended>();
+    if (agreement_ != Agreement::direct && nodes_came) resolve_agreements(pass);
     if (strategy_ == Strategy::keep_pref) expand(pass, Size::preferred);
     start_and_backfill(pass);
     shrink(pass);
