@@ -135,11 +135,12 @@ TEST_P(BaselineEasy, WithoutMalleableJobs) {
     Draws draws(seed, Stream::test, 8);
     const PolicyInfo& info = *std::ranges::find(policies(), GetParam(), &PolicyInfo::name);
     std::string policy = random_parameters(info, draws);
-    const std::size_t depth = policy.find("try_depth=");
+    const bool tries = policy.find("try_depth=") != std::string::npos;
+    const std::size_t depth = policy.find(tries ? "try_depth=" : "order=");
     const QueueOrder order{static_cast<std::uint8_t>(draws.below(kQueueOrderWords.size()))};
     const std::string common =
         "order=" + std::string(kQueueOrderWords[static_cast<std::size_t>(order)]);
-    policy.replace(depth, std::string::npos, "try_depth=0," + common);
+    policy.replace(depth, std::string::npos, (tries ? "try_depth=0," : "") + common);
     // A tick sorts such a queue once more.
     const std::size_t tick = policy.find("tick="), end = policy.find(',', tick);
     if (changes_with_time(order)) policy.replace(tick, end - tick, "tick=0");
