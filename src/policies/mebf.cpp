@@ -82,7 +82,7 @@ class Mebf final : public Policy {
     serve(pass);
     const auto least = [&](JobId head) { return start_sizes(pass, head).min; };
     const Heads heads = Heads::after_starts(pass, least, [&](JobId id, Shadow& before) {
-      return backfill_one(pass, id, before, fitting).has_value();
+      return backfill_one(pass, id, before, kFitting).has_value();
     });
     if (heads.jobs.empty()) expand(pass);
     // With one lane one: for a head without a free node others give; else there may be a gap.
@@ -113,9 +113,9 @@ class Mebf final : public Policy {
 
   // The others, where they do not delay a head. Did any start?
   bool backfill(Pass& pass, const Heads& heads) const {
-    return backfill_behind(pass, heads, fitting, try_depth_);
+    return backfill_behind(pass, heads, kFitting, try_depth_);
   }
-  static constexpr auto fitting = [](const Pass& pass, JobId id, Nodes free) {
+  static constexpr auto kFitting = [](const Pass& pass, JobId id, Nodes free) {
     return fitting_size(pass, id, free);
   };
 

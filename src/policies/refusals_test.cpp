@@ -72,7 +72,7 @@ TEST_P(Refusals, HarmNoWillingJob) {
 
 INSTANTIATE_TEST_SUITE_P(Policy, Refusals,
                          ::testing::Values("equipartition", "esf", "edf", "ldf", "equigrow", "mebf",
-                                           "elastic", "fpsma", "dbes"),
+                                           "elastic", "fpsma", "dbes", "wagomu", "keeppref"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(RefusalsTest, TheRuleIsNeeded) { EXPECT_GT(resizes_of_the_willing("equipartition", 0), 1000); }

@@ -117,7 +117,7 @@ class Victims {
     if (gathered_) return;
     gathered_ = true;
     for (const JobId id : pass_.running_malleable()) {
-      if (!pass_.resizable(id)) continue;
+      if (!pass_.cuttable(id)) continue;
       const Nodes extra = pass_.extra(id), size = pass_.job(id).size();
       if (extra == 0) continue;
       const Nodes smallest = pass_.smallest(id);
@@ -200,7 +200,11 @@ class Wagomu final : public Policy {
   }
 
   void schedule(Pass& pass) const override {
-    if (agreement_ != Agreement::direct) resolve_agreements(pass);
+    // Without an event that brings nodes nothing would come of it.
+    const bool nodes_came = pass.woken_by<event::Resized>() || pass.woken_by<event::Ended>() ||
+                            pass.woken_by<event::NodesChanged>() ||
+                            pass.woken_by<event::Suspended>();
+    if (agreement_ != Agreement::direct && nodes_came) resolve_agreements(pass);
     if (strategy_ == Strategy::keep_pref) expand(pass, Size::preferred);
     start_and_backfill(pass);
     shrink(pass);
@@ -259,8 +263,8 @@ class Wagomu final : public Policy {
       return size_with(its, id, idle);
     };
     start_in_turn(pass, [&](JobId id) {
-      const Nodes n = size_with(pass, id, pass.idle(id));
-      return n != 0 && pass.start(id, exactly(n), {Why::in_order});
+      const Nodes least = start_sizes(pass, id).min, most = size_with(pass, id, pass.idle(id));
+      return most != 0 && pass.start(id, {least, most}, {Why::in_order});
     });
     const auto least = [&](JobId head) { return start_sizes(pass, head).min; };
     const Heads heads = Heads::after_starts(pass, least, [&](JobId id, Shadow& before) {

@@ -129,6 +129,19 @@ def test_a_request_takes_effect_before_the_iteration_that_made_it(ductile, tmp_p
     assert abs(end - 291.394) < 0.001
 
 
+def test_the_policy_of_the_example_scheduler(ductile, tmp_path):
+    model = {"phases": [waits("work/num_nodes", iterations="n")]}
+    jobs = [{"type": "rigid", "num_nodes": 4, "arguments": {"work": 120, "n": 1}},
+            {"type": "malleable", "num_nodes_min": 1, "num_nodes_max": 8, "arguments": {"work": 160, "n": 3}},
+            {"type": "rigid", "num_nodes": 6, "submit_time": 1, "arguments": {"work": 60, "n": 1}},
+            {"type": "rigid", "num_nodes": 1, "submit_time": 2, "arguments": {"work": 1, "n": 1}}]
+    ductile.output("simulate", "--elastisim", study(tmp_path, jobs, model), "--policy", "elastisim", "--check",
+                   "--out", str(tmp_path / "out"))
+    # The second job has what the first one leaves, and all from its scheduling point at 40 on, though the third
+    # waits; nobody passes that one.
+    assert times(tmp_path / "out") == {"0": (0, 30), "1": (0, 40 + 20 + 20), "2": (80, 90), "3": (80, 81)}
+
+
 def test_walltimes_are_limits_whatever_the_size(ductile, tmp_path):
     job = {"type": "evolving", "num_nodes_min": 2, "num_nodes_max": 8, "walltime": 250}
     # Begins with 100 s on 2 nodes; on 8 it needs 100 s more, and then 60 s.

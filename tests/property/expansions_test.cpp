@@ -221,7 +221,8 @@ TEST_P(Expansions, DoNotHaveToIfTheRuleIsOff) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, Expansions,
                          ::testing::Values("mebf", "elastic", "dbes", "equipartition", "equigrow",
-                                           "esf", "edf", "ldf", "fpsma", "tide"),
+                                           "esf", "edf", "ldf", "fpsma", "tide", "wagomu",
+                                           "keeppref", "elastisim"),
                          [](const auto& its) { return its.param; });
 
 }  // namespace

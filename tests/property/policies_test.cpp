@@ -135,11 +135,12 @@ TEST_P(BaselineEasy, WithoutMalleableJobs) {
     Draws draws(seed, Stream::test, 8);
     const PolicyInfo& info = *std::ranges::find(policies(), GetParam(), &PolicyInfo::name);
     std::string policy = random_parameters(info, draws);
-    const std::size_t depth = policy.find("try_depth=");
+    const bool tries = policy.find("try_depth=") != std::string::npos;
+    const std::size_t depth = policy.find(tries ? "try_depth=" : "order=");
     const QueueOrder order{static_cast<std::uint8_t>(draws.below(kQueueOrderWords.size()))};
     const std::string common =
         "order=" + std::string(kQueueOrderWords[static_cast<std::size_t>(order)]);
-    policy.replace(depth, std::string::npos, "try_depth=0," + common);
+    policy.replace(depth, std::string::npos, (tries ? "try_depth=0," : "") + common);
     // A tick sorts such a queue once more.
     const std::size_t tick = policy.find("tick="), end = policy.find(',', tick);
     if (changes_with_time(order)) policy.replace(tick, end - tick, "tick=0");
@@ -164,7 +165,8 @@ TEST_P(BaselineEasy, WithoutMalleableJobs) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, BaselineEasy, ::testing::Values("mebf", "elastic"),
+INSTANTIATE_TEST_SUITE_P(Policies, BaselineEasy,
+                         ::testing::Values("mebf", "elastic", "wagomu", "keeppref"),
                          [](const auto& its) { return its.param; });
 
 /// Nobody is shrunk for a job that neither starts nor grows in the same instant, and no more than
@@ -226,7 +228,7 @@ TEST_P(Purposeful, ShrinksNobodyInVain) {
 
 INSTANTIATE_TEST_SUITE_P(Policies, Purposeful,
                          ::testing::Values("dbes", "elastic", "equipartition", "equigrow", "esf",
-                                           "edf", "ldf", "fpsma", "tide"),
+                                           "edf", "ldf", "fpsma", "tide", "wagomu"),
                          [](const auto& its) { return its.param; });
 
 }  // namespace
