@@ -37,10 +37,10 @@ std::vector<std::uint32_t> firsts(const Workload& workload) {
     if (at == nullptr || (at->from == From::session && each->from != From::session)) at = each;
   }
   const bool is_beside = at->from == From::beside;
-  throw InputError({is_beside ? beside : log, at->line,
-                    is_beside ? "dependency" : "preceding job (field 17)"},
-                   fmt::format("jobs wait for each other in a circle: {}", names),
-                   "leave one of these dependencies away");
+  throw InputError(
+      {is_beside ? beside : log, at->line, is_beside ? "dependency" : "preceding job (field 17)"},
+      fmt::format("jobs wait for each other in a circle: {}", names),
+      "leave one of these dependencies away");
 }
 
 }  // namespace

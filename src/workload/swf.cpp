@@ -441,11 +441,11 @@ void take_order(const Record& record, std::uint64_t line, const SwfRules& rules,
   ++workload.names_preceding;
   if (!rules.follows_preceding) return;
   const Duration think = record.time(kThinkTime);
-  order.named.push_back({.job = static_cast<std::uint32_t>(workload.jobs.size() - 1),
-                         .preceding =
-                             static_cast<std::uint64_t>(record.count(kPrecedingJob, kLargestId)),
-                         .think = think < Duration{} ? std::nullopt : std::optional(think),
-                         .line = line});
+  order.named.push_back(
+      {.job = static_cast<std::uint32_t>(workload.jobs.size() - 1),
+       .preceding = static_cast<std::uint64_t>(record.count(kPrecedingJob, kLargestId)),
+       .think = think < Duration{} ? std::nullopt : std::optional(think),
+       .line = line});
 }
 
 // Sorts the jobs by submission, and finds whom they wait for.
@@ -655,8 +655,8 @@ void append_seconds(std::string& text, Duration time) {
   text.erase(text.find_last_not_of('0') + 1);
 }
 
-// Fields 17 and 18 of the job at this place; `row` goes on to those of the next one. A line has room
-// for one preceding job.
+// Fields 17 and 18 of the job at this place; `row` goes on to those of the next one. A line has
+// room for one preceding job.
 void append_preceding(std::string& text, const Workload& workload, std::uint32_t job,
                       std::vector<Precedence>::const_iterator& row) {
   const auto end = workload.precedences.end();
@@ -749,7 +749,8 @@ void write_swf(std::ostream& out, const Workload& workload, const SwfHeader& hea
       text += "-1";
     }
     fmt::format_to(std::back_inserter(text), " -1 1 {} {} -1 -1 -1", id(job.user), id(job.group));
-    append_preceding(text, workload, static_cast<std::uint32_t>(&job - workload.jobs.data()), waits);
+    append_preceding(text, workload, static_cast<std::uint32_t>(&job - workload.jobs.data()),
+                     waits);
     if (text.size() >= kEnough) {
       out.write(text.data(), static_cast<std::streamsize>(text.size()));
       text.clear();
