@@ -313,8 +313,8 @@ TEST(AdaptiveErrors, NameLineAndField) {
   EXPECT_EQ(
       line_error("job 1 speed=1"),
       "x.adaptive:2: there is no 'speed'; there are type, size, priority, account, barrier, bound, "
-      "model, believed_model, constraint, cost, believed_cost, walltime, delay, watts, request, "
-      "phase, partition, memory, cores, gres, nodelist, exclude");
+      "dependency, model, believed_model, constraint, cost, believed_cost, walltime, delay, watts, "
+      "request, phase, partition, memory, cores, gres, nodelist, exclude");
   EXPECT_EQ(line_error("job 1 bound=io"),
             "x.adaptive:2: bound: there is no 'io'; use compute, memory, mixed");
   EXPECT_EQ(line_error("job 1 account=a,b"),

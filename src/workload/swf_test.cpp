@@ -369,9 +369,11 @@ TEST(Swf, JobsFollowTheirPrecedingOnes) {
   EXPECT_EQ(again.jobs, workload.jobs);
   ASSERT_EQ(again.precedences.size(), 2u);
   EXPECT_EQ(again.precedences[1].think, seconds(2.5));
-  // Those that are left out before are nobody's.
+  // Those that are left out are nobody's.
   const Workload rest = parse(text, {.leave_out = 2, .follows_preceding = true});
-  EXPECT_TRUE(rest.precedences.size() == 1 && rest.precedences_lost == 1);
+  EXPECT_TRUE(rest.precedences.empty());
+  EXPECT_EQ(rest.names_preceding, 2u);
+  EXPECT_EQ(rest.precedences_lost, 2u);
 }
 
 TEST(Swf, APrecedingJobIsTheOneOfItsNumber) {
