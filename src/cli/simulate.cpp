@@ -20,6 +20,7 @@
 #include "base/text.hpp"
 #include "cli/experiment.hpp"
 #include "cli/log_options.hpp"
+#include "cli/measure_options.hpp"
 #include "cli/power_options.hpp"
 #include "cli/process.hpp"
 #include "cli/progress_line.hpp"
@@ -55,6 +56,7 @@ struct Options {
   std::string platform;  // a file
   std::string failures;  // a file, or a model
   std::string orders;    // a file
+  MeasureOptions measure;
   std::string identities = "auto";
   bool json = false, quiet = false, strict = false;
   bool apply_at_given = false;
@@ -227,11 +229,11 @@ std::string about(const Workload& workload, Nodes nodes, bool of_log) {
     (each.from == Precedence::From::session ? in_sessions : waiting) += 1;
   }
   if (workload.names_preceding > 0) {
-    text += fmt::format("; {} name a preceding job (--dependencies)", workload.names_preceding);
+    text += fmt::format("; {} name a preceding job (see --dependencies)", workload.names_preceding);
   }
-  if (waiting > 0) text += fmt::format("; {} dependencies", waiting);
+  if (waiting > 0) text += fmt::format("; dependencies on other jobs: {}", waiting);
   if (workload.precedences_lost > 0) {
-    text += fmt::format("; {} dependencies on jobs that are not there, which do not count",
+    text += fmt::format("; dependencies left out, on jobs that are not there: {}",
                         workload.precedences_lost);
   }
   if (in_sessions > 0) text += fmt::format("; {} follow another one of their session", in_sessions);
@@ -521,6 +523,26 @@ void tell_left(const std::vector<Summary>& summaries) {
   }
 }
 
+// A share and a time can be compared when the workload is there.
+void check_measured(Source& source, const Measured& measured) {
+  if (!measured.from || !measured.until) return;
+  source.input = [input = source.input, measured](std::uint64_t seed) {
+    Input result = input(seed);
+    const MeasuredTimes times = times_of(measured, *result.workload);
+    if (times.from < times.until) return result;
+    throw InputError({.field = "--measure-until"}, "is not after --measure-from",
+                     "let it be later");
+  };
+}
+
+// Below the table: of which jobs its figures are. Runs of other seeds may have other times.
+void tell_measured(const std::vector<Summary>& summaries) {
+  if (summaries.empty() || !summaries.front().jobs_in_all) return;
+  const Summary& first = summaries.front();
+  std::cout << fmt::format("measured: jobs submitted from {:.0f} s to {:.0f} s, seed {}\n",
+                           *first.measured_from_s, *first.measured_until_s, first.seed);
+}
+
 void tell_never_satisfied(const std::vector<Summary>& summaries) {
   for (const Summary& summary : summaries) {
     const std::uint64_t count = summary.dependency_never_satisfied.value_or(0);
@@ -651,6 +673,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
                      "leave --identities away");
   }
 
+  matrix.measured = read_measured(options.measure, source.unix_start_time);
   matrix.variant = options.variant;
   matrix.seeds = options.seeds;
   matrix.threads = options.threads;
@@ -674,6 +697,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
                   return policy->traits.needs.parts;
                 }));
   if (!options.quiet) warn_of_corridor(source, matrix);
+  check_measured(source, matrix.measured);
   matrix.input = source.input;
   std::optional<Recorder> recorder;
   if (!options.record.empty()) {
@@ -694,6 +718,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
   });
   progress.clear();
   if (!options.json && !summaries.empty()) std::cout << '\n' << summary_table(summaries);
+  if (!options.json) tell_measured(summaries);
   if (!options.quiet) tell_rejected_for_power(summaries);
   if (!options.quiet && source.has_node_lists) tell_rejected_for_lists(summaries);
   if (!options.quiet) tell_orders(summaries);
@@ -926,6 +951,7 @@ void add_options(CLI::App& command, Options& options) {
   command.add_option("--threads", options.threads, "runs at the same time")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  add_measure_options(command, options.measure);
   command
       .add_option("--out", options.out,
                   "write jobs, decisions, time series, trace and report to this folder")

@@ -119,7 +119,8 @@ class MatrixRun {
     };
 
     const auto begin = Stopwatch::now();
-    SummaryObserver figures(workload, {settings.corridor, settings.violation_grace});
+    SummaryObserver figures(workload, {settings.corridor, settings.violation_grace},
+                            matrix_.measured);
     std::vector<Observer*> observers{&figures};
     if (matrix_.observer && runs_ == 1) observers.push_back(matrix_.observer);
     std::optional<RunFolder> folder;

@@ -86,6 +86,10 @@ struct Summary {
   /// Of these: never came, as they have a dependency that can never be fulfilled. None: no job of
   /// the workload waits for another one.
   std::optional<std::uint64_t> dependency_never_satisfied;
+  /// Where only a part of the run was measured: `jobs` are those that were submitted then, of so
+  /// many. Of that time are the figures of wait, turnaround, slowdown, utilization and throughput.
+  std::optional<double> measured_from_s, measured_until_s;
+  std::optional<std::uint64_t> jobs_in_all;
   bool stopped = false;  // before its end, by the user
   std::uint64_t events = 0, passes = 0;
   // Of a portfolio: how often it chose, and another one ruled because of it; the passes that
@@ -166,6 +170,9 @@ void visit_figures(S& s, Visit&& visit) {
 template <class S, class Visit>
 void visit_asked_figures(S& s, Visit&& visit) {
   visit("dependency_never_satisfied", s.dependency_never_satisfied);
+  visit("measured_from_s", s.measured_from_s);
+  visit("measured_until_s", s.measured_until_s);
+  visit("jobs_in_all", s.jobs_in_all);
 }
 
 /// The same for the figures that measure this machine.

@@ -84,8 +84,8 @@ void JobsCsv::on_end(Time now, JobId id, const WorkloadJob& job, EndState state,
   const JobType type =
       job.adaptive == WorkloadJob::kRigid ? JobType::rigid : workload_.adaptive[job.adaptive].type;
   fmt::format_to(out, "{},{},{},", job.name, workload_field_, word(type));
-  append_seconds(text, workload_.user_submits.empty() ? job.submit
-                                                     : workload_.user_submits[index(id)]);
+  append_seconds(text,
+                 workload_.user_submits.empty() ? job.submit : workload_.user_submits[index(id)]);
   fmt::format_to(out, ",{},", job.nodes);
   append_seconds(text, job.walltime);
   // The record of a job that never ran may be gone.

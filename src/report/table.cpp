@@ -19,6 +19,8 @@ double hours(const Summary& summary, double DelayFigures::*figure) {
 
 constexpr std::array kColumns = std::to_array<Column>({
     {"jobs", "", [](const Summary& s) { return static_cast<double>(s.jobs); }, 0},
+    {"of jobs", "", [](const Summary& s) { return static_cast<double>(s.jobs_in_all.value_or(0)); },
+     0, false},
     {"makespan", "h", [](const Summary& s) { return s.makespan_s / 3600; }, 2},
     {"utilization", "%", [](const Summary& s) { return 100 * s.utilization; }, 2},
     {"mean wait", "s", [](const Summary& s) { return s.mean_wait_s; }, 1},
@@ -56,9 +58,7 @@ constexpr std::array kColumns = std::to_array<Column>({
      [](const Summary& s) { return static_cast<double>(s.corridor_violations.value_or(0)); }, 0,
      false},
     {"never satisfied", "",
-     [](const Summary& s) {
-       return static_cast<double>(s.dependency_never_satisfied.value_or(0));
-     },
+     [](const Summary& s) { return static_cast<double>(s.dependency_never_satisfied.value_or(0)); },
      0, false},
     {"left", "", [](const Summary& s) { return static_cast<double>(s.jobs_left); }, 0, false},
 });

@@ -11,8 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "base/wide.hpp"
 #include "metrics/summary.hpp"
 #include "model/fairness.hpp"
+#include "simulation/measured.hpp"
 #include "simulation/observer.hpp"
 #include "simulation/power_figures.hpp"
 #include "simulation/simulation.hpp"
@@ -23,8 +25,10 @@ namespace ductile {
 class SummaryObserver final : public Observer {
  public:
   /// With what its power is to be compared with, which lives longer.
-  explicit SummaryObserver(const Workload& workload, const PowerCorridor& corridor = {})
-      : power_(workload, corridor) {
+  explicit SummaryObserver(const Workload& workload, const PowerCorridor& corridor = {},
+                           const Measured& measured = {})
+      : workload_(workload), power_(workload, corridor) {
+    if (!measured.is_all()) measured_ = times_of(measured, workload);
     figures_.reserve(workload.jobs.size());
   }
 
@@ -36,6 +40,7 @@ class SummaryObserver final : public Observer {
     note_machine(now, core);
     power_.pass(now);
     power_.note(core);
+    if (measured_) note_held(now, core.state().held);
     summary_.cut_searches += core.cut_searches();
     if (const std::optional<bool> found = core.found_sizes()) {
       ++(*found ? summary_.corridor_solved : summary_.corridor_unsolved);
@@ -93,7 +98,14 @@ class SummaryObserver final : public Observer {
       ++summary_.rejected;
       return;
     }
-    figures_.add(job.submit, core.job(id).started, now, job.runtime, state != EndState::completed);
+    if (is_measured(job, id)) {
+      figures_.add(job.submit, core.job(id).started, now, job.runtime,
+                   state != EndState::completed);
+    }
+    if (measured_) {
+      ++jobs_in_all_;
+      ended_then_ += measured_->contains(now) ? 1 : 0;
+    }
     if (core.job(id).spec.priority > 0) {
       premium_from_ = std::min(premium_from_, job.submit);
       premium_until_ = now;
@@ -104,6 +116,7 @@ class SummaryObserver final : public Observer {
   void on_finish(Time now, const Core& core) override {
     finished_ = now;
     power_.pass(now);
+    if (measured_) note_held(now, 0);
     delays_ = core.state().delays;
   }
 
@@ -141,10 +154,37 @@ class SummaryObserver final : public Observer {
       s.efficiency = work_node_s_ / machine_node_s;
       s.throughput_jobs_h = static_cast<double>(s.jobs) / (s.makespan_s / 3600);
     }
+    if (measured_) write_measured(counts.first_submit, end);
     return s;
   }
 
  private:
+  bool is_measured(const WorkloadJob& job, JobId id) const {
+    if (!measured_) return true;
+    const std::vector<Time>& submits = workload_.user_submits;
+    return measured_->contains(submits.empty() ? job.submit : submits[index(id)]);
+  }
+  /// So many nodes are held from now on.
+  void note_held(Time now, Nodes held) {
+    const Time from = std::clamp(held_since_, measured_->from, measured_->until);
+    const Time to = std::clamp(now, measured_->from, measured_->until);
+    held_then_ += Wide{held_} * (to - from).count();
+    held_since_ = now;
+    held_ = held;
+  }
+  void write_measured(Time first_submit, Time end) {
+    Summary& s = summary_;
+    const Time from = std::max(measured_->from, first_submit);
+    const Time until = std::max(from, std::min(measured_->until, end));
+    s.measured_from_s = to_seconds(from - Time{});
+    s.measured_until_s = to_seconds(until - Time{});
+    s.jobs_in_all = jobs_in_all_;
+    // Of a part it is not known what resizes cost, nor what work was done.
+    s.utilization = s.utilization_net = s.efficiency = s.throughput_jobs_h = Summary::kNone;
+    if (until == from) return;
+    s.utilization = static_cast<double>(held_then_) / 1e6 / node_s(from, until, s.nodes);
+    s.throughput_jobs_h = static_cast<double>(ended_then_) / (to_seconds(until - from) / 3600);
+  }
   /// So many nodes from then on.
   struct Machine {
     Time since{};
@@ -206,6 +246,12 @@ class SummaryObserver final : public Observer {
     std::string policy{};
   };
 
+  const Workload& workload_;
+  std::optional<MeasuredTimes> measured_;  // none: the whole run
+  std::uint64_t jobs_in_all_ = 0, ended_then_ = 0;
+  Wide held_then_ = 0;  // node-microseconds
+  Time held_since_{};
+  Nodes held_ = 0;
   JobFigures figures_;
   std::vector<Reign> reigns_;
   std::vector<Delays> delays_;

@@ -259,11 +259,10 @@ AdaptiveJob adaptive_of(Line& line, Accounts& accounts, Besides& besides, bool m
         line.fail(key, "says where the job may run on a platform", "give --platform FILE");
       }
     } else {
-      line.fail(
-          {}, fmt::format("there is no '{}'", key),
-          "there are type, size, priority, account, barrier, bound, dependency, model, "
-          "believed_model, constraint, cost, believed_cost, walltime, delay, watts, request, "
-          "phase, partition, memory, cores, gres, nodelist, exclude");
+      line.fail({}, fmt::format("there is no '{}'", key),
+                "there are type, size, priority, account, barrier, bound, dependency, model, "
+                "believed_model, constraint, cost, believed_cost, walltime, delay, watts, request, "
+                "phase, partition, memory, cores, gres, nodelist, exclude");
     }
   }
   if (!type) line.fail("type", "is missing", "write type=malleable, or another one");

@@ -13,6 +13,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/error.hpp"
+#include "support/complaint.hpp"
 #include "workload/platform_file.hpp"
 #include "workload/swf.hpp"
 #include "workload/transform.hpp"
@@ -105,6 +106,29 @@ TEST(Adaptive, TheBoundOfAnyJobIsWritten) {
   const std::string line = "job 1 type=rigid size=" + size + ".." + size + " bound=compute\n";
   EXPECT_EQ(written(workload), "ductile-adaptive 1\ncores_per_node 1\n" + line);
   EXPECT_EQ(parsed(line).jobs[0].bound, Bound::compute);
+}
+
+TEST(Adaptive, DependenciesAreReadAndWritten) {
+  const std::string lines =
+      "job 1 type=rigid size=4..4 dependency=afterok:2\n"
+      "job 3 type=malleable size=2..8 dependency=after:1,afterany:77,afternotok:2\n";
+  const Workload workload = parsed(lines);
+  using Kind = Dependency::Kind;
+  const auto row = [](std::uint32_t job, std::uint32_t on, Kind kind, std::uint64_t line) {
+    return Precedence{
+        .job = job, .on = on, .kind = kind, .from = Precedence::From::beside, .line = line};
+  };
+  EXPECT_EQ(workload.precedences,
+            (std::vector{row(0, 1, Kind::afterok, 2), row(2, 0, Kind::after, 3),
+                         row(2, 1, Kind::afternotok, 3)}));
+  EXPECT_EQ(workload.precedences_lost, 1u);
+  EXPECT_EQ(written(workload),
+            "ductile-adaptive 1\ncores_per_node 1\n"
+            "job 1 type=rigid size=4..4 dependency=afterok:2\n"
+            "job 3 type=malleable size=2..8 dependency=after:1,afternotok:2\n");
+  EXPECT_EQ(testing::complaint([] { parsed("job 1 type=rigid size=4..4 dependency=with:2\n"); }),
+            "x.adaptive:2: dependency: there is no dependency 'with', but after, afterany, "
+            "afterok, afternotok; write it like afterok:12:13,afterany:14");
 }
 
 TEST(Adaptive, JobsThatTheLogDoesNotHaveAreCounted) {
@@ -292,8 +316,8 @@ TEST(AdaptiveErrors, NameLineAndField) {
   EXPECT_EQ(
       line_error("job 1 speed=1"),
       "x.adaptive:2: there is no 'speed'; there are type, size, priority, account, barrier, bound, "
-      "model, believed_model, constraint, cost, believed_cost, walltime, delay, watts, request, "
-      "phase, partition, memory, cores, gres, nodelist, exclude");
+      "dependency, model, believed_model, constraint, cost, believed_cost, walltime, delay, watts, "
+      "request, phase, partition, memory, cores, gres, nodelist, exclude");
   EXPECT_EQ(line_error("job 1 bound=io"),
             "x.adaptive:2: bound: there is no 'io'; use compute, memory, mixed");
   EXPECT_EQ(line_error("job 1 account=a,b"),

@@ -16,6 +16,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/error.hpp"
+#include "support/complaint.hpp"
 #include "support/packing.hpp"
 
 namespace ductile {
@@ -395,6 +396,70 @@ TEST(Swf, APartitionHasALimit) {
   EXPECT_EQ(none.skipped.too_long, 1u);
   EXPECT_EQ(none.skipped.total(), 1u);
   EXPECT_EQ(parse(line("4", "-1", "-1", "1", "601"), rules).jobs.size(), 1u);
+}
+
+/// A job of one node with wait time, preceding job and think time.
+std::string ordered(int job, int submit_s, int wait_s, int user, const std::string& preceding) {
+  return std::to_string(job) + " " + std::to_string(submit_s) + " " + std::to_string(wait_s) +
+         " 10 1 -1 -1 1 10 -1 1 " + std::to_string(user) + " -1 -1 -1 -1 " + preceding + "\n";
+}
+
+TEST(Swf, JobsFollowTheirPrecedingOnes) {
+  const std::string text = ordered(7, 30, -1, 1, "5 2.5") + ordered(5, 10, -1, 1, "-1 -1") +
+                           ordered(6, 20, -1, 1, "7 -1") + ordered(8, 40, -1, 1, "99 3") +
+                           ordered(9, 50, -1, 1, "0 0");
+  const Workload counted = parse(text);
+  EXPECT_TRUE(counted.precedences.empty());
+  EXPECT_EQ(counted.names_preceding, 3u);
+  const SwfRules rules{.follows_preceding = true};
+  const Workload workload = parse(text, rules);
+  // By submission: 5, 6, 7, 8, 9.
+  EXPECT_EQ(workload.precedences,
+            (std::vector<Precedence>{
+                {.job = 1, .on = 2, .line = 3},
+                {.job = 2, .on = 0, .sets_submit = true, .think = seconds(2.5), .line = 1}}));
+  EXPECT_EQ(workload.precedences_lost, 1u);
+  std::ostringstream out;
+  write_swf(out, workload, {});
+  EXPECT_NE(out.str().find("7 -1\n"), std::string::npos) << out.str();
+  EXPECT_NE(out.str().find("5 2.5\n"), std::string::npos) << out.str();
+  const Workload again = parse_swf(out.str(), "again", rules);
+  EXPECT_EQ(again.jobs, workload.jobs);
+  ASSERT_EQ(again.precedences.size(), 2u);
+  EXPECT_EQ(again.precedences[1].think, seconds(2.5));
+  // Those that are left out are nobody's.
+  const Workload rest = parse(text, {.leave_out = 2, .follows_preceding = true});
+  EXPECT_TRUE(rest.precedences.empty());
+  EXPECT_EQ(rest.names_preceding, 2u);
+  EXPECT_EQ(rest.precedences_lost, 2u);
+}
+
+TEST(Swf, APrecedingJobIsTheOneOfItsNumber) {
+  const std::string text =
+      ordered(1, 0, -1, 1, "-1 -1") + ordered(1, 5, -1, 1, "-1 -1") + ordered(2, 9, -1, 1, "1 0");
+  const SwfRules rules{.follows_preceding = true};
+  EXPECT_EQ(testing::complaint([&] { parse(text, rules); }),
+            "log.swf:3: preceding job (field 17): the log has 1 more than once; number the jobs of "
+            "the log");
+  EXPECT_EQ(testing::complaint([&] { parse(ordered(2, 9, -1, 1, "1.5 0"), rules); }),
+            "log.swf:1: preceding job (field 17): is not a whole number; correct it");
+  EXPECT_EQ(parse(ordered(2, 9, -1, 1, "1.5 0")).jobs.size(), 1u);
+}
+
+TEST(Swf, SessionsFollowFromWaitTimes) {
+  const SwfRules rules{.longest_think = whole_seconds(1200)};
+  // The first one runs from 5 to 15.
+  const std::string first = ordered(1, 0, 5, 1, "-1 -1");
+  const Workload workload = parse(first + ordered(2, 40, 0, 1, "-1 -1"), rules);
+  EXPECT_EQ(workload.precedences, (std::vector<Precedence>{{.job = 1,
+                                                            .on = 0,
+                                                            .from = Precedence::From::session,
+                                                            .sets_submit = true,
+                                                            .think = whole_seconds(25)}}));
+  EXPECT_EQ(testing::complaint([&] { parse(first + ordered(2, 40, -1, 1, "-1 -1"), rules); }),
+            "log.swf:2: wait time (field 3): is not known, and sessions of users follow from it; "
+            "leave --feedback away, or such jobs out (--status)");
+  EXPECT_EQ(parse(first + ordered(2, 40, -1, -1, "-1 -1"), rules).jobs.size(), 2u);
 }
 
 TEST(Swf, FieldsThatAreNotUsedMayBeAnyNumber) {

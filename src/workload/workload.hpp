@@ -142,16 +142,16 @@ struct Workload {
   std::string name;               // of the file or the generator
   std::vector<WorkloadJob> jobs;  // by (submit, position in the input)
   std::vector<AdaptiveJob> adaptive;
-  std::vector<std::string> accounts;  // their names
-  std::vector<AskedWhere> asked;      // what rows of `adaptive` ask for, in words
-  std::vector<Where> where;           // what jobs ask for on the platform of the run, each once
+  std::vector<std::string> accounts;    // their names
+  std::vector<AskedWhere> asked;        // what rows of `adaptive` ask for, in words
+  std::vector<Where> where;             // what jobs ask for on the platform of the run, each once
   std::vector<Precedence> precedences;  // by job; most workloads have none
   /// When users submitted their jobs, which come to the scheduler when nothing has to come before
   /// them any more (`WorkloadJob::submit`). Empty: at once. Of a run, see `Arrivals`.
   std::vector<Time> user_submits;
   Skipped skipped;
-  std::uint64_t names_preceding = 0;    // jobs that name a preceding one (SWF field 17)
-  std::uint64_t precedences_lost = 0;   // on jobs that are not among `jobs`: they do not count
+  std::uint64_t names_preceding = 0;   // jobs that name a preceding one (SWF field 17)
+  std::uint64_t precedences_lost = 0;  // on jobs that are not among `jobs`: they do not count
   std::uint64_t clipped = 0;           // --clip: larger than the machine, made as large as it
   std::uint64_t walltime_raised = 0;   // requested less than it ran (overrun: extend)
   std::uint64_t walltime_unknown = 0;  // no time requested: the run time taken for it

@@ -127,6 +127,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       its.asked = read.asked = 0;  // demands, too, are in the order of the file
       require(its == read);
     }
+    require(again.precedences.size() == workload.precedences.size());
+    for (std::size_t i = 0; i < again.precedences.size(); ++i) {
+      const Precedence &its = workload.precedences[i], &read = again.precedences[i];
+      require(its.job == read.job && its.on == read.on && its.kind == read.kind);
+    }
     require(written(again, cores_per_node) == text);
   }
   if (how == 8) {  // with a line that is too long

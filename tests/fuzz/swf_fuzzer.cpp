@@ -53,7 +53,9 @@ SwfRules rules_of(std::uint8_t first, std::uint8_t second) {
     rules.longest = ductile::whole_seconds(1000);
     rules.from = ductile::LogTime{0, (first & 1) != 0};
     rules.until = ductile::LogTime{1'000'000, (first & 1) != 0};
-    rules.last_jobs = 2;
+    rules.last_jobs = 3;
+    rules.follows_preceding = true;
+    if ((first & 1) != 0) rules.longest_think = ductile::whole_seconds(1200);
   }
   return rules;
 }
@@ -78,6 +80,13 @@ void check(const Workload& workload, const SwfRules& rules) {
   }
   require(rules.last_jobs == 0 || workload.jobs.size() <= rules.last_jobs);
   require(rules.max_jobs == 0 || workload.jobs.size() <= rules.max_jobs);
+  std::uint32_t waits = 0;
+  for (const ductile::Precedence& each : workload.precedences) {
+    require(each.job >= waits && each.job < workload.jobs.size());
+    require(each.on < workload.jobs.size() && each.think >= Duration{});
+    waits = each.job;
+  }
+  require(rules.follows_preceding || rules.longest_think || workload.precedences.empty());
 }
 
 // What was read and is written is read again as the same.
@@ -85,9 +94,20 @@ void check_round_trip(const Workload& workload, const SwfHeader& header) {
   std::ostringstream out;
   ductile::write_swf(out, workload, header);
   SwfHeader header_again;
-  const SwfRules as_it_is{.extend_walltime = false, .runtime_as_walltime = false};
+  const SwfRules as_it_is{
+      .extend_walltime = false, .runtime_as_walltime = false, .follows_preceding = true};
   const Workload again = ductile::parse_swf(out.str(), "again", as_it_is, &header_again);
   require(again.jobs == workload.jobs);
+  using ductile::Precedence;
+  const auto is_of_log = [](const Precedence& each) { return each.from == Precedence::From::log; };
+  auto row = again.precedences.begin();
+  for (const Precedence& each : workload.precedences) {
+    if (!is_of_log(each)) continue;
+    require(row != again.precedences.end() && row->job == each.job && row->on == each.on);
+    require(row->sets_submit == each.sets_submit && row->think == each.think);
+    ++row;
+  }
+  require(row == again.precedences.end());
   require(header_again.max_nodes == header.max_nodes);
 }
 

@@ -126,7 +126,7 @@ TEST(ScenarioFiles, ErrorsNameTheLine) {
       error_of("platform nodes=4\npolicy easy\njob 1 nods=3 run=1\nexpect\n"),
       "bad.txt:3: 'nods=3' is not understood here; there are submit, nodes, walltime, run, "
       "user, group, type, min, max, model, constraint, cost, release, priority, account, barrier, "
-      "partition, memory, only, never, reservation, watts, bound");
+      "partition, memory, only, never, reservation, watts, bound, dependency, preceding, think");
   EXPECT_EQ(error_of("platform nodes=4\nplatform nodes=4\n"),
             "bad.txt:2: a second platform; give it once");
   EXPECT_EQ(error_of("job 1 nodes=1 run=1\n"),

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "base/error.hpp"
@@ -19,6 +20,7 @@
 #include "simulation/corridor.hpp"
 #include "support/reference.hpp"
 #include "workload/adaptive.hpp"
+#include "workload/precedence.hpp"
 
 namespace ductile::testing {
 namespace {
@@ -169,6 +171,7 @@ class Parser {
   void evolve(Line& line);
   void phase(Line& line);
   void script(Line& line);
+  void wait(const Line& line, std::uint64_t job, const Options& options);
   void expected(Line& line);
   void finish();
 
@@ -208,9 +211,10 @@ class Parser {
   std::string_view text_;
   std::string file_;
   Scenario scenario_;
-  std::set<std::string> seen_;      // directives that come once
-  std::vector<Line> script_lines_;  // read last: they name jobs
-  std::vector<Line> orders_;        // likewise
+  std::set<std::string> seen_;                                     // directives that come once
+  std::vector<Line> script_lines_;                                 // read last: they name jobs
+  std::vector<Line> orders_;                                       // likewise
+  std::vector<std::tuple<Line, std::uint64_t, Options>> waiting_;  // likewise
   std::map<std::uint64_t, JobId> ids_;
   std::map<std::uint64_t, std::string> reservations_;  // that jobs name
   Accounts accounts_{Fairness{}};
@@ -564,14 +568,21 @@ void Parser::job(Line& line) {
   std::optional<Nodes> min, max;
   AdaptiveJob more;
   bool adapts = false, is_special = false;
-  const Options options =
-      line.options({"submit",  "nodes",    "walltime",    "run",     "user",       "group",
-                    "type",    "min",      "max",         "model",   "constraint", "cost",
-                    "release", "priority", "account",     "barrier", "partition",  "memory",
-                    "only",    "never",    "reservation", "watts",   "bound"});
+  const Options options = line.options(
+      {"submit",  "nodes",   "walltime",   "run",        "user", "group",   "type",
+       "min",     "max",     "model",      "constraint", "cost", "release", "priority",
+       "account", "barrier", "partition",  "memory",     "only", "never",   "reservation",
+       "watts",   "bound",   "dependency", "preceding",  "think"});
   job.where = where(line, options);
+  if (options.contains("think") && !options.contains("preceding")) {
+    line.fail("think: there is no preceding job", "write preceding=1");
+  }
+  if (options.contains("dependency") || options.contains("preceding")) {
+    waiting_.emplace_back(line, job.name, options);
+  }
   for (const auto& [key, value] : options) {
     if (key == "partition" || key == "memory" || key == "only" || key == "never") continue;
+    if (key == "dependency" || key == "preceding" || key == "think") continue;
     if (key == "submit") {
       job.submit = Time{span(line, key, value)};
     } else if (key == "walltime" || key == "run") {
@@ -763,6 +774,32 @@ void Parser::expected(Line& line) {
   scenario_.expected.push_back({line.number(), seconds_text(at) + " " + rest.text()});
 }
 
+void Parser::wait(const Line& line, std::uint64_t job, const Options& options) {
+  std::vector<Precedence>& rows = scenario_.workload.precedences;
+  const auto place = [&](std::uint64_t name) {
+    return static_cast<std::uint32_t>(index(job_called(line, std::to_string(name))));
+  };
+  Precedence row{.job = place(job), .line = line.number()};
+  if (const auto preceding = options.find("preceding"); preceding != options.end()) {
+    row.on = place(line.count("preceding", preceding->second));
+    if (const auto think = options.find("think"); think != options.end()) {
+      row.think = span(line, "think", think->second);
+      row.sets_submit = true;
+    }
+    rows.push_back(row);
+  }
+  if (const auto dependency = options.find("dependency"); dependency != options.end()) {
+    for (const Dependency& each :
+         parse_dependencies(dependency->second, line.place("dependency"))) {
+      rows.push_back({.job = row.job,
+                      .on = place(each.job),
+                      .kind = each.kind,
+                      .from = Precedence::From::beside,
+                      .line = row.line});
+    }
+  }
+}
+
 void Parser::finish() {
   const Line end(file_, 0, "");
   if (!seen_.contains("platform")) end.fail("no platform", "write platform nodes=4");
@@ -803,6 +840,14 @@ void Parser::finish() {
   }
   for (Line& line : script_lines_) script(line);
   for (Line& line : orders_) order(line);
+  for (const auto& [line, job, options] : waiting_) wait(line, job, options);
+  std::ranges::stable_sort(scenario_.workload.precedences, {}, &Precedence::job);
+  check_precedences(scenario_.workload, file_, file_);
+  if (scenario_.scripted && !waiting_.empty()) {
+    std::get<Line>(waiting_.front())
+        .fail("a script knows jobs by the order of their submit times",
+              "let no job wait for another one");
+  }
   std::ranges::stable_sort(settings.orders, {}, &OperatorOrder::at);
   std::ranges::stable_sort(settings.power_caps, {}, &PowerCap::at);
   if (!is_sound(settings.platform)) end.fail("classes and partitions", "name nodes that there are");
@@ -1104,7 +1149,8 @@ Scenario read_scenario(const std::filesystem::path& file) {
   return parse_scenario(read_unpacked(file), file.string());
 }
 
-std::vector<std::string> play(const Scenario& scenario) {
+std::vector<std::string> play(const Scenario& read) {
+  Scenario scenario = read;  // jobs that wait for others are put in order
   std::vector<std::string> lines;
   SimulationSettings settings = scenario.settings;
   settings.rules.record = true;
@@ -1115,7 +1161,11 @@ std::vector<std::string> play(const Scenario& scenario) {
   }
   Narrator narrator(scenario, lines);
   Observer* const observers[] = {&narrator};
-  simulate(scenario.workload, settings, observers);
+  if (scenario.workload.precedences.empty()) {
+    simulate(scenario.workload, settings, observers);
+  } else {
+    simulate_in_order(scenario.workload, settings, observers);
+  }
   return lines;
 }
 
