@@ -200,11 +200,11 @@ class Wagomu final : public Policy {
   }
 
   void schedule(Pass& pass) const override {
-    // Only when nodes may have come: a claim that is withdrawn can wake the policy again.
-    const bool nodes_came = pass.woken_by<event::Resized>() || pass.woken_by<event::Ended>() ||
-                            pass.woken_by<event::NodesChanged>() ||
-                            pass.woken_by<event::Suspended>();
-    if (agreement_ != Agreement::direct && nodes_came) resolve_agreements(pass);
+    // Only when something happened: a claim that is withdrawn can wake the policy again.
+    const bool happened = pass.woken_by<event::Submitted>() || pass.woken_by<event::Resized>() ||
+                          pass.woken_by<event::Ended>() || pass.woken_by<event::NodesChanged>() ||
+                          pass.woken_by<event::Suspended>();
+    if (agreement_ != Agreement::direct && happened) resolve_agreements(pass);
     if (strategy_ == Strategy::keep_pref) expand(pass, Size::preferred);
     start_and_backfill(pass);
     shrink(pass);
