@@ -200,11 +200,11 @@ class Wagomu final : public Policy {
   }
 
   void schedule(Pass& pass) const override {
-    // Without an event that brings nodes nothing would come of it.
-    const bool nodes_came = pass.woken_by<event::Resized>() || pass.woken_by<event::Ended>() ||
-                            pass.woken_by<event::NodesChanged>() ||
-                            pass.woken_by<event::Suspended>();
-    if (agreement_ != Agreement::direct && nodes_came) resolve_agreements(pass);
+    // Only when something happened: a claim that is withdrawn can wake the policy again.
+    const bool happened = pass.woken_by<event::Submitted>() || pass.woken_by<event::Resized>() ||
+                          pass.woken_by<event::Ended>() || pass.woken_by<event::NodesChanged>() ||
+                          pass.woken_by<event::Suspended>();
+    if (agreement_ != Agreement::direct && happened) resolve_agreements(pass);
     if (strategy_ == Strategy::keep_pref) expand(pass, Size::preferred);
     start_and_backfill(pass);
     shrink(pass);
@@ -238,14 +238,16 @@ class Wagomu final : public Policy {
     }
     std::ranges::sort(agreed,
                       [&](const Agreed& a, const Agreed& b) { return pass.before(a.job, b.job); });
-    const auto later = std::stable_partition(agreed.begin(), agreed.end(), [&](const Agreed& its) {
-      if (its.size > there) return false;
-      there -= its.size;
-      return true;
-    });
-    if (later == agreed.begin()) return;
-    for (const Agreed& its : agreed) pass.withdraw(its.claim, its.reason);
+    std::vector<Agreed> first, others;
     for (const Agreed& its : agreed) {
+      const bool suffices = its.size <= there;
+      if (suffices) there -= its.size;
+      (suffices ? first : others).push_back(its);
+    }
+    if (first.empty()) return;
+    for (const Agreed& its : agreed) pass.withdraw(its.claim, its.reason);
+    first.insert(first.end(), others.begin(), others.end());
+    for (const Agreed& its : first) {
       pass.start(its.job, exactly(its.size), its.reason, {.incoming = true});
     }
   }
@@ -307,9 +309,9 @@ class Wagomu final : public Policy {
                                      pass.running_malleable().end());
     const JobId head = pass.first_pending();
     for (const JobId id : running) {
-      const Nodes preferred = std::max(pass.smallest(id), pass.job(id).spec.preferred);
-      if (pass.cuttable(id) && pass.job(id).size() > preferred) {
-        pass.resize(id, preferred, {Why::shrunk_for, head});
+      const Nodes kept = preferred(pass, id);
+      if (pass.cuttable(id) && pass.job(id).size() > kept) {
+        pass.resize(id, kept, {Why::shrunk_for, head});
       }
     }
   }
