@@ -1290,7 +1290,8 @@ void World::lose_nodes(JobId id, const NodeSet& lost) {
 
 SimulationCounts simulate(const Workload& workload, const SimulationSettings& settings,
                           std::span<Observer* const> observers) {
-  if (!workload.precedences.empty()) throw std::logic_error("jobs of this workload wait for others");
+  if (!workload.precedences.empty())
+    throw std::logic_error("jobs of this workload wait for others");
   return World(workload, settings, observers).run();
 }
 
