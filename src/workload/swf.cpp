@@ -468,12 +468,13 @@ void take_order(const Record& record, std::uint64_t line, const SwfRules& rules,
     order.ends.push_back(job.submit + wait + job.runtime);
   }
   if (!record.is_positive(kPrecedingJob)) return;
+  Order::Named& named = order.named.emplace_back();
+  named.job = static_cast<std::uint32_t>(workload.jobs.size() - 1);
+  named.line = line;
+  if (!rules.follows_preceding) return;  // they count only
+  named.preceding = static_cast<std::uint64_t>(record.count(kPrecedingJob, kLargestId));
   const Duration think = record.time(kThinkTime);
-  order.named.push_back(
-      {.job = static_cast<std::uint32_t>(workload.jobs.size() - 1),
-       .preceding = static_cast<std::uint64_t>(record.count(kPrecedingJob, kLargestId)),
-       .think = think < Duration{} ? std::nullopt : std::optional(think),
-       .line = line});
+  if (think >= Duration{}) named.think = think;
 }
 
 // Sorts the jobs by submission, and finds whom they wait for.
