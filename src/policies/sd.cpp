@@ -91,6 +91,7 @@ class Sd final : public Policy {
     const Base base = chosen<Base>(p, "base", kBaseWords);
     if (base == Base::slurm) {
       backfill_ = slurm_.emplace(p).backfill();
+      slowest_clock = slurm_->slowest_clock();
       return;
     }
     backfill_.reservation_depth = base == Base::easy ? 1

@@ -13,7 +13,9 @@ namespace {
 class Slurm final : public Policy {
  public:
   explicit Slurm(const Parameters& parameters)
-      : Policy({.wakes = kAllButAnswers}), schedulers_(parameters) {}
+      : Policy({.wakes = kAllButAnswers}), schedulers_(parameters) {
+    slowest_clock = schedulers_.slowest_clock();
+  }
 
   void schedule(Pass& pass) const override {
     schedulers_.start_in_order(pass);

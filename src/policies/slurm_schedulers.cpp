@@ -54,6 +54,8 @@ SlurmSchedulers::SlurmSchedulers(const Parameters& p)
                 .window = seconds(p.number("bf_window")),
                 .resolution = seconds(p.number("bf_resolution"))} {}
 
+Duration SlurmSchedulers::slowest_clock() const { return std::max(sched_interval_, bf_interval_); }
+
 void SlurmSchedulers::start_in_order(Pass& pass) const {
   InOrder options;
   if (!is_due(pass, sched_interval_)) options.jobs = queue_depth_;
@@ -64,10 +66,10 @@ void SlurmSchedulers::wake(Pass& pass) const {
   if (pass.pending() == 0) return;
   const std::size_t started = pass.started().size();
   const bool happened = !pass.woken_only_by<event::TimerFired>() || started > 0;
+  // While nobody fits in what idles, who has had his turn waits until something happens.
+  const bool could_start = happened || anybody_fits(pass);
   const auto wake_at = [&](Duration interval) {
-    if (interval == Duration{}) return;
-    // While no node is idle nobody can start, and who has planned waits until something happens.
-    if (pass.idle() == 0 && !happened && is_due(pass, interval)) return;
+    if (interval == Duration{} || (!could_start && is_due(pass, interval))) return;
     pass.wake_by(next_multiple(pass.now(), interval));
   };
   wake_at(bf_interval_);

@@ -28,6 +28,8 @@ class SlurmSchedulers {
   bool backfills_now(const Pass& pass) const { return is_due(pass, bf_interval_); }
   /// How it plans.
   const Backfill& backfill() const { return backfill_; }
+  /// For `Policy::slowest_clock`.
+  Duration slowest_clock() const;
   /// Wakes the policy for the next one of both.
   void wake(Pass& pass) const;
 

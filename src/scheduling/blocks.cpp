@@ -331,6 +331,12 @@ FreeCells idle_cells(const Pass& pass) {
   return idle;
 }
 
+bool anybody_fits(const Pass& pass) {
+  if (pass.idle() == 0 || pass.pending() == 0) return false;
+  const std::vector<std::optional<JobId>> from_the_front(pass.reaches(), JobId::none);
+  return pass.fits_behind(from_the_front).next(idle_cells(pass)) != JobId::none;
+}
+
 void limit_to_idle(const Pass& pass, FreeCells& free) {
   if (free.cells.empty()) return free.all.nodes.limit(pass.idle());
   for (std::uint32_t cell = 0; cell < free.count(); ++cell) free.limit(cell, pass.idle_of(cell));
@@ -389,7 +395,7 @@ void backfill_anew(Pass& pass, Backfill options) {
 
   Timeline plan = timeline_for(pass, options);
   const Behind behind = start_or_reserve(pass, plan, options);
-  if (!behind.anybody()) return;
+  if (!behind.anybody() || options.is_slurms()) return;
 
   LaneMemo& memo = pass.memo();
   plan.from_now(memo.free);
@@ -407,7 +413,8 @@ void backfill(Pass& pass, Backfill options) {
 
 void start_and_backfill(Pass& pass, Backfill options) {
   if (backfill_submitted(pass, options)) return;
-  if (pass.in_one_lane()) start_in_order(pass);  // else the plan has the cells that are left
+  // With several lanes the plan has the cells that are left.
+  if (pass.in_one_lane() && !options.is_slurms()) start_in_order(pass);
   backfill_anew(pass, options);
 }
 

@@ -72,6 +72,9 @@ struct Backfill {
   Duration window{};
   /// A job is planned as if it ended at the next multiple of this after its end. 0: when it ends.
   Duration resolution{};
+  bool is_slurms() const {
+    return jobs != kUnlimited || window > Duration{} || resolution > Duration{};
+  }
 };
 
 /// What is believed to be free from now on, to plan on.
@@ -178,6 +181,8 @@ std::optional<Spread> place_now(const Pass& pass, Timeline& plan, const Demand& 
 
 /// The idle nodes, for however long.
 FreeCells idle_cells(const Pass& pass);
+/// Are there enough of them for any waiting job? Power is not looked at. O(Q / 64).
+bool anybody_fits(const Pass& pass);
 /// No more than the idle nodes can be taken now.
 void limit_to_idle(const Pass& pass, FreeCells& free);
 
@@ -186,7 +191,7 @@ void limit_to_idle(const Pass& pass, FreeCells& free);
 bool backfill_submitted(Pass& pass, LaneMemo& memo, Backfill options);
 inline bool backfill_submitted(Pass& pass, Backfill options) {
   LaneMemo* const memo = pass.valid_memo();
-  return memo && memo->depth == options.reservation_depth &&
+  return memo && memo->depth == options.reservation_depth && !options.is_slurms() &&
          backfill_submitted(pass, *memo, options);
 }
 
@@ -197,8 +202,9 @@ inline bool backfill_submitted(Pass& pass, Backfill options) {
 /// backfilling. Cost: O(depth log R + Q / 64 per started job); unlimited: see docs/performance.md.
 void backfill(Pass& pass, Backfill options);
 
-/// `start_in_order`, then `backfill`. While only those that were submitted need a look, who is
-/// first could not start and still cannot.
+/// `start_in_order`, then `backfill`, which starts the first ones itself where it looks at some
+/// jobs only. While only those that were submitted need a look, who is first could not start and
+/// still cannot.
 void start_and_backfill(Pass& pass, Backfill options);
 
 /// If the rules switch nodes (`Rules::node_off_after`): while nobody waits, off go those that were

@@ -36,6 +36,41 @@ TEST(StartInOrder, StopsAtTheFirstThatDoesNotFit) {
             (Starts{{a, Why::in_order}, {b, Why::in_order}}));
 }
 
+TEST(StartInOrder, LooksAtTheFirstJobs) {
+  Stage stage;
+  const JobId a = stage.submit(rigid(1, 10));
+  const JobId b = stage.submit(rigid(1, 10));
+  const JobId c = stage.submit(rigid(1, 10));
+  EXPECT_EQ(starts(stage.pass([](Pass& p) { start_in_order(p, {.jobs = 2}); })),
+            (Starts{{a, Why::in_order}, {b, Why::in_order}}));
+  EXPECT_EQ(starts(stage.pass([](Pass& p) { start_in_order(p, {.jobs = 2}); })),
+            (Starts{{c, Why::in_order}}));
+}
+
+TEST(AnybodyFits, InWhatIdles) {
+  Stage stage;
+  stage.run(rigid(6, 10));  // of 8
+  stage.pass([](Pass& p) { EXPECT_FALSE(anybody_fits(p)); });
+  stage.submit(rigid(3, 10));
+  stage.pass([](Pass& p) { EXPECT_FALSE(anybody_fits(p)); });
+  stage.submit(rigid(2, 10));
+  stage.pass([](Pass& p) { EXPECT_TRUE(anybody_fits(p)); });
+}
+
+// With depths, windows or rounding nobody behind the plan is started, also where the rules end it.
+TEST(Backfill, SomeJobsAreLookedAtAndNoOthers) {
+  for (const std::uint32_t most : {0u, 1u}) {
+    Stage stage({.rules = {.reservations_per_plan = most}});
+    stage.run(rigid(6, 100));
+    stage.submit(rigid(8, 10));
+    stage.submit(rigid(8, 10));
+    stage.submit(rigid(1, 10));
+    const Backfill two{.reservation_depth = Backfill::kUnlimited, .jobs = 2};
+    EXPECT_EQ(starts(stage.pass([&](Pass& p) { backfill(p, two); })), Starts{});
+    EXPECT_EQ(starts(stage.pass([&](Pass& p) { start_and_backfill(p, two); })), Starts{});
+  }
+}
+
 // H10: nothing passes a job that waits for its nodes, if the policy is strict.
 TEST(StartInOrder, StrictStopsAtAClaimOfHigherPriority) {
   for (const bool strict : {false, true}) {

@@ -308,7 +308,7 @@ bool start_as_guest(Pass& pass, MateFinder& finder, Timeline& plan, JobId id, Ti
 }
 
 bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, StartInside inside) {
-  if (pass.in_one_lane()) start_in_order(pass);
+  if (pass.in_one_lane() && !how.is_slurms()) start_in_order(pass);
   if (pass.pending() == 0) return false;
   MateFinder finder(pass, sharing);
   if (finder.empty()) {
@@ -320,7 +320,8 @@ bool start_or_share(Pass& pass, const Backfill& how, const Sharing& sharing, Sta
   bool any = false;
   const auto start_inside = [&](JobId id, Time at) { return any = inside(finder, plan, id, at); };
   const Behind behind = start_or_reserve(pass, plan, how, nullptr, start_inside);
-  if (!any && behind.anybody()) start_behind(pass, plan, behind, start_inside);
+  const bool looks_behind = !any && behind.anybody() && !how.is_slurms();
+  if (looks_behind) start_behind(pass, plan, behind, start_inside);
   return any;
 }
 

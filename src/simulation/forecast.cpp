@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <queue>
 #include <utility>
 
@@ -238,6 +239,7 @@ std::vector<JobId> BelievedWorld::due() {
 
 void BelievedWorld::run(const Horizon& horizon, const std::function<bool()>& stop) {
   const std::uint64_t passed = core_.state().passes;
+  std::optional<Time> idles_since;
   for (std::uint64_t instants = 0;; ++instants) {
     if (instants % 16 == 15 && stop && stop()) return plan_rest();
     Time next = next_end();
@@ -262,8 +264,14 @@ void BelievedWorld::run(const Horizon& horizon, const std::function<bool()>& sto
     const std::uint64_t before = core_.state().next_decision;
     close();
     // Nothing but the timer is left, and what it wakes does nothing: the rest waits for ever.
-    if (only_timer && core_.state().next_decision == before && core_.state().retries.empty())
-      return;
+    const bool idles =
+        only_timer && core_.state().next_decision == before && core_.state().retries.empty();
+    if (!idles) {
+      idles_since.reset();
+      continue;
+    }
+    if (!idles_since) idles_since = now_;
+    if (now_ - *idles_since >= policy_->slowest_clock) return;
   }
 }
 

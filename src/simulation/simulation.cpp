@@ -341,9 +341,10 @@ class World {
   std::vector<JobId> barriers_;                         // not over
   std::vector<JobId> behind_;                           // jobs held because a barrier waits
   std::vector<std::pair<JobId, std::uint32_t>> asked_;  // they wait for this close; their epochs
-  bool timer_alone_ = false;     // nothing but the timer came at this instant
-  bool fruitless_ = false;       // and its pass decided nothing
-  std::uint64_t companies_ = 0;  // of the core: up to these paces are right
+  bool timer_alone_ = false;           // nothing but the timer came at this instant
+  bool fruitless_ = false;             // and its pass decided nothing, for as long as clocks go
+  std::optional<Time> idles_since_{};  // the first pass of those that decided nothing
+  std::uint64_t companies_ = 0;        // of the core: up to these paces are right
   SimulationCounts counts_;
 };
 
@@ -488,7 +489,12 @@ void World::look_ahead() {
 void World::close() {
   follow_companies();
   const auto decisions = core_.close(now_, *policy_);
-  fruitless_ = timer_alone_ && decisions.empty();
+  if (!timer_alone_ || !decisions.empty()) {
+    idles_since_.reset();
+  } else if (!idles_since_) {
+    idles_since_ = now_;
+  }
+  fruitless_ = idles_since_ && now_ - *idles_since_ >= policy_->slowest_clock;
   for (const Decision& decision : decisions) {
     for (Observer* observer : observers_) observer->on_decision(now_, decision, core_);
     carry_out(decision);

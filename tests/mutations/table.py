@@ -455,7 +455,7 @@ MUTATIONS = [
      "",
      "in queue order nobody passes a job that lacks power"),
     ("blocks.cpp",
-     "if (auto idle = place_now(pass, plan, demand, need.walltime, idle_of)) in = *std::move(idle);",
+     "if (auto idle = place_now(pass, plan, demand, length, idle_of)) in = *std::move(idle);",
      "static_cast<void>(idle_of);",
      "who fits idle nodes of one cell does not wait for those that others could give in another"),
     ("state.cpp",

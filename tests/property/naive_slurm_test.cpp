@@ -1,5 +1,5 @@
-// The policy `slurm` against a naive one that plans at every multiple of its intervals, job by job,
-// on random rigid workloads.
+// The policy `slurm`, and `sd` on top of it, against a naive one that plans at every multiple of
+// its intervals, job by job, on random rigid workloads.
 //
 // DUCTILE_CASES: how many random runs each test makes. DUCTILE_SEED: only the run of this seed.
 
@@ -45,9 +45,10 @@ TEST(NaiveSlurm, StartsAndEndsEveryJobAtTheSameTime) {
         random_jobs(seed, 5 + draws.below(80), nodes, draws.chance(0.7) ? 1'000'000 : 10'000'000);
     for (WorkloadJob& job : workload.jobs) job.walltime = std::max(job.walltime, job.runtime);
     naive::SlurmOptions how;
-    std::string policy = "slurm:";
+    std::string settings_of_it;
     const auto set = [&](const char* name, std::uint64_t value) {
-      policy += std::string(policy.ends_with(':') ? "" : ",") + name + "=" + std::to_string(value);
+      settings_of_it += settings_of_it.empty() ? "" : ",";
+      settings_of_it += std::string(name) + "=" + std::to_string(value);
       return value;
     };
     const auto set_s = [&](const char* name, std::uint64_t value) {
@@ -61,18 +62,22 @@ TEST(NaiveSlurm, StartsAndEndsEveryJobAtTheSameTime) {
     how.bf_window = set_s("bf_window", draws.chance(0.7) ? 1 + draws.below(200) : 0);
     how.bf_resolution = set_s("bf_resolution", draws.chance(0.7) ? 1 + draws.below(70) : 0);
 
-    SimulationSettings settings;
-    settings.platform.nodes = nodes;
-    settings.policy = make_policy(policy);
-    Times ours(workload.jobs.size());
-    Observer* const observers[] = {&ours};
-    simulate(workload, settings, observers);
     const std::vector<JobTimes> naive = naive::slurm(workload.jobs, nodes, how);
-    for (std::size_t i = 0; i < naive.size(); ++i) {
-      ASSERT_TRUE(ours.runs[i] == naive[i])
-          << policy << ", job " << i + 1 << " of " << naive.size() << " runs from "
-          << to_seconds(ours.runs[i].start) << " to " << to_seconds(ours.runs[i].end)
-          << " s instead of " << to_seconds(naive[i].start) << " to " << to_seconds(naive[i].end);
+    // No job is malleable, so none is a guest.
+    for (const std::string& its : {"slurm:" + settings_of_it, "sd:base=slurm," + settings_of_it}) {
+      SimulationSettings settings;
+      settings.platform.nodes = nodes;
+      settings.policy = make_policy(its);
+      settings.shares = settings.policy->traits.needs.parts;
+      Times ours(workload.jobs.size());
+      Observer* const observers[] = {&ours};
+      simulate(workload, settings, observers);
+      for (std::size_t i = 0; i < naive.size(); ++i) {
+        ASSERT_TRUE(ours.runs[i] == naive[i])
+            << its << ", job " << i + 1 << " of " << naive.size() << " runs from "
+            << to_seconds(ours.runs[i].start) << " to " << to_seconds(ours.runs[i].end)
+            << " s instead of " << to_seconds(naive[i].start) << " to " << to_seconds(naive[i].end);
+      }
     }
     ++runs;
     differs += naive != naive::backfill(workload.jobs, nodes, naive::kUnlimited);
