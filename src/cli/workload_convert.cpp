@@ -26,6 +26,7 @@
 #include "workload/adaptive.hpp"
 #include "workload/batsim.hpp"
 #include "workload/elastisim.hpp"
+#include "workload/precedence.hpp"
 #include "workload/sacct.hpp"
 #include "workload/swf.hpp"
 
@@ -84,6 +85,7 @@ SwfRules plain_rules(const ConvertOptions& options) {
   rules.nodes = options.nodes;
   rules.cores_per_node = options.sacct.cores_per_node;
   rules.extend_walltime = rules.runtime_as_walltime = false;
+  rules.follows_preceding = true;
   return rules;
 }
 
@@ -132,27 +134,68 @@ Converted from_batsim(const ConvertOptions& options) {
 // Leaves out the jobs for which `what_of` finds words that the other format lacks, or refuses them.
 template <class WhatOf>
 void keep_what_can_be_said(Converted& result, const ConvertOptions& options, WhatOf what_of) {
-  std::vector<WorkloadJob>& jobs = result.workload.jobs;
+  Workload& workload = result.workload;
+  std::vector<std::uint32_t> place;  // in what is kept
+  std::vector<WorkloadJob> kept;
+  place.reserve(workload.jobs.size());
   std::uint64_t left_out = 0;
   std::string first;
-  std::erase_if(jobs, [&](const WorkloadJob& job) {
-    if (job.adaptive == WorkloadJob::kRigid) return false;
-    const std::string what = what_of(result.workload.adaptive[job.adaptive]);
-    if (what.empty()) return false;
+  for (std::uint32_t i = 0; i < workload.jobs.size(); ++i) {
+    const WorkloadJob& job = workload.jobs[i];
+    std::string what = what_of(i);
+    if (what.empty()) {
+      place.push_back(static_cast<std::uint32_t>(kept.size()));
+      kept.push_back(job);
+      continue;
+    }
     if (!options.batsim.skip_unsupported) {
       throw InputError({.file = options.file, .field = fmt::format("job {}", job.name)},
                        "has what the other format has no words for: " + what,
                        "leave such jobs out with --unsupported skip");
     }
-    if (left_out++ == 0) first = what;
-    return true;
-  });
-  if (left_out > 0) {
-    result.remarks.push_back(
-        fmt::format("{} jobs are left out that have what the other format has no words for, the "
-                    "first of them: {}",
-                    left_out, first));
+    place.push_back(kGone);
+    if (left_out++ == 0) first = std::move(what);
   }
+  if (left_out == 0) return;
+  workload.jobs = std::move(kept);
+  renumber_precedences(workload, place);
+  result.remarks.push_back(
+      fmt::format("{} jobs are left out that have what the other format has no words for, the "
+                  "first of them: {}",
+                  left_out, first));
+}
+
+// What Batsim has no words for in a job; empty if there is nothing.
+std::string what_batsim_lacks(const Workload& workload, const WorkloadJob& job) {
+  if (job.bound != Bound::mixed) return "it says what it loses on nodes that it shares (bound)";
+  if (job.adaptive == WorkloadJob::kRigid) return "";
+  const AdaptiveJob& more = workload.adaptive[job.adaptive];
+  if (more.type != JobType::rigid) return fmt::format("it is {}", word(more.type));
+  if (more.priority != 0) return fmt::format("it has the priority {}", more.priority);
+  if (more.account != 0) {
+    return fmt::format("it has the account {}", workload.accounts.at(more.account - 1));
+  }
+  if (more.barrier) return "others wait while it waits (barrier)";
+  if (more.asked != 0) return "it says where it may run";
+  if (more.believed.watts_per_node != 0) return "it says what its nodes draw (watts)";
+  if (more.believed.walltime_for == WalltimeFor::belief) {
+    return "its requested time is no limit (walltime=belief)";
+  }
+  return "";
+}
+
+// Batsim knows jobs by their ids.
+void check_numbers(const Workload& workload, const std::string& file) {
+  std::vector<std::uint64_t> names;
+  names.reserve(workload.jobs.size());
+  for (const WorkloadJob& job : workload.jobs) names.push_back(job.name);
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice == names.end()) return;
+  throw InputError({.file = file, .field = "job number (field 1)"},
+                   fmt::format("{} is there more than once", *twice),
+                   "give each job its own, or leave out what is there twice with `ductile workload "
+                   "transform --status WORD,...`");
 }
 
 Converted from_elastisim(const ConvertOptions& options) {
@@ -177,9 +220,14 @@ void write_batsim_file(Converted& result, const ConvertOptions& options, Format 
     throw InputError({.file = options.file}, "how large the machine is is not known",
                      "give --nodes");
   }
-  keep_what_can_be_said(result, options, [](const AdaptiveJob& job) {
-    return job.type == JobType::rigid ? "" : fmt::format("it is {}", word(job.type));
+  const Workload& workload = result.workload;
+  std::vector<bool> waits(workload.jobs.size());
+  for (const Precedence& each : workload.precedences) waits[each.job] = true;
+  keep_what_can_be_said(result, options, [&](std::uint32_t i) -> std::string {
+    if (waits[i]) return "it waits for another job";
+    return what_batsim_lacks(workload, workload.jobs[i]);
   });
+  check_numbers(workload, options.file);
   write_file(options.out, [&](std::ostream& out) {
     write_batsim(out, result.workload, result.nodes,
                  to == Format::batsim4 ? BatsimVersion::v4 : BatsimVersion::v5);
@@ -213,7 +261,11 @@ void write_log(Converted& result, const ConvertOptions& options, bool with_adapt
     });
     return;
   }
-  keep_what_can_be_said(result, options, [](AdaptiveJob& job) { return say_in_words(job); });
+  Workload& workload = result.workload;
+  keep_what_can_be_said(result, options, [&](std::uint32_t i) -> std::string {
+    const WorkloadJob& job = workload.jobs[i];
+    return job.adaptive == WorkloadJob::kRigid ? "" : say_in_words(workload.adaptive[job.adaptive]);
+  });
   header.max_jobs = header.max_records = std::ssize(result.workload.jobs);
   std::ostringstream adaptive;
   write_adaptive(adaptive, result.workload, cores);
