@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -23,6 +24,7 @@
 #include "cli/progress_line.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/write_file.hpp"
+#include "cli/write_log.hpp"
 #include "workload/adaptive.hpp"
 #include "workload/batsim.hpp"
 #include "workload/elastisim.hpp"
@@ -228,50 +230,37 @@ void write_batsim_file(Converted& result, const ConvertOptions& options, Format 
     return what_batsim_lacks(workload, workload.jobs[i]);
   });
   check_numbers(workload, options.file);
-  write_file(options.out, [&](std::ostream& out) {
-    write_batsim(out, result.workload, result.nodes,
-                 to == Format::batsim4 ? BatsimVersion::v4 : BatsimVersion::v5);
-  });
+  write_file({options.out, [&](std::ostream& out) {
+                write_batsim(out, result.workload, result.nodes,
+                             to == Format::batsim4 ? BatsimVersion::v4 : BatsimVersion::v5);
+              }});
 }
 
-void write_log(Converted& result, const ConvertOptions& options, bool with_adaptive) {
-  if (!options.out.ends_with(".swf")) {
-    throw InputError({.field = "--out"}, "what is written is plain SWF", "give a name like x.swf");
-  }
+void write_swf_file(Converted& result, const ConvertOptions& options, bool with_adaptive) {
+  check_name_of_log(options.out);
   const std::uint32_t cores = options.sacct.cores_per_node;
-  SwfHeader& header = result.header;
-  header.version = "2.2";
-  if (result.nodes > 0) {
-    header.max_nodes = result.nodes;
-    header.max_procs = std::int64_t{result.nodes} * cores;
-  }
-  if (!with_adaptive) {
-    if (const auto beside = adaptive_beside(options.out)) {
-      throw InputError({.file = *beside},
-                       fmt::format("would be read with {}, and is not of it", options.out),
-                       "remove it, or give another name to --out");
-    }
-    write_file(options.out, [&](std::ostream& out) {
-      if (result.lines.empty()) {
-        header.max_jobs = header.max_records = std::ssize(result.workload.jobs);
-        write_swf(out, result.workload, header, cores);
-      } else {
-        write_swf_lines(out, result.lines, header);
-      }
+  Workload& workload = result.workload;
+  if (with_adaptive) {
+    keep_what_can_be_said(result, options, [&](std::uint32_t i) -> std::string {
+      const WorkloadJob& job = workload.jobs[i];
+      return job.adaptive == WorkloadJob::kRigid ? ""
+                                                 : say_in_words(workload.adaptive[job.adaptive]);
     });
+  }
+  SwfHeader& header = result.header;
+  if (!result.lines.empty()) {
+    set_sizes(header, result.lines.size(), result.nodes, cores);
+    write_log(options.out, [&](std::ostream& out) { write_swf_lines(out, result.lines, header); },
+              {});
     return;
   }
-  Workload& workload = result.workload;
-  keep_what_can_be_said(result, options, [&](std::uint32_t i) -> std::string {
-    const WorkloadJob& job = workload.jobs[i];
-    return job.adaptive == WorkloadJob::kRigid ? "" : say_in_words(workload.adaptive[job.adaptive]);
-  });
-  header.max_jobs = header.max_records = std::ssize(result.workload.jobs);
-  std::ostringstream adaptive;
-  write_adaptive(adaptive, result.workload, cores);
-  write_file(options.out,
-             [&](std::ostream& out) { write_swf(out, result.workload, header, cores); });
-  write_file(adaptive_path(options.out), [&](std::ostream& out) { out << adaptive.view(); });
+  set_sizes(header, workload.jobs.size(), result.nodes, cores);
+  std::function<void(std::ostream&)> adaptive;
+  if (with_adaptive) {
+    adaptive = [&](std::ostream& out) { write_adaptive(out, workload, cores); };
+  }
+  write_log(
+      options.out, [&](std::ostream& out) { write_swf(out, workload, header, cores); }, adaptive);
 }
 
 void convert(const ConvertOptions& options) {
@@ -301,7 +290,7 @@ void convert(const ConvertOptions& options) {
                                          : from_batsim(options);
   }
   if (to == Format::swf) {
-    write_log(result, options, from == Format::elastisim);
+    write_swf_file(result, options, from == Format::elastisim);
   } else {
     write_batsim_file(result, options, to);
   }
@@ -310,7 +299,7 @@ void convert(const ConvertOptions& options) {
   }
   const std::size_t jobs =
       result.workload.jobs.empty() ? result.lines.size() : result.workload.jobs.size();
-  std::ostream& tell = options.out == "-" ? std::cerr : std::cout;
+  std::ostream& tell = is_standard_output(options.out) ? std::cerr : std::cout;
   tell << fmt::format("{}: {} jobs\n", options.out, jobs);
   if (const std::string skipped = skipped_text(result.workload.skipped); !skipped.empty()) {
     tell << skipped << '\n';
