@@ -21,6 +21,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/log_options.hpp"
+#include "cli/number_range.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
 #include "cli/workload_convert.hpp"
@@ -346,7 +347,7 @@ void add_info(CLI::App& workload) {
   command
       .add_option("--utc-offset", options->utc_offset_h,
                   "hours by which the clock whose hours and days count is ahead of UTC")
-      ->check(CLI::Range(-24.0, 24.0))
+      ->check(NumberRange(-24.0, 24.0))
       ->capture_default_str();
   command.add_flag("--json", options->json, "print one JSON object");
   command
@@ -565,8 +566,10 @@ void add_resample(CLI::App& workload) {
   add_log_options(command, options->log);
   command.add_option("--weeks", options->how.weeks, "of the new log; 0: as many as the log has")
       ->capture_default_str();
-  command.add_option("--load", options->how.load,
-                     "offered load, to 1 %, by more or fewer users; as many as there are");
+  command
+      .add_option("--load", options->how.load,
+                  "offered load, to 1 %, by more or fewer users; as many as there are")
+      ->check(NumberRange(1e-6, 1e6));
   command
       .add_option("--long-term-weeks", options->how.long_term_weeks,
                   "users whose first and last jobs are so far apart stay for long")

@@ -21,6 +21,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/log_options.hpp"
+#include "cli/number_range.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/write_file.hpp"
@@ -362,7 +363,7 @@ void add_convert(CLI::App& workload) {
   command.add_flag("--anonymise", options->sacct.anonymise,
                    "of sacct: leave the names of users, groups, partitions and QOS out");
   const auto rate = [&](const char* name, double& to, const char* about) {
-    command.add_option(name, to, about)->check(CLI::Range(1e-9, kMostRate));
+    command.add_option(name, to, about)->check(NumberRange(1e-9, kMostRate));
   };
   BatsimMachine& machine = options->batsim.machine;
   rate("--flops", machine.flops_per_s, "of Batsim's parallel tasks: what a node computes, flop/s");
