@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -45,6 +46,7 @@ struct ConvertOptions {
   Nodes nodes = 0;
   SacctRules sacct;
   BatsimRules batsim;
+  std::function<bool(const char* option)> is_given;
 };
 
 // What was read, whatever it was read from.
@@ -264,6 +266,29 @@ void write_swf_file(Converted& result, const ConvertOptions& options, bool with_
       options.out, [&](std::ostream& out) { write_swf(out, workload, header, cores); }, adaptive);
 }
 
+// Options that have no meaning for what is read and written.
+void refuse_unused(const ConvertOptions& options, Format from, Format to) {
+  const auto refuse = [&](std::initializer_list<const char*> names, const char* what) {
+    for (const char* name : names) {
+      if (!options.is_given(name)) continue;
+      throw InputError({.field = name},
+                       fmt::format("{}, and {} is read as {}", what, options.file,
+                                   kFormatWords.at(static_cast<std::size_t>(from))),
+                       fmt::format("leave {} away, or say with --from what the file is", name));
+    }
+  };
+  if (from != Format::sacct) {
+    refuse({"--count", "--arrival", "--anonymise"}, "is of what sacct prints");
+  }
+  if (!is_batsim(from)) {
+    refuse({"--flops", "--bandwidth", "--backbone"}, "is of Batsim's parallel tasks");
+  }
+  if (from == Format::elastisim) refuse({"--nodes"}, "is what ElastiSim's own platform says");
+  if (is_batsim(to) && (is_batsim(from) || from == Format::elastisim)) {
+    refuse({"--cores-per-node"}, "is of what is SWF or of sacct, and nothing is written as SWF");
+  }
+}
+
 void convert(const ConvertOptions& options) {
   const Format from = options.from.empty() ? format_of_file(options.file, "--from")
                                            : format_of(options.from, "--from");
@@ -279,6 +304,7 @@ void convert(const ConvertOptions& options) {
     throw InputError({.file = options.file}, "is SWF already",
                      "change it with `ductile workload transform`");
   }
+  refuse_unused(options, from, to);
   Converted result;
   {
     ProgressLine line(false);
@@ -371,7 +397,10 @@ void add_convert(CLI::App& workload) {
        "of Batsim's parallel tasks: what a node sends, and receives, bytes/s");
   rate("--backbone", machine.backbone_bytes_per_s,
        "of Batsim's parallel tasks: what all nodes send together, bytes/s [no limit]");
-  command.callback([options] { convert(*options); });
+  command.callback([options, &command] {
+    options->is_given = [&command](const char* name) { return command.count(name) > 0; };
+    convert(*options);
+  });
 }
 
 }  // namespace ductile

@@ -200,3 +200,21 @@ def test_two_jobs_of_one_number_are_no_jobs_of_batsim(ductile, tmp_path):
     log = log_with(tmp_path, (7, -1), (7, -1))
     error = refused(ductile, log, tmp_path / "x.json")
     assert f"{log}: job number (field 1): 7 is there more than once; give each job its own" in error
+
+
+@pytest.mark.parametrize("file, kind, to, option, message", [
+    *((RIGID_1000, "swf", "json", option, "is of what sacct prints") for option in
+      ["--count=nodes", "--arrival=submit", "--anonymise"]),
+    *((GOLDEN / "convert.json", "batsim", "swf", option, "is of what sacct prints") for option in
+      ["--count=nodes", "--arrival=submit", "--anonymise"]),
+    *((RIGID_1000, "swf", "json", option, "is of Batsim's parallel tasks") for option in
+      ["--flops=1", "--bandwidth=1", "--backbone=1"]),
+    *((GOLDEN / "convert.sacct", "sacct", "swf", option, "is of Batsim's parallel tasks")
+      for option in ["--flops=1", "--bandwidth=1", "--backbone=1"]),
+    ("examples/elastisim/configuration.json", "elastisim", "swf", "--nodes=4", "own platform"),
+    (GOLDEN / "convert.json", "batsim", "json", "--cores-per-node=4", "nothing is written as SWF"),
+])
+def test_options_of_another_format_are_refused(ductile, tmp_path, file, kind, to, option, message):
+    error = refused(ductile, file, tmp_path / f"x.{to}", "--from", kind, option)
+    assert f"{option.split('=')[0]}: {message}" in error or message in error
+    assert f"{file} is read as {kind}" in error and f"leave {option.split('=')[0]} away" in error
