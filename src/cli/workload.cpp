@@ -469,8 +469,11 @@ void transform_log(const TransformOptions& options) {
   const std::size_t in_flurries = jobs - log.workload.jobs.size();
   if (options.anonymise) {
     anonymise(log.workload);
-    log.header.installation.clear();
-    log.header.notes.clear();
+    SwfHeader& header = log.header;
+    for (std::string* line : {&header.computer, &header.installation, &header.notes,
+                              &header.time_zone, &header.start_time, &header.end_time}) {
+      line->clear();
+    }
   }
 
   write_made_log(options.out, log.workload, std::move(log.header), nodes, cores,
@@ -496,8 +499,8 @@ void add_transform(CLI::App& workload) {
   add_log_options(command, options->log);
   add_transform_options(command, options->changes);
   command.add_flag("--anonymise", options->anonymise,
-                   "number users and groups anew in the order in which they come, and leave out "
-                   "lines of the header that name people, places or files");
+                   "number users, groups, accounts and partitions anew, and leave out the lines of "
+                   "the header that name people, places, files or the machine");
   command.add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
   command
       .add_option("--out", options->out,
@@ -566,10 +569,8 @@ void add_resample(CLI::App& workload) {
   add_log_options(command, options->log);
   command.add_option("--weeks", options->how.weeks, "of the new log; 0: as many as the log has")
       ->capture_default_str();
-  command
-      .add_option("--load", options->how.load,
-                  "offered load, to 1 %, by more or fewer users; as many as there are")
-      ->check(NumberRange(1e-6, 1e6));
+  command.add_option("--load", options->how.load,
+                     "offered load, to 1 %, by more or fewer users; as many as there are");
   command
       .add_option("--long-term-weeks", options->how.long_term_weeks,
                   "users whose first and last jobs are so far apart stay for long")

@@ -125,7 +125,6 @@ def test_help_and_version(ductile):
     SIMULATE + ["--arrival-scale"], SIMULATE + ["--speed-factor"], SIMULATE + ["--min-runtime"],
     SIMULATE + ["--mtct-noise"],
     ["workload", "transform", RIGID_1000, "--out", "{}/x.swf", "--load"],
-    ["workload", "resample", RIGID_1000, "--out", "{}/x.swf", "--load"],
     ["workload", "info", RIGID_1000, "--utc-offset"],
     ["workload", "convert", RIGID_1000, "--out", "{}/x.json", "--flops"],
     ["workload", "convert", RIGID_1000, "--out", "{}/x.json", "--bandwidth"],
