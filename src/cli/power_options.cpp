@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cli/number_range.hpp"
 #include "simulation/corridor.hpp"
 #include "simulation/power_caps.hpp"
 
@@ -138,7 +139,7 @@ void add_power_options(CLI::App& command, SimulationSettings& settings) {
                   "the values of the models are multiplied by e^(SIGMA z), z standard normal for "
                   "each job")
       ->type_name("SIGMA")
-      ->check(CLI::Range(0.0, 100.0))
+      ->check(NumberRange(0.0, 100.0))
       ->capture_default_str();
   add("--mtct-drift", "SIGMA[:SECONDS]",
       "codes change as they run: each SECONDS (600) their exponent moves by SIGMA z [0]",

@@ -27,6 +27,7 @@
 #include "base/node_set.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "cli/number_range.hpp"
 #include "cli/output_difference.hpp"
 #include "cli/shared_input.hpp"
 #include "job/report_file.hpp"
@@ -451,7 +452,7 @@ void add_run_command(CLI::App& app) {
       ->add_option(
           "--tolerance", options->tolerance,
           "of that comparison: numbers may differ by this share of the larger one, or of 1")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(NumberRange(0.0, 1.0))
       ->capture_default_str();
   command->add_option(
       "--ignore-lines", options->ignored,
@@ -473,7 +474,7 @@ void add_run_command(CLI::App& app) {
       ->add_option("--measure", options->measure,
                    "report MPI time over compute time, times of iterations and power every so "
                    "many seconds")
-      ->check(CLI::Range(0.5, 1e6));
+      ->check(NumberRange(0.5, 1e6));
   command
       ->add_option("--power-from", settings.power_from,
                    "folder with the counters of energy of this host, for --measure and --power")
@@ -481,7 +482,7 @@ void add_run_command(CLI::App& app) {
   command
       ->add_option("--power", options->power,
                    "report power alone every so many seconds, of any program")
-      ->check(CLI::Range(0.5, 1e6));
+      ->check(NumberRange(0.5, 1e6));
   command
       ->add_option("--watts-from", settings.watts_from,
                    "files that say in watts what each node draws; %n is the node's name")
@@ -492,7 +493,7 @@ void add_run_command(CLI::App& app) {
       ->type_name("NODES");
   const auto limit = [&](const char* name, double& seconds, const char* what) {
     return command->add_option(name, seconds, what)
-        ->check(CLI::Range(0.1, 1e6))
+        ->check(NumberRange(0.1, 1e6))
         ->capture_default_str();
   };
   limit("--start-limit", options->start_limit, "seconds until a new generation must be ready");
@@ -503,7 +504,7 @@ void add_run_command(CLI::App& app) {
       ->add_option("--leave-limit", options->leave_limit,
                    "seconds that the program of an old generation may work on after it has left; "
                    "0: as long as it likes")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(NumberRange(0.0, 1e6))
       ->capture_default_str();
   limit("--patience", options->patience,
         "seconds to leave, or to end after SIGTERM, before SIGKILL");

@@ -13,6 +13,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/error.hpp"
+#include "cli/number_range.hpp"
 #include "live/client.hpp"
 #include "live/config.hpp"
 #include "live/metrics_server.hpp"
@@ -173,7 +174,7 @@ void add_serve_command(CLI::App& app, const Registry& registry) {
       "--default-time", &ServeSettings::default_time,
       +[](const Text& limit) { return parse_limit(limit); },
       "limit of jobs that give none, as of `submit --time` [1:00:00]");
-  const CLI::Range any_time(0.1, 1e6);
+  const NumberRange any_time(0.1, 1e6);
   add("--retry", &ServeSettings::retry, time,
       "seconds until a job that refused a resize is asked again [10]")
       ->check(any_time);
@@ -185,7 +186,7 @@ void add_serve_command(CLI::App& app, const Registry& registry) {
       ->check(any_time);
   add("--measure", &ServeSettings::measure, time,
       "where jobs are measured, seconds from one report of a job to the next [10]")
-      ->check(CLI::Range(0.5, 1e6));
+      ->check(NumberRange(0.5, 1e6));
   const auto flag = [&](const char* name, bool ServeSettings::*member, const char* help) {
     const auto set = [options, member](std::int64_t count) {  // --flag=false is one less than none
       options->given.push_back(

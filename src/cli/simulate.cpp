@@ -21,6 +21,7 @@
 #include "cli/experiment.hpp"
 #include "cli/log_options.hpp"
 #include "cli/measure_options.hpp"
+#include "cli/number_range.hpp"
 #include "cli/power_options.hpp"
 #include "cli/process.hpp"
 #include "cli/progress_line.hpp"
@@ -881,11 +882,11 @@ void add_world_options(CLI::App& command, Options& options) {
   command
       .add_option("--refuse", settings.resize.refuse,
                   "probability that an application refuses to resize")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(NumberRange(0.0, 1.0))
       ->capture_default_str();
   command
       .add_option("--lose", settings.resize.lose, "probability that an order to resize gets lost")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(NumberRange(0.0, 1.0))
       ->capture_default_str();
   command
       .add_option("--failures", options.failures,

@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/time.hpp"
+#include "cli/number_range.hpp"
 
 namespace ductile {
 namespace {
@@ -165,7 +166,7 @@ void add_swf_options(CLI::App& command, SwfRules& rules) {
       .add_option_function<double>(
           "--min-runtime", [&rules](double value) { rules.min_runtime = seconds(value); },
           "raise shorter run times, also 0, to so many seconds")
-      ->check(CLI::Range(0.0, longest_s));
+      ->check(NumberRange(0.0, longest_s));
   command
       .add_option_function<std::string>(
           "--never-started",

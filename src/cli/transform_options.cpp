@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/number_range.hpp"
 #include "workload/transform_text.hpp"
 
 namespace ductile {
@@ -30,18 +31,18 @@ void add_transform_options(CLI::App& command, Transform& transform) {
   auto* scale = command
                     .add_option("--arrival-scale", transform.arrival_scale,
                                 "multiplies the time between submissions; below 1 the load rises")
-                    ->check(CLI::Range(1e-9, 1e9))
+                    ->check(NumberRange(1e-9, 1e9))
                     ->capture_default_str();
   command
       .add_option("--load", transform.load,
                   "multiplies the time between submissions so that the work is this share of what "
                   "the machine can do from the first one to the last")
-      ->check(CLI::Range(1e-6, 1e6))
+      ->check(NumberRange(1e-6, 1e6))
       ->excludes(scale);
   command
       .add_option("--speed-factor", transform.speed_factor,
                   "multiplies run times and requested times: another machine's speed")
-      ->check(CLI::Range(1e-9, 1e9))
+      ->check(NumberRange(1e-9, 1e9))
       ->capture_default_str();
 
   const auto share = [&](const char* name, std::optional<AdaptiveShare>& to, const char* about) {

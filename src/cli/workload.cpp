@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <ostream>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,11 +21,13 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/log_options.hpp"
+#include "cli/number_range.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
 #include "cli/workload_convert.hpp"
 #include "cli/workload_fetch.hpp"
 #include "cli/write_file.hpp"
+#include "cli/write_log.hpp"
 #include "report/workload_page.hpp"
 #include "workload/adaptive.hpp"
 #include "workload/generate.hpp"
@@ -346,7 +347,7 @@ void add_info(CLI::App& workload) {
   command
       .add_option("--utc-offset", options->utc_offset_h,
                   "hours by which the clock whose hours and days count is ahead of UTC")
-      ->check(CLI::Range(-24.0, 24.0))
+      ->check(NumberRange(-24.0, 24.0))
       ->capture_default_str();
   command.add_flag("--json", options->json, "print one JSON object");
   command
@@ -355,7 +356,7 @@ void add_info(CLI::App& workload) {
   command.callback([options] {
     const Facts facts = facts_of(*options);
     if (!options->html.empty()) {
-      write_file(options->html, [&](std::ostream& out) { out << as_page(facts); });
+      write_file({options->html, [&](std::ostream& out) { out << as_page(facts); }, "--html"});
     }
     std::cout << (options->json ? as_json(facts) : as_text(facts)) << std::flush;
   });
@@ -390,11 +391,10 @@ void generate(const GenerateOptions& options) {
   header.unix_start_time = 0;
   header.notes = fmt::format("{}, seed {}\n", choice.text(), options.seed);
   if (workload.name != choice.model->name) header.notes += workload.name + "\n";
-  write_file(options.out, [&](std::ostream& out) { write_swf(out, workload, header); });
-  if (two_files) {
-    write_file(adaptive_path(options.out),
-               [&](std::ostream& out) { write_adaptive(out, workload); });
-  }
+  std::function<void(std::ostream&)> adaptive;
+  if (two_files) adaptive = [&](std::ostream& out) { write_adaptive(out, workload); };
+  write_log(
+      options.out, [&](std::ostream& out) { write_swf(out, workload, header); }, adaptive);
   if (!remark.empty()) std::cerr << "ductile: " << remark << '\n';
 }
 
@@ -441,25 +441,15 @@ struct TransformOptions {
   std::uint64_t seed = 1;
 };
 
-void check_name_of_log(const std::string& out) {
-  if (out.ends_with(".swf")) return;
-  throw InputError({.field = "--out"}, "what is written is plain SWF", "give a name like x.swf");
-}
-
 // Writes a log that was made of another one, with what is adaptive beside it; `header` is that of
 // the other one.
-void write_log(const std::string& name, const Workload& workload, SwfHeader header, Nodes nodes,
-               std::uint32_t cores_per_node, const std::string& note) {
-  header.version = "2.2";
-  header.max_jobs = header.max_records = static_cast<std::int64_t>(workload.jobs.size());
-  header.max_nodes = nodes;
-  header.max_procs = std::int64_t{nodes} * cores_per_node;
+void write_made_log(const std::string& name, const Workload& workload, SwfHeader header,
+                    Nodes nodes, std::uint32_t cores_per_node, const std::string& note) {
+  set_sizes(header, workload.jobs.size(), nodes, cores_per_node);
   header.notes += note;
-  // Both are made before one is written: nothing is half-done if there is something to refuse.
-  std::ostringstream adaptive;
-  write_adaptive(adaptive, workload, cores_per_node);
-  write_file(name, [&](std::ostream& out) { write_swf(out, workload, header, cores_per_node); });
-  write_file(adaptive_path(name), [&](std::ostream& out) { out << adaptive.view(); });
+  write_log(
+      name, [&](std::ostream& out) { write_swf(out, workload, header, cores_per_node); },
+      [&](std::ostream& out) { write_adaptive(out, workload, cores_per_node); });
 }
 
 void transform_log(const TransformOptions& options) {
@@ -479,12 +469,15 @@ void transform_log(const TransformOptions& options) {
   const std::size_t in_flurries = jobs - log.workload.jobs.size();
   if (options.anonymise) {
     anonymise(log.workload);
-    log.header.installation.clear();
-    log.header.notes.clear();
+    SwfHeader& header = log.header;
+    for (std::string* line : {&header.computer, &header.installation, &header.notes,
+                              &header.time_zone, &header.start_time, &header.end_time}) {
+      line->clear();
+    }
   }
 
-  write_log(options.out, log.workload, std::move(log.header), nodes, cores,
-            fmt::format("changed by ductile workload transform, seed {}\n", options.seed));
+  write_made_log(options.out, log.workload, std::move(log.header), nodes, cores,
+                 fmt::format("changed by ductile workload transform, seed {}\n", options.seed));
   std::cout << fmt::format("{}: {} jobs, {} nodes; {}: {} of them adapt\n", options.out,
                            log.workload.jobs.size(), nodes, adaptive_path(options.out),
                            log.workload.adapting());
@@ -506,8 +499,8 @@ void add_transform(CLI::App& workload) {
   add_log_options(command, options->log);
   add_transform_options(command, options->changes);
   command.add_flag("--anonymise", options->anonymise,
-                   "number users and groups anew in the order in which they come, and leave out "
-                   "lines of the header that name people, places or files");
+                   "number users, groups, accounts and partitions anew, and leave out the lines of "
+                   "the header that name people, places, files or the machine");
   command.add_option("--seed", options->seed, "of the random numbers")->capture_default_str();
   command
       .add_option("--out", options->out,
@@ -542,12 +535,12 @@ void resample_log(const ResampleOptions& options) {
   if (header.unix_start_time) {
     *header.unix_start_time += made.origin.time_since_epoch() / whole_seconds(1);
   }
-  write_log(options.out, made.workload, std::move(header), how.nodes,
-            log_options.rules.cores_per_node,
-            fmt::format("resampled from {} by users and weeks (Zakay and Feitelson 2013): ductile "
-                        "workload resample, seed {}, {} weeks{}, long-term from {} weeks on\n",
-                        log.workload.name, options.seed, made.weeks,
-                        how.load ? fmt::format(", load {}", *how.load) : "", how.long_term_weeks));
+  write_made_log(
+      options.out, made.workload, std::move(header), how.nodes, log_options.rules.cores_per_node,
+      fmt::format("resampled from {} by users and weeks (Zakay and Feitelson 2013): ductile "
+                  "workload resample, seed {}, {} weeks{}, long-term from {} weeks on\n",
+                  log.workload.name, options.seed, made.weeks,
+                  how.load ? fmt::format(", load {}", *how.load) : "", how.long_term_weeks));
   const auto line = [](std::uint64_t jobs, std::uint64_t weeks, std::uint64_t long_term,
                        std::uint64_t temporary, double load) {
     return fmt::format("{} jobs in {} weeks, {} long-term and {} temporary users, load {:.3f}\n",

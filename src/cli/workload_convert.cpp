@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <iostream>
 #include <limits>
 #include <memory>
@@ -20,12 +22,15 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/log_options.hpp"
+#include "cli/number_range.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/write_file.hpp"
+#include "cli/write_log.hpp"
 #include "workload/adaptive.hpp"
 #include "workload/batsim.hpp"
 #include "workload/elastisim.hpp"
+#include "workload/precedence.hpp"
 #include "workload/sacct.hpp"
 #include "workload/swf.hpp"
 
@@ -41,6 +46,7 @@ struct ConvertOptions {
   Nodes nodes = 0;
   SacctRules sacct;
   BatsimRules batsim;
+  std::function<bool(const char* option)> is_given;
 };
 
 // What was read, whatever it was read from.
@@ -84,6 +90,7 @@ SwfRules plain_rules(const ConvertOptions& options) {
   rules.nodes = options.nodes;
   rules.cores_per_node = options.sacct.cores_per_node;
   rules.extend_walltime = rules.runtime_as_walltime = false;
+  rules.follows_preceding = true;
   return rules;
 }
 
@@ -132,27 +139,68 @@ Converted from_batsim(const ConvertOptions& options) {
 // Leaves out the jobs for which `what_of` finds words that the other format lacks, or refuses them.
 template <class WhatOf>
 void keep_what_can_be_said(Converted& result, const ConvertOptions& options, WhatOf what_of) {
-  std::vector<WorkloadJob>& jobs = result.workload.jobs;
+  Workload& workload = result.workload;
+  std::vector<std::uint32_t> place;  // in what is kept
+  std::vector<WorkloadJob> kept;
+  place.reserve(workload.jobs.size());
   std::uint64_t left_out = 0;
   std::string first;
-  std::erase_if(jobs, [&](const WorkloadJob& job) {
-    if (job.adaptive == WorkloadJob::kRigid) return false;
-    const std::string what = what_of(result.workload.adaptive[job.adaptive]);
-    if (what.empty()) return false;
+  for (std::uint32_t i = 0; i < workload.jobs.size(); ++i) {
+    const WorkloadJob& job = workload.jobs[i];
+    std::string what = what_of(i);
+    if (what.empty()) {
+      place.push_back(static_cast<std::uint32_t>(kept.size()));
+      kept.push_back(job);
+      continue;
+    }
     if (!options.batsim.skip_unsupported) {
       throw InputError({.file = options.file, .field = fmt::format("job {}", job.name)},
                        "has what the other format has no words for: " + what,
                        "leave such jobs out with --unsupported skip");
     }
-    if (left_out++ == 0) first = what;
-    return true;
-  });
-  if (left_out > 0) {
-    result.remarks.push_back(
-        fmt::format("{} jobs are left out that have what the other format has no words for, the "
-                    "first of them: {}",
-                    left_out, first));
+    place.push_back(kGone);
+    if (left_out++ == 0) first = std::move(what);
   }
+  if (left_out == 0) return;
+  workload.jobs = std::move(kept);
+  renumber_precedences(workload, place);
+  result.remarks.push_back(
+      fmt::format("{} jobs are left out that have what the other format has no words for, the "
+                  "first of them: {}",
+                  left_out, first));
+}
+
+// What Batsim has no words for in a job; empty if there is nothing.
+std::string what_batsim_lacks(const Workload& workload, const WorkloadJob& job) {
+  if (job.bound != Bound::mixed) return "it says what it loses on nodes that it shares (bound)";
+  if (job.adaptive == WorkloadJob::kRigid) return "";
+  const AdaptiveJob& more = workload.adaptive[job.adaptive];
+  if (more.type != JobType::rigid) return fmt::format("it is {}", word(more.type));
+  if (more.priority != 0) return fmt::format("it has the priority {}", more.priority);
+  if (more.account != 0) {
+    return fmt::format("it has the account {}", workload.accounts.at(more.account - 1));
+  }
+  if (more.barrier) return "others wait while it waits (barrier)";
+  if (more.asked != 0) return "it says where it may run";
+  if (more.believed.watts_per_node != 0) return "it says what its nodes draw (watts)";
+  if (more.believed.walltime_for == WalltimeFor::belief) {
+    return "its requested time is no limit (walltime=belief)";
+  }
+  return "";
+}
+
+// Batsim knows jobs by their ids.
+void check_numbers(const Workload& workload, const std::string& file) {
+  std::vector<std::uint64_t> names;
+  names.reserve(workload.jobs.size());
+  for (const WorkloadJob& job : workload.jobs) names.push_back(job.name);
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice == names.end()) return;
+  throw InputError({.file = file, .field = "job number (field 1)"},
+                   fmt::format("{} is there more than once", *twice),
+                   "give each job its own, or leave out what is there twice with `ductile workload "
+                   "transform --status WORD,...`");
 }
 
 Converted from_elastisim(const ConvertOptions& options) {
@@ -177,49 +225,68 @@ void write_batsim_file(Converted& result, const ConvertOptions& options, Format 
     throw InputError({.file = options.file}, "how large the machine is is not known",
                      "give --nodes");
   }
-  keep_what_can_be_said(result, options, [](const AdaptiveJob& job) {
-    return job.type == JobType::rigid ? "" : fmt::format("it is {}", word(job.type));
+  const Workload& workload = result.workload;
+  std::vector<bool> waits(workload.jobs.size());
+  for (const Precedence& each : workload.precedences) waits[each.job] = true;
+  keep_what_can_be_said(result, options, [&](std::uint32_t i) -> std::string {
+    if (waits[i]) return "it waits for another job";
+    return what_batsim_lacks(workload, workload.jobs[i]);
   });
-  write_file(options.out, [&](std::ostream& out) {
-    write_batsim(out, result.workload, result.nodes,
-                 to == Format::batsim4 ? BatsimVersion::v4 : BatsimVersion::v5);
-  });
+  check_numbers(workload, options.file);
+  write_file({options.out, [&](std::ostream& out) {
+                write_batsim(out, result.workload, result.nodes,
+                             to == Format::batsim4 ? BatsimVersion::v4 : BatsimVersion::v5);
+              }});
 }
 
-void write_log(Converted& result, const ConvertOptions& options, bool with_adaptive) {
-  if (!options.out.ends_with(".swf")) {
-    throw InputError({.field = "--out"}, "what is written is plain SWF", "give a name like x.swf");
-  }
+void write_swf_file(Converted& result, const ConvertOptions& options, bool with_adaptive) {
+  check_name_of_log(options.out);
   const std::uint32_t cores = options.sacct.cores_per_node;
-  SwfHeader& header = result.header;
-  header.version = "2.2";
-  if (result.nodes > 0) {
-    header.max_nodes = result.nodes;
-    header.max_procs = std::int64_t{result.nodes} * cores;
-  }
-  if (!with_adaptive) {
-    if (const auto beside = adaptive_beside(options.out)) {
-      throw InputError({.file = *beside},
-                       fmt::format("would be read with {}, and is not of it", options.out),
-                       "remove it, or give another name to --out");
-    }
-    write_file(options.out, [&](std::ostream& out) {
-      if (result.lines.empty()) {
-        header.max_jobs = header.max_records = std::ssize(result.workload.jobs);
-        write_swf(out, result.workload, header, cores);
-      } else {
-        write_swf_lines(out, result.lines, header);
-      }
+  Workload& workload = result.workload;
+  if (with_adaptive) {
+    keep_what_can_be_said(result, options, [&](std::uint32_t i) -> std::string {
+      const WorkloadJob& job = workload.jobs[i];
+      return job.adaptive == WorkloadJob::kRigid ? ""
+                                                 : say_in_words(workload.adaptive[job.adaptive]);
     });
+  }
+  SwfHeader& header = result.header;
+  if (!result.lines.empty()) {
+    set_sizes(header, result.lines.size(), result.nodes, cores);
+    write_log(options.out, [&](std::ostream& out) { write_swf_lines(out, result.lines, header); },
+              {});
     return;
   }
-  keep_what_can_be_said(result, options, [](AdaptiveJob& job) { return say_in_words(job); });
-  header.max_jobs = header.max_records = std::ssize(result.workload.jobs);
-  std::ostringstream adaptive;
-  write_adaptive(adaptive, result.workload, cores);
-  write_file(options.out,
-             [&](std::ostream& out) { write_swf(out, result.workload, header, cores); });
-  write_file(adaptive_path(options.out), [&](std::ostream& out) { out << adaptive.view(); });
+  set_sizes(header, workload.jobs.size(), result.nodes, cores);
+  std::function<void(std::ostream&)> adaptive;
+  if (with_adaptive) {
+    adaptive = [&](std::ostream& out) { write_adaptive(out, workload, cores); };
+  }
+  write_log(
+      options.out, [&](std::ostream& out) { write_swf(out, workload, header, cores); }, adaptive);
+}
+
+// Options that have no meaning for what is read and written.
+void refuse_unused(const ConvertOptions& options, Format from, Format to) {
+  const auto refuse = [&](std::initializer_list<const char*> names, const char* what) {
+    for (const char* name : names) {
+      if (!options.is_given(name)) continue;
+      throw InputError({.field = name},
+                       fmt::format("{}, and {} is read as {}", what, options.file,
+                                   kFormatWords.at(static_cast<std::size_t>(from))),
+                       fmt::format("leave {} away, or say with --from what the file is", name));
+    }
+  };
+  if (from != Format::sacct) {
+    refuse({"--count", "--arrival", "--anonymise"}, "is of what sacct prints");
+  }
+  if (!is_batsim(from)) {
+    refuse({"--flops", "--bandwidth", "--backbone"}, "is of Batsim's parallel tasks");
+  }
+  if (from == Format::elastisim) refuse({"--nodes"}, "is what ElastiSim's own platform says");
+  if (is_batsim(to) && (is_batsim(from) || from == Format::elastisim)) {
+    refuse({"--cores-per-node"}, "is of what is SWF or of sacct, and nothing is written as SWF");
+  }
 }
 
 void convert(const ConvertOptions& options) {
@@ -237,6 +304,7 @@ void convert(const ConvertOptions& options) {
     throw InputError({.file = options.file}, "is SWF already",
                      "change it with `ductile workload transform`");
   }
+  refuse_unused(options, from, to);
   Converted result;
   {
     ProgressLine line(false);
@@ -249,7 +317,7 @@ void convert(const ConvertOptions& options) {
                                          : from_batsim(options);
   }
   if (to == Format::swf) {
-    write_log(result, options, from == Format::elastisim);
+    write_swf_file(result, options, from == Format::elastisim);
   } else {
     write_batsim_file(result, options, to);
   }
@@ -258,7 +326,7 @@ void convert(const ConvertOptions& options) {
   }
   const std::size_t jobs =
       result.workload.jobs.empty() ? result.lines.size() : result.workload.jobs.size();
-  std::ostream& tell = options.out == "-" ? std::cerr : std::cout;
+  std::ostream& tell = is_standard_output(options.out) ? std::cerr : std::cout;
   tell << fmt::format("{}: {} jobs\n", options.out, jobs);
   if (const std::string skipped = skipped_text(result.workload.skipped); !skipped.empty()) {
     tell << skipped << '\n';
@@ -321,7 +389,7 @@ void add_convert(CLI::App& workload) {
   command.add_flag("--anonymise", options->sacct.anonymise,
                    "of sacct: leave the names of users, groups, partitions and QOS out");
   const auto rate = [&](const char* name, double& to, const char* about) {
-    command.add_option(name, to, about)->check(CLI::Range(1e-9, kMostRate));
+    command.add_option(name, to, about)->check(NumberRange(1e-9, kMostRate));
   };
   BatsimMachine& machine = options->batsim.machine;
   rate("--flops", machine.flops_per_s, "of Batsim's parallel tasks: what a node computes, flop/s");
@@ -329,7 +397,10 @@ void add_convert(CLI::App& workload) {
        "of Batsim's parallel tasks: what a node sends, and receives, bytes/s");
   rate("--backbone", machine.backbone_bytes_per_s,
        "of Batsim's parallel tasks: what all nodes send together, bytes/s [no limit]");
-  command.callback([options] { convert(*options); });
+  command.callback([options, &command] {
+    options->is_given = [&command](const char* name) { return command.count(name) > 0; };
+    convert(*options);
+  });
 }
 
 }  // namespace ductile

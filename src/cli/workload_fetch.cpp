@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +43,7 @@ struct FetchOptions {
 struct Download {
   std::string url;
   fs::path out, part;
+  fs::path from;                   // beside the part: the address that it is of
   std::optional<ArchivedLog> log;  // where it is one that is known
 };
 
@@ -67,6 +70,8 @@ Download download_of(const FetchOptions& options) {
   download.out = options.out.empty() ? name + ".swf.gz" : options.out;
   download.part = download.out;
   download.part += ".part";
+  download.from = download.part;
+  download.from += ".from";
   return download;
 }
 
@@ -119,10 +124,38 @@ void check(const fs::path& path, const std::optional<ArchivedLog>& log) {
         "{}: is not {}: it unpacks to {} bytes with the sum {}, and should to {} with {:016x}",
         path.string(), log->name, bytes, sum.text(), log->bytes, log->checksum));
   }
-  read_swf(path.string(), {.max_jobs = 1});  // an error page is no log
+  // An error page is no log, and no line may be anything else. No job is kept in memory.
+  const Skipped seen =
+      read_swf(path.string(), {.min_size = std::numeric_limits<Nodes>::max()}).skipped;
+  if (seen.total() + seen.filtered == 0) {
+    throw InputError({.file = path.string()}, "has no job", "look at the address");
+  }
+}
+
+// Goes on only with what came from the same address. Throws InputError if nothing can be written.
+void begin(const Download& download) {
+  std::string from;
+  std::getline(std::ifstream(download.from), from);
+  std::error_code ignored;
+  if (from != download.url) fs::remove(download.part, ignored);
+  std::ofstream file(download.from);
+  file << download.url << '\n' << std::flush;
+  if (file) return;
+  const int error = errno;
+  fs::remove(download.from, ignored);
+  throw InputError({.file = download.out.string()},
+                   std::string("cannot be written: ") + std::strerror(error),
+                   "give another file to --out");
+}
+
+void forget(const Download& download) {
+  std::error_code ignored;
+  fs::remove(download.part, ignored);
+  fs::remove(download.from, ignored);
 }
 
 void get(const Download& download) {
+  begin(download);
   std::error_code ignored;
   const bool resumes = fs::exists(download.part, ignored);
   int code = run_curl(download);
@@ -134,6 +167,7 @@ void get(const Download& download) {
   }
   if (code != 0) {
     const bool is_begun = fs::exists(download.part, ignored);
+    if (!is_begun) forget(download);
     throw RunError(fmt::format("{}: cannot be fetched (curl: exit code {}); {}", download.url, code,
                                is_begun ? "call again to go on with what is there of it"
                                         : "look at the address, or give a mirror's with --url"));
@@ -141,12 +175,13 @@ void get(const Download& download) {
   try {
     check(download.part, download.log);
   } catch (const std::exception&) {
-    fs::remove(download.part, ignored);  // to go on with it would bring the same
+    forget(download);  // to go on with it would bring the same
     throw;
   }
   std::error_code error;
   fs::rename(download.part, download.out, error);
   if (error) throw RunError(download.out.string() + ": cannot be written: " + error.message());
+  forget(download);
 }
 
 std::string list_of_logs() {

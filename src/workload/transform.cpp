@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <iterator>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -12,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "workload/precedence.hpp"
 
 namespace ductile {
@@ -415,6 +419,16 @@ void anonymise(Workload& workload) {
   }
   workload.accounts.resize(accounts);
   for (std::uint32_t i = 0; i < accounts; ++i) workload.accounts[i] = fmt::format("a{}", i + 1);
+  std::unordered_map<std::string, std::size_t> partitions;
+  for (AskedWhere& asked : workload.asked) {
+    std::string anew;
+    for (std::string_view rest = asked.partitions; !rest.empty();) {
+      const std::string name(next_part(rest, ','));
+      const std::size_t number = partitions.try_emplace(name, partitions.size() + 1).first->second;
+      fmt::format_to(std::back_inserter(anew), "{}p{}", anew.empty() ? "" : ",", number);
+    }
+    asked.partitions = std::move(anew);
+  }
 }
 
 void scale_arrivals(Workload& workload, const Decimal& factor) {

@@ -155,8 +155,8 @@ void scale_arrivals(Workload& workload, const Decimal& factor);
 /// the order of their numbers; all else of a job stays with it.
 void shuffle(Workload& workload, std::uint64_t seed);
 
-/// Numbers users and groups anew, from 1 in the order in which they first come, and accounts as
-/// a1, a2, ...
+/// Numbers users and groups anew, from 1 in the order in which they first come, accounts as
+/// a1, a2, ..., and the partitions that jobs ask for as p1, p2, ...
 void anonymise(Workload& workload);
 
 }  // namespace ductile

@@ -731,7 +731,12 @@ TEST(Transform, NumbersPeopleAnew) {
   workload.adaptive = {{.type = JobType::rigid, .account = 3}, {.account = 2}};
   workload.jobs[1].adaptive = 0;
   workload.jobs[2].adaptive = 1;
+  workload.asked = {
+      {.partitions = "chemistry,gpu", .things = "gpu:1"}, {.only = "0-3"}, {.partitions = "gpu"}};
   anonymise(workload);
+  EXPECT_EQ(workload.asked, (std::vector<AskedWhere>{{.partitions = "p1,p2", .things = "gpu:1"},
+                                                     {.only = "0-3"},
+                                                     {.partitions = "p2"}}));
   std::vector<std::uint32_t> users, groups;
   for (const WorkloadJob& job : workload.jobs) {
     users.push_back(job.user);

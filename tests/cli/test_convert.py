@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from conftest import RIGID_1000, ROOT
 
 GOLDEN = ROOT / "tests/cli/golden"
@@ -151,3 +153,68 @@ def test_calls_that_make_no_sense(ductile, tmp_path):
                                          tmp_path / "x.swf")
     (tmp_path / "x.adaptive").write_text("ductile-adaptive 1\ncores_per_node 1\n")
     assert "would be read with" in refused(ductile, GOLDEN / "convert.sacct", tmp_path / "x.swf")
+
+
+def log_with(folder, *jobs, beside=""):
+    """A log of jobs (number, preceding job), and what is said beside it."""
+    path = folder / "log.swf"
+    path.write_text("; MaxProcs: 4\n" + "".join(
+        f"{job} 0 -1 10 1 -1 -1 1 20 -1 1 1 -1 -1 -1 -1 {preceding} -1\n"
+        for job, preceding in jobs))
+    if beside:
+        path.with_suffix(".adaptive").write_text("ductile-adaptive 1\ncores_per_node 1\n" + beside)
+    return path
+
+
+@pytest.mark.parametrize("words, message", [
+    ("dependency=afterok:1", "it waits for another job"),
+    ("priority=3", "it has the priority 3"),
+    ("account=physics", "it has the account physics"),
+    ("barrier=yes", "(barrier)"),
+    ("bound=memory", "(bound)"),
+    ("watts=200", "(watts)"),
+    ("walltime=belief", "(walltime=belief)"),
+    ("gres=gpu:1", "it says where it may run"),
+])
+def test_what_batsim_has_no_words_for_is_named(ductile, tmp_path, words, message):
+    log = log_with(tmp_path, (1, -1), (2, -1), beside=f"job 2 type=rigid size=1..1 {words}\n")
+    error = refused(ductile, log, tmp_path / "x.json")
+    assert f"{log}: job 2: has what the other format has no words for: " in error
+    assert message in error and "--unsupported skip" in error
+    done = convert(ductile, log, tmp_path / "x.json", "--unsupported", "skip")
+    assert "1 jobs are left out" in done.stderr and message in done.stderr
+    jobs = json.loads((tmp_path / "x.json").read_text())["jobs"]
+    assert [job["id"] for job in jobs] == ["1"]
+
+
+def test_a_job_that_waits_for_a_preceding_one_is_no_job_of_batsim(ductile, tmp_path):
+    log = log_with(tmp_path, (1, -1), (2, 1), (3, 77))  # nobody is 77
+    assert "job 2: has what" in refused(ductile, log, tmp_path / "x.json")
+    done = convert(ductile, log, tmp_path / "x.json", "--unsupported", "skip")
+    assert "1 jobs are left out" in done.stderr
+    jobs = json.loads((tmp_path / "x.json").read_text())["jobs"]
+    assert [job["id"] for job in jobs] == ["1", "3"]
+
+
+def test_two_jobs_of_one_number_are_no_jobs_of_batsim(ductile, tmp_path):
+    log = log_with(tmp_path, (7, -1), (7, -1))
+    error = refused(ductile, log, tmp_path / "x.json")
+    assert f"{log}: job number (field 1): 7 is there more than once; give each job its own" in error
+
+
+@pytest.mark.parametrize("file, kind, to, option, message", [
+    *((RIGID_1000, "swf", "json", option, "is of what sacct prints") for option in
+      ["--count=nodes", "--arrival=submit", "--anonymise"]),
+    *((GOLDEN / "convert.json", "batsim", "swf", option, "is of what sacct prints") for option in
+      ["--count=nodes", "--arrival=submit", "--anonymise"]),
+    *((RIGID_1000, "swf", "json", option, "is of Batsim's parallel tasks") for option in
+      ["--flops=1", "--bandwidth=1", "--backbone=1"]),
+    *((GOLDEN / "convert.sacct", "sacct", "swf", option, "is of Batsim's parallel tasks")
+      for option in ["--flops=1", "--bandwidth=1", "--backbone=1"]),
+    ("examples/elastisim/configuration.json", "elastisim", "swf", "--nodes=4", "own platform"),
+    (GOLDEN / "convert.json", "batsim", "json", "--cores-per-node=4", "nothing is written as SWF"),
+])
+def test_options_of_another_format_are_refused(ductile, tmp_path, file, kind, to, option, message):
+    error = refused(ductile, file, tmp_path / f"x.{to}", "--from", kind, option)
+    assert f"{option.split('=')[0]}: {message}" in error or message in error
+    assert f"{file} is read as {kind}" in error and f"leave {option.split('=')[0]} away" in error

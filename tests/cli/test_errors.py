@@ -117,3 +117,23 @@ def test_help_and_version(ductile):
     assert "simulate" in ductile.output("--help")
     assert "--policy" in ductile.output("simulate", "--help")
     assert ductile.output("--version").startswith("ductile 0.")
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+@pytest.mark.parametrize("arguments", [
+    SIMULATE + ["--load"], SIMULATE + ["--refuse"], SIMULATE + ["--lose"],
+    SIMULATE + ["--arrival-scale"], SIMULATE + ["--speed-factor"], SIMULATE + ["--min-runtime"],
+    SIMULATE + ["--mtct-noise"],
+    ["workload", "transform", RIGID_1000, "--out", "{}/x.swf", "--load"],
+    ["workload", "info", RIGID_1000, "--utc-offset"],
+    ["workload", "convert", RIGID_1000, "--out", "{}/x.json", "--flops"],
+    ["workload", "convert", RIGID_1000, "--out", "{}/x.json", "--bandwidth"],
+    ["workload", "convert", RIGID_1000, "--out", "{}/x.json", "--backbone"],
+    ["serve", "--state", "{}/state", "--retry"],
+    ["run", "--measure"],
+], ids=lambda words: f"{words[0]} {words[-1]}" if isinstance(words, list) else words)
+def test_no_option_takes_what_is_no_number(ductile, tmp_path, arguments, value):
+    done = ductile.run(*(word.format(tmp_path) for word in arguments), value, timeout=60)
+    assert done.returncode == 2, done.stderr
+    assert f"{arguments[-1]}: '{value}' is no number from" in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -87,7 +87,7 @@ def test_half_a_download_goes_on(ductile, server, tmp_path, ranges):
     call = ["workload", "fetch", "x", "--url", server.url + "x.gz", "--out", tmp_path / "x.swf.gz"]
     done = ductile.run(*call)
     assert done.returncode == 1 and "call again" in done.stderr
-    assert files_in(tmp_path) == ["x.swf.gz.part"]
+    assert files_in(tmp_path) == ["x.swf.gz.part", "x.swf.gz.part.from"]
     ductile.output(*call)
     assert (tmp_path / "x.swf.gz").read_bytes() == LOG and files_in(tmp_path) == ["x.swf.gz"]
     assert server.asked[1] == ("/x.gz", 1000)
@@ -97,16 +97,41 @@ def test_half_a_download_goes_on(ductile, server, tmp_path, ranges):
 def test_a_part_that_is_the_whole_becomes_the_file(ductile, server, tmp_path):
     server.files["/x.gz"] = LOG
     (tmp_path / "x.swf.gz.part").write_bytes(LOG)
+    (tmp_path / "x.swf.gz.part.from").write_text(server.url + "x.gz\n")
     ductile.output("workload", "fetch", "x", "--url", server.url + "x.gz", "--out",
                    tmp_path / "x.swf.gz")
     assert (tmp_path / "x.swf.gz").read_bytes() == LOG and files_in(tmp_path) == ["x.swf.gz"]
 
 
+@pytest.mark.parametrize("other", ["http://127.0.0.1/other.gz\n", None])
+def test_a_part_of_another_address_is_not_gone_on_with(ductile, server, tmp_path, other):
+    server.files["/x.gz"] = LOG
+    (tmp_path / "x.swf.gz.part").write_bytes(LOG[:50] + b"x" * 100)
+    if other:
+        (tmp_path / "x.swf.gz.part.from").write_text(other)
+    ductile.output("workload", "fetch", "x", "--url", server.url + "x.gz", "--out",
+                   tmp_path / "x.swf.gz")
+    assert (tmp_path / "x.swf.gz").read_bytes() == LOG and files_in(tmp_path) == ["x.swf.gz"]
+    assert server.asked == [("/x.gz", 0)]
+
+
+def test_nothing_is_asked_for_what_cannot_be_written(ductile, server, tmp_path):
+    server.files["/x.gz"] = LOG
+    done = ductile.run("workload", "fetch", "x", "--url", server.url + "x.gz", "--out",
+                       tmp_path / "nowhere/m.swf")
+    assert done.returncode == 2
+    assert "m.swf: cannot be written: No such file" in done.stderr and "--out" in done.stderr
+    assert server.asked == [] and files_in(tmp_path) == []
+
+
 @pytest.mark.parametrize("content, message", [
     (b"<html>We moved.</html>\n", "is not a number"),
+    (b"", "has no job"),
+    (b"; Version: 2.2\n", "has no job"),
+    (gzip.compress(gzip.decompress(LOG) + b"1 2 3\n"), "the line ends before it"),
     (LOG[:-100], "ends too early"),
     (LOG[:500] + b"x" + LOG[501:], "damaged"),
-])
+], ids=["page", "empty", "header", "last line", "cut", "damaged"])
 def test_what_is_no_log_does_not_stay(ductile, server, tmp_path, content, message):
     server.files["/x.gz"] = content
     done = ductile.run("workload", "fetch", "x", "--url", server.url + "x.gz", "--out",

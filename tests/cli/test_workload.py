@@ -69,6 +69,7 @@ def test_moldable_jobs_of_downey_are_started_at_other_sizes(ductile):
     (["generate", "downey"], "--out: SWF has no field for how jobs adapt"),
     (["resample", LOG, "--out", "x.txt"], "--out: what is written is plain SWF"),
     (["resample", LOG, "--load", "0", "--out", "x.swf"], "load: needs a number above 0"),
+    (["resample", LOG, "--load", "nan", "--out", "x.swf"], "load: needs a number above 0"),
     (["resample", LOG, "--load", "1e-10", "--out", "x.swf"], "load: 1e-10 is out of reach"),
     (["resample", LOG, "--weeks", "200000", "--out", "x.swf"], "weeks: 200000 is more than 100000"),
     (["resample", LOG, "--long-term-weeks", "0", "--out", "x.swf"], "--long-term-weeks"),
