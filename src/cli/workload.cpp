@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/date.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/log_options.hpp"
@@ -462,6 +463,13 @@ void write_log(const std::string& name, const Workload& workload, SwfHeader head
   write_file(adaptive_path(name), [&](std::ostream& out) { out << adaptive.view(); });
 }
 
+// Dependencies that are not written.
+void tell_lost(std::uint64_t count, const char* of = "") {
+  if (count == 0) return;
+  std::cout << fmt::format("dependencies{}{} left out, on jobs that are not there: {}\n",
+                           *of == 0 ? "" : " ", of, count);
+}
+
 void transform_log(const TransformOptions& options) {
   check_name_of_log(options.out);
   if (options.changes.estimates.kind == EstimateSettings::Kind::predicted) {
@@ -492,6 +500,7 @@ void transform_log(const TransformOptions& options) {
     std::cout << skipped << '\n';
   }
   if (in_flurries > 0) std::cout << in_flurries << " jobs in flurries left out\n";
+  tell_lost(log.workload.precedences_lost);
   if (const std::uint64_t filtered = log.workload.skipped.filtered; filtered > 0) {
     std::cout << filtered << " lines that were not asked for\n";
   }
@@ -540,6 +549,8 @@ void resample_log(const ResampleOptions& options) {
   header.start_time.clear();
   header.end_time.clear();
   if (header.unix_start_time) {
+  // What is too far away says nothing.
+  if (!seconds_from(header.unix_start_time, 0)) header.unix_start_time.reset();
     *header.unix_start_time += made.origin.time_since_epoch() / whole_seconds(1);
   }
   write_log(options.out, made.workload, std::move(header), how.nodes,
