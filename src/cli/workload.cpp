@@ -539,6 +539,7 @@ void resample_log(const ResampleOptions& options) {
   LogOptions log_options = options.log;
   Resampling how = options.how;
   how.nodes = log_options.rules.nodes = machine_nodes(options.file, options.log.rules);
+  log_options.rules.follows_preceding = true;
   Log log = read_log(options.file, log_options);
   if (log.workload.jobs.empty()) {
     throw InputError({.file = options.file}, "has no job", "take another log, or other options");
@@ -548,9 +549,9 @@ void resample_log(const ResampleOptions& options) {
   SwfHeader header = std::move(log.header);
   header.start_time.clear();
   header.end_time.clear();
-  if (header.unix_start_time) {
   // What is too far away says nothing.
   if (!seconds_from(header.unix_start_time, 0)) header.unix_start_time.reset();
+  if (header.unix_start_time) {
     *header.unix_start_time += made.origin.time_since_epoch() / whole_seconds(1);
   }
   write_log(options.out, made.workload, std::move(header), how.nodes,
@@ -573,6 +574,8 @@ void resample_log(const ResampleOptions& options) {
   if (made.without_user > 0) {
     std::cout << fmt::format("{} jobs left out: nobody is their user\n", made.without_user);
   }
+  tell_lost(log.workload.precedences_lost, "of the log");
+  tell_lost(made.workload.precedences_lost);
   if (const std::string skipped = skipped_text(log.workload.skipped); !skipped.empty()) {
     std::cout << skipped << '\n';
   }

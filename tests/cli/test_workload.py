@@ -149,3 +149,19 @@ def test_pictures_are_small_and_the_same_again(tmp_path):
     assert picture == (tmp_path / "b" / "poisson.svg").read_text()
     assert len(picture) < 10_000
     assert len(list(xml.etree.ElementTree.fromstring(picture).iter())) > 20
+
+
+@pytest.mark.parametrize("start", [-2**63, 2**63 - 1, -10**12 - 1])
+def test_a_beginning_that_is_no_date_is_none(ductile, tmp_path, start):
+    log, out = tmp_path / "log.swf", tmp_path / "x.swf"
+    log.write_text(f"; MaxProcs: 4\n; UnixStartTime: {start}\n"
+                   + "".join(f"{i} {i * 700000} 0 60 4 -1 -1 4 60 -1 1 1 1 -1 -1 -1 -1 -1\n"
+                             for i in range(1, 9)))
+    ductile.output("workload", "resample", log, "--weeks", 9, "--out", out)
+    assert "UnixStartTime" not in out.read_text()
+    for command in (["workload", "info", log, "--from", "2000-01-01"],
+                    ["simulate", "--trace", log, "--until", "2000-01-01"],
+                    ["simulate", "--trace", log, "--measure-from", "2000-01-01"]):
+        done = ductile.run(*command)
+        assert done.returncode == 2
+        assert "UnixStartTime" in done.stderr
