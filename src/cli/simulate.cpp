@@ -290,13 +290,7 @@ Source from_trace(const Options& options, ProgressLine& progress) {
     std::cerr << fmt::format("ductile: what adapts is read from {}\n", log.adaptive);
   }
   const auto workload = std::make_shared<Workload>(std::move(log.workload));
-  if (workload->jobs.empty()) {
-    throw InputError({.file = options.trace}, "has no job to simulate",
-                     workload->skipped.total() == 0
-                         ? "give a log with jobs"
-                         : skipped_text(workload->skipped) +
-                               "; look at --nodes, --min-runtime, --status and --max-size");
-  }
+  need_jobs(*workload, options.trace, how.rules);
   Source source = from_jobs(workload, how.rules.nodes, options);
   source.has_node_lists = std::ranges::any_of(workload->where, &Where::has_list);
   if (!log.adaptive.empty()) {

@@ -482,6 +482,7 @@ void transform_log(const TransformOptions& options) {
   how.rules.nodes = nodes;
   how.rules.follows_preceding = true;
   Log log = read_log(options.file, how);
+  need_jobs(log.workload, options.file, how.rules);
   const std::size_t jobs = log.workload.jobs.size();
   transform(log.workload, options.changes, nodes, options.seed);
   const std::size_t in_flurries = jobs - log.workload.jobs.size();
@@ -541,9 +542,7 @@ void resample_log(const ResampleOptions& options) {
   how.nodes = log_options.rules.nodes = machine_nodes(options.file, options.log.rules);
   log_options.rules.follows_preceding = true;
   Log log = read_log(options.file, log_options);
-  if (log.workload.jobs.empty()) {
-    throw InputError({.file = options.file}, "has no job", "take another log, or other options");
-  }
+  need_jobs(log.workload, options.file, log_options.rules);
   const Resampled made = resample(log.workload, how, options.seed);
 
   SwfHeader header = std::move(log.header);

@@ -218,7 +218,7 @@ void sort_by_submission(Workload& workload) {
 std::int64_t checked_weeks(std::uint64_t weeks) {
   constexpr std::uint64_t kMost = 100'000;
   if (weeks > kMost) {
-    throw InputError({.field = "weeks"}, fmt::format("{} is more than {}", weeks, kMost),
+    throw InputError({.field = "--weeks"}, fmt::format("{} is more than {}", weeks, kMost),
                      "ask for fewer");
   }
   return static_cast<std::int64_t>(weeks);
@@ -228,7 +228,7 @@ std::int64_t checked_weeks(std::uint64_t weeks) {
 
 Resampled resample(const Workload& log, const Resampling& how, std::uint64_t seed) {
   if (how.load && (how.nodes == 0 || !(*how.load > 0) || !std::isfinite(*how.load))) {
-    throw InputError({.field = "load"}, "needs a number above 0, and a machine",
+    throw InputError({.field = "--load"}, "needs a number above 0, and a machine",
                      "give --nodes, or leave the load away");
   }
   const Users users = users_of(log, how.long_term_weeks);
@@ -259,7 +259,7 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
   }
   constexpr double kMostTimes = 1000;
   if (how.load && *how.load > kMostTimes * result.log_load) {
-    throw InputError({.field = "load"},
+    throw InputError({.field = "--load"},
                      fmt::format("{} is more than {} times that of the log, {:.4g}", *how.load,
                                  kMostTimes, result.log_load),
                      "give a lower one, or the machine that the log is of (--nodes)");
@@ -300,17 +300,17 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
   if (how.nodes > 0) result.load = has / capacity(weeks);
   if (how.load && std::abs(result.load / *how.load - 1) > kLoadTolerance) {
     throw InputError(
-        {.field = "load"},
+        {.field = "--load"},
         fmt::format("{} is out of reach with the users of this log, the nearest is {:.4g}",
                     *how.load, result.load),
         "give another load, more weeks, or another seed");
   }
   if (jobs.empty()) {
-    throw InputError({.field = "weeks"}, "nobody does anything in them",
+    throw InputError({.field = "--weeks"}, "nobody does anything in them",
                      "ask for more weeks, a higher load, or take another seed");
   }
   if (jobs.size() >= index(JobId::none)) {
-    throw InputError({.field = "weeks"}, "they have more than 2^32 - 2 jobs", "ask for fewer");
+    throw InputError({.field = "--weeks"}, "they have more than 2^32 - 2 jobs", "ask for fewer");
   }
   sort_by_submission(result.workload);
   for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].name = i + 1;
