@@ -517,24 +517,47 @@ void tell_left(const std::vector<Summary>& summaries) {
   }
 }
 
+// Whether a job can be submitted then: one that follows others may be submitted at any time.
+bool can_be_submitted(const Workload& workload, const MeasuredTimes& times) {
+  return std::ranges::any_of(workload.jobs,
+                             [&](const WorkloadJob& job) { return times.contains(job.submit); }) ||
+         std::ranges::any_of(workload.precedences, &Precedence::sets_submit);
+}
+
 // A share and a time can be compared when the workload is there.
 void check_measured(Source& source, const Measured& measured) {
-  if (!measured.from || !measured.until) return;
+  if (measured.is_all()) return;
   source.input = [input = source.input, measured](std::uint64_t seed) {
     Input result = input(seed);
     const MeasuredTimes times = times_of(measured, *result.workload);
-    if (times.from < times.until) return result;
-    throw InputError({.field = "--measure-until"}, "is not after --measure-from",
-                     "let it be later");
+    if (times.from >= times.until) {
+      throw InputError({.field = "--measure-until"}, "is not after --measure-from",
+                       "let it be later");
+    }
+    if (can_be_submitted(*result.workload, times) || result.workload->jobs.empty()) return result;
+    const std::vector<WorkloadJob>& jobs = result.workload->jobs;
+    throw InputError({.field = measured.from ? "--measure-from" : "--measure-until"},
+                     fmt::format("no job is submitted {}, but from {} s to {} s",
+                                 !measured.from    ? "before"
+                                 : !measured.until ? "then or later"
+                                                   : "from then to --measure-until",
+                                 to_seconds(jobs.front().submit), to_seconds(jobs.back().submit)),
+                     "give a time in which there are jobs, or a share like 10%");
   };
 }
 
 // Below the table: of which jobs its figures are. Runs of other seeds may have other times.
-void tell_measured(const std::vector<Summary>& summaries) {
+void tell_measured(const std::vector<Summary>& summaries, const Measured& measured) {
   if (summaries.empty() || !summaries.front().jobs_in_all) return;
   const Summary& first = summaries.front();
-  std::cout << fmt::format("measured: jobs submitted from {:.0f} s to {:.0f} s, seed {}\n",
-                           *first.measured_from_s, *first.measured_until_s, first.seed);
+  // The end of the run is another one under each policy.
+  std::string until = "the end";
+  if (measured.until && measured.until->share != 1.0) {
+    until = fmt::format("{:.0f} s", measured.until->share ? *first.measured_until_s
+                                                          : to_seconds(measured.until->at));
+  }
+  std::cout << fmt::format("measured: jobs submitted from {:.0f} s to {}, seed {}\n",
+                           *first.measured_from_s, until, first.seed);
 }
 
 void tell_never_satisfied(const std::vector<Summary>& summaries) {
@@ -712,7 +735,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
   });
   progress.clear();
   if (!options.json && !summaries.empty()) std::cout << '\n' << summary_table(summaries);
-  if (!options.json) tell_measured(summaries);
+  if (!options.json) tell_measured(summaries, matrix.measured);
   if (!options.quiet) tell_rejected_for_power(summaries);
   if (!options.quiet && source.has_node_lists) tell_rejected_for_lists(summaries);
   if (!options.quiet) tell_orders(summaries);

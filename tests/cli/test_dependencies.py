@@ -179,6 +179,31 @@ def test_a_part_may_be_told_by_dates(ductile, tmp_path):
     assert text.splitlines()[-2].split()[:3] == ["easy", "1", "3"]
 
 
+def test_a_part_may_last_to_the_end(ductile, tmp_path):
+    path = log(tmp_path, line(1, 0, 10), line(2, 86400, 5), line(3, 90000, 5))
+    for options in (["--measure-from", 80000], ["--measure-from", 80000, "--measure-until", "100%"]):
+        text = ductile.output("simulate", "--trace", path, *options)
+        assert "measured: jobs submitted from 80000 s to the end, seed 1\n" in text
+    text = ductile.output("simulate", "--trace", path, "--measure-from", 80000, "--measure-until", 1e6)
+    assert "measured: jobs submitted from 80000 s to 1000000 s, seed 1\n" in text
+
+
+@pytest.mark.parametrize("options, why", [
+    (["--measure-from", "2030-01-01"],
+     "--measure-from: no job is submitted then or later, but from 5 s to 90000 s"),
+    (["--measure-until", 5], "--measure-until: no job is submitted before, but from 5 s"),
+    (["--measure-from", 50, "--measure-until", 60],
+     "--measure-from: no job is submitted from then to --measure-until, but from 5 s")])
+def test_a_part_without_jobs_is_refused(ductile, tmp_path, options, why):
+    path = log(tmp_path, line(1, 5, 10), line(2, 86400, 5, preceding=1, think=70),
+               line(3, 90000, 5))
+    done = ductile.run("simulate", "--trace", path, "--out", tmp_path / "out", *options)
+    assert done.returncode == 2 and why in done.stderr
+    assert not (tmp_path / "out").exists()
+    # Who follows another job may come at any time.
+    ductile.output("simulate", "--trace", path, "--dependencies", "swf", *options)
+
+
 LOST = "dependencies left out, on jobs that are not there: "
 
 
