@@ -38,6 +38,7 @@
 #include "workload/elastisim.hpp"
 #include "workload/generate.hpp"
 #include "workload/platform_file.hpp"
+#include "workload/precedence.hpp"
 #include "workload/transform.hpp"
 
 namespace ductile {
@@ -361,8 +362,8 @@ Source from_model(const Options& options, ProgressLine& progress) {
 
 // ---- Failures -----------------------------------------------------------------------------------
 
-// Failures are made for twice as long as the workload would take by itself, so that also a run with
-// many requeued jobs meets them, and comes to an end.
+// Failures are made for twice as long as the workload would take by itself, think times and all, so
+// that also a run with many requeued jobs meets them, and comes to an end.
 Time failures_until(const Workload& workload, Nodes nodes) {
   double work_node_s = 0;
   Duration longest{};
@@ -371,7 +372,7 @@ Time failures_until(const Workload& workload, Nodes nodes) {
     longest = std::max(longest, job.runtime);
   }
   const Time first = workload.jobs.front().submit;
-  const double submitting_s = to_seconds(workload.jobs.back().submit - first);
+  const double submitting_s = to_seconds(last_arrival(workload) - first);
   constexpr double longest_s = 1e12;
   const double span_s = std::max(submitting_s, work_node_s / nodes) + to_seconds(longest);
   return first + seconds(std::min(2 * span_s, longest_s));

@@ -246,3 +246,10 @@ def test_a_resampled_log_keeps_what_jobs_of_a_user_wait_for(ductile, tmp_path):
         chains += 1
     assert chains > 5 and alone > 5
     assert f"{LOST}{alone}\n" in text
+
+
+def test_failures_go_on_while_users_think(ductile, tmp_path):
+    path = log(tmp_path, line(1, 0, 1), line(2, 1, 5000, preceding=1, think=1000000))
+    summary, = ductile.objects("simulate", "--trace", path, "--dependencies", "swf", "--failures",
+                               "mtbf=500,repair=1", "--on-failure", "kill", "--json")
+    assert summary["killed"] == 1
