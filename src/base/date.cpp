@@ -40,4 +40,9 @@ std::optional<std::int64_t> parse_date(std::string_view text) {
   return ((days * 24 + *hour) * 60 + *minute) * 60 + *second;
 }
 
+std::optional<std::int64_t> seconds_from(std::optional<std::int64_t> start, std::int64_t date) {
+  if (!start || *start > kFarthestStart || *start < -kFarthestStart) return std::nullopt;
+  return date - *start;
+}
+
 }  // namespace ductile

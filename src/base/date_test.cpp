@@ -1,5 +1,8 @@
 #include "base/date.hpp"
 
+#include <cstdint>
+#include <limits>
+
 #include <gtest/gtest.h>
 
 namespace ductile {
@@ -20,6 +23,15 @@ TEST(Date, IsInTheCalendar) {
         "Unknown", "20240101T1", "-024-01-01", "2024-01-01T10:0a"}) {
     EXPECT_FALSE(parse_date(text)) << text;
   }
+}
+
+TEST(Date, IsATimeOfALogThatSaysWhenItBegins) {
+  EXPECT_EQ(seconds_from(100, 150), 50);
+  EXPECT_EQ(seconds_from(kFarthestStart, 0), -kFarthestStart);
+  EXPECT_EQ(seconds_from(-kFarthestStart, 1), kFarthestStart + 1);
+  EXPECT_FALSE(seconds_from({}, 150));
+  EXPECT_FALSE(seconds_from(std::numeric_limits<std::int64_t>::min(), 0));
+  EXPECT_FALSE(seconds_from(std::numeric_limits<std::int64_t>::max(), 0));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -50,6 +52,40 @@ Log read_log(const std::string& path, const LogOptions& options, const ReadProgr
   }
   check_precedences(log.workload, path, log.adaptive);
   return log;
+}
+
+void need_jobs(const Workload& workload, const std::string& path, const SwfRules& rules) {
+  if (!workload.jobs.empty()) return;
+  const Skipped& skipped = workload.skipped;
+  std::vector<std::string> left_out, options;
+  const auto option = [&](bool is_given, const char* name) {
+    if (is_given) options.emplace_back(name);
+  };
+  if (skipped.filtered > 0) {
+    left_out.push_back(fmt::format("{} lines that were not asked for", skipped.filtered));
+    option(rules.partition.has_value(), "--partition");
+    option(!rules.users.empty(), "--user");
+    option(!rules.groups.empty(), "--group");
+    option(rules.min_size > 0, "--min-size");
+    option(rules.shortest > Duration{} || rules.longest > Duration{}, "--runtime");
+    option(rules.from.has_value(), "--from");
+    option(rules.until.has_value(), "--until");
+  }
+  option(rules.leave_out > 0, "--skip");
+  if (skipped.total() > 0) {
+    left_out.push_back(skipped_text(skipped));
+    option(skipped.no_runtime > 0, "--min-runtime");
+    option(skipped.never_started > 0, "--never-started");
+    option(skipped.too_large > 0, "--nodes");
+    option(skipped.too_large > 0, "--clip");
+    option(skipped.other_status > 0, "--status");
+    option(skipped.above_max_size > 0, "--max-size");
+    option(skipped.too_long + skipped.nowhere > 0, "--platform");
+  }
+  const std::string why = left_out.empty() ? "" : fmt::format(": {}", fmt::join(left_out, ", "));
+  throw InputError({.file = path}, "has no job" + why,
+                   options.empty() ? "give a log with jobs"
+                                   : fmt::format("look at {}", fmt::join(options, ", ")));
 }
 
 Nodes machine_nodes(const std::string& path, const SwfRules& rules) {

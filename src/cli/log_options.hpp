@@ -33,6 +33,9 @@ struct Log {
 /// also if jobs of that file are not in a log that was read as a whole.
 Log read_log(const std::string& path, const LogOptions& options, const ReadProgress& progress = {});
 
+/// Throws InputError if it has no job: what was left out, and the options that say so.
+void need_jobs(const Workload& workload, const std::string& path, const SwfRules& rules);
+
 /// How many nodes the machine has: as the options say, else as the header does. Throws InputError
 /// if neither does.
 Nodes machine_nodes(const std::string& path, const SwfRules& rules);

@@ -39,6 +39,7 @@
 #include "workload/elastisim.hpp"
 #include "workload/generate.hpp"
 #include "workload/platform_file.hpp"
+#include "workload/precedence.hpp"
 #include "workload/transform.hpp"
 
 namespace ductile {
@@ -291,13 +292,7 @@ Source from_trace(const Options& options, ProgressLine& progress) {
     std::cerr << fmt::format("ductile: what adapts is read from {}\n", log.adaptive);
   }
   const auto workload = std::make_shared<Workload>(std::move(log.workload));
-  if (workload->jobs.empty()) {
-    throw InputError({.file = options.trace}, "has no job to simulate",
-                     workload->skipped.total() == 0
-                         ? "give a log with jobs"
-                         : skipped_text(workload->skipped) +
-                               "; look at --nodes, --min-runtime, --status and --max-size");
-  }
+  need_jobs(*workload, options.trace, how.rules);
   Source source = from_jobs(workload, how.rules.nodes, options);
   source.has_node_lists = std::ranges::any_of(workload->where, &Where::has_list);
   if (!log.adaptive.empty()) {
@@ -368,8 +363,8 @@ Source from_model(const Options& options, ProgressLine& progress) {
 
 // ---- Failures -----------------------------------------------------------------------------------
 
-// Failures are made for twice as long as the workload would take by itself, so that also a run with
-// many requeued jobs meets them, and comes to an end.
+// Failures are made for twice as long as the workload would take by itself, think times and all, so
+// that also a run with many requeued jobs meets them, and comes to an end.
 Time failures_until(const Workload& workload, Nodes nodes) {
   double work_node_s = 0;
   Duration longest{};
@@ -378,7 +373,7 @@ Time failures_until(const Workload& workload, Nodes nodes) {
     longest = std::max(longest, job.runtime);
   }
   const Time first = workload.jobs.front().submit;
-  const double submitting_s = to_seconds(workload.jobs.back().submit - first);
+  const double submitting_s = to_seconds(last_arrival(workload) - first);
   constexpr double longest_s = 1e12;
   const double span_s = std::max(submitting_s, work_node_s / nodes) + to_seconds(longest);
   return first + seconds(std::min(2 * span_s, longest_s));
@@ -524,24 +519,47 @@ void tell_left(const std::vector<Summary>& summaries) {
   }
 }
 
+// Whether a job can be submitted then: one that follows others may be submitted at any time.
+bool can_be_submitted(const Workload& workload, const MeasuredTimes& times) {
+  return std::ranges::any_of(workload.jobs,
+                             [&](const WorkloadJob& job) { return times.contains(job.submit); }) ||
+         std::ranges::any_of(workload.precedences, &Precedence::sets_submit);
+}
+
 // A share and a time can be compared when the workload is there.
 void check_measured(Source& source, const Measured& measured) {
-  if (!measured.from || !measured.until) return;
+  if (measured.is_all()) return;
   source.input = [input = source.input, measured](std::uint64_t seed) {
     Input result = input(seed);
     const MeasuredTimes times = times_of(measured, *result.workload);
-    if (times.from < times.until) return result;
-    throw InputError({.field = "--measure-until"}, "is not after --measure-from",
-                     "let it be later");
+    if (times.from >= times.until) {
+      throw InputError({.field = "--measure-until"}, "is not after --measure-from",
+                       "let it be later");
+    }
+    if (can_be_submitted(*result.workload, times) || result.workload->jobs.empty()) return result;
+    const std::vector<WorkloadJob>& jobs = result.workload->jobs;
+    throw InputError({.field = measured.from ? "--measure-from" : "--measure-until"},
+                     fmt::format("no job is submitted {}, but from {} s to {} s",
+                                 !measured.from    ? "before"
+                                 : !measured.until ? "then or later"
+                                                   : "from then to --measure-until",
+                                 to_seconds(jobs.front().submit), to_seconds(jobs.back().submit)),
+                     "give a time in which there are jobs, or a share like 10%");
   };
 }
 
 // Below the table: of which jobs its figures are. Runs of other seeds may have other times.
-void tell_measured(const std::vector<Summary>& summaries) {
+void tell_measured(const std::vector<Summary>& summaries, const Measured& measured) {
   if (summaries.empty() || !summaries.front().jobs_in_all) return;
   const Summary& first = summaries.front();
-  std::cout << fmt::format("measured: jobs submitted from {:.0f} s to {:.0f} s, seed {}\n",
-                           *first.measured_from_s, *first.measured_until_s, first.seed);
+  // The end of the run is another one under each policy.
+  std::string until = "the end";
+  if (measured.until && measured.until->share != 1.0) {
+    until = fmt::format("{:.0f} s", measured.until->share ? *first.measured_until_s
+                                                          : to_seconds(measured.until->at));
+  }
+  std::cout << fmt::format("measured: jobs submitted from {:.0f} s to {}, seed {}\n",
+                           *first.measured_from_s, until, first.seed);
 }
 
 void tell_never_satisfied(const std::vector<Summary>& summaries) {
@@ -719,7 +737,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
   });
   progress.clear();
   if (!options.json && !summaries.empty()) std::cout << '\n' << summary_table(summaries);
-  if (!options.json) tell_measured(summaries);
+  if (!options.json) tell_measured(summaries, matrix.measured);
   if (!options.quiet) tell_rejected_for_power(summaries);
   if (!options.quiet && source.has_node_lists) tell_rejected_for_lists(summaries);
   if (!options.quiet) tell_orders(summaries);

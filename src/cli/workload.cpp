@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/date.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/log_options.hpp"
@@ -452,6 +453,13 @@ void write_made_log(const std::string& name, const Workload& workload, SwfHeader
       [&](std::ostream& out) { write_adaptive(out, workload, cores_per_node); });
 }
 
+// Dependencies that are not written.
+void tell_lost(std::uint64_t count, const char* of = "") {
+  if (count == 0) return;
+  std::cout << fmt::format("dependencies{}{} left out, on jobs that are not there: {}\n",
+                           *of == 0 ? "" : " ", of, count);
+}
+
 void transform_log(const TransformOptions& options) {
   check_name_of_log(options.out);
   if (options.changes.estimates.kind == EstimateSettings::Kind::predicted) {
@@ -464,6 +472,7 @@ void transform_log(const TransformOptions& options) {
   how.rules.nodes = nodes;
   how.rules.follows_preceding = true;
   Log log = read_log(options.file, how);
+  need_jobs(log.workload, options.file, how.rules);
   const std::size_t jobs = log.workload.jobs.size();
   transform(log.workload, options.changes, nodes, options.seed);
   const std::size_t in_flurries = jobs - log.workload.jobs.size();
@@ -485,6 +494,7 @@ void transform_log(const TransformOptions& options) {
     std::cout << skipped << '\n';
   }
   if (in_flurries > 0) std::cout << in_flurries << " jobs in flurries left out\n";
+  tell_lost(log.workload.precedences_lost);
   if (const std::uint64_t filtered = log.workload.skipped.filtered; filtered > 0) {
     std::cout << filtered << " lines that were not asked for\n";
   }
@@ -523,15 +533,16 @@ void resample_log(const ResampleOptions& options) {
   LogOptions log_options = options.log;
   Resampling how = options.how;
   how.nodes = log_options.rules.nodes = machine_nodes(options.file, options.log.rules);
+  log_options.rules.follows_preceding = true;
   Log log = read_log(options.file, log_options);
-  if (log.workload.jobs.empty()) {
-    throw InputError({.file = options.file}, "has no job", "take another log, or other options");
-  }
+  need_jobs(log.workload, options.file, log_options.rules);
   const Resampled made = resample(log.workload, how, options.seed);
 
   SwfHeader header = std::move(log.header);
   header.start_time.clear();
   header.end_time.clear();
+  // What is too far away says nothing.
+  if (!seconds_from(header.unix_start_time, 0)) header.unix_start_time.reset();
   if (header.unix_start_time) {
     *header.unix_start_time += made.origin.time_since_epoch() / whole_seconds(1);
   }
@@ -555,6 +566,8 @@ void resample_log(const ResampleOptions& options) {
   if (made.without_user > 0) {
     std::cout << fmt::format("{} jobs left out: nobody is their user\n", made.without_user);
   }
+  tell_lost(log.workload.precedences_lost, "of the log");
+  tell_lost(made.workload.precedences_lost);
   if (const std::string skipped = skipped_text(log.workload.skipped); !skipped.empty()) {
     std::cout << skipped << '\n';
   }

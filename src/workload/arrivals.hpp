@@ -12,6 +12,9 @@
 
 namespace ductile {
 
+/// No job of a model runs longer, or asks for more (s).
+inline constexpr double kLongestRun = 1e8;
+
 /// The rate of arrivals in the course of a day, from midnight on, by half-hours.
 class DailyCycle {
  public:

@@ -46,7 +46,7 @@ Workload generate_cirne_like(const CirneLikeModel& model, std::uint64_t seed) {
     double x = draws.uniform(0, std::log2(model.max_size));
     if (draws.chance(model.power_of_two)) x = std::min(std::round(x), largest);
     job.nodes = static_cast<Nodes>(std::llround(std::exp2(x)));
-    const double request_s = std::max(std::round(model.request_s.draw(draws)), 1.0);
+    const double request_s = std::clamp(std::round(model.request_s.draw(draws)), 1.0, kLongestRun);
     const double accuracy = std::min(model.accuracy.draw(draws), 1.0);
     job.walltime = whole_seconds(static_cast<std::int64_t>(request_s));
     job.runtime = whole_seconds(std::max(std::llround(request_s * accuracy), 1LL));
@@ -73,7 +73,7 @@ constexpr std::array kParameters = {
                    "share of the sizes that is rounded to a power of two"},
     ModelParameter{"request", ModelParameter::Kind::text, "loguniform:60..172800", 0, 0, "s",
                    "requested time: V, uniform:A..B, loguniform:A..B, exponential:MEAN or "
-                   "lognormal:MEDIAN:SIGMA"},
+                   "lognormal:MEDIAN:SIGMA; at most 1e8"},
     ModelParameter{"accuracy", ModelParameter::Kind::text, "uniform:0.05..1", 0, 0, "",
                    "run time over requested time, in the same words, at most 1; 1 for workload 2"},
 };
@@ -84,7 +84,7 @@ CirneLikeModel model_of(const ModelChoice& choice) {
           .load = choice.number("load"),
           .max_size = static_cast<Nodes>(choice.number("max_size")),
           .power_of_two = choice.number("power_of_two"),
-          .request_s = parse_marginal("request", choice.value("request"), 1, 1e8),
+          .request_s = parse_marginal("request", choice.value("request"), 1, kLongestRun),
           .accuracy = parse_marginal("accuracy", choice.value("accuracy"), 0.000001, 1)};
 }
 

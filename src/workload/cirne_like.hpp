@@ -23,7 +23,8 @@ struct CirneLikeModel {
 };
 
 /// Poisson arrivals whose rate follows the day of Lublin and Feitelson's one type of jobs; time 0
-/// is midnight. Run times are rounded to whole seconds, at least 1; the load is that of these very
+/// is midnight. Times are rounded to whole seconds, at least 1 and at most
+/// 10^8; the load is that of these very
 /// jobs, to one second. What a job is depends on the seed and its number alone. Throws InputError
 /// for values that make no workload.
 Workload generate_cirne_like(const CirneLikeModel& model, std::uint64_t seed);

@@ -48,7 +48,7 @@ Workload generate_downey(const DowneyModel& model, std::uint64_t seed) {
                                           .load = model.load,
                                           .size = model.size,
                                           .runtime_s = model.runtime_s,
-                                          .max_runtime_s = 1e8},
+                                          .max_runtime_s = kLongestRun},
                                          seed);
     workload.name = "downey";
     return workload;
@@ -77,7 +77,8 @@ Workload generate_downey(const DowneyModel& model, std::uint64_t seed) {
     job.name = i;
     job.nodes = static_cast<Nodes>(std::llround(std::clamp(asks, 1.0, useful)));
     const double runtime_s = work / downey_speedup(job.nodes, a, sigma);
-    job.runtime = job.walltime = whole_seconds(std::max(std::llround(runtime_s), 1LL));
+    job.runtime = job.walltime =
+        whole_seconds(std::llround(std::clamp(runtime_s, 1.0, kLongestRun)));
     job.group = 1;
     if (model.type == Type::rigid) continue;
     job.adaptive = static_cast<std::uint32_t>(workload.adaptive.size());
@@ -110,7 +111,8 @@ constexpr std::array kParameters = {
                    "of the jobs; auto: moldable, with table=002 rigid", kDowneyTypeWords},
     ModelParameter{"work", ModelParameter::Kind::text, "loguniform:100..1000000", 0, 0, "node-s",
                    "of a job of 1997: V, uniform:A..B, loguniform:A..B (as the paper), "
-                   "exponential:MEAN or lognormal:MEDIAN:SIGMA; the ends are ours"},
+                   "exponential:MEAN or lognormal:MEDIAN:SIGMA; the ends are ours; run times are "
+                   "cut to 1e8 s"},
     ModelParameter{"max_parallelism", ModelParameter::Kind::text, "auto", 0, 0, "",
                    "largest average parallelism of 1997, which is log-uniform from 1 on; auto: the "
                    "machine"},
@@ -144,7 +146,7 @@ DowneyModel model_of(const ModelChoice& choice) {
       .ask = static_cast<DowneyModel::Ask>(choice.word("ask")),
       .day_share = choice.number("day_share"),
       .day_from_h = choice.number("day_from"),
-      .runtime_s = parse_marginal("runtime", choice.value("runtime"), 1, 1e8),
+      .runtime_s = parse_marginal("runtime", choice.value("runtime"), 1, kLongestRun),
       .size = parse_marginal("size", choice.value("size"), 1, kMostOfModel)};
 }
 

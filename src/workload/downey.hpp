@@ -48,10 +48,11 @@ constexpr std::array<std::string_view, 4> kDowneyTypeWords{"auto", "rigid", "mol
 /// The most nodes that speed up an application of average parallelism `a` and variation `sigma`.
 double most_useful_nodes(double a, double sigma);
 
-/// Run times are rounded to whole seconds, at least 1; the load is that of these very jobs, to one
-/// second. Jobs that are not rigid have Downey's speedup, believed and true, and any size up to the
-/// most useful one that the machine has. The walltime is the run time. What a job is depends on the
-/// seed and its number alone. Throws InputError for values that make no workload.
+/// Run times are rounded to whole seconds, at least 1 and at most 10^8; the load is that of these
+/// very jobs, to one second. Jobs that are not rigid have Downey's speedup, believed and true, and
+/// any size up to the most useful one that the machine has. The walltime is the run time. What a
+/// job is depends on the seed and its number alone. Throws InputError for values that make no
+/// workload.
 Workload generate_downey(const DowneyModel& model, std::uint64_t seed);
 
 WorkloadModel downey_model();

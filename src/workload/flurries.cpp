@@ -15,18 +15,20 @@ namespace {
 void find_among(std::span<const std::uint32_t> rows, const std::vector<WorkloadJob>& jobs,
                 const FlurrySettings& settings, std::vector<Flurry>& found) {
   const auto submit = [&](std::uint32_t row) { return jobs[row].submit; };
-  std::size_t end = 0;                     // behind the last of his jobs in the window
-  std::size_t taken = 0;                   // so many are in flurries or were passed
-  bool is_open = false;                    // does the last flurry go on?
-  std::size_t first_all = 0, end_all = 0;  // of all jobs in the window
+  std::size_t end = 0;    // behind the last of his jobs in the window
+  std::size_t taken = 0;  // so many are in flurries or were passed
+  bool is_open = false;   // does the last flurry go on?
+  // Of jobs in order: searched, for he may have few among many.
+  const auto submitted_before = [&](Time time) {
+    return std::ranges::lower_bound(jobs, time, {}, &WorkloadJob::submit) - jobs.begin();
+  };
   for (std::size_t begin = 0; begin < rows.size(); ++begin) {
     const Time from = submit(rows[begin]), until = later(from, settings.window);
     while (end < rows.size() && submit(rows[end]) < until) ++end;
-    while (jobs[first_all].submit < from) ++first_all;
-    while (end_all < jobs.size() && jobs[end_all].submit < until) ++end_all;
+    if (end - begin < settings.jobs) continue;
     const double his = static_cast<double>(end - begin);
-    const double all = static_cast<double>(end_all - first_all);
-    if (end - begin < settings.jobs || his < settings.share * all) continue;
+    const double all = static_cast<double>(submitted_before(until) - submitted_before(from));
+    if (his < settings.share * all) continue;
     is_open = is_open && begin < taken;
     if (!is_open) found.push_back({.user = jobs[rows[begin]].user, .first = from});
     is_open = true;

@@ -66,6 +66,16 @@ TEST(Flurries, AreTakenOut) {
   EXPECT_THROW(remove_flurries(all, kThreeOfFour), InputError);
 }
 
+// Work that grows with users times jobs would take minutes here.
+TEST(Flurries, OfManyUsersAreFoundSoon) {
+  constexpr std::uint32_t kUsers = 300'000;
+  std::vector<std::uint32_t> users;
+  for (std::uint32_t i = 0; i < 2 * kUsers; ++i) users.push_back(1 + i / 2);
+  const auto found =
+      find_flurries(workload_of(users), {.jobs = 2, .share = 1, .window = whole_seconds(2)});
+  EXPECT_THAT(found, SizeIs(kUsers));
+}
+
 // By the definition: a job is in a flurry if it is in some window that begins with a job of its
 // user and is a surge.
 RC_GTEST_PROP(Flurries, AreThoseOfTheDefinition, ()) {

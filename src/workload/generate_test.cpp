@@ -94,6 +94,62 @@ TEST(GenerateRigid, RefusesWhatMakesNoWorkload) {
   message({.load = NAN}, "load");
 }
 
+// Whatever is drawn: nothing overflows, and the log has what was generated.
+TEST(WorkloadModels, AreReadBackAsTheyWereWhateverIsDrawn) {
+  const std::vector<std::string> extremes = {"1",
+                                             "1e8",
+                                             "uniform:1..1e8",
+                                             "loguniform:1..1e8",
+                                             "exponential:1",
+                                             "exponential:1e8",
+                                             "lognormal:1:10",
+                                             "lognormal:1e8:10",
+                                             "lognormal:1e8:0"};
+  const auto made = [](const std::string& text) {
+    SCOPED_TRACE(text);
+    std::ostringstream out;
+    Workload workload;
+    try {
+      workload = parse_model(text).generate(1);
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("load")) << text;
+      return;
+    }
+    write_swf(out, workload, {});
+    Workload again = parse_swf(out.str(), "made", {});
+    ASSERT_EQ(again.jobs.size(), workload.jobs.size());
+    for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+      WorkloadJob expected = workload.jobs[i];
+      expected.adaptive = WorkloadJob::kRigid;
+      ASSERT_EQ(again.jobs[i], expected) << text << ", job " << i;
+      ASSERT_LE(expected.runtime, whole_seconds(100'000'000));
+      ASSERT_LE(expected.walltime, whole_seconds(100'000'000));
+    }
+  };
+  for (const std::string& drawn : extremes) {
+    for (const char* load : {"0.001", "2", "1000"}) {
+      made(fmt::format("poisson:jobs=200,runtime={},max_runtime=1e8,load={}", drawn, load));
+      made(fmt::format("cirne_like:jobs=200,request={},load={}", drawn, load));
+      made(fmt::format("downey:jobs=200,table=002,runtime={},load={}", drawn, load));
+      made(fmt::format("downey:jobs=200,work={},max_parallelism=1,load={}", drawn, load));
+    }
+    for (const std::string& size : {"1e9", "lognormal:1e6:10", "exponential:1e9"}) {
+      made(fmt::format("poisson:jobs=200,size={},runtime={}", size, drawn));
+    }
+  }
+  for (const char* work : {"1e12", "lognormal:1e12:10", "exponential:1e12", "uniform:1..1e12"}) {
+    for (const char* load : {"0.001", "900"}) {
+      made(fmt::format("downey:jobs=2000,load={},work={},max_parallelism=1", load, work));
+      made(fmt::format("downey:jobs=200,load={},work={},sigma=lognormal:1000:10", load, work));
+      made(fmt::format("downey:jobs=200,load={},work={},ask=any,type=malleable", load, work));
+    }
+  }
+  made("cirne_like:jobs=200,accuracy=lognormal:1:10,request=lognormal:1e8:10");
+  made("cirne_like:jobs=200,accuracy=0.000001,request=1");
+  made("lublin:jobs=200,load=0.001");
+  made("lublin:jobs=200,load=1000");
+}
+
 TEST(WorkloadModels, CanBeGeneratedByName) {
   EXPECT_EQ(parse_model("rigid").generate(5).jobs, generate_rigid({}, 5).jobs);
   EXPECT_EQ(parse_model("rigid:jobs=7").jobs(), 7u);

@@ -49,7 +49,7 @@ constexpr std::array kParameters = {
                    "lognormal:MEDIAN:SIGMA; at most the machine"},
     ModelParameter{"runtime", ModelParameter::Kind::text, "lognormal:3600:1", 0, 0, "s",
                    "of jobs, in the same words"},
-    ModelParameter{"max_runtime", ModelParameter::Kind::number, "604800", 1, 1e8, "s",
+    ModelParameter{"max_runtime", ModelParameter::Kind::number, "604800", 1, kLongestRun, "s",
                    "longer run times are cut to this"},
 };
 
@@ -58,7 +58,7 @@ PoissonModel model_of(const ModelChoice& choice) {
           .nodes = static_cast<Nodes>(choice.number("nodes")),
           .load = choice.number("load"),
           .size = parse_marginal("size", choice.value("size"), 1, kMostOfModel),
-          .runtime_s = parse_marginal("runtime", choice.value("runtime"), 1, 1e8),
+          .runtime_s = parse_marginal("runtime", choice.value("runtime"), 1, kLongestRun),
           .max_runtime_s = choice.number("max_runtime")};
 }
 

@@ -119,4 +119,36 @@ void check_precedences(const Workload& workload, const std::string& log,
   }
 }
 
+Time last_arrival(const Workload& workload) {
+  const std::vector<WorkloadJob>& jobs = workload.jobs;
+  if (jobs.empty()) return {};
+  if (workload.precedences.empty()) return jobs.back().submit;
+  std::vector<Time> comes(jobs.size());
+  std::vector<std::uint32_t> waits_for(jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) comes[i] = jobs[i].submit;
+  for (const Precedence& row : workload.precedences) {
+    ++waits_for[row.job];
+    if (row.sets_submit) comes[row.job] = jobs.front().submit;
+  }
+  std::vector<Precedence> by_on = workload.precedences;
+  std::ranges::stable_sort(by_on, {}, &Precedence::on);
+  std::vector<std::uint32_t> ready;
+  for (std::uint32_t i = 0; i < jobs.size(); ++i) {
+    if (waits_for[i] == 0) ready.push_back(i);
+  }
+  Time last = jobs.front().submit;
+  while (!ready.empty()) {
+    const std::uint32_t on = ready.back();
+    ready.pop_back();
+    last = std::max(last, comes[on]);
+    const Time ends = later(comes[on], jobs[on].runtime);
+    auto row = std::ranges::lower_bound(by_on, on, {}, &Precedence::on);
+    for (; row != by_on.end() && row->on == on; ++row) {
+      comes[row->job] = std::max(comes[row->job], later(ends, row->think));
+      if (--waits_for[row->job] == 0) ready.push_back(row->job);
+    }
+  }
+  return last;
+}
+
 }  // namespace ductile

@@ -34,4 +34,8 @@ void renumber_precedences(Workload& workload, const std::vector<std::uint32_t>& 
 /// is the file beside the log.
 void check_precedences(const Workload& workload, const std::string& log, const std::string& beside);
 
+/// When the last job comes if every job runs as soon as it comes. Jobs are in order of submission;
+/// those that wait in a circle do not count.
+Time last_arrival(const Workload& workload);
+
 }  // namespace ductile

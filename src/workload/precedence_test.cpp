@@ -87,5 +87,22 @@ TEST(Precedences, CirclesAreErrors) {
             "one of these dependencies away");
 }
 
+/// 10 s each: job 1 is over at 10, job 2 comes 1000 s later, job 3 as soon as this is over.
+TEST(Precedences, SayWhenTheLastJobComes) {
+  Workload workload;
+  EXPECT_EQ(last_arrival(workload), Time{});
+  workload.jobs = {job(1, 0), job(2, 5), job(3, 50), job(4, 600)};
+  for (WorkloadJob& its : workload.jobs) its.runtime = whole_seconds(10);
+  EXPECT_EQ(last_arrival(workload), at(600));
+  workload.precedences = {follows(1, 0, 1000), follows(2, 1, 0)};
+  EXPECT_EQ(last_arrival(workload), at(1020));
+  workload.precedences[1].sets_submit = false;
+  EXPECT_EQ(last_arrival(workload), at(1020));
+  workload.precedences = {follows(0, 3, 7), follows(3, 2, 500)};
+  EXPECT_EQ(last_arrival(workload), at(577));
+  workload.precedences = {follows(1, 0, 9'000'000'000'000), follows(2, 1, 9'000'000'000'000)};
+  EXPECT_EQ(last_arrival(workload), kNever);
+}
+
 }  // namespace
 }  // namespace ductile

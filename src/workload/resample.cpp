@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "workload/precedence.hpp"
 
 namespace ductile {
 namespace {
@@ -172,10 +174,51 @@ std::vector<Candidate> choose(const Resampler& resampler, std::optional<double> 
   return chosen;
 }
 
+std::size_t row_of(const Workload& log, const WorkloadJob& job) {
+  return static_cast<std::size_t>(&job - log.jobs.data());
+}
+
+// What the jobs of one who appears wait for, as far as it is there: `copy_of` has the places of his
+// jobs in the new workload, by their places in the log.
+void copy_precedences(const Workload& log, const User& user,
+                      const std::vector<std::uint32_t>& copy_of, Workload& made) {
+  if (log.precedences.empty()) return;
+  for (const WorkloadJob* original : user.jobs) {
+    const std::size_t row = row_of(log, *original);
+    if (copy_of[row] == kGone) continue;
+    auto at = std::ranges::lower_bound(log.precedences, row, {}, &Precedence::job);
+    for (; at != log.precedences.end() && at->job == row; ++at) {
+      Precedence each = *at;
+      if (copy_of[each.on] == kGone) {
+        ++made.precedences_lost;
+        continue;
+      }
+      each.job = copy_of[row];
+      each.on = copy_of[each.on];
+      made.precedences.push_back(each);
+    }
+  }
+}
+
+void sort_by_submission(Workload& workload) {
+  std::vector<WorkloadJob>& jobs = workload.jobs;
+  std::vector<std::uint32_t> was(jobs.size()), place(jobs.size());
+  std::iota(was.begin(), was.end(), 0u);
+  std::ranges::stable_sort(was, {}, [&](std::uint32_t i) { return jobs[i].submit; });
+  std::vector<WorkloadJob> sorted;
+  sorted.reserve(jobs.size());
+  for (const std::uint32_t i : was) {
+    place[i] = static_cast<std::uint32_t>(sorted.size());
+    sorted.push_back(jobs[i]);
+  }
+  jobs = std::move(sorted);
+  renumber_precedences(workload, place);
+}
+
 std::int64_t checked_weeks(std::uint64_t weeks) {
   constexpr std::uint64_t kMost = 100'000;
   if (weeks > kMost) {
-    throw InputError({.field = "weeks"}, fmt::format("{} is more than {}", weeks, kMost),
+    throw InputError({.field = "--weeks"}, fmt::format("{} is more than {}", weeks, kMost),
                      "ask for fewer");
   }
   return static_cast<std::int64_t>(weeks);
@@ -185,7 +228,7 @@ std::int64_t checked_weeks(std::uint64_t weeks) {
 
 Resampled resample(const Workload& log, const Resampling& how, std::uint64_t seed) {
   if (how.load && (how.nodes == 0 || !(*how.load > 0) || !std::isfinite(*how.load))) {
-    throw InputError({.field = "load"}, "needs a number above 0, and a machine",
+    throw InputError({.field = "--load"}, "needs a number above 0, and a machine",
                      "give --nodes, or leave the load away");
   }
   const Users users = users_of(log, how.long_term_weeks);
@@ -216,7 +259,7 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
   }
   constexpr double kMostTimes = 1000;
   if (how.load && *how.load > kMostTimes * result.log_load) {
-    throw InputError({.field = "load"},
+    throw InputError({.field = "--load"},
                      fmt::format("{} is more than {} times that of the log, {:.4g}", *how.load,
                                  kMostTimes, result.log_load),
                      "give a lower one, or the machine that the log is of (--nodes)");
@@ -232,6 +275,7 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
   std::vector<WorkloadJob>& jobs = result.workload.jobs;
   std::uint32_t user = 0;
   double has = 0;
+  std::vector<std::uint32_t> copy_of(log.jobs.size(), kGone);  // of the user who appears
   for (const Candidate& candidate : chosen) {
     has += candidate.work_node_s;
     for (const Appearance& appearance : candidate.appearances) {
@@ -239,6 +283,7 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
       ++(candidate.is_long_term ? result.long_term : result.temporary);
       for (const WorkloadJob* original : appearance.user->jobs) {
         if (!resampler.has(appearance, *original)) continue;
+        copy_of[row_of(log, *original)] = static_cast<std::uint32_t>(jobs.size());
         WorkloadJob& job = jobs.emplace_back(*original);
         job.submit += appearance.later * kWeek - result.origin.time_since_epoch();
         job.user = user;
@@ -246,24 +291,28 @@ Resampled resample(const Workload& log, const Resampling& how, std::uint64_t see
         job.adaptive = static_cast<std::uint32_t>(result.workload.adaptive.size());
         result.workload.adaptive.push_back(log.adaptive[original->adaptive]);
       }
+      copy_precedences(log, *appearance.user, copy_of, result.workload);
+      for (const WorkloadJob* original : appearance.user->jobs) {
+        copy_of[row_of(log, *original)] = kGone;
+      }
     }
   }
   if (how.nodes > 0) result.load = has / capacity(weeks);
   if (how.load && std::abs(result.load / *how.load - 1) > kLoadTolerance) {
     throw InputError(
-        {.field = "load"},
+        {.field = "--load"},
         fmt::format("{} is out of reach with the users of this log, the nearest is {:.4g}",
                     *how.load, result.load),
         "give another load, more weeks, or another seed");
   }
   if (jobs.empty()) {
-    throw InputError({.field = "weeks"}, "nobody does anything in them",
+    throw InputError({.field = "--weeks"}, "nobody does anything in them",
                      "ask for more weeks, a higher load, or take another seed");
   }
   if (jobs.size() >= index(JobId::none)) {
-    throw InputError({.field = "weeks"}, "they have more than 2^32 - 2 jobs", "ask for fewer");
+    throw InputError({.field = "--weeks"}, "they have more than 2^32 - 2 jobs", "ask for fewer");
   }
-  std::ranges::stable_sort(jobs, {}, &WorkloadJob::submit);
+  sort_by_submission(result.workload);
   for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].name = i + 1;
   return result;
 }

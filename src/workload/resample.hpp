@@ -52,9 +52,10 @@ struct Resampled {
 /// For a load users are added, in the proportion of both in the log, until it is reached; those
 /// who would take it further away than it is are passed over.
 ///
-/// Users and jobs are numbered anew, groups stay. The result depends on the log and the seed alone.
-/// Throws InputError if there are no users or the load cannot be reached, or is more than a
-/// thousand times that of the log.
+/// Users and jobs are numbered anew, groups stay. A job waits for those jobs of its user that it
+/// waited for, as far as they are there; the others count as lost. The result depends on the log
+/// and the seed alone. Throws InputError if there are no users or the load cannot be reached, or is
+/// more than a thousand times that of the log.
 Resampled resample(const Workload& log, const Resampling& how, std::uint64_t seed);
 
 }  // namespace ductile

@@ -176,11 +176,11 @@ TEST(Resample, SaysWhatIsWrong) {
   const auto message = [&](const Resampling& how, const char* expected) {
     EXPECT_THAT([&] { resample(log, how, 1); }, ThrowsMessage<InputError>(HasSubstr(expected)));
   };
-  message({.load = 0.5}, "load: needs a number above 0, and a machine");
-  message({.load = -1, .nodes = 10}, "load: needs a number above 0");
-  message({.load = 1e-6, .nodes = 10}, "load: 1e-06 is out of reach");
-  message({.load = 100, .nodes = 10}, "load: 100 is more than 1000 times that of the log, 0.0");
-  message({.weeks = 1'000'000}, "weeks: 1000000 is more than 100000");
+  message({.load = 0.5}, "--load: needs a number above 0, and a machine");
+  message({.load = -1, .nodes = 10}, "--load: needs a number above 0");
+  message({.load = 1e-6, .nodes = 10}, "--load: 1e-06 is out of reach");
+  message({.load = 100, .nodes = 10}, "--load: 100 is more than 1000 times that of the log, 0.0");
+  message({.weeks = 1'000'000}, "--weeks: 1000000 is more than 100000");
   log.jobs.front().user = 0;
   EXPECT_EQ(resample(log, {}, 1).without_user, 1u);
   for (WorkloadJob& job : log.jobs) job.user = 0;

@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "base/date.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "model/where.hpp"
@@ -426,13 +427,13 @@ class Window {
  private:
   static Duration time_of(const LogTime& time, const SwfHeader& header, const std::string& file) {
     if (!time.is_date) return whole_seconds(time.seconds);
-    if (!header.unix_start_time || *header.unix_start_time > kLongestTime ||
-        *header.unix_start_time < -kLongestTime) {
+    const auto from_start = seconds_from(header.unix_start_time, time.seconds);
+    if (!from_start) {
       throw InputError({.file = file},
                        "its header does not say at which date it begins (UnixStartTime)",
                        "give --from and --until in seconds of its submit times");
     }
-    return whole_seconds(time.seconds - *header.unix_start_time);
+    return whole_seconds(*from_start);
   }
 
   Duration from_ = Duration::min(), until_ = Duration::max();

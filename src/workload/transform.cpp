@@ -22,7 +22,7 @@ namespace ductile {
 namespace {
 
 // Far from the end of time, so that whatever is added still fits.
-constexpr std::int64_t kLatest = std::int64_t{1} << 61;  // us
+constexpr std::int64_t kLatest = 1'000'000'000'000'000'000;  // us, as SWF has them
 
 // What a draw of Stream::adaptive is about.
 enum class About : std::uint64_t {
@@ -326,6 +326,20 @@ void change(Workload& workload, WorkloadJob& job, const Transform& transform, No
   }
 }
 
+// False, and nothing is changed, if the last job would come too late.
+bool try_to_scale_arrivals(Workload& workload, const Decimal& factor) {
+  if (workload.jobs.empty() || factor == Decimal(1)) return true;
+  const Time first = workload.jobs.front().submit;
+  const auto gap_us = [&](const WorkloadJob& job) {
+    return factor.round_of((job.submit - first).count());
+  };
+  if (first.time_since_epoch().count() + gap_us(workload.jobs.back()) > kLatest) return false;
+  for (WorkloadJob& job : workload.jobs) {
+    job.submit = first + Duration{static_cast<std::int64_t>(gap_us(job))};
+  }
+  return true;
+}
+
 // The load is as `WorkloadInfo::offered_load` has it.
 void scale_to_load(Workload& workload, double load, Nodes nodes) {
   const Place place{.field = "--load"};
@@ -340,7 +354,13 @@ void scale_to_load(Workload& workload, double load, Nodes nodes) {
                      "give a log with jobs that come one after the other");
   }
   const double now = work_node_s / (nodes * to_seconds(span));
-  scale_arrivals(workload, Decimal(now / load));
+  if (!try_to_scale_arrivals(workload, Decimal(now / load))) {
+    throw InputError(place,
+                     fmt::format("{} is too low: the load is {:.4g}, and the last job would come "
+                                 "after more than 10^12 s",
+                                 load, now),
+                     "use a larger one");
+  }
 }
 
 }  // namespace
@@ -432,16 +452,11 @@ void anonymise(Workload& workload) {
 }
 
 void scale_arrivals(Workload& workload, const Decimal& factor) {
-  if (workload.jobs.empty() || factor == Decimal(1)) return;
-  const Time first = workload.jobs.front().submit;
-  for (WorkloadJob& job : workload.jobs) {
-    const Wide gap_us = factor.round_of((job.submit - first).count());
-    if (gap_us > kLatest) {
-      throw InputError({.field = "arrival scale"}, fmt::format("{} is too large", to_text(factor)),
-                       "use a smaller one");
-    }
-    job.submit = first + Duration{static_cast<std::int64_t>(gap_us)};
-  }
+  if (try_to_scale_arrivals(workload, factor)) return;
+  throw InputError({.field = "--arrival-scale"},
+                   fmt::format("{} is too large: the last job would come after more than 10^12 s",
+                               to_text(factor)),
+                   "use a smaller one");
 }
 
 }  // namespace ductile

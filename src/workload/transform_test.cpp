@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
@@ -16,6 +17,10 @@
 
 namespace ductile {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 Workload jobs_at(std::initializer_list<int> submits_s) {
   Workload workload;
@@ -89,7 +94,15 @@ TEST(Transform, ArrivalsAreScaledAroundTheFirst) {
 
 TEST(Transform, TooLargeAScaleIsAnError) {
   Workload workload = jobs_at({0, 2'000'000'000});
-  EXPECT_THROW(scale_arrivals(workload, Decimal(1e9)), InputError);
+  EXPECT_THAT([&] { scale_arrivals(workload, Decimal(1e9)); },
+              ThrowsMessage<InputError>(HasSubstr("--arrival-scale: 1000000000 is too large")));
+  EXPECT_EQ(workload.jobs, jobs_at({0, 2'000'000'000}).jobs);
+  for (WorkloadJob& job : workload.jobs) job.runtime = whole_seconds(100'000'000);
+  Transform load;
+  load.load = 1e-6;
+  EXPECT_THAT([&] { after(workload, load); },
+              ThrowsMessage<InputError>(
+                  AllOf(HasSubstr("--load: 1e-06 is too low"), HasSubstr("use a larger one"))));
   Workload none;
   scale_arrivals(none, Decimal(1e9));
   EXPECT_THROW(after(jobs_at({0}), {.speed_factor = Decimal(1e18)}), InputError);

@@ -177,3 +177,79 @@ def test_a_part_may_be_told_by_dates(ductile, tmp_path):
                           "--measure-until", "1970-01-02T00:30")
     assert "measured: jobs submitted from 86400 s to 88200 s" in text
     assert text.splitlines()[-2].split()[:3] == ["easy", "1", "3"]
+
+
+def test_a_part_may_last_to_the_end(ductile, tmp_path):
+    path = log(tmp_path, line(1, 0, 10), line(2, 86400, 5), line(3, 90000, 5))
+    for options in (["--measure-from", 80000], ["--measure-from", 80000, "--measure-until", "100%"]):
+        text = ductile.output("simulate", "--trace", path, *options)
+        assert "measured: jobs submitted from 80000 s to the end, seed 1\n" in text
+    text = ductile.output("simulate", "--trace", path, "--measure-from", 80000, "--measure-until", 1e6)
+    assert "measured: jobs submitted from 80000 s to 1000000 s, seed 1\n" in text
+
+
+@pytest.mark.parametrize("options, why", [
+    (["--measure-from", "2030-01-01"],
+     "--measure-from: no job is submitted then or later, but from 5 s to 90000 s"),
+    (["--measure-until", 5], "--measure-until: no job is submitted before, but from 5 s"),
+    (["--measure-from", 50, "--measure-until", 60],
+     "--measure-from: no job is submitted from then to --measure-until, but from 5 s")])
+def test_a_part_without_jobs_is_refused(ductile, tmp_path, options, why):
+    path = log(tmp_path, line(1, 5, 10), line(2, 86400, 5, preceding=1, think=70),
+               line(3, 90000, 5))
+    done = ductile.run("simulate", "--trace", path, "--out", tmp_path / "out", *options)
+    assert done.returncode == 2 and why in done.stderr
+    assert not (tmp_path / "out").exists()
+    # Who follows another job may come at any time.
+    ductile.output("simulate", "--trace", path, "--dependencies", "swf", *options)
+
+
+LOST = "dependencies left out, on jobs that are not there: "
+
+
+def test_transform_tells_which_dependencies_it_loses(ductile, tmp_path):
+    path, out = log(tmp_path, *CHAIN), tmp_path / "y.swf"
+    text = ductile.output("workload", "transform", path, "--out", out)
+    assert "left out" not in text
+    text = ductile.output("workload", "transform", path, "--last", 1, "--out", out)
+    assert f"{LOST}1\n" in text
+    flurry = [line(i, i, 5, user=7) for i in range(1, 6)]
+    path = log(tmp_path, *flurry, line(6, 9000, 5, preceding=5, think=1),
+               line(7, 9001, 5, preceding=6, think=2), beside="job 6 type=rigid size=4..4 dependency=afterok:4\n")
+    text = ductile.output("workload", "transform", path, "--remove-flurries", "--flurry",
+                          "jobs=5,days=0.01", "--out", out)
+    assert f"{LOST}2\n" in text
+    assert out.read_text().splitlines()[-1].split()[-2:] == ["6", "2"]
+
+
+def test_a_resampled_log_keeps_what_jobs_of_a_user_wait_for(ductile, tmp_path):
+    week = 7 * 86400
+    path = log(tmp_path, line(1, 0, 10), line(2, 50, 5, preceding=1, think=20),
+               line(3, 60, 5, user=2, preceding=1), line(4, 100, 5),
+               line(5, 2 * week, 5, user=3), beside="job 4 type=rigid size=4..4 dependency=afterok:2\n")
+    out = tmp_path / "y.swf"
+    text = ductile.output("workload", "resample", path, "--weeks", 30, "--out", out)
+    of_user = {}
+    for fields in (row.split() for row in out.read_text().splitlines() if row[0] != ";"):
+        of_user.setdefault(fields[11], []).append(fields)
+    rows = out.with_suffix(".adaptive").read_text().splitlines()
+    beside = {row.split()[1]: row for row in rows if row.startswith("job ")}
+    chains, alone = 0, 0
+    for rows in of_user.values():
+        if len(rows) == 1:
+            alone += rows[0][1] != "0" and int(rows[0][1]) % week == 60
+            assert rows[0][16] == "-1"
+            continue
+        first, second, third = rows
+        assert second[16:] == [first[0], "20"]
+        assert f"dependency=afterok:{second[0]}" in beside[third[0]]
+        chains += 1
+    assert chains > 5 and alone > 5
+    assert f"{LOST}{alone}\n" in text
+
+
+def test_failures_go_on_while_users_think(ductile, tmp_path):
+    path = log(tmp_path, line(1, 0, 1), line(2, 1, 5000, preceding=1, think=1000000))
+    summary, = ductile.objects("simulate", "--trace", path, "--dependencies", "swf", "--failures",
+                               "mtbf=500,repair=1", "--on-failure", "kill", "--json")
+    assert summary["killed"] == 1

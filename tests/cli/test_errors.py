@@ -72,7 +72,8 @@ def test_a_wrong_call(ductile, tmp_path, arguments, words):
 @pytest.mark.parametrize("line, words", [
     ("1 0 -1 x 2 -1 -1 2 60 -1 1 1 1 1 1 1 -1 -1", ["log.swf:2", "field 4", '"x"']),
     ("1 0 -1 10 2", ["log.swf:2"]),
-    ("1 0 -1 -1 -1 -1 -1 -1 60 -1 1 1 1 1 1 1 -1 -1", ["no job", "--min-runtime"]),
+    ("1 0 -1 -1 -1 -1 -1 -1 60 -1 1 1 1 1 1 1 -1 -1", ["no job", "1 without a size"]),
+    ("1 0 -1 -1 2 -1 -1 2 60 -1 1 1 1 1 1 1 -1 -1", ["no job", "--min-runtime"]),
 ])
 def test_a_log_that_is_wrong(ductile, tmp_path, line, words):
     log = tmp_path / "log.swf"

@@ -68,10 +68,10 @@ def test_moldable_jobs_of_downey_are_started_at_other_sizes(ductile):
     (["generate", "downey:table=002,type=malleable"], "type: the jobs of table=002 have no speedup"),
     (["generate", "downey"], "--out: SWF has no field for how jobs adapt"),
     (["resample", LOG, "--out", "x.txt"], "--out: what is written is plain SWF"),
-    (["resample", LOG, "--load", "0", "--out", "x.swf"], "load: needs a number above 0"),
-    (["resample", LOG, "--load", "nan", "--out", "x.swf"], "load: needs a number above 0"),
-    (["resample", LOG, "--load", "1e-10", "--out", "x.swf"], "load: 1e-10 is out of reach"),
-    (["resample", LOG, "--weeks", "200000", "--out", "x.swf"], "weeks: 200000 is more than 100000"),
+    (["resample", LOG, "--load", "0", "--out", "x.swf"], "--load: needs a number above 0"),
+    (["resample", LOG, "--load", "nan", "--out", "x.swf"], "--load: needs a number above 0"),
+    (["resample", LOG, "--load", "1e-10", "--out", "x.swf"], "--load: 1e-10 is out of reach"),
+    (["resample", LOG, "--weeks", "200000", "--out", "x.swf"], "--weeks: 200000 is more than 100000"),
     (["resample", LOG, "--long-term-weeks", "0", "--out", "x.swf"], "--long-term-weeks"),
     (["resample", LOG, "--partition", "77", "--out", "x.swf"], "has no job"),
     (["resample", "tests/data/none.swf", "--out", "x.swf"], "cannot be read"),
@@ -150,3 +150,49 @@ def test_pictures_are_small_and_the_same_again(tmp_path):
     assert picture == (tmp_path / "b" / "poisson.svg").read_text()
     assert len(picture) < 10_000
     assert len(list(xml.etree.ElementTree.fromstring(picture).iter())) > 20
+
+
+@pytest.mark.parametrize("start", [-2**63, 2**63 - 1, -10**12 - 1])
+def test_a_beginning_that_is_no_date_is_none(ductile, tmp_path, start):
+    log, out = tmp_path / "log.swf", tmp_path / "x.swf"
+    log.write_text(f"; MaxProcs: 4\n; UnixStartTime: {start}\n"
+                   + "".join(f"{i} {i * 700000} 0 60 4 -1 -1 4 60 -1 1 1 1 -1 -1 -1 -1 -1\n"
+                             for i in range(1, 9)))
+    ductile.output("workload", "resample", log, "--weeks", 9, "--out", out)
+    assert "UnixStartTime" not in out.read_text()
+    for command in (["workload", "info", log, "--from", "2000-01-01"],
+                    ["simulate", "--trace", log, "--until", "2000-01-01"],
+                    ["simulate", "--trace", log, "--measure-from", "2000-01-01"]):
+        done = ductile.run(*command)
+        assert done.returncode == 2
+        assert "UnixStartTime" in done.stderr
+
+
+@pytest.mark.parametrize("options, why", [
+    (["--user", 999], "has no job: 3 lines that were not asked for; look at --user\n"),
+    (["--from", 99999, "--min-size", 2],
+     "has no job: 3 lines that were not asked for; look at --min-size, --from\n"),
+    (["--user", 1, "--max-size", 1], "has no job: 1 lines that were not asked for, 2 lines skipped: "
+     "2 larger than --max-size; look at --user, --max-size\n"),
+    (["--skip", 7], "has no job; look at --skip\n")])
+def test_a_selection_without_a_job_says_what_was_left_out(ductile, tmp_path, options, why):
+    log, out = tmp_path / "log.swf", tmp_path / "none.swf"
+    log.write_text("; MaxProcs: 4\n"
+                   + "".join(f"{i} {i} 0 60 4 -1 -1 4 60 -1 1 {1 + i // 3} 1 -1 -1 -1 -1 -1\n"
+                             for i in range(1, 4)))
+    for call in (["simulate", "--trace", log], ["workload", "transform", log, "--out", out],
+                 ["workload", "resample", log, "--out", out]):
+        done = ductile.run(*call, *options)
+        assert done.returncode == 2
+        assert done.stderr.endswith(f"log.swf: {why}"), done.stderr
+        assert not out.exists()
+
+
+def test_a_load_that_is_too_low_is_said_so(ductile, tmp_path):
+    log, out = tmp_path / "log.swf", tmp_path / "x.swf"
+    log.write_text("; MaxProcs: 4\n" + "".join(
+        f"{i} {i * 1000} 0 1000000000 4 -1 -1 4 -1 -1 1 1 1 -1 -1 -1 -1 -1\n" for i in range(1, 9)))
+    done = ductile.run("workload", "transform", log, "--load", "1e-6", "--out", out)
+    assert done.returncode == 2
+    assert "--load: 1e-06 is too low" in done.stderr and "use a larger one" in done.stderr
+    assert not out.exists()
