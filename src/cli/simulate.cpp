@@ -246,8 +246,9 @@ std::string about(const Workload& workload, Nodes nodes, bool of_log) {
   return text;
 }
 
-// Jobs that were read, changed for each seed.
-Source from_jobs(const std::shared_ptr<Workload>& workload, Nodes nodes, const Options& options) {
+// Jobs that were read, changed for each seed; `beside` is the file beside the log.
+Source from_jobs(const std::shared_ptr<Workload>& workload, Nodes nodes, const Options& options,
+                 const std::string& beside = "") {
   Source source;
   source.nodes = nodes;
   // Whatever the seed is: so it is done here, and told.
@@ -256,7 +257,10 @@ Source from_jobs(const std::shared_ptr<Workload>& workload, Nodes nodes, const O
   if (changes.without_flurries) {
     in_flurries = remove_flurries(*workload, *changes.without_flurries);
     changes.without_flurries.reset();
+    // Sessions are made anew.
+    check_precedences(*workload, options.trace, beside);
   }
+  workload->log_ends = {};
   source.about = about(*workload, nodes, !options.trace.empty());
   if (in_flurries > 0) source.about += fmt::format("; {} in flurries left out", in_flurries);
   source.jobs = workload->jobs.size();
@@ -293,7 +297,7 @@ Source from_trace(const Options& options, ProgressLine& progress) {
   }
   const auto workload = std::make_shared<Workload>(std::move(log.workload));
   need_jobs(*workload, options.trace, how.rules);
-  Source source = from_jobs(workload, how.rules.nodes, options);
+  Source source = from_jobs(workload, how.rules.nodes, options, log.adaptive);
   source.has_node_lists = std::ranges::any_of(workload->where, &Where::has_list);
   if (!log.adaptive.empty()) {
     source.about += fmt::format("; {} adapt, as {} says", workload->adapting(), log.adaptive);

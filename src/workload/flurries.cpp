@@ -70,9 +70,21 @@ std::uint64_t remove_flurries(Workload& workload, const FlurrySettings& settings
   for (std::uint32_t row = 0, kept = 0; row < place.size(); ++row) {
     if (!is_member[row]) place[row] = kept++;
   }
-  std::size_t row = 0;
-  std::erase_if(workload.jobs, [&](const WorkloadJob&) { return is_member[row++]; });
+  const auto take_out = [&](auto& of_jobs) {
+    std::size_t row = 0;
+    std::erase_if(of_jobs, [&](const auto&) { return is_member[row++]; });
+  };
+  take_out(workload.jobs);
+  if (workload.log_ends.empty()) {
+    renumber_precedences(workload, place);
+    return count;
+  }
+  // Sessions are of the jobs that are left: none is lost with a job of a flurry.
+  std::erase_if(workload.precedences,
+                [](const Precedence& each) { return each.from == Precedence::From::session; });
   renumber_precedences(workload, place);
+  take_out(workload.log_ends);
+  make_sessions(workload);
   return count;
 }
 

@@ -74,6 +74,14 @@ std::vector<Precedence> session_precedences(const std::vector<WorkloadJob>& jobs
   return rows;
 }
 
+void make_sessions(Workload& workload) {
+  std::vector<Precedence>& rows = workload.precedences;
+  std::erase_if(rows, [](const Precedence& row) { return row.from == Precedence::From::session; });
+  const auto made = session_precedences(workload.jobs, workload.log_ends, workload.longest_think);
+  rows.insert(rows.end(), made.begin(), made.end());
+  std::ranges::stable_sort(rows, {}, &Precedence::job);
+}
+
 void renumber_precedences(Workload& workload, const std::vector<std::uint32_t>& place) {
   std::erase_if(workload.precedences, [&](Precedence& row) {
     row.job = place[row.job];

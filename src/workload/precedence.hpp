@@ -25,6 +25,9 @@ namespace ductile {
 std::vector<Precedence> session_precedences(const std::vector<WorkloadJob>& jobs,
                                             const std::vector<Time>& ends, Duration longest_think);
 
+/// The jobs that are there follow each other in sessions, made anew of `Workload::log_ends`.
+void make_sessions(Workload& workload);
+
 inline constexpr std::uint32_t kGone = ~std::uint32_t{0};
 /// Jobs have other places now, by their old ones: `kGone` is no job any more, what it waited for
 /// does not matter, and who waited for it does so no more (`Workload::precedences_lost`).

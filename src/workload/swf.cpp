@@ -531,11 +531,11 @@ void put_in_order(Workload& workload, Order order, bool is_sorted, const SwfRule
                                     .think = each.think.value_or(Duration{}),
                                     .line = each.line});
   }
-  if (rules.longest_think) {
-    const auto of_sessions = session_precedences(jobs, ends, *rules.longest_think);
-    workload.precedences.insert(workload.precedences.end(), of_sessions.begin(), of_sessions.end());
-  }
   std::ranges::stable_sort(workload.precedences, {}, &Precedence::job);
+  if (!rules.longest_think) return;
+  workload.log_ends = std::move(ends);
+  workload.longest_think = *rules.longest_think;
+  make_sessions(workload);
 }
 
 // Adds the job of a line to the workload, or counts why it does not.

@@ -146,6 +146,10 @@ struct Workload {
   std::vector<AskedWhere> asked;        // what rows of `adaptive` ask for, in words
   std::vector<Where> where;             // what jobs ask for on the platform of the run, each once
   std::vector<Precedence> precedences;  // by job; most workloads have none
+  /// When each job ended, as the log says, and how long users think within a session: where
+  /// sessions are wanted, and until flurries are taken out; else empty.
+  std::vector<Time> log_ends;
+  Duration longest_think{};
   /// When users submitted their jobs, which come to the scheduler when nothing has to come before
   /// them any more (`WorkloadJob::submit`). Empty: at once. Of a run, see `Arrivals`.
   std::vector<Time> user_submits;

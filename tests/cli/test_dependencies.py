@@ -253,3 +253,14 @@ def test_failures_go_on_while_users_think(ductile, tmp_path):
     summary, = ductile.objects("simulate", "--trace", path, "--dependencies", "swf", "--failures",
                                "mtbf=500,repair=1", "--on-failure", "kill", "--json")
     assert summary["killed"] == 1
+
+
+def test_sessions_are_of_the_jobs_that_are_left(ductile, tmp_path):
+    # 2 to 6 are a flurry, which ends at 107. In the log 1 ended at 100, and 7 came 70 s later.
+    flurry = [line(i, 20 + i, 5, wait=80, nodes=1) for i in range(2, 7)]
+    path = log(tmp_path, line(1, 0, 10, wait=90), *flurry, line(7, 170, 5, wait=0))
+    options = ("--feedback", "sessions", "--flurry", "jobs=5,days=0.0001", "--remove-flurries")
+    rows = jobs(ductile, path, tmp_path / "out", *options)
+    assert column(rows, "submission_time") == {1: 0, 7: 80}
+    text = ductile.output("simulate", "--trace", path, *options)
+    assert "1 follow another one of their session" in text and "not there" not in text
