@@ -178,7 +178,7 @@ int add(const char* name, const Registered& one) {
       std::string("ductile_add_...(\"") + (name != nullptr ? name : "") + "\")";
   if (!self.is_initialised) return wrong_call(call + " before ductile_init()");
   if (self.is_registered) return wrong_call(call + " after ductile_join()");
-  const bool is_empty = one.layout.spread == Spread::replicated && one.layout.elements == 0;
+  const bool is_empty = one.layout.spread == LayoutSpread::replicated && one.layout.elements == 0;
   if (name == nullptr || (one.data == nullptr && one.place == nullptr && !is_empty)) {
     return wrong_call(call + " without a name or without data");
   }
@@ -195,7 +195,7 @@ int add(const char* name, const Registered& one) {
 
 /// Blocks of more elements than there are would make numbers overflow.
 Layout dealt_out(std::int64_t elements, std::int64_t block) {
-  return {.spread = Spread::cyclic,
+  return {.spread = LayoutSpread::cyclic,
           .elements = elements,
           .block = std::min(block, std::max<std::int64_t>(elements, 1))};
 }
@@ -344,7 +344,7 @@ using ductile::App;
 using ductile::app;
 using ductile::complain;
 using ductile::Layout;
-using ductile::Spread;
+using ductile::LayoutSpread;
 using ductile::Verdict;
 using ductile::wrong_call;
 namespace wire = ductile::wire;
@@ -387,15 +387,15 @@ DUCTILE_EXPORT MPI_Comm ductile_comm(void) { return MPI_COMM_WORLD; }
 DUCTILE_EXPORT int ductile_generation(void) { return app().generation; }
 
 DUCTILE_EXPORT int ductile_add_replicated(const char* name, void* data, size_t bytes) {
-  return ductile::add(
-      name, {.layout = {.spread = Spread::replicated, .elements = static_cast<std::int64_t>(bytes)},
-             .element_bytes = 1,
-             .data = data});
+  return ductile::add(name, {.layout = {.spread = LayoutSpread::replicated,
+                                        .elements = static_cast<std::int64_t>(bytes)},
+                             .element_bytes = 1,
+                             .data = data});
 }
 
 DUCTILE_EXPORT int ductile_add_block(const char* name, void** data, size_t element_bytes,
                                      int64_t elements, int64_t halo) {
-  return ductile::add(name, {.layout = {.spread = Spread::block, .elements = elements},
+  return ductile::add(name, {.layout = {.spread = LayoutSpread::block, .elements = elements},
                              .element_bytes = element_bytes,
                              .halo = halo,
                              .place = data});
@@ -412,7 +412,7 @@ DUCTILE_EXPORT int ductile_add_packed(const char* name, ductile_pack pack, ducti
                                       void* user) {
   if (pack == nullptr || unpack == nullptr) return wrong_call("ductile_add_packed() needs both");
   static char none = 0;
-  return ductile::add(name, {.layout = {.spread = Spread::packed},
+  return ductile::add(name, {.layout = {.spread = LayoutSpread::packed},
                              .element_bytes = 1,
                              .data = &none,
                              .pack = pack,

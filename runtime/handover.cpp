@@ -154,9 +154,10 @@ bool share(const std::vector<Registered>& data, Seat from, Seat to) {
 
 /// Bytes in a row, as if they were registered.
 Registered plain_bytes(const void* data, std::size_t bytes) {
-  return {.layout = {.spread = Spread::replicated, .elements = static_cast<std::int64_t>(bytes)},
-          .element_bytes = 1,
-          .data = const_cast<void*>(data)};
+  return {
+      .layout = {.spread = LayoutSpread::replicated, .elements = static_cast<std::int64_t>(bytes)},
+      .element_bytes = 1,
+      .data = const_cast<void*>(data)};
 }
 
 wire::Data header_of(const Registered& one, std::size_t index, const Overlap& shared) {
@@ -794,7 +795,7 @@ void prepare_memory(const std::vector<Registered>& data, Seat me) {
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   for (const Registered& one : data) {
     const Layout& layout = one.layout;
-    const bool is_small = layout.spread == Spread::cyclic &&
+    const bool is_small = layout.spread == LayoutSpread::cyclic &&
                           static_cast<std::size_t>(layout.block) < kSmallPiece / one.element_bytes;
     if (!is_small) continue;
     // Whole pages of it. A system that cannot do this does it as they are written.

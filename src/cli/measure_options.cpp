@@ -47,8 +47,9 @@ void add_measure_options(CLI::App& command, MeasureOptions& options) {
       ->type_name(kType);
 }
 
-Measured read_measured(const MeasureOptions& options, std::optional<std::int64_t> unix_start_time) {
-  Measured measured;
+MeasuredPart read_measured(const MeasureOptions& options,
+                           std::optional<std::int64_t> unix_start_time) {
+  MeasuredPart measured;
   if (!options.from.empty()) {
     measured.from = read_bound("--measure-from", options.from, unix_start_time);
   }

@@ -20,6 +20,7 @@ void add_measure_options(CLI::App& command, MeasureOptions& options);
 
 /// "3600" (s), "10%", "1996-10-01", "1996-10-01T12:30" (UTC; `unix_start_time`: s since 1970 of
 /// time 0, if that is known). Throws InputError.
-Measured read_measured(const MeasureOptions& options, std::optional<std::int64_t> unix_start_time);
+MeasuredPart read_measured(const MeasureOptions& options,
+                           std::optional<std::int64_t> unix_start_time);
 
 }  // namespace ductile

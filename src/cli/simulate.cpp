@@ -531,7 +531,7 @@ bool can_be_submitted(const Workload& workload, const MeasuredTimes& times) {
 }
 
 // A share and a time can be compared when the workload is there.
-void check_measured(Source& source, const Measured& measured) {
+void check_measured(Source& source, const MeasuredPart& measured) {
   if (measured.is_all()) return;
   source.input = [input = source.input, measured](std::uint64_t seed) {
     Input result = input(seed);
@@ -553,7 +553,7 @@ void check_measured(Source& source, const Measured& measured) {
 }
 
 // Below the table: of which jobs its figures are. Runs of other seeds may have other times.
-void tell_measured(const std::vector<Summary>& summaries, const Measured& measured) {
+void tell_measured(const std::vector<Summary>& summaries, const MeasuredPart& measured) {
   if (summaries.empty() || !summaries.front().jobs_in_all) return;
   const Summary& first = summaries.front();
   // The end of the run is another one under each policy.

@@ -94,10 +94,10 @@ std::string time_text(double time_s) {
 
 double ratio(double part, double all) { return all > 0 ? part / all : 0; }
 
-std::vector<Histogram> histograms_of(const WorkloadInfo& info) {
+std::vector<PageHistogram> histograms_of(const WorkloadInfo& info) {
   constexpr std::array kDays{"Monday", "Tuesday",  "Wednesday", "Thursday",
                              "Friday", "Saturday", "Sunday"};
-  std::vector<Histogram> histograms;
+  std::vector<PageHistogram> histograms;
   const auto add = [&](const char* title, const std::vector<Bin>& bins, bool is_whole,
                        const std::function<std::string(double)>& say) {
     double jobs = 0, work_node_s = 0;
@@ -106,7 +106,7 @@ std::vector<Histogram> histograms_of(const WorkloadInfo& info) {
       work_node_s += bin.work_node_s;
     }
     if (jobs == 0) return;
-    Histogram& histogram = histograms.emplace_back();
+    PageHistogram& histogram = histograms.emplace_back();
     histogram.title = title;
     for (const Bin& bin : bins) {
       histogram.bars.push_back({bin_text(bin, is_whole, say),
@@ -142,7 +142,7 @@ PageTable distributions_of(const WorkloadInfo& info) {
 
 std::vector<PageTable> tables_of(const WorkloadInfo& info) {
   PageTable users{.columns = {"users with most work", "jobs", "work"}};
-  for (const UserShare& share : info.top_users) {
+  for (const TopUser& share : info.top_users) {
     const double of_jobs = ratio(static_cast<double>(share.jobs), static_cast<double>(info.jobs));
     users.rows.push_back({fmt::format("{}", share.user), percent(of_jobs),
                           percent(ratio(share.work_node_s, info.work_node_s))});
@@ -221,7 +221,7 @@ void append_table(std::string& text, const PageTable& table) {
 }
 
 // Shares of jobs and of work, and a bar for that of jobs.
-void append_histogram(std::string& text, const Histogram& histogram) {
+void append_histogram(std::string& text, const PageHistogram& histogram) {
   constexpr double kWidth = 40;
   fmt::format_to(std::back_inserter(text), "\n  {:<22}{:>12}{:>12}\n", histogram.title, "jobs",
                  "work");
@@ -241,7 +241,8 @@ std::string as_text(const Facts& facts) {
   }
   if (facts.info.jobs == 0) return text;
   append_table(text, distributions_of(facts.info));
-  for (const Histogram& histogram : histograms_of(facts.info)) append_histogram(text, histogram);
+  for (const PageHistogram& histogram : histograms_of(facts.info))
+    append_histogram(text, histogram);
   for (const PageTable& table : tables_of(facts.info)) append_table(text, table);
   return text;
 }
@@ -282,7 +283,7 @@ std::string as_json(const Facts& facts) {
     return list;
   };
   Json top_users = Json::array(), flurries = Json::array();
-  for (const UserShare& share : info.top_users) {
+  for (const TopUser& share : info.top_users) {
     top_users.push_back(
         {{"user", share.user}, {"jobs", share.jobs}, {"work_node_s", share.work_node_s}});
   }

@@ -36,8 +36,8 @@ struct Matrix {
   std::vector<std::uint64_t> seeds;
   /// Of every run. Policy, seed, node events and progress are set for each.
   SimulationSettings settings;
-  Measured measured{};  // of which jobs the figures are
-  std::string variant;  // of an experiment: what summaries say
+  MeasuredPart measured{};  // of which jobs the figures are
+  std::string variant;      // of an experiment: what summaries say
   /// Asked once for each seed, by any thread.
   std::function<Input(std::uint64_t seed)> input;
   unsigned threads = 1;

@@ -50,19 +50,19 @@ std::int64_t block_begin(std::int64_t elements, Seat seat) {
 
 std::int64_t held(const Layout& layout, Seat seat) {
   switch (layout.spread) {
-    case Spread::replicated:
+    case LayoutSpread::replicated:
       return layout.elements;
-    case Spread::block:
+    case LayoutSpread::block:
       return block_begin(layout.elements, {seat.rank + 1, seat.size}) -
              block_begin(layout.elements, seat);
-    case Spread::cyclic: {
+    case LayoutSpread::cyclic: {
       const std::int64_t blocks = (layout.elements + layout.block - 1) / layout.block;
       const std::int64_t mine = dealt(blocks, seat);
       if (mine <= 0) return 0;
       const bool last_is_mine = (blocks - 1) % seat.size == seat.rank;
       return mine * layout.block - (last_is_mine ? blocks * layout.block - layout.elements : 0);
     }
-    case Spread::packed:
+    case LayoutSpread::packed:
       break;
   }
   return 0;
@@ -70,12 +70,12 @@ std::int64_t held(const Layout& layout, Seat seat) {
 
 std::int64_t local_index(const Layout& layout, Seat seat, std::int64_t element) {
   switch (layout.spread) {
-    case Spread::block:
+    case LayoutSpread::block:
       return element - block_begin(layout.elements, seat);
-    case Spread::cyclic:
+    case LayoutSpread::cyclic:
       return element / layout.block / seat.size * layout.block + element % layout.block;
-    case Spread::replicated:
-    case Spread::packed:
+    case LayoutSpread::replicated:
+    case LayoutSpread::packed:
       break;
   }
   return element;
@@ -83,13 +83,13 @@ std::int64_t local_index(const Layout& layout, Seat seat, std::int64_t element) 
 
 Overlap overlap(const Layout& layout, Seat from, Seat to) {
   switch (layout.spread) {
-    case Spread::replicated:
+    case LayoutSpread::replicated:
       return to.rank % from.size == from.rank ? whole(layout.elements) : Overlap{};
-    case Spread::block:
+    case LayoutSpread::block:
       return overlap_of_blocks(layout.elements, from, to);
-    case Spread::cyclic:
+    case LayoutSpread::cyclic:
       return overlap_of_deals(layout, from, to);
-    case Spread::packed:
+    case LayoutSpread::packed:
       break;
   }
   return {};

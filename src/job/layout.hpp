@@ -8,7 +8,7 @@ namespace ductile {
 
 /// How an array is spread over the processes of a generation. Part of the runtime protocol and of
 /// include/ductile/app.h: the numbers stay.
-enum class Spread : std::uint32_t {
+enum class LayoutSpread : std::uint32_t {
   /// Every process holds all of it.
   replicated = 0,
   /// One contiguous part each: process r of n holds [N*r/n, N*(r+1)/n).
@@ -20,7 +20,7 @@ enum class Spread : std::uint32_t {
 };
 
 struct Layout {
-  Spread spread = Spread::block;
+  LayoutSpread spread = LayoutSpread::block;
   std::int64_t elements = 0;
   /// Elements per block, at least 1; of `cyclic` only.
   std::int64_t block = 1;

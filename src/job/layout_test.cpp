@@ -10,7 +10,7 @@ namespace ductile {
 namespace {
 
 bool holds(const Layout& layout, Seat seat, std::int64_t element) {
-  if (layout.spread == Spread::cyclic) return element / layout.block % seat.size == seat.rank;
+  if (layout.spread == LayoutSpread::cyclic) return element / layout.block % seat.size == seat.rank;
   return block_begin(layout.elements, seat) <= element &&
          element < block_begin(layout.elements, {seat.rank + 1, seat.size});
 }
@@ -27,7 +27,7 @@ std::vector<std::int64_t> elements_of(const Overlap& shared, std::int64_t elemen
 // Whatever the layout and the sizes: each element goes from the one that holds it to the one that
 // will, and has a place of its own there.
 RC_GTEST_PROP(Layout, EveryElementGoesOnce, ()) {
-  const Layout layout{.spread = *rc::gen::element(Spread::block, Spread::cyclic),
+  const Layout layout{.spread = *rc::gen::element(LayoutSpread::block, LayoutSpread::cyclic),
                       .elements = *rc::gen::inRange<std::int64_t>(0, 200),
                       .block = *rc::gen::inRange<std::int64_t>(1, 9)};
   const auto old_size = *rc::gen::inRange<std::int64_t>(1, 12);
@@ -59,7 +59,7 @@ TEST(Layout, BlocksOfHugeArraysDoNotOverflow) {
 }
 
 TEST(Layout, ReplicatedDataComesFromEveryOldProcess) {
-  const Layout layout{.spread = Spread::replicated, .elements = 7};
+  const Layout layout{.spread = LayoutSpread::replicated, .elements = 7};
   EXPECT_EQ(overlap(layout, {1, 3}, {4, 6}).total, 7);
   EXPECT_EQ(overlap(layout, {0, 3}, {4, 6}).total, 0);
   EXPECT_EQ(held(layout, {2, 6}), 7);

@@ -27,7 +27,7 @@ void append_bar(std::string& html, double x, double width, double height, std::s
       escaped(label));
 }
 
-void append_histogram(std::string& html, const Histogram& histogram) {
+void append_histogram(std::string& html, const PageHistogram& histogram) {
   double most = 0;
   for (const HistogramBar& bar : histogram.bars) most = std::max({most, bar.jobs, bar.work});
   if (most == 0) return;
@@ -84,13 +84,13 @@ void append_table(std::string& html, const PageTable& table) {
 
 std::string workload_page(const std::string& title,
                           std::span<const std::pair<std::string, std::string>> facts,
-                          std::span<const Histogram> histograms,
+                          std::span<const PageHistogram> histograms,
                           std::span<const PageTable> tables) {
   std::string html = page_head(title);
   PageTable all;
   for (const auto& [name, value] : facts) all.rows.push_back({name, value});
   append_table(html, all);
-  for (const Histogram& histogram : histograms) append_histogram(html, histogram);
+  for (const PageHistogram& histogram : histograms) append_histogram(html, histogram);
   for (const PageTable& table : tables) append_table(html, table);
   return html + std::string(kPageEnd);
 }

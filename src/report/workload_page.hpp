@@ -14,7 +14,7 @@ struct HistogramBar {
   double jobs = 0, work = 0;
 };
 
-struct Histogram {
+struct PageHistogram {
   std::string title;
   std::vector<HistogramBar> bars;
 };
@@ -28,6 +28,7 @@ struct PageTable {
 /// Facts, a chart for each histogram, and tables. What has no bars or no rows is left out.
 std::string workload_page(const std::string& title,
                           std::span<const std::pair<std::string, std::string>> facts,
-                          std::span<const Histogram> histograms, std::span<const PageTable> tables);
+                          std::span<const PageHistogram> histograms,
+                          std::span<const PageTable> tables);
 
 }  // namespace ductile

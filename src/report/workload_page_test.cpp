@@ -15,7 +15,7 @@ using ::testing::Not;
 
 TEST(WorkloadPage, ShowsWhatThereIs) {
   const std::vector<std::pair<std::string, std::string>> facts = {{"jobs", "3 <b>"}};
-  const std::vector<Histogram> histograms = {
+  const std::vector<PageHistogram> histograms = {
       {"size", {{"1", 0.25, 0.1}, {"2", 0.75, 0.9}}}, {"nothing", {}}, {"empty", {{"1", 0, 0}}}};
   const std::vector<PageTable> tables = {{{"user", "jobs"}, {{"7", "2"}}}, {{"left out"}, {}}};
   const std::string page = workload_page("a & b", facts, histograms, tables);
@@ -33,9 +33,9 @@ TEST(WorkloadPage, ShowsWhatThereIs) {
 }
 
 TEST(WorkloadPage, LabelsDoNotRunIntoEachOther) {
-  Histogram histogram{.title = "size"};
+  PageHistogram histogram{.title = "size"};
   for (int i = 10; i < 30; ++i) histogram.bars.push_back({"label " + std::to_string(i), 0.5, 0.5});
-  const std::string page = workload_page("x", {}, std::vector<Histogram>{histogram}, {});
+  const std::string page = workload_page("x", {}, std::vector<PageHistogram>{histogram}, {});
   EXPECT_THAT(page, HasSubstr(">label 10</text>"));
   EXPECT_THAT(page, Not(HasSubstr(">label 11</text>")));
   EXPECT_THAT(page, HasSubstr("<title>label 11: "));

@@ -25,7 +25,7 @@ struct MeasuredBound {
 };
 
 /// From here on, and before there. None: from the first job on, to the last one.
-struct Measured {
+struct MeasuredPart {
   std::optional<MeasuredBound> from{}, until{};
   bool is_all() const { return !from && !until; }
 };
@@ -36,7 +36,7 @@ struct MeasuredTimes {
   bool contains(Time time) const { return from <= time && time < until; }
 };
 
-inline MeasuredTimes times_of(const Measured& measured, const Workload& workload) {
+inline MeasuredTimes times_of(const MeasuredPart& measured, const Workload& workload) {
   MeasuredTimes times;
   if (measured.from) times.from = measured.from->in(workload);
   // The last submission belongs to all of them.

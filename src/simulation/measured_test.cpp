@@ -27,7 +27,7 @@ TEST(Measured, SharesAreOfTheTimeOfSubmissions) {
 TEST(Measured, FiguresAreOfJobsSubmittedThenAndOfNodesHeldThen) {
   const Workload workload = small_workload();
   const SimulationSettings settings = small_settings();
-  const auto figures = [&](Measured measured) {
+  const auto figures = [&](MeasuredPart measured) {
     SummaryObserver observer(workload, {}, measured);
     Observer* const observers[] = {&observer};
     const SimulationCounts counts = simulate(workload, settings, observers);

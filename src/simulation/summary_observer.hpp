@@ -26,7 +26,7 @@ class SummaryObserver final : public Observer {
  public:
   /// With what its power is to be compared with, which lives longer.
   explicit SummaryObserver(const Workload& workload, const PowerCorridor& corridor = {},
-                           const Measured& measured = {})
+                           const MeasuredPart& measured = {})
       : workload_(workload), power_(workload, corridor) {
     if (!measured.is_all()) measured_ = times_of(measured, workload);
     figures_.reserve(workload.jobs.size());

@@ -98,11 +98,11 @@ void add_to_calendar(const WorkloadJob& job, double work_node_s, const InfoSetti
   add(info.by_weekday, static_cast<double>(weekday), work_node_s);
 }
 
-std::vector<UserShare> top_of(const std::unordered_map<std::uint32_t, UserShare>& users) {
+std::vector<TopUser> top_of(const std::unordered_map<std::uint32_t, TopUser>& users) {
   constexpr std::size_t kMost = 10;
-  std::vector<UserShare> top;
+  std::vector<TopUser> top;
   for (const auto& [user, share] : users) top.push_back(share);
-  std::ranges::sort(top, [](const UserShare& a, const UserShare& b) {
+  std::ranges::sort(top, [](const TopUser& a, const TopUser& b) {
     return a.work_node_s != b.work_node_s ? a.work_node_s > b.work_node_s : a.user < b.user;
   });
   if (top.size() > kMost) top.resize(kMost);
@@ -122,7 +122,7 @@ WorkloadInfo describe(const Workload& workload, Nodes nodes, const InfoSettings&
   runtimes.reserve(jobs.size());
   interarrivals.reserve(jobs.size());
   accuracies.reserve(jobs.size());
-  std::unordered_map<std::uint32_t, UserShare> users;
+  std::unordered_map<std::uint32_t, TopUser> users;
   info.sizes = sizes_of(jobs);
   info.runtimes = bins_of(kRuntimeEnds);
   info.accuracies = bins_of(kAccuracyEnds);
@@ -153,7 +153,7 @@ WorkloadInfo describe(const Workload& workload, Nodes nodes, const InfoSettings&
     if (std::has_single_bit(job.nodes)) ++powers_of_two;
     if (job.group == 0) ++info.without_group;
     if (job.has_user()) {
-      UserShare& share = users[job.user];
+      TopUser& share = users[job.user];
       share.user = job.user;
       ++share.jobs;
       share.work_node_s += work_node_s;

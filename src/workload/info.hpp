@@ -26,7 +26,7 @@ struct Bin {
   double work_node_s = 0;
 };
 
-struct UserShare {
+struct TopUser {
   std::uint32_t user = 0;
   std::uint64_t jobs = 0;
   double work_node_s = 0;
@@ -58,8 +58,8 @@ struct WorkloadInfo {
   std::vector<Bin> runtimes;    // s
   std::vector<Bin> accuracies;  // run time over requested time, in tenths; the last one is above 1
   std::vector<Bin> by_hour;  // of the day, 0 to 23, of submission; empty if the date is not known
-  std::vector<Bin> by_weekday;       // 0 is Monday
-  std::vector<UserShare> top_users;  // the ten with the most work, the most first
+  std::vector<Bin> by_weekday;     // 0 is Monday
+  std::vector<TopUser> top_users;  // the ten with the most work, the most first
   std::vector<Flurry> flurries;
 };
 
