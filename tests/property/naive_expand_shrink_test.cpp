@@ -15,6 +15,7 @@
 #include "base/random.hpp"
 #include "policies/registry.hpp"
 #include "simulation/simulation.hpp"
+#include "support/job_times.hpp"
 #include "support/random_jobs.hpp"
 #include "support/seeds.hpp"
 
@@ -27,18 +28,6 @@ using naive::Strategy;
 struct Named {
   Strategy strategy;
   const char* name;
-};
-
-class Times final : public Observer {
- public:
-  explicit Times(std::size_t jobs) : runs(jobs) {}
-  void on_decision(Time now, const Decision& decision, const Core&) override {
-    if (decision.kind == Decision::Kind::start) runs[index(decision.job)].start = now;
-  }
-  void on_end(Time now, JobId id, const WorkloadJob&, EndState, bool, const Core&) override {
-    runs[index(id)].end = now;
-  }
-  std::vector<JobTimes> runs;
 };
 
 Workload random_workload(Draws& draws, std::uint64_t seed, Nodes nodes) {

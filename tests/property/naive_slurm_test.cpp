@@ -14,6 +14,7 @@
 #include "base/random.hpp"
 #include "policies/registry.hpp"
 #include "simulation/simulation.hpp"
+#include "support/job_times.hpp"
 #include "support/naive_backfill.hpp"
 #include "support/random_jobs.hpp"
 #include "support/seeds.hpp"
@@ -22,18 +23,6 @@ namespace ductile::testing {
 namespace {
 
 using naive::JobTimes;
-
-class Times final : public Observer {
- public:
-  explicit Times(std::size_t jobs) : runs(jobs) {}
-  void on_decision(Time now, const Decision& decision, const Core&) override {
-    if (decision.kind == Decision::Kind::start) runs[index(decision.job)].start = now;
-  }
-  void on_end(Time now, JobId id, const WorkloadJob&, EndState, bool, const Core&) override {
-    runs[index(id)].end = now;
-  }
-  std::vector<JobTimes> runs;
-};
 
 TEST(NaiveSlurm, StartsAndEndsEveryJobAtTheSameTime) {
   std::uint64_t differs = 0, runs = 0;

@@ -15,6 +15,7 @@
 #include "base/random.hpp"
 #include "policies/registry.hpp"
 #include "simulation/simulation.hpp"
+#include "support/job_times.hpp"
 #include "support/random_jobs.hpp"
 #include "support/seeds.hpp"
 
@@ -24,17 +25,13 @@ namespace {
 using naive::JobTimes;
 using naive::TideOptions;
 
-class Times final : public Observer {
+class TimesAndResizes final : public Times {
  public:
-  explicit Times(std::size_t jobs) : runs(jobs) {}
-  void on_decision(Time now, const Decision& decision, const Core&) override {
-    if (decision.kind == Decision::Kind::start) runs[index(decision.job)].start = now;
+  using Times::Times;
+  void on_decision(Time now, const Decision& decision, const Core& core) override {
+    Times::on_decision(now, decision, core);
     if (decision.kind == Decision::Kind::resize) ++resizes;
   }
-  void on_end(Time now, JobId id, const WorkloadJob&, EndState, bool, const Core&) override {
-    runs[index(id)].end = now;
-  }
-  std::vector<JobTimes> runs;
   std::uint64_t resizes = 0;
 };
 
@@ -115,7 +112,7 @@ TEST_P(NaiveTide, StartsAndEndsEveryJobAtTheSameTime) {
     settings.platform.nodes = nodes;
     settings.policy = make_policy(policy);
     settings.rules.limit = options.scaled ? Rules::Limit::scaled : Rules::Limit::fixed;
-    Times ours(workload.jobs.size());
+    TimesAndResizes ours(workload.jobs.size());
     Observer* const observers[] = {&ours};
     simulate(workload, settings, observers);
     const naive::TideRun naive = naive::tide(workload, nodes, options);
