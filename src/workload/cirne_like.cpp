@@ -91,18 +91,11 @@ CirneLikeModel model_of(const ModelChoice& choice) {
 }  // namespace
 
 WorkloadModel cirne_like_model() {
-  return {"cirne_like",
-          "a surrogate for the model of Cirne and Berman 2001, whose coefficients are not known, "
-          "for workloads 1, 2 and 5 of paper 004",
-          kParameters,
-          [](const ModelChoice& choice) { return model_of(choice).jobs; },
-          [](const ModelChoice& choice) {
-            check(model_of(choice));
-            return std::string();
-          },
-          [](const ModelChoice& choice, std::uint64_t seed) {
-            return generate_cirne_like(model_of(choice), seed);
-          }};
+  return checked_model<model_of, check, generate_cirne_like>(
+      "cirne_like",
+      "a surrogate for the model of Cirne and Berman 2001, whose coefficients are not known, "
+      "for workloads 1, 2 and 5 of paper 004",
+      kParameters);
 }
 
 }  // namespace ductile

@@ -153,18 +153,11 @@ DowneyModel model_of(const ModelChoice& choice) {
 }  // namespace
 
 WorkloadModel downey_model() {
-  return {"downey",
-          "moldable jobs of Downey 1997, of work and parallelism; with table=002 the rigid jobs "
-          "that Lina et al. 2022 call so; the walltime is the run time",
-          kParameters,
-          [](const ModelChoice& choice) { return model_of(choice).jobs; },
-          [](const ModelChoice& choice) {
-            check(model_of(choice));
-            return std::string();
-          },
-          [](const ModelChoice& choice, std::uint64_t seed) {
-            return generate_downey(model_of(choice), seed);
-          }};
+  return checked_model<model_of, check, generate_downey>(
+      "downey",
+      "moldable jobs of Downey 1997, of work and parallelism; with table=002 the rigid jobs "
+      "that Lina et al. 2022 call so; the walltime is the run time",
+      kParameters);
 }
 
 }  // namespace ductile

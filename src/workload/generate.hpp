@@ -87,6 +87,24 @@ struct ModelChoice {
   Workload generate(std::uint64_t seed) const { return model->generate(*this, seed); }
 };
 
+/// The model whose settings `kModelOf` reads, of which `kCheck` throws InputError for those that
+/// make no workload, and of which a workload says all.
+template <auto kModelOf, auto kCheck, auto kGenerate>
+WorkloadModel checked_model(std::string_view name, std::string_view about,
+                            std::span<const ModelParameter> parameters) {
+  return {name,
+          about,
+          parameters,
+          [](const ModelChoice& choice) -> std::uint64_t { return kModelOf(choice).jobs; },
+          [](const ModelChoice& choice) {
+            kCheck(kModelOf(choice));
+            return std::string();
+          },
+          [](const ModelChoice& choice, std::uint64_t seed) {
+            return kGenerate(kModelOf(choice), seed);
+          }};
+}
+
 /// Reads "NAME[:key=value,...]"; what is not given has its default. Throws InputError.
 ModelChoice parse_model(std::string_view text);
 

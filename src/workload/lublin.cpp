@@ -236,21 +236,16 @@ LublinModel model_of(const ModelChoice& choice) {
           .interactive_below = choice.number("interactive_below")};
 }
 
+void check(const LublinModel& model) { check_count_of_jobs(model.jobs); }
+
 }  // namespace
 
 WorkloadModel lublin_model() {
-  return {"lublin",
-          "rigid jobs as Lublin and Feitelson 2003 model them: sizes, run times that go with them, "
-          "arrivals that follow the day; the walltime is the run time",
-          kParameters,
-          [](const ModelChoice& choice) { return model_of(choice).jobs; },
-          [](const ModelChoice& choice) {
-            check_count_of_jobs(model_of(choice).jobs);
-            return std::string();
-          },
-          [](const ModelChoice& choice, std::uint64_t seed) {
-            return generate_lublin(model_of(choice), seed);
-          }};
+  return checked_model<model_of, check, generate_lublin>(
+      "lublin",
+      "rigid jobs as Lublin and Feitelson 2003 model them: sizes, run times that go with them, "
+      "arrivals that follow the day; the walltime is the run time",
+      kParameters);
 }
 
 }  // namespace ductile

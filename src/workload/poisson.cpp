@@ -62,21 +62,16 @@ PoissonModel model_of(const ModelChoice& choice) {
           .max_runtime_s = choice.number("max_runtime")};
 }
 
+void check(const PoissonModel& model) { check_count_of_jobs(model.jobs); }
+
 }  // namespace
 
 WorkloadModel poisson_model() {
-  return {"poisson",
-          "rigid jobs with Poisson arrivals, and sizes and run times of distributions that one "
-          "chooses; the walltime is the run time",
-          kParameters,
-          [](const ModelChoice& choice) { return model_of(choice).jobs; },
-          [](const ModelChoice& choice) {
-            check_count_of_jobs(model_of(choice).jobs);
-            return std::string();
-          },
-          [](const ModelChoice& choice, std::uint64_t seed) {
-            return generate_poisson(model_of(choice), seed);
-          }};
+  return checked_model<model_of, check, generate_poisson>(
+      "poisson",
+      "rigid jobs with Poisson arrivals, and sizes and run times of distributions that one "
+      "chooses; the walltime is the run time",
+      kParameters);
 }
 
 }  // namespace ductile
