@@ -87,21 +87,21 @@ struct ModelChoice {
   Workload generate(std::uint64_t seed) const { return model->generate(*this, seed); }
 };
 
-/// The model whose settings `kModelOf` reads, of which `kCheck` throws InputError for those that
+/// The model whose settings `ModelOf` reads, of which `Check` throws InputError for those that
 /// make no workload, and of which a workload says all.
-template <auto kModelOf, auto kCheck, auto kGenerate>
+template <auto ModelOf, auto Check, auto Generate>
 WorkloadModel checked_model(std::string_view name, std::string_view about,
                             std::span<const ModelParameter> parameters) {
   return {name,
           about,
           parameters,
-          [](const ModelChoice& choice) -> std::uint64_t { return kModelOf(choice).jobs; },
+          [](const ModelChoice& choice) -> std::uint64_t { return ModelOf(choice).jobs; },
           [](const ModelChoice& choice) {
-            kCheck(kModelOf(choice));
+            Check(ModelOf(choice));
             return std::string();
           },
           [](const ModelChoice& choice, std::uint64_t seed) {
-            return kGenerate(kModelOf(choice), seed);
+            return Generate(ModelOf(choice), seed);
           }};
 }
 
