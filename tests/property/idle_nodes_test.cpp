@@ -106,15 +106,20 @@ class EveryPolicy : public ::testing::TestWithParam<std::string> {
   static bool is(const char* name) { return GetParam() == name; }
   /// Algorithm 1 of paper 003.
   static bool adapts_one_by_one() { return is("fpsma") || is("perf_aware") || is("perf_gain"); }
+  /// Gives `parameter`, if the policy has it, this value.
+  static void set(std::string& policy, const std::string& parameter, const char* value) {
+    const std::size_t at = policy.find(parameter + '=');
+    if (at == std::string::npos) return;
+    const std::size_t from = at + parameter.size() + 1;
+    policy.replace(from, policy.find(',', from) - from, value);
+  }
   static void run(Trouble t, std::uint64_t seed, AtRest& rest) {
     const PolicyInfo& info = *std::ranges::find(policies(), GetParam(), &PolicyInfo::name);
     Draws draws(seed, Stream::test, 9);
     std::string policy = random_parameters(info, draws);
     // Whom a policy does not try waits.
-    const std::size_t depth = policy.find("try_depth=");
-    if (depth != std::string::npos && !is("power_aware")) {
-      policy.replace(depth, policy.find(',', depth) - depth, "try_depth=0");
-    }
+    if (!is("power_aware")) set(policy, "try_depth", "0");
+    set(policy, "default_queue_depth", "1000000");
     SCOPED_TRACE(policy);
     t.settings.policy = make_policy(policy);
     Observer* const observers[] = {&rest};
