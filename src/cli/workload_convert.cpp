@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -32,6 +34,7 @@
 #include "workload/elastisim.hpp"
 #include "workload/precedence.hpp"
 #include "workload/sacct.hpp"
+#include "workload/simgrid.hpp"
 #include "workload/swf.hpp"
 
 namespace ductile {
@@ -42,7 +45,7 @@ constexpr std::array<std::string_view, 5> kFormatWords = {"swf", "sacct", "batsi
                                                           "elastisim"};
 
 struct ConvertOptions {
-  std::string file, out, from, to;
+  std::string file, out, from, to, platform;
   Nodes nodes = 0;
   SacctRules sacct;
   BatsimRules batsim;
@@ -126,13 +129,53 @@ Converted from_sacct(const ConvertOptions& options, const ReadProgress& progress
   return result;
 }
 
+// What parallel tasks see of a platform of SimGrid.
+BatsimMachine machine_of(const SimgridMachine& platform, std::vector<std::string>& remarks) {
+  BatsimMachine machine;
+  machine.flops_per_s = platform.flops_per_s;
+  const NetworkPath& backbone = platform.backbone;
+  if (!platform.unknown_network.empty()) {
+    remarks.push_back(
+        fmt::format("a network of the kind {} is not modelled: jobs that use it need "
+                    "--bandwidth",
+                    platform.unknown_network));
+  } else {
+    machine.link_bytes_per_s = platform.link.bytes_per_s;
+    if (backbone.shared && std::isfinite(backbone.bytes_per_s)) {
+      machine.backbone_bytes_per_s = backbone.bytes_per_s;
+    }
+  }
+  if (!platform.both_ways) {
+    remarks.emplace_back("links carry one direction at a time: here both at once");
+  }
+  return machine;
+}
+
 Converted from_batsim(const ConvertOptions& options) {
-  BatsimInput input = read_batsim(options.file, options.batsim);
   Converted result;
+  BatsimRules rules = options.batsim;
+  if (!options.platform.empty()) {
+    std::vector<std::string> remarks;
+    const SimgridMachine platform =
+        parse_simgrid(read_file(options.platform), options.platform, remarks);
+    const BatsimMachine machine = machine_of(platform, remarks);
+    result.nodes = platform.nodes;
+    const auto unless_given = [](double& given, double its) {
+      if (given == 0) given = its;
+    };
+    unless_given(rules.machine.flops_per_s, machine.flops_per_s);
+    unless_given(rules.machine.link_bytes_per_s, machine.link_bytes_per_s);
+    unless_given(rules.machine.backbone_bytes_per_s, machine.backbone_bytes_per_s);
+    for (const std::string& remark : remarks) {
+      result.remarks.push_back(fmt::format("{}: {}", options.platform, remark));
+    }
+  }
+  BatsimInput input = read_batsim(options.file, rules);
   result.workload = std::move(input.workload);
-  result.nodes = options.nodes > 0 ? options.nodes : input.nodes;
+  if (result.nodes == 0) result.nodes = input.nodes;
+  if (options.nodes > 0) result.nodes = options.nodes;
   result.header.notes = "converted from a workload of Batsim by ductile\n";
-  result.remarks = std::move(input.remarks);
+  std::ranges::move(input.remarks, std::back_inserter(result.remarks));
   return result;
 }
 
@@ -281,7 +324,7 @@ void refuse_unused(const ConvertOptions& options, Format from, Format to) {
     refuse({"--count", "--arrival", "--anonymise"}, "is of what sacct prints");
   }
   if (!is_batsim(from)) {
-    refuse({"--flops", "--bandwidth", "--backbone"}, "is of Batsim's parallel tasks");
+    refuse({"--platform", "--flops", "--bandwidth", "--backbone"}, "is of Batsim's parallel tasks");
   }
   if (from == Format::elastisim) refuse({"--nodes"}, "is what ElastiSim's own platform says");
   if (is_batsim(to) && (is_batsim(from) || from == Format::elastisim)) {
@@ -388,15 +431,21 @@ void add_convert(CLI::App& workload) {
       ->check(CLI::IsMember({"submit", "eligible"}));
   command.add_flag("--anonymise", options->sacct.anonymise,
                    "of sacct: leave the names of users, groups, partitions and QOS out");
+  command.add_option("--platform", options->platform,
+                     "of Batsim's parallel tasks: a platform of SimGrid (.xml), which says the "
+                     "nodes, their speed and network");
   const auto rate = [&](const char* name, double& to, const char* about) {
     command.add_option(name, to, about)->check(NumberRange(1e-9, kMostRate));
   };
   BatsimMachine& machine = options->batsim.machine;
-  rate("--flops", machine.flops_per_s, "of Batsim's parallel tasks: what a node computes, flop/s");
+  rate("--flops", machine.flops_per_s,
+       "of Batsim's parallel tasks: what a node computes, flop/s [as the platform says]");
   rate("--bandwidth", machine.link_bytes_per_s,
-       "of Batsim's parallel tasks: what a node sends, and receives, bytes/s");
+       "of Batsim's parallel tasks: what a node sends, and receives, bytes/s [as the platform "
+       "says]");
   rate("--backbone", machine.backbone_bytes_per_s,
-       "of Batsim's parallel tasks: what all nodes send together, bytes/s [no limit]");
+       "of Batsim's parallel tasks: what all nodes send together, bytes/s [as the platform says, "
+       "else no limit]");
   command.callback([options, &command] {
     options->is_given = [&command](const char* name) { return command.count(name) > 0; };
     convert(*options);

@@ -51,7 +51,9 @@ std::optional<double> factor_of(std::string_view unit, std::initializer_list<Uni
   return std::nullopt;
 }
 
-std::optional<double> speed_factor(std::string_view unit) { return factor_of(unit, {{"f", 1}}); }
+std::optional<double> speed_factor(std::string_view unit) {
+  return factor_of(unit, {{"f", 1}, {"flops", 1}});
+}
 std::optional<double> bandwidth_factor(std::string_view unit) {
   return factor_of(unit, {{"Bps", 1}, {"bps", 0.125}});
 }
@@ -120,9 +122,14 @@ class Reader {
   }
 
   void zone(const Node& node, const std::string& name, int depth);
-  void cluster(const Node& node);
+  void cluster(const Node& node, const std::string& zone);
   void host(const Node& node, const std::string& zone);
   void link(const Node& node);
+  NetworkPath path(const Node& node) const {
+    const std::string_view policy = node.attribute("sharing_policy").value();
+    return {bandwidth(node, "bandwidth", node.attribute("bandwidth").value()),
+            latency(node, "latency", node.attribute("latency").value()), policy != "FATPIPE"};
+  }
   void route(const Node& node);
   double count_of(const Node& cluster) const;
   Group compute_node(const Node& node, const std::string& zone) const;
@@ -166,6 +173,13 @@ std::string_view property(const pugi::xml_node& node, const char* name) {
   return {};
 }
 
+// In Batsim's platforms: hosts that run no jobs, by their role, or by the name that Batsim looks
+// for.
+bool only_serves(const pugi::xml_node& node, std::string_view name) {
+  const std::string_view role = property(node, "role");
+  return role == "master" || role == "storage" || name == "master_host";
+}
+
 bool is_router_or_property(std::string_view name) {
   return name == "prop" || name == "router" || name == "route" || name == "ASroute" ||
          name == "zoneRoute" || name == "bypassRoute" || name == "bypassZoneRoute";
@@ -195,6 +209,8 @@ SimgridMachine Reader::read() {
 
 void Reader::zone(const Node& node, const std::string& name, int depth) {
   if (depth > kDeepest) fail(node, "", "zones are too deep in each other", "use fewer");
+  const std::size_t first = groups_.size();
+  std::optional<NetworkPath> backbone;
   for (const Node& child : node.children()) {
     const std::string_view what = child.name();
     const std::string id = child.attribute("id").value();
@@ -203,7 +219,11 @@ void Reader::zone(const Node& node, const std::string& name, int depth) {
       zone(child, id, depth + 1);
     } else if (what == "cluster") {
       inside_[id] = name;
-      cluster(child);
+      cluster(child, id);
+    } else if (what == "cabinet") {
+      cluster(child, name);
+    } else if (what == "backbone") {
+      backbone = path(child);
     } else if (what == "host") {
       inside_[id] = name;
       host(child, name);
@@ -215,6 +235,8 @@ void Reader::zone(const Node& node, const std::string& name, int depth) {
       if (child.type() == pugi::node_element) remark(fmt::format("<{}> is not read", what));
     }
   }
+  if (!backbone) return;
+  for (std::size_t i = first; i < groups_.size(); ++i) groups_[i].machine.backbone = *backbone;
 }
 
 // "100-227,300": how many that are.
@@ -308,9 +330,9 @@ bool is_wide(std::string_view parameters) {
   return true;
 }
 
-void Reader::cluster(const Node& node) {
-  const std::string id = node.attribute("id").value();
-  Group group = compute_node(node, id);
+void Reader::cluster(const Node& node, const std::string& zone) {
+  if (only_serves(node, node.attribute("prefix").value())) return;
+  Group group = compute_node(node, zone);
   group.count = count_of(node);
   group.routed = true;
   SimgridMachine& machine = group.machine;
@@ -341,6 +363,7 @@ void Reader::cluster(const Node& node) {
 
 void Reader::host(const Node& node, const std::string& zone) {
   const std::string id = node.attribute("id").value();
+  if (only_serves(node, id)) return;
   if (property(node, "batch_system") == "true") {
     if (!batch_system_.empty()) fail(node, "batch_system", "is given twice", "give it once");
     batch_system_ = id.empty() ? "?" : id;
@@ -352,12 +375,7 @@ void Reader::host(const Node& node, const std::string& zone) {
   }
 }
 
-void Reader::link(const Node& node) {
-  const std::string_view policy = node.attribute("sharing_policy").value();
-  links_[node.attribute("id").value()] = {
-      bandwidth(node, "bandwidth", node.attribute("bandwidth").value()),
-      latency(node, "latency", node.attribute("latency").value()), policy != "FATPIPE"};
-}
+void Reader::link(const Node& node) { links_[node.attribute("id").value()] = path(node); }
 
 void Reader::route(const Node& node) {
   Route route{node.attribute("src").value(), node.attribute("dst").value(), {}};

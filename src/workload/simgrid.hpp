@@ -46,8 +46,9 @@ struct SimgridMachine {
   double gpu_bytes_per_s = 0;  // between two of a node
 };
 
-/// Reads a platform as ElastiSim does: all hosts are compute nodes but those with the property
-/// `batch_system` or `pfs_host`. `file` is its name in errors. What is not modelled is told in
+/// Reads a platform as ElastiSim and Batsim do: all hosts are compute nodes but those with the
+/// property `batch_system` or `pfs_host`, or the role `master` or `storage`, and `master_host`.
+/// `file` is its name in errors. What is not modelled is told in
 /// `remarks`, a line for each cause. Throws InputError.
 SimgridMachine parse_simgrid(std::string_view text, const std::string& file,
                              std::vector<std::string>& remarks);

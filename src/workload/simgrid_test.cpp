@@ -252,5 +252,38 @@ TEST(Simgrid, SaysWhatIsWrongAndWhere) {
   EXPECT_THROW(parse_simgrid("", "p.xml", remarks), InputError);
 }
 
+TEST(Simgrid, HostsOfBatsimThatOnlyServeAreNoComputeNodes) {
+  const Parsed parsed = parse(R"(
+<zone id="AS0" routing="Full">
+  <cluster id="A" prefix="a" suffix="" radical="0-15" speed="1Gf" bw="1GBps" lat="5us" bb_bw="3GBps"/>
+  <cluster id="M" prefix="m" suffix="" radical="0-0" speed="2Gf" bw="1GBps" lat="5us">
+    <prop id="role" value="master"/>
+  </cluster>
+  <cluster id="P" prefix="p" suffix="" radical="0-3" speed="2Gf" bw="1GBps" lat="5us">
+    <prop id="role" value="storage"/>
+  </cluster>
+  <host id="master_host" speed="5Gf"/>
+</zone>)");
+  EXPECT_EQ(parsed.machine.nodes, 16u);
+  EXPECT_DOUBLE_EQ(parsed.machine.flops_per_s, 1e9);
+  EXPECT_DOUBLE_EQ(parsed.machine.backbone.bytes_per_s, 3e9);
+  EXPECT_THAT(parsed.remarks, IsEmpty());
+}
+
+TEST(Simgrid, CabinetsShareTheBackboneOfTheirZone) {
+  const Parsed parsed = parse(R"(
+<zone id="c" routing="Cluster">
+  <cabinet id="c1" prefix="a" suffix="" speed="16.673E9flops" bw="56Gbps" lat="1us" radical="0-9"/>
+  <cabinet id="c2" prefix="b" suffix="" speed="16.673E9flops" bw="56Gbps" lat="1us" radical="10-29"/>
+  <cabinet id="c3" prefix="master_host" suffix="" speed="3Gf" bw="56Gbps" lat="1us" radical="0-0"/>
+  <backbone id="b" bandwidth="2.25GBps" latency="500us"/>
+</zone>)");
+  EXPECT_EQ(parsed.machine.nodes, 30u);
+  EXPECT_DOUBLE_EQ(parsed.machine.flops_per_s, 16.673e9);
+  EXPECT_DOUBLE_EQ(parsed.machine.link.bytes_per_s, 7e9);
+  expect_path(parsed.machine.backbone, 2.25e9, 500e-6);
+  EXPECT_THAT(parsed.remarks, IsEmpty());
+}
+
 }  // namespace
 }  // namespace ductile

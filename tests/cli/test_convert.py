@@ -111,6 +111,33 @@ def test_profiles_of_batsim_take_their_time(ductile, tmp_path):
     assert [job[3] for job in jobs_of(out)] == ["102.5"]
 
 
+def test_a_platform_of_simgrid_says_what_batsim_runs_on(ductile, tmp_path):
+    platform = tmp_path / "platform.xml"
+    platform.write_text("""<platform version="4.1"><zone id="z" routing="Full">
+      <cluster id="A" prefix="a" suffix="" radical="0-11" speed="2Gf" bw="1GBps" lat="5us" bb_bw="3GBps" bb_lat="3us"/>
+      <cluster id="M" prefix="m" suffix="" radical="0-0" speed="1Gf" bw="1GBps" lat="5us">
+        <prop id="role" value="master"/></cluster></zone></platform>""")
+    profiles = {"net": {"type": "parallel_homogeneous", "cpu": 0, "com": 3e9},
+                "work": {"type": "parallel_homogeneous", "cpu": 1e10, "com": 0}}
+    jobs = [{"id": number, "subtime": 0, "res": 5, "profile": name} for number, name in enumerate(profiles, 1)]
+    file, out = tmp_path / "w.json", tmp_path / "w.swf"
+    file.write_text(json.dumps({"nb_res": 8, "jobs": jobs, "profiles": profiles}))
+    convert(ductile, file, out, "--platform", platform)
+    assert [job[3] for job in jobs_of(out)] == ["20", "5"]
+    assert "; MaxNodes: 12\n" in out.read_text()
+    convert(ductile, file, out, "--platform", platform, "--flops", 1e9, "--backbone", 6e9, "--nodes", 9)
+    assert [job[3] for job in jobs_of(out)] == ["12", "10"]  # now a node's link is what is narrow
+    assert "; MaxNodes: 9\n" in out.read_text()
+    out.unlink()
+    platform.write_text(platform.read_text().replace("lat=\"5us\" bb_bw",
+                                                     "lat=\"5us\" topology=\"TORUS\" bb_bw"))
+    error = refused(ductile, file, out, "--platform", platform)
+    assert "the network of the machine" in error and "give --bandwidth" in error
+    platform.write_text("<platform/>")
+    assert f"{platform}: there are no compute nodes" in refused(ductile, file, out, "--platform", platform)
+    assert f"{tmp_path}/none.xml" in refused(ductile, file, out, "--platform", tmp_path / "none.xml")
+
+
 def test_elastisim_keeps_the_times_at_each_size(ductile, tmp_path):
     for file in (ROOT / "examples/elastisim").iterdir():
         (tmp_path / file.name).write_text(file.read_text())
@@ -208,9 +235,9 @@ def test_two_jobs_of_one_number_are_no_jobs_of_batsim(ductile, tmp_path):
     *((GOLDEN / "convert.json", "batsim", "swf", option, "is of what sacct prints") for option in
       ["--count=nodes", "--arrival=submit", "--anonymise"]),
     *((RIGID_1000, "swf", "json", option, "is of Batsim's parallel tasks") for option in
-      ["--flops=1", "--bandwidth=1", "--backbone=1"]),
+      ["--platform=p.xml", "--flops=1", "--bandwidth=1", "--backbone=1"]),
     *((GOLDEN / "convert.sacct", "sacct", "swf", option, "is of Batsim's parallel tasks")
-      for option in ["--flops=1", "--bandwidth=1", "--backbone=1"]),
+      for option in ["--platform=p.xml", "--flops=1", "--bandwidth=1", "--backbone=1"]),
     ("examples/elastisim/configuration.json", "elastisim", "swf", "--nodes=4", "own platform"),
     (GOLDEN / "convert.json", "batsim", "json", "--cores-per-node=4", "nothing is written as SWF"),
 ])
