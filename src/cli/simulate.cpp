@@ -47,6 +47,7 @@ namespace {
 
 struct Options {
   std::string trace, model, elastisim;
+  std::vector<std::pair<std::string, std::string>> folders;  // of ElastiSim's files
   LogOptions log;
   std::string variant;  // of an experiment
   std::vector<std::string> policies;
@@ -320,12 +321,28 @@ void tell(const std::vector<std::string>& remarks, const std::string& what, cons
   for (const std::string& remark : remarks) std::cerr << "ductile: " << remark << '\n';
 }
 
+// "/data/input=study/input"
+std::vector<std::pair<std::string, std::string>> folders_of(const std::vector<std::string>& all) {
+  std::vector<std::pair<std::string, std::string>> folders;
+  for (const std::string& each : all) {
+    const std::size_t at = each.find('=');
+    if (at == 0 || at == std::string::npos || at + 1 == each.size()) {
+      throw InputError({.field = "--map"}, fmt::format("'{}' does not name two folders", each),
+                       "write it as /data/input=study/input");
+    }
+    folders.emplace_back(each.substr(0, at), each.substr(at + 1));
+  }
+  return folders;
+}
+
 Source from_elastisim(const Options& options, ProgressLine& progress) {
   if (options.log.rules.nodes != 0) {
     throw InputError({.field = "--nodes"}, "the platform of --elastisim says how large it is",
                      "leave --nodes away");
   }
-  const ElastisimRules rules{options.log.rules.extend_walltime, options.log.rules.max_jobs, {}};
+  const ElastisimRules rules{.extend_walltime = options.log.rules.extend_walltime,
+                             .max_jobs = options.log.rules.max_jobs,
+                             .folders = options.folders};
   ElastisimInput input = read_elastisim(options.elastisim, rules);
   tell(input.remarks, options.elastisim, options, progress);
   if (input.workload.jobs.empty()) {
@@ -835,6 +852,14 @@ void add_workload_options(CLI::App& command, Options& options) {
           ->type_name("FILE")
           ->excludes(trace)
           ->excludes(model);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--map",
+          [&options](const std::vector<std::string>& all) { options.folders = folders_of(all); },
+          "what the files of --elastisim name in the folder NAMED is in the folder HERE")
+      ->type_name("NAMED=HERE")
+      ->needs(elastisim)
+      ->take_all();
   add_log_options(command, options.log);
   add_order_options(command, options.log.rules);
   add_platform_options(command, options);

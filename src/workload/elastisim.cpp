@@ -116,6 +116,15 @@ std::string JobsReader::find(const JsonAt& path_at, const std::string& named_by)
   if (rules_.load) return path;
   const auto known = found_.find({path, named_by});
   if (known != found_.end()) return known->second;
+  std::error_code ignored;
+  for (const auto& [named, here] : rules_.folders) {
+    const fs::path inside = fs::path(path).lexically_relative(named);
+    if (inside.empty() || *inside.begin() == "..") continue;
+    const fs::path there = fs::path(here) / inside;
+    if (fs::is_regular_file(there, ignored)) return found_[{path, named_by}] = there.string();
+    path_at.fail(fmt::format("'{}' is not there as {}", path, there.string()),
+                 fmt::format("map {} to the folder that has it", named));
+  }
   std::vector<fs::path> places = {path};
   const fs::path whole = fs::path(path).relative_path();
   for (const std::string& from : {named_by, configuration_}) {
@@ -127,7 +136,6 @@ std::string JobsReader::find(const JsonAt& path_at, const std::string& named_by)
       places.push_back(fs::path(from).parent_path() / last);
     }
   }
-  std::error_code ignored;
   for (const fs::path& there : places) {
     if (!fs::exists(there, ignored) || fs::is_directory(there, ignored)) continue;
     return found_[{path, named_by}] = there.string();

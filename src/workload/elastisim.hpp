@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workload/simgrid.hpp"
@@ -15,9 +16,11 @@ namespace ductile {
 struct ElastisimRules {
   bool extend_walltime = true;  // a walltime is at least the run time at the size asked for
   std::uint64_t max_jobs = 0;   // stop after so many; 0: all
+  /// What is in the first folder as the files name it, is in the second one here.
+  std::vector<std::pair<std::string, std::string>> folders{};
   /// The content of a file, or an InputError. For tests; the default reads files, plain or
   /// compressed.
-  std::function<std::string(const std::string& path)> load;
+  std::function<std::string(const std::string& path)> load{};
 };
 
 struct ElastisimInput {

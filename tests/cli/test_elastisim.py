@@ -46,6 +46,25 @@ def times(folder):
                 for row in csv.DictReader(file)}
 
 
+def test_a_study_lies_where_one_says(ductile, tmp_path):
+    file = study(tmp_path / "study", [{"type": "rigid", "num_nodes": 2}], {"phases": [waits(5)]})
+    (tmp_path / "study" / "configuration.json").write_text(json.dumps(
+        {"jobs_file": "/data/input/jobs.json", "platform_file": "/data/input/platform.xml"}))
+    for name in ("jobs.json", "platform.xml"):
+        (tmp_path / "study" / name).rename(tmp_path / name)
+    run = ["simulate", "--elastisim", file, "--policy", "easy"]
+    refused(ductile, *run)
+    # The first that fits counts, and whole names of folders.
+    maps = ["--map", f"/data/in={tmp_path}/study", "--map", f"/data/input={tmp_path}", "--map", f"/data={tmp_path}/study"]
+    [figures] = ductile.objects(*run, *maps, "--json")
+    assert figures["jobs"] == 1 and figures["makespan_s"] == 5
+    error = refused(ductile, *run, "--map", f"/data={tmp_path}")
+    assert f"is not there as {tmp_path}/input/platform.xml; map /data to the folder that has it" in error
+    for wrong in ("/data", "=x", "/data="):
+        assert f"--map: '{wrong}' does not name two folders" in refused(ductile, *run, "--map", wrong)
+    assert "--map requires --elastisim" in refused(ductile, "simulate", "--generate", "esp", "--map", "/a=b")
+
+
 def test_the_example_ends_when_it_should(ductile, tmp_path):
     [figures] = ductile.objects("simulate", "--elastisim", EXAMPLE, "--policy", "easy",
                                 "--out", str(tmp_path / "out"), "--json", "--check")
