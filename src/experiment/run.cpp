@@ -134,6 +134,7 @@ class MatrixRun {
     Result result{figures.summary(workload, settings, counts), {}};
     Summary& summary = result.summary;
     summary.variant = matrix_.variant;
+    if (matrix_.identity) summary.run = matrix_.identity(*settings.policy, settings.rules.seed);
     if (folder) result.page = folder->finish(summary, runs_ == 1 ? "" : folders_[number]);
     summary.load_seconds = to_microseconds(shared.input->load_seconds);
     summary.simulate_seconds = to_microseconds(seconds_since(begin));

@@ -18,7 +18,7 @@ guests mates core_cuts cut_searches evolving_granted evolving_denied reconfigura
 above_power_cap_s corridor_outside_s corridor_outside_ws corridor_excursions corridor_violations
 corridor_solved corridor_unsolved killed killed_by_resizes rejected rejected_for_power orders_not_possible
 premium_from premium_until requeued jobs_left stopped events passes choices policy_changes
-look_ahead_passes delays account_delays ruled load_seconds simulate_seconds look_ahead_seconds
+look_ahead_passes delays account_delays ruled run load_seconds simulate_seconds look_ahead_seconds
 peak_rss_bytes""".split()
 MEASURED = {"load_seconds", "simulate_seconds", "look_ahead_seconds", "peak_rss_bytes"}
 
