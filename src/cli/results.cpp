@@ -8,7 +8,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <optional>
+#include <map>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -33,17 +33,24 @@ constexpr const char* kNoRecord =
 
 // ---- What is in a folder ------------------------------------------------------------------------
 
-std::optional<std::vector<ReadSummary>> summaries_in(const fs::path& folder) {
+// Of the runs that have come to their end there.
+std::vector<ReadSummary> summaries_in(const fs::path& folder) {
   const fs::path file = folder / kSummary;
   std::error_code error;
-  if (!fs::exists(file, error)) return std::nullopt;
-  return read_summaries(file.string());
+  return fs::exists(file, error) ? read_summaries(file.string()) : std::vector<ReadSummary>();
+}
+
+// Where the files of each run are, within the folder of the matrix.
+std::vector<std::string> folders_of(const Matrix& matrix) {
+  std::vector<std::string> folders = folder_names(matrix);
+  if (folders.size() == 1) folders.front().clear();
+  return folders;
 }
 
 bool is_name_of_results(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kNames{"choices.csv", "decisions.csv", "jobs.csv",
-                                                   "report.html", "series.csv",    kSummary,
-                                                   "trace.json"};
+  constexpr std::array<std::string_view, 8> kNames{"choices.csv", "decisions.csv", "jobs.csv",
+                                                   "report.html", "runs.csv",      "series.csv",
+                                                   kSummary,      "trace.json"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
@@ -53,29 +60,23 @@ bool is_name_of_part(std::string_view name) {
   return name.ends_with(kPart) && is_name_of_results(name.substr(0, name.size() - kPart.size()));
 }
 
-[[noreturn]] void refuse_to_clear(const fs::path& what) {
-  throw InputError({.field = "--force"}, what.string() + " is no result of a simulation",
-                   "move it elsewhere, or give another folder to --out");
-}
-
-// Collects what is in a folder, the folders themselves after what is in them. `depth`: how far
-// there may be others in it.
-void collect_results(const fs::path& folder, int depth, std::vector<fs::path>& found) {
-  std::vector<fs::path> entries;
-  for (const auto& entry : fs::directory_iterator(folder)) entries.push_back(entry.path());
-  std::ranges::sort(entries);
-  const bool are_results = fs::exists(folder / kSummary);
-  if (are_results) read_summaries((folder / kSummary).string());
-  for (const fs::path& entry : entries) {
-    const std::string name = entry.filename().string();
-    const fs::file_status status = fs::symlink_status(entry);
-    if (fs::is_directory(status) && depth > 0) {
-      collect_results(entry, depth - 1, found);
+// Collects the files of results in a folder. `runs`: the folders in it that may be there, which
+// come after what is in them.
+void collect_results(const fs::path& folder, const std::set<std::string>& runs,
+                     std::vector<fs::path>& found) {
+  const bool is_over = fs::exists(folder / kSummary);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    const std::string name = path.filename().string();
+    const fs::file_status status = entry.symlink_status();
+    if (fs::is_directory(status) && runs.contains(name)) {
+      collect_results(path, {}, found);
     } else if (!fs::is_regular_file(status) ||
-               !(is_name_of_part(name) || (are_results && is_name_of_results(name)))) {
-      refuse_to_clear(entry);
+               !(is_name_of_part(name) || (is_over && is_name_of_results(name)))) {
+      throw InputError({.field = "--force"}, path.string() + " is none of the results",
+                       "move it elsewhere, or give another folder to --out");
     }
-    found.push_back(entry);
+    found.push_back(path);
   }
 }
 
@@ -193,7 +194,8 @@ void check_inputs(const Json& run) {
       throw InputError(place, "was no regular file, and cannot be read again",
                        "simulate with a file");
     }
-    if (!fs::exists(path)) {
+    std::error_code error;
+    if (!fs::exists(path, error)) {
       throw InputError(place, "an input of the run is not there",
                        "put it there, or go to the folder from which it was simulated");
     }
@@ -202,18 +204,18 @@ void check_inputs(const Json& run) {
         now->crc64 == input.at("crc64").get<std::string>()) {
       continue;
     }
-    throw InputError(
-        place,
-        fmt::format("is not what it was: {} bytes with CRC-64 {}, not {} with {}",
-                    now ? now->bytes : 0, now ? now->crc64 : "?", input.at("bytes").dump(),
-                    input.at("crc64").get<std::string>()),
-        "give it back its content");
+    throw InputError(place,
+                     fmt::format("is not what it was: {} bytes with CRC-64 {}, not {} with {}",
+                                 now ? now->bytes : 0, now ? now->crc64 : "?",
+                                 input.at("bytes").dump(), input.at("crc64").get<std::string>()),
+                     "give it back its content");
   }
 }
 
 std::vector<std::string> options_again(const std::vector<ReadSummary>& runs, const Json& run) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : run.at("options").items()) {
+    if (is_of_results(name)) continue;  // nobody wrote that: no file is to come of it
     if (value.is_boolean()) texts.push_back("--" + name);
     for (const Json& each : value.is_string() ? Json::array({value}) : value) {
       if (!each.is_string()) continue;
@@ -253,43 +255,45 @@ std::vector<fs::path> matrices_in(const fs::path& folder) {
 }  // namespace
 
 void need_room_for_results(const Matrix& matrix) {
-  const bool is_one = matrix.policies.size() * matrix.seeds.size() == 1;
-  const std::vector<std::string> folders = folder_names(matrix);
-  // Each run that may be there, by where its files are: as said by the folder, and by its own.
-  std::vector<std::pair<std::string, Json>> planned;
-  for (const std::uint64_t seed : matrix.seeds) {
-    for (const auto& policy : matrix.policies) {
-      planned.emplace_back(is_one ? "" : folders[planned.size()],
-                           Json::parse(matrix.identity(*policy, seed)));
-    }
+  // What each run will be, by the name of its folder.
+  std::map<std::string, Json> planned;
+  const std::vector<std::string> folders = folders_of(matrix);
+  for (std::size_t i = 0; i < folders.size(); ++i) {
+    const std::size_t row = i / matrix.policies.size();
+    const Policy& policy = *matrix.policies[i % matrix.policies.size()];
+    planned[folders[i]] = Json::parse(matrix.identity(policy, matrix.seeds[row]));
   }
-  const auto check = [&](const fs::path& folder, const ReadSummary& found, const std::string& at) {
-    const auto own = std::ranges::find(planned, at, &std::pair<std::string, Json>::first);
-    if (found.summary.run.empty()) {
-      refuse_to_write(folder, "it does not say what it was");
-    }
-    const Json before = Json::parse(found.summary.run);
-    const Json& now = own == planned.end() ? planned.front().second : own->second;
+  const auto check = [&](const fs::path& folder, const Summary& found, const std::string& name) {
+    if (found.run.empty()) refuse_to_write(folder, "it does not say what it was");
+    const auto own = planned.find(name);
+    const Json before = Json::parse(found.run);
+    const Json& now = own == planned.end() ? planned.begin()->second : own->second;
     if (before != now) refuse_to_write(folder, difference(before, now));
-    if (own == planned.end()) refuse_to_write(folder, "it has other runs");
+    if (own == planned.end()) refuse_to_write(folder, "it has more runs, or fewer");
   };
-  if (const auto found = summaries_in(matrix.out)) {
-    for (const ReadSummary& run : *found) check(matrix.out, run, run.folder);
-  }
-  for (const auto& [name, run] : planned) {
-    if (name.empty()) continue;
-    const auto found = summaries_in(matrix.out / name);
-    if (!found) continue;
-    for (const ReadSummary& its : *found) check(matrix.out / name, its, name);
+  const auto check_all = [&](const fs::path& folder, const std::string& name) {
+    try {
+      for (const ReadSummary& run : summaries_in(folder)) {
+        check(folder, run.summary, name.empty() ? run.folder : name);
+      }
+    } catch (const Json::exception& error) {
+      refuse_to_write(folder, std::string("what it says of it is damaged: ") + error.what());
+    }
+  };
+  check_all(matrix.out, "");
+  for (const std::string& name : folders) {
+    if (!name.empty()) check_all(matrix.out / name, name);
   }
 }
 
-void clear_results(const fs::path& folder) {
-  constexpr int kDepth = 2;  // variants, and their runs
+void clear_results(const Matrix& matrix) {
   std::error_code error;
-  if (!fs::is_directory(folder, error)) return;
+  if (!fs::is_directory(matrix.out, error)) return;
+  std::set<std::string> runs;
+  for (const std::string& name : folders_of(matrix)) runs.insert(name);
+  for (const ReadSummary& run : summaries_in(matrix.out)) runs.insert(run.folder);
   std::vector<fs::path> found;
-  collect_results(folder, kDepth, found);
+  collect_results(matrix.out, runs, found);
   for (const fs::path& each : found) fs::remove(each);
 }
 

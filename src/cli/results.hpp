@@ -1,7 +1,6 @@
 // The folders of --out, which hold what was run besides its results.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,9 +16,9 @@ namespace ductile {
 /// none of its own. What is of the same runs may be there: it is written again.
 void need_room_for_results(const Matrix& matrix);
 
-/// Removes the results in a folder, those of all runs below it. Throws InputError, and removes
-/// nothing, if anything else is there.
-void clear_results(const std::filesystem::path& folder);
+/// Removes all results in the folder of the matrix, with the folders of their runs. Throws
+/// InputError, and removes nothing, if anything else is there.
+void clear_results(const Matrix& matrix);
 
 /// Runs what wrote the folder again, or of an experiment what wrote each folder in it, and prints
 /// whether all files are the same, without what measures the machine, else which are not. Returns

@@ -73,8 +73,8 @@ std::string found_input(const std::string& name) {
 }
 
 bool is_of_results(std::string_view option) {
-  constexpr std::array<std::string_view, 8> kOptions{"out",     "record", "json",  "quiet",
-                                                     "threads", "force",  "again", "help"};
+  constexpr std::array<std::string_view, 9> kOptions{"out",   "record", "json",  "quiet", "threads",
+                                                     "check", "force",  "again", "help"};
   return std::ranges::find(kOptions, option) != kOptions.end();
 }
 

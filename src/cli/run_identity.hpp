@@ -43,7 +43,7 @@ bool is_of_results(std::string_view option);
 nlohmann::json common_identity(const CLI::App& command, const std::vector<InputFile>& inputs);
 
 /// The identity of one of these runs.
-std::string run_identity(nlohmann::json common, const Registry& registry,
-                         const std::string& policy, std::uint64_t seed);
+std::string run_identity(nlohmann::json common, const Registry& registry, const std::string& policy,
+                         std::uint64_t seed);
 
 }  // namespace ductile

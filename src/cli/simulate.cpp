@@ -760,7 +760,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry,
     matrix.observer = &recorder.emplace(options.record);
   }
   if (!options.out.empty()) {
-    if (options.force) clear_results(options.out);
+    if (options.force) clear_results(matrix);
     need_room_for_results(matrix);
   }
   matrix.settings.stop = &stop_on_signal();

@@ -149,7 +149,7 @@ def test_walltimes_are_limits_whatever_the_size(ductile, tmp_path):
                         waits("60")]}
     configuration = study(tmp_path, [job, {"type": "rigid", "num_nodes": 8}], model)
     call = ["simulate", "--elastisim", configuration, "--policy", "dbes", "--overrun", "kill",
-            "--json", "--out", str(tmp_path / "out")]
+            "--json", "--force", "--out", str(tmp_path / "out")]
     for limit in ["fixed", "scaled"]:
         ductile.output(*call, "--limit", limit)
         assert times(tmp_path / "out")["0"] == (0, 250)
@@ -187,7 +187,7 @@ def test_jobs_that_take_no_time_are_jobs(ductile, tmp_path):
     configuration = study(tmp_path, jobs, model, nodes=20)
     for policy in ["easy", "dbes", "mebf", "equipartition"]:
         [figures] = ductile.objects("simulate", "--elastisim", configuration, "--policy", policy,
-                                    "--check", "--json", "--out", str(tmp_path / "out"))
+                                    "--check", "--json", "--force", "--out", str(tmp_path / "out"))
         assert figures["jobs"] == 5 and figures["skipped"] == 0
         for start, end in times(tmp_path / "out").values():
             assert 0 < end - start < 1e-4

@@ -156,7 +156,7 @@ def test_several_runs_have_a_folder_each(ductile, tmp_path):
     ductile.output("simulate", "--trace", RIGID_1000, "--out", tmp_path,
                    "--policy", "easy", "--policy", "backfill:depth=5,order=sjf")
     folders = {"easy-s1", "backfill_depth=5_order=sjf-s1"}
-    assert {path.name for path in tmp_path.iterdir()} == folders | {"report.html", "summary.json"}
+    assert {path.name for path in tmp_path.iterdir()} == folders | {"report.html", "runs.csv", "summary.json"}
     for folder in folders:
         assert set(files_of(tmp_path / folder)) == FILES
     runs = json.loads((tmp_path / "summary.json").read_text())["runs"]
@@ -198,7 +198,7 @@ def test_each_variant_has_a_folder_of_its_own(ductile, tmp_path, variants):
     found = {}
     for folder in folders:
         assert {path.name for path in folder.iterdir()} == {
-            "fcfs-s1", "easy-s1", "fcfs-s2", "easy-s2", "report.html", "summary.json"}
+            "fcfs-s1", "easy-s1", "fcfs-s2", "easy-s2", "report.html", "runs.csv", "summary.json"}
         for run in json.loads((folder / "summary.json").read_text())["runs"]:
             found.setdefault(run["variant"], set()).add(run["jobs"])
         assert f": {run['variant']}" in (folder / "report.html").read_text()
@@ -316,7 +316,7 @@ def test_foreseen_failures_are_left(ductile, tmp_path):
     failures.write_text("50 down 2\n200 up 2\n")
     out = tmp_path / "out"
     arguments = ["simulate", "--trace", log, "--malleable", "1:min=0.3,max=1,model=linear",
-                 "--reconfiguration", "free", "--json", "--check", "--out", out]
+                 "--reconfiguration", "free", "--json", "--check", "--force", "--out", out]
 
     def run(failures, *options, decision="shrink"):
         [figures] = ductile.objects(*arguments, "--failures", failures, *options)
@@ -429,7 +429,7 @@ def test_fairness_limits_what_requests_do_to_others(ductile):
     free, counted, fair = run("none"), run("target"), run("target,target=600")
     assert free["delays"] == [] and free["evolving_granted"] > 0
     # To count changes nothing.
-    assert {**counted, "delays": [], **{key: free[key] for key in MEASURED}} == free
+    assert {**counted, "delays": [], **{key: free[key] for key in MEASURED | {"run"}}} == free
     users = [row["user"] for row in counted["delays"]]
     assert users == sorted(users) and len(users) > 1
     for row in counted["delays"]:
