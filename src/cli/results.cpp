@@ -108,7 +108,7 @@ std::string difference(const Json& old, const Json& now) {
     if (before != after) return fmt::format("--{} was {}, and is {}", name, before, after);
   }
   for (const char* name : {"policy", "seed", "program"}) {
-    if (old.at(name) == now.at(name)) continue;
+    if (!now.contains(name) || old.at(name) == now.at(name)) continue;
     return fmt::format("{} was {}, and is {}", name, text(old, name), text(now, name));
   }
   for (const Json& input : now.at("inputs")) {
@@ -200,10 +200,7 @@ void check_inputs(const Json& run) {
                        "put it there, or go to the folder from which it was simulated");
     }
     const auto now = read_content(path);
-    if (now && now->bytes == input.at("bytes").get<std::uint64_t>() &&
-        now->crc64 == input.at("crc64").get<std::string>()) {
-      continue;
-    }
+    if (now && input.at("bytes") == now->bytes && input.at("crc64") == now->crc64) continue;
     throw InputError(place,
                      fmt::format("is not what it was: {} bytes with CRC-64 {}, not {} with {}",
                                  now ? now->bytes : 0, now ? now->crc64 : "?",
@@ -265,11 +262,21 @@ void need_room_for_results(const Matrix& matrix) {
   }
   const auto check = [&](const fs::path& folder, const Summary& found, const std::string& name) {
     if (found.run.empty()) refuse_to_write(folder, "it does not say what it was");
-    const auto own = planned.find(name);
-    const Json before = Json::parse(found.run);
-    const Json& now = own == planned.end() ? planned.begin()->second : own->second;
-    if (before != now) refuse_to_write(folder, difference(before, now));
-    if (own == planned.end()) refuse_to_write(folder, "it has more runs, or fewer");
+    Json before = Json::parse(found.run), now = planned.begin()->second;
+    if (const auto own = planned.find(name); own != planned.end()) {
+      now = own->second;
+      if (before == now) return;
+    } else {
+      for (const char* of_one : {"policy", "parameters", "seed"}) {
+        before.erase(of_one);
+        now.erase(of_one);
+      }
+      if (before == now) {
+        refuse_to_write(folder, fmt::format("it has one of {} with seed {}, and this call has not",
+                                            found.policy, found.seed));
+      }
+    }
+    refuse_to_write(folder, difference(before, now));
   };
   const auto check_all = [&](const fs::path& folder, const std::string& name) {
     try {

@@ -67,8 +67,8 @@ TEST_F(Results, TheSameRunsMayBeWrittenAgain) {
 TEST_F(Results, OthersAreRefusedByWhatDiffers) {
   run(matrix({"fcfs", "easy"}, {1}));
   expect_refused(matrix({"fcfs", "easy"}, {1}, "0.7"), "--load was 0.5, and is 0.7");
-  expect_refused(matrix({"fcfs", "easy"}, {2}), "seed was 1, and is 2");
-  expect_refused(matrix({"fcfs"}, {1}), "it has more runs");
+  expect_refused(matrix({"fcfs", "easy"}, {2}), "it has one of fcfs with seed 1");
+  expect_refused(matrix({"fcfs"}, {1, 2}), "it has one of easy with seed 1, and this call has not");
   fs::remove(folder_ / "summary.json");  // as if it had been killed
   expect_refused(matrix({"fcfs", "easy"}, {1}, "0.7"), "--load was 0.5, and is 0.7");
   need_room_for_results(matrix({"fcfs", "easy"}, {1, 2}));
@@ -78,7 +78,7 @@ TEST_F(Results, AFolderOfOneRunIsOfThatOne) {
   run(matrix({"fcfs"}, {1}));
   need_room_for_results(matrix({"fcfs"}, {1}));
   expect_refused(matrix({"easy"}, {1}), "policy was fcfs, and is easy");
-  expect_refused(matrix({"easy", "fcfs"}, {1}), "another run");
+  expect_refused(matrix({"easy", "fcfs"}, {1}), "it has one of fcfs with seed 1");
 }
 
 TEST_F(Results, WhatDoesNotSayWhatItIsIsRefused) {

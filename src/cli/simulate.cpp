@@ -774,6 +774,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry,
       std::cout << to_json(summary) << '\n' << std::flush;
     }
     summaries.push_back(summary);
+    std::string().swap(summaries.back().run);  // long, and for nobody
   });
   progress.clear();
   if (!options.json && !summaries.empty()) std::cout << '\n' << summary_table(summaries);

@@ -164,13 +164,13 @@ class MatrixRun {
     for (; delivered_ < runs_ && results_[delivered_]; ++delivered_) {
       Result& ready = *results_[delivered_];
       done_(ready.summary);
-      ready.page.summary = ready.summary;
+      ready.page.summary = std::move(ready.summary);
       if (delivered_ >= matrix_.policies.size()) {  // charts are of the first seed
         ready.page.held = ready.page.pending = {};
         ready.page.gantt = {};
         ready.page.choices = {};
       }
-      pages_.push_back(std::move(ready.page));
+      if (!matrix_.out.empty()) pages_.push_back(std::move(ready.page));
       results_[delivered_].emplace();
     }
   }

@@ -50,6 +50,9 @@ def test_the_example_ends_when_it_should(ductile, tmp_path):
     [figures] = ductile.objects("simulate", "--elastisim", EXAMPLE, "--policy", "easy",
                                 "--out", str(tmp_path / "out"), "--json", "--check")
     assert figures["jobs"] == 3 and figures["nodes"] == 8
+    read = [file["file"].split("/")[-1] for file in figures["run"]["inputs"]]
+    assert read[0] == EXAMPLE.split("/")[-1] and set(read) == {
+        file.name for file in (ROOT / EXAMPLE).parent.iterdir() if file.suffix in (".json", ".xml")}
     assert times(tmp_path / "out") == {
         # Reads 4 GB by one node's link of 1 GB/s; then 10 times 10 GFLOP on each of 4 nodes, beside
         # which 2 GB go round, and 20 GB at 2 GB/s to the file system.
