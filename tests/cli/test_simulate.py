@@ -32,6 +32,11 @@ def without_measures(summary):
     return {key: value for key, value in summary.items() if key not in MEASURED}
 
 
+def figures_alone(summary):
+    """Without what was run, too: what different calls can have in common."""
+    return {key: value for key, value in without_measures(summary).items() if key != "run"}
+
+
 def references():
     names = {"depth5": "backfill:depth=5"}
     for line in (ROOT / "tests/data/rigid_figures.jsonl").read_text().splitlines():
