@@ -1,5 +1,6 @@
 #include "cli/run_identity.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
