@@ -25,6 +25,8 @@
 #include "cli/power_options.hpp"
 #include "cli/process.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/results.hpp"
+#include "cli/run_identity.hpp"
 #include "cli/sharing_options.hpp"
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
@@ -33,8 +35,10 @@
 #include "policies/registry.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
+#include "simulation/corridor.hpp"
 #include "simulation/failures.hpp"
 #include "simulation/orders_file.hpp"
+#include "simulation/power_caps.hpp"
 #include "simulation/recording.hpp"
 #include "workload/elastisim.hpp"
 #include "workload/generate.hpp"
@@ -61,7 +65,7 @@ struct Options {
   std::string orders;    // a file
   MeasureOptions measure;
   std::string identities = "auto";
-  bool json = false, quiet = false, strict = false;
+  bool json = false, quiet = false, strict = false, force = false;
   bool apply_at_given = false;
 };
 
@@ -204,6 +208,7 @@ struct Source {
   std::string about;            // one line
   bool has_node_lists = false;  // jobs name the nodes on which they may run, or may not
   std::optional<std::int64_t> unix_start_time;
+  std::vector<InputFile> files{};  // from which it was read
 };
 
 // What was read and what was not, with the option that would change it; where there is no such one,
@@ -305,6 +310,8 @@ Source from_trace(const Options& options, ProgressLine& progress) {
     if (log.unknown > 0) source.about += fmt::format(", and {} that were left out", log.unknown);
   }
   source.unix_start_time = log.header.unix_start_time;
+  source.files = {{"trace", options.trace}};
+  if (!log.adaptive.empty()) source.files.push_back({"adaptive", log.adaptive});
   return source;
 }
 
@@ -352,7 +359,9 @@ Source from_elastisim(const Options& options, ProgressLine& progress) {
         skipped.empty() ? "give it jobs" : fmt::format("{}; look at {}", skipped, kFitElastisim));
   }
   const auto workload = std::make_shared<Workload>(std::move(input.workload));
-  return from_jobs(workload, input.machine.nodes, options);
+  Source source = from_jobs(workload, input.machine.nodes, options);
+  for (std::string& file : input.files) source.files.push_back({"elastisim", std::move(file)});
+  return source;
 }
 
 Source from_model(const Options& options, ProgressLine& progress) {
@@ -405,6 +414,7 @@ void add_failures(Source& source, const Options& options) {
   if (options.failures.empty()) return;
   const Nodes nodes = source.nodes;
   const FailureSource from = read_failure_source(options.failures);
+  if (!from.file.empty()) source.files.push_back({"failures", from.file});
   if (from.file.empty()) {
     source.input = [input = source.input, from, nodes](std::uint64_t seed) {
       Input result = input(seed);
@@ -435,6 +445,7 @@ void add_failures(Source& source, const Options& options) {
 bool add_orders(Source& source, const Options& options) {
   if (options.orders.empty()) return false;
   std::vector<FileOrder> orders = read_orders(options.orders, source.nodes);
+  source.files.push_back({"orders", options.orders});
   const bool any_moves = std::ranges::any_of(orders, [](const FileOrder& each) {
     return std::holds_alternative<OperatorOrder::Leave>(each.order.what);
   });
@@ -670,7 +681,23 @@ void take_platform(Options& options) {
   rules.platform = std::move(file);
 }
 
-std::vector<Summary> simulate_command(Options options, const Registry& registry) {
+// Adds the files that options have read by themselves.
+void add_other_files(Source& source, const CLI::App& command) {
+  const auto add = [&](const std::string& name, const auto& names_file) {
+    const CLI::Option* const option = command.get_option("--" + name);
+    if (option->count() == 0 || !names_file(option->results().back())) return;
+    source.files.push_back({name, option->results().back()});
+  };
+  const auto always = [](const std::string&) { return true; };
+  add("platform", always);
+  add("power-cap", names_file_of_power_caps);
+  add("corridor", names_file_of_corridor);
+  add("mtct", always);
+}
+
+// `command`: as it was parsed.
+std::vector<Summary> simulate_command(Options options, const Registry& registry,
+                                      const CLI::App& command) {
   options.log.rules.counts_cores = true;
   take_platform(options);
   if (options.trace.empty() && options.model.empty() && options.elastisim.empty()) {
@@ -700,6 +727,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
   if (!options.platform.empty()) source.nodes = options.settings.platform.nodes;
   add_failures(source, options);
   const bool any_moves = add_orders(source, options);
+  add_other_files(source, command);
   const char* const needs_identities = !options.settings.bookings.empty() ? "reservations need"
                                        : !options.failures.empty()        ? "failures need"
                                        : source.has_node_lists ? "jobs that name nodes need"
@@ -715,6 +743,10 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
 
   matrix.measured = read_measured(options.measure, source.unix_start_time);
   matrix.variant = options.variant;
+  matrix.identity = [&registry, common = common_identity(command, source.files)](
+                        const Policy& policy, std::uint64_t seed) {
+    return run_identity(common, registry, policy.traits.settings, seed);
+  };
   matrix.seeds = options.seeds;
   matrix.threads = options.threads;
   matrix.out = options.out;
@@ -744,6 +776,10 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
     matrix.settings.rules.record = true;
     matrix.observer = &recorder.emplace(options.record);
   }
+  if (!options.out.empty()) {
+    if (options.force) clear_results(matrix);
+    need_room_for_results(matrix);
+  }
   matrix.settings.stop = &stop_on_signal();
   matrix.progress = [&](const Progress& now) { progress.simulating(now, source.unix_start_time); };
 
@@ -755,6 +791,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
       std::cout << to_json(summary) << '\n' << std::flush;
     }
     summaries.push_back(summary);
+    std::string().swap(summaries.back().run);  // long, and for nobody
   });
   progress.clear();
   if (!options.json && !summaries.empty()) std::cout << '\n' << summary_table(summaries);
@@ -957,7 +994,7 @@ void add_world_options(CLI::App& command, Options& options) {
       .add_option(
           "--orders", options.orders,
           "what operators order jobs, by time: a file with lines TIME_S suspend JOB, TIME_S "
-          "resume JOB, TIME_S resize JOB NODES and TIME_S migrate JOB [off NODES]")
+          "resume JOB, TIME_S resize JOB NODES and TIME_S migrate JOB [off NODES] [none]")
       ->type_name("FILE");
   command
       .add_option_function<std::string>(
@@ -1007,6 +1044,8 @@ void add_options(CLI::App& command, Options& options) {
   command
       .add_option("--record", options.record, "write a log of one run to this file; see 'replay'")
       ->type_name("FILE");
+  command.add_flag("--force", options.force,
+                   "if the folder of --out holds the results of other runs, remove them");
   command.add_flag("--json", options.json, "print one JSON object per run, one per line");
   command.add_flag("--quiet", options.quiet, "no progress line and no remarks");
 }
@@ -1014,14 +1053,14 @@ void add_options(CLI::App& command, Options& options) {
 // One matrix of an experiment, from options as "--name=value".
 std::vector<Summary> simulate_options(std::vector<std::string> texts, const std::string& variant,
                                       const Registry& registry) {
-  CLI::App command;
+  CLI::App command("", "simulate");
   Options options;
   add_options(command, options);
   std::ranges::reverse(texts);  // as CLI11 takes them
   command.parse(std::move(texts));
   if (options.policies.empty()) options.policies = {"easy"};
   options.variant = variant;
-  return simulate_command(options, registry);
+  return simulate_command(options, registry, command);
 }
 
 }  // namespace
@@ -1030,21 +1069,31 @@ void add_simulate_command(CLI::App& app, const Registry& registry) {
   CLI::App& command = *app.add_subcommand("simulate", "run policies on a workload");
   const auto options = std::make_shared<Options>();
   const auto experiment = std::make_shared<std::string>();
+  const auto again = std::make_shared<std::string>();
   command
       .add_option("experiment", *experiment,
                   "an experiment file (TOML) with options, and what a paper says comes out")
       ->type_name("FILE");
   add_options(command, *options);
-  command.callback([&command, &registry, options, experiment] {
+  command
+      .add_option("--again", *again,
+                  "run again what wrote this folder with --out, and say whether the results are "
+                  "the same bytes")
+      ->type_name("DIR");
+  command.callback([&command, &registry, options, experiment, again] {
+    const auto simulate = [&](const auto& texts, const std::string& variant) {
+      return simulate_options(texts, variant, registry);
+    };
+    if (!again->empty()) {
+      if (!run_again(*again, command, simulate)) throw CLI::RuntimeError(1);
+      return;
+    }
     if (!experiment->empty()) {
-      const auto simulate = [&](const auto& texts, const std::string& variant) {
-        return simulate_options(texts, variant, registry);
-      };
       run_experiment(*experiment, command, options->json, simulate);
       return;
     }
     if (options->policies.empty()) options->policies = {"easy"};
-    simulate_command(*options, registry);
+    simulate_command(*options, registry, command);
   });
 }
 

@@ -134,6 +134,7 @@ class MatrixRun {
     Result result{figures.summary(workload, settings, counts), {}};
     Summary& summary = result.summary;
     summary.variant = matrix_.variant;
+    if (matrix_.identity) summary.run = matrix_.identity(*settings.policy, settings.rules.seed);
     if (folder) result.page = folder->finish(summary, runs_ == 1 ? "" : folders_[number]);
     summary.load_seconds = to_microseconds(shared.input->load_seconds);
     summary.simulate_seconds = to_microseconds(seconds_since(begin));
@@ -163,13 +164,13 @@ class MatrixRun {
     for (; delivered_ < runs_ && results_[delivered_]; ++delivered_) {
       Result& ready = *results_[delivered_];
       done_(ready.summary);
-      ready.page.summary = ready.summary;
+      ready.page.summary = std::move(ready.summary);
       if (delivered_ >= matrix_.policies.size()) {  // charts are of the first seed
         ready.page.held = ready.page.pending = {};
         ready.page.gantt = {};
         ready.page.choices = {};
       }
-      pages_.push_back(std::move(ready.page));
+      if (!matrix_.out.empty()) pages_.push_back(std::move(ready.page));
       results_[delivered_].emplace();
     }
   }

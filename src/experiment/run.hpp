@@ -38,6 +38,8 @@ struct Matrix {
   SimulationSettings settings;
   MeasuredPart measured{};  // of which jobs the figures are
   std::string variant;      // of an experiment: what summaries say
+  /// What summaries say a run is, as JSON; none: nothing.
+  std::function<std::string(const Policy& policy, std::uint64_t seed)> identity{};
   /// Asked once for each seed, by any thread.
   std::function<Input(std::uint64_t seed)> input;
   unsigned threads = 1;

@@ -81,7 +81,7 @@ TEST(RunMatrix, AnyNumberOfThreadsGivesTheSameBytes) {
   EXPECT_EQ(results_of(matrix), one);
 
   auto files_1 = files_of(base / "1"), files_3 = files_of(base / "3");
-  EXPECT_EQ(files_1.size(), 6u * 6 + 2);
+  EXPECT_EQ(files_1.size(), 6u * 6 + 3);
   for (auto& [name, text] : files_1) {
     if (fs::path(name).filename() == "summary.json") continue;
     EXPECT_EQ(files_3[name], text) << name;

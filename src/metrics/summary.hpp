@@ -99,6 +99,7 @@ struct Summary {
   std::vector<std::pair<std::string, double>> ruled;
   std::map<std::uint32_t, DelayFigures> delays;        // by user
   std::map<std::string, DelayFigures> account_delays;  // by account
+  std::string run;  // its identity, a JSON object; empty: not known
   // Wall clock and memory of this machine: never the same twice.
   double load_seconds = 0, simulate_seconds = 0;
   double look_ahead_seconds = 0;  // of these, for a portfolio's choices

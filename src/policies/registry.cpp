@@ -163,7 +163,16 @@ const PolicyInfo& Registry::find(std::string_view name) const {
   throw InputError("there is no policy '" + std::string(name) + "'", "there are " + listed(names));
 }
 
-std::shared_ptr<const Policy> Registry::make(std::string_view text) const {
+std::map<std::string, std::string> Parameters::texts() const {
+  std::map<std::string, std::string> texts;
+  for (const auto& [name, value] : values_) {
+    const auto* const number = std::get_if<Decimal>(&value);
+    texts[name] = number ? to_text(*number) : std::get<std::string>(value);
+  }
+  return texts;
+}
+
+Parameters Registry::parameters(std::string_view text) const {
   // They are one word of a log and of a snapshot, where "-" says that there are none.
   const auto is_blank = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
   if (text == "-" || std::ranges::any_of(text, is_blank)) {
@@ -178,7 +187,13 @@ std::shared_ptr<const Policy> Registry::make(std::string_view text) const {
   std::ranges::copy(common_parameters(info), std::back_inserter(table));
   const std::string_view settings =
       name.size() < text.size() ? text.substr(name.size() + 1) : std::string_view{};
-  Parameters parameters = read_parameters(name, settings, table);
+  return read_parameters(name, settings, table);
+}
+
+std::shared_ptr<const Policy> Registry::make(std::string_view text) const {
+  Parameters parameters = this->parameters(text);
+  const std::string name(text.substr(0, text.find(':')));
+  const PolicyInfo& info = find(name);
   parameters.set_others([this](std::string_view other) { return make(other); });
 
   const std::shared_ptr<Policy> policy = info.make(parameters);

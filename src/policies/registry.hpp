@@ -48,6 +48,8 @@ class Parameters {
   void set(const std::string& name, std::variant<Decimal, std::string> value) {
     values_[name] = std::move(value);
   }
+  /// All of them by name, as they could be written.
+  std::map<std::string, std::string> texts() const;
   /// For a policy that is made of others.
   const PolicyMaker& others() const { return others_; }
   void set_others(PolicyMaker others) { others_ = std::move(others); }
@@ -117,7 +119,9 @@ struct Registry {
   // These throw `InputError` that names what is wrong and what there is.
 
   const PolicyInfo& find(std::string_view name) const;
-  /// Makes a policy from "NAME" or "NAME:parameter=value,...".
+  /// What the parameters of "NAME" or "NAME:parameter=value,..." are, those not given as well.
+  Parameters parameters(std::string_view text) const;
+  /// Makes a policy from such a text.
   std::shared_ptr<const Policy> make(std::string_view text) const;
   /// The same, for who knows no registry. It has a copy of this one.
   PolicyMaker maker() const {

@@ -142,5 +142,14 @@ TEST(Registry, TheMakerOutlivesIt) {
   EXPECT_EQ(make("mine")->traits.settings, "mine");
 }
 
+TEST(Registry, ParametersAreThoseGivenAndTheOthersAsTheyAre) {
+  const auto texts = Registry().parameters("backfill:depth=7,order=sjf,grace=60.0").texts();
+  EXPECT_EQ(texts.at("depth"), "7");
+  EXPECT_EQ(texts.at("order"), "sjf");
+  EXPECT_EQ(texts.at("grace"), "60");
+  EXPECT_EQ(texts.at("half_life"), "604800");
+  EXPECT_THROW(Registry().parameters("backfill:depht=7"), InputError);
+}
+
 }  // namespace
 }  // namespace ductile

@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -422,6 +423,18 @@ void append_all_figures(std::string& html, std::span<const RunPage> runs) {
   html += "</table></div></details>\n";
 }
 
+// What was run, of each run: folded.
+void append_identities(std::string& html, std::span<const RunPage> runs) {
+  bool any = false;
+  for (const RunPage& run : runs.first(std::min(runs.size(), kMostColumns))) {
+    const Summary& its = run.summary;
+    if (its.run.empty()) continue;
+    if (!std::exchange(any, true)) html += "<h2>What was run</h2>\n";
+    html += fmt::format("<details><summary>{}, seed {}</summary><pre>{}</pre></details>\n",
+                        escaped(its.policy), its.seed, escaped(indented(its.run)));
+  }
+}
+
 // Of the runs that resized: how often for each reason, and what it cost.
 void append_resizes(std::string& html, std::span<const RunPage* const> runs) {
   const auto resized = [](const RunPage* run) { return !run->resizes.empty(); };
@@ -546,6 +559,7 @@ std::string html_page(std::span<const RunPage> runs) {
     append_gantt(html, *charted[i], charted.size() == 1 ? "" : charted[i]->summary.policy);
   }
   append_all_figures(html, runs);
+  append_identities(html, runs);
   append_links(html, runs);
   return html + std::string(kPageEnd);
 }

@@ -1,5 +1,9 @@
 #include "report/run_folder.hpp"
 
+#include <cmath>
+#include <optional>
+#include <type_traits>
+
 #include "report/output_file.hpp"
 #include "report/text.hpp"
 
@@ -15,6 +19,43 @@ const std::filesystem::path& made(const std::filesystem::path& folder) {
 void write_file(const std::filesystem::path& path, std::string text) {
   OutputFile file(path);
   file.text() = std::move(text);
+  file.commit();
+}
+
+std::string csv_text(const std::string& value) { return value; }
+std::string csv_text(bool value) { return value ? "true" : "false"; }
+std::string csv_text(double value) { return std::isfinite(value) ? number_text(value) : ""; }
+template <class Integer>
+requires std::is_integral_v<Integer> std::string csv_text(Integer value) {
+  return std::to_string(value);
+}
+template <class Value>
+std::string csv_text(const std::optional<Value>& value) {
+  return value ? csv_text(*value) : "";
+}
+
+// A line for each run: docs/formats/runs.csv.md.
+void write_runs(const std::filesystem::path& path, const std::vector<RunPage>& runs) {
+  OutputFile file(path);
+  std::string& text = file.text();
+  text = "folder,variant";
+  const auto name_column = [&](const char* name, const auto&) { text.append(",").append(name); };
+  visit_figures(runs.front().summary, name_column);
+  visit_asked_figures(runs.front().summary, name_column);
+  text += '\n';
+  for (const RunPage& run : runs) {
+    append_field(text, run.folder);
+    text += ',';
+    append_field(text, run.summary.variant);
+    const auto add = [&](const char*, const auto& value) {
+      text += ',';
+      append_field(text, csv_text(value));
+    };
+    visit_figures(run.summary, add);
+    visit_asked_figures(run.summary, add);
+    text += '\n';
+    file.appended();
+  }
   file.commit();
 }
 
@@ -68,6 +109,7 @@ void write_comparison(const std::filesystem::path& folder, const std::vector<Run
     json += (&run == &runs.front() ? "\n" : ",\n");
     json += "{\"folder\": " + json_text(run.folder) + ", " + to_json(run.summary).substr(1);
   }
+  write_runs(folder / "runs.csv", runs);
   write_file(folder / "report.html", html_page(runs));
   write_file(folder / "summary.json", json + "\n]}\n");
 }

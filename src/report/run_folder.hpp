@@ -47,7 +47,7 @@ class RunFolder {
   Choices choices_;
 };
 
-/// Writes summary.json and report.html of several runs into the folder above theirs.
+/// Writes summary.json, runs.csv and report.html of several runs into the folder above theirs.
 void write_comparison(const std::filesystem::path& folder, const std::vector<RunPage>& runs);
 
 }  // namespace ductile

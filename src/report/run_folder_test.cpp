@@ -181,5 +181,29 @@ TEST(RunFolder, AComparisonNamesTheFolders) {
   EXPECT_THAT(content(folder / "report.html"), HasSubstr("href=\"fcfs-s1/report.html\""));
 }
 
+TEST(RunFolder, AComparisonHasALineForEachRun) {
+  const fs::path folder = fresh_folder("lines");
+  fs::create_directories(folder);
+  RunPage first, second;
+  first.folder = "easy_order=sjf-s1";
+  first.summary.policy = "backfill:depth=5,order=sjf";
+  first.summary.jobs = 3;
+  first.summary.mean_wait_s = 1.5;
+  second.folder = "easy-s1";
+  second.summary.variant = "a \"b\"";
+  second.summary.policy = "easy";
+  second.summary.stopped = true;
+  second.summary.jobs_in_all = 7;
+  write_comparison(folder, {first, second});
+  const std::string text = content(folder / "runs.csv");
+  const std::string header = text.substr(0, text.find('\n'));
+  EXPECT_THAT(header,
+              testing::StartsWith("folder,variant,policy,seed,jobs,skipped,nodes,makespan_s,"));
+  EXPECT_THAT(header, testing::EndsWith(",measured_from_s,measured_until_s,jobs_in_all"));
+  EXPECT_THAT(text, HasSubstr("\neasy_order=sjf-s1,,\"backfill:depth=5,order=sjf\",1,3,0,0,0,,"));
+  EXPECT_THAT(text, HasSubstr("\neasy-s1,\"a \"\"b\"\"\",easy,1,0,"));
+  EXPECT_THAT(text, testing::EndsWith(",,,7\n"));
+}
+
 }  // namespace
 }  // namespace ductile

@@ -100,6 +100,9 @@ Summary read_summary(const Json& json) {
   for (const Json& its : json.value("ruled", Json::array())) {
     summary.ruled.emplace_back(its.at("policy").get<std::string>(), its.at("share").get<double>());
   }
+  if (json.contains("run")) {
+    summary.run = json.at("run").dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
   visit_measurements(summary, read);
   return summary;
 }
@@ -114,6 +117,8 @@ std::string json_text(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string indented(const std::string& json) { return Json::parse(json).dump(1); }
+
 std::string to_json(const Summary& summary) {
   std::string text = "{";
   const auto write = [&](const char* name, const auto& field) {
@@ -127,6 +132,7 @@ std::string to_json(const Summary& summary) {
   text += ", \"delays\": " + delays_text("user", summary.delays);
   text += ", \"account_delays\": " + delays_text("account", summary.account_delays);
   text += ", \"ruled\": " + ruled_text(summary);
+  if (!summary.run.empty()) text += ", \"run\": " + summary.run;
   visit_measurements(summary, write);
   return text + "}";
 }

@@ -14,6 +14,9 @@ std::string number_text(double value);
 /// `text` in quotes, with JSON's escapes. Bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const std::string& text);
 
+/// A JSON text with a line for each of its values.
+std::string indented(const std::string& json);
+
 /// One JSON object on one line without its end; docs/formats/summary.json.md.
 std::string to_json(const Summary& summary);
 

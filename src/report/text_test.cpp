@@ -36,6 +36,7 @@ TEST(ReportText, ASummaryComesBack) {
   summary.jobs = 3;
   summary.mean_wait_s = 1.0 / 3;
   summary.stopped = true;
+  summary.run = R"({"inputs":[{"file":"x"}],"policy":"easy:order=sjf","seed":3})";
   const std::string json = to_json(summary);
   EXPECT_TRUE(nlohmann::json::parse(json)["median_wait_s"].is_null());
 
@@ -43,6 +44,10 @@ TEST(ReportText, ASummaryComesBack) {
   ASSERT_EQ(read.size(), 1u);
   EXPECT_EQ(read[0].folder, "");
   EXPECT_EQ(to_json(read[0].summary), json);
+}
+
+TEST(ReportText, ALineForEachValue) {
+  EXPECT_EQ(indented(R"({"a":[1],"b":"x"})"), "{\n \"a\": [\n  1\n ],\n \"b\": \"x\"\n}");
 }
 
 TEST(ReportText, AComparisonHasSeveral) {

@@ -55,7 +55,8 @@ class JobsReader {
   ElastisimInput read();
 
  private:
-  std::string load(const std::string& path) const {
+  std::string load(const std::string& path) {
+    input_.files.push_back(path);
     return rules_.load ? rules_.load(path) : read_file(path);
   }
   std::string find(const JsonAt& path, const std::string& named_by);

@@ -26,6 +26,7 @@ struct ElastisimRules {
 struct ElastisimInput {
   Workload workload;
   SimgridMachine machine;
+  std::vector<std::string> files;    // that were read: the configuration and what it names
   std::vector<std::string> remarks;  // what is not modelled or not taken as it is, a line each
 };
 

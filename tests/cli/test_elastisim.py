@@ -69,6 +69,9 @@ def test_the_example_ends_when_it_should(ductile, tmp_path):
     [figures] = ductile.objects("simulate", "--elastisim", EXAMPLE, "--policy", "easy",
                                 "--out", str(tmp_path / "out"), "--json", "--check")
     assert figures["jobs"] == 3 and figures["nodes"] == 8
+    read = [file["file"].split("/")[-1] for file in figures["run"]["inputs"]]
+    assert read[0] == EXAMPLE.split("/")[-1] and set(read) == {
+        file.name for file in (ROOT / EXAMPLE).parent.iterdir() if file.suffix in (".json", ".xml")}
     assert times(tmp_path / "out") == {
         # Reads 4 GB by one node's link of 1 GB/s; then 10 times 10 GFLOP on each of 4 nodes, beside
         # which 2 GB go round, and 20 GB at 2 GB/s to the file system.
@@ -168,7 +171,7 @@ def test_walltimes_are_limits_whatever_the_size(ductile, tmp_path):
                         waits("60")]}
     configuration = study(tmp_path, [job, {"type": "rigid", "num_nodes": 8}], model)
     call = ["simulate", "--elastisim", configuration, "--policy", "dbes", "--overrun", "kill",
-            "--json", "--out", str(tmp_path / "out")]
+            "--json", "--force", "--out", str(tmp_path / "out")]
     for limit in ["fixed", "scaled"]:
         ductile.output(*call, "--limit", limit)
         assert times(tmp_path / "out")["0"] == (0, 250)
@@ -206,7 +209,7 @@ def test_jobs_that_take_no_time_are_jobs(ductile, tmp_path):
     configuration = study(tmp_path, jobs, model, nodes=20)
     for policy in ["easy", "dbes", "mebf", "equipartition"]:
         [figures] = ductile.objects("simulate", "--elastisim", configuration, "--policy", policy,
-                                    "--check", "--json", "--out", str(tmp_path / "out"))
+                                    "--check", "--json", "--force", "--out", str(tmp_path / "out"))
         assert figures["jobs"] == 5 and figures["skipped"] == 0
         for start, end in times(tmp_path / "out").values():
             assert 0 < end - start < 1e-4

@@ -5,7 +5,7 @@ import statistics
 
 import pytest
 
-from test_simulate import without_measures
+from test_simulate import figures_alone
 
 LETTERS = "ABCDEFGHIJKLMZ"
 
@@ -42,8 +42,8 @@ def test_what_was_written_runs_as_what_was_made(ductile, tmp_path):
     assert ductile.output("workload", "generate", model, "--seed", 5, "--out", log) == ""
     runs = ["--policy", "easy", "--policy", "equipartition", "--limit", "fixed", "--seed", 5, "--json",
             "--quiet"]
-    assert ([without_measures(run) for run in ductile.objects("simulate", "--trace", log, *runs)] ==
-            [without_measures(run) for run in ductile.objects("simulate", "--generate", model, *runs)])
+    assert ([figures_alone(run) for run in ductile.objects("simulate", "--trace", log, *runs)] ==
+            [figures_alone(run) for run in ductile.objects("simulate", "--generate", model, *runs)])
     assert "esp malleable=" in log.read_text()
 
 

@@ -132,7 +132,7 @@ def test_run_times_are_meant_at_speed_1(ductile, tmp_path):
         """
     call = write(tmp_path, [line(1, 0, 100, 2, 100), line(2, 0, 100, 2, 100), line(3, 1000, 100, 3, 100)], platform)
     for more in ([], ["--malleable", "1:max=1"], ["--overrun", "kill"]):
-        ductile.output(*call, "--policy", "fcfs", "--check", *more, "--out", tmp_path / "out")
+        ductile.output(*call, "--policy", "fcfs", "--check", *more, "--out", tmp_path / "out", "--force")
         jobs = jobs_of(tmp_path / "out")
         assert [float(jobs[job]["execution_time"]) for job in (1, 2, 3)] == [50, 200, 200], more
         assert all(row["final_state"] == "COMPLETED_SUCCESSFULLY" for row in jobs.values())
@@ -307,7 +307,7 @@ def test_a_line_beside_the_log_says_where_a_job_runs(ductile, tmp_path, words, n
     for kind in ("type=rigid size=2..2", "type=malleable size=1..2"):
         beside(tmp_path, f"job 1 {kind} {words}")
         ductile.output(*call, "--partitions-from", "partition", "--memory-from", "requested", "--policy", "fcfs",
-                       "--check", "--out", tmp_path / "out")
+                       "--check", "--out", tmp_path / "out", "--force")
         assert jobs_of(tmp_path / "out")[1]["allocated_resources"] == nodes, kind
     # Also where nobody asked to follow nodes.
     [figures] = ductile.objects(*call, "--json")
@@ -383,5 +383,5 @@ def test_a_job_has_as_many_nodes_whatever_its_partition(ductile, tmp_path):
     ductile.output("workload", "transform", tmp_path / "log.swf", "--nodes", 8, "--cores-per-node", 4, "--out", tmp_path / "new.swf")
     for name in ("log.swf", "new.swf"):
         call[2] = tmp_path / name
-        ductile.output(*call, "--check", "--out", tmp_path / "out")
+        ductile.output(*call, "--check", "--out", tmp_path / "out", "--force")
         assert nodes_of(jobs_of(tmp_path / "out")[1]) == {4, 5}

@@ -46,7 +46,7 @@ def test_figures_tell_who_ruled(ran):
 def test_other_policies_choose_nothing(ductile, tmp_path):
     for policy in ("easy", "portfolio:of=easy"):
         [figures] = ductile.objects("simulate", "--trace", RIGID_1000, "--policy", policy, "--json", "--quiet",
-                                    "--out", tmp_path)
+                                    "--out", tmp_path, "--force")
         assert (figures["choices"], figures["policy_changes"], figures["look_ahead_passes"]) == (0, 0, 0)
         assert figures["ruled"] == ([] if policy == "easy" else [{"policy": "easy", "share": 1}])
         assert not (tmp_path / "choices.csv").exists()

@@ -33,7 +33,7 @@ def starts(folder):
 
 def simulate(ductile, tmp_path, call, *options):
     """Starts by job, and the figures of power."""
-    [figures] = ductile.objects(*call, *options, "--out", tmp_path / "out", "--check", "--json")
+    [figures] = ductile.objects(*call, *options, "--out", tmp_path / "out", "--force", "--check", "--json")
     assert figures["jobs_left"] == 0
     return starts(tmp_path / "out"), [figures[name] for name in KNOWN]
 

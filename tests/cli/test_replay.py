@@ -68,6 +68,7 @@ def test_a_log_gives_the_files_of_its_run(ductile, tmp_path, policy, world):
         assert (retold / name).read_text().replace(str(log), ran_name(ran)) == (ran / name).read_text(), name
     was, tells = [json.loads((folder / "summary.json").read_text()) for folder in (ran, retold)]
     # What only the world knew: how long a job that was resized runs without it, and what it paid.
+    assert was.pop("run")["policy"] == policy and "run" not in tells
     hidden = {"load_seconds", "simulate_seconds", "peak_rss_bytes", "reconfiguration_node_s",
               "utilization_net", "efficiency", "mean_slowdown", "mean_bounded_slowdown",
               "slowdown_of_means", "skipped"}

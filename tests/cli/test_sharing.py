@@ -29,7 +29,7 @@ def run(ductile, folder, jobs, nodes, policy="sd", malleable=None, more=()):
     """number -> (start, end, was it a guest), and the believed ends: (time, job) -> the last one told."""
     log = write_log(folder, jobs, nodes, malleable)
     ductile.output("simulate", "--trace", log, "--cores-per-node", 48, "--sockets-per-node", 2,
-                   "--policy", policy, *more, "--quiet", "--out", folder / "out")
+                   "--policy", policy, *more, "--quiet", "--out", folder / "out", "--force")
     with open(folder / "out" / "jobs.csv") as file:
         ran = {int(row["job_id"]): (float(row["starting_time"]), float(row["finish_time"]),
                                     row["reason"] == "guest") for row in csv.DictReader(file)}
@@ -141,7 +141,7 @@ def test_a_guest_goes_where_it_loses_less(ductile, tmp_path):
                                   for line in lines) + "\n")
     table = "1:1:1:1:0.5:1:1:1:1"
     figures = ["simulate", "--trace", log, "--cores-per-node", 48, "--sockets-per-node", 2, "--policy",
-               "sd:max_slowdown=inf", "--contention", table, "--quiet", "--out", tmp_path / "out"]
+               "sd:max_slowdown=inf", "--contention", table, "--quiet", "--out", tmp_path / "out", "--force"]
     for believed, guest_end, mate in ((table, 210, 2), ("off", 410, 1)):
         ductile.output(*figures, "--believed-contention", believed)
         with open(tmp_path / "out" / "jobs.csv") as file:
@@ -209,7 +209,7 @@ def simulate_with_watts(ductile, folder, jobs, policy, *more):
     """The summary, and energies of jobs: of nodes of 48 cores, 100 W idle and 580 W busy, 10 W a core."""
     log = write_log(folder, jobs, 1)
     [summary] = ductile.objects("simulate", "--trace", log, "--cores-per-node", 48, "--sockets-per-node", 2, "--policy",
-                                policy, "--node-power", "idle=100,busy=580", *more, "--json", "--out", folder / "out")
+                                policy, "--node-power", "idle=100,busy=580", *more, "--json", "--out", folder / "out", "--force")
     with open(folder / "out" / "jobs.csv") as file:
         return summary, {int(row["job_id"]): float(row["consumed_energy"]) for row in csv.DictReader(file)}
 

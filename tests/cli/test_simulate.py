@@ -18,7 +18,7 @@ guests mates core_cuts cut_searches evolving_granted evolving_denied reconfigura
 above_power_cap_s corridor_outside_s corridor_outside_ws corridor_excursions corridor_violations
 corridor_solved corridor_unsolved killed killed_by_resizes rejected rejected_for_power orders_not_possible
 premium_from premium_until requeued jobs_left stopped events passes choices policy_changes
-look_ahead_passes delays account_delays ruled load_seconds simulate_seconds look_ahead_seconds
+look_ahead_passes delays account_delays ruled run load_seconds simulate_seconds look_ahead_seconds
 peak_rss_bytes""".split()
 MEASURED = {"load_seconds", "simulate_seconds", "look_ahead_seconds", "peak_rss_bytes"}
 
@@ -30,6 +30,11 @@ FILES = {"decisions.csv", "jobs.csv", "report.html", "series.csv", "summary.json
 
 def without_measures(summary):
     return {key: value for key, value in summary.items() if key not in MEASURED}
+
+
+def figures_alone(summary):
+    """Without what was run, too: what different calls can have in common."""
+    return {key: value for key, value in without_measures(summary).items() if key != "run"}
 
 
 def references():
@@ -71,7 +76,7 @@ def test_threads_do_not_change_a_byte(ductile, tmp_path):
         results.append(([without_measures(run) for run in runs],
                         {name: text for name, text in files.items() if "summary" not in name}))
     assert results[0] == results[1]
-    assert len(results[0][1]) == 6 * 5 + 1
+    assert len(results[0][1]) == 6 * 5 + 2
 
 
 def test_the_table_names_policies_and_what_was_skipped(ductile):
@@ -156,7 +161,7 @@ def test_several_runs_have_a_folder_each(ductile, tmp_path):
     ductile.output("simulate", "--trace", RIGID_1000, "--out", tmp_path,
                    "--policy", "easy", "--policy", "backfill:depth=5,order=sjf")
     folders = {"easy-s1", "backfill_depth=5_order=sjf-s1"}
-    assert {path.name for path in tmp_path.iterdir()} == folders | {"report.html", "summary.json"}
+    assert {path.name for path in tmp_path.iterdir()} == folders | {"report.html", "runs.csv", "summary.json"}
     for folder in folders:
         assert set(files_of(tmp_path / folder)) == FILES
     runs = json.loads((tmp_path / "summary.json").read_text())["runs"]
@@ -198,7 +203,7 @@ def test_each_variant_has_a_folder_of_its_own(ductile, tmp_path, variants):
     found = {}
     for folder in folders:
         assert {path.name for path in folder.iterdir()} == {
-            "fcfs-s1", "easy-s1", "fcfs-s2", "easy-s2", "report.html", "summary.json"}
+            "fcfs-s1", "easy-s1", "fcfs-s2", "easy-s2", "report.html", "runs.csv", "summary.json"}
         for run in json.loads((folder / "summary.json").read_text())["runs"]:
             found.setdefault(run["variant"], set()).add(run["jobs"])
         assert f": {run['variant']}" in (folder / "report.html").read_text()
@@ -316,7 +321,7 @@ def test_foreseen_failures_are_left(ductile, tmp_path):
     failures.write_text("50 down 2\n200 up 2\n")
     out = tmp_path / "out"
     arguments = ["simulate", "--trace", log, "--malleable", "1:min=0.3,max=1,model=linear",
-                 "--reconfiguration", "free", "--json", "--check", "--out", out]
+                 "--reconfiguration", "free", "--json", "--check", "--force", "--out", out]
 
     def run(failures, *options, decision="shrink"):
         [figures] = ductile.objects(*arguments, "--failures", failures, *options)
@@ -429,7 +434,7 @@ def test_fairness_limits_what_requests_do_to_others(ductile):
     free, counted, fair = run("none"), run("target"), run("target,target=600")
     assert free["delays"] == [] and free["evolving_granted"] > 0
     # To count changes nothing.
-    assert {**counted, "delays": [], **{key: free[key] for key in MEASURED}} == free
+    assert {**counted, "delays": [], **{key: free[key] for key in MEASURED | {"run"}}} == free
     users = [row["user"] for row in counted["delays"]]
     assert users == sorted(users) and len(users) > 1
     for row in counted["delays"]:

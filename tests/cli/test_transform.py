@@ -9,7 +9,7 @@ import re
 import pytest
 
 from conftest import RIGID_1000, ROOT
-from test_simulate import without_measures
+from test_simulate import figures_alone
 
 CHANGES = ["--arrival-scale", "0.8", "--malleable", "0.4:rho=LS,rho_error=0.1,max=4",
            "--evolving", "0.3:x=0.005..0.01,overlap=random", "--moldable", "0.1:A=2,sigma=1",
@@ -17,7 +17,7 @@ CHANGES = ["--arrival-scale", "0.8", "--malleable", "0.4:rho=LS,rho_error=0.1,ma
 
 
 def figures(ductile, *arguments):
-    return [without_measures(run)
+    return [figures_alone(run)
             for run in ductile.objects("simulate", "--json", "--quiet", *arguments)]
 
 

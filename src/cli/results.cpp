@@ -1,0 +1,362 @@
+#include "cli/results.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "cli/run_identity.hpp"
+#include "report/text.hpp"
+
+namespace ductile {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr const char* kSummary = "summary.json";
+constexpr const char* kNoRecord =
+    "give a folder that `simulate --out` wrote, of this version or later";
+
+// ---- What is in a folder ------------------------------------------------------------------------
+
+// Of the runs that have come to their end there.
+std::vector<ReadSummary> summaries_in(const fs::path& folder) {
+  const fs::path file = folder / kSummary;
+  std::error_code error;
+  return fs::exists(file, error) ? read_summaries(file.string()) : std::vector<ReadSummary>();
+}
+
+// Where the files of each run are, within the folder of the matrix.
+std::vector<std::string> folders_of(const Matrix& matrix) {
+  std::vector<std::string> folders = folder_names(matrix);
+  if (folders.size() == 1) folders.front().clear();
+  return folders;
+}
+
+bool is_name_of_results(std::string_view name) {
+  constexpr std::array<std::string_view, 8> kNames{"choices.csv", "decisions.csv", "jobs.csv",
+                                                   "report.html", "runs.csv",      "series.csv",
+                                                   kSummary,      "trace.json"};
+  return std::ranges::find(kNames, name) != kNames.end();
+}
+
+// Of a run that did not come to its end only files with names of their own are there.
+bool is_name_of_part(std::string_view name) {
+  constexpr std::string_view kPart = ".part";
+  return name.ends_with(kPart) && is_name_of_results(name.substr(0, name.size() - kPart.size()));
+}
+
+// Collects the files of results in a folder. `runs`: the folders in it that may be there, which
+// come after what is in them.
+void collect_results(const fs::path& folder, const std::set<std::string>& runs,
+                     std::vector<fs::path>& found) {
+  const bool is_over = fs::exists(folder / kSummary);
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const fs::path& path = entry.path();
+    const std::string name = path.filename().string();
+    const fs::file_status status = entry.symlink_status();
+    if (fs::is_directory(status) && runs.contains(name)) {
+      collect_results(path, {}, found);
+    } else if (!fs::is_regular_file(status) ||
+               !(is_name_of_part(name) || (is_over && is_name_of_results(name)))) {
+      throw InputError({.field = "--force"}, path.string() + " is none of the results",
+                       "move it elsewhere, or give another folder to --out");
+    }
+    found.push_back(path);
+  }
+}
+
+// ---- What differs -------------------------------------------------------------------------------
+
+// An option, as a user would know it.
+std::string option_text(const Json& run, const std::string& name) {
+  for (const char* of : {"options", "defaults"}) {
+    if (!run.at(of).contains(name)) continue;
+    const Json& value = run.at(of).at(name);
+    if (value.is_null() || value == false) return "not given";
+    return value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return "not given";
+}
+
+// In what one run is another one than the other. There is something.
+std::string difference(const Json& old, const Json& now) {
+  const auto text = [](const Json& run, const char* name) {
+    const Json& value = run.at(name);
+    return value.is_string() ? value.get<std::string>() : value.dump();
+  };
+  std::set<std::string> names;
+  for (const Json* run : {&old, &now}) {
+    for (const auto& [name, value] : run->at("options").items()) names.insert(name);
+  }
+  for (const std::string& name : names) {
+    const std::string before = option_text(old, name), after = option_text(now, name);
+    if (before != after) return fmt::format("--{} was {}, and is {}", name, before, after);
+  }
+  for (const char* name : {"policy", "seed", "program"}) {
+    if (!now.contains(name) || old.at(name) == now.at(name)) continue;
+    return fmt::format("{} was {}, and is {}", name, text(old, name), text(now, name));
+  }
+  for (const Json& input : now.at("inputs")) {
+    const Json& before = old.at("inputs");
+    if (std::ranges::find(before, input) == before.end()) {
+      return input.at("file").get<std::string>() + " has changed";
+    }
+  }
+  return "the defaults of its options or of its policy were other ones";
+}
+
+[[noreturn]] void refuse_to_write(const fs::path& folder, const std::string& why) {
+  throw InputError({.file = folder.string()}, "has the results of another run: " + why,
+                   "give another folder to --out, or --force to have them removed");
+}
+
+// ---- Running again ------------------------------------------------------------------------------
+
+// A folder for a while.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "ductile-XXXXXX").string();
+    if (!mkdtemp(name.data())) {
+      throw RunError(name + ": no such folder can be made: " + std::strerror(errno));
+    }
+    path_ = name;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string bytes_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw RunError(path.string() + ": cannot be read: " + std::strerror(errno));
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Without what measures the machine.
+Json figures_of(const fs::path& path) {
+  Json json = Json::parse(bytes_of(path), nullptr, false);
+  const auto strip = [](Json& run) {
+    const Summary names;
+    visit_measurements(names, [&](const char* name, const auto&) {
+      if (run.is_object()) run.erase(name);
+    });
+  };
+  strip(json);
+  if (json.is_object() && json.contains("runs")) std::ranges::for_each(json["runs"], strip);
+  return json;
+}
+
+bool are_same(const fs::path& a, const fs::path& b) {
+  if (a.filename() == kSummary) return figures_of(a) == figures_of(b);
+  return fs::file_size(a) == fs::file_size(b) && bytes_of(a) == bytes_of(b);
+}
+
+// The files of results below a folder, by their names there.
+std::set<std::string> names_in(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && is_name_of_results(entry.path().filename().string())) {
+      names.insert(entry.path().lexically_relative(folder).string());
+    }
+  }
+  return names;
+}
+
+// Is each input there as it was?
+void check_inputs(const Json& run) {
+  for (const Json& input : run.at("inputs")) {
+    const std::string name = input.at("file").get<std::string>(), path = found_input(name);
+    const Place place{path, 0, input.at("option").get<std::string>()};
+    if (input.at("crc64").is_null()) {
+      throw InputError(place, "was no regular file, and cannot be read again",
+                       "simulate with a file");
+    }
+    std::error_code error;
+    if (!fs::exists(path, error)) {
+      throw InputError(place, "an input of the run is not there",
+                       "put it there, or go to the folder from which it was simulated");
+    }
+    const auto now = read_content(path);
+    if (now && input.at("bytes") == now->bytes && input.at("crc64") == now->crc64) continue;
+    throw InputError(place,
+                     fmt::format("is not what it was: {} bytes with CRC-64 {}, not {} with {}",
+                                 now ? now->bytes : 0, now ? now->crc64 : "?",
+                                 input.at("bytes").dump(), input.at("crc64").get<std::string>()),
+                     "give it back its content");
+  }
+}
+
+std::vector<std::string> options_again(const std::vector<ReadSummary>& runs, const Json& run) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : run.at("options").items()) {
+    if (is_of_results(name)) continue;  // nobody wrote that: no file is to come of it
+    if (value.is_boolean()) texts.push_back("--" + name);
+    for (const Json& each : value.is_string() ? Json::array({value}) : value) {
+      if (!each.is_string()) continue;
+      std::string text = each.get<std::string>();
+      const auto names_it = [&](const Json& input) { return input.at("file") == text; };
+      if (std::ranges::any_of(run.at("inputs"), names_it)) text = found_input(text);
+      texts.push_back(fmt::format("--{}={}", name, text));
+    }
+  }
+  std::vector<std::string> policies;
+  for (const ReadSummary& each : runs) {
+    const std::string& policy = each.summary.policy;
+    if (std::ranges::find(policies, policy) == policies.end()) policies.push_back(policy);
+  }
+  for (const std::string& policy : policies) texts.push_back("--policy=" + policy);
+  const std::uint64_t first = runs.front().summary.seed, last = runs.back().summary.seed;
+  texts.push_back(first == last ? fmt::format("--seed={}", first)
+                                : fmt::format("--seeds={}..{}", first, last));
+  return texts;
+}
+
+// The folders of matrices: this one, or those of the variants in it.
+std::vector<fs::path> matrices_in(const fs::path& folder) {
+  if (fs::exists(folder / kSummary)) return {folder};
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (fs::exists(entry.path() / kSummary)) found.push_back(entry.path());
+  }
+  if (found.empty()) {
+    throw InputError({.file = folder.string()}, "there are no results in it", kNoRecord);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+}  // namespace
+
+void need_room_for_results(const Matrix& matrix) {
+  // What each run will be, by the name of its folder.
+  std::map<std::string, Json> planned;
+  const std::vector<std::string> folders = folders_of(matrix);
+  for (std::size_t i = 0; i < folders.size(); ++i) {
+    const std::size_t row = i / matrix.policies.size();
+    const Policy& policy = *matrix.policies[i % matrix.policies.size()];
+    planned[folders[i]] = Json::parse(matrix.identity(policy, matrix.seeds[row]));
+  }
+  const auto check = [&](const fs::path& folder, const Summary& found, const std::string& name) {
+    if (found.run.empty()) refuse_to_write(folder, "it does not say what it was");
+    Json before = Json::parse(found.run), now = planned.begin()->second;
+    if (const auto own = planned.find(name); own != planned.end()) {
+      now = own->second;
+      if (before == now) return;
+    } else {
+      for (const char* of_one : {"policy", "parameters", "seed"}) {
+        before.erase(of_one);
+        now.erase(of_one);
+      }
+      if (before == now) {
+        refuse_to_write(folder, fmt::format("it has one of {} with seed {}, and this call has not",
+                                            found.policy, found.seed));
+      }
+    }
+    refuse_to_write(folder, difference(before, now));
+  };
+  const auto check_all = [&](const fs::path& folder, const std::string& name) {
+    try {
+      for (const ReadSummary& run : summaries_in(folder)) {
+        check(folder, run.summary, name.empty() ? run.folder : name);
+      }
+    } catch (const Json::exception& error) {
+      refuse_to_write(folder, std::string("what it says of it is damaged: ") + error.what());
+    }
+  };
+  check_all(matrix.out, "");
+  for (const std::string& name : folders) {
+    if (!name.empty()) check_all(matrix.out / name, name);
+  }
+}
+
+void clear_results(const Matrix& matrix) {
+  std::error_code error;
+  if (!fs::is_directory(matrix.out, error)) return;
+  std::set<std::string> runs;
+  for (const std::string& name : folders_of(matrix)) runs.insert(name);
+  for (const ReadSummary& run : summaries_in(matrix.out)) runs.insert(run.folder);
+  std::vector<fs::path> found;
+  collect_results(matrix.out, runs, found);
+  for (const fs::path& each : found) fs::remove(each);
+}
+
+bool run_again(const std::string& folder, const CLI::App& given,
+               const std::function<std::vector<Summary>(const std::vector<std::string>&,
+                                                        const std::string&)>& simulate) {
+  std::vector<std::string> passed;
+  for (const CLI::Option* option : given.get_options()) {
+    if (option->count() == 0) continue;
+    const std::string name = option->get_single_name();
+    if (name == "again") continue;
+    if (name != "threads" && name != "quiet" && name != "json") {
+      throw InputError({.field = option->get_name()},
+                       "the folder of --again says itself what is run", "leave it away");
+    }
+    passed.push_back(name == "threads" ? "--threads=" + option->results().back() : "--" + name);
+  }
+  std::vector<std::string> different;
+  std::size_t same = 0;
+  for (const fs::path& matrix : matrices_in(folder)) {
+    const std::string file = (matrix / kSummary).string();
+    const std::vector<ReadSummary> runs = read_summaries(file);
+    if (runs.empty() || runs.front().summary.run.empty()) {
+      throw InputError({.file = file}, "does not say what was run", kNoRecord);
+    }
+    if (std::ranges::any_of(runs, [](const ReadSummary& r) { return r.summary.stopped; })) {
+      throw InputError({.file = file}, "was stopped before its end", "let it run to its end first");
+    }
+    const TemporaryFolder made;
+    try {
+      const Json run = Json::parse(runs.front().summary.run);
+      check_inputs(run);
+      std::vector<std::string> texts = options_again(runs, run);
+      texts.insert(texts.end(), passed.begin(), passed.end());
+      texts.push_back("--out=" + made.path().string());
+      simulate(texts, runs.front().summary.variant);
+    } catch (const Json::exception& error) {
+      throw InputError({.file = file}, std::string("its 'run' is damaged: ") + error.what(),
+                       kNoRecord);
+    } catch (const CLI::ParseError& error) {
+      throw InputError({.file = file}, error.what(),
+                       "run it with the program that its 'run' names");
+    }
+    std::set<std::string> names = names_in(made.path());
+    names.merge(names_in(matrix));
+    for (const std::string& name : names) {
+      const fs::path before = matrix / name, now = made.path() / name;
+      const bool is_same = fs::exists(before) && fs::exists(now) && are_same(before, now);
+      if (!is_same) different.push_back(before.string());
+      same += is_same ? 1 : 0;
+    }
+  }
+  std::ostream& out = given.count("--json") > 0 ? std::cerr : std::cout;
+  for (const std::string& name : different) out << "different: " << name << '\n';
+  if (different.empty()) out << fmt::format("the same: all {} files\n", same);
+  return different.empty();
+}
+
+}  // namespace ductile

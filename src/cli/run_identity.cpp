@@ -1,0 +1,118 @@
+#include "cli/run_identity.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "base/error.hpp"
+#include "simulation/checksum.hpp"
+
+namespace ductile {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+// As the help shows it: of the option itself, or in brackets behind what it says.
+std::string default_of(const CLI::Option& option) {
+  if (!option.get_default_str().empty()) return option.get_default_str();
+  const std::string& about = option.get_description();
+  const std::size_t open = about.rfind('[');
+  if (open == std::string::npos || !about.ends_with(']')) return "";
+  return about.substr(open + 1, about.size() - open - 2);
+}
+
+Json value_of(const CLI::Option& option) {
+  if (option.get_expected_max() == 0) return true;
+  std::vector<std::string> values = option.results();
+  for (std::string& value : values) value = without_traces_folder(value);
+  if (values.size() == 1) return values.front();
+  return values;
+}
+
+}  // namespace
+
+std::optional<FileContent> read_content(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) return std::nullopt;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw InputError({.file = path}, std::strerror(errno), "look at its name and rights");
+  Checksum sum;
+  FileContent content;
+  std::vector<char> buffer(1 << 16);
+  do {
+    file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
+    const auto got = static_cast<std::size_t>(file.gcount());
+    sum.add(buffer.data(), got);
+    content.bytes += got;
+  } while (file);
+  if (file.bad()) throw InputError({.file = path}, std::strerror(errno), "try again");
+  content.crc64 = sum.text();
+  return content;
+}
+
+std::string without_traces_folder(const std::string& path) {
+  const char* const folder = std::getenv("DUCTILE_TRACES");
+  if (!folder || !*folder) return path;
+  const std::string head = (fs::path(folder) / "").string();
+  return path.starts_with(head) ? path.substr(head.size()) : path;
+}
+
+std::string found_input(const std::string& name) {
+  const char* const folder = std::getenv("DUCTILE_TRACES");
+  std::error_code error;
+  if (folder && !fs::exists(name, error) && fs::exists(fs::path(folder) / name, error)) {
+    return (fs::path(folder) / name).string();
+  }
+  return name;
+}
+
+bool is_of_results(std::string_view option) {
+  constexpr std::array<std::string_view, 9> kOptions{"out",   "record", "json",  "quiet", "threads",
+                                                     "check", "force",  "again", "help"};
+  return std::ranges::find(kOptions, option) != kOptions.end();
+}
+
+Json common_identity(const CLI::App& command, const std::vector<InputFile>& inputs) {
+  Json options = Json::object(), defaults = Json::object(), files = Json::array();
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_lnames().empty()) continue;
+    const std::string& name = option->get_lnames().front();
+    if (is_of_results(name) || name == "policy" || name == "seed" || name == "seeds") continue;
+    if (option->count() > 0) {
+      options[name] = value_of(*option);
+    } else if (option->get_expected_max() == 0) {
+      defaults[name] = false;
+    } else {
+      std::string value = default_of(*option);
+      defaults[name] = value.empty() ? Json() : Json(std::move(value));
+    }
+  }
+  for (const InputFile& input : inputs) {
+    Json& file = files.emplace_back(
+        Json{{"option", input.option}, {"file", without_traces_folder(input.path)}});
+    const auto content = read_content(input.path);
+    file["bytes"] = content ? Json(content->bytes) : Json();
+    file["crc64"] = content ? Json(content->crc64) : Json();
+  }
+  return {{"program", "ductile " DUCTILE_VERSION},
+          {"command", command.get_name().empty() ? "simulate" : command.get_name()},
+          {"options", std::move(options)},
+          {"defaults", std::move(defaults)},
+          {"inputs", std::move(files)}};
+}
+
+std::string run_identity(Json common, const Registry& registry, const std::string& policy,
+                         std::uint64_t seed) {
+  common["policy"] = policy;
+  common["parameters"] = registry.parameters(policy).texts();
+  common["seed"] = seed;
+  return common.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace ductile
