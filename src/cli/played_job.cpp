@@ -71,8 +71,7 @@ std::size_t prepare_to_play(Workload& workload, Nodes nodes, double speed, Durat
   const Duration first = workload.jobs.empty() ? Duration{} : workload.jobs.front().submit - Time{};
   for (WorkloadJob& job : workload.jobs) {
     job.submit -= first;
-    const double limit_s = to_seconds(job.walltime + extra);
-    job.walltime = seconds(std::ceil(limit_s));
+    job.walltime += extra;
     job.user = job.group = 1;
   }
   std::size_t barriers = 0;
@@ -164,7 +163,7 @@ std::string submit_line(const Submission& s) {
   };
   add(s.min != 0, "--min-nodes", s.min);
   add(s.max != 0, "--max-nodes", s.max);
-  add(true, "-t", limit_text(s.walltime));
+  add(true, "-t", limit_text(seconds(std::ceil(to_seconds(s.walltime)))));
   add(s.tasks_per_node != 0, "--ntasks-per-node", s.tasks_per_node);
   add(s.priority != 0, "--priority", s.priority);
   add(!s.account.empty(), "-A", s.account);

@@ -24,9 +24,8 @@ struct PlayedPrograms {
 
 /// Makes of a workload that `check_can_be_played` what is played: all times, those between
 /// submissions and those of jobs, are `speed` times shorter, and then `extra` is added to what is
-/// requested, which becomes whole seconds. The first job comes at 0; no job can grow beyond the
-/// nodes. All are of one user, as when they are submitted, and there are no barriers: returns how
-/// many jobs had one.
+/// requested. The first job comes at 0; no job can grow beyond the nodes. All are of one user, as
+/// when they are submitted, and there are no barriers: returns how many jobs had one.
 std::size_t prepare_to_play(Workload& workload, Nodes nodes, double speed, Duration extra);
 
 /// Throws InputError if some of the jobs cannot be played on so many nodes, which says how many and
@@ -39,7 +38,8 @@ void check_can_be_played(const Workload& workload, Nodes nodes);
 /// run time (s) there in PLAY_JOB, PLAY_NODES and PLAY_RUNTIME_S. Throws InputError.
 Submission played(const Workload& workload, const WorkloadJob& job, const PlayedPrograms& programs);
 
-/// The call of `ductile submit` that does the same but for the environment.
+/// The call of `ductile submit` that does the same but for the environment; its time is rounded up
+/// to whole seconds.
 std::string submit_line(const Submission& submission);
 
 }  // namespace ductile

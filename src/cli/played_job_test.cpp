@@ -49,7 +49,7 @@ TEST(PlayedJob, TimesAreShorterAndBeginAtZero) {
   EXPECT_EQ(workload.jobs[0].submit, Time{});
   EXPECT_EQ(workload.jobs[1].submit, Time{} + seconds(7.5));
   EXPECT_EQ(workload.jobs[1].runtime, whole_seconds(5));
-  EXPECT_EQ(workload.jobs[1].walltime, whole_seconds(9));  // 6.25 s and 2 s
+  EXPECT_EQ(workload.jobs[1].walltime, Duration{8'250'000});
   EXPECT_EQ(workload.jobs[0].user, workload.jobs[1].user);
   EXPECT_EQ(workload.adaptive[0].size.max, 3);
   EXPECT_FALSE(workload.adaptive[0].barrier);

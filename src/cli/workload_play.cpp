@@ -1,23 +1,20 @@
 #include "cli/workload_play.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
-#include <iterator>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -73,6 +70,10 @@ void tell(const std::string& remark) {
 }
 
 Played read_workload(const Options& options, ProgressLine& progress) {
+  if (options.changes.estimates.kind == EstimateSettings::Kind::predicted) {
+    throw InputError({.field = "--estimates"}, "the controller says what it predicts",
+                     "give it to `ductile serve`");
+  }
   Played played;
   if (!options.model.empty()) {
     const ModelChoice choice =
@@ -151,7 +152,8 @@ struct Machine {
 
 Machine look_at(const LiveOptions& live) {
   Machine machine;
-  for (const Json& node : ask(live, {{"do", "nodes"}})["nodes"]) {
+  const Json answer = ask(live, {{"do", "nodes"}});
+  for (const Json& node : answer["nodes"]) {
     const std::string state = node["state"];
     const bool is_used = state != "DOWN" && state != "DRAINING" && state != "DRAINED" &&
                          state != "STRANGER" && state != "MAINT";
@@ -191,7 +193,7 @@ class Player {
       const Json answer =
           ask(live_, {{"do", "submit"}, {"job", to_json(played(workload_, job, programs_))}});
       numbers_.push_back(answer["job"]);
-      is_ours_.insert({numbers_.back(), true});
+      ours_.insert(numbers_.back());
     } catch (const std::runtime_error& error) {
       progress_.clear();
       throw RunError(fmt::format("job {}: {}; {}", job.name, error.what(), left()));
@@ -231,7 +233,7 @@ class Player {
       const Json queue = ask(live_, {{"do", "queue"}});
       std::uint64_t there = 0, running = 0;
       for (const Json& row : queue["jobs"]) {
-        if (!is_ours_.contains(row["job"])) continue;
+        if (!ours_.contains(row["job"])) continue;
         ++there;
         running += row["state"] == "PENDING" ? 0 : 1;
       }
@@ -254,7 +256,7 @@ class Player {
   const std::atomic<bool>& stop_ = stop_on_signal();
   ProgressLine progress_;
   std::vector<std::uint64_t> numbers_{};
-  std::unordered_map<std::uint64_t, bool> is_ours_{};
+  std::unordered_set<std::uint64_t> ours_{};
   std::uint64_t ended_ = 0;
   Stopwatch::time_point look_at_{};
   bool is_away_ = false;
@@ -312,6 +314,7 @@ Figures live_figures(const std::vector<std::uint64_t>& numbers, const LiveOption
     its.has_run = row["start_s"].is_number();
     if (its.has_run) its.start_s = row["start_s"];
     for (const Json& size : row["sizes"]) its.sizes.emplace_back(size["time_s"], size["nodes"]);
+    if (!its.sizes.empty() && its.sizes.back().second == 0) its.sizes.pop_back();  // its end
     node_s.push_back(row["node_s"]);
     begin_s = std::min(begin_s, its.submit_s);
   }

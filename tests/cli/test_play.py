@@ -65,6 +65,7 @@ def test_wrong_calls(ductile, tmp_path):
     assert "no program" in refused(ductile, log, "--command", "rigid=/no/such")
     assert "there is no program" in refused(ductile, log, "--command", "rigid=")
     assert "job 3: " in refused(ductile, log, "--command", "malleable=/bin/true")
+    assert "give it to `ductile serve`" in refused(ductile, log, "--estimates", "predicted")
     for speed in ("0", "-1", "nan", "x"):
         assert "--speed" in refused(ductile, log, "--speed", speed)
     assert "ductile serve" in ductile.run("workload", "play", log, "--socket", tmp_path / "none", "--command",

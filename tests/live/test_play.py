@@ -86,7 +86,7 @@ def test_an_evolving_job_asks_as_the_simulated_one(cluster):
 def test_the_order_is_that_of_the_simulator(cluster):
     """Who has all nodes is alone, and the shortest of those that wait comes next."""
     c = cluster("4x1", "easy:order=sjf")
-    jobs = [(1, 0, 30, 4, ""), (2, 1, 7, 4, ""), (3, 2, 4, 4, ""), (4, 3, 2, 4, "")]
+    jobs = [(1, 0, 50, 4, ""), (2, 1, 7, 4, ""), (3, 2, 4, 4, ""), (4, 3, 2, 4, "")]
     came = play(c, write_log(c.folder, jobs), "--speed", 5)
     for which in ("live", "simulated"):
         order = sorted(came["jobs"], key=lambda job: job[which]["start_s"])
@@ -101,7 +101,7 @@ def test_commands_and_the_table(cluster):
     assert (c.folder / "job-7.out").read_text() == "7 2 1.5 a b 2\n"
     assert (c.folder / "job-8.out").read_text() == "8 4 1.5 a b 4\n"
     lines = done.stdout.splitlines()
-    assert lines[0].endswith("log.swf: 2 jobs on 4 nodes under easy, 2 times as fast")
+    assert lines[0] == "log: 2 jobs on 4 nodes under easy, 2 times as fast"
     assert [line[:20].strip() for line in lines[1:]] == [
         "", "makespan (s)", "mean wait (s)", "mean turnaround (s)", "utilization", "resizes", "not completed"]
     assert lines[1].split() == ["live", "simulated", "difference"]
