@@ -28,7 +28,7 @@ static void wrong(int rank, const char* what) {
     fprintf(stderr,
             "timed: '%s'\nusage: timed SMALLEST SECONDS,... [DONE:MORE:AT_LEAST[:again]]...\n",
             what);
-  MPI_Abort(ductile_comm(), 2);
+  ductile_finalize();
   exit(2);
 }
 

@@ -48,8 +48,7 @@ def test_plays_all_types(cluster):
         its = c.history(job["job"])
         assert (its["name"], its["type"]) == (f"job-{name}", kind)
         assert its["end_s"] - its["start_s"] == pytest.approx(live["end_s"] - live["start_s"], abs=1e-4)
-        # Clocks on a wall may be set; that of the submissions is not.
-        assert simulated["submit_s"] == submit / 10 and live["submit_s"] >= submit / 10 - 1
+        assert simulated["submit_s"] == submit / 10
         assert live["submit_s"] <= live["start_s"] < live["end_s"]
         if kind == "rigid":
             assert [each["nodes"] for each in live["sizes"]] == [nodes]
@@ -62,10 +61,12 @@ def test_plays_all_types(cluster):
     assert of_live["not_completed"] == of_run["not_completed"] == 0
     courses = [job["live"] for job in came["jobs"]]
     assert of_live["makespan_s"] == pytest.approx(max(each["end_s"] for each in courses), abs=1e-3)
+    submits = [each["submit_s"] for each in courses]
+    assert submits == sorted(submits) and submits[0] == 0
     waits = [each["start_s"] - each["submit_s"] for each in courses]
     assert of_live["mean_wait_s"] == pytest.approx(sum(waits) / 12, abs=1e-3)
     assert of_live["resizes"] == sum(len(each["sizes"]) - 1 for each in courses)
-    assert 0 < of_live["utilization"] <= 1 and 0 < of_run["utilization"] <= 1
+    assert 0 < of_live["utilization"] < 1.01 and 0 < of_run["utilization"] <= 1
     assert came["difference_percent"]["makespan_s"] == pytest.approx(
         100 * (of_live["makespan_s"] / of_run["makespan_s"] - 1), abs=0.01)
     assert c.replay()["decisions"] >= 12
@@ -74,13 +75,13 @@ def test_plays_all_types(cluster):
 def test_an_evolving_job_asks_as_the_simulated_one(cluster):
     example("timed", "mpich")
     c = cluster("4x1", "easy")
-    jobs = [(1, 0, 4, 2, "type=evolving size=1..4 request=0.3:+2 request=0.4:+1:again request=0.8:-3")]
+    jobs = [(1, 0, 14, 2, "type=evolving size=1..4 request=0.1:+2 request=0.15:+1:again request=0.5:-2")]
     came = play(c, write_log(c.folder, jobs))
     for which in ("live", "simulated"):
         course = came["jobs"][0][which]
-        assert [each["nodes"] for each in course["sizes"]] == [2, 4, 1]
+        assert [each["nodes"] for each in course["sizes"]] == [2, 4, 2]
         assert came[which]["resizes"] == 2
-    assert work_of(came["jobs"][0]["live"]) >= 7.5
+    assert work_of(came["jobs"][0]["live"]) >= 26
 
 
 def test_the_order_is_that_of_the_simulator(cluster):
