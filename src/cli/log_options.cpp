@@ -23,6 +23,25 @@ void add_log_options(CLI::App& command, LogOptions& options) {
       ->capture_default_str();
 }
 
+void refuse_option_of_logs(const CLI::App& command, const std::string& option,
+                           const std::string& source, const std::string& log) {
+  const CLI::Option* const its = command.get_option_no_throw(option);
+  if (its == nullptr || its->count() == 0) return;
+  throw InputError({.field = option},
+                   "says how the lines of a log become jobs, and " + source + " reads no log",
+                   "leave it away, or give " + log);
+}
+
+void refuse_options_of_logs(const CLI::App& command, const std::string& source,
+                            const std::string& log) {
+  for (const char* const option :
+       {"--size", "--min-runtime", "--never-started", "--clip", "--partition", "--status",
+        "--max-size", "--partitions-from", "--memory-from", "--skip", "--user", "--group",
+        "--min-size", "--runtime", "--from", "--until", "--last", "--dependencies", "--feedback"}) {
+    refuse_option_of_logs(command, option, source, log);
+  }
+}
+
 Log read_log(const std::string& path, const LogOptions& options, const ReadProgress& progress) {
   Log log;
   if (options.adaptive == "auto") {

@@ -21,6 +21,14 @@ struct LogOptions {
 /// live until the command line is parsed.
 void add_log_options(CLI::App& command, LogOptions& options);
 
+/// How lines of a log become jobs means nothing where `source` ("--generate") is read instead:
+/// throws InputError if `command` was called with such an option. `log` is how one is given.
+void refuse_options_of_logs(const CLI::App& command, const std::string& source,
+                            const std::string& log);
+/// The same of one option.
+void refuse_option_of_logs(const CLI::App& command, const std::string& option,
+                           const std::string& source, const std::string& log);
+
 struct Log {
   Workload workload;
   SwfHeader header;

@@ -64,6 +64,13 @@ void ProgressLine::simulating(const Progress& progress,
   write(std::move(line));
 }
 
+void ProgressLine::playing(std::uint64_t submitted, std::uint64_t running, std::uint64_t ended,
+                           std::uint64_t all) {
+  if (!due()) return;
+  write(
+      fmt::format("{} of {} jobs submitted, {} running, {} ended", submitted, all, running, ended));
+}
+
 void ProgressLine::write(std::string line) {
   const std::size_t length = line.size();
   if (length < length_) line.append(length_ - length, ' ');

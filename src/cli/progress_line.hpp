@@ -21,6 +21,9 @@ class ProgressLine {
   void reading(std::uint64_t done, std::uint64_t total);
   /// `unix_start_time` (s): of the simulated clock's zero, where it is known.
   void simulating(const Progress& progress, std::optional<std::int64_t> unix_start_time);
+  /// Of jobs that are submitted to a controller; `all` of them.
+  void playing(std::uint64_t submitted, std::uint64_t running, std::uint64_t ended,
+               std::uint64_t all);
   void clear();
 
  private:

@@ -365,15 +365,8 @@ Source from_elastisim(const Options& options, ProgressLine& progress) {
 }
 
 Source from_model(const Options& options, ProgressLine& progress) {
-  // --jobs and --nodes stand for the model's parameters of these names.
-  std::string text = options.model;
-  const auto set = [&](const char* name, std::uint64_t value) {
-    if (value == 0) return;
-    text += fmt::format("{}{}={}", text.find(':') == std::string::npos ? ":" : ",", name, value);
-  };
-  set("jobs", options.log.rules.max_jobs);
-  set("nodes", options.log.rules.nodes);
-  const ModelChoice choice = parse_model(text);
+  const ModelChoice choice =
+      parse_model(options.model, options.log.rules.max_jobs, options.log.rules.nodes);
   Source source;
   if (const std::string remark = choice.remark(); !remark.empty()) {
     tell({remark}, "--generate", options, progress);
@@ -811,22 +804,6 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry,
   return summaries;
 }
 
-// How lines of a log become jobs means nothing where there is none.
-void refuse_options_of_logs(const CLI::App& command, const std::string& source, bool has_cores) {
-  std::vector<std::string> options = {
-      "--size",   "--min-runtime", "--never-started",   "--clip",        "--partition",
-      "--status", "--max-size",    "--partitions-from", "--memory-from", "--skip",
-      "--user",   "--group",       "--min-size",        "--runtime",     "--from",
-      "--until",  "--last",        "--dependencies",    "--feedback"};
-  if (has_cores) options.emplace_back("--cores-per-node");
-  for (const std::string& option : options) {
-    if (command.count(option) == 0) continue;
-    throw InputError({.field = option},
-                     "says how the lines of a log become jobs, and " + source + " reads no log",
-                     "leave it away, or give --trace");
-  }
-}
-
 void add_platform_options(CLI::App& command, Options& options) {
   SwfRules& rules = options.log.rules;
   command
@@ -901,8 +878,11 @@ void add_workload_options(CLI::App& command, Options& options) {
   add_order_options(command, options.log.rules);
   add_platform_options(command, options);
   command.parse_complete_callback([&command, model, elastisim] {
-    if (model->count() > 0) refuse_options_of_logs(command, "--generate", false);
-    if (elastisim->count() > 0) refuse_options_of_logs(command, "--elastisim", true);
+    if (model->count() > 0) refuse_options_of_logs(command, "--generate", "--trace");
+    if (elastisim->count() > 0) {
+      refuse_options_of_logs(command, "--elastisim", "--trace");
+      refuse_option_of_logs(command, "--cores-per-node", "--elastisim", "--trace");
+    }
   });
   add_transform_options(command, options.transform);
 }

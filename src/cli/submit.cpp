@@ -268,10 +268,41 @@ void set_sizes(const Written& w, Submission& s) {
                                       : JobType::rigid;
 }
 
-Submission submission_of(const Written& w, const std::vector<std::string>& words,
-                         const std::string& path, std::optional<std::string> script) {
+/// What a program, or a script, gets of this process.
+Submission called_here(const std::vector<std::string>& words, const std::string& path,
+                       std::optional<std::string> script, const std::string& mpi) {
   Submission s;
   s.program = words;
+  if (mpi != "auto") {
+    s.mpi = *from_word<Mpi>(kMpiWords, mpi);
+  } else if (!script) {
+    const auto found = mpi_of_program(path);
+    if (!found) {
+      throw InputError({.field = "--mpi"}, "it cannot be seen which MPI '" + path + "' uses",
+                       "say --mpi mpich, openmpi or none");
+    }
+    s.mpi = *found;
+  }
+  if (script) {
+    s.script = std::move(*script);
+  } else {
+    s.program.front() = path;
+  }
+  s.folder = s.called_in = present_folder();
+  s.umask = umask(0);
+  umask(*s.umask);
+  s.limits = own_limits();
+  for (char** entry = environ; *entry != nullptr; ++entry) s.environment.emplace_back(*entry);
+  return s;
+}
+
+std::string path_of(const std::string& program) {
+  return std::filesystem::absolute(find_file(program)).lexically_normal();
+}
+
+Submission submission_of(const Written& w, const std::vector<std::string>& words,
+                         const std::string& path, std::optional<std::string> script) {
+  Submission s = called_here(words, path, std::move(script), w.mpi);
   s.name = w.name.empty() ? std::filesystem::path(path).filename().string() : w.name;
   set_sizes(w, s);
   if (!w.time.empty()) s.walltime = parse_limit(w.time);
@@ -301,33 +332,13 @@ Submission submission_of(const Written& w, const std::vector<std::string>& words
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     s.begin = parse_begin(w.begin, Time(std::chrono::duration_cast<Duration>(now)));
   }
-  if (w.mpi != "auto") {
-    s.mpi = *from_word<Mpi>(kMpiWords, w.mpi);
-  } else if (!script) {
-    const auto found = mpi_of_program(path);
-    if (!found) {
-      throw InputError({.field = "--mpi"}, "it cannot be seen which MPI '" + path + "' uses",
-                       "say --mpi mpich, openmpi or none");
-    }
-    s.mpi = *found;
-  }
-  if (script) {
-    s.script = std::move(*script);
-  } else {
-    s.program.front() = path;
-  }
-  s.folder = (std::filesystem::path(present_folder()) / w.folder).lexically_normal();
+  s.folder = (std::filesystem::path(s.called_in) / w.folder).lexically_normal();
   if (s.folder.size() > 1 && s.folder.back() == '/') s.folder.pop_back();
   s.output = !w.output.empty() ? w.output
              : s.array.empty() ? "ductile-%j.out"
                                : "ductile-%A_%a.out";
   s.error = w.error;
-  s.called_in = present_folder();
-  s.umask = umask(0);
-  umask(*s.umask);
-  s.limits = own_limits();
   s.input = w.input;
-  for (char** entry = environ; *entry != nullptr; ++entry) s.environment.emplace_back(*entry);
   return s;
 }
 
@@ -387,8 +398,7 @@ Written written_in(const CLI::App& command, const Options& options, const std::s
 }
 
 void submit(const Options& options, const CLI::App& command) {
-  const std::string path =
-      std::filesystem::absolute(find_file(options.program.front())).lexically_normal();
+  const std::string path = path_of(options.program.front());
   std::optional<std::string> script = script_of(path);
   const Written written = written_in(command, options, path, script);
   const Submission job = submission_of(written, options.program, path, std::move(script));
@@ -482,6 +492,15 @@ std::vector<std::string> options_of_sbatch(const std::vector<std::string>& words
 }
 
 }  // namespace
+
+Submission called_here(std::string_view line, const std::string& field) {
+  const std::vector<std::string> words = words_of_line(line, {.field = field});
+  if (words.empty()) {
+    throw InputError({.field = field}, "there is no program", "give one, and its arguments");
+  }
+  const std::string path = path_of(words.front());
+  return called_here(words, path, script_of(path), "auto");
+}
 
 std::vector<std::string> script_options(const std::string& file, const std::string& script,
                                         std::vector<std::string>& ignored, bool has_partitions) {

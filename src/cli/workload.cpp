@@ -27,6 +27,7 @@
 #include "cli/transform_options.hpp"
 #include "cli/workload_convert.hpp"
 #include "cli/workload_fetch.hpp"
+#include "cli/workload_play.hpp"
 #include "cli/write_file.hpp"
 #include "cli/write_log.hpp"
 #include "report/workload_page.hpp"
@@ -609,6 +610,7 @@ void add_workload_command(CLI::App& app) {
   add_resample(workload);
   add_convert(workload);
   add_fetch(workload);
+  add_play(workload);
 }
 
 }  // namespace ductile

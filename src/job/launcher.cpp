@@ -275,15 +275,31 @@ std::string find_mpiexec(Mpi mpi) {
   throw InputError("there is no mpiexec of " + word, "install it, or give its path with --mpiexec");
 }
 
-std::optional<std::string> measuring_library(Mpi mpi) {
+namespace {
+
+/// A file for this MPI that comes with this program: in this folder as built, or in that one of the
+/// libraries as installed; nothing if it is not there.
+std::optional<std::string> comes_with(const char* built, const char* installed,
+                                      const std::string& name) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
-  const std::string name =
-      fmt::format("libductile-measure-{}.so", kMpiWords[static_cast<std::size_t>(mpi)]);
-  for (const fs::path& path : {folder / "lib" / name, folder / ".." / DUCTILE_LIBDIR / name}) {
+  for (const fs::path& path :
+       {folder / built / name, folder / ".." / DUCTILE_LIBDIR / installed / name}) {
     if (fs::exists(path)) return path.lexically_normal();
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> measuring_library(Mpi mpi) {
+  return comes_with(
+      "lib", "", fmt::format("libductile-measure-{}.so", kMpiWords[static_cast<std::size_t>(mpi)]));
+}
+
+std::optional<std::string> timed_program(Mpi mpi) {
+  return comes_with("examples", "ductile",
+                    fmt::format("timed-{}", kMpiWords[static_cast<std::size_t>(mpi)]));
 }
 
 Mpi mpi_of_libraries(const std::vector<std::string>& names) {

@@ -91,6 +91,9 @@ std::string find_mpiexec(Mpi mpi);
 /// not there.
 std::optional<std::string> measuring_library(Mpi mpi);
 
+/// examples/timed for this MPI, which takes as long as it is told at each size; the same.
+std::optional<std::string> timed_program(Mpi mpi);
+
 /// The MPI whose library this executable, or libductile-app in it, asks for; none if it asks for no
 /// MPI; nothing if it cannot be known: a script, or no executable of this kind of machine.
 std::optional<Mpi> mpi_of_program(const std::string& path);

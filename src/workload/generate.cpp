@@ -391,4 +391,14 @@ ModelChoice parse_model(std::string_view text) {
   return choice;
 }
 
+ModelChoice parse_model(std::string text, std::uint64_t jobs, Nodes nodes) {
+  const auto set = [&](const char* name, std::uint64_t value) {
+    if (value == 0) return;
+    text += fmt::format("{}{}={}", text.find(':') == std::string::npos ? ":" : ",", name, value);
+  };
+  set("jobs", jobs);
+  set("nodes", nodes);
+  return parse_model(text);
+}
+
 }  // namespace ductile

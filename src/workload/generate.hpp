@@ -107,5 +107,7 @@ WorkloadModel checked_model(std::string_view name, std::string_view about,
 
 /// Reads "NAME[:key=value,...]"; what is not given has its default. Throws InputError.
 ModelChoice parse_model(std::string_view text);
+/// The same with these counts, as --jobs and --nodes say them; 0: as `text` does.
+ModelChoice parse_model(std::string text, std::uint64_t jobs, Nodes nodes);
 
 }  // namespace ductile

@@ -1,0 +1,78 @@
+"""ductile workload play without a controller: what it would submit, and what it refuses."""
+
+import shutil
+
+from conftest import RIGID_1000
+
+# Number, submit, run time, nodes, requested: those of 4 nodes.
+LOG = "; MaxNodes: 4\n; MaxProcs: 4\n" + "".join(
+    f"{number} {submit} -1 {run} {nodes} -1 -1 {nodes} {requested} -1 1 1 1 -1 -1 -1 -1 -1\n"
+    for number, submit, run, nodes, requested in
+    [(1, 100, 20, 2, 30), (2, 130, 40, 1, 60), (3, 131, 40, 4, 60)])
+BESIDE = """ductile-adaptive 1
+cores_per_node 1
+job 2 type=moldable size=1..2 model=amdahl:0.5
+job 3 type=malleable size=2..4
+"""
+
+
+def write(tmp_path):
+    (tmp_path / "log.swf").write_text(LOG)
+    (tmp_path / "log.adaptive").write_text(BESIDE)
+    (tmp_path / "program").write_text("#!/bin/sh\n")
+    return tmp_path / "log.swf"
+
+
+def test_says_what_it_would_submit(ductile, tmp_path):
+    log = write(tmp_path)
+    done = ductile.run("workload", "play", log, "--speed", 10, "--extra-time", 5, "--dry-run",
+                       "--command", f"malleable={tmp_path}/program 'of two words'")
+    sleep, shell = shutil.which("sleep"), shutil.which("sh")
+    assert (done.stdout, done.stderr, done.returncode) == (f"""\
+0.000 ductile submit -J job-1 --type rigid -N 2 -t 00:08 -o /dev/null --mpi none -- {sleep} 2
+3.000 ductile submit -J job-2 --type moldable -N 1 --min-nodes 1 --max-nodes 2 -t 00:11 --model amdahl:0.5 \
+-o /dev/null --mpi none -- {shell} -c 'IFS=,; set -- $0; shift $((DUCTILE_JOB_NUM_NODES - 1)); exec sleep $1' 4,3
+3.100 ductile submit -J job-3 --type malleable -N 4 --min-nodes 2 --max-nodes 4 -t 00:11 \
+-o /dev/null {tmp_path}/program 'of two words'
+""", "", 0)
+
+
+def test_a_model_and_its_changes(ductile):
+    words = ["workload", "play", "--generate", "rigid:max_size=4", "--nodes", 4, "--jobs", 20, "--speed", 1000,
+             "--dry-run"]
+    lines = ductile.output(*words).splitlines()
+    assert len(lines) == 20 and all(" --type rigid " in line for line in lines)
+    assert lines == ductile.output(*words, "--seed", 1).splitlines()
+    assert lines != ductile.output(*words, "--seed", 2).splitlines()
+    changed = ductile.output(*words, "--moldable", 1).splitlines()
+    assert len(changed) == 20 and all(" --type moldable " in line for line in changed)
+
+
+def refused(ductile, *words):
+    done = ductile.run("workload", "play", "--dry-run", *words)
+    assert done.returncode == 2 and done.stdout == "", done
+    return done.stderr
+
+
+def test_wrong_calls(ductile, tmp_path):
+    log = write(tmp_path)
+    assert "give a log, or --generate MODEL" in refused(ductile)
+    assert "--generate" in refused(ductile, log, "--generate", "rigid")
+    assert "--clip: says how the lines of a log become jobs" in refused(ductile, "--generate", "rigid", "--clip")
+    assert "names no type of jobs" in refused(ductile, log, "--command", "mpi=true")
+    assert "names no type of jobs" in refused(ductile, log, "--command", "rigid")
+    assert "there are two for rigid jobs" in refused(ductile, log, "--command", "rigid=true", "--command", "rigid=true")
+    assert "no program" in refused(ductile, log, "--command", "rigid=/no/such")
+    assert "there is no program" in refused(ductile, log, "--command", "rigid=")
+    assert "job 3: " in refused(ductile, log, "--command", "malleable=/bin/true")
+    assert "give it to `ductile serve`" in refused(ductile, log, "--estimates", "predicted")
+    for speed in ("0", "-1", "nan", "x"):
+        assert "--speed" in refused(ductile, log, "--speed", speed)
+    assert "ductile serve" in ductile.run("workload", "play", log, "--socket", tmp_path / "none", "--command",
+                                          f"malleable={tmp_path}/program").stderr
+
+
+def test_a_large_log_is_told_of_as_everywhere(ductile):
+    done = ductile.run("workload", "play", RIGID_1000, "--nodes", 4, "--dry-run")
+    assert done.returncode == 0 and "larger than" in done.stderr, done.stderr
+    assert all(int(line.split(" -N ")[1].split()[0]) <= 4 for line in done.stdout.splitlines())
