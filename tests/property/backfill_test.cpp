@@ -371,8 +371,11 @@ TEST(Backfilling, TheNoteOfWhatWasTriedChangesNothing) {
       }
     }
     if (seed % 5 < 2) c.settings.rules.reservations_per_plan = 1 + seed % 7;
+    // Those that change, too.
     const QueueOrder order =
-        static_cast<QueueOrder>(c.bits % kQueueOrderWords.size());  // those that change, too
+        seed % 11 == 0
+            ? QueueOrder::multifactor
+            : static_cast<QueueOrder>(c.bits % static_cast<std::size_t>(QueueOrder::multifactor));
     const Record with = run(c, std::make_shared<Plain>(c.depth, order, true));
     const Record without = run(c, std::make_shared<Plain>(c.depth, order, false));
     ASSERT_EQ(with.entries.size(), without.entries.size());
