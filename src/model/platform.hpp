@@ -51,7 +51,8 @@ struct NodeClass {
 struct Partition {
   std::string name;
   NodeSet nodes;
-  Duration max_walltime{};  // 0: any
+  Duration max_walltime{};     // 0: any
+  std::uint32_t priority = 1;  // that it gives its jobs, in the order `multifactor`
   bool operator==(const Partition&) const = default;
 };
 

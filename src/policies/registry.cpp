@@ -96,6 +96,8 @@ Benefit expand_benefit(const Parameters& parameters) {
   return chosen<Benefit>(parameters, "expand_benefit", kBenefitWords);
 }
 
+constexpr std::array<std::string_view, 2> kNoYesWords{"no", "yes"};
+
 const std::vector<ParameterInfo>& common_parameters() {
   static const std::vector<ParameterInfo> table = [] {
     std::vector<std::string_view> moving;
@@ -104,21 +106,23 @@ const std::vector<ParameterInfo>& common_parameters() {
     }
     const ParameterInfo order = choice_parameter("order", kQueueOrderWords, "fcfs",
                                                  "queue order among jobs of equal priority");
-    const ParameterInfo half_life{.name = "half_life",
-                                  .type = ParameterType::duration,
-                                  .fallback = "604800",
-                                  .min = 0,
-                                  .max = 1e9,
-                                  .unit = "s",
-                                  .summary =
-                                      "of what users have used, in the order fairshare; 0: it "
-                                      "never fades"};
-    const ParameterInfo shares{.name = "shares",
-                               .type = ParameterType::text,
-                               .fallback = "none",
-                               .summary =
-                                   "of users by number, in the order fairshare, like "
-                                   "1001:4+1002:0.5; all others have 1"};
+    const ParameterInfo half_life{
+        .name = "half_life",
+        .type = ParameterType::duration,
+        .fallback = "604800",
+        .min = 0,
+        .max = 1e9,
+        .unit = "s",
+        .summary =
+            "of what users have used, in the orders fairshare and multifactor; 0: it "
+            "never fades"};
+    const ParameterInfo shares{
+        .name = "shares",
+        .type = ParameterType::text,
+        .fallback = "none",
+        .summary =
+            "of users by number, in the orders fairshare and multifactor, like "
+            "1001:4+1002:0.5; all others have 1"};
     const ParameterInfo period{.name = "priority_period",
                                .type = ParameterType::duration,
                                .fallback = "0",
@@ -143,7 +147,48 @@ const std::vector<ParameterInfo>& common_parameters() {
                               .max = 1e9,
                               .unit = "s",
                               .summary = "in the order area, no job is overdue before that"};
-    return std::vector{order, period, half_life, shares, slack, grace};
+    const auto weight = [](const std::string& of, const std::string& what) {
+      return ParameterInfo{.name = "weight_" + of,
+                           .type = ParameterType::integer,
+                           .fallback = "0",
+                           .min = 0,
+                           .max = 1e9,
+                           .summary = "in the order multifactor, of " + what};
+    };
+    const ParameterInfo max_age{
+        .name = "max_age",
+        .type = ParameterType::duration,
+        .fallback = "604800",
+        .min = 0,
+        .max = 1e9,
+        .unit = "s",
+        .summary = "in the order multifactor, age counts in full after that"};
+    const ParameterInfo dampening{.name = "fairshare_dampening",
+                                  .type = ParameterType::number,
+                                  .fallback = "1",
+                                  .min = 1,
+                                  .max = 1e9,
+                                  .unit = "shares",
+                                  .summary =
+                                      "in the order multifactor, the factor of fair share is "
+                                      "halved by a use of so many times the share"};
+    return std::vector{order,
+                       period,
+                       half_life,
+                       shares,
+                       slack,
+                       grace,
+                       weight("age", "how long a job has waited"),
+                       max_age,
+                       weight("fairshare", "what its user has not used of his share"),
+                       dampening,
+                       weight("size", "how many of the nodes it asks for"),
+                       choice_parameter("favor_small", kNoYesWords, "no",
+                                        "in the order multifactor, small jobs have more for size"),
+                       choice_parameter("small_relative_to_time", kNoYesWords, "no",
+                                        "in the order multifactor, size is nodes divided by the "
+                                        "minutes asked for"),
+                       weight("partition", "the priority of its partition")};
   }();
   return table;
 }
@@ -203,6 +248,20 @@ std::shared_ptr<const Policy> Registry::make(std::string_view text) const {
   traits.order = chosen<QueueOrder>(parameters, "order", kQueueOrderWords);
   traits.priority_period = seconds(parameters.number("priority_period"));
   traits.overdue = {parameters.number("slack"), seconds(parameters.number("grace"))};
+  const auto weight = [&](const std::string& of) {
+    return static_cast<std::uint32_t>(parameters.number("weight_" + of));
+  };
+  const auto is_yes = [&](const std::string& what) {
+    return chosen<bool>(parameters, what, kNoYesWords);
+  };
+  traits.multifactor = {.weight_age = weight("age"),
+                        .weight_fairshare = weight("fairshare"),
+                        .weight_size = weight("size"),
+                        .weight_partition = weight("partition"),
+                        .max_age = seconds(parameters.number("max_age")),
+                        .favor_small = is_yes("favor_small"),
+                        .small_relative_to_time = is_yes("small_relative_to_time"),
+                        .fairshare_dampening = parameters.number("fairshare_dampening")};
   traits.fair_share = {
       .half_life = seconds(parameters.number("half_life")),
       .shares = parse_shares(parameters.choice("shares"), {"", 0, "policy " + name + ": shares"})};

@@ -51,6 +51,23 @@ TEST(Registry, ReadsParameters) {
   EXPECT_EQ(fair->traits.fair_share.shares, (std::vector<UserShare>{{7, 2}, {1001, 0.5}}));
 }
 
+TEST(Registry, WhatPrioritiesAreMadeOf) {
+  EXPECT_EQ(make_policy("easy:order=multifactor")->traits.multifactor, Multifactor{});
+  const auto easy = make_policy(
+      "easy:order=multifactor,weight_age=1,weight_fairshare=2,weight_size=3,weight_partition=4,"
+      "max_age=60,favor_small=yes,small_relative_to_time=yes,fairshare_dampening=2.5");
+  EXPECT_EQ(easy->traits.order, QueueOrder::multifactor);
+  EXPECT_EQ(easy->traits.multifactor,
+            (Multifactor{1, 2, 3, 4, whole_seconds(60), true, true, 2.5}));
+  EXPECT_TRUE(easy->traits.goes_by_uses());
+  EXPECT_TRUE(make_policy("easy:order=fairshare")->traits.goes_by_uses());
+  EXPECT_FALSE(make_policy("easy:order=multifactor,weight_age=1")->traits.goes_by_uses());
+  EXPECT_FALSE(make_policy("easy:weight_fairshare=1")->traits.goes_by_uses());
+  EXPECT_THAT(error_of("easy:weight_age=0.5"), HasSubstr("use a whole number from 0"));
+  EXPECT_THAT(error_of("easy:fairshare_dampening=0.5"), HasSubstr("from 1 to"));
+  EXPECT_THAT(error_of("easy:favor_small=1"), HasSubstr("use one of"));
+}
+
 TEST(Registry, WhenJobsAreOverdue) {
   EXPECT_EQ(make_policy("easy")->traits.overdue, (Overdue{6, whole_seconds(4 * 3600)}));
   const auto easy = make_policy("easy:order=area,slack=0.25,grace=90");

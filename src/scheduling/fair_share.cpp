@@ -95,4 +95,25 @@ std::vector<Standing> Uses::standings(Time now, const FairShare& rules) const {
   return standings;
 }
 
+std::vector<Standing> Uses::factors(Time now, const FairShare& rules,
+                                    const Multifactor& how) const {
+  std::vector<Standing> factors;
+  factors.reserve(users_.size());
+  double all_used = 0, all_shares = 0;
+  for (const Use& use : users_) {
+    factors.push_back({use.user, use.until(now, rules.half_life)});
+    all_used += factors.back().value;
+    all_shares += rules.share_of(use.user);
+  }
+  for (const UserShare& each : rules.shares) {
+    const bool is_there = std::ranges::binary_search(users_, each.user, {}, &Use::user);
+    if (!is_there) all_shares += each.share;
+  }
+  for (Standing& its : factors) {
+    const double used = all_used > 0 ? std::clamp(its.value / all_used, 0.0, 1.0) : 0;
+    its.value = fairshare_factor(how, used, rules.share_of(its.user) / all_shares);
+  }
+  return factors;
+}
+
 }  // namespace ductile

@@ -1,5 +1,5 @@
-// What users have used of the machine lately, for the queue order `fairshare`: node-seconds that
-// fade by half in each half-life, as with Slurm's multifactor priority.
+// What users have used of the machine lately, for the queue orders `fairshare` and `multifactor`:
+// node-seconds that fade by half in each half-life, as with Slurm's multifactor priority.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/time.hpp"
 #include "model/job_spec.hpp"
+#include "scheduling/multifactor.hpp"
 
 namespace ductile {
 
@@ -34,7 +35,8 @@ struct FairShare {
 std::vector<UserShare> parse_shares(std::string_view text, const Place& place = {});
 std::string to_text(const std::vector<UserShare>& shares);
 
-/// A user's use of the machine for its share, at some moment: who has less goes first.
+/// Where a user stands at some moment: its use of the machine for its share, of which who has less
+/// goes first; or its factor of fair share, 0 to 1, of which who has more does.
 struct Standing {
   std::uint32_t user = 0;
   double value = 0;
@@ -58,6 +60,9 @@ class Uses {
   std::int64_t nodes_of(std::uint32_t user) const;
   /// By user; who is not there has used nothing.
   std::vector<Standing> standings(Time now, const FairShare& rules) const;
+  /// The factors of fair share, by user; of who is not there it is 1. All users are those who are
+  /// there, and whom the rules give a share.
+  std::vector<Standing> factors(Time now, const FairShare& rules, const Multifactor& how) const;
 
  private:
   struct Use {

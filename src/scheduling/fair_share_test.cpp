@@ -81,6 +81,35 @@ TEST(Uses, AreWeighedWithShares) {
   EXPECT_EQ(used(uses, at_s(8), rules), (std::map<std::uint32_t, double>{{1, 8}, {2, 2}, {9, 16}}));
 }
 
+std::map<std::uint32_t, double> factors(const Uses& uses, Time now, const FairShare& rules,
+                                        const Multifactor& how = {}) {
+  std::map<std::uint32_t, double> found;
+  for (const Standing& its : uses.factors(now, rules, how)) found[its.user] = its.value;
+  return found;
+}
+
+// Parts of what all have used, and of the shares of all.
+TEST(Uses, MakeTheFactorsOfFairShare) {
+  const FairShare rules{.half_life = Duration{}, .shares = {{2, 2}, {3, 1}}};
+  Uses uses;
+  EXPECT_TRUE(factors(uses, at_s(0), rules).empty());
+  uses.change(1, 3, at_s(0), rules.half_life);
+  uses.change(2, 1, at_s(0), rules.half_life);
+  using Map = std::map<std::uint32_t, double>;
+  EXPECT_EQ(factors(uses, at_s(0), rules), (Map{{1, 1}, {2, 1}}));  // nobody has used anything
+  // Of 40 node-seconds user 1 has 3/4, with one share of four, and user 2 1/4, with two of four.
+  EXPECT_EQ(factors(uses, at_s(10), rules), (Map{{1, 0.125}, {2, std::exp2(-0.5)}}));
+  EXPECT_EQ(factors(uses, at_s(10), rules, {.fairshare_dampening = 3}),
+            (Map{{1, 0.5}, {2, std::exp2(-0.5 / 3)}}));
+  // User 3 has a share already, and is not counted twice when it comes.
+  uses.change(3, 1, at_s(10), rules.half_life);
+  EXPECT_EQ(factors(uses, at_s(10), rules), (Map{{1, 0.125}, {2, std::exp2(-0.5)}, {3, 1}}));
+  // Who holds nothing goes up while others hold, as what he used becomes a smaller part of all.
+  uses.change(1, -3, at_s(10), rules.half_life);
+  EXPECT_EQ(factors(uses, at_s(30), rules),
+            (Map{{1, std::exp2(-30.0 / 80 * 4)}, {2, std::exp2(-30.0 / 80 * 2)}, {3, 0.5}}));
+}
+
 TEST(Shares, AreReadAsTheyAreWritten) {
   EXPECT_TRUE(parse_shares("none").empty());
   EXPECT_THAT(parse_shares("1001:4+7:0.5"), ElementsAre(UserShare{7, 0.5}, UserShare{1001, 4}));

@@ -179,14 +179,29 @@ double Queue::value(JobId id, const JobSpec& spec) const {
       return 0;  // lines
     case QueueOrder::f1:
       return std::log10(r) * n + 870 * std::log10(std::max(to_seconds(spec.submitted), 1.0));
-    case QueueOrder::fairshare: {
-      const auto at = std::ranges::lower_bound(standings_, spec.user, {}, &Standing::user);
-      return at != standings_.end() && at->user == spec.user ? at->value : 0;
-    }
+    case QueueOrder::fairshare:
+      return standing(spec.user, 0);
     case QueueOrder::area:
       return id < overdue_ ? -1 : static_cast<double>(total_work(spec.preferred, spec.walltime));
+    case QueueOrder::multifactor:
+      return -priority(spec);
   }
   return 0;
+}
+
+double Queue::standing(std::uint32_t user, double of_others) const {
+  const auto at = std::ranges::lower_bound(standings_, user, {}, &Standing::user);
+  return at != standings_.end() && at->user == user ? at->value : of_others;
+}
+
+double Queue::priority(const JobSpec& spec) const {
+  const std::size_t lane = index(spec.lane);
+  return ductile::priority(
+      ranking_.rules,
+      {.age = age_factor(ranking_.rules, sorted_at_ - spec.submitted),
+       .fairshare = standing(spec.user, 1),
+       .size = size_factor(ranking_.rules, spec.preferred, ranking_.nodes, spec.walltime),
+       .partition = lane < ranking_.partitions.size() ? ranking_.partitions[lane] : 1});
 }
 
 Line Queue::line(const JobSpec& spec) const {
@@ -259,6 +274,12 @@ void Queue::set_reach(LaneId lane, ReachId reach) {
     reaches_.push_back(ReachId{static_cast<std::uint16_t>(i)});
   }
   reaches_[index(lane)] = reach;
+}
+
+void Queue::set_partition_factor(LaneId lane, double factor) {
+  auto& factors = ranking_.partitions;
+  if (factors.size() <= index(lane)) factors.resize(index(lane) + std::size_t{1}, 1);
+  factors[index(lane)] = factor;
 }
 
 void Queue::set_reaches(std::vector<ReachId> of_lanes, const JobTable& jobs) {
@@ -356,16 +377,27 @@ bool Queue::before(JobId a, const JobSpec& spec_a, JobId b, const JobSpec& spec_
   });
 }
 
-bool Queue::advance(Time now) {
+bool Queue::advance(Time now, const JobTable& jobs, std::vector<Standing> standings) {
   sorted_at_ = now;
-  if (lines_.others.empty()) return lines_.first.reorder({now});
-  // Jobs of two lanes may change places, and none within a lane.
-  const auto before = lines_.merged();
-  lines_.first.reorder({now});
-  for (Lines& rows : lines_.others) rows.reorder({now});
-  const auto now_in_order = lines_.merged();
-  return !std::ranges::equal(before, now_in_order, [](const auto& a, const auto& b) {
-    return a.first.id() == b.first.id();
+  standings_ = std::move(standings);
+  return with_lanes([&](auto& lanes) {
+    const auto advance_rows = [&](auto& rows) {
+      if constexpr (std::is_same_v<decltype(rows), Lines&>) {
+        return rows.reorder({now});
+      } else {
+        return rows.rekey(
+            [&](const auto& was) { return key(lanes, was.id(), jobs[was.id()].spec); });
+      }
+    };
+    if (lanes.others.empty()) return advance_rows(lanes.first);
+    // Jobs of two lanes may change places, and none within a lane.
+    const auto before = lanes.merged();
+    advance_rows(lanes.first);
+    for (auto& rows : lanes.others) advance_rows(rows);
+    const auto now_in_order = lanes.merged();
+    return !std::ranges::equal(before, now_in_order, [](const auto& a, const auto& b) {
+      return a.first.id() == b.first.id();
+    });
   });
 }
 
@@ -384,13 +416,15 @@ bool Queue::set_overdue(JobId before, Time now, const JobTable& jobs,
 }
 
 void Queue::resort(QueueOrder order, Time now, const JobTable& jobs,
-                   const std::function<Need(JobId)>& need, std::vector<Standing> standings) {
+                   const std::function<Need(JobId)>& need, std::vector<Standing> standings,
+                   Ranking ranking) {
   std::vector<JobId> ids;
   ids.reserve(size());
   for_each([&](JobId id) { ids.push_back(id); });
   order_ = order;
   sorted_at_ = now;
   standings_ = std::move(standings);
+  ranking_ = std::move(ranking);
   overdue_ = JobId{};
   values_ = Lanes<Values>();
   lines_ = Lanes<Lines>(Lines({now}));

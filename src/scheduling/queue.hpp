@@ -21,6 +21,7 @@
 #include "base/wide.hpp"
 #include "model/job_spec.hpp"
 #include "scheduling/fair_share.hpp"
+#include "scheduling/multifactor.hpp"
 #include "scheduling/sorted_blocks.hpp"
 #include "scheduling/spread.hpp"
 
@@ -40,10 +41,13 @@ enum class QueueOrder : std::uint8_t {
   f1,         // smallest log10(r) n + 870 log10(s)      Carastan-Santos and de Camargo 2017
   fairshare,  // its user's smallest use for his share  scheduling/fair_share.hpp; changes with time
   area,       // overdue jobs as they came; then smallest n r: `Overdue`; changes with time
+  multifactor,  // largest sum of weighted factors        scheduling/multifactor.hpp; changes with
+                // time
 };
 
-constexpr std::array<std::string_view, 10> kQueueOrderWords{
-    "fcfs", "sjf", "ljf", "smallest", "largest", "wfp3", "unicef", "f1", "fairshare", "area"};
+constexpr std::array<std::string_view, 11> kQueueOrderWords{
+    "fcfs",   "sjf", "ljf",       "smallest", "largest",    "wfp3",
+    "unicef", "f1",  "fairshare", "area",     "multifactor"};
 
 /// At which size a policy starts jobs whose size it may choose; all others start as they asked.
 /// `either`: it plans with the preferred one, and starts some at their smallest.
@@ -55,7 +59,8 @@ constexpr bool is_linear(QueueOrder order) {
   return order == QueueOrder::wfp3 || order == QueueOrder::unicef;
 }
 constexpr bool changes_with_time(QueueOrder order) {
-  return is_linear(order) || order == QueueOrder::fairshare || order == QueueOrder::area;
+  return is_linear(order) || order == QueueOrder::fairshare || order == QueueOrder::area ||
+         order == QueueOrder::multifactor;
 }
 
 /// When a job is overdue, under the order `area`: once it has waited longer than `slack` times the
@@ -242,15 +247,15 @@ class JobTable;
 
 /// When a queue was sorted, and what its keys are computed from besides its order and the jobs.
 struct Sorting {
-  Time at{};                          // matters to orders that change with time
-  std::vector<Standing> standings{};  // by user: what `fairshare` goes by until the next time
-  JobId overdue{};                    // under `area` all jobs before this one are overdue: none yet
+  Time at{};  // matters to orders that change with time
+  std::vector<Standing>
+      standings{};  // by user: what `fairshare` and `multifactor` go by until then
+  JobId overdue{};  // under `area` all jobs before this one are overdue: none yet
 };
 
 /// Waiting jobs in one order, apart by their reach, so that a search can leave out those that find
-/// no room. Adding and removing cost O(log Q). An order that is linear in time is kept by
-/// `advance`, O(Q) and a step for each pair that changed places; any other that changes with time
-/// is sorted anew by `resort`, O(Q log Q).
+/// no room. Adding and removing cost O(log Q). An order that changes with time is kept by
+/// `advance`, O(Q) and a step for each pair that changed places; `area` by `set_overdue`.
 class Queue {
  public:
   /// What a job takes when it starts: nodes, power, and for how long, as believed.
@@ -274,11 +279,13 @@ class Queue {
   };
 
   /// Empty, but as if sorted like this.
-  explicit Queue(QueueOrder order = QueueOrder::fcfs, const Sorting& sorting = {})
+  explicit Queue(QueueOrder order = QueueOrder::fcfs, const Sorting& sorting = {},
+                 Ranking ranking = {})
       : order_(order),
         sorted_at_(sorting.at),
         standings_(sorting.standings),
         overdue_(sorting.overdue),
+        ranking_(std::move(ranking)),
         lines_(Lines(LinesBefore{sorting.at})) {}
 
   QueueOrder order() const { return order_; }
@@ -297,6 +304,8 @@ class Queue {
   JobId submitted_from(JobId id) const { return JobId{waiting_.next(index(id))}; }
   /// The reach of a lane that has no jobs here. One that nothing is said of has that of its number.
   void set_reach(LaneId lane, ReachId reach);
+  /// The factor of the partition of a lane that has no jobs here.
+  void set_partition_factor(LaneId lane, double factor);
   /// The reaches of all lanes.
   void set_reaches(std::vector<ReachId> of_lanes, const JobTable& jobs);
   /// Have all jobs reach 0?
@@ -347,12 +356,14 @@ class Queue {
                    const std::function<Need(JobId)>& need);
   /// When the keys were last computed; matters to orders that change with time.
   Time sorted_at() const { return sorted_at_; }
-  /// An order that is linear in time, as seen at `now` from now on. Did any job change its place?
-  bool advance(Time now);
+  /// An order that changes with time, but `area`, as seen at `now` from now on, with other
+  /// standings. Did any job change its place?
+  bool advance(Time now, const JobTable& jobs, std::vector<Standing> standings = {});
   /// Sorts by `order` as seen at `now`; `need` is what a job takes from now on. `standings`, by
-  /// user, are what `fairshare` goes by until the next time.
+  /// user, are what `fairshare` and `multifactor` go by until the next time.
   void resort(QueueOrder order, Time now, const JobTable& jobs,
-              const std::function<Need(JobId)>& need, std::vector<Standing> standings = {});
+              const std::function<Need(JobId)>& need, std::vector<Standing> standings = {},
+              Ranking ranking = {});
 
  private:
   /// The rank, which falls with the priority, the value and the id, from the highest bit on: one
@@ -481,6 +492,8 @@ class Queue {
     return lane == 0 || lane >= reaches_.size() ? ReachId{index(spec.lane)} : reaches_[lane];
   }
   double value(JobId id, const JobSpec& spec) const;
+  double priority(const JobSpec& spec) const;
+  double standing(std::uint32_t user, double of_others) const;
   Line line(const JobSpec& spec) const;
 
   /// The lanes of this order.
@@ -497,6 +510,7 @@ class Queue {
   Time sorted_at_{};
   std::vector<Standing> standings_{};
   JobId overdue_{};
+  Ranking ranking_{};               // of `multifactor`
   Lanes<Values> values_;            // of an order that stays as it is between two times of sorting
   Lanes<Lines> lines_;              // of one that is linear in time
   std::vector<ReachId> reaches_{};  // of lanes

@@ -241,7 +241,7 @@ TEST(Queue, HasOneOrderOverItsLanes) {
         if (is_linear(lanes.queue.order())) {
           const std::vector<JobId> before = naive;
           now += whole_seconds(static_cast<std::int64_t>(draws.below(20)));
-          const bool any = lanes.queue.advance(now);
+          const bool any = lanes.queue.advance(now, lanes.jobs);
           std::ranges::sort(lanes.naive, lanes.is_before());
           ASSERT_EQ(any, lanes.naive != before);
         } else if (lanes.queue.order() == QueueOrder::area && draws.chance(0.7)) {
@@ -465,12 +465,121 @@ TEST(Line, IsComparedExactly) {
   EXPECT_EQ(compare({0x1p-300, now - kTick}, {0x1p300, now}, now), 1);
 }
 
-TEST(Queue, KeepsAnOrderThatIsLinearInTime) {
-  for (const QueueOrder order : {QueueOrder::wfp3, QueueOrder::unicef}) {
+/// Some weights, of which none may be 0, and other rules; factors of four lanes.
+Ranking random_ranking(Draws& draws) {
+  const auto weight = [&] {
+    return draws.chance(0.3) ? 0 : static_cast<std::uint32_t>(draws.below(2000));
+  };
+  Ranking ranking{{.weight_age = weight(),
+                   .weight_fairshare = weight(),
+                   .weight_size = weight(),
+                   .weight_partition = weight(),
+                   .max_age = whole_seconds(static_cast<std::int64_t>(draws.below(60))),
+                   .favor_small = draws.chance(0.5),
+                   .small_relative_to_time = draws.chance(0.5)},
+                  25,
+                  {}};
+  for (int lane = 0; lane < 4; ++lane) {
+    ranking.partitions.push_back(static_cast<double>(draws.below(5)) / 4);
+  }
+  return ranking;
+}
+
+std::vector<Standing> random_standings(Draws& draws) {
+  std::vector<Standing> standings;
+  for (std::uint32_t user = 0; user < 20; ++user) {
+    if (draws.chance(0.6)) standings.push_back({user, static_cast<double>(draws.below(9)) / 8});
+  }
+  return standings;
+}
+
+// Slurm's documentation put into one place, for one job; not by asking the queue.
+double naive_priority(const Ranking& ranking, const std::vector<Standing>& standings,
+                      const JobSpec& spec, Time now) {
+  const Multifactor& rules = ranking.rules;
+  double age = 0;
+  if (now > spec.submitted) age = to_seconds(now - spec.submitted);
+  age = rules.max_age == Duration{} ? 1 : std::min(age / to_seconds(rules.max_age), 1.0);
+  double fairshare = 1;
+  for (const Standing& each : standings) {
+    if (each.user == spec.user) fairshare = each.value;
+  }
+  double size = spec.preferred / 25.0;
+  if (rules.small_relative_to_time) size /= to_seconds(spec.walltime) / 60;
+  if (rules.favor_small) size = 1 - size;
+  size = std::min(std::max(size, 0.0), 1.0);
+  const double sum = rules.weight_age * age + rules.weight_fairshare * fairshare +
+                     rules.weight_size * size +
+                     rules.weight_partition * ranking.partitions[index(spec.lane)];
+  return std::max(std::floor(sum), 1.0);
+}
+
+TEST(Queue, GoesByMultifactorPriorities) {
+  int moved = 0, kept = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    Draws draws(seed, Stream::test, 2);
+    const Ranking ranking = random_ranking(draws);
+    std::vector<Standing> standings = random_standings(draws);
+    Time now{whole_seconds(1000)};
+    Queue queue(QueueOrder::multifactor, {now, standings, JobId{}},
+                {ranking.rules, ranking.nodes, {}});
+    for (std::uint16_t lane = 0; lane < 4; ++lane) {
+      queue.set_partition_factor(LaneId{lane}, ranking.partitions[lane]);
+    }
+    JobTable jobs;
+    std::vector<JobId> waiting;
+    const bool has_lanes = draws.chance(0.5);
+    for (int n = 0; n < 8; ++n) {
+      for (auto more = draws.below(9); more > 0; --more) {
+        const JobId id = jobs.add();
+        jobs[id].spec = random_spec(draws);
+        jobs[id].spec.submitted = now - whole_seconds(static_cast<std::int64_t>(draws.below(20)));
+        if (has_lanes) jobs[id].spec.lane = LaneId{static_cast<std::uint16_t>(draws.below(4))};
+        waiting.push_back(id);
+        queue.add(id, jobs[id].spec, need(jobs[id].spec));
+      }
+      for (auto fewer = draws.below(4); fewer > 0 && !waiting.empty(); --fewer) {
+        const std::size_t at = draws.below(waiting.size());
+        queue.remove(waiting[at], jobs[waiting[at]].spec);
+        waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+      const auto expect_order = [&] {
+        std::ranges::sort(waiting, {}, [&](JobId id) {
+          const JobSpec& spec = jobs[id].spec;
+          return std::tuple(-std::int64_t{spec.priority},
+                            -naive_priority(ranking, standings, spec, now), id);
+        });
+        ASSERT_EQ(listed(queue), waiting) << "seed " << seed;
+      };
+      expect_order();
+      now += whole_seconds(static_cast<std::int64_t>(draws.below(30)));
+      if (draws.chance(0.3)) standings = random_standings(draws);
+      const std::vector<JobId> before = listed(queue);
+      const bool any = queue.advance(now, jobs, standings);
+      expect_order();
+      ASSERT_EQ(any, listed(queue) != before);
+      ++(any ? moved : kept);
+      const FreeProfile free = random_free(draws);
+      Queue sorted(QueueOrder::multifactor);
+      for (const JobId id : waiting) sorted.add(id, jobs[id].spec, need(jobs[id].spec));
+      sorted.resort(QueueOrder::multifactor, now, jobs, needs(jobs), standings, ranking);
+      ASSERT_EQ(listed(queue), listed(sorted));
+      if (has_lanes) continue;
+      ASSERT_EQ(queue.first_fit(JobId::none, nullptr, free),
+                sorted.first_fit(JobId::none, nullptr, free));
+    }
+  }
+  EXPECT_GT(kept, 1000);
+  EXPECT_GT(moved, 1000);
+}
+
+TEST(Queue, IsKeptInOrderWhileTimeGoesOn) {
+  for (const QueueOrder order : {QueueOrder::wfp3, QueueOrder::unicef, QueueOrder::fairshare}) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       Draws draws(seed, Stream::test, 1);
       JobTable jobs;
       Queue queue(order);
+      std::vector<Standing> standings;
       std::vector<JobId> waiting;
       Time now{whole_seconds(1000)};
       int kept = 0, moved = 0;
@@ -490,12 +599,13 @@ TEST(Queue, KeepsAnOrderThatIsLinearInTime) {
         now +=
             Duration{static_cast<std::int64_t>(draws.below(n % 50 == 0 ? 1'000'000'000 : 50'000))};
         const std::vector<JobId> before = listed(queue);
-        const bool any = queue.advance(now);
+        if (!is_linear(order) && draws.chance(0.5)) standings = random_standings(draws);
+        const bool any = queue.advance(now, jobs, standings);
         ASSERT_EQ(any, listed(queue) != before);
         ++(any ? moved : kept);
         Queue sorted(order);
         for (const JobId id : waiting) sorted.add(id, jobs[id].spec, need(jobs[id].spec));
-        sorted.resort(order, now, jobs, needs(jobs));
+        sorted.resort(order, now, jobs, needs(jobs), standings);
         ASSERT_EQ(listed(queue), listed(sorted));
         const FreeProfile free = random_free(draws);
         ASSERT_EQ(queue.first_fit(JobId::none, nullptr, free),
@@ -512,7 +622,8 @@ TEST(Queue, OnlySomeOrdersChangeWithTime) {
     const auto order = static_cast<QueueOrder>(i);
     EXPECT_EQ(changes_with_time(order), order == QueueOrder::wfp3 || order == QueueOrder::unicef ||
                                             order == QueueOrder::fairshare ||
-                                            order == QueueOrder::area);
+                                            order == QueueOrder::area ||
+                                            order == QueueOrder::multifactor);
   }
 }
 
@@ -525,7 +636,7 @@ TEST(Queue, WhatJobsNeedCanBeSaidAnew) {
     jobs[id].spec = random_spec(draws);
     queue.add(id, jobs[id].spec, {jobs[id].spec.preferred, 0, whole_seconds(1)});
   }
-  queue.advance(Time{whole_seconds(500)});
+  queue.advance(Time{whole_seconds(500)}, jobs);
   const std::vector<JobId> before = listed(queue);
   queue.renew(needs(jobs));
   EXPECT_EQ(listed(queue), before);

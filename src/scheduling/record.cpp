@@ -75,7 +75,7 @@ class Writer {
 };
 
 // Before what older builds did not write.
-constexpr std::string_view kFrom = "from", kOverdue = "overdue";
+constexpr std::string_view kFrom = "from", kOverdue = "overdue", kMultifactor = "multifactor";
 
 void write_spec(Writer& out, const JobSpec& spec) {
   out.number(spec.name).number(spec.user).number(spec.group).number(spec.account);
@@ -114,6 +114,11 @@ void write_traits(Writer& out, const Traits& traits) {
   if (traits.overdue != Overdue{}) {
     out.word(kOverdue).number(traits.overdue.slack).duration(traits.overdue.grace);
   }
+  if (const Multifactor& how = traits.multifactor; how != Multifactor{}) {
+    out.word(kMultifactor).number(how.weight_age).number(how.weight_fairshare);
+    out.number(how.weight_size).number(how.weight_partition).duration(how.max_age);
+    out.flag(how.favor_small).flag(how.small_relative_to_time).number(how.fairshare_dampening);
+  }
 }
 
 void write_platform(Writer& out, const Platform& platform) {
@@ -125,7 +130,7 @@ void write_platform(Writer& out, const Platform& platform) {
 constexpr std::string_view kMore = "with", kWhere = "where", kIn = "in";
 constexpr std::string_view kParts = "parts", kEach = "each", kOn = "on", kChosen = "chosen";
 constexpr std::string_view kOff = "off", kSockets = "sockets", kUses = "uses";
-constexpr std::string_view kBound = "bound";
+constexpr std::string_view kBound = "bound", kPriorities = "priorities";
 
 // What nodes draw that are off, if they do.
 void write_off(Writer& out, const Platform& platform) {
@@ -138,6 +143,14 @@ void write_off(Writer& out, const Platform& platform) {
 // Of machines without classes.
 void write_sockets(Writer& out, const Platform& platform) {
   if (platform.sockets_per_node != 1) out.word(kSockets).number(platform.sockets_per_node);
+}
+
+// Of partitions, where they matter.
+void write_priorities(Writer& out, const Platform& platform) {
+  const auto is_usual = [](const Partition& its) { return its.priority == Partition{}.priority; };
+  if (std::ranges::all_of(platform.partitions, is_usual)) return;
+  out.word(kPriorities);
+  out.list(platform.partitions, [](Writer& w, const Partition& its) { w.number(its.priority); });
 }
 
 void write_classes(Writer& out, const Platform& platform) {
@@ -253,6 +266,7 @@ struct EventWriter {
     write_classes(out, e.platform);
     write_off(out, e.platform);
     write_sockets(out, e.platform);
+    write_priorities(out, e.platform);
   }
   void operator()(const event::Altered& e) const {
     out.id(e.job).number(e.priority).duration(e.walltime);
@@ -392,12 +406,25 @@ Traits read_traits(Reader& in) {
   traits.start_size = in.choice<StartSize>("start size", kStartSizeWords);
   traits.needs.resizes_per_job = in.number<std::uint32_t>("resizes needed");
   traits.needs.power_control = in.flag("power control needed");
-  const auto has_flag = [&] { return !in.at_end() && !in.comes(kOverdue) && !in.comes(kChosen); };
+  const auto has_flag = [&] {
+    return !in.at_end() && !in.comes(kOverdue) && !in.comes(kMultifactor) && !in.comes(kChosen);
+  };
   traits.needs.suspends = has_flag() && in.flag("suspensions needed");
   traits.needs.parts = has_flag() && in.flag("parts of nodes needed");
   if (in.read_if(kOverdue)) {
     traits.overdue.slack = in.real("slack", 0, 1e9);
     traits.overdue.grace = in.duration("grace");
+  }
+  if (in.read_if(kMultifactor)) {
+    Multifactor& how = traits.multifactor;
+    how.weight_age = in.number<std::uint32_t>("weight of age");
+    how.weight_fairshare = in.number<std::uint32_t>("weight of fair share");
+    how.weight_size = in.number<std::uint32_t>("weight of size");
+    how.weight_partition = in.number<std::uint32_t>("weight of partition");
+    how.max_age = in.duration("largest age");
+    how.favor_small = in.flag("favor small");
+    how.small_relative_to_time = in.flag("small relative to time");
+    how.fairshare_dampening = in.real("dampening", 1, 1e9);
   }
   return traits;
 }
@@ -448,6 +475,15 @@ void read_off(Reader& in, Platform& platform) {
 
 void read_sockets(Reader& in, Platform& platform) {
   if (in.read_if(kSockets)) platform.sockets_per_node = in.number<std::uint32_t>("sockets", 1);
+}
+
+void read_priorities(Reader& in, Platform& platform) {
+  if (!in.read_if(kPriorities)) return;
+  const auto priorities = in.list<std::uint32_t>(
+      "priorities", [](Reader& r) { return r.number<std::uint32_t>("priority of a partition"); });
+  for (std::size_t i = 0; i < std::min(priorities.size(), platform.partitions.size()); ++i) {
+    platform.partitions[i].priority = priorities[i];
+  }
 }
 
 void read_classes(Reader& in, Platform& platform) {
@@ -575,6 +611,7 @@ std::string to_record(const Platform& platform) {
   write_classes(out, platform);
   write_off(out, platform);
   write_sockets(out, platform);
+  write_priorities(out, platform);
   return out.take();
 }
 
@@ -666,6 +703,7 @@ Platform platform_from_record(std::string_view text) {
   read_classes(in, platform);
   read_off(in, platform);
   read_sockets(in, platform);
+  read_priorities(in, platform);
   in.finish();
   return platform;
 }
@@ -793,6 +831,7 @@ Event event_from_record(std::string_view text) {
         read_classes(in, e.platform);
         read_off(in, e.platform);
         read_sockets(in, e.platform);
+        read_priorities(in, e.platform);
         return e;
       }
       case 16:

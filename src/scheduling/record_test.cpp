@@ -163,7 +163,8 @@ struct Any {
                        flag() ? 0 : real(0, 1e6)};
     });
     platform.partitions = list<Partition>([&] {
-      return Partition{names[below(4)], nodes(), duration()};
+      return Partition{names[below(4)], nodes(), duration(),
+                       flag() ? 1 : static_cast<std::uint32_t>(bits(32))};
     });
     platform.things = list<std::string>([&] { return names[below(4)]; });
     return platform;
@@ -257,13 +258,18 @@ struct Any {
     if (flag()) traits.settings = "easy:order=sjf";
     traits.wakes = static_cast<EventKinds>(draws.bits());
     traits.answers_requests = flag();
-    traits.order = of(QueueOrder::area);
+    traits.order = of(QueueOrder::multifactor);
     traits.priority_period = duration();
     traits.fair_share.half_life = duration();
     for (std::uint32_t user = 0; flag(); user += 1 + static_cast<std::uint32_t>(bits(10))) {
       traits.fair_share.shares.push_back({user, real(1e-9, 1e9)});
     }
     if (flag()) traits.overdue = {real(0, 1e9), duration()};
+    if (flag()) {
+      const auto weight = [&] { return static_cast<std::uint32_t>(bits(32)); };
+      traits.multifactor = {weight(),   weight(), weight(), weight(),
+                            duration(), flag(),   flag(),   real(1, 1e9)};
+    }
     traits.start_size = of(StartSize::either);
     traits.needs = {static_cast<std::uint32_t>(bits(32)), flag(), flag(), flag()};
     return traits;
@@ -499,6 +505,16 @@ TEST(Record, OfEventsIsReadable) {
   EXPECT_EQ(
       to_record(Traits{.overdue = {2, Duration{}}, .needs = {.suspends = true, .parts = true}}),
       "- 4294967295 0 fcfs 0 604800000000 none preferred 0 0 1 1 overdue 2 0");
+  EXPECT_EQ(to_record(Traits{.order = QueueOrder::multifactor,
+                             .multifactor = {.weight_age = 1,
+                                             .weight_fairshare = 2,
+                                             .weight_size = 3,
+                                             .weight_partition = 4,
+                                             .max_age = whole_seconds(60),
+                                             .favor_small = true,
+                                             .fairshare_dampening = 2.5}}),
+            "- 4294967295 0 multifactor 0 604800000000 none preferred 0 0 "
+            "multifactor 1 2 3 4 60000000 1 0 2.5");
   EXPECT_EQ(to_record(event::TimerFired{}), "timer");
 }
 
@@ -557,6 +573,12 @@ TEST(Record, OfTheRunIsReadable) {
   EXPECT_EQ(to_record(parts),
             "8 1 0 0 0 with 2 thin 0-3 4:0:0:0:0:0 1 1 0 0 0 0 "
             "fat 4-7 8:64000:2:0:0:0 2 1.5 0 0 0 3 1 all 0-7 0 1 gpu");
+  parts.partitions.push_back({.name = "first", .nodes = NodeSet{{{0, 1}}}, .priority = 50});
+  EXPECT_EQ(
+      to_record(parts),
+      "8 1 0 0 0 with 2 thin 0-3 4:0:0:0:0:0 1 1 0 0 0 0 "
+      "fat 4-7 8:64000:2:0:0:0 2 1.5 0 0 0 3 2 all 0-7 0 first 0-1 0 1 gpu priorities 2 1 50");
+  EXPECT_EQ(platform_from_record(to_record(parts)), parts);
   EXPECT_EQ(to_record(Capabilities{}), "1 4294967295 0");
   EXPECT_EQ(to_record(Rules{}), "scaled 0 1 none 1");
 }

@@ -242,9 +242,10 @@ constexpr Field<Row> planned(std::string_view name, SnapshotVersion since = 1) {
 // needs a field in the tables below, with the next version as its `since`, and a line in
 // docs/formats/snapshot.md. Then the number here is right again.
 static_assert(members<Facts>() == 38);
-static_assert(members<Traits>() == 9);
+static_assert(members<Traits>() == 10);
 static_assert(members<FairShare>() == 2);
 static_assert(members<UserShare>() == 2);
+static_assert(members<Multifactor>() == 8);
 static_assert(members<Needs>() == 4);
 static_assert(members<Job>() == 32);
 static_assert(members<JobSpec>() == 14);
@@ -270,7 +271,7 @@ static_assert(members<StopOrder>() == 2);
 static_assert(members<Booking>() == 9);
 static_assert(members<Platform>() == 10);
 static_assert(members<NodeClass>() == 10);
-static_assert(members<Partition>() == 3);
+static_assert(members<Partition>() == 4);
 static_assert(members<Slice>() == 3);
 static_assert(members<Lane>() == 4);
 static_assert(members<Where>() == 5);
@@ -321,6 +322,7 @@ struct Table<Partition> {
       field<Partition, &Partition::name>("name", 4),
       field<Partition, &Partition::nodes>("nodes", 4),
       field<Partition, &Partition::max_walltime>("max_walltime", 4),
+      field<Partition, &Partition::priority>("priority", 10),
   };
 };
 
@@ -376,6 +378,11 @@ constexpr Field<Facts> of_traits(std::string_view name, SnapshotVersion since = 
   return field<Facts, &Facts::traits, Path...>(name, since);
 }
 
+template <auto Path>
+constexpr Field<Facts> of_multifactor(std::string_view name) {
+  return of_traits<&Traits::multifactor, Path>(name, 10);
+}
+
 // What has no rows of its own.
 template <>
 struct Table<Facts> {
@@ -391,6 +398,14 @@ struct Table<Facts> {
       of_traits<&Traits::order>("order"),
       of_traits<&Traits::overdue, &Overdue::slack>("overdue_slack", 6),
       of_traits<&Traits::overdue, &Overdue::grace>("overdue_grace", 6),
+      of_multifactor<&Multifactor::weight_age>("weight_age"),
+      of_multifactor<&Multifactor::weight_fairshare>("weight_fairshare"),
+      of_multifactor<&Multifactor::weight_size>("weight_size"),
+      of_multifactor<&Multifactor::weight_partition>("weight_partition"),
+      of_multifactor<&Multifactor::max_age>("max_age"),
+      of_multifactor<&Multifactor::favor_small>("favor_small"),
+      of_multifactor<&Multifactor::small_relative_to_time>("small_relative_to_time"),
+      of_multifactor<&Multifactor::fairshare_dampening>("fairshare_dampening"),
       of_traits<&Traits::priority_period>("priority_period", 2),
       of_traits<&Traits::needs, &Needs::resizes_per_job>("needs_resizes_per_job", 2),
       of_traits<&Traits::needs, &Needs::power_control>("needs_power_control", 2),
@@ -1112,6 +1127,7 @@ class Loader {
     require(facts_.asked >= facts_.unanswered.size(), "fewer decisions asked than unanswered");
     const std::int64_t at = facts_.sorting.at.time_since_epoch().count();
     require(at <= Word::kLatest, "sorted never");
+    require(facts_.traits.multifactor.fairshare_dampening >= 1, "a dampening below 1");
     require(index(facts_.sorting.overdue) <= facts_.jobs.size(),
             "jobs that never were are overdue");
   }

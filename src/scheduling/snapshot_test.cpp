@@ -263,6 +263,67 @@ TEST_F(Snapshot, SaysWhichVersionItNeeds) {
   EXPECT_EQ(save(older.state(), written), 6u);
 }
 
+// What priorities are computed from is kept, so that the order is the same until it is looked at
+// anew, and then.
+TEST(SnapshotOfAQueue, HasTheSamePriorities) {
+  Stage::Setup setup;
+  setup.platform.nodes = 8;
+  setup.platform.partitions = {{.name = "low", .nodes = nodes({{0, 7}})},
+                               {.name = "high", .nodes = nodes({{0, 7}}), .priority = 4}};
+  Stage stage(setup);
+  stage.script->traits.order = QueueOrder::multifactor;
+  stage.script->traits.priority_period = whole_seconds(100);
+  stage.script->traits.multifactor = {.weight_age = 100,
+                                      .weight_fairshare = 1000,
+                                      .weight_size = 10,
+                                      .weight_partition = 400,
+                                      .max_age = whole_seconds(1000),
+                                      .favor_small = true,
+                                      .small_relative_to_time = true,
+                                      .fairshare_dampening = 2};
+  JobSpec spec = rigid(8, 1000);
+  spec.user = 1;
+  stage.pass([](Pass&) {});
+  stage.run(spec);
+  const JobId own = stage.submit(spec);  // another one of the user who has used all there was
+  spec.user = 2;
+  const JobId other = stage.submit(spec);
+  spec.user = 1;
+  const JobId high = JobId{stage.state().jobs.size()};
+  stage.tell(event::Submitted{spec, {}, std::make_shared<const Where>(Where{.partitions = 2})});
+  const auto order_of = [](const State& state) {
+    std::vector<JobId> order;
+    state.queue.for_each([&](JobId id) { order.push_back(id); });
+    return order;
+  };
+  stage.at(150);
+  stage.pass([](Pass&) {});
+  // Fair share: 1 of user 2; of user 1, alone there, 2^(-1/2).
+  ASSERT_EQ(stage.state().sorting.standings.size(), 1u);
+  EXPECT_EQ(stage.state().sorting.standings[0].value, std::exp2(-0.5));
+  // Partitions: 100 and 400. So 1100, and 707 + 100 and 707 + 400.
+  EXPECT_EQ(order_of(stage.state()), (std::vector{high, other, own}));
+  stage.at(160);
+  stage.pass([](Pass&) {});
+  const std::string written = save(stage.state());
+  for (const char* field :
+       {" weight_age=100 ", " weight_fairshare=1000 ", " weight_size=10 ", " weight_partition=400 ",
+        " max_age=1000000000 ", " favor_small=1 ", " small_relative_to_time=1 ",
+        " fairshare_dampening=2 ", " priority=4"}) {
+    EXPECT_THAT(written, HasSubstr(field));
+  }
+  const State read = load(written);
+  EXPECT_EQ(save(read), written);
+  EXPECT_EQ(read.traits, stage.core.traits());
+  EXPECT_EQ(read.platform, stage.state().platform);
+  EXPECT_EQ(order_of(read), order_of(stage.state()));
+  std::string text;
+  EXPECT_EQ(save(read, text), 10u);
+  std::string damaged = written;
+  damaged.replace(damaged.find("dampening=2"), 11, "dampening=0");
+  EXPECT_THAT(testing::complaint([&] { load(damaged, "file"); }), HasSubstr("dampening below 1"));
+}
+
 // Which jobs are overdue cannot be found from what waits now.
 TEST(SnapshotOfAQueue, KnowsWhoIsOverdue) {
   Stage stage;

@@ -13,7 +13,7 @@ namespace ductile {
 /// `Block` holds rows in ascending key order and provides:
 ///   Key, Row, Summary; kCapacity; size(); key(i); insert(i, row); erase(i);
 ///   move_tail(from, other): its rows from `from` on go to the end of `other`; summary();
-///   for `set` also set(i, row); for `reorder` Entry, a key and its row, entry(i),
+///   for `set` also set(i, row); for `reorder` and `rekey` Entry, a key and its row, entry(i),
 ///   put(i, entry), and summarize().
 /// Keys are unique; `Less` compares them, and may have a state. All is by value: copying copies a
 /// few arrays.
@@ -140,6 +140,22 @@ class SortedBlocks {
     }
     if (steps > 0) summarize();
     return steps > 0;
+  }
+
+  /// From now on rows have other keys, by their former ones, which puts few of them elsewhere: as
+  /// `reorder`.
+  template <class KeyOf>
+  bool rekey(KeyOf key_of) {
+    for (Slot& slot : slots_) {
+      Block& its = blocks_[slot.block];
+      for (std::uint32_t i = 0; i < its.size(); ++i) {
+        auto entry = its.entry(i);
+        entry.key = key_of(entry.key);
+        its.put(i, entry);
+      }
+      slot.first = its.key(0);
+    }
+    return reorder(less_);
   }
 
   void clear() {

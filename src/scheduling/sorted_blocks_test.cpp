@@ -17,10 +17,14 @@ class SmallBlock {
   using Key = int;
   using Row = int;
   using Summary = int;
+  struct Entry {
+    Key key;
+    Row row;
+  };
   static constexpr std::uint32_t kCapacity = 8;
 
   std::uint32_t size() const { return size_; }
-  int key(std::uint32_t i) const { return keys_[i]; }
+  const int& key(std::uint32_t i) const { return keys_[i]; }
   int row(std::uint32_t i) const { return rows_[i]; }
   void insert(std::uint32_t at, int key, int row) {
     std::copy_backward(&keys_[at], &keys_[size_], &keys_[size_ + 1]);
@@ -38,6 +42,12 @@ class SmallBlock {
     for (std::uint32_t i = from; i < size_; ++i) other.insert(other.size_, keys_[i], rows_[i]);
     size_ = from;
   }
+  Entry entry(std::uint32_t i) const { return {keys_[i], rows_[i]}; }
+  void put(std::uint32_t at, const Entry& entry) {
+    keys_[at] = entry.key;
+    rows_[at] = entry.row;
+  }
+  void summarize() {}
   int summary() const {
     int sum = 0;
     for (std::uint32_t i = 0; i < size_; ++i) sum += rows_[i];
@@ -105,6 +115,37 @@ TEST(SortedBlocks, AreASortedMap) {
     expect_equal(blocks, {});
     expect_equal(copy, map);
   }
+}
+
+TEST(SortedBlocks, CanHaveOtherKeys) {
+  int kept = 0, moved = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Draws draws(seed, Stream::test, 1);
+    Blocks blocks;
+    std::map<int, int> map;
+    for (int n = 0; n < 100; ++n) {
+      const int key = 1000 * n + static_cast<int>(draws.below(1000));
+      blocks.insert(key, n);
+      map[key] = n;
+    }
+    // Up by a little, or by so much that some, or all, change places; the row says whose key it is.
+    const std::uint64_t most = seed % 4 == 0 ? 1 : seed % 4 == 1 ? 2000 : 1'000'000;
+    std::map<int, int> others, now;
+    for (const auto& [key, row] : map) {
+      int other = key + static_cast<int>(draws.below(most));
+      while (now.contains(other)) ++other;
+      others[key] = other;
+      now[other] = row;
+    }
+    const bool any = blocks.rekey([&](int key) { return others[key]; });
+    expect_equal(blocks, now);
+    ASSERT_EQ(any, !std::ranges::equal(
+                       map, now, {}, [](const auto& a) { return a.second; },
+                       [](const auto& a) { return a.second; }));
+    ++(any ? moved : kept);
+  }
+  EXPECT_GE(kept, 50);
+  EXPECT_GE(moved, 100);
 }
 
 TEST(SortedBlocks, FilledFromTheBackHaveFullBlocks) {

@@ -238,6 +238,16 @@ Facts with_speeds(Facts facts) {
   return facts;
 }
 
+// What the order of its policy goes by besides jobs and users.
+Ranking ranking(const Facts& facts) {
+  if (facts.traits.order != QueueOrder::multifactor) return {};
+  Ranking found{facts.traits.multifactor, facts.platform.nodes, {}};
+  for (const Lane& lane : facts.lanes) {
+    found.partitions.push_back(partition_factor(facts.platform, lane.where.partitions));
+  }
+  return found;
+}
+
 /// The place of a class on another machine; the first one if it is gone.
 std::uint8_t same_class(const Platform& before, std::uint8_t its, const Platform& after) {
   if (its == 0) return 0;
@@ -257,7 +267,7 @@ Slice whole_of(const Platform& platform, const CellTable& cells, std::uint32_t n
 Indices index(const Facts& facts) {
   Indices found;
   found.cells = CellTable(facts.platform, facts.lanes, facts.bookings);
-  found.queue = Queue(facts.traits.order, facts.sorting);
+  found.queue = Queue(facts.traits.order, facts.sorting, ranking(facts));
   found.queue.set_reaches(reaches(found.cells, facts.lanes.size()), facts.jobs);
   facts.jobs.for_each([&](JobId id) {
     const Job& job = facts.jobs[id];
@@ -688,6 +698,7 @@ std::optional<LaneId> State::join_lane(const Where& where) {
   } else {
     change_cells(CellTable(platform, lanes, bookings));
   }
+  queue.set_partition_factor(id, partition_factor(platform, where.partitions));
   describe(lanes[at], cells, cells.of(id));
   return id;
 }
@@ -821,14 +832,18 @@ Unanswered* Facts::find(DecisionId id) {
   return at != unanswered.end() && at->decision.id == id ? &*at : nullptr;
 }
 
+std::vector<Standing> State::standings() const {
+  if (!traits.goes_by_uses()) return {};
+  return traits.order == QueueOrder::fairshare
+             ? uses.standings(now, traits.fair_share)
+             : uses.factors(now, traits.fair_share, traits.multifactor);
+}
+
 void State::resort() {
-  sorting = {now, {}, JobId{}};
-  if (traits.order == QueueOrder::fairshare) {
-    sorting.standings = uses.standings(now, traits.fair_share);
-  }
+  sorting = {now, standings(), JobId{}};
   queue.resort(
-      traits.order, now, jobs, [this](JobId id) { return start_need(jobs[id]); },
-      sorting.standings);
+      traits.order, now, jobs, [this](JobId id) { return start_need(jobs[id]); }, sorting.standings,
+      ranking(*this));
 }
 
 Duration State::backlog_of(Wide node_us) const {
@@ -871,13 +886,9 @@ void State::refresh_order() {
     if (queue.set_overdue(sorting.overdue, now, jobs, need)) ++changes;
     return;
   }
-  if (!is_linear(traits.order)) {
-    ++changes;
-    resort();
-    return;
-  }
   sorting.at = now;
-  if (queue.advance(now)) ++changes;
+  sorting.standings = standings();
+  if (queue.advance(now, jobs, sorting.standings)) ++changes;
 }
 
 Decision& State::decide(Decision::Kind kind, JobId job, Reason reason, RequestId request) {

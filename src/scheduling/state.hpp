@@ -846,6 +846,8 @@ class State : public Facts, public Indices {
   void book(const Booking& booking);
   /// Bookings begin and end. Did any?
   bool turn_bookings();
+  /// What the policy's order goes by of what users have used, if it does.
+  std::vector<Standing> standings() const;
   /// Sorts the queue as the policy wants it; no job is overdue yet.
   void resort();
   /// The policy's order, which changes with time, as of now.

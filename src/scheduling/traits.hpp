@@ -10,6 +10,7 @@
 
 #include "base/time.hpp"
 #include "scheduling/fair_share.hpp"
+#include "scheduling/multifactor.hpp"
 #include "scheduling/queue.hpp"
 
 namespace ductile {
@@ -62,11 +63,18 @@ struct Traits {
   /// passes (`Policy`), and new requests wake it.
   bool answers_requests = false;
   QueueOrder order = QueueOrder::fcfs;
-  FairShare fair_share{};      // of the order `fairshare`
+  FairShare fair_share{};      // of the orders `fairshare` and `multifactor`
   Overdue overdue{};           // of the order `area`
+  Multifactor multifactor{};   // of the order `multifactor`
   Duration priority_period{};  // how often an order that changes with time is sorted; 0: each pass
   StartSize start_size = StartSize::preferred;
   Needs needs{};
+
+  /// Does its order go by what users have used?
+  bool goes_by_uses() const {
+    return order == QueueOrder::fairshare ||
+           (order == QueueOrder::multifactor && multifactor.weight_fairshare > 0);
+  }
   bool operator==(const Traits&) const = default;
 };
 

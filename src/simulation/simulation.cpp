@@ -194,7 +194,7 @@ class World {
   static Rules rules(const SimulationSettings& settings) {
     Rules rules = settings.rules;
     const Policy& policy = *settings.policy;
-    const auto counts = [](const Policy& its) { return its.traits.order == QueueOrder::fairshare; };
+    const auto counts = [](const Policy& its) { return its.traits.goes_by_uses(); };
     rules.identities |= capabilities(settings).parts;
     rules.counts_uses = counts(policy);  // nobody else changes it
     if (const Portfolio* portfolio = policy.portfolio()) {

@@ -324,9 +324,11 @@ class Reader {
             parsed(field, node, parse_limit, "write minutes, H:M:S or D-H:M:S, in quotes");
       } else if (field == "number") {
         number = whole<std::int64_t>(field, node, 0, std::numeric_limits<std::int32_t>::max());
+      } else if (field == "priority") {
+        its.priority = whole<std::uint32_t>(field, node, 0, 65'535);
       } else {
         fail(node, field, "a partition has no such field",
-             "it has name, classes, nodes, max_time and number");
+             "it has name, classes, nodes, max_time, number and priority");
       }
     }
     if (its.name.empty()) fail(table, "partition", "has no name", "write name = \"...\"");

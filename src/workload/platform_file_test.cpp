@@ -55,6 +55,7 @@ classes = ["gpu"]
 nodes = "1-2"
 max_time = "1:00:00"
 number = 7
+priority = 50
 
 [[partition]]
 name = "all"
@@ -83,9 +84,10 @@ name = "all"
   EXPECT_EQ(is.classes[1].has.things[1 - gpu], 1);
   ASSERT_EQ(is.partitions.size(), 3u);
   EXPECT_EQ(is.partitions[0], (Partition{.name = "batch", .nodes = nodes("1-4")}));
-  EXPECT_EQ(
-      is.partitions[1],
-      (Partition{.name = "short", .nodes = nodes("0-2,5-6"), .max_walltime = whole_seconds(3600)}));
+  EXPECT_EQ(is.partitions[1], (Partition{.name = "short",
+                                         .nodes = nodes("0-2,5-6"),
+                                         .max_walltime = whole_seconds(3600),
+                                         .priority = 50}));
   EXPECT_EQ(is.partitions[2].nodes, nodes("0-6"));
   EXPECT_EQ(file.numbers, (std::vector<std::int64_t>{1, 7, 3}));
 }
@@ -191,9 +193,11 @@ TEST(PlatformFile, RefusesPartitionsWithTheirPlace) {
             "quotes");
   EXPECT_EQ(error("limit = 3"),
             "f.toml:4: limit: a partition has no such field; it has name, classes, nodes, "
-            "max_time and number");
+            "max_time, number and priority");
   EXPECT_EQ(error("[[partition]]\nname = 'p'"),
             "f.toml:4: partition: 'p' is there twice; give each a name of its own");
+  EXPECT_EQ(error("priority = 65536"),
+            "f.toml:4: priority: is no whole number that is possible; write one from 0 to 65535");
   EXPECT_EQ(error("[[partition]]\nname = 'q'\nnumber = 1"),
             "f.toml:4: number: 1 is that of another one; give each a number of its own");
   EXPECT_EQ(error("[[partition]]\n"), "f.toml:4: partition: has no name; write name = \"...\"");

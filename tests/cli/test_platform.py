@@ -88,6 +88,20 @@ def some_jobs(seed, count=120):
     return lines, wanted
 
 
+@pytest.mark.parametrize("low, high, order", [(1, 4, [1, 3, 2]), (4, 1, [1, 2, 3]), (4, 4, [1, 2, 3])])
+def test_the_priority_of_a_partition_counts_under_multifactor(ductile, tmp_path, low, high, order):
+    platform = ("[[class]]\nname = 'n'\ncount = 4\n"
+                f"[[partition]]\nname = 'low'\npriority = {low}\n"
+                f"[[partition]]\nname = 'high'\npriority = {high}\n")
+    lines = [line(job, job, 100, 4, 100, queue=2 if job == 3 else 1) for job in (1, 2, 3)]
+    ductile.output(*write(tmp_path, lines, platform), "--partitions-from", "queue", "--out", tmp_path / "out",
+                   "--policy", "fcfs:order=multifactor,weight_partition=100", "--record", tmp_path / "run.log")
+    jobs = jobs_of(tmp_path / "out")
+    assert sorted(jobs, key=lambda job: float(jobs[job]["starting_time"])) == order
+    assert f"priorities 2 {low} {high}" in (tmp_path / "run.log").read_text()
+    assert "are the same" in ductile.output("replay", tmp_path / "run.log")
+
+
 def test_every_policy_keeps_to_partitions_and_classes(ductile, tmp_path):
     lines, wanted = some_jobs(1)
     call = write(tmp_path, lines)

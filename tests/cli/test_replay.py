@@ -28,7 +28,9 @@ def recorded(ductile, tmp_path):
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize("policy", ["fcfs", "easy:order=wfp3", "conservative"])
+@pytest.mark.parametrize("policy", [
+    "fcfs", "easy:order=wfp3", "conservative",
+    "easy:order=multifactor,weight_age=1000,max_age=86400,weight_fairshare=800,weight_size=600,favor_small=yes"])
 def test_a_recorded_run_is_replayed(ductile, recorded, world, policy):
     log = recorded(*WORLDS[world], policy=policy)
     printed = ductile.output("replay", log)

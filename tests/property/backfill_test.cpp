@@ -59,7 +59,9 @@ const std::array<Order, 5> kOrders = {{{QueueOrder::fcfs, naive::fcfs_order},
 class Plain final : public Policy {
  public:
   Plain(std::uint32_t depth, QueueOrder chosen, bool remembers)
-      : Policy({.settings = "plain", .order = chosen}), depth_(depth), remembers_(remembers) {}
+      : Policy({.settings = "plain", .order = chosen, .multifactor = kWeights}),
+        depth_(depth),
+        remembers_(remembers) {}
   void schedule(Pass& pass) const override {
     if (!remembers_) pass.forget_memo();
     start_in_order(pass);
@@ -67,6 +69,12 @@ class Plain final : public Policy {
   }
 
  private:
+  static constexpr Multifactor kWeights{.weight_age = 1000,
+                                        .weight_fairshare = 800,
+                                        .weight_size = 600,
+                                        .weight_partition = 400,
+                                        .max_age = whole_seconds(100)};
+
   std::uint32_t depth_;
   bool remembers_;
 };
@@ -363,8 +371,11 @@ TEST(Backfilling, TheNoteOfWhatWasTriedChangesNothing) {
       }
     }
     if (seed % 5 < 2) c.settings.rules.reservations_per_plan = 1 + seed % 7;
+    // Those that change, too.
     const QueueOrder order =
-        static_cast<QueueOrder>(c.bits % kQueueOrderWords.size());  // those that change, too
+        seed % 11 == 0
+            ? QueueOrder::multifactor
+            : static_cast<QueueOrder>(c.bits % static_cast<std::size_t>(QueueOrder::multifactor));
     const Record with = run(c, std::make_shared<Plain>(c.depth, order, true));
     const Record without = run(c, std::make_shared<Plain>(c.depth, order, false));
     ASSERT_EQ(with.entries.size(), without.entries.size());

@@ -138,8 +138,10 @@ TEST_P(BaselineEasy, WithoutMalleableJobs) {
     const bool tries = policy.find("try_depth=") != std::string::npos;
     const std::size_t depth = policy.find(tries ? "try_depth=" : "order=");
     const QueueOrder order{static_cast<std::uint8_t>(draws.below(kQueueOrderWords.size()))};
-    const std::string common =
-        "order=" + std::string(kQueueOrderWords[static_cast<std::size_t>(order)]);
+    std::string common = "order=" + std::string(kQueueOrderWords[static_cast<std::size_t>(order)]);
+    if (order == QueueOrder::multifactor) {
+      common += ",weight_age=1000,max_age=100,weight_fairshare=800,weight_size=600";
+    }
     policy.replace(depth, std::string::npos, (tries ? "try_depth=0," : "") + common);
     // A tick sorts such a queue once more.
     const std::size_t tick = policy.find("tick="), end = policy.find(',', tick);

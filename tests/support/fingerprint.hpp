@@ -69,7 +69,7 @@ class Walk {
       row("class", its.nodes, its.has.cores, its.has.memory_mb, its.speed, its.weight);
     }
     for (const Partition& its : s.platform.partitions) {
-      row("partition", its.nodes, its.max_walltime);
+      row("partition", its.nodes, its.max_walltime, its.priority);
     }
     for (const Lane& lane : s.lanes) {
       row("lane", lane.jobs, lane.speed, lane.where.partitions, lane.where.each.memory_mb,
@@ -84,6 +84,9 @@ class Walk {
     row("traits", traits.wakes, traits.answers_requests, traits.order, traits.priority_period,
         traits.fair_share.half_life, traits.start_size, traits.needs.resizes_per_job,
         traits.needs.power_control, traits.needs.parts, traits.overdue.slack, traits.overdue.grace);
+    const Multifactor& how = traits.multifactor;
+    row("multifactor", how.weight_age, how.weight_fairshare, how.weight_size, how.weight_partition,
+        how.max_age, how.favor_small, how.small_relative_to_time, how.fairshare_dampening);
     for (const UserShare& each : traits.fair_share.shares) row("share", each.user, each.share);
     row("power", s.corridor_low_w, s.budget_mw, s.jobs_mw, s.on_mw, s.claimed_mw, s.power_mw());
     row("timer", s.timer);

@@ -521,6 +521,7 @@ void HostileWorld::draw_classes() {
   platform.partitions.clear();
   for (std::uint64_t n = places_.below(4); n > 0; --n) {
     platform.partitions.push_back({"part" + std::to_string(n), some_nodes(0.6)});
+    platform.partitions.back().priority = static_cast<std::uint32_t>(n);
   }
 }
 

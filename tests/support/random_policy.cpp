@@ -469,6 +469,11 @@ RandomPolicy::RandomPolicy(const Settings& chosen)
     traits.settings += ',' + std::to_string(chosen.needed_resizes);
   }
   if (chosen.shares) traits.settings += ",1";
+  traits.multifactor = {.weight_age = 1000,
+                        .weight_fairshare = 800,
+                        .weight_size = 600,
+                        .weight_partition = 400,
+                        .max_age = whole_seconds(60)};
 }
 
 void RandomPolicy::schedule(Pass& pass) const { Scribble(pass, chosen_).all(); }

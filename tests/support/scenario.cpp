@@ -328,7 +328,7 @@ void Parser::partition(Line& line) {
   Partition its;
   its.name = line.word("name");
   its.nodes = line.nodes(line.word("nodes"));
-  line.options({});
+  for (const auto& [key, value] : line.options({"priority"})) its.priority = line.count(key, value);
   scenario_.settings.platform.partitions.push_back(std::move(its));
 }
 
