@@ -708,10 +708,10 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry)
       !options.switches.empty() || !options.settings.platform.switches.empty();
   const Placement placement = options.settings.rules.placement;
   if (!any_switches && (placement == Placement::compact || placement == Placement::spread)) {
-    throw InputError(
-        {.field = "--placement"},
-        fmt::format("there are no switches to be {} on", name(kPlacementWords, placement)),
-        "give --switches, or write [[switch]] in --platform FILE");
+    throw InputError({.field = "--placement"},
+                     fmt::format("there are no switches to be {} on",
+                                 kPlacementWords.at(static_cast<std::size_t>(placement))),
+                     "give --switches, or write [[switch]] in --platform FILE");
   }
   const char* const needs_identities = !options.settings.bookings.empty() ? "reservations need"
                                        : any_switches                     ? "switches need"

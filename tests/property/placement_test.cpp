@@ -71,7 +71,7 @@ std::string some_policy(std::uint64_t seed) {
 /// lost and done in part.
 TEST(Placement, ChangesNoTimeAndNoSize) {
   std::uint64_t others = 0;
-  const std::uint64_t runs = for_seeds(4'000, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(2'000, [&](std::uint64_t seed) {
     Trouble t = random_trouble(seed);
     t.settings.node_events.clear();
     t.settings.rules.identities = true;
@@ -96,12 +96,14 @@ TEST(Placement, ChangesNoTimeAndNoSize) {
   if (runs >= 20) EXPECT_GT(others, runs / 2);  // other nodes are taken
 }
 
-/// In a world that meddles, under a policy without sense; but nodes do not fail.
+/// In a world that meddles, under a policy without sense; but nodes do not fail, and those that it
+/// takes unasked are idle: which claim loses some depends on which nodes they are.
 TEST(Placement, ChangesNoTimeAndNoSizeInAHostileWorld) {
-  for_seeds(2'000, [&](std::uint64_t seed) {
+  for_seeds(400, [&](std::uint64_t seed) {
     HostileSettings settings = recorded_settings(seed);
     settings.rules.identities = true;
     settings.node_events = settings.machine_events = false;
+    settings.takes_from_claims = false;
     settings.platform.switches = random_switches(settings.platform.nodes, seed);
     const auto told = [&](Placement how) {
       settings.rules.placement = how;
@@ -127,7 +129,7 @@ TEST(Placement, ChangesNoTimeAndNoSizeInAHostileWorld) {
 
 /// With failures, and with nodes that are told apart, the promises of the contract hold.
 TEST(Placement, KeepsThePromisesInAHostileWorld) {
-  for_seeds(2'000, [](std::uint64_t seed) {
+  for_seeds(1'000, [](std::uint64_t seed) {
     HostileSettings settings = seed % 4 == 0 ? sharing_settings(seed) : random_settings(seed);
     settings.rules.identities = true;
     settings.cells = seed % 3 == 0;
