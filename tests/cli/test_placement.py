@@ -74,7 +74,7 @@ def test_jobs_are_placed_and_ways_are_counted(ductile, log, tmp_path, placement,
     runs = []
     for machine in (("--platform", tmp_path / "platform.toml"), ("--nodes", 16, "--cores-per-node", 1, "--switches", "4,2,2")):
         out = tmp_path / "-".join(map(str, ("out", machine[0].strip("-"))))
-        done = ductile("simulate", "--trace", log, *machine, "--placement", placement, "--json", "--out", out)
+        done = ductile.run("simulate", "--trace", log, *machine, "--placement", placement, "--json", "--out", out)
         assert done.returncode == 0, done.stderr
         assert nodes_of(out) == nodes
         summary = json.loads(done.stdout)
@@ -84,7 +84,7 @@ def test_jobs_are_placed_and_ways_are_counted(ductile, log, tmp_path, placement,
 
 
 def test_spread_is_even_and_far(ductile, log, tmp_path):
-    done = ductile("simulate", "--trace", log, "--nodes", 16, "--cores-per-node", 1, "--switches", "4", "--placement", "spread",
+    done = ductile.run("simulate", "--trace", log, "--nodes", 16, "--cores-per-node", 1, "--switches", "4", "--placement", "spread",
                    "--json", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     leaves = {job: sorted(int(part.split("-")[0]) // 4 for part in text.split())
@@ -96,22 +96,22 @@ def test_spread_is_even_and_far(ductile, log, tmp_path):
 
 def test_hops_are_in_the_table_where_there_are_switches(ductile, log):
     command = ("simulate", "--trace", log, "--nodes", 16, "--cores-per-node", 1)
-    with_switches = ductile(*command, "--switches", "4,2")
+    with_switches = ductile.run(*command, "--switches", "4,2")
     assert "mean hops" in with_switches.stdout, with_switches.stderr
-    without = ductile(*command)
+    without = ductile.run(*command)
     assert "mean hops" not in without.stdout
-    plain = ductile(*command, "--json")
+    plain = ductile.run(*command, "--json")
     assert "mean_hops" not in json.loads(plain.stdout)
 
 
 def test_a_placement_is_recorded_and_replayed(ductile, log, tmp_path):
     file = tmp_path / "run.log"
-    done = ductile("simulate", "--trace", log, "--nodes", 16, "--cores-per-node", 1, "--switches", "4,2", "--placement", "compact",
+    done = ductile.run("simulate", "--trace", log, "--nodes", 16, "--cores-per-node", 1, "--switches", "4,2", "--placement", "compact",
                    "--record", file, "--json")
     assert done.returncode == 0, done.stderr
     text = file.read_text()
     assert " compact" in text and " switches 6 " in text
-    again = ductile("replay", file)
+    again = ductile.run("replay", file)
     assert again.returncode == 0, again.stdout + again.stderr
 
 
@@ -131,7 +131,7 @@ def test_a_placement_is_recorded_and_replayed(ductile, log, tmp_path):
     ],
 )
 def test_wrong_options(ductile, log, options, message):
-    done = ductile("simulate", "--trace", log, "--nodes", 16, "--cores-per-node", 1, *options)
+    done = ductile.run("simulate", "--trace", log, "--nodes", 16, "--cores-per-node", 1, *options)
     assert done.returncode == 2
     assert message in done.stderr
 
@@ -139,22 +139,22 @@ def test_wrong_options(ductile, log, options, message):
 @pytest.mark.parametrize(
     "before, after, message",
     [
-        ('nodes = "12-15"', 'nodes = "11-15"', "platform.toml:32: nodes: node 11 is on c already; each node is on one switch at most"),
-        ('nodes = "12-15"', 'nodes = "12-16"', "platform.toml:34: nodes: there is no node 16; there are 0 to 15"),
-        ('nodes = "12-15"', 'size = 4', "platform.toml:34: size: a switch has no such field; it has name, and nodes or switches"),
-        ('nodes = "12-15"', '', "platform.toml:32: switch: has nothing below it; write nodes"),
-        ('nodes = "12-15"', 'nodes = "12-15"\nswitches = ["a"]', "platform.toml:32: switch: has both nodes and switches; write nodes"),
-        ('nodes = "12-15"', 'switches = []', "platform.toml:34: switches: is no list; write it like"),
+        ('nodes = "12-15"', 'nodes = "11-15"', "platform.toml:30: nodes: node 11 is on c already; each node is on one switch at most"),
+        ('nodes = "12-15"', 'nodes = "12-16"', "platform.toml:32: nodes: there is no node 16; there are 0 to 15"),
+        ('nodes = "12-15"', 'size = 4', "platform.toml:32: size: a switch has no such field; it has name, and nodes or switches"),
+        ('nodes = "12-15"', '', "platform.toml:30: switch: has nothing below it; write nodes"),
+        ('nodes = "12-15"', 'nodes = "12-15"\nswitches = ["a"]', "platform.toml:30: switch: has both nodes and switches; write nodes"),
+        ('nodes = "12-15"', 'switches = []', "platform.toml:32: switches: is no list; write it like"),
         ('nodes = "12-15"', 'switches = ["core"]', "'core' is below itself; let switches be a tree"),
         ('"c", "d"', '"c", "e"', "platform.toml:16: switches: there is no switch 'e'; write a [[switch]] of that name"),
         ('"c", "d"', '"c", "a"', "platform.toml:16: switches: 'a' is below row0 already; each switch is below one other at most"),
-        ('name = "d"', 'name = "c"', "platform.toml:32: switch: 'c' is there twice; give each a name of its own"),
-        ('name = "d"', '', "platform.toml:32: switch: has no name; write name"),
+        ('name = "d"', 'name = "c"', "platform.toml:30: switch: 'c' is there twice; give each a name of its own"),
+        ('name = "d"', '', "platform.toml:30: switch: has no name; write name"),
     ],
 )
 def test_wrong_platforms(ductile, log, tmp_path, before, after, message):
     assert before in SWITCHES
     (tmp_path / "platform.toml").write_text(SWITCHES.replace(before, after))
-    done = ductile("simulate", "--trace", log, "--platform", tmp_path / "platform.toml")
+    done = ductile.run("simulate", "--trace", log, "--platform", tmp_path / "platform.toml")
     assert done.returncode == 2
     assert message in done.stderr
