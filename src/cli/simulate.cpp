@@ -31,6 +31,7 @@
 #include "cli/swf_options.hpp"
 #include "cli/transform_options.hpp"
 #include "experiment/run.hpp"
+#include "model/switch_tree.hpp"
 #include "model/where.hpp"
 #include "policies/registry.hpp"
 #include "report/table.hpp"
@@ -60,9 +61,10 @@ struct Options {
   std::vector<std::uint64_t> seeds = {1};
   unsigned threads = 1;
   std::string out, record;
-  std::string platform;  // a file
-  std::string failures;  // a file, or a model
-  std::string orders;    // a file
+  std::string platform;                 // a file
+  std::vector<std::uint32_t> switches;  // so many below each, by level
+  std::string failures;                 // a file, or a model
+  std::string orders;                   // a file
   MeasureOptions measure;
   std::string identities = "auto";
   bool json = false, quiet = false, strict = false, force = false;
@@ -195,6 +197,25 @@ FailureSource read_failure_source(std::string_view text) {
                      remedy);
   }
   return source;
+}
+
+// "18,16"
+std::vector<std::uint32_t> read_switches(std::string_view text) {
+  constexpr std::size_t kMostLevels = 16;
+  std::vector<std::uint32_t> below;
+  std::string_view rest = text;
+  do {
+    const auto number = parse_number<std::uint32_t>(next_part(rest, ','));
+    // Levels of switches with one below each would go on for ever.
+    const std::uint32_t least = below.empty() ? 1 : 2;
+    if (!number || *number < least || below.size() == kMostLevels) {
+      throw InputError({.field = "--switches"}, fmt::format("'{}' is no tree", text),
+                       "write how many nodes are on a leaf switch, then how many switches are "
+                       "under one of the next level, at least 2: 18,16");
+    }
+    below.push_back(*number);
+  } while (!rest.empty());
+  return below;
 }
 
 // ---- The workload -------------------------------------------------------------------------------
@@ -721,7 +742,18 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry,
   add_failures(source, options);
   const bool any_moves = add_orders(source, options);
   add_other_files(source, command);
+  const bool any_switches =
+      !options.switches.empty() || !options.settings.platform.switches.empty();
+  const Placement placement = options.settings.rules.placement;
+  if (!any_switches && (placement == Placement::compact || placement == Placement::spread)) {
+    throw InputError({.field = "--placement"},
+                     fmt::format("there are no switches to be {} on",
+                                 kPlacementWords.at(static_cast<std::size_t>(placement))),
+                     "give --switches, or write [[switch]] in --platform FILE");
+  }
   const char* const needs_identities = !options.settings.bookings.empty() ? "reservations need"
+                                       : any_switches                     ? "switches need"
+                                       : placement != Placement::first    ? "--placement needs"
                                        : !options.failures.empty()        ? "failures need"
                                        : source.has_node_lists ? "jobs that name nodes need"
                                        : any_moves             ? "orders to migrate need"
@@ -752,6 +784,7 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry,
   if (options.platform.empty()) {
     matrix.settings.platform.nodes = source.nodes;
     matrix.settings.platform.cores_per_node = options.log.rules.cores_per_node;
+    matrix.settings.platform.switches = even_switches(source.nodes, options.switches);
   }
   matrix.settings.rules.identities =
       options.identities == "on" ||
@@ -813,6 +846,23 @@ void add_platform_options(CLI::App& command, Options& options) {
       ->type_name("FILE")
       ->excludes("--nodes")
       ->excludes("--cores-per-node");
+  command
+      .add_option_function<std::string>(
+          "--switches",
+          [&options](const std::string& text) { options.switches = read_switches(text); },
+          "the network is a tree: so many nodes on a leaf switch, so many switches under one of "
+          "the next level, ...")
+      ->type_name("N[,N...]")
+      ->excludes("--platform");
+  command
+      .add_option_function<std::string>(
+          "--placement",
+          [&options](const std::string& word) {
+            options.settings.rules.placement = *from_word<Placement>(kPlacementWords, word);
+          },
+          "which nodes starts and growths take, and shrinks keep: the lowest numbers, few runs of "
+          "consecutive ones, few switches, or many [first]")
+      ->check(CLI::IsMember({"first", "contiguous", "compact", "spread"}));
   command
       .add_option_function<std::string>(
           "--partitions-from",
@@ -985,7 +1035,7 @@ void add_world_options(CLI::App& command, Options& options) {
   command
       .add_option("--identities", options.identities,
                   "follow which nodes, not only how many: auto is on with --out, "
-                  "--failures and --check")
+                  "--failures, --switches, --placement and --check")
       ->check(CLI::IsMember({"auto", "on", "off"}))
       ->capture_default_str();
   command.add_flag("--strict", options.strict,

@@ -90,6 +90,9 @@ struct Summary {
   /// many. Of that time are the figures of wait, turnaround, slowdown, utilization and throughput.
   std::optional<double> measured_from_s, measured_until_s;
   std::optional<std::uint64_t> jobs_in_all;
+  /// Where switches are known: of all pairs of nodes of a job, how many links between switches are
+  /// on the way. By node time, of what jobs of two nodes and more held.
+  std::optional<double> mean_hops;
   bool stopped = false;  // before its end, by the user
   std::uint64_t events = 0, passes = 0;
   // Of a portfolio: how often it chose, and another one ruled because of it; the passes that
@@ -174,6 +177,7 @@ void visit_asked_figures(S& s, Visit&& visit) {
   visit("measured_from_s", s.measured_from_s);
   visit("measured_until_s", s.measured_until_s);
   visit("jobs_in_all", s.jobs_in_all);
+  visit("mean_hops", s.mean_hops);
 }
 
 /// The same for the figures that measure this machine.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,17 @@ struct Partition {
   bool operator==(const Partition&) const = default;
 };
 
+/// Above the highest one there is none.
+constexpr std::uint32_t kNoSwitch = std::numeric_limits<std::uint32_t>::max();
+
+/// A switch of the network: with nodes, a leaf, or with the switches that name it as the one above.
+struct Switch {
+  std::string name;
+  NodeSet nodes;                    // of a leaf
+  std::uint32_t above = kNoSwitch;  // its place in `Platform::switches`, which is behind this one
+  bool operator==(const Switch&) const = default;
+};
+
 /// A cluster: nodes 0 .. nodes-1. Where there are no classes all of them are alike, as the first
 /// fields say; where there are, these say it of the first class, and each node is of one class.
 struct Platform {
@@ -70,6 +82,7 @@ struct Platform {
   std::vector<std::string> things{};  // their names; at most `Slice::kThings`
   double off_w = 0;                   // power of a node that is switched off
   std::uint32_t sockets_per_node = 1;
+  std::vector<Switch> switches{};  // a tree (model/switch_tree.hpp); none: nothing is known of them
 
   bool operator==(const Platform&) const = default;
   /// Of all nodes, if they are on and nobody computes.

@@ -57,6 +57,7 @@ constexpr std::array kColumns = std::to_array<Column>({
     {"violations", "",
      [](const Summary& s) { return static_cast<double>(s.corridor_violations.value_or(0)); }, 0,
      false},
+    {"mean hops", "", [](const Summary& s) { return s.mean_hops.value_or(0); }, 3, false},
     {"never satisfied", "",
      [](const Summary& s) { return static_cast<double>(s.dependency_never_satisfied.value_or(0)); },
      0, false},

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "model/switch_tree.hpp"
+
 namespace ductile {
 namespace {
 
@@ -36,7 +38,7 @@ bool is_sound(const Platform& platform) {
          std::ranges::all_of(platform.partitions, is_there) &&
          std::ranges::all_of(platform.classes,
                              [](const NodeClass& its) { return its.speed > 0; }) &&
-         CellTable(platform, {}).is_whole();
+         is_tree(platform.switches, platform.nodes) && CellTable(platform, {}).is_whole();
 }
 
 CellTable::CellTable(const Platform& platform, std::span<const Lane> lanes,

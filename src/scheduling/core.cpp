@@ -878,10 +878,11 @@ void Core::carry_out(ClaimId id, Nodes size) {
   const auto take = [&](Nodes count) {
     claim.held.count -= count;
     if (!state_.cells.is_one()) {
-      return Holding{count, pick(state_.cells, claim.held.nodes, kEveryCell, count)};
+      return Holding{count, pick(state_.cells, state_.placer, claim.held.nodes, kEveryCell, count)};
     }
-    return Holding{count,
-                   state_.rules.identities ? claim.held.nodes.take_lowest(count) : NodeSet{}};
+    if (!state_.rules.identities) return Holding{count, {}};
+    const NodeSet& has = state_.jobs[claim.job].holding.nodes;
+    return Holding{count, state_.placer.take(claim.held.nodes, count, has)};
   };
   if (claim.start) {
     const Nodes first = first_size(claim, size);

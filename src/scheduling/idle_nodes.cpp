@@ -43,7 +43,8 @@ NodeSet IdleNodes::nodes() const {
   return among(NodeSet{{{0, all}}});
 }
 
-Holding IdleNodes::take(Nodes n) {
+Holding IdleNodes::take(Nodes n, const NodeSet& beside) {
+  if (!pools_.empty()) return {n, take_of(0, n, beside)};
   Holding taken{n, {}};
   count_ -= n;
   if (!identities_) return taken;
@@ -77,12 +78,16 @@ void IdleNodes::take(const Holding& these) {
   count_ -= these.count;
   for (const Interval& part : these.nodes.parts) reset(part.first, part.last);
   if (by_node_) count(these.nodes, false);
+  if (pools_.empty()) return;
+  for_each_pool(these.nodes, [](NodePool& pool, const NodeSet& nodes) { pool.take(nodes); });
 }
 
 void IdleNodes::give(const Holding& these) {
   count_ += these.count;
   for (const Interval& part : these.nodes.parts) set(part.first, part.last);
   if (by_node_) count(these.nodes, true);
+  if (pools_.empty()) return;
+  for_each_pool(these.nodes, [](NodePool& pool, const NodeSet& nodes) { pool.give(nodes); });
 }
 
 template <class Visit>
@@ -117,6 +122,38 @@ void IdleNodes::tell_apart(std::shared_ptr<const std::vector<std::uint8_t>> by_n
   by_node_ = std::move(by_node);
   of_.assign(by_node_ ? cells : 0, 0);
   if (by_node_) count(nodes(), true);
+  if (!pools_.empty()) fill_pools();
+}
+
+void IdleNodes::choose_by(const Placer& placer) {
+  placer_ = placer;
+  pools_.clear();
+  if (!placer.is_first()) fill_pools();
+}
+
+void IdleNodes::fill_pools() {
+  pools_.assign(std::max<std::size_t>(of_.size(), 1), placer_.pool());
+  for_each_pool(nodes(), [](NodePool& pool, const NodeSet& its) { pool.give(its); });
+}
+
+template <class Visit>
+void IdleNodes::for_each_pool(const NodeSet& nodes, Visit visit) {
+  if (!by_node_) return visit(pools_[0], nodes);
+  for (const Interval& part : nodes.parts) {
+    std::uint32_t first = part.first;
+    for_each_run(*by_node_, {{part}}, [&](std::uint32_t cell, Nodes n) {
+      visit(pools_[cell], {{{first, first + n - 1}}});
+      first += n;
+    });
+  }
+}
+
+NodeSet IdleNodes::take_of(std::uint32_t cell, Nodes n, const NodeSet& beside) {
+  NodeSet taken = pools_[cell].choose(n, beside);
+  count_ -= n;
+  for (const Interval& part : taken.parts) reset(part.first, part.last);
+  if (by_node_) count(taken, false);
+  return taken;
 }
 
 void IdleNodes::count(const NodeSet& nodes, bool more) {

@@ -9,6 +9,7 @@
 #include "base/ids.hpp"
 #include "base/node_set.hpp"
 #include "scheduling/decision.hpp"
+#include "scheduling/placement.hpp"
 
 namespace ductile {
 
@@ -26,8 +27,8 @@ class IdleNodes {
   /// All of them, in O(nodes / 64).
   NodeSet nodes() const;
 
-  /// Takes the `n` lowest; n <= count().
-  Holding take(Nodes n);
+  /// Takes `n`, where there is one cell, for a job that has those `beside` them; n <= count().
+  Holding take(Nodes n, const NodeSet& beside = {});
   /// Takes these; they must be idle.
   void take(const Holding& these);
   void give(const Holding& these);
@@ -42,10 +43,23 @@ class IdleNodes {
   /// Adds the `n` lowest idle ones of these nodes to others, or as many as there are.
   void add_lowest(Nodes n, const NodeSet& among, NodeSet& to) const;
 
+  /// From now on this chooses. Needs identities.
+  void choose_by(const Placer& placer);
+  /// Does a placement other than `first` choose?
+  bool are_placed() const { return !pools_.empty(); }
+  /// Takes `n` of a cell, which there are, if a placement chooses.
+  NodeSet take_of(std::uint32_t cell, Nodes n, const NodeSet& beside);
+  /// What it chooses from, by cell.
+  const std::vector<NodePool>& pools() const { return pools_; }
+
  private:
   void set(std::uint32_t first, std::uint32_t last);
   void reset(std::uint32_t first, std::uint32_t last);
   void count(const NodeSet& nodes, bool more);
+  /// Calls `visit(pool, nodes)` for those of each cell, in parts.
+  template <class Visit>
+  void for_each_pool(const NodeSet& nodes, Visit visit);
+  void fill_pools();
   /// Calls `visit(first, last)` for the idle ones of these nodes, in order, while it says so.
   template <class Visit>
   void for_each_idle(const NodeSet& nodes, Visit visit) const;
@@ -56,6 +70,8 @@ class IdleNodes {
   std::array<std::vector<std::uint64_t>, 3> words_;
   std::shared_ptr<const std::vector<std::uint8_t>> by_node_;
   std::vector<Nodes> of_;  // by cell, if there are several
+  Placer placer_;
+  std::vector<NodePool> pools_;  // by cell, if a placement other than `first` chooses
 };
 
 }  // namespace ductile

@@ -368,6 +368,7 @@ void check_indices(const State& state) {
   require(found.out_of_service == state.out_of_service, "nodes that are out of service");
   require(found.idle.count() == state.idle.count() && found.idle.nodes() == state.idle.nodes(),
           "idle nodes");
+  require(found.idle.pools() == state.idle.pools(), "what a placement chooses from");
   require(found.not_up == state.not_up, "nodes that are not up");
   require(found.draining == state.draining, "draining nodes");
   require(found.answered == state.answered, "decisions = answers + unanswered");

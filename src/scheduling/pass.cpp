@@ -528,7 +528,7 @@ std::optional<Pass::Supply> Pass::supply(std::span<const JobId> spared,
 Nodes Pass::available(const Supply& from, Cells where, const Spread* in) const {
   if (state_.cells.is_one()) return where == 0 ? 0 : from.nodes;
   NodeSet idle = from.idle_nodes;
-  Nodes sum = pick(state_.cells, idle, where, from.idle, in).count();
+  Nodes sum = pick(state_.cells, state_.placer, idle, where, from.idle, in).count();
   const NodeSet usable = state_.cells.nodes(where);
   for (const Plan::Promise& other : from.others) sum += intersection(other.nodes, usable).count();
   return sum;
@@ -542,7 +542,7 @@ void Pass::draw(Supply& from, JobId id, Cells where, Nodes n, bool waits_for_cut
   from.power_mw -= missing_mw;
   Nodes from_idle = std::min(n, from.idle);
   if (by_name) {
-    const NodeSet taken = pick(state_.cells, from.idle_nodes, where, from_idle, in);
+    const NodeSet taken = pick(state_.cells, state_.placer, from.idle_nodes, where, from_idle, in);
     from_idle = taken.count();
     plan.idle.insert(taken);
   }
@@ -559,7 +559,7 @@ void Pass::draw(Supply& from, JobId id, Cells where, Nodes n, bool waits_for_cut
     Plan::Promise its{other.victim, std::min(other.count, missing),
                       std::min(other.power_mw, missing_mw)};
     if (by_name) {
-      its.nodes = pick(state_.cells, other.nodes, where, its.count);
+      its.nodes = pick(state_.cells, state_.placer, other.nodes, where, its.count);
       its.count = its.nodes.count();
     }
     const bool is_barrier = waits_for_cuts && i < from.cuts;
@@ -579,8 +579,8 @@ void Pass::draw(Supply& from, JobId id, Cells where, Nodes n, bool waits_for_cut
   }
 }
 
-Holding Pass::take(const Plan& plan) {
-  if (state_.cells.is_one()) return state_.idle.take(plan.from_idle);
+Holding Pass::take(const Plan& plan, JobId id) {
+  if (state_.cells.is_one()) return state_.idle.take(plan.from_idle, job(id).holding.nodes);
   Holding taken{plan.from_idle, plan.idle};
   state_.idle.take(taken);
   return taken;
@@ -633,7 +633,7 @@ void Pass::make_claim(const Plan& plan, JobId id, RequestId request, bool start,
 }
 
 void Pass::promise(Claim& claim, const Plan& plan) {
-  const Holding idle = take(plan);
+  const Holding idle = take(plan, claim.job);
   claim.held.count += idle.count;
   claim.held.nodes.insert(idle.nodes);
   state_.claimed += idle.count;
@@ -686,7 +686,7 @@ bool Pass::start(JobId id, SizeRange range, Reason reason, const Sources& source
     }
     if (n < range.min) return false;
     state_.queue.remove(id, its.spec);
-    state_.start(id, state_.take_idle(room(its, end), n, sources.in), reason);
+    state_.start(id, state_.take_idle(its, room(its, end), n, sources.in), reason);
   } else {
     const auto from = plan(id, range, sources);
     if (!from || state_.largest_start(its, from->total) < range.min) return false;
@@ -726,7 +726,8 @@ bool Pass::expand(JobId id, SizeRange add, Reason reason, const Sources& sources
     const Nodes size =
         state_.largest(job(id), base + from->total, base, request, -state_.booked_power_mw(end));
     if (size < base + add.min) return false;
-    state_.grow(id, state_.take_idle(room(job(id), end), size - base, sources.in), reason, request);
+    state_.grow(id, state_.take_idle(job(id), room(job(id), end), size - base, sources.in), reason,
+                request);
   } else {
     for (const Cut& c : sources.cuts) cut(c, id, reason);
     make_claim(*from, id, request, false, add, reason);
@@ -780,7 +781,7 @@ bool Pass::resize(JobId id, SizeRange to, Reason reason, const Sources& sources)
       const Nodes size = state_.largest(its, base + std::min(add.max, idle(its, end, sources.in)),
                                         base, RequestId::none, -state_.booked_power_mw(end));
       if (size < to.min) return false;
-      state_.grow(id, state_.take_idle(room(its, end), size - base, sources.in), reason);
+      state_.grow(id, state_.take_idle(its, room(its, end), size - base, sources.in), reason);
     } else if (!(resizable(id) || fresh(id)) ||
                !expand(id, add, reason, sources, RequestId::none)) {
       return false;
@@ -997,7 +998,7 @@ bool Pass::start_inside(std::span<const Cut> cuts, const Gain& gain, Reason reas
   ++state_.changes;
   Job& its = state_.jobs[id];
   state_.queue.remove(id, its.spec);
-  Holding nodes = state_.take_idle(room(its, kNever), n - shared, in);
+  Holding nodes = state_.take_idle(its, room(its, kNever), n - shared, in);
   if (cuts.empty() || state_.capabilities.instant_cores) {
     nodes.count = n;
     nodes.nodes.insert(gain.on);
@@ -1082,9 +1083,9 @@ bool Pass::carry_out(std::span<const Cut> cuts, std::span<const Gain> gains, Rea
       make_claim(each.plan, each.job, each.request, each.start, each.add, reason, first, expected);
     } else if (each.start) {
       state_.queue.remove(each.job, job(each.job).spec);
-      state_.start(each.job, take(each.plan), reason);
+      state_.start(each.job, take(each.plan, each.job), reason);
     } else {
-      state_.grow(each.job, take(each.plan), reason, each.request);
+      state_.grow(each.job, take(each.plan, each.job), reason, each.request);
       std::erase_if(state_.requests, [&](const Request& open) { return open.id == each.request; });
     }
   }

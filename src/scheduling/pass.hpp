@@ -403,7 +403,7 @@ class Pass {
   /// Each gets its plan; false: there is too little.
   bool share(Supply from, std::span<Member> group) const;
   /// So many nodes of idle ones, of several cells those that the plan names.
-  Holding take(const Plan& plan);
+  Holding take(const Plan& plan, JobId id);
   /// Idle nodes that the job can use until then, of these cells.
   Nodes idle(const Job& its, Time end, const Spread* in) const {
     return cell_count() == 1 ? state_.idle_for(its)

@@ -17,23 +17,29 @@ void take_in_order(const CellTable& cells, Cells among, Nodes n, const Spread* i
 
 }  // namespace
 
-NodeSet pick(const CellTable& cells, const IdleNodes& idle, Cells among, Nodes n,
-             const Spread* in) {
+NodeSet pick(const CellTable& cells, IdleNodes& idle, Cells among, Nodes n, const Spread* in,
+             const NodeSet& beside) {
   NodeSet found;
   take_in_order(cells, among, n, in, [&](std::uint32_t cell, Nodes most) {
     const Nodes count = std::min(most, idle.of(cell));
-    idle.add_lowest(count, cells[cell].nodes, found);
+    if (idle.are_placed()) {
+      found.insert(idle.take_of(cell, count, beside));
+    } else {
+      idle.add_lowest(count, cells[cell].nodes, found);
+    }
     return count;
   });
+  if (!idle.are_placed()) idle.take({found.count(), found});
   return found;
 }
 
-NodeSet pick(const CellTable& cells, NodeSet& from, Cells among, Nodes n, const Spread* in) {
+NodeSet pick(const CellTable& cells, const Placer& placer, NodeSet& from, Cells among, Nodes n,
+             const Spread* in) {
   NodeSet found;
   take_in_order(cells, among, n, in, [&](std::uint32_t cell, Nodes most) {
     NodeSet there = intersection(from, cells[cell].nodes);
     const Nodes count = std::min(most, there.count());
-    found.insert(there.take_lowest(count));
+    found.insert(placer.take(there, count));
     return count;
   });
   from.erase(found);

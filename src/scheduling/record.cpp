@@ -130,7 +130,7 @@ void write_platform(Writer& out, const Platform& platform) {
 constexpr std::string_view kMore = "with", kWhere = "where", kIn = "in";
 constexpr std::string_view kParts = "parts", kEach = "each", kOn = "on", kChosen = "chosen";
 constexpr std::string_view kOff = "off", kSockets = "sockets", kUses = "uses";
-constexpr std::string_view kBound = "bound", kPriorities = "priorities";
+constexpr std::string_view kBound = "bound", kPriorities = "priorities", kSwitches = "switches";
 
 // What nodes draw that are off, if they do.
 void write_off(Writer& out, const Platform& platform) {
@@ -151,6 +151,14 @@ void write_priorities(Writer& out, const Platform& platform) {
   if (std::ranges::all_of(platform.partitions, is_usual)) return;
   out.word(kPriorities);
   out.list(platform.partitions, [](Writer& w, const Partition& its) { w.number(its.priority); });
+}
+
+void write_switches(Writer& out, const Platform& platform) {
+  if (platform.switches.empty()) return;
+  out.word(kSwitches).list(platform.switches, [](Writer& w, const Switch& its) {
+    w.word(its.name).nodes(its.nodes);
+    its.above == kNoSwitch ? w.word("-") : w.number(its.above);
+  });
 }
 
 void write_classes(Writer& out, const Platform& platform) {
@@ -267,6 +275,7 @@ struct EventWriter {
     write_off(out, e.platform);
     write_sockets(out, e.platform);
     write_priorities(out, e.platform);
+    write_switches(out, e.platform);
   }
   void operator()(const event::Altered& e) const {
     out.id(e.job).number(e.priority).duration(e.walltime);
@@ -486,6 +495,17 @@ void read_priorities(Reader& in, Platform& platform) {
   }
 }
 
+void read_switches(Reader& in, Platform& platform) {
+  if (!in.read_if(kSwitches)) return;
+  platform.switches = in.list<Switch>("switches", [](Reader& r) {
+    Switch its;
+    its.name = r.word("switch").text;
+    its.nodes = r.nodes("nodes of a switch");
+    if (!r.read_if("-")) its.above = r.number<std::uint32_t>("switch above");
+    return its;
+  });
+}
+
 void read_classes(Reader& in, Platform& platform) {
   if (!in.read_if(kMore)) return;
   platform.classes = in.list<NodeClass>("classes", [](Reader& r) {
@@ -541,7 +561,8 @@ Capabilities read_capabilities(Reader& in) {
   can.resizes_per_job = in.number<std::uint32_t>("resizes per job");
   can.power_control = in.flag("power control");
   const auto has_flag = [&] {
-    return !in.at_end() && !in.comes(kMore) && !in.comes(kOff) && !in.comes(kSockets);
+    return !in.at_end() && !in.comes(kMore) && !in.comes(kOff) && !in.comes(kSockets) &&
+           !in.comes(kSwitches);
   };
   can.moves = has_flag() && in.flag("moves");
   if (has_flag()) {
@@ -612,6 +633,7 @@ std::string to_record(const Platform& platform) {
   write_off(out, platform);
   write_sockets(out, platform);
   write_priorities(out, platform);
+  write_switches(out, platform);
   return out.take();
 }
 
@@ -625,7 +647,8 @@ std::string to_record(const Rules& rules) {
   Writer out;
   out.word(name(kLimitWords, rules.limit)).flag(rules.identities).number(rules.seed);
   out.word(to_text(rules.fairness)).flag(rules.claims_take_idle);
-  const bool contends = !rules.contention.is_off();
+  const bool places = rules.placement != Placement{};
+  const bool contends = !rules.contention.is_off() || places;
   const bool switches = rules.node_off_after > Duration{} || contends;
   const bool shares = rules.share != ShareModel{} || switches;
   if (rules.counted_refusals > 0 || rules.reservations_per_plan > 0 || shares) {
@@ -635,6 +658,7 @@ std::string to_record(const Rules& rules) {
   if (shares) out.word(name(kShareModelWords, rules.share));
   if (switches) out.duration(rules.node_off_after);
   if (contends) out.word(to_text(rules.contention));
+  if (places) out.word(name(kPlacementWords, rules.placement));
   return out.take();
 }
 
@@ -704,6 +728,7 @@ Platform platform_from_record(std::string_view text) {
   read_off(in, platform);
   read_sockets(in, platform);
   read_priorities(in, platform);
+  read_switches(in, platform);
   in.finish();
   return platform;
 }
@@ -735,6 +760,7 @@ Rules rules_from_record(std::string_view text) {
   if (!in.at_end()) rules.share = in.choice<ShareModel>("share model", kShareModelWords);
   if (!in.at_end()) rules.node_off_after = in.duration("nodes off after");
   if (!in.at_end()) rules.contention = in.parsed("contention", parse_contention);
+  if (!in.at_end()) rules.placement = in.choice<Placement>("placement", kPlacementWords);
   in.finish();
   return rules;
 }
@@ -832,6 +858,7 @@ Event event_from_record(std::string_view text) {
         read_off(in, e.platform);
         read_sockets(in, e.platform);
         read_priorities(in, e.platform);
+        read_switches(in, e.platform);
         return e;
       }
       case 16:

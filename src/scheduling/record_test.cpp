@@ -395,6 +395,7 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
         for (std::uint16_t& each : row) each = static_cast<std::uint16_t>(1 + any.below(kPerMille));
       }
     }
+    rules.placement = any.of(Placement::spread);
     rules.fairness.interval = any.duration() % whole_seconds(1'000'000'000) + kTick;
     rules.fairness.decay = any.draws.uniform();
     rules.fairness.policy = Fairness::Policy::both;
@@ -403,6 +404,7 @@ TEST(Record, PlatformWorldAndRulesAreReadAsTheyWereWritten) {
     EXPECT_EQ(to_record(rules_from_record(text)), text);
     EXPECT_EQ(rules_from_record(text).share, rules.share);
     EXPECT_EQ(rules_from_record(text).contention, rules.contention);
+    EXPECT_EQ(rules_from_record(text).placement, rules.placement);
   }
 }
 
@@ -940,10 +942,10 @@ TEST(RecordErrors, NameTheFieldOfTheRun) {
                 "parts of nodes", "instant cores"},
                4);
   check_fields(
-      kRules, "scaled 0 1 none 1 7 2000 ideal 60000000 0.9",
+      kRules, "scaled 0 1 none 1 7 2000 ideal 60000000 0.9 compact",
       {"limit", "identities", "seed", "fairness", "claims take idle nodes", "counted refusals",
-       "reservations of a plan", "share model", "nodes off after", "contention"},
-      6);
+       "reservations of a plan", "share model", "nodes off after", "contention", "placement"},
+      7);
 }
 
 TEST(RecordErrors, KeepArithmeticInItsTypes) {

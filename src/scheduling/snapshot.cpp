@@ -29,6 +29,7 @@ constexpr auto& words_of(WalltimeFor) { return kWalltimeForWords; }
 constexpr auto& words_of(StartSize) { return kStartSizeWords; }
 constexpr auto& words_of(QueueOrder) { return kQueueOrderWords; }
 constexpr auto& words_of(Rules::Limit) { return kLimitWords; }
+constexpr auto& words_of(Placement) { return kPlacementWords; }
 constexpr auto& words_of(Decision::Kind) { return kDecisionWords; }
 constexpr auto& words_of(Why) { return kWhyWords; }
 constexpr auto& words_of(Party::Kind) { return kPartyWords; }
@@ -269,14 +270,15 @@ static_assert(members<ComingCorridor>() == 3);
 static_assert(members<MoveOrder>() == 2);
 static_assert(members<StopOrder>() == 2);
 static_assert(members<Booking>() == 9);
-static_assert(members<Platform>() == 10);
+static_assert(members<Platform>() == 11);
 static_assert(members<NodeClass>() == 10);
 static_assert(members<Partition>() == 4);
+static_assert(members<Switch>() == 3);
 static_assert(members<Slice>() == 3);
 static_assert(members<Lane>() == 4);
 static_assert(members<Where>() == 5);
 static_assert(members<Capabilities>() == 7);
-static_assert(members<Rules>() == 13);
+static_assert(members<Rules>() == 14);
 static_assert(members<Sorting>() == 3);
 static_assert(members<Standing>() == 2);
 
@@ -326,6 +328,17 @@ struct Table<Partition> {
   };
 };
 
+template <>
+struct Table<Switch> {
+  static constexpr std::string_view kKind = "switch";
+  static constexpr SnapshotVersion kSince = 10;
+  static constexpr std::array kFields{
+      field<Switch, &Switch::name>("name", 10),
+      field<Switch, &Switch::nodes>("nodes", 10),
+      field<Switch, &Switch::above>("above", 10),
+  };
+};
+
 // Without the first one, who asks for nothing; and without `speed`, which follows from the
 // platform, and `jobs`.
 template <>
@@ -370,6 +383,7 @@ struct Table<Rules> {
       field<Rules, &Rules::share>("share", 5),
       field<Rules, &Rules::node_off_after>("node_off_after", 7),
       field<Rules, &Rules::contention>("contention", 9),
+      field<Rules, &Rules::placement>("placement", 10),
   };
 };
 
@@ -868,7 +882,8 @@ class Loader {
         named<&Booking::id>(kind, rest, facts_.bookings) || numbered(kind, rest, facts_.delays) ||
         numbered(kind, rest, facts_.planned_delays) ||
         numbered(kind, rest, facts_.platform.classes) ||
-        numbered(kind, rest, facts_.platform.partitions) || lane(kind, rest);
+        numbered(kind, rest, facts_.platform.partitions) ||
+        numbered(kind, rest, facts_.platform.switches) || lane(kind, rest);
     if (!known) fail("there is no such row", kNewer);
   }
 
@@ -1276,6 +1291,9 @@ SnapshotVersion save(const State& state, std::string& text) {
   for (std::size_t i = 0; i < state.platform.partitions.size(); ++i) {
     rows.add(i, state.platform.partitions[i]);
   }
+  for (std::size_t i = 0; i < state.platform.switches.size(); ++i) {
+    rows.add(i, state.platform.switches[i]);
+  }
   for (std::size_t i = 1; i < state.lanes.size(); ++i) {
     if (state.lanes[i].jobs > 0) rows.add(i, state.lanes[i]);
   }
@@ -1312,13 +1330,14 @@ std::string save(const State& state) {
 State load(std::string_view text, const std::string& file) { return Loader(file).load(text); }
 
 std::vector<SnapshotRow> snapshot_rows() {
-  return {described<Platform>(),     described<Capabilities>(), described<Rules>(),
-          described<Facts>(),        described<NodeClass>(),    described<Partition>(),
-          described<Lane>(),         described<Condition>(),    described<Job>(),
-          described<Adaptive>(),     described<Claim>(),        described<Unanswered>(),
-          described<Request>(),      described<Boot>(),         described<MoveOrder>(),
-          described<StopOrder>(),    described<Booking>(),      described<Delays>(),
-          described<PlannedDelay>(), described<Used>(),         described<Standing>()};
+  return {described<Platform>(),   described<Capabilities>(), described<Rules>(),
+          described<Facts>(),      described<NodeClass>(),    described<Partition>(),
+          described<Switch>(),     described<Lane>(),         described<Condition>(),
+          described<Job>(),        described<Adaptive>(),     described<Claim>(),
+          described<Unanswered>(), described<Request>(),      described<Boot>(),
+          described<MoveOrder>(),  described<StopOrder>(),    described<Booking>(),
+          described<Delays>(),     described<PlannedDelay>(), described<Used>(),
+          described<Standing>()};
 }
 
 }  // namespace ductile

@@ -102,6 +102,8 @@ class Snapshot : public ::testing::Test {
     setup.platform.classes = {{.name = "thin", .nodes = nodes({{0, 11}}), .has = has},
                               {.name = "fat", .nodes = nodes({{12, 19}}), .has = has}};
     setup.platform.partitions = {{.name = "all", .nodes = nodes({{0, 19}})}};
+    setup.platform.switches = {{.name = "leaf", .nodes = nodes({{0, 9}}), .above = 1},
+                               {.name = "root"}};
     setup.platform.things = {"tape", "gpu"};
     setup.can.power_control = setup.can.moves = true;
     setup.can.suspends = Suspends::malleable;
@@ -194,7 +196,7 @@ TEST_F(Snapshot, AnotherBuildsRowsAndFieldsAreRefusedByName) {
             "file:2: world: colour: there is no such field; read it with the version that wrote "
             "it, or a newer one");
   EXPECT_EQ(refusal("job 1 ", "job 1 twins=2 "),
-            "file:12: job 1: twins: there is no such field; read it with the version that wrote "
+            "file:14: job 1: twins: there is no such field; read it with the version that wrote "
             "it, or a newer one");
   EXPECT_THAT(refusal("world", "worlds"), HasSubstr("file:2: worlds: there is no such row"));
 }
@@ -247,7 +249,7 @@ TEST_F(Snapshot, IsMadeBetweenInstants) {
 
 TEST_F(Snapshot, SaysWhichVersionItNeeds) {
   std::string written = "before\n";
-  EXPECT_EQ(save(stage_.state(), written), 7u);
+  EXPECT_EQ(save(stage_.state(), written), 10u);  // it has switches
   EXPECT_EQ(written, "before\n" + text());
   EXPECT_EQ(load(text()).traits, stage_.core.traits());
   // What there was before is written as it was.

@@ -281,6 +281,10 @@ Indices index(const Facts& facts) {
   }
   found.idle = IdleNodes(facts.platform.nodes, facts.rules.identities);
   found.idle.tell_apart(found.cells.by_node(), found.cells.size());
+  if (facts.rules.identities) {
+    found.placer = Placer(facts.rules.placement, facts.platform);
+    found.idle.choose_by(found.placer);
+  }
   index_sharers(facts, found);
   NodeSet nobodys = found.not_up;
   const bool any_to_leave = !found.draining.empty() || facts.any_booking_has_begun();
@@ -738,10 +742,8 @@ void State::change_cells(CellTable table) {
   index_releases_of(*this, *this);
 }
 
-Holding State::take_idle_by_cell(Cells among, Nodes n, const Spread* in) {
-  Holding taken{n, pick(cells, idle, among, n, in)};
-  idle.take(taken);
-  return taken;
+Holding State::take_idle_by_cell(const Job& job, Cells among, Nodes n, const Spread* in) {
+  return {n, pick(cells, idle, among, n, in, job.holding.nodes)};
 }
 
 Nodes State::incoming() const {
@@ -1441,14 +1443,16 @@ void State::leave(JobId id, const NodeSet& nodes, const Way& way, Reason reason)
   ++changes;
   NodeSet left = can_leave(job, nodes);
   NodeSet others = difference(idle.nodes(), avoided(job, nodes));
-  const Holding fresh{way.fresh, cells.is_one() ? others.take_lowest(way.fresh)
-                                                : pick(cells, others, open_cells(job), way.fresh)};
+  const NodeSet stay = difference(job.holding.nodes, left);
+  const Holding fresh{way.fresh, cells.is_one()
+                                     ? placer.take(others, way.fresh, stay)
+                                     : pick(cells, placer, others, open_cells(job), way.fresh)};
   idle.take(fresh);
   before_change(job);
   job.decision = decide(Decision::Kind::resize, id, reason).id;
   job.doing = Doing::resizing;
   job.target = way.size;
-  Holding after{way.size, united(difference(job.holding.nodes, left), fresh.nodes)};
+  Holding after{way.size, united(stay, fresh.nodes)};
   const AdaptiveSpec* spec = adaptive_spec(job);
   Unanswered& move = unanswered.back();
   move.before = job.holding;
@@ -1476,8 +1480,19 @@ Holding State::kept(const Job& job, Nodes to, JobId beneficiary) const {
       rest.erase(given);
     }
     Nodes give = job.holding.count - to - given.count();
-    const auto take = [&](NodeSet of) {
-      const NodeSet taken = of.take_highest(std::min(give, of.count()));
+    // How many of each cell is not for a placement to say.
+    const auto replaced = [&](const NodeSet& of, const NodeSet& taken) {
+      NodeSet found;
+      for (const auto& [cell, count] : cells.spread(taken).parts) {
+        NodeSet its = intersection(of, cells[cell].nodes);
+        found.insert(placer.give_back(its, count));
+      }
+      return found;
+    };
+    const auto take = [&](const NodeSet& of) {
+      NodeSet others = of;
+      NodeSet taken = others.take_highest(std::min(give, of.count()));
+      if (!placer.is_first()) taken = replaced(of, taken);
       rest.erase(taken);
       given.insert(taken);
       give -= taken.count();
@@ -1503,7 +1518,7 @@ Holding State::kept(const Job& job, Nodes to, JobId beneficiary) const {
   NodeSet given = sick.take_highest(std::min(give, sick.count()));
   rest.erase(given);
   give -= given.count();
-  given.insert(rest.take_highest(give));
+  given.insert(placer.give_back(rest, give));
   return {to, difference(job.holding.nodes, given)};
 }
 
@@ -1540,7 +1555,7 @@ void State::release_to_claims(JobId from, const Holding& nodes, std::int64_t pow
         ++next;
       } else if (rules.identities) {
         NodeSet sound = difference(left.nodes, not_up);
-        fed.nodes = sound.take_lowest(fed.count);
+        fed.nodes = placer.take(sound, fed.count, jobs[claim.job].holding.nodes);
         left.nodes.erase(fed.nodes);
         claim.held.nodes.insert(fed.nodes);
       }
@@ -1692,6 +1707,7 @@ void State::change_machine(const Platform& machine, const Capabilities& can) {
   // More of them may be such as jobs may use.
   idle_grew = idle_grew || machine != platform;
   platform = machine;
+  if (rules.identities) placer = Placer(rules.placement, platform);
   capabilities = can;
   if (rules.identities) health.resize(platform.nodes, Health::up);
   for (Unanswered& open : unanswered) {
@@ -1872,9 +1888,9 @@ std::vector<NodeSet> State::dealt(JobId victim, NodeSet nodes) const {
     Share& share = shares[i];
     const Cells where = usable_cells(jobs[share.claim->job]);
     const auto missing = [&] { return share.pledge->count - share.gets.count(); };
-    share.gets.insert(pick(cells, nodes, where, missing()));
+    share.gets.insert(pick(cells, placer, nodes, where, missing()));
     for (std::size_t later = shares.size() - 1; later > i && missing() > 0; --later) {
-      share.gets.insert(pick(cells, shares[later].gets, where, missing()));
+      share.gets.insert(pick(cells, placer, shares[later].gets, where, missing()));
     }
   }
   std::vector<NodeSet> result;
@@ -1979,7 +1995,7 @@ bool State::can_take_idle(std::span<const Claim> group) const {
     for (const Claim& claim : group) {
       const Nodes its = claim.pledged();
       const Cells where = open_cells(jobs[claim.job]);
-      if (pick(cells, left, where, its).count() < its) return false;
+      if (pick(cells, placer, left, where, its).count() < its) return false;
     }
   }
   return (lacks_mw > 0 ? lacks_mw : too_much_mw) <= free_power_mw() - booked_power_mw(end);

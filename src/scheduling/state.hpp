@@ -59,6 +59,8 @@ struct Rules {
   ShareModel share = ShareModel::worst;
   /// And what they are believed to lose by each other.
   Contention contention{};
+  /// Which nodes starts and growths take and shrinks give back. Needs identities.
+  Placement placement = Placement::first;
   bool identities = false;  // which nodes, not only how many
   bool record = false;      // keep the pen calls of each instant
   /// Keep what users have used, also under orders that do not ask: the policy may change. Not
@@ -472,6 +474,7 @@ struct Indices {
   CellTable cells;
   Queue queue;                          // pending jobs without a claim
   std::uint32_t running_malleable = 0;  // how many jobs that run can change their size
+  Placer placer;
   IdleNodes idle;
   Nodes held = 0;            // by jobs
   Nodes claimed = 0;         // by claims
@@ -829,10 +832,10 @@ class State : public Facts, public Indices {
   /// `n` idle nodes, which there are, for a job: by the rules of `place`, or of each cell what `in`
   /// says, which it must have.
   Holding take_idle(const Job& job, Nodes n, const Spread* in = nullptr) {
-    return take_idle(cells.is_one() ? kEveryCell : open_cells(job), n, in);
+    return take_idle(job, cells.is_one() ? kEveryCell : open_cells(job), n, in);
   }
-  Holding take_idle(Cells among, Nodes n, const Spread* in = nullptr) {
-    return cells.is_one() ? idle.take(n) : take_idle_by_cell(among, n, in);
+  Holding take_idle(const Job& job, Cells among, Nodes n, const Spread* in = nullptr) {
+    return cells.is_one() ? idle.take(n, job.holding.nodes) : take_idle_by_cell(job, among, n, in);
   }
   /// A job waits from now on; none that awaits its booking is in the queue.
   void enqueue(JobId id, const Job& job) {
@@ -1004,7 +1007,7 @@ class State : public Facts, public Indices {
   }
   /// It is another one, without waiting jobs.
   void put_lane(LaneId id, const Lane& lane);
-  Holding take_idle_by_cell(Cells among, Nodes n, const Spread* in);
+  Holding take_idle_by_cell(const Job& job, Cells among, Nodes n, const Spread* in);
   Cells unbooked_cells(const Job& job, Time end) const;
   std::int64_t power_booked_by(Time end) const;
   Duration backlog_of(Wide node_us) const;

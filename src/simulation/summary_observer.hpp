@@ -14,6 +14,7 @@
 #include "base/wide.hpp"
 #include "metrics/summary.hpp"
 #include "model/fairness.hpp"
+#include "simulation/hop_figures.hpp"
 #include "simulation/measured.hpp"
 #include "simulation/observer.hpp"
 #include "simulation/power_figures.hpp"
@@ -33,6 +34,7 @@ class SummaryObserver final : public Observer {
   }
 
   void on_begin(const Core& core) override {
+    hops_.begin(core);
     note_machine(Time::min(), core);
     power_.note(core);
   }
@@ -57,9 +59,10 @@ class SummaryObserver final : public Observer {
     reigns_.push_back({now, changed.traits.settings});
   }
 
-  void on_decision(Time, const Decision& decision, const Core&) override {
+  void on_decision(Time now, const Decision& decision, const Core& core) override {
     switch (decision.kind) {
       case Decision::Kind::start:
+        hops_.note(now, decision.job, core);
         summary_.backfilled += decision.reason.why == Why::backfilled ? 1 : 0;
         summary_.guests += decision.after.parts.empty() ? 0 : 1;
         break;
@@ -79,7 +82,12 @@ class SummaryObserver final : public Observer {
     }
   }
 
-  void on_resized(Time, JobId id, Nodes before, const Core& core) override {
+  void on_suspended(Time now, JobId id, const WorkloadJob&, const Core&) override {
+    hops_.end(now, id);
+  }
+
+  void on_resized(Time now, JobId id, Nodes before, const Core& core) override {
+    hops_.note(now, id, core);
     const Nodes after = core.job(id).size();
     summary_.expands += after > before ? 1 : 0;
     summary_.shrinks += after < before ? 1 : 0;
@@ -87,6 +95,7 @@ class SummaryObserver final : public Observer {
 
   void on_end(Time now, JobId id, const WorkloadJob& job, EndState state, bool requeued,
               const Core& core) override {
+    hops_.end(now, id);
     if (requeued) {
       ++summary_.requeued;
       return;
@@ -117,6 +126,7 @@ class SummaryObserver final : public Observer {
     finished_ = now;
     power_.pass(now);
     if (measured_) note_held(now, 0);
+    hops_.write(summary_, now);
     delays_ = core.state().delays;
   }
 
@@ -258,6 +268,7 @@ class SummaryObserver final : public Observer {
   Summary summary_;
   std::vector<Machine> machine_;
   PowerFigures power_;
+  HopFigures hops_;
   std::unordered_set<JobId> mates_;
   double work_node_s_ = 0;  // of completed jobs, at the sizes they asked for
   Time finished_{};

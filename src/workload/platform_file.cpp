@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,7 @@ namespace {
 constexpr std::size_t kMostClasses = 64;
 constexpr std::size_t kMostPartitions = 32;
 constexpr std::size_t kMostCells = 64;
+constexpr std::size_t kMostSwitches = 65'536;
 constexpr std::size_t kMostReservations = 32;
 constexpr std::size_t kLongestName = 63;
 constexpr Nodes kMostNodes = Nodes{1} << 24;
@@ -31,9 +33,9 @@ class Reader {
   PlatformFile read(const toml::table& root) {
     for (const auto& [key, node] : root) {
       const std::string_view name = key.str();
-      if (name != "class" && name != "partition" && name != "reservation") {
+      if (name != "class" && name != "partition" && name != "switch" && name != "reservation") {
         fail(node, std::string(name), "a platform has no such field",
-             "it has [[class]], [[partition]] and [[reservation]]");
+             "it has [[class]], [[partition]], [[switch]] and [[reservation]]");
       }
     }
     const std::vector<const toml::table*> classes = tables(root, "class");
@@ -47,6 +49,7 @@ class Reader {
     check_number(partitions, "partition", kMostPartitions);
     for (const toml::table* table : partitions) partition(*table);
     check_cells(partitions);
+    switches(tables(root, "switch"));
     const std::vector<const toml::table*> reservations = tables(root, "reservation");
     check_number(reservations, "reservation", kMostReservations);
     for (const toml::table* table : reservations) reservation(*table);
@@ -343,6 +346,116 @@ class Reader {
     if (!is_said) its.nodes.insert(0, platform().nodes - 1);
     platform().partitions.push_back(std::move(its));
     result_.numbers.push_back(number);
+  }
+
+  // ---- Switches ---------------------------------------------------------------------------------
+
+  /// One of the file, in its order.
+  struct FileSwitch {
+    const toml::table* table = nullptr;
+    Switch its;                          // `above` by its place in the file
+    const toml::array* below = nullptr;  // names; null: a leaf
+  };
+
+  FileSwitch read_switch(const toml::table& table) const {
+    FileSwitch found{.table = &table, .its = {}};
+    for (const auto& [key, node] : table) {
+      const std::string field(key.str());
+      if (field == "name") {
+        found.its.name = name(field, node);
+      } else if (field == "nodes") {
+        found.its.nodes = nodes(field, node);
+        if (found.its.nodes.parts.back().last >= result_.platform.nodes) {
+          fail(node, field, fmt::format("there is no node {}", found.its.nodes.parts.back().last),
+               fmt::format("there are 0 to {}", result_.platform.nodes - 1));
+        }
+      } else if (field == "switches") {
+        found.below = node.as_array();
+        if (!found.below || found.below->empty()) {
+          fail(node, field, "is no list", "write it like [\"s1\", \"s2\"]");
+        }
+      } else {
+        fail(node, field, "a switch has no such field", "it has name, and nodes or switches");
+      }
+    }
+    if (found.its.name.empty()) fail(table, "switch", "has no name", "write name = \"...\"");
+    if ((found.below != nullptr) == !found.its.nodes.empty()) {
+      fail(table, "switch", found.below ? "has both nodes and switches" : "has nothing below it",
+           "write nodes with their numbers, or switches with their names");
+    }
+    return found;
+  }
+
+  void switches(const std::vector<const toml::table*>& tables) {
+    check_number(tables, "switch", kMostSwitches);
+    std::vector<FileSwitch> all;
+    std::map<std::string, std::uint32_t> by_name;
+    for (const toml::table* table : tables) {
+      FileSwitch next = read_switch(*table);
+      if (!by_name.emplace(next.its.name, static_cast<std::uint32_t>(all.size())).second) {
+        fail(*table, "switch", "'" + next.its.name + "' is there twice",
+             "give each a name of its own");
+      }
+      all.push_back(std::move(next));
+    }
+    check_leaves(all);
+    std::vector<std::uint32_t> below(all.size(), 0);  // that are not placed
+    for (std::uint32_t i = 0; i < all.size(); ++i) {
+      if (!all[i].below) continue;
+      for (const toml::node& item : *all[i].below) {
+        const std::string word = text("switches", item);
+        const auto at = by_name.find(word);
+        if (at == by_name.end()) {
+          fail(item, "switches", "there is no switch '" + printable(word) + "'",
+               "write a [[switch]] of that name");
+        }
+        Switch& its = all[at->second].its;
+        if (its.above != kNoSwitch) {
+          fail(item, "switches", "'" + word + "' is below " + all[its.above].its.name + " already",
+               "each switch is below one other at most");
+        }
+        its.above = i;
+        ++below[i];
+      }
+    }
+    // Each behind all that are below it.
+    std::vector<std::uint32_t> order, place(all.size(), kNoSwitch);
+    for (std::uint32_t i = 0; i < all.size(); ++i) {
+      if (below[i] == 0) order.push_back(i);
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      place[order[i]] = static_cast<std::uint32_t>(i);
+      const std::uint32_t above = all[order[i]].its.above;
+      if (above != kNoSwitch && --below[above] == 0) order.push_back(above);
+    }
+    const auto in_circle = std::ranges::find(place, kNoSwitch);
+    if (in_circle != place.end()) {
+      const FileSwitch& its = all[static_cast<std::size_t>(in_circle - place.begin())];
+      fail(*its.table, "switches", "'" + its.its.name + "' is below itself",
+           "let switches be a tree");
+    }
+    for (const std::uint32_t i : order) {
+      Switch& its = all[i].its;
+      if (its.above != kNoSwitch) its.above = place[its.above];
+      platform().switches.push_back(std::move(its));
+    }
+  }
+
+  void check_leaves(const std::vector<FileSwitch>& all) const {
+    std::vector<std::pair<Interval, std::size_t>> parts;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (const Interval& part : all[i].its.nodes.parts) parts.emplace_back(part, i);
+    }
+    std::ranges::sort(parts, {}, [](const auto& its) { return its.first.first; });
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      const auto& [part, number] = parts[i];
+      const auto& [before, other] = parts[i - 1];
+      if (part.first > before.last) continue;
+      const auto [earlier, later] = std::minmax(number, other);
+      fail(*all[later].table, "nodes",
+           fmt::format("node {} is on {} already", part.first, all[earlier].its.name),
+           "each node is on one switch at most");
+    }
   }
 
   // ---- Reservations -----------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "model/switch_tree.hpp"
 #include "model/where.hpp"
 #include "workload/platform_file.hpp"
 
@@ -39,6 +40,9 @@ void check(const Platform& platform) {
   for (const Partition& its : platform.partitions) {
     require(!its.name.empty() && !its.nodes.empty() && all.contains(its.nodes));
   }
+  require(is_tree(platform.switches, platform.nodes));
+  const SwitchTree tree(platform);
+  require(tree.mean_hops(all) >= 0 && tree.lowest_above(all) < tree.size());
   require(continued(platform, platform) == platform);
 }
 

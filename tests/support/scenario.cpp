@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/node_set.hpp"
 #include "base/text.hpp"
+#include "model/switch_tree.hpp"
 #include "policies/registry.hpp"
 #include "scheduling/blocks.hpp"
 #include "simulation/corridor.hpp"
@@ -294,10 +295,19 @@ void Parser::directive(Line& line) {
 
 void Parser::platform(Line& line) {
   Platform& machine = scenario_.settings.platform;
-  for (const auto& [key, value] : line.options({"nodes", "cores"})) {
-    (key == "nodes" ? machine.nodes : machine.cores_per_node) = line.count(key, value);
+  std::vector<std::uint32_t> below;  // switches, by level
+  for (const auto& [key, value] : line.options({"nodes", "cores", "switches"})) {
+    if (key == "switches") {
+      for (std::string_view rest = value; !rest.empty();) {
+        below.push_back(line.count(key, std::string(next_part(rest, ','))));
+        if (below.back() == 0) line.fail("no switches", "write switches=4,2");
+      }
+    } else {
+      (key == "nodes" ? machine.nodes : machine.cores_per_node) = line.count(key, value);
+    }
   }
   if (scenario_.settings.platform.nodes == 0) line.fail("no nodes", "write nodes=4");
+  machine.switches = even_switches(machine.nodes, below);
 }
 
 void Parser::node_class(Line& line) {
@@ -414,8 +424,9 @@ void Parser::rules(Line& line) {
     return text == yes;
   };
   Rules& rules = scenario_.settings.rules;
-  for (const auto& [key, value] : line.options({"limit", "identities", "seed", "fairness", "claims",
-                                                "reservations", "share", "contention", "off"})) {
+  for (const auto& [key, value] :
+       line.options({"limit", "identities", "seed", "fairness", "claims", "reservations", "share",
+                     "contention", "off", "placement"})) {
     if (key == "limit") {
       rules.limit = choose(value, "fixed", "scaled") ? Rules::Limit::fixed : Rules::Limit::scaled;
     } else if (key == "identities") {
@@ -426,6 +437,11 @@ void Parser::rules(Line& line) {
       rules.contention = parse_contention(value, {.field = "contention"});
     } else if (key == "claims") {
       rules.claims_take_idle = choose(value, "take-idle", "wait");
+    } else if (key == "placement") {
+      const auto placement = from_word<Placement>(kPlacementWords, value);
+      if (!placement)
+        line.fail("there is no '" + value + "'", "use first, contiguous, compact or spread");
+      rules.placement = *placement;
     } else if (key == "off") {
       rules.node_off_after = span(line, key, value);
     } else if (key == "reservations") {

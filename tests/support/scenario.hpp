@@ -76,6 +76,7 @@ struct Scenario {
   bool needs_identities() const {
     const Platform& machine = settings.platform;
     return !settings.node_events.empty() || !settings.bookings.empty() || settings.shares ||
+           settings.rules.placement != Placement::first ||
            settings.rules.node_off_after > Duration{} || machine.classes.size() > 1 ||
            !machine.partitions.empty() || !workload.where.empty() ||
            std::ranges::any_of(settings.orders, [](const OperatorOrder& order) {
