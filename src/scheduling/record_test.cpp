@@ -167,6 +167,10 @@ struct Any {
                        flag() ? 1 : static_cast<std::uint32_t>(bits(32))};
     });
     platform.things = list<std::string>([&] { return names[below(4)]; });
+    platform.switches = list<Switch>([&] {
+      return Switch{names[below(4)], nodes(),
+                    flag() ? kNoSwitch : static_cast<std::uint32_t>(bits(31))};
+    });
     return platform;
   }
 
@@ -581,6 +585,11 @@ TEST(Record, OfTheRunIsReadable) {
       "8 1 0 0 0 with 2 thin 0-3 4:0:0:0:0:0 1 1 0 0 0 0 "
       "fat 4-7 8:64000:2:0:0:0 2 1.5 0 0 0 3 2 all 0-7 0 first 0-1 0 1 gpu priorities 2 1 50");
   EXPECT_EQ(platform_from_record(to_record(parts)), parts);
+  Platform wired{.nodes = 8};
+  wired.switches = {{.name = "a", .nodes = NodeSet{{{0, 3}}}, .above = 1},
+                    {.name = "top", .nodes = {}}};
+  EXPECT_EQ(to_record(wired), "8 1 0 0 0 switches 2 a 0-3 1 top - -");
+  EXPECT_EQ(platform_from_record(to_record(wired)), wired);
   EXPECT_EQ(to_record(Capabilities{}), "1 4294967295 0");
   EXPECT_EQ(to_record(Rules{}), "scaled 0 1 none 1");
 }

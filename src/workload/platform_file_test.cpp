@@ -206,6 +206,40 @@ TEST(PlatformFile, RefusesPartitionsWithTheirPlace) {
   EXPECT_EQ(error(many), "f.toml:66: partition: there are more than 32; put some together");
 }
 
+TEST(PlatformFile, SaysSwitchesInAnyOrder) {
+  const std::string machine = "[[class]]\nname = \"std\"\ncount = 8\n";
+  const PlatformFile file = read(machine + R"(
+[[switch]]
+name = "top"
+switches = ["right", "left"]
+[[switch]]
+name = "left"
+nodes = "0-3"
+[[switch]]
+name = "right"
+nodes = "4-6"
+)");
+  const std::vector<Switch> expected{{.name = "left", .nodes = nodes("0-3"), .above = 2},
+                                     {.name = "right", .nodes = nodes("4-6"), .above = 2},
+                                     {.name = "top", .nodes = {}, .above = kNoSwitch}};
+  EXPECT_EQ(file.platform.switches, expected);
+
+  const auto refused = [&](const char* more) { return error_of(machine + more); };
+  EXPECT_EQ(refused("[[switch]]\nname = \"a\"\nnodes = \"0-8\"\n"),
+            "f.toml:6: nodes: there is no node 8; there are 0 to 7");
+  EXPECT_EQ(refused("[[switch]]\nname = \"a\"\n"),
+            "f.toml:4: switch: has nothing below it; write nodes with their numbers, or switches "
+            "with their names");
+  EXPECT_EQ(refused("[[switch]]\nname = \"a\"\nnodes = \"0-3\"\n"
+                    "[[switch]]\nname = \"b\"\nnodes = \"3\"\n"),
+            "f.toml:7: nodes: node 3 is on a already; each node is on one switch at most");
+  EXPECT_EQ(refused("[[switch]]\nname = \"a\"\nswitches = [\"b\"]\n"
+                    "[[switch]]\nname = \"b\"\nswitches = [\"a\"]\n"),
+            "f.toml:4: switches: 'a' is below itself; let switches be a tree");
+  EXPECT_EQ(refused("[[switch]]\nname = \"a\"\nswitches = [\"c\"]\n"),
+            "f.toml:6: switches: there is no switch 'c'; write a [[switch]] of that name");
+}
+
 TEST(PlatformFile, HasNotTooManyKindsOfNodes) {
   std::string text = "class = [{ name = 'n', count = 256 }]\n";
   for (int i = 0; i < 7; ++i) {
