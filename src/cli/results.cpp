@@ -54,7 +54,7 @@ bool is_name_of_results(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
-// Of a run that did not come to its end only files with names of their own are there.
+// A file that was not complete when its run ended.
 bool is_name_of_part(std::string_view name) {
   constexpr std::string_view kPart = ".part";
   return name.ends_with(kPart) && is_name_of_results(name.substr(0, name.size() - kPart.size()));
@@ -64,7 +64,6 @@ bool is_name_of_part(std::string_view name) {
 // come after what is in them.
 void collect_results(const fs::path& folder, const std::set<std::string>& runs,
                      std::vector<fs::path>& found) {
-  const bool is_over = fs::exists(folder / kSummary);
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path& path = entry.path();
     const std::string name = path.filename().string();
@@ -72,7 +71,7 @@ void collect_results(const fs::path& folder, const std::set<std::string>& runs,
     if (fs::is_directory(status) && runs.contains(name)) {
       collect_results(path, {}, found);
     } else if (!fs::is_regular_file(status) ||
-               !(is_name_of_part(name) || (is_over && is_name_of_results(name)))) {
+               !(is_name_of_part(name) || is_name_of_results(name))) {
       throw InputError({.field = "--force"}, path.string() + " is none of the results",
                        "move it elsewhere, or give another folder to --out");
     }
@@ -123,6 +122,19 @@ std::string difference(const Json& old, const Json& now) {
 [[noreturn]] void refuse_to_write(const fs::path& folder, const std::string& why) {
   throw InputError({.file = folder.string()}, "has the results of another run: " + why,
                    "give another folder to --out, or --force to have them removed");
+}
+
+// A file of results in a folder that has no summary; empty if there is none. `of_several`: but for
+// those that compare runs.
+std::string file_without_summary(const fs::path& folder, bool of_several) {
+  std::error_code error;
+  if (fs::exists(folder / kSummary, error) || !fs::is_directory(folder, error)) return "";
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool compares = name == "report.html" || name == "runs.csv";
+    if (is_name_of_results(name) && !(of_several && compares)) return name;
+  }
+  return "";
 }
 
 // ---- Running again ------------------------------------------------------------------------------
@@ -279,6 +291,12 @@ void need_room_for_results(const Matrix& matrix) {
     refuse_to_write(folder, difference(before, now));
   };
   const auto check_all = [&](const fs::path& folder, const std::string& name) {
+    // What was ended while its files were put in place is written anew in the folder of several
+    // runs. In that of one a file could stay that is none of this run's.
+    const bool is_of_several = name.empty() && folders.size() > 1;
+    if (const std::string file = file_without_summary(folder, is_of_several); !file.empty()) {
+      refuse_to_write(folder, fmt::format("{} is there without {}", file, kSummary));
+    }
     try {
       for (const ReadSummary& run : summaries_in(folder)) {
         check(folder, run.summary, name.empty() ? run.folder : name);
@@ -298,7 +316,11 @@ void clear_results(const Matrix& matrix) {
   if (!fs::is_directory(matrix.out, error)) return;
   std::set<std::string> runs;
   for (const std::string& name : folders_of(matrix)) runs.insert(name);
-  for (const ReadSummary& run : summaries_in(matrix.out)) runs.insert(run.folder);
+  try {
+    for (const ReadSummary& run : summaries_in(matrix.out)) runs.insert(run.folder);
+  } catch (const InputError&) {
+    // It is damaged, and names no folders.
+  }
   std::vector<fs::path> found;
   collect_results(matrix.out, runs, found);
   for (const fs::path& each : found) fs::remove(each);

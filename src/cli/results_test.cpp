@@ -84,6 +84,20 @@ TEST_F(Results, AFolderOfOneRunIsOfThatOne) {
   expect_refused(matrix({"easy", "fcfs"}, {1}), "it has one of fcfs with seed 1");
 }
 
+TEST_F(Results, FilesOfARunThatWasKilledAreRefusedUntilTheyAreRemoved) {
+  const Matrix one = matrix({"fcfs"}, {1});
+  run(one);
+  fs::remove(folder_ / "summary.json");
+  expect_refused(one, "is there without summary.json");
+  clear_results(one);
+  need_room_for_results(one);
+  run(one);
+  std::ofstream(folder_ / "summary.json") << "{";
+  EXPECT_THROW(need_room_for_results(one), InputError);
+  clear_results(one);
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
 TEST_F(Results, WhatDoesNotSayWhatItIsIsRefused) {
   Matrix unknown = matrix({"fcfs"}, {1});
   unknown.identity = {};

@@ -784,6 +784,12 @@ std::vector<Summary> simulate_command(Options options, const Registry& registry,
   if (options.platform.empty()) {
     matrix.settings.platform.nodes = source.nodes;
     matrix.settings.platform.cores_per_node = options.log.rules.cores_per_node;
+    if (!options.switches.empty() && source.nodes / options.switches.front() >= kMostSwitches) {
+      throw InputError(
+          {.field = "--switches"},
+          fmt::format("makes more than {} switches of {} nodes", kMostSwitches, source.nodes),
+          "put more nodes on each");
+    }
     matrix.settings.platform.switches = even_switches(source.nodes, options.switches);
   }
   matrix.settings.rules.identities =

@@ -126,6 +126,10 @@ PlayedPrograms programs_of(const Options& options, const Workload& workload) {
     return (job.type == JobType::evolving || sizes_while_running(job.type)) &&
            !programs.commands[static_cast<std::size_t>(job.type)];
   });
+  if (options.dry_run && programs.timed.empty()) {
+    programs.timed = "timed-mpich";
+    programs.mpi = Mpi::mpich;
+  }
   if (needs_timed && programs.timed.empty()) {
     throw InputError("there is no program for jobs that are resized, timed-mpich or timed-openmpi",
                      "install libductile-app, which brings it, or give --command");
@@ -133,10 +137,16 @@ PlayedPrograms programs_of(const Options& options, const Workload& workload) {
   return programs;
 }
 
-// What the controller would refuse is told before anything is submitted.
+// What the controller would refuse, or the system, is told before anything is submitted.
 void check(const Workload& workload, const WorkloadJob& job, const PlayedPrograms& programs) {
+  constexpr std::size_t kLongestWord = 128 * 1024 - 1;  // of a command, in Linux
   try {
-    submission_from_json(to_json(played(workload, job, programs)));
+    const Submission its = submission_from_json(to_json(played(workload, job, programs)));
+    for (const std::string& argument : its.program) {
+      if (argument.size() <= kLongestWord) continue;
+      throw InputError("has too many sizes to tell its program the time of each",
+                       "play jobs of fewer sizes, or give --command");
+    }
   } catch (const InputError& error) {
     throw InputError(fmt::format("job {}: {}", job.name, error.what()), "");
   }
@@ -177,10 +187,10 @@ class Player {
     const auto begin = Stopwatch::now();
     for (const WorkloadJob& job : workload_.jobs) {
       const std::chrono::microseconds at(job.submit.time_since_epoch());
-      while (Stopwatch::now() - begin < at) pause(begin + at - Stopwatch::now());
+      while (Stopwatch::now() - begin < at) pause(begin + at);
       submit(job);
     }
-    while (ended_ < numbers_.size()) pause(kLook);
+    while (ended_ < numbers_.size()) pause(Stopwatch::now() + kLook);
     return numbers_;
   }
 
@@ -200,11 +210,11 @@ class Player {
     }
   }
 
-  // As long as that, or until something else is due.
-  void pause(Stopwatch::duration longest) {
+  // Until then, or until something else is due. It looks only if that can be over by then.
+  void pause(Stopwatch::time_point until) {
     check_stop();
-    look();
-    std::this_thread::sleep_for(std::min(longest, kLook));
+    if (until - Stopwatch::now() > look_takes_) look();
+    std::this_thread::sleep_until(std::min(until, Stopwatch::now() + kLook));
   }
 
   void check_stop() {
@@ -247,7 +257,8 @@ class Player {
       }
     }
     const auto now = Stopwatch::now();
-    look_at_ = now + std::max<Stopwatch::duration>(5 * kLook, 10 * (now - begin));
+    look_takes_ = now - begin;
+    look_at_ = now + std::max<Stopwatch::duration>(5 * kLook, 10 * look_takes_);
   }
 
   const Workload& workload_;
@@ -259,6 +270,7 @@ class Player {
   std::unordered_set<std::uint64_t> ours_{};
   std::uint64_t ended_ = 0;
   Stopwatch::time_point look_at_{};
+  Stopwatch::duration look_takes_{};  // as the last one did
   bool is_away_ = false;
 };
 

@@ -50,19 +50,33 @@ std::uint32_t SwitchTree::lowest_above(const NodeSet& set) const {
 }
 
 double SwitchTree::mean_hops(const NodeSet& set) const {
-  std::vector<Nodes> below(size(), 0);
-  Nodes all = 0;
-  for_each_part(set, [&](std::uint32_t leaf, std::uint32_t first, std::uint32_t last) {
-    below[leaf] += last - first + 1;
-    all += last - first + 1;
-  });
+  const Nodes all = set.count();
   if (all < 2) return 0;
-  // The link above a switch is on the way of each pair of which one is below it, and one is not.
+  struct Below {
+    std::uint32_t number;
+    Nodes count;
+  };
+  std::vector<Below> all_below;  // switches that have some of these nodes below them
+  for_each_part(set, [&](std::uint32_t leaf, std::uint32_t first, std::uint32_t last) {
+    all_below.push_back({leaf, last - first + 1});
+  });
+  // The link above a switch is on the way of each pair of which one is below it, and one is not. A
+  // switch comes before the one above it, so each is complete when its turn comes.
   double hops = 0;
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (above_[i] == kNoSwitch) continue;
-    hops += static_cast<double>(below[i]) * static_cast<double>(all - below[i]);
-    below[above_[i]] += below[i];
+  const auto later = [](const Below& a, const Below& b) { return a.number > b.number; };
+  std::ranges::make_heap(all_below, later);
+  while (!all_below.empty()) {
+    Below its{all_below.front().number, 0};
+    while (!all_below.empty() && all_below.front().number == its.number) {
+      its.count += all_below.front().count;
+      std::ranges::pop_heap(all_below, later);
+      all_below.pop_back();
+    }
+    const std::uint32_t above = above_[its.number];
+    if (above == kNoSwitch) continue;
+    hops += static_cast<double>(its.count) * static_cast<double>(all - its.count);
+    all_below.push_back({above, its.count});
+    std::ranges::push_heap(all_below, later);
   }
   return hops / (static_cast<double>(all) * (all - 1) / 2);
 }

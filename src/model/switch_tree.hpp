@@ -41,8 +41,8 @@ class SwitchTree {
   /// The lowest switch above all of these nodes, of which there are some; a leaf if it suffices.
   std::uint32_t lowest_above(const NodeSet& set) const;
   /// The mean over all pairs of these nodes of the number of links between switches on the way from
-  /// one to the other: 0 on one leaf, 2 on two leaves of one switch. 0 where there is no pair. In
-  /// O(parts log nodes + switches).
+  /// one to the other: 0 on one leaf, 2 on two leaves of one switch. 0 where there is no pair. It
+  /// costs the parts and the switches above them, times a logarithm.
   double mean_hops(const NodeSet& set) const;
 
   bool operator==(const SwitchTree&) const = default;
@@ -62,6 +62,9 @@ class SwitchTree {
 /// Are leaves told apart, does each have nodes that there are, and is a switch before the one above
 /// it?
 bool is_tree(std::span<const Switch> switches, Nodes nodes);
+
+/// More switches a machine does not have.
+constexpr std::size_t kMostSwitches = 65'536;
 
 /// A tree of `nodes` nodes: so many of them on each leaf switch, so many of these under each switch
 /// of the next level, and so on. What is left over is on, or under, a smaller one.

@@ -13,7 +13,7 @@ double age_factor(const Multifactor& rules, Duration waited) {
 
 double size_factor(const Multifactor& rules, Nodes n, Nodes machine, Duration walltime) {
   const double part = static_cast<double>(n) / std::max(machine, Nodes{1});
-  const double minutes = to_seconds(std::max(walltime, kTick)) / 60;
+  const double minutes = std::max(to_seconds(walltime) / 60, 1.0);
   const double size = rules.small_relative_to_time ? part / minutes : part;
   return std::clamp(rules.favor_small ? 1 - size : size, 0.0, 1.0);
 }

@@ -34,12 +34,12 @@ TEST(Multifactor, SizeIsThePartOfTheMachine) {
 TEST(Multifactor, SizeCanBeRelativeToTheMinutesAskedFor) {
   const Multifactor large{.small_relative_to_time = true};
   EXPECT_EQ(size_factor(large, 64, 256, whole_seconds(120)), 0.125);
-  EXPECT_EQ(size_factor(large, 64, 256, whole_seconds(30)), 0.5);
-  EXPECT_EQ(size_factor(large, 64, 256, whole_seconds(1)), 1);
-  EXPECT_EQ(size_factor(large, 64, 256, Duration{}), 1);
+  EXPECT_EQ(size_factor(large, 64, 256, whole_seconds(30)), 0.25);
+  EXPECT_EQ(size_factor(large, 64, 256, whole_seconds(1)), 0.25);  // as in a minute
+  EXPECT_EQ(size_factor(large, 64, 256, Duration{}), 0.25);
   const Multifactor small{.favor_small = true, .small_relative_to_time = true};
   EXPECT_EQ(size_factor(small, 64, 256, whole_seconds(120)), 0.875);
-  EXPECT_EQ(size_factor(small, 64, 256, whole_seconds(1)), 0);
+  EXPECT_EQ(size_factor(small, 64, 256, whole_seconds(1)), 0.75);
 }
 
 // 2^-(used / share): 1 for who used nothing, half for who used just his share, a quarter for twice.

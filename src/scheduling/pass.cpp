@@ -528,7 +528,8 @@ std::optional<Pass::Supply> Pass::supply(std::span<const JobId> spared,
 Nodes Pass::available(const Supply& from, Cells where, const Spread* in) const {
   if (state_.cells.is_one()) return where == 0 ? 0 : from.nodes;
   NodeSet idle = from.idle_nodes;
-  Nodes sum = pick(state_.cells, state_.placer, idle, where, from.idle, in).count();
+  // How many there are is not for a placement to say.
+  Nodes sum = pick(state_.cells, Placer(), idle, where, from.idle, in).count();
   const NodeSet usable = state_.cells.nodes(where);
   for (const Plan::Promise& other : from.others) sum += intersection(other.nodes, usable).count();
   return sum;

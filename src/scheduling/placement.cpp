@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace ductile {
 
@@ -18,8 +19,20 @@ void NodePool::take(const NodeSet& nodes) {
   for (const Interval& part : nodes.parts) take(part.first, part.last);
 }
 
+namespace {
+
+// Intervals that do not overlap, in any order, as a set.
+NodeSet set_of(std::vector<Interval> parts) {
+  std::ranges::sort(parts, {}, &Interval::first);
+  NodeSet set;
+  for (const Interval& part : parts) set.insert(part.first, part.last);
+  return set;
+}
+
+}  // namespace
+
 NodeSet NodePool::choose(Nodes n, const NodeSet& beside) {
-  NodeSet taken;
+  std::vector<Interval> taken;
   if (how_ == Placement::spread) {
     take_evenly(n, beside, taken);
   } else if (how_ == Placement::compact) {
@@ -27,11 +40,11 @@ NodeSet NodePool::choose(Nodes n, const NodeSet& beside) {
   } else {
     n -= take_at_ends(n, beside, taken);
     for (const Share& each : fewest(0, n)) {
-      taken.insert(each.number, each.number + each.count - 1);
+      taken.push_back({each.number, each.number + each.count - 1});
       take(each.number, each.number + each.count - 1);
     }
   }
-  return taken;
+  return set_of(std::move(taken));
 }
 
 std::vector<NodePool::Share> NodePool::fewest(std::uint32_t group, Nodes n) const {
@@ -114,7 +127,7 @@ void NodePool::count_on(std::uint32_t leaf, std::int64_t more) {
   }
 }
 
-Nodes NodePool::take_on(std::uint32_t leaf, Nodes n, NodeSet& taken) {
+Nodes NodePool::take_on(std::uint32_t leaf, Nodes n, std::vector<Interval>& taken) {
   const Nodes all = std::min(n, there_[leaf]);
   NodeSet found;
   Nodes left = all;
@@ -130,17 +143,17 @@ Nodes NodePool::take_on(std::uint32_t leaf, Nodes n, NodeSet& taken) {
     if (left == 0) break;
   }
   take(found);
-  taken.insert(found);
+  taken.insert(taken.end(), found.parts.begin(), found.parts.end());
   return all;
 }
 
 // ---- The placements -----------------------------------------------------------------------------
 
-Nodes NodePool::take_at_ends(Nodes n, const NodeSet& beside, NodeSet& taken) {
+Nodes NodePool::take_at_ends(Nodes n, const NodeSet& beside, std::vector<Interval>& taken) {
   Nodes left = n;
   const auto take_these = [&](std::uint32_t first, std::uint32_t last) {
     take(first, last);
-    taken.insert(first, last);
+    taken.push_back({first, last});
     left -= last - first + 1;
   };
   for (const Interval& part : beside.parts) {
@@ -156,7 +169,7 @@ Nodes NodePool::take_at_ends(Nodes n, const NodeSet& beside, NodeSet& taken) {
   return n - left;
 }
 
-void NodePool::take_under(std::uint32_t number, Nodes n, NodeSet& taken) {
+void NodePool::take_under(std::uint32_t number, Nodes n, std::vector<Interval>& taken) {
   if (tree_->level(number) == 0) {
     take_on(number, n, taken);
     return;
@@ -164,7 +177,7 @@ void NodePool::take_under(std::uint32_t number, Nodes n, NodeSet& taken) {
   for (const Share& each : fewest(number, n)) take_under(each.number, each.count, taken);
 }
 
-void NodePool::take_compact(Nodes n, const NodeSet& beside, NodeSet& taken) {
+void NodePool::take_compact(Nodes n, const NodeSet& beside, std::vector<Interval>& taken) {
   if (!beside.empty()) {
     tree_->for_each_part(beside, [&](std::uint32_t leaf, auto, auto) {
       if (n > 0) n -= take_on(leaf, n, taken);
@@ -183,7 +196,7 @@ void NodePool::take_compact(Nodes n, const NodeSet& beside, NodeSet& taken) {
   }
 }
 
-void NodePool::take_evenly(Nodes n, const NodeSet& beside, NodeSet& taken) {
+void NodePool::take_evenly(Nodes n, const NodeSet& beside, std::vector<Interval>& taken) {
   struct Leaf {
     std::uint32_t number;
     Nodes has, room;
@@ -233,7 +246,9 @@ Placer::Placer(Placement how, const Platform& platform) : how_(how) {
 }
 
 NodeSet Placer::take(NodeSet& from, Nodes n, const NodeSet& beside) const {
+  if (n == 0) return {};
   if (is_first()) return from.take_lowest(n);
+  if (n == from.count()) return std::exchange(from, {});
   NodePool all = pool();
   all.give(from);
   NodeSet taken = all.choose(n, beside);
@@ -242,6 +257,7 @@ NodeSet Placer::take(NodeSet& from, Nodes n, const NodeSet& beside) const {
 }
 
 NodeSet Placer::give_back(NodeSet& from, Nodes n) const {
+  if (n == 0) return {};
   if (is_first()) return from.take_highest(n);
   NodeSet given = from;
   from = take(given, from.count() - n);

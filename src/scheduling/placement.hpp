@@ -73,11 +73,11 @@ class NodePool {
   /// So many more are there on a leaf, or fewer.
   void count_on(std::uint32_t leaf, std::int64_t more);
   /// The `n` lowest, or as many as there are, on a leaf; those of the ends of runs.
-  Nodes take_on(std::uint32_t leaf, Nodes n, NodeSet& taken);
-  void take_under(std::uint32_t number, Nodes n, NodeSet& taken);
-  Nodes take_at_ends(Nodes n, const NodeSet& beside, NodeSet& taken);
-  void take_compact(Nodes n, const NodeSet& beside, NodeSet& taken);
-  void take_evenly(Nodes n, const NodeSet& beside, NodeSet& taken);
+  Nodes take_on(std::uint32_t leaf, Nodes n, std::vector<Interval>& taken);
+  void take_under(std::uint32_t number, Nodes n, std::vector<Interval>& taken);
+  Nodes take_at_ends(Nodes n, const NodeSet& beside, std::vector<Interval>& taken);
+  void take_compact(Nodes n, const NodeSet& beside, std::vector<Interval>& taken);
+  void take_evenly(Nodes n, const NodeSet& beside, std::vector<Interval>& taken);
 
   Placement how_;
   std::shared_ptr<const SwitchTree> tree_;

@@ -505,7 +505,7 @@ double naive_priority(const Ranking& ranking, const std::vector<Standing>& stand
     if (each.user == spec.user) fairshare = each.value;
   }
   double size = spec.preferred / 25.0;
-  if (rules.small_relative_to_time) size /= to_seconds(spec.walltime) / 60;
+  if (rules.small_relative_to_time) size /= std::max(to_seconds(spec.walltime) / 60, 1.0);
   if (rules.favor_small) size = 1 - size;
   size = std::min(std::max(size, 0.0), 1.0);
   const double sum = rules.weight_age * age + rules.weight_fairshare * fairshare +

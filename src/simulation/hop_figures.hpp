@@ -13,7 +13,7 @@
 namespace ductile {
 
 /// The mean of `SwitchTree::mean_hops` over what jobs hold, by node time; what has no pair of nodes
-/// does not count. Each change of what a job holds costs O(its parts + switches).
+/// does not count. Each change of what a job holds costs its parts and the switches above them.
 class HopFigures {
  public:
   /// On a machine without switches, or where only numbers of nodes are known, there is nothing to

@@ -13,6 +13,7 @@
 #include "base/node_set.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
+#include "model/switch_tree.hpp"
 #include "workload/toml_file.hpp"
 
 namespace ductile {
@@ -21,7 +22,6 @@ namespace {
 constexpr std::size_t kMostClasses = 64;
 constexpr std::size_t kMostPartitions = 32;
 constexpr std::size_t kMostCells = 64;
-constexpr std::size_t kMostSwitches = 65'536;
 constexpr std::size_t kMostReservations = 32;
 constexpr std::size_t kLongestName = 63;
 constexpr Nodes kMostNodes = Nodes{1} << 24;

@@ -108,7 +108,8 @@ TEST(PlatformFile, IsRefusedWithItsPlace) {
             "f.toml:1: Error while parsing key-value pair: encountered "
             "end-of-file; write TOML");
   EXPECT_EQ(error_of("\nnode = 3"),
-            "f.toml:2: node: a platform has no such field; it has [[class]], [[partition]] and "
+            "f.toml:2: node: a platform has no such field; it has [[class]], [[partition]], "
+            "[[switch]] and "
             "[[reservation]]");
   EXPECT_EQ(error_of("class = 3"), "f.toml:1: class: is no list of tables; write [[class]]");
   const auto of_class = [](const std::string& more) {
