@@ -130,7 +130,7 @@ std::string file_without_summary(const fs::path& folder, bool of_several) {
   std::error_code error;
   if (fs::exists(folder / kSummary, error) || !fs::is_directory(folder, error)) return "";
   for (const auto& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
+    std::string name = entry.path().filename().string();
     const bool compares = name == "report.html" || name == "runs.csv";
     if (is_name_of_results(name) && !(of_several && compares)) return name;
   }
