@@ -232,6 +232,14 @@ Behind start_or_reserve(Pass& pass, Timeline& plan, Backfill options,
   return behind;
 }
 
+namespace {
+
+// Of a job that was started in this pass, as the next plan will believe it: on fast nodes less than
+// what it asked for.
+Duration believed_length(const Pass& pass, JobId id) { return pass.expected_end(id) - pass.now(); }
+
+}  // namespace
+
 void start_behind(Pass& pass, const Behind& behind, FreeCells& free) {
   if (pass.idle() == 0) return;
   if (free.cells.empty() && behind.lanes.empty()) {
@@ -252,7 +260,7 @@ void start_behind(Pass& pass, const Behind& behind, FreeCells& free) {
     if (!free.fits(demand, need.walltime)) continue;
     const Spread in = free.place(demand, need.walltime);
     if (!start(pass, id, need.nodes, Why::backfilled, in)) continue;
-    free.take(demand, in, need.walltime);
+    free.take(demand, in, believed_length(pass, id));
     search.took(in.empty() ? kEveryCell : in.cells());
   }
 }
@@ -276,7 +284,7 @@ void start_behind(Pass& pass, Timeline& plan, const Behind& behind, Instead inst
         free.fits(demand, need.walltime)) {
       const Spread in = free.place(demand, need.walltime);
       if (start(pass, id, need.nodes, Why::backfilled, in)) {
-        free.take(demand, in, need.walltime);
+        free.take(demand, in, believed_length(pass, id));
         plan.took(demand, in);
         continue;
       }
@@ -380,7 +388,7 @@ bool backfill_submitted(Pass& pass, LaneMemo& memo, Backfill options) {
     if (!memo.free.fits(demand, need.walltime)) continue;
     const Spread in = memo.free.place(demand, need.walltime);
     if (start(pass, id, need.nodes, Why::backfilled, in)) {
-      memo.free.take(demand, in, need.walltime);
+      memo.free.take(demand, in, believed_length(pass, id));
     }
   }
   pass.keep_memo();

@@ -372,10 +372,7 @@ TEST(Backfilling, TheNoteOfWhatWasTriedChangesNothing) {
     }
     if (seed % 5 < 2) c.settings.rules.reservations_per_plan = 1 + seed % 7;
     // Those that change, too.
-    const QueueOrder order =
-        seed % 11 == 0
-            ? QueueOrder::multifactor
-            : static_cast<QueueOrder>(c.bits % static_cast<std::size_t>(QueueOrder::multifactor));
+    const auto order = static_cast<QueueOrder>(c.bits % kQueueOrderWords.size());
     const Record with = run(c, std::make_shared<Plain>(c.depth, order, true));
     const Record without = run(c, std::make_shared<Plain>(c.depth, order, false));
     ASSERT_EQ(with.entries.size(), without.entries.size());
