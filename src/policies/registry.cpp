@@ -106,16 +106,18 @@ const std::vector<ParameterInfo>& common_parameters() {
     }
     const ParameterInfo order = choice_parameter("order", kQueueOrderWords, "fcfs",
                                                  "queue order among jobs of equal priority");
-    const ParameterInfo half_life{
-        .name = "half_life",
-        .type = ParameterType::duration,
-        .fallback = "604800",
-        .min = 0,
-        .max = 1e9,
-        .unit = "s",
-        .summary =
-            "of what users have used, in the orders fairshare and multifactor; 0: it "
-            "never fades"};
+    const auto duration = [](const char* name, const char* fallback, const std::string& summary) {
+      return ParameterInfo{.name = name,
+                           .type = ParameterType::duration,
+                           .fallback = fallback,
+                           .min = 0,
+                           .max = 1e9,
+                           .unit = "s",
+                           .summary = summary};
+    };
+    const ParameterInfo half_life = duration("half_life", "604800",
+                                             "of what users have used, in the orders fairshare and "
+                                             "multifactor; 0: it never fades");
     const ParameterInfo shares{
         .name = "shares",
         .type = ParameterType::text,
@@ -123,14 +125,9 @@ const std::vector<ParameterInfo>& common_parameters() {
         .summary =
             "of users by number, in the orders fairshare and multifactor, like "
             "1001:4+1002:0.5; all others have 1"};
-    const ParameterInfo period{.name = "priority_period",
-                               .type = ParameterType::duration,
-                               .fallback = "0",
-                               .min = 0,
-                               .max = 1e9,
-                               .unit = "s",
-                               .summary = "how often an order that changes with time (" +
-                                          listed(moving) + ") is sorted anew; 0: at each pass"};
+    const ParameterInfo period = duration("priority_period", "0",
+                                          "how often an order that changes with time (" +
+                                              listed(moving) + ") is sorted anew; 0: at each pass");
     const ParameterInfo slack{.name = "slack",
                               .type = ParameterType::number,
                               .fallback = "6",
@@ -140,13 +137,8 @@ const std::vector<ParameterInfo>& common_parameters() {
                               .summary =
                                   "in the order area, jobs are overdue that have waited longer "
                                   "than so many times the backlog and grace"};
-    const ParameterInfo grace{.name = "grace",
-                              .type = ParameterType::duration,
-                              .fallback = "14400",
-                              .min = 0,
-                              .max = 1e9,
-                              .unit = "s",
-                              .summary = "in the order area, no job is overdue before that"};
+    const ParameterInfo grace =
+        duration("grace", "14400", "in the order area, no job is overdue before that");
     const auto weight = [](const std::string& of, const std::string& what) {
       return ParameterInfo{.name = "weight_" + of,
                            .type = ParameterType::integer,
@@ -155,14 +147,8 @@ const std::vector<ParameterInfo>& common_parameters() {
                            .max = 1e9,
                            .summary = "in the order multifactor, of " + what};
     };
-    const ParameterInfo max_age{
-        .name = "max_age",
-        .type = ParameterType::duration,
-        .fallback = "604800",
-        .min = 0,
-        .max = 1e9,
-        .unit = "s",
-        .summary = "in the order multifactor, age counts in full after that"};
+    const ParameterInfo max_age =
+        duration("max_age", "604800", "in the order multifactor, age counts in full after that");
     const ParameterInfo dampening{.name = "fairshare_dampening",
                                   .type = ParameterType::number,
                                   .fallback = "1",
