@@ -6,15 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "support/switches.hpp"
 
 namespace ductile {
 namespace {
 
-Platform with_switches(Nodes nodes, std::vector<std::uint32_t> below) {
-  Platform platform{.nodes = nodes};
-  platform.switches = even_switches(nodes, below);
-  return platform;
-}
+using testing::with_switches;
 
 TEST(EvenSwitches, FillLeavesAndLevelsInOrder) {
   const auto all =

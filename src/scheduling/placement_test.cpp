@@ -12,15 +12,12 @@
 
 #include "base/random.hpp"
 #include "scheduling/idle_nodes.hpp"
+#include "support/switches.hpp"
 
 namespace ductile {
 namespace {
 
-Platform machine(Nodes nodes, std::vector<std::uint32_t> below) {
-  Platform platform{.nodes = nodes};
-  platform.switches = even_switches(nodes, below);
-  return platform;
-}
+using testing::with_switches;
 
 NodeSet nodes(const char* text) { return *parse_node_set(text); }
 
@@ -31,7 +28,7 @@ std::string taken(Placement how, const Platform& platform, const char* from, Nod
 }
 
 TEST(Placement, FirstTakesTheLowest) {
-  EXPECT_EQ(taken(Placement::first, machine(8, {2}), "1 3-7", 3), "1 3-4");
+  EXPECT_EQ(taken(Placement::first, with_switches(8, {2}), "1 3-7", 3), "1 3-4");
 }
 
 TEST(Placement, ContiguousTakesTheShortestRunThatDoes) {
@@ -49,21 +46,21 @@ TEST(Placement, ContiguousGrowsAtTheEndsOfItsRuns) {
 }
 
 TEST(Placement, CompactTakesTheLowestSwitchThatHasEnough) {
-  const Platform platform = machine(16, {4, 2});  // leaves of 4, switches of 8
+  const Platform platform = with_switches(16, {4, 2});  // leaves of 4, switches of 8
   EXPECT_EQ(taken(Placement::compact, platform, "1-3 6-7 8-11", 2), "6-7");
   EXPECT_EQ(taken(Placement::compact, platform, "1-3 6-7 8-11 12", 5), "1-3 6-7");
   EXPECT_EQ(taken(Placement::compact, platform, "1-3 6-7 8-11 12", 7), "6-12");
 }
 
 TEST(Placement, CompactGrowsNearWhatItHas) {
-  const Platform platform = machine(16, {4, 2});
+  const Platform platform = with_switches(16, {4, 2});
   EXPECT_EQ(taken(Placement::compact, platform, "2-3 4-5 8-9", 2, "0"), "2-3");
   EXPECT_EQ(taken(Placement::compact, platform, "3 4-7 8-9", 3, "0-2"), "3-5");
   EXPECT_EQ(taken(Placement::compact, platform, "8-11 12-13", 2, "0-7"), "12-13");
 }
 
 TEST(Placement, SpreadTakesOfAllSwitchesEvenly) {
-  const Platform platform = machine(12, {4});
+  const Platform platform = with_switches(12, {4});
   EXPECT_EQ(taken(Placement::spread, platform, "0-11", 6), "0-1 4-5 8-9");
   EXPECT_EQ(taken(Placement::spread, platform, "0 4-11", 7), "0 4-6 8-10");
   EXPECT_EQ(taken(Placement::spread, platform, "0-1 4-6 8-11", 2), "4 8");  // where most are
@@ -71,7 +68,7 @@ TEST(Placement, SpreadTakesOfAllSwitchesEvenly) {
 }
 
 TEST(Placement, AShrinkKeepsWhatAJobWouldGet) {
-  const Platform platform = machine(12, {4});
+  const Platform platform = with_switches(12, {4});
   const auto given = [&](Placement how, const char* from, Nodes n) {
     NodeSet set = nodes(from);
     return to_string(Placer(how, platform).give_back(set, n));
@@ -139,8 +136,8 @@ TEST(Placement, NoOtherChoiceIsBetter) {
     const auto on_leaf = static_cast<std::uint32_t>(1 + draws.below(4));
     // Two levels above: under one switch there is but one way of few leaves.
     const Platform platform =
-        machine(count, draws.chance(0.5) ? std::vector<std::uint32_t>{on_leaf, 64}
-                                         : std::vector<std::uint32_t>{on_leaf, 2});
+        with_switches(count, draws.chance(0.5) ? std::vector<std::uint32_t>{on_leaf, 64}
+                                               : std::vector<std::uint32_t>{on_leaf, 2});
     const SwitchTree tree(platform);
     const Bits from{static_cast<std::uint32_t>(1 + draws.below((1u << count) - 1))};
     const auto n = static_cast<Nodes>(1 + draws.below(std::popcount(from.all)));
@@ -168,8 +165,8 @@ TEST(NodePool, IsTheSameKeptAsMadeAnew) {
   Draws draws(1, Stream::test, 2);
   for (int run = 0; run < 400; ++run) {
     const auto count = static_cast<Nodes>(1 + draws.below(200));
-    Platform platform = machine(count, {static_cast<std::uint32_t>(1 + draws.below(20)),
-                                        static_cast<std::uint32_t>(2 + draws.below(3))});
+    Platform platform = with_switches(count, {static_cast<std::uint32_t>(1 + draws.below(20)),
+                                              static_cast<std::uint32_t>(2 + draws.below(3))});
     const auto how = static_cast<Placement>(1 + draws.below(3));
     const Placer placer(how, platform);
     IdleNodes idle(count, true);
