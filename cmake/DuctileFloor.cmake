@@ -191,11 +191,11 @@ function(ductile_gtest name)
     PROPERTIES LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# ductile_link_everything(TARGET): all floors but the command line, and the helpers of tests/support
+# ductile_link_everything(TARGET): all floors but the command line and the site's libslurm, and the helpers of tests/support
 # where there are any.
 function(ductile_link_everything target)
   ductile_all_floors(floors)
-  list(REMOVE_ITEM floors ductile_cli)
+  list(REMOVE_ITEM floors ductile_cli ductile_libslurm)
   set(folder "${PROJECT_SOURCE_DIR}/tests/support")
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
   if(sources AND NOT TARGET ductile_test_support)

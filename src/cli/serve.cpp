@@ -34,6 +34,8 @@ struct Options {
   std::vector<Set> given{};  // on the command line
   bool settles = false;
   int verbosity = 0;
+  Cluster cluster = Cluster::local;
+  Serve serve{};
 };
 
 void set_up_log(int verbosity) {
@@ -57,7 +59,12 @@ ServeSettings told(const Options& options, const Registry& registry) {
 
 ServeSettings settings_of(const Options& options, const Registry& registry) {
   ServeSettings settings = told(options, registry);
-  if (settings.platform.nodes == 0) {
+  if (options.cluster == Cluster::slurm) {
+    if (settings.partition.empty()) {
+      throw InputError("it is not said which partition of Slurm it serves",
+                       "give --partition NAME");
+    }
+  } else if (settings.platform.nodes == 0) {
     throw InputError("it is not said how many nodes there are",
                      "give --local, like 4x2, or --platform FILE");
   }
@@ -75,15 +82,20 @@ void run(const Options& options, const Registry& registry) {
   sigprocmask(SIG_BLOCK, &hangup, nullptr);
   set_up_log(options.verbosity);
   if (options.settles) return settle(told(options, registry).state);
-  serve(settings_of(options, registry), registry, [&] { return settings_of(options, registry); });
+  options.serve(settings_of(options, registry), registry,
+                [&] { return settings_of(options, registry); });
 }
 
 }  // namespace
 
-void add_serve_command(CLI::App& app, const Registry& registry) {
+void add_serve_command(CLI::App& app, const Registry& registry, Cluster cluster, Serve serve) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("serve", "Run jobs: the controller, with this machine as the cluster");
+  options->cluster = cluster;
+  options->serve = std::move(serve);
+  const bool is_local = cluster == Cluster::local;
+  CLI::App* command = app.add_subcommand(
+      "serve", is_local ? "Run jobs: the controller, with this machine as the cluster"
+                        : "Run the jobs of a partition of Slurm: the controller");
   // An option that sets a member to what `parse` makes of its value.
   const auto add = [&]<class Value, class Member>(const char* name, Member ServeSettings::*member,
                                                   Member (*parse)(const Value&), const char* help) {
@@ -97,16 +109,21 @@ void add_serve_command(CLI::App& app, const Registry& registry) {
   const auto text = +[](const Text& given) { return given; };
   const auto time = +[](const double& given) { return seconds(given); };
 
-  auto* const local =
-      add("--local", &ServeSettings::platform, parse_local,
-          "virtual nodes of this machine and their cores: 4x2 are 4 nodes of 2 cores")
-          ->type_name("NODESxCORES");
-  add(
-      "--platform", &ServeSettings::platform,
-      +[](const Text& path) { return read_platform_to_serve(path); },
-      "virtual nodes of several classes, and partitions, as a TOML file says")
-      ->type_name("FILE")
-      ->excludes(local);
+  if (is_local) {
+    auto* const local =
+        add("--local", &ServeSettings::platform, parse_local,
+            "virtual nodes of this machine and their cores: 4x2 are 4 nodes of 2 cores")
+            ->type_name("NODESxCORES");
+    add(
+        "--platform", &ServeSettings::platform,
+        +[](const Text& path) { return read_platform_to_serve(path); },
+        "virtual nodes of several classes, and partitions, as a TOML file says")
+        ->type_name("FILE")
+        ->excludes(local);
+  } else {
+    add("--partition", &ServeSettings::partition, text,
+        "the partition of Slurm whose jobs it starts and resizes");
+  }
   command->add_option("--config", options->config,
                       "TOML file of these settings; read again at SIGHUP");
   add("--policy", &ServeSettings::policy, text, "NAME[:k=v,...]; see `ductile policies` [easy]");

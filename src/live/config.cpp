@@ -140,6 +140,7 @@ constexpr Setting kSettings[] = {
      [](const Value& v, ServeSettings& s) {
        s.platform = v.parsed([](const std::string& path) { return read_platform_to_serve(path); });
      }},
+    {"partition", [](const Value& v, ServeSettings& s) { s.partition = v.text(); }},
     {"policy", [](const Value& v, ServeSettings& s) { s.policy = v.policy(); }},
     {"fairness",
      [](const Value& v, ServeSettings& s) {

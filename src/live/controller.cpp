@@ -612,6 +612,10 @@ void Controller::carry_out() {
       if (decision.kind == Decision::Kind::resize || suspends) moment = Moment::resize;
       if (decision.kind == Decision::Kind::deny) {
         world_.deny(decision.request);
+      } else if (decision.kind == Decision::Kind::set_limit) {
+        Decision limit = decision;
+        if (runs(decision.job)) limit.limit = end_of(decision.job);
+        world_.carry_out(limit, job);
       } else if (decision.kind == Decision::Kind::start ||
                  decision.kind == Decision::Kind::resize || suspends) {
         world_.carry_out(decision, job);

@@ -32,6 +32,7 @@
 #include "job/process.hpp"
 #include "job/report_file.hpp"
 #include "live/crash.hpp"
+#include "live/manager_words.hpp"
 
 namespace ductile {
 namespace {
@@ -49,20 +50,6 @@ constexpr const char* kMark = "DUCTILE_JOB_FOLDER";
 constexpr Duration kSweep = std::chrono::milliseconds(20);
 constexpr Duration kContact = std::chrono::milliseconds(200);
 
-/// A field of what a manager says; managers are ours, but they run as their users, who may have
-/// put something else in their place.
-std::uint32_t count_in(const Json& json, const char* field) {
-  const auto at = json.find(field);
-  if (at == json.end() || !at->is_number_unsigned()) return 0;
-  const auto value = at->get<std::uint64_t>();
-  return value <= 1U << 24 ? static_cast<std::uint32_t>(value) : 0;
-}
-
-std::string text_in(const Json& json, const char* field) {
-  const auto at = json.find(field);
-  return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
-}
-
 /// The end of a file that its user may have made long, or have written anything into.
 std::string end_of_file(const std::string& path) {
   constexpr off_t kEnd = 1 << 16;
@@ -74,20 +61,6 @@ std::string end_of_file(const std::string& path) {
       pread(file.get(), end.data(), end.size(), found.st_size - static_cast<off_t>(end.size()));
   end.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   return end;
-}
-
-/// A number of a measurement, from 0 to `most`; 0 if it is none.
-double measure_in(const Json& json, const char* field, double most) {
-  const auto at = json.find(field);
-  if (at == json.end() || !at->is_number()) return 0;
-  const auto value = at->get<double>();
-  return value >= 0 && value <= most ? value : 0;
-}
-
-/// A text of a manager's, of which a user may have made anything.
-std::string words_in(const Json& json, const char* field) {
-  constexpr std::size_t kLongest = 1000;
-  return printable(text_in(json, field).substr(0, kLongest));
 }
 
 LostOutput lost_in(const Json& json) {
@@ -1362,19 +1335,6 @@ void LocalWorld::look_at_counters() {
   if (!was_alone || passed <= Duration{} || running_.at(alone)->reads_watts) return;
   events_.emplace_back(
       Measured{.job = alone, .nodes = platform_.nodes, .watts = joules / to_seconds(passed)});
-}
-
-/// In the units of the journal; nothing of what cannot be.
-Observed LocalWorld::seen_in(const Json& json) {
-  Observed seen{.iterations = count_in(json, "iterations"),
-                .looks = count_in(json, "looks"),
-                .in_mpi = count_in(json, "in_mpi")};
-  constexpr double kLongest_s = 1e5;
-  seen.iteration_time =
-      seconds(measure_in(json, "iteration_s", kLongest_s) * static_cast<double>(seen.iterations));
-  if (seen.iteration_time == Duration{}) seen.iterations = 0;
-  if (seen.in_mpi > seen.looks) seen.looks = seen.in_mpi = 0;
-  return seen;
 }
 
 /// The order is answered: by its size the job has what it was to have, or else what it had; one to

@@ -54,13 +54,6 @@
 
 namespace ductile {
 
-/// How long the answer to an order to resize may take where nobody says: ten times what it took the
-/// job at most so far, from half a minute to ten; two minutes if nothing is known.
-constexpr Duration patience_with(Duration longest) {
-  if (longest == Duration{}) return whole_seconds(120);
-  return std::clamp(10 * longest, whole_seconds(30), whole_seconds(600));
-}
-
 class LocalWorld final : public World {
  public:
   struct Settings {
@@ -135,7 +128,6 @@ class LocalWorld final : public World {
   void on_line(Running& job, const std::string& line);
   void on_request(Running& job, std::uint32_t at_least, std::uint32_t preferred);
   void on_measured(Running& job, const nlohmann::ordered_json& json);
-  static Observed seen_in(const nlohmann::ordered_json& json);
   static std::optional<double> watts_told(Running& job, const nlohmann::ordered_json& json);
   static void tell_nodes(Running& job);
   void look_at_counters();

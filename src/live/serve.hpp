@@ -40,6 +40,8 @@ struct SaidCorridor {
 struct ServeSettings {
   /// No nodes: it is not said how many there are.
   Platform platform{};
+  /// Of Slurm, whose jobs these are; empty: this machine is the cluster.
+  std::string partition{};
   std::string policy = "easy";
   /// Of users, by their ids, for `order=fairshare`; `with_shares` puts them into the policy.
   std::vector<UserShare> shares{};

@@ -29,9 +29,12 @@
 #include <variant>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/ids.hpp"
 #include "base/node_set.hpp"
 #include "base/time.hpp"
+#include "job/line_socket.hpp"
 #include "job/poller.hpp"
 #include "job/socket.hpp"
 #include "live/applications.hpp"
@@ -187,6 +190,13 @@ struct Past {
   std::vector<Stranger> strangers{};  // that it has told of, and that have not gone
 };
 
+/// How long the answer to an order to resize may take where nobody says: ten times what it took the
+/// job at most so far, from half a minute to ten; two minutes if nothing is known.
+constexpr Duration patience_with(Duration longest) {
+  if (longest == Duration{}) return whole_seconds(120);
+  return std::clamp(10 * longest, whole_seconds(30), whole_seconds(600));
+}
+
 /// What can be set while it serves.
 struct WorldSettings {
   /// A refused or failed job is left alone so long.
@@ -253,7 +263,7 @@ class World {
   /// cannot do it, it tells what the job is there, by `Arrived`.
   virtual void change(std::uint64_t number, const Submission& what) = 0;
   /// Does what was decided, a start, a resize or a suspension (a requeue or a cancel comes by
-  /// `end`). Answers come as what happened, some at once. A start of a job whose `end` is set is
+  /// `end`), or a limit: when the controller will end a job that runs, at the earliest. Answers come as what happened, some at once. A start of a job whose `end` is set is
   /// answered by StartFailed. Of a job that is gone nothing is done: its end is the answer. One
   /// that is not suspended after all is told as `Resized`, with what it holds. What is kept of one
   /// that is lasts until `forget`.
@@ -265,6 +275,15 @@ class World {
   virtual void end(JobId id, EndState state, bool requeue) = 0;
   /// Nobody else answers this request: the application is told that it is denied.
   virtual void deny(RequestId id) = 0;
+  /// A program in a job has come by the controller's door, with this request: false if this world
+  /// has no such job, or none of this user; else the connection is the world's, and is moved from.
+  virtual bool adopt(LineSocket& connection, const Owner& peer,
+                     const nlohmann::ordered_json& first) {
+    static_cast<void>(connection);
+    static_cast<void>(peer);
+    static_cast<void>(first);
+    return false;
+  }
   /// A life of a job is over, also one after which it waits again: what it has left is removed. If
   /// this has not told of an end, the job waited and was cancelled: it is over here as well.
   virtual void forget(std::uint64_t number) = 0;

@@ -1,0 +1,1024 @@
+#include "slurm/slurm_world.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <string_view>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "job/json_line.hpp"
+#include "job/protocol.hpp"
+#include "live/manager_words.hpp"
+#include "slurm/submitted.hpp"
+
+namespace ductile {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Steady = std::chrono::steady_clock;
+
+/// Slurm's settings change seldom.
+constexpr auto kLookAtFacts = std::chrono::seconds(30);
+/// Of a lost Slurm.
+constexpr auto kLookAgain = std::chrono::seconds(1);
+/// An end that Slurm has not carried out is asked for again.
+constexpr Duration kEndAgain = whole_seconds(10);
+/// A program that came before its job was heard to run is kept so long.
+constexpr Duration kEarly = whole_seconds(30);
+constexpr std::size_t kMostEarly = 1000;
+
+Steady::duration steady(Duration duration) {
+  return std::chrono::duration_cast<Steady::duration>(duration);
+}
+
+}  // namespace
+
+/// A job that is not over, as the core knows it.
+struct SlurmWorld::Its {
+  /// What an order waits for.
+  enum class Stage : std::uint8_t {
+    none,
+    start,    // that Slurm says that it runs
+    program,  // that its program connects
+    growth,   // Slurm
+    answer,   // of the program
+    leaving   // Slurm
+  };
+
+  JobId id = JobId::none;
+  std::uint64_t number = 0;
+  Owner owner{};
+  Submission shape{};     // as its user asked, without script and environment
+  Fingerprint print{};    // what Slurm said of it while it waited
+  bool runs = false;      // as far as the core knows
+  bool has_ended = false;  // this life was told to be over
+  Holding held{};         // without the order that is open
+  NodeSet on{};           // what Slurm says that it has
+  std::string batch_host{};
+  Duration limit{};  // that Slurm has
+  std::optional<Decision> order{};
+  Stage stage = Stage::none;
+  int away = 0;  // calls about it that have not come back
+  Time give_up_at = kNever;
+  bool is_withdrawn = false;  // the program was told to leave it
+  bool is_silent = false;     // the last order was withdrawn
+  Time ordered_at{};
+  Duration longest{};  // that a resize took
+  Duration paused{};
+  std::optional<EndState> end{};  // somebody ends it
+  bool requeue = false;
+  Time end_again_at = kNever;
+  std::optional<LineSocket> program{};
+  std::optional<Request> request{};
+  std::uint32_t per_node = 0;  // processes, if it was said; else by cores
+
+  void say(const Json& json) {
+    if (program) program->send(json.dump());
+  }
+  NodeSet joins() const { return difference(order->after.nodes, on); }
+  NodeSet leaves() const { return difference(on, order->after.nodes); }
+};
+
+SlurmWorld::SlurmWorld(Slurm& slurm, Settings settings, Errands::How how)
+    : slurm_(slurm), settings_(std::move(settings)), names_(settings_.names), errands_(how) {
+  Found first;
+  try {
+    first.facts = slurm_.facts();
+    first.nodes = slurm_.nodes();
+    first.jobs = slurm_.jobs();
+  } catch (const SlurmError& error) {
+    if (!error.is_lost) {
+      throw InputError({.field = "--partition"}, error.what(), "name one of this Slurm");
+    }
+    spdlog::warn("{}", error.what());
+    return;
+  }
+  if (!first.facts->is_exclusive) {
+    throw InputError(
+        {.field = "--partition"},
+        fmt::format("partition '{}' packs jobs by cores, and nodes that are not a job's alone cannot "
+                    "be given and taken",
+                    settings_.partition),
+        "set OverSubscribe=EXCLUSIVE for it in slurm.conf");
+  }
+  learn_machine(first);
+  for (SlurmJob& job : *first.jobs) there_.emplace(job.number, std::move(job));
+  heard_ = Steady::now();
+  facts_at_ = heard_ + kLookAtFacts;
+  reach_ = Reach::here;
+}
+
+SlurmWorld::~SlurmWorld() = default;
+
+std::vector<std::string> SlurmWorld::remarks() const {
+  std::vector<std::string> remarks{fmt::format("Slurm {} of cluster '{}', partition '{}'",
+                                               facts_.version, facts_.cluster,
+                                               settings_.partition)};
+  const auto say = [&](bool is_so, const char* words) {
+    if (is_so) remarks.emplace_back(words);
+  };
+  say(!facts_.keeps_accounts,
+      "this Slurm keeps no accounts (AccountingStorageType): it lets each job be resized once, and "
+      "so each is; with slurmdbd there is no such limit");
+  say(!facts_.permits_expansion,
+      "SchedulerParameters has no permit_job_expansion: jobs can shrink and not grow");
+  say(facts_.has_prolog,
+      "there is a PrologSlurmctld, which Slurm also runs for each growth: jobs are not grown");
+  say(!facts_.holds_submissions,
+      "JobSubmitPlugins has no lua: what is submitted is not held until the controller has seen it, "
+      "and Slurm may start it before; see docs/guide/slurm.md");
+  return remarks;
+}
+
+// ---- The machine --------------------------------------------------------------------------------
+
+std::uint32_t SlurmWorld::cpus(std::uint32_t node) const {
+  const auto found = machine_.find(names_.name(node));
+  return found == machine_.end() ? 1 : std::max<std::uint32_t>(found->second.cpus, 1);
+}
+
+World::Description SlurmWorld::describe() const {
+  constexpr std::uint32_t kMost = std::numeric_limits<std::uint16_t>::max();
+  Platform platform;
+  platform.nodes = static_cast<Nodes>(names_.count());
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t>, NodeSet> alike;
+  for (std::uint32_t node = 0; node < platform.nodes; ++node) {
+    const auto found = machine_.find(names_.name(node));
+    const SlurmNode its = found != machine_.end() ? found->second : SlurmNode{.cpus = 1};
+    alike[{its.weight, its.cpus, its.memory_mb, its.sockets}].insert(node, node);
+  }
+  for (const auto& [key, nodes] : alike) {
+    const auto& [weight, cores, memory_mb, sockets] = key;
+    NodeClass each;
+    each.name = fmt::format("class{}", platform.classes.size() + 1);
+    each.nodes = nodes;
+    each.has.cores = static_cast<std::uint16_t>(std::clamp(cores, 1U, kMost));
+    each.has.memory_mb = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(memory_mb, std::numeric_limits<std::uint32_t>::max()));
+    each.sockets = static_cast<std::uint16_t>(std::clamp(sockets, 1U, kMost));
+    each.weight = weight;
+    platform.classes.push_back(std::move(each));
+  }
+  if (!platform.classes.empty()) {
+    platform.cores_per_node = platform.classes.front().has.cores;
+    platform.sockets_per_node = platform.classes.front().sockets;
+  }
+  NodeSet all;
+  if (platform.nodes > 0) all.insert(0, platform.nodes - 1);
+  platform.partitions.push_back(
+      {.name = settings_.partition, .nodes = all, .max_walltime = facts_.max_time});
+  Capabilities can;
+  can.instant_start = false;
+  can.moves = facts_.permits_expansion && !facts_.has_prolog && facts_.keeps_accounts;
+  if (!facts_.keeps_accounts) can.resizes_per_job = 1;
+  return {.platform = std::move(platform), .capabilities = can, .kind = "slurm"};
+}
+
+void SlurmWorld::learn_machine(const Found& found) {
+  if (found.facts) {
+    facts_ = *found.facts;
+    names_.add(facts_.nodes);
+  }
+  if (!found.nodes) return;
+  machine_.clear();
+  const std::set<std::string> ours(facts_.nodes.begin(), facts_.nodes.end());
+  for (const SlurmNode& node : *found.nodes) {
+    if (ours.contains(node.name)) machine_.emplace(node.name, node);
+  }
+}
+
+/// What is another way than it was told.
+void SlurmWorld::tell_health() {
+  NodeSet down, draining, up;
+  for (std::uint32_t node = 0; node < names_.count(); ++node) {
+    const auto found = machine_.find(names_.name(node));
+    const Health health = found == machine_.end() ? Health::down : found->second.health;
+    (health == Health::up ? up : health == Health::draining ? draining : down).insert(node, node);
+  }
+  const NodeSet again = difference(up, difference(up, united(down_, draining_)));
+  const std::pair<NodeSet, Health> changes[] = {{difference(down, down_), Health::down},
+                                                {difference(draining, draining_), Health::draining},
+                                                {again, Health::up}};
+  for (const auto& [nodes, health] : changes) {
+    if (!nodes.empty()) happen(event::NodesChanged{nodes, health});
+  }
+  down_ = std::move(down);
+  draining_ = std::move(draining);
+}
+
+bool SlurmWorld::is_ours(const SlurmJob& job) const { return job.partition == settings_.partition; }
+
+/// Jobs of other partitions on nodes of this one.
+void SlurmWorld::tell_strangers() {
+  std::map<std::string, Stranger> now;
+  for (const auto& [number, job] : there_) {
+    if (is_ours(job) || !job.has_nodes()) continue;
+    Stranger stranger{.name = fmt::format("slurm {}", number),
+                      .nodes = names_.nodes(job.nodes),
+                      .what = fmt::format("job {} of user {} in partition {}", number,
+                                          job.owner.user, printable(job.partition))};
+    if (!stranger.nodes.empty()) now.emplace(stranger.name, std::move(stranger));
+  }
+  for (auto& [name, stranger] : strangers_) {
+    if (now.contains(name)) continue;
+    stranger.is_there = false;
+    events_.emplace_back(stranger);
+  }
+  for (const auto& [name, stranger] : now) {
+    const auto before = strangers_.find(name);
+    if (before == strangers_.end() || !(before->second.nodes == stranger.nodes)) {
+      events_.emplace_back(stranger);
+    }
+  }
+  strangers_ = std::move(now);
+}
+
+// ---- Asking Slurm -------------------------------------------------------------------------------
+
+void SlurmWorld::poll() {
+  is_asked_ = true;
+  must_ask_ = false;
+  const bool is_lost = reach_ != Reach::here;
+  const bool with_facts = is_lost || Steady::now() >= facts_at_;
+  errands_.give([this, with_facts]() -> Errands::Return {
+    try {
+      Found found;
+      if (with_facts) found.facts = slurm_.facts();
+      found.jobs = slurm_.jobs();
+      found.nodes = slurm_.nodes();
+      return [this, found = std::move(found)] { this->found(found); };
+    } catch (const SlurmError& error) {
+      return [this, error] { not_found(error); };
+    }
+  });
+}
+
+void SlurmWorld::not_found(const SlurmError& error) {
+  is_asked_ = false;
+  poll_at_ = Steady::now() + kLookAgain;
+  if (reach_ != Reach::here || Steady::now() - heard_ < steady(settings_.lost_after)) return;
+  spdlog::warn("{}", error.what());
+  reach_ = Reach::lost;
+}
+
+void SlurmWorld::found(Found found) {
+  is_asked_ = false;
+  heard_ = Steady::now();
+  poll_at_ = heard_ + steady(settings_.poll);
+  if (found.facts) facts_at_ = heard_ + kLookAtFacts;
+  const Description before = describe();
+  learn_machine(found);
+  if (found.jobs) {
+    there_.clear();
+    for (SlurmJob& job : *found.jobs) there_.emplace(job.number, std::move(job));
+    std::erase_if(past_, [&](std::uint64_t number) { return !there_.contains(number); });
+  }
+  if (reach_ == Reach::lost) reach_ = Reach::back;
+  if (reach_ != Reach::here || clock_ == nullptr) return;
+  const Description after = describe();
+  const bool is_same =
+      before.platform == after.platform && before.capabilities == after.capabilities;
+  if (!is_same) events_.emplace_back(Changed{});
+  tell_health();
+  tell_strangers();
+  compare();
+}
+
+const SlurmJob* SlurmWorld::there(std::uint64_t number) const {
+  const auto found = there_.find(number);
+  return found == there_.end() ? nullptr : &found->second;
+}
+
+SlurmWorld::Its* SlurmWorld::find(JobId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : found->second.get();
+}
+
+SlurmWorld::Its* SlurmWorld::find_number(std::uint64_t number) const {
+  const auto found = ids_.find(number);
+  return found == ids_.end() ? nullptr : find(found->second);
+}
+
+/// Each job that is known with what there is: those first that have ended. Then what is new.
+void SlurmWorld::compare() {
+  std::vector<Its*> all;
+  for (const auto& [id, its] : jobs_) all.push_back(its.get());
+  std::stable_partition(all.begin(), all.end(), [&](const Its* its) {
+    const SlurmJob* const job = there(its->number);
+    return job == nullptr || !job->has_nodes();
+  });
+  for (Its* const its : all) {
+    if (its->away == 0 && !its->has_ended) compare(*its, there(its->number));
+  }
+  std::vector<const SlurmJob*> fresh;
+  for (const auto& [number, job] : there_) {
+    const bool is_new = is_ours(job) && job.state != SlurmJob::State::over &&
+                        !ids_.contains(number) && !past_.contains(number) &&
+                        !job.name.starts_with(kHelperName);
+    if (is_new) fresh.push_back(&job);
+  }
+  std::ranges::sort(fresh, {}, [](const SlurmJob* job) {
+    return std::pair(job->submitted, job->number);
+  });
+  for (const SlurmJob* job : fresh) arrive(*job);
+  std::vector<Early> early = std::exchange(early_, {});
+  for (Early& each : early) {
+    Its* const its = find_number(each.number);
+    if (its != nullptr && its->runs && !its->has_ended) {
+      connect(*its, std::move(each.connection), *each.first);
+    } else if (now() < each.until) {
+      early_.push_back(std::move(each));
+    }
+  }
+}
+
+void SlurmWorld::compare(Its& its, const SlurmJob* job) {
+  if (job == nullptr) {
+    return over(its, its.end.value_or(EndState::failed), false, nullptr,
+                "how it ended is not known: Slurm has forgotten it");
+  }
+  if (job->state == SlurmJob::State::over) {
+    return over(its, its.end.value_or(job->end), false, job);
+  }
+  if (its.runs) {
+    compare_running(its, *job);
+  } else {
+    compare_waiting(its, *job);
+  }
+}
+
+void SlurmWorld::compare_waiting(Its& its, const SlurmJob& job) {
+  using State = SlurmJob::State;
+  if (job.state == State::running || job.state == State::suspended) return started(its, job);
+  if (job.state != State::pending) return;  // it is being set up, or was before it waited again
+  if (its.stage == Its::Stage::start) {
+    if (job.is_held) {
+      // The release did not come, or it was taken back.
+      return not_started(its, "Slurm holds it");
+    }
+    if (now() >= its.give_up_at) {
+      spdlog::info("job {} does not start within {} s ({}); it is held again", its.number,
+                   to_seconds(settings_.start_limit), printable(job.reason));
+      its.give_up_at = kNever;
+      hold(its);
+    }
+    return;
+  }
+  if (!job.is_held) return hold(its);
+  const Fingerprint print = fingerprint_of(job);
+  if (print == its.print) return;
+  its.print = print;
+  its.shape = submission_of(job);
+  events_.emplace_back(Arrived{.number = its.number,
+                               .owner = its.owner,
+                               .what = its.shape,
+                               .submitted = clock_->from_wall(job.submitted),
+                               .was = its.id});
+}
+
+void SlurmWorld::compare_running(Its& its, const SlurmJob& job) {
+  if (job.state == SlurmJob::State::pending) {
+    return over(its, its.end.value_or(EndState::node_fail), true, &job);
+  }
+  if (its.end && now() >= its.end_again_at) order_end(its);
+  if (job.state == SlurmJob::State::completing || job.state == SlurmJob::State::configuring) return;
+  its.limit = job.limit;
+  const NodeSet on = names_.nodes(job.nodes);
+  if (on == its.on || on.empty()) return;
+  // Somebody else has done it, or a node was lost.
+  spdlog::info("job {} has the nodes {} now, and had {}", its.number, to_string(on),
+               to_string(its.on));
+  its.on = on;
+  const Holding now_held{on.count(), on};
+  if (its.order) return settle(its, now_held, on == its.order->after.nodes);
+  its.held = now_held;
+  happen(event::Resized{its.id, DecisionId::none, its.held, now()});
+}
+
+Submission SlurmWorld::submission_of(const SlurmJob& job) const {
+  return ductile::submission_of(job, {.names = names_, .machine = machine_, .facts = facts_});
+}
+
+void SlurmWorld::arrive(const SlurmJob& job) {
+  auto its = std::make_unique<Its>();
+  its->id = next_;
+  its->number = job.number;
+  its->owner = job.owner;
+  its->print = fingerprint_of(job);
+  its->shape = submission_of(job);
+  events_.emplace_back(Arrived{.number = job.number,
+                               .owner = job.owner,
+                               .what = its->shape,
+                               .submitted = clock_->from_wall(job.submitted)});
+  next_ = JobId{index(next_) + 1};
+  Its& job_of_ours = *its;
+  ids_[job.number] = its->id;
+  jobs_[its->id] = std::move(its);
+  compare_waiting(job_of_ours, job);
+}
+
+// ---- What is told -------------------------------------------------------------------------------
+
+void SlurmWorld::started(Its& its, const SlurmJob& job) {
+  DecisionId answers = DecisionId::none;
+  if (its.stage == Its::Stage::start) answers = its.order->id;
+  its.order.reset();
+  its.stage = Its::Stage::none;
+  its.give_up_at = kNever;
+  its.runs = true;
+  its.on = names_.nodes(job.nodes);
+  its.held = {its.on.count(), its.on};
+  its.batch_host = job.batch_host;
+  its.limit = job.limit;
+  happen(event::Started{its.id, answers, its.held, names_.find(job.batch_host)});
+  if (its.end) order_end(its);
+}
+
+void SlurmWorld::not_started(Its& its, const std::string& why) {
+  spdlog::info("job {} was not started: {}", its.number, why);
+  const DecisionId order = its.order->id;
+  its.order.reset();
+  its.stage = Its::Stage::none;
+  its.give_up_at = kNever;
+  happen(event::StartFailed{its.id, order, now() + set_.retry});
+}
+
+void SlurmWorld::over(Its& its, EndState state, bool requeue, const SlurmJob* job,
+                      std::string note) {
+  Told told{.event = event::Ended{its.id, state, requeue}};
+  told.note = std::move(note);
+  if (job != nullptr && !requeue) {
+    told.exit_code = job->signal != 0 ? 128 + job->signal : job->exit_code;
+    told.was_killed = job->signal != 0;
+    if (job->started != Time{} && job->ended >= job->started) told.ran = job->ended - job->started;
+  }
+  its.has_ended = true;
+  its.runs = false;
+  its.order.reset();
+  its.stage = Its::Stage::none;
+  its.program.reset();
+  its.request.reset();
+  its.held = {};
+  its.on = {};
+  its.end.reset();
+  its.requeue = false;
+  its.give_up_at = its.end_again_at = kNever;
+  events_.emplace_back(std::move(told));
+}
+
+/// The answer to the order.
+void SlurmWorld::settle(Its& its, const Holding& held, bool is_done) {
+  const Decision order = std::move(*std::exchange(its.order, std::nullopt));
+  its.stage = Its::Stage::none;
+  its.give_up_at = kNever;
+  if (!its.is_withdrawn) its.longest = std::max(its.longest, now() - its.ordered_at);
+  its.is_silent = its.is_withdrawn;
+  its.is_withdrawn = false;
+  its.held = held;
+  if (is_done && its.request) {
+    happen(event::EvolvingWithdrawn{std::exchange(its.request, std::nullopt)->id});
+  }
+  happen(event::Resized{its.id, order.id, its.held, is_done ? now() : now() + set_.retry,
+                        std::exchange(its.paused, Duration{})});
+}
+
+// ---- Orders -------------------------------------------------------------------------------------
+
+template <class Call, class Then>
+void SlurmWorld::ask(Its& its, Call call, Then then) {
+  ++its.away;
+  errands_.give([this, id = its.id, life = life_, call = std::move(call),
+                 then = std::move(then)]() -> Errands::Return {
+    std::optional<SlurmError> error;
+    try {
+      call();
+    } catch (const SlurmError& refused) {
+      error = refused;
+    }
+    return [this, id, life, then, error = std::move(error)] {
+      Its* const found = life == life_ ? find(id) : nullptr;
+      if (found == nullptr) return;
+      --found->away;
+      must_ask_ = true;
+      if (error) spdlog::info("{}", error->what());
+      then(*found, error);
+    };
+  });
+}
+
+void SlurmWorld::hold(Its& its) {
+  const Nodes least = std::max<Nodes>(its.shape.min != 0 ? its.shape.min : its.shape.nodes, 1);
+  const Nodes most = std::max(its.shape.max != 0 ? its.shape.max : its.shape.nodes, least);
+  const std::vector<std::string> required =
+      its.shape.only.empty() ? std::vector<std::string>{} : its.print.required;
+  ask(
+      its,
+      [&slurm = slurm_, number = its.number, least, most, required] {
+        slurm.hold(number, least, most, required);
+      },
+      // What it is then the next look at Slurm tells: it may have started before.
+      [](Its&, const std::optional<SlurmError>&) {});
+}
+
+void SlurmWorld::order_end(Its& its) {
+  its.end_again_at = now() + kEndAgain;
+  ask(
+      its,
+      [&slurm = slurm_, number = its.number, requeue = its.requeue] { slurm.end(number, requeue); },
+      [](Its&, const std::optional<SlurmError>&) {});
+}
+
+void SlurmWorld::carry_out(const Decision& decision, const JobFacts& job) {
+  Its* const its = find(decision.job);
+  if (decision.kind == Decision::Kind::set_limit) {
+    if (its == nullptr || !its->runs) return;
+    const SlurmJob* const known = there(its->number);
+    if (known == nullptr || known->started == Time{}) return;
+    const Duration limit = clock_->wall(decision.limit) - known->started;
+    // Slurm counts minutes, and ends a job some time after its limit; the controller is to be first.
+    if (limit <= Duration{} || limit <= its->limit) return;
+    its->limit = limit;
+    return ask(
+        *its, [&slurm = slurm_, number = its->number, limit] { slurm.set_limit(number, limit); },
+        [](Its&, const std::optional<SlurmError>&) {});
+  }
+  if (its == nullptr || its->has_ended) {
+    if (decision.kind == Decision::Kind::start) {
+      happen(event::StartFailed{decision.job, decision.id, now()});
+    }
+    return;
+  }
+  if (its->order) return;  // this one, given twice
+  if (decision.kind == Decision::Kind::start) {
+    if (its->runs) return;
+    if (job.end) return happen(event::StartFailed{decision.job, decision.id, now()});
+    its->order = decision;
+    its->stage = Its::Stage::start;
+    its->give_up_at = now() + settings_.start_limit;
+    SlurmStart start{.number = its->number, .nodes = names_.names(decision.after.nodes)};
+    const bool is_sized = its->shape.type != JobType::rigid;
+    if (is_sized) start.processes = processes(*its, decision.after.nodes);
+    const Duration limit = decision.limit - now();
+    if (decision.limit != kNever && limit > its->shape.walltime) start.limit = limit;
+    return ask(
+        *its, [&slurm = slurm_, start] { slurm.start(start); },
+        [this](Its& mine, const std::optional<SlurmError>& error) {
+          const bool is_refused = error && !error->is_lost;
+          if (is_refused && mine.stage == Its::Stage::start) not_started(mine, error->what());
+        });
+  }
+  if (!its->runs) return;
+  if (decision.stops()) {
+    // It cannot suspend: the job has what it had.
+    return happen(
+        event::Resized{its->id, decision.id, its->held, now() + set_.retry, Duration{}});
+  }
+  its->order = decision;
+  its->ordered_at = now();
+  its->is_withdrawn = false;
+  its->give_up_at = now() + settings_.program_limit;
+  if (its->program) {
+    begin_resize(*its);
+  } else {
+    its->stage = Its::Stage::program;
+  }
+}
+
+/// The program is there. First Slurm gives the nodes that join.
+void SlurmWorld::begin_resize(Its& its) {
+  const NodeSet joins = its.joins();
+  if (joins.empty()) return order_program(its);
+  const SlurmJob* const known = there(its.number);
+  if (known == nullptr) return settle(its, its.held, false);
+  its.stage = Its::Stage::growth;
+  its.give_up_at = kNever;  // a call has an end of its own
+  ask(
+      its,
+      [&slurm = slurm_, job = *known, nodes = names_.names(joins), id = index(its.order->id)] {
+        slurm.grow(job, nodes, id);
+      },
+      [this, joins](Its& mine, const std::optional<SlurmError>& error) {
+        if (!mine.order || mine.stage != Its::Stage::growth) return;
+        // Where nobody knows whether it was done the next look at Slurm tells.
+        if (error) return settle(mine, {mine.on.count(), mine.on}, false);
+        mine.on.insert(joins);
+        order_program(mine);
+      });
+}
+
+std::uint32_t SlurmWorld::processes(const Its& its, const NodeSet& nodes) const {
+  std::uint32_t sum = 0;
+  for (const Interval& part : nodes.parts) {
+    for (std::uint32_t node = part.first; node <= part.last; ++node) {
+      sum += its.shape.processes_on(cpus(node));
+    }
+  }
+  return sum;
+}
+
+/// As `--hosts` has it. The batch host is the first one: rank 0 stays where the script runs.
+std::string SlurmWorld::hosts(const Its& its, const NodeSet& nodes) const {
+  std::vector<std::string> words;
+  for (const std::string& name : names_.names(nodes)) {
+    const std::uint32_t count = its.shape.processes_on(cpus(*names_.find(name)));
+    std::string word = fmt::format("{}:{}", name, count);
+    words.insert(name == its.batch_host ? words.begin() : words.end(), std::move(word));
+  }
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
+void SlurmWorld::order_program(Its& its) {
+  const Decision& order = *its.order;
+  if (!its.program) {
+    its.stage = Its::Stage::program;
+    its.give_up_at = now() + settings_.program_limit;
+    return;
+  }
+  its.stage = Its::Stage::answer;
+  const Duration limit =
+      set_.resize_deadline > Duration{} ? set_.resize_deadline : patience_with(its.longest);
+  its.give_up_at = now() + limit;
+  const bool is_grant = order.request != RequestId::none && its.request &&
+                        its.request->id == order.request;
+  if (is_grant) its.request.reset();
+  its.say({{"do", is_grant ? "answer" : "resize"},
+           {"id", index(order.id)},
+           {"size", processes(its, order.after.nodes)},
+           {"hosts", hosts(its, order.after.nodes)},
+           {"move", order.after.count == its.held.count}});
+}
+
+void SlurmWorld::program_answered(Its& its, bool is_done, const std::string& why) {
+  if (!is_done) {
+    spdlog::info("job {} was not resized: {}", its.number, why.empty() ? "it did not say why" : why);
+  }
+  leave_nodes(its, is_done ? its.order->after : its.held, is_done);
+}
+
+/// Slurm takes the nodes that the program has left, or to which it did not go.
+void SlurmWorld::leave_nodes(Its& its, const Holding& held, bool is_done) {
+  const NodeSet leaves = difference(its.on, held.nodes);
+  if (leaves.empty()) return settle(its, {its.on.count(), its.on}, is_done);
+  its.stage = Its::Stage::leaving;
+  its.give_up_at = kNever;
+  ask(
+      its,
+      [&slurm = slurm_, number = its.number, nodes = names_.names(held.nodes)] {
+        slurm.keep(number, nodes);
+      },
+      [this, held, is_done](Its& mine, const std::optional<SlurmError>& error) {
+        if (!mine.order || mine.stage != Its::Stage::leaving) return;
+        if (!error) mine.on = held.nodes;
+        settle(mine, {mine.on.count(), mine.on}, is_done && !error);
+      });
+}
+
+/// Nobody has answered in time.
+void SlurmWorld::give_up(Its& its) {
+  its.give_up_at = kNever;
+  switch (its.stage) {
+    case Its::Stage::program:
+      spdlog::info("job {} was not resized: no `ductile run` of it has come", its.number);
+      return leave_nodes(its, its.held, false);
+    case Its::Stage::answer:
+      if (!its.is_withdrawn && its.program) {
+        its.is_withdrawn = true;
+        events_.emplace_back(Withdrawn{});
+        spdlog::warn("job {} does not answer; the order to resize it is withdrawn", its.number);
+        its.say({{"do", "withdraw"}, {"id", index(its.order->id)}});
+        its.give_up_at = now() + std::max(set_.patience, whole_seconds(1)) + whole_seconds(10);
+        return;
+      }
+      // Where its processes are nobody knows: it has all of these nodes.
+      return settle(its, {its.on.count(), its.on}, false);
+    default:
+      return;
+  }
+}
+
+void SlurmWorld::end(JobId id, EndState state, bool requeue) {
+  Its* const its = find(id);
+  if (its == nullptr || its->has_ended || !its->runs) return;
+  if (its->end) {
+    if (its->requeue && !requeue) {
+      its->end = state;
+      its->requeue = false;
+    }
+    return;
+  }
+  its->end = state;
+  its->requeue = requeue;
+  order_end(*its);
+}
+
+void SlurmWorld::deny(RequestId id) {
+  for (const auto& [job, its] : jobs_) {
+    if (!its->request || its->request->id != id) continue;
+    its->request.reset();
+    return its->say({{"do", "answer"}, {"size", 0}});
+  }
+}
+
+void SlurmWorld::forget(std::uint64_t number) {
+  Its* const its = find_number(number);
+  if (its == nullptr) return;
+  const SlurmJob* const job = there(number);
+  if (its->has_ended && job != nullptr && job->state != SlurmJob::State::over) {
+    its->has_ended = false;  // and waits again
+    return;
+  }
+  if (!its->has_ended) {
+    // It waited and was cancelled: nothing of it is asked for any more.
+    errands_.give([&slurm = slurm_, number]() -> Errands::Return {
+      try {
+        slurm.end(number, false);
+      } catch (const SlurmError& error) {
+        spdlog::warn("{}", error.what());
+      }
+      return {};
+    });
+  }
+  past_.insert(number);
+  jobs_.erase(its->id);
+  ids_.erase(number);
+}
+
+bool SlurmWorld::submit(const Owner&, Submission, const std::string&) { return false; }
+
+void SlurmWorld::change(std::uint64_t number, const Submission& what) {
+  Its* const its = find_number(number);
+  if (its == nullptr) return;
+  const bool is_other_limit = what.walltime > Duration{} && what.walltime != its->shape.walltime;
+  const bool is_other_size = what.nodes != its->shape.nodes || what.min != its->shape.min ||
+                             what.max != its->shape.max;
+  its->shape = what;
+  if (is_other_limit) {
+    its->print.limit = what.walltime;
+    ask(
+        *its,
+        [&slurm = slurm_, number, limit = what.walltime] { slurm.set_limit(number, limit); },
+        [](Its&, const std::optional<SlurmError>&) {});
+  }
+  if (is_other_size && !its->runs && !its->order) hold(*its);
+}
+
+// ---- After a restart ----------------------------------------------------------------------------
+
+void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
+  clock_ = &clock;
+  ++life_;
+  reach_ = Reach::here;
+  events_.clear();
+  jobs_.clear();
+  ids_.clear();
+  past_.clear();
+  early_.clear();
+  next_ = past.next;
+  next_request_ = past.requests;
+  down_ = past.down;
+  draining_ = past.draining;
+  strangers_.clear();
+  for (const Stranger& each : past.strangers) strangers_.emplace(each.name, each);
+  for (const Known& known : past.jobs) {
+    auto its = std::make_unique<Its>();
+    its->id = known.id;
+    its->number = known.facts.number;
+    its->owner = known.facts.owner;
+    its->shape = *known.facts.what;
+    its->held = known.held;
+    its->on = known.held.nodes;
+    its->end = known.facts.end;
+    its->requeue = known.facts.requeue;
+    const bool starts = known.open && known.open->kind == Decision::Kind::start;
+    its->runs = known.runs && !starts;
+    its->request = known.request;
+    const SlurmJob* const job = there(its->number);
+    if (job != nullptr) {
+      its->batch_host = job->batch_host;
+      // What it became while nobody looked is told, but for what we have made of it.
+      its->print = fingerprint_of(job->state == SlurmJob::State::pending ? *job : SlurmJob{});
+      if (job->has_nodes() && its->runs) its->on = names_.nodes(job->nodes);
+    }
+    if (starts) {
+      its->held = {};
+      its->on = {};
+      its->order = known.open;
+      its->stage = Its::Stage::start;
+      its->give_up_at = now() + settings_.start_limit;
+      if (job != nullptr && job->state == SlurmJob::State::pending && job->is_held) {
+        its->order.reset();  // it never came
+        its->stage = Its::Stage::none;
+        its->give_up_at = kNever;
+        ids_[its->number] = its->id;
+        jobs_[its->id] = std::move(its);
+        carry_out(*known.open, known.facts);
+        continue;
+      }
+    } else if (known.open) {
+      its->order = known.open;
+      its->ordered_at = now();
+      its->stage = Its::Stage::program;
+      its->give_up_at = now() + settings_.program_limit;
+    }
+    ids_[its->number] = its->id;
+    jobs_[its->id] = std::move(its);
+  }
+  for (const auto& [number, job] : there_) {
+    if (!is_ours(job) || ids_.contains(number) || !past.knows(number)) continue;
+    past_.insert(number);
+    if (job.state == SlurmJob::State::over) continue;
+    // It was cancelled while Slurm was out of reach.
+    errands_.give([&slurm = slurm_, id = number]() -> Errands::Return {
+      try {
+        slurm.end(id, false);
+      } catch (const SlurmError& error) {
+        spdlog::warn("{}", error.what());
+      }
+      return {};
+    });
+  }
+  for (const auto& [number, job] : there_) {
+    // Of a growth that was under way when the controller ended.
+    if (!job.name.starts_with(kHelperName) || job.state == SlurmJob::State::over) continue;
+    errands_.give([&slurm = slurm_, id = number]() -> Errands::Return {
+      try {
+        slurm.end(id, false);
+      } catch (const SlurmError& error) {
+        spdlog::warn("{}", error.what());
+      }
+      return {};
+    });
+  }
+  tell_health();
+  tell_strangers();
+  compare();
+}
+
+// ---- Programs -----------------------------------------------------------------------------------
+
+bool SlurmWorld::adopt(LineSocket& connection, const Owner& peer, const Json& first) {
+  const auto at = first.find("job");
+  if (at == first.end() || !at->is_number_unsigned()) return false;
+  const auto number = at->get<std::uint64_t>();
+  Its* const its = find_number(number);
+  if (its != nullptr && its->owner.user != peer.user && peer.user != 0) return false;
+  if (its != nullptr && its->runs && !its->has_ended) {
+    connect(*its, std::move(connection), first);
+    return true;
+  }
+  // Slurm may have started it a moment ago.
+  if (early_.size() >= kMostEarly || past_.contains(number)) return false;
+  if (its == nullptr && peer.user != 0) {
+    const SlurmJob* const job = there(number);
+    if (job != nullptr && job->owner.user != peer.user) return false;
+  }
+  early_.push_back({.connection = std::move(connection),
+                    .number = number,
+                    .peer = peer,
+                    .first = std::make_unique<Json>(first),
+                    .until = clock_ == nullptr ? kNever : now() + kEarly});
+  must_ask_ = true;
+  return true;
+}
+
+void SlurmWorld::connect(Its& its, LineSocket connection, const Json& first) {
+  its.program.emplace(std::move(connection));
+  const std::string on = hosts(its, its.held.nodes);
+  its.say({{"ok", true},
+           {"hosts", on},
+           {"size", processes(its, its.held.nodes)},
+           {"max", wire::kMaxProcesses},
+           {"cores", its.shape.cores_per_process}});
+  const bool goes_on = first.contains("hosts");  // it was connected before
+  if (its.order && its.stage == Its::Stage::answer) its.stage = Its::Stage::program;
+  if (!its.order || its.stage != Its::Stage::program) return;
+  if (goes_on && first.value("done", Json()) == index(its.order->id)) {
+    return program_answered(its, true, {});
+  }
+  begin_resize(its);
+}
+
+void SlurmWorld::read(Its& its) {
+  if (!its.program) return;
+  its.program->work();
+  while (its.program) {
+    const auto line = its.program->next();
+    if (!line) break;
+    on_line(its, *line);
+  }
+  if (!its.program || !its.program->is_closed()) return;
+  its.program.reset();
+  if (its.request) {
+    happen(event::EvolvingWithdrawn{std::exchange(its.request, std::nullopt)->id});
+  }
+  // Another program of its script may come, or this one again.
+  if (its.stage == Its::Stage::answer) {
+    its.stage = Its::Stage::program;
+    its.give_up_at = now() + settings_.program_limit;
+  }
+}
+
+void SlurmWorld::on_line(Its& its, const std::string& line) {
+  const Json json = parse_json_line<Json>(line);
+  if (!json.is_object()) return;
+  const std::string event = text_in(json, "event");
+  if (event == "requested") {
+    on_request(its, count_in(json, "at_least"), count_in(json, "preferred"));
+  } else if (event == "resized" || event == "aborted") {
+    constexpr double kLongest_s = 1e6;
+    const double pause_s = measure_in(json, "pause_s", kLongest_s);
+    if (pause_s > 0) events_.emplace_back(Paused{pause_s});
+    if (its.order) its.paused += seconds(pause_s);
+  } else if (event == "measured") {
+    const Observed seen = seen_in(json);
+    const bool is_alone = !its.order && count_in(json, "size") == processes(its, its.held.nodes);
+    if (is_alone && (seen.iterations > 0 || seen.looks > 0)) {
+      events_.emplace_back(Measured{.job = its.id, .nodes = its.held.count, .seen = seen});
+    }
+  } else if (const auto id = json.find("id");
+             id != json.end() && its.order && its.stage == Its::Stage::answer) {
+    if (*id != index(its.order->id) || !json.contains("ok")) return;
+    program_answered(its, json.at("ok") == true, words_in(json, "error"));
+  }
+}
+
+/// In processes; a new request replaces an open one.
+void SlurmWorld::on_request(Its& its, std::uint32_t at_least, std::uint32_t preferred) {
+  const std::uint32_t now_has = processes(its, its.held.nodes);
+  const std::uint32_t each = std::max(its.held.count == 0 ? 1 : now_has / its.held.count, 1U);
+  const auto nodes = [&](std::uint32_t count) { return (count + each - 1) / each; };
+  const Nodes has = its.held.count, wanted = nodes(preferred), least = nodes(at_least);
+  const auto delta = static_cast<std::int32_t>(std::int64_t{wanted} - has);
+  const Nodes needed = least > has ? least - has : 1;
+  if (its.request) {
+    if (its.request->delta == delta && its.request->at_least == needed) return;
+    happen(event::EvolvingWithdrawn{std::exchange(its.request, std::nullopt)->id});
+  }
+  if (its.shape.type != JobType::evolving || wanted == has || wanted == 0) {
+    return its.say({{"do", "answer"}, {"size", 0}});
+  }
+  its.request = Request{RequestId{next_request_++}, its.id, delta, needed};
+  happen(event::EvolvingRequested{its.request->id, its.id, delta, needed});
+}
+
+// ---- The loop -----------------------------------------------------------------------------------
+
+void SlurmWorld::add_to(Poller& poller) {
+  poller.add(errands_.descriptor(), POLLIN, [] {});
+  for (const auto& [id, owned] : jobs_) {
+    Its* const its = owned.get();
+    if (!its->program) continue;
+    poller.add(its->program->descriptor(), its->program->events(), [this, id = its->id] {
+      if (Its* const found = find(id)) read(*found);
+    });
+  }
+}
+
+void SlurmWorld::look_at(Its& its) {
+  if (its.program && its.program->is_closed()) read(its);
+  if (its.order && its.stage != Its::Stage::start && now() >= its.give_up_at) give_up(its);
+}
+
+void SlurmWorld::look() {
+  errands_.take();
+  if (clock_ != nullptr && reach_ == Reach::here) {
+    for (const auto& [id, its] : jobs_) look_at(*its);
+    std::erase_if(early_, [&](const Early& each) { return now() >= each.until; });
+  }
+  const bool is_due = Steady::now() >= poll_at_ || (must_ask_ && reach_ == Reach::here);
+  if (!is_asked_ && is_due) {
+    poll();
+    errands_.take();
+  }
+}
+
+Time SlurmWorld::next() const {
+  if (clock_ == nullptr) return kNever;
+  Time next = kNever;
+  if (!is_asked_) {
+    if (must_ask_ && reach_ == Reach::here) return Time{};
+    const auto left = std::chrono::duration_cast<Duration>(poll_at_ - Steady::now());
+    next = now() + std::max(left, Duration{});
+  }
+  for (const auto& [id, its] : jobs_) {
+    if (its->program && its->program->is_closed()) return Time{};
+    if (its->stage != Its::Stage::start) next = std::min(next, its->give_up_at);
+  }
+  return next;
+}
+
+World::Signs SlurmWorld::signs(JobId id) const {
+  const Its* const its = find(id);
+  return {.is_silent = its != nullptr && its->is_silent};
+}
+
+}  // namespace ductile
