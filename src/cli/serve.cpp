@@ -70,7 +70,9 @@ ServeSettings settings_of(const Options& options, const Registry& registry) {
   }
   settings.policy = with_shares(settings.policy, settings.shares);
   if (settings.socket.empty()) settings.socket = settings.state + "/socket";
-  settings.program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
+  settings.program = self.parent_path() / "ductile";
+  if (!std::filesystem::exists(settings.program)) settings.program = self;
   return settings;
 }
 

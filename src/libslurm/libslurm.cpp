@@ -169,8 +169,8 @@ Health health_of(std::uint32_t state) {
   constexpr std::uint32_t kLeaves = NODE_STATE_DRAIN | NODE_STATE_MAINT | NODE_STATE_RES |
                                     NODE_STATE_REBOOT_REQUESTED | NODE_STATE_POWER_DRAIN;
   const std::uint32_t base = state & NODE_STATE_BASE;
-  const bool is_there = base == NODE_STATE_IDLE || base == NODE_STATE_ALLOCATED ||
-                        base == NODE_STATE_MIXED;
+  const bool is_there =
+      base == NODE_STATE_IDLE || base == NODE_STATE_ALLOCATED || base == NODE_STATE_MIXED;
   if (!is_there || (state & kGone) != 0) return Health::down;
   return (state & kLeaves) != 0 ? Health::draining : Health::up;
 }
@@ -196,8 +196,8 @@ Owned<resource_allocation_response_msg_t> allocate(job_desc_msg_t& job, std::uin
   for (int tries = 0;; ++tries) {
     resource_allocation_response_msg_t* answer = nullptr;
     if (slurm_allocate_resources(&job, &answer) == SLURM_SUCCESS) {
-      Owned<resource_allocation_response_msg_t> owned(
-          answer, slurm_free_resource_allocation_response_msg);
+      Owned<resource_allocation_response_msg_t> owned(answer,
+                                                      slurm_free_resource_allocation_response_msg);
       if (answer->node_cnt > 0) return owned;
       slurm_kill_job(answer->job_id, SIGKILL, 0);
       throw SlurmError(fmt::format("job {} cannot grow: its nodes are not free", number), false);
@@ -257,9 +257,9 @@ SlurmFacts LibSlurm::facts() {
   if (its == all.end()) {
     std::vector<std::string> names;
     for (const partition_info_t& each : all) names.push_back(text(each.name));
-    throw SlurmError(fmt::format("Slurm has no partition '{}'; it has {}", partition_,
-                                 fmt::join(names, ", ")),
-                     false);
+    throw SlurmError(
+        fmt::format("Slurm has no partition '{}'; it has {}", partition_, fmt::join(names, ", ")),
+        false);
   }
   facts.is_exclusive = its->max_share == 0;
   facts.nodes = names_of_nodes(its->nodes);

@@ -22,6 +22,6 @@ int main(int argc, char** argv) {
   const auto add_commands = [&registry](CLI::App& app) {
     ductile::add_serve_command(app, registry, ductile::Cluster::slurm, serve);
   };
-  return ductile::run_program(
-      {"ductile-slurm", "Ductile on a partition of Slurm", add_commands}, argc, argv);
+  return ductile::run_program({"ductile-slurm", "Ductile on a partition of Slurm", add_commands},
+                              argc, argv);
 }

@@ -1,6 +1,6 @@
-// What the manager of a job says of it (docs/commands/run.md, the report). Managers are ours, but they
-// run as their users, who may have put something else in their place: nothing is taken that cannot
-// be.
+// What the manager of a job says of it (docs/commands/run.md, the report). Managers are ours, but
+// they run as their users, who may have put something else in their place: nothing is taken that
+// cannot be.
 #pragma once
 
 #include <cstdint>

@@ -35,8 +35,8 @@ TEST(ManagerWords, TextsForPeopleAreShortAndPrintable) {
 }
 
 TEST(ManagerWords, WhatWasSeenIsWhatCanHaveBeen) {
-  const Observed seen = seen_in(
-      {{"iterations", 4}, {"iteration_s", 0.25}, {"looks", 100}, {"in_mpi", 20}});
+  const Observed seen =
+      seen_in({{"iterations", 4}, {"iteration_s", 0.25}, {"looks", 100}, {"in_mpi", 20}});
   EXPECT_EQ(seen.iterations, 4U);
   EXPECT_EQ(seen.iteration_time, whole_seconds(1));
   EXPECT_EQ(seen.looks, 100U);

@@ -12,8 +12,9 @@
 
 namespace ductile {
 
-/// An errand is a call, made by the other thread, and what is to be done here when it has come back:
-/// the call returns that. They are made in the order in which they were given, and come back in it.
+/// An errand is a call, made by the other thread, and what is to be done here when it has come
+/// back: the call returns that. They are made in the order in which they were given, and come back
+/// in it.
 class Errands {
  public:
   using Return = std::function<void()>;

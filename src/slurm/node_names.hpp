@@ -1,5 +1,5 @@
-// The names of nodes. The core knows nodes by numbers, and a number is that of one node for good: it
-// is its line in a file of the controller's folder, to which only new ones are added.
+// The names of nodes. The core knows nodes by numbers, and a number is that of one node for good:
+// it is its line in a file of the controller's folder, to which only new ones are added.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
-// What Ductile needs of a Slurm. libslurm/libslurm.hpp is the real one; tests have one of their own.
+// What Ductile needs of a Slurm. libslurm/libslurm.hpp is the real one; tests have one of their
+// own.
 //
-// Each call is a message to slurmctld and waits for the answer, a millisecond mostly, and up to half
-// a second where Slurm keeps accounts. So the world makes them from another thread
+// Each call is a message to slurmctld and waits for the answer, a millisecond mostly, and up to
+// half a second where Slurm keeps accounts. So the world makes them from another thread
 // (slurm/errands.hpp).
 #pragma once
 
@@ -68,7 +69,7 @@ struct SlurmJob {
   std::string dependency{};  // what of it is not fulfilled
   std::string features{}, gres{}, licenses{};
   std::string folder{};
-  Nodes least = 1, most = 0;  // nodes; no `most`: as `least`
+  Nodes least = 1, most = 0;                            // nodes; no `most`: as `least`
   std::uint32_t tasks_per_node = 0, cpus_per_task = 0;  // 0: not said
   std::uint32_t processes = 0;                          // tasks in all
   std::uint32_t cpus = 0;                               // in all, at least
@@ -89,17 +90,17 @@ struct SlurmJob {
 struct SlurmFacts {
   std::string version{};
   std::string cluster{};
-  bool keeps_accounts = false;      // by slurmdbd
-  bool permits_expansion = false;   // SchedulerParameters=permit_job_expansion
-  bool has_prolog = false;          // PrologSlurmctld
-  bool is_exclusive = false;        // the partition gives whole nodes: OverSubscribe=EXCLUSIVE
-  bool holds_submissions = false;   // JobSubmitPlugins has lua
-  std::uint32_t user = 0;           // SlurmUser
-  std::uint32_t most_jobs = 0;      // MaxJobCount
-  Duration remembers{};             // MinJobAge
+  bool keeps_accounts = false;       // by slurmdbd
+  bool permits_expansion = false;    // SchedulerParameters=permit_job_expansion
+  bool has_prolog = false;           // PrologSlurmctld
+  bool is_exclusive = false;         // the partition gives whole nodes: OverSubscribe=EXCLUSIVE
+  bool holds_submissions = false;    // JobSubmitPlugins has lua
+  std::uint32_t user = 0;            // SlurmUser
+  std::uint32_t most_jobs = 0;       // MaxJobCount
+  Duration remembers{};              // MinJobAge
   std::vector<std::string> nodes{};  // of the partition
-  Duration max_time{};              // of the partition; 0: any
-  Duration default_time{};          // the same
+  Duration max_time{};               // of the partition; 0: any
+  Duration default_time{};           // the same
   bool operator==(const SlurmFacts&) const = default;
 };
 

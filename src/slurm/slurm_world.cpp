@@ -24,21 +24,16 @@ namespace ductile {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Steady = std::chrono::steady_clock;
 
 /// Slurm's settings change seldom.
-constexpr auto kLookAtFacts = std::chrono::seconds(30);
+constexpr Duration kLookAtFacts = whole_seconds(30);
 /// Of a lost Slurm.
-constexpr auto kLookAgain = std::chrono::seconds(1);
+constexpr Duration kLookAgain = whole_seconds(1);
 /// An end that Slurm has not carried out is asked for again.
 constexpr Duration kEndAgain = whole_seconds(10);
 /// A program that came before its job was heard to run is kept so long.
 constexpr Duration kEarly = whole_seconds(30);
 constexpr std::size_t kMostEarly = 1000;
-
-Steady::duration steady(Duration duration) {
-  return std::chrono::duration_cast<Steady::duration>(duration);
-}
 
 }  // namespace
 
@@ -57,12 +52,12 @@ struct SlurmWorld::Its {
   JobId id = JobId::none;
   std::uint64_t number = 0;
   Owner owner{};
-  Submission shape{};     // as its user asked, without script and environment
-  Fingerprint print{};    // what Slurm said of it while it waited
-  bool runs = false;      // as far as the core knows
+  Submission shape{};      // as its user asked, without script and environment
+  Fingerprint print{};     // what Slurm said of it while it waited
+  bool runs = false;       // as far as the core knows
   bool has_ended = false;  // this life was told to be over
-  Holding held{};         // without the order that is open
-  NodeSet on{};           // what Slurm says that it has
+  Holding held{};          // without the order that is open
+  NodeSet on{};            // what Slurm says that it has
   std::string batch_host{};
   Duration limit{};  // that Slurm has
   std::optional<Decision> order{};
@@ -88,8 +83,13 @@ struct SlurmWorld::Its {
   NodeSet leaves() const { return difference(on, order->after.nodes); }
 };
 
-SlurmWorld::SlurmWorld(Slurm& slurm, Settings settings, Errands::How how)
-    : slurm_(slurm), settings_(std::move(settings)), names_(settings_.names), errands_(how) {
+SlurmWorld::SlurmWorld(Slurm& slurm, Settings settings, Errands::How how,
+                       const MachineClocks& clocks)
+    : slurm_(slurm),
+      settings_(std::move(settings)),
+      names_(settings_.names),
+      clocks_(clocks),
+      errands_(how) {
   Found first;
   try {
     first.facts = slurm_.facts();
@@ -105,14 +105,15 @@ SlurmWorld::SlurmWorld(Slurm& slurm, Settings settings, Errands::How how)
   if (!first.facts->is_exclusive) {
     throw InputError(
         {.field = "--partition"},
-        fmt::format("partition '{}' packs jobs by cores, and nodes that are not a job's alone cannot "
-                    "be given and taken",
-                    settings_.partition),
+        fmt::format(
+            "partition '{}' packs jobs by cores, and nodes that are not a job's alone cannot "
+            "be given and taken",
+            settings_.partition),
         "set OverSubscribe=EXCLUSIVE for it in slurm.conf");
   }
   learn_machine(first);
   for (SlurmJob& job : *first.jobs) there_.emplace(job.number, std::move(job));
-  heard_ = Steady::now();
+  heard_ = clocks_.since_boot();
   facts_at_ = heard_ + kLookAtFacts;
   reach_ = Reach::here;
 }
@@ -134,7 +135,8 @@ std::vector<std::string> SlurmWorld::remarks() const {
   say(facts_.has_prolog,
       "there is a PrologSlurmctld, which Slurm also runs for each growth: jobs are not grown");
   say(!facts_.holds_submissions,
-      "JobSubmitPlugins has no lua: what is submitted is not held until the controller has seen it, "
+      "JobSubmitPlugins has no lua: what is submitted is not held until the controller has seen "
+      "it, "
       "and Slurm may start it before; see docs/guide/slurm.md");
   return remarks;
 }
@@ -248,13 +250,13 @@ void SlurmWorld::poll() {
   is_asked_ = true;
   must_ask_ = false;
   const bool is_lost = reach_ != Reach::here;
-  const bool with_facts = is_lost || Steady::now() >= facts_at_;
+  const bool with_facts = is_lost || clocks_.since_boot() >= facts_at_;
   errands_.give([this, with_facts]() -> Errands::Return {
     try {
       Found found;
       if (with_facts) found.facts = slurm_.facts();
-      found.jobs = slurm_.jobs();
       found.nodes = slurm_.nodes();
+      found.jobs = slurm_.jobs();  // last: what has changed is told once
       return [this, found = std::move(found)] { this->found(found); };
     } catch (const SlurmError& error) {
       return [this, error] { not_found(error); };
@@ -264,16 +266,16 @@ void SlurmWorld::poll() {
 
 void SlurmWorld::not_found(const SlurmError& error) {
   is_asked_ = false;
-  poll_at_ = Steady::now() + kLookAgain;
-  if (reach_ != Reach::here || Steady::now() - heard_ < steady(settings_.lost_after)) return;
+  poll_at_ = clocks_.since_boot() + kLookAgain;
+  if (reach_ != Reach::here || clocks_.since_boot() - heard_ < settings_.lost_after) return;
   spdlog::warn("{}", error.what());
   reach_ = Reach::lost;
 }
 
 void SlurmWorld::found(Found found) {
   is_asked_ = false;
-  heard_ = Steady::now();
-  poll_at_ = heard_ + steady(settings_.poll);
+  heard_ = clocks_.since_boot();
+  poll_at_ = heard_ + settings_.poll;
   if (found.facts) facts_at_ = heard_ + kLookAtFacts;
   const Description before = describe();
   learn_machine(found);
@@ -326,9 +328,8 @@ void SlurmWorld::compare() {
                         !job.name.starts_with(kHelperName);
     if (is_new) fresh.push_back(&job);
   }
-  std::ranges::sort(fresh, {}, [](const SlurmJob* job) {
-    return std::pair(job->submitted, job->number);
-  });
+  std::ranges::sort(fresh, {},
+                    [](const SlurmJob* job) { return std::pair(job->submitted, job->number); });
   for (const SlurmJob* job : fresh) arrive(*job);
   std::vector<Early> early = std::exchange(early_, {});
   for (Early& each : early) {
@@ -377,6 +378,10 @@ void SlurmWorld::compare_waiting(Its& its, const SlurmJob& job) {
   const Fingerprint print = fingerprint_of(job);
   if (print == its.print) return;
   its.print = print;
+  tell_changed(its, job);
+}
+
+void SlurmWorld::tell_changed(Its& its, const SlurmJob& job) {
   its.shape = submission_of(job);
   events_.emplace_back(Arrived{.number = its.number,
                                .owner = its.owner,
@@ -518,8 +523,7 @@ void SlurmWorld::ask(Its& its, Call call, Then then) {
 void SlurmWorld::hold(Its& its) {
   const Nodes least = std::max<Nodes>(its.shape.min != 0 ? its.shape.min : its.shape.nodes, 1);
   const Nodes most = std::max(its.shape.max != 0 ? its.shape.max : its.shape.nodes, least);
-  const std::vector<std::string> required =
-      its.shape.only.empty() ? std::vector<std::string>{} : its.print.required;
+  const std::vector<std::string> required = its.print.required;
   ask(
       its,
       [&slurm = slurm_, number = its.number, least, most, required] {
@@ -544,7 +548,8 @@ void SlurmWorld::carry_out(const Decision& decision, const JobFacts& job) {
     const SlurmJob* const known = there(its->number);
     if (known == nullptr || known->started == Time{}) return;
     const Duration limit = clock_->wall(decision.limit) - known->started;
-    // Slurm counts minutes, and ends a job some time after its limit; the controller is to be first.
+    // Slurm counts minutes, and ends a job some time after its limit; the controller is to be
+    // first.
     if (limit <= Duration{} || limit <= its->limit) return;
     its->limit = limit;
     return ask(
@@ -579,8 +584,7 @@ void SlurmWorld::carry_out(const Decision& decision, const JobFacts& job) {
   if (!its->runs) return;
   if (decision.stops()) {
     // It cannot suspend: the job has what it had.
-    return happen(
-        event::Resized{its->id, decision.id, its->held, now() + set_.retry, Duration{}});
+    return happen(event::Resized{its->id, decision.id, its->held, now() + set_.retry, Duration{}});
   }
   its->order = decision;
   its->ordered_at = now();
@@ -647,8 +651,8 @@ void SlurmWorld::order_program(Its& its) {
   const Duration limit =
       set_.resize_deadline > Duration{} ? set_.resize_deadline : patience_with(its.longest);
   its.give_up_at = now() + limit;
-  const bool is_grant = order.request != RequestId::none && its.request &&
-                        its.request->id == order.request;
+  const bool is_grant =
+      order.request != RequestId::none && its.request && its.request->id == order.request;
   if (is_grant) its.request.reset();
   its.say({{"do", is_grant ? "answer" : "resize"},
            {"id", index(order.id)},
@@ -659,7 +663,8 @@ void SlurmWorld::order_program(Its& its) {
 
 void SlurmWorld::program_answered(Its& its, bool is_done, const std::string& why) {
   if (!is_done) {
-    spdlog::info("job {} was not resized: {}", its.number, why.empty() ? "it did not say why" : why);
+    spdlog::info("job {} was not resized: {}", its.number,
+                 why.empty() ? "it did not say why" : why);
   }
   leave_nodes(its, is_done ? its.order->after : its.held, is_done);
 }
@@ -757,18 +762,22 @@ bool SlurmWorld::submit(const Owner&, Submission, const std::string&) { return f
 void SlurmWorld::change(std::uint64_t number, const Submission& what) {
   Its* const its = find_number(number);
   if (its == nullptr) return;
-  const bool is_other_limit = what.walltime > Duration{} && what.walltime != its->shape.walltime;
-  const bool is_other_size = what.nodes != its->shape.nodes || what.min != its->shape.min ||
-                             what.max != its->shape.max;
   its->shape = what;
-  if (is_other_limit) {
-    its->print.limit = what.walltime;
+  order_change(*its);
+}
+
+/// What can be changed in Slurm is: the limit, and of a job that waits the sizes.
+void SlurmWorld::order_change(Its& its) {
+  const SlurmJob* const job = there(its.number);
+  if (job == nullptr) return;
+  const Duration limit = its.shape.walltime;
+  if (limit > Duration{} && limit != job->limit) {
+    its.print.limit = limit;
     ask(
-        *its,
-        [&slurm = slurm_, number, limit = what.walltime] { slurm.set_limit(number, limit); },
+        its, [&slurm = slurm_, number = its.number, limit] { slurm.set_limit(number, limit); },
         [](Its&, const std::optional<SlurmError>&) {});
   }
-  if (is_other_size && !its->runs && !its->order) hold(*its);
+  if (!its.runs && !its.order) hold(its);
 }
 
 // ---- After a restart ----------------------------------------------------------------------------
@@ -788,6 +797,7 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
   draining_ = past.draining;
   strangers_.clear();
   for (const Stranger& each : past.strangers) strangers_.emplace(each.name, each);
+  std::vector<Its*> changed;  // while nobody looked
   for (const Known& known : past.jobs) {
     auto its = std::make_unique<Its>();
     its->id = known.id;
@@ -804,9 +814,12 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
     const SlurmJob* const job = there(its->number);
     if (job != nullptr) {
       its->batch_host = job->batch_host;
-      // What it became while nobody looked is told, but for what we have made of it.
-      its->print = fingerprint_of(job->state == SlurmJob::State::pending ? *job : SlurmJob{});
+      its->print = fingerprint_of(*job);
       if (job->has_nodes() && its->runs) its->on = names_.nodes(job->nodes);
+      const bool waits = job->state == SlurmJob::State::pending && !known.runs;
+      if (waits && !known.is_changed && !are_alike(submission_of(*job), its->shape)) {
+        changed.push_back(its.get());
+      }
     }
     if (starts) {
       its->held = {};
@@ -860,6 +873,10 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
   }
   tell_health();
   tell_strangers();
+  for (Its* const its : changed) tell_changed(*its, *there(its->number));
+  for (const Known& known : past.jobs) {
+    if (known.is_changed) order_change(*jobs_.at(known.id));
+  }
   compare();
 }
 
@@ -994,7 +1011,7 @@ void SlurmWorld::look() {
     for (const auto& [id, its] : jobs_) look_at(*its);
     std::erase_if(early_, [&](const Early& each) { return now() >= each.until; });
   }
-  const bool is_due = Steady::now() >= poll_at_ || (must_ask_ && reach_ == Reach::here);
+  const bool is_due = clocks_.since_boot() >= poll_at_ || (must_ask_ && reach_ == Reach::here);
   if (!is_asked_ && is_due) {
     poll();
     errands_.take();
@@ -1006,8 +1023,7 @@ Time SlurmWorld::next() const {
   Time next = kNever;
   if (!is_asked_) {
     if (must_ask_ && reach_ == Reach::here) return Time{};
-    const auto left = std::chrono::duration_cast<Duration>(poll_at_ - Steady::now());
-    next = now() + std::max(left, Duration{});
+    next = now() + std::max(poll_at_ - clocks_.since_boot(), Duration{});
   }
   for (const auto& [id, its] : jobs_) {
     if (its->program && its->program->is_closed()) return Time{};

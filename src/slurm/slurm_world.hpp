@@ -1,8 +1,9 @@
 // A partition of a Slurm as a world: Slurm starts jobs where it is told to, and is the truth.
 //
-// Jobs of the partition are held when they are submitted, by a script of ours in slurmctld. To start
-// one is to release it, at an exact size, on exact nodes. Slurm is looked at all the time: what it
-// says is compared with what the core knows, and each difference is told as an event, whoever made it.
+// Jobs of the partition are held when they are submitted, by a script of ours in slurmctld. To
+// start one is to release it, at an exact size, on exact nodes. Slurm is looked at all the time:
+// what it says is compared with what the core knows, and each difference is told as an event,
+// whoever made it.
 //
 // A resize goes between two: the program, by the connection of its `ductile run` (docs/formats/
 // controller.md), and Slurm.
@@ -11,9 +12,9 @@
 //               still there
 //   to grow     Slurm gives the job the nodes, then the program goes there
 //
-// Whatever fails on the way, the job holds what Slurm says, and that is the answer. There is no other
-// memory: after a restart all follows from what the core knows, what Slurm says and what the program
-// says when it connects again.
+// Whatever fails on the way, the job holds what Slurm says, and that is the answer. There is no
+// other memory: after a restart all follows from what the core knows, what Slurm says and what the
+// program says when it connects again.
 #pragma once
 
 #include <chrono>
@@ -59,7 +60,8 @@ class SlurmWorld final : public World {
 
   /// Asks Slurm what there is; where it does not answer it is out of reach. Throws InputError where
   /// it answers and cannot be driven.
-  SlurmWorld(Slurm& slurm, Settings settings, Errands::How how = Errands::How::apart);
+  SlurmWorld(Slurm& slurm, Settings settings, Errands::How how = Errands::How::apart,
+             const MachineClocks& clocks = MachineClocks::real());
   ~SlurmWorld() override;
 
   /// What follows from how this Slurm is set up, in plain words; for operators, at the start.
@@ -113,6 +115,7 @@ class SlurmWorld final : public World {
   void compare_waiting(Its& its, const SlurmJob& there);
   void compare_running(Its& its, const SlurmJob& there);
   void arrive(const SlurmJob& there);
+  void tell_changed(Its& its, const SlurmJob& there);
   Submission submission_of(const SlurmJob& there) const;
   const SlurmJob* there(std::uint64_t number) const;
   bool is_ours(const SlurmJob& job) const;
@@ -130,6 +133,7 @@ class SlurmWorld final : public World {
   template <class Call, class Then>
   void ask(Its& its, Call call, Then then);
   void hold(Its& its);
+  void order_change(Its& its);
   void order_end(Its& its);
   void begin_resize(Its& its);
   void order_program(Its& its);
@@ -159,13 +163,13 @@ class SlurmWorld final : public World {
   WorldSettings set_{};
   const ScheduleClock* clock_ = nullptr;
   Reach reach_ = Reach::lost;
-  std::chrono::steady_clock::time_point heard_{};  // of Slurm
-  std::chrono::steady_clock::time_point poll_at_{};
-  std::chrono::steady_clock::time_point facts_at_{};  // they are asked for again then
-  bool is_asked_ = false;                             // a poll is under way
-  bool must_ask_ = false;                             // and another one at once
-  std::map<std::uint64_t, SlurmJob> there_{};         // as it was said last
-  std::map<JobId, std::unique_ptr<Its>> jobs_;        // that are not over
+  const MachineClocks& clocks_;
+  // By the clock of the machine: Slurm was heard, is to be asked, and for its settings as well.
+  Duration heard_{}, poll_at_{}, facts_at_{};
+  bool is_asked_ = false;                       // a poll is under way
+  bool must_ask_ = false;                       // and another one at once
+  std::map<std::uint64_t, SlurmJob> there_{};   // as it was said last
+  std::map<JobId, std::unique_ptr<Its>> jobs_;  // that are not over
   std::map<std::uint64_t, JobId> ids_{};
   std::set<std::uint64_t> past_{};  // numbers that are over, as long as Slurm knows them
   NodeSet down_{}, draining_{};     // as it was told last

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -21,7 +22,16 @@ constexpr const char* kSlurmHasIt = "# Slurm has the script of this job\n";
 
 using Words = std::map<std::string, std::string, std::less<>>;
 
-/// "ductile:1 type=malleable preferred=4". Nothing: there are none.
+/// Is what it asks for all in the comment? Then its sizes are what it was started with, if it was.
+bool says_more(const SlurmJob& job) { return job.admin_comment.starts_with(kBegin); }
+
+InputError bad_word(std::string_view name, std::string_view what) {
+  return {{.field = std::string(name)},
+          fmt::format("'{}' cannot be read in the administrator's comment", printable(what)),
+          "see docs/formats/slurm-comment.md"};
+}
+
+/// "ductile:1 type=malleable nodes=4". Nothing: there are none.
 Words words_of(std::string_view text) {
   Words words;
   if (!text.starts_with(kBegin)) return words;
@@ -33,10 +43,7 @@ Words words_of(std::string_view text) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(word.size());
     const std::size_t is = word.find('=');
-    if (is == std::string_view::npos) {
-      throw InputError({.field = "admin_comment"}, fmt::format("'{}' has no '='", printable(word)),
-                       "see docs/formats/slurm-comment.md");
-    }
+    if (is == std::string_view::npos) throw bad_word(word, word);
     words.emplace(word.substr(0, is), word.substr(is + 1));
   }
   return words;
@@ -48,17 +55,19 @@ std::vector<std::string> parts_of(std::string_view text, char between) {
   return parts;
 }
 
-/// Those nodes that have all of these: "a&b".
+/// Those nodes that have all of these, or all of others: "a&b|c".
 NodeSet with_features(const std::string& features, const SlurmMachine& machine) {
-  const std::vector<std::string> wanted = parts_of(features, '&');
   NodeSet nodes;
-  for (const auto& [name, node] : machine.machine) {
-    const std::vector<std::string> has = parts_of(node.features, ',');
-    const bool has_all = std::ranges::all_of(wanted, [&](const std::string& each) {
-      return std::ranges::find(has, each) != has.end();
-    });
-    const auto number = machine.names.find(name);
-    if (has_all && number) nodes.insert(*number, *number);
+  for (const std::string& one : parts_of(features, '|')) {
+    const std::vector<std::string> wanted = parts_of(one, '&');
+    for (const auto& [name, node] : machine.machine) {
+      const std::vector<std::string> has = parts_of(node.features, ',');
+      const bool has_all = std::ranges::all_of(wanted, [&](const std::string& each) {
+        return std::ranges::find(has, each) != has.end();
+      });
+      const auto number = machine.names.find(name);
+      if (has_all && number) nodes.insert(*number, *number);
+    }
   }
   return nodes;
 }
@@ -75,13 +84,14 @@ std::uint32_t least_cpus(const SlurmMachine& machine) {
 void set_place(Submission& s, const SlurmJob& job, const SlurmMachine& machine) {
   NodeSet only, never = machine.names.nodes(job.excluded);
   if (!job.features.empty()) {
-    if (job.features.find_first_of("|[]*()") != std::string::npos) {
-      s.impossible = fmt::format("of --constraint only features with & between them can be kept");
+    if (job.features.find_first_of("[]*()") != std::string::npos) {
+      s.impossible = "of --constraint only features with & and | between them can be kept";
     }
     only = with_features(job.features, machine);
     if (only.empty()) s.impossible = "no node has the features that it asks for";
   }
-  if (!job.required.empty() && s.impossible.empty()) {
+  // Where more is said no list of nodes is taken; these are then where it was started before.
+  if (!says_more(job) && !job.required.empty() && s.impossible.empty()) {
     const NodeSet required = machine.names.nodes(job.required);
     if (required.count() < std::max(s.nodes, s.max)) {
       s.impossible = "of --nodelist only a list of all the nodes can be kept";
@@ -92,40 +102,34 @@ void set_place(Submission& s, const SlurmJob& job, const SlurmMachine& machine) 
   s.never = to_string(never);
 }
 
-void set_sizes(Submission& s, const SlurmJob& job, const Words& words, const SlurmMachine& machine) {
+/// As Slurm was asked, for those that came before there was a script that says more.
+void set_sizes_of_slurm(Submission& s, const SlurmJob& job, const SlurmMachine& machine) {
+  const std::uint32_t cpus = std::max(job.cpus, job.processes * std::max(job.cpus_per_task, 1U));
+  const std::uint32_t each = least_cpus(machine);
+  s.nodes = std::max<Nodes>(job.least, (cpus + each - 1) / each);
+  if (job.most > s.nodes) {
+    s.type = JobType::moldable;
+    s.min = s.nodes;
+    s.max = job.most;
+  }
+}
+
+void set_sizes(Submission& s, const Words& words) {
   const auto word_of = [&](std::string_view name) {
     const auto found = words.find(name);
     return found == words.end() ? std::string() : found->second;
   };
-  const std::uint32_t cpus =
-      std::max(job.cpus, job.processes * std::max(job.cpus_per_task, 1U));
-  Nodes least = std::max<Nodes>({job.least, (cpus + least_cpus(machine) - 1) / least_cpus(machine)});
-  Nodes most = std::max(job.most, least);
-  if (const std::string nodes = word_of("nodes"); !nodes.empty()) {
-    const NodeRange range = parse_nodes(nodes);
-    least = range.first;
-    most = range.last;
-  }
-  s.type = least < most ? JobType::moldable : JobType::rigid;
-  if (const std::string type = word_of("type"); !type.empty()) {
-    const auto known = from_word<JobType>(kJobTypeWords, type);
-    if (!known) {
-      throw InputError({.field = "type"}, fmt::format("'{}' is none", printable(type)),
-                       "say rigid, moldable, malleable or evolving");
-    }
-    s.type = *known;
-  }
-  s.nodes = least;
-  if (const std::string preferred = word_of("preferred"); !preferred.empty()) {
-    const NodeRange one = parse_nodes(preferred);
-    s.nodes = std::clamp(one.first, least, most);
-  }
-  if (s.type != JobType::rigid) {
-    s.min = least;
-    s.max = most;
-  }
-  // A program asks for its sizes itself, with any MPI; a script may run several.
-  if (s.type == JobType::evolving) s.mpi = Mpi::mpich;
+  const auto nodes_of = [&](std::string_view name) -> Nodes {
+    const std::string word = word_of(name);
+    return word.empty() ? 0 : parse_nodes(word).first;
+  };
+  const std::string type = word_of("type");
+  const auto known = from_word<JobType>(kJobTypeWords, type);
+  if (!known) throw bad_word("type", type);
+  s.type = *known;
+  s.nodes = std::max<Nodes>(nodes_of("nodes"), 1);
+  s.min = nodes_of("min");
+  s.max = nodes_of("max");
   if (const std::string sizes = word_of("sizes"); !sizes.empty()) {
     s.sizes = parse_constraint(sizes, {.field = "sizes"});
   }
@@ -137,7 +141,7 @@ void set_sizes(Submission& s, const SlurmJob& job, const Words& words, const Slu
     s.watts = range.most;
     s.least_watts = range.least;
   }
-  s.is_held = word_of("hold") == "yes";
+  s.is_held = word_of("hold") == "user";
 }
 
 }  // namespace
@@ -148,7 +152,7 @@ Submission submission_of(const SlurmJob& job, const SlurmMachine& machine) {
   s.program = {job.name.empty() ? "job" : printable(job.name)};
   s.script = kSlurmHasIt;
   s.folder = job.folder.empty() || job.folder.front() != '/' ? "/" : job.folder;
-  s.walltime = job.limit > Duration{} ? job.limit
+  s.walltime = job.limit > Duration{}                    ? job.limit
                : machine.facts.default_time > Duration{} ? machine.facts.default_time
                                                          : kVeryLong;
   s.tasks_per_node = job.tasks_per_node;
@@ -157,7 +161,13 @@ Submission submission_of(const SlurmJob& job, const SlurmMachine& machine) {
   s.is_requeued = job.is_requeued;
   if (!job.account.empty()) s.account = printable(job.account);
   try {
-    set_sizes(s, job, words_of(job.admin_comment), machine);
+    if (const Words words = words_of(job.admin_comment); words.empty()) {
+      set_sizes_of_slurm(s, job, machine);
+    } else {
+      set_sizes(s, words);
+    }
+    // A program asks for its sizes itself, with any MPI; a script may run several.
+    if (s.type == JobType::evolving || s.type == JobType::adaptive) s.mpi = Mpi::mpich;
     set_place(s, job, machine);
   } catch (const InputError& error) {
     s.type = JobType::rigid;
@@ -178,20 +188,50 @@ Submission submission_of(const SlurmJob& job, const SlurmMachine& machine) {
   return s;
 }
 
+bool are_alike(const Submission& a, const Submission& b) {
+  const auto of_slurm = [](const Submission& s) {
+    Submission its;
+    its.name = s.name;
+    its.type = s.type;
+    its.nodes = s.nodes;
+    its.min = s.min;
+    its.max = s.max;
+    its.walltime = s.walltime;
+    its.tasks_per_node = s.tasks_per_node;
+    its.cores_per_process = s.cores_per_process;
+    its.memory = s.memory;
+    its.only = s.only;
+    its.never = s.never;
+    its.account = s.account;
+    its.model = s.model;
+    its.sizes = s.sizes;
+    its.watts = s.watts;
+    its.least_watts = s.least_watts;
+    its.is_held = s.is_held;
+    its.begin = s.begin;
+    return to_json(its);
+  };
+  return of_slurm(a) == of_slurm(b);
+}
+
 Fingerprint fingerprint_of(const SlurmJob& job) {
-  return {.name = job.name,
-          .admin_comment = job.admin_comment,
-          .comment = job.comment,
-          .dependency = job.dependency,
-          .features = job.features,
-          .gres = job.gres,
-          .reservation = job.reservation,
-          .least = job.least,
-          .most = job.most,
-          .limit = job.limit,
-          .eligible = job.eligible,
-          .required = job.required,
-          .excluded = job.excluded};
+  Fingerprint its = {.name = job.name,
+                     .admin_comment = job.admin_comment,
+                     .comment = job.comment,
+                     .dependency = job.dependency,
+                     .features = job.features,
+                     .gres = job.gres,
+                     .reservation = job.reservation,
+                     .least = job.least,
+                     .most = job.most,
+                     .limit = job.limit,
+                     .eligible = job.eligible,
+                     .required = job.required,
+                     .excluded = job.excluded};
+  if (!says_more(job)) return its;
+  its.least = its.most = 0;
+  its.required.clear();
+  return its;
 }
 
 }  // namespace ductile

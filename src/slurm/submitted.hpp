@@ -24,6 +24,9 @@ struct SlurmMachine {
 /// Never throws: what cannot be is `impossible`, with the reason, and so is what cannot be kept.
 Submission submission_of(const SlurmJob& job, const SlurmMachine& machine);
 
+/// Does Slurm say the same of both, whatever the controller knows besides?
+bool are_alike(const Submission& a, const Submission& b);
+
 /// What of a waiting job may change, by its user or by what it waits for. Equal ones ask for the
 /// same.
 struct Fingerprint {
