@@ -38,15 +38,6 @@ struct Options {
   Serve serve{};
 };
 
-void set_up_log(int verbosity) {
-  auto log =
-      std::make_shared<spdlog::logger>("serve", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %L %v");
-  log->set_level(verbosity == 0 ? spdlog::level::info : spdlog::level::debug);
-  log->flush_on(spdlog::level::trace);
-  spdlog::set_default_logger(std::move(log));
-}
-
 /// What the command line says goes before what the file says.
 ServeSettings told(const Options& options, const Registry& registry) {
   ServeSettings settings;
@@ -82,13 +73,22 @@ void run(const Options& options, const Registry& registry) {
   sigemptyset(&hangup);
   sigaddset(&hangup, SIGHUP);
   sigprocmask(SIG_BLOCK, &hangup, nullptr);
-  set_up_log(options.verbosity);
+  set_up_serve_log(options.verbosity);
   if (options.settles) return settle(told(options, registry).state);
   options.serve(settings_of(options, registry), registry,
                 [&] { return settings_of(options, registry); });
 }
 
 }  // namespace
+
+void set_up_serve_log(int verbosity) {
+  auto log =
+      std::make_shared<spdlog::logger>("serve", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %L %v");
+  log->set_level(verbosity == 0 ? spdlog::level::info : spdlog::level::debug);
+  log->flush_on(spdlog::level::trace);
+  spdlog::set_default_logger(std::move(log));
+}
 
 void add_serve_command(CLI::App& app, const Registry& registry, Cluster cluster, Serve serve) {
   const auto options = std::make_shared<Options>();
@@ -125,6 +125,11 @@ void add_serve_command(CLI::App& app, const Registry& registry, Cluster cluster,
   } else {
     add("--partition", &ServeSettings::partition, text,
         "the partition of Slurm whose jobs it starts and resizes");
+    add("--hands-over", &ServeSettings::hands_over, text,
+        "the file by which `ductile-slurm watch` hands the partition over to Slurm; removed when "
+        "the "
+        "controller begins")
+        ->type_name("FILE");
   }
   command->add_option("--config", options->config,
                       "TOML file of these settings; read again at SIGHUP");

@@ -10,6 +10,10 @@
 
 namespace ductile {
 
+/// What a program says that serves goes to stderr, with the time of each line. `verbosity`: 0 or
+/// more.
+void set_up_serve_log(int verbosity);
+
 /// What is served.
 enum class Cluster { local, slurm };
 /// `serve` of live/serve.hpp, and its like for another cluster.

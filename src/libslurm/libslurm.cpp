@@ -328,6 +328,12 @@ void LibSlurm::hold(std::uint64_t number, Nodes least, Nodes most,
   update(job, "held");
 }
 
+void LibSlurm::release(std::uint64_t number) {
+  job_desc_msg_t job = descriptor_of(number);
+  job.priority = INFINITE;
+  update(job, "released");
+}
+
 void LibSlurm::keep(std::uint64_t number, const std::vector<std::string>& nodes) {
   job_desc_msg_t job = descriptor_of(number);
   const std::string list = list_of(nodes);

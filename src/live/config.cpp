@@ -141,6 +141,7 @@ constexpr Setting kSettings[] = {
        s.platform = v.parsed([](const std::string& path) { return read_platform_to_serve(path); });
      }},
     {"partition", [](const Value& v, ServeSettings& s) { s.partition = v.text(); }},
+    {"hands_over", [](const Value& v, ServeSettings& s) { s.hands_over = v.text(); }},
     {"policy", [](const Value& v, ServeSettings& s) { s.policy = v.policy(); }},
     {"fairness",
      [](const Value& v, ServeSettings& s) {

@@ -14,7 +14,9 @@ namespace ductile {
 void serve_slurm(const ServeSettings& settings, const Registry& registry,
                  const std::function<ServeSettings()>& reload, Slurm& slurm) {
   const Descriptor lock = lock_state(settings.state);
-  SlurmWorld world(slurm, {.partition = settings.partition, .names = settings.state + "/nodes"});
+  SlurmWorld world(slurm, {.partition = settings.partition,
+                           .names = settings.state + "/nodes",
+                           .hands_over = settings.hands_over});
   for (const std::string& each : world.remarks()) spdlog::info("{}", each);
   Controller(settings, registry, reload, world).run();
 }

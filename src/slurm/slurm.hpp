@@ -132,6 +132,8 @@ class Slurm {
   /// Holds a job that waits, with the sizes that it was submitted with, on any nodes.
   virtual void hold(std::uint64_t number, Nodes least, Nodes most,
                     const std::vector<std::string>& required) = 0;
+  /// Lets a job that is held start where and when Slurm's own scheduler likes.
+  virtual void release(std::uint64_t number) = 0;
   /// A running job has these of its nodes from now on; what runs on the others is killed at once.
   virtual void keep(std::uint64_t number, const std::vector<std::string>& nodes) = 0;
   /// A running job gets these nodes besides. `id` is the number of the order, which the helper

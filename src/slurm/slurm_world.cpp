@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -340,6 +341,38 @@ void SlurmWorld::compare() {
       early_.push_back(std::move(each));
     }
   }
+}
+
+/// Tasks of an array that wait are one record in Slurm. Each becomes a job of its own, with its
+/// number, before it is told; the last one is what is left of the record. True if there is anything
+/// to do.
+bool SlurmWorld::split(const SlurmJob& job) {
+  if (job.state != SlurmJob::State::pending || job.tasks.empty()) return false;
+  TaskArray array;
+  try {
+    array = parse_array(job.tasks);
+  } catch (const InputError&) {
+    return false;  // it arrives as what cannot run
+  }
+  if (array.count() < 2) return false;
+  if (!splitting_.insert(job.number).second) return true;
+  std::vector<std::uint32_t> each;
+  for (const Interval& part : array.tasks.parts) {
+    for (std::uint32_t task = part.first; task <= part.last; ++task) each.push_back(task);
+  }
+  each.pop_back();
+  errands_.give([this, id = job.array, number = job.number, each]() -> Errands::Return {
+    try {
+      for (const std::uint32_t task : each) slurm_.split(id, task);
+    } catch (const SlurmError& error) {
+      spdlog::warn("{}", error.what());
+    }
+    return [this, number] {
+      splitting_.erase(number);
+      must_ask_ = true;
+    };
+  });
+  return true;
 }
 
 void SlurmWorld::compare(Its& its, const SlurmJob* job) {
@@ -786,10 +819,15 @@ void SlurmWorld::take_up(const ScheduleClock& clock, const Past& past) {
   clock_ = &clock;
   ++life_;
   reach_ = Reach::here;
+  const std::string& file = settings_.hands_over;
+  if (!file.empty() && unlink(file.c_str()) == 0) {
+    spdlog::info("the partition is taken back from Slurm's own scheduler");
+  }
   events_.clear();
   jobs_.clear();
   ids_.clear();
   past_.clear();
+  splitting_.clear();
   early_.clear();
   next_ = past.next;
   next_request_ = past.requests;

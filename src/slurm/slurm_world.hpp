@@ -47,6 +47,9 @@ class SlurmWorld final : public World {
     std::string partition{};
     /// Where the numbers of nodes are kept.
     std::string names{};
+    /// The file by which the partition was handed over to Slurm while there was no controller
+    /// (slurm/watch.hpp); none if empty.
+    std::string hands_over{};
     /// How often Slurm is asked how things stand.
     Duration poll = std::chrono::milliseconds(500);
     /// A job that was released and does not run after so long is held again.
@@ -115,6 +118,7 @@ class SlurmWorld final : public World {
   void compare_waiting(Its& its, const SlurmJob& there);
   void compare_running(Its& its, const SlurmJob& there);
   void arrive(const SlurmJob& there);
+  bool split(const SlurmJob& there);
   void tell_changed(Its& its, const SlurmJob& there);
   Submission submission_of(const SlurmJob& there) const;
   const SlurmJob* there(std::uint64_t number) const;
@@ -174,6 +178,7 @@ class SlurmWorld final : public World {
   std::set<std::uint64_t> past_{};  // numbers that are over, as long as Slurm knows them
   NodeSet down_{}, draining_{};     // as it was told last
   std::map<std::string, Stranger> strangers_{};
+  std::set<std::uint64_t> splitting_{};  // arrays that are
   std::vector<Early> early_;
   JobId next_ = JobId{0};
   std::uint32_t next_request_ = 0;

@@ -86,9 +86,10 @@ void set_place(Submission& s, const SlurmJob& job, const SlurmMachine& machine) 
   if (!job.features.empty()) {
     if (job.features.find_first_of("[]*()") != std::string::npos) {
       s.impossible = "of --constraint only features with & and | between them can be kept";
+    } else {
+      only = with_features(job.features, machine);
+      if (only.empty()) s.impossible = "no node has the features that it asks for";
     }
-    only = with_features(job.features, machine);
-    if (only.empty()) s.impossible = "no node has the features that it asks for";
   }
   // Where more is said no list of nodes is taken; these are then where it was started before.
   if (!says_more(job) && !job.required.empty() && s.impossible.empty()) {
@@ -149,6 +150,7 @@ void set_sizes(Submission& s, const Words& words) {
 Submission submission_of(const SlurmJob& job, const SlurmMachine& machine) {
   Submission s;
   s.name = printable(job.name).substr(0, 255);
+  if (job.task) s.name = fmt::format("{}_{}", s.name.substr(0, 240), *job.task);
   s.program = {job.name.empty() ? "job" : printable(job.name)};
   s.script = kSlurmHasIt;
   s.folder = job.folder.empty() || job.folder.front() != '/' ? "/" : job.folder;
@@ -177,7 +179,8 @@ Submission submission_of(const SlurmJob& job, const SlurmMachine& machine) {
   const auto cannot = [&](bool is_so, const std::string& why) {
     if (is_so && s.impossible.empty()) s.impossible = why;
   };
-  cannot(!job.tasks.empty(), "it is an array, which is not kept yet: submit its tasks one by one");
+  const bool is_one = job.tasks.find_first_of(",-.") == std::string::npos;
+  cannot(!is_one, "its array has too many tasks: submit several");
   cannot(!job.reservation.empty(), "it asks for a reservation of Slurm");
   cannot(!job.licenses.empty(), "it asks for licences of Slurm");
   cannot(!job.gres.empty(), "it asks for generic resources of Slurm");

@@ -391,7 +391,7 @@ TEST(SlurmWorld, NothingIsLostAndNobodyIsHeldForEver) {
                                                           : spdlog::level::off);
   set_crash(count_moment);
   Sums all;
-  const std::uint64_t runs = for_seeds(400, [&](std::uint64_t seed) {
+  const std::uint64_t runs = for_seeds(100, [&](std::uint64_t seed) {
     History history(seed);
     history.live();
     const Sums& its = history.sums();

@@ -117,6 +117,15 @@ void FakeSlurm::hold(std::uint64_t number, Nodes least, Nodes most,
   answer();
 }
 
+void FakeSlurm::release(std::uint64_t number) {
+  hear();
+  Its& its = find(number);
+  if (its.job.state != SlurmJob::State::pending) throw SlurmError("it does not wait", false);
+  its.job.is_held = false;
+  its.starts_at = now();
+  answer();
+}
+
 void FakeSlurm::keep(std::uint64_t number, const std::vector<std::string>& nodes) {
   hear();
   Its& its = find(number);
@@ -241,11 +250,18 @@ void FakeSlurm::live() {
   }
   for (auto& [number, its] : jobs_) {
     if (its.job.state != State::pending || its.job.is_held || now() < its.starts_at) continue;
-    const bool can = std::ranges::all_of(its.job.required,
-                                         [&](const std::string& node) { return is_free(node); });
+    std::vector<std::string> on = its.job.required;
+    if (on.empty()) {  // its own scheduler chooses
+      for (const auto& [name, node] : nodes_) {
+        if (is_free(name) && on.size() < its.job.least) on.push_back(name);
+      }
+    }
+    const bool can = on.size() >= its.job.least && std::ranges::all_of(on, [&](const auto& node) {
+                       return is_free(node);
+                     });
     if (!can) continue;
     its.job.state = State::running;
-    its.job.nodes = its.job.required;
+    its.job.nodes = std::move(on);
     its.job.batch_host = its.job.nodes.front();
     its.job.started = now();
     its.over_at = now() + its.runs;

@@ -29,6 +29,7 @@ class FakeSlurm final : public Slurm {
   void start(const SlurmStart& what) override;
   void hold(std::uint64_t number, Nodes least, Nodes most,
             const std::vector<std::string>& required) override;
+  void release(std::uint64_t number) override;
   void keep(std::uint64_t number, const std::vector<std::string>& nodes) override;
   void grow(const SlurmJob& job, const std::vector<std::string>& nodes, std::uint64_t id) override;
   void end(std::uint64_t number, bool requeue) override;
