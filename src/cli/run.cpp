@@ -199,8 +199,7 @@ int run_program(const Options& options) {
                      "write them like 0-3,7");
   }
   settings.cpus = *cpus;
-  std::uint32_t slots = 0;
-  for (const Host& host : settings.launcher.hosts) slots += host.slots;
+  const std::uint32_t slots = slots_of(settings.launcher.hosts);
   if (!settings.launcher.hosts.empty()) {
     if (settings.launcher.mpi == Mpi::none) {
       throw InputError("without an MPI there is one process, on this host", "drop --hosts");

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostClients = 256;
 /// Answers that may wait for a client: one that does not read them has only itself to blame.
-constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;
+constexpr std::size_t kMaxAnswers = std::size_t{4} << 20;
 
 std::unique_ptr<ControlClient> new_client(Descriptor connection) {
   return std::make_unique<ControlClient>(ControlClient{
@@ -98,7 +98,7 @@ std::string ask_manager(const std::string& socket, const std::string& order) {
   const Descriptor connection = connect_unix(socket);
   std::string answer;
   if (send_all(connection, order + "\n")) {
-    std::array<char, ControlClients::kMaxLine> bytes;
+    std::array<char, 4096> bytes;
     for (;;) {
       const ssize_t got = recv(connection.get(), bytes.data(), bytes.size(), 0);
       if (got < 0 && errno == EINTR) continue;

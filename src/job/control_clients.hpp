@@ -28,8 +28,8 @@ class ControlClients {
  public:
   using Json = nlohmann::ordered_json;
 
-  /// Bytes of an order.
-  static constexpr std::size_t kMaxLine = 4096;
+  /// Bytes of an order, which may name thousands of hosts.
+  static constexpr std::size_t kMaxLine = std::size_t{1} << 20;
 
   /// Whose user is ours, or root, is let in.
   void listen(Descriptor listener) { socket_ = std::move(listener); }

@@ -52,7 +52,8 @@ struct Generation {
 
   std::uint32_t number = 0;
   std::uint32_t size = 1;
-  NodeSet cpus{};  // of this host, to which it was started; empty: none were chosen
+  std::vector<Host> hosts{};  // that it was given, the first ones first; empty: this one
+  NodeSet cpus{};             // of this host, to which it was started; empty: none were chosen
 
   // ---- Its processes ---------------------------------------------------------------------------
   Process process{};  // the launcher, or the program itself

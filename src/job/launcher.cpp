@@ -18,6 +18,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "job/launcher_variables.hpp"
+#include "job/protocol.hpp"
 
 namespace ductile {
 namespace {
@@ -108,6 +109,20 @@ std::vector<Host> parse_hosts(const std::string& text) {
     hosts.push_back(std::move(host));
   }
   return hosts;
+}
+
+std::string to_text(const std::vector<Host>& hosts) {
+  std::string text;
+  for (const Host& host : hosts) {
+    text += (text.empty() ? "" : ",") + host.name + ":" + std::to_string(host.slots);
+  }
+  return text;
+}
+
+std::uint32_t slots_of(const std::vector<Host>& hosts) {
+  std::uint64_t slots = 0;
+  for (const Host& host : hosts) slots += host.slots;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, wire::kMaxProcesses));
 }
 
 std::vector<Host> place(const std::vector<Host>& hosts, std::uint32_t size) {
@@ -211,10 +226,7 @@ std::vector<std::string> command_line(const Launcher& launcher, std::uint32_t si
   const auto add = [&](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);
   };
-  std::string hosts;
-  for (const Host& host : place(launcher.hosts, size)) {
-    hosts += (hosts.empty() ? "" : ",") + host.name + ":" + std::to_string(host.slots);
-  }
+  const std::string hosts = to_text(place(launcher.hosts, size));
   if (launcher.mpi == Mpi::mpich && !hosts.empty()) {
     add({"-hosts", hosts, "-launcher", "ssh", "-launcher-exec", launcher.agent});
   }

@@ -63,6 +63,11 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 /// "h1:4,h2" as hosts; InputError.
 std::vector<Host> parse_hosts(const std::string& text);
 
+/// The other way round: "h1:4,h2:1".
+std::string to_text(const std::vector<Host>& hosts);
+/// How many processes they take; not more than a job may have.
+std::uint32_t slots_of(const std::vector<Host>& hosts);
+
 /// The hosts that `size` processes take, the first ones first, and how many each; as many as fit.
 std::vector<Host> place(const std::vector<Host>& hosts, std::uint32_t size);
 

@@ -117,7 +117,7 @@ class Manager {
 
   // ---- Generations -----------------------------------------------------------------------------
   Generation& current() const { return table_.current(); }
-  void start_generation(std::uint32_t size);
+  void start_generation(std::uint32_t size, const std::vector<Host>& hosts);
   bool is_crowded(std::uint32_t size) const;
   void let_yield(bool is_on);
   void on_ended(Generation& generation);
@@ -180,8 +180,8 @@ Manager::Manager(const RunSettings& settings)
       resizes_(
           settings, table_,
           {.start =
-               [this](std::uint32_t size) {
-                 start_generation(size);
+               [this](std::uint32_t size, const std::vector<Host>& hosts) {
+                 start_generation(size, hosts);
                  let_yield(true);
                },
            .send = [this](const Generation& its,
@@ -214,7 +214,7 @@ RunResult Manager::run() {
       throw RunError("'" + settings_.report + "' cannot be written");
     }
     if (!settings_.go_on.empty()) table_.begin_at(kGoesOn);
-    start_generation(settings_.has_steps ? 1 : settings_.size);
+    start_generation(settings_.has_steps ? 1 : settings_.size, settings_.launcher.hosts);
     while (!is_over()) {
       wait(signals);
       table_.reap([this](Generation& generation) { on_ended(generation); });
@@ -368,7 +368,7 @@ RunResult Manager::result() {
 
 // ---- Generations --------------------------------------------------------------------------------
 
-void Manager::start_generation(std::uint32_t size) {
+void Manager::start_generation(std::uint32_t size, const std::vector<Host>& hosts) {
   const std::uint32_t number = table_.next_number();
   const bool is_first = table_.all().empty();
   Variables variables;
@@ -388,6 +388,7 @@ void Manager::start_generation(std::uint32_t size) {
   const std::optional<bool> again = is_first ? std::nullopt : current().reads_again;
   table_.start(
       {.size = size,
+       .hosts = hosts,
        .marks = {{"DUCTILE_TOKEN", wire::text_of(peers_.token())}},
        .variables = std::move(variables),
        .cpus = cpus_,
@@ -553,7 +554,8 @@ void Manager::order(ControlClient& client, const Order& order) {
   const ResizeDriver::Wish wish{.size = order.size,
                                 .is_requested = is_answer,
                                 .moves = order.moves,
-                                .suspends = order.verb == Order::Verb::suspend};
+                                .suspends = order.verb == Order::Verb::suspend,
+                                .hosts = order.hosts};
   if (const auto why = resizes_.objection(wish)) {
     return reply(client, {{"ok", false}, {"error", *why}, {"size", current().size}}, order.id);
   }
@@ -570,6 +572,7 @@ Json Manager::status() const {
               {"generation", now.number},
               {"size", now.size},
               {"cpus", to_string(now.cpus)},
+              {"hosts", to_text(place(now.hosts, now.size))},
               {"min", std::max(settings_.min, now.sizes.range.min)},
               {"max", std::min(settings_.max, now.sizes.range.max)},
               {"constraint", to_text(now.sizes.constraint)},
@@ -628,8 +631,8 @@ std::vector<std::string> Manager::names_of_nodes() const {
     }
   }
   if (!names.empty()) return names;
-  if (settings_.launcher.hosts.empty()) return {name_of_this_host()};
-  for (const Host& host : place(settings_.launcher.hosts, current().size)) {
+  if (current().hosts.empty()) return {name_of_this_host()};
+  for (const Host& host : place(current().hosts, current().size)) {
     names.push_back(host.name);
   }
   return names;

@@ -1,10 +1,25 @@
 #include "job/order.hpp"
 
+#include <optional>
+
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "job/json_line.hpp"
 #include "job/protocol.hpp"
 
 namespace ductile {
+namespace {
+
+std::optional<std::vector<Host>> hosts_in(const nlohmann::json& text) {
+  if (!text.is_string()) return std::nullopt;
+  try {
+    return parse_hosts(std::string(text));
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
 
 std::variant<Order, BadOrder> parse_order(std::string_view line) {
   using Json = nlohmann::json;
@@ -38,6 +53,11 @@ std::variant<Order, BadOrder> parse_order(std::string_view line) {
   const auto cpus = cpus_text.is_string() ? parse_node_set(std::string(cpus_text)) : std::nullopt;
   if (!cpus) return bad("\"cpus\" are processors, like \"0-3,7\"");
   order.cpus = *cpus;
+  const auto hosts = hosts_in(json.value("hosts", Json("")));
+  if (!hosts) {
+    return bad("\"hosts\" are hosts and how many processes each takes, like \"h1:4,h2:4\"");
+  }
+  order.hosts = *hosts;
   const Json moves = json.value("move", Json(false));
   if (!moves.is_boolean()) return bad("\"move\" is true or false");
   order.moves = moves;

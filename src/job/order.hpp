@@ -6,10 +6,12 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "base/node_set.hpp"
+#include "job/launcher.hpp"
 
 namespace ductile {
 
@@ -24,6 +26,8 @@ struct Order {
   bool moves = false;
   /// Processors of this host for the new generation; empty: as before.
   NodeSet cpus{};
+  /// Hosts for the new generation, and how many processes each takes; empty: as before.
+  std::vector<Host> hosts{};
   /// Of nodes: those that the job has, for files of what they draw.
   NodeSet nodes{};
 };

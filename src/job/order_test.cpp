@@ -16,6 +16,9 @@ TEST(Order, IsReadFromALine) {
   EXPECT_EQ(order->size, 4u);
   EXPECT_EQ(to_string(order->cpus), "0-2 7");
   EXPECT_EQ(order->id.dump(), "[1]");
+  EXPECT_TRUE(order->hosts.empty());
+  const auto there = parse_order(R"({"do":"resize","size":5,"hosts":"n1:4,n3"})");
+  EXPECT_EQ(to_text(std::get<Order>(there).hosts), "n1:4,n3:1");
   for (const char* line : {R"({"do":"status"})", R"({"do":"watch"})", R"({"do":"stop"})",
                            R"({"do":"answer","size":0})", R"({"do":"withdraw"})",
                            R"({"do":"suspend"})", R"({"do":"nodes","nodes":"0-3 7"})"}) {
@@ -37,6 +40,9 @@ TEST(Order, WhatIsNoneIsToldWhy) {
       {R"({"do":"answer","size":3,"cpus":"x"})", "processors"},
       {R"({"do":"resize","size":3,"move":1})", "true or false"},
       {R"({"do":"answer","size":3,"cpus":3})", "processors"},
+      {R"({"do":"resize","size":3,"hosts":["n1"]})", "how many processes each takes"},
+      {R"({"do":"resize","size":3,"hosts":"n1:0"})", "how many processes each takes"},
+      {R"({"do":"resize","size":3,"hosts":"-x:1"})", "how many processes each takes"},
       {R"({"do":"nodes"})", "are nodes"},
       {R"({"do":"nodes","nodes":""})", "are nodes"},
       {R"({"do":"nodes","nodes":[1]})", "are nodes"},

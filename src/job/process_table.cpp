@@ -31,13 +31,16 @@ Generation& ProcessTable::start(const Start& how) {
   auto generation = std::make_unique<Generation>();
   generation->number = number;
   generation->size = how.size;
+  generation->hosts = how.hosts;
   generation->cpus = how.cpus;
   generation->peers.resize(how.size);
   generation->marks = how.marks;
   generation->marks.emplace_back("DUCTILE_GENERATION", std::to_string(number));
   Variables variables = generation->marks;
   variables.insert(variables.end(), how.variables.begin(), how.variables.end());
-  const std::vector<std::string> words = command_line(launcher_, how.size, variables, how.cores);
+  Launcher launcher = launcher_;
+  launcher.hosts = how.hosts;
+  const std::vector<std::string> words = command_line(launcher, how.size, variables, how.cores);
   spdlog::debug("generation {}: {}", number, fmt::join(words, " "));
   generation->group = Cgroup::make(std::to_string(number));
   generation->process =
@@ -74,8 +77,8 @@ void ProcessTable::on_ended(Generation& generation, int status) {
   generation.deadline = generation.ended + kSweep;
   std::size_t left = generation.group ? generation.group->kill_all() : 0;
   left += kill_descendants(generation.marks);
-  if (launcher_.starter == Starter::mpiexec && !launcher_.hosts.empty()) {
-    generation.sweep.emplace(launcher_.agent, place(launcher_.hosts, generation.size),
+  if (launcher_.starter == Starter::mpiexec && !generation.hosts.empty()) {
+    generation.sweep.emplace(launcher_.agent, place(generation.hosts, generation.size),
                              generation.marks);
   }
   if (left > 0) spdlog::debug("generation {}: {} left over, killed", generation.number, left);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "base/node_set.hpp"
 #include "job/generation.hpp"
@@ -30,6 +31,8 @@ class ProcessTable {
 
   struct Start {
     std::uint32_t size = 1;
+    /// Where; this host if empty.
+    std::vector<Host> hosts{};
     /// By which its processes are known, besides the number of the generation.
     Variables marks{};
     /// What else they find in their environment.

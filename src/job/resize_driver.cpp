@@ -24,13 +24,6 @@ ResizeDriver::ResizeDriver(const RunSettings& settings, ProcessTable& table, Out
 
 // ---- Orders -------------------------------------------------------------------------------------
 
-std::uint32_t ResizeDriver::slots() const {
-  if (settings_.launcher.hosts.empty()) return wire::kMaxProcesses;
-  std::uint32_t slots = 0;
-  for (const Host& host : settings_.launcher.hosts) slots += host.slots;
-  return slots;
-}
-
 std::optional<std::string> ResizeDriver::objection(const Wish& wish) const {
   const std::uint32_t size = wish.size;
   if (settings_.is_rigid) return "the job is rigid";
@@ -41,13 +34,18 @@ std::optional<std::string> ResizeDriver::objection(const Wish& wish) const {
     if (resize_ || ordered_) return "a resize is under way";
     return std::nullopt;
   }
-  if (size > slots()) return fmt::format("the hosts take {} processes", slots());
+  const Generation& now = table_.current();
+  if (!wish.hosts.empty() && settings_.launcher.starter == Starter::mpiexec &&
+      settings_.launcher.hosts.empty()) {
+    return "the job was started without --hosts, for this host alone";
+  }
+  const std::uint32_t most = slots(wish.hosts.empty() ? now.hosts : wish.hosts);
+  if (size > most) return fmt::format("the hosts take {} processes", most);
   if (size < settings_.min || size > settings_.max) {
     return fmt::format("{} processes are not between {} and {}", size, settings_.min,
                        settings_.max);
   }
   if (has_exited_ || is_ending_) return "the job has ended";
-  const Generation& now = table_.current();
   if (!now.sizes.allow(size)) return now.sizes.objection(size);
   if (size == now.size && !wish.moves) return fmt::format("the job has {} processes already", size);
   if (now.finishing > 0) return "the program has come to its end";
@@ -82,7 +80,7 @@ void ResizeDriver::begin() {
   }
   spdlog::info("resizing from {} to {} processes", current.size, size);
   try {
-    outside_.start(size);
+    outside_.start(size, wish.hosts.empty() ? current.hosts : wish.hosts);
   } catch (const RunError& error) {
     give_up(error.what());
   }
@@ -92,12 +90,12 @@ void ResizeDriver::begin() {
 void ResizeDriver::refuse(std::uint32_t size, const std::string& why) {
   if (std::exchange(is_planned_, false)) ++aborted_;
   const Generation& current = table_.current();
-  const Json details = {{"generation", current.number},
-                        {"from", current.size},
-                        {"to", size},
-                        {"size", current.size},
-                        {"cpus", to_string(current.cpus)},
-                        {"error", why}};
+  Json details = {{"generation", current.number},
+                  {"from", current.size},
+                  {"to", size},
+                  {"size", current.size},
+                  {"error", why}};
+  add_places(details);
   if (std::exchange(is_requested_, false)) outside_.deny();
   // Who ordered it may have gone, and another one in its place waits to hear of it.
   outside_.report("aborted", details);
@@ -277,7 +275,7 @@ void ResizeDriver::conclude() {
     spdlog::warn("the resize from {} to {} processes was given up: {}", resize_->old_size(),
                  resize_->new_size(), resize_->reason());
   }
-  details["cpus"] = to_string(table_.current().cpus);
+  add_places(details);
   if (resize_->strays() > 0) details["strays"] = resize_->strays();
   if (!is_suspended_) outside_.report(is_committed ? "resized" : "aborted", details);
   if (!settings_.trace.empty() && !is_suspended_) trace_.add(*resize_, freed_);
@@ -289,16 +287,19 @@ void ResizeDriver::conclude() {
   outside_.answer(is_committed, details);
 }
 
+/// Where the job runs now.
+void ResizeDriver::add_places(Json& details) const {
+  const Generation& current = table_.current();
+  details["cpus"] = to_string(current.cpus);
+  if (current.hosts.empty()) return;
+  Json hosts = Json::object();
+  for (const Host& host : place(current.hosts, current.size)) hosts[host.name] = host.slots;
+  details["hosts"] = std::move(hosts);
+}
+
 ResizeDriver::Json ResizeDriver::details_of_commit() const {
   const Resize::Times& times = resize_->times();
   Json details = {{"size", resize_->new_size()}};
-  if (!settings_.launcher.hosts.empty()) {
-    Json hosts = Json::object();
-    for (const Host& host : place(settings_.launcher.hosts, resize_->new_size())) {
-      hosts[host.name] = host.slots;
-    }
-    details["hosts"] = std::move(hosts);
-  }
   details["probe"] = resize_->meeting();
   details["skew"] = resize_->skew();
   if (resize_->postponements() > 0) details["postponed"] = resize_->postponements();

@@ -30,8 +30,9 @@ class ResizeDriver {
 
   /// What it asks of the rest of the manager.
   struct Outside {
-    /// Starts the next generation, beside the current one, which lets it have its cores. RunError.
-    std::function<void(std::uint32_t size)> start{};
+    /// Starts the next generation there, beside the current one, which lets it have its cores.
+    /// RunError.
+    std::function<void(std::uint32_t size, const std::vector<Host>& hosts)> start{};
     /// To all processes of a generation.
     std::function<void(const Generation&, const wire::Message&)> send{};
     /// Something happened: "resized", "aborted".
@@ -54,6 +55,7 @@ class ResizeDriver {
     bool is_requested = false;  // it is the answer to a request
     bool moves = false;         // also at the present size: to where the next generation starts
     bool suspends = false;      // its data is kept, and it ends
+    std::vector<Host> hosts{};  // where the next generation starts; empty: as before
   };
   /// Why not, if this cannot be ordered now.
   std::optional<std::string> objection(const Wish& wish) const;
@@ -63,8 +65,8 @@ class ResizeDriver {
   /// Who has ordered it waits no longer: it is given up, or, committed, over as soon as the nodes
   /// of the generation that lost are free.
   void withdraw();
-  /// How many processes the hosts take; any number if none are named.
-  std::uint32_t slots() const;
+  /// How many processes the hosts of the job take; any number if none are named.
+  std::uint32_t slots() const { return slots(table_.current().hosts); }
 
   // ---- What happens ----------------------------------------------------------------------------
   /// A message of a process that is about a resize.
@@ -116,6 +118,9 @@ class ResizeDriver {
   const ResizeTrace& trace() const { return trace_; }
 
  private:
+  static std::uint32_t slots(const std::vector<Host>& hosts) {
+    return hosts.empty() ? wire::kMaxProcesses : slots_of(hosts);
+  }
   void refuse(std::uint32_t size, const std::string& why);
   void refuse_ordered(const std::string& why);
   void carry_out();
@@ -124,6 +129,7 @@ class ResizeDriver {
   void tell_who_is_missing(Clock::time_point now);
   void tell_slow_start(Clock::time_point now);
   Json details_of_commit() const;
+  void add_places(Json& details) const;
 
   const RunSettings& settings_;
   ProcessTable& table_;

@@ -26,9 +26,9 @@ class Driver : public ::testing::Test {
   }
   ~Driver() override { ProcessTable::end_all(); }
 
-  void start(std::uint32_t size) {
+  void start(std::uint32_t size, const std::vector<Host>& hosts = {}) {
     if (cannot_start_) throw RunError("no process");
-    table_.start({.size = size, .cpus = cpus_});
+    table_.start({.size = size, .hosts = hosts, .cpus = cpus_});
   }
   static void connect(Generation& generation) { generation.connected = generation.size; }
   Generation& fresh() { return *table_.find(1); }
@@ -58,27 +58,30 @@ class Driver : public ::testing::Test {
   NodeSet cpus_{};  // of the next generation
   bool cannot_start_ = false;
   std::vector<std::string> told_{}, heard_{}, cpus_told_{};
+  std::string hosts_told_{};
   std::uint32_t denied_ = 0, commits_ = 0, over_ = 0;
-  ResizeDriver driver_{settings_,
-                       table_,
-                       {.start = [this](std::uint32_t size) { start(size); },
-                        .send =
-                            [this](const Generation& generation, const wire::Message& message) {
-                              heard_.push_back(std::to_string(generation.number) + " " +
-                                               std::string(wire::name_of(message.content)));
-                            },
-                        .report =
-                            [this](std::string_view what, const Json& details) {
-                              told_.emplace_back(what);
-                              cpus_told_.push_back(details.value("cpus", "none"));
-                            },
-                        .answer =
-                            [this](bool ok, const Json& details) {
-                              told_.push_back(ok ? "ok" : details.value("error", ""));
-                            },
-                        .on_commit = [this] { ++commits_; },
-                        .on_over = [this](bool) { ++over_; },
-                        .deny = [this] { ++denied_; }}};
+  ResizeDriver driver_{
+      settings_,
+      table_,
+      {.start = [this](std::uint32_t size, const std::vector<Host>& hosts) { start(size, hosts); },
+       .send =
+           [this](const Generation& generation, const wire::Message& message) {
+             heard_.push_back(std::to_string(generation.number) + " " +
+                              std::string(wire::name_of(message.content)));
+           },
+       .report =
+           [this](std::string_view what, const Json& details) {
+             told_.emplace_back(what);
+             cpus_told_.push_back(details.value("cpus", "none"));
+             hosts_told_ = details.value("hosts", Json()).dump();
+           },
+       .answer =
+           [this](bool ok, const Json& details) {
+             told_.push_back(ok ? "ok" : details.value("error", ""));
+           },
+       .on_commit = [this] { ++commits_; },
+       .on_over = [this](bool) { ++over_; },
+       .deny = [this] { ++denied_; }}};
 };
 
 using Texts = std::vector<std::string>;
@@ -92,6 +95,28 @@ TEST_F(Driver, SaysWhatCannotBe) {
   EXPECT_EQ(driver_.objection({.size = 2}), std::nullopt);
   table_.current().finishing = 1;
   EXPECT_EQ(driver_.objection({.size = 2}), "the program has come to its end");
+}
+
+TEST_F(Driver, GoesToTheHostsOfTheOrderAndStaysWhereItIsIfThatIsGivenUp) {
+  const std::vector<Host> there = {{"n1", 2}, {"n3", 1}};
+  EXPECT_EQ(driver_.objection({.size = 2, .hosts = there}),
+            "the job was started without --hosts, for this host alone");
+  settings_.launcher.hosts = {{"n1", 1}};
+  settings_.launcher.starter = Starter::srun;  // no agent looks for what is left
+  settings_.launcher.mpi = Mpi::mpich;
+  settings_.launcher.mpiexec = "/bin/true";
+  table_.current().hosts = settings_.launcher.hosts;
+  EXPECT_EQ(driver_.objection({.size = 2}), "the hosts take 1 processes");
+  EXPECT_EQ(driver_.objection({.size = 4, .hosts = there}), "the hosts take 3 processes");
+  driver_.order({.size = 3, .hosts = there});
+  EXPECT_EQ(to_text(fresh().hosts), "n1:2,n3:1");
+  driver_.give_up("a test");
+  end(fresh());
+  driver_.conclude();
+  EXPECT_EQ(told_, (Texts{"aborted", "a test"}));
+  EXPECT_EQ(hosts_told_, R"({"n1":1})");
+  driver_.order({.size = 1, .moves = true});  // and no others are named: where it is
+  EXPECT_EQ(to_text(table_.find(2)->hosts), "n1:1");
 }
 
 TEST_F(Driver, GoesFromOrderToTheEndOfTheOldGeneration) {

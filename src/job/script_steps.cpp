@@ -60,6 +60,7 @@ void ScriptSteps::order(ControlClient& client, const Order& order, bool has_ende
     if (step == nullptr) return end_order(true, Json::object());
     Json passed = {{"do", "resize"}, {"size", order.size}};
     if (!order.cpus.empty()) passed["cpus"] = to_string(order.cpus);
+    if (!order.hosts.empty()) passed["hosts"] = to_text(order.hosts);
     if (order.moves) passed["move"] = true;
     return ControlClients::tell(*step, passed);
   }

@@ -332,6 +332,7 @@ class Controller {
   std::string on_request(Client& client, const Json& request);
   std::string on_submit(Client& client, const Json& request);
   std::string on_wait(Client& client, const Json& request);
+  std::string on_job(Client& client, const Json& request);
   std::string wait_for(Client& client, std::string answer, std::uint64_t number);
   void tell_waiting(std::uint64_t number);
   void forget_clients();

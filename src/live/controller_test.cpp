@@ -48,6 +48,14 @@ class SmallWorld final : public World {
   std::vector<WorldEvent> take() override { return std::exchange(happened, {}); }
   Signs signs(JobId) const override { return {}; }
   Reach reach() const override { return is_lost ? Reach::lost : Reach::here; }
+  bool adopt(LineSocket& connection, const Owner& peer,
+             const nlohmann::ordered_json& first) override {
+    if (!adopts) return false;
+    EXPECT_EQ(peer.user, geteuid());
+    adopted.emplace_back(std::move(connection));
+    adopted.back().send(fmt::format(R"({{"ok": true, "size": {}}})", first.value("job", 0)));
+    return true;
+  }
 
   Time now() const { return clock_->now(); }
 
@@ -58,6 +66,8 @@ class SmallWorld final : public World {
                     .capabilities = {.instant_start = false}};
   NodeSet down{};  // as it was told when it was taken up
   bool is_lost = false;
+  bool adopts = false;
+  std::vector<LineSocket> adopted{};
 
  private:
   const ScheduleClock* clock_ = nullptr;
@@ -123,6 +133,36 @@ class ControllerTest : public ::testing::Test {
   std::function<ServeSettings()> reload_ = [this] { return settings_; };
   std::unique_ptr<Controller> controller_{};
 };
+
+/// What comes back, until there is a whole line.
+std::string line_from(const Descriptor& socket) {
+  std::string line;
+  for (char byte = 0; read(socket.get(), &byte, 1) == 1 && byte != '\n';) line += byte;
+  return line;
+}
+
+TEST_F(ControllerTest, AProgramInAJobBecomesTheWorlds) {
+  const auto asks = [&] {
+    Descriptor connection = connect_unix(settings_.socket);
+    // The second line is what the world reads: it comes with the first one.
+    EXPECT_TRUE(
+        send_all(connection, "{\"do\": \"job\", \"job\": 17, \"pid\": 4}\n{\"event\": 1}\n"));
+    turns();
+    return connection;
+  };
+  Descriptor refused = asks();
+  EXPECT_EQ(line_from(refused),
+            R"({"ok":false,"code":1,"error":"this controller runs no jobs of Slurm"})");
+  world_.adopts = true;
+  Descriptor connection = asks();
+  EXPECT_EQ(line_from(connection), R"({"ok": true, "size": 17})");
+  ASSERT_EQ(world_.adopted.size(), 1u);
+  EXPECT_EQ(world_.adopted.front().next(), R"({"event": 1})");
+  world_.adopted.front().send("one more");  // the controller has not closed it
+  EXPECT_EQ(line_from(connection), "one more");
+  world_.is_lost = true;
+  EXPECT_NE(line_from(asks()).find("out of reach"), std::string::npos);
+}
 
 TEST_F(ControllerTest, AJobComesRunsAndEnds) {
   arrives(some_job());

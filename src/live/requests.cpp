@@ -468,7 +468,17 @@ std::string Controller::on_request(Client& client, const Json& request) {
   if (verb == "requeue") return on_end(client, request, Ending::requeued);
   if (verb == "hold") return on_hold(client, request, true);
   if (verb == "release") return on_hold(client, request, false);
+  if (verb == "job") return on_job(client, request);
   throw InputError("there is no request '" + verb + "'", "see docs/formats/controller.md");
+}
+
+/// A program in a job, which the world talks to from here on: its connection is closed here.
+std::string Controller::on_job(Client& client, const Json& request) {
+  if (is_lost_) throw Refused("what runs the jobs is out of reach; try again later");
+  if (!world_.adopt(client.lines, client.peer, request)) {
+    throw Refused("this controller runs no jobs of Slurm");
+  }
+  return {};
 }
 
 /// The second answer of `submit --wait`, once more: its first connection may have gone.

@@ -29,7 +29,7 @@
 #include <variant>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 
 #include "base/ids.hpp"
 #include "base/node_set.hpp"
@@ -275,18 +275,19 @@ class World {
   virtual void end(JobId id, EndState state, bool requeue) = 0;
   /// Nobody else answers this request: the application is told that it is denied.
   virtual void deny(RequestId id) = 0;
-  /// A program in a job has come by the controller's door, with this request: false if this world
-  /// has no such job, or none of this user; else the connection is the world's, and is moved from.
-  virtual bool adopt(LineSocket& connection, const Owner& peer,
-                     const nlohmann::ordered_json& first) {
-    static_cast<void>(connection);
-    static_cast<void>(peer);
-    static_cast<void>(first);
-    return false;
-  }
   /// A life of a job is over, also one after which it waits again: what it has left is removed. If
   /// this has not told of an end, the job waited and was cancelled: it is over here as well.
   virtual void forget(std::uint64_t number) = 0;
+
+  /// A program in a job has come by the controller's door: `peer` is its user, `first` its request
+  /// `{"do": "job", ...}` (docs/formats/controller.md). True: the connection is this world's from
+  /// now on, moved away, with lines that have come since; it answers, also where it refuses. False:
+  /// it is as it was, and the controller answers that this world runs no such jobs. Called in a
+  /// turn before `look`, not while it is out of reach. What follows from it comes by `take`.
+  virtual bool adopt([[maybe_unused]] LineSocket& connection, [[maybe_unused]] const Owner& peer,
+                     [[maybe_unused]] const nlohmann::ordered_json& first) {
+    return false;
+  }
 
   virtual void add_to(Poller& poller) = 0;
   /// After waiting: what has happened, and times that have come.
