@@ -74,6 +74,9 @@ struct SlurmWorld::Its {
   bool requeue = false;
   Time end_again_at = kNever;
   std::optional<LineSocket> program{};
+  std::optional<std::vector<std::string>> at_hosts{};  // where it says that it computes
+  bool is_lost = false;    // who was to hear its answer is no more: its report will tell
+  Time not_back_before{};  // it is ordered back to its nodes no sooner
   std::optional<Request> request{};
   std::uint32_t per_node = 0;  // processes, if it was said; else by cores
 
@@ -681,9 +684,8 @@ void SlurmWorld::order_program(Its& its) {
     return;
   }
   its.stage = Its::Stage::answer;
-  const Duration limit =
-      set_.resize_deadline > Duration{} ? set_.resize_deadline : patience_with(its.longest);
-  its.give_up_at = now() + limit;
+  its.is_lost = false;
+  expect_answer(its);
   const bool is_grant =
       order.request != RequestId::none && its.request && its.request->id == order.request;
   if (is_grant) its.request.reset();
@@ -692,6 +694,11 @@ void SlurmWorld::order_program(Its& its) {
            {"size", processes(its, order.after.nodes)},
            {"hosts", hosts(its, order.after.nodes)},
            {"move", order.after.count == its.held.count}});
+}
+
+void SlurmWorld::expect_answer(Its& its) const {
+  its.give_up_at = now() + (set_.resize_deadline > Duration{} ? set_.resize_deadline
+                                                              : patience_with(its.longest));
 }
 
 void SlurmWorld::program_answered(Its& its, bool is_done, const std::string& why) {
@@ -947,19 +954,56 @@ bool SlurmWorld::adopt(LineSocket& connection, const Owner& peer, const Json& fi
 
 void SlurmWorld::connect(Its& its, LineSocket connection, const Json& first) {
   its.program.emplace(std::move(connection));
-  const std::string on = hosts(its, its.held.nodes);
+  its.at_hosts.reset();
+  its.is_lost = false;
   its.say({{"ok", true},
-           {"hosts", on},
+           {"hosts", hosts(its, its.held.nodes)},
            {"size", processes(its, its.held.nodes)},
            {"max", wire::kMaxProcesses},
            {"cores", its.shape.cores_per_process}});
-  const bool goes_on = first.contains("hosts");  // it was connected before
+  const bool goes_on = first.contains("phase");  // it was connected before
+  if (goes_on) note_hosts(its, first);
   if (its.order && its.stage == Its::Stage::answer) its.stage = Its::Stage::program;
   if (!its.order || its.stage != Its::Stage::program) return;
-  if (goes_on && first.value("done", Json()) == index(its.order->id)) {
-    return program_answered(its, true, {});
+  const auto is_this = [&](const char* field) {
+    const auto at = first.find(field);
+    return at != first.end() && *at == index(its.order->id);
+  };
+  if (!goes_on || !is_this("heard")) return begin_resize(its);
+  // It had the order before the connection was lost.
+  if (is_this("done")) return program_answered(its, true, {});
+  if (text_in(first, "phase") == "running") return program_answered(its, false, "it was given up");
+  its.stage = Its::Stage::answer;
+  its.is_lost = true;
+  expect_answer(its);
+}
+
+/// Where it computes, if it says so.
+void SlurmWorld::note_hosts(Its& its, const Json& json) {
+  if (!json.contains("hosts")) return;
+  std::vector<std::string> names;
+  const std::string text = text_in(json, "hosts");
+  for (std::string_view rest = text; !rest.empty();) {
+    std::string_view one = next_part(rest, ',');
+    names.emplace_back(next_part(one, ':'));
   }
-  begin_resize(its);
+  std::ranges::sort(names);
+  its.at_hosts = std::move(names);
+}
+
+/// It is not where it is to be, and no order is under way: one of before was given up, or came
+/// late.
+void SlurmWorld::order_back(Its& its) {
+  if (!its.program || its.order || !its.at_hosts || its.at_hosts->empty()) return;
+  std::vector<std::string> wanted = names_.names(its.held.nodes);
+  std::ranges::sort(wanted);
+  if (*its.at_hosts == wanted || now() < its.not_back_before) return;
+  spdlog::info("job {} is ordered back to its nodes", its.number);
+  its.not_back_before = now() + set_.retry;
+  its.say({{"do", "resize"},
+           {"size", processes(its, its.held.nodes)},
+           {"hosts", hosts(its, its.held.nodes)},
+           {"move", true}});
 }
 
 void SlurmWorld::read(Its& its) {
@@ -993,6 +1037,10 @@ void SlurmWorld::on_line(Its& its, const std::string& line) {
     const double pause_s = measure_in(json, "pause_s", kLongest_s);
     if (pause_s > 0) events_.emplace_back(Paused{pause_s});
     if (its.order) its.paused += seconds(pause_s);
+    note_hosts(its, json);
+    if (its.order && its.is_lost && its.stage == Its::Stage::answer) {
+      program_answered(its, event == "resized", words_in(json, "error"));
+    }
   } else if (event == "measured") {
     const Observed seen = seen_in(json);
     const bool is_alone = !its.order && count_in(json, "size") == processes(its, its.held.nodes);
@@ -1000,7 +1048,7 @@ void SlurmWorld::on_line(Its& its, const std::string& line) {
       events_.emplace_back(Measured{.job = its.id, .nodes = its.held.count, .seen = seen});
     }
   } else if (const auto id = json.find("id");
-             id != json.end() && its.order && its.stage == Its::Stage::answer) {
+             id != json.end() && its.order && its.stage == Its::Stage::answer && !its.is_lost) {
     if (*id != index(its.order->id) || !json.contains("ok")) return;
     program_answered(its, json.at("ok") == true, words_in(json, "error"));
   }
@@ -1041,6 +1089,7 @@ void SlurmWorld::add_to(Poller& poller) {
 void SlurmWorld::look_at(Its& its) {
   if (its.program && its.program->is_closed()) read(its);
   if (its.order && its.stage != Its::Stage::start && now() >= its.give_up_at) give_up(its);
+  if (its.runs && !its.has_ended && its.away == 0) order_back(its);
 }
 
 void SlurmWorld::look() {

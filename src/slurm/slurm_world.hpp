@@ -141,6 +141,7 @@ class SlurmWorld final : public World {
   void order_end(Its& its);
   void begin_resize(Its& its);
   void order_program(Its& its);
+  void expect_answer(Its& its) const;
   void program_answered(Its& its, bool is_done, const std::string& why);
   void give_up(Its& its);
   void leave_nodes(Its& its, const Holding& now, bool is_done);
@@ -149,6 +150,8 @@ class SlurmWorld final : public World {
   std::string hosts(const Its& its, const NodeSet& nodes) const;
   std::uint32_t processes(const Its& its, const NodeSet& nodes) const;
   void connect(Its& its, LineSocket connection, const Json& first);
+  void note_hosts(Its& its, const Json& json);
+  void order_back(Its& its);
   void read(Its& its);
   void on_line(Its& its, const std::string& line);
   void on_request(Its& its, std::uint32_t at_least, std::uint32_t preferred);

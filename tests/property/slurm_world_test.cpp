@@ -105,7 +105,8 @@ class History {
     std::set<std::string> hosts{};
     std::optional<Json> order{};  // that is not answered
     Time answers_at = kNever;
-    Json done{};  // id of the last order that it has carried out
+    Json heard{}, done{};  // ids of the last order that came, and that it has carried out
+    bool is_lost = false;  // the connection on which it came
     bool was_connected = false;
     bool is_silent = false;
     int life = 0;  // of its job
@@ -200,6 +201,12 @@ class History {
     return hosts;
   }
 
+  static std::string text_of(const std::set<std::string>& hosts) {
+    std::string text;
+    for (const std::string& host : hosts) text += (text.empty() ? "" : ",") + host + ":4";
+    return text;
+  }
+
   void run_programs() {
     for (auto& [number, its] : slurm_.all()) {
       const bool runs = its.job.state == SlurmJob::State::running;
@@ -223,20 +230,17 @@ class History {
 
   void run(Program& program, std::uint64_t number, FakeSlurm::Its& its) {
     if (!program.lines && now() >= program.comes_at && world_) connect(program, number);
-    if (!program.lines) return;
-    program.lines->work();
-    while (program.lines) {
-      const auto line = program.lines->next();
-      if (!line) break;
-      hear(program, its, Json::parse(*line));
-    }
-    if (program.lines->is_closed()) {
-      program.lines.reset();
-      program.comes_at = now() + whole_seconds(1);
-      return;
+    if (program.lines) {
+      program.lines->work();
+      while (const auto line = program.lines->next()) hear(program, its, Json::parse(*line));
+      if (program.lines->is_closed()) {
+        program.lines.reset();
+        program.comes_at = now() + whole_seconds(1);
+      }
     }
     if (program.order && now() >= program.answers_at) answer(program, its);
     its.used = program.hosts;
+    if (!program.lines) return;
     if (!slurm_.is_kind() && draws_.chance(0.01)) {  // it has ended, and another one comes
       ++sums_.left;
       program.lines.reset();
@@ -261,11 +265,12 @@ class History {
     program.lines.emplace(Descriptor(ends[1]), kMost, kMost);
     Json first = {{"do", "job"}, {"job", number}};
     if (program.was_connected) {
-      std::string hosts;
-      for (const std::string& host : program.hosts) hosts += host + ":4,";
       first["size"] = 4 * program.hosts.size();
-      first["hosts"] = hosts;
+      first["hosts"] = text_of(program.hosts);
+      first["phase"] = program.order ? "agreeing" : "running";
+      first["heard"] = program.heard;
       first["done"] = program.done;
+      program.is_lost = true;
     }
     if (!world_->adopt(theirs, {0, 0}, first)) {
       program.lines.reset();
@@ -292,6 +297,10 @@ class History {
                                {"size", 4 * program.hosts.size()}}
                               .dump());
       program.order.reset();
+    } else if (program.order && verb == "resize") {
+      program.lines->send(Json{
+          {"id", json.value("id", Json())}, {"ok", false}, {"error", "another resize is under way"}}
+                              .dump());
     } else if (verb == "resize" || (verb == "answer" && json.at("size") != 0)) {
       const std::set<std::string> hosts = hosts_in(json.at("hosts").get<std::string>());
       for (const std::string& host : hosts) {
@@ -299,6 +308,8 @@ class History {
             << "job " << its.job.number << " is sent to " << host << ", which it does not have";
       }
       program.order = json;
+      program.is_lost = false;
+      if (json.contains("id")) program.heard = json.at("id");
       program.answers_at = now() + seconds(draws_.exponential(2));
     }
   }
@@ -328,15 +339,21 @@ class History {
     ++(ok ? sums_.resizes : sums_.refused);
     if (ok) {
       program.hosts = hosts;
-      program.done = order.at("id");
+      program.done = order.value("id", Json());
     }
+    if (!program.lines) return;
     if (!slurm_.is_kind() && draws_.chance(0.05)) {  // the connection is lost before it is heard
       ++sums_.silent;
       program.lines.reset();
       program.comes_at = now() + seconds(draws_.exponential(3));
       return;
     }
-    Json json = {{"id", order.at("id")}, {"ok", ok}, {"size", 4 * program.hosts.size()}};
+    const std::size_t size = 4 * program.hosts.size();
+    program.lines->send(Json{
+        {"event", ok ? "resized" : "aborted"}, {"size", size}, {"hosts", text_of(program.hosts)}}
+                            .dump());
+    if (program.is_lost) return;
+    Json json = {{"id", order.value("id", Json())}, {"ok", ok}, {"size", size}};
     if (!ok) json["error"] = "it does not want to";
     program.lines->send(json.dump());
   }
