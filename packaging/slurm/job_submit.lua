@@ -16,6 +16,7 @@ local settings = {
 }
 
 local VERSION = 1
+local MOST_TEXT = 900 -- bytes; Slurm's comments have 1023 at most
 -- slurm_errno.h
 local ESLURM_JOB_NOT_NOW = 2020 -- "Job can not be altered now, try again later"
 local ESLURM_NOT_SUPPORTED = 2036 -- "Requested operation not supported on this system"
@@ -280,17 +281,20 @@ local function to_text(values)
   return table.concat(words, " ")
 end
 
--- nil if it is not ours.
+-- nil if it is not ours; and what stands behind it.
 local function from_text(text)
-  local rest = text and text:match("^ductile:" .. VERSION .. "(.*)$")
+  local rest = text and text:match("^ductile:" .. VERSION .. " (.*)$")
   if not rest then
     return nil
   end
+  local own
+  rest, own = (rest .. " ; "):match("^(.-) ; (.*)$")
+  own = own:gsub(" ; $", "")
   local values = {}
   for key, value in rest:gmatch("(%w+)=(%S+)") do
     values[key] = (key == "nodes" or key == "min" or key == "max" or key == "tasks") and tonumber(value) or value
   end
-  return values
+  return values, own
 end
 
 -- What is written goes into the values, which have already what Slurm was asked for.
@@ -356,16 +360,18 @@ end
 
 -- What cannot be kept --------------------------------------------------------------------------------------
 
--- Of a submission, and of what an update changes.
-local function check_kept(job)
+-- Of a submission; or else of what an update changes, in which some fields mean nothing.
+local function check_kept(job, is_new)
   local function no(what, instead)
     refuse(ESLURM_NOT_SUPPORTED, "%s: not in the partitions of Ductile; %s", what, instead)
   end
-  if given(job.het_job_offset, slurm.NO_VAL) then
+  if is_new and given(job.het_job_offset, slurm.NO_VAL) then
     no("heterogeneous jobs", "submit its parts as jobs of their own, or use another partition")
-  elseif job.cron_job then
+  elseif is_new and job.cron_job then
     no("scrontab", "use another partition")
-  elseif given(job.req_nodes) then
+  elseif is_new and given(job.immediate) and job.immediate ~= 0 then
+    no("--immediate", "leave it out; jobs wait until the controller starts them")
+  elseif job.req_nodes then
     no("--nodelist", "the controller chooses the nodes; use --exclude or --constraint")
   elseif given(job.contiguous, slurm.NO_VAL16) and job.contiguous ~= 0 then
     no("--contiguous", "leave it out")
@@ -381,8 +387,6 @@ local function check_kept(job)
     no("--gpus, --gpus-per-socket and --gpus-per-task", "say what each node has: --gres or --gpus-per-node")
   elseif job.clusters and job.clusters ~= slurm.CLUSTER_NAME then
     no("--clusters", "submit to this cluster alone")
-  elseif given(job.immediate) and job.immediate ~= 0 then
-    no("--immediate", "leave it out; jobs wait until the controller starts them")
   elseif job.dependency and job.dependency:match("expand:") then
     no("--dependency=expand", "the controller grows jobs itself")
   end
@@ -405,7 +409,7 @@ local function submit(job, partition, uid)
   if is_privileged(uid) and job.dependency and job.dependency:match("^expand:") then
     return slurm.SUCCESS -- how the controller grows a job
   end
-  check_kept(job)
+  check_kept(job, true)
   if job.admin_comment then
     refuse(ESLURM_NOT_SUPPORTED, "--admin-comment: it is the controller's here; use --comment")
   end
@@ -430,7 +434,11 @@ local function submit(job, partition, uid)
   end
 
   values.hold = job.priority == 0 and "user" or nil
-  job.admin_comment = to_text(values)
+  local text = to_text(values)
+  if #text > MOST_TEXT then
+    refuse(ESLURM_NOT_SUPPORTED, "--sizes and --model are too long: %d bytes of %d; leave something out", #text, MOST_TEXT)
+  end
+  job.admin_comment = text
   job.shared = slurm.JOB_SHARED_NONE
   if job.script then
     job.environment["DUCTILE_CONTROLLER"] = settings.controller
@@ -441,13 +449,19 @@ local function submit(job, partition, uid)
   return slurm.SUCCESS
 end
 
--- What an ordinary user changes of a job of ours, `record`.
+-- What an ordinary user changes of a job of ours, `record`. Slurm does not let this script change the admin
+-- comment then, so that the new text goes in front of the user's own comment.
 local function modify(job, record, partition)
-  local values = from_text(record.admin_comment)
+  local comment = record.comment or ""
+  local values, own = from_text(comment)
+  if not values then
+    values = from_text(record.admin_comment)
+    own = not comment:match("^%s*ductile:") and comment or ""
+  end
   if not values then
     return slurm.SUCCESS -- from the time before this script
   end
-  check_kept(job)
+  check_kept(job, false)
   local is_pending = record.job_state % 256 == JOB_PENDING
   local is_held = record.priority == 0
   local new_nodes = given(job.min_nodes, slurm.NO_VAL) and job.min_nodes
@@ -456,12 +470,16 @@ local function modify(job, record, partition)
     refuse(ESLURM_NOT_SUPPORTED, "nodes of running jobs are changed by the controller alone")
   elseif (new_nodes or new_tasks) and not is_held then
     refuse(ESLURM_JOB_NOT_NOW, "it is about to start")
+  elseif given(job.nice, slurm.NO_VAL) and is_held then
+    -- With priority/basic the new priority would be 2, and Slurm would start the job.
+    refuse(ESLURM_NOT_SUPPORTED, "the nice value is not changed while it waits for the controller")
   end
   if new_nodes then
     local last = given(job.max_nodes, slurm.NO_VAL) and job.max_nodes or new_nodes
     values.nodes, values.min, values.max = new_nodes, nil, nil
     if last > new_nodes then
       values.min, values.max = new_nodes, last
+      values.type = values.type == "rigid" and "moldable" or values.type
     end
   end
   values.tasks = new_tasks or values.tasks
@@ -476,15 +494,17 @@ local function modify(job, record, partition)
   if given(job.shared, slurm.NO_VAL16) then
     job.shared = slurm.JOB_SHARED_NONE
   end
-  if job.priority == 0 or job.priority == slurm.INFINITE then -- scontrol hold, release
-    values.hold = job.priority == 0 and "user" or nil
+  local is_hold = job.priority == 0
+  local is_new_text = is_hold or job.priority == slurm.INFINITE -- scontrol hold, release
+  if is_new_text then
+    values.hold = is_hold and "user" or nil
     if is_held and not exists(settings.hands_over_file) then
       job.priority = slurm.NO_VAL
     end
   end
-  local text = to_text(values)
-  if text ~= record.admin_comment then
-    job.admin_comment = text
+  if is_new_text or new_nodes or new_tasks or job.comment then
+    own = job.comment and (has_options and "" or job.comment) or own
+    job.comment = to_text(values) .. (own ~= "" and " ; " .. own or "")
   end
   return slurm.SUCCESS
 end

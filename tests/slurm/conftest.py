@@ -1,0 +1,30 @@
+"""Clusters that the tests of a file share, one for each variant."""
+
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from slurm import JOB_SUBMIT, running  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def bare():
+    """Without our script: Slurm starts the jobs."""
+    with running() as slurm:
+        yield slurm
+
+
+@pytest.fixture(scope="session")
+def accounted():
+    """The same with slurmdbd and MariaDB."""
+    with running("--accounting") as slurm:
+        yield slurm
+
+
+@pytest.fixture(scope="session")
+def adaptive():
+    """Jobs of the adaptive partition wait for a controller."""
+    with running("--lua", JOB_SUBMIT) as slurm:
+        yield slurm
