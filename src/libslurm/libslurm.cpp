@@ -318,13 +318,14 @@ void LibSlurm::start(const SlurmStart& what) {
 }
 
 void LibSlurm::hold(std::uint64_t number, Nodes least, Nodes most,
-                    const std::vector<std::string>& required) {
+                    const std::vector<std::string>& required, const std::string& admin_comment) {
   job_desc_msg_t job = descriptor_of(number);
   const std::string nodes = list_of(required);
   job.priority = 0;
   job.min_nodes = least;
   job.max_nodes = most;
   job.req_nodes = mutable_text(nodes);
+  if (!admin_comment.empty()) job.admin_comment = mutable_text(admin_comment);
   update(job, "held");
 }
 

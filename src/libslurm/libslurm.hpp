@@ -1,5 +1,5 @@
-// The Slurm of this site, by libslurm. What differs between versions of Slurm is in libslurm.cpp and
-// nowhere else; it is translated against the site's own slurm/slurm.h.
+// The Slurm of this site, by libslurm. What differs between versions of Slurm is in libslurm.cpp
+// and nowhere else; it is translated against the site's own slurm/slurm.h.
 //
 // libslurm is under the GPL: it is linked into `ductile-slurm` alone.
 #pragma once
@@ -24,8 +24,8 @@ class LibSlurm final : public Slurm {
   std::vector<SlurmNode> nodes() override;
   std::optional<std::vector<SlurmJob>> jobs() override;
   void start(const SlurmStart& what) override;
-  void hold(std::uint64_t number, Nodes least, Nodes most,
-            const std::vector<std::string>& required) override;
+  void hold(std::uint64_t number, Nodes least, Nodes most, const std::vector<std::string>& required,
+            const std::string& admin_comment) override;
   void release(std::uint64_t number) override;
   void keep(std::uint64_t number, const std::vector<std::string>& nodes) override;
   void grow(const SlurmJob& job, const std::vector<std::string>& nodes, std::uint64_t id) override;

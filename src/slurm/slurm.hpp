@@ -129,9 +129,10 @@ class Slurm {
 
   /// Lets a job that is held start, on these nodes and no others.
   virtual void start(const SlurmStart& what) = 0;
-  /// Holds a job that waits, with the sizes that it was submitted with, on any nodes.
+  /// Holds a job that waits, with the sizes that it was submitted with, on any nodes. With this
+  /// administrator's comment from now on, if it is not empty.
   virtual void hold(std::uint64_t number, Nodes least, Nodes most,
-                    const std::vector<std::string>& required) = 0;
+                    const std::vector<std::string>& required, const std::string& admin_comment) = 0;
   /// Lets a job that is held start where and when Slurm's own scheduler likes.
   virtual void release(std::uint64_t number) = 0;
   /// A running job has these of its nodes from now on; what runs on the others is killed at once.

@@ -556,14 +556,18 @@ void SlurmWorld::ask(Its& its, Call call, Then then) {
   });
 }
 
+/// Whoever released it without asking the script in slurmctld has lifted its user's hold.
 void SlurmWorld::hold(Its& its) {
   const Nodes least = std::max<Nodes>(its.shape.min != 0 ? its.shape.min : its.shape.nodes, 1);
   const Nodes most = std::max(its.shape.max != 0 ? its.shape.max : its.shape.nodes, least);
   const std::vector<std::string> required = its.print.required;
+  const SlurmJob* const job = there(its.number);
+  const bool was_released = job != nullptr && !job->is_held && its.stage != Its::Stage::start;
+  const std::string comment = was_released ? released(job->admin_comment) : "";
   ask(
       its,
-      [&slurm = slurm_, number = its.number, least, most, required] {
-        slurm.hold(number, least, most, required);
+      [&slurm = slurm_, number = its.number, least, most, required, comment] {
+        slurm.hold(number, least, most, required, comment);
       },
       // What it is then the next look at Slurm tells: it may have started before.
       [](Its&, const std::optional<SlurmError>&) {});

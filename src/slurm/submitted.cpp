@@ -191,6 +191,13 @@ Submission submission_of(const SlurmJob& job, const SlurmMachine& machine) {
   return s;
 }
 
+std::string released(const std::string& admin_comment) {
+  constexpr std::string_view kHold = " hold=user";
+  const std::size_t at = admin_comment.find(kHold);
+  if (!admin_comment.starts_with(kBegin) || at == std::string::npos) return {};
+  return admin_comment.substr(0, at) + admin_comment.substr(at + kHold.size());
+}
+
 bool are_alike(const Submission& a, const Submission& b) {
   const auto of_slurm = [](const Submission& s) {
     Submission its;

@@ -24,6 +24,10 @@ struct SlurmMachine {
 /// Never throws: what cannot be is `impossible`, with the reason, and so is what cannot be kept.
 Submission submission_of(const SlurmJob& job, const SlurmMachine& machine);
 
+/// An administrator's comment by which its user holds the job, without that; empty if there is
+/// none.
+std::string released(const std::string& admin_comment);
+
 /// Does Slurm say the same of both, whatever the controller knows besides?
 bool are_alike(const Submission& a, const Submission& b);
 

@@ -105,7 +105,7 @@ void FakeSlurm::start(const SlurmStart& what) {
 }
 
 void FakeSlurm::hold(std::uint64_t number, Nodes least, Nodes most,
-                     const std::vector<std::string>& required) {
+                     const std::vector<std::string>& required, const std::string& admin_comment) {
   hear();
   Its& its = find(number);
   if (its.job.state != SlurmJob::State::pending) throw SlurmError("it does not wait", false);
@@ -113,6 +113,7 @@ void FakeSlurm::hold(std::uint64_t number, Nodes least, Nodes most,
   its.job.least = least;
   its.job.most = most;
   its.job.required = required;
+  if (!admin_comment.empty()) its.job.admin_comment = admin_comment;
   its.starts_at = kNever;
   answer();
 }
@@ -256,9 +257,8 @@ void FakeSlurm::live() {
         if (is_free(name) && on.size() < its.job.least) on.push_back(name);
       }
     }
-    const bool can = on.size() >= its.job.least && std::ranges::all_of(on, [&](const auto& node) {
-                       return is_free(node);
-                     });
+    const bool can = on.size() >= its.job.least &&
+                     std::ranges::all_of(on, [&](const auto& node) { return is_free(node); });
     if (!can) continue;
     its.job.state = State::running;
     its.job.nodes = std::move(on);
@@ -332,8 +332,11 @@ void FakeSlurm::act() {
       const std::size_t at = its.job.admin_comment.find(" hold=user");
       if (at == std::string::npos) {
         its.job.admin_comment += " hold=user";
-      } else {
+      } else if (draws_.chance(0.5)) {
         its.job.admin_comment.erase(at);
+      } else {  // root's release goes by the script
+        its.job.is_held = false;
+        its.starts_at = now() + seconds(draws_.uniform(0, 3));
       }
     } else if (kind == 4 && its.job.state == SlurmJob::State::pending) {  // scontrol update
       its.job.limit = whole_seconds(600 + 60 * static_cast<std::int64_t>(draws_.below(10)));
